@@ -1,0 +1,318 @@
+//! Building a graph, and everything that can be wrong with one.
+
+use crate::order::{find_cycle, lowest_index_first};
+use crate::{Attributes, Graph, GraphError, Op, OpId, OpKind, Tensor, TensorId};
+use serde_json::{Map, Value};
+
+/// A graph under construction. Nothing is checked before [`build`](Self::build).
+#[derive(Clone, Debug, Default)]
+pub struct GraphBuilder {
+    name: String,
+    tensors: Vec<Tensor>,
+    ops: Vec<Op>,
+    inputs: Vec<TensorId>,
+    outputs: Vec<TensorId>,
+    extra: Map<String, Value>,
+}
+
+impl GraphBuilder {
+    /// An empty graph of this name.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
+
+    /// Adds a tensor that nothing writes or reads yet.
+    pub fn tensor(&mut self, tensor: Tensor) -> TensorId {
+        self.tensors.push(tensor);
+        TensorId::from_index(self.tensors.len() - 1)
+    }
+
+    /// Adds a tensor that the caller provides.
+    pub fn input(&mut self, tensor: Tensor) -> TensorId {
+        let id = self.tensor(tensor);
+        self.inputs.push(id);
+        id
+    }
+
+    /// Adds an op with one new output and no attributes; returns the output.
+    pub fn op(
+        &mut self,
+        name: impl Into<String>,
+        kind: &str,
+        inputs: &[TensorId],
+        output: Tensor,
+    ) -> TensorId {
+        let output = self.tensor(output);
+        self.push_op(Op {
+            name: name.into(),
+            kind: OpKind::new(kind),
+            inputs: inputs.to_vec(),
+            outputs: vec![output],
+            attributes: Attributes::new(),
+            extra: Map::new(),
+        });
+        output
+    }
+
+    /// Adds an op as it is.
+    pub fn push_op(&mut self, op: Op) -> OpId {
+        self.ops.push(op);
+        OpId::from_index(self.ops.len() - 1)
+    }
+
+    /// Declares an existing tensor to be provided by the caller.
+    pub fn mark_input(&mut self, id: TensorId) {
+        self.inputs.push(id);
+    }
+
+    /// Declares an existing tensor to be wanted by the caller.
+    pub fn output(&mut self, id: TensorId) {
+        self.outputs.push(id);
+    }
+
+    /// Keeps fields of the source that we do not know.
+    pub fn extra(&mut self, extra: Map<String, Value>) {
+        self.extra = extra;
+    }
+
+    /// A tensor added before, to look at its shape.
+    ///
+    /// # Panics
+    /// If `id` was not returned by this builder.
+    pub fn get(&self, id: TensorId) -> &Tensor {
+        &self.tensors[id.index()]
+    }
+
+    /// Checks everything and makes the graph.
+    ///
+    /// # Errors
+    /// See [`GraphError`]: each names the place.
+    pub fn build(self) -> Result<Graph, GraphError> {
+        self.check_sizes()?;
+        self.check_ids()?;
+        let producers = self.producers()?;
+        self.check_every_use_has_a_source(&producers)?;
+        let mut consumers = vec![Vec::new(); self.tensors.len()];
+        for (index, op) in self.ops.iter().enumerate() {
+            let id = OpId::from_index(index);
+            for input in &op.inputs {
+                let readers: &mut Vec<OpId> = &mut consumers[input.index()];
+                if readers.last() != Some(&id) {
+                    readers.push(id);
+                }
+            }
+        }
+        let mut graph = Graph {
+            name: self.name,
+            tensors: self.tensors,
+            ops: self.ops,
+            inputs: self.inputs,
+            outputs: self.outputs,
+            extra: self.extra,
+            producers,
+            consumers,
+            file_order: Vec::new(),
+        };
+        let order = lowest_index_first(&graph);
+        if order.len() < graph.ops.len() {
+            return Err(GraphError::Cycle { path: find_cycle(&graph, &order) });
+        }
+        graph.file_order = order;
+        Ok(graph)
+    }
+
+    fn check_sizes(&self) -> Result<(), GraphError> {
+        if self.ops.is_empty() {
+            return Err(GraphError::Empty);
+        }
+        for (what, count) in [("tensors", self.tensors.len()), ("operators", self.ops.len())] {
+            if count >= u32::MAX as usize {
+                return Err(GraphError::TooLarge { what, count });
+            }
+        }
+        let mut sum = 0_u64;
+        for (index, tensor) in self.tensors.iter().enumerate() {
+            sum = sum.checked_add(tensor.bytes).filter(|&s| i64::try_from(s).is_ok()).ok_or_else(|| {
+                GraphError::SizeOverflow { tensor: self.tensor_label(index), bytes: tensor.bytes }
+            })?;
+        }
+        Ok(())
+    }
+
+    fn check_ids(&self) -> Result<(), GraphError> {
+        let check = |id: TensorId, place: &dyn Fn() -> String| {
+            if id.index() < self.tensors.len() {
+                return Ok(());
+            }
+            Err(GraphError::UnknownTensor {
+                place: place(),
+                id: u64::from(id.0),
+                tensors: self.tensors.len(),
+            })
+        };
+        for (index, op) in self.ops.iter().enumerate() {
+            for &id in &op.inputs {
+                check(id, &|| format!("an input of {}", self.op_label(index)))?;
+            }
+            for &id in &op.outputs {
+                check(id, &|| format!("an output of {}", self.op_label(index)))?;
+            }
+        }
+        for &id in &self.inputs {
+            check(id, &|| "the graph's input list".to_owned())?;
+        }
+        for &id in &self.outputs {
+            check(id, &|| "the graph's output list".to_owned())?;
+        }
+        Ok(())
+    }
+
+    fn producers(&self) -> Result<Vec<Option<OpId>>, GraphError> {
+        let mut producers: Vec<Option<OpId>> = vec![None; self.tensors.len()];
+        let mut is_input = vec![false; self.tensors.len()];
+        for &id in &self.inputs {
+            is_input[id.index()] = true;
+        }
+        for (index, op) in self.ops.iter().enumerate() {
+            for &id in &op.outputs {
+                let first = match producers[id.index()] {
+                    Some(first) => self.op_label(first.index()),
+                    None if is_input[id.index()] => "the caller (it is a graph input)".to_owned(),
+                    None => {
+                        producers[id.index()] = Some(OpId::from_index(index));
+                        continue;
+                    }
+                };
+                return Err(GraphError::TwoProducers {
+                    tensor: self.tensor_label(id.index()),
+                    first,
+                    second: self.op_label(index),
+                });
+            }
+        }
+        Ok(producers)
+    }
+
+    fn check_every_use_has_a_source(&self, producers: &[Option<OpId>]) -> Result<(), GraphError> {
+        let mut has_source: Vec<bool> = producers.iter().map(Option::is_some).collect();
+        for &id in &self.inputs {
+            has_source[id.index()] = true;
+        }
+        let check = |id: TensorId, used: &dyn Fn() -> String| {
+            if has_source[id.index()] {
+                return Ok(());
+            }
+            Err(GraphError::NoProducer { tensor: self.tensor_label(id.index()), used: used() })
+        };
+        for (index, op) in self.ops.iter().enumerate() {
+            for &id in &op.inputs {
+                check(id, &|| format!("read by {}", self.op_label(index)))?;
+            }
+        }
+        for &id in &self.outputs {
+            check(id, &|| "a graph output".to_owned())?;
+        }
+        Ok(())
+    }
+
+    fn op_label(&self, index: usize) -> String {
+        match self.ops[index].name.as_str() {
+            "" => format!("op {index}"),
+            name => format!("op {index} (`{name}`)"),
+        }
+    }
+
+    fn tensor_label(&self, index: usize) -> String {
+        match self.tensors[index].name.as_str() {
+            "" => index.to_string(),
+            name => name.to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chain() -> (GraphBuilder, TensorId, TensorId) {
+        let mut b = GraphBuilder::new("chain");
+        let x = b.input(Tensor::sized("x", 8));
+        let y = b.op("f", "RELU", &[x], Tensor::sized("y", 8));
+        (b, x, y)
+    }
+
+    fn raw_op(name: &str, inputs: &[TensorId], outputs: &[TensorId]) -> Op {
+        Op {
+            name: name.into(),
+            kind: OpKind::new("X"),
+            inputs: inputs.to_vec(),
+            outputs: outputs.to_vec(),
+            attributes: Attributes::new(),
+            extra: Map::new(),
+        }
+    }
+
+    #[test]
+    fn the_empty_graph_is_refused() {
+        assert_eq!(GraphBuilder::new("").build(), Err(GraphError::Empty));
+    }
+
+    #[test]
+    fn a_dangling_id_names_its_place() {
+        let (mut b, x, _) = chain();
+        b.push_op(raw_op("g", &[x, TensorId(9)], &[]));
+        let message = b.build().unwrap_err().to_string();
+        assert!(message.contains("an input of op 1 (`g`) names tensor 9"), "{message}");
+    }
+
+    #[test]
+    fn two_producers_are_refused_also_if_one_is_the_caller() {
+        let (mut b, _, y) = chain();
+        b.push_op(raw_op("g", &[], &[y]));
+        assert!(matches!(b.build(), Err(GraphError::TwoProducers { .. })));
+        let (mut b, x, _) = chain();
+        b.push_op(raw_op("g", &[], &[x]));
+        assert!(b.build().unwrap_err().to_string().contains("the caller (it is a graph input)"));
+    }
+
+    #[test]
+    fn a_tensor_from_nowhere_is_refused() {
+        let (mut b, _, _) = chain();
+        let z = b.tensor(Tensor::sized("z", 1));
+        b.output(z);
+        assert!(b.build().unwrap_err().to_string().contains("`z` is a graph output but no operator"));
+    }
+
+    #[test]
+    fn a_cycle_is_spelled_out() {
+        let (mut b, _, y) = chain();
+        let p = b.tensor(Tensor::sized("p", 1));
+        let q = b.tensor(Tensor::sized("q", 1));
+        b.push_op(raw_op("a", &[y, q], &[p]));
+        b.push_op(raw_op("b", &[p], &[q]));
+        b.push_op(raw_op("after", &[q], &[]));
+        assert_eq!(b.build(), Err(GraphError::Cycle { path: vec!["a".into(), "b".into(), "a".into()] }));
+        let (mut b, _, _) = chain();
+        let p = b.tensor(Tensor::sized("p", 1));
+        b.push_op(raw_op("self", &[p], &[p]));
+        assert_eq!(b.build().unwrap_err().to_string(), "the operators form a cycle: self -> self");
+    }
+
+    #[test]
+    fn sizes_that_overflow_are_refused() {
+        let (mut b, _, _) = chain();
+        b.tensor(Tensor::sized("huge", i64::MAX as u64 - 8));
+        assert!(matches!(b.build(), Err(GraphError::SizeOverflow { .. })));
+    }
+
+    #[test]
+    fn a_file_that_lists_readers_first_gets_the_closest_order_that_runs() {
+        let mut b = GraphBuilder::new("");
+        let p = b.tensor(Tensor::sized("p", 1));
+        let q = b.tensor(Tensor::sized("q", 1));
+        b.push_op(raw_op("reads p", &[p], &[q]));
+        b.push_op(raw_op("writes p", &[], &[p]));
+        let graph = b.build().unwrap();
+        assert_eq!(graph.file_order(), [OpId(1), OpId(0)]);
+    }
+}

@@ -1,0 +1,179 @@
+//! The graph: tensors, and the operators that read and write them.
+
+use crate::{ElementType, OpId, OpKind, TensorId};
+use serde_json::{Map, Value};
+
+/// Named attributes of an operator, in the order they were given.
+pub type Attributes = Map<String, Value>;
+
+/// A value that one operator writes and others read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tensor {
+    /// A name for people; need not be unique, may be empty.
+    pub name: String,
+    /// Memory cost. This is what counts, also where shape and type would say otherwise.
+    pub bytes: u64,
+    /// Dimensions, if known.
+    pub shape: Option<Vec<u64>>,
+    /// Element type, if known.
+    pub dtype: Option<ElementType>,
+    /// Fields of the source that we do not know, kept for writing back.
+    pub extra: Map<String, Value>,
+}
+
+impl Tensor {
+    /// A tensor of which only the size is known.
+    pub fn sized(name: impl Into<String>, bytes: u64) -> Self {
+        Self { name: name.into(), bytes, shape: None, dtype: None, extra: Map::new() }
+    }
+
+    /// A packed tensor of a known shape and type; `None` if its size is unknown or overflows.
+    pub fn shaped(name: impl Into<String>, shape: Vec<u64>, dtype: ElementType) -> Option<Self> {
+        let bytes = dtype.bytes_of(&shape)?;
+        Some(Self { shape: Some(shape), dtype: Some(dtype), ..Self::sized(name, bytes) })
+    }
+}
+
+/// One operator: a node of the paper's graph with its metadata.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Op {
+    /// A name for people; need not be unique, may be empty.
+    pub name: String,
+    /// Operation type.
+    pub kind: OpKind,
+    /// Tensors it reads, in argument order; one may occur twice.
+    pub inputs: Vec<TensorId>,
+    /// Tensors it writes.
+    pub outputs: Vec<TensorId>,
+    /// Strides, padding, axis, …
+    pub attributes: Attributes,
+    /// Fields of the source that we do not know, kept for writing back.
+    pub extra: Map<String, Value>,
+}
+
+/// A validated, acyclic operator graph. Made by [`GraphBuilder::build`](crate::GraphBuilder::build).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Graph {
+    pub(crate) name: String,
+    pub(crate) tensors: Vec<Tensor>,
+    pub(crate) ops: Vec<Op>,
+    pub(crate) inputs: Vec<TensorId>,
+    pub(crate) outputs: Vec<TensorId>,
+    pub(crate) extra: Map<String, Value>,
+    pub(crate) producers: Vec<Option<OpId>>,
+    pub(crate) consumers: Vec<Vec<OpId>>,
+    pub(crate) file_order: Vec<OpId>,
+}
+
+impl Graph {
+    /// The network's name; may be empty.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// All tensors, by id.
+    pub fn tensors(&self) -> &[Tensor] {
+        &self.tensors
+    }
+
+    /// All operators, in the file's order.
+    pub fn ops(&self) -> &[Op] {
+        &self.ops
+    }
+
+    /// The tensors the caller provides.
+    pub fn inputs(&self) -> &[TensorId] {
+        &self.inputs
+    }
+
+    /// The tensors the caller wants.
+    pub fn outputs(&self) -> &[TensorId] {
+        &self.outputs
+    }
+
+    /// Fields of the source that we do not know, kept for writing back.
+    pub fn extra(&self) -> &Map<String, Value> {
+        &self.extra
+    }
+
+    /// One tensor.
+    pub fn tensor(&self, id: TensorId) -> &Tensor {
+        &self.tensors[id.index()]
+    }
+
+    /// One operator.
+    pub fn op(&self, id: OpId) -> &Op {
+        &self.ops[id.index()]
+    }
+
+    /// Ids of all operators, in the file's order.
+    pub fn op_ids(&self) -> impl ExactSizeIterator<Item = OpId> + use<> {
+        (0..self.ops.len()).map(OpId::from_index)
+    }
+
+    /// Ids of all tensors.
+    pub fn tensor_ids(&self) -> impl ExactSizeIterator<Item = TensorId> + use<> {
+        (0..self.tensors.len()).map(TensorId::from_index)
+    }
+
+    /// Who writes a tensor; `None` for graph inputs and for tensors nothing touches.
+    pub fn producer(&self, id: TensorId) -> Option<OpId> {
+        self.producers[id.index()]
+    }
+
+    /// Who reads a tensor: each op once, in the file's order.
+    pub fn consumers(&self, id: TensorId) -> &[OpId] {
+        &self.consumers[id.index()]
+    }
+
+    /// The ops that must run before `id`: each once, in the file's order.
+    pub fn predecessors(&self, id: OpId) -> Vec<OpId> {
+        let mut result: Vec<OpId> = self.op(id).inputs.iter().filter_map(|&t| self.producer(t)).collect();
+        result.sort_unstable();
+        result.dedup();
+        result
+    }
+
+    /// The order in which the file lists the ops. If that order cannot run (JSON written by hand may list a reader first),
+    /// the closest one that can: always the first op of the file whose inputs exist.
+    pub fn file_order(&self) -> Vec<OpId> {
+        self.file_order.clone()
+    }
+
+    /// A name to show for an op: its own, or its type and position.
+    pub fn op_label(&self, id: OpId) -> String {
+        let op = self.op(id);
+        if op.name.is_empty() { format!("{}#{}", op.kind, id) } else { op.name.clone() }
+    }
+
+    /// A name to show for a tensor: its own, or its id.
+    pub fn tensor_label(&self, id: TensorId) -> String {
+        let tensor = self.tensor(id);
+        if tensor.name.is_empty() { format!("tensor#{id}") } else { tensor.name.clone() }
+    }
+
+    /// The same graph with its ops listed in `order`; tensor ids do not change.
+    ///
+    /// # Errors
+    /// If `order` is not an order of this graph's ops that can run.
+    pub fn reordered(&self, order: &[OpId]) -> Result<Self, crate::OrderError> {
+        self.check_order(order)?;
+        let mut new_position = vec![OpId(0); order.len()];
+        for (position, &op) in order.iter().enumerate() {
+            new_position[op.index()] = OpId::from_index(position);
+        }
+        let mut graph = self.clone();
+        graph.ops = order.iter().map(|&op| self.op(op).clone()).collect();
+        graph.file_order = graph.op_ids().collect();
+        for producer in graph.producers.iter_mut().flatten() {
+            *producer = new_position[producer.index()];
+        }
+        for consumers in &mut graph.consumers {
+            for consumer in consumers.iter_mut() {
+                *consumer = new_position[consumer.index()];
+            }
+            consumers.sort_unstable();
+        }
+        Ok(graph)
+    }
+}

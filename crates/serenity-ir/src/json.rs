@@ -1,0 +1,337 @@
+//! The JSON graph format.
+//!
+//! ```json
+//! {"name": "cell", "tensors": [{"id": 0, "name": "x", "bytes": 4096}],
+//!  "ops": [{"name": "conv1", "type": "CONV_2D", "inputs": [0], "outputs": [1]}], "inputs": [0], "outputs": [1]}
+//! ```
+//!
+//! Activations only. Ids are dense: the tensor at position `i` has id `i` (`"id"` may be left out). Op order is the
+//! file's order. `"name"` is optional everywhere; `"shape"` and `"dtype"` may stand beside `"bytes"`, or instead of it; ops may
+//! carry `"attributes"`. Fields we do not know are kept and written back.
+//!
+//! Errors name the place as a path into the document, `tensors[3].bytes`.
+
+use crate::{Attributes, ElementType, Graph, GraphBuilder, GraphError, Op, OpKind, Tensor, TensorId};
+use serde_json::{Map, Value, json};
+
+/// Why a text is not a graph.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JsonError {
+    /// Not JSON at all.
+    #[error("not valid JSON: {0}")]
+    Syntax(#[from] serde_json::Error),
+    /// JSON, but a value is not what the format asks for.
+    #[error("`{path}`: expected {expected}, found {found}")]
+    Field {
+        /// Where, as a path into the document.
+        path: String,
+        /// What the format asks for.
+        expected: String,
+        /// What is there.
+        found: String,
+    },
+    /// Well-formed, but not a graph.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
+}
+
+/// Reads a graph.
+///
+/// # Errors
+/// If the text is not JSON, not in the format, or not a graph; see [`JsonError`].
+pub fn parse(text: &str) -> Result<Graph, JsonError> {
+    let document: Value = serde_json::from_str(text)?;
+    let mut root = Fields::new("", document)?;
+    let mut builder = GraphBuilder::new(root.text("name")?);
+    for (index, value) in root.array("tensors")?.into_iter().enumerate() {
+        builder.tensor(tensor(index, value)?);
+    }
+    for (index, value) in root.array("ops")?.into_iter().enumerate() {
+        builder.push_op(op(index, value)?);
+    }
+    for id in root.ids("inputs")? {
+        builder.mark_input(id);
+    }
+    for id in root.ids("outputs")? {
+        builder.output(id);
+    }
+    builder.extra(root.rest());
+    Ok(builder.build()?)
+}
+
+/// Writes a graph, one tensor or op a line.
+pub fn write(graph: &Graph) -> String {
+    let mut lines = vec![format!("{{\"name\": {},", Value::from(graph.name()))];
+    for (key, value) in graph.extra() {
+        lines.push(format!(" {}: {value},", Value::from(key.as_str())));
+    }
+    let list = |key: &str, items: Vec<Value>| {
+        let items: Vec<String> = items.iter().map(|item| format!("  {item}")).collect();
+        format!(" \"{key}\": [\n{}\n ],", items.join(",\n"))
+    };
+    lines.push(list("tensors", graph.tensor_ids().map(|id| tensor_to_json(id, graph.tensor(id))).collect()));
+    lines.push(list("ops", graph.ops().iter().map(op_to_json).collect()));
+    lines.push(format!(" \"inputs\": {},", ids_to_json(graph.inputs())));
+    lines.push(format!(" \"outputs\": {}}}", ids_to_json(graph.outputs())));
+    lines.join("\n") + "\n"
+}
+
+fn tensor(index: usize, value: Value) -> Result<Tensor, JsonError> {
+    let mut fields = Fields::new(&format!("tensors[{index}]"), value)?;
+    if let Some(id) = fields.take("id")
+        && id.as_u64() != Some(index as u64)
+    {
+        let expected = format!("{index}: ids are dense and in order");
+        return Err(fields.error("id", &expected, &id));
+    }
+    let name = fields.text("name")?;
+    let shape = fields.shape()?;
+    let dtype = match fields.text("dtype")?.as_str() {
+        "" => None,
+        name => Some(ElementType::parse(name)),
+    };
+    let bytes = match fields.take("bytes") {
+        Some(value) => value.as_u64().ok_or_else(|| {
+            fields.error("bytes", "a whole number of bytes, at least 0 and below 2^64", &value)
+        })?,
+        None => {
+            shape.as_ref().zip(dtype.as_ref()).and_then(|(shape, dtype)| dtype.bytes_of(shape)).ok_or_else(
+                || {
+                    fields.error(
+                        "bytes",
+                        "a size, or \"shape\" and a known \"dtype\" that give one",
+                        &Value::Null,
+                    )
+                },
+            )?
+        }
+    };
+    Ok(Tensor { name, bytes, shape, dtype, extra: fields.rest() })
+}
+
+fn op(index: usize, value: Value) -> Result<Op, JsonError> {
+    let mut fields = Fields::new(&format!("ops[{index}]"), value)?;
+    let attributes = match fields.take("attributes") {
+        None | Some(Value::Null) => Attributes::new(),
+        Some(Value::Object(map)) => map,
+        Some(other) => return Err(fields.error("attributes", "an object", &other)),
+    };
+    Ok(Op {
+        name: fields.text("name")?,
+        kind: OpKind::new(fields.text("type")?),
+        inputs: fields.ids("inputs")?,
+        outputs: fields.ids("outputs")?,
+        attributes,
+        extra: fields.rest(),
+    })
+}
+
+fn tensor_to_json(id: TensorId, tensor: &Tensor) -> Value {
+    let mut map = Map::new();
+    map.insert("id".into(), id.0.into());
+    if !tensor.name.is_empty() {
+        map.insert("name".into(), tensor.name.as_str().into());
+    }
+    map.insert("bytes".into(), tensor.bytes.into());
+    if let Some(shape) = &tensor.shape {
+        map.insert("shape".into(), json!(shape));
+    }
+    if let Some(dtype) = &tensor.dtype {
+        map.insert("dtype".into(), dtype.name().into());
+    }
+    map.extend(tensor.extra.clone());
+    Value::Object(map)
+}
+
+fn op_to_json(op: &Op) -> Value {
+    let mut map = Map::new();
+    if !op.name.is_empty() {
+        map.insert("name".into(), op.name.as_str().into());
+    }
+    if !op.kind.as_str().is_empty() {
+        map.insert("type".into(), op.kind.as_str().into());
+    }
+    map.insert("inputs".into(), ids_to_json(&op.inputs));
+    map.insert("outputs".into(), ids_to_json(&op.outputs));
+    if !op.attributes.is_empty() {
+        map.insert("attributes".into(), Value::Object(op.attributes.clone()));
+    }
+    map.extend(op.extra.clone());
+    Value::Object(map)
+}
+
+fn ids_to_json(ids: &[TensorId]) -> Value {
+    ids.iter().map(|id| Value::from(id.0)).collect()
+}
+
+/// The fields of one JSON object, taken out one by one; what remains is unknown to us.
+struct Fields {
+    path: String,
+    map: Map<String, Value>,
+}
+
+impl Fields {
+    fn new(path: &str, value: Value) -> Result<Self, JsonError> {
+        match value {
+            Value::Object(map) => Ok(Self { path: path.to_owned(), map }),
+            other => {
+                let path = if path.is_empty() { "the document" } else { path };
+                Err(field_error(path.to_owned(), "an object", &other))
+            }
+        }
+    }
+
+    fn at(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+
+    fn error(&self, key: &str, expected: &str, found: &Value) -> JsonError {
+        field_error(self.at(key), expected, found)
+    }
+
+    fn take(&mut self, key: &str) -> Option<Value> {
+        self.map.shift_remove(key)
+    }
+
+    /// A text, or an empty one if the field is missing or null.
+    fn text(&mut self, key: &str) -> Result<String, JsonError> {
+        match self.take(key) {
+            None | Some(Value::Null) => Ok(String::new()),
+            Some(Value::String(text)) => Ok(text),
+            Some(other) => Err(self.error(key, "a text", &other)),
+        }
+    }
+
+    fn array(&mut self, key: &str) -> Result<Vec<Value>, JsonError> {
+        match self.take(key) {
+            Some(Value::Array(items)) => Ok(items),
+            other => Err(self.error(key, "an array", &other.unwrap_or(Value::Null))),
+        }
+    }
+
+    fn ids(&mut self, key: &str) -> Result<Vec<TensorId>, JsonError> {
+        let items = self.array(key)?;
+        items
+            .iter()
+            .enumerate()
+            .map(|(index, item)| {
+                item.as_u64().and_then(|id| u32::try_from(id).ok()).map(TensorId).ok_or_else(|| {
+                    self.error(&format!("{key}[{index}]"), "the id of a tensor, a whole number", item)
+                })
+            })
+            .collect()
+    }
+
+    fn shape(&mut self) -> Result<Option<Vec<u64>>, JsonError> {
+        if matches!(self.map.get("shape"), None | Some(Value::Null)) {
+            self.take("shape");
+            return Ok(None);
+        }
+        let dims = self.array("shape")?;
+        dims.iter()
+            .enumerate()
+            .map(|(index, dim)| {
+                dim.as_u64().ok_or_else(|| {
+                    self.error(&format!("shape[{index}]"), "a dimension, a whole number at least 0", dim)
+                })
+            })
+            .collect::<Result<_, _>>()
+            .map(Some)
+    }
+
+    fn rest(self) -> Map<String, Value> {
+        self.map
+    }
+}
+
+fn field_error(path: String, expected: &str, found: &Value) -> JsonError {
+    let found = match found {
+        Value::Null => "nothing".to_owned(),
+        Value::Array(_) => "an array".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
+        other => {
+            let text = other.to_string();
+            match text.char_indices().nth(40) {
+                Some((end, _)) => format!("{}…", &text[..end]),
+                None => text,
+            }
+        }
+    };
+    JsonError::Field { path, expected: expected.to_owned(), found }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CELL: &str = r#"{"name": "cell", "made_by": {"tool": "x"},
+        "tensors": [{"id": 0, "name": "x", "bytes": 4096, "note": [1]}, {"shape": [1, 2, 2, 4], "dtype": "FLOAT"}],
+        "ops": [{"name": "conv1", "type": "CONV_2D", "inputs": [0], "outputs": [1], "attributes": {"stride": 2}, "line": 7}],
+        "inputs": [0], "outputs": [1]}"#;
+
+    #[test]
+    fn unknown_fields_survive_a_round_trip() {
+        let graph = parse(CELL).unwrap();
+        assert_eq!(graph.tensors()[1].bytes, 64);
+        let text = write(&graph);
+        assert_eq!(parse(&text).unwrap(), graph);
+        for kept in
+            [r#""made_by": {"tool":"x"}"#, r#""note":[1]"#, r#""line":7"#, r#""attributes":{"stride":2}"#]
+        {
+            assert!(text.contains(kept), "{kept} is not in {text}");
+        }
+    }
+
+    #[test]
+    fn every_fault_names_its_place() {
+        let cases = [
+            ("{", "not valid JSON: EOF while parsing an object at line 1 column 1"),
+            ("[]", "`the document`: expected an object, found an array"),
+            ("{}", "`tensors`: expected an array, found nothing"),
+            (
+                r#"{"tensors": [{"bytes": -1}], "ops": [], "inputs": [], "outputs": []}"#,
+                "`tensors[0].bytes`: expected a whole number of bytes, at least 0 and below 2^64, found -1",
+            ),
+            (
+                r#"{"tensors": [{"bytes": 18446744073709551616}], "ops": [], "inputs": [], "outputs": []}"#,
+                "`tensors[0].bytes`: expected a whole number of bytes, at least 0 and below 2^64, found 1.8446744073709552e+19",
+            ),
+            (
+                r#"{"tensors": [{"id": 1, "bytes": 1}], "ops": [], "inputs": [], "outputs": []}"#,
+                "`tensors[0].id`: expected 0: ids are dense and in order, found 1",
+            ),
+            (
+                r#"{"tensors": [{"shape": [2]}], "ops": [], "inputs": [], "outputs": []}"#,
+                "`tensors[0].bytes`: expected a size, or \"shape\" and a known \"dtype\" that give one, found nothing",
+            ),
+            (
+                r#"{"tensors": [], "ops": [{"inputs": ["x"], "outputs": []}], "inputs": [], "outputs": []}"#,
+                "`ops[0].inputs[0]`: expected the id of a tensor, a whole number, found \"x\"",
+            ),
+            (
+                r#"{"tensors": [], "ops": [], "inputs": [], "outputs": []}"#,
+                "the graph has no operators: there is nothing to schedule",
+            ),
+        ];
+        for (text, message) in cases {
+            assert_eq!(parse(text).unwrap_err().to_string(), message);
+        }
+    }
+
+    #[test]
+    fn no_prefix_and_no_single_byte_change_panics() {
+        for end in 0..CELL.len() {
+            let _ = parse(&CELL[..end]);
+        }
+        for position in 0..CELL.len() {
+            for byte in [b'0', b'9', b'"', b'[', b'}', b'-', b'e'] {
+                let mut bytes = CELL.as_bytes().to_vec();
+                bytes[position] = byte;
+                if let Ok(text) = std::str::from_utf8(&bytes) {
+                    let _ = parse(text);
+                }
+            }
+        }
+    }
+}

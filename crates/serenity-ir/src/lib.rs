@@ -1,0 +1,50 @@
+//! Operator graphs of neural networks, and what they cost in memory.
+//!
+//! In comes a description of a network: tensors, and operators that read and write them (from a [`GraphBuilder`],
+//! or from the [JSON format](json)). Out comes a validated [`Graph`], its [`Lifetimes`] under a [`MemoryModel`]
+//! (which buffers exist, who brings each to life, who must have run before it can go), and the [`Profile`] of
+//! any execution order: the memory in use at every step, and the peak.
+//!
+//! Promised: a `Graph` is acyclic, every id in it is in range, every tensor has at most one producer, every tensor that is read
+//! exists, and the sum of all sizes fits in 63 bits, so nothing downstream needs to check for overflow again.
+//!
+//! ```
+//! use serenity_ir::{GraphBuilder, MemoryModel, Tensor};
+//! # fn main() -> Result<(), serenity_ir::GraphError> {
+//! let mut builder = GraphBuilder::new("tiny");
+//! let x = builder.input(Tensor::sized("x", 100));
+//! let a = builder.op("a", "RELU", &[x], Tensor::sized("a", 100));
+//! let b = builder.op("b", "CONV_2D", &[a], Tensor::sized("b", 20));
+//! builder.output(b);
+//! let graph = builder.build()?;
+//!
+//! let lifetimes = MemoryModel::Plain.lifetimes(&graph);
+//! let profile = lifetimes.profile(&graph.file_order());
+//! assert_eq!(profile.peak(), 200);
+//! # Ok(()) }
+//! ```
+
+mod builder;
+mod dot;
+mod element_type;
+mod error;
+mod graph;
+mod ids;
+pub mod json;
+mod lifetimes;
+mod memory_model;
+mod op_kind;
+mod order;
+mod profile;
+
+pub use builder::GraphBuilder;
+pub use dot::to_dot;
+pub use element_type::ElementType;
+pub use error::GraphError;
+pub use graph::{Attributes, Graph, Op, Tensor};
+pub use ids::{BufferId, OpId, TensorId};
+pub use lifetimes::{Buffer, Lifetimes};
+pub use memory_model::{MemoryModel, UnknownMemoryModel};
+pub use op_kind::{OpKind, Role};
+pub use order::OrderError;
+pub use profile::{Profile, Step};

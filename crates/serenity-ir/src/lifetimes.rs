@@ -1,0 +1,66 @@
+//! Buffers and who keeps them alive.
+//!
+//! Every memory model reduces a graph to the same form: a set of buffers, each with the ops that bring it to life and the
+//! ops that must all have run before it can go. A model that merges tensors (views, in-place results) gives a buffer
+//! several writers or the readers of several tensors; nothing downstream needs to know why.
+
+use crate::{BufferId, OpId, TensorId};
+
+/// Memory that is in use from the first of its writers until the last of its readers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Buffer {
+    /// Size.
+    pub bytes: u64,
+    /// The tensors that live in it, the one that names it first.
+    pub tensors: Vec<TensorId>,
+    /// It comes to life when the first of these runs. Empty if it is there from the start.
+    pub writers: Vec<OpId>,
+    /// It can go when the last of these has run. Never empty unless it stays to the end.
+    pub readers: Vec<OpId>,
+    /// The caller filled it before the first op.
+    pub from_start: bool,
+    /// The caller wants it after the last op.
+    pub to_end: bool,
+}
+
+/// All buffers of a graph under one memory model.
+///
+/// Buffers of 0 bytes and inputs that nobody reads are left out: they never cost anything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lifetimes {
+    pub(crate) ops: usize,
+    pub(crate) buffers: Vec<Buffer>,
+}
+
+impl Lifetimes {
+    /// The buffers.
+    pub fn buffers(&self) -> &[Buffer] {
+        &self.buffers
+    }
+
+    /// One buffer.
+    pub fn buffer(&self, id: BufferId) -> &Buffer {
+        &self.buffers[id.index()]
+    }
+
+    /// What each op needs if it had the device to itself: the buffers it writes and the buffers it reads, together.
+    /// No order can peak below the largest of these.
+    pub fn working_sets(&self) -> Vec<u64> {
+        let mut bytes = vec![0; self.ops];
+        for buffer in &self.buffers {
+            let mut touched: Vec<OpId> = buffer.writers.iter().chain(&buffer.readers).copied().collect();
+            touched.sort_unstable();
+            touched.dedup();
+            for op in touched {
+                bytes[op.index()] += buffer.bytes;
+            }
+            // What stays for the whole run is there during every op.
+            if buffer.from_start && buffer.to_end {
+                for op in &mut bytes {
+                    *op += buffer.bytes;
+                }
+            }
+        }
+        bytes
+    }
+}
