@@ -1,1 +1,187 @@
-//! x
+//! The independent verifier.
+//!
+//! In comes a graph and a [`Claim`] about it: run the ops in this order, the peak is so many bytes, no order needs less than so
+//! many. Out comes a [`Report`] with every fault found.
+//!
+//! Promised: no code is shared with what is checked. The schedulers reason about sets of executed ops; this crate gives every
+//! tensor a birth and a death on the time line of the one order claimed ([`peak`]), and adds up. It is small enough to be read in
+//! one sitting, and every plan passes through it before anything is written.
+//!
+//! ```
+//! use serenity_check::{Claim, check};
+//! use serenity_ir::{GraphBuilder, MemoryModel, OpId, Tensor};
+//! let mut builder = GraphBuilder::new("tiny");
+//! let a = builder.op("a", "X", &[], Tensor::sized("a", 10));
+//! let b = builder.op("b", "X", &[a], Tensor::sized("b", 5));
+//! builder.output(b);
+//! let graph = builder.build().unwrap();
+//!
+//! let claim = Claim { model: MemoryModel::Plain, order: &[OpId(0), OpId(1)], peak: 14, bound: 14, optimal: true };
+//! let report = check(&graph, &claim);
+//! assert_eq!(report.faults[0].to_string(), "the peak is 15 bytes (at op 1, `b`), not 14");
+//! ```
+
+mod bound;
+mod order;
+mod peak;
+
+pub use order::OrderFault;
+pub use peak::peak;
+
+use serenity_ir::{Graph, MemoryModel, OpId};
+
+/// What a plan says.
+#[derive(Clone, Copy, Debug)]
+pub struct Claim<'a> {
+    /// The memory model it speaks of.
+    pub model: MemoryModel,
+    /// The ops in execution order.
+    pub order: &'a [OpId],
+    /// The most memory in use at any time.
+    pub peak: u64,
+    /// No order peaks below this.
+    pub bound: u64,
+    /// Is the peak claimed to be the least possible?
+    pub optimal: bool,
+}
+
+/// Something a plan says that is not so.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The order cannot run.
+    #[error(transparent)]
+    Order(#[from] OrderFault),
+    /// The peak is not what is claimed.
+    #[error("the peak is {actual} bytes (at op {op}, `{label}`), not {claimed}")]
+    Peak {
+        /// What is claimed.
+        claimed: u64,
+        /// What it is.
+        actual: u64,
+        /// Where it is reached first.
+        op: OpId,
+        /// The name of that op.
+        label: String,
+    },
+    /// A lower bound above a peak that was reached.
+    #[error("the bound of {bound} bytes is above the peak of {peak} that this order reaches")]
+    BoundAbovePeak {
+        /// The bound claimed.
+        bound: u64,
+        /// The peak of the order.
+        peak: u64,
+    },
+    /// Called optimal without a bound that says so.
+    #[error(
+        "the plan is called optimal, but its bound of {bound} bytes leaves a gap below the peak of {peak}"
+    )]
+    NotProved {
+        /// The bound claimed.
+        bound: u64,
+        /// The peak of the order.
+        peak: u64,
+    },
+}
+
+/// The outcome of a check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// Everything found wrong.
+    pub faults: Vec<Fault>,
+    /// The largest lower bound this crate can show by itself: what is there at the start, at the end, or around one op.
+    pub shown_bound: u64,
+    /// Is the claimed bound no more than that, and so verified without trusting the search?
+    pub bound_shown: bool,
+}
+
+impl Report {
+    /// Nothing was found wrong.
+    pub fn is_valid(&self) -> bool {
+        self.faults.is_empty()
+    }
+}
+
+/// Checks a claim against its graph.
+pub fn check(graph: &Graph, claim: &Claim) -> Report {
+    let mut faults: Vec<Fault> = order::faults(graph, claim.order).into_iter().map(Fault::Order).collect();
+    // The peak of an order that cannot run means nothing.
+    if faults.is_empty() {
+        let (peak, op) = peak::peak(graph, claim.model, claim.order);
+        if peak != claim.peak {
+            let label = graph.op_label(op);
+            faults.push(Fault::Peak { claimed: claim.peak, actual: peak, op, label });
+        }
+        let bound = claim.bound;
+        if bound > peak {
+            faults.push(Fault::BoundAbovePeak { bound, peak });
+        } else if claim.optimal && bound < peak {
+            faults.push(Fault::NotProved { bound, peak });
+        }
+    }
+    let shown_bound = bound::shown(graph, claim.model);
+    Report { faults, shown_bound, bound_shown: claim.bound <= shown_bound }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serenity_ir::{GraphBuilder, Tensor};
+
+    /// x -> a -> c, x -> b -> c; sizes 1, 10, 20, 5.
+    fn diamond() -> Graph {
+        let mut g = GraphBuilder::new("");
+        let x = g.input(Tensor::sized("x", 1));
+        let a = g.op("a", "X", &[x], Tensor::sized("a", 10));
+        let b = g.op("b", "X", &[x], Tensor::sized("b", 20));
+        let c = g.op("c", "CONCAT", &[a, b], Tensor::sized("c", 30));
+        let d = g.op("d", "X", &[c], Tensor::sized("d", 5));
+        g.output(d);
+        g.build().unwrap()
+    }
+
+    fn faults(order: &[u32], peak: u64, bound: u64) -> Vec<String> {
+        let order: Vec<OpId> = order.iter().copied().map(OpId).collect();
+        let claim = Claim { model: MemoryModel::Plain, order: &order, peak, bound, optimal: true };
+        check(&diamond(), &claim).faults.iter().map(Fault::to_string).collect()
+    }
+
+    #[test]
+    fn a_right_plan_passes() {
+        assert_eq!(faults(&[0, 1, 2, 3], 60, 60), Vec::<String>::new());
+        assert_eq!(faults(&[1, 0, 2, 3], 60, 60), Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_fault_is_named() {
+        assert_eq!(faults(&[0, 1, 3], 60, 60), ["op 2 (`c`) is missing from the order"]);
+        assert_eq!(faults(&[0, 1, 1, 2, 3], 60, 60), ["op 1 (`b`) runs 2 times"]);
+        assert_eq!(faults(&[0, 2, 1, 3], 60, 60), ["op 2 (`c`) reads `b` before op 1 (`b`) has written it"]);
+        assert_eq!(faults(&[0, 1, 2, 3], 61, 60), ["the peak is 60 bytes (at op 2, `c`), not 61"]);
+        assert_eq!(faults(&[0, 1, 2, 9], 60, 60).len(), 2);
+        assert_eq!(
+            faults(&[0, 1, 2, 3], 60, 61),
+            ["the bound of 61 bytes is above the peak of 60 that this order reaches"]
+        );
+        assert_eq!(
+            faults(&[0, 1, 2, 3], 60, 59),
+            ["the plan is called optimal, but its bound of 59 bytes leaves a gap below the peak of 60"]
+        );
+    }
+
+    #[test]
+    fn the_paper_s_views_cost_nothing_and_keep_their_pieces() {
+        let graph = diamond();
+        assert_eq!(peak(&graph, MemoryModel::Paper, &graph.file_order()), (35, OpId(3)));
+        let claim = |bound| Claim {
+            model: MemoryModel::Paper,
+            order: &[OpId(0), OpId(1), OpId(2), OpId(3)],
+            peak: 35,
+            bound,
+            optimal: false,
+        };
+        let report = check(&graph, &claim(35));
+        assert!(report.is_valid() && report.bound_shown);
+        assert_eq!(report.shown_bound, 35);
+    }
+}

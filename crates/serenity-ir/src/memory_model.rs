@@ -108,8 +108,7 @@ impl Storage {
         let (id, op) = (op, graph.op(op));
         let [sum] = op.outputs[..] else { return };
         let private = |&t: &TensorId| {
-            self.of[t.index()][..] == [BufferId(t.0)]
-                && graph.producer(t).is_some()
+            graph.producer(t).is_some_and(|p| graph.op(p).kind.role() == Role::Compute)
                 && graph.consumers(t) == [id]
                 && !graph.outputs().contains(&t)
         };

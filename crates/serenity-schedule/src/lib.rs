@@ -1,1 +1,45 @@
-//! x
+//! Execution orders of a DAG that need the least memory, with a proof.
+//!
+//! In comes a [`Problem`]: operations, and buffers that some of them write and others read. Out comes a [`Schedule`]: an order,
+//! the peak it reaches, a lower bound that no order can beat, and why the search ended.
+//!
+//! Promised: the order is topological and has the stated peak; [`Proof::Optimal`] is only ever said of a peak that was proved least;
+//! the same problem and options give the same schedule, whatever the hash order or the clock (a time limit may end a search early,
+//! and the proof then says so). Nothing here knows about neural networks.
+//!
+//! ```
+//! use serenity_schedule::{Algorithm, Buffer, OpIndex, Options, Problem, Proof, schedule};
+//! // Two branches from one source: 0 -> 1 -> 3, 0 -> 2 -> 3. Op 1 writes much and op 2 little.
+//! let op = OpIndex;
+//! let problem = Problem::new(4, vec![
+//!     Buffer::produced(10, op(0), [op(1), op(2)]),
+//!     Buffer::produced(90, op(1), [op(3)]),
+//!     Buffer::produced(5, op(2), [op(3)]),
+//!     Buffer::produced(1, op(3), []).kept(),
+//! ], [])?;
+//! let best = schedule(&problem, &Options { algorithm: Algorithm::Dp, ..Options::default() });
+//! assert_eq!((best.peak, best.proof), (105, Proof::Optimal));
+//! # Ok::<(), serenity_schedule::ProblemError>(())
+//! ```
+
+mod bits;
+mod bounds;
+mod dfs;
+mod divide;
+mod dp;
+mod exhaustive;
+mod greedy;
+mod kahn;
+mod limits;
+mod options;
+mod problem;
+mod schedule;
+mod segment;
+mod soft_budget;
+
+pub mod distribution;
+
+pub use limits::{CancelFlag, Limits, Progress, ProgressFn, StopReason};
+pub use options::{Algorithm, Options, StepLimit, UnknownAlgorithm};
+pub use problem::{Buffer, OpIndex, Problem, ProblemError, Step};
+pub use schedule::{Proof, Schedule, Stats, schedule};

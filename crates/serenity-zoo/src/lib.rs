@@ -1,1 +1,59 @@
-//! x
+//! The networks of the paper and its field, as generators.
+//!
+//! In comes a *spec*: the name of a network, with options if the defaults will not do, as in
+//! `randwire-cifar10?seed=3&nodes=32`. Out comes a [`Graph`] with real shapes, element types and attributes: all that
+//! is needed to give it weights and write it as a model file. [`networks`] lists what there is; [`macs`] and
+//! [`weights`] say how large a graph is, and [`random`] holds the random families that tests and benchmarks draw
+//! from.
+//!
+//! Promised: a spec gives a graph or a [`ZooError`] that names the remedy, never a panic or an absurd amount of
+//! memory; the same spec gives the same graph on every platform; ops are listed in an order that can run; every op
+//! and every tensor has a unique name; the graph is named after the spec that makes it.
+//!
+//! ```
+//! # fn main() -> Result<(), serenity_zoo::ZooError> {
+//! let graph = serenity_zoo::build("swiftnet")?;
+//! assert_eq!(graph.ops().len(), 62);
+//! assert_eq!(serenity_zoo::macs(&graph), 35_285_488);
+//!
+//! let error = serenity_zoo::build("swiftnett").unwrap_err();
+//! assert!(error.to_string().contains("did you mean `swiftnet`?"));
+//! # Ok(()) }
+//! ```
+
+mod catalog;
+mod cost;
+mod densenet;
+mod error;
+mod inception;
+mod mobilenet;
+mod nas;
+mod net;
+mod options;
+pub mod random;
+mod randwire;
+mod rng;
+mod swiftnet;
+#[cfg(test)]
+mod testing;
+
+pub use catalog::{Network, networks};
+pub use cost::{macs, weights};
+pub use error::ZooError;
+pub use options::{NetworkOption, Values};
+
+use options::Options;
+use serenity_ir::Graph;
+
+/// Builds the network that `spec` names: `NAME`, or `NAME?OPTION=VALUE&OPTION=VALUE`.
+///
+/// # Errors
+/// If there is no such network or option, or a value is outside what the option allows.
+pub fn build(spec: &str) -> Result<Graph, ZooError> {
+    let (name, options) = match spec.split_once('?') {
+        Some((name, options)) => (name, Some(options)),
+        None => (spec, None),
+    };
+    let network = catalog::find(name)?;
+    (network.make)(&Options::parse(network, options)?)
+}

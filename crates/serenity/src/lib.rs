@@ -1,1 +1,43 @@
-//! x
+//! Run a neural network in the least memory.
+//!
+//! In comes a model (so far: the JSON graph format, or a built-in network; see [`load`]). Out comes a [`Plan`]: the order
+//! in which its operators should run, the peak memory before and after, a lower bound that no order can beat, and the proof.
+//!
+//! Promised: a plan is never worse than the order the model came with; it has passed the independent checker; nothing is called optimal
+//! that was not proved; a file is written whole or not at all.
+//!
+//! ```
+//! use serenity::{Options, load, optimize};
+//! # fn main() -> Result<(), serenity::Error> {
+//! let input = load("zoo:swiftnet-a")?;
+//! let plan = optimize(&input.graph, &Options { model: input.default_model, ..Options::default() })?;
+//! assert_eq!((plan.before.peak, plan.after.peak), (213_248, 200_704));
+//! assert!(plan.is_optimal());
+//! # Ok(()) }
+//! ```
+//!
+//! The rooms behind this one can be used alone: [`ir`] (graphs and memory models), [`scheduling`] (orders of any DAG of buffers),
+//! [`check`] (the verifier) and [`zoo`] (the built-in networks).
+
+mod bridge;
+mod error;
+mod input;
+mod inspect;
+mod optimize;
+mod plan;
+mod plan_file;
+mod write;
+
+pub use serenity_check as check;
+pub use serenity_ir as ir;
+pub use serenity_schedule as scheduling;
+pub use serenity_zoo as zoo;
+
+pub use bridge::problem;
+pub use error::Error;
+pub use input::{Input, load};
+pub use inspect::{Inspection, inspect};
+pub use optimize::{Options, optimize, schedule};
+pub use plan::{Footprint, Plan};
+pub use plan_file::PlanFile;
+pub use write::write_atomically;

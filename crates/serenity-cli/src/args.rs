@@ -1,0 +1,286 @@
+//! The command line: names, defaults and the help that teaches them. Completions and man pages come from the same definitions.
+
+use crate::size::Size;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand};
+use serenity::ir::MemoryModel;
+use serenity::scheduling::{Algorithm, StepLimit};
+use std::time::Duration;
+
+/// Run a neural network in the least memory.
+#[derive(Parser)]
+#[command(
+    name = "serenity",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true,
+    after_help = "INPUT is a .json graph, `-` for one on standard input, or `zoo:NAME` for a built-in network.\n\
+        Sizes are written 250000, 250KB (1000) or 250KiB (1024).\n\n\
+        Start with:\n  \
+        serenity optimize zoo:swiftnet            the main job on a built-in network\n  \
+        serenity inspect zoo:swiftnet-a           what it needs now, and who is alive at the peak\n  \
+        serenity zoo list                         all built-in networks\n\n\
+        Exit codes: 0 done, 1 a condition you asked for is not met (a budget, a check), 2 error."
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    Optimize(OptimizeArgs),
+    Inspect(InspectArgs),
+    Schedule(ScheduleArgs),
+    Sample(SampleArgs),
+    Check(CheckArgs),
+    Zoo(ZooArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
+}
+
+/// Find the order that needs the least memory, and write the model in that order.
+///
+/// Prints what the network needs before and after, with the memory over time, and whether the result is proved to be the best possible.
+/// The result is never worse than the order the model came with, and is checked by an independent verifier before it is written.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    serenity optimize zoo:swiftnet\n  \
+    serenity optimize net.json -o smaller.json --plan plan.json\n  \
+    serenity optimize net.json --budget 250KB || echo 'does not fit'")]
+pub(crate) struct OptimizeArgs {
+    /// The model.
+    pub(crate) input: String,
+    /// Write the reordered graph here (.json, or .dot for Graphviz).
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<String>,
+    /// Exit with 1, and say how many bytes are missing, if the result needs more than this.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) budget: Option<Size>,
+    /// Write the plan here: the order with its proof, for `serenity check` and for other tools.
+    #[arg(long, value_name = "FILE.json")]
+    pub(crate) plan: Option<String>,
+    /// Keep the model's own order; only say what it needs.
+    #[arg(long, conflicts_with = "algorithm")]
+    pub(crate) no_reorder: bool,
+    #[command(flatten)]
+    pub(crate) runtime: RuntimeArg,
+    #[command(flatten)]
+    pub(crate) search: SearchArgs,
+    #[command(flatten)]
+    pub(crate) json: JsonArg,
+}
+
+/// Show what a model needs now, op by op, and who is alive at the peak.
+#[derive(Args)]
+pub(crate) struct InspectArgs {
+    /// The model.
+    pub(crate) input: String,
+    /// List every op with the memory in use during and after it.
+    #[arg(long)]
+    pub(crate) steps: bool,
+    /// Write the graph for Graphviz here.
+    #[arg(long, value_name = "FILE.dot")]
+    pub(crate) dot: Option<String>,
+    /// Give up proving the least possible peak after so many seconds.
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    pub(crate) time_limit: Duration,
+    #[command(flatten)]
+    pub(crate) runtime: RuntimeArg,
+    #[command(flatten)]
+    pub(crate) json: JsonArg,
+}
+
+/// Compute an order, nothing else.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    serenity schedule zoo:darts-cell --algorithm dp\n  \
+    serenity schedule graphs/*.json --json --time-limit 60 > schedules.jsonl")]
+pub(crate) struct ScheduleArgs {
+    /// The models.
+    #[arg(required = true, value_name = "INPUT")]
+    pub(crate) inputs: Vec<String>,
+    #[command(flatten)]
+    pub(crate) runtime: RuntimeArg,
+    #[command(flatten)]
+    pub(crate) search: SearchArgs,
+    #[command(flatten)]
+    pub(crate) json: JsonArg,
+}
+
+/// Draw random orders, or count all, and show how their peaks are distributed.
+///
+/// Without --exact, an order is drawn by picking uniformly among the ops that can run next; that favours some orders over others. With
+/// --exact, every order counts the same.
+#[derive(Args)]
+pub(crate) struct SampleArgs {
+    /// The model.
+    pub(crate) input: String,
+    /// How many orders to draw.
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub(crate) count: u64,
+    /// The share of orders that need no more than this.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) budget: Option<Size>,
+    /// Count all orders instead of drawing some.
+    #[arg(long, conflicts_with_all = ["count", "seed"])]
+    pub(crate) exact: bool,
+    /// Another seed draws other orders; the same seed draws the same on every machine.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) runtime: RuntimeArg,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+    #[command(flatten)]
+    pub(crate) json: JsonArg,
+}
+
+/// Check a plan against its model, independently of whoever made it.
+///
+/// Is every op run once, after what it reads; is the peak right to the byte; does the bound fit? Exits with 1 if anything is wrong.
+#[derive(Args)]
+pub(crate) struct CheckArgs {
+    /// What `optimize --plan` wrote, or `schedule --json` printed.
+    #[arg(value_name = "PLAN.json")]
+    pub(crate) plan: String,
+    /// The model.
+    pub(crate) input: String,
+    #[command(flatten)]
+    pub(crate) runtime: RuntimeArg,
+    #[command(flatten)]
+    pub(crate) json: JsonArg,
+}
+
+/// The built-in networks.
+#[derive(Args)]
+pub(crate) struct ZooArgs {
+    #[command(subcommand)]
+    pub(crate) command: ZooCommand,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum ZooCommand {
+    /// List the networks and their options.
+    List {
+        #[command(flatten)]
+        json: JsonArg,
+    },
+    /// Write a network to a file.
+    Export {
+        /// Its name with options, as in `randwire-cifar10?seed=3&nodes=32`.
+        name: String,
+        /// Where to: .json, or .dot for Graphviz.
+        #[arg(short, long, value_name = "FILE")]
+        output: String,
+    },
+}
+
+/// Print a completion script for a shell.
+#[derive(Args)]
+#[command(
+    after_help = "Example:\n  serenity completions bash > ~/.local/share/bash-completion/completions/serenity"
+)]
+pub(crate) struct CompletionsArgs {
+    /// The shell.
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Write the man pages, one a command.
+#[derive(Args)]
+pub(crate) struct ManArgs {
+    /// The folder to write them to.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) out: String,
+}
+
+#[derive(Args)]
+pub(crate) struct RuntimeArg {
+    /// How the target runtime spends memory [default: paper for zoo networks, plain for .json].
+    ///
+    /// plain: every tensor has its own buffer from its producer to its last reader. paper: as in the SERENITY paper, a concatenation is
+    /// a view of its pieces and partial sums accumulate in place.
+    #[arg(long, value_name = "RUNTIME", value_parser = named::<MemoryModel>(MemoryModel::all().map(|(name, _)| name)))]
+    pub(crate) runtime: Option<MemoryModel>,
+}
+
+#[derive(Args)]
+pub(crate) struct SearchArgs {
+    /// How to find the order.
+    ///
+    /// dp: the paper's dynamic programming. dp+dc: with divide-and-conquer at cut nodes. dp+dc+asb: with adaptive soft budgeting too. These
+    /// and exhaustive are exact: they prove their result. greedy, dfs, kahn, file are heuristics.
+    #[arg(long, value_name = "NAME", default_value_t, value_parser = named::<Algorithm>(Algorithm::all().map(|(name, _)| name)))]
+    pub(crate) algorithm: Algorithm,
+    /// How much one search step of dp+dc+asb may cost before its budget is tightened: states (250000) or time (1s, 200ms).
+    #[arg(long, value_name = "STATES|TIME", value_parser = step_limit)]
+    pub(crate) step_limit: Option<StepLimit>,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct LimitArgs {
+    /// Return the best order so far, with its bound, after so many seconds.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) time_limit: Option<Duration>,
+    /// The same when the tables of the search take this much memory.
+    #[arg(long, value_name = "SIZE", default_value = "4GiB")]
+    pub(crate) memory_limit: Size,
+}
+
+#[derive(Args)]
+pub(crate) struct JsonArg {
+    /// Print one JSON object on standard output (one a line for several inputs), and nothing else there.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A parser for names that the library knows, so that help and completions list them.
+fn named<T>(names: impl Iterator<Item = &'static str>) -> impl TypedValueParser<Value = T>
+where
+    T: std::str::FromStr + Clone + Send + Sync + 'static,
+    T::Err: std::error::Error + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<T>())
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 =
+        text.parse().map_err(|_| "expected a number of seconds, as in 60 or 0.5".to_owned())?;
+    Duration::try_from_secs_f64(seconds)
+        .map_err(|_| "expected a number of seconds that is not negative".to_owned())
+}
+
+fn step_limit(text: &str) -> Result<StepLimit, String> {
+    let time = |text: &str, unit: f64| seconds(text.trim()).map(|d| StepLimit::Time(d.mul_f64(unit)));
+    if let Some(number) = text.strip_suffix("ms") {
+        time(number, 1e-3)
+    } else if let Some(number) = text.strip_suffix('s') {
+        time(number, 1.0)
+    } else {
+        let states = text
+            .parse()
+            .map_err(|_| "expected a number of states, or a time as in 1s or 200ms".to_owned())?;
+        Ok(StepLimit::States(states))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definitions_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn step_limits_are_states_or_times() {
+        assert_eq!(step_limit("5"), Ok(StepLimit::States(5)));
+        assert_eq!(step_limit("2s"), Ok(StepLimit::Time(Duration::from_secs(2))));
+        assert_eq!(step_limit("200ms"), Ok(StepLimit::Time(Duration::from_millis(200))));
+        assert!(step_limit("soon").is_err() && step_limit("-1s").is_err());
+    }
+}

@@ -1,0 +1,61 @@
+//! `serenity schedule`: an order, nothing else.
+
+use super::{duration, search_options, title, verdict};
+use crate::args::ScheduleArgs;
+use crate::progress::{ProgressLine, cancel_on_ctrl_c, thousands};
+use crate::{Failure, Outcome};
+use serde_json::Value;
+use serenity::scheduling::CancelFlag;
+use serenity::{Options, Plan};
+use std::io::Write;
+
+pub(crate) fn run(args: &ScheduleArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
+    let cancel = cancel_on_ctrl_c();
+    let mut failed = false;
+    for (index, input) in args.inputs.iter().enumerate() {
+        match plan(args, input, &cancel) {
+            Ok(plan) => {
+                if index > 0 && !args.json.json {
+                    writeln!(out)?;
+                }
+                print(args, input, &plan, out)?;
+                // Whoever reads along sees each result when it is there.
+                out.flush()?;
+            }
+            // One bad file does not take the others down, but it is not forgotten.
+            Err(failure) => {
+                failure.report();
+                failed = true;
+            }
+        }
+    }
+    if failed { Err(Failure::Reported) } else { Ok(Outcome::Done) }
+}
+
+fn plan(args: &ScheduleArgs, source: &str, cancel: &CancelFlag) -> Result<Plan, Failure> {
+    let input = serenity::load(source)?;
+    let (_line, progress) = ProgressLine::new(&title(&input.graph, source));
+    let options = Options {
+        model: args.runtime.runtime.unwrap_or(input.default_model),
+        progress,
+        ..search_options(&args.search, cancel)
+    };
+    Ok(serenity::schedule(&input.graph, &options)?)
+}
+
+fn print(args: &ScheduleArgs, input: &str, plan: &Plan, out: &mut impl Write) -> Result<(), Failure> {
+    if args.json.json {
+        let mut object = plan.to_json();
+        object["input"] = Value::from(input);
+        writeln!(out, "{object}")?;
+        return Ok(());
+    }
+    let name = if plan.graph.is_empty() { input } else { &plan.graph };
+    let order: Vec<String> = plan.order.iter().map(ToString::to_string).collect();
+    writeln!(out, "{name} ({}, {})", plan.model, plan.algorithm)?;
+    writeln!(out, "  peak   {} bytes", thousands(plan.after.peak))?;
+    writeln!(out, "  bound  {} bytes, {}", thousands(plan.bound), verdict(plan))?;
+    writeln!(out, "  search {} states, {}", thousands(plan.stats.states), duration(plan.stats.elapsed))?;
+    writeln!(out, "  order  {}", order.join(" "))?;
+    Ok(())
+}

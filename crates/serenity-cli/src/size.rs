@@ -1,0 +1,100 @@
+//! Sizes as people write them.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A number of bytes, written `250000`, `250KB` (1000) or `250KiB` (1024).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Size(pub(crate) u64);
+
+const UNITS: &[(&str, u64)] = &[
+    ("KIB", 1 << 10),
+    ("MIB", 1 << 20),
+    ("GIB", 1 << 30),
+    ("KB", 1000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("B", 1),
+    ("", 1),
+];
+
+impl FromStr for Size {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let upper = text.trim().to_ascii_uppercase();
+        let split = upper.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(upper.len());
+        let (number, unit) = (upper[..split].trim().replace('_', ""), &upper[split..]);
+        let unit = UNITS.iter().find(|(name, _)| *name == unit).map(|&(_, bytes)| bytes);
+        let bytes = unit.and_then(|unit| match number.parse::<u64>() {
+            Ok(whole) => whole.checked_mul(unit),
+            Err(_) => fraction(&number, unit),
+        });
+        bytes
+            .map(Self)
+            .ok_or_else(|| "expected a size as in 250000, 250KB (1000) or 250KiB (1024)".to_owned())
+    }
+}
+
+/// A decimal fraction of a unit, as in `1.5MB`, rounded to bytes.
+fn fraction(number: &str, unit: u64) -> Option<u64> {
+    let plain = number.starts_with(|c: char| c.is_ascii_digit())
+        && number.chars().all(|c| c.is_ascii_digit() || c == '.');
+    let bytes = number.parse::<f64>().ok().filter(|_| plain)? * unit as f64;
+    (bytes < 2_f64.powi(63)).then_some(bytes.round() as u64)
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = self.0;
+        let text = match bytes {
+            0..10_000 => format!("{bytes} B"),
+            10_000..10_000_000 => format!("{:.1} KB", bytes as f64 / 1e3),
+            10_000_000..10_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
+            _ => format!("{:.1} GB", bytes as f64 / 1e9),
+        };
+        f.pad(&text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_as_written() {
+        for (text, bytes) in [
+            ("250000", 250_000),
+            ("250KB", 250_000),
+            ("250 kb", 250_000),
+            ("250KiB", 256_000),
+            ("1.5MB", 1_500_000),
+            ("2GiB", 1 << 31),
+            ("0", 0),
+            ("250_000", 250_000),
+        ] {
+            assert_eq!(text.parse(), Ok(Size(bytes)), "{text}");
+        }
+        for text in [
+            "",
+            "KB",
+            "-1",
+            "1e3",
+            "10 apples",
+            "99999999999999999999",
+            "inf",
+            "nan",
+            "1.5.2KB",
+            "20000000000GB",
+        ] {
+            assert!(text.parse::<Size>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_shown_in_the_unit_of_the_paper() {
+        assert_eq!(Size(200_704).to_string(), "200.7 KB");
+        assert_eq!(Size(9_999).to_string(), "9999 B");
+        assert_eq!(format!("{:>10}|", Size(12_345_678)), "   12.3 MB|");
+    }
+}

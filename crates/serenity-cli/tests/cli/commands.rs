@@ -1,0 +1,178 @@
+//! Every command does its job and prints the fields that scripts rely on.
+
+use crate::harness::Desk;
+use serde_json::{Value, json};
+
+#[test]
+fn optimize_shows_before_and_after_with_a_picture() {
+    let run = Desk::new().run(&["optimize", "zoo:swiftnet"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    for part in ["213.2 KB", "200.7 KB", "proved optimal", "█", "░", "serenity inspect zoo:swiftnet"] {
+        assert!(run.stdout.contains(part), "{part} is not in\n{}", run.stdout);
+    }
+    assert_eq!(run.stderr, "");
+}
+
+#[test]
+fn optimize_writes_a_graph_in_the_new_order_and_a_plan_that_checks() {
+    let desk = Desk::new();
+    let run = desk.run(&["optimize", "zoo:swiftnet-a", "-o", "small.json", "--plan", "plan.json", "--json"]);
+    let object = run.json();
+    assert_eq!(object["before"], json!({"peak": 213_248, "arena": null, "ops": 21}));
+    assert_eq!(object["after"], json!({"peak": 200_704, "arena": null, "ops": 21}));
+    assert_eq!(
+        (&object["bound"], &object["proof"], &object["output"]),
+        (&json!(200_704), &json!("optimal"), &json!("small.json"))
+    );
+    for field in ["rewrites", "order", "offsets", "seconds", "fits"] {
+        assert!(object.get(field).is_some(), "{field} is missing");
+    }
+    assert_eq!(desk.run(&["check", "plan.json", "zoo:swiftnet-a"]).code, 0);
+    // The file's own order is now the good one.
+    let inspected = desk.run(&["inspect", "small.json", "--runtime", "paper", "--json"]).json();
+    assert_eq!(inspected["peak"], 200_704);
+    assert_eq!(desk.files(), ["plan.json", "small.json"]);
+}
+
+#[test]
+fn a_budget_decides_the_exit_code_and_says_what_is_missing() {
+    let desk = Desk::new();
+    let run = desk.run(&["optimize", "zoo:swiftnet-a", "--budget", "200KB"]);
+    assert_eq!(run.code, 1);
+    assert!(run.stdout.contains("does not fit 200.0 KB: 704 bytes are missing"), "{}", run.stdout);
+    let run = desk.run(&["optimize", "zoo:swiftnet-a", "--budget", "196KiB", "--json"]);
+    assert_eq!((run.code, run.json()["fits"].as_bool()), (0, Some(true)));
+    let run = desk.run(&["optimize", "zoo:swiftnet-a", "--budget", "200703", "--json"]);
+    assert_eq!((run.code, run.json()["missing"].as_u64()), (1, Some(1)));
+}
+
+#[test]
+fn a_model_that_cannot_get_better_keeps_its_order() {
+    let object = Desk::new().run(&["optimize", "zoo:mobilenet", "--json"]).json();
+    let order: Vec<u64> = object["order"].as_array().unwrap().iter().filter_map(Value::as_u64).collect();
+    assert_eq!(order, (0..order.len() as u64).collect::<Vec<_>>());
+    let run = Desk::new().run(&["optimize", "zoo:swiftnet-a", "--no-reorder"]);
+    assert!(run.stdout.contains("the model's own order is kept"), "{}", run.stdout);
+}
+
+#[test]
+fn every_algorithm_of_the_paper_gives_the_same_peak() {
+    let desk = Desk::new();
+    for algorithm in ["dp", "dp+dc", "dp+dc+asb"] {
+        let object = desk.run(&["schedule", "zoo:swiftnet", "--algorithm", algorithm, "--json"]).json();
+        assert_eq!((object["peak"].as_u64(), object["proof"].as_str()), (Some(200_704), Some("optimal")));
+        assert!(object["states"].as_u64() > Some(0) && object["seconds"].is_f64());
+    }
+}
+
+#[test]
+fn the_optima_of_the_paper_are_proved() {
+    let desk = Desk::new();
+    for (network, peak) in
+        [("swiftnet-a", 200_704), ("swiftnet-b", 75_264), ("swiftnet-c", 27_440), ("darts-cell", 6 * 150_528)]
+    {
+        let object = desk.run(&["schedule", &format!("zoo:{network}"), "--json"]).json();
+        assert_eq!(
+            (object["peak"].as_u64(), object["proof"].as_str()),
+            (Some(peak), Some("optimal")),
+            "{network}"
+        );
+    }
+}
+
+#[test]
+fn schedule_prints_one_object_a_line_and_goes_on_after_a_bad_file() {
+    let run = Desk::new().run(&["schedule", "zoo:swiftnet-a", "missing.json", "zoo:darts-cell", "--json"]);
+    let lines: Vec<Value> = run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 2);
+    assert_eq!(lines[1]["input"], "zoo:darts-cell");
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.starts_with("error: cannot read `missing.json`"), "{}", run.stderr);
+}
+
+#[test]
+fn limits_end_a_search_with_its_best_and_a_bound() {
+    let desk = Desk::new();
+    for limit in [["--time-limit", "0"], ["--memory-limit", "1KB"]] {
+        let args = ["schedule", "zoo:randwire-cifar10", "--algorithm", "dp", "--json", limit[0], limit[1]];
+        let object = desk.run(&args).json();
+        assert_eq!(object["proof"], "gap", "{limit:?}");
+        assert!(object["bound"].as_u64() < object["peak"].as_u64());
+        assert!(object["stopped"].as_str().unwrap().contains("limit was reached"));
+    }
+}
+
+#[test]
+fn sample_reproduces_the_distribution_of_the_paper() {
+    let desk = Desk::new();
+    let object = desk.run(&["sample", "zoo:swiftnet-a", "--exact", "--budget", "250KB", "--json"]).json();
+    assert_eq!(object["count"], 2_494_080);
+    let percent = |object: &Value, key: &str| object[key].as_f64().unwrap() * 100.0;
+    assert!((percent(&object, "share_within_budget") - 5.3).abs() < 0.05);
+    assert!((percent(&object, "share_optimal") - 0.052).abs() < 0.0005);
+
+    let args = ["sample", "zoo:swiftnet-a", "--count", "20000", "--budget", "250KB", "--json"];
+    let object = desk.run(&args).json();
+    assert_eq!(object["count"], 20_000);
+    assert!((percent(&object, "share_within_budget") - 9.6).abs() < 1.0);
+    assert!(object["quantiles"]["0.5"].as_u64() > Some(200_704));
+    assert_eq!(desk.run(&args).stdout, desk.run(&args).stdout, "the same seed draws the same orders");
+}
+
+#[test]
+fn inspect_names_who_is_alive_at_the_peak() {
+    let desk = Desk::new();
+    let object = desk.run(&["inspect", "zoo:swiftnet-a", "--json"]).json();
+    let alive: u64 =
+        object["alive_at_peak"].as_array().unwrap().iter().filter_map(|b| b["bytes"].as_u64()).sum();
+    assert_eq!((Some(alive), object["max_op"]["bytes"].as_u64()), (object["peak"].as_u64(), Some(175_616)));
+    assert_eq!(object["steps"].as_array().unwrap().len(), 21);
+    let run = desk.run(&["inspect", "zoo:swiftnet-a", "--steps", "--dot", "a.dot"]);
+    assert!(
+        run.stdout.contains("<- peak") && run.stdout.contains("a/dw9  [1x28x28x96] int8"),
+        "{}",
+        run.stdout
+    );
+    assert!(desk.read("a.dot").starts_with("digraph"));
+}
+
+#[test]
+fn zoo_networks_can_be_listed_exported_and_read_back() {
+    let desk = Desk::new();
+    let run = desk.run(&["zoo", "list"]);
+    assert!(run.stdout.contains("randwire-cifar100") && run.stdout.contains("reconstruction"));
+    let networks = desk.run(&["zoo", "list", "--json"]).json();
+    assert!(networks["networks"].as_array().unwrap().len() > 15);
+    assert_eq!(desk.run(&["zoo", "export", "randwire-cifar10?seed=3", "-o", "net.json"]).code, 0);
+    let here = desk.run(&["schedule", "net.json", "--algorithm", "kahn", "--json"]).json();
+    let there = desk
+        .run(&[
+            "schedule",
+            "zoo:randwire-cifar10?seed=3",
+            "--algorithm",
+            "kahn",
+            "--runtime",
+            "plain",
+            "--json",
+        ])
+        .json();
+    assert_eq!(here["peak"], there["peak"]);
+}
+
+#[test]
+fn a_graph_can_come_from_standard_input() {
+    let desk = Desk::new();
+    desk.run(&["zoo", "export", "swiftnet-b", "-o", "b.json"]);
+    let run = desk.run_with_input(&["schedule", "-", "--runtime", "paper", "--json"], &desk.read("b.json"));
+    assert_eq!(run.json()["peak"], 75_264);
+}
+
+#[test]
+fn completions_and_man_pages_come_out() {
+    let desk = Desk::new();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        assert!(desk.run(&["completions", shell]).stdout.contains("optimize"), "{shell}");
+    }
+    assert_eq!(desk.run(&["man", "--out", "man"]).code, 0);
+    assert!(std::fs::read_to_string(desk.path("man/serenity-optimize.1")).unwrap().contains("least memory"));
+}

@@ -1,0 +1,112 @@
+//! Bad input gets a clear error, exit code 2, and nothing is written.
+
+use crate::harness::Desk;
+
+/// A graph of one op with `tensors` and `op` put in.
+fn graph(tensors: &str, ops: &str) -> String {
+    format!(r#"{{"name": "bad", "tensors": [{tensors}], "ops": [{ops}], "inputs": [0], "outputs": [1]}}"#)
+}
+
+fn assert_refused(input: &str, messages: &[&str]) {
+    let desk = Desk::new();
+    desk.write("bad.json", input);
+    desk.write("out.json", "precious");
+    for command in [
+        &["optimize", "bad.json", "-o", "out.json", "--plan", "plan.json"][..],
+        &["schedule", "bad.json", "--json"],
+        &["inspect", "bad.json"],
+        &["sample", "bad.json"],
+    ] {
+        let run = desk.run(command);
+        assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{command:?} {run:?}");
+        assert!(run.stderr.starts_with("error: "), "{run:?}");
+        for message in messages {
+            assert!(run.stderr.contains(message), "`{message}` is not in `{}`", run.stderr);
+        }
+    }
+    assert_eq!(desk.read("out.json"), "precious");
+    assert_eq!(desk.files(), ["bad.json", "out.json"]);
+}
+
+const X: &str = r#"{"id": 0, "name": "x", "bytes": 4}"#;
+const Y: &str = r#"{"id": 1, "name": "y", "bytes": 4}"#;
+const OP: &str = r#"{"name": "f", "type": "RELU", "inputs": [0], "outputs": [1]}"#;
+
+#[test]
+fn malformed_json() {
+    assert_refused("{\"tensors\": [\n", &["`bad.json`", "line 2"]);
+    assert_refused("", &["not valid JSON"]);
+    assert_refused("[1, 2]", &["expected an object"]);
+    assert_refused(&"[".repeat(100_000), &["not valid JSON"]);
+}
+
+#[test]
+fn a_cycle() {
+    let ops =
+        r#"{"name": "f", "inputs": [0, 2], "outputs": [1]}, {"name": "g", "inputs": [1], "outputs": [2]}"#;
+    assert_refused(&graph(&format!("{X}, {Y}, {{\"bytes\": 1}}"), ops), &["cycle: f -> g -> f"]);
+}
+
+#[test]
+fn a_missing_tensor() {
+    let op = r#"{"name": "f", "inputs": [7], "outputs": [1]}"#;
+    assert_refused(&graph(&format!("{X}, {Y}"), op), &["an input of op 0 (`f`) names tensor 7"]);
+}
+
+#[test]
+fn a_negative_or_overflowing_size() {
+    let negative = r#"{"id": 1, "bytes": -4}"#;
+    assert_refused(&graph(&format!("{X}, {negative}"), OP), &["`tensors[1].bytes`", "-4"]);
+    let huge = r#"{"id": 1, "name": "huge", "bytes": 9223372036854775807}"#;
+    assert_refused(&graph(&format!("{X}, {huge}"), OP), &["2^63", "`huge`"]);
+    let shape = r#"{"id": 1, "shape": [4294967296, 4294967296, 4294967296], "dtype": "float32"}"#;
+    assert_refused(&graph(&format!("{X}, {shape}"), OP), &["`tensors[1].bytes`"]);
+}
+
+#[test]
+fn an_empty_graph() {
+    assert_refused(&graph(&format!("{X}, {Y}"), ""), &["no operators"]);
+}
+
+#[test]
+fn a_file_of_another_kind() {
+    let desk = Desk::new();
+    desk.write("model.bin", "TFL3");
+    let run = desk.run(&["inspect", "model.bin"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("`model.bin`") && run.stderr.contains("help: "), "{}", run.stderr);
+}
+
+#[test]
+fn an_unknown_network_or_option_suggests_the_nearest() {
+    let desk = Desk::new();
+    let run = desk.run(&["optimize", "zoo:swiftnett"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("did you mean `swiftnet`?"), "{}", run.stderr);
+    let run = desk.run(&["optimize", "zoo:randwire-cifar10?sead=3"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("`seed`"), "{}", run.stderr);
+}
+
+#[test]
+fn wrong_arguments() {
+    let desk = Desk::new();
+    for args in [
+        &["optimize"][..],
+        &["frobnicate"],
+        &["schedule", "zoo:swiftnet", "--algorithm", "magic"],
+        &["schedule", "zoo:swiftnet", "--runtime", "magic"],
+        &["optimize", "zoo:swiftnet", "--budget", "lots"],
+        &["optimize", "zoo:swiftnet", "--time-limit", "-1"],
+        &["sample", "zoo:swiftnet-a", "--count", "0"],
+        &["optimize", "zoo:swiftnet-a", "-o", "out.xyz"],
+        &["optimize", "zoo:swiftnet-a", "-o", "no/such/folder/out.json"],
+        &["check", "-", "-"],
+        &["sample", "zoo:darts-imagenet", "--exact", "--memory-limit", "1MB"],
+    ] {
+        let run = desk.run(args);
+        assert_eq!(run.code, 2, "{args:?} {run:?}");
+        assert!(run.stderr.starts_with("error: "), "{args:?} {run:?}");
+    }
+    assert_eq!(desk.files(), Vec::<String>::new());
+}

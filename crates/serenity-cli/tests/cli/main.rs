@@ -1,0 +1,7 @@
+//! Drives the built binary as a user would.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod check;
+mod commands;
+mod errors;
+mod harness;

@@ -1,0 +1,15 @@
+//! The simple lower bound, valid for every order.
+
+use crate::Problem;
+
+/// No order can peak below what is in use at the start, at the end, or around the most demanding op on its own: all it reads
+/// and all it writes are in use while it runs.
+pub(crate) fn simple(problem: &Problem) -> u64 {
+    let working_set = |op: usize| {
+        let mut touched: Vec<u32> = problem.writes[op].iter().chain(&problem.reads[op]).copied().collect();
+        touched.sort_unstable();
+        touched.dedup();
+        problem.base + touched.iter().map(|&b| problem.buffers[b as usize].bytes).sum::<u64>()
+    };
+    (0..problem.len()).map(working_set).fold(problem.at_start().max(problem.at_end()), u64::max)
+}

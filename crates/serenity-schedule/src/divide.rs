@@ -1,0 +1,149 @@
+//! Divide and conquer: section 3.2 of the paper.
+//!
+//! A *cut node* is an op that every other op runs before or after in all orders. Networks made of cells with one input
+//! and one output have one between any two cells (the paper calls them hourglass-shaped). When a cut node has run, exactly its
+//! ancestors have run before it, whatever the order; so the pieces between cut nodes can be scheduled on their own, and the
+//! concatenation of optimal pieces is optimal.
+
+use crate::limits::{StopReason, Watch};
+use crate::{Problem, bits, bounds, schedule};
+
+/// The pieces: ops up to and including each cut node, and what follows the last.
+pub(crate) fn pieces(problem: &Problem) -> Vec<Vec<u32>> {
+    let order = &problem.topological;
+    let last = problem.len();
+    let mut position = vec![0; last];
+    for (i, &op) in order.iter().enumerate() {
+        position[op as usize] = i;
+    }
+    // Let v stand at position i of a topological order. All before it lead to it iff each has a successor at or before i: follow
+    // these, they can only end at v. So it suffices to know the largest "first successor" among those before i; and likewise
+    // the smallest "last predecessor" among those after i.
+    let first_successor = |op: u32| {
+        problem.successors[op as usize].iter().map(|&s| position[s as usize]).min().unwrap_or(usize::MAX)
+    };
+    let last_predecessor = |op: u32| {
+        problem.predecessors[op as usize].iter().map(|&p| position[p as usize] as i64).max().unwrap_or(-1)
+    };
+    let mut all_after_follow = vec![true; last];
+    let mut nearest = i64::MAX;
+    for i in (0..last).rev() {
+        all_after_follow[i] = nearest >= i as i64;
+        nearest = nearest.min(last_predecessor(order[i]));
+    }
+    let mut pieces = vec![Vec::new()];
+    let mut farthest = 0;
+    for i in 0..last {
+        let open = pieces.len() - 1;
+        pieces[open].push(order[i]);
+        if farthest <= i && all_after_follow[i] && i + 1 < last {
+            pieces.push(Vec::new());
+        }
+        farthest = farthest.max(first_successor(order[i]));
+    }
+    pieces
+}
+
+/// What became of one piece.
+pub(crate) struct Solved {
+    pub(crate) order: Vec<u32>,
+    /// No order of the piece peaks below this.
+    pub(crate) at_least: u64,
+    /// Why it is not proved optimal, if it is not.
+    pub(crate) stopped: Option<StopReason>,
+}
+
+/// The whole, put together again.
+pub(crate) struct Combined {
+    pub(crate) order: Vec<u32>,
+    pub(crate) at_least: u64,
+    pub(crate) stopped: Option<StopReason>,
+    /// Ops in each piece.
+    pub(crate) sizes: Vec<usize>,
+}
+
+/// Schedules each piece with `solve` and concatenates the results. After `solve` was stopped, the rest is done by heuristics.
+pub(crate) fn conquer(
+    problem: &Problem,
+    watch: &mut Watch,
+    mut solve: impl FnMut(&Problem, &mut Watch) -> Solved,
+) -> Combined {
+    let mut done = vec![0; problem.words()];
+    let mut in_use = problem.at_start();
+    let mut combined = Combined {
+        order: Vec::with_capacity(problem.len()),
+        at_least: bounds::simple(problem),
+        stopped: None,
+        sizes: Vec::new(),
+    };
+    for ops in pieces(problem) {
+        let segment = problem.segment(&done, in_use, &ops);
+        let solved = if combined.stopped.is_none() {
+            solve(&segment.problem, watch)
+        } else {
+            let order = schedule::best_heuristic(&segment.problem).0;
+            Solved { order, at_least: bounds::simple(&segment.problem), stopped: combined.stopped }
+        };
+        combined.order.extend(segment.lift(&solved.order));
+        combined.at_least = combined.at_least.max(solved.at_least);
+        combined.stopped = solved.stopped;
+        combined.sizes.push(ops.len());
+        watch.bound = watch.bound.max(combined.at_least);
+        in_use = segment.problem.at_end();
+        for op in ops {
+            bits::insert(&mut done, op);
+        }
+    }
+    combined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::OpIndex;
+
+    fn problem(ops: u32, edges: &[(u32, u32)]) -> Problem {
+        Problem::new(ops, Vec::new(), edges.iter().map(|&(a, b)| (OpIndex(a), OpIndex(b)))).unwrap()
+    }
+
+    #[test]
+    fn an_hourglass_is_cut_at_its_waist() {
+        // 0 -> {1, 2} -> 3 -> {4, 5}
+        let p = problem(6, &[(0, 1), (0, 2), (1, 3), (2, 3), (3, 4), (3, 5)]);
+        assert_eq!(pieces(&p), [vec![0], vec![1, 2, 3], vec![4, 5]]);
+    }
+
+    #[test]
+    fn an_edge_around_the_waist_removes_no_cut_but_a_second_source_does() {
+        let p = problem(4, &[(0, 1), (1, 2), (0, 2), (2, 3)]);
+        assert_eq!(pieces(&p).len(), 4);
+        let p = problem(4, &[(0, 1), (1, 3), (2, 3)]);
+        assert_eq!(pieces(&p), [vec![0, 1, 2, 3]]);
+    }
+
+    #[test]
+    fn cut_nodes_are_the_ops_comparable_with_all_others() {
+        // Every DAG on five ops whose edges go upwards, by bit mask over the ten pairs.
+        let pairs: Vec<(u32, u32)> = (0..5).flat_map(|a| (a + 1..5).map(move |b| (a, b))).collect();
+        for mask in 0..1_u32 << pairs.len() {
+            let edges: Vec<_> = (0..pairs.len()).filter(|i| mask >> i & 1 != 0).map(|i| pairs[i]).collect();
+            let mut reach = [[false; 5]; 5];
+            for a in (0..5).rev() {
+                for &(from, to) in edges.iter().filter(|e| e.0 == a) {
+                    let row = reach[to as usize];
+                    for b in 0..5 {
+                        reach[from as usize][b] |= row[b] || b == to as usize;
+                    }
+                }
+            }
+            let cut = |v: usize| (0..5).all(|u| u == v || reach[u][v] || reach[v][u]);
+            let expected: Vec<u32> = (0..4).filter(|&v| cut(v)).map(|v| v as u32).collect();
+            let pieces = pieces(&problem(5, &edges));
+            let found: Vec<u32> = pieces[..pieces.len() - 1].iter().map(|p| p[p.len() - 1]).collect();
+            let last = pieces[pieces.len() - 1].last().copied();
+            // The last op of all closes the last piece whether it is a cut node or not.
+            let expected: Vec<u32> = expected.into_iter().filter(|&v| Some(v) != last).collect();
+            assert_eq!(found, expected, "edges {edges:?}");
+        }
+    }
+}

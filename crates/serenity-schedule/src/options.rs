@@ -1,0 +1,129 @@
+//! What the caller may choose.
+
+use crate::{Limits, ProgressFn};
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// How to find an order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Algorithm {
+    /// Dynamic programming over sets of executed ops: Algorithm 1 of the paper. Exact.
+    Dp,
+    /// The same on the pieces between cut nodes: section 3.2 of the paper. Exact.
+    DpDivide,
+    /// The same under a soft budget found by search: Algorithm 2 of the paper. Exact.
+    #[default]
+    DpDivideBudget,
+    /// All orders, one by one. Exact; for a dozen ops.
+    Exhaustive,
+    /// Always the ready op that leaves the least memory in use.
+    Greedy,
+    /// Reverse post-order of a depth-first walk.
+    Dfs,
+    /// First ready, first run: what most frameworks do.
+    Kahn,
+    /// The order as given.
+    File,
+}
+
+const NAMES: &[(&str, Algorithm)] = &[
+    ("dp", Algorithm::Dp),
+    ("dp+dc", Algorithm::DpDivide),
+    ("dp+dc+asb", Algorithm::DpDivideBudget),
+    ("exhaustive", Algorithm::Exhaustive),
+    ("greedy", Algorithm::Greedy),
+    ("dfs", Algorithm::Dfs),
+    ("kahn", Algorithm::Kahn),
+    ("file", Algorithm::File),
+];
+
+impl Algorithm {
+    /// All algorithms with their names.
+    pub fn all() -> impl Iterator<Item = (&'static str, Self)> {
+        NAMES.iter().copied()
+    }
+
+    /// Does it prove what it finds, given time?
+    pub fn is_exact(self) -> bool {
+        matches!(self, Self::Dp | Self::DpDivide | Self::DpDivideBudget | Self::Exhaustive)
+    }
+}
+
+/// A name that is no algorithm.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown algorithm `{name}`; choose one of: {}", NAMES.iter().map(|n| n.0).collect::<Vec<_>>().join(", "))]
+pub struct UnknownAlgorithm {
+    name: String,
+}
+
+impl FromStr for Algorithm {
+    type Err = UnknownAlgorithm;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let known = NAMES.iter().find(|(known, _)| *known == name);
+        known.map(|&(_, algorithm)| algorithm).ok_or_else(|| UnknownAlgorithm { name: name.to_owned() })
+    }
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(NAMES.iter().find(|(_, a)| a == self).map_or("", |(name, _)| name))
+    }
+}
+
+/// The paper's hyperparameter T: how much one search step (one more op scheduled) may cost under a soft budget before the budget
+/// is called too loose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepLimit {
+    /// States visited: the same result on every machine.
+    States(u64),
+    /// Wall-clock time, as the paper has it: which budgets are tried then depends on the machine, the peak found does not.
+    Time(Duration),
+}
+
+impl Default for StepLimit {
+    /// About as many states as this implementation visits in the paper's T of one second on a slow core.
+    fn default() -> Self {
+        Self::States(250_000)
+    }
+}
+
+/// Everything a caller may choose. `Options::default()` proves the optimum and may take as long as that takes.
+#[derive(Clone, Default)]
+pub struct Options {
+    /// How to find an order.
+    pub algorithm: Algorithm,
+    /// Adaptive soft budgeting's limit on one search step.
+    pub step_limit: StepLimit,
+    /// When to give up proving and return the best so far.
+    pub limits: Limits,
+    /// Called a few times a second with the state of the search.
+    pub progress: Option<ProgressFn>,
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("algorithm", &self.algorithm)
+            .field("step_limit", &self.step_limit)
+            .field("limits", &self.limits)
+            .field("progress", &self.progress.is_some())
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip() {
+        for (name, algorithm) in Algorithm::all() {
+            assert_eq!(name.parse(), Ok(algorithm));
+            assert_eq!(algorithm.to_string(), name);
+        }
+        assert!("exakt".parse::<Algorithm>().unwrap_err().to_string().contains("dp+dc+asb"));
+    }
+}

@@ -1,0 +1,375 @@
+//! What is to be scheduled.
+//!
+//! A problem has ops `0..n` and buffers. A buffer is in use from the first of its writers until the last of its readers. For a
+//! set `X` of ops already run,
+//!
+//! ```text
+//! f(X)       = sum of the sizes of all buffers in use after X
+//! during(X,u) = f(X) + sizes that u brings to life
+//! f(X + u)   = during(X,u) - sizes that u lets go
+//! peak       = the largest `during`, and f of the empty set
+//! ```
+//!
+//! f depends on the set alone, not on the order in which it ran. All algorithms here rest on that.
+
+use crate::bits;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// An operation: its position in the caller's numbering.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OpIndex(pub u32);
+
+impl OpIndex {
+    /// As an index into an array with one entry an op.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Memory that is in use from the first of its writers until the last of its readers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Buffer {
+    /// Size.
+    pub bytes: u64,
+    /// It comes to life when the first of these runs.
+    pub writers: Vec<OpIndex>,
+    /// It goes when the last of these has run. An op that only reads runs after every op that writes.
+    pub readers: Vec<OpIndex>,
+    /// In use before the first op; `writers` is then ignored.
+    pub from_start: bool,
+    /// In use after the last op; `readers` then only say who must wait for the writers.
+    pub to_end: bool,
+}
+
+impl Buffer {
+    /// Written by one op and read by some others; if by none, it goes as soon as its writer is done.
+    pub fn produced(bytes: u64, writer: OpIndex, readers: impl IntoIterator<Item = OpIndex>) -> Self {
+        let readers: Vec<OpIndex> = readers.into_iter().collect();
+        let readers = if readers.is_empty() { vec![writer] } else { readers };
+        Self { bytes, writers: vec![writer], readers, from_start: false, to_end: false }
+    }
+
+    /// In use before the first op, until its last reader.
+    pub fn given(bytes: u64, readers: impl IntoIterator<Item = OpIndex>) -> Self {
+        let readers = readers.into_iter().collect();
+        Self { bytes, writers: Vec::new(), readers, from_start: true, to_end: false }
+    }
+
+    /// The same buffer, in use after the last op too.
+    #[must_use]
+    pub fn kept(self) -> Self {
+        Self { to_end: true, ..self }
+    }
+}
+
+/// Why a description is not a scheduling problem.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProblemError {
+    /// An op out of range.
+    #[error("op {op} does not exist: there are {ops} ops")]
+    UnknownOp {
+        /// The index.
+        op: u32,
+        /// How many ops there are.
+        ops: u32,
+    },
+    /// A buffer that can never come to life, or never go.
+    #[error("buffer {buffer} has no {missing}")]
+    Unbounded {
+        /// Its position.
+        buffer: usize,
+        /// `writer` or `reader`.
+        missing: &'static str,
+    },
+    /// Ops that wait for each other.
+    #[error("the ops wait for each other in a cycle; op {op} is on it or behind it")]
+    Cycle {
+        /// One op that can never run.
+        op: u32,
+    },
+    /// Sizes whose sum does not fit in 63 bits.
+    #[error("the buffer sizes add up to more than 2^63 - 1 bytes")]
+    SizeOverflow,
+}
+
+/// Memory around one op of an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Bytes in use while it runs.
+    pub during: u64,
+    /// Bytes in use after it.
+    pub after: u64,
+}
+
+/// Ops, what must run before what, and the buffers.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    pub(crate) ops: u32,
+    pub(crate) predecessors: Vec<Vec<u32>>,
+    pub(crate) successors: Vec<Vec<u32>>,
+    pub(crate) buffers: Vec<Buffer>,
+    /// For each op the buffers it may bring to life, and those it may let go.
+    pub(crate) writes: Vec<Vec<u32>>,
+    pub(crate) reads: Vec<Vec<u32>>,
+    /// Bytes in use from before the first op to after the last.
+    pub(crate) base: u64,
+    pub(crate) topological: Vec<u32>,
+}
+
+impl Problem {
+    /// A problem of `ops` operations. Whoever reads a buffer waits for all who write it; `edges` (first, then second) adds what
+    /// buffers do not say.
+    ///
+    /// # Errors
+    /// See [`ProblemError`].
+    pub fn new(
+        ops: u32,
+        buffers: Vec<Buffer>,
+        edges: impl IntoIterator<Item = (OpIndex, OpIndex)>,
+    ) -> Result<Self, ProblemError> {
+        let check = |op: OpIndex| {
+            if op.0 < ops { Ok(()) } else { Err(ProblemError::UnknownOp { op: op.0, ops }) }
+        };
+        let mut predecessors = vec![Vec::new(); ops as usize];
+        for (first, second) in edges {
+            check(first)?;
+            check(second)?;
+            predecessors[second.index()].push(first.0);
+        }
+        let mut sum = 0_u64;
+        for (index, buffer) in buffers.iter().enumerate() {
+            buffer.writers.iter().chain(&buffer.readers).try_for_each(|&op| check(op))?;
+            if buffer.writers.is_empty() && !buffer.from_start {
+                return Err(ProblemError::Unbounded { buffer: index, missing: "writer" });
+            }
+            if buffer.readers.is_empty() && !buffer.to_end {
+                return Err(ProblemError::Unbounded { buffer: index, missing: "reader" });
+            }
+            sum = sum
+                .checked_add(buffer.bytes)
+                .filter(|&s| i64::try_from(s).is_ok())
+                .ok_or(ProblemError::SizeOverflow)?;
+            for reader in buffer.readers.iter().filter(|op| !buffer.writers.contains(op)) {
+                predecessors[reader.index()].extend(buffer.writers.iter().map(|w| w.0));
+            }
+        }
+        let problem = Self::assemble(predecessors, buffers, 0);
+        if problem.topological.len() == problem.len() {
+            return Ok(problem);
+        }
+        let op = (0..ops).find(|op| !problem.topological.contains(op)).unwrap_or(0);
+        Err(ProblemError::Cycle { op })
+    }
+
+    /// Derives everything else from precedence and buffers. Buffers that cost nothing are dropped, buffers that are always in use
+    /// become part of the base.
+    pub(crate) fn assemble(mut predecessors: Vec<Vec<u32>>, buffers: Vec<Buffer>, base: u64) -> Self {
+        let ops = predecessors.len() as u32;
+        for list in &mut predecessors {
+            list.sort_unstable();
+            list.dedup();
+        }
+        let mut successors = vec![Vec::new(); ops as usize];
+        for (op, list) in predecessors.iter().enumerate() {
+            for &p in list {
+                successors[p as usize].push(op as u32);
+            }
+        }
+        let mut problem = Self {
+            ops,
+            topological: Vec::new(),
+            predecessors,
+            successors,
+            buffers: Vec::new(),
+            writes: vec![Vec::new(); ops as usize],
+            reads: vec![Vec::new(); ops as usize],
+            base,
+        };
+        for buffer in buffers {
+            problem.add_buffer(buffer);
+        }
+        problem.topological = problem.lowest_index_first();
+        problem
+    }
+
+    fn add_buffer(&mut self, mut buffer: Buffer) {
+        if buffer.bytes == 0 {
+            return;
+        }
+        if buffer.from_start {
+            buffer.writers.clear();
+        }
+        if buffer.to_end {
+            buffer.readers.clear();
+        }
+        if buffer.from_start && buffer.to_end {
+            self.base += buffer.bytes;
+            return;
+        }
+        let id = self.buffers.len() as u32;
+        for (ops, by_op) in [(&mut buffer.writers, &mut self.writes), (&mut buffer.readers, &mut self.reads)]
+        {
+            ops.sort_unstable();
+            ops.dedup();
+            for op in ops {
+                by_op[op.index()].push(id);
+            }
+        }
+        self.buffers.push(buffer);
+    }
+
+    /// How many ops there are.
+    pub fn len(&self) -> usize {
+        self.ops as usize
+    }
+
+    /// Is there nothing to run?
+    pub fn is_empty(&self) -> bool {
+        self.ops == 0
+    }
+
+    /// The topological order that always runs the ready op of the lowest index: the given numbering where that can run.
+    pub(crate) fn lowest_index_first(&self) -> Vec<u32> {
+        let mut waits_for: Vec<usize> = self.predecessors.iter().map(Vec::len).collect();
+        let mut ready: BinaryHeap<Reverse<u32>> =
+            (0..self.ops).filter(|&op| waits_for[op as usize] == 0).map(Reverse).collect();
+        let mut order = Vec::with_capacity(self.len());
+        while let Some(Reverse(op)) = ready.pop() {
+            order.push(op);
+            for &s in &self.successors[op as usize] {
+                waits_for[s as usize] -= 1;
+                if waits_for[s as usize] == 0 {
+                    ready.push(Reverse(s));
+                }
+            }
+        }
+        order
+    }
+
+    pub(crate) fn words(&self) -> usize {
+        bits::words_for(self.len())
+    }
+
+    /// The ops that wait for nothing.
+    pub(crate) fn sources(&self) -> Vec<u64> {
+        let mut set = vec![0; self.words()];
+        for op in (0..self.ops).filter(|&op| self.predecessors[op as usize].is_empty()) {
+            bits::insert(&mut set, op);
+        }
+        set
+    }
+
+    /// f of the empty set.
+    pub(crate) fn at_start(&self) -> u64 {
+        self.base + self.buffers.iter().filter(|b| b.from_start).map(|b| b.bytes).sum::<u64>()
+    }
+
+    /// f of the full set.
+    pub(crate) fn at_end(&self) -> u64 {
+        self.base + self.buffers.iter().filter(|b| b.to_end).map(|b| b.bytes).sum::<u64>()
+    }
+
+    /// Bytes that `op` brings to life if `done` have run before.
+    pub(crate) fn allocated(&self, done: &[u64], op: u32) -> u64 {
+        let mut bytes = 0;
+        for &b in &self.writes[op as usize] {
+            let buffer = &self.buffers[b as usize];
+            if buffer.writers.len() == 1 || buffer.writers.iter().all(|w| !bits::contains(done, w.0)) {
+                bytes += buffer.bytes;
+            }
+        }
+        bytes
+    }
+
+    /// Bytes that `op` lets go if `done` have run before.
+    pub(crate) fn freed(&self, done: &[u64], op: u32) -> u64 {
+        let mut bytes = 0;
+        for &b in &self.reads[op as usize] {
+            let buffer = &self.buffers[b as usize];
+            if buffer.readers.len() == 1
+                || buffer.readers.iter().all(|r| r.0 == op || bits::contains(done, r.0))
+            {
+                bytes += buffer.bytes;
+            }
+        }
+        bytes
+    }
+
+    /// Updates the set of ready ops after `op` has run; `done` already contains it.
+    pub(crate) fn advance(&self, done: &[u64], ready: &mut [u64], op: u32) {
+        bits::remove(ready, op);
+        for &s in &self.successors[op as usize] {
+            if self.predecessors[s as usize].iter().all(|&p| bits::contains(done, p)) {
+                bits::insert(ready, s);
+            }
+        }
+    }
+
+    /// Memory around each op of an order.
+    ///
+    /// # Panics
+    /// If `order` names an op that does not exist.
+    pub fn profile(&self, order: &[OpIndex]) -> Vec<Step> {
+        let mut done = vec![0; self.words()];
+        let mut in_use = self.at_start();
+        order
+            .iter()
+            .map(|&OpIndex(op)| {
+                let during = in_use + self.allocated(&done, op);
+                in_use = during - self.freed(&done, op);
+                bits::insert(&mut done, op);
+                Step { during, after: in_use }
+            })
+            .collect()
+    }
+
+    /// The most memory in use at any time of an order.
+    ///
+    /// # Panics
+    /// If `order` names an op that does not exist.
+    pub fn peak(&self, order: &[OpIndex]) -> u64 {
+        self.profile(order).iter().map(|s| s.during).fold(self.at_start(), u64::max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_are_named() {
+        let op = OpIndex;
+        let new = |buffers, edges: &[(u32, u32)]| {
+            Problem::new(2, buffers, edges.iter().map(|&(a, b)| (op(a), op(b)))).map(|_| ()).unwrap_err()
+        };
+        assert_eq!(new(vec![], &[(0, 2)]), ProblemError::UnknownOp { op: 2, ops: 2 });
+        assert_eq!(new(vec![], &[(0, 1), (1, 0)]), ProblemError::Cycle { op: 0 });
+        assert_eq!(
+            new(vec![Buffer { writers: vec![], ..Buffer::produced(1, op(0), []) }], &[]),
+            ProblemError::Unbounded { buffer: 0, missing: "writer" }
+        );
+        assert_eq!(
+            new(vec![Buffer::given(1, [])], &[]),
+            ProblemError::Unbounded { buffer: 0, missing: "reader" }
+        );
+        assert_eq!(new(vec![Buffer::given(u64::MAX, [op(0)])], &[]), ProblemError::SizeOverflow);
+    }
+
+    #[test]
+    fn a_buffer_of_several_writers_counts_once() {
+        let op = OpIndex;
+        let shared = Buffer {
+            bytes: 7,
+            writers: vec![op(0), op(1)],
+            readers: vec![op(2)],
+            from_start: false,
+            to_end: false,
+        };
+        let problem = Problem::new(3, vec![shared], []).unwrap();
+        let after: Vec<u64> = problem.profile(&[op(1), op(0), op(2)]).iter().map(|s| s.after).collect();
+        assert_eq!(after, [7, 7, 0]);
+        assert_eq!(problem.predecessors[2], [0, 1]);
+    }
+}

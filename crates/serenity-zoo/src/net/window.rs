@@ -1,0 +1,66 @@
+//! The geometry of convolutions and pools.
+
+use serde_json::{Value, json};
+use serenity_ir::Attributes;
+
+/// What a convolution or a pool looks at: height first, then width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Window {
+    pub(crate) kernel: [u64; 2],
+    pub(crate) stride: [u64; 2],
+    pub(crate) dilation: [u64; 2],
+    /// As `TFLite` defines them: `same` keeps `ceil(size / stride)` positions, `valid` only those that lie inside.
+    pub(crate) same_padding: bool,
+}
+
+impl Window {
+    /// A square window that moves by one and keeps the size.
+    pub(crate) const fn square(size: u64) -> Self {
+        Self::of([size, size])
+    }
+
+    /// A window that moves by one and keeps the size.
+    pub(crate) const fn of(kernel: [u64; 2]) -> Self {
+        Self { kernel, stride: [1, 1], dilation: [1, 1], same_padding: true }
+    }
+
+    pub(crate) const fn stride(self, stride: u64) -> Self {
+        Self { stride: [stride, stride], ..self }
+    }
+
+    pub(crate) const fn valid(self) -> Self {
+        Self { same_padding: false, ..self }
+    }
+
+    /// Height and width of what comes out.
+    pub(crate) fn output_size(&self, height: u64, width: u64) -> [u64; 2] {
+        let along = |axis: usize, size: u64| {
+            let covered =
+                if self.same_padding { 1 } else { self.dilation[axis] * (self.kernel[axis] - 1) + 1 };
+            size.saturating_sub(covered) / self.stride[axis] + 1
+        };
+        [along(0, height), along(1, width)]
+    }
+
+    /// Adds the geometry to an op's attributes, but for the dilation, which pools do not have.
+    pub(crate) fn describe(&self, attributes: &mut Attributes) {
+        let mut set = |name: &str, value: Value| attributes.insert(name.to_owned(), value);
+        set("kernel", json!(self.kernel));
+        set("stride", json!(self.stride));
+        set("padding", json!(if self.same_padding { "same" } else { "valid" }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Window;
+
+    #[test]
+    fn sizes_are_those_of_tflite() {
+        let window = Window::square(3).stride(2);
+        assert_eq!(window.output_size(224, 7), [112, 4]);
+        assert_eq!(window.valid().output_size(224, 7), [111, 3]);
+        assert_eq!(Window { dilation: [2, 2], ..Window::square(3).valid() }.output_size(9, 5), [5, 1]);
+        assert_eq!(Window::square(1).stride(2).output_size(5, 6), [3, 3]);
+    }
+}

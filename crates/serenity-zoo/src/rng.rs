@@ -1,0 +1,100 @@
+//! Random numbers that are the same on every platform and in every release.
+//!
+//! Only the generator itself, PCG XSL 128/64 (MCG), comes from a library: its output is fixed by its definition.
+//! Seeding, ranges and shuffles, which libraries change between releases, are spelled out here.
+
+use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::Rng as _;
+
+/// A reproducible stream of random numbers.
+pub(crate) struct Rng(Pcg64Mcg);
+
+impl Rng {
+    /// One of many independent streams of a seed.
+    pub(crate) fn new(seed: u64, stream: u64) -> Self {
+        let low = mix(seed);
+        let high = mix(low ^ mix(stream.wrapping_add(1)));
+        Self(Pcg64Mcg::new(u128::from(high) << 64 | u128::from(low)))
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
+    /// Uniform in `0..bound`; 0 if `bound` is 0.
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        if bound < 2 {
+            return 0;
+        }
+        // Keep only draws below the largest multiple of `bound`, so that every remainder is equally likely.
+        let unused = (u64::MAX % bound + 1) % bound;
+        loop {
+            let draw = self.next();
+            if draw <= u64::MAX - unused {
+                return draw % bound;
+            }
+        }
+    }
+
+    /// Uniform in `low..=high`; `low` if the range is empty.
+    pub(crate) fn between(&mut self, low: u64, high: u64) -> u64 {
+        low + self.below(high.saturating_sub(low).saturating_add(1))
+    }
+
+    /// A position in a list of this length.
+    pub(crate) fn index(&mut self, length: usize) -> usize {
+        self.below(length as u64) as usize
+    }
+
+    /// True once in `n` times.
+    pub(crate) fn one_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+
+    /// True with probability `p`.
+    pub(crate) fn chance(&mut self, p: f64) -> bool {
+        // 53 bits, which a double holds exactly.
+        ((self.next() >> 11) as f64) < p * (1_u64 << 53) as f64
+    }
+}
+
+/// The finaliser of `SplitMix64`: spreads close seeds far apart.
+fn mix(value: u64) -> u64 {
+    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Rng;
+
+    #[test]
+    fn ranges_are_covered_evenly() {
+        let mut rng = Rng::new(1, 0);
+        let mut counts = [0_u32; 7];
+        for _ in 0..70_000 {
+            counts[rng.index(7)] += 1;
+        }
+        assert!(counts.iter().all(|&count| (9_500..10_500).contains(&count)), "{counts:?}");
+    }
+
+    #[test]
+    fn streams_and_seeds_differ() {
+        let draw = |seed, stream| Rng::new(seed, stream).next();
+        assert_ne!(draw(1, 0), draw(1, 1));
+        assert_ne!(draw(1, 0), draw(2, 0));
+        assert_ne!(draw(0, 1), draw(1, 0));
+    }
+
+    #[test]
+    fn edges_of_the_ranges() {
+        let mut rng = Rng::new(9, 0);
+        assert_eq!((rng.below(0), rng.below(1), rng.between(5, 5), rng.between(5, 4)), (0, 0, 5, 5));
+        assert!(!rng.chance(0.0));
+        assert!(rng.chance(1.0));
+        rng.between(0, u64::MAX);
+        rng.below(u64::MAX);
+    }
+}

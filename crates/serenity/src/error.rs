@@ -1,0 +1,96 @@
+//! What can go wrong between a model and a plan.
+
+use serenity_check::Fault;
+use serenity_ir::json::JsonError;
+use serenity_zoo::ZooError;
+use std::io;
+
+/// What can go wrong between a model and a plan. The message names the file and the place; [`help`](Self::help) the remedy.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file cannot be read.
+    #[error("cannot read `{path}`: {source}")]
+    Read {
+        /// The file.
+        path: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file is not in the JSON graph format.
+    #[error("`{path}` is not a graph: {source}")]
+    Json {
+        /// The file.
+        path: String,
+        /// Why.
+        source: JsonError,
+    },
+    /// Bytes that are not text.
+    #[error("`{path}` is not a JSON graph: it is not UTF-8 text (byte {position})")]
+    NotText {
+        /// The file.
+        path: String,
+        /// The first byte that is not text.
+        position: usize,
+    },
+    /// A file of a kind that cannot be read.
+    #[error("`{path}`: cannot tell the format from the name")]
+    UnknownFormat {
+        /// The file.
+        path: String,
+    },
+    /// A built-in network that does not exist, or not with these options.
+    #[error("`zoo:{spec}`: {source}")]
+    Zoo {
+        /// What was asked for.
+        spec: String,
+        /// Why not.
+        source: ZooError,
+    },
+    /// A plan that cannot be read.
+    #[error("`{path}` is not a plan: {reason}")]
+    PlanFile {
+        /// The file.
+        path: String,
+        /// Why.
+        reason: String,
+    },
+    /// A file cannot be written.
+    #[error("cannot write `{path}`: {source}")]
+    Write {
+        /// The file.
+        path: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// Our own plan did not pass our own checker.
+    #[error(
+        "the plan for `{graph}` failed its check, so nothing was written: {}",
+        faults.iter().map(Fault::to_string).collect::<Vec<_>>().join("; ")
+    )]
+    CheckFailed {
+        /// The graph.
+        graph: String,
+        /// What the checker found.
+        faults: Vec<Fault>,
+    },
+}
+
+impl Error {
+    /// What the user can do about it, where that is not plain from the message.
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => Some(
+                "give the path of a .json graph, `-` for standard input, or `zoo:NAME` for a built-in network",
+            ),
+            Self::UnknownFormat { .. } => Some(
+                "this version reads .json graphs and built-in networks (`zoo:NAME`, see `serenity zoo list`)",
+            ),
+            Self::PlanFile { .. } => Some(
+                "give a file written by `serenity optimize --plan`, or the output of `serenity schedule --json`",
+            ),
+            Self::CheckFailed { .. } => Some("this is a bug in Serenity; please report it with the model"),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The pipeline.
+
+use crate::{Error, Footprint, Plan, bridge};
+use serenity_check::{Claim, check};
+use serenity_ir::{Graph, MemoryModel, OpId};
+use serenity_schedule::{self as scheduling, Algorithm, Limits, ProgressFn, StepLimit};
+
+/// Everything a caller may choose.
+#[derive(Clone, Default)]
+pub struct Options {
+    /// How the runtime that will run the model spends memory.
+    pub model: MemoryModel,
+    /// How to find the order.
+    pub algorithm: Algorithm,
+    /// Adaptive soft budgeting's limit on one search step.
+    pub step_limit: StepLimit,
+    /// When to give up proving and take the best so far.
+    pub limits: Limits,
+    /// Called a few times a second with the state of the search.
+    pub progress: Option<ProgressFn>,
+}
+
+/// Finds the order in which `graph` needs the least memory. Where no order is better than the model's own, the model's own.
+///
+/// # Errors
+/// Only if the result fails its own check, which would be a bug.
+pub fn optimize(graph: &Graph, options: &Options) -> Result<Plan, Error> {
+    let mut plan = unchecked(graph, options);
+    if plan.after.peak >= plan.before.peak {
+        plan.order = graph.file_order();
+        plan.after = plan.before;
+    }
+    verified(graph, plan)
+}
+
+/// Orders `graph` with exactly the algorithm asked for, better or worse than the model's own order.
+///
+/// # Errors
+/// Only if the result fails its own check, which would be a bug.
+pub fn schedule(graph: &Graph, options: &Options) -> Result<Plan, Error> {
+    verified(graph, unchecked(graph, options))
+}
+
+fn unchecked(graph: &Graph, options: &Options) -> Plan {
+    let lifetimes = options.model.lifetimes(graph);
+    let found = scheduling::schedule(
+        &bridge::problem(graph, &lifetimes),
+        &scheduling::Options {
+            algorithm: options.algorithm,
+            step_limit: options.step_limit,
+            limits: options.limits.clone(),
+            progress: options.progress.clone(),
+        },
+    );
+    let ops = graph.ops().len();
+    Plan {
+        graph: graph.name().to_owned(),
+        model: options.model,
+        algorithm: options.algorithm,
+        order: found.order.iter().map(|op| OpId(op.0)).collect(),
+        before: Footprint { peak: lifetimes.profile(&graph.file_order()).peak(), ops },
+        after: Footprint { peak: found.peak, ops },
+        bound: found.bound,
+        proof: found.proof,
+        stats: found.stats,
+    }
+}
+
+/// Nothing leaves this crate that the independent checker does not accept.
+fn verified(graph: &Graph, plan: Plan) -> Result<Plan, Error> {
+    let claim = Claim {
+        model: plan.model,
+        order: &plan.order,
+        peak: plan.after.peak,
+        bound: plan.bound,
+        optimal: plan.is_optimal(),
+    };
+    let report = check(graph, &claim);
+    if report.is_valid() {
+        Ok(plan)
+    } else {
+        Err(Error::CheckFailed { graph: plan.graph, faults: report.faults })
+    }
+}

@@ -1,0 +1,69 @@
+//! Reading a plan back, to check it.
+
+use crate::Error;
+use crate::input::read_text;
+use serde_json::Value;
+use serenity_ir::{MemoryModel, OpId};
+
+/// What a plan file claims. Nothing of it is trusted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanFile {
+    /// The memory model it speaks of, if it says.
+    pub model: Option<MemoryModel>,
+    /// The ops in execution order.
+    pub order: Vec<OpId>,
+    /// The peak it claims.
+    pub peak: u64,
+    /// The lower bound it claims.
+    pub bound: u64,
+    /// Does it claim that the peak is the least possible?
+    pub optimal: bool,
+}
+
+impl PlanFile {
+    /// Reads a plan: what `optimize --plan` writes, or what `schedule --json` and `optimize --json` print.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or a field is missing or of the wrong kind.
+    pub fn load(path: &str) -> Result<Self, Error> {
+        let text = read_text(path)?;
+        Self::parse(&text).map_err(|reason| Error::PlanFile { path: path.to_owned(), reason })
+    }
+
+    /// As [`load`](Self::load), from text; the error says what is wrong.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let plan: Value = serde_json::from_str(text).map_err(|error| format!("not valid JSON: {error}"))?;
+        let number = |key: &str| {
+            plan.get(key)
+                .and_then(Value::as_u64)
+                .ok_or_else(|| format!("`{key}` must be a whole number of bytes"))
+        };
+        let order =
+            plan.get("order").and_then(Value::as_array).ok_or("`order` must be an array of op numbers")?;
+        let op = |(position, value): (usize, &Value)| {
+            let id = value.as_u64().and_then(|id| u32::try_from(id).ok());
+            id.map(OpId)
+                .ok_or_else(|| format!("`order[{position}]` must be the number of an op, not {value}"))
+        };
+        let model = match plan.get("runtime") {
+            None | Some(Value::Null) => None,
+            Some(Value::String(name)) => Some(name.parse().map_err(|error| format!("`runtime`: {error}"))?),
+            Some(other) => return Err(format!("`runtime` must be the name of a memory model, not {other}")),
+        };
+        let optimal = match plan.get("proof").and_then(Value::as_str) {
+            Some("optimal") => true,
+            Some("gap") => false,
+            _ => return Err("`proof` must be \"optimal\" or \"gap\"".to_owned()),
+        };
+        Ok(Self {
+            model,
+            order: order.iter().enumerate().map(op).collect::<Result<_, _>>()?,
+            peak: number("peak")?,
+            bound: number("bound")?,
+            optimal,
+        })
+    }
+}
