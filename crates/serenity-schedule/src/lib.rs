@@ -27,6 +27,7 @@ mod bounds;
 mod dfs;
 mod divide;
 mod dp;
+mod exact;
 mod exhaustive;
 mod greedy;
 mod kahn;
@@ -39,6 +40,7 @@ mod soft_budget;
 
 pub mod distribution;
 
+pub use exact::Rules;
 pub use limits::{CancelFlag, Limits, Progress, ProgressFn, StopReason};
 pub use options::{Algorithm, Options, StepLimit, UnknownAlgorithm};
 pub use problem::{Buffer, OpIndex, Problem, ProblemError, Step};

@@ -108,6 +108,12 @@ impl<'a> Watch<'a> {
 
     /// Must the search end, now that its tables take `memory` bytes? Reports progress on the way.
     pub(crate) fn stop(&mut self, memory: u64) -> Option<StopReason> {
+        self.report();
+        self.limit_reached(memory)
+    }
+
+    /// Tells the caller how it stands, if it is time to.
+    pub(crate) fn report(&mut self) {
         let elapsed = self.elapsed();
         if let Some(progress) = self.progress
             && elapsed >= self.next_report
@@ -115,14 +121,28 @@ impl<'a> Watch<'a> {
             self.next_report = elapsed + REPORT_EVERY;
             progress(&Progress { best: self.best, bound: self.bound, states: self.states, elapsed });
         }
+    }
+
+    /// The limit that is reached, if any, by tables of `memory` bytes.
+    pub(crate) fn limit_reached(&self, memory: u64) -> Option<StopReason> {
         if self.limits.cancel.is_cancelled() {
             Some(StopReason::Cancelled)
-        } else if self.limits.time.is_some_and(|limit| elapsed >= limit) {
+        } else if self.limits.time.is_some_and(|limit| self.elapsed() >= limit) {
             Some(StopReason::Time)
-        } else if self.limits.memory.is_some_and(|limit| memory > limit) {
+        } else if memory > self.memory_limit() {
             Some(StopReason::Memory)
         } else {
             None
         }
+    }
+
+    pub(crate) fn memory_limit(&self) -> u64 {
+        self.limits.memory.unwrap_or(u64::MAX)
+    }
+
+    /// Says whether time is up or the search was cancelled; for inner loops and other threads.
+    pub(crate) fn stopper(&self) -> impl Fn() -> bool + Sync + 'a {
+        let (limits, started) = (self.limits, self.started);
+        move || limits.cancel.is_cancelled() || limits.time.is_some_and(|limit| started.elapsed() >= limit)
     }
 }

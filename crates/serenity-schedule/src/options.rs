@@ -1,6 +1,6 @@
 //! What the caller may choose.
 
-use crate::{Limits, ProgressFn};
+use crate::{Limits, ProgressFn, Rules};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -9,12 +9,14 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Algorithm {
+    /// The exact engine: a bottleneck search from both ends with reductions that real networks hardly survive. Exact.
+    #[default]
+    Exact,
     /// Dynamic programming over sets of executed ops: Algorithm 1 of the paper. Exact.
     Dp,
     /// The same on the pieces between cut nodes: section 3.2 of the paper. Exact.
     DpDivide,
     /// The same under a soft budget found by search: Algorithm 2 of the paper. Exact.
-    #[default]
     DpDivideBudget,
     /// All orders, one by one. Exact; for a dozen ops.
     Exhaustive,
@@ -29,6 +31,7 @@ pub enum Algorithm {
 }
 
 const NAMES: &[(&str, Algorithm)] = &[
+    ("exact", Algorithm::Exact),
     ("dp", Algorithm::Dp),
     ("dp+dc", Algorithm::DpDivide),
     ("dp+dc+asb", Algorithm::DpDivideBudget),
@@ -47,7 +50,7 @@ impl Algorithm {
 
     /// Does it prove what it finds, given time?
     pub fn is_exact(self) -> bool {
-        matches!(self, Self::Dp | Self::DpDivide | Self::DpDivideBudget | Self::Exhaustive)
+        matches!(self, Self::Exact | Self::Dp | Self::DpDivide | Self::DpDivideBudget | Self::Exhaustive)
     }
 }
 
@@ -91,16 +94,33 @@ impl Default for StepLimit {
 }
 
 /// Everything a caller may choose. `Options::default()` proves the optimum and may take as long as that takes.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Options {
     /// How to find an order.
     pub algorithm: Algorithm,
     /// Adaptive soft budgeting's limit on one search step.
     pub step_limit: StepLimit,
+    /// Which rules the exact engine uses.
+    pub rules: Rules,
+    /// Threads for the exact engine: two help on hard problems, more do not. The answer does not depend on it.
+    pub threads: usize,
     /// When to give up proving and return the best so far.
     pub limits: Limits,
     /// Called a few times a second with the state of the search.
     pub progress: Option<ProgressFn>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            algorithm: Algorithm::default(),
+            step_limit: StepLimit::default(),
+            rules: Rules::default(),
+            threads: 1,
+            limits: Limits::default(),
+            progress: None,
+        }
+    }
 }
 
 impl fmt::Debug for Options {
@@ -108,6 +128,8 @@ impl fmt::Debug for Options {
         f.debug_struct("Options")
             .field("algorithm", &self.algorithm)
             .field("step_limit", &self.step_limit)
+            .field("rules", &self.rules)
+            .field("threads", &self.threads)
             .field("limits", &self.limits)
             .field("progress", &self.progress.is_some())
             .finish()

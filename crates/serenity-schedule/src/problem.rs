@@ -271,6 +271,30 @@ impl Problem {
         self.base + self.buffers.iter().filter(|b| b.to_end).map(|b| b.bytes).sum::<u64>()
     }
 
+    /// f of a set of ops that can have run.
+    pub(crate) fn in_use_after(&self, done: &[u64]) -> u64 {
+        let in_use = |buffer: &&Buffer| {
+            (buffer.from_start || buffer.writers.iter().any(|w| bits::contains(done, w.0)))
+                && (buffer.to_end || buffer.readers.iter().any(|r| !bits::contains(done, r.0)))
+        };
+        self.base + self.buffers.iter().filter(in_use).map(|b| b.bytes).sum::<u64>()
+    }
+
+    /// The same problem with time running backwards: an order has the same peak as its reverse has here.
+    ///
+    /// What must run before runs after, what brings to life lets go. With `X` the ops run so far, `f` here is `f` of the others there,
+    /// and `during(X, u) = f(X) + allocated = f(X + u) + freed` is the same in both directions.
+    pub(crate) fn reversed(&self) -> Self {
+        let turned = |buffer: &Buffer| Buffer {
+            bytes: buffer.bytes,
+            writers: buffer.readers.clone(),
+            readers: buffer.writers.clone(),
+            from_start: buffer.to_end,
+            to_end: buffer.from_start,
+        };
+        Self::assemble(self.successors.clone(), self.buffers.iter().map(turned).collect(), self.base)
+    }
+
     /// Bytes that `op` brings to life if `done` have run before.
     pub(crate) fn allocated(&self, done: &[u64], op: u32) -> u64 {
         let mut bytes = 0;

@@ -3,7 +3,9 @@
 use crate::divide::{self, Combined, Solved};
 use crate::dp::{self, Outcome};
 use crate::limits::{StopReason, Watch};
-use crate::{Algorithm, OpIndex, Options, Problem, bounds, dfs, exhaustive, greedy, kahn, soft_budget};
+use crate::{
+    Algorithm, OpIndex, Options, Problem, Step, bounds, dfs, exact, exhaustive, greedy, kahn, soft_budget,
+};
 use std::time::Duration;
 
 /// An order, and what is proved about it.
@@ -54,6 +56,15 @@ pub fn schedule(problem: &Problem, options: &Options) -> Schedule {
         watch.best = best_heuristic(problem).1;
     }
     let found = match options.algorithm {
+        Algorithm::Exact => {
+            let answer = exact::search(problem, &options.rules, options.threads, &mut watch);
+            Combined {
+                order: answer.order,
+                at_least: answer.at_least,
+                stopped: answer.stopped,
+                sizes: answer.sizes,
+            }
+        }
         Algorithm::Dp => {
             let solved = plain_dp(problem, &mut watch);
             Combined {
@@ -132,7 +143,11 @@ pub(crate) fn best_heuristic(problem: &Problem) -> (Vec<u32>, u64) {
     best
 }
 
-pub(crate) fn peak_of(problem: &Problem, order: &[u32]) -> u64 {
+pub(crate) fn steps_of(problem: &Problem, order: &[u32]) -> Vec<Step> {
     let order: Vec<OpIndex> = order.iter().map(|&op| OpIndex(op)).collect();
-    problem.peak(&order)
+    problem.profile(&order)
+}
+
+pub(crate) fn peak_of(problem: &Problem, order: &[u32]) -> u64 {
+    steps_of(problem, order).iter().map(|s| s.during).fold(problem.at_start(), u64::max)
 }

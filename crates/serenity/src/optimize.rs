@@ -3,7 +3,7 @@
 use crate::{Error, Footprint, Plan, bridge};
 use serenity_check::{Claim, check};
 use serenity_ir::{Graph, MemoryModel, OpId};
-use serenity_schedule::{self as scheduling, Algorithm, Limits, ProgressFn, StepLimit};
+use serenity_schedule::{self as scheduling, Algorithm, Limits, ProgressFn, Rules, StepLimit};
 
 /// Everything a caller may choose.
 #[derive(Clone, Default)]
@@ -14,6 +14,10 @@ pub struct Options {
     pub algorithm: Algorithm,
     /// Adaptive soft budgeting's limit on one search step.
     pub step_limit: StepLimit,
+    /// Which rules the exact engine uses.
+    pub rules: Rules,
+    /// Threads for the exact engine; the answer does not depend on it.
+    pub threads: usize,
     /// When to give up proving and take the best so far.
     pub limits: Limits,
     /// Called a few times a second with the state of the search.
@@ -50,6 +54,8 @@ fn unchecked(graph: &Graph, options: &Options) -> Plan {
             step_limit: options.step_limit,
             limits: options.limits.clone(),
             progress: options.progress.clone(),
+            rules: options.rules.clone(),
+            threads: options.threads,
         },
     );
     let ops = graph.ops().len();

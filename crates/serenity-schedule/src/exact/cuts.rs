@@ -1,0 +1,133 @@
+//! Minima of f by minimum cuts.
+//!
+//! f is submodular over the downsets of the precedence order (see the [module](super) documentation), and a sum of terms of one
+//! form, so its minimum over all downsets `X` is a minimum cut. The source side is "in X". A buffer is in use iff one of its
+//! writers is in X and one of its readers is not:
+//!
+//! ```text
+//! writer --unlimited--> alloc --bytes--> kept --unlimited--> reader        op --unlimited--> predecessor
+//! ```
+//!
+//! If a writer is on the source side, so is `alloc`; if a reader is on the sink side, so is `kept`; then the buffer's edge is cut.
+//! The last kind of edge keeps X downward closed.
+
+use super::flow::{Network, UNLIMITED};
+use crate::{Buffer, Problem, bits};
+
+const SOURCE: u32 = 0;
+const SINK: u32 = 1;
+
+/// A minimum of f and where it is taken.
+pub(super) struct Minimum {
+    pub(super) value: u64,
+    /// The smallest set that takes it.
+    pub(super) least: Vec<u64>,
+    /// The largest.
+    pub(super) greatest: Vec<u64>,
+}
+
+/// The minimum of f over all sets of ops that can have run.
+pub(super) fn minimum(problem: &Problem) -> Minimum {
+    let nothing = vec![0; problem.words()];
+    let mut cut = Cut::new(problem, &nothing, &nothing, None);
+    let value = cut.constant + cut.network.maximise(SOURCE, SINK);
+    let (source_side, sink_side) = (cut.network.reached_from(SOURCE), cut.network.reaching(SINK));
+    let (mut least, mut greatest) = (nothing.clone(), nothing.clone());
+    for op in 0..problem.ops {
+        if source_side[cut.node(op) as usize] {
+            bits::insert(&mut least, op);
+        }
+        if !sink_side[cut.node(op) as usize] {
+            bits::insert(&mut greatest, op);
+        }
+    }
+    Minimum { value, least, greatest }
+}
+
+/// The least memory in use while `op` runs, over all sets that can have run before it. `ancestors` have, `descendants` have not.
+pub(super) fn minimum_during(problem: &Problem, op: u32, ancestors: &[u64], descendants: &[u64]) -> u64 {
+    let mut cut = Cut::new(problem, ancestors, descendants, Some(op));
+    cut.constant + cut.network.maximise(SOURCE, SINK)
+}
+
+/// The network of a problem in which some ops are known to have run and some not to.
+struct Cut<'a> {
+    network: Network,
+    /// What is in use whatever the rest of X is.
+    constant: u64,
+    inside: &'a [u64],
+    outside: &'a [u64],
+    running: Option<u32>,
+}
+
+impl<'a> Cut<'a> {
+    fn new(problem: &Problem, inside: &'a [u64], outside: &'a [u64], running: Option<u32>) -> Self {
+        let network = Network::new(problem.len() + 2);
+        let mut cut = Self { network, constant: problem.base, inside, outside, running };
+        for op in 0..problem.ops {
+            for &p in &problem.predecessors[op as usize] {
+                let (from, to) = (cut.node(op), cut.node(p));
+                if from != SINK && to != SOURCE && from != to {
+                    cut.network.add_edge(from, to, UNLIMITED);
+                }
+            }
+        }
+        for buffer in &problem.buffers {
+            cut.add_buffer(buffer);
+        }
+        cut
+    }
+
+    /// An op whose place is known is merged with the source or the sink. While an op runs it has not finished: it is outside.
+    fn node(&self, op: u32) -> u32 {
+        if bits::contains(self.inside, op) {
+            SOURCE
+        } else if bits::contains(self.outside, op) || self.running == Some(op) {
+            SINK
+        } else {
+            op + 2
+        }
+    }
+
+    fn add_buffer(&mut self, buffer: &Buffer) {
+        // A running op has brought its results to life but let nothing go yet.
+        let written = buffer.from_start
+            || buffer.writers.iter().any(|w| self.running == Some(w.0) || self.node(w.0) == SOURCE);
+        let kept = buffer.to_end || buffer.readers.iter().any(|r| self.node(r.0) == SINK);
+        if written && kept {
+            self.constant += buffer.bytes;
+            return;
+        }
+        let writers: Vec<u32> =
+            buffer.writers.iter().map(|w| self.node(w.0)).filter(|&n| n != SINK).collect();
+        let readers: Vec<u32> =
+            buffer.readers.iter().map(|r| self.node(r.0)).filter(|&n| n != SOURCE).collect();
+        let alloc = match writers[..] {
+            _ if written => SOURCE,
+            [] => return,
+            [one] => one,
+            _ => {
+                let node = self.network.add_node();
+                for writer in writers {
+                    self.network.add_edge(writer, node, UNLIMITED);
+                }
+                node
+            }
+        };
+        let kept = match readers[..] {
+            _ if kept => SINK,
+            [] => return,
+            [one] => one,
+            _ => {
+                let node = self.network.add_node();
+                for reader in readers {
+                    self.network.add_edge(node, reader, UNLIMITED);
+                }
+                node
+            }
+        };
+        if alloc != kept {
+            self.network.add_edge(alloc, kept, buffer.bytes);
+        }
+    }
+}

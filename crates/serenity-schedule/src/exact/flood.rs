@@ -1,0 +1,285 @@
+//! The bottleneck search: the least level at which the end can be reached.
+//!
+//! States are sets of executed ops. A move is open if it stays within the current level, and waits at the level it needs
+//! otherwise. Open states are explored in order of memory in use, larger sets first. When nothing is open any more, no order peaks within
+//! the level: it rises to the least one that something waits for, which is thereby a proved lower bound. Reaching the
+//! end proves the level to be the optimum.
+//!
+//! Children are closed under eager moves (R2). When a state has no more in use than the root, the search commits to the valley between
+//! them (R1, R3), throws its table away and starts again from there.
+
+use super::Rules;
+use super::commit;
+use super::eager;
+use super::instance::{Instance, State};
+use crate::bits;
+use hashbrown::HashTable;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+const NONE: u32 = u32::MAX;
+
+/// Why a run ended.
+pub(super) enum Event {
+    /// The end was reached at the current level: these heads, in this order.
+    Solved(Vec<u32>),
+    /// The level has reached the ceiling: no order peaks below it.
+    Ceiling,
+    /// The budget is spent.
+    Budget,
+}
+
+/// A search in one direction.
+pub(super) struct Flood<'a> {
+    instance: &'a Instance,
+    rules: &'a Rules,
+    /// No order peaks below this, and nothing above it has been explored.
+    pub(super) level: u64,
+    /// Moves that are part of every answer from here on.
+    pub(super) committed: Vec<u32>,
+    /// States explored.
+    pub(super) expanded: u64,
+    table: Table,
+    open: BinaryHeap<Reverse<(u64, Reverse<u32>, u32)>>,
+    waiting: BinaryHeap<Reverse<(u64, u32)>>,
+}
+
+/// All states since the last commitment, as columns.
+#[derive(Default)]
+struct Table {
+    words: usize,
+    done: Vec<u64>,
+    ready: Vec<u64>,
+    in_use: Vec<u64>,
+    hash: Vec<u64>,
+    /// The state before, and the moves that led from there to here (a slice of `moves`).
+    parent: Vec<u32>,
+    moves_end: Vec<u32>,
+    moves: Vec<u32>,
+    index: HashTable<u32>,
+}
+
+impl Table {
+    fn clear(&mut self) {
+        *self = Self { words: self.words, ..Self::default() };
+    }
+
+    fn state(&self, id: u32) -> State {
+        let span = id as usize * self.words..(id as usize + 1) * self.words;
+        State {
+            done: self.done[span.clone()].to_vec(),
+            ready: self.ready[span].to_vec(),
+            in_use: self.in_use[id as usize],
+        }
+    }
+
+    /// Adds a state unless it is known.
+    fn insert(&mut self, state: &State, hash: u64, parent: u32, moves: &[u32]) -> Option<u32> {
+        let words = self.words;
+        let same = |&other: &u32| {
+            self.hash[other as usize] == hash
+                && self.done[other as usize * words..][..words] == state.done[..]
+        };
+        if self.index.find(hash, same).is_some() {
+            return None;
+        }
+        let id = self.in_use.len() as u32;
+        self.index.insert_unique(hash, id, |&other| self.hash[other as usize]);
+        self.done.extend_from_slice(&state.done);
+        self.ready.extend_from_slice(&state.ready);
+        self.in_use.push(state.in_use);
+        self.hash.push(hash);
+        self.parent.push(parent);
+        self.moves.extend_from_slice(moves);
+        self.moves_end.push(self.moves.len() as u32);
+        Some(id)
+    }
+
+    fn moves_into(&self, id: u32) -> &[u32] {
+        let start = if id == 0 { 0 } else { self.moves_end[id as usize - 1] };
+        &self.moves[start as usize..self.moves_end[id as usize] as usize]
+    }
+
+    /// All moves from the root to a state.
+    fn path_to(&self, id: u32) -> Vec<u32> {
+        let mut parts = Vec::new();
+        let mut state = id;
+        while state != NONE {
+            parts.push(self.moves_into(state));
+            state = self.parent[state as usize];
+        }
+        parts.iter().rev().flat_map(|part| part.iter().copied()).collect()
+    }
+
+    fn memory(&self) -> u64 {
+        8 * (self.done.capacity() + self.ready.capacity() + self.in_use.capacity() + self.hash.capacity())
+            as u64
+            + 4 * (self.parent.capacity() + self.moves_end.capacity() + self.moves.capacity()) as u64
+            + 6 * self.index.capacity() as u64
+    }
+}
+
+impl<'a> Flood<'a> {
+    pub(super) fn new(instance: &'a Instance, rules: &'a Rules, level: u64) -> Self {
+        let start = instance.start();
+        let mut flood = Self {
+            instance,
+            rules,
+            level: level.max(start.in_use),
+            committed: Vec::new(),
+            expanded: 0,
+            table: Table { words: instance.problem.words(), ..Table::default() },
+            open: BinaryHeap::new(),
+            waiting: BinaryHeap::new(),
+        };
+        flood.add(&start, 0, NONE, &[]);
+        flood
+    }
+
+    /// Bytes taken by the tables.
+    pub(super) fn memory(&self) -> u64 {
+        self.table.memory() + 24 * self.open.capacity() as u64 + 16 * self.waiting.capacity() as u64
+    }
+
+    /// Somebody else has proved that no order peaks below `level`.
+    pub(super) fn raise(&mut self, level: u64) {
+        if level > self.level {
+            self.level = level;
+            self.wake();
+        }
+    }
+
+    /// Explores up to `budget` states. Levels of `ceiling` and above are of no interest. Ends early if the tables outgrow
+    /// `memory`, or if told to.
+    pub(super) fn run(&mut self, budget: u64, ceiling: u64, memory: u64, stop: &dyn Fn() -> bool) -> Event {
+        let last = self.expanded + budget;
+        let mut scratch = vec![0; self.table.words];
+        loop {
+            if self.level >= ceiling {
+                return Event::Ceiling;
+            }
+            let Some(&Reverse((_, _, id))) = self.open.peek() else {
+                match self.waiting.peek() {
+                    Some(&Reverse((level, _))) => self.raise(level),
+                    None => self.level = ceiling,
+                }
+                continue;
+            };
+            if self.expanded >= last
+                || (self.expanded.is_multiple_of(256) && (stop() || self.memory() > memory))
+            {
+                return Event::Budget;
+            }
+            self.open.pop();
+            self.expanded += 1;
+            let state = self.table.state(id);
+            if state.is_complete() {
+                let mut heads = self.committed.clone();
+                heads.extend(self.table.path_to(id));
+                return Event::Solved(heads);
+            }
+            self.expand(id, state, ceiling, &mut scratch);
+        }
+    }
+
+    fn expand(&mut self, id: u32, mut state: State, ceiling: u64, scratch: &mut [u64]) {
+        let instance = self.instance;
+        let mut blocked = u64::MAX;
+        let mut moves: Vec<(u32, u64)> = Vec::new();
+        let mut is_closed = true;
+        for head in bits::iter(&state.ready) {
+            let cost = instance.cost(&mut state.done, state.in_use, head);
+            if cost.during > self.level {
+                blocked = blocked.min(cost.during);
+            } else {
+                is_closed &= cost.after > state.in_use;
+                moves.push((head, cost.after));
+            }
+        }
+        let hash = self.table.hash[id as usize];
+        let key = |heads: &[u32]| heads.iter().fold(hash, |hash, &head| hash ^ instance.keys[head as usize]);
+        if self.rules.eager && !is_closed {
+            // The level has risen since this state was made, or it is the root.
+            let mut trail = Vec::new();
+            eager::close(instance, &mut state, self.level, &mut trail);
+            self.add(&state, key(&trail), id, &trail);
+            return;
+        }
+        let mut child = state.clone();
+        let mut trail = Vec::new();
+        for (head, after) in moves {
+            child.done.copy_from_slice(&state.done);
+            child.ready.copy_from_slice(&state.ready);
+            instance.advance(&mut child, head, after);
+            trail.clear();
+            trail.push(head);
+            if self.rules.eager {
+                eager::close_after(
+                    instance,
+                    &mut child,
+                    self.level,
+                    &mut trail,
+                    (head, state.in_use),
+                    scratch,
+                );
+            }
+            if self.add(&child, key(&trail), id, &trail) {
+                // The table is gone, and with it this state.
+                return;
+            }
+        }
+        if blocked < ceiling {
+            self.waiting.push(Reverse((blocked, id)));
+        }
+    }
+
+    /// Adds a state; true if that made the search commit and begin anew.
+    fn add(&mut self, state: &State, hash: u64, parent: u32, moves: &[u32]) -> bool {
+        if self.rules.commit
+            && parent != NONE
+            && state.in_use <= self.table.in_use[0]
+            && self.commit(parent, moves)
+        {
+            return true;
+        }
+        if let Some(id) = self.table.insert(state, hash, parent, moves) {
+            let size = state.done.iter().map(|word| word.count_ones()).sum();
+            self.open.push(Reverse((state.in_use, Reverse(size), id)));
+        }
+        false
+    }
+
+    /// The moves to `parent` and then `moves` lead to a valley of the root: commit to it.
+    fn commit(&mut self, parent: u32, moves: &[u32]) -> bool {
+        let mut path = self.table.path_to(parent);
+        path.extend_from_slice(moves);
+        let mut root = self.table.state(0);
+        let kept = commit::minimised(self.instance, &root, &path);
+        if kept.is_empty() || (!self.rules.minimise_valleys && kept.len() < path.len()) {
+            return false;
+        }
+        for &head in &kept {
+            let cost = self.instance.cost(&mut root.done, root.in_use, head);
+            self.instance.advance(&mut root, head, cost.after);
+        }
+        self.committed.extend(kept);
+        self.table.clear();
+        self.open.clear();
+        self.waiting.clear();
+        self.add(&root, 0, NONE, &[]);
+        true
+    }
+
+    fn wake(&mut self) {
+        while let Some(&Reverse((level, id))) = self.waiting.peek() {
+            if level > self.level {
+                break;
+            }
+            self.waiting.pop();
+            let words = self.table.words;
+            let done = &self.table.done[id as usize * words..][..words];
+            let size = done.iter().map(|word| word.count_ones()).sum();
+            self.open.push(Reverse((self.table.in_use[id as usize], Reverse(size), id)));
+        }
+    }
+}

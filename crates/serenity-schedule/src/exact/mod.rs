@@ -1,0 +1,373 @@
+//! The exact engine: the order of least peak, proved.
+//!
+//! # The lattice
+//! Split every op `u` into its start, which brings buffers to life, and its end, which lets them go. On sets of starts and ends
+//! that can have happened, the memory in use is `f(X) = sum of bytes * ([some writer has started] - [all readers have ended])`. The first term
+//! is a coverage function and minus the second is submodular, so **f is submodular**: `f(X) + f(Y) >= f(X ∪ Y) + f(X ∩ Y)`.
+//! An order with peak at most `t` is a chain of such sets, from nothing to everything, with `f <= t` throughout (ending an op at
+//! once never hurts). All rules are statements about such chains; each stands, with its proof, in the file that uses it:
+//!
+//! | rule | file | |
+//! |---|---|---|
+//! | R1, R3 | [`commit`] | valleys: go there for good |
+//! | R2 | [`eager`] | moves that cost nothing |
+//! | R4, R5 | [`waypoints`] | sets that some optimal order passes through |
+//! | R6 | [`instance`] | lazy ops: branch over the others only |
+//! | R7 | [`decide`] | work from the higher end |
+//! | R8, R9 | [`descent`] | valleys within valleys, component by component |
+//! | L1 | [`cut_bound`] | what is in use while one op runs, at least |
+//!
+//! # The search
+//! 1. A good order by heuristics and a narrow beam.
+//! 2. Split at waypoints. The optimum of the whole is the largest of the parts'; parts whose best order does not exceed what is proved
+//!    for another need no search at all.
+//! 3. Bound L1 and wider beams on the parts that matter.
+//! 4. The part with the largest upper bound: two bottleneck searches ([`flood`]), from the start and from the end, in rounds of
+//!    growing budget. They share what they prove. Commitments on either side shrink the part, which is then split again.
+//! 5. If that takes long, the decision procedure ([`decide`]) asks for an order one byte better; and wider beams.
+//!
+//! Everything is counted in states, not seconds, so the same problem takes the same course on every machine.
+
+mod beam;
+mod closure;
+mod commit;
+mod cut_bound;
+mod cuts;
+mod decide;
+mod descent;
+mod eager;
+mod flood;
+mod flow;
+mod instance;
+mod part;
+mod rules;
+mod waypoints;
+
+pub use rules::Rules;
+
+use crate::limits::{StopReason, Watch};
+use crate::{Problem, bits, bounds, schedule};
+use decide::{Decision, Effort, decide};
+use flood::{Event, Flood};
+use instance::Instance;
+use part::Part;
+
+/// States explored by each direction in the first round.
+const FIRST_ROUND: u64 = 64;
+/// Rounds do not grow beyond this, so that progress is shown and limits are kept.
+const LONGEST_ROUND: u64 = 1 << 15;
+/// Commitments are used to split a part again after so many states.
+const REROOT_AFTER: u64 = 384;
+/// The decision procedure starts after so many states, with as many.
+const DECIDE_AFTER: u64 = 1024;
+/// Beams of these widths, each after a hundred states for every entry.
+const WIDE_BEAMS: [usize; 3] = [128, 512, 2048];
+
+/// The best order found, what is proved, and why it ended if that leaves a gap.
+pub(crate) struct Answer {
+    pub(crate) order: Vec<u32>,
+    pub(crate) at_least: u64,
+    pub(crate) stopped: Option<StopReason>,
+    /// Ops in each part, as first split.
+    pub(crate) sizes: Vec<usize>,
+}
+
+/// Finds the order of least peak, and proves it unless a limit ends the search first.
+pub(crate) fn search(problem: &Problem, rules: &Rules, threads: usize, watch: &mut Watch) -> Answer {
+    let names: Vec<u32> = (0..problem.ops).collect();
+    let order = first_order(problem, rules, watch);
+    let mut engine = Engine { rules, threads, floor: bounds::simple(problem), parts: Vec::new(), watch };
+    let parts = part::split(problem, &order, &names, rules, &engine.watch.stopper());
+    let sizes = parts.iter().map(|part| part.problem.len()).collect();
+    engine.parts = engine.prepared(parts);
+    let stopped = engine.settle();
+    let floor = engine.floor;
+    let order: Vec<u32> = engine.parts.iter().flat_map(Part::named_order).collect();
+    Answer { order, at_least: floor, stopped, sizes }
+}
+
+fn first_order(problem: &Problem, rules: &Rules, watch: &Watch) -> Vec<u32> {
+    let (mut best, mut least) = schedule::best_heuristic(problem);
+    let floor = bounds::simple(problem);
+    if rules.beam && least > floor && watch.limit_reached(0).is_none() {
+        let instance = Instance::new(problem.clone(), rules.lazy);
+        for width in [1, 8] {
+            let order = instance.expand(&beam::search(&instance, width, floor));
+            let peak = schedule::peak_of(problem, &order);
+            if peak < least {
+                (best, least) = (order, peak);
+            }
+        }
+    }
+    best
+}
+
+/// The parts of the whole, and the bound that holds for it.
+struct Engine<'a, 'w> {
+    rules: &'a Rules,
+    threads: usize,
+    /// No order of the whole peaks below this.
+    floor: u64,
+    parts: Vec<Part>,
+    watch: &'a mut Watch<'w>,
+}
+
+/// What became of working on one part.
+enum Progressed {
+    /// Its optimum is proved, or does not matter any more.
+    Settled,
+    /// It was split; these parts take its place.
+    Split(Vec<Part>),
+    Stopped(StopReason),
+}
+
+impl Engine<'_, '_> {
+    /// Works on the worst part until none matters.
+    fn settle(&mut self) -> Option<StopReason> {
+        loop {
+            self.report();
+            let worst = (0..self.parts.len())
+                .filter(|&i| self.parts[i].upper > self.floor)
+                .max_by_key(|&i| (self.parts[i].upper, std::cmp::Reverse(i)))?;
+            match self.work_on(worst) {
+                Progressed::Settled => {}
+                Progressed::Split(parts) => {
+                    let parts = self.prepared(parts);
+                    self.parts.splice(worst..=worst, parts);
+                }
+                Progressed::Stopped(reason) => return Some(reason),
+            }
+        }
+    }
+
+    fn report(&mut self) {
+        let best = self.parts.iter().map(|part| part.upper).max().unwrap_or(0).max(self.floor);
+        (self.watch.best, self.watch.bound) = (best, self.floor);
+        self.watch.report();
+    }
+
+    /// Bounds and beams for new parts, the worst first; raises the floor.
+    fn prepared(&mut self, mut parts: Vec<Part>) -> Vec<Part> {
+        let stop = self.watch.stopper();
+        let mut by_upper: Vec<usize> = (0..parts.len()).collect();
+        by_upper.sort_by_key(|&i| (std::cmp::Reverse(parts[i].upper), i));
+        for &i in &by_upper {
+            self.floor = self.floor.max(parts[i].lower);
+        }
+        for &i in &by_upper {
+            parts[i].bound_by_cuts(self.floor, self.rules, &stop);
+            self.floor = self.floor.max(parts[i].lower);
+        }
+        for part in &mut parts {
+            if !stop() {
+                part.improve(&[1, 16], self.floor, self.rules);
+            }
+        }
+        parts
+    }
+
+    fn work_on(&mut self, index: usize) -> Progressed {
+        let rules = self.rules;
+        let problem = self.parts[index].problem.clone();
+        let forward = Instance::new(problem.clone(), rules.lazy);
+        let backward = Instance::new(problem.reversed(), rules.lazy);
+        let part = &mut self.parts[index];
+        let mut floods = vec![(true, Flood::new(&forward, rules, part.lower.max(self.floor)))];
+        if rules.backward {
+            floods.push((false, Flood::new(&backward, rules, part.lower.max(self.floor))));
+        }
+        let mut round = FIRST_ROUND;
+        let mut asked = 0;
+        let mut next_question = DECIDE_AFTER;
+        let mut wide_beams = WIDE_BEAMS.iter().copied();
+        let mut next_beam = wide_beams.next();
+        let mut counted = 0;
+        loop {
+            let part = &mut self.parts[index];
+            let ceiling = part.upper;
+            let memory = self.watch.memory_limit() / floods.len() as u64;
+            let event = run_round(&mut floods, round, (ceiling, memory), self.threads, &self.watch.stopper());
+            let expanded: u64 = floods.iter().map(|(_, flood)| flood.expanded).sum();
+            self.watch.states += expanded - counted;
+            counted = expanded;
+            let level = floods.iter().map(|(_, flood)| flood.level).max().unwrap_or(0).min(ceiling);
+            part.lower = part.lower.max(level);
+            if let Some((is_forward, heads)) = event {
+                let instance = if is_forward { &forward } else { &backward };
+                let mut order = instance.expand(&heads);
+                if !is_forward {
+                    order.reverse();
+                }
+                part.offer(order);
+                part.lower = part.upper;
+            }
+            self.floor = self.floor.max(part.lower);
+            if part.lower >= part.upper {
+                return Progressed::Settled;
+            }
+            for (_, flood) in &mut floods {
+                flood.raise(part.lower);
+            }
+            self.report();
+            let tables: u64 = floods.iter().map(|(_, flood)| flood.memory()).sum();
+            if let Some(reason) = self.watch.limit_reached(tables) {
+                return Progressed::Stopped(reason);
+            }
+            if rules.reroot
+                && expanded >= REROOT_AFTER
+                && let Some(parts) = self.reroot(index, &floods, &forward, &backward)
+            {
+                return Progressed::Split(parts);
+            }
+            let part = &mut self.parts[index];
+            if rules.descent && expanded >= DECIDE_AFTER && asked <= expanded {
+                let stop = self.watch.stopper();
+                let memory = self.watch.memory_limit().saturating_sub(tables);
+                let mut effort = Effort { budget: next_question, memory, spent: 0, stop: &stop };
+                ask(part, rules, &mut effort);
+                asked += effort.spent;
+                self.watch.states += effort.spent;
+                next_question *= 2;
+                self.floor = self.floor.max(part.lower);
+                if part.lower >= part.upper {
+                    return Progressed::Settled;
+                }
+            }
+            if let Some(width) = next_beam
+                && expanded > 100 * width as u64
+            {
+                part.improve(&[width], self.floor, rules);
+                next_beam = wide_beams.next();
+            }
+            round = (2 * round).min(LONGEST_ROUND);
+        }
+    }
+
+    /// What is left between the commitments of both sides, split again; `None` if there are none.
+    fn reroot(
+        &mut self,
+        index: usize,
+        floods: &[(bool, Flood)],
+        forward: &Instance,
+        backward: &Instance,
+    ) -> Option<Vec<Part>> {
+        let part = &self.parts[index];
+        let mut prefix = Vec::new();
+        let mut suffix = Vec::new();
+        for (is_forward, flood) in floods {
+            if *is_forward {
+                prefix = forward.expand(&flood.committed);
+            } else {
+                suffix = backward.expand(&flood.committed);
+                suffix.reverse();
+            }
+        }
+        let mut is_prefix = vec![false; part.problem.len()];
+        for &op in &prefix {
+            is_prefix[op as usize] = true;
+        }
+        if suffix.iter().any(|&op| is_prefix[op as usize]) {
+            // They have met: take the longer one alone.
+            if prefix.len() >= suffix.len() { suffix.clear() } else { prefix.clear() }
+        }
+        if prefix.is_empty() && suffix.is_empty() {
+            return None;
+        }
+        let problem = &part.problem;
+        let mut place = vec![1_u8; problem.len()];
+        for (ops, side) in [(&prefix, 0), (&suffix, 2)] {
+            for &op in ops {
+                place[op as usize] = side;
+            }
+        }
+        let middle: Vec<u32> = part.order.iter().copied().filter(|&op| place[op as usize] == 1).collect();
+        let mut done = vec![0; problem.words()];
+        let mut parts = Vec::new();
+        for (ops, is_settled) in [(prefix, true), (middle, false), (suffix, true)] {
+            if ops.is_empty() {
+                continue;
+            }
+            let segment = problem.segment(&done, problem.in_use_after(&done), &ops);
+            let local: Vec<u32> =
+                ops.iter().filter_map(|op| segment.ops.binary_search(op).ok()).map(|i| i as u32).collect();
+            let names: Vec<u32> = segment.ops.iter().map(|&op| part.names[op as usize]).collect();
+            if is_settled {
+                let upper = schedule::peak_of(&segment.problem, &local);
+                parts.push(Part { problem: segment.problem, names, order: local, upper, lower: 0 });
+            } else {
+                let stop = self.watch.stopper();
+                let order = better_order(&segment.problem, local, self.floor, self.rules);
+                parts.extend(part::split(&segment.problem, &order, &names, self.rules, &stop));
+            }
+            for op in ops {
+                bits::insert(&mut done, op);
+            }
+        }
+        Some(parts)
+    }
+}
+
+/// The incumbent of the whole may be poor on a piece of it: try beams there.
+fn better_order(problem: &Problem, order: Vec<u32>, floor: u64, rules: &Rules) -> Vec<u32> {
+    if !rules.beam {
+        return order;
+    }
+    let instance = Instance::new(problem.clone(), rules.lazy);
+    let mut best = (schedule::peak_of(problem, &order), order);
+    for width in [1, 16] {
+        let order = instance.expand(&beam::search(&instance, width, floor));
+        let peak = schedule::peak_of(problem, &order);
+        if peak < best.0 {
+            best = (peak, order);
+        }
+    }
+    best.1
+}
+
+/// One round of every flood, in parallel if that is worth a thread. The answer of the first that has one, so that it does not
+/// depend on which is faster.
+fn run_round(
+    floods: &mut [(bool, Flood)],
+    budget: u64,
+    (ceiling, memory): (u64, u64),
+    threads: usize,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Option<(bool, Vec<u32>)> {
+    const WORTH_A_THREAD: u64 = 1024;
+    let solved = |is_forward: bool, event: Event| match event {
+        Event::Solved(heads) => Some((is_forward, heads)),
+        Event::Ceiling | Event::Budget => None,
+    };
+    if threads > 1 && budget >= WORTH_A_THREAD {
+        std::thread::scope(|scope| {
+            let runs: Vec<_> = floods
+                .iter_mut()
+                .map(|(is_forward, flood)| {
+                    scope.spawn(move || solved(*is_forward, flood.run(budget, ceiling, memory, &stop)))
+                })
+                .collect();
+            // All must have ended before any is used.
+            let answers: Vec<_> = runs.into_iter().filter_map(|run| run.join().ok()).collect();
+            answers.into_iter().flatten().next()
+        })
+    } else {
+        for (is_forward, flood) in floods {
+            let answer = solved(*is_forward, flood.run(budget, ceiling, memory, &stop));
+            if answer.is_some() || flood.level >= ceiling {
+                return answer;
+            }
+        }
+        None
+    }
+}
+
+/// Asks the decision procedure for something better than the best, until it says no or has had enough.
+fn ask(part: &mut Part, rules: &Rules, effort: &mut Effort) {
+    while part.upper > part.lower {
+        match decide(&part.problem, part.upper - 1, rules, effort) {
+            Decision::Feasible(order) => part.offer(order),
+            Decision::Infeasible => part.lower = part.upper,
+            Decision::Unknown => return,
+        }
+    }
+}

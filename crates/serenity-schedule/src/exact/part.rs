@@ -1,0 +1,98 @@
+//! A part of the whole: what is known about it, and how to learn more cheaply.
+
+use super::instance::Instance;
+use super::{Rules, beam, cut_bound, waypoints};
+use crate::schedule::peak_of;
+use crate::{Problem, bits, bounds};
+
+/// A stretch between two waypoints.
+pub(super) struct Part {
+    pub(super) problem: Problem,
+    /// Its ops in the whole.
+    pub(super) names: Vec<u32>,
+    /// The best order known, in the part's own numbering.
+    pub(super) order: Vec<u32>,
+    /// The peak of that order.
+    pub(super) upper: u64,
+    /// No order of the part peaks below this.
+    pub(super) lower: u64,
+}
+
+impl Part {
+    /// The best order in the numbering of the whole.
+    pub(super) fn named_order(&self) -> impl Iterator<Item = u32> {
+        self.order.iter().map(|&op| self.names[op as usize])
+    }
+
+    /// Takes `order` if it is better.
+    pub(super) fn offer(&mut self, order: Vec<u32>) {
+        let peak = peak_of(&self.problem, &order);
+        if peak < self.upper {
+            self.upper = peak;
+            self.order = order;
+        }
+    }
+
+    /// Beam searches of the given widths in both directions, until one reaches `floor`.
+    pub(super) fn improve(&mut self, widths: &[usize], floor: u64, rules: &Rules) {
+        if !rules.beam || self.upper <= floor {
+            return;
+        }
+        let forward = Instance::new(self.problem.clone(), rules.lazy);
+        let backward = rules.backward.then(|| Instance::new(self.problem.reversed(), rules.lazy));
+        for &width in widths {
+            self.offer(forward.expand(&beam::search(&forward, width, floor)));
+            if self.upper <= floor {
+                return;
+            }
+            if let Some(backward) = &backward {
+                let mut order = backward.expand(&beam::search(backward, width, floor));
+                order.reverse();
+                self.offer(order);
+            }
+            if self.upper <= floor {
+                return;
+            }
+        }
+    }
+
+    /// Bound L1.
+    pub(super) fn bound_by_cuts(&mut self, floor: u64, rules: &Rules, stop: &dyn Fn() -> bool) {
+        if rules.cut_bound && self.upper > floor {
+            let bound = cut_bound::raise(&self.problem, &self.order, floor.max(self.lower), stop);
+            self.lower = self.lower.max(bound.min(self.upper));
+        }
+    }
+}
+
+/// Splits a problem at waypoints. `order` is the best known, in the problem's own numbering; `names` are its ops in the whole.
+pub(super) fn split(
+    problem: &Problem,
+    order: &[u32],
+    names: &[u32],
+    rules: &Rules,
+    stop: &dyn Fn() -> bool,
+) -> Vec<Part> {
+    let mut done = vec![0; problem.words()];
+    let mut in_use = problem.at_start();
+    waypoints::split(problem, order, rules, stop)
+        .into_iter()
+        .map(|group| {
+            let segment = problem.segment(&done, in_use, &group);
+            in_use = segment.problem.at_end();
+            for &op in &group {
+                bits::insert(&mut done, op);
+            }
+            // Groups come in the order of `order`; translate to the part's own numbering.
+            let local: Vec<u32> =
+                group.iter().filter_map(|op| segment.ops.binary_search(op).ok()).map(|i| i as u32).collect();
+            Part {
+                upper: peak_of(&segment.problem, &local),
+                lower: bounds::simple(&segment.problem),
+                order: local,
+                names: segment.ops.iter().map(|&op| names[op as usize]).collect(),
+                problem: segment.problem,
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,89 @@
+//! The switches of the exact engine.
+
+/// Which rules the exact engine uses. All are on by default, and none changes the answer; they exist so that a benchmark can show what
+/// each is worth.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "one independent switch a rule")]
+pub struct Rules {
+    /// R1: go to a valley of the root for good.
+    pub commit: bool,
+    /// R2: make moves that do not raise the memory in use at once.
+    pub eager: bool,
+    /// R3: reduce any valley to its largest minimiser. Without, only valleys that are minimisers already are committed to.
+    pub minimise_valleys: bool,
+    /// R4: split at the minimisers of the memory in use.
+    pub global_waypoints: bool,
+    /// R5: split at cut nodes and at sets that are lowest among their surroundings.
+    pub local_waypoints: bool,
+    /// R6: run lazy ops together with the op that needs them.
+    pub lazy: bool,
+    /// R7: let the decision procedure work from whichever end is higher.
+    pub direction: bool,
+    /// R8: use the decision procedure with inner commitments.
+    pub descent: bool,
+    /// R9: let it look only at components that the last moves touch.
+    pub components: bool,
+    /// L1: bound by a minimum cut for each op.
+    pub cut_bound: bool,
+    /// Search from the end as well as from the start.
+    pub backward: bool,
+    /// After commitments, split what is left again.
+    pub reroot: bool,
+    /// Look for good orders by beam search before proving anything.
+    pub beam: bool,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            commit: true,
+            eager: true,
+            minimise_valleys: true,
+            global_waypoints: true,
+            local_waypoints: true,
+            lazy: true,
+            direction: true,
+            descent: true,
+            components: true,
+            cut_bound: true,
+            backward: true,
+            reroot: true,
+            beam: true,
+        }
+    }
+}
+
+/// A rule's name, and how to reach its switch.
+type Switch = (&'static str, fn(&mut Rules) -> &mut bool);
+
+const SWITCHES: &[Switch] = &[
+    ("commit", |r| &mut r.commit),
+    ("eager", |r| &mut r.eager),
+    ("minimise-valleys", |r| &mut r.minimise_valleys),
+    ("global-waypoints", |r| &mut r.global_waypoints),
+    ("local-waypoints", |r| &mut r.local_waypoints),
+    ("lazy", |r| &mut r.lazy),
+    ("direction", |r| &mut r.direction),
+    ("descent", |r| &mut r.descent),
+    ("components", |r| &mut r.components),
+    ("cut-bound", |r| &mut r.cut_bound),
+    ("backward", |r| &mut r.backward),
+    ("reroot", |r| &mut r.reroot),
+    ("beam", |r| &mut r.beam),
+];
+
+impl Rules {
+    /// The names of all rules.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        SWITCHES.iter().map(|&(name, _)| name)
+    }
+
+    /// Turns the rule of this name off; false if there is none.
+    pub fn turn_off(&mut self, name: &str) -> bool {
+        let switch = SWITCHES.iter().find(|(known, _)| *known == name);
+        if let Some((_, switch)) = switch {
+            *switch(self) = false;
+        }
+        switch.is_some()
+    }
+}
