@@ -37,6 +37,8 @@ pub(super) struct Flood<'a> {
     pub(super) level: u64,
     /// Moves that are part of every answer from here on.
     pub(super) committed: Vec<u32>,
+    /// For each commitment, the level it needed and how many moves were committed after it.
+    commitments: Vec<(u64, usize)>,
     /// States explored.
     pub(super) expanded: u64,
     table: Table,
@@ -127,6 +129,7 @@ impl<'a> Flood<'a> {
             rules,
             level: level.max(start.in_use),
             committed: Vec::new(),
+            commitments: Vec::new(),
             expanded: 0,
             table: Table { words: instance.problem.words(), ..Table::default() },
             open: BinaryHeap::new(),
@@ -134,6 +137,11 @@ impl<'a> Flood<'a> {
         };
         flood.add(&start, 0, NONE, &[]);
         flood
+    }
+
+    /// For each commitment, the level it needed and how many moves were committed after it.
+    pub(super) fn commitments(&self) -> impl Iterator<Item = (u64, usize)> {
+        self.commitments.iter().copied()
     }
 
     /// Bytes taken by the tables.
@@ -263,6 +271,7 @@ impl<'a> Flood<'a> {
             self.instance.advance(&mut root, head, cost.after);
         }
         self.committed.extend(kept);
+        self.commitments.push((self.level, self.committed.len()));
         self.table.clear();
         self.open.clear();
         self.waiting.clear();

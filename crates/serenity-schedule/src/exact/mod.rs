@@ -15,9 +15,11 @@
 //! | R6 | [`instance`] | lazy ops: branch over the others only |
 //! | R7 | [`decide`] | work from the higher end |
 //! | R8, R9 | [`descent`] | valleys within valleys, component by component |
+//! | R10 | [`modules`] | what has one entry and one exit is a chain |
 //! | L1 | [`cut_bound`] | what is in use while one op runs, at least |
 //!
 //! # The search
+//! 0. Replace modules by chains (R10).
 //! 1. A good order by heuristics and a narrow beam.
 //! 2. Split at waypoints. The optimum of the whole is the largest of the parts'; parts whose best order does not exceed what is proved
 //!    for another need no search at all.
@@ -31,6 +33,7 @@
 mod beam;
 mod closure;
 mod commit;
+mod contract;
 mod cut_bound;
 mod cuts;
 mod decide;
@@ -39,7 +42,9 @@ mod eager;
 mod flood;
 mod flow;
 mod instance;
+mod modules;
 mod part;
+mod profile;
 mod rules;
 mod waypoints;
 
@@ -74,6 +79,15 @@ pub(crate) struct Answer {
 
 /// Finds the order of least peak, and proves it unless a limit ends the search first.
 pub(crate) fn search(problem: &Problem, rules: &Rules, threads: usize, watch: &mut Watch) -> Answer {
+    if !rules.modules {
+        return search_reduced(problem, rules, threads, watch);
+    }
+    let reduced = modules::reduce(problem, rules, &watch.stopper());
+    let answer = search_reduced(&reduced.problem, rules, threads, watch);
+    Answer { order: reduced.expand(&answer.order), ..answer }
+}
+
+fn search_reduced(problem: &Problem, rules: &Rules, threads: usize, watch: &mut Watch) -> Answer {
     let names: Vec<u32> = (0..problem.ops).collect();
     let order = first_order(problem, rules, watch);
     let mut engine = Engine { rules, threads, floor: bounds::simple(problem), parts: Vec::new(), watch };
