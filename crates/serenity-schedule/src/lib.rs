@@ -27,6 +27,7 @@ mod bounds;
 mod dfs;
 mod divide;
 mod dp;
+mod effects;
 mod exact;
 mod exhaustive;
 mod greedy;

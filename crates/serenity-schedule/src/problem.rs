@@ -13,8 +13,9 @@
 //! f depends on the set alone, not on the order in which it ran. All algorithms here rest on that.
 
 use crate::bits;
+use crate::effects::Effects;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 
 /// An operation: its position in the caller's numbering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -113,6 +114,7 @@ pub struct Problem {
     /// For each op the buffers it may bring to life, and those it may let go.
     pub(crate) writes: Vec<Vec<u32>>,
     pub(crate) reads: Vec<Vec<u32>>,
+    effects: Effects,
     /// Bytes in use from before the first op to after the last.
     pub(crate) base: u64,
     pub(crate) topological: Vec<u32>,
@@ -185,11 +187,13 @@ impl Problem {
             buffers: Vec::new(),
             writes: vec![Vec::new(); ops as usize],
             reads: vec![Vec::new(); ops as usize],
+            effects: Effects::default(),
             base,
         };
-        for buffer in buffers {
+        for buffer in merged(buffers) {
             problem.add_buffer(buffer);
         }
+        problem.effects = Effects::new(&problem.writes, &problem.reads, &problem.buffers);
         problem.topological = problem.lowest_index_first();
         problem
     }
@@ -296,29 +300,15 @@ impl Problem {
     }
 
     /// Bytes that `op` brings to life if `done` have run before.
+    #[inline]
     pub(crate) fn allocated(&self, done: &[u64], op: u32) -> u64 {
-        let mut bytes = 0;
-        for &b in &self.writes[op as usize] {
-            let buffer = &self.buffers[b as usize];
-            if buffer.writers.len() == 1 || buffer.writers.iter().all(|w| !bits::contains(done, w.0)) {
-                bytes += buffer.bytes;
-            }
-        }
-        bytes
+        self.effects.allocated(done, op)
     }
 
     /// Bytes that `op` lets go if `done` have run before.
+    #[inline]
     pub(crate) fn freed(&self, done: &[u64], op: u32) -> u64 {
-        let mut bytes = 0;
-        for &b in &self.reads[op as usize] {
-            let buffer = &self.buffers[b as usize];
-            if buffer.readers.len() == 1
-                || buffer.readers.iter().all(|r| r.0 == op || bits::contains(done, r.0))
-            {
-                bytes += buffer.bytes;
-            }
-        }
-        bytes
+        self.effects.freed(done, op)
     }
 
     /// Updates the set of ready ops after `op` has run; `done` already contains it.
@@ -356,6 +346,33 @@ impl Problem {
     pub fn peak(&self, order: &[OpIndex]) -> u64 {
         self.profile(order).iter().map(|s| s.during).fold(self.at_start(), u64::max)
     }
+}
+
+/// Buffers that come and go with the same ops are one buffer; those of no size are none. What is always there needs no ops.
+fn merged(buffers: Vec<Buffer>) -> impl Iterator<Item = Buffer> {
+    type Key = (Vec<OpIndex>, Vec<OpIndex>, bool, bool);
+    let mut bytes: BTreeMap<Key, u64> = BTreeMap::new();
+    for mut buffer in buffers.into_iter().filter(|b| b.bytes > 0) {
+        if buffer.from_start {
+            buffer.writers.clear();
+        }
+        if buffer.to_end {
+            buffer.readers.clear();
+        }
+        for ops in [&mut buffer.writers, &mut buffer.readers] {
+            ops.sort_unstable();
+            ops.dedup();
+        }
+        *bytes.entry((buffer.writers, buffer.readers, buffer.from_start, buffer.to_end)).or_insert(0) +=
+            buffer.bytes;
+    }
+    bytes.into_iter().map(|((writers, readers, from_start, to_end), bytes)| Buffer {
+        bytes,
+        writers,
+        readers,
+        from_start,
+        to_end,
+    })
 }
 
 #[cfg(test)]

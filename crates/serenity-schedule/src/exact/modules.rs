@@ -28,7 +28,7 @@ use crate::{Problem, bits};
 use std::collections::HashSet;
 
 /// Larger modules are left to the search, which splits them in other ways.
-const LARGEST: u32 = 48;
+const LARGEST: u32 = 400;
 
 /// A module whose profile is as long as itself, known by the first and last of its ops in the original and how many there are.
 type Name = (Option<u32>, Option<u32>, usize);
@@ -41,48 +41,51 @@ pub(super) struct Reduced {
 }
 
 impl Reduced {
+    /// Nothing is replaced yet.
+    pub(super) fn new(problem: &Problem) -> Self {
+        Self { problem: problem.clone(), sequences: (0..problem.ops).map(|op| vec![op]).collect() }
+    }
+
     /// An order of the original.
     pub(super) fn expand(&self, order: &[u32]) -> Vec<u32> {
         order.iter().flat_map(|&op| &self.sequences[op as usize]).copied().collect()
     }
-}
 
-/// Replaces modules by chains, innermost first, until there are none left.
-pub(super) fn reduce(problem: &Problem, rules: &Rules, stop: &dyn Fn() -> bool) -> Reduced {
-    let mut reduced =
-        Reduced { problem: problem.clone(), sequences: (0..problem.ops).map(|op| vec![op]).collect() };
-    let mut stubborn: HashSet<Name> = HashSet::new();
-    while !stop() {
-        // A fork is closed by its join in one direction of time, and a join by its fork in the other.
-        let mut changed = false;
-        for forward in [true, false] {
-            let finder = Finder {
-                taken: vec![0; reduced.problem.words()],
-                reduced: &reduced,
-                rules,
-                stop,
-                stubborn: &mut stubborn,
-                regions: Vec::new(),
-            };
-            let regions = finder.find(forward);
-            if !regions.is_empty() {
-                let (problem, origins) = contract(&reduced.problem, &regions);
-                let sequences = origins.iter().map(|ops| reduced.expand(ops)).collect();
-                reduced = Reduced { problem, sequences };
-                changed = true;
+    /// Replaces modules by chains, innermost first, until there are none left whose profile takes at most `states` states.
+    pub(super) fn reduce(&mut self, rules: &Rules, states: u64, stop: &dyn Fn() -> bool) {
+        let mut stubborn: HashSet<Name> = HashSet::new();
+        let mut changed = true;
+        while changed && !stop() {
+            changed = false;
+            // A fork is closed by its join in one direction of time, and a join by its fork in the other.
+            for forward in [true, false] {
+                let finder = Finder {
+                    taken: vec![0; self.problem.words()],
+                    reduced: self,
+                    rules,
+                    states,
+                    stop,
+                    stubborn: &mut stubborn,
+                    regions: Vec::new(),
+                };
+                let regions = finder.find(forward);
+                if !regions.is_empty() {
+                    let (problem, origins) = contract(&self.problem, &regions);
+                    let sequences = origins.iter().map(|ops| self.expand(ops)).collect();
+                    *self = Self { problem, sequences };
+                    changed = true;
+                }
             }
         }
-        if !changed {
-            break;
-        }
     }
-    reduced
 }
 
 /// Looks for modules in one direction of time.
 struct Finder<'a> {
     reduced: &'a Reduced,
     rules: &'a Rules,
+    /// For the profile of one module.
+    states: u64,
     stop: &'a dyn Fn() -> bool,
     stubborn: &'a mut HashSet<Name>,
     /// Ops that are in a module already.
@@ -143,7 +146,7 @@ impl Finder<'_> {
             return;
         }
         let region = Region::new(&self.reduced.problem, ops);
-        match profile::of(&region.problem, self.rules, self.stop) {
+        match profile::of(&region.problem, self.rules, self.states, self.stop) {
             Some(steps) if steps.len() < region.ops.len() => {
                 for (taken, &ops) in self.taken.iter_mut().zip(set) {
                     *taken |= ops;
@@ -220,7 +223,9 @@ mod tests {
     use crate::{Buffer, OpIndex};
 
     fn reduce(problem: &Problem) -> Reduced {
-        super::reduce(problem, &Rules::default(), &|| false)
+        let mut reduced = Reduced::new(problem);
+        reduced.reduce(&Rules::default(), 1000, &|| false);
+        reduced
     }
 
     #[test]

@@ -8,11 +8,13 @@ use super::instance::Instance;
 use crate::schedule::steps_of;
 use crate::{Problem, bits};
 
-/// A module that takes more states than this in one direction is left to the search.
-const BUDGET: u64 = 2000;
-
-/// The profile of a module, or `None` if it is too costly to find.
-pub(super) fn of(module: &Problem, rules: &Rules, stop: &dyn Fn() -> bool) -> Option<Vec<ProfileStep>> {
+/// The profile of a module, or `None` if it takes more than so many states in one direction of time.
+pub(super) fn of(
+    module: &Problem,
+    rules: &Rules,
+    states: u64,
+    stop: &dyn Fn() -> bool,
+) -> Option<Vec<ProfileStep>> {
     let lowest = cuts::minimum(module).least;
     let (before, after): (Vec<u32>, Vec<u32>) = (0..module.ops).partition(|&op| bits::contains(&lowest, op));
     let nothing = vec![0; module.words()];
@@ -20,11 +22,11 @@ pub(super) fn of(module: &Problem, rules: &Rules, stop: &dyn Fn() -> bool) -> Op
     let up = module.segment(&lowest, module.in_use_after(&lowest), &after);
 
     let mut profile = Vec::new();
-    for step in descend(down.problem.clone(), rules, stop)? {
+    for step in descend(down.problem.clone(), rules, states, stop)? {
         profile.push(ProfileStep { ops: down.lift(&step.ops).collect(), ..step });
     }
     // Backwards, a step leaves in use what it finds there forwards.
-    let mut climb = descend(up.problem.reversed(), rules, stop)?;
+    let mut climb = descend(up.problem.reversed(), rules, states, stop)?;
     let mut after = module.at_end();
     for step in &mut climb {
         step.ops.reverse();
@@ -37,7 +39,12 @@ pub(super) fn of(module: &Problem, rules: &Rules, stop: &dyn Fn() -> bool) -> Op
 }
 
 /// The steps by which a problem whose end is its lowest set gets there: each needs a higher level than the one before.
-fn descend(problem: Problem, rules: &Rules, stop: &dyn Fn() -> bool) -> Option<Vec<ProfileStep>> {
+fn descend(
+    problem: Problem,
+    rules: &Rules,
+    states: u64,
+    stop: &dyn Fn() -> bool,
+) -> Option<Vec<ProfileStep>> {
     if problem.is_empty() {
         return Some(Vec::new());
     }
@@ -45,7 +52,7 @@ fn descend(problem: Problem, rules: &Rules, stop: &dyn Fn() -> bool) -> Option<V
     let rules = Rules { commit: true, minimise_valleys: true, ..rules.clone() };
     let instance = Instance::new(problem, rules.lazy);
     let mut flood = Flood::new(&instance, &rules, 0);
-    let Event::Solved(heads) = flood.run(BUDGET, u64::MAX, u64::MAX, stop) else {
+    let Event::Solved(heads) = flood.run(states, u64::MAX, u64::MAX, stop) else {
         return None;
     };
     let order = instance.expand(&heads);
