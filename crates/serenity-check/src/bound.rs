@@ -1,7 +1,8 @@
 //! A lower bound that needs no search.
 
+use crate::holdings::accumulates;
 use crate::peak::{is_private_partial, is_view};
-use serenity_ir::{Graph, MemoryModel, OpId, Role, TensorId};
+use serenity_ir::{Graph, MemoryModel, OpId, TensorId};
 use std::collections::BTreeSet;
 
 /// The largest of: what is in use at the start, what stays at the end, what one op reads and writes. Every order needs that much.
@@ -42,11 +43,4 @@ fn bytes_together(graph: &Graph, model: MemoryModel, tensors: impl Iterator<Item
         bytes += graph.tensor(t).bytes;
     }
     bytes
-}
-
-fn accumulates(graph: &Graph, op: OpId) -> bool {
-    let node = graph.op(op);
-    node.kind.role() == Role::Accumulate
-        && node.outputs.len() == 1
-        && node.inputs.iter().all(|&t| is_private_partial(graph, t, op))
 }

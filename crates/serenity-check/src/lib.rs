@@ -22,11 +22,16 @@
 //! ```
 
 mod bound;
+mod deep;
+mod holdings;
 mod order;
 mod peak;
+mod witness;
 
+pub use deep::{Reproved, reprove};
 pub use order::OrderFault;
 pub use peak::peak;
+pub use witness::{Witness, WitnessChain, proved_bound};
 
 use serenity_ir::{Graph, MemoryModel, OpId};
 

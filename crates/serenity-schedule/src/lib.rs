@@ -41,7 +41,7 @@ mod soft_budget;
 
 pub mod distribution;
 
-pub use exact::Rules;
+pub use exact::{Chain, Rules, Witness, witness};
 pub use limits::{CancelFlag, Limits, Progress, ProgressFn, StopReason};
 pub use options::{Algorithm, Options, StepLimit, UnknownAlgorithm};
 pub use problem::{Buffer, OpIndex, Problem, ProblemError, Step};

@@ -47,8 +47,10 @@ mod part;
 mod profile;
 mod rules;
 mod waypoints;
+mod witness;
 
 pub use rules::Rules;
+pub use witness::{Chain, Witness, witness};
 
 use crate::limits::{StopReason, Watch};
 use crate::{Problem, bits, bounds, schedule};
@@ -99,7 +101,7 @@ pub(crate) fn search(problem: &Problem, rules: &Rules, threads: usize, watch: &m
         let mut engine = Engine::new(&reduced.problem, rules, threads, best.at_least, watch);
         let ended = engine.settle(states);
         best.at_least = engine.floor;
-        best.sizes = engine.sizes.clone();
+        best.sizes.clone_from(&engine.sizes);
         let order = reduced.expand(&engine.order());
         let peak = schedule::peak_of(problem, &order);
         if peak < least {
