@@ -31,10 +31,11 @@ pub(crate) fn run(args: &SampleArgs, out: &mut impl Write) -> Result<Outcome, Fa
     let limits = limits(&args.limits, &cancel_on_ctrl_c());
     let problem = serenity::problem(&input.graph, &model.lifetimes(&input.graph));
     let (peaks, measure) = if args.exact {
-        let peaks = distribution::count(&problem, &limits).map_err(|error| too_many(&args.input, error))?;
+        let peaks =
+            distribution::count(&problem, &limits, None).map_err(|error| too_many(&args.input, error))?;
         (peaks, "every order counts the same")
     } else {
-        let (peaks, stopped) = distribution::sample(&problem, args.count, args.seed, &limits);
+        let (peaks, stopped) = distribution::sample(&problem, args.count, args.seed, &limits, None);
         if let Some(reason) = stopped
             && peaks.total() == 0
         {
