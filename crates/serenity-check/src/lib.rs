@@ -25,6 +25,7 @@ mod bound;
 mod order;
 mod peak;
 
+pub use bound::{Shown, Witness};
 pub use order::OrderFault;
 pub use peak::peak;
 
@@ -90,9 +91,12 @@ pub struct Report {
     /// Everything found wrong.
     pub faults: Vec<Fault>,
     /// The largest lower bound this crate can show by itself: what is there at the start, at the end, or around one op.
-    pub shown_bound: u64,
-    /// Is the claimed bound no more than that, and so verified without trusting the search?
-    pub bound_shown: bool,
+    pub shown: Shown,
+    /// Is the claimed bound no more than that, and so verified without trusting whoever claims it?
+    pub bound_verified: bool,
+    /// Is it claimed that no order needs less, and does the verified bound say so? A claim that is not verified may still be true:
+    /// it is then worth as much as the search that made it.
+    pub optimal_verified: bool,
 }
 
 impl Report {
@@ -119,8 +123,10 @@ pub fn check(graph: &Graph, claim: &Claim) -> Report {
             faults.push(Fault::NotProved { bound, peak });
         }
     }
-    let shown_bound = bound::shown(graph, claim.model);
-    Report { faults, shown_bound, bound_shown: claim.bound <= shown_bound }
+    let shown = bound::shown(graph, claim.model);
+    let bound_verified = claim.bound <= shown.bytes;
+    let optimal_verified = faults.is_empty() && claim.optimal && bound_verified;
+    Report { faults, shown, bound_verified, optimal_verified }
 }
 
 #[cfg(test)]
@@ -181,7 +187,55 @@ mod tests {
             optimal: false,
         };
         let report = check(&graph, &claim(35));
-        assert!(report.is_valid() && report.bound_shown);
-        assert_eq!(report.shown_bound, 35);
+        assert!(report.is_valid() && report.bound_verified && !report.optimal_verified);
+        assert_eq!(report.shown.bytes, 35);
+        assert_eq!(report.shown.witness.to_string(), "op 3 (`d`) alone needs that much");
+    }
+
+    #[test]
+    fn a_forged_claim_of_optimality_is_not_verified() {
+        // Two branches of 10 bytes that shrink to 1: one after the other they need 12, side by side 21.
+        let mut g = GraphBuilder::new("");
+        let x = g.input(Tensor::sized("x", 1));
+        let ends: Vec<_> = ["a", "b"]
+            .into_iter()
+            .map(|name| {
+                let wide = g.op(name, "X", &[x], Tensor::sized(name, 10));
+                g.op(format!("{name}2"), "X", &[wide], Tensor::sized("", 1))
+            })
+            .collect();
+        let y = g.op("y", "X", &ends, Tensor::sized("y", 1));
+        g.output(y);
+        let graph = g.build().unwrap();
+        let check = |order: [u32; 5], peak| {
+            let order = order.map(OpId);
+            check(
+                &graph,
+                &Claim { model: MemoryModel::Plain, order: &order, peak, bound: peak, optimal: true },
+            )
+        };
+        let forged = check([0, 2, 1, 3, 4], 21);
+        assert!(forged.is_valid() && !forged.optimal_verified);
+        let true_but_not_obvious = check([0, 1, 2, 3, 4], 12);
+        assert!(true_but_not_obvious.is_valid() && !true_but_not_obvious.optimal_verified);
+    }
+
+    #[test]
+    fn inputs_and_results_can_be_the_witness() {
+        let graph = |input: u64, output: u64| {
+            let mut g = GraphBuilder::new("");
+            let inputs = [(); 3].map(|()| g.input(Tensor::sized("", input)));
+            for t in inputs {
+                let y = g.op("", "X", &[t], Tensor::sized("", output));
+                g.output(y);
+            }
+            g.build().unwrap()
+        };
+        let witness = |graph: Graph| {
+            let shown = bound::shown(&graph, MemoryModel::Plain);
+            (shown.bytes, shown.witness)
+        };
+        assert_eq!(witness(graph(5, 1)), (15, Witness::Inputs));
+        assert_eq!(witness(graph(1, 5)), (15, Witness::Results));
     }
 }

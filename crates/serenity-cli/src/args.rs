@@ -60,6 +60,10 @@ pub(crate) struct OptimizeArgs {
     /// Write the plan here: the order with its proof, for `serenity check` and for other tools.
     #[arg(long, value_name = "FILE.json")]
     pub(crate) plan: Option<String>,
+    /// Do not rewrite operators. Nothing is rewritten yet, so this changes nothing so far.
+    #[arg(long)]
+    #[allow(dead_code, reason = "scripts may already ask for what is the only behaviour so far")]
+    pub(crate) no_rewrite: bool,
     /// Keep the model's own order; only say what it needs.
     #[arg(long, conflicts_with = "algorithm")]
     pub(crate) no_reorder: bool,
@@ -85,6 +89,9 @@ pub(crate) struct InspectArgs {
     /// Give up proving the least possible peak after so many seconds.
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     pub(crate) time_limit: Duration,
+    /// The same when the tables of the search take this much memory.
+    #[arg(long, value_name = "SIZE", default_value = "4GiB")]
+    pub(crate) memory_limit: Size,
     #[command(flatten)]
     pub(crate) runtime: RuntimeArg,
     #[command(flatten)]
@@ -112,6 +119,10 @@ pub(crate) struct ScheduleArgs {
 ///
 /// Without --exact, an order is drawn by picking uniformly among the ops that can run next; that favours some orders over others. With
 /// --exact, every order counts the same.
+///
+/// The orders are compared with the best one, which is searched for in whatever is left of the time limit. In the JSON output, a count is
+/// a number if it is below 2^64 and a text of digits if not; `share_optimal` is null if the best order is not proved optimal; `stopped`
+/// says which limit ended the drawing early.
 #[derive(Args)]
 pub(crate) struct SampleArgs {
     /// The model.
@@ -173,6 +184,8 @@ pub(crate) enum ZooCommand {
         /// Where to: .json, or .dot for Graphviz.
         #[arg(short, long, value_name = "FILE")]
         output: String,
+        #[command(flatten)]
+        json: JsonArg,
     },
 }
 
@@ -248,8 +261,12 @@ where
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 =
         text.parse().map_err(|_| "expected a number of seconds, as in 60 or 0.5".to_owned())?;
-    Duration::try_from_secs_f64(seconds)
-        .map_err(|_| "expected a number of seconds that is not negative".to_owned())
+    Duration::try_from_secs_f64(seconds).map_err(|_| match seconds {
+        // Infinity too.
+        s if s > 0.0 => "that is too long to be a limit (1e9 seconds are thirty years)".to_owned(),
+        s if s < 0.0 => "expected a number of seconds that is not negative".to_owned(),
+        _ => "expected a number of seconds, as in 60 or 0.5".to_owned(),
+    })
 }
 
 fn step_limit(text: &str) -> Result<StepLimit, String> {
@@ -274,6 +291,21 @@ mod tests {
     #[test]
     fn the_definitions_are_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_time_limit_that_is_none_says_why() {
+        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
+        for (text, reason) in [
+            ("inf", "too long"),
+            ("1e30", "too long"),
+            ("-1", "not negative"),
+            ("nan", "a number"),
+            ("soon", "a number"),
+        ] {
+            let message = seconds(text).unwrap_err();
+            assert!(message.contains(reason), "{text}: {message}");
+        }
     }
 
     #[test]

@@ -31,8 +31,7 @@ pub struct Options {
 pub fn optimize(graph: &Graph, options: &Options) -> Result<Plan, Error> {
     let mut plan = unchecked(graph, options);
     if plan.after.peak >= plan.before.peak {
-        plan.order = graph.file_order();
-        plan.after = plan.before;
+        plan.keep_own_order(graph.file_order());
     }
     verified(graph, plan)
 }

@@ -20,7 +20,7 @@ pub struct Plan {
     pub graph: String,
     /// The memory model all figures speak of.
     pub model: MemoryModel,
-    /// What found the order.
+    /// What found the order: `file` if it is the model's own, whatever was tried.
     pub algorithm: Algorithm,
     /// The ops in execution order, by their position in the model.
     pub order: Vec<OpId>,
@@ -37,6 +37,16 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Takes the order the model came with, of which the bound may now say something else.
+    pub(crate) fn keep_own_order(&mut self, order: Vec<OpId>) {
+        self.order = order;
+        self.after = self.before;
+        self.algorithm = Algorithm::File;
+        if self.after.peak == self.bound {
+            self.proof = Proof::Optimal;
+        }
+    }
+
     /// Is it proved that no order needs less?
     pub fn is_optimal(&self) -> bool {
         self.proof == Proof::Optimal

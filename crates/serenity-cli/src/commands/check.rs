@@ -1,11 +1,13 @@
 //! `serenity check`: the independent proof check.
 
+use super::count;
 use crate::args::CheckArgs;
+use crate::printable::printable;
 use crate::progress::thousands;
 use crate::{Failure, Outcome};
-use serde_json::json;
+use serde_json::{Value, json};
 use serenity::PlanFile;
-use serenity::check::{Claim, check};
+use serenity::check::{Claim, Report, check};
 use std::io::Write;
 
 pub(crate) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
@@ -21,42 +23,60 @@ pub(crate) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Outcome, Fai
     let claim =
         Claim { model, order: &plan.order, peak: plan.peak, bound: plan.bound, optimal: plan.optimal };
     let report = check(&input.graph, &claim);
-    let problems: Vec<String> = report.faults.iter().map(ToString::to_string).collect();
     if args.json.json {
-        let object = json!({
-            "valid": report.is_valid(),
-            "problems": problems,
-            "runtime": model.to_string(),
-            "peak": plan.peak,
-            "bound": plan.bound,
-            "bound_verified": report.bound_shown,
-        });
-        writeln!(out, "{object}")?;
+        writeln!(out, "{}", to_json(&claim, &report))?;
     } else if report.is_valid() {
-        writeln!(
-            out,
-            "valid: {} ops in an order that can run, peak {} bytes",
-            plan.order.len(),
-            thousands(plan.peak)
-        )?;
-        if report.bound_shown {
-            writeln!(
-                out,
-                "the bound of {} bytes is verified: one op alone needs that much",
-                thousands(plan.bound)
-            )?;
-        } else {
-            writeln!(
-                out,
-                "the bound of {} bytes rests on the search; {} are shown by one op alone",
-                thousands(plan.bound),
-                thousands(report.shown_bound)
-            )?;
-        }
+        print_verified(&claim, &report, out)?;
     } else {
-        for problem in &problems {
-            writeln!(out, "invalid: {problem}")?;
+        for fault in &report.faults {
+            writeln!(out, "invalid: {}", printable(&fault.to_string()))?;
         }
     }
     Ok(if report.is_valid() { Outcome::Done } else { Outcome::ConditionNotMet })
+}
+
+fn to_json(claim: &Claim, report: &Report) -> Value {
+    json!({
+        "valid": report.is_valid(),
+        "problems": report.faults.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "runtime": claim.model.to_string(),
+        "peak": claim.peak,
+        "bound": claim.bound,
+        "bound_verified": report.bound_verified,
+        "optimal_claimed": claim.optimal,
+        "optimal_verified": report.optimal_verified,
+        "shown_bound": report.shown.bytes,
+    })
+}
+
+/// Says what was verified and, as plainly, what was not.
+fn print_verified(claim: &Claim, report: &Report, out: &mut impl Write) -> Result<(), Failure> {
+    let (peak, bound) = (thousands(claim.peak), thousands(claim.bound));
+    let witness = printable(&report.shown.witness.to_string()).into_owned();
+    writeln!(
+        out,
+        "order and peak verified: {} in an order that can run, peak {peak} bytes",
+        count(claim.order.len() as u64, "op")
+    )?;
+    if report.optimal_verified {
+        writeln!(out, "optimality verified: no order needs less, because {witness}")?;
+        return Ok(());
+    }
+    if report.bound_verified {
+        writeln!(out, "bound verified: no order needs less than {bound} bytes, because {witness}")?;
+    } else {
+        writeln!(
+            out,
+            "bound NOT verified: the plan claims that no order needs less than {bound} bytes; by itself this check can \
+             only show {} ({witness})",
+            thousands(report.shown.bytes)
+        )?;
+    }
+    if claim.optimal {
+        writeln!(
+            out,
+            "optimality NOT verified: the plan claims it, and nothing here confirms or refutes it"
+        )?;
+    }
+    Ok(())
 }
