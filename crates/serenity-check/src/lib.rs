@@ -16,7 +16,7 @@
 //! builder.output(b);
 //! let graph = builder.build().unwrap();
 //!
-//! let claim = Claim { model: MemoryModel::Plain, order: &[OpId(0), OpId(1)], peak: 14, bound: 14, optimal: true };
+//! let claim = Claim { model: MemoryModel::Plain, order: &[OpId(0), OpId(1)], peak: 14, bound: 14, optimal: true, witness: None };
 //! let report = check(&graph, &claim);
 //! assert_eq!(report.faults[0].to_string(), "the peak is 15 bytes (at op 1, `b`), not 14");
 //! ```
@@ -28,6 +28,7 @@ mod order;
 mod peak;
 mod witness;
 
+pub use bound::{Place, Shown};
 pub use deep::{Reproved, reprove};
 pub use order::OrderFault;
 pub use peak::peak;
@@ -48,6 +49,8 @@ pub struct Claim<'a> {
     pub bound: u64,
     /// Is the peak claimed to be the least possible?
     pub optimal: bool,
+    /// The proof of the bound, if the plan carries one.
+    pub witness: Option<&'a Witness>,
 }
 
 /// Something a plan says that is not so.
@@ -77,6 +80,18 @@ pub enum Fault {
         /// The peak of the order.
         peak: u64,
     },
+    /// A proof that does not hold.
+    #[error("the proof of the bound does not hold: {reason}")]
+    Witness {
+        /// Why not.
+        reason: String,
+    },
+    /// A lower bound that some order goes below.
+    #[error("the bound of {bound} bytes is wrong: there is an order that needs less")]
+    BoundRefuted {
+        /// The bound claimed.
+        bound: u64,
+    },
     /// Called optimal without a bound that says so.
     #[error(
         "the plan is called optimal, but its bound of {bound} bytes leaves a gap below the peak of {peak}"
@@ -94,10 +109,14 @@ pub enum Fault {
 pub struct Report {
     /// Everything found wrong.
     pub faults: Vec<Fault>,
-    /// The largest lower bound this crate can show by itself: what is there at the start, at the end, or around one op.
-    pub shown_bound: u64,
-    /// Is the claimed bound no more than that, and so verified without trusting the search?
-    pub bound_shown: bool,
+    /// The largest lower bound this crate can show: what is there at the start, at the end or around one op, or what the plan's witness
+    /// proves.
+    pub shown: Shown,
+    /// Is the claimed bound no more than that, and so verified without trusting whoever claims it?
+    pub bound_verified: bool,
+    /// Is it claimed that no order needs less, and does the verified bound say so? A claim that is not verified may still be true:
+    /// it is then worth as much as the search that made it.
+    pub optimal_verified: bool,
 }
 
 impl Report {
@@ -124,8 +143,18 @@ pub fn check(graph: &Graph, claim: &Claim) -> Report {
             faults.push(Fault::NotProved { bound, peak });
         }
     }
-    let shown_bound = bound::shown(graph, claim.model);
-    Report { faults, shown_bound, bound_shown: claim.bound <= shown_bound }
+    let mut shown = bound::shown(graph, claim.model);
+    match claim.witness.map(|witness| (witness, proved_bound(graph, claim.model, witness))) {
+        Some((witness, Ok(bytes))) if bytes > shown.bytes => {
+            let (op, chains) = (witness.op, witness.chains.len());
+            shown = Shown { bytes, place: Place::Chains { op, label: graph.op_label(op), chains } };
+        }
+        Some((_, Err(reason))) => faults.push(Fault::Witness { reason }),
+        _ => {}
+    }
+    let bound_verified = claim.bound <= shown.bytes;
+    let optimal_verified = faults.is_empty() && claim.optimal && bound_verified;
+    Report { faults, shown, bound_verified, optimal_verified }
 }
 
 #[cfg(test)]
@@ -147,7 +176,8 @@ mod tests {
 
     fn faults(order: &[u32], peak: u64, bound: u64) -> Vec<String> {
         let order: Vec<OpId> = order.iter().copied().map(OpId).collect();
-        let claim = Claim { model: MemoryModel::Plain, order: &order, peak, bound, optimal: true };
+        let claim =
+            Claim { model: MemoryModel::Plain, order: &order, peak, bound, optimal: true, witness: None };
         check(&diamond(), &claim).faults.iter().map(Fault::to_string).collect()
     }
 
@@ -184,9 +214,65 @@ mod tests {
             peak: 35,
             bound,
             optimal: false,
+            witness: None,
         };
         let report = check(&graph, &claim(35));
-        assert!(report.is_valid() && report.bound_shown);
-        assert_eq!(report.shown_bound, 35);
+        assert!(report.is_valid() && report.bound_verified && !report.optimal_verified);
+        assert_eq!(report.shown.bytes, 35);
+        assert_eq!(report.shown.place.to_string(), "op 3 (`d`) alone needs that much");
+    }
+
+    #[test]
+    fn a_forged_claim_of_optimality_is_not_verified() {
+        // Two branches of 10 bytes that shrink to 1: one after the other they need 12, side by side 21.
+        let mut g = GraphBuilder::new("");
+        let x = g.input(Tensor::sized("x", 1));
+        let ends: Vec<_> = ["a", "b"]
+            .into_iter()
+            .map(|name| {
+                let wide = g.op(name, "X", &[x], Tensor::sized(name, 10));
+                g.op(format!("{name}2"), "X", &[wide], Tensor::sized("", 1))
+            })
+            .collect();
+        let y = g.op("y", "X", &ends, Tensor::sized("y", 1));
+        g.output(y);
+        let graph = g.build().unwrap();
+        let check = |order: [u32; 5], peak| {
+            let order = order.map(OpId);
+            check(
+                &graph,
+                &Claim {
+                    model: MemoryModel::Plain,
+                    order: &order,
+                    peak,
+                    bound: peak,
+                    optimal: true,
+                    witness: None,
+                },
+            )
+        };
+        let forged = check([0, 2, 1, 3, 4], 21);
+        assert!(forged.is_valid() && !forged.optimal_verified);
+        let true_but_not_obvious = check([0, 1, 2, 3, 4], 12);
+        assert!(true_but_not_obvious.is_valid() && !true_but_not_obvious.optimal_verified);
+    }
+
+    #[test]
+    fn inputs_and_results_can_be_the_witness() {
+        let graph = |input: u64, output: u64| {
+            let mut g = GraphBuilder::new("");
+            let inputs = [(); 3].map(|()| g.input(Tensor::sized("", input)));
+            for t in inputs {
+                let y = g.op("", "X", &[t], Tensor::sized("", output));
+                g.output(y);
+            }
+            g.build().unwrap()
+        };
+        let witness = |graph: Graph| {
+            let shown = bound::shown(&graph, MemoryModel::Plain);
+            (shown.bytes, shown.place)
+        };
+        assert_eq!(witness(graph(5, 1)), (15, Place::Inputs));
+        assert_eq!(witness(graph(1, 5)), (15, Place::Results));
     }
 }

@@ -41,7 +41,7 @@ fn lives(graph: &Graph, model: MemoryModel, order: &[OpId]) -> Vec<Option<Life>>
     let mut lives: Vec<Option<Life>> = graph
         .tensor_ids()
         .map(|t| {
-            let wanted = graph.outputs().contains(&t);
+            let wanted = graph.is_output(t);
             let last_read = graph.consumers(t).iter().map(|c| time[c.index()]).max();
             let birth = match graph.producer(t) {
                 Some(writer) => time[writer.index()],
@@ -96,5 +96,5 @@ pub(crate) fn is_view(graph: &Graph, op: OpId) -> bool {
 /// Only such a partial result may be written straight into the sum: one that an ordinary op computes for it alone.
 pub(crate) fn is_private_partial(graph: &Graph, t: TensorId, sum: OpId) -> bool {
     let computed = graph.producer(t).is_some_and(|p| graph.op(p).kind.role() == Role::Compute);
-    computed && graph.consumers(t) == [sum] && !graph.outputs().contains(&t)
+    computed && graph.consumers(t) == [sum] && !graph.is_output(t)
 }

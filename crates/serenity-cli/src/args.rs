@@ -4,7 +4,7 @@ use crate::size::Size;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use serenity::ir::MemoryModel;
-use serenity::scheduling::{Algorithm, StepLimit};
+use serenity::scheduling::{Algorithm, Rules, StepLimit};
 use std::time::Duration;
 
 /// Run a neural network in the least memory.
@@ -60,6 +60,10 @@ pub(crate) struct OptimizeArgs {
     /// Write the plan here: the order with its proof, for `serenity check` and for other tools.
     #[arg(long, value_name = "FILE.json")]
     pub(crate) plan: Option<String>,
+    /// Do not rewrite operators. Nothing is rewritten yet, so this changes nothing so far.
+    #[arg(long)]
+    #[allow(dead_code, reason = "scripts may already ask for what is the only behaviour so far")]
+    pub(crate) no_rewrite: bool,
     /// Keep the model's own order; only say what it needs.
     #[arg(long, conflicts_with = "algorithm")]
     pub(crate) no_reorder: bool,
@@ -85,6 +89,9 @@ pub(crate) struct InspectArgs {
     /// Give up proving the least possible peak after so many seconds.
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     pub(crate) time_limit: Duration,
+    /// The same when the tables of the search take this much memory.
+    #[arg(long, value_name = "SIZE", default_value = "4GiB")]
+    pub(crate) memory_limit: Size,
     #[command(flatten)]
     pub(crate) runtime: RuntimeArg,
     #[command(flatten)]
@@ -112,6 +119,10 @@ pub(crate) struct ScheduleArgs {
 ///
 /// Without --exact, an order is drawn by picking uniformly among the ops that can run next; that favours some orders over others. With
 /// --exact, every order counts the same.
+///
+/// The orders are compared with the best one, which is searched for in whatever is left of the time limit. In the JSON output, a count is
+/// a number if it is below 2^64 and a text of digits if not; `share_optimal` is null if the best order is not proved optimal; `stopped`
+/// says which limit ended the drawing early.
 #[derive(Args)]
 pub(crate) struct SampleArgs {
     /// The model.
@@ -146,6 +157,15 @@ pub(crate) struct CheckArgs {
     pub(crate) plan: String,
     /// The model.
     pub(crate) input: String,
+    /// If the plan carries no proof of its bound, prove it again by a search of the checker's own.
+    #[arg(long)]
+    pub(crate) deep: bool,
+    /// Give up proving after so many seconds.
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds, requires = "deep")]
+    pub(crate) time_limit: Duration,
+    /// The same when the search takes about this much memory.
+    #[arg(long, value_name = "SIZE", default_value = "2GiB", requires = "deep")]
+    pub(crate) memory_limit: Size,
     #[command(flatten)]
     pub(crate) runtime: RuntimeArg,
     #[command(flatten)]
@@ -173,6 +193,8 @@ pub(crate) enum ZooCommand {
         /// Where to: .json, or .dot for Graphviz.
         #[arg(short, long, value_name = "FILE")]
         output: String,
+        #[command(flatten)]
+        json: JsonArg,
     },
 }
 
@@ -208,13 +230,19 @@ pub(crate) struct RuntimeArg {
 pub(crate) struct SearchArgs {
     /// How to find the order.
     ///
-    /// dp: the paper's dynamic programming. dp+dc: with divide-and-conquer at cut nodes. dp+dc+asb: with adaptive soft budgeting too. These
+    /// exact: the exact engine. dp: the paper's dynamic programming. dp+dc: with divide-and-conquer at cut nodes. dp+dc+asb: with adaptive soft budgeting too. These
     /// and exhaustive are exact: they prove their result. greedy, dfs, kahn, file are heuristics.
     #[arg(long, value_name = "NAME", default_value_t, value_parser = named::<Algorithm>(Algorithm::all().map(|(name, _)| name)))]
     pub(crate) algorithm: Algorithm,
     /// How much one search step of dp+dc+asb may cost before its budget is tightened: states (250000) or time (1s, 200ms).
     #[arg(long, value_name = "STATES|TIME", value_parser = step_limit)]
     pub(crate) step_limit: Option<StepLimit>,
+    /// Threads for the exact engine: 2 help on hard graphs. The answer does not depend on it.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) threads: usize,
+    /// Turn off a rule of the exact engine, to see what it is worth; may be given several times.
+    #[arg(long, value_name = "RULE", value_parser = PossibleValuesParser::new(Rules::names()))]
+    pub(crate) without: Vec<String>,
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
 }
@@ -248,8 +276,12 @@ where
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 =
         text.parse().map_err(|_| "expected a number of seconds, as in 60 or 0.5".to_owned())?;
-    Duration::try_from_secs_f64(seconds)
-        .map_err(|_| "expected a number of seconds that is not negative".to_owned())
+    Duration::try_from_secs_f64(seconds).map_err(|_| match seconds {
+        // Infinity too.
+        s if s > 0.0 => "that is too long to be a limit (1e9 seconds are thirty years)".to_owned(),
+        s if s < 0.0 => "expected a number of seconds that is not negative".to_owned(),
+        _ => "expected a number of seconds, as in 60 or 0.5".to_owned(),
+    })
 }
 
 fn step_limit(text: &str) -> Result<StepLimit, String> {
@@ -274,6 +306,21 @@ mod tests {
     #[test]
     fn the_definitions_are_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_time_limit_that_is_none_says_why() {
+        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
+        for (text, reason) in [
+            ("inf", "too long"),
+            ("1e30", "too long"),
+            ("-1", "not negative"),
+            ("nan", "a number"),
+            ("soon", "a number"),
+        ] {
+            let message = seconds(text).unwrap_err();
+            assert!(message.contains(reason), "{text}: {message}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Errors as the user sees them.
 
+use crate::printable::printable;
 use std::io::{self, Write};
 
 /// Why a command could not do its job.
@@ -27,6 +28,7 @@ impl Failure {
             Self::Request { message, help } => (message.clone(), help.clone()),
             Self::Reported => return,
         };
+        let message = printable(&message);
         let mut stderr = io::stderr().lock();
         // There is nobody left to tell if this fails.
         let _ = writeln!(stderr, "error: {message}");

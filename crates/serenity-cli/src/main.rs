@@ -6,7 +6,9 @@
 mod args;
 mod commands;
 mod failure;
+mod outputs;
 mod picture;
+mod printable;
 mod progress;
 mod size;
 

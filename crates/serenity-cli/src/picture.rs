@@ -23,7 +23,7 @@ pub(crate) fn memory_over_time(before: &Profile, after: &Profile, width: usize) 
                 .zip(&after)
                 .flat_map(|(&b, &a)| std::iter::repeat_n(cell(b, a, top, row), wide))
                 .collect();
-            let label = Size(top * (row as u64 + 1) / ROWS as u64).to_string();
+            let label = Size((u128::from(top) * (row as u128 + 1) / ROWS as u128) as u64).to_string();
             let label = if row % 2 == 1 { label } else { String::new() };
             format!("{label:>10} ┤{}", bar.trim_end())
         })
@@ -77,5 +77,7 @@ mod tests {
             assert!(picture.iter().all(|line| line.chars().count() <= width.max(28)));
         }
         memory_over_time(&profile(&[0]), &profile(&[0]), 80);
+        let picture = memory_over_time(&profile(&[u64::MAX]), &profile(&[1]), 80);
+        assert!(picture[0].starts_with("   18.4 EB ┤"), "{}", picture[0]);
     }
 }

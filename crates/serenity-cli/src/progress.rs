@@ -16,19 +16,29 @@ pub(crate) struct ProgressLine {
 }
 
 impl ProgressLine {
-    /// The line, and the callback that writes it; no callback if standard error is not a terminal.
+    /// The line of a search for the best order, and the callback that writes it; no callback if standard error is not a terminal.
     pub(crate) fn new(label: &str) -> (Self, Option<ProgressFn>) {
+        let label = label.to_owned();
+        Self::showing(move |progress| describe(&label, progress))
+    }
+
+    /// The same where states are `what`, such as orders drawn, and nothing else is known.
+    pub(crate) fn counting(label: &str, what: &'static str) -> (Self, Option<ProgressFn>) {
+        let label = label.to_owned();
+        Self::showing(move |progress| describe_count(&label, what, progress))
+    }
+
+    fn showing(text: impl Fn(&Progress) -> String + Send + Sync + 'static) -> (Self, Option<ProgressFn>) {
         let shown = Arc::new(AtomicBool::new(false));
         let line = Self { shown: Arc::clone(&shown) };
         if !std::io::stderr().is_terminal() {
             return (line, None);
         }
-        let label = label.to_owned();
         let callback: ProgressFn = Arc::new(move |progress: &Progress| {
             if progress.elapsed >= PATIENCE {
                 shown.store(true, Ordering::Relaxed);
                 // A terminal that cannot be written to is no reason to stop the search.
-                let _ = write!(std::io::stderr(), "\r\x1b[2K{}", describe(&label, progress));
+                let _ = write!(std::io::stderr(), "\r\x1b[2K{}", text(progress));
             }
         });
         (line, Some(callback))
@@ -53,6 +63,10 @@ fn describe(label: &str, progress: &Progress) -> String {
         thousands(states),
         elapsed.as_secs_f64()
     )
+}
+
+fn describe_count(label: &str, what: &str, progress: &Progress) -> String {
+    format!("{label}: {} {what}  {:.0} s", thousands(progress.states), progress.elapsed.as_secs_f64())
 }
 
 /// 1234567 as `1,234,567`.
@@ -99,5 +113,6 @@ mod tests {
             describe("net", &progress),
             "net: best 300.0 KB  bound 200.0 KB  gap 50.0 %  1,500 states  3 s  (Ctrl-C keeps the best)"
         );
+        assert_eq!(describe_count("net", "orders drawn", &progress), "net: 1,500 orders drawn  3 s");
     }
 }

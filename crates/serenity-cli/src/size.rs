@@ -11,9 +11,15 @@ const UNITS: &[(&str, u64)] = &[
     ("KIB", 1 << 10),
     ("MIB", 1 << 20),
     ("GIB", 1 << 30),
+    ("TIB", 1 << 40),
+    ("PIB", 1 << 50),
+    ("EIB", 1 << 60),
     ("KB", 1000),
     ("MB", 1_000_000),
     ("GB", 1_000_000_000),
+    ("TB", 1_000_000_000_000),
+    ("PB", 1_000_000_000_000_000),
+    ("EB", 1_000_000_000_000_000_000),
     ("B", 1),
     ("", 1),
 ];
@@ -47,13 +53,19 @@ fn fraction(number: &str, unit: u64) -> Option<u64> {
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = self.0;
-        let text = match bytes {
-            0..10_000 => format!("{bytes} B"),
-            10_000..10_000_000 => format!("{:.1} KB", bytes as f64 / 1e3),
-            10_000_000..10_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
-            _ => format!("{:.1} GB", bytes as f64 / 1e9),
-        };
-        f.pad(&text)
+        if bytes < 10_000 {
+            return f.pad(&format!("{bytes} B"));
+        }
+        // The largest unit of which there are at least ten, so that three digits or more are shown.
+        let mut shown = bytes as f64 / 1e3;
+        let mut unit = "KB";
+        for larger in ["MB", "GB", "TB", "PB", "EB"] {
+            if shown < 1e4 {
+                break;
+            }
+            (shown, unit) = (shown / 1e3, larger);
+        }
+        f.pad(&format!("{shown:.1} {unit}"))
     }
 }
 
@@ -70,6 +82,8 @@ mod tests {
             ("250KiB", 256_000),
             ("1.5MB", 1_500_000),
             ("2GiB", 1 << 31),
+            ("3TB", 3_000_000_000_000),
+            ("1EiB", 1 << 60),
             ("0", 0),
             ("250_000", 250_000),
         ] {
@@ -95,6 +109,10 @@ mod tests {
     fn sizes_are_shown_in_the_unit_of_the_paper() {
         assert_eq!(Size(200_704).to_string(), "200.7 KB");
         assert_eq!(Size(9_999).to_string(), "9999 B");
+        assert_eq!(Size(10_000).to_string(), "10.0 KB");
+        assert_eq!(Size(4_000_000_000_000).to_string(), "4000.0 GB");
+        assert_eq!(Size(12_000_000_000_000).to_string(), "12.0 TB");
+        assert_eq!(Size(u64::MAX).to_string(), "18.4 EB");
         assert_eq!(format!("{:>10}|", Size(12_345_678)), "   12.3 MB|");
     }
 }

@@ -103,6 +103,8 @@ impl GraphBuilder {
             }
         }
         let mut graph = Graph {
+            is_input: marked(self.tensors.len(), &self.inputs),
+            is_output: marked(self.tensors.len(), &self.outputs),
             name: self.name,
             tensors: self.tensors,
             ops: self.ops,
@@ -169,13 +171,16 @@ impl GraphBuilder {
 
     fn producers(&self) -> Result<Vec<Option<OpId>>, GraphError> {
         let mut producers: Vec<Option<OpId>> = vec![None; self.tensors.len()];
-        let mut is_input = vec![false; self.tensors.len()];
-        for &id in &self.inputs {
-            is_input[id.index()] = true;
-        }
+        let is_input = marked(self.tensors.len(), &self.inputs);
         for (index, op) in self.ops.iter().enumerate() {
             for &id in &op.outputs {
                 let first = match producers[id.index()] {
+                    Some(first) if first.index() == index => {
+                        return Err(GraphError::RepeatedOutput {
+                            tensor: self.tensor_label(id.index()),
+                            op: self.op_label(index),
+                        });
+                    }
                     Some(first) => self.op_label(first.index()),
                     None if is_input[id.index()] => "the caller (it is a graph input)".to_owned(),
                     None => {
@@ -215,6 +220,7 @@ impl GraphBuilder {
         Ok(())
     }
 
+    /// As the error messages call an op: by its position, which is always unique, and its name, if it has one.
     fn op_label(&self, index: usize) -> String {
         match self.ops[index].name.as_str() {
             "" => format!("op {index}"),
@@ -228,6 +234,15 @@ impl GraphBuilder {
             name => name.to_owned(),
         }
     }
+}
+
+/// For each of so many tensors, whether it is in `list`.
+fn marked(tensors: usize, list: &[TensorId]) -> Vec<bool> {
+    let mut marks = vec![false; tensors];
+    for id in list {
+        marks[id.index()] = true;
+    }
+    marks
 }
 
 #[cfg(test)]
@@ -276,6 +291,27 @@ mod tests {
     }
 
     #[test]
+    fn an_output_listed_twice_is_no_second_producer() {
+        let (mut b, _, _) = chain();
+        let z = b.tensor(Tensor::sized("z", 1));
+        b.push_op(raw_op("g", &[], &[z, z]));
+        assert_eq!(
+            b.build().unwrap_err().to_string(),
+            "op 1 (`g`) lists tensor `z` twice among its outputs; list it once"
+        );
+    }
+
+    #[test]
+    fn a_graph_without_tensors_says_so() {
+        let mut b = GraphBuilder::new("");
+        b.push_op(raw_op("f", &[TensorId(0)], &[]));
+        assert_eq!(
+            b.build().unwrap_err().to_string(),
+            "an input of op 0 (`f`) names tensor 0, but the graph has no tensors"
+        );
+    }
+
+    #[test]
     fn a_tensor_from_nowhere_is_refused() {
         let (mut b, _, _) = chain();
         let z = b.tensor(Tensor::sized("z", 1));
@@ -296,6 +332,29 @@ mod tests {
         let p = b.tensor(Tensor::sized("p", 1));
         b.push_op(raw_op("self", &[p], &[p]));
         assert_eq!(b.build().unwrap_err().to_string(), "the operators form a cycle: self -> self");
+    }
+
+    #[test]
+    fn a_long_cycle_is_cut_short() {
+        let mut b = GraphBuilder::new("");
+        let tensors: Vec<TensorId> = (0..100).map(|_| b.tensor(Tensor::sized("", 1))).collect();
+        for i in 0..100 {
+            b.push_op(raw_op(&format!("op{i}"), &[tensors[i]], &[tensors[(i + 1) % 100]]));
+        }
+        assert_eq!(
+            b.build().unwrap_err().to_string(),
+            "the operators form a cycle: op0 -> op1 -> op2 -> op3 -> op4 -> op5 -> op6 -> op7 -> … (100 ops) -> op0"
+        );
+    }
+
+    #[test]
+    fn ops_without_a_name_are_called_by_type_and_position() {
+        let mut b = GraphBuilder::new("");
+        for kind in ["", "RELU"] {
+            b.push_op(Op { kind: OpKind::new(kind), ..raw_op("", &[], &[]) });
+        }
+        let graph = b.build().unwrap();
+        assert_eq!([graph.op_label(OpId(0)), graph.op_label(OpId(1))], ["op#0", "RELU#1"]);
     }
 
     #[test]

@@ -89,7 +89,8 @@ impl ElementType {
         KNOWN.iter().find(|k| k.0 == *self).map(|k| k.2)
     }
 
-    /// Bytes of a packed tensor of `shape`; `None` if the type is unknown or the product overflows.
+    /// Bytes of a packed tensor of `shape`; `None` if the type is unknown or the product overflows. A tensor with a dimension of 0 has
+    /// no elements, whatever the others are.
     ///
     /// ```
     /// use serenity_ir::ElementType;
@@ -97,11 +98,12 @@ impl ElementType {
     /// assert_eq!(ElementType::Int8.bytes_of(&[u64::MAX, 2]), None);
     /// ```
     pub fn bytes_of(&self, shape: &[u64]) -> Option<u64> {
-        shape
-            .iter()
-            .try_fold(1_u64, |product, &dim| product.checked_mul(dim))?
-            .checked_mul(self.bits()?)
-            .map(|bits| bits.div_ceil(8))
+        let bits = self.bits()?;
+        if shape.contains(&0) {
+            return Some(0);
+        }
+        let bits = shape.iter().try_fold(bits, |product, &dim| product.checked_mul(dim))?;
+        Some(bits.div_ceil(8))
     }
 }
 
@@ -128,8 +130,15 @@ mod tests {
     }
 
     #[test]
-    fn a_zero_dimension_hides_no_overflow() {
-        assert_eq!(ElementType::Int8.bytes_of(&[0, 7]), Some(0));
+    fn a_zero_dimension_makes_a_tensor_empty_wherever_it_stands() {
+        for shape in [[0, u64::MAX, 2], [u64::MAX, 2, 0], [u64::MAX, 0, 2]] {
+            assert_eq!(ElementType::Int8.bytes_of(&shape), Some(0));
+        }
+        assert_eq!(ElementType::Other("x".into()).bytes_of(&[0]), None);
+    }
+
+    #[test]
+    fn sizes_are_rounded_up_to_bytes() {
         assert_eq!(ElementType::Int4.bytes_of(&[3]), Some(2));
         assert_eq!(ElementType::Other("x".into()).bytes_of(&[3]), None);
     }

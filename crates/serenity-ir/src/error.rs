@@ -16,7 +16,7 @@ pub enum GraphError {
         count: usize,
     },
     /// An id that names no tensor.
-    #[error("{place} names tensor {id}, but the graph has only {tensors} tensors (ids 0 to {})", tensors.saturating_sub(1))]
+    #[error("{place} names tensor {id}, but the graph has {}", ids_of(*.tensors))]
     UnknownTensor {
         /// Who names it.
         place: String,
@@ -35,6 +35,14 @@ pub enum GraphError {
         /// The other.
         second: String,
     },
+    /// A tensor that one op writes twice.
+    #[error("{op} lists tensor `{tensor}` twice among its outputs; list it once")]
+    RepeatedOutput {
+        /// The tensor.
+        tensor: String,
+        /// The op.
+        op: String,
+    },
     /// A tensor that is read, or given as a result, but comes from nowhere.
     #[error(
         "tensor `{tensor}` is {used} but no operator writes it; list it under the graph's inputs if the caller provides it"
@@ -46,7 +54,7 @@ pub enum GraphError {
         used: String,
     },
     /// Operators that wait for each other.
-    #[error("the operators form a cycle: {}", path.join(" -> "))]
+    #[error("the operators form a cycle: {}", shortened(.path))]
     Cycle {
         /// The ops on the cycle, the first repeated at the end.
         path: Vec<String>,
@@ -61,4 +69,23 @@ pub enum GraphError {
         /// Its size.
         bytes: u64,
     },
+}
+
+/// Which tensor ids there are.
+fn ids_of(tensors: usize) -> String {
+    match tensors {
+        0 => "no tensors".to_owned(),
+        1 => "only one tensor (id 0)".to_owned(),
+        _ => format!("only {tensors} tensors (ids 0 to {})", tensors - 1),
+    }
+}
+
+/// A cycle, without its middle if it is long.
+fn shortened(path: &[String]) -> String {
+    const MOST: usize = 8;
+    let ops = path.len().saturating_sub(1);
+    if ops <= MOST {
+        return path.join(" -> ");
+    }
+    format!("{} -> … ({ops} ops) -> {}", path[..MOST].join(" -> "), path[ops])
 }

@@ -17,7 +17,7 @@ pub struct Tensor {
     pub shape: Option<Vec<u64>>,
     /// Element type, if known.
     pub dtype: Option<ElementType>,
-    /// Fields of the source that we do not know, kept for writing back.
+    /// Fields of the source that we do not know, or that we would spell otherwise, kept for writing back.
     pub extra: Map<String, Value>,
 }
 
@@ -47,7 +47,7 @@ pub struct Op {
     pub outputs: Vec<TensorId>,
     /// Strides, padding, axis, …
     pub attributes: Attributes,
-    /// Fields of the source that we do not know, kept for writing back.
+    /// Fields of the source that we do not know, or that we would spell otherwise, kept for writing back.
     pub extra: Map<String, Value>,
 }
 
@@ -59,6 +59,9 @@ pub struct Graph {
     pub(crate) ops: Vec<Op>,
     pub(crate) inputs: Vec<TensorId>,
     pub(crate) outputs: Vec<TensorId>,
+    /// By tensor: is it among `inputs`, is it among `outputs`?
+    pub(crate) is_input: Vec<bool>,
+    pub(crate) is_output: Vec<bool>,
     pub(crate) extra: Map<String, Value>,
     pub(crate) producers: Vec<Option<OpId>>,
     pub(crate) consumers: Vec<Vec<OpId>>,
@@ -89,6 +92,16 @@ impl Graph {
     /// The tensors the caller wants.
     pub fn outputs(&self) -> &[TensorId] {
         &self.outputs
+    }
+
+    /// Does the caller provide this tensor?
+    pub fn is_input(&self, id: TensorId) -> bool {
+        self.is_input[id.index()]
+    }
+
+    /// Does the caller want this tensor?
+    pub fn is_output(&self, id: TensorId) -> bool {
+        self.is_output[id.index()]
     }
 
     /// Fields of the source that we do not know, kept for writing back.
@@ -143,7 +156,11 @@ impl Graph {
     /// A name to show for an op: its own, or its type and position.
     pub fn op_label(&self, id: OpId) -> String {
         let op = self.op(id);
-        if op.name.is_empty() { format!("{}#{}", op.kind, id) } else { op.name.clone() }
+        match (op.name.as_str(), op.kind.as_str()) {
+            ("", "") => format!("op#{id}"),
+            ("", kind) => format!("{kind}#{id}"),
+            (name, _) => name.to_owned(),
+        }
     }
 
     /// A name to show for a tensor: its own, or its id.

@@ -15,7 +15,7 @@ pub struct Buffer {
     pub tensors: Vec<TensorId>,
     /// It comes to life when the first of these runs. Empty if it is there from the start.
     pub writers: Vec<OpId>,
-    /// It can go when the last of these has run. Never empty unless it stays to the end.
+    /// It can go when the last of these has run, unless it stays to the end. Empty only if it stays and nobody reads it.
     pub readers: Vec<OpId>,
     /// The caller filled it before the first op.
     pub from_start: bool,
@@ -48,19 +48,42 @@ impl Lifetimes {
     pub fn working_sets(&self) -> Vec<u64> {
         let mut bytes = vec![0; self.ops];
         for buffer in &self.buffers {
+            // What stays for the whole run is there during every op, whoever touches it.
+            if buffer.from_start && buffer.to_end {
+                for op in &mut bytes {
+                    *op += buffer.bytes;
+                }
+                continue;
+            }
             let mut touched: Vec<OpId> = buffer.writers.iter().chain(&buffer.readers).copied().collect();
             touched.sort_unstable();
             touched.dedup();
             for op in touched {
                 bytes[op.index()] += buffer.bytes;
             }
-            // What stays for the whole run is there during every op.
-            if buffer.from_start && buffer.to_end {
-                for op in &mut bytes {
-                    *op += buffer.bytes;
-                }
-            }
         }
         bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{GraphBuilder, MemoryModel, Tensor};
+
+    #[test]
+    fn an_op_that_reads_a_result_needs_it_too() {
+        let mut g = GraphBuilder::new("");
+        let kept = g.input(Tensor::sized("kept", 100));
+        let a = g.op("a", "X", &[kept], Tensor::sized("a", 10));
+        let b = g.op("b", "X", &[a], Tensor::sized("b", 1));
+        for result in [kept, a, b] {
+            g.output(result);
+        }
+        let graph = g.build().unwrap();
+        let lifetimes = MemoryModel::Plain.lifetimes(&graph);
+        assert_eq!(lifetimes.working_sets(), [110, 111]);
+        // Being read does not let a result go.
+        let after: Vec<u64> = lifetimes.profile(&graph.file_order()).steps.iter().map(|s| s.after).collect();
+        assert_eq!(after, [110, 111]);
     }
 }

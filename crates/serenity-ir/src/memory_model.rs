@@ -110,7 +110,7 @@ impl Storage {
         let private = |&t: &TensorId| {
             graph.producer(t).is_some_and(|p| graph.op(p).kind.role() == Role::Compute)
                 && graph.consumers(t) == [id]
-                && !graph.outputs().contains(&t)
+                && !graph.is_output(t)
         };
         if !op.inputs.iter().all(private) {
             return;
@@ -135,14 +135,6 @@ impl Storage {
                 to_end: false,
             })
             .collect();
-        let mut is_input = vec![false; graph.tensors().len()];
-        for t in graph.inputs() {
-            is_input[t.index()] = true;
-        }
-        let mut is_output = vec![false; graph.tensors().len()];
-        for t in graph.outputs() {
-            is_output[t.index()] = true;
-        }
         for t in graph.tensor_ids() {
             // A view has several pieces or a piece of another name; it writes nothing itself.
             let is_view = graph.producer(t).is_some_and(|p| graph.op(p).kind.role() == Role::Concat)
@@ -154,8 +146,8 @@ impl Storage {
                 } else {
                     buffer.tensors.push(t);
                 }
-                buffer.from_start |= is_input[t.index()];
-                buffer.to_end |= is_output[t.index()];
+                buffer.from_start |= graph.is_input(t);
+                buffer.to_end |= graph.is_output(t);
                 if !is_view {
                     buffer.writers.extend(graph.producer(t));
                 }
@@ -182,10 +174,8 @@ fn finish(buffer: &mut Buffer) {
     if buffer.from_start {
         buffer.writers.clear();
     }
-    if buffer.to_end {
-        buffer.readers.clear();
-    } else if buffer.readers.iter().any(|op| buffer.writers.binary_search(op).is_err()) {
-        // Whoever only reads runs after all who write, so writers matter only where nobody reads.
+    if buffer.readers.iter().any(|op| buffer.writers.binary_search(op).is_err()) {
+        // Whoever only reads runs after all who write, so writers hold a buffer only where nobody reads.
         let writers = &buffer.writers;
         buffer.readers.retain(|op| writers.binary_search(op).is_err());
     }

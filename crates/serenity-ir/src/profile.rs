@@ -53,7 +53,8 @@ impl Lifetimes {
             for op in &buffer.writers {
                 written_by[op.index()].push(b);
             }
-            for op in &buffer.readers {
+            // Whoever reads a result does not let it go.
+            for op in buffer.readers.iter().filter(|_| !buffer.to_end) {
                 read_by[op.index()].push(b);
             }
         }

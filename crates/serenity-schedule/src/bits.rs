@@ -31,6 +31,15 @@ pub(crate) fn iter(set: &[u64]) -> impl Iterator<Item = u32> + '_ {
     })
 }
 
+/// The smallest element that is at least `least`.
+pub(crate) fn first_from(set: &[u64], least: u32) -> Option<u32> {
+    let first = (least >> 6) as usize;
+    let words = set.iter().enumerate().skip(first);
+    let mut words =
+        words.map(|(i, &word)| (i, if i == first { word & (u64::MAX << (least & 63)) } else { word }));
+    words.find(|&(_, word)| word != 0).map(|(i, word)| i as u32 * 64 + word.trailing_zeros())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -44,6 +53,9 @@ mod tests {
         remove(&mut set, 63);
         assert!(contains(&set, 64) && !contains(&set, 63));
         assert_eq!(iter(&set).collect::<Vec<_>>(), [0, 64, 129]);
+        assert_eq!([0, 1, 64, 65, 129, 130, 500].map(|least| first_from(&set, least)), {
+            [Some(0), Some(64), Some(64), Some(129), Some(129), None, None]
+        });
         assert_eq!(words_for(0), 1);
     }
 }

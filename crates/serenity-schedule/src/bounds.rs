@@ -11,5 +11,6 @@ pub(crate) fn simple(problem: &Problem) -> u64 {
         touched.dedup();
         problem.base + touched.iter().map(|&b| problem.buffers[b as usize].bytes).sum::<u64>()
     };
-    (0..problem.len()).map(working_set).fold(problem.at_start().max(problem.at_end()), u64::max)
+    let edges = problem.at_start().max(problem.at_end()).max(problem.largest_working_set);
+    (0..problem.len()).map(working_set).fold(edges, u64::max)
 }

@@ -3,11 +3,11 @@
 //! 'A random order' must be defined. [`sample`] draws uniformly among the ready ops at every step, which favours some orders over
 //! others; [`count`] weighs every order the same.
 
-use crate::limits::{Limits, StopReason, Watch};
-use crate::{Problem, bits, dp};
-use hashbrown::HashTable;
-use rand::{RngExt, SeedableRng};
-use rand_pcg::Pcg64Mcg;
+use crate::limits::{Limits, ProgressFn, StopReason, Watch};
+use crate::rng::{Rng, hash_keys};
+use crate::set_table::{Move, SetTable};
+use crate::walk::{Waiting, Walk};
+use crate::{Problem, bits, bounds};
 use std::collections::BTreeMap;
 
 /// How many orders reach each peak.
@@ -71,133 +71,143 @@ impl Distribution {
 
 /// Draws `count` orders, each by picking uniformly among the ready ops at every step. The same seed gives the same orders on every
 /// machine. If a limit ends it early, the orders drawn until then are returned with the reason.
+///
+/// `progress` hears the best peak drawn and, as states, how many orders.
 pub fn sample(
     problem: &Problem,
     count: u64,
     seed: u64,
     limits: &Limits,
+    progress: Option<&ProgressFn>,
 ) -> (Distribution, Option<StopReason>) {
-    let mut random = Pcg64Mcg::seed_from_u64(seed);
-    let mut watch = Watch::new(limits, None);
+    let mut random = Rng::new(seed);
+    let mut watch = Watch::new(limits, progress);
+    watch.bound = bounds::simple(problem);
     let mut peaks = BTreeMap::new();
-    for drawn in 0..count {
-        if drawn % 64 == 63
+    let start = (Walk::new(problem), Waiting::new(problem));
+    for _ in 0..count {
+        // An op and a buffer are a few words each, and an edge is one.
+        let work = 8 * (problem.len() + problem.buffers.len()) as u64;
+        if watch.time_to_look(work)
             && let Some(reason) = watch.stop(0)
         {
             return (Distribution::new(peaks), Some(reason));
         }
-        *peaks.entry(random_peak(problem, &mut random)).or_insert(0) += 1;
+        let peak = random_peak(problem, start.clone(), &mut random);
+        watch.best = watch.best.min(peak);
+        watch.states += 1;
+        *peaks.entry(peak).or_insert(0) += 1;
     }
     (Distribution::new(peaks), None)
 }
 
-fn random_peak(problem: &Problem, random: &mut Pcg64Mcg) -> u64 {
-    let mut done = vec![0; problem.words()];
-    let mut waits_for: Vec<u32> = problem.predecessors.iter().map(|p| p.len() as u32).collect();
-    let mut ready: Vec<u32> = bits::iter(&problem.sources()).collect();
-    let mut in_use = problem.at_start();
-    let mut peak = in_use;
+fn random_peak(problem: &Problem, (mut walk, mut waiting): (Walk, Waiting), random: &mut Rng) -> u64 {
+    let mut ready: Vec<u32> = waiting.ready().collect();
+    let mut peak = problem.at_start();
     while !ready.is_empty() {
-        let op = ready.swap_remove(random.random_range(0..ready.len() as u32) as usize);
-        let during = in_use + problem.allocated(&done, op);
-        in_use = during - problem.freed(&done, op);
-        peak = peak.max(during);
-        bits::insert(&mut done, op);
-        for &s in &problem.successors[op as usize] {
-            waits_for[s as usize] -= 1;
-            if waits_for[s as usize] == 0 {
-                ready.push(s);
-            }
-        }
+        let op = ready.swap_remove(random.below(ready.len() as u64) as usize);
+        peak = peak.max(walk.run(op).during);
+        waiting.run(problem, op, |next| ready.push(next));
     }
     peak
 }
 
-/// The sets of executed ops of one size; each with how many orders reach it at which peak.
-#[derive(Default)]
+/// How many orders reach each peak, ascending by peak.
+type Counts = Vec<(u64, u128)>;
+
+/// The sets of executed ops of one size, each with how many orders reach it at which peak.
 struct Level {
-    hash: Vec<u64>,
-    done: Vec<Vec<u64>>,
-    ready: Vec<Vec<u64>>,
-    in_use: Vec<u64>,
-    orders: Vec<BTreeMap<u64, u128>>,
-    table: HashTable<u32>,
+    sets: SetTable,
+    orders: Vec<Counts>,
+    /// Bytes taken by `orders`.
+    orders_memory: u64,
+}
+
+impl Level {
+    fn new(sets: SetTable) -> Self {
+        Self { sets, orders: Vec::new(), orders_memory: 0 }
+    }
+
+    fn memory(&self) -> u64 {
+        self.sets.memory() + self.orders_memory
+    }
+
+    /// Adds the orders of `more`, continued by a step that needs `during`, to those of set `set`. `None` if there are 2^128 or more.
+    fn add(&mut self, set: usize, more: &[(u64, u128)], during: u64, merged: &mut Counts) -> Option<()> {
+        /// A list beside the entries it holds: its place in the column, and what the allocator keeps for it.
+        const LIST: usize = size_of::<Counts>() + 16;
+        let bytes = |counts: &Counts| (LIST + counts.capacity() * size_of::<(u64, u128)>()) as u64;
+        if set == self.orders.len() {
+            self.orders.push(Counts::new());
+        } else {
+            self.orders_memory -= bytes(&self.orders[set]);
+        }
+        merged.clear();
+        let counts = &mut self.orders[set];
+        let mut known = counts.iter().copied().peekable();
+        for &(peak, orders) in more {
+            let peak = peak.max(during);
+            while let Some(before) = known.next_if(|&(p, _)| p <= peak) {
+                push(merged, before)?;
+            }
+            push(merged, (peak, orders))?;
+        }
+        known.try_for_each(|rest| push(merged, rest))?;
+        counts.clear();
+        counts.extend_from_slice(merged);
+        self.orders_memory += bytes(counts);
+        Some(())
+    }
+}
+
+/// Appends to an ascending list, adding up equal peaks.
+fn push(counts: &mut Counts, (peak, orders): (u64, u128)) -> Option<()> {
+    match counts.last_mut() {
+        Some((last, sum)) if *last == peak => *sum = sum.checked_add(orders)?,
+        _ => counts.push((peak, orders)),
+    }
+    Some(())
 }
 
 /// Counts all orders by peak, exactly, by dynamic programming over sets of executed ops.
 ///
+/// `progress` hears how many sets were visited, as states; a best peak is not known before the end.
+///
 /// # Errors
 /// If there are too many orders, or too many sets for the limits.
-pub fn count(problem: &Problem, limits: &Limits) -> Result<Distribution, CountError> {
-    let keys = dp::hash_keys(problem.ops);
-    let mut watch = Watch::new(limits, None);
-    let start = problem.at_start();
-    let mut level = Level {
-        hash: vec![0],
-        done: vec![vec![0; problem.words()]],
-        ready: vec![problem.sources()],
-        in_use: vec![start],
-        orders: vec![BTreeMap::from([(start, 1)])],
-        table: HashTable::new(),
-    };
+pub fn count(
+    problem: &Problem,
+    limits: &Limits,
+    progress: Option<&ProgressFn>,
+) -> Result<Distribution, CountError> {
+    let keys = hash_keys(problem.ops);
+    let mut watch = Watch::new(limits, progress);
+    let mut level = Level::new(SetTable::start(problem));
+    level.orders.push(vec![(problem.at_start(), 1)]);
+    let mut merged = Counts::new();
     for _ in 0..problem.len() {
-        let mut next = Level::default();
-        let mut entries = 0_u64;
-        for state in 0..level.hash.len() {
-            // A set costs its two bit sets and bookkeeping; a peak in a map about 48 bytes.
-            let memory = next.hash.len() as u64 * (16 * problem.words() as u64 + 128) + 48 * entries;
-            if state % 64 == 63
-                && let Some(reason) = watch.stop(2 * memory)
-            {
-                return Err(CountError::Stopped(reason));
-            }
-            for op in bits::iter(&level.ready[state]) {
-                let during = level.in_use[state] + problem.allocated(&level.done[state], op);
-                let to = next.reach(problem, &level, state, op, keys[op as usize], during);
-                for (&peak, &orders) in &level.orders[state] {
-                    let sum = next.orders[to].entry(peak.max(during)).or_insert_with(|| {
-                        entries += 1;
-                        0
-                    });
-                    *sum = sum.checked_add(orders).ok_or(CountError::TooMany)?;
+        let mut next = Level::new(SetTable::new(problem));
+        for from in 0..level.sets.len() {
+            watch.states += 1;
+            let orders = &level.orders[from];
+            let work = 2 * problem.words() as u64 + 16 + 4 * orders.len() as u64;
+            for op in bits::iter(level.sets.ready(from)) {
+                if watch.time_to_look(work)
+                    && let Some(reason) = watch.stop(level.memory() + next.memory())
+                {
+                    return Err(CountError::Stopped(reason));
                 }
+                let during = level.sets.in_use(from) + problem.allocated(level.sets.done(from), op);
+                let step = Move { from, op, key: keys[op as usize], during };
+                let (set, _) = next.sets.reach(problem, &level.sets, step);
+                next.add(set, orders, during, &mut merged).ok_or(CountError::TooMany)?;
             }
         }
         level = next;
     }
-    let peaks = level.orders.swap_remove(0);
-    peaks.values().try_fold(0_u128, |sum, &orders| sum.checked_add(orders)).ok_or(CountError::TooMany)?;
-    Ok(Distribution::new(peaks))
-}
-
-impl Level {
-    /// The state of running `op` after state `from` of the level before, new or known.
-    fn reach(
-        &mut self,
-        problem: &Problem,
-        before: &Self,
-        from: usize,
-        op: u32,
-        key: u64,
-        during: u64,
-    ) -> usize {
-        let hash = before.hash[from] ^ key;
-        let mut done = before.done[from].clone();
-        bits::insert(&mut done, op);
-        if let Some(&known) = self.table.find(hash, |&other| self.done[other as usize] == done) {
-            return known as usize;
-        }
-        let id = self.hash.len();
-        self.table.insert_unique(hash, id as u32, |&other| self.hash[other as usize]);
-        let mut ready = before.ready[from].clone();
-        problem.advance(&done, &mut ready, op);
-        self.hash.push(hash);
-        self.done.push(done);
-        self.ready.push(ready);
-        self.in_use.push(during - problem.freed(&before.done[from], op));
-        self.orders.push(BTreeMap::new());
-        id
-    }
+    let counts = level.orders.swap_remove(0);
+    counts.iter().try_fold(0_u128, |sum, &(_, orders)| sum.checked_add(orders)).ok_or(CountError::TooMany)?;
+    Ok(Distribution::new(counts.into_iter().collect()))
 }
 
 #[cfg(test)]
@@ -213,17 +223,40 @@ mod tests {
 
     #[test]
     fn counting_and_sampling_agree_on_what_there_is() {
-        let all = count(&antichain(), &Limits::default()).unwrap();
+        let all = count(&antichain(), &Limits::default(), None).unwrap();
         assert_eq!((all.total(), all.within(7), all.within(6)), (6, 6, 0));
-        let (drawn, stopped) = sample(&antichain(), 100, 1, &Limits::default());
+        let (drawn, stopped) = sample(&antichain(), 100, 1, &Limits::default(), None);
         assert_eq!((drawn.total(), drawn.quantile(0.5), stopped), (100, Some(7), None));
+    }
+
+    /// `stages` times `width` ops that wait only for the one op between them and the stage before.
+    fn hourglass(stages: u32, width: u32) -> Problem {
+        let waist = |stage: u32| OpIndex(stage * (width + 1));
+        let edges = (0..stages).flat_map(|stage| {
+            (1..=width).flat_map(move |i| {
+                let op = OpIndex(waist(stage).0 + i);
+                [(waist(stage), op), (op, waist(stage + 1))]
+            })
+        });
+        Problem::new(stages * (width + 1) + 1, Vec::new(), edges).unwrap()
     }
 
     #[test]
     fn orders_beyond_128_bits_are_refused() {
-        let wide = Problem::new(40, Vec::new(), []).unwrap();
+        // 8! to the eighth is below 2^128, to the ninth it is above.
+        let all = count(&hourglass(8, 8), &Limits::default(), None).unwrap();
+        assert_eq!(all.total(), 40_320_u128.pow(8));
+        assert_eq!(count(&hourglass(9, 8), &Limits::default(), None), Err(CountError::TooMany));
+    }
+
+    #[test]
+    fn limits_are_looked_at_in_wide_and_in_narrow_levels() {
+        let wide = Problem::new(2000, Vec::new(), []).unwrap();
         let limits = Limits { memory: Some(1 << 20), ..Limits::default() };
-        assert_eq!(count(&wide, &limits), Err(CountError::Stopped(StopReason::Memory)));
+        assert_eq!(count(&wide, &limits, None), Err(CountError::Stopped(StopReason::Memory)));
+        let narrow = Problem::new(5000, Vec::new(), (1..5000).map(|i| (OpIndex(i - 1), OpIndex(i)))).unwrap();
+        let limits = Limits { time: Some(std::time::Duration::ZERO), ..Limits::default() };
+        assert_eq!(count(&narrow, &limits, None), Err(CountError::Stopped(StopReason::Time)));
     }
 
     #[test]

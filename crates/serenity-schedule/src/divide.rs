@@ -45,12 +45,11 @@ pub(crate) fn pieces(problem: &Problem) -> Vec<Vec<u32>> {
 }
 
 /// What became of one piece.
-pub(crate) struct Solved {
-    pub(crate) order: Vec<u32>,
-    /// No order of the piece peaks below this.
-    pub(crate) at_least: u64,
-    /// Why it is not proved optimal, if it is not.
-    pub(crate) stopped: Option<StopReason>,
+pub(crate) enum Solved {
+    /// No order of the piece peaks below this one.
+    Optimal { order: Vec<u32>, peak: u64 },
+    /// A limit came first; no order of the piece peaks below `at_least`.
+    Stopped { reason: StopReason, at_least: u64 },
 }
 
 /// The whole, put together again.
@@ -62,39 +61,57 @@ pub(crate) struct Combined {
     pub(crate) sizes: Vec<usize>,
 }
 
-/// Schedules each piece with `solve` and concatenates the results. After `solve` was stopped, the rest is done by heuristics.
+/// Schedules each piece with `solve` and concatenates the results. From the piece on that `solve` does not finish, the order is that
+/// of `incumbent`: any order of the whole runs through the pieces one after the other.
 pub(crate) fn conquer(
     problem: &Problem,
+    incumbent: &[u32],
     watch: &mut Watch,
     mut solve: impl FnMut(&Problem, &mut Watch) -> Solved,
 ) -> Combined {
-    let mut done = vec![0; problem.words()];
-    let mut in_use = problem.at_start();
+    let pieces = pieces(problem);
     let mut combined = Combined {
         order: Vec::with_capacity(problem.len()),
         at_least: bounds::simple(problem),
         stopped: None,
-        sizes: Vec::new(),
+        sizes: pieces.iter().map(Vec::len).collect(),
     };
-    for ops in pieces(problem) {
+    let peaks_from = peaks_from(problem, incumbent);
+    let mut done = vec![0; problem.words()];
+    let mut in_use = problem.at_start();
+    let mut peak = in_use;
+    for ops in pieces {
         let segment = problem.segment(&done, in_use, &ops);
-        let solved = if combined.stopped.is_none() {
-            solve(&segment.problem, watch)
-        } else {
-            let order = schedule::best_heuristic(&segment.problem).0;
-            Solved { order, at_least: bounds::simple(&segment.problem), stopped: combined.stopped }
-        };
-        combined.order.extend(segment.lift(&solved.order));
-        combined.at_least = combined.at_least.max(solved.at_least);
-        combined.stopped = solved.stopped;
-        combined.sizes.push(ops.len());
-        watch.bound = watch.bound.max(combined.at_least);
+        match solve(&segment.problem, watch) {
+            Solved::Optimal { order, peak: of_piece } => {
+                combined.order.extend(segment.lift(&order));
+                combined.at_least = combined.at_least.max(of_piece);
+                peak = peak.max(of_piece);
+            }
+            Solved::Stopped { reason, at_least } => {
+                combined.order.extend(&incumbent[combined.order.len()..]);
+                combined.at_least = combined.at_least.max(at_least);
+                combined.stopped = Some(reason);
+                break;
+            }
+        }
+        watch.raise_bound(combined.at_least);
+        watch.best = watch.best.min(peak.max(peaks_from[combined.order.len()]));
         in_use = segment.problem.at_end();
         for op in ops {
             bits::insert(&mut done, op);
         }
     }
     combined
+}
+
+/// For every position of an order the most memory in use from there on.
+fn peaks_from(problem: &Problem, order: &[u32]) -> Vec<u64> {
+    let mut peaks = vec![0; order.len() + 1];
+    for (i, step) in schedule::steps_of(problem, order).iter().enumerate().rev() {
+        peaks[i] = step.during.max(peaks[i + 1]);
+    }
+    peaks
 }
 
 #[cfg(test)]
@@ -119,6 +136,36 @@ mod tests {
         assert_eq!(pieces(&p).len(), 4);
         let p = problem(4, &[(0, 1), (1, 3), (2, 3)]);
         assert_eq!(pieces(&p), [vec![0, 1, 2, 3]]);
+    }
+
+    #[test]
+    fn the_best_so_far_falls_piece_by_piece_and_the_rest_is_the_incumbent_s() {
+        use crate::{Buffer, Limits};
+        // Twice in series: one op, then a large and a small branch; to take the small one last is a mistake.
+        let op = OpIndex;
+        let buffers = [0, 3].into_iter().flat_map(|i| {
+            [
+                Buffer::produced(1, op(i), [op(i + 1), op(i + 2)]),
+                Buffer::produced(9, op(i + 1), [op(i + 1)]),
+                Buffer::produced(2, op(i + 2), [op(i + 3)]),
+            ]
+        });
+        let edges = [(op(1), op(3)), (op(4), op(6))];
+        let problem = Problem::new(7, buffers.collect(), edges).unwrap();
+        let (incumbent, limits) = ([0, 2, 1, 3, 5, 4, 6], Limits::default());
+        let mut watch = Watch::new(&limits, None);
+        let mut best = Vec::new();
+        let combined = conquer(&problem, &incumbent, &mut watch, |piece, watch| {
+            best.push(watch.best);
+            if best.len() == 3 {
+                return Solved::Stopped { reason: StopReason::Time, at_least: 5 };
+            }
+            let order: Vec<u32> = (0..piece.ops).collect();
+            Solved::Optimal { peak: schedule::peak_of(piece, &order), order }
+        });
+        assert_eq!(combined.order, [0, 1, 2, 3, 5, 4, 6]);
+        assert_eq!((best, combined.stopped), (vec![u64::MAX, 12, 12], Some(StopReason::Time)));
+        assert_eq!((combined.at_least, watch.bound), (10, 10));
     }
 
     #[test]

@@ -11,11 +11,14 @@
 //! Under a soft budget, partial schedules that exceed it are dropped. Then no complete schedule may remain; the least peak that
 //! was dropped is a lower bound for all of them.
 
+use crate::Problem;
+use crate::bits;
 use crate::limits::{StopReason, Watch};
 use crate::options::StepLimit;
-use crate::{Problem, bits};
-use hashbrown::HashTable;
+use crate::set_table::{Move, SetTable};
 use std::time::Instant;
+
+pub(crate) use crate::rng::hash_keys;
 
 /// How a run ended.
 pub(crate) enum Outcome {
@@ -29,19 +32,12 @@ pub(crate) enum Outcome {
     Stopped { reason: StopReason, at_least: u64 },
 }
 
-/// The partial schedules of one step, as columns.
-#[derive(Default)]
+/// The best partial schedule of every set of one step.
 struct Level {
-    hash: Vec<u64>,
-    /// `words` words a state.
-    done: Vec<u64>,
-    /// The zero-indegree sets, likewise.
-    ready: Vec<u64>,
-    in_use: Vec<u64>,
+    sets: SetTable,
     peak: Vec<u64>,
-    /// The last op of the best partial schedule, and the state before it.
+    /// The last op of the best partial schedule, and the set before it.
     last: Vec<Link>,
-    table: HashTable<u32>,
 }
 
 /// One step back along a schedule.
@@ -52,29 +48,25 @@ struct Link {
 }
 
 impl Level {
-    fn len(&self) -> usize {
-        self.hash.len()
-    }
-
     fn clear(&mut self) {
-        self.hash.clear();
-        self.done.clear();
-        self.ready.clear();
-        self.in_use.clear();
+        self.sets.clear();
         self.peak.clear();
         self.last.clear();
-        self.table.clear();
     }
 
     fn memory(&self) -> u64 {
-        let words = self.hash.capacity()
-            + self.done.capacity()
-            + self.ready.capacity()
-            + self.in_use.capacity()
-            + self.peak.capacity()
-            + self.last.capacity();
-        // A slot of the table is an index and a control byte, and a table is at most 7/8 full.
-        8 * words as u64 + 6 * self.table.capacity() as u64
+        self.sets.memory() + 8 * (self.peak.capacity() + self.last.capacity()) as u64
+    }
+
+    /// Keeps a partial schedule of set `set` if it is the first or no worse than the best.
+    fn offer(&mut self, set: usize, peak: u64, link: Link) {
+        if set == self.peak.len() {
+            self.peak.push(peak);
+            self.last.push(link);
+        } else if peak <= self.peak[set] {
+            self.peak[set] = peak;
+            self.last[set] = link;
+        }
     }
 }
 
@@ -85,7 +77,6 @@ pub(crate) fn search(
     step_limit: Option<StepLimit>,
     watch: &mut Watch,
 ) -> Outcome {
-    let words = problem.words();
     let keys = hash_keys(problem.ops);
     let mut history: Vec<Vec<Link>> = Vec::with_capacity(problem.len());
     let mut history_memory = 0;
@@ -96,84 +87,56 @@ pub(crate) fn search(
     if start > budget {
         return Outcome::NoSolution { at_least };
     }
-    let mut current = Level::default();
-    current.hash.push(0);
-    current.done.resize(words, 0);
-    current.ready = problem.sources();
-    current.in_use.push(start);
-    current.peak.push(start);
-    let mut next = Level::default();
-    let mut done = vec![0; words];
+    let mut current = Level { sets: SetTable::start(problem), peak: vec![start], last: Vec::new() };
+    let mut next = Level { sets: SetTable::new(problem), peak: Vec::new(), last: Vec::new() };
+    // A move compares or copies two bit sets, and looks at a few ops around it.
+    let work = 2 * problem.words() as u64 + 16;
 
     for _ in 0..problem.len() {
         next.clear();
         let step_started = Instant::now();
-        for state in 0..current.len() {
+        for from in 0..current.sets.len() {
             watch.states += 1;
-            if state % 256 == 255 {
-                let memory = current.memory() + next.memory() + history_memory;
-                if let Some(reason) = watch.stop(memory) {
-                    return Outcome::Stopped { reason, at_least };
-                }
-            }
-            if exceeded(step_limit, state, step_started) {
+            if let Some(StepLimit::States(most)) = step_limit
+                && from as u64 >= most
+            {
                 return Outcome::StepLimit;
             }
-            let span = state * words..(state + 1) * words;
-            done.copy_from_slice(&current.done[span.clone()]);
-            for op in bits::iter(&current.ready[span.clone()]) {
-                let during = current.in_use[state] + problem.allocated(&done, op);
-                let peak = current.peak[state].max(during);
+            for op in bits::iter(current.sets.ready(from)) {
+                if watch.time_to_look(work) {
+                    let memory = current.memory() + next.memory() + history_memory;
+                    if let Some(reason) = watch.stop(memory) {
+                        return Outcome::Stopped { reason, at_least };
+                    }
+                    if let Some(StepLimit::Time(most)) = step_limit
+                        && step_started.elapsed() > most
+                    {
+                        return Outcome::StepLimit;
+                    }
+                }
+                let during = current.sets.in_use(from) + problem.allocated(current.sets.done(from), op);
+                let peak = current.peak[from].max(during);
                 if peak > budget {
                     least_dropped = least_dropped.min(peak);
                     continue;
                 }
-                let link = Link { before: state as u32, op };
-                let hash = current.hash[state] ^ keys[op as usize];
-                bits::insert(&mut done, op);
-                let same = |&other: &u32| {
-                    next.hash[other as usize] == hash
-                        && next.done[other as usize * words..][..words] == done[..]
-                };
-                if let Some(&known) = next.table.find(hash, same) {
-                    if peak <= next.peak[known as usize] {
-                        next.peak[known as usize] = peak;
-                        next.last[known as usize] = link;
-                    }
-                    bits::remove(&mut done, op);
-                    continue;
-                }
-                let id = next.len() as u32;
-                next.table.insert_unique(hash, id, |&other| next.hash[other as usize]);
-                next.hash.push(hash);
-                next.done.extend_from_slice(&done);
-                next.ready.extend_from_slice(&current.ready[span.clone()]);
-                problem.advance(&done, &mut next.ready[id as usize * words..], op);
-                bits::remove(&mut done, op);
-                next.in_use.push(during - problem.freed(&done, op));
-                next.peak.push(peak);
-                next.last.push(link);
+                let step = Move { from, op, key: keys[op as usize], during };
+                let (set, _) = next.sets.reach(problem, &current.sets, step);
+                next.offer(set, peak, Link { before: from as u32, op });
             }
         }
         let least = next.peak.iter().copied().min().unwrap_or(u64::MAX);
         at_least = at_least.max(least.min(least_dropped));
-        if next.len() == 0 {
+        watch.raise_bound(at_least);
+        if next.sets.len() == 0 {
             return Outcome::NoSolution { at_least };
         }
-        history_memory += 8 * next.last.len() as u64;
-        history.push(std::mem::take(&mut next.last));
+        let links = std::mem::take(&mut next.last);
+        history_memory += 8 * links.capacity() as u64;
+        history.push(links);
         std::mem::swap(&mut current, &mut next);
     }
     Outcome::Solution { order: read_back(&history), peak: current.peak[0] }
-}
-
-fn exceeded(limit: Option<StepLimit>, states: usize, started: Instant) -> bool {
-    match limit {
-        None => false,
-        Some(StepLimit::States(most)) => states as u64 >= most,
-        // Reading the clock costs more than a state.
-        Some(StepLimit::Time(most)) => states % 256 == 255 && started.elapsed() > most,
-    }
 }
 
 fn read_back(history: &[Vec<Link>]) -> Vec<u32> {
@@ -191,14 +154,54 @@ fn read_back(history: &[Vec<Link>]) -> Vec<u32> {
     order
 }
 
-/// One well-mixed word an op (the finaliser of `SplitMix64`), so that the hash of a set is the XOR over its ops.
-pub(crate) fn hash_keys(ops: u32) -> Vec<u64> {
-    (1..=u64::from(ops))
-        .map(|i| {
-            let mut x = i.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-            x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-            x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-            x ^ (x >> 31)
-        })
-        .collect()
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Buffer, Limits, OpIndex};
+    use std::time::Duration;
+
+    /// One input, `readers` ops that read it, and one that reads all their results.
+    fn star(readers: u32) -> Problem {
+        let mut buffers = vec![Buffer::given(1, (0..readers).map(OpIndex))];
+        buffers.extend((0..readers).map(|op| Buffer::produced(2, OpIndex(op), [OpIndex(readers)])));
+        Problem::new(readers + 1, buffers, []).unwrap()
+    }
+
+    fn stopped(problem: &Problem, limits: &Limits) -> (Option<StopReason>, u64) {
+        let mut watch = Watch::new(limits, None);
+        let reason = match search(problem, u64::MAX, None, &mut watch) {
+            Outcome::Stopped { reason, .. } => Some(reason),
+            _ => None,
+        };
+        (reason, watch.states)
+    }
+
+    #[test]
+    fn limits_are_looked_at_where_a_step_has_one_state() {
+        let chain = Problem::new(5000, Vec::new(), (1..5000).map(|i| (OpIndex(i - 1), OpIndex(i)))).unwrap();
+        let limits = Limits { time: Some(Duration::ZERO), ..Limits::default() };
+        let (reason, states) = stopped(&chain, &limits);
+        assert!(reason == Some(StopReason::Time) && states < 1000, "{states} states");
+    }
+
+    #[test]
+    fn limits_are_looked_at_where_a_state_has_thousands_of_successors() {
+        let limits = Limits { memory: Some(1_000_000), ..Limits::default() };
+        let (reason, states) = stopped(&star(2000), &limits);
+        assert!(reason == Some(StopReason::Memory) && states < 10, "{states} states");
+    }
+
+    #[test]
+    fn what_is_shown_while_it_runs_ends_at_the_optimum() {
+        let limits = Limits::default();
+        let mut watch = Watch::new(&limits, None);
+        let Outcome::Solution { peak, .. } = search(&star(6), u64::MAX, None, &mut watch) else {
+            panic!("there are no limits")
+        };
+        assert_eq!((peak, watch.bound), (13, 13));
+        // Under a budget that is too tight, what was dropped is a bound.
+        let mut watch = Watch::new(&limits, None);
+        assert!(matches!(search(&star(6), 12, None, &mut watch), Outcome::NoSolution { at_least: 13 }));
+        assert_eq!(watch.bound, 13);
+    }
 }

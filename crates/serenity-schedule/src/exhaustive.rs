@@ -1,19 +1,21 @@
 //! All orders, one by one: the definition of the optimum, for graphs of a dozen ops and for tests.
 
 use crate::limits::{StopReason, Watch};
+use crate::walk::Waiting;
 use crate::{Problem, bits};
 
-/// A partial order: what has run, what can run next, and how much of the latter is still to be tried.
+/// One op of a partial order, and how it stood before it.
 struct Frame {
-    done: Vec<u64>,
-    ready: Vec<u64>,
-    untried: Vec<u32>,
+    op: u32,
     in_use: u64,
     peak: u64,
 }
 
 /// Tries every topological order, leaving a partial one only when its peak already reaches that of the best complete one.
 /// Returns the best order found beside `incumbent`, and why it stopped early if it did.
+///
+/// A partial order is extended by the ready ops in ascending order, and taken back op by op; so the last op tried says which
+/// come next, and the memory needed grows with the number of ops only.
 pub(crate) fn search(
     problem: &Problem,
     incumbent: Vec<u32>,
@@ -21,44 +23,45 @@ pub(crate) fn search(
 ) -> (Vec<u32>, Option<StopReason>) {
     let mut best_peak = crate::schedule::peak_of(problem, &incumbent);
     let mut best = incumbent;
-    let mut order: Vec<u32> = Vec::with_capacity(problem.len());
-    let frame = |done: Vec<u64>, ready: Vec<u64>, in_use: u64, peak: u64| {
-        let mut untried: Vec<u32> = bits::iter(&ready).collect();
-        untried.reverse();
-        Frame { done, ready, untried, in_use, peak }
-    };
-    let start = problem.at_start();
-    let mut stack = vec![frame(vec![0; problem.words()], problem.sources(), start, start)];
-    while let Some(top) = stack.last_mut() {
-        let Some(op) = top.untried.pop() else {
-            stack.pop();
-            order.pop();
+    let mut done = vec![0; problem.words()];
+    let mut ready = problem.sources();
+    let mut waiting = Waiting::new(problem);
+    let mut path: Vec<Frame> = Vec::with_capacity(problem.len());
+    let (mut in_use, mut peak) = (problem.at_start(), problem.at_start());
+    // The smallest op not yet tried after `path`.
+    let mut untried = 0;
+    loop {
+        if path.len() == problem.len() && peak < best_peak {
+            best_peak = peak;
+            best = path.iter().map(|frame| frame.op).collect();
+            watch.best = watch.best.min(peak);
+        }
+        let Some(op) = bits::first_from(&ready, untried) else {
+            let Some(frame) = path.pop() else { return (best, None) };
+            bits::remove(&mut done, frame.op);
+            bits::insert(&mut ready, frame.op);
+            waiting.take_back(problem, frame.op, |next| bits::remove(&mut ready, next));
+            (in_use, peak) = (frame.in_use, frame.peak);
+            untried = frame.op + 1;
             continue;
         };
         watch.states += 1;
-        if watch.states.is_multiple_of(4096)
+        if watch.time_to_look(problem.words() as u64 + 16)
             && let Some(reason) = watch.stop(0)
         {
             return (best, Some(reason));
         }
-        let during = top.in_use + problem.allocated(&top.done, op);
-        let peak = top.peak.max(during);
-        if peak >= best_peak {
+        let during = in_use + problem.allocated(&done, op);
+        if peak.max(during) >= best_peak {
+            untried = op + 1;
             continue;
         }
-        let in_use = during - problem.freed(&top.done, op);
-        let (mut done, mut ready) = (top.done.clone(), top.ready.clone());
+        path.push(Frame { op, in_use, peak });
+        in_use = during - problem.freed(&done, op);
+        peak = peak.max(during);
         bits::insert(&mut done, op);
-        problem.advance(&done, &mut ready, op);
-        order.push(op);
-        if order.len() == problem.len() {
-            best_peak = peak;
-            best.clone_from(&order);
-            watch.best = watch.best.min(peak);
-            order.pop();
-        } else {
-            stack.push(frame(done, ready, in_use, peak));
-        }
+        bits::remove(&mut ready, op);
+        waiting.run(problem, op, |next| bits::insert(&mut ready, next));
+        untried = 0;
     }
-    (best, None)
 }

@@ -35,9 +35,12 @@ mod kahn;
 mod limits;
 mod options;
 mod problem;
+mod rng;
 mod schedule;
 mod segment;
+mod set_table;
 mod soft_budget;
+mod walk;
 
 pub mod distribution;
 

@@ -79,6 +79,7 @@ pub(crate) struct Watch<'a> {
     progress: Option<&'a ProgressFn>,
     started: Instant,
     next_report: Duration,
+    work: u64,
     /// The best peak known for the whole problem; shown, not used.
     pub(crate) best: u64,
     /// Proved for the whole problem; shown, not used.
@@ -89,6 +90,10 @@ pub(crate) struct Watch<'a> {
 
 const REPORT_EVERY: Duration = Duration::from_millis(100);
 
+/// Words of memory that may be touched between two looks at the limits: some ten microseconds, and at most half a megabyte
+/// of tables.
+const LOOK_EVERY: u64 = 1 << 16;
+
 impl<'a> Watch<'a> {
     pub(crate) fn new(limits: &'a Limits, progress: Option<&'a ProgressFn>) -> Self {
         Self {
@@ -96,6 +101,7 @@ impl<'a> Watch<'a> {
             progress,
             started: Instant::now(),
             next_report: REPORT_EVERY,
+            work: 0,
             best: u64::MAX,
             bound: 0,
             states: 0,
@@ -104,6 +110,22 @@ impl<'a> Watch<'a> {
 
     pub(crate) fn elapsed(&self) -> Duration {
         self.started.elapsed()
+    }
+
+    /// Is it time to look at the limits, after touching `words` more words of memory? Work is what is counted, not states: a state may
+    /// have thousands of successors, and a step of the search a single state.
+    pub(crate) fn time_to_look(&mut self, words: u64) -> bool {
+        self.work += words;
+        let is_time = self.work >= LOOK_EVERY;
+        if is_time {
+            self.work = 0;
+        }
+        is_time
+    }
+
+    /// No order of some piece peaks below `bytes`, so none of the whole does.
+    pub(crate) fn raise_bound(&mut self, bytes: u64) {
+        self.bound = self.bound.max(bytes);
     }
 
     /// Must the search end, now that its tables take `memory` bytes? Reports progress on the way.

@@ -14,6 +14,7 @@
 
 use crate::bits;
 use crate::effects::Effects;
+use crate::walk::{Waiting, Walk};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -29,17 +30,21 @@ impl OpIndex {
 }
 
 /// Memory that is in use from the first of its writers until the last of its readers.
+///
+/// Where there is one writer, whoever else reads waits for it. Where there are several, the edges given to [`Problem::new`] must put
+/// whoever only reads behind all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Buffer {
     /// Size.
     pub bytes: u64,
     /// It comes to life when the first of these runs.
     pub writers: Vec<OpIndex>,
-    /// It goes when the last of these has run. An op that only reads runs after every op that writes.
+    /// It goes when the last of these has run. A writer that no edge, or chain of edges through other writers, puts before a
+    /// reader counts as a reader too, so that nothing is let go before it is written.
     pub readers: Vec<OpIndex>,
     /// In use before the first op; `writers` is then ignored.
     pub from_start: bool,
-    /// In use after the last op; `readers` then only say who must wait for the writers.
+    /// In use after the last op; `readers` then only say who must wait for the writer and needs it beside its own buffers.
     pub to_end: bool,
 }
 
@@ -117,18 +122,21 @@ pub struct Problem {
     effects: Effects,
     /// Bytes in use from before the first op to after the last.
     pub(crate) base: u64,
+    /// The most that one op needs for what it reads and writes, buffers in use to the end included: the lists above forget who
+    /// reads those. 0 in a problem that was derived from another.
+    pub(crate) largest_working_set: u64,
     pub(crate) topological: Vec<u32>,
 }
 
 impl Problem {
-    /// A problem of `ops` operations. Whoever reads a buffer waits for all who write it; `edges` (first, then second) adds what
-    /// buffers do not say.
+    /// A problem of `ops` operations. Whoever reads a buffer of one writer waits for it; `edges` (first, then second) adds what
+    /// buffers do not say. Where a buffer has several writers that is everything: readers times writers would be too many.
     ///
     /// # Errors
     /// See [`ProblemError`].
     pub fn new(
         ops: u32,
-        buffers: Vec<Buffer>,
+        mut buffers: Vec<Buffer>,
         edges: impl IntoIterator<Item = (OpIndex, OpIndex)>,
     ) -> Result<Self, ProblemError> {
         let check = |op: OpIndex| {
@@ -141,7 +149,7 @@ impl Problem {
             predecessors[second.index()].push(first.0);
         }
         let mut sum = 0_u64;
-        for (index, buffer) in buffers.iter().enumerate() {
+        for (index, buffer) in buffers.iter_mut().enumerate() {
             buffer.writers.iter().chain(&buffer.readers).try_for_each(|&op| check(op))?;
             if buffer.writers.is_empty() && !buffer.from_start {
                 return Err(ProblemError::Unbounded { buffer: index, missing: "writer" });
@@ -153,20 +161,77 @@ impl Problem {
                 .checked_add(buffer.bytes)
                 .filter(|&s| i64::try_from(s).is_ok())
                 .ok_or(ProblemError::SizeOverflow)?;
-            for reader in buffer.readers.iter().filter(|op| !buffer.writers.contains(op)) {
-                predecessors[reader.index()].extend(buffer.writers.iter().map(|w| w.0));
+            for ops in [&mut buffer.writers, &mut buffer.readers] {
+                ops.sort_unstable();
+                ops.dedup();
+            }
+            if buffer.from_start {
+                buffer.writers.clear();
+            }
+            if let [writer] = buffer.writers[..] {
+                for reader in buffer.readers.iter().filter(|&&reader| reader != writer) {
+                    predecessors[reader.index()].push(writer.0);
+                }
             }
         }
-        let problem = Self::assemble(predecessors, buffers, 0);
-        if problem.topological.len() == problem.len() {
-            return Ok(problem);
+        let largest_working_set = largest_working_set(ops, &buffers);
+        let mut problem = Self { largest_working_set, ..Self::assemble(predecessors, buffers, 0) };
+        let mut can_run = vec![false; ops as usize];
+        for &op in &problem.topological {
+            can_run[op as usize] = true;
         }
-        let op = (0..ops).find(|op| !problem.topological.contains(op)).unwrap_or(0);
-        Err(ProblemError::Cycle { op })
+        if let Some(op) = (0..ops).find(|&op| !can_run[op as usize]) {
+            return Err(ProblemError::Cycle { op });
+        }
+        problem.hold_while_written();
+        Ok(problem)
     }
 
-    /// Derives everything else from precedence and buffers. Buffers that cost nothing are dropped, buffers that are always in use
-    /// become part of the base.
+    /// Makes readers of the writers that nothing puts before a reader: their buffer must not go before they have run.
+    fn hold_while_written(&mut self) {
+        // The buffer for which an op was last found to run no later than some reader.
+        let mut held_for = vec![u32::MAX; self.len()];
+        for b in 0..self.buffers.len() as u32 {
+            let buffer = &self.buffers[b as usize];
+            if buffer.writers.len() < 2 || buffer.to_end {
+                continue;
+            }
+            for reader in &buffer.readers {
+                held_for[reader.index()] = b;
+            }
+            let mut late = Vec::new();
+            // Writers are in topological order: from the back, those that a chain leads through come first.
+            for &writer in buffer.writers.iter().rev() {
+                let is_held = |op: &u32| held_for[*op as usize] == b;
+                if !is_held(&writer.0) && !self.successors[writer.index()].iter().any(is_held) {
+                    late.push(writer);
+                }
+                held_for[writer.index()] = b;
+            }
+            for writer in late {
+                self.reads[writer.index()].push(b);
+                self.buffers[b as usize].readers.push(writer);
+            }
+        }
+        self.effects = Effects::new(&self.writes, &self.reads, &self.buffers);
+        self.sort_buffers_by_position();
+    }
+
+    /// Puts the writers and readers of every buffer in topological order. Whoever asks whether some writer or all readers have run
+    /// is then answered by the first of the former, or the last of the latter, most of the time.
+    fn sort_buffers_by_position(&mut self) {
+        let mut position = vec![0; self.len()];
+        for (i, &op) in (0_u32..).zip(&self.topological) {
+            position[op as usize] = i;
+        }
+        for buffer in &mut self.buffers {
+            buffer.writers.sort_unstable_by_key(|op| position[op.index()]);
+            buffer.readers.sort_unstable_by_key(|op| position[op.index()]);
+        }
+    }
+
+    /// Derives everything else from precedence and buffers. Buffers that cost nothing are dropped, buffers that are always in use become part
+    /// of the base.
     pub(crate) fn assemble(mut predecessors: Vec<Vec<u32>>, buffers: Vec<Buffer>, base: u64) -> Self {
         let ops = predecessors.len() as u32;
         for list in &mut predecessors {
@@ -189,34 +254,24 @@ impl Problem {
             reads: vec![Vec::new(); ops as usize],
             effects: Effects::default(),
             base,
+            largest_working_set: 0,
         };
         for buffer in merged(buffers) {
             problem.add_buffer(buffer);
         }
         problem.effects = Effects::new(&problem.writes, &problem.reads, &problem.buffers);
         problem.topological = problem.lowest_index_first();
+        problem.sort_buffers_by_position();
         problem
     }
 
-    fn add_buffer(&mut self, mut buffer: Buffer) {
-        if buffer.bytes == 0 {
-            return;
-        }
-        if buffer.from_start {
-            buffer.writers.clear();
-        }
-        if buffer.to_end {
-            buffer.readers.clear();
-        }
+    fn add_buffer(&mut self, buffer: Buffer) {
         if buffer.from_start && buffer.to_end {
             self.base += buffer.bytes;
             return;
         }
         let id = self.buffers.len() as u32;
-        for (ops, by_op) in [(&mut buffer.writers, &mut self.writes), (&mut buffer.readers, &mut self.reads)]
-        {
-            ops.sort_unstable();
-            ops.dedup();
+        for (ops, by_op) in [(&buffer.writers, &mut self.writes), (&buffer.readers, &mut self.reads)] {
             for op in ops {
                 by_op[op.index()].push(id);
             }
@@ -236,18 +291,12 @@ impl Problem {
 
     /// The topological order that always runs the ready op of the lowest index: the given numbering where that can run.
     pub(crate) fn lowest_index_first(&self) -> Vec<u32> {
-        let mut waits_for: Vec<usize> = self.predecessors.iter().map(Vec::len).collect();
-        let mut ready: BinaryHeap<Reverse<u32>> =
-            (0..self.ops).filter(|&op| waits_for[op as usize] == 0).map(Reverse).collect();
+        let mut waiting = Waiting::new(self);
+        let mut ready: BinaryHeap<Reverse<u32>> = waiting.ready().map(Reverse).collect();
         let mut order = Vec::with_capacity(self.len());
         while let Some(Reverse(op)) = ready.pop() {
             order.push(op);
-            for &s in &self.successors[op as usize] {
-                waits_for[s as usize] -= 1;
-                if waits_for[s as usize] == 0 {
-                    ready.push(Reverse(s));
-                }
-            }
+            waiting.run(self, op, |next| ready.push(Reverse(next)));
         }
         order
     }
@@ -324,25 +373,16 @@ impl Problem {
     /// Memory around each op of an order.
     ///
     /// # Panics
-    /// If `order` names an op that does not exist.
+    /// If `order` names an op that does not exist, or is not an order in which the ops can run.
     pub fn profile(&self, order: &[OpIndex]) -> Vec<Step> {
-        let mut done = vec![0; self.words()];
-        let mut in_use = self.at_start();
-        order
-            .iter()
-            .map(|&OpIndex(op)| {
-                let during = in_use + self.allocated(&done, op);
-                in_use = during - self.freed(&done, op);
-                bits::insert(&mut done, op);
-                Step { during, after: in_use }
-            })
-            .collect()
+        let mut walk = Walk::new(self);
+        order.iter().map(|op| walk.run(op.0)).collect()
     }
 
     /// The most memory in use at any time of an order.
     ///
     /// # Panics
-    /// If `order` names an op that does not exist.
+    /// As [`profile`](Self::profile).
     pub fn peak(&self, order: &[OpIndex]) -> u64 {
         self.profile(order).iter().map(|s| s.during).fold(self.at_start(), u64::max)
     }
@@ -373,6 +413,26 @@ fn merged(buffers: Vec<Buffer>) -> impl Iterator<Item = Buffer> {
         from_start,
         to_end,
     })
+}
+
+/// The most that one op reads and writes together.
+fn largest_working_set(ops: u32, buffers: &[Buffer]) -> u64 {
+    let mut bytes = vec![0; ops as usize];
+    let mut always = 0;
+    // Which buffer was last counted for an op.
+    let mut counted = vec![usize::MAX; ops as usize];
+    for (number, buffer) in buffers.iter().enumerate() {
+        if buffer.from_start && buffer.to_end {
+            always += buffer.bytes;
+            continue;
+        }
+        for op in buffer.writers.iter().chain(&buffer.readers) {
+            if std::mem::replace(&mut counted[op.index()], number) != number {
+                bytes[op.index()] += buffer.bytes;
+            }
+        }
+    }
+    always + bytes.into_iter().max().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -408,9 +468,59 @@ mod tests {
             from_start: false,
             to_end: false,
         };
-        let problem = Problem::new(3, vec![shared], []).unwrap();
+        let edges = [(op(0), op(2)), (op(1), op(2))];
+        let problem = Problem::new(3, vec![shared], edges).unwrap();
         let after: Vec<u64> = problem.profile(&[op(1), op(0), op(2)]).iter().map(|s| s.after).collect();
         assert_eq!(after, [7, 7, 0]);
-        assert_eq!(problem.predecessors[2], [0, 1]);
+        assert_eq!(problem.buffers[0].readers, [op(2)]);
+    }
+
+    #[test]
+    fn a_buffer_is_held_until_its_last_writer_has_run() {
+        let op = OpIndex;
+        let shared = |writers: &[u32]| Buffer {
+            bytes: 7,
+            writers: writers.iter().copied().map(op).collect(),
+            readers: vec![op(3)],
+            from_start: false,
+            to_end: false,
+        };
+        // 0 -> 1 -> 3: a chain through another writer leads to the reader. Nothing puts 2 before it.
+        let edges = [(op(0), op(1)), (op(1), op(3))];
+        let problem = Problem::new(4, vec![shared(&[0, 1, 2])], edges).unwrap();
+        assert_eq!(problem.buffers[0].readers.iter().map(|r| r.0).collect::<Vec<_>>(), [2, 3]);
+        let after =
+            |order: [u32; 4]| problem.profile(&order.map(op)).iter().map(|s| s.after).collect::<Vec<_>>();
+        assert_eq!(after([0, 1, 3, 2]), [7, 7, 7, 0]);
+        assert_eq!(after([2, 0, 1, 3]), [7, 7, 7, 0]);
+    }
+
+    #[test]
+    fn many_writers_and_many_readers_do_not_multiply() {
+        let side = 10_000;
+        let shared = Buffer {
+            bytes: 1,
+            writers: (0..side).map(OpIndex).collect(),
+            readers: (side + 1..2 * side).map(OpIndex).collect(),
+            from_start: false,
+            to_end: false,
+        };
+        let waist = OpIndex(side);
+        let edges =
+            (0..side).map(|w| (OpIndex(w), waist)).chain((side + 1..2 * side).map(|r| (waist, OpIndex(r))));
+        let problem = Problem::new(2 * side, vec![shared], edges).unwrap();
+        assert_eq!(problem.predecessors.iter().map(Vec::len).sum::<usize>(), 2 * side as usize - 1);
+    }
+
+    #[test]
+    fn the_simple_bound_knows_who_reads_a_result() {
+        let op = OpIndex;
+        let result = Buffer::produced(10, op(0), [op(2)]).kept();
+        let problem = Problem::new(
+            3,
+            vec![result, Buffer::produced(5, op(1), [op(2)]), Buffer::produced(3, op(2), [])],
+            [],
+        );
+        assert_eq!(crate::bounds::simple(&problem.unwrap()), 18);
     }
 }

@@ -3,6 +3,7 @@
 use crate::divide::{self, Combined, Solved};
 use crate::dp::{self, Outcome};
 use crate::limits::{StopReason, Watch};
+use crate::walk::Walk;
 use crate::{
     Algorithm, OpIndex, Options, Problem, Step, bounds, dfs, exact, exhaustive, greedy, kahn, soft_budget,
 };
@@ -52,56 +53,75 @@ pub struct Stats {
 pub fn schedule(problem: &Problem, options: &Options) -> Schedule {
     let mut watch = Watch::new(&options.limits, options.progress.as_ref());
     watch.bound = bounds::simple(problem);
-    if options.algorithm.is_exact() {
-        watch.best = best_heuristic(problem).1;
-    }
     let found = match options.algorithm {
-        Algorithm::Exact => {
-            let answer = exact::search(problem, &options.rules, options.threads, &mut watch);
-            Combined {
-                order: answer.order,
-                at_least: answer.at_least,
-                stopped: answer.stopped,
-                sizes: answer.sizes,
+        Algorithm::Exact => exactly(problem, options, &mut watch),
+        Algorithm::Dp => with_incumbent(problem, &mut watch, |incumbent, watch| {
+            let sizes = vec![problem.len()];
+            match plain_dp(problem, watch) {
+                Solved::Optimal { order, peak } => Combined { order, at_least: peak, stopped: None, sizes },
+                Solved::Stopped { reason, at_least } => {
+                    Combined { order: incumbent, at_least, stopped: Some(reason), sizes }
+                }
             }
-        }
-        Algorithm::Dp => {
-            let solved = plain_dp(problem, &mut watch);
-            Combined {
-                order: solved.order,
-                at_least: solved.at_least,
-                stopped: solved.stopped,
-                sizes: vec![problem.len()],
-            }
-        }
-        Algorithm::DpDivide => divide::conquer(problem, &mut watch, plain_dp),
-        Algorithm::DpDivideBudget => divide::conquer(problem, &mut watch, |piece, watch| {
-            soft_budget::search(piece, options.step_limit, watch)
         }),
-        Algorithm::Exhaustive => {
-            let incumbent = best_heuristic(problem).0;
-            let (order, stopped) = exhaustive::search(problem, incumbent, &mut watch);
+        Algorithm::DpDivide => with_incumbent(problem, &mut watch, |incumbent, watch| {
+            divide::conquer(problem, &incumbent, watch, plain_dp)
+        }),
+        Algorithm::DpDivideBudget => with_incumbent(problem, &mut watch, |incumbent, watch| {
+            divide::conquer(problem, &incumbent, watch, |piece, watch| {
+                soft_budget::search(piece, options.step_limit, watch)
+            })
+        }),
+        Algorithm::Exhaustive => with_incumbent(problem, &mut watch, |incumbent, watch| {
+            let (order, stopped) = exhaustive::search(problem, incumbent, watch);
             let at_least = if stopped.is_none() { peak_of(problem, &order) } else { bounds::simple(problem) };
             Combined { order, at_least, stopped, sizes: vec![problem.len()] }
-        }
+        }),
         Algorithm::Greedy => heuristic(problem, greedy::order(problem)),
         Algorithm::Dfs => heuristic(problem, dfs::order(problem)),
         Algorithm::Kahn => heuristic(problem, kahn::order(problem)),
         Algorithm::File => heuristic(problem, problem.topological.clone()),
     };
-    conclude(problem, options, found, &watch)
+    conclude(problem, found, &watch)
+}
+
+/// Runs a search that falls back on the best heuristic order.
+fn with_incumbent(
+    problem: &Problem,
+    watch: &mut Watch,
+    search: impl FnOnce(Vec<u32>, &mut Watch) -> Combined,
+) -> Combined {
+    let (incumbent, peak) = best_heuristic(problem);
+    watch.best = peak;
+    search(incumbent, watch)
 }
 
 fn plain_dp(problem: &Problem, watch: &mut Watch) -> Solved {
     match dp::search(problem, u64::MAX, None, watch) {
-        Outcome::Solution { order, peak } => Solved { order, at_least: peak, stopped: None },
-        Outcome::Stopped { reason, at_least } => {
-            Solved { order: best_heuristic(problem).0, at_least, stopped: Some(reason) }
-        }
+        Outcome::Solution { order, peak } => Solved::Optimal { order, peak },
+        Outcome::Stopped { reason, at_least } => Solved::Stopped { reason, at_least },
         Outcome::NoSolution { .. } | Outcome::StepLimit => {
             unreachable!("without a budget and a step limit every schedule is within them")
         }
     }
+}
+
+fn exactly(problem: &Problem, options: &Options, watch: &mut Watch) -> Combined {
+    let answer = exact::search(problem, &options.rules, options.threads, watch);
+    let mut found = Combined {
+        order: answer.order,
+        at_least: answer.at_least,
+        stopped: answer.stopped,
+        sizes: answer.sizes,
+    };
+    if found.stopped.is_some() {
+        // Parts that were improved one by one may be worse together than a heuristic for the whole.
+        let (order, peak) = best_heuristic(problem);
+        if peak < peak_of(problem, &found.order) {
+            found.order = order;
+        }
+    }
+    found
 }
 
 fn heuristic(problem: &Problem, order: Vec<u32>) -> Combined {
@@ -109,15 +129,8 @@ fn heuristic(problem: &Problem, order: Vec<u32>) -> Combined {
     Combined { order, at_least: bounds::simple(problem), stopped: Some(StopReason::Heuristic), sizes }
 }
 
-fn conclude(problem: &Problem, options: &Options, mut found: Combined, watch: &Watch) -> Schedule {
-    let mut peak = peak_of(problem, &found.order);
-    if options.algorithm.is_exact() && found.stopped.is_some() {
-        // Optimal pieces beside a heuristic one may be worse together than a heuristic for the whole.
-        let (order, heuristic_peak) = best_heuristic(problem);
-        if heuristic_peak < peak {
-            (found.order, peak) = (order, heuristic_peak);
-        }
-    }
+fn conclude(problem: &Problem, found: Combined, watch: &Watch) -> Schedule {
+    let peak = peak_of(problem, &found.order);
     let proof = match found.stopped {
         Some(stopped) if peak > found.at_least => Proof::Gap { stopped },
         _ => Proof::Optimal,
@@ -144,10 +157,11 @@ pub(crate) fn best_heuristic(problem: &Problem) -> (Vec<u32>, u64) {
 }
 
 pub(crate) fn steps_of(problem: &Problem, order: &[u32]) -> Vec<Step> {
-    let order: Vec<OpIndex> = order.iter().map(|&op| OpIndex(op)).collect();
-    problem.profile(&order)
+    let mut walk = Walk::new(problem);
+    order.iter().map(|&op| walk.run(op)).collect()
 }
 
 pub(crate) fn peak_of(problem: &Problem, order: &[u32]) -> u64 {
-    steps_of(problem, order).iter().map(|s| s.during).fold(problem.at_start(), u64::max)
+    let mut walk = Walk::new(problem);
+    order.iter().map(|&op| walk.run(op).during).fold(problem.at_start(), u64::max)
 }

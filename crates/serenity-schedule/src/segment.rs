@@ -27,34 +27,46 @@ impl Problem {
             .iter()
             .map(|&op| self.predecessors[op as usize].iter().filter_map(|&p| local(p)).collect())
             .collect();
-        let mut touched: Vec<u32> = ops
-            .iter()
-            .flat_map(|&op| self.writes[op as usize].iter().chain(&self.reads[op as usize]))
-            .copied()
-            .collect();
+        // Who of the segment touches a buffer is asked of the ops: a buffer may have many more of them outside.
+        let touching = |by_op: &[Vec<u32>]| -> Vec<(u32, OpIndex)> {
+            let pairs =
+                (0..).zip(&ops).flat_map(|(i, &op)| by_op[op as usize].iter().map(move |&b| (b, OpIndex(i))));
+            let mut pairs: Vec<_> = pairs.collect();
+            pairs.sort_unstable();
+            pairs
+        };
+        let (writing, reading) = (touching(&self.writes), touching(&self.reads));
+        let mut touched: Vec<u32> = writing.iter().chain(&reading).map(|&(b, _)| b).collect();
         touched.sort_unstable();
         touched.dedup();
         let mut base = in_use;
         let mut buffers = Vec::with_capacity(touched.len());
+        let (mut writing, mut reading) = (&writing[..], &reading[..]);
         for &b in &touched {
             let buffer = &self.buffers[b as usize];
+            // Lists are in topological order: the first writer and the last reader usually decide.
             let from_start = buffer.from_start || buffer.writers.iter().any(|w| bits::contains(done, w.0));
+            let stays =
+                buffer.readers.iter().rev().any(|r| !bits::contains(done, r.0) && local(r.0).is_none());
             if from_start {
                 // Counted in `in_use`; from here on the segment counts it.
                 base -= buffer.bytes;
             }
-            let inside = |list: &[OpIndex]| -> Vec<OpIndex> {
-                list.iter().filter_map(|o| local(o.0)).map(OpIndex).collect()
-            };
-            let stays = buffer.readers.iter().any(|r| !bits::contains(done, r.0) && local(r.0).is_none());
             buffers.push(Buffer {
                 bytes: buffer.bytes,
-                writers: inside(&buffer.writers),
-                readers: inside(&buffer.readers),
+                writers: split_off(&mut writing, b),
+                readers: split_off(&mut reading, b),
                 from_start,
                 to_end: buffer.to_end || stays,
             });
         }
         Segment { problem: Self::assemble(predecessors, buffers, base), ops }
     }
+}
+
+/// The ops of the pairs of `buffer` at the front of `pairs`, which moves behind them.
+fn split_off(pairs: &mut &[(u32, OpIndex)], buffer: u32) -> Vec<OpIndex> {
+    let (front, rest) = pairs.split_at(pairs.partition_point(|&(b, _)| b <= buffer));
+    *pairs = rest;
+    front.iter().map(|&(_, op)| op).collect()
 }

@@ -26,16 +26,18 @@ pub(crate) fn search(problem: &Problem, step_limit: StepLimit, watch: &mut Watch
     let mut step_limit = step_limit;
     loop {
         match dp::search(problem, budgets.current, Some(step_limit), watch) {
-            Outcome::Solution { order, peak } => return Solved { order, at_least: peak, stopped: None },
-            Outcome::NoSolution { at_least } => budgets.refute(at_least),
+            Outcome::Solution { order, peak } => return Solved::Optimal { order, peak },
+            Outcome::NoSolution { at_least } => {
+                budgets.refute(at_least);
+                watch.raise_bound(budgets.at_least);
+            }
             Outcome::StepLimit => {
                 if !budgets.tighten() {
                     step_limit = doubled(step_limit);
                 }
             }
             Outcome::Stopped { reason, at_least } => {
-                let order = schedule::best_heuristic(problem).0;
-                return Solved { order, at_least: at_least.max(budgets.at_least), stopped: Some(reason) };
+                return Solved::Stopped { reason, at_least: at_least.max(budgets.at_least) };
             }
         }
     }

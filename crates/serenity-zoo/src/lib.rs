@@ -40,7 +40,7 @@ mod testing;
 pub use catalog::{Network, networks};
 pub use cost::{macs, weights};
 pub use error::ZooError;
-pub use options::{NetworkOption, Values};
+pub use options::{DefaultWith, NetworkOption, Values};
 
 use options::Options;
 use serenity_ir::Graph;

@@ -48,6 +48,18 @@ impl fmt::Display for Values {
     }
 }
 
+/// A default that depends on another option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DefaultWith {
+    /// The other option; it has one default of its own.
+    pub option: &'static str,
+    /// Its value.
+    pub value: &'static str,
+    /// The default then.
+    pub default: &'static str,
+}
+
 /// One option of a network.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
@@ -56,6 +68,8 @@ pub struct NetworkOption {
     pub name: &'static str,
     /// Its value if the spec does not give one.
     pub default: &'static str,
+    /// Another default where another option has a certain value.
+    pub default_with: Option<DefaultWith>,
     /// What it may be set to.
     pub values: Values,
     /// What it changes, in one line.
@@ -69,7 +83,17 @@ impl NetworkOption {
         values: Values,
         meaning: &'static str,
     ) -> Self {
-        Self { name, default, values, meaning }
+        Self { name, default, default_with: None, values, meaning }
+    }
+
+    /// The same with `default` instead where `option` is `value`.
+    pub(crate) const fn or_with(
+        self,
+        option: &'static str,
+        value: &'static str,
+        default: &'static str,
+    ) -> Self {
+        Self { default_with: Some(DefaultWith { option, value, default }), ..self }
     }
 
     /// A whole number from `min` to `max`.
@@ -152,6 +176,8 @@ pub(crate) struct Options {
     network: &'static Network,
     /// In the order of the network's table.
     values: Vec<Value>,
+    /// What the values would be, had only those been given on which a default depends.
+    defaults: Vec<Value>,
 }
 
 impl Options {
@@ -175,9 +201,21 @@ impl Options {
                 return Err(ZooError::Repeated { option: option.name });
             }
         }
-        let values = network.options.iter().zip(given);
-        let values = values.map(|(option, value)| value.map_or_else(|| option.read(option.default), Ok));
-        Ok(Self { network, values: values.collect::<Result<_, _>>()? })
+        let options = network.options.iter();
+        let defaults: Vec<Value> = options
+            .map(|option| {
+                let chosen = |other: DefaultWith| {
+                    let at = network.options.iter().position(|o| o.name == other.option);
+                    let given = at.and_then(|at| given[at].as_ref());
+                    given.is_some_and(|given| given.to_string() == other.value)
+                };
+                let other = option.default_with.filter(|&other| chosen(other));
+                option.read(other.map_or(option.default, |other| other.default))
+            })
+            .collect::<Result<_, _>>()?;
+        let values =
+            given.into_iter().zip(&defaults).map(|(given, default)| given.unwrap_or(default.clone()));
+        Ok(Self { network, values: values.collect(), defaults })
     }
 
     /// The shortest spec that gives these values: options at their default are left out, the others stand in the
@@ -185,8 +223,8 @@ impl Options {
     pub(crate) fn spec(&self) -> String {
         let mut spec = self.network.name.to_owned();
         let mut separator = '?';
-        for (option, value) in self.network.options.iter().zip(&self.values) {
-            if option.read(option.default).as_ref() != Ok(value) {
+        for ((option, value), default) in self.network.options.iter().zip(&self.values).zip(&self.defaults) {
+            if value != default {
                 // Writing to a String cannot fail.
                 let _ = write!(spec, "{separator}{}={value}", option.name);
                 separator = '&';
@@ -256,6 +294,10 @@ mod tests {
             ("randwire-cifar10?nodes=32&k=04&p=.750&seed=3", "randwire-cifar10?seed=3"),
             ("randwire-cifar10?k=2&seed=3", "randwire-cifar10?seed=3&k=2"),
             ("densenet?blocks=2-2", "densenet?blocks=2-2"),
+            // The default of p depends on the kind of graph.
+            ("randwire-cifar10?graph=er&p=0.2", "randwire-cifar10?graph=er"),
+            ("randwire-cifar10?graph=er&p=0.75", "randwire-cifar10?p=0.75&graph=er"),
+            ("randwire-cifar10?graph=ws&p=0.75", "randwire-cifar10"),
         ] {
             let graph = build(spec).unwrap();
             assert_eq!(graph.name(), canonical);
@@ -268,6 +310,11 @@ mod tests {
         for network in networks() {
             for option in network.options {
                 assert!(option.read(option.default).is_ok(), "{} {}", network.name, option.name);
+                if let Some(other) = option.default_with {
+                    assert!(option.read(other.default).is_ok(), "{} {}", network.name, option.name);
+                    let on = network.options.iter().find(|o| o.name == other.option).unwrap();
+                    assert!(on.read(other.value).is_ok() && on.default != other.value, "{}", network.name);
+                }
                 assert!(!option.meaning.is_empty(), "{} {}", network.name, option.name);
             }
         }

@@ -104,7 +104,7 @@ const FINGERPRINTS: &[(&str, u64)] = &[
     ("nasnet-imagenet?cells=1", 0xc325_4e5a_2547_07d7),
     ("randwire-cifar10", 0x19f5_ad0a_14a8_43bb),
     ("randwire-cifar10?seed=3&ops=binary", 0x634f_1797_8d77_a561),
-    ("randwire-cifar100?seed=2&graph=er&p=0.2", 0xf2fe_c558_0e82_0a11),
+    ("randwire-cifar100?seed=2&graph=er", 0xfd85_4ac4_efb4_77fa),
     ("randwire-cifar100?seed=2&graph=ba", 0xe9a1_a099_2fe4_89a9),
     ("random-dag?ops=50&seed=7", 0x4cb1_d7b5_9d22_8d1f),
     ("random-layered?seed=7", 0xe4f0_5585_3164_fed6),

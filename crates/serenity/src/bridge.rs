@@ -3,14 +3,10 @@
 use serenity_ir::{Graph, Lifetimes, OpId};
 use serenity_schedule::{Buffer, OpIndex, Problem};
 
-/// The scheduling problem of a graph: the same ops under the same numbers, the buffers of its memory model, and the precedence
-/// of all its tensors (those that cost nothing too).
-///
-/// # Panics
-/// Never for a [`Graph`] and its own lifetimes: a graph is acyclic and its sizes add up.
-pub fn problem(graph: &Graph, lifetimes: &Lifetimes) -> Problem {
+/// The buffers of a memory model as the scheduler takes them, in the same order.
+pub(crate) fn buffers(lifetimes: &Lifetimes) -> Vec<Buffer> {
     let ops = |list: &[OpId]| list.iter().map(|op| OpIndex(op.0)).collect();
-    let buffers = lifetimes
+    lifetimes
         .buffers()
         .iter()
         .map(|b| Buffer {
@@ -20,10 +16,19 @@ pub fn problem(graph: &Graph, lifetimes: &Lifetimes) -> Problem {
             from_start: b.from_start,
             to_end: b.to_end,
         })
-        .collect();
+        .collect()
+}
+
+/// The scheduling problem of a graph: the same ops under the same numbers, the buffers of its memory model, and the precedence
+/// of all its tensors (those that cost nothing too).
+///
+/// # Panics
+/// Never for a [`Graph`] and its own lifetimes: a graph is acyclic and its sizes add up.
+pub fn problem(graph: &Graph, lifetimes: &Lifetimes) -> Problem {
     let edges = graph.tensor_ids().flat_map(|t| {
         let producer = graph.producer(t);
         graph.consumers(t).iter().filter_map(move |c| Some((OpIndex(producer?.0), OpIndex(c.0))))
     });
-    Problem::new(graph.ops().len() as u32, buffers, edges).expect("a validated graph is a valid problem")
+    Problem::new(graph.ops().len() as u32, buffers(lifetimes), edges)
+        .expect("a validated graph is a valid problem")
 }

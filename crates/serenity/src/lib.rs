@@ -40,4 +40,4 @@ pub use inspect::{Inspection, inspect};
 pub use optimize::{Options, optimize, schedule};
 pub use plan::{Footprint, Plan};
 pub use plan_file::PlanFile;
-pub use write::write_atomically;
+pub use write::{NewFile, check_target, is_same_file, write_atomically, write_together};

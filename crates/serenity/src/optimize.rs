@@ -1,9 +1,11 @@
 //! The pipeline.
 
 use crate::{Error, Footprint, Plan, bridge};
-use serenity_check::{Claim, check};
-use serenity_ir::{Graph, MemoryModel, OpId};
-use serenity_schedule::{self as scheduling, Algorithm, Limits, ProgressFn, Rules, StepLimit};
+use serenity_check::{Claim, Witness, WitnessChain, check};
+use serenity_ir::{Graph, Lifetimes, MemoryModel, OpId};
+use serenity_schedule::{
+    self as scheduling, Algorithm, Limits, Problem, ProgressFn, Proof, Rules, Schedule, StepLimit,
+};
 
 /// Everything a caller may choose.
 #[derive(Clone, Default)]
@@ -31,8 +33,7 @@ pub struct Options {
 pub fn optimize(graph: &Graph, options: &Options) -> Result<Plan, Error> {
     let mut plan = unchecked(graph, options);
     if plan.after.peak >= plan.before.peak {
-        plan.order = graph.file_order();
-        plan.after = plan.before;
+        plan.keep_own_order(graph.file_order());
     }
     verified(graph, plan)
 }
@@ -47,8 +48,9 @@ pub fn schedule(graph: &Graph, options: &Options) -> Result<Plan, Error> {
 
 fn unchecked(graph: &Graph, options: &Options) -> Plan {
     let lifetimes = options.model.lifetimes(graph);
+    let problem = bridge::problem(graph, &lifetimes);
     let found = scheduling::schedule(
-        &bridge::problem(graph, &lifetimes),
+        &problem,
         &scheduling::Options {
             algorithm: options.algorithm,
             step_limit: options.step_limit,
@@ -58,6 +60,11 @@ fn unchecked(graph: &Graph, options: &Options) -> Plan {
             threads: options.threads,
         },
     );
+    // Where it ends early there is nothing to prove, and no time to prove it.
+    let witness = match found.proof {
+        Proof::Optimal => witness(&lifetimes, &problem, &found),
+        Proof::Gap { .. } => None,
+    };
     let ops = graph.ops().len();
     Plan {
         graph: graph.name().to_owned(),
@@ -68,8 +75,19 @@ fn unchecked(graph: &Graph, options: &Options) -> Plan {
         after: Footprint { peak: found.peak, ops },
         bound: found.bound,
         proof: found.proof,
+        witness,
         stats: found.stats,
     }
+}
+
+/// A proof of the bound in terms of the graph, if one op alone gives it.
+fn witness(lifetimes: &Lifetimes, problem: &Problem, found: &Schedule) -> Option<Witness> {
+    let proof = scheduling::witness(problem, &bridge::buffers(lifetimes), &found.order, found.bound)?;
+    let chain = |chain: &scheduling::Chain| WitnessChain {
+        bytes: chain.bytes,
+        tensors: chain.buffers.iter().map(|&b| lifetimes.buffers()[b].tensors[0]).collect(),
+    };
+    Some(Witness { op: OpId(proof.op.0), chains: proof.chains.iter().map(chain).collect() })
 }
 
 /// Nothing leaves this crate that the independent checker does not accept.
@@ -80,6 +98,7 @@ fn verified(graph: &Graph, plan: Plan) -> Result<Plan, Error> {
         peak: plan.after.peak,
         bound: plan.bound,
         optimal: plan.is_optimal(),
+        witness: plan.witness.as_ref(),
     };
     let report = check(graph, &claim);
     if report.is_valid() {

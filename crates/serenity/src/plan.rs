@@ -1,6 +1,7 @@
 //! The result: an order with its proof.
 
 use serde_json::{Value, json};
+use serenity_check::{Witness, WitnessChain};
 use serenity_ir::{MemoryModel, OpId};
 use serenity_schedule::{Algorithm, Proof, Stats};
 
@@ -20,7 +21,7 @@ pub struct Plan {
     pub graph: String,
     /// The memory model all figures speak of.
     pub model: MemoryModel,
-    /// What found the order.
+    /// What found the order: `file` if it is the model's own, whatever was tried.
     pub algorithm: Algorithm,
     /// The ops in execution order, by their position in the model.
     pub order: Vec<OpId>,
@@ -32,11 +33,23 @@ pub struct Plan {
     pub bound: u64,
     /// Whether that settles it.
     pub proof: Proof,
+    /// A proof of the bound that can be checked without a search, if there is one.
+    pub witness: Option<Witness>,
     /// What the search took.
     pub stats: Stats,
 }
 
 impl Plan {
+    /// Takes the order the model came with, of which the bound may now say something else.
+    pub(crate) fn keep_own_order(&mut self, order: Vec<OpId>) {
+        self.order = order;
+        self.after = self.before;
+        self.algorithm = Algorithm::File;
+        if self.after.peak == self.bound {
+            self.proof = Proof::Optimal;
+        }
+    }
+
     /// Is it proved that no order needs less?
     pub fn is_optimal(&self) -> bool {
         self.proof == Proof::Optimal
@@ -72,6 +85,15 @@ impl Plan {
             "pieces": self.stats.pieces,
             "seconds": self.stats.elapsed.as_secs_f64(),
             "order": order,
+            "witness": self.witness.as_ref().map(witness_to_json),
         })
     }
+}
+
+fn witness_to_json(witness: &Witness) -> Value {
+    let chain = |chain: &WitnessChain| {
+        let tensors: Vec<u32> = chain.tensors.iter().map(|t| t.0).collect();
+        json!({"bytes": chain.bytes, "tensors": tensors})
+    };
+    json!({"op": witness.op.0, "chains": witness.chains.iter().map(chain).collect::<Vec<_>>()})
 }

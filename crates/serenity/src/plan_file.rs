@@ -3,7 +3,8 @@
 use crate::Error;
 use crate::input::read_text;
 use serde_json::Value;
-use serenity_ir::{MemoryModel, OpId};
+use serenity_check::{Witness, WitnessChain};
+use serenity_ir::{MemoryModel, OpId, TensorId};
 
 /// What a plan file claims. Nothing of it is trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +19,8 @@ pub struct PlanFile {
     pub bound: u64,
     /// Does it claim that the peak is the least possible?
     pub optimal: bool,
+    /// The proof of the bound, if it carries one.
+    pub witness: Option<Witness>,
 }
 
 impl PlanFile {
@@ -64,6 +67,24 @@ impl PlanFile {
             peak: number("peak")?,
             bound: number("bound")?,
             optimal,
+            witness: match plan.get("witness") {
+                None | Some(Value::Null) => None,
+                Some(value) => {
+                    Some(witness(value).ok_or("`witness` must be an op and its chains of tensors")?)
+                }
+            },
         })
     }
+}
+
+fn witness(value: &Value) -> Option<Witness> {
+    let id = |value: &Value| value.as_u64().and_then(|id| u32::try_from(id).ok());
+    let chain = |value: &Value| {
+        let tensors = value.get("tensors")?.as_array()?.iter().map(|t| id(t).map(TensorId));
+        Some(WitnessChain { bytes: value.get("bytes")?.as_u64()?, tensors: tensors.collect::<Option<_>>()? })
+    };
+    Some(Witness {
+        op: OpId(id(value.get("op")?)?),
+        chains: value.get("chains")?.as_array()?.iter().map(chain).collect::<Option<_>>()?,
+    })
 }

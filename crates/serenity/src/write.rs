@@ -1,8 +1,19 @@
 //! Files are written whole or not at all.
 
 use crate::Error;
+use std::ffi::OsString;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+/// A file to be written.
+#[derive(Clone, Copy, Debug)]
+pub struct NewFile<'a> {
+    /// Where to.
+    pub path: &'a str,
+    /// What.
+    pub bytes: &'a [u8],
+}
 
 /// Writes `bytes` to a temporary file beside `path` and renames it, so that whatever stood there before stays until the new
 /// content is complete. Something that is not an ordinary file (a pipe, a device) is written to directly.
@@ -10,40 +21,112 @@ use std::path::Path;
 /// # Errors
 /// If the folder does not exist or cannot be written; `path` is then untouched.
 pub fn write_atomically(path: &str, bytes: &[u8]) -> Result<(), Error> {
-    write(Path::new(path), bytes).map_err(|source| Error::Write { path: path.to_owned(), source })
+    write_together(&[NewFile { path, bytes }])
 }
 
-fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    match std::fs::metadata(path) {
-        Ok(target) if target.is_dir() => return Err(io::Error::other("it is a directory")),
-        Ok(target) if !target.is_file() => return std::fs::write(path, bytes),
-        _ => {}
+/// As [`write_atomically`], for files that belong together: none is renamed before all are complete.
+///
+/// # Errors
+/// If one of them cannot be written; then all are untouched.
+pub fn write_together(files: &[NewFile]) -> Result<(), Error> {
+    let staged: Vec<Staged> = files
+        .iter()
+        .map(|file| Staged::new(file).map_err(|source| write_error(file.path, source)))
+        .collect::<Result<_, _>>()?;
+    // What is left to fail is as good as nothing: each file is complete and in its folder, under another name.
+    for (staged, file) in staged.into_iter().zip(files) {
+        staged.finish().map_err(|source| write_error(file.path, source))?;
     }
-    // Through a symbolic link to the file it points to, so that the link survives.
-    let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let folder = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    if !folder.is_dir() {
-        return Err(io::Error::new(
-            io::ErrorKind::NotFound,
-            format!("there is no folder `{}`", folder.display()),
-        ));
-    }
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".serenity-").suffix(".tmp");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let mode = std::fs::metadata(&path).map_or(0o666, |m| m.permissions().mode() & 0o777);
-        builder.permissions(std::fs::Permissions::from_mode(mode));
-    }
-    let mut file = builder.tempfile_in(folder)?;
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    file.persist(&path).map_err(|error| error.error)?;
     Ok(())
+}
+
+/// Could `path` be written, as far as one can tell without doing so? For whoever is about to compute for long.
+///
+/// # Errors
+/// If it is a directory, or its folder does not exist.
+pub fn check_target(path: &str) -> Result<(), Error> {
+    Target::of(Path::new(path)).map(|_| ()).map_err(|source| write_error(path, source))
+}
+
+/// Are these two names of the same file, whether it exists or not?
+pub fn is_same_file(a: &str, b: &str) -> bool {
+    match (Target::of(Path::new(a)), Target::of(Path::new(b))) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => a == b,
+    }
+}
+
+fn write_error(path: &str, source: io::Error) -> Error {
+    Error::Write { path: path.to_owned(), source }
+}
+
+/// Where bytes go.
+#[derive(PartialEq, Eq)]
+enum Target {
+    /// A pipe or a device.
+    Direct(PathBuf),
+    File {
+        folder: PathBuf,
+        name: OsString,
+    },
+}
+
+impl Target {
+    fn of(path: &Path) -> io::Result<Self> {
+        match std::fs::metadata(path) {
+            Ok(target) if target.is_dir() => return Err(io::Error::other("it is a directory")),
+            Ok(target) if !target.is_file() => return Ok(Self::Direct(path.to_owned())),
+            _ => {}
+        }
+        // Through a symbolic link to the file it points to, so that the link survives.
+        let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let name = path.file_name().ok_or_else(|| io::Error::other("it names no file"))?;
+        let folder = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let missing = || {
+            let message = format!("there is no folder `{}`", folder.display());
+            io::Error::new(io::ErrorKind::NotFound, message)
+        };
+        let folder = std::fs::canonicalize(folder).ok().filter(|f| f.is_dir()).ok_or_else(missing)?;
+        Ok(Self::File { folder, name: name.to_owned() })
+    }
+}
+
+/// A file that needs only to be put in its place.
+enum Staged<'a> {
+    Direct(PathBuf, &'a [u8]),
+    File(NamedTempFile, PathBuf),
+}
+
+impl<'a> Staged<'a> {
+    fn new(file: &NewFile<'a>) -> io::Result<Self> {
+        let (folder, name) = match Target::of(Path::new(file.path))? {
+            Target::Direct(path) => return Ok(Self::Direct(path, file.bytes)),
+            Target::File { folder, name } => (folder, name),
+        };
+        let path = folder.join(name);
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".serenity-").suffix(".tmp");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = std::fs::metadata(&path).map_or(0o666, |m| m.permissions().mode() & 0o777);
+            builder.permissions(std::fs::Permissions::from_mode(mode));
+        }
+        let mut temporary = builder.tempfile_in(&folder)?;
+        temporary.write_all(file.bytes)?;
+        temporary.as_file().sync_all()?;
+        Ok(Self::File(temporary, path))
+    }
+
+    fn finish(self) -> io::Result<()> {
+        match self {
+            Self::Direct(path, bytes) => std::fs::write(path, bytes),
+            Self::File(temporary, path) => temporary.persist(path).map(|_| ()).map_err(|error| error.error),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -62,5 +145,28 @@ mod tests {
         assert!(write_atomically(missing.to_str().unwrap(), b"x").is_err());
         assert!(write_atomically(folder.path().to_str().unwrap(), b"x").is_err());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn of_two_files_both_are_written_or_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+        let write = |second: &str| {
+            let (first, second) = (path("one.json"), path(second));
+            write_together(&[NewFile { path: &first, bytes: b"1" }, NewFile { path: &second, bytes: b"2" }])
+        };
+        assert!(write("no/such/folder.json").is_err());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        write("two.json").unwrap();
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_file_may_have_several_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+        assert!(is_same_file(&path("a.json"), &path("./a.json")));
+        assert!(!is_same_file(&path("a.json"), &path("b.json")));
+        assert!(check_target(&path("a.json")).is_ok() && check_target(&path("x/a.json")).is_err());
     }
 }

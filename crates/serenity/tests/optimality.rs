@@ -86,7 +86,7 @@ fn counting_orders_agrees_with_listing_them() {
             *peaks.entry(check::peak(&graph, model, order).0).or_insert(0_u128) += 1;
         });
         let problem = serenity::problem(&graph, &model.lifetimes(&graph));
-        let counted = distribution::count(&problem, &Limits::default()).unwrap();
+        let counted = distribution::count(&problem, &Limits::default(), None).unwrap();
         assert_eq!(counted.peaks().collect::<Vec<_>>(), peaks.into_iter().collect::<Vec<_>>(), "seed {seed}");
     }
 }

@@ -1,12 +1,16 @@
 //! `serenity check`: the independent proof check.
 
+use super::count;
 use crate::args::CheckArgs;
-use crate::progress::thousands;
+use crate::printable::printable;
+use crate::progress::{cancel_on_ctrl_c, thousands};
 use crate::{Failure, Outcome};
-use serde_json::json;
+use serde_json::{Value, json};
 use serenity::PlanFile;
-use serenity::check::{Claim, check};
+use serenity::check::{Claim, Fault, Report, Reproved, check, reprove};
+use serenity::ir::Graph;
 use std::io::Write;
+use std::time::Instant;
 
 pub(crate) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
     if args.plan == "-" && args.input == "-" {
@@ -18,45 +22,112 @@ pub(crate) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Outcome, Fai
     let plan = PlanFile::load(&args.plan)?;
     let input = serenity::load(&args.input)?;
     let model = args.runtime.runtime.or(plan.model).unwrap_or(input.default_model);
-    let claim =
-        Claim { model, order: &plan.order, peak: plan.peak, bound: plan.bound, optimal: plan.optimal };
-    let report = check(&input.graph, &claim);
-    let problems: Vec<String> = report.faults.iter().map(ToString::to_string).collect();
+    let claim = Claim {
+        model,
+        order: &plan.order,
+        peak: plan.peak,
+        bound: plan.bound,
+        optimal: plan.optimal,
+        witness: plan.witness.as_ref(),
+    };
+    let mut report = check(&input.graph, &claim);
+    let deep = (args.deep && report.is_valid() && !report.bound_verified)
+        .then(|| prove_again(args, &input.graph, &claim));
+    if deep == Some(Reproved::No) {
+        report.faults.push(Fault::BoundRefuted { bound: claim.bound });
+    }
     if args.json.json {
-        let object = json!({
-            "valid": report.is_valid(),
-            "problems": problems,
-            "runtime": model.to_string(),
-            "peak": plan.peak,
-            "bound": plan.bound,
-            "bound_verified": report.bound_shown,
-        });
-        writeln!(out, "{object}")?;
+        writeln!(out, "{}", to_json(&claim, &report, deep))?;
     } else if report.is_valid() {
-        writeln!(
-            out,
-            "valid: {} ops in an order that can run, peak {} bytes",
-            plan.order.len(),
-            thousands(plan.peak)
-        )?;
-        if report.bound_shown {
-            writeln!(
-                out,
-                "the bound of {} bytes is verified: one op alone needs that much",
-                thousands(plan.bound)
-            )?;
-        } else {
-            writeln!(
-                out,
-                "the bound of {} bytes rests on the search; {} are shown by one op alone",
-                thousands(plan.bound),
-                thousands(report.shown_bound)
-            )?;
-        }
+        print_verified(&claim, &report, deep, out)?;
     } else {
-        for problem in &problems {
-            writeln!(out, "invalid: {problem}")?;
+        for fault in &report.faults {
+            writeln!(out, "invalid: {}", printable(&fault.to_string()))?;
         }
     }
     Ok(if report.is_valid() { Outcome::Done } else { Outcome::ConditionNotMet })
+}
+
+/// Proves the bound by the checker's own search, within the limits.
+fn prove_again(args: &CheckArgs, graph: &Graph, claim: &Claim) -> Reproved {
+    let started = Instant::now();
+    let cancel = cancel_on_ctrl_c();
+    // A set of executed ops takes its bits twice (to do, and done) and some bookkeeping.
+    let most_states = args.memory_limit.0 / (2 * (graph.ops().len() as u64 / 8 + 1) + 64);
+    let stop = || cancel.is_cancelled() || started.elapsed() >= args.time_limit;
+    reprove(graph, claim.model, claim.bound, most_states, &stop)
+}
+
+fn to_json(claim: &Claim, report: &Report, deep: Option<Reproved>) -> Value {
+    let reproved = matches!(deep, Some(Reproved::Yes { .. }));
+    json!({
+        "valid": report.is_valid(),
+        "problems": report.faults.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "runtime": claim.model.to_string(),
+        "peak": claim.peak,
+        "bound": claim.bound,
+        "bound_verified": report.bound_verified || reproved,
+        "optimal_claimed": claim.optimal,
+        "optimal_verified": report.is_valid() && claim.optimal && (report.bound_verified || reproved),
+        "deep_states": match deep {
+            Some(Reproved::Yes { states } | Reproved::GaveUp { states }) => Some(states),
+            _ => None,
+        },
+        "shown_bound": report.shown.bytes,
+    })
+}
+
+/// Says what was verified and, as plainly, what was not.
+fn print_verified(
+    claim: &Claim,
+    report: &Report,
+    deep: Option<Reproved>,
+    out: &mut impl Write,
+) -> Result<(), Failure> {
+    let (peak, bound) = (thousands(claim.peak), thousands(claim.bound));
+    let reason = printable(&report.shown.place.to_string()).into_owned();
+    writeln!(
+        out,
+        "order and peak verified: {} in an order that can run, peak {peak} bytes",
+        count(claim.order.len() as u64, "op")
+    )?;
+    if report.optimal_verified {
+        writeln!(out, "optimality verified: no order needs less, because {reason}")?;
+        return Ok(());
+    }
+    if let Some(Reproved::Yes { states }) = deep {
+        let what = if claim.optimal { "optimality" } else { "bound" };
+        writeln!(
+            out,
+            "{what} verified: an independent search of {} found no order below {bound} bytes",
+            count(states, "set")
+        )?;
+        return Ok(());
+    }
+    if report.bound_verified {
+        writeln!(out, "bound verified: no order needs less than {bound} bytes, because {reason}")?;
+    } else {
+        writeln!(
+            out,
+            "bound NOT verified: the plan claims that no order needs less than {bound} bytes; by itself this check can \
+             only show {} ({reason})",
+            thousands(report.shown.bytes)
+        )?;
+    }
+    if let Some(Reproved::GaveUp { states }) = deep {
+        writeln!(
+            out,
+            "the independent search gave up after {}; raise --time-limit or --memory-limit",
+            count(states, "set")
+        )?;
+    } else if !report.bound_verified {
+        writeln!(out, "--deep tries to prove it again, without trusting whoever claims it")?;
+    }
+    if claim.optimal {
+        writeln!(
+            out,
+            "optimality NOT verified: the plan claims it, and nothing here confirms or refutes it"
+        )?;
+    }
+    Ok(())
 }

@@ -1,7 +1,9 @@
 //! `serenity inspect`: what a model needs as it is.
 
-use super::{count, title, verdict, write_graph};
+use super::{count, op_name, op_name_and_type, tensor_name, title, verdict};
 use crate::args::InspectArgs;
+use crate::outputs::GraphFile;
+use crate::printable::printable;
 use crate::progress::{ProgressLine, cancel_on_ctrl_c, thousands};
 use crate::size::Size;
 use crate::{Failure, Outcome};
@@ -15,15 +17,17 @@ use std::io::Write;
 const MOST_ALIVE: usize = 12;
 
 pub(crate) fn run(args: &InspectArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
+    let dot = args.dot.as_deref().map(GraphFile::dot).transpose()?;
     let input = serenity::load(&args.input)?;
     let model = args.runtime.runtime.unwrap_or(input.default_model);
     let found = serenity::inspect(&input.graph, model);
     let (line, progress) = ProgressLine::new(&title(&input.graph, &args.input));
-    let limits = Limits { time: Some(args.time_limit), memory: Some(1 << 32), cancel: cancel_on_ctrl_c() };
+    let limits =
+        Limits { time: Some(args.time_limit), memory: Some(args.memory_limit.0), cancel: cancel_on_ctrl_c() };
     let best = serenity::optimize(&input.graph, &Options { model, limits, progress, ..Options::default() })?;
     drop(line);
-    if let Some(path) = &args.dot {
-        write_graph(&input.graph, path)?;
+    if let Some(dot) = &dot {
+        dot.write(&input.graph)?;
     }
     if args.json.json {
         writeln!(out, "{}", to_json(&input.graph, &found, &best))?;
@@ -89,25 +93,24 @@ fn print(
         out,
         "{}: {}, {}, memory model `{}`\n",
         title(graph, &args.input),
-        count(graph.ops().len(), "op"),
-        count(graph.tensors().len(), "tensor"),
+        count(graph.ops().len() as u64, "op"),
+        count(graph.tensors().len() as u64, "tensor"),
         best.model
     )?;
     let row = |out: &mut dyn Write, label: &str, bytes: u64, remark: &str| {
         writeln!(out, "  {label:<16} {:>12} {:>14}   {remark}", Size(bytes), thousands(bytes))
     };
-    let op = graph.op(step.op);
     row(
         out,
         "peak",
         peak,
-        &format!("at step {} of {}, `{}` ({})", at + 1, graph.ops().len(), graph.op_label(step.op), op.kind),
+        &format!("at step {} of {}, {}", at + 1, graph.ops().len(), op_name_and_type(graph, step.op)),
     )?;
     row(
         out,
         "largest op alone",
         found.max_op.1,
-        &format!("`{}`: no order can do with less", graph.op_label(found.max_op.0)),
+        &format!("{}: no order can do with less", op_name(graph, found.max_op.0)),
     )?;
     row(out, "best order", best.after.peak, &verdict(best))?;
 
@@ -118,19 +121,19 @@ fn print(
     let rest = found.alive_at_peak.get(MOST_ALIVE..).unwrap_or_default();
     if !rest.is_empty() {
         let bytes: u64 = rest.iter().map(|&b| found.lifetimes.buffer(b).bytes).sum();
-        writeln!(out, "  and {} of {} together", count(rest.len(), "more buffer"), Size(bytes))?;
+        writeln!(out, "  and {} of {} together", count(rest.len() as u64, "more buffer"), Size(bytes))?;
     }
     if args.steps {
         writeln!(out, "\n  {:>5} {:>12} {:>12}  op", "step", "during", "after")?;
         for (i, step) in found.profile.steps.iter().enumerate() {
             let mark = if step.during == peak { "  <- peak" } else { "" };
-            let (label, kind) = (graph.op_label(step.op), &graph.op(step.op).kind);
             writeln!(
                 out,
-                "  {:>5} {:>12} {:>12}  {label} ({kind}){mark}",
+                "  {:>5} {:>12} {:>12}  {}{mark}",
                 i + 1,
                 thousands(step.during),
-                thousands(step.after)
+                thousands(step.after),
+                op_name_and_type(graph, step.op)
             )?;
         }
     }
@@ -142,16 +145,17 @@ fn print(
 
 fn describe(graph: &Graph, found: &Inspection, b: BufferId) -> String {
     let buffer = found.lifetimes.buffer(b);
-    let name = graph.tensor_label(buffer.tensors[0]);
+    let name = tensor_name(graph, buffer.tensors[0]);
     let tensor = graph.tensor(buffer.tensors[0]);
     let shape = tensor.shape.as_ref().map_or_else(String::new, |shape| {
         let dims: Vec<String> = shape.iter().map(ToString::to_string).collect();
         format!("  [{}]", dims.join("x"))
     });
-    let dtype = tensor.dtype.as_ref().map_or_else(String::new, |dtype| format!(" {dtype}"));
+    let dtype =
+        tensor.dtype.as_ref().map_or_else(String::new, |dtype| format!(" {}", printable(dtype.name())));
     let until = match buffer.readers.last() {
         _ if buffer.to_end => "  (a result)".to_owned(),
-        Some(&last) => format!("  (until {})", graph.op_label(last)),
+        Some(&last) => format!("  (until {})", op_name(graph, last)),
         None => String::new(),
     };
     format!("{:>12}  {name}{shape}{dtype}{until}", Size(buffer.bytes))

@@ -8,40 +8,31 @@ pub(crate) mod sample;
 pub(crate) mod schedule;
 pub(crate) mod zoo;
 
-use crate::Failure;
 use crate::args::{LimitArgs, SearchArgs};
+use crate::printable::printable;
+use crate::progress::thousands;
 use crate::size::Size;
-use serenity::ir::{Graph, json, to_dot};
-use serenity::scheduling::{CancelFlag, Limits, Proof};
+use serenity::ir::{Graph, OpId, TensorId};
+use serenity::scheduling::{CancelFlag, Limits, Proof, Rules};
 use serenity::{Options, Plan};
-use std::path::Path;
 
 fn limits(args: &LimitArgs, cancel: &CancelFlag) -> Limits {
     Limits { time: args.time_limit, memory: Some(args.memory_limit.0), cancel: cancel.clone() }
 }
 
 fn search_options(args: &SearchArgs, cancel: &CancelFlag) -> Options {
+    let mut rules = Rules::default();
+    for name in &args.without {
+        rules.turn_off(name);
+    }
     Options {
         algorithm: args.algorithm,
         step_limit: args.step_limit.unwrap_or_default(),
+        rules,
+        threads: args.threads,
         limits: limits(&args.limits, cancel),
         ..Options::default()
     }
-}
-
-/// Writes a graph in the format its name asks for.
-fn write_graph(graph: &Graph, path: &str) -> Result<(), Failure> {
-    let text = match Path::new(path).extension().and_then(|e| e.to_str()) {
-        Some("json") => json::write(graph),
-        Some("dot" | "gv") => to_dot(graph),
-        _ => {
-            return Err(Failure::request(
-                format!("`{path}`: cannot tell the format from the name"),
-                "end the name in .json, or in .dot for Graphviz",
-            ));
-        }
-    };
-    Ok(serenity::write_atomically(path, text.as_bytes())?)
 }
 
 /// What is proved, in words.
@@ -59,14 +50,33 @@ fn factor(before: u64, after: u64) -> f64 {
     if after == 0 { 1.0 } else { before as f64 / after as f64 }
 }
 
-/// `1 op`, `2 ops`.
-fn count(number: usize, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+/// `1 op`, `2 ops`, `1,000 ops`.
+fn count(number: u64, what: &str) -> String {
+    format!("{} {what}{}", thousands(number), if number == 1 { "" } else { "s" })
 }
 
 /// A name to show for what was read.
 fn title(graph: &Graph, input: &str) -> String {
-    if graph.name().is_empty() { input.to_owned() } else { graph.name().to_owned() }
+    let name = if graph.name().is_empty() { input } else { graph.name() };
+    printable(name).into_owned()
+}
+
+/// A name to show for an op.
+fn op_name(graph: &Graph, id: OpId) -> String {
+    printable(&graph.op_label(id)).into_owned()
+}
+
+/// The same with its type, if it has one: `conv1 (CONV_2D)`.
+fn op_name_and_type(graph: &Graph, id: OpId) -> String {
+    match graph.op(id).kind.as_str() {
+        "" => op_name(graph, id),
+        kind => format!("{} ({})", op_name(graph, id), printable(kind)),
+    }
+}
+
+/// A name to show for a tensor.
+fn tensor_name(graph: &Graph, id: TensorId) -> String {
+    printable(&graph.tensor_label(id)).into_owned()
 }
 
 /// How many bytes are missing to `budget`.

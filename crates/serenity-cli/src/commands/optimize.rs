@@ -1,17 +1,20 @@
 //! `serenity optimize`: the main job.
 
-use super::{count, duration, factor, missing, search_options, title, verdict, write_graph};
+use super::{count, duration, factor, missing, search_options, title, verdict};
 use crate::args::OptimizeArgs;
+use crate::outputs::GraphFile;
 use crate::progress::{ProgressLine, cancel_on_ctrl_c, thousands};
 use crate::size::Size;
 use crate::{Failure, Outcome, picture};
 use serde_json::{Value, json};
 use serenity::ir::Graph;
 use serenity::scheduling::Algorithm;
-use serenity::{Options, Plan};
+use serenity::{NewFile, Options, Plan};
 use std::io::Write;
 
 pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
+    let output = args.output.as_deref().map(GraphFile::new).transpose()?;
+    check_plan_target(args)?;
     let input = serenity::load(&args.input)?;
     let (line, progress) = ProgressLine::new(&title(&input.graph, &args.input));
     let mut options = Options {
@@ -25,24 +28,53 @@ pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, 
     let plan = serenity::optimize(&input.graph, &options)?;
     drop(line);
 
-    if let Some(path) = &args.output {
-        let reordered = input.graph.reordered(&plan.order).map_err(|fault| {
-            Failure::request(fault.to_string(), "this is a bug in Serenity; please report it with the model")
-        })?;
-        write_graph(&reordered, path)?;
-    }
-    if let Some(path) = &args.plan {
-        serenity::write_atomically(path, format!("{}\n", plan.to_json()).as_bytes())?;
-    }
+    // What is said of the files is true when it is said: nothing is printed before they are written, and nothing can fail in between.
+    let mut said = Vec::new();
     if args.json.json {
-        writeln!(out, "{}", to_json(args, &plan))?;
+        writeln!(said, "{}", to_json(args, &plan))?;
     } else {
-        print(args, &input.graph, &plan, out)?;
+        print(args, &input.graph, &plan, &mut said)?;
     }
+    write_files(args, &input.graph, &plan, output.as_ref())?;
+    out.write_all(&said)?;
     match args.budget {
         Some(budget) if missing(plan.after.peak, budget) > 0 => Ok(Outcome::ConditionNotMet),
         _ => Ok(Outcome::Done),
     }
+}
+
+fn check_plan_target(args: &OptimizeArgs) -> Result<(), Failure> {
+    let Some(plan) = &args.plan else { return Ok(()) };
+    serenity::check_target(plan)?;
+    match &args.output {
+        Some(output) if serenity::is_same_file(output, plan) => Err(Failure::request(
+            format!("the graph and the plan would both be written to `{plan}`"),
+            "give -o and --plan different names",
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn write_files(
+    args: &OptimizeArgs,
+    graph: &Graph,
+    plan: &Plan,
+    output: Option<&GraphFile>,
+) -> Result<(), Failure> {
+    let plan_text = format!("{}\n", plan.to_json());
+    let graph_text;
+    let mut files = Vec::new();
+    if let Some(output) = output {
+        let reordered = graph.reordered(&plan.order).map_err(|fault| {
+            Failure::request(fault.to_string(), "this is a bug in Serenity; please report it with the model")
+        })?;
+        graph_text = output.text(&reordered);
+        files.push(output.with(&graph_text));
+    }
+    if let Some(path) = &args.plan {
+        files.push(NewFile { path, bytes: plan_text.as_bytes() });
+    }
+    Ok(serenity::write_together(&files)?)
 }
 
 fn to_json(args: &OptimizeArgs, plan: &Plan) -> Value {
@@ -64,7 +96,7 @@ fn print(args: &OptimizeArgs, graph: &Graph, plan: &Plan, out: &mut impl Write) 
         out,
         "{}: {}, memory model `{}`\n",
         title(graph, &args.input),
-        count(plan.after.ops, "op"),
+        count(plan.after.ops as u64, "op"),
         plan.model
     )?;
     writeln!(out, "  {:<14} {:>12} {:>14}", "", "peak", "bytes")?;
@@ -107,11 +139,15 @@ fn print(args: &OptimizeArgs, graph: &Graph, plan: &Plan, out: &mut impl Write) 
     )?;
     writeln!(
         out,
-        "\n  found by {} in {}, {} states, {}\n",
-        plan.algorithm,
+        "\n  {} {}, {}, {}\n",
+        if plan.algorithm == Algorithm::File {
+            "searched for".to_owned()
+        } else {
+            format!("found by {} in", plan.algorithm)
+        },
         duration(plan.stats.elapsed),
-        thousands(plan.stats.states),
-        count(plan.stats.pieces.len(), "piece")
+        count(plan.stats.states, "state"),
+        count(plan.stats.pieces.len() as u64, "piece")
     )?;
 
     let lifetimes = plan.model.lifetimes(graph);

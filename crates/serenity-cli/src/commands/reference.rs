@@ -23,11 +23,17 @@ pub(crate) fn man(args: &ManArgs, out: &mut impl Write) -> Result<Outcome, Failu
     })?;
     let mut root = Cli::command();
     root.build();
-    write_page(&root, &args.out, out)?;
-    for command in root.get_subcommands().filter(|c| c.get_name() != "help") {
-        write_page(command, &args.out, out)?;
-    }
+    write_pages(&root, &args.out, out)?;
     Ok(Outcome::Done)
+}
+
+/// The page of a command, and those of its subcommands.
+fn write_pages(command: &clap::Command, folder: &str, out: &mut impl Write) -> Result<(), Failure> {
+    write_page(command, folder, out)?;
+    for command in command.get_subcommands().filter(|c| c.get_name() != "help") {
+        write_pages(command, folder, out)?;
+    }
+    Ok(())
 }
 
 fn write_page(command: &clap::Command, folder: &str, out: &mut impl Write) -> Result<(), Failure> {

@@ -2,21 +2,31 @@
 
 use super::{limits, title, verdict};
 use crate::args::SampleArgs;
-use crate::progress::{cancel_on_ctrl_c, thousands};
+use crate::progress::{ProgressLine, cancel_on_ctrl_c, thousands};
 use crate::size::Size;
 use crate::{Failure, Outcome};
 use serde_json::{Map, Value, json};
 use serenity::scheduling::distribution::{self, CountError, Distribution};
+use serenity::scheduling::{Limits, Problem, StopReason};
 use serenity::{Options, Plan};
 use std::io::Write;
+use std::time::Instant;
 
 const QUANTILES: [f64; 9] = [0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0];
 
 /// What was measured.
 struct Sampled {
     peaks: Distribution,
-    measure: &'static str,
+    /// Why there are fewer orders than asked for, if there are.
+    stopped: Option<StopReason>,
     best: Plan,
+}
+
+impl Sampled {
+    /// The share of orders that are optimal, if it is known what that means.
+    fn share_optimal(&self) -> Option<f64> {
+        self.best.is_optimal().then(|| self.peaks.share_within(self.best.after.peak))
+    }
 }
 
 pub(crate) fn run(args: &SampleArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
@@ -26,37 +36,64 @@ pub(crate) fn run(args: &SampleArgs, out: &mut impl Write) -> Result<Outcome, Fa
             "give a positive --count, or --exact",
         ));
     }
+    let started = Instant::now();
     let input = serenity::load(&args.input)?;
+    let title = title(&input.graph, &args.input);
     let model = args.runtime.runtime.unwrap_or(input.default_model);
     let limits = limits(&args.limits, &cancel_on_ctrl_c());
     let problem = serenity::problem(&input.graph, &model.lifetimes(&input.graph));
-    let (peaks, measure) = if args.exact {
-        let peaks = distribution::count(&problem, &limits).map_err(|error| too_many(&args.input, error))?;
-        (peaks, "every order counts the same")
-    } else {
-        let (peaks, stopped) = distribution::sample(&problem, args.count, args.seed, &limits);
-        if let Some(reason) = stopped
-            && peaks.total() == 0
-        {
-            return Err(Failure::request(format!("no order was drawn: {reason}"), "give more time"));
-        }
-        (peaks, "uniform among the ops that can run next")
-    };
-    let best = serenity::optimize(&input.graph, &Options { model, limits, ..Options::default() })?;
-    let sampled = Sampled { peaks, measure, best };
+    let (peaks, stopped) = distribution(args, &title, &problem, &limits)?;
+    // One time limit for all; whatever is left of it.
+    let limits = Limits { time: limits.time.map(|time| time.saturating_sub(started.elapsed())), ..limits };
+    let (line, progress) = ProgressLine::new(&title);
+    let best = serenity::optimize(&input.graph, &Options { model, limits, progress, ..Options::default() })?;
+    drop(line);
+    let sampled = Sampled { peaks, stopped, best };
     if args.json.json {
         writeln!(out, "{}", to_json(args, &sampled))?;
     } else {
-        writeln!(out, "{}, memory model `{model}`\n", title(&input.graph, &args.input))?;
+        writeln!(out, "{title}, memory model `{model}`\n")?;
         print(args, &sampled, out)?;
     }
     Ok(Outcome::Done)
 }
 
+fn distribution(
+    args: &SampleArgs,
+    title: &str,
+    problem: &Problem,
+    limits: &Limits,
+) -> Result<(Distribution, Option<StopReason>), Failure> {
+    if args.exact {
+        let (_line, progress) = ProgressLine::counting(title, "sets of ops counted");
+        let peaks = distribution::count(problem, limits, progress.as_ref())
+            .map_err(|error| too_many(&args.input, error))?;
+        return Ok((peaks, None));
+    }
+    let (_line, progress) = ProgressLine::counting(title, "orders drawn");
+    let (peaks, stopped) = distribution::sample(problem, args.count, args.seed, limits, progress.as_ref());
+    match stopped {
+        Some(reason) if peaks.total() == 0 => {
+            Err(Failure::request(format!("no order was drawn: {reason}"), "give more time"))
+        }
+        _ => Ok((peaks, stopped)),
+    }
+}
+
+/// What 'a random order' means.
+fn measure(args: &SampleArgs) -> &'static str {
+    if args.exact { "every order counts the same" } else { "uniform among the ops that can run next" }
+}
+
 fn too_many(input: &str, error: CountError) -> Failure {
     Failure::request(
         format!("`{input}`: the orders cannot be counted: {error}"),
-        "leave out --exact to draw random orders, or raise --memory-limit or --time-limit",
+        match error {
+            CountError::Stopped(_) => {
+                "leave out --exact to draw random orders, or raise --memory-limit or --time-limit"
+            }
+            _ => "leave out --exact to draw random orders",
+        },
     )
 }
 
@@ -66,7 +103,7 @@ fn integer(number: u128) -> Value {
 }
 
 fn to_json(args: &SampleArgs, sampled: &Sampled) -> Value {
-    let Sampled { peaks, measure, best } = sampled;
+    let Sampled { peaks, stopped, best } = sampled;
     let quantiles: Map<String, Value> =
         QUANTILES.iter().map(|&q| (q.to_string(), peaks.quantile(q).into())).collect();
     json!({
@@ -74,23 +111,28 @@ fn to_json(args: &SampleArgs, sampled: &Sampled) -> Value {
         "runtime": best.model.to_string(),
         "count": integer(peaks.total()),
         "exact": args.exact,
-        "measure": measure,
+        "stopped": stopped.map(|reason| reason.to_string()),
+        "measure": measure(args),
         "seed": (!args.exact).then_some(args.seed),
         "quantiles": quantiles,
         "distribution": peaks.peaks().map(|(peak, orders)| json!([peak, integer(orders)])).collect::<Vec<_>>(),
         "optimum": best.after.peak,
         "proof": if best.is_optimal() { "optimal" } else { "gap" },
-        "share_optimal": peaks.share_within(best.after.peak),
+        "share_optimal": sampled.share_optimal(),
         "budget": args.budget.map(|budget| budget.0),
         "share_within_budget": args.budget.map(|budget| peaks.share_within(budget.0)),
     })
 }
 
 fn print(args: &SampleArgs, sampled: &Sampled, out: &mut impl Write) -> Result<(), Failure> {
-    let Sampled { peaks, measure, best } = sampled;
+    let Sampled { peaks, stopped, best } = sampled;
     let total = u64::try_from(peaks.total()).map_or_else(|_| peaks.total().to_string(), thousands);
     let what = if args.exact { format!("all {total} orders") } else { format!("{total} random orders") };
-    writeln!(out, "{what}, {measure}\n")?;
+    writeln!(out, "{what}, {}", measure(args))?;
+    if let Some(reason) = stopped {
+        writeln!(out, "stopped early: {reason}; {} were asked for", thousands(args.count))?;
+    }
+    writeln!(out)?;
     writeln!(out, "  share of orders that peak at or below")?;
     for q in QUANTILES {
         let peak = peaks.quantile(q).unwrap_or(0);
@@ -103,12 +145,10 @@ fn print(args: &SampleArgs, sampled: &Sampled, out: &mut impl Write) -> Result<(
         let share = peaks.share_within(budget.0) * 100.0;
         writeln!(out, "  within {budget}: {share:.4} % of the orders")?;
     }
-    let share = peaks.share_within(best.after.peak) * 100.0;
-    writeln!(
-        out,
-        "  best order {} ({}): {share:.4} % of the orders reach it",
-        Size(best.after.peak),
-        verdict(best)
-    )?;
+    let reached = match sampled.share_optimal() {
+        Some(share) => format!(": {:.4} % of the orders reach it", share * 100.0),
+        None => String::new(),
+    };
+    writeln!(out, "  best order {} ({}){reached}", Size(best.after.peak), verdict(best))?;
     Ok(())
 }

@@ -1,7 +1,8 @@
 //! `serenity schedule`: an order, nothing else.
 
-use super::{duration, search_options, title, verdict};
+use super::{count, duration, search_options, title, verdict};
 use crate::args::ScheduleArgs;
+use crate::printable::printable;
 use crate::progress::{ProgressLine, cancel_on_ctrl_c, thousands};
 use crate::{Failure, Outcome};
 use serde_json::Value;
@@ -52,10 +53,10 @@ fn print(args: &ScheduleArgs, input: &str, plan: &Plan, out: &mut impl Write) ->
     }
     let name = if plan.graph.is_empty() { input } else { &plan.graph };
     let order: Vec<String> = plan.order.iter().map(ToString::to_string).collect();
-    writeln!(out, "{name} ({}, {})", plan.model, plan.algorithm)?;
+    writeln!(out, "{} ({}, {})", printable(name), plan.model, plan.algorithm)?;
     writeln!(out, "  peak   {} bytes", thousands(plan.after.peak))?;
     writeln!(out, "  bound  {} bytes, {}", thousands(plan.bound), verdict(plan))?;
-    writeln!(out, "  search {} states, {}", thousands(plan.stats.states), duration(plan.stats.elapsed))?;
+    writeln!(out, "  search {}, {}", count(plan.stats.states, "state"), duration(plan.stats.elapsed))?;
     writeln!(out, "  order  {}", order.join(" "))?;
     Ok(())
 }

@@ -1,7 +1,8 @@
 //! `serenity zoo`: the built-in networks.
 
-use super::write_graph;
+use super::count;
 use crate::args::{ZooArgs, ZooCommand};
+use crate::outputs::GraphFile;
 use crate::{Failure, Outcome};
 use serde_json::{Value, json};
 use serenity::zoo::{Network, build, macs, networks, weights};
@@ -14,11 +15,19 @@ pub(crate) fn run(args: &ZooArgs, out: &mut impl Write) -> Result<Outcome, Failu
             writeln!(out, "{}", json!({ "networks": all }))?;
         }
         ZooCommand::List { .. } => list(out)?,
-        ZooCommand::Export { name, output } => {
+        ZooCommand::Export { name, output, json } => {
+            let file = GraphFile::new(output)?;
             let spec = name.strip_prefix("zoo:").unwrap_or(name);
             let input = serenity::load(&format!("zoo:{spec}"))?;
-            write_graph(&input.graph, output)?;
-            writeln!(out, "{}: {} ops written to `{output}`", input.graph.name(), input.graph.ops().len())?;
+            let graph = &input.graph;
+            file.write(graph)?;
+            let (ops, tensors) = (graph.ops().len(), graph.tensors().len());
+            if json.json {
+                let object = json!({"graph": graph.name(), "ops": ops, "tensors": tensors, "output": output});
+                writeln!(out, "{object}")?;
+            } else {
+                writeln!(out, "{}: {} written to `{output}`", graph.name(), count(ops as u64, "op"))?;
+            }
         }
     }
     Ok(Outcome::Done)
@@ -28,7 +37,17 @@ fn to_json(network: &Network) -> Value {
     let options: Vec<Value> = network
         .options
         .iter()
-        .map(|o| json!({"name": o.name, "default": o.default, "values": o.values.to_string(), "meaning": o.meaning}))
+        .map(|o| {
+            let other =
+                o.default_with.map(|d| json!({"option": d.option, "value": d.value, "default": d.default}));
+            json!({
+                "name": o.name,
+                "default": o.default,
+                "default_with": other,
+                "values": o.values.to_string(),
+                "meaning": o.meaning,
+            })
+        })
         .collect();
     json!({
         "name": network.name,
@@ -59,7 +78,11 @@ fn list(out: &mut impl Write) -> Result<(), Failure> {
         let mark = if network.reconstruction { " (a reconstruction)" } else { "" };
         writeln!(out, "{}{mark}\n    {}\n    {size}; {}", network.name, network.summary, network.reference)?;
         for option in network.options {
-            writeln!(out, "      {}={}  {}; {}", option.name, option.default, option.meaning, option.values)?;
+            let other = option.default_with.map_or_else(String::new, |other| {
+                format!(" ({} with {}={})", other.default, other.option, other.value)
+            });
+            let (name, default) = (option.name, option.default);
+            writeln!(out, "      {name}={default}{other}  {}; {}", option.meaning, option.values)?;
         }
     }
     Ok(())

@@ -34,7 +34,46 @@ fn a_right_plan_is_accepted() {
     assert_eq!((code, report["valid"].as_bool()), (0, Some(true)));
     assert_eq!(report["problems"], Value::Array(vec![]));
     let run = desk.run(&["check", "plan.json", "zoo:swiftnet-a"]);
-    assert!(run.stdout.starts_with("valid: 21 ops"), "{}", run.stdout);
+    assert!(run.stdout.starts_with("order and peak verified: 21 ops"), "{}", run.stdout);
+}
+
+#[test]
+fn a_forged_claim_of_optimality_is_not_endorsed() {
+    let desk = Desk::new();
+    let mut plan = desk.run(&["schedule", "zoo:swiftnet-a", "--algorithm", "file", "--json"]).json();
+    assert_eq!((&plan["proof"], plan["peak"].as_u64()), (&"gap".into(), Some(213_248)));
+    plan["proof"] = "optimal".into();
+    plan["bound"] = plan["peak"].clone();
+    let (code, report) = check(&desk, &plan);
+    assert_eq!((code, &report["valid"], &report["optimal_verified"]), (0, &true.into(), &false.into()));
+    assert_eq!((&report["bound_verified"], &report["optimal_claimed"]), (&false.into(), &true.into()));
+    let run = desk.run(&["check", "plan.json", "zoo:swiftnet-a"]);
+    assert!(run.stdout.contains("order and peak verified"), "{}", run.stdout);
+    assert!(run.stdout.contains("optimality NOT verified"), "{}", run.stdout);
+}
+
+#[test]
+fn a_bound_that_one_place_shows_is_verified_and_the_place_is_named() {
+    let desk = Desk::new();
+    let mut plan = desk.run(&["schedule", "zoo:mobilenet", "--json"]).json();
+    desk.write("plan.json", &plan.to_string());
+    let run = desk.run(&["check", "plan.json", "zoo:mobilenet"]);
+    assert!(run.stdout.contains("optimality verified: no order needs less, because op "), "{}", run.stdout);
+    assert_eq!(desk.run(&["check", "plan.json", "zoo:mobilenet", "--json"]).json()["optimal_verified"], true);
+    plan["proof"] = "gap".into();
+    plan["bound"] = 1.into();
+    desk.write("plan.json", &plan.to_string());
+    let run = desk.run(&["check", "plan.json", "zoo:mobilenet"]);
+    assert!(run.stdout.contains("bound verified: no order needs less than 1 bytes"), "{}", run.stdout);
+    // Two inputs that are results: no op needs both.
+    desk.write(
+        "inputs.json",
+        r#"{"tensors": [{"bytes": 4}, {"bytes": 4}, {"bytes": 1}], "ops": [{"inputs": [0], "outputs": [2]}, {"inputs": [1], "outputs": []}],
+            "inputs": [0, 1], "outputs": []}"#,
+    );
+    desk.write("plan.json", r#"{"order": [1, 0], "peak": 8, "bound": 8, "proof": "optimal"}"#);
+    let run = desk.run(&["check", "plan.json", "inputs.json"]);
+    assert!(run.stdout.contains("because the graph's inputs alone need that much"), "{}", run.stdout);
 }
 
 #[test]

@@ -51,8 +51,26 @@ fn a_model_that_cannot_get_better_keeps_its_order() {
     let object = Desk::new().run(&["optimize", "zoo:mobilenet", "--json"]).json();
     let order: Vec<u64> = object["order"].as_array().unwrap().iter().filter_map(Value::as_u64).collect();
     assert_eq!(order, (0..order.len() as u64).collect::<Vec<_>>());
-    let run = Desk::new().run(&["optimize", "zoo:swiftnet-a", "--no-reorder"]);
+    assert_eq!((&object["algorithm"], &object["proof"]), (&json!("file"), &json!("optimal")));
+    let run = Desk::new().run(&["optimize", "zoo:swiftnet-a", "--no-reorder", "--no-rewrite"]);
     assert!(run.stdout.contains("the model's own order is kept"), "{}", run.stdout);
+}
+
+#[test]
+fn a_kept_order_that_meets_the_bound_is_optimal_whatever_the_search_said() {
+    let desk = Desk::new();
+    // Breadth first holds both branches at once and says `gap`; the file's own order needs what its largest op needs.
+    desk.write(
+        "net.json",
+        r#"{"tensors": [{"bytes": 0}, {"bytes": 50}, {"bytes": 1}, {"bytes": 60}, {"bytes": 1}, {"bytes": 1}],
+            "ops": [{"inputs": [0], "outputs": [3]}, {"inputs": [3], "outputs": [4]}, {"inputs": [0], "outputs": [1]},
+                {"inputs": [1], "outputs": [2]}, {"inputs": [2, 4], "outputs": [5]}], "inputs": [0], "outputs": [5]}"#,
+    );
+    let found = desk.run(&["schedule", "net.json", "--algorithm", "kahn", "--json"]).json();
+    assert_eq!(found["proof"], "gap");
+    let object = desk.run(&["optimize", "net.json", "--algorithm", "kahn", "--json"]).json();
+    assert_eq!(object["peak"], object["bound"]);
+    assert_eq!((&object["proof"], &object["algorithm"]), (&json!("optimal"), &json!("file")));
 }
 
 #[test]
@@ -111,12 +129,41 @@ fn sample_reproduces_the_distribution_of_the_paper() {
     assert!((percent(&object, "share_within_budget") - 5.3).abs() < 0.05);
     assert!((percent(&object, "share_optimal") - 0.052).abs() < 0.0005);
 
+    assert_eq!(object["stopped"], Value::Null);
+
     let args = ["sample", "zoo:swiftnet-a", "--count", "20000", "--budget", "250KB", "--json"];
     let object = desk.run(&args).json();
     assert_eq!(object["count"], 20_000);
     assert!((percent(&object, "share_within_budget") - 9.6).abs() < 1.0);
     assert!(object["quantiles"]["0.5"].as_u64() > Some(200_704));
     assert_eq!(desk.run(&args).stdout, desk.run(&args).stdout, "the same seed draws the same orders");
+}
+
+#[test]
+fn a_sample_that_a_limit_ends_says_so_and_claims_nothing_about_the_optimum() {
+    let desk = Desk::new();
+    let args = ["sample", "zoo:randwire-cifar10?nodes=200", "--count", "1000000000", "--time-limit", "0.2"];
+    let started = std::time::Instant::now();
+    let object = desk.run(&[&args[..], &["--json"]].concat()).json();
+    // The search for the best order has what the drawing left: nothing.
+    assert!(started.elapsed().as_secs_f64() < 5.0, "{:?}", started.elapsed());
+    assert_eq!(object["stopped"], "the time limit was reached");
+    assert_eq!((&object["proof"], &object["share_optimal"]), (&json!("gap"), &Value::Null));
+    let run = desk.run(&args);
+    assert!(run.stdout.contains("stopped early: the time limit was reached; 1,000,000,000 were asked for"));
+    assert!(!run.stdout.contains("of the orders reach it"), "{}", run.stdout);
+}
+
+#[test]
+fn the_largest_op_counts_results_that_it_reads() {
+    let desk = Desk::new();
+    desk.write(
+        "net.json",
+        r#"{"tensors": [{"bytes": 10}, {"bytes": 5}], "ops": [{"inputs": [], "outputs": [0]}, {"inputs": [0], "outputs": [1]}],
+            "inputs": [], "outputs": [0, 1]}"#,
+    );
+    let object = desk.run(&["inspect", "net.json", "--memory-limit", "1MB", "--json"]).json();
+    assert_eq!(object["max_op"], json!({"op": 1, "name": "op#1", "bytes": 15}));
 }
 
 #[test]
@@ -144,6 +191,10 @@ fn zoo_networks_can_be_listed_exported_and_read_back() {
     let networks = desk.run(&["zoo", "list", "--json"]).json();
     assert!(networks["networks"].as_array().unwrap().len() > 15);
     assert_eq!(desk.run(&["zoo", "export", "randwire-cifar10?seed=3", "-o", "net.json"]).code, 0);
+    let object = desk.run(&["zoo", "export", "swiftnet-a", "-o", "A.JSON", "--json"]).json();
+    assert_eq!((&object["ops"], &object["output"]), (&json!(21), &json!("A.JSON")));
+    assert_eq!(desk.run(&["zoo", "export", "swiftnet-a", "-o", "A.DOT"]).code, 0);
+    assert!(desk.read("A.DOT").starts_with("digraph"));
     let here = desk.run(&["schedule", "net.json", "--algorithm", "kahn", "--json"]).json();
     let there = desk
         .run(&[
@@ -174,5 +225,7 @@ fn completions_and_man_pages_come_out() {
         assert!(desk.run(&["completions", shell]).stdout.contains("optimize"), "{shell}");
     }
     assert_eq!(desk.run(&["man", "--out", "man"]).code, 0);
-    assert!(std::fs::read_to_string(desk.path("man/serenity-optimize.1")).unwrap().contains("least memory"));
+    assert!(desk.read("man/serenity-optimize.1").contains("least memory"));
+    assert!(desk.read("man/serenity-zoo-export.1").contains("Write a network to a file"));
+    assert!(desk.path("man/serenity-zoo-list.1").exists());
 }

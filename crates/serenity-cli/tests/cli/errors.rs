@@ -48,6 +48,34 @@ fn a_cycle() {
 }
 
 #[test]
+fn an_output_listed_twice() {
+    let op = r#"{"name": "f", "inputs": [0], "outputs": [1, 1]}"#;
+    assert_refused(&graph(&format!("{X}, {Y}"), op), &["op 0 (`f`) lists tensor `y` twice"]);
+}
+
+#[test]
+fn a_name_cannot_drive_the_terminal() {
+    let op = r#"{"name": "\u001b[2Jf\nproved", "type": "\u001b[31mT", "inputs": [0], "outputs": [1]}"#;
+    assert_refused(
+        &graph(&format!("{X}, {Y}"), &op.replace("[1]", "[1, 1]")),
+        &[r"op 0 (`\u{1b}[2Jf\nproved`) lists"],
+    );
+    let desk = Desk::new();
+    desk.write("net.json", &graph(&format!("{X}, {Y}"), op).replace("bad", "\\u001b]0;title\\u0007"));
+    for command in [
+        &["optimize", "net.json"][..],
+        &["inspect", "net.json", "--steps"],
+        &["schedule", "net.json"],
+        &["sample", "net.json"],
+    ] {
+        let run = desk.run(command);
+        assert_eq!(run.code, 0, "{run:?}");
+        assert!(!run.stdout.chars().any(|c| c.is_control() && c != '\n'), "{run:?}");
+        assert!(!run.stdout.lines().any(|line| line.starts_with("proved")), "{run:?}");
+    }
+}
+
+#[test]
 fn a_missing_tensor() {
     let op = r#"{"name": "f", "inputs": [7], "outputs": [1]}"#;
     assert_refused(&graph(&format!("{X}, {Y}"), op), &["an input of op 0 (`f`) names tensor 7"]);
@@ -89,6 +117,28 @@ fn an_unknown_network_or_option_suggests_the_nearest() {
 }
 
 #[test]
+fn a_file_that_cannot_be_written_is_refused_before_the_search() {
+    let desk = Desk::new();
+    // Weeks of search, were it begun.
+    let hard = "zoo:randwire-imagenet?nodes=400";
+    for (args, message) in [
+        (&["optimize", hard, "-o", "out.xyz"][..], "cannot tell the format"),
+        (&["optimize", hard, "-o", "no/such/folder/out.json"], "there is no folder `no/such/folder`"),
+        (&["optimize", hard, "--plan", "no/such/folder/plan.json"], "there is no folder"),
+        (&["optimize", hard, "-o", "x.json", "--plan", "./x.json"], "both be written to `./x.json`"),
+        (&["optimize", hard, "-o", "."], "cannot tell the format"),
+        (&["inspect", hard, "--dot", "x.json"], "Graphviz"),
+        (&["inspect", hard, "--dot", "no/such/folder/x.dot"], "there is no folder"),
+        (&["zoo", "export", hard, "-o", "x.tflite"], "cannot tell the format"),
+    ] {
+        let run = desk.run(args);
+        assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{args:?} {run:?}");
+        assert!(run.stderr.contains(message), "{args:?} {run:?}");
+    }
+    assert_eq!(desk.files(), Vec::<String>::new());
+}
+
+#[test]
 fn wrong_arguments() {
     let desk = Desk::new();
     for args in [
@@ -98,6 +148,7 @@ fn wrong_arguments() {
         &["schedule", "zoo:swiftnet", "--runtime", "magic"],
         &["optimize", "zoo:swiftnet", "--budget", "lots"],
         &["optimize", "zoo:swiftnet", "--time-limit", "-1"],
+        &["optimize", "zoo:swiftnet", "--time-limit", "inf"],
         &["sample", "zoo:swiftnet-a", "--count", "0"],
         &["optimize", "zoo:swiftnet-a", "-o", "out.xyz"],
         &["optimize", "zoo:swiftnet-a", "-o", "no/such/folder/out.json"],

@@ -59,14 +59,8 @@ use flood::{Event, Flood};
 use instance::Instance;
 use part::Part;
 
-/// States explored by each direction in the first round.
-const FIRST_ROUND: u64 = 64;
 /// Rounds do not grow beyond this, so that progress is shown and limits are kept.
 const LONGEST_ROUND: u64 = 1 << 15;
-/// Commitments are used to split a part again after so many states.
-const REROOT_AFTER: u64 = 384;
-/// The decision procedure starts after so many states, with as many.
-const DECIDE_AFTER: u64 = 1024;
 /// Beams of these widths, each after a hundred states for every entry.
 const WIDE_BEAMS: [usize; 3] = [128, 512, 2048];
 
@@ -79,8 +73,13 @@ pub(crate) struct Answer {
     pub(crate) sizes: Vec<usize>,
 }
 
-/// How hard to try before looking for larger modules: states for the profile of one module, and for all else.
-const EFFORTS: [(u64, u64); 3] = [(1 << 10, 1 << 14), (1 << 14, 1 << 18), (1 << 18, u64::MAX)];
+/// How hard to try before looking for larger modules: states for the profile of one module, and for all else, in units of
+/// [`Rules::patience`].
+const EFFORTS: [(u64, u64); 3] = [(16, 256), (256, 4096), (4096, u64::MAX)];
+/// In the same unit: commitments are used to split a part again after so many states,
+const REROOT_AFTER: u64 = 6;
+/// and the decision procedure starts after so many, with as many.
+const DECIDE_AFTER: u64 = 16;
 
 /// Finds the order of least peak, and proves it unless a limit ends the search first.
 pub(crate) fn search(problem: &Problem, rules: &Rules, threads: usize, watch: &mut Watch) -> Answer {
@@ -94,9 +93,9 @@ pub(crate) fn search(problem: &Problem, rules: &Rules, threads: usize, watch: &m
     let mut reduced = modules::Reduced::new(problem);
     for (module_states, states) in EFFORTS {
         // Without modules there is nothing to come back for.
-        let states = if rules.modules { states } else { u64::MAX };
+        let states = if rules.modules { states.saturating_mul(rules.patience) } else { u64::MAX };
         if rules.modules {
-            reduced.reduce(rules, module_states, &watch.stopper());
+            reduced.reduce(rules, module_states * rules.patience, &watch.stopper());
         }
         let mut engine = Engine::new(&reduced.problem, rules, threads, best.at_least, watch);
         let ended = engine.settle(states);
@@ -247,9 +246,10 @@ impl<'a, 'w> Engine<'a, 'w> {
         if rules.backward {
             floods.push((false, Flood::new(&backward, rules, part.lower.max(self.floor))));
         }
-        let mut round = FIRST_ROUND;
+        let patience = rules.patience.max(1);
+        let mut round = patience;
         let mut asked = 0;
-        let mut next_question = DECIDE_AFTER;
+        let mut next_question = DECIDE_AFTER * patience;
         let mut wide_beams = WIDE_BEAMS.iter().copied();
         let mut next_beam = wide_beams.next();
         let mut counted = 0;
@@ -288,13 +288,13 @@ impl<'a, 'w> Engine<'a, 'w> {
                 return Progressed::Tired;
             }
             if rules.reroot
-                && expanded >= REROOT_AFTER
+                && expanded >= REROOT_AFTER * patience
                 && let Some(parts) = self.reroot(index, &floods, &forward, &backward)
             {
                 return Progressed::Split(parts);
             }
             let part = &mut self.parts[index];
-            if rules.descent && expanded >= DECIDE_AFTER && 8 * asked <= expanded {
+            if rules.descent && expanded >= DECIDE_AFTER * patience && 8 * asked <= expanded {
                 let stop = self.watch.stopper();
                 let memory = self.watch.memory_limit().saturating_sub(tables);
                 let mut effort = Effort { budget: next_question, memory, spent: 0, stop: &stop };

@@ -33,6 +33,9 @@ pub struct Rules {
     pub reroot: bool,
     /// Look for good orders by beam search before proving anything.
     pub beam: bool,
+    /// How many states the first round of each direction explores. The heavier machinery starts after a multiple of it, so a small value makes
+    /// tests reach it on small problems.
+    pub patience: u64,
 }
 
 impl Default for Rules {
@@ -52,6 +55,7 @@ impl Default for Rules {
             backward: true,
             reroot: true,
             beam: true,
+            patience: 64,
         }
     }
 }

@@ -17,7 +17,10 @@ pub(crate) const RANDOM_DAG: Network = Network {
     summary: "small random graph that covers every corner, for property tests",
     reference: REFERENCE,
     reconstruction: false,
-    options: &[NetworkOption::integer("ops", "8", (2, MOST_OPS), "largest number of ops"), SEED],
+    options: &[
+        NetworkOption::integer("ops", "8", (2, MOST_OPS), "number of ops, at most; how many is drawn"),
+        SEED,
+    ],
     make,
 };
 

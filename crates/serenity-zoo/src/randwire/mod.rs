@@ -32,7 +32,8 @@ const P: NetworkOption = NetworkOption::new(
     "0.75",
     Values::Real { min: 0.0, max: 1.0 },
     "probability that an edge is rewired (graph=ws) or exists (graph=er)",
-);
+)
+.or_with("graph", "er", "0.2");
 const GRAPH: NetworkOption = NetworkOption::choice(
     "graph",
     "ws",
