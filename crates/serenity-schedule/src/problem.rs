@@ -227,8 +227,8 @@ impl Problem {
         }
     }
 
-    /// Derives everything else from precedence and buffers, whose lists name no op twice. Buffers that cost nothing are dropped, buffers that are always in use
-    /// become part of the base.
+    /// Derives everything else from precedence and buffers, whose lists name no op twice. Buffers that cost nothing are dropped,
+    /// buffers that are always in use become part of the base.
     pub(crate) fn assemble(mut predecessors: Vec<Vec<u32>>, buffers: Vec<Buffer>, base: u64) -> Self {
         let ops = predecessors.len() as u32;
         for list in &mut predecessors {
