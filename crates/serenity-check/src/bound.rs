@@ -1,7 +1,8 @@
 //! A lower bound that needs no search.
 
-use crate::peak::{is_private_partial, is_view};
-use serenity_ir::{Graph, MemoryModel, OpId, Role, TensorId};
+use crate::holdings::accumulates;
+use crate::peak::is_view;
+use serenity_ir::{Graph, MemoryModel, OpId, TensorId};
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -11,13 +12,13 @@ pub struct Shown {
     /// No order peaks below this.
     pub bytes: u64,
     /// Where to look.
-    pub witness: Witness,
+    pub place: Place,
 }
 
 /// What needs so much in every order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Witness {
+pub enum Place {
     /// All inputs are in use before the first op.
     Inputs,
     /// All results are in use after the last op.
@@ -31,7 +32,7 @@ pub enum Witness {
     },
 }
 
-impl fmt::Display for Witness {
+impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Inputs => f.write_str("the graph's inputs alone need that much"),
@@ -46,16 +47,16 @@ pub(crate) fn shown(graph: &Graph, model: MemoryModel) -> Shown {
     let storage = Storage::new(graph, model);
     let inputs_in_use =
         graph.inputs().iter().filter(|&&t| !graph.consumers(t).is_empty() || graph.is_output(t));
-    let mut best = Shown { bytes: storage.bytes_together(inputs_in_use.copied()), witness: Witness::Inputs };
+    let mut best = Shown { bytes: storage.bytes_together(inputs_in_use.copied()), place: Place::Inputs };
     let results = storage.bytes_together(graph.outputs().iter().copied());
     if results > best.bytes {
-        best = Shown { bytes: results, witness: Witness::Results };
+        best = Shown { bytes: results, place: Place::Results };
     }
     for op in graph.op_ids() {
         let node = graph.op(op);
         let bytes = storage.bytes_together(node.inputs.iter().chain(&node.outputs).copied());
         if bytes > best.bytes {
-            best = Shown { bytes, witness: Witness::Op { op, label: graph.op_label(op) } };
+            best = Shown { bytes, place: Place::Op { op, label: graph.op_label(op) } };
         }
     }
     best
@@ -71,13 +72,7 @@ struct Storage<'a> {
 
 impl<'a> Storage<'a> {
     fn new(graph: &'a Graph, model: MemoryModel) -> Self {
-        let accumulates = |op: OpId| {
-            let node = graph.op(op);
-            node.kind.role() == Role::Accumulate
-                && node.outputs.len() == 1
-                && node.inputs.iter().all(|&t| is_private_partial(graph, t, op))
-        };
-        let accumulates = graph.op_ids().map(accumulates).collect();
+        let accumulates = graph.op_ids().map(|op| accumulates(graph, op)).collect();
         Self { graph, shares: model == MemoryModel::Paper, accumulates }
     }
 

@@ -22,12 +22,17 @@
 //! ```
 
 mod bound;
+mod deep;
+mod holdings;
 mod order;
 mod peak;
+mod witness;
 
-pub use bound::{Shown, Witness};
+pub use bound::{Place, Shown};
+pub use deep::{Reproved, reprove};
 pub use order::OrderFault;
 pub use peak::peak;
+pub use witness::{Witness, WitnessChain, proved_bound};
 
 use serenity_ir::{Graph, MemoryModel, OpId};
 
@@ -189,7 +194,7 @@ mod tests {
         let report = check(&graph, &claim(35));
         assert!(report.is_valid() && report.bound_verified && !report.optimal_verified);
         assert_eq!(report.shown.bytes, 35);
-        assert_eq!(report.shown.witness.to_string(), "op 3 (`d`) alone needs that much");
+        assert_eq!(report.shown.place.to_string(), "op 3 (`d`) alone needs that much");
     }
 
     #[test]
@@ -221,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn inputs_and_results_can_be_the_witness() {
+    fn inputs_and_results_can_be_the_place_to_look() {
         let graph = |input: u64, output: u64| {
             let mut g = GraphBuilder::new("");
             let inputs = [(); 3].map(|()| g.input(Tensor::sized("", input)));
@@ -231,11 +236,11 @@ mod tests {
             }
             g.build().unwrap()
         };
-        let witness = |graph: Graph| {
+        let place = |graph: Graph| {
             let shown = bound::shown(&graph, MemoryModel::Plain);
-            (shown.bytes, shown.witness)
+            (shown.bytes, shown.place)
         };
-        assert_eq!(witness(graph(5, 1)), (15, Witness::Inputs));
-        assert_eq!(witness(graph(1, 5)), (15, Witness::Results));
+        assert_eq!(place(graph(5, 1)), (15, Place::Inputs));
+        assert_eq!(place(graph(1, 5)), (15, Place::Results));
     }
 }

@@ -27,6 +27,7 @@ mod bounds;
 mod dfs;
 mod divide;
 mod dp;
+mod effects;
 mod exact;
 mod exhaustive;
 mod greedy;
@@ -43,7 +44,7 @@ mod walk;
 
 pub mod distribution;
 
-pub use exact::Rules;
+pub use exact::{Chain, Rules, Witness, witness};
 pub use limits::{CancelFlag, Limits, Progress, ProgressFn, StopReason};
 pub use options::{Algorithm, Options, StepLimit, UnknownAlgorithm};
 pub use problem::{Buffer, OpIndex, Problem, ProblemError, Step};

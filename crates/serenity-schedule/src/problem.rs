@@ -13,9 +13,10 @@
 //! f depends on the set alone, not on the order in which it ran. All algorithms here rest on that.
 
 use crate::bits;
+use crate::effects::Effects;
 use crate::walk::{Waiting, Walk};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 
 /// An operation: its position in the caller's numbering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -118,6 +119,7 @@ pub struct Problem {
     /// For each op the buffers it may bring to life, and those it may let go.
     pub(crate) writes: Vec<Vec<u32>>,
     pub(crate) reads: Vec<Vec<u32>>,
+    effects: Effects,
     /// Bytes in use from before the first op to after the last.
     pub(crate) base: u64,
     /// The most that one op needs for what it reads and writes, buffers in use to the end included: the lists above forget who
@@ -189,6 +191,7 @@ impl Problem {
     fn hold_while_written(&mut self) {
         // The buffer for which an op was last found to run no later than some reader.
         let mut held_for = vec![u32::MAX; self.len()];
+        let mut is_changed = false;
         for b in 0..self.buffers.len() as u32 {
             let buffer = &self.buffers[b as usize];
             if buffer.writers.len() < 2 || buffer.to_end {
@@ -206,17 +209,21 @@ impl Problem {
                 }
                 held_for[writer.index()] = b;
             }
+            is_changed |= !late.is_empty();
             for writer in late {
                 self.reads[writer.index()].push(b);
                 self.buffers[b as usize].readers.push(writer);
             }
         }
-        self.sort_buffers_by_position();
+        if is_changed {
+            self.index_buffers();
+        }
     }
 
-    /// Puts the writers and readers of every buffer in topological order. Whoever asks whether some writer or all readers have run
-    /// is then answered by the first of the former, or the last of the latter, most of the time.
-    fn sort_buffers_by_position(&mut self) {
+    /// Lays out what follows from the writers and readers of every buffer, and puts them in topological order. Whoever asks whether
+    /// some writer or all readers have run is then answered by the first of the former, or the last of the latter, most of the time.
+    fn index_buffers(&mut self) {
+        self.effects = Effects::new(&self.writes, &self.reads, &self.buffers);
         let mut position = vec![0; self.len()];
         for (i, &op) in (0_u32..).zip(&self.topological) {
             position[op as usize] = i;
@@ -249,14 +256,15 @@ impl Problem {
             buffers: Vec::new(),
             writes: vec![Vec::new(); ops as usize],
             reads: vec![Vec::new(); ops as usize],
+            effects: Effects::default(),
             base,
             largest_working_set: 0,
         };
-        for buffer in buffers {
+        for buffer in merged(buffers) {
             problem.add_buffer(buffer);
         }
         problem.topological = problem.lowest_index_first();
-        problem.sort_buffers_by_position();
+        problem.index_buffers();
         problem
     }
 
@@ -353,29 +361,15 @@ impl Problem {
     }
 
     /// Bytes that `op` brings to life if `done` have run before.
+    #[inline]
     pub(crate) fn allocated(&self, done: &[u64], op: u32) -> u64 {
-        let mut bytes = 0;
-        for &b in &self.writes[op as usize] {
-            let buffer = &self.buffers[b as usize];
-            if buffer.writers.len() == 1 || buffer.writers.iter().all(|w| !bits::contains(done, w.0)) {
-                bytes += buffer.bytes;
-            }
-        }
-        bytes
+        self.effects.allocated(done, op)
     }
 
     /// Bytes that `op` lets go if `done` have run before.
+    #[inline]
     pub(crate) fn freed(&self, done: &[u64], op: u32) -> u64 {
-        let mut bytes = 0;
-        for &b in &self.reads[op as usize] {
-            let buffer = &self.buffers[b as usize];
-            if buffer.readers.len() == 1
-                || buffer.readers.iter().rev().all(|r| r.0 == op || bits::contains(done, r.0))
-            {
-                bytes += buffer.bytes;
-            }
-        }
-        bytes
+        self.effects.freed(done, op)
     }
 
     /// Updates the set of ready ops after `op` has run; `done` already contains it.
@@ -424,6 +418,33 @@ fn largest_working_set(ops: u32, buffers: &[Buffer]) -> u64 {
         }
     }
     always + bytes.into_iter().max().unwrap_or(0)
+}
+
+/// Buffers that come and go with the same ops are one buffer; those of no size are none. What is always there needs no ops.
+fn merged(buffers: Vec<Buffer>) -> impl Iterator<Item = Buffer> {
+    type Key = (Vec<OpIndex>, Vec<OpIndex>, bool, bool);
+    let mut bytes: BTreeMap<Key, u64> = BTreeMap::new();
+    for mut buffer in buffers.into_iter().filter(|b| b.bytes > 0) {
+        if buffer.from_start {
+            buffer.writers.clear();
+        }
+        if buffer.to_end {
+            buffer.readers.clear();
+        }
+        for ops in [&mut buffer.writers, &mut buffer.readers] {
+            ops.sort_unstable();
+            ops.dedup();
+        }
+        *bytes.entry((buffer.writers, buffer.readers, buffer.from_start, buffer.to_end)).or_insert(0) +=
+            buffer.bytes;
+    }
+    bytes.into_iter().map(|((writers, readers, from_start, to_end), bytes)| Buffer {
+        bytes,
+        writers,
+        readers,
+        from_start,
+        to_end,
+    })
 }
 
 #[cfg(test)]

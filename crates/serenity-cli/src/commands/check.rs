@@ -52,23 +52,23 @@ fn to_json(claim: &Claim, report: &Report) -> Value {
 /// Says what was verified and, as plainly, what was not.
 fn print_verified(claim: &Claim, report: &Report, out: &mut impl Write) -> Result<(), Failure> {
     let (peak, bound) = (thousands(claim.peak), thousands(claim.bound));
-    let witness = printable(&report.shown.witness.to_string()).into_owned();
+    let reason = printable(&report.shown.place.to_string()).into_owned();
     writeln!(
         out,
         "order and peak verified: {} in an order that can run, peak {peak} bytes",
         count(claim.order.len() as u64, "op")
     )?;
     if report.optimal_verified {
-        writeln!(out, "optimality verified: no order needs less, because {witness}")?;
+        writeln!(out, "optimality verified: no order needs less, because {reason}")?;
         return Ok(());
     }
     if report.bound_verified {
-        writeln!(out, "bound verified: no order needs less than {bound} bytes, because {witness}")?;
+        writeln!(out, "bound verified: no order needs less than {bound} bytes, because {reason}")?;
     } else {
         writeln!(
             out,
             "bound NOT verified: the plan claims that no order needs less than {bound} bytes; by itself this check can \
-             only show {} ({witness})",
+             only show {} ({reason})",
             thousands(report.shown.bytes)
         )?;
     }

@@ -14,9 +14,6 @@
 use super::flow::{Network, UNLIMITED};
 use crate::{Buffer, Problem, bits};
 
-const SOURCE: u32 = 0;
-const SINK: u32 = 1;
-
 /// A minimum of f and where it is taken.
 pub(super) struct Minimum {
     pub(super) value: u64,
@@ -29,9 +26,9 @@ pub(super) struct Minimum {
 /// The minimum of f over all sets of ops that can have run.
 pub(super) fn minimum(problem: &Problem) -> Minimum {
     let nothing = vec![0; problem.words()];
-    let mut cut = Cut::new(problem, &nothing, &nothing, None);
-    let value = cut.constant + cut.network.maximise(SOURCE, SINK);
-    let (source_side, sink_side) = (cut.network.reached_from(SOURCE), cut.network.reaching(SINK));
+    let mut cut = Cut::new(problem, &problem.buffers, &nothing, &nothing, None);
+    let value = problem.base + cut.value();
+    let (source_side, sink_side) = (cut.network.reached_from(Cut::SOURCE), cut.network.reaching(Cut::SINK));
     let (mut least, mut greatest) = (nothing.clone(), nothing.clone());
     for op in 0..problem.ops {
         if source_side[cut.node(op) as usize] {
@@ -46,64 +43,88 @@ pub(super) fn minimum(problem: &Problem) -> Minimum {
 
 /// The least memory in use while `op` runs, over all sets that can have run before it. `ancestors` have, `descendants` have not.
 pub(super) fn minimum_during(problem: &Problem, op: u32, ancestors: &[u64], descendants: &[u64]) -> u64 {
-    let mut cut = Cut::new(problem, ancestors, descendants, Some(op));
-    cut.constant + cut.network.maximise(SOURCE, SINK)
+    problem.base + Cut::new(problem, &problem.buffers, ancestors, descendants, Some(op)).value()
 }
 
 /// The network of a problem in which some ops are known to have run and some not to.
-struct Cut<'a> {
-    network: Network,
-    /// What is in use whatever the rest of X is.
-    constant: u64,
+pub(super) struct Cut<'a> {
+    pub(super) network: Network,
     inside: &'a [u64],
     outside: &'a [u64],
     running: Option<u32>,
+    /// Buffers that are in use whatever the rest of X is, and their bytes.
+    pub(super) always: Vec<usize>,
+    constant: u64,
+    /// Which edge stands for which buffer, edges ascending.
+    pub(super) buffer_edges: Vec<(u32, usize)>,
 }
 
 impl<'a> Cut<'a> {
-    fn new(problem: &Problem, inside: &'a [u64], outside: &'a [u64], running: Option<u32>) -> Self {
-        let network = Network::new(problem.len() + 2);
-        let mut cut = Self { network, constant: problem.base, inside, outside, running };
+    pub(super) const SOURCE: u32 = 0;
+    pub(super) const SINK: u32 = 1;
+
+    pub(super) fn new(
+        problem: &Problem,
+        buffers: &[Buffer],
+        inside: &'a [u64],
+        outside: &'a [u64],
+        running: Option<u32>,
+    ) -> Self {
+        let mut cut = Self {
+            network: Network::new(problem.len() + 2),
+            inside,
+            outside,
+            running,
+            always: Vec::new(),
+            constant: 0,
+            buffer_edges: Vec::new(),
+        };
         for op in 0..problem.ops {
             for &p in &problem.predecessors[op as usize] {
                 let (from, to) = (cut.node(op), cut.node(p));
-                if from != SINK && to != SOURCE && from != to {
+                if from != Self::SINK && to != Self::SOURCE && from != to {
                     cut.network.add_edge(from, to, UNLIMITED);
                 }
             }
         }
-        for buffer in &problem.buffers {
-            cut.add_buffer(buffer);
+        for (index, buffer) in buffers.iter().enumerate() {
+            cut.add_buffer(index, buffer);
         }
         cut
+    }
+
+    /// Pushes the maximum flow; returns the minimum of what the given buffers have in use.
+    pub(super) fn value(&mut self) -> u64 {
+        self.constant + self.network.maximise(Self::SOURCE, Self::SINK)
     }
 
     /// An op whose place is known is merged with the source or the sink. While an op runs it has not finished: it is outside.
     fn node(&self, op: u32) -> u32 {
         if bits::contains(self.inside, op) {
-            SOURCE
+            Self::SOURCE
         } else if bits::contains(self.outside, op) || self.running == Some(op) {
-            SINK
+            Self::SINK
         } else {
             op + 2
         }
     }
 
-    fn add_buffer(&mut self, buffer: &Buffer) {
+    fn add_buffer(&mut self, index: usize, buffer: &Buffer) {
         // A running op has brought its results to life but let nothing go yet.
         let written = buffer.from_start
-            || buffer.writers.iter().any(|w| self.running == Some(w.0) || self.node(w.0) == SOURCE);
-        let kept = buffer.to_end || buffer.readers.iter().any(|r| self.node(r.0) == SINK);
+            || buffer.writers.iter().any(|w| self.running == Some(w.0) || self.node(w.0) == Self::SOURCE);
+        let kept = buffer.to_end || buffer.readers.iter().any(|r| self.node(r.0) == Self::SINK);
         if written && kept {
             self.constant += buffer.bytes;
+            self.always.push(index);
             return;
         }
         let writers: Vec<u32> =
-            buffer.writers.iter().map(|w| self.node(w.0)).filter(|&n| n != SINK).collect();
+            buffer.writers.iter().map(|w| self.node(w.0)).filter(|&n| n != Self::SINK).collect();
         let readers: Vec<u32> =
-            buffer.readers.iter().map(|r| self.node(r.0)).filter(|&n| n != SOURCE).collect();
+            buffer.readers.iter().map(|r| self.node(r.0)).filter(|&n| n != Self::SOURCE).collect();
         let alloc = match writers[..] {
-            _ if written => SOURCE,
+            _ if written => Self::SOURCE,
             [] => return,
             [one] => one,
             _ => {
@@ -115,7 +136,7 @@ impl<'a> Cut<'a> {
             }
         };
         let kept = match readers[..] {
-            _ if kept => SINK,
+            _ if kept => Self::SINK,
             [] => return,
             [one] => one,
             _ => {
@@ -127,7 +148,8 @@ impl<'a> Cut<'a> {
             }
         };
         if alloc != kept {
-            self.network.add_edge(alloc, kept, buffer.bytes);
+            let edge = self.network.add_edge(alloc, kept, buffer.bytes);
+            self.buffer_edges.push((edge, index));
         }
     }
 }

@@ -37,11 +37,22 @@ pub(super) struct Flood<'a> {
     pub(super) level: u64,
     /// Moves that are part of every answer from here on.
     pub(super) committed: Vec<u32>,
+    /// For each commitment, the level it needed and how many moves were committed after it.
+    commitments: Vec<(u64, usize)>,
     /// States explored.
     pub(super) expanded: u64,
     table: Table,
     open: BinaryHeap<Reverse<(u64, Reverse<u32>, u32)>>,
     waiting: BinaryHeap<Reverse<(u64, u32)>>,
+}
+
+/// Room to work in, so that exploring a state allocates nothing.
+struct Scratch {
+    state: State,
+    child: State,
+    candidates: Vec<u64>,
+    moves: Vec<(u32, u64)>,
+    trail: Vec<u32>,
 }
 
 /// All states since the last commitment, as columns.
@@ -65,12 +76,17 @@ impl Table {
     }
 
     fn state(&self, id: u32) -> State {
+        let nothing = vec![0; self.words];
+        let mut state = State { done: nothing.clone(), ready: nothing, in_use: 0 };
+        self.load(id, &mut state);
+        state
+    }
+
+    fn load(&self, id: u32, state: &mut State) {
         let span = id as usize * self.words..(id as usize + 1) * self.words;
-        State {
-            done: self.done[span.clone()].to_vec(),
-            ready: self.ready[span].to_vec(),
-            in_use: self.in_use[id as usize],
-        }
+        state.done.copy_from_slice(&self.done[span.clone()]);
+        state.ready.copy_from_slice(&self.ready[span]);
+        state.in_use = self.in_use[id as usize];
     }
 
     /// Adds a state unless it is known.
@@ -127,6 +143,7 @@ impl<'a> Flood<'a> {
             rules,
             level: level.max(start.in_use),
             committed: Vec::new(),
+            commitments: Vec::new(),
             expanded: 0,
             table: Table { words: instance.problem.words(), ..Table::default() },
             open: BinaryHeap::new(),
@@ -134,6 +151,11 @@ impl<'a> Flood<'a> {
         };
         flood.add(&start, 0, NONE, &[]);
         flood
+    }
+
+    /// For each commitment, the level it needed and how many moves were committed after it.
+    pub(super) fn commitments(&self) -> impl Iterator<Item = (u64, usize)> {
+        self.commitments.iter().copied()
     }
 
     /// Bytes taken by the tables.
@@ -153,7 +175,14 @@ impl<'a> Flood<'a> {
     /// `memory`, or if told to.
     pub(super) fn run(&mut self, budget: u64, ceiling: u64, memory: u64, stop: &dyn Fn() -> bool) -> Event {
         let last = self.expanded + budget;
-        let mut scratch = vec![0; self.table.words];
+        let start = self.table.state(0);
+        let mut scratch = Scratch {
+            child: start.clone(),
+            candidates: start.done.clone(),
+            state: start,
+            moves: Vec::new(),
+            trail: Vec::new(),
+        };
         loop {
             if self.level >= ceiling {
                 return Event::Ceiling;
@@ -172,21 +201,23 @@ impl<'a> Flood<'a> {
             }
             self.open.pop();
             self.expanded += 1;
-            let state = self.table.state(id);
-            if state.is_complete() {
+            self.table.load(id, &mut scratch.state);
+            if scratch.state.is_complete() {
                 let mut heads = self.committed.clone();
                 heads.extend(self.table.path_to(id));
                 return Event::Solved(heads);
             }
-            self.expand(id, state, ceiling, &mut scratch);
+            self.expand(id, ceiling, &mut scratch);
         }
     }
 
-    fn expand(&mut self, id: u32, mut state: State, ceiling: u64, scratch: &mut [u64]) {
+    /// Explores the state `id`, which has been loaded.
+    fn expand(&mut self, id: u32, ceiling: u64, scratch: &mut Scratch) {
         let instance = self.instance;
+        let Scratch { state, child, candidates, moves, trail } = scratch;
         let mut blocked = u64::MAX;
-        let mut moves: Vec<(u32, u64)> = Vec::new();
         let mut is_closed = true;
+        moves.clear();
         for head in bits::iter(&state.ready) {
             let cost = instance.cost(&mut state.done, state.in_use, head);
             if cost.during > self.level {
@@ -198,32 +229,23 @@ impl<'a> Flood<'a> {
         }
         let hash = self.table.hash[id as usize];
         let key = |heads: &[u32]| heads.iter().fold(hash, |hash, &head| hash ^ instance.keys[head as usize]);
+        trail.clear();
         if self.rules.eager && !is_closed {
             // The level has risen since this state was made, or it is the root.
-            let mut trail = Vec::new();
-            eager::close(instance, &mut state, self.level, &mut trail);
-            self.add(&state, key(&trail), id, &trail);
+            eager::close(instance, state, self.level, trail);
+            self.add(state, key(trail), id, trail);
             return;
         }
-        let mut child = state.clone();
-        let mut trail = Vec::new();
-        for (head, after) in moves {
+        for &(head, after) in moves.iter() {
             child.done.copy_from_slice(&state.done);
             child.ready.copy_from_slice(&state.ready);
-            instance.advance(&mut child, head, after);
+            instance.advance(child, head, after);
             trail.clear();
             trail.push(head);
             if self.rules.eager {
-                eager::close_after(
-                    instance,
-                    &mut child,
-                    self.level,
-                    &mut trail,
-                    (head, state.in_use),
-                    scratch,
-                );
+                eager::close_after(instance, child, self.level, trail, (head, state.in_use), candidates);
             }
-            if self.add(&child, key(&trail), id, &trail) {
+            if self.add(child, key(trail), id, trail) {
                 // The table is gone, and with it this state.
                 return;
             }
@@ -263,6 +285,7 @@ impl<'a> Flood<'a> {
             self.instance.advance(&mut root, head, cost.after);
         }
         self.committed.extend(kept);
+        self.commitments.push((self.level, self.committed.len()));
         self.table.clear();
         self.open.clear();
         self.waiting.clear();

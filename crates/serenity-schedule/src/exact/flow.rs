@@ -23,13 +23,16 @@ impl Network {
         self.first.len() as u32 - 1
     }
 
-    pub(super) fn add_edge(&mut self, from: u32, to: u32, capacity: u64) {
+    /// Adds an edge and returns its index.
+    pub(super) fn add_edge(&mut self, from: u32, to: u32, capacity: u64) -> u32 {
+        let edge = self.to.len() as u32;
         for (node, target, residual) in [(from, to, capacity), (to, from, 0)] {
             self.next.push(self.first[node as usize]);
             self.first[node as usize] = self.to.len() as u32;
             self.to.push(target);
             self.residual.push(residual);
         }
+        edge
     }
 
     fn edges_of(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
@@ -108,6 +111,42 @@ impl Network {
             self.residual[edge as usize ^ 1] += amount;
         }
         Some(amount)
+    }
+
+    /// Takes one path off the flow: how much runs along it, and its edges. `None` if nothing flows any more.
+    pub(super) fn take_path(&mut self, source: u32, sink: u32) -> Option<(u64, Vec<u32>)> {
+        let mut path: Vec<u32> = Vec::new();
+        let mut node = source;
+        let mut position = vec![None; self.first.len()];
+        position[source as usize] = Some(0);
+        while node != sink {
+            // An edge stands at an even index; what flows along it is the residual of its reverse.
+            let flowing = |&edge: &u32| edge.is_multiple_of(2) && self.residual[edge as usize + 1] > 0;
+            let edge = self.edges_of(node).find(flowing)?;
+            path.push(edge);
+            node = self.to[edge as usize];
+            if let Some(start) = position[node as usize] {
+                // A circle carries nothing: take it off and go on from where it began.
+                let circle = path.split_off(start);
+                self.take_off(&circle);
+                for &edge in &circle {
+                    position[self.to[edge as usize] as usize] = None;
+                }
+            }
+            position[node as usize] = Some(path.len());
+        }
+        let amount = self.take_off(&path);
+        Some((amount, path))
+    }
+
+    /// Takes as much as possible off the flow along some edges.
+    fn take_off(&mut self, edges: &[u32]) -> u64 {
+        let amount = edges.iter().map(|&edge| self.residual[edge as usize + 1]).min().unwrap_or(0);
+        for &edge in edges {
+            self.residual[edge as usize + 1] -= amount;
+            self.residual[edge as usize] += amount;
+        }
+        amount
     }
 
     /// Nodes that `source` can still push to: the source side of the least minimum cut.

@@ -15,9 +15,11 @@
 //! | R6 | [`instance`] | lazy ops: branch over the others only |
 //! | R7 | [`decide`] | work from the higher end |
 //! | R8, R9 | [`descent`] | valleys within valleys, component by component |
+//! | R10 | [`modules`] | what has one entry and one exit is a chain |
 //! | L1 | [`cut_bound`] | what is in use while one op runs, at least |
 //!
 //! # The search
+//! 0. Replace modules by chains (R10).
 //! 1. A good order by heuristics and a narrow beam.
 //! 2. Split at waypoints. The optimum of the whole is the largest of the parts'; parts whose best order does not exceed what is proved
 //!    for another need no search at all.
@@ -31,6 +33,7 @@
 mod beam;
 mod closure;
 mod commit;
+mod contract;
 mod cut_bound;
 mod cuts;
 mod decide;
@@ -39,11 +42,15 @@ mod eager;
 mod flood;
 mod flow;
 mod instance;
+mod modules;
 mod part;
+mod profile;
 mod rules;
 mod waypoints;
+mod witness;
 
 pub use rules::Rules;
+pub use witness::{Chain, Witness, witness};
 
 use crate::limits::{StopReason, Watch};
 use crate::{Problem, bits, bounds, schedule};
@@ -72,18 +79,44 @@ pub(crate) struct Answer {
     pub(crate) sizes: Vec<usize>,
 }
 
+/// How hard to try before looking for larger modules: states for the profile of one module, and for all else.
+const EFFORTS: [(u64, u64); 3] = [(1 << 10, 1 << 14), (1 << 14, 1 << 18), (1 << 18, u64::MAX)];
+
 /// Finds the order of least peak, and proves it unless a limit ends the search first.
 pub(crate) fn search(problem: &Problem, rules: &Rules, threads: usize, watch: &mut Watch) -> Answer {
-    let names: Vec<u32> = (0..problem.ops).collect();
-    let order = first_order(problem, rules, watch);
-    let mut engine = Engine { rules, threads, floor: bounds::simple(problem), parts: Vec::new(), watch };
-    let parts = part::split(problem, &order, &names, rules, &engine.watch.stopper());
-    let sizes = parts.iter().map(|part| part.problem.len()).collect();
-    engine.parts = engine.prepared(parts);
-    let stopped = engine.settle();
-    let floor = engine.floor;
-    let order: Vec<u32> = engine.parts.iter().flat_map(Part::named_order).collect();
-    Answer { order, at_least: floor, stopped, sizes }
+    let mut best = Answer {
+        order: schedule::best_heuristic(problem).0,
+        at_least: bounds::simple(problem),
+        stopped: None,
+        sizes: vec![problem.len()],
+    };
+    let mut least = schedule::peak_of(problem, &best.order);
+    let mut reduced = modules::Reduced::new(problem);
+    for (module_states, states) in EFFORTS {
+        // Without modules there is nothing to come back for.
+        let states = if rules.modules { states } else { u64::MAX };
+        if rules.modules {
+            reduced.reduce(rules, module_states, &watch.stopper());
+        }
+        let mut engine = Engine::new(&reduced.problem, rules, threads, best.at_least, watch);
+        let ended = engine.settle(states);
+        best.at_least = engine.floor;
+        best.sizes.clone_from(&engine.sizes);
+        let order = reduced.expand(&engine.order());
+        let peak = schedule::peak_of(problem, &order);
+        if peak < least {
+            (best.order, least) = (order, peak);
+        }
+        match ended {
+            Ended::Settled => return best,
+            Ended::Stopped(reason) => {
+                best.stopped = Some(reason);
+                return best;
+            }
+            Ended::Tired => {}
+        }
+    }
+    best
 }
 
 fn first_order(problem: &Problem, rules: &Rules, watch: &Watch) -> Vec<u32> {
@@ -102,6 +135,15 @@ fn first_order(problem: &Problem, rules: &Rules, watch: &Watch) -> Vec<u32> {
     best
 }
 
+/// How the work on a problem ended.
+enum Ended {
+    /// The optimum is proved.
+    Settled,
+    /// It has taken too many states.
+    Tired,
+    Stopped(StopReason),
+}
+
 /// The parts of the whole, and the bound that holds for it.
 struct Engine<'a, 'w> {
     rules: &'a Rules,
@@ -109,6 +151,8 @@ struct Engine<'a, 'w> {
     /// No order of the whole peaks below this.
     floor: u64,
     parts: Vec<Part>,
+    /// Ops in each part, as first split.
+    sizes: Vec<usize>,
     watch: &'a mut Watch<'w>,
 }
 
@@ -118,24 +162,50 @@ enum Progressed {
     Settled,
     /// It was split; these parts take its place.
     Split(Vec<Part>),
+    Tired,
     Stopped(StopReason),
 }
 
-impl Engine<'_, '_> {
-    /// Works on the worst part until none matters.
-    fn settle(&mut self) -> Option<StopReason> {
+impl<'a, 'w> Engine<'a, 'w> {
+    fn new(
+        problem: &Problem,
+        rules: &'a Rules,
+        threads: usize,
+        floor: u64,
+        watch: &'a mut Watch<'w>,
+    ) -> Self {
+        let names: Vec<u32> = (0..problem.ops).collect();
+        let order = first_order(problem, rules, watch);
+        let parts = part::split(problem, &order, &names, rules, &watch.stopper());
+        let sizes = parts.iter().map(|part| part.problem.len()).collect();
+        let floor = floor.max(bounds::simple(problem));
+        let mut engine = Self { rules, threads, floor, parts: Vec::new(), sizes, watch };
+        engine.parts = engine.prepared(parts);
+        engine
+    }
+
+    /// The best order of the whole.
+    fn order(&self) -> Vec<u32> {
+        self.parts.iter().flat_map(Part::named_order).collect()
+    }
+
+    /// Works on the worst part until none matters, or for so many states.
+    fn settle(&mut self, states: u64) -> Ended {
+        let last = self.watch.states.saturating_add(states);
         loop {
             self.report();
             let worst = (0..self.parts.len())
                 .filter(|&i| self.parts[i].upper > self.floor)
-                .max_by_key(|&i| (self.parts[i].upper, std::cmp::Reverse(i)))?;
-            match self.work_on(worst) {
+                .max_by_key(|&i| (self.parts[i].upper, std::cmp::Reverse(i)));
+            let Some(worst) = worst else { return Ended::Settled };
+            match self.work_on(worst, last) {
                 Progressed::Settled => {}
                 Progressed::Split(parts) => {
                     let parts = self.prepared(parts);
                     self.parts.splice(worst..=worst, parts);
                 }
-                Progressed::Stopped(reason) => return Some(reason),
+                Progressed::Tired => return Ended::Tired,
+                Progressed::Stopped(reason) => return Ended::Stopped(reason),
             }
         }
     }
@@ -166,7 +236,8 @@ impl Engine<'_, '_> {
         parts
     }
 
-    fn work_on(&mut self, index: usize) -> Progressed {
+    /// Works on one part, until `last` states have been visited in all.
+    fn work_on(&mut self, index: usize, last: u64) -> Progressed {
         let rules = self.rules;
         let problem = self.parts[index].problem.clone();
         let forward = Instance::new(problem.clone(), rules.lazy);
@@ -213,6 +284,9 @@ impl Engine<'_, '_> {
             if let Some(reason) = self.watch.limit_reached(tables) {
                 return Progressed::Stopped(reason);
             }
+            if self.watch.states > last {
+                return Progressed::Tired;
+            }
             if rules.reroot
                 && expanded >= REROOT_AFTER
                 && let Some(parts) = self.reroot(index, &floods, &forward, &backward)
@@ -220,7 +294,7 @@ impl Engine<'_, '_> {
                 return Progressed::Split(parts);
             }
             let part = &mut self.parts[index];
-            if rules.descent && expanded >= DECIDE_AFTER && asked <= expanded {
+            if rules.descent && expanded >= DECIDE_AFTER && 8 * asked <= expanded {
                 let stop = self.watch.stopper();
                 let memory = self.watch.memory_limit().saturating_sub(tables);
                 let mut effort = Effort { budget: next_question, memory, spent: 0, stop: &stop };

@@ -23,6 +23,8 @@ pub struct Rules {
     pub descent: bool,
     /// R9: let it look only at components that the last moves touch.
     pub components: bool,
+    /// R10: replace modules by chains before anything else.
+    pub modules: bool,
     /// L1: bound by a minimum cut for each op.
     pub cut_bound: bool,
     /// Search from the end as well as from the start.
@@ -45,6 +47,7 @@ impl Default for Rules {
             direction: true,
             descent: true,
             components: true,
+            modules: true,
             cut_bound: true,
             backward: true,
             reroot: true,
@@ -66,6 +69,7 @@ const SWITCHES: &[Switch] = &[
     ("direction", |r| &mut r.direction),
     ("descent", |r| &mut r.descent),
     ("components", |r| &mut r.components),
+    ("modules", |r| &mut r.modules),
     ("cut-bound", |r| &mut r.cut_bound),
     ("backward", |r| &mut r.backward),
     ("reroot", |r| &mut r.reroot),

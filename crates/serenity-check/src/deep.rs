@@ -1,0 +1,152 @@
+//! Proving a lower bound again, by a search of our own.
+//!
+//! To show that no order peaks below `bound`, all sets of ops that can be reached with less are visited. One reduction makes that possible for
+//! real networks: **an op that can run within the limit and leaves no more in use than before is run at once.** Whatever could be done
+//! without it can be done after it with no more memory, since the memory in use is a submodular function of what has run.
+//! Everything else is plain enumeration, written without a look at the engine whose claims it checks.
+
+use crate::holdings::{Holding, holdings};
+use serenity_ir::{Graph, MemoryModel, OpId};
+use std::collections::HashSet;
+
+/// What became of trying to prove a bound again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reproved {
+    /// No order peaks below the bound: so many sets were visited.
+    Yes {
+        /// How many.
+        states: u64,
+    },
+    /// Some order does.
+    No,
+    /// More than the limit would have to be visited.
+    GaveUp {
+        /// How many were.
+        states: u64,
+    },
+}
+
+/// Tries to prove that no order of `graph` peaks below `bound`, visiting at most `most_states` sets of executed ops. `stop` is asked now and then.
+pub fn reprove(
+    graph: &Graph,
+    model: MemoryModel,
+    bound: u64,
+    most_states: u64,
+    stop: &dyn Fn() -> bool,
+) -> Reproved {
+    let Some(limit) = bound.checked_sub(1) else { return Reproved::Yes { states: 0 } };
+    let search = Search::new(graph, model, limit);
+    let start = State { run: vec![0; search.words], in_use: search.at_start() };
+    if start.in_use > limit {
+        return Reproved::Yes { states: 0 };
+    }
+    let mut seen: HashSet<Box<[u64]>> = HashSet::new();
+    let mut open = vec![start];
+    while let Some(mut state) = open.pop() {
+        search.run_what_costs_nothing(&mut state);
+        if !seen.insert(state.run.clone().into_boxed_slice()) {
+            continue;
+        }
+        let states = seen.len() as u64;
+        if states >= most_states || (states.is_multiple_of(1024) && stop()) {
+            return Reproved::GaveUp { states };
+        }
+        let mut is_complete = true;
+        for op in search.ready(&state) {
+            is_complete = false;
+            open.extend(search.after(&state, op));
+        }
+        if is_complete {
+            return Reproved::No;
+        }
+    }
+    Reproved::Yes { states: seen.len() as u64 }
+}
+
+/// A set of executed ops, and what it leaves in use.
+struct State {
+    run: Vec<u64>,
+    in_use: u64,
+}
+
+fn has_run(state: &State, op: OpId) -> bool {
+    state.run[op.index() / 64] >> (op.index() % 64) & 1 == 1
+}
+
+struct Search {
+    words: usize,
+    limit: u64,
+    predecessors: Vec<Vec<OpId>>,
+    memory: Vec<Holding>,
+    /// The memory each op writes or reads.
+    touched: Vec<Vec<usize>>,
+}
+
+impl Search {
+    fn new(graph: &Graph, model: MemoryModel, limit: u64) -> Self {
+        let ops = graph.ops().len();
+        let memory: Vec<Holding> = holdings(graph, model).into_iter().flatten().collect();
+        let mut touched = vec![Vec::new(); ops];
+        for (i, holding) in memory.iter().enumerate() {
+            for op in holding.writers.iter().chain(&holding.readers) {
+                if touched[op.index()].last() != Some(&i) {
+                    touched[op.index()].push(i);
+                }
+            }
+        }
+        Self {
+            words: ops.div_ceil(64),
+            limit,
+            predecessors: graph.op_ids().map(|op| graph.predecessors(op)).collect(),
+            memory,
+            touched,
+        }
+    }
+
+    fn at_start(&self) -> u64 {
+        self.memory.iter().filter(|m| m.writers.is_empty()).map(|m| m.bytes).sum()
+    }
+
+    fn ready<'a>(&'a self, state: &'a State) -> impl Iterator<Item = OpId> + 'a {
+        (0..self.predecessors.len()).map(OpId::from_index).filter(|&op| {
+            !has_run(state, op) && self.predecessors[op.index()].iter().all(|&p| has_run(state, p))
+        })
+    }
+
+    /// The state after running `op`, if that stays within the limit.
+    fn after(&self, state: &State, op: OpId) -> Option<State> {
+        let mut during = state.in_use;
+        let mut freed = 0;
+        for &i in &self.touched[op.index()] {
+            let memory = &self.memory[i];
+            let is_new = memory.writers.contains(&op) && !memory.writers.iter().any(|&w| has_run(state, w));
+            if is_new {
+                during += memory.bytes;
+            }
+            let is_last = !memory.kept
+                && memory.readers.contains(&op)
+                && memory.readers.iter().all(|&r| r == op || has_run(state, r));
+            if is_last {
+                freed += memory.bytes;
+            }
+        }
+        if during > self.limit {
+            return None;
+        }
+        let mut run = state.run.clone();
+        run[op.index() / 64] |= 1 << (op.index() % 64);
+        Some(State { run, in_use: during - freed })
+    }
+
+    fn run_what_costs_nothing(&self, state: &mut State) {
+        loop {
+            let free = self
+                .ready(state)
+                .find_map(|op| self.after(state, op).filter(|next| next.in_use <= state.in_use));
+            match free {
+                Some(next) => *state = next,
+                None => return,
+            }
+        }
+    }
+}

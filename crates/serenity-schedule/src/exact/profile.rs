@@ -1,0 +1,81 @@
+//! The profile of a module: the sets at which it may stand still, and what it takes to get from one to the next.
+
+use super::Rules;
+use super::contract::ProfileStep;
+use super::cuts;
+use super::flood::{Event, Flood};
+use super::instance::Instance;
+use crate::schedule::steps_of;
+use crate::{Problem, bits};
+
+/// The profile of a module, or `None` if it takes more than so many states in one direction of time.
+pub(super) fn of(
+    module: &Problem,
+    rules: &Rules,
+    states: u64,
+    stop: &dyn Fn() -> bool,
+) -> Option<Vec<ProfileStep>> {
+    let lowest = cuts::minimum(module).least;
+    let (before, after): (Vec<u32>, Vec<u32>) = (0..module.ops).partition(|&op| bits::contains(&lowest, op));
+    let nothing = vec![0; module.words()];
+    let down = module.segment(&nothing, module.at_start(), &before);
+    let up = module.segment(&lowest, module.in_use_after(&lowest), &after);
+
+    let mut profile = Vec::new();
+    for step in descend(down.problem.clone(), rules, states, stop)? {
+        profile.push(ProfileStep { ops: down.lift(&step.ops).collect(), ..step });
+    }
+    // Backwards, a step leaves in use what it finds there forwards.
+    let mut climb = descend(up.problem.reversed(), rules, states, stop)?;
+    let mut after = module.at_end();
+    for step in &mut climb {
+        step.ops.reverse();
+        std::mem::swap(&mut step.after, &mut after);
+    }
+    for step in climb.into_iter().rev() {
+        profile.push(ProfileStep { ops: up.lift(&step.ops).collect(), ..step });
+    }
+    Some(profile)
+}
+
+/// The steps by which a problem whose end is its lowest set gets there: each needs a higher level than the one before.
+fn descend(
+    problem: Problem,
+    rules: &Rules,
+    states: u64,
+    stop: &dyn Fn() -> bool,
+) -> Option<Vec<ProfileStep>> {
+    if problem.is_empty() {
+        return Some(Vec::new());
+    }
+    // Commitments are what this is about, whatever the ablation says.
+    let rules = Rules { commit: true, minimise_valleys: true, ..rules.clone() };
+    let instance = Instance::new(problem, rules.lazy);
+    let mut flood = Flood::new(&instance, &rules, 0);
+    let Event::Solved(heads) = flood.run(states, u64::MAX, u64::MAX, stop) else {
+        return None;
+    };
+    let order = instance.expand(&heads);
+    let costs = steps_of(&instance.problem, &order);
+    let mut steps: Vec<ProfileStep> = Vec::new();
+    let mut start = 0;
+    let mut level = None;
+    for (at, committed) in flood.commitments() {
+        let end = instance.expand(&heads[..committed]).len();
+        let during = costs[start..end].iter().map(|cost| cost.during).max().unwrap_or(0);
+        let after = costs[..end].last().map_or(instance.problem.at_start(), |cost| cost.after);
+        match steps.last_mut() {
+            // Nothing stands still between two valleys of the same level.
+            Some(last) if level == Some(at) => {
+                last.ops.extend_from_slice(&order[start..end]);
+                last.during = last.during.max(during);
+                last.after = after;
+            }
+            _ => steps.push(ProfileStep { ops: order[start..end].to_vec(), during, after }),
+        }
+        level = Some(at);
+        start = end;
+    }
+    debug_assert_eq!(start, order.len(), "the end is the lowest set, so it is committed to");
+    Some(steps)
+}
