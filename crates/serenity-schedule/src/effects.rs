@@ -1,7 +1,8 @@
 //! What each op brings to life and lets go, laid out for the inner loops of the searches.
 //!
 //! Most buffers have one writer, and many one reader: then running that op changes the memory in use by a constant. Of the others the
-//! rest of the writers (readers) is kept as words of a bit set, so that one comparison answers for up to 64 ops.
+//! writers (readers) are kept as words of a bit set, so that one comparison answers for up to 64 ops. The set is that of the buffer,
+//! not of all ops but one: a buffer of many readers would need as many sets.
 
 use crate::Buffer;
 
@@ -29,7 +30,7 @@ struct Side {
     /// The conditions of op `u` are `conditions[first[u]..first[u + 1]]`.
     first: Vec<u32>,
     conditions: Vec<Condition>,
-    /// Words of the sets of the other ops: where, and which bits.
+    /// Words of the sets of ops of a buffer: where, and which bits.
     masks: Vec<(u32, u64)>,
 }
 
@@ -37,24 +38,28 @@ impl Side {
     /// `of_op` lists the buffers of each op, `ops_of` the ops of a buffer, ascending.
     fn new(of_op: &[Vec<u32>], buffers: &[Buffer], ops_of: impl Fn(&Buffer) -> &[crate::OpIndex]) -> Self {
         let mut side = Self { first: vec![0], ..Self::default() };
-        for (op, list) in of_op.iter().enumerate() {
-            let mut constant = 0;
-            for &b in list {
-                let buffer = &buffers[b as usize];
-                let others = ops_of(buffer).iter().map(|o| o.0).filter(|&o| o as usize != op);
+        let conditions: Vec<Condition> = buffers
+            .iter()
+            .map(|buffer| {
                 let start = side.masks.len();
-                for other in others {
-                    let (word, bit) = (other >> 6, 1 << (other & 63));
+                for op in ops_of(buffer).iter().filter(|_| ops_of(buffer).len() > 1) {
+                    let (word, bit) = (op.0 >> 6, 1 << (op.0 & 63));
                     match side.masks[start..].last_mut() {
                         Some(last) if last.0 == word => last.1 |= bit,
                         _ => side.masks.push((word, bit)),
                     }
                 }
-                if side.masks.len() == start {
-                    constant += buffer.bytes;
+                Condition { bytes: buffer.bytes, start: start as u32, end: side.masks.len() as u32 }
+            })
+            .collect();
+        for list in of_op {
+            let mut constant = 0;
+            for &b in list {
+                let condition = conditions[b as usize];
+                if condition.start == condition.end {
+                    constant += condition.bytes;
                 } else {
-                    let (start, end) = (start as u32, side.masks.len() as u32);
-                    side.conditions.push(Condition { bytes: buffer.bytes, start, end });
+                    side.conditions.push(condition);
                 }
             }
             side.constant.push(constant);
@@ -63,7 +68,7 @@ impl Side {
         side
     }
 
-    /// The bytes of `op`, counting those whose other ops satisfy `holds` word by word.
+    /// The bytes of `op`, counting those of buffers whose ops satisfy `holds` word by word.
     #[inline]
     fn bytes(&self, op: u32, holds: impl Fn(u32, u64) -> bool) -> u64 {
         let mut bytes = self.constant[op as usize];
@@ -87,7 +92,7 @@ impl Effects {
         }
     }
 
-    /// Bytes that `op` brings to life: buffers of which no writer has run.
+    /// Bytes that `op`, which has not run, brings to life: buffers of which no writer has run.
     #[inline]
     pub(crate) fn allocated(&self, done: &[u64], op: u32) -> u64 {
         self.allocates.bytes(op, |word, bits| done[word as usize] & bits == 0)
@@ -96,6 +101,10 @@ impl Effects {
     /// Bytes that `op` lets go: buffers of which all other readers have run.
     #[inline]
     pub(crate) fn freed(&self, done: &[u64], op: u32) -> u64 {
-        self.frees.bytes(op, |word, bits| done[word as usize] & bits == bits)
+        let (own_word, own_bit) = (op >> 6, 1 << (op & 63));
+        self.frees.bytes(op, |word, bits| {
+            let own = if word == own_word { own_bit } else { 0 };
+            (done[word as usize] | own) & bits == bits
+        })
     }
 }
