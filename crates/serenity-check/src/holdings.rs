@@ -20,7 +20,7 @@ pub(crate) fn holdings(graph: &Graph, model: MemoryModel) -> Vec<Option<Holding>
     let mut holdings: Vec<Option<Holding>> = graph
         .tensor_ids()
         .map(|t| {
-            let kept = graph.outputs().contains(&t);
+            let kept = graph.is_output(t);
             let readers = graph.consumers(t).to_vec();
             let writers: Vec<OpId> = graph.producer(t).into_iter().collect();
             if writers.is_empty() && readers.is_empty() && !kept {

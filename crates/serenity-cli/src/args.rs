@@ -249,9 +249,9 @@ pub(crate) struct SearchArgs {
 
 #[derive(Args)]
 pub(crate) struct LimitArgs {
-    /// Return the best order so far, with its bound, after so many seconds.
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    pub(crate) time_limit: Option<Duration>,
+    /// Return the best order so far, with its bound, after so many seconds; `none` for no limit.
+    #[arg(long, value_name = "SECONDS", default_value = "60")]
+    pub(crate) time_limit: TimeLimit,
     /// The same when the tables of the search take this much memory.
     #[arg(long, value_name = "SIZE", default_value = "4GiB")]
     pub(crate) memory_limit: Size,
@@ -271,6 +271,18 @@ where
     T::Err: std::error::Error + Send + Sync + 'static,
 {
     PossibleValuesParser::new(names).try_map(|name| name.parse::<T>())
+}
+
+/// A number of seconds, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TimeLimit(pub(crate) Option<Duration>);
+
+impl std::str::FromStr for TimeLimit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "none" { Ok(Self(None)) } else { seconds(text).map(|time| Self(Some(time))) }
+    }
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

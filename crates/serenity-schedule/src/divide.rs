@@ -169,6 +169,21 @@ mod tests {
     }
 
     #[test]
+    fn pieces_cost_nothing_for_ops_elsewhere() {
+        use crate::{Algorithm, Buffer, Options};
+        // A chain in which every op also reads the one input: each piece touches a buffer that all others touch.
+        let ops = 20_000;
+        let mut buffers = vec![Buffer::given(1, (0..ops).map(OpIndex))];
+        buffers.extend((1..ops).map(|op| Buffer::produced(2, OpIndex(op - 1), [OpIndex(op)])));
+        let problem = Problem::new(ops, buffers, []).unwrap();
+        let started = std::time::Instant::now();
+        let options = Options { algorithm: Algorithm::DpDivide, ..Options::default() };
+        let found = schedule::schedule(&problem, &options);
+        assert_eq!((found.peak, found.stats.pieces.len()), (5, ops as usize));
+        assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
+    }
+
+    #[test]
     fn cut_nodes_are_the_ops_comparable_with_all_others() {
         // Every DAG on five ops whose edges go upwards, by bit mask over the ten pairs.
         let pairs: Vec<(u32, u32)> = (0..5).flat_map(|a| (a + 1..5).map(move |b| (a, b))).collect();

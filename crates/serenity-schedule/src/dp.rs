@@ -11,11 +11,10 @@
 //! Under a soft budget, partial schedules that exceed it are dropped. Then no complete schedule may remain; the least peak that
 //! was dropped is a lower bound for all of them.
 
-use crate::Problem;
-use crate::bits;
 use crate::limits::{StopReason, Watch};
 use crate::options::StepLimit;
 use crate::set_table::{Move, SetTable};
+use crate::{Problem, bits};
 use std::time::Instant;
 
 pub(crate) use crate::rng::hash_keys;

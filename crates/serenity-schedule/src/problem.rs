@@ -191,6 +191,7 @@ impl Problem {
     fn hold_while_written(&mut self) {
         // The buffer for which an op was last found to run no later than some reader.
         let mut held_for = vec![u32::MAX; self.len()];
+        let mut is_changed = false;
         for b in 0..self.buffers.len() as u32 {
             let buffer = &self.buffers[b as usize];
             if buffer.writers.len() < 2 || buffer.to_end {
@@ -208,18 +209,21 @@ impl Problem {
                 }
                 held_for[writer.index()] = b;
             }
+            is_changed |= !late.is_empty();
             for writer in late {
                 self.reads[writer.index()].push(b);
                 self.buffers[b as usize].readers.push(writer);
             }
         }
-        self.effects = Effects::new(&self.writes, &self.reads, &self.buffers);
-        self.sort_buffers_by_position();
+        if is_changed {
+            self.index_buffers();
+        }
     }
 
-    /// Puts the writers and readers of every buffer in topological order. Whoever asks whether some writer or all readers have run
-    /// is then answered by the first of the former, or the last of the latter, most of the time.
-    fn sort_buffers_by_position(&mut self) {
+    /// Lays out what follows from the writers and readers of every buffer, and puts them in topological order. Whoever asks whether
+    /// some writer or all readers have run is then answered by the first of the former, or the last of the latter, most of the time.
+    fn index_buffers(&mut self) {
+        self.effects = Effects::new(&self.writes, &self.reads, &self.buffers);
         let mut position = vec![0; self.len()];
         for (i, &op) in (0_u32..).zip(&self.topological) {
             position[op as usize] = i;
@@ -230,8 +234,8 @@ impl Problem {
         }
     }
 
-    /// Derives everything else from precedence and buffers. Buffers that cost nothing are dropped, buffers that are always in use become part
-    /// of the base.
+    /// Derives everything else from precedence and buffers, whose lists name no op twice. Buffers that cost nothing are dropped,
+    /// buffers that are always in use become part of the base.
     pub(crate) fn assemble(mut predecessors: Vec<Vec<u32>>, buffers: Vec<Buffer>, base: u64) -> Self {
         let ops = predecessors.len() as u32;
         for list in &mut predecessors {
@@ -259,13 +263,21 @@ impl Problem {
         for buffer in merged(buffers) {
             problem.add_buffer(buffer);
         }
-        problem.effects = Effects::new(&problem.writes, &problem.reads, &problem.buffers);
         problem.topological = problem.lowest_index_first();
-        problem.sort_buffers_by_position();
+        problem.index_buffers();
         problem
     }
 
-    fn add_buffer(&mut self, buffer: Buffer) {
+    fn add_buffer(&mut self, mut buffer: Buffer) {
+        if buffer.bytes == 0 {
+            return;
+        }
+        if buffer.from_start {
+            buffer.writers.clear();
+        }
+        if buffer.to_end {
+            buffer.readers.clear();
+        }
         if buffer.from_start && buffer.to_end {
             self.base += buffer.bytes;
             return;
@@ -388,6 +400,26 @@ impl Problem {
     }
 }
 
+/// The most that one op reads and writes together.
+fn largest_working_set(ops: u32, buffers: &[Buffer]) -> u64 {
+    let mut bytes = vec![0; ops as usize];
+    let mut always = 0;
+    // Which buffer was last counted for an op.
+    let mut counted = vec![usize::MAX; ops as usize];
+    for (number, buffer) in buffers.iter().enumerate() {
+        if buffer.from_start && buffer.to_end {
+            always += buffer.bytes;
+            continue;
+        }
+        for op in buffer.writers.iter().chain(&buffer.readers) {
+            if std::mem::replace(&mut counted[op.index()], number) != number {
+                bytes[op.index()] += buffer.bytes;
+            }
+        }
+    }
+    always + bytes.into_iter().max().unwrap_or(0)
+}
+
 /// Buffers that come and go with the same ops are one buffer; those of no size are none. What is always there needs no ops.
 fn merged(buffers: Vec<Buffer>) -> impl Iterator<Item = Buffer> {
     type Key = (Vec<OpIndex>, Vec<OpIndex>, bool, bool);
@@ -413,26 +445,6 @@ fn merged(buffers: Vec<Buffer>) -> impl Iterator<Item = Buffer> {
         from_start,
         to_end,
     })
-}
-
-/// The most that one op reads and writes together.
-fn largest_working_set(ops: u32, buffers: &[Buffer]) -> u64 {
-    let mut bytes = vec![0; ops as usize];
-    let mut always = 0;
-    // Which buffer was last counted for an op.
-    let mut counted = vec![usize::MAX; ops as usize];
-    for (number, buffer) in buffers.iter().enumerate() {
-        if buffer.from_start && buffer.to_end {
-            always += buffer.bytes;
-            continue;
-        }
-        for op in buffer.writers.iter().chain(&buffer.readers) {
-            if std::mem::replace(&mut counted[op.index()], number) != number {
-                bytes[op.index()] += buffer.bytes;
-            }
-        }
-    }
-    always + bytes.into_iter().max().unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -86,12 +86,13 @@ impl SetTable {
         let Move { from, op, key, during } = step;
         let hash = before.hash[from] ^ key;
         let done = before.done(from);
-        let (at, bit) = ((op >> 6) as usize, 1 << (op & 63));
+        // All sets here have one op more than `done`, so the one that contains both is the one that is looked for.
         let is_this = |&other: &u32| {
             let other = other as usize;
             self.hash[other] == hash && {
                 let other = self.done(other);
-                other[at] == done[at] | bit && other[..at] == done[..at] && other[at + 1..] == done[at + 1..]
+                let missing = done.iter().zip(other).fold(0, |missing, (d, o)| missing | (d & !o));
+                missing == 0 && bits::contains(other, op)
             }
         };
         if let Some(&known) = self.by_hash.find(hash, is_this) {

@@ -52,7 +52,7 @@ impl fmt::Display for Values {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DefaultWith {
-    /// The other option; it has one default of its own.
+    /// The other option; its own default depends on nothing.
     pub option: &'static str,
     /// Its value.
     pub value: &'static str,

@@ -17,7 +17,7 @@ use serenity::scheduling::{CancelFlag, Limits, Proof, Rules};
 use serenity::{Options, Plan};
 
 fn limits(args: &LimitArgs, cancel: &CancelFlag) -> Limits {
-    Limits { time: args.time_limit, memory: Some(args.memory_limit.0), cancel: cancel.clone() }
+    Limits { time: args.time_limit.0, memory: Some(args.memory_limit.0), cancel: cancel.clone() }
 }
 
 fn search_options(args: &SearchArgs, cancel: &CancelFlag) -> Options {
