@@ -38,7 +38,7 @@ impl ProgressLine {
             if progress.elapsed >= PATIENCE {
                 shown.store(true, Ordering::Relaxed);
                 // A terminal that cannot be written to is no reason to stop the search.
-                let _ = write!(std::io::stderr(), "\r\x1b[2K{}", text(progress));
+                let _ = write!(std::io::stderr(), "\r\x1b[2K{}", cut(&text(progress), terminal_width()));
             }
         });
         (line, Some(callback))
@@ -51,6 +51,16 @@ impl Drop for ProgressLine {
             let _ = write!(std::io::stderr(), "\r\x1b[2K");
         }
     }
+}
+
+/// A line that wraps cannot be wiped: leaves the last column free.
+fn cut(line: &str, width: usize) -> String {
+    line.chars().take(width.saturating_sub(1)).collect()
+}
+
+fn terminal_width() -> usize {
+    let size = terminal_size::terminal_size_of(std::io::stderr());
+    size.map_or(80, |(width, _)| usize::from(width.0))
 }
 
 fn describe(label: &str, progress: &Progress) -> String {
@@ -99,6 +109,13 @@ pub(crate) fn cancel_on_ctrl_c() -> CancelFlag {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_never_wraps() {
+        assert_eq!(cut("█ best", 4), "█ b");
+        assert_eq!(cut("short", 80), "short");
+        assert_eq!(cut("x", 0), "");
+    }
 
     #[test]
     fn digits_come_in_threes() {

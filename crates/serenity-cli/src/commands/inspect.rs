@@ -1,6 +1,6 @@
 //! `serenity inspect`: what a model needs as it is.
 
-use super::{count, op_name, op_name_and_type, tensor_name, title, verdict};
+use super::{as_typed, count, op_name, op_name_and_type, tensor_name, title, verdict};
 use crate::args::InspectArgs;
 use crate::outputs::GraphFile;
 use crate::printable::printable;
@@ -138,7 +138,7 @@ fn print(
         }
     }
     if best.after.peak < peak {
-        writeln!(out, "\na better order exists: serenity optimize {}", args.input)?;
+        writeln!(out, "\na better order exists: serenity optimize {}", as_typed(&args.input, &args.runtime))?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ pub(crate) mod sample;
 pub(crate) mod schedule;
 pub(crate) mod zoo;
 
-use crate::args::{LimitArgs, SearchArgs};
+use crate::args::{LimitArgs, RuntimeArg, SearchArgs};
 use crate::printable::printable;
 use crate::progress::thousands;
 use crate::size::Size;
@@ -43,6 +43,13 @@ fn verdict(plan: &Plan) -> String {
             format!("not proved: {stopped}; at most {:.1} % above the least possible", plan.gap() * 100.0)
         }
     }
+}
+
+/// The input and the memory model as the user would type them again.
+fn as_typed(input: &str, runtime: &RuntimeArg) -> String {
+    let input = printable(input);
+    let input = if input.contains(['?', '&', ' ']) { format!("'{input}'") } else { input.into_owned() };
+    runtime.runtime.map_or_else(|| input.clone(), |model| format!("{input} --runtime {model}"))
 }
 
 /// 1.5 for half as much again.

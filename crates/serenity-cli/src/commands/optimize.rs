@@ -1,6 +1,6 @@
 //! `serenity optimize`: the main job.
 
-use super::{count, duration, factor, missing, search_options, title, verdict};
+use super::{as_typed, count, duration, factor, missing, search_options, title, verdict};
 use crate::args::OptimizeArgs;
 use crate::outputs::GraphFile;
 use crate::progress::{ProgressLine, cancel_on_ctrl_c, thousands};
@@ -168,8 +168,7 @@ fn print(args: &OptimizeArgs, graph: &Graph, plan: &Plan, out: &mut impl Write) 
 }
 
 fn print_next_steps(args: &OptimizeArgs, plan: &Plan, out: &mut impl Write) -> Result<(), Failure> {
-    let input =
-        if args.input.contains(['?', '&', ' ']) { format!("'{}'", args.input) } else { args.input.clone() };
+    let input = as_typed(&args.input, &args.runtime);
     writeln!(out)?;
     match (&args.output, &args.plan) {
         (None, _) if plan.reorders() => {
@@ -182,8 +181,8 @@ fn print_next_steps(args: &OptimizeArgs, plan: &Plan, out: &mut impl Write) -> R
         (None, Some(plan)) => writeln!(out, "prove it:    serenity check {plan} {input}")?,
         (None, None) => {}
     }
-    writeln!(out, "look closer: serenity inspect {input}            who is alive at the peak")?;
-    writeln!(out, "compare:     serenity sample {input} --count 10000   how good are random orders?")?;
+    writeln!(out, "look closer: serenity inspect {input}   who is alive at the peak")?;
+    writeln!(out, "compare:     serenity sample {input}   how good are random orders?")?;
     if args.budget.is_none() {
         writeln!(out, "must fit:    serenity optimize {input} --budget 250KB   exit code 1 if it does not")?;
     }

@@ -90,14 +90,24 @@ pub(crate) fn search(problem: &Problem, rules: &Rules, threads: usize, watch: &m
         sizes: vec![problem.len()],
     };
     let mut least = schedule::peak_of(problem, &best.order);
+    // A quarter is for what grows beside the tables, and for tables while they grow.
+    let limit = watch.memory_limit() - watch.memory_limit() / 4;
+    let Some(memory) = limit.checked_sub(fixed_memory(problem)) else {
+        best.stopped = Some(StopReason::Memory);
+        return best;
+    };
     let mut reduced = modules::Reduced::new(problem);
     for (module_states, states) in EFFORTS {
         // Without modules there is nothing to come back for.
         let states = if rules.modules { states.saturating_mul(rules.patience) } else { u64::MAX };
         if rules.modules {
-            reduced.reduce(rules, module_states * rules.patience, &watch.stopper());
+            let stop = watch.stopper();
+            let mut effort =
+                profile::Effort { states: module_states * rules.patience, spent: 0, memory, stop: &stop };
+            reduced.reduce(rules, &mut effort);
+            watch.states += effort.spent;
         }
-        let mut engine = Engine::new(&reduced.problem, rules, threads, best.at_least, watch);
+        let mut engine = Engine::new(&reduced.problem, rules, (threads, memory), best.at_least, watch);
         let ended = engine.settle(states);
         best.at_least = engine.floor;
         best.sizes.clone_from(&engine.sizes);
@@ -116,6 +126,12 @@ pub(crate) fn search(problem: &Problem, rules: &Rules, threads: usize, watch: &m
         }
     }
     best
+}
+
+/// Bytes that the engine needs before it has visited anything: sets of ancestors, of descendants and of affected moves for every op, in both
+/// directions of time.
+fn fixed_memory(problem: &Problem) -> u64 {
+    8 * 8 * problem.len() as u64 * problem.words() as u64
 }
 
 fn first_order(problem: &Problem, rules: &Rules, watch: &Watch) -> Vec<u32> {
@@ -147,6 +163,8 @@ enum Ended {
 struct Engine<'a, 'w> {
     rules: &'a Rules,
     threads: usize,
+    /// Bytes for the tables of the search.
+    memory: u64,
     /// No order of the whole peaks below this.
     floor: u64,
     parts: Vec<Part>,
@@ -169,7 +187,7 @@ impl<'a, 'w> Engine<'a, 'w> {
     fn new(
         problem: &Problem,
         rules: &'a Rules,
-        threads: usize,
+        (threads, memory): (usize, u64),
         floor: u64,
         watch: &'a mut Watch<'w>,
     ) -> Self {
@@ -178,7 +196,7 @@ impl<'a, 'w> Engine<'a, 'w> {
         let parts = part::split(problem, &order, &names, rules, &watch.stopper());
         let sizes = parts.iter().map(|part| part.problem.len()).collect();
         let floor = floor.max(bounds::simple(problem));
-        let mut engine = Self { rules, threads, floor, parts: Vec::new(), sizes, watch };
+        let mut engine = Self { rules, threads, memory, floor, parts: Vec::new(), sizes, watch };
         engine.parts = engine.prepared(parts);
         engine
     }
@@ -256,7 +274,7 @@ impl<'a, 'w> Engine<'a, 'w> {
         loop {
             let part = &mut self.parts[index];
             let ceiling = part.upper;
-            let memory = self.watch.memory_limit() / floods.len() as u64;
+            let memory = self.memory / floods.len() as u64;
             let event = run_round(&mut floods, round, (ceiling, memory), self.threads, &self.watch.stopper());
             let expanded: u64 = floods.iter().map(|(_, flood)| flood.expanded).sum();
             self.watch.states += expanded - counted;
@@ -281,7 +299,10 @@ impl<'a, 'w> Engine<'a, 'w> {
             }
             self.report();
             let tables: u64 = floods.iter().map(|(_, flood)| flood.memory()).sum();
-            if let Some(reason) = self.watch.limit_reached(tables) {
+            if tables > self.memory {
+                return Progressed::Stopped(StopReason::Memory);
+            }
+            if let Some(reason) = self.watch.limit_reached(0) {
                 return Progressed::Stopped(reason);
             }
             if self.watch.states > last {
@@ -296,7 +317,7 @@ impl<'a, 'w> Engine<'a, 'w> {
             let part = &mut self.parts[index];
             if rules.descent && expanded >= DECIDE_AFTER * patience && 8 * asked <= expanded {
                 let stop = self.watch.stopper();
-                let memory = self.watch.memory_limit().saturating_sub(tables);
+                let memory = self.memory.saturating_sub(tables);
                 let mut effort = Effort { budget: next_question, memory, spent: 0, stop: &stop };
                 ask(part, rules, &mut effort);
                 asked += effort.spent;

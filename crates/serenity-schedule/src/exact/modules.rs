@@ -23,7 +23,7 @@
 use super::Rules;
 use super::closure::Closure;
 use super::contract::{Region, contract};
-use super::profile;
+use super::profile::{self, Effort};
 use crate::{Problem, bits};
 use std::collections::HashSet;
 
@@ -51,11 +51,11 @@ impl Reduced {
         order.iter().flat_map(|&op| &self.sequences[op as usize]).copied().collect()
     }
 
-    /// Replaces modules by chains, innermost first, until there are none left whose profile takes at most `states` states.
-    pub(super) fn reduce(&mut self, rules: &Rules, states: u64, stop: &dyn Fn() -> bool) {
+    /// Replaces modules by chains, innermost first, until there are none left whose profile can be found with so much effort.
+    pub(super) fn reduce(&mut self, rules: &Rules, effort: &mut Effort) {
         let mut stubborn: HashSet<Name> = HashSet::new();
         let mut changed = true;
-        while changed && !stop() {
+        while changed && !(effort.stop)() {
             changed = false;
             // A fork is closed by its join in one direction of time, and a join by its fork in the other.
             for forward in [true, false] {
@@ -63,8 +63,7 @@ impl Reduced {
                     taken: vec![0; self.problem.words()],
                     reduced: self,
                     rules,
-                    states,
-                    stop,
+                    effort,
                     stubborn: &mut stubborn,
                     regions: Vec::new(),
                 };
@@ -81,19 +80,17 @@ impl Reduced {
 }
 
 /// Looks for modules in one direction of time.
-struct Finder<'a> {
+struct Finder<'a, 'e> {
     reduced: &'a Reduced,
     rules: &'a Rules,
-    /// For the profile of one module.
-    states: u64,
-    stop: &'a dyn Fn() -> bool,
+    effort: &'a mut Effort<'e>,
     stubborn: &'a mut HashSet<Name>,
     /// Ops that are in a module already.
     taken: Vec<u64>,
     regions: Vec<Region>,
 }
 
-impl Finder<'_> {
+impl Finder<'_, '_> {
     /// Disjoint modules whose profile is shorter than they are. Backwards, they contain their first op instead of their last.
     fn find(mut self, forward: bool) -> Vec<Region> {
         let turned;
@@ -142,11 +139,11 @@ impl Finder<'_> {
         let ops: Vec<u32> = bits::iter(set).collect();
         let originals = ops.iter().flat_map(|&op| &self.reduced.sequences[op as usize]).copied();
         let name = (originals.clone().min(), originals.max(), ops.len());
-        if self.stubborn.contains(&name) || (self.stop)() {
+        if self.stubborn.contains(&name) || (self.effort.stop)() {
             return;
         }
         let region = Region::new(&self.reduced.problem, ops);
-        match profile::of(&region.problem, self.rules, self.states, self.stop) {
+        match profile::of(&region.problem, self.rules, self.effort) {
             Some(steps) if steps.len() < region.ops.len() => {
                 for (taken, &ops) in self.taken.iter_mut().zip(set) {
                     *taken |= ops;
@@ -224,7 +221,10 @@ mod tests {
 
     fn reduce(problem: &Problem) -> Reduced {
         let mut reduced = Reduced::new(problem);
-        reduced.reduce(&Rules::default(), 1000, &|| false);
+        reduced.reduce(
+            &Rules::default(),
+            &mut Effort { states: 1000, spent: 0, memory: u64::MAX, stop: &|| false },
+        );
         reduced
     }
 

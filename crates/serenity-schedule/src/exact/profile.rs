@@ -8,13 +8,19 @@ use super::instance::Instance;
 use crate::schedule::steps_of;
 use crate::{Problem, bits};
 
-/// The profile of a module, or `None` if it takes more than so many states in one direction of time.
-pub(super) fn of(
-    module: &Problem,
-    rules: &Rules,
-    states: u64,
-    stop: &dyn Fn() -> bool,
-) -> Option<Vec<ProfileStep>> {
+/// What the profiles of modules may take, and have taken.
+pub(super) struct Effort<'a> {
+    /// States for one module in one direction of time.
+    pub(super) states: u64,
+    /// States for all so far.
+    pub(super) spent: u64,
+    /// Bytes for the tables of one.
+    pub(super) memory: u64,
+    pub(super) stop: &'a dyn Fn() -> bool,
+}
+
+/// The profile of a module, or `None` if it takes too many states.
+pub(super) fn of(module: &Problem, rules: &Rules, effort: &mut Effort) -> Option<Vec<ProfileStep>> {
     let lowest = cuts::minimum(module).least;
     let (before, after): (Vec<u32>, Vec<u32>) = (0..module.ops).partition(|&op| bits::contains(&lowest, op));
     let nothing = vec![0; module.words()];
@@ -22,11 +28,11 @@ pub(super) fn of(
     let up = module.segment(&lowest, module.in_use_after(&lowest), &after);
 
     let mut profile = Vec::new();
-    for step in descend(down.problem.clone(), rules, states, stop)? {
+    for step in descend(down.problem.clone(), rules, effort)? {
         profile.push(ProfileStep { ops: down.lift(&step.ops).collect(), ..step });
     }
     // Backwards, a step leaves in use what it finds there forwards.
-    let mut climb = descend(up.problem.reversed(), rules, states, stop)?;
+    let mut climb = descend(up.problem.reversed(), rules, effort)?;
     let mut after = module.at_end();
     for step in &mut climb {
         step.ops.reverse();
@@ -39,12 +45,7 @@ pub(super) fn of(
 }
 
 /// The steps by which a problem whose end is its lowest set gets there: each needs a higher level than the one before.
-fn descend(
-    problem: Problem,
-    rules: &Rules,
-    states: u64,
-    stop: &dyn Fn() -> bool,
-) -> Option<Vec<ProfileStep>> {
+fn descend(problem: Problem, rules: &Rules, effort: &mut Effort) -> Option<Vec<ProfileStep>> {
     if problem.is_empty() {
         return Some(Vec::new());
     }
@@ -52,9 +53,9 @@ fn descend(
     let rules = Rules { commit: true, minimise_valleys: true, ..rules.clone() };
     let instance = Instance::new(problem, rules.lazy);
     let mut flood = Flood::new(&instance, &rules, 0);
-    let Event::Solved(heads) = flood.run(states, u64::MAX, u64::MAX, stop) else {
-        return None;
-    };
+    let event = flood.run(effort.states, u64::MAX, effort.memory, effort.stop);
+    effort.spent += flood.expanded;
+    let Event::Solved(heads) = event else { return None };
     let order = instance.expand(&heads);
     let costs = steps_of(&instance.problem, &order);
     let mut steps: Vec<ProfileStep> = Vec::new();
