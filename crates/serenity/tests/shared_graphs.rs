@@ -84,3 +84,30 @@ fn dynamic_programming_reproduces_the_optima_it_reaches() {
     }
     assert!(all.is_empty() || finished >= 60, "only {finished} of {} finished", all.len());
 }
+
+/// Little memory again, for the few that are beyond reach.
+#[test]
+fn the_exact_engine_proves_every_optimum_that_is_known() {
+    for known in known_graphs() {
+        let graph = load(&known.path).unwrap().graph;
+        let limits = Limits { memory: Some(64 << 20), ..Limits::default() };
+        let found = schedule(&graph, &Options { limits, ..Options::default() }).unwrap();
+        assert!(found.after.peak <= known.file_order.min(known.kahn), "{}", known.name);
+        assert!(
+            found.bound >= known.lower_bound.min(found.after.peak),
+            "{}: a wider gap than known",
+            known.name
+        );
+        assert!(found.bound <= known.optimum, "{}: the bound {} is refuted", known.name, found.bound);
+        if known.proved {
+            assert!(
+                found.is_optimal(),
+                "{} is not proved: {} to {}",
+                known.name,
+                found.bound,
+                found.after.peak
+            );
+            assert_eq!(found.after.peak, known.optimum, "{}", known.name);
+        }
+    }
+}

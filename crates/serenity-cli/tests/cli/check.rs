@@ -119,3 +119,42 @@ fn a_file_that_is_no_plan() {
         assert!(run.stderr.starts_with("error: `plan.json` is not a plan"), "{}", run.stderr);
     }
 }
+
+#[test]
+fn a_proof_in_the_plan_is_verified_and_a_forged_one_refused() {
+    let desk = Desk::new();
+    let good = plan(&desk);
+    let (_, report) = check(&desk, &good);
+    assert_eq!(
+        (report["bound_verified"].as_bool(), report["optimal_verified"].as_bool()),
+        (Some(true), Some(true))
+    );
+    assert_names(
+        |plan| plan["witness"]["chains"][0]["bytes"] = 999_999.into(),
+        "the proof of the bound does not hold",
+    );
+    assert_names(|plan| plan["witness"]["op"] = 99.into(), "the proof of the bound does not hold");
+}
+
+#[test]
+fn a_claim_without_a_proof_is_proved_again_or_refuted() {
+    let desk = Desk::new();
+    let deep = |plan: &Value| {
+        desk.write("plan.json", &plan.to_string());
+        let run = desk.run(&["check", "plan.json", "zoo:swiftnet-a", "--deep", "--json"]);
+        (run.code, run.json())
+    };
+    let mut bare = plan(&desk);
+    bare["witness"] = Value::Null;
+    let (code, report) = check(&desk, &bare);
+    assert_eq!((code, report["optimal_verified"].as_bool()), (0, Some(false)));
+    let (code, report) = deep(&bare);
+    assert_eq!((code, report["optimal_verified"].as_bool()), (0, Some(true)));
+    assert!(report["deep_states"].as_u64() > Some(0));
+
+    let mut forged = desk.run(&["schedule", "zoo:swiftnet-a", "--algorithm", "kahn", "--json"]).json();
+    (forged["bound"], forged["proof"]) = (forged["peak"].clone(), "optimal".into());
+    let (code, report) = deep(&forged);
+    assert_eq!(code, 1);
+    assert!(report["problems"].to_string().contains("there is an order that needs less"), "{report}");
+}
