@@ -5,8 +5,9 @@
 //! ancestors have run before it, whatever the order; so the pieces between cut nodes can be scheduled on their own, and the
 //! concatenation of optimal pieces is optimal.
 
+use crate::answer::Answer;
 use crate::limits::{StopReason, Watch};
-use crate::{Problem, bits, bounds, schedule};
+use crate::{Problem, bits, bounds, walk};
 
 /// The pieces: ops up to and including each cut node, and what follows the last.
 pub(crate) fn pieces(problem: &Problem) -> Vec<Vec<u32>> {
@@ -52,15 +53,6 @@ pub(crate) enum Solved {
     Stopped { reason: StopReason, at_least: u64 },
 }
 
-/// The whole, put together again.
-pub(crate) struct Combined {
-    pub(crate) order: Vec<u32>,
-    pub(crate) at_least: u64,
-    pub(crate) stopped: Option<StopReason>,
-    /// Ops in each piece.
-    pub(crate) sizes: Vec<usize>,
-}
-
 /// Schedules each piece with `solve` and concatenates the results. From the piece on that `solve` does not finish, the order is that
 /// of `incumbent`: any order of the whole runs through the pieces one after the other.
 pub(crate) fn conquer(
@@ -68,9 +60,9 @@ pub(crate) fn conquer(
     incumbent: &[u32],
     watch: &mut Watch,
     mut solve: impl FnMut(&Problem, &mut Watch) -> Solved,
-) -> Combined {
+) -> Answer {
     let pieces = pieces(problem);
-    let mut combined = Combined {
+    let mut combined = Answer {
         order: Vec::with_capacity(problem.len()),
         at_least: bounds::simple(problem),
         stopped: None,
@@ -108,7 +100,7 @@ pub(crate) fn conquer(
 /// For every position of an order the most memory in use from there on.
 fn peaks_from(problem: &Problem, order: &[u32]) -> Vec<u64> {
     let mut peaks = vec![0; order.len() + 1];
-    for (i, step) in schedule::steps_of(problem, order).iter().enumerate().rev() {
+    for (i, step) in walk::steps_of(problem, order).iter().enumerate().rev() {
         peaks[i] = step.during.max(peaks[i + 1]);
     }
     peaks
@@ -161,7 +153,7 @@ mod tests {
                 return Solved::Stopped { reason: StopReason::Time, at_least: 5 };
             }
             let order: Vec<u32> = (0..piece.ops).collect();
-            Solved::Optimal { peak: schedule::peak_of(piece, &order), order }
+            Solved::Optimal { peak: walk::peak_of(piece, &order), order }
         });
         assert_eq!(combined.order, [0, 1, 2, 3, 5, 4, 6]);
         assert_eq!((best, combined.stopped), (vec![u64::MAX, 12, 12], Some(StopReason::Time)));
@@ -178,7 +170,7 @@ mod tests {
         let problem = Problem::new(ops, buffers, []).unwrap();
         let started = std::time::Instant::now();
         let options = Options { algorithm: Algorithm::DpDivide, ..Options::default() };
-        let found = schedule::schedule(&problem, &options);
+        let found = crate::schedule(&problem, &options);
         assert_eq!((found.peak, found.stats.pieces.len()), (5, ops as usize));
         assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
     }

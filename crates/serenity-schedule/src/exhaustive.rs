@@ -21,7 +21,7 @@ pub(crate) fn search(
     incumbent: Vec<u32>,
     watch: &mut Watch,
 ) -> (Vec<u32>, Option<StopReason>) {
-    let mut best_peak = crate::schedule::peak_of(problem, &incumbent);
+    let mut best_peak = crate::walk::peak_of(problem, &incumbent);
     let mut best = incumbent;
     let mut done = vec![0; problem.words()];
     let mut ready = problem.sources();

@@ -22,6 +22,7 @@
 //! # Ok::<(), serenity_schedule::ProblemError>(())
 //! ```
 
+mod answer;
 mod bits;
 mod bounds;
 mod dfs;
@@ -31,6 +32,7 @@ mod effects;
 mod exact;
 mod exhaustive;
 mod greedy;
+mod heuristic;
 mod kahn;
 mod limits;
 mod options;

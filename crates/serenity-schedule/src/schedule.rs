@@ -1,11 +1,13 @@
 //! The one entry point: a problem and options in, a schedule out.
 
-use crate::divide::{self, Combined, Solved};
+use crate::answer::Answer;
+use crate::divide::{self, Solved};
 use crate::dp::{self, Outcome};
 use crate::limits::{StopReason, Watch};
-use crate::walk::Walk;
+use crate::walk::peak_of;
 use crate::{
-    Algorithm, OpIndex, Options, Problem, Step, bounds, dfs, exact, exhaustive, greedy, kahn, soft_budget,
+    Algorithm, OpIndex, Options, Problem, bounds, dfs, exact, exhaustive, greedy, heuristic, kahn,
+    soft_budget,
 };
 use std::time::Duration;
 
@@ -54,13 +56,13 @@ pub fn schedule(problem: &Problem, options: &Options) -> Schedule {
     let mut watch = Watch::new(&options.limits, options.progress.as_ref());
     watch.bound = bounds::simple(problem);
     let found = match options.algorithm {
-        Algorithm::Exact => exactly(problem, options, &mut watch),
+        Algorithm::Exact => exact::search(problem, &options.rules, options.threads, &mut watch),
         Algorithm::Dp => with_incumbent(problem, &mut watch, |incumbent, watch| {
             let sizes = vec![problem.len()];
             match plain_dp(problem, watch) {
-                Solved::Optimal { order, peak } => Combined { order, at_least: peak, stopped: None, sizes },
+                Solved::Optimal { order, peak } => Answer { order, at_least: peak, stopped: None, sizes },
                 Solved::Stopped { reason, at_least } => {
-                    Combined { order: incumbent, at_least, stopped: Some(reason), sizes }
+                    Answer { order: incumbent, at_least, stopped: Some(reason), sizes }
                 }
             }
         }),
@@ -75,12 +77,12 @@ pub fn schedule(problem: &Problem, options: &Options) -> Schedule {
         Algorithm::Exhaustive => with_incumbent(problem, &mut watch, |incumbent, watch| {
             let (order, stopped) = exhaustive::search(problem, incumbent, watch);
             let at_least = if stopped.is_none() { peak_of(problem, &order) } else { bounds::simple(problem) };
-            Combined { order, at_least, stopped, sizes: vec![problem.len()] }
+            Answer { order, at_least, stopped, sizes: vec![problem.len()] }
         }),
-        Algorithm::Greedy => heuristic(problem, greedy::order(problem)),
-        Algorithm::Dfs => heuristic(problem, dfs::order(problem)),
-        Algorithm::Kahn => heuristic(problem, kahn::order(problem)),
-        Algorithm::File => heuristic(problem, problem.topological.clone()),
+        Algorithm::Greedy => unproved(problem, greedy::order(problem)),
+        Algorithm::Dfs => unproved(problem, dfs::order(problem)),
+        Algorithm::Kahn => unproved(problem, kahn::order(problem)),
+        Algorithm::File => unproved(problem, problem.topological.clone()),
     };
     conclude(problem, found, &watch)
 }
@@ -89,9 +91,9 @@ pub fn schedule(problem: &Problem, options: &Options) -> Schedule {
 fn with_incumbent(
     problem: &Problem,
     watch: &mut Watch,
-    search: impl FnOnce(Vec<u32>, &mut Watch) -> Combined,
-) -> Combined {
-    let (incumbent, peak) = best_heuristic(problem);
+    search: impl FnOnce(Vec<u32>, &mut Watch) -> Answer,
+) -> Answer {
+    let (incumbent, peak) = heuristic::best(problem);
     watch.best = peak;
     search(incumbent, watch)
 }
@@ -106,34 +108,18 @@ fn plain_dp(problem: &Problem, watch: &mut Watch) -> Solved {
     }
 }
 
-fn exactly(problem: &Problem, options: &Options, watch: &mut Watch) -> Combined {
-    let answer = exact::search(problem, &options.rules, options.threads, watch);
-    let mut found = Combined {
-        order: answer.order,
-        at_least: answer.at_least,
-        stopped: answer.stopped,
-        sizes: answer.sizes,
-    };
-    if found.stopped.is_some() {
-        // Parts that were improved one by one may be worse together than a heuristic for the whole.
-        let (order, peak) = best_heuristic(problem);
-        if peak < peak_of(problem, &found.order) {
-            found.order = order;
-        }
-    }
-    found
-}
-
-fn heuristic(problem: &Problem, order: Vec<u32>) -> Combined {
+fn unproved(problem: &Problem, order: Vec<u32>) -> Answer {
     let sizes = vec![problem.len()];
-    Combined { order, at_least: bounds::simple(problem), stopped: Some(StopReason::Heuristic), sizes }
+    Answer { order, at_least: bounds::simple(problem), stopped: Some(StopReason::Heuristic), sizes }
 }
 
-fn conclude(problem: &Problem, found: Combined, watch: &Watch) -> Schedule {
+fn conclude(problem: &Problem, found: Answer, watch: &Watch) -> Schedule {
     let peak = peak_of(problem, &found.order);
-    let proof = match found.stopped {
-        Some(stopped) if peak > found.at_least => Proof::Gap { stopped },
-        _ => Proof::Optimal,
+    // Nothing is optimal because a search says so: the bound must meet the peak.
+    let proof = if peak <= found.at_least {
+        Proof::Optimal
+    } else {
+        Proof::Gap { stopped: found.stopped.unwrap_or(StopReason::Heuristic) }
     };
     Schedule {
         order: found.order.into_iter().map(OpIndex).collect(),
@@ -142,26 +128,4 @@ fn conclude(problem: &Problem, found: Combined, watch: &Watch) -> Schedule {
         proof,
         stats: Stats { states: watch.states, pieces: found.sizes, elapsed: watch.elapsed() },
     }
-}
-
-/// The best order that costs next to nothing to find, and its peak.
-pub(crate) fn best_heuristic(problem: &Problem) -> (Vec<u32>, u64) {
-    let mut best = (problem.topological.clone(), peak_of(problem, &problem.topological));
-    for order in [greedy::order(problem), dfs::order(problem), kahn::order(problem)] {
-        let peak = peak_of(problem, &order);
-        if peak < best.1 {
-            best = (order, peak);
-        }
-    }
-    best
-}
-
-pub(crate) fn steps_of(problem: &Problem, order: &[u32]) -> Vec<Step> {
-    let mut walk = Walk::new(problem);
-    order.iter().map(|&op| walk.run(op)).collect()
-}
-
-pub(crate) fn peak_of(problem: &Problem, order: &[u32]) -> u64 {
-    let mut walk = Walk::new(problem);
-    order.iter().map(|&op| walk.run(op).during).fold(problem.at_start(), u64::max)
 }

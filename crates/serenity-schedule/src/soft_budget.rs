@@ -17,11 +17,11 @@ use crate::divide::Solved;
 use crate::dp::{self, Outcome};
 use crate::limits::Watch;
 use crate::options::StepLimit;
-use crate::{Problem, bounds, kahn, schedule};
+use crate::{Problem, bounds, kahn, walk};
 
 /// Finds the optimum of one piece.
 pub(crate) fn search(problem: &Problem, step_limit: StepLimit, watch: &mut Watch) -> Solved {
-    let hard_budget = schedule::peak_of(problem, &kahn::order(problem));
+    let hard_budget = walk::peak_of(problem, &kahn::order(problem));
     let mut budgets = Budgets::new(hard_budget, bounds::simple(problem));
     let mut step_limit = step_limit;
     loop {

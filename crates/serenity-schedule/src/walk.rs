@@ -121,3 +121,15 @@ impl<'a> Walk<'a> {
         Step { during, after: self.in_use }
     }
 }
+
+/// Memory around each op of an order.
+pub(crate) fn steps_of(problem: &Problem, order: &[u32]) -> Vec<Step> {
+    let mut walk = Walk::new(problem);
+    order.iter().map(|&op| walk.run(op)).collect()
+}
+
+/// The most memory in use at any time of an order.
+pub(crate) fn peak_of(problem: &Problem, order: &[u32]) -> u64 {
+    let mut walk = Walk::new(problem);
+    order.iter().map(|&op| walk.run(op).during).fold(problem.at_start(), u64::max)
+}

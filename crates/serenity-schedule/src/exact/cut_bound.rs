@@ -9,7 +9,7 @@
 use super::closure::Closure;
 use super::cuts;
 use crate::Problem;
-use crate::schedule::steps_of;
+use crate::walk::steps_of;
 
 /// The best bound found for `problem`, at least `floor`; `order` tells which ops are worth a cut.
 pub(super) fn raise(problem: &Problem, order: &[u32], floor: u64, stop: &dyn Fn() -> bool) -> u64 {

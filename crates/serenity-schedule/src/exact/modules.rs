@@ -255,7 +255,7 @@ mod tests {
         let reduced = reduce(&problem);
         assert_eq!(reduced.problem.len(), 1);
         let order = reduced.expand(&[0]);
-        assert_eq!(crate::schedule::peak_of(&problem, &order), 55);
+        assert_eq!(crate::walk::peak_of(&problem, &order), 55);
         assert_eq!(reduced.problem.peak(&[op(0)]), 55);
     }
 

@@ -2,7 +2,7 @@
 
 use super::instance::Instance;
 use super::{Rules, beam, cut_bound, waypoints};
-use crate::schedule::peak_of;
+use crate::walk::peak_of;
 use crate::{Problem, bits, bounds};
 
 /// A stretch between two waypoints.

@@ -5,7 +5,7 @@ use super::contract::ProfileStep;
 use super::cuts;
 use super::flood::{Event, Flood};
 use super::instance::Instance;
-use crate::schedule::steps_of;
+use crate::walk::steps_of;
 use crate::{Problem, bits};
 
 /// What the profiles of modules may take, and have taken.

@@ -13,8 +13,8 @@
 
 use super::closure::Closure;
 use super::{Rules, cuts};
-use crate::schedule::steps_of;
 use crate::segment::Segment;
+use crate::walk::steps_of;
 use crate::{Problem, bits, divide};
 
 /// Splits a problem at waypoints: consecutive groups of its ops. `order` suggests where to look.

@@ -8,7 +8,7 @@
 
 use super::closure::Closure;
 use super::cuts::Cut;
-use crate::schedule::steps_of;
+use crate::walk::steps_of;
 use crate::{Buffer, OpIndex, Problem};
 
 /// Why no order can do with less.
