@@ -48,7 +48,8 @@ pub fn reprove(
             continue;
         }
         let states = seen.len() as u64;
-        if states >= most_states || (states.is_multiple_of(1024) && stop()) {
+        // What is still open takes memory too.
+        if states + open.len() as u64 >= most_states || (states.is_multiple_of(64) && stop()) {
             return Reproved::GaveUp { states };
         }
         let mut is_complete = true;

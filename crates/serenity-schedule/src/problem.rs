@@ -89,6 +89,14 @@ pub enum ProblemError {
         /// `writer` or `reader`.
         missing: &'static str,
     },
+    /// A reader that nothing puts behind a writer.
+    #[error(
+        "op {op} reads a buffer of several writers, but no edge puts it behind one of them or behind another reader"
+    )]
+    ReadsTooEarly {
+        /// The reader.
+        op: u32,
+    },
     /// Ops that wait for each other.
     #[error("the ops wait for each other in a cycle; op {op} is on it or behind it")]
     Cycle {
@@ -183,8 +191,33 @@ impl Problem {
         if let Some(op) = (0..ops).find(|&op| !can_run[op as usize]) {
             return Err(ProblemError::Cycle { op });
         }
+        problem.check_readers()?;
         problem.hold_while_written();
         Ok(problem)
+    }
+
+    /// Whoever reads a buffer of several writers must come behind one of them: else it would read what is not there.
+    fn check_readers(&self) -> Result<(), ProblemError> {
+        for buffer in self.buffers.iter().filter(|buffer| buffer.writers.len() > 1) {
+            let behind = self.all_behind(&buffer.writers);
+            if let Some(early) = buffer.readers.iter().find(|reader| !bits::contains(&behind, reader.0)) {
+                return Err(ProblemError::ReadsTooEarly { op: early.0 });
+            }
+        }
+        Ok(())
+    }
+
+    /// These ops and all that wait for one of them.
+    fn all_behind(&self, ops: &[OpIndex]) -> Vec<u64> {
+        let mut behind = vec![0; self.words()];
+        let mut open: Vec<u32> = ops.iter().map(|op| op.0).collect();
+        while let Some(op) = open.pop() {
+            if !bits::contains(&behind, op) {
+                bits::insert(&mut behind, op);
+                open.extend(&self.successors[op as usize]);
+            }
+        }
+        behind
     }
 
     /// Makes readers of the writers that nothing puts before a reader: their buffer must not go before they have run.
@@ -468,6 +501,21 @@ mod tests {
             ProblemError::Unbounded { buffer: 0, missing: "reader" }
         );
         assert_eq!(new(vec![Buffer::given(u64::MAX, [op(0)])], &[]), ProblemError::SizeOverflow);
+    }
+
+    #[test]
+    fn a_reader_that_may_come_before_all_writers_is_refused() {
+        let op = OpIndex;
+        let shared = Buffer {
+            bytes: 7,
+            writers: vec![op(0), op(1)],
+            readers: vec![op(2)],
+            from_start: false,
+            to_end: false,
+        };
+        let error = Problem::new(3, vec![shared.clone()], []).map(|_| ()).unwrap_err();
+        assert_eq!(error, ProblemError::ReadsTooEarly { op: 2 });
+        assert!(Problem::new(3, vec![shared], [(op(0), op(2))]).is_ok());
     }
 
     #[test]

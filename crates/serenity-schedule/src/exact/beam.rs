@@ -1,8 +1,42 @@
 //! Upper bounds: a beam search over moves.
 
 use super::instance::{Instance, State};
-use crate::bits;
+use crate::walk::peak_of;
+use crate::{Problem, bits};
 use std::collections::HashSet;
+
+/// An order of the problem in the direction of time of `instance`, by a beam of this width; `None` if it is told to stop.
+pub(super) fn order(
+    instance: &Instance,
+    width: usize,
+    floor: u64,
+    stop: &dyn Fn() -> bool,
+) -> Option<Vec<u32>> {
+    search(instance, width, floor, stop).map(|heads| instance.expand(&heads))
+}
+
+/// The best of `order` and beams of these widths, until one reaches `floor`.
+pub(super) fn better_order(
+    problem: &Problem,
+    order: Vec<u32>,
+    widths: &[usize],
+    (floor, lazy): (u64, bool),
+    stop: &dyn Fn() -> bool,
+) -> Vec<u32> {
+    let mut best = (peak_of(problem, &order), order);
+    if best.0 <= floor || stop() {
+        return best.1;
+    }
+    let instance = Instance::new(problem.clone(), lazy);
+    for &width in widths {
+        let Some(order) = self::order(&instance, width, floor, stop) else { break };
+        let peak = peak_of(problem, &order);
+        if peak < best.0 {
+            best = (peak, order);
+        }
+    }
+    best.1
+}
 
 /// One partial order of the beam.
 struct Entry {
@@ -15,8 +49,8 @@ struct Entry {
 
 /// A good order, as heads. At every step the `width` best partial orders survive: those of the least peak (anything up to `floor`
 /// counts the same, since no order can do better), then of the least memory in use. A partial order with an eager move
-/// (R2) makes that one only.
-pub(super) fn search(instance: &Instance, width: usize, floor: u64) -> Vec<u32> {
+/// (R2) makes that one only. `None` if it is told to stop.
+fn search(instance: &Instance, width: usize, floor: u64, stop: &dyn Fn() -> bool) -> Option<Vec<u32>> {
     const NONE: u32 = u32::MAX;
     let state = instance.start();
     let peak = state.in_use.max(floor);
@@ -24,6 +58,9 @@ pub(super) fn search(instance: &Instance, width: usize, floor: u64) -> Vec<u32> 
     let mut trail: Vec<(u32, u32)> = Vec::new();
     let mut candidates: Vec<(u64, u64, u32, u32)> = Vec::new();
     for _ in 0..instance.heads.len() {
+        if stop() {
+            return None;
+        }
         candidates.clear();
         for (index, entry) in beam.iter_mut().enumerate() {
             let first = candidates.len();
@@ -80,5 +117,5 @@ pub(super) fn search(instance: &Instance, width: usize, floor: u64) -> Vec<u32> 
         link = before;
     }
     heads.reverse();
-    heads
+    Some(heads)
 }

@@ -63,3 +63,18 @@ impl Closure {
         problem.predecessors.iter().map(immediate).collect()
     }
 }
+
+/// All that can be reached from `op` along `edges`.
+pub(super) fn reached(op: u32, edges: &[Vec<u32>], words: usize) -> Vec<u64> {
+    let mut set = vec![0; words];
+    let mut open = vec![op];
+    while let Some(op) = open.pop() {
+        for &next in &edges[op as usize] {
+            if !bits::contains(&set, next) {
+                bits::insert(&mut set, next);
+                open.push(next);
+            }
+        }
+    }
+    set
+}

@@ -31,6 +31,9 @@ pub(super) fn decide(problem: &Problem, limit: u64, rules: &Rules, effort: &mut 
     let mut prefix: Vec<u32> = Vec::new();
     let mut suffix: Vec<u32> = Vec::new();
     while !rest.is_empty() {
+        if (effort.stop)() {
+            return Decision::Unknown;
+        }
         let (start, end) = (rest.at_start(), rest.at_end());
         if start > limit || end > limit {
             return Decision::Infeasible;
@@ -83,6 +86,9 @@ fn walk(instance: &Instance, goal: u64, limit: u64, rules: &Rules, effort: &mut 
     let outcome = loop {
         if state.is_complete() || state.in_use < goal {
             break Walked::To(instance.expand(&heads));
+        }
+        if (effort.stop)() {
+            break Walked::Budget;
         }
         let left = effort.budget.saturating_sub(effort.spent);
         match descent.find_valley(&state, left, effort.memory, effort.stop) {

@@ -59,7 +59,11 @@ impl<'a, 'w> Engine<'a, 'w> {
         watch: &'a mut Watch<'w>,
     ) -> Self {
         let names: Vec<u32> = (0..problem.ops).collect();
-        let order = first_order(problem, rules, watch);
+        let mut order = heuristic::best(problem).0;
+        if rules.beam {
+            let floor = bounds::simple(problem);
+            order = beam::better_order(problem, order, &[1, 8], (floor, rules.lazy), &watch.stopper());
+        }
         let parts = part::split(problem, &order, &names, rules, &watch.stopper());
         let sizes = parts.iter().map(|part| part.problem.len()).collect();
         let floor = floor.max(bounds::simple(problem));
@@ -113,9 +117,7 @@ impl<'a, 'w> Engine<'a, 'w> {
             self.floor = self.floor.max(parts[i].lower);
         }
         for part in &mut parts {
-            if !stop() {
-                part.improve(&[1, 16], self.floor, self.rules);
-            }
+            part.improve(&[1, 16], self.floor, self.rules, &stop);
         }
         parts
     }
@@ -133,19 +135,21 @@ impl<'a, 'w> Engine<'a, 'w> {
         }
         let patience = rules.patience.max(1);
         let mut round = patience;
-        let mut asked = 0;
-        let mut next_question = DECIDE_AFTER * patience;
+        let mut asked = 0_u64;
+        let mut next_question = DECIDE_AFTER.saturating_mul(patience);
         let mut wide_beams = WIDE_BEAMS.iter().copied();
         let mut next_beam = wide_beams.next();
-        let mut counted = 0;
         loop {
             let part = &mut self.parts[index];
             let ceiling = part.upper;
             let memory = self.memory / floods.len() as u64;
-            let event = run_round(&mut floods, round, (ceiling, memory), self.threads, &self.watch.stopper());
+            let before: Vec<u64> = floods.iter().map(|(_, flood)| flood.expanded).collect();
+            let (event, ran) =
+                run_round(&mut floods, round, (ceiling, memory), self.threads, &self.watch.stopper());
+            for ((_, flood), before) in floods.iter().zip(before).take(ran) {
+                self.watch.states += flood.expanded - before;
+            }
             let expanded: u64 = floods.iter().map(|(_, flood)| flood.expanded).sum();
-            self.watch.states += expanded - counted;
-            counted = expanded;
             let level = floods.iter().map(|(_, flood)| flood.level).max().unwrap_or(0).min(ceiling);
             part.lower = part.lower.max(level);
             if let Some((is_forward, heads)) = event {
@@ -176,20 +180,23 @@ impl<'a, 'w> Engine<'a, 'w> {
                 return Progressed::Tired;
             }
             if rules.reroot
-                && expanded >= REROOT_AFTER * patience
+                && expanded >= REROOT_AFTER.saturating_mul(patience)
                 && let Some(parts) = self.reroot(index, &floods, &forward, &backward)
             {
                 return Progressed::Split(parts);
             }
             let part = &mut self.parts[index];
-            if rules.descent && expanded >= DECIDE_AFTER * patience && 8 * asked <= expanded {
+            if rules.descent
+                && expanded >= DECIDE_AFTER.saturating_mul(patience)
+                && asked.saturating_mul(8) <= expanded
+            {
                 let stop = self.watch.stopper();
                 let memory = self.memory.saturating_sub(tables);
                 let mut effort = Effort { budget: next_question, memory, spent: 0, stop: &stop };
                 ask(part, rules, &mut effort);
                 asked += effort.spent;
                 self.watch.states += effort.spent;
-                next_question *= 2;
+                next_question = next_question.saturating_mul(2);
                 self.floor = self.floor.max(part.lower);
                 if part.lower >= part.upper {
                     return Progressed::Settled;
@@ -198,10 +205,10 @@ impl<'a, 'w> Engine<'a, 'w> {
             if let Some(width) = next_beam
                 && expanded > 100 * width as u64
             {
-                part.improve(&[width], self.floor, rules);
+                part.improve(&[width], self.floor, rules, &self.watch.stopper());
                 next_beam = wide_beams.next();
             }
-            round = (2 * round).min(LONGEST_ROUND);
+            round = round.saturating_mul(2).min(LONGEST_ROUND.max(patience));
         }
     }
 
@@ -258,7 +265,17 @@ impl<'a, 'w> Engine<'a, 'w> {
                 parts.push(Part { problem: segment.problem, names, order: local, upper, lower: 0 });
             } else {
                 let stop = self.watch.stopper();
-                let order = better_order(&segment.problem, local, self.floor, self.rules);
+                // The incumbent of the whole may be poor on a piece of it.
+                let mut order = local;
+                if self.rules.beam {
+                    order = beam::better_order(
+                        &segment.problem,
+                        order,
+                        &[1, 16],
+                        (self.floor, self.rules.lazy),
+                        &stop,
+                    );
+                }
                 parts.extend(part::split(&segment.problem, &order, &names, self.rules, &stop));
             }
             for op in ops {
@@ -269,58 +286,41 @@ impl<'a, 'w> Engine<'a, 'w> {
     }
 }
 
-/// The incumbent of the whole may be poor on a piece of it: try beams there.
-fn better_order(problem: &Problem, order: Vec<u32>, floor: u64, rules: &Rules) -> Vec<u32> {
-    if !rules.beam {
-        return order;
-    }
-    let instance = Instance::new(problem.clone(), rules.lazy);
-    let mut best = (walk::peak_of(problem, &order), order);
-    for width in [1, 16] {
-        let order = instance.expand(&beam::search(&instance, width, floor));
-        let peak = walk::peak_of(problem, &order);
-        if peak < best.0 {
-            best = (peak, order);
-        }
-    }
-    best.1
-}
-
-/// One round of every flood, in parallel if that is worth a thread. The answer of the first that has one, so that it does not
-/// depend on which is faster.
+/// One round of every flood, in parallel if that is worth a thread. The answer of the first that has one, and how many would have run up to it
+/// one after the other: neither depends on which is faster.
 fn run_round(
     floods: &mut [(bool, Flood)],
     budget: u64,
     (ceiling, memory): (u64, u64),
     threads: usize,
     stop: &(dyn Fn() -> bool + Sync),
-) -> Option<(bool, Vec<u32>)> {
+) -> (Option<(bool, Vec<u32>)>, usize) {
     const WORTH_A_THREAD: u64 = 1024;
-    let solved = |is_forward: bool, event: Event| match event {
-        Event::Solved(heads) => Some((is_forward, heads)),
-        Event::Ceiling | Event::Budget => None,
-    };
     if threads > 1 && budget >= WORTH_A_THREAD {
-        std::thread::scope(|scope| {
-            let runs: Vec<_> = floods
-                .iter_mut()
-                .map(|(is_forward, flood)| {
-                    scope.spawn(move || solved(*is_forward, flood.run(budget, ceiling, memory, &stop)))
-                })
-                .collect();
-            // All must have ended before any is used.
-            let answers: Vec<_> = runs.into_iter().filter_map(|run| run.join().ok()).collect();
-            answers.into_iter().flatten().next()
-        })
-    } else {
-        for (is_forward, flood) in floods {
-            let answer = solved(*is_forward, flood.run(budget, ceiling, memory, &stop));
-            if answer.is_some() || flood.level >= ceiling {
-                return answer;
+        let events: Vec<Event> = std::thread::scope(|scope| {
+            let run = |flood: &mut Flood| flood.run(budget, ceiling, memory, &stop);
+            let runs: Vec<_> = floods.iter_mut().map(|(_, flood)| scope.spawn(move || run(flood))).collect();
+            runs.into_iter()
+                .map(|run| run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+                .collect()
+        });
+        for (i, (event, (is_forward, _))) in events.into_iter().zip(floods.iter()).enumerate() {
+            match event {
+                Event::Solved(heads) => return (Some((*is_forward, heads)), i + 1),
+                Event::Ceiling => return (None, i + 1),
+                Event::Budget => {}
             }
         }
-        None
+    } else {
+        for (i, (is_forward, flood)) in floods.iter_mut().enumerate() {
+            match flood.run(budget, ceiling, memory, &stop) {
+                Event::Solved(heads) => return (Some((*is_forward, heads)), i + 1),
+                Event::Ceiling => return (None, i + 1),
+                Event::Budget => {}
+            }
+        }
     }
+    (None, floods.len())
 }
 
 /// Asks the decision procedure for something better than the best, until it says no or has had enough.
@@ -332,20 +332,4 @@ fn ask(part: &mut Part, rules: &Rules, effort: &mut Effort) {
             Decision::Unknown => return,
         }
     }
-}
-
-fn first_order(problem: &Problem, rules: &Rules, watch: &Watch) -> Vec<u32> {
-    let (mut best, mut least) = heuristic::best(problem);
-    let floor = bounds::simple(problem);
-    if rules.beam && least > floor && watch.limit_reached(0).is_none() {
-        let instance = Instance::new(problem.clone(), rules.lazy);
-        for width in [1, 8] {
-            let order = instance.expand(&beam::search(&instance, width, floor));
-            let peak = walk::peak_of(problem, &order);
-            if peak < least {
-                (best, least) = (order, peak);
-            }
-        }
-    }
-    best
 }

@@ -37,7 +37,7 @@ pub(super) struct Flood<'a> {
     pub(super) level: u64,
     /// Moves that are part of every answer from here on.
     pub(super) committed: Vec<u32>,
-    /// For each commitment, the level it needed and how many moves were committed after it.
+    /// See [`Flood::commitments`].
     commitments: Vec<(u64, usize)>,
     /// States explored.
     pub(super) expanded: u64,
@@ -174,7 +174,7 @@ impl<'a> Flood<'a> {
     /// Explores up to `budget` states. Levels of `ceiling` and above are of no interest. Ends early if the tables outgrow
     /// `memory`, or if told to.
     pub(super) fn run(&mut self, budget: u64, ceiling: u64, memory: u64, stop: &dyn Fn() -> bool) -> Event {
-        let last = self.expanded + budget;
+        let last = self.expanded.saturating_add(budget);
         let start = self.table.state(0);
         let mut scratch = Scratch {
             child: start.clone(),
@@ -195,7 +195,8 @@ impl<'a> Flood<'a> {
                 continue;
             };
             if self.expanded >= last
-                || (self.expanded.is_multiple_of(256) && (stop() || self.memory() > memory))
+                || self.memory() > memory
+                || (self.expanded.is_multiple_of(256) && stop())
             {
                 return Event::Budget;
             }

@@ -18,6 +18,9 @@
 use super::closure::{Closure, Rows};
 use crate::{Problem, bits};
 
+/// Longer blocks would make every move costly.
+const LONGEST_BLOCK: usize = 256;
+
 /// A problem and its moves.
 pub(super) struct Instance {
     pub(super) problem: Problem,
@@ -232,11 +235,17 @@ fn find_lazy(problem: &Problem, closure: &Closure, predecessors: &[Vec<u32>]) ->
             (problem.allocated(&latest, op), problem.freed(&latest, op))
         })
         .unzip();
-    (0..n)
-        .map(|u| {
-            !successors[u].is_empty()
-                && allocated[u] >= freed[u]
-                && successors[u].iter().all(|&v| freed[u] <= allocated[v as usize])
-        })
-        .collect()
+    let mut lazy = vec![false; n];
+    // How many lazy ops lead to an op through lazy ops, at most. Any of them may be taken for a head: that keeps blocks short.
+    let mut behind = vec![0_usize; n];
+    for &op in &problem.topological {
+        let u = op as usize;
+        let before = predecessors[u].iter().filter(|&&p| lazy[p as usize]).map(|&p| 1 + behind[p as usize]);
+        behind[u] = before.fold(0, usize::saturating_add);
+        lazy[u] = behind[u] < LONGEST_BLOCK
+            && !successors[u].is_empty()
+            && allocated[u] >= freed[u]
+            && successors[u].iter().all(|&v| freed[u] <= allocated[v as usize]);
+    }
+    lazy
 }

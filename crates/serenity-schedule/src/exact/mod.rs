@@ -115,7 +115,7 @@ pub(crate) fn search(problem: &Problem, rules: &Rules, threads: usize, watch: &m
 }
 
 /// Bytes that the engine needs before it has visited anything: sets of ancestors, of descendants and of affected moves for every op, in both
-/// directions of time.
+/// directions of time, and a set of ops for every buffer.
 fn fixed_memory(problem: &Problem) -> u64 {
-    8 * 8 * problem.len() as u64 * problem.words() as u64
+    8 * problem.words() as u64 * (8 * problem.len() as u64 + problem.buffers.len() as u64)
 }

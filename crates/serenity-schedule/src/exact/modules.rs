@@ -13,12 +13,12 @@
 //! profile.* So the module can be replaced by a chain of ops, one a step of the profile, which needs so much while it runs and
 //! leaves so much in use.
 //!
-//! Proof sketch. Take any order and let `D_k` be what it has run of `U` at time `k`. Let the new order stand at `T_j` as long as the old
-//! one has stayed below level `t_{j+1}` within the module, and go on to `T_{j+1}` at the very op at which the old one reaches that level: it needs no more
-//! then. While it stands at `T_j`, `g(T_j) <= g(D_k)`: a lower `D_k`, reached below `t_{j+1}`, would give `g(D_k ∪ T_j) <= g(D_k) + g(T_j) - g(D_k ∩ T_j)
-//! <= g(D_k) < g(T_j)`, reached from `T_j` below `t_{j+1}`, against the choice of `t_{j+1}`. Backwards from the end the same holds. By R4 the old
-//! order, met with `M`, reaches every forward level, and joined with `M` every backward one. If the last forward level comes first, the new
-//! order waits at `M` in between; if not, it passes through `M` at whichever of the two ops reaches the higher level, which covers both.
+//! Proof sketch. Take any order and let `D_k` be what it has run of `U` at time `k`. Let the new order stand at `T_j` as long as no op of `U` has
+//! taken the old one to level `t_{j+1}` within the module, and go on to `T_{j+1}` at the very op that does: it needs no more then. While it stands at
+//! `T_j`, `g(T_j) <= g(D_k)`: a lower `D_k`, reached below `t_{j+1}`, would give `g(D_k ∪ T_j) <= g(D_k) + g(T_j) - g(D_k ∩ T_j) <= g(D_k) < g(T_j)`, reached
+//! from `T_j` below `t_{j+1}`, against the choice of `t_{j+1}`. Backwards from the end the same holds. By R4 the old order, met with `M`, reaches every
+//! forward level, the last at an op `p`, and joined with `M` every backward one, the last (from the end) at an op `q`. The op that reaches the higher of
+//! the two reaches both, so `p` is not after `q`, and the new order stands at `M` in between.
 
 use super::Rules;
 use super::closure::Closure;
@@ -30,7 +30,11 @@ use std::collections::HashSet;
 /// Larger modules are left to the search, which splits them in other ways.
 const LARGEST: u32 = 400;
 
-/// A module whose profile is as long as itself, known by the first and last of its ops in the original and how many there are.
+/// So many exits are tried for an entry, the farthest first.
+const MOST_EXITS: usize = 16;
+
+/// A module whose profile is as long as itself, known by the first and last of its ops in the original and how many there are
+/// (another of the same name would be skipped too, which costs nothing but the chance).
 type Name = (Option<u32>, Option<u32>, usize);
 
 /// A problem in which modules have become chains.
@@ -104,23 +108,31 @@ impl Finder<'_, '_> {
         let joins = post_dominators(problem);
         // Inner forks come later in the order than the forks around them.
         for &entry in problem.topological.iter().rev() {
-            let mut largest = None;
-            // The op that all paths from the entry pass next, the one after that, and so on.
+            if (self.effort.stop)() {
+                return self.regions;
+            }
+            // The op that all paths from the entry pass next, the one after that, and so on: the largest that is a module.
+            let mut candidates: Vec<(u32, Vec<u64>)> = Vec::new();
             for exit in std::iter::successors(joins[entry as usize], |&join| joins[join as usize]) {
                 let ops = between(&closure, Some(entry), exit);
                 if size(&ops) > LARGEST || self.overlaps(&ops) {
                     break;
                 }
-                if size(&ops) > 1 && is_module(problem, &closure, Some(entry), exit, &ops) {
-                    largest = Some(ops);
-                }
+                candidates.push((exit, ops));
             }
-            if let Some(ops) = largest {
-                self.take(&ops);
+            let found =
+                candidates.iter().rev().take(MOST_EXITS).find(|(exit, ops)| {
+                    size(ops) > 1 && is_module(problem, &closure, Some(entry), *exit, ops)
+                });
+            if let Some((_, ops)) = found {
+                self.take(ops);
             }
         }
         // Any op may close all that leads to it.
         for &exit in &problem.topological {
+            if (self.effort.stop)() {
+                break;
+            }
             let ops = between(&closure, None, exit);
             let fits = (2..=LARGEST).contains(&size(&ops)) && !self.overlaps(&ops);
             if fits && is_module(problem, &closure, None, exit, &ops) {

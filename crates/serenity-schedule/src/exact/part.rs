@@ -14,7 +14,7 @@ pub(super) struct Part {
     pub(super) order: Vec<u32>,
     /// The peak of that order.
     pub(super) upper: u64,
-    /// No order of the part peaks below this.
+    /// What is proved, as far as it concerns this part: no order of it peaks below this, or none of the whole does.
     pub(super) lower: u64,
 }
 
@@ -34,24 +34,23 @@ impl Part {
     }
 
     /// Beam searches of the given widths in both directions, until one reaches `floor`.
-    pub(super) fn improve(&mut self, widths: &[usize], floor: u64, rules: &Rules) {
-        if !rules.beam || self.upper <= floor {
+    pub(super) fn improve(&mut self, widths: &[usize], floor: u64, rules: &Rules, stop: &dyn Fn() -> bool) {
+        if !rules.beam || self.upper <= floor || stop() {
             return;
         }
         let forward = Instance::new(self.problem.clone(), rules.lazy);
         let backward = rules.backward.then(|| Instance::new(self.problem.reversed(), rules.lazy));
         for &width in widths {
-            self.offer(forward.expand(&beam::search(&forward, width, floor)));
-            if self.upper <= floor {
-                return;
-            }
-            if let Some(backward) = &backward {
-                let mut order = backward.expand(&beam::search(backward, width, floor));
-                order.reverse();
+            for (instance, is_forward) in [(Some(&forward), true), (backward.as_ref(), false)] {
+                let found = instance.and_then(|instance| beam::order(instance, width, floor, stop));
+                let Some(mut order) = found else { continue };
+                if !is_forward {
+                    order.reverse();
+                }
                 self.offer(order);
-            }
-            if self.upper <= floor {
-                return;
+                if self.upper <= floor {
+                    return;
+                }
             }
         }
     }

@@ -25,10 +25,10 @@ pub(super) fn split(
     stop: &dyn Fn() -> bool,
 ) -> Vec<Vec<u32>> {
     let mut groups = Vec::new();
-    let whole: Vec<u32> = (0..problem.ops).collect();
     if !rules.global_waypoints && !rules.local_waypoints {
-        return vec![whole];
+        return vec![order.to_vec()];
     }
+    let whole: Vec<u32> = (0..problem.ops).collect();
     let mut position = vec![0_u32; problem.len()];
     for (i, &op) in order.iter().enumerate() {
         position[op as usize] = i as u32;
@@ -124,7 +124,7 @@ fn prefixes(problem: &Problem, order: &[u32], stop: &dyn Fn() -> bool) -> Vec<us
             break;
         }
         let (lowest, highest) = surroundings(problem, &closure, &prefix);
-        if passes_quickly(order, &after, end, &prefix, &lowest, &highest)
+        if passes_quickly(order, &after, end, &lowest, &highest)
             && is_lowest_between(problem, &lowest, &prefix, after[end - 1])
             && is_lowest_between(problem, &prefix, &highest, after[end - 1])
         {
@@ -163,21 +163,12 @@ fn surroundings(problem: &Problem, closure: &Closure, set: &[u64]) -> (Vec<u64>,
 }
 
 /// Rejects most prefixes without a flow: is another prefix inside the intervals lower?
-fn passes_quickly(
-    order: &[u32],
-    after: &[u64],
-    end: usize,
-    prefix: &[u64],
-    lowest: &[u64],
-    highest: &[u64],
-) -> bool {
+fn passes_quickly(order: &[u32], after: &[u64], end: usize, lowest: &[u64], highest: &[u64]) -> bool {
     let here = after[end - 1];
-    let mut other = prefix.to_vec();
     for shorter in (1..end).rev() {
         if bits::contains(lowest, order[shorter]) {
             break;
         }
-        bits::remove(&mut other, order[shorter]);
         if after[shorter - 1] < here {
             return false;
         }

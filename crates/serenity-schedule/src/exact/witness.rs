@@ -6,7 +6,7 @@
 //! on, which has brought the next one to life; and so on. The last is still wanted by `v` or by something after it. A buffer
 //! lends no more than its size to all chains together, so the bytes of the chains add up to a bound.
 
-use super::closure::Closure;
+use super::closure::reached;
 use super::cuts::Cut;
 use crate::walk::steps_of;
 use crate::{Buffer, OpIndex, Problem};
@@ -37,21 +37,24 @@ impl Witness {
 }
 
 /// How many ops are tried; each takes a maximum flow over the whole problem.
-const MOST_TRIED: usize = 16;
+const MOST_TRIED: usize = 8;
 
 /// Looks for an op that alone proves that no order of `problem` peaks below `bound`. `buffers` are those the problem was made of, to which the
 /// chains refer; `order` is an optimal one.
 ///
 /// There may be none: then the bound rests on the search.
+///
+/// # Panics
+/// If `order` or `buffers` name ops that the problem does not have.
 pub fn witness(problem: &Problem, buffers: &[Buffer], order: &[OpIndex], bound: u64) -> Option<Witness> {
     let order: Vec<u32> = order.iter().map(|op| op.0).collect();
     let steps = steps_of(problem, &order);
     // Only an op that needs that much in this order can need it in all.
     let candidates = (0..order.len()).filter(|&i| steps[i].during >= bound).map(|i| order[i]);
-    let closure = Closure::new(problem);
     candidates.take(MOST_TRIED).find_map(|op| {
-        let (ancestors, descendants) = (closure.ancestors.row(op), closure.descendants.row(op));
-        let mut cut = Cut::new(problem, buffers, ancestors, descendants, Some(op));
+        let ancestors = reached(op, &problem.predecessors, problem.words());
+        let descendants = reached(op, &problem.successors, problem.words());
+        let mut cut = Cut::new(problem, buffers, &ancestors, &descendants, Some(op));
         if cut.value() < bound {
             return None;
         }
