@@ -1,0 +1,1 @@
+//! Lossless reading and writing of TensorFlow Lite models.
