@@ -1,8 +1,7 @@
 //! A lower bound that needs no search.
 
-use crate::holdings::accumulates;
-use crate::peak::is_view;
-use serenity_ir::{Graph, MemoryModel, OpId, TensorId};
+use crate::holdings::holdings;
+use serenity_ir::{Graph, MemoryModel, OpId};
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -57,58 +56,28 @@ impl fmt::Display for Place {
 
 /// The largest of: what is in use at the start, what stays at the end, what one op reads and writes. Every order needs that much.
 pub(crate) fn shown(graph: &Graph, model: MemoryModel) -> Shown {
-    let storage = Storage::new(graph, model);
-    let inputs_in_use =
-        graph.inputs().iter().filter(|&&t| !graph.consumers(t).is_empty() || graph.is_output(t));
-    let mut best = Shown { bytes: storage.bytes_together(inputs_in_use.copied()), place: Place::Inputs };
-    let results = storage.bytes_together(graph.outputs().iter().copied());
+    let (mut inputs, mut results) = (0, 0);
+    let mut by_op = vec![0; graph.ops().len()];
+    for memory in holdings(graph, model).iter() {
+        if memory.writers.is_empty() {
+            inputs += memory.bytes;
+        }
+        if memory.kept {
+            results += memory.bytes;
+        }
+        let touched: BTreeSet<OpId> = memory.writers.iter().chain(&memory.readers).copied().collect();
+        for op in touched {
+            by_op[op.index()] += memory.bytes;
+        }
+    }
+    let mut best = Shown { bytes: inputs, place: Place::Inputs };
     if results > best.bytes {
         best = Shown { bytes: results, place: Place::Results };
     }
-    for op in graph.op_ids() {
-        let node = graph.op(op);
-        let bytes = storage.bytes_together(node.inputs.iter().chain(&node.outputs).copied());
+    for (op, bytes) in graph.op_ids().zip(by_op) {
         if bytes > best.bytes {
             best = Shown { bytes, place: Place::Op { op, label: graph.op_label(op) } };
         }
     }
     best
-}
-
-/// What shares memory with what.
-struct Storage<'a> {
-    graph: &'a Graph,
-    shares: bool,
-    /// For every op, whether it adds up partial results in place.
-    accumulates: Vec<bool>,
-}
-
-impl<'a> Storage<'a> {
-    fn new(graph: &'a Graph, model: MemoryModel) -> Self {
-        let accumulates = graph.op_ids().map(|op| accumulates(graph, op)).collect();
-        Self { graph, shares: model == MemoryModel::Paper, accumulates }
-    }
-
-    /// Bytes that some tensors occupy together: views are looked through, partial results stand for their sum, nothing counts twice.
-    fn bytes_together(&self, tensors: impl Iterator<Item = TensorId>) -> u64 {
-        let graph = self.graph;
-        let mut open: Vec<TensorId> = tensors.collect();
-        let mut seen = BTreeSet::new();
-        let mut bytes = 0;
-        while let Some(t) = open.pop() {
-            if !seen.insert(t) {
-                continue;
-            }
-            let view = graph.producer(t).filter(|&p| self.shares && is_view(graph, p));
-            let sum = graph.consumers(t).first().filter(|c| self.shares && self.accumulates[c.index()]);
-            if let Some(view) = view {
-                open.extend(&graph.op(view).inputs);
-            } else if let Some(&sum) = sum {
-                open.extend(&graph.op(sum).outputs);
-            } else {
-                bytes += graph.tensor(t).bytes;
-            }
-        }
-        bytes
-    }
 }

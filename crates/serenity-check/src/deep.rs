@@ -86,7 +86,7 @@ struct Search {
 impl Search {
     fn new(graph: &Graph, model: MemoryModel, limit: u64) -> Self {
         let ops = graph.ops().len();
-        let memory: Vec<Holding> = holdings(graph, model).into_iter().flatten().collect();
+        let memory: Vec<Holding> = holdings(graph, model).iter().cloned().collect();
         let mut touched = vec![Vec::new(); ops];
         for (i, holding) in memory.iter().enumerate() {
             for op in holding.writers.iter().chain(&holding.readers) {

@@ -1,9 +1,8 @@
 //! Which memory there is, who fills it and who still wants it: the memory models once more, written down independently.
 
-use crate::peak::{is_private_partial, is_view};
-use serenity_ir::{Graph, MemoryModel, OpId, Role, TensorId};
+use serenity_ir::{ElementType, Graph, Kernels, MemoryModel, Op, OpId, Role, Tensor, TensorId, scratch};
 
-/// The memory of one tensor that has memory of its own.
+/// Memory with a life of its own.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Holding {
     pub(crate) bytes: u64,
@@ -15,34 +14,61 @@ pub(crate) struct Holding {
     pub(crate) kept: bool,
 }
 
-/// The memory of every tensor; `None` for those that lie in the memory of others, or in none.
-pub(crate) fn holdings(graph: &Graph, model: MemoryModel) -> Vec<Option<Holding>> {
-    let mut holdings: Vec<Option<Holding>> = graph
-        .tensor_ids()
-        .map(|t| {
-            let kept = graph.is_output(t);
-            let readers = graph.consumers(t).to_vec();
-            let writers: Vec<OpId> = graph.producer(t).into_iter().collect();
-            if writers.is_empty() && readers.is_empty() && !kept {
-                return None;
-            }
-            let readers = if readers.is_empty() { writers.clone() } else { readers };
-            Some(Holding { bytes: graph.tensor(t).bytes, writers, readers, kept })
-        })
-        .collect();
-    if model == MemoryModel::Paper {
-        // Backwards, so that a view of a view hands on what it has been handed.
-        for op in graph.file_order().into_iter().rev() {
-            share(graph, op, &mut holdings);
-        }
-    }
-    holdings
+/// All memory of a graph under one memory model.
+pub(crate) struct Holdings {
+    /// By tensor; `None` for those that lie in the memory of others, or in none.
+    pub(crate) tensors: Vec<Option<Holding>>,
+    /// What ops need besides their tensors.
+    pub(crate) scratch: Vec<Holding>,
 }
 
-fn share(graph: &Graph, id: OpId, holdings: &mut [Option<Holding>]) {
+impl Holdings {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Holding> {
+        self.tensors.iter().flatten().chain(&self.scratch)
+    }
+}
+
+pub(crate) fn holdings(graph: &Graph, model: MemoryModel) -> Holdings {
+    let mut tensors: Vec<Option<Holding>> = graph.tensor_ids().map(|t| own_memory(graph, t)).collect();
+    let mut scratch = Vec::new();
+    match model {
+        MemoryModel::Paper => {
+            // Backwards, so that a view of a view hands on what it has been handed.
+            for op in graph.file_order().into_iter().rev() {
+                share_as_the_paper_does(graph, op, &mut tensors);
+            }
+        }
+        MemoryModel::Litert => share_as_litert_does(graph, &mut tensors),
+        MemoryModel::Tflm(kernels) => {
+            for (holding, tensor) in tensors.iter_mut().zip(graph.tensors()) {
+                if let Some(holding) = holding {
+                    holding.bytes = rounded(bytes_unpacked(tensor));
+                }
+            }
+            scratch = graph.op_ids().filter_map(|op| scratch_memory(graph, op, kernels)).collect();
+        }
+        // Plain, and what a later version may add without telling us: every tensor for itself.
+        _ => {}
+    }
+    Holdings { tensors, scratch }
+}
+
+/// The memory of a tensor that shares with nobody; `None` if nobody wants it.
+fn own_memory(graph: &Graph, t: TensorId) -> Option<Holding> {
+    let kept = graph.is_output(t);
+    let readers = graph.consumers(t).to_vec();
+    let writers: Vec<OpId> = graph.producer(t).into_iter().collect();
+    if writers.is_empty() && readers.is_empty() && !kept {
+        return None;
+    }
+    let readers = if readers.is_empty() { writers.clone() } else { readers };
+    Some(Holding { bytes: graph.tensor(t).bytes, writers, readers, kept })
+}
+
+fn share_as_the_paper_does(graph: &Graph, id: OpId, holdings: &mut [Option<Holding>]) {
     let op = graph.op(id);
     let [result] = op.outputs[..] else { return };
-    if is_view(graph, id) {
+    if op.kind.role() == Role::Concat && !op.inputs.is_empty() {
         // The pieces are wanted by whoever wants the view.
         let Some(view) = holdings[result.index()].take() else { return };
         for piece in &op.inputs {
@@ -51,7 +77,9 @@ fn share(graph: &Graph, id: OpId, holdings: &mut [Option<Holding>]) {
                 piece.kept |= view.kept;
             }
         }
-    } else if accumulates(graph, id) {
+    } else if op.kind.role() == Role::Accumulate
+        && op.inputs.iter().all(|&t| is_private_partial(graph, t, id))
+    {
         // Whichever partial result comes first brings the sum to life.
         let partials: Vec<Holding> = op.inputs.iter().filter_map(|t| holdings[t.index()].take()).collect();
         if let Some(sum) = &mut holdings[result.index()] {
@@ -63,11 +91,75 @@ fn share(graph: &Graph, id: OpId, holdings: &mut [Option<Holding>]) {
     }
 }
 
-/// Does this op add up partial results in place?
-pub(crate) fn accumulates(graph: &Graph, op: OpId) -> bool {
-    let node = graph.op(op);
-    let private = |&t: &TensorId| is_private_partial(graph, t, op);
-    node.kind.role() == Role::Accumulate && node.outputs.len() == 1 && node.inputs.iter().all(private)
+/// Only such a partial result may be written straight into the sum: one that an ordinary op computes for it alone.
+fn is_private_partial(graph: &Graph, t: TensorId, sum: OpId) -> bool {
+    let computed = graph.producer(t).is_some_and(|p| graph.op(p).kind.role() == Role::Compute);
+    computed && graph.consumers(t) == [sum] && !graph.is_output(t)
+}
+
+fn share_as_litert_does(graph: &Graph, holdings: &mut [Option<Holding>]) {
+    for &t in graph.inputs() {
+        let unread = Holding { bytes: graph.tensor(t).bytes, ..Holding::default() };
+        holdings[t.index()].get_or_insert(unread).kept = true;
+    }
+    // Where a tensor lies: in the memory of another, which may itself lie elsewhere.
+    let mut lies_in: Vec<TensorId> = graph.tensor_ids().collect();
+    for id in graph.file_order() {
+        let op = graph.op(id);
+        let Some(&result) = op.outputs.first() else { continue };
+        let (operands, changes) = match op.kind.as_str() {
+            "RESHAPE" | "EXPAND_DIMS" | "SQUEEZE" | "BITCAST" => (1, false),
+            "SOFTMAX" | "DYNAMIC_UPDATE_SLICE" => (1, true),
+            "ADD" | "SUB" | "MUL" | "DIV" => (2, true),
+            _ => continue,
+        };
+        let host = (0..operands).filter_map(|position| op.operand(position)).find(|&t| {
+            let same_size = graph.tensor(t).bytes == graph.tensor(result).bytes;
+            let is_free = !graph.is_input(t) && !graph.is_output(result);
+            same_size
+                && is_free
+                && graph.tensor(t).bytes > 4
+                && (!changes || nobody_else_looks(graph, op, lies_in[t.index()], &lies_in))
+        });
+        let Some(host) = host else { continue };
+        let host = lies_in[host.index()];
+        lies_in[result.index()] = host;
+        let Some(guest) = holdings[result.index()].take() else { continue };
+        let Some(memory) = &mut holdings[host.index()] else { continue };
+        memory.readers.extend(guest.readers);
+        memory.kept |= guest.kept;
+        if changes {
+            memory.writers.push(id);
+        }
+    }
+}
+
+/// Is everything that lies in this memory read by `op` alone, once, or by the ops that put the rest there?
+fn nobody_else_looks(graph: &Graph, op: &Op, host: TensorId, lies_in: &[TensorId]) -> bool {
+    let in_host = |t: &TensorId| lies_in[t.index()] == host;
+    let reads = op.inputs.iter().filter(|t| in_host(t)).count();
+    let others = graph.tensor_ids().filter(in_host).flat_map(|t| graph.consumers(t)).filter(|&&reader| {
+        !std::ptr::eq(graph.op(reader), op) && !graph.op(reader).outputs.iter().any(|t| in_host(t))
+    });
+    reads <= 1 && others.count() == 0 && !graph.outputs().iter().any(|t| in_host(t))
+}
+
+/// TFLM gives each int4 element a byte.
+fn bytes_unpacked(tensor: &Tensor) -> u64 {
+    match (&tensor.dtype, &tensor.shape) {
+        (Some(ElementType::Int4), Some(shape)) => shape.iter().product(),
+        _ => tensor.bytes,
+    }
+}
+
+fn rounded(bytes: u64) -> u64 {
+    bytes.div_ceil(16) * 16
+}
+
+fn scratch_memory(graph: &Graph, op: OpId, kernels: Kernels) -> Option<Holding> {
+    let own = scratch(graph, op, kernels);
+    let bytes: u64 = own.into_iter().chain(graph.op(op).workspace()).map(rounded).sum();
+    (bytes > 0).then(|| Holding { bytes, writers: vec![op], readers: vec![op], kept: false })
 }
 
 /// Who depends on whom, transitively, for a few ops of interest.

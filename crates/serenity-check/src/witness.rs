@@ -6,7 +6,8 @@
 //! 2. if one is gone, all its readers have run, among them one that depends on a writer of the next: so that has been written;
 //! 3. the last is not gone: it is a result, or the op or one after it reads it.
 //!
-//! A tensor lends no more than its size to all chains together. So the bytes of the chains are a lower bound for every order.
+//! A tensor lends no more than its size to all chains together. So the bytes of the chains, and the op's own scratch, are a lower bound for every
+//! order.
 
 use crate::holdings::{Holding, Reach, holdings};
 use serenity_ir::{Graph, MemoryModel, OpId, TensorId};
@@ -41,11 +42,12 @@ pub fn proved_bound(graph: &Graph, model: MemoryModel, witness: &Witness) -> Res
     let holdings = holdings(graph, model);
     let mut reach = Reach::new(graph);
     let mut lent = vec![0_u64; graph.tensors().len()];
-    let mut bound = 0_u64;
+    // What the op needs besides its tensors is in use whenever it runs.
+    let mut bound: u64 = holdings.scratch.iter().filter(|s| s.writers == [op]).map(|s| s.bytes).sum();
     for chain in &witness.chains {
         let mut memory: Vec<&Holding> = Vec::new();
         for &t in &chain.tensors {
-            let holding = holdings.get(t.index()).and_then(Option::as_ref);
+            let holding = holdings.tensors.get(t.index()).and_then(Option::as_ref);
             memory.push(holding.ok_or_else(|| format!("tensor {t} has no memory of its own"))?);
             let sum = &mut lent[t.index()];
             *sum = sum.checked_add(chain.bytes).ok_or("its bytes overflow")?;

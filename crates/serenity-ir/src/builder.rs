@@ -4,6 +4,9 @@ use crate::order::{find_cycle, lowest_index_first};
 use crate::{Attributes, Graph, GraphError, Op, OpId, OpKind, Tensor, TensorId};
 use serde_json::{Map, Value};
 
+/// The sum of all sizes, doubled and rounded up as no runtime does worse, stays below this: what is added up later cannot overflow 63 bits.
+const LARGEST_SUM: u64 = 1 << 62;
+
 /// A graph under construction. Nothing is checked before [`build`](Self::build).
 #[derive(Clone, Debug, Default)]
 pub struct GraphBuilder {
@@ -134,9 +137,11 @@ impl GraphBuilder {
         }
         let mut sum = 0_u64;
         for (index, tensor) in self.tensors.iter().enumerate() {
-            sum = sum.checked_add(tensor.bytes).filter(|&s| i64::try_from(s).is_ok()).ok_or_else(|| {
-                GraphError::SizeOverflow { tensor: self.tensor_label(index), bytes: tensor.bytes }
-            })?;
+            // Runtimes round sizes up, to 64 bytes at most, and a byte may hold but half an element.
+            let rounded = tensor.bytes.checked_mul(2).and_then(|bytes| bytes.checked_next_multiple_of(64));
+            sum = rounded.and_then(|bytes| sum.checked_add(bytes)).filter(|&s| s <= LARGEST_SUM).ok_or_else(
+                || GraphError::SizeOverflow { tensor: self.tensor_label(index), bytes: tensor.bytes },
+            )?;
         }
         Ok(())
     }

@@ -169,6 +169,13 @@ impl Graph {
         if tensor.name.is_empty() { format!("tensor#{id}") } else { tensor.name.clone() }
     }
 
+    /// The same graph, with one op that needs `bytes` besides its tensors while it runs.
+    #[must_use]
+    pub fn with_workspace(mut self, op: OpId, bytes: u64) -> Self {
+        self.ops[op.index()].attributes.insert("workspace".to_owned(), bytes.into());
+        self
+    }
+
     /// The same graph with its ops listed in `order`; tensor ids do not change.
     ///
     /// # Errors

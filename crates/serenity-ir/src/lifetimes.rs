@@ -11,7 +11,7 @@ use crate::{BufferId, OpId, TensorId};
 pub struct Buffer {
     /// Size.
     pub bytes: u64,
-    /// The tensors that live in it, the one that names it first.
+    /// The tensors that live in it, the one that names it first. Empty for scratch: memory that its writer needs besides its tensors.
     pub tensors: Vec<TensorId>,
     /// It comes to life when the first of these runs. Empty if it is there from the start.
     pub writers: Vec<OpId>,
@@ -21,6 +21,13 @@ pub struct Buffer {
     pub from_start: bool,
     /// The caller wants it after the last op.
     pub to_end: bool,
+}
+
+impl Buffer {
+    /// Is this memory that an op needs besides its tensors?
+    pub fn is_scratch(&self) -> bool {
+        self.tensors.is_empty()
+    }
 }
 
 /// All buffers of a graph under one memory model.

@@ -19,25 +19,30 @@
 //! The rooms behind this one can be used alone: [`ir`] (graphs and memory models), [`scheduling`] (orders of any DAG of buffers),
 //! [`check`] (the verifier) and [`zoo`] (the built-in networks).
 
+mod arena;
 mod bridge;
 mod error;
 mod input;
 mod inspect;
+mod nested;
 mod optimize;
 mod plan;
 mod plan_file;
+mod refine;
 mod write;
 
+pub use serenity_arena as placement;
 pub use serenity_check as check;
 pub use serenity_ir as ir;
 pub use serenity_schedule as scheduling;
 pub use serenity_zoo as zoo;
 
+pub use arena::{Arena, Content, Piece, runtime_arena};
 pub use bridge::problem;
 pub use error::Error;
 pub use input::{Input, load};
 pub use inspect::{Inspection, inspect};
-pub use optimize::{Options, optimize, schedule};
+pub use optimize::{Options, optimize, optimize_model, schedule};
 pub use plan::{Footprint, Plan};
 pub use plan_file::PlanFile;
 pub use write::{NewFile, check_target, is_same_file, write_atomically, write_together};

@@ -2,16 +2,25 @@
 
 use serde_json::{Value, json};
 use serenity_check::{Witness, WitnessChain};
-use serenity_ir::{MemoryModel, OpId};
-use serenity_schedule::{Algorithm, Proof, Stats};
+use serenity_ir::{Graph, MemoryModel, OpId};
+use serenity_schedule::{Algorithm, Proof, Stats, StopReason};
 
 /// What running a network takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Footprint {
     /// The most activation memory in use at any time.
     pub peak: u64,
+    /// The arena that the runtime's own planner makes of it; `None` where the memory model stands for no runtime with a planner.
+    pub arena: Option<u64>,
     /// How many ops run.
     pub ops: usize,
+}
+
+impl Footprint {
+    /// What counts: the arena where it is known, otherwise the peak.
+    pub fn needs(&self) -> u64 {
+        self.arena.unwrap_or(self.peak)
+    }
 }
 
 /// In which order to run a network, and what is proved about it.
@@ -25,6 +34,8 @@ pub struct Plan {
     pub algorithm: Algorithm,
     /// The ops in execution order, by their position in the model.
     pub order: Vec<OpId>,
+    /// The same for the graphs after the main one, if the model has several.
+    pub bodies: Vec<Vec<OpId>>,
     /// In the order the model came with.
     pub before: Footprint,
     /// In the order of this plan.
@@ -40,14 +51,30 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Takes the order the model came with, of which the bound may now say something else.
-    pub(crate) fn keep_own_order(&mut self, order: Vec<OpId>) {
-        self.order = order;
-        self.after = self.before;
+    /// Takes the orders the model came with, of which the bound may now say something else.
+    pub(crate) fn keep_own_order(&mut self, graphs: &[Graph]) {
+        let mut orders = graphs.iter().map(Graph::file_order);
+        self.take_order(orders.next().unwrap_or_default(), self.before);
+        self.bodies = orders.collect();
         self.algorithm = Algorithm::File;
-        if self.after.peak == self.bound {
+    }
+
+    /// Takes another order of the main graph, which needs this much.
+    pub(crate) fn take_order(&mut self, order: Vec<OpId>, needs: Footprint) {
+        self.order = order;
+        self.after = needs;
+        if needs.peak == self.bound {
             self.proof = Proof::Optimal;
+        } else if self.proof == Proof::Optimal {
+            // The bound still holds, but this order was not chosen for its peak.
+            self.proof = Proof::Gap { stopped: StopReason::Heuristic };
+            self.witness = None;
         }
+    }
+
+    /// Does the model's own order need no more, by what counts: the arena if the runtime has one, otherwise the peak?
+    pub(crate) fn is_no_gain(&self) -> bool {
+        self.after.needs() >= self.before.needs()
     }
 
     /// Is it proved that no order needs less?
@@ -68,6 +95,7 @@ impl Plan {
     /// The plan as a JSON object; [`PlanFile`](crate::PlanFile) reads it back.
     pub fn to_json(&self) -> Value {
         let order: Vec<u32> = self.order.iter().map(|op| op.0).collect();
+        let bodies: Vec<Vec<u32>> = self.bodies.iter().map(|o| o.iter().map(|op| op.0).collect()).collect();
         let stopped = match self.proof {
             Proof::Optimal => Value::Null,
             Proof::Gap { stopped } => stopped.to_string().into(),
@@ -78,6 +106,7 @@ impl Plan {
             "algorithm": self.algorithm.to_string(),
             "ops": self.after.ops,
             "peak": self.after.peak,
+            "arena": self.after.arena,
             "bound": self.bound,
             "proof": if self.is_optimal() { "optimal" } else { "gap" },
             "stopped": stopped,
@@ -85,6 +114,7 @@ impl Plan {
             "pieces": self.stats.pieces,
             "seconds": self.stats.elapsed.as_secs_f64(),
             "order": order,
+            "bodies": bodies,
             "witness": self.witness.as_ref().map(witness_to_json),
         })
     }

@@ -1,8 +1,15 @@
 //! What a runtime keeps alive, aliases and runs in place.
 
-use crate::{Buffer, BufferId, Graph, Lifetimes, OpId, Role, TensorId};
+mod litert;
+mod storage;
+mod tflm;
+
+use crate::{Graph, Kernels, Lifetimes};
 use std::fmt;
 use std::str::FromStr;
+use storage::Storage;
+
+pub use tflm::{TFLM_ALIGNMENT, tflm_bytes, tflm_scratch};
 
 /// How a runtime spends memory. The choice changes what an order costs, never which orders are possible.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -16,14 +23,26 @@ pub enum MemoryModel {
     /// (its pieces stay where they are until the last reader of the view, the result costs nothing), and the partial results that an
     /// `ACCUMULATE` adds up are written into one buffer, which the first of them brings to life.
     Paper,
+    /// TensorFlow Lite for Microcontrollers: as [`Plain`](Self::Plain), but sizes are rounded up to 16 bytes, an int4 tensor takes a byte an
+    /// element, and what the kernels ask for as scratch is in use while they run. Nothing is done in place unless a plan in the
+    /// model says so.
+    Tflm(Kernels),
+    /// LiteRT (TensorFlow Lite) without a delegate: graph inputs stay for the whole run, some operators write over an input that nobody
+    /// else reads, reshaping ones share their input's memory.
+    Litert,
 }
 
 /// Names as the command line spells them.
-const NAMES: &[(&str, MemoryModel)] = &[("plain", MemoryModel::Plain), ("paper", MemoryModel::Paper)];
+const NAMES: &[(&str, MemoryModel)] = &[
+    ("plain", MemoryModel::Plain),
+    ("paper", MemoryModel::Paper),
+    ("tflm", MemoryModel::Tflm(Kernels::Any)),
+    ("litert", MemoryModel::Litert),
+];
 
 /// A name that is no memory model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown memory model `{0}`; choose one of: plain, paper")]
+#[error("unknown memory model `{0}`; choose one of: plain, paper, tflm, litert")]
 pub struct UnknownMemoryModel(String);
 
 impl FromStr for MemoryModel {
@@ -40,7 +59,12 @@ impl FromStr for MemoryModel {
 
 impl fmt::Display for MemoryModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(NAMES.iter().find(|(_, model)| model == self).map_or("", |(name, _)| name))
+        f.write_str(match self {
+            Self::Plain => "plain",
+            Self::Paper => "paper",
+            Self::Tflm(_) => "tflm",
+            Self::Litert => "litert",
+        })
     }
 }
 
@@ -52,139 +76,20 @@ impl MemoryModel {
 
     /// The buffers of `graph` under this model.
     pub fn lifetimes(self, graph: &Graph) -> Lifetimes {
-        let storage = match self {
+        match self {
             Self::Plain => Storage::one_buffer_a_tensor(graph),
-            Self::Paper => Storage::with_views(graph),
-        };
-        storage.into_lifetimes(graph)
-    }
-}
-
-/// Where the bytes of each tensor lie.
-struct Storage {
-    /// Size of each buffer.
-    bytes: Vec<u64>,
-    /// For each tensor, the buffers that hold it: its own, or for a view those of its pieces.
-    of: Vec<Vec<BufferId>>,
-}
-
-impl Storage {
-    fn one_buffer_a_tensor(graph: &Graph) -> Self {
-        Self {
-            bytes: graph.tensors().iter().map(|t| t.bytes).collect(),
-            of: graph.tensor_ids().map(|t| vec![BufferId(t.0)]).collect(),
+            Self::Paper => Storage::with_concat_views(graph),
+            Self::Tflm(kernels) => Storage::with_scratch(graph, kernels),
+            Self::Litert => Storage::in_place(graph),
         }
-    }
-
-    fn with_views(graph: &Graph) -> Self {
-        let mut storage = Self::one_buffer_a_tensor(graph);
-        // In an order that can run, the pieces of a view have their places before the view gets its own.
-        for op in graph.file_order() {
-            match graph.op(op).kind.role() {
-                Role::Concat => storage.make_view(graph, op),
-                Role::Accumulate => storage.accumulate(graph, op),
-                Role::Compute => {}
-            }
-        }
-        storage
-    }
-
-    /// The output of a concatenation lies where its pieces lie.
-    fn make_view(&mut self, graph: &Graph, op: OpId) {
-        let op = graph.op(op);
-        let [view] = op.outputs[..] else { return };
-        if op.inputs.is_empty() {
-            return;
-        }
-        let mut pieces: Vec<BufferId> =
-            op.inputs.iter().flat_map(|t| self.of[t.index()].iter().copied()).collect();
-        pieces.sort_unstable();
-        pieces.dedup();
-        self.of[view.index()] = pieces;
-    }
-
-    /// Partial results share the buffer of their sum, if nobody else wants to see them.
-    fn accumulate(&mut self, graph: &Graph, op: OpId) {
-        let (id, op) = (op, graph.op(op));
-        let [sum] = op.outputs[..] else { return };
-        let private = |&t: &TensorId| {
-            graph.producer(t).is_some_and(|p| graph.op(p).kind.role() == Role::Compute)
-                && graph.consumers(t) == [id]
-                && !graph.is_output(t)
-        };
-        if !op.inputs.iter().all(private) {
-            return;
-        }
-        for partial in &op.inputs {
-            let bytes = self.bytes[partial.index()];
-            self.bytes[sum.index()] = self.bytes[sum.index()].max(bytes);
-            self.of[partial.index()] = vec![BufferId(sum.0)];
-        }
-    }
-
-    fn into_lifetimes(self, graph: &Graph) -> Lifetimes {
-        let mut buffers: Vec<Buffer> = self
-            .bytes
-            .iter()
-            .map(|&bytes| Buffer {
-                bytes,
-                tensors: Vec::new(),
-                writers: Vec::new(),
-                readers: Vec::new(),
-                from_start: false,
-                to_end: false,
-            })
-            .collect();
-        for t in graph.tensor_ids() {
-            // A view has several pieces or a piece of another name; it writes nothing itself.
-            let is_view = graph.producer(t).is_some_and(|p| graph.op(p).kind.role() == Role::Concat)
-                && self.of[t.index()][..] != [BufferId(t.0)];
-            for &b in &self.of[t.index()] {
-                let buffer = &mut buffers[b.index()];
-                if b.0 == t.0 {
-                    buffer.tensors.insert(0, t);
-                } else {
-                    buffer.tensors.push(t);
-                }
-                buffer.from_start |= graph.is_input(t);
-                buffer.to_end |= graph.is_output(t);
-                if !is_view {
-                    buffer.writers.extend(graph.producer(t));
-                }
-                buffer.readers.extend(graph.consumers(t));
-                // Whoever writes a tensor, or makes a view of it, holds it while running, also if nobody reads the result.
-                buffer.readers.extend(graph.producer(t));
-            }
-        }
-        for buffer in &mut buffers {
-            finish(buffer);
-        }
-        buffers.retain(|b| {
-            b.bytes > 0 && (!b.readers.is_empty() || b.to_end) && (b.from_start || !b.writers.is_empty())
-        });
-        Lifetimes { ops: graph.ops().len(), buffers }
-    }
-}
-
-fn finish(buffer: &mut Buffer) {
-    for ops in [&mut buffer.writers, &mut buffer.readers] {
-        ops.sort_unstable();
-        ops.dedup();
-    }
-    if buffer.from_start {
-        buffer.writers.clear();
-    }
-    if buffer.readers.iter().any(|op| buffer.writers.binary_search(op).is_err()) {
-        // Whoever only reads runs after all who write, so writers hold a buffer only where nobody reads.
-        let writers = &buffer.writers;
-        buffer.readers.retain(|op| writers.binary_search(op).is_err());
+        .into_lifetimes(graph)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{GraphBuilder, Tensor};
+    use crate::{GraphBuilder, OpId, Tensor, TensorId};
 
     /// x -> (a, b) -> concat -> y, sizes 1, 10, 20, 30, 5.
     fn fork_join(join: &str) -> Graph {

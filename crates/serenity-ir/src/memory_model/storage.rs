@@ -1,0 +1,132 @@
+//! From the place of every tensor to the lifetimes of buffers.
+
+use crate::{Buffer, BufferId, Graph, Lifetimes, OpId, Role, TensorId};
+
+/// Where the bytes of each tensor lie.
+pub(super) struct Storage {
+    /// Size of each buffer; as many as there are tensors, some of them without one.
+    pub(super) bytes: Vec<u64>,
+    /// For each tensor, the buffers that hold it: its own, or for a view those of its pieces.
+    pub(super) of: Vec<Vec<BufferId>>,
+    /// For each tensor, whether its op only gives another name to what others have written.
+    pub(super) is_view: Vec<bool>,
+    /// Memory an op needs besides its tensors while it runs.
+    pub(super) scratch: Vec<(OpId, u64)>,
+    /// Do graph inputs stay to the end, read or not?
+    pub(super) inputs_stay: bool,
+}
+
+impl Storage {
+    pub(super) fn one_buffer_a_tensor(graph: &Graph) -> Self {
+        Self {
+            bytes: graph.tensors().iter().map(|t| t.bytes).collect(),
+            of: graph.tensor_ids().map(|t| vec![BufferId(t.0)]).collect(),
+            is_view: vec![false; graph.tensors().len()],
+            scratch: Vec::new(),
+            inputs_stay: false,
+        }
+    }
+
+    /// The paper's: concatenations are views, partial sums accumulate.
+    pub(super) fn with_concat_views(graph: &Graph) -> Self {
+        let mut storage = Self::one_buffer_a_tensor(graph);
+        // In an order that can run, the pieces of a view have their places before the view gets its own.
+        for op in graph.file_order() {
+            match graph.op(op).kind.role() {
+                Role::Concat => storage.make_view(graph, op),
+                Role::Accumulate => storage.accumulate(graph, op),
+                Role::Compute => {}
+            }
+        }
+        storage
+    }
+
+    /// The output of a concatenation lies where its pieces lie.
+    fn make_view(&mut self, graph: &Graph, op: OpId) {
+        let op = graph.op(op);
+        let [view] = op.outputs[..] else { return };
+        if op.inputs.is_empty() {
+            return;
+        }
+        let mut pieces: Vec<BufferId> =
+            op.inputs.iter().flat_map(|t| self.of[t.index()].iter().copied()).collect();
+        pieces.sort_unstable();
+        pieces.dedup();
+        self.of[view.index()] = pieces;
+        self.is_view[view.index()] = true;
+    }
+
+    /// Partial results share the buffer of their sum, if nobody else wants to see them.
+    fn accumulate(&mut self, graph: &Graph, op: OpId) {
+        let (id, op) = (op, graph.op(op));
+        let [sum] = op.outputs[..] else { return };
+        let private = |&t: &TensorId| {
+            graph.producer(t).is_some_and(|p| graph.op(p).kind.role() == Role::Compute)
+                && graph.consumers(t) == [id]
+                && !graph.is_output(t)
+        };
+        if !op.inputs.iter().all(private) {
+            return;
+        }
+        for partial in &op.inputs {
+            let bytes = self.bytes[partial.index()];
+            self.bytes[sum.index()] = self.bytes[sum.index()].max(bytes);
+            self.of[partial.index()] = vec![BufferId(sum.0)];
+        }
+    }
+
+    pub(super) fn into_lifetimes(self, graph: &Graph) -> Lifetimes {
+        let empty = |&bytes: &u64| Buffer {
+            bytes,
+            tensors: Vec::new(),
+            writers: Vec::new(),
+            readers: Vec::new(),
+            from_start: false,
+            to_end: false,
+        };
+        let mut buffers: Vec<Buffer> = self.bytes.iter().map(empty).collect();
+        for t in graph.tensor_ids() {
+            for &b in &self.of[t.index()] {
+                let buffer = &mut buffers[b.index()];
+                if b.0 == t.0 {
+                    buffer.tensors.insert(0, t);
+                } else {
+                    buffer.tensors.push(t);
+                }
+                buffer.from_start |= graph.is_input(t);
+                buffer.to_end |= graph.is_output(t) || (self.inputs_stay && graph.is_input(t));
+                if !self.is_view[t.index()] {
+                    buffer.writers.extend(graph.producer(t));
+                }
+                buffer.readers.extend(graph.consumers(t));
+                // Whoever writes a tensor, or makes a view of it, holds it while running, also if nobody reads the result.
+                buffer.readers.extend(graph.producer(t));
+            }
+        }
+        for buffer in &mut buffers {
+            finish(buffer);
+        }
+        buffers.retain(|b| {
+            b.bytes > 0 && (!b.readers.is_empty() || b.to_end) && (b.from_start || !b.writers.is_empty())
+        });
+        for &(op, bytes) in &self.scratch {
+            buffers.push(Buffer { writers: vec![op], readers: vec![op], ..empty(&bytes) });
+        }
+        Lifetimes { ops: graph.ops().len(), buffers }
+    }
+}
+
+fn finish(buffer: &mut Buffer) {
+    for ops in [&mut buffer.writers, &mut buffer.readers] {
+        ops.sort_unstable();
+        ops.dedup();
+    }
+    if buffer.from_start {
+        buffer.writers.clear();
+    }
+    if buffer.readers.iter().any(|op| buffer.writers.binary_search(op).is_err()) {
+        // Whoever only reads runs after all who write, so writers hold a buffer only where nobody reads.
+        let writers = &buffer.writers;
+        buffer.readers.retain(|op| writers.binary_search(op).is_err());
+    }
+}

@@ -1,0 +1,79 @@
+//! What a runtime's own planner makes of an order.
+//!
+//! A model comes as one graph a sub-graph, the main one first; an op that runs others names them in its attribute `bodies`.
+
+mod litert;
+mod tflm;
+
+use serenity_arena::{Buffer, Options, Planner, Problem, place};
+use serenity_ir::{Graph, MemoryModel, OpId, TensorId};
+
+/// What lies in a runtime's arena.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// A tensor of one of the model's graphs, and what shares its memory.
+    Tensor {
+        /// Which graph.
+        graph: usize,
+        /// Which of its tensors.
+        tensor: TensorId,
+    },
+    /// What an op needs besides its tensors.
+    Scratch {
+        /// Which graph.
+        graph: usize,
+        /// Which of its ops.
+        op: OpId,
+    },
+}
+
+/// One piece of a runtime's arena.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// What it holds.
+    pub content: Content,
+    /// Its size, as the runtime counts it.
+    pub bytes: u64,
+    /// Where it begins.
+    pub offset: u64,
+}
+
+/// A runtime's arena for activations, as its own planner lays it out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arena {
+    /// Its size: what TFLM calls the head, and the span of LiteRT's arena.
+    pub bytes: u64,
+    /// All pieces, in the runtime's order.
+    pub pieces: Vec<Piece>,
+}
+
+/// The time line of one run: who needs how much, from when to when.
+struct Demand {
+    content: Content,
+    buffer: Buffer,
+}
+
+/// The arena that the runtime behind `model` will use if each graph runs in its order; `None` for a model that stands for no runtime, and for one whose sub-graphs call each other without end.
+pub fn runtime_arena(graphs: &[&Graph], orders: &[&[OpId]], model: MemoryModel) -> Option<Arena> {
+    let (demands, planner, alignment) = match model {
+        MemoryModel::Tflm(kernels) => {
+            (tflm::demands(graphs, orders, kernels)?, Planner::Tflm, serenity_ir::TFLM_ALIGNMENT)
+        }
+        MemoryModel::Litert => (litert::demands(graphs.first()?, orders.first()?), Planner::Litert, litert::ALIGNMENT),
+        _ => return None,
+    };
+    let problem = Problem::new(demands.iter().map(|d| d.buffer).collect(), alignment).ok()?;
+    let placement = place(&problem, &Options::new(planner));
+    let pieces = demands
+        .iter()
+        .zip(&placement.offsets)
+        .map(|(demand, &offset)| Piece { content: demand.content, bytes: demand.buffer.size, offset })
+        .collect();
+    Some(Arena { bytes: placement.height, pieces })
+}
+
+/// The sub-graphs that an op runs.
+pub(crate) fn bodies(op: &serenity_ir::Op) -> Vec<usize> {
+    let listed = op.attributes.get("bodies").and_then(serde_json::Value::as_array);
+    listed.into_iter().flatten().filter_map(|index| usize::try_from(index.as_u64()?).ok()).collect()
+}

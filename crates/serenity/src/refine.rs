@@ -1,0 +1,69 @@
+//! Looking around an order for one that a runtime's planner packs tighter.
+//!
+//! The planners of the runtimes are greedy: an order with a lower peak may get a larger arena. Here ops are moved one at a time, as early or as
+//! late as they can go, while that makes the arena smaller, or keeps it and lets tensors live shorter, so that there is less to pack.
+
+use serenity_ir::{Graph, Lifetimes, OpId};
+
+/// Less is better, the first first: the arena, the peak, and bytes times steps.
+pub(crate) type Cost = (u64, u64, u128);
+
+/// Steps of orders looked at, at most: some seconds for the largest networks, and a fixed number, so that the result does not depend on the clock.
+const MOST_STEPS: usize = 2_000_000;
+
+/// What `order` costs; `arena` is what the runtime makes of it.
+pub(crate) fn cost(lifetimes: &Lifetimes, order: &[OpId], arena: u64) -> Cost {
+    let profile = lifetimes.profile(order);
+    (arena, profile.peak(), profile.steps.iter().map(|step| u128::from(step.during)).sum())
+}
+
+/// The best order found from `start` on, with its cost. Ends when no single move helps, when the arena is down to `target`, or when `stop` says so.
+pub(crate) fn refine(
+    graph: &Graph,
+    start: Vec<OpId>,
+    target: u64,
+    evaluate: impl Fn(&[OpId]) -> Cost,
+    stop: impl Fn() -> bool,
+) -> (Vec<OpId>, Cost) {
+    let mut best = evaluate(&start);
+    let mut order = start;
+    let mut left = MOST_STEPS / order.len().max(1);
+    let mut improved = true;
+    while improved && best.0 > target {
+        improved = false;
+        for op in graph.op_ids() {
+            for place in window(graph, &order, op) {
+                if left == 0 || best.0 <= target || stop() {
+                    return (order, best);
+                }
+                left -= 1;
+                let moved = with_moved(&order, op, place);
+                let cost = evaluate(&moved);
+                if cost < best {
+                    (order, best, improved) = (moved, cost, true);
+                }
+            }
+        }
+    }
+    (order, best)
+}
+
+/// The earliest and the latest place that `op` can move to, if it is not there already.
+fn window(graph: &Graph, order: &[OpId], op: OpId) -> Vec<usize> {
+    let mut place = vec![0; order.len()];
+    for (position, op) in order.iter().enumerate() {
+        place[op.index()] = position;
+    }
+    let at = |op: &OpId| place[op.index()];
+    let now = at(&op);
+    let earliest = graph.predecessors(op).iter().map(at).max().map_or(0, |last| last + 1);
+    let readers = graph.op(op).outputs.iter().flat_map(|&t| graph.consumers(t));
+    let latest = readers.map(at).min().unwrap_or(order.len()) - 1;
+    [earliest, latest].into_iter().filter(|&to| to != now).collect()
+}
+
+fn with_moved(order: &[OpId], op: OpId, to: usize) -> Vec<OpId> {
+    let mut moved: Vec<OpId> = order.iter().copied().filter(|&other| other != op).collect();
+    moved.insert(to, op);
+    moved
+}
