@@ -36,6 +36,7 @@ mod memory_model;
 mod op_kind;
 mod order;
 mod profile;
+mod quantization;
 
 pub use builder::GraphBuilder;
 pub use dot::to_dot;
@@ -48,3 +49,4 @@ pub use memory_model::{MemoryModel, UnknownMemoryModel};
 pub use op_kind::{OpKind, Role};
 pub use order::OrderError;
 pub use profile::{Profile, Step};
+pub use quantization::Quantization;
