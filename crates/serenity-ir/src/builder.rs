@@ -91,6 +91,17 @@ impl GraphBuilder {
     /// # Errors
     /// See [`GraphError`]: each names the place.
     pub fn build(self) -> Result<Graph, GraphError> {
+        if self.ops.is_empty() {
+            return Err(GraphError::Empty);
+        }
+        self.build_body()
+    }
+
+    /// As [`build`](Self::build), but a graph without ops is allowed: the body of a control-flow op may just pass on what it is given.
+    ///
+    /// # Errors
+    /// See [`GraphError`]: each names the place.
+    pub fn build_body(self) -> Result<Graph, GraphError> {
         self.check_sizes()?;
         self.check_ids()?;
         let producers = self.producers()?;
@@ -127,9 +138,6 @@ impl GraphBuilder {
     }
 
     fn check_sizes(&self) -> Result<(), GraphError> {
-        if self.ops.is_empty() {
-            return Err(GraphError::Empty);
-        }
         for (what, count) in [("tensors", self.tensors.len()), ("operators", self.ops.len())] {
             if count >= u32::MAX as usize {
                 return Err(GraphError::TooLarge { what, count });
@@ -275,6 +283,17 @@ mod tests {
     #[test]
     fn the_empty_graph_is_refused() {
         assert_eq!(GraphBuilder::new("").build(), Err(GraphError::Empty));
+    }
+
+    #[test]
+    fn a_body_may_just_pass_on_what_it_is_given() {
+        let mut b = GraphBuilder::new("");
+        let x = b.input(Tensor::sized("x", 8));
+        b.output(x);
+        let graph = b.build_body().unwrap();
+        assert_eq!(graph.file_order(), []);
+        let profile = crate::MemoryModel::Plain.lifetimes(&graph).profile(&[]);
+        assert!(profile.peak() <= 8);
     }
 
     #[test]

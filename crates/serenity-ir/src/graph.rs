@@ -1,6 +1,6 @@
 //! The graph: tensors, and the operators that read and write them.
 
-use crate::{ElementType, OpId, OpKind, TensorId};
+use crate::{ElementType, OpId, OpKind, Quantization, TensorId};
 use serde_json::{Map, Value};
 
 /// Named attributes of an operator, in the order they were given.
@@ -17,6 +17,8 @@ pub struct Tensor {
     pub shape: Option<Vec<u64>>,
     /// Element type, if known.
     pub dtype: Option<ElementType>,
+    /// What the stored integers stand for, if it is quantised.
+    pub quantization: Option<Quantization>,
     /// Fields of the source that we do not know, or that we would spell otherwise, kept for writing back.
     pub extra: Map<String, Value>,
 }
@@ -24,7 +26,7 @@ pub struct Tensor {
 impl Tensor {
     /// A tensor of which only the size is known.
     pub fn sized(name: impl Into<String>, bytes: u64) -> Self {
-        Self { name: name.into(), bytes, shape: None, dtype: None, extra: Map::new() }
+        Self { name: name.into(), bytes, shape: None, dtype: None, quantization: None, extra: Map::new() }
     }
 
     /// A packed tensor of a known shape and type; `None` if its size is unknown or overflows.

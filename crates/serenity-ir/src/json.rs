@@ -6,15 +6,17 @@
 //! ```
 //!
 //! Activations only. Ids are dense: the tensor at position `i` has id `i` (`"id"` may be left out). Op order is the
-//! file's order. `"name"` is optional everywhere; `"shape"` and `"dtype"` may stand beside `"bytes"`, or instead of it; ops may
-//! carry `"attributes"`.
+//! file's order. `"name"` is optional everywhere; `"shape"` and `"dtype"` may stand beside `"bytes"`, or instead of it; a tensor may
+//! carry `"quantization"`: `{"scales": [0.5], "zero_points": [3], "axis": 0}`; ops may carry `"attributes"`.
 //!
 //! Written back is everything that was given, digit by digit and in its own spelling: fields we do not know, a `"dtype"` under another
 //! name, an empty `"name"`. Only `"id"` and `"bytes"`, which may be left out, are always written, and known fields come first.
 //!
 //! Errors name the place as a path into the document, `tensors[3].bytes`.
 
-use crate::{Attributes, ElementType, Graph, GraphBuilder, GraphError, Op, OpKind, Tensor, TensorId};
+use crate::{
+    Attributes, ElementType, Graph, GraphBuilder, GraphError, Op, OpKind, Quantization, Tensor, TensorId,
+};
 use serde_json::{Map, Value, json};
 
 /// Why a text is not a graph.
@@ -100,6 +102,7 @@ fn tensor(index: usize, value: Value) -> Result<Tensor, JsonError> {
             Some(dtype)
         }
     };
+    let quantization = fields.quantization()?;
     let bytes = match fields.take("bytes") {
         Some(value) => value.as_u64().ok_or_else(|| {
             fields.error("bytes", "a whole number of bytes, at least 0 and below 2^64", &value)
@@ -116,7 +119,7 @@ fn tensor(index: usize, value: Value) -> Result<Tensor, JsonError> {
             )?
         }
     };
-    Ok(Tensor { name, bytes, shape, dtype, extra: fields.rest() })
+    Ok(Tensor { name, bytes, shape, dtype, quantization, extra: fields.rest() })
 }
 
 fn op(index: usize, value: Value) -> Result<Op, JsonError> {
@@ -151,6 +154,12 @@ fn tensor_to_json(id: TensorId, tensor: &Tensor) -> Value {
         let spelled = tensor.extra.get("dtype").and_then(Value::as_str);
         let spelled = spelled.filter(|&name| ElementType::parse(name) == *dtype);
         map.insert("dtype".into(), spelled.unwrap_or(dtype.name()).into());
+    }
+    if let Some(quantization) = &tensor.quantization {
+        let spelled = tensor.extra.get("quantization");
+        let spelled =
+            spelled.filter(|&value| Quantization::from_json(value).is_ok_and(|q| q == *quantization));
+        map.insert("quantization".into(), spelled.cloned().unwrap_or_else(|| quantization.to_json()));
     }
     add_the_rest(&mut map, &tensor.extra);
     Value::Object(map)
@@ -275,6 +284,19 @@ impl Fields {
             .map(Some)
     }
 
+    fn quantization(&mut self) -> Result<Option<Quantization>, JsonError> {
+        let Some(given) = self.take_unless_empty("quantization") else {
+            return Ok(None);
+        };
+        let read = Quantization::from_json(&given).map_err(|(path, expected, found)| {
+            self.error(&format!("quantization{path}"), expected, &found)
+        })?;
+        if read.to_json() != given {
+            self.keep("quantization", given);
+        }
+        Ok(Some(read))
+    }
+
     fn rest(self) -> Map<String, Value> {
         self.map
     }
@@ -330,7 +352,9 @@ mod tests {
     fn a_round_trip_loses_nothing() {
         let odd = r#"{"name": "", "version": 123456789012345678901234567890, "pi": 3.14159265358979323846264338327950288,
             "tensors": [{"name": "", "bytes": 1, "dtype": "Float"}, {"name": null, "bytes": 2, "dtype": "weird", "shape": []},
-                {"bytes": 3, "dtype": "", "shape": null, "scale": 0.10, "big": 1e400}],
+                {"bytes": 3, "dtype": "", "shape": null, "scale": 0.10, "big": 1e400},
+                {"bytes": 4, "quantization": {"scales": [0.10, 2], "zero_points": [-128], "axis": 3}},
+                {"bytes": 5, "quantization": {"scales": [0.5], "min": [0.0]}}, {"bytes": 6, "quantization": {}}],
             "ops": [{"name": "", "type": "", "inputs": [0], "outputs": [1], "attributes": {}},
                 {"type": null, "inputs": [1], "outputs": [2], "attributes": null},
                 {"inputs": [2, 2], "outputs": [], "attributes": {"alpha": 1.0, "beta": 0.30000000000000004}, "x": {"y": []}}],
@@ -374,6 +398,10 @@ mod tests {
             (
                 r#"{"tensors": [{"shape": [2]}], "ops": [], "inputs": [], "outputs": []}"#,
                 "`tensors[0].bytes`: expected a size, or \"shape\" and a known \"dtype\" that give one, found nothing",
+            ),
+            (
+                r#"{"tensors": [{"bytes": 1, "quantization": {"scales": [1, "a"]}}], "ops": [], "inputs": [], "outputs": []}"#,
+                "`tensors[0].quantization.scales[1]`: expected a number, found \"a\"",
             ),
             (
                 r#"{"tensors": [], "ops": [{"inputs": ["x"], "outputs": []}], "inputs": [], "outputs": []}"#,

@@ -38,6 +38,7 @@ mod op_kind;
 mod operands;
 mod order;
 mod profile;
+mod quantization;
 
 pub use builder::GraphBuilder;
 pub use dot::to_dot;
@@ -51,3 +52,4 @@ pub use memory_model::{MemoryModel, TFLM_ALIGNMENT, UnknownMemoryModel, tflm_byt
 pub use op_kind::{OpKind, Role};
 pub use order::OrderError;
 pub use profile::{Profile, Step};
+pub use quantization::Quantization;
