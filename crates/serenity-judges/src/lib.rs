@@ -1,0 +1,70 @@
+//! For tests only: the real runtimes judge a model's memory and outputs.
+//!
+//! In come model files; out comes what TensorFlow Lite for Microcontrollers ([`tflm`]), LiteRT ([`litert`]) or ONNX Runtime ([`ort`]) did
+//! with each of them: bytes as the runtime itself counts them, and a hash of the outputs of every invocation. One call starts Python
+//! once, so judge many models together.
+//!
+//! The runtimes live in `.venv`, which `scripts/python-env` makes. Where they are not, or if `SERENITY_WITHOUT_RUNTIMES` is set, every
+//! call says `SKIPPED` on standard error and returns `None`: a test ends there.
+//!
+//! ```no_run
+//! # fn main() {
+//! let Some(verdicts) = serenity_judges::tflm(&["model.tflite"], &serenity_judges::Inputs::default()) else { return };
+//! assert_eq!(verdicts[0].accepted().head, 768);
+//! # }
+//! ```
+
+mod reports;
+mod run;
+
+pub use reports::{LiteRt, Ort, SubGraph, Tflm, Verdict};
+pub use run::{OrtOrder, python};
+
+use std::path::Path;
+
+/// The random inputs to run a model on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inputs {
+    /// How often; every run is two invocations in a row, because wrong state and clobbered inputs show in the second.
+    pub runs: u32,
+    /// Another seed draws other inputs; the same seed draws the same for every model of the same signature.
+    pub seed: u64,
+}
+
+impl Default for Inputs {
+    fn default() -> Self {
+        Self { runs: 1, seed: 1 }
+    }
+}
+
+/// What TensorFlow Lite for Microcontrollers says, a verdict a model; `None` if it is not set up.
+///
+/// # Panics
+/// If the judge itself fails.
+pub fn tflm(models: &[impl AsRef<Path>], inputs: &Inputs) -> Option<Vec<Verdict<Tflm>>> {
+    run::judge("tflm.py", &[], models, inputs, Tflm::read)
+}
+
+/// The same with an arena of so many bytes: refused if it is too small.
+///
+/// # Panics
+/// If the judge itself fails.
+pub fn tflm_within(arena: u64, models: &[impl AsRef<Path>], inputs: &Inputs) -> Option<Vec<Verdict<Tflm>>> {
+    run::judge("tflm.py", &["--arena", &arena.to_string()], models, inputs, Tflm::read)
+}
+
+/// What LiteRT with its reference kernels says, a verdict a model; `None` if it is not set up.
+///
+/// # Panics
+/// If the judge itself fails.
+pub fn litert(models: &[impl AsRef<Path>], inputs: &Inputs) -> Option<Vec<Verdict<LiteRt>>> {
+    run::judge("litert.py", &[], models, inputs, LiteRt::read)
+}
+
+/// What ONNX Runtime with its graph optimisation off says, a verdict a model; `None` if it is not set up.
+///
+/// # Panics
+/// If the judge itself fails.
+pub fn ort(order: OrtOrder, models: &[impl AsRef<Path>], inputs: &Inputs) -> Option<Vec<Verdict<Ort>>> {
+    run::judge("ort.py", &["--order", order.name()], models, inputs, Ort::read)
+}

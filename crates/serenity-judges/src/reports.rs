@@ -1,0 +1,135 @@
+//! What the judges report.
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What a runtime did with a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict<T> {
+    /// It took the model.
+    Accepted(T),
+    /// It did not, for this reason; a crash of the runtime is a refusal too.
+    Refused(String),
+}
+
+impl<T> Verdict<T> {
+    /// The report, where refusing would be a failed test.
+    ///
+    /// # Panics
+    /// If the runtime refused the model.
+    #[track_caller]
+    pub fn accepted(&self) -> &T {
+        match self {
+            Self::Accepted(report) => report,
+            Self::Refused(reason) => panic!("the runtime refused the model: {reason}"),
+        }
+    }
+}
+
+/// What TensorFlow Lite for Microcontrollers allocated, in bytes of a 64-bit host, and computed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tflm {
+    /// Activations and scratch; the same on every device.
+    pub head: u64,
+    /// What persists; larger here than on a 32-bit device.
+    pub tail: u64,
+    /// Head and tail.
+    pub total: u64,
+    /// The tail by purpose.
+    pub split: BTreeMap<String, u64>,
+    /// A hash an invocation, or why it could not run.
+    pub outputs: Result<Vec<String>, String>,
+}
+
+/// What LiteRT allocated for its sub-graphs, and computed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiteRt {
+    /// The main sub-graph.
+    pub main: SubGraph,
+    /// Further sub-graphs.
+    pub bodies: Vec<SubGraph>,
+    /// A hash an invocation.
+    pub outputs: Vec<String>,
+}
+
+/// What LiteRT allocated for one sub-graph, in bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubGraph {
+    /// The arena of activations and temporaries.
+    pub arena: u64,
+    /// Where each tensor lies in it, by the index of the tensor; temporaries of kernels follow the tensors of the model.
+    pub offsets: BTreeMap<u32, u64>,
+    /// The second arena: variables, and constants that are unpacked once.
+    pub persistent: u64,
+    /// Tensors in no arena, because their size is not known beforehand or because they are computed while the graph is prepared.
+    pub heap: u64,
+}
+
+/// What ONNX Runtime allocated in its first run, in which order it ran, and what it computed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ort {
+    /// The nodes as they ran, by name, or as `TYPE_INDEX` where they have none.
+    pub order: Vec<String>,
+    /// Bytes of its arena, in chunks as the arena hands them out.
+    pub peak: u64,
+    /// The largest sum of requests alive after a node.
+    pub requested_peak: u64,
+    /// A hash an invocation.
+    pub outputs: Vec<String>,
+}
+
+impl Tflm {
+    pub(crate) fn read(object: &Value) -> Option<Self> {
+        let split = object["split"].as_object()?;
+        Some(Self {
+            head: object["head"].as_u64()?,
+            tail: object["tail"].as_u64()?,
+            total: object["total"].as_u64()?,
+            split: split
+                .iter()
+                .map(|(part, bytes)| Some((part.clone(), bytes.as_u64()?)))
+                .collect::<Option<_>>()?,
+            outputs: match object["failed"].as_str() {
+                Some(reason) => Err(reason.to_owned()),
+                None => Ok(texts(&object["outputs"])?),
+            },
+        })
+    }
+}
+
+impl LiteRt {
+    pub(crate) fn read(object: &Value) -> Option<Self> {
+        Some(Self {
+            main: SubGraph::read(object)?,
+            bodies: object["bodies"].as_array()?.iter().map(SubGraph::read).collect::<Option<_>>()?,
+            outputs: texts(&object["outputs"])?,
+        })
+    }
+}
+
+impl SubGraph {
+    fn read(object: &Value) -> Option<Self> {
+        let offset = |(index, offset): (&String, &Value)| Some((index.parse().ok()?, offset.as_u64()?));
+        Some(Self {
+            arena: object["arena"].as_u64()?,
+            offsets: object["offsets"].as_object()?.iter().map(offset).collect::<Option<_>>()?,
+            persistent: object["persistent"].as_u64()?,
+            heap: object["heap"].as_u64()?,
+        })
+    }
+}
+
+impl Ort {
+    pub(crate) fn read(object: &Value) -> Option<Self> {
+        Some(Self {
+            order: texts(&object["order"])?,
+            peak: object["peak"].as_u64()?,
+            requested_peak: object["requested_peak"].as_u64()?,
+            outputs: texts(&object["outputs"])?,
+        })
+    }
+}
+
+fn texts(list: &Value) -> Option<Vec<String>> {
+    list.as_array()?.iter().map(|text| text.as_str().map(str::to_owned)).collect()
+}
