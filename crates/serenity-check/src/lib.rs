@@ -30,7 +30,7 @@ mod witness;
 
 pub use bound::{Place, Shown};
 pub use deep::{Reproved, reprove};
-pub use order::OrderFault;
+pub use order::{OrderFault, faults as order_faults};
 pub use peak::peak;
 pub use witness::{Witness, WitnessChain, proved_bound};
 

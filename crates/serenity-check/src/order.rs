@@ -53,7 +53,7 @@ pub enum OrderFault {
 }
 
 /// Everything wrong with an order.
-pub(crate) fn faults(graph: &Graph, order: &[OpId]) -> Vec<OrderFault> {
+pub fn faults(graph: &Graph, order: &[OpId]) -> Vec<OrderFault> {
     let ops = graph.ops().len();
     let mut faults = Vec::new();
     let mut positions: Vec<Vec<usize>> = vec![Vec::new(); ops];

@@ -3,7 +3,7 @@
 use crate::size::Size;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
-use serenity::ir::MemoryModel;
+use serenity::ir::{Kernels, MemoryModel};
 use serenity::scheduling::{Algorithm, Rules, StepLimit};
 use std::time::Duration;
 
@@ -14,10 +14,11 @@ use std::time::Duration;
     version,
     max_term_width = 100,
     arg_required_else_help = true,
-    after_help = "INPUT is a .json graph, `-` for one on standard input, or `zoo:NAME` for a built-in network.\n\
+    after_help = "INPUT is a .tflite model, a .json graph, `-` for a graph on standard input, or `zoo:NAME` for a built-in network.\n\
         Sizes are written 250000, 250KB (1000) or 250KiB (1024).\n\n\
         Start with:\n  \
-        serenity optimize zoo:swiftnet            the main job on a built-in network\n  \
+        serenity optimize model.tflite -o smaller.tflite   the main job\n  \
+        serenity optimize zoo:swiftnet            the same on a built-in network\n  \
         serenity inspect zoo:swiftnet-a           what it needs now, and who is alive at the peak\n  \
         serenity zoo list                         all built-in networks\n\n\
         Exit codes: 0 done, 1 a condition you asked for is not met (a budget, a check), 2 error."
@@ -45,16 +46,18 @@ pub(crate) enum Command {
 /// The result is never worse than the order the model came with, and is checked by an independent verifier before it is written.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
-    serenity optimize zoo:swiftnet\n  \
-    serenity optimize net.json -o smaller.json --plan plan.json\n  \
-    serenity optimize net.json --budget 250KB || echo 'does not fit'")]
+    serenity optimize model.tflite -o smaller.tflite\n  \
+    serenity optimize model.tflite -o smaller.tflite --runtime litert\n  \
+    serenity optimize zoo:swiftnet --plan plan.json\n  \
+    serenity optimize model.tflite --budget 250KB || echo 'does not fit'")]
 pub(crate) struct OptimizeArgs {
     /// The model.
     pub(crate) input: String,
-    /// Write the reordered graph here (.json, or .dot for Graphviz).
+    /// Write the reordered model here: .tflite if it came as one, .json for the graph alone, .dot for Graphviz.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<String>,
-    /// Exit with 1, and say how many bytes are missing, if the result needs more than this.
+    /// Exit with 1, and say how many bytes are missing, if the result needs more than this: for a .tflite on TFLM the whole arena of a
+    /// 32-bit device, otherwise the runtime's arena or the peak.
     #[arg(long, value_name = "SIZE")]
     pub(crate) budget: Option<Size>,
     /// Write the plan here: the order with its proof, for `serenity check` and for other tools.
@@ -218,12 +221,28 @@ pub(crate) struct ManArgs {
 
 #[derive(Args)]
 pub(crate) struct RuntimeArg {
-    /// How the target runtime spends memory [default: paper for zoo networks, plain for .json].
+    /// How the target runtime spends memory [default: tflm for .tflite, paper for zoo networks, plain for .json].
     ///
     /// plain: every tensor has its own buffer from its producer to its last reader. paper: as in the SERENITY paper, a concatenation is
-    /// a view of its pieces and partial sums accumulate in place.
+    /// a view of its pieces and partial sums accumulate in place. tflm: TensorFlow Lite for Microcontrollers. litert: LiteRT (TensorFlow
+    /// Lite) without a delegate.
     #[arg(long, value_name = "RUNTIME", value_parser = named::<MemoryModel>(MemoryModel::all().map(|(name, _)| name)))]
     pub(crate) runtime: Option<MemoryModel>,
+    /// The kernels that TFLM is built with: they differ in the scratch memory they ask for.
+    ///
+    /// any, reference: TFLM's reference kernels. cmsis-nn: Arm's for cores with DSP instructions (Cortex-M4, M7, M33).
+    #[arg(long, value_name = "KERNELS", default_value_t, value_parser = named::<Kernels>(Kernels::all().map(|(name, _)| name)))]
+    pub(crate) kernels: Kernels,
+}
+
+impl RuntimeArg {
+    /// The memory model asked for, or else the one that fits the input.
+    pub(crate) fn model(&self, default: MemoryModel) -> MemoryModel {
+        match self.runtime.unwrap_or(default) {
+            MemoryModel::Tflm(_) => MemoryModel::Tflm(self.kernels),
+            other => other,
+        }
+    }
 }
 
 #[derive(Args)]

@@ -5,29 +5,34 @@ use serenity::NewFile;
 use serenity::ir::{Graph, json, to_dot};
 use std::path::Path;
 
-/// A place for a graph, in the format its name asks for.
-pub(crate) struct GraphFile<'a> {
-    path: &'a str,
-    format: Format,
+/// A place for a model, in the format its name asks for.
+pub(crate) struct OutputFile<'a> {
+    pub(crate) path: &'a str,
+    pub(crate) format: Format,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Format {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// The graph in our own format.
     Json,
+    /// The graph for Graphviz.
     Dot,
+    /// A model that TFLM and LiteRT run.
+    Tflite,
 }
 
-impl<'a> GraphFile<'a> {
+impl<'a> OutputFile<'a> {
     /// Refuses what could not be written in the end.
     pub(crate) fn new(path: &'a str) -> Result<Self, Failure> {
         let extension = Path::new(path).extension().and_then(|e| e.to_str()).unwrap_or_default();
         let format = match extension.to_ascii_lowercase().as_str() {
             "json" => Format::Json,
             "dot" | "gv" => Format::Dot,
+            "tflite" | "lite" => Format::Tflite,
             _ => {
                 return Err(Failure::request(
                     format!("`{path}`: cannot tell the format from the name"),
-                    "end the name in .json, or in .dot for Graphviz",
+                    "end the name in .tflite, in .json, or in .dot for Graphviz",
                 ));
             }
         };
@@ -44,18 +49,20 @@ impl<'a> GraphFile<'a> {
         Err(Failure::request(format!("`{path}` does not name a Graphviz file"), "end the name in .dot"))
     }
 
-    pub(crate) fn text(&self, graph: &Graph) -> String {
-        match self.format {
-            Format::Json => json::write(graph),
-            Format::Dot => to_dot(graph),
-        }
+    pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
+        Ok(serenity::write_atomically(self.path, bytes)?)
     }
 
-    pub(crate) fn write(&self, graph: &Graph) -> Result<(), Failure> {
-        Ok(serenity::write_atomically(self.path, self.text(graph).as_bytes())?)
+    pub(crate) fn with<'b>(&'b self, bytes: &'b [u8]) -> NewFile<'b> {
+        NewFile { path: self.path, bytes }
     }
+}
 
-    pub(crate) fn with<'b>(&'b self, text: &'b str) -> NewFile<'b> {
-        NewFile { path: self.path, bytes: text.as_bytes() }
+/// The graph alone, as text; `None` if the format holds more than that.
+pub(crate) fn graph_text(format: Format, graph: &Graph) -> Option<String> {
+    match format {
+        Format::Json => Some(json::write(graph)),
+        Format::Dot => Some(to_dot(graph)),
+        Format::Tflite => None,
     }
 }

@@ -46,7 +46,7 @@ pub use element_type::ElementType;
 pub use error::GraphError;
 pub use graph::{Attributes, Graph, Op, Tensor};
 pub use ids::{BufferId, OpId, TensorId};
-pub use kernels::{Kernels, scratch};
+pub use kernels::{Kernels, UnknownKernels, scratch};
 pub use lifetimes::{Buffer, Lifetimes};
 pub use memory_model::{MemoryModel, TFLM_ALIGNMENT, UnknownMemoryModel, tflm_bytes, tflm_scratch};
 pub use op_kind::{OpKind, Role};

@@ -62,7 +62,7 @@ fn main() {
 
 fn measure_network(network: &str) {
     let input = load(&format!("zoo:{network}")).expect("the networks of this table exist");
-    let problem = serenity::problem(&input.graph, &input.default_model.lifetimes(&input.graph));
+    let problem = serenity::problem(input.graph(), &input.default_model.lifetimes(input.graph()));
     for (algorithm, published) in ALGORITHMS {
         let (found, time) = measure(&problem, algorithm);
         let result = match found.proof {

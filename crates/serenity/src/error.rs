@@ -25,6 +25,14 @@ pub enum Error {
         /// Why.
         source: JsonError,
     },
+    /// A file is not a TensorFlow Lite model.
+    #[error("`{path}` is not a TensorFlow Lite model that can be read: {source}")]
+    Tflite {
+        /// The file.
+        path: String,
+        /// Why.
+        source: serenity_tflite::Error,
+    },
     /// Bytes that are not text.
     #[error("`{path}` is not a JSON graph: it is not UTF-8 text (byte {position})")]
     NotText {
@@ -55,6 +63,12 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// A plan that does not belong to the model it is applied to.
+    #[error("the plan does not belong to this model: {reason}")]
+    WrongPlan {
+        /// Why.
+        reason: String,
+    },
     /// A file cannot be written.
     #[error("cannot write `{path}`: {source}")]
     Write {
@@ -81,10 +95,10 @@ impl Error {
     pub fn help(&self) -> Option<&'static str> {
         match self {
             Self::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => Some(
-                "give the path of a .json graph, `-` for standard input, or `zoo:NAME` for a built-in network",
+                "give the path of a .tflite model or a .json graph, `-` for a graph on standard input, or `zoo:NAME` for a built-in network",
             ),
             Self::UnknownFormat { .. } => Some(
-                "this version reads .json graphs and built-in networks (`zoo:NAME`, see `serenity zoo list`)",
+                "this version reads .tflite models, .json graphs and built-in networks (`zoo:NAME`, see `serenity zoo list`)",
             ),
             Self::PlanFile { .. } => Some(
                 "give a file written by `serenity optimize --plan`, or the output of `serenity schedule --json`",

@@ -1,7 +1,7 @@
 //! Reading models, whatever they are stored in.
 
 use crate::Error;
-use serenity_ir::{Graph, MemoryModel, json};
+use serenity_ir::{Graph, Kernels, MemoryModel, json};
 use std::ffi::OsStr;
 use std::io::Read;
 use std::path::Path;
@@ -9,30 +9,72 @@ use std::path::Path;
 /// A model that was read.
 #[derive(Clone, Debug)]
 pub struct Input {
-    /// The network.
-    pub graph: Graph,
+    /// What it was read from, for messages.
+    pub name: String,
+    /// The network: its main graph, and those that its ops run.
+    pub graphs: Vec<Graph>,
     /// The memory model that fits where it came from.
     pub default_model: MemoryModel,
+    /// What it was read from, to write it back.
+    pub source: Source,
 }
 
-/// Reads a model: the path of a `.json` graph, `-` for one on standard input, or `zoo:NAME` for a built-in network.
+/// Where a model came from.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Source {
+    /// The zoo, or a JSON graph: the graph is all there is.
+    Graph,
+    /// A TensorFlow Lite file.
+    Tflite(Box<serenity_tflite::Model>),
+}
+
+impl Input {
+    /// The main graph.
+    pub fn graph(&self) -> &Graph {
+        &self.graphs[0]
+    }
+
+    fn of_graph(name: &str, graph: Graph, default_model: MemoryModel) -> Self {
+        Self { name: name.to_owned(), graphs: vec![graph], default_model, source: Source::Graph }
+    }
+}
+
+/// Reads a model: the path of a `.tflite` model or a `.json` graph, `-` for a graph on standard input, or `zoo:NAME` for a built-in network.
 ///
 /// # Errors
-/// If it cannot be read, or is not a graph. Any bytes give a graph or an error.
+/// If it cannot be read, or is not a model. Any bytes give a model or an error.
 pub fn load(source: &str) -> Result<Input, Error> {
     if let Some(spec) = source.strip_prefix("zoo:") {
         let graph =
             serenity_zoo::build(spec).map_err(|error| Error::Zoo { spec: spec.to_owned(), source: error })?;
-        return Ok(Input { graph, default_model: MemoryModel::Paper });
+        return Ok(Input::of_graph(source, graph, MemoryModel::Paper));
     }
-    let is_json =
-        Path::new(source).extension().and_then(OsStr::to_str).is_some_and(|e| e.eq_ignore_ascii_case("json"));
-    if source != "-" && !is_json && Path::new(source).exists() {
-        return Err(Error::UnknownFormat { path: source.to_owned() });
+    let extension = Path::new(source).extension().and_then(OsStr::to_str).unwrap_or_default();
+    match extension.to_ascii_lowercase().as_str() {
+        "tflite" | "lite" => tflite(source),
+        "json" => json_graph(source),
+        _ if source == "-" || !Path::new(source).exists() => json_graph(source),
+        _ => Err(Error::UnknownFormat { path: source.to_owned() }),
     }
-    let text = read_text(source)?;
-    let graph = json::parse(&text).map_err(|error| Error::Json { path: source.to_owned(), source: error })?;
-    Ok(Input { graph, default_model: MemoryModel::Plain })
+}
+
+fn json_graph(path: &str) -> Result<Input, Error> {
+    let text = read_text(path)?;
+    let graph = json::parse(&text).map_err(|error| Error::Json { path: path.to_owned(), source: error })?;
+    Ok(Input::of_graph(path, graph, MemoryModel::Plain))
+}
+
+fn tflite(path: &str) -> Result<Input, Error> {
+    let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    let model = serenity_tflite::Model::parse(bytes)
+        .map_err(|error| Error::Tflite { path: path.to_owned(), source: error })?;
+    Ok(Input {
+        name: path.to_owned(),
+        graphs: model.graphs().to_vec(),
+        default_model: MemoryModel::Tflm(Kernels::Any),
+        source: Source::Tflite(Box::new(model)),
+    })
 }
 
 /// The text of a file, or of standard input for `-`.

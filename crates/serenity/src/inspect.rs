@@ -1,5 +1,6 @@
 //! What a model needs as it is.
 
+use crate::{Arena, nested, runtime_arena};
 use serenity_ir::{BufferId, Graph, Lifetimes, MemoryModel, OpId, Profile};
 
 /// What a model needs in the order it came with.
@@ -15,10 +16,17 @@ pub struct Inspection {
     pub max_op: (OpId, u64),
     /// The buffers in use at the peak, largest first.
     pub alive_at_peak: Vec<BufferId>,
+    /// The arena that the runtime's own planner makes of it, if the memory model stands for a runtime that has one.
+    pub arena: Option<Arena>,
 }
 
-/// Looks at a model without changing anything.
-pub fn inspect(graph: &Graph, model: MemoryModel) -> Inspection {
+/// Looks at a model, the main graph first, without changing anything.
+///
+/// # Panics
+/// If there is no graph.
+pub fn inspect(graphs: &[Graph], model: MemoryModel) -> Inspection {
+    let orders: Vec<Vec<OpId>> = graphs.iter().map(Graph::file_order).collect();
+    let graph = &nested::main_graph(graphs, &orders[1..], model);
     let lifetimes = model.lifetimes(graph);
     let order = graph.file_order();
     let profile = lifetimes.profile(&order);
@@ -30,5 +38,7 @@ pub fn inspect(graph: &Graph, model: MemoryModel) -> Inspection {
             max_op = (op, working_sets[op.index()]);
         }
     }
-    Inspection { lifetimes, order, profile, max_op, alive_at_peak }
+    let borrowed: Vec<&[OpId]> = orders.iter().map(Vec::as_slice).collect();
+    let arena = runtime_arena(&graphs.iter().collect::<Vec<_>>(), &borrowed, model);
+    Inspection { lifetimes, order, profile, max_op, alive_at_peak, arena }
 }

@@ -10,7 +10,7 @@
 //! use serenity::{Options, load, optimize};
 //! # fn main() -> Result<(), serenity::Error> {
 //! let input = load("zoo:swiftnet-a")?;
-//! let plan = optimize(&input.graph, &Options { model: input.default_model, ..Options::default() })?;
+//! let plan = optimize(input.graph(), &Options { model: input.default_model, ..Options::default() })?;
 //! assert_eq!((plan.before.peak, plan.after.peak), (213_248, 200_704));
 //! assert!(plan.is_optimal());
 //! # Ok(()) }
@@ -20,29 +20,37 @@
 //! [`check`] (the verifier) and [`zoo`] (the built-in networks).
 
 mod arena;
+mod boards;
 mod bridge;
 mod error;
 mod input;
 mod inspect;
 mod nested;
 mod optimize;
+mod output;
 mod plan;
 mod plan_file;
 mod refine;
+mod tail;
 mod write;
 
 pub use serenity_arena as placement;
 pub use serenity_check as check;
 pub use serenity_ir as ir;
 pub use serenity_schedule as scheduling;
+pub use serenity_tflite as tflite;
 pub use serenity_zoo as zoo;
 
 pub use arena::{Arena, Content, Piece, runtime_arena};
+pub use boards::{Board, boards};
 pub use bridge::problem;
 pub use error::Error;
-pub use input::{Input, load};
+pub use input::{Input, Source, load};
 pub use inspect::{Inspection, inspect};
+pub use nested::main_graph;
 pub use optimize::{Options, optimize, optimize_model, schedule};
+pub use output::{reordered_graph, reordered_model};
 pub use plan::{Footprint, Plan};
 pub use plan_file::PlanFile;
+pub use tail::Tail;
 pub use write::{NewFile, check_target, is_same_file, write_atomically, write_together};

@@ -17,17 +17,24 @@ pub(crate) fn settle(graphs: &[Graph], options: &Options) -> Result<Settled, Err
     let mut orders: Vec<Vec<OpId>> = graphs.iter().map(Graph::file_order).collect();
     for index in callees_first(graphs) {
         annotate(&mut annotated, &orders, index, options.model);
-        if index > 0 {
+        if index > 0 && !graphs[index].ops().is_empty() {
             orders[index] = optimize::best_by_peak(&annotated[index], options)?.order;
         }
     }
     Ok(Settled { main: annotated.swap_remove(0), orders: orders.split_off(1) })
 }
 
-/// The main graph with what its sub-graphs need in these orders (of the graphs after it).
-pub(crate) fn main_with_workspace(graphs: &[Graph], orders: &[Vec<OpId>], model: MemoryModel) -> Graph {
+/// The main graph of a model with what its sub-graphs need, for a runtime that runs them in the same arena. `bodies` are their orders; their own
+/// where none is given.
+///
+/// # Panics
+/// If there is no graph, or an order is not one of its graph.
+pub fn main_graph(graphs: &[Graph], bodies: &[Vec<OpId>], model: MemoryModel) -> Graph {
     let mut annotated = graphs.to_vec();
-    let orders: Vec<Vec<OpId>> = std::iter::once(graphs[0].file_order()).chain(orders.iter().cloned()).collect();
+    let mut orders: Vec<Vec<OpId>> = graphs.iter().map(Graph::file_order).collect();
+    for (order, given) in orders.iter_mut().skip(1).zip(bodies) {
+        order.clone_from(given);
+    }
     for index in callees_first(graphs) {
         annotate(&mut annotated, &orders, index, model);
     }

@@ -53,7 +53,7 @@ pub fn optimize_model(graphs: &[Graph], options: &Options) -> Result<Plan, Error
     if plan.is_no_gain() {
         plan.keep_own_order(graphs);
         // Its sub-graphs may need more in their own orders.
-        let own = nested::main_with_workspace(graphs, &plan.bodies, options.model);
+        let own = nested::main_graph(graphs, &plan.bodies, options.model);
         return verified(&own, plan);
     }
     verified(&settled.main, plan)
@@ -91,11 +91,11 @@ fn judge(graphs: &[Graph], main: &Graph, plan: &mut Plan, options: &Options, sta
         return;
     }
     let lifetimes = options.model.lifetimes(main);
-    let evaluate = |order: &[OpId]| {
-        refine::cost(&lifetimes, order, arena_of(order, &plan.bodies).unwrap_or(u64::MAX))
-    };
+    let evaluate =
+        |order: &[OpId]| refine::cost(&lifetimes, order, arena_of(order, &plan.bodies).unwrap_or(u64::MAX));
     let stop = || {
-        options.limits.cancel.is_cancelled() || options.limits.time.is_some_and(|limit| started.elapsed() >= limit)
+        options.limits.cancel.is_cancelled()
+            || options.limits.time.is_some_and(|limit| started.elapsed() >= limit)
     };
     let candidates = [plan.order.clone(), own[0].clone()];
     let best = candidates

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::input::read_text;
 use serde_json::Value;
 use serenity_check::{Witness, WitnessChain};
-use serenity_ir::{MemoryModel, OpId, TensorId};
+use serenity_ir::{Kernels, MemoryModel, OpId, TensorId};
 
 /// What a plan file claims. Nothing of it is trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub struct PlanFile {
     pub model: Option<MemoryModel>,
     /// The ops in execution order.
     pub order: Vec<OpId>,
+    /// The same for the graphs after the main one; empty if it says nothing of them.
+    pub bodies: Vec<Vec<OpId>>,
     /// The peak it claims.
     pub peak: u64,
     /// The lower bound it claims.
@@ -44,12 +46,12 @@ impl PlanFile {
                 .and_then(Value::as_u64)
                 .ok_or_else(|| format!("`{key}` must be a whole number of bytes"))
         };
-        let order =
-            plan.get("order").and_then(Value::as_array).ok_or("`order` must be an array of op numbers")?;
-        let op = |(position, value): (usize, &Value)| {
-            let id = value.as_u64().and_then(|id| u32::try_from(id).ok());
-            id.map(OpId)
-                .ok_or_else(|| format!("`order[{position}]` must be the number of an op, not {value}"))
+        let kernels = match plan.get("kernels") {
+            None | Some(Value::Null) => Kernels::default(),
+            Some(value) => {
+                let name = value.as_str().ok_or("`kernels` must be the name of a kernel set")?;
+                name.parse().map_err(|error| format!("`kernels`: {error}"))?
+            }
         };
         let model = match plan.get("runtime") {
             None | Some(Value::Null) => None,
@@ -62,8 +64,19 @@ impl PlanFile {
             _ => return Err("`proof` must be \"optimal\" or \"gap\"".to_owned()),
         };
         Ok(Self {
-            model,
-            order: order.iter().enumerate().map(op).collect::<Result<_, _>>()?,
+            model: model.map(|model| match model {
+                MemoryModel::Tflm(_) => MemoryModel::Tflm(kernels),
+                other => other,
+            }),
+            order: order("order", plan.get("order"))?,
+            bodies: match plan.get("bodies") {
+                None | Some(Value::Null) => Vec::new(),
+                Some(Value::Array(bodies)) => {
+                    let numbered = bodies.iter().enumerate();
+                    numbered.map(|(i, body)| order(&format!("bodies[{i}]"), Some(body))).collect::<Result<_, _>>()?
+                }
+                Some(_) => return Err("`bodies` must be an array of orders".to_owned()),
+            },
             peak: number("peak")?,
             bound: number("bound")?,
             optimal,
@@ -75,6 +88,15 @@ impl PlanFile {
             },
         })
     }
+}
+
+fn order(field: &str, value: Option<&Value>) -> Result<Vec<OpId>, String> {
+    let list = value.and_then(Value::as_array).ok_or_else(|| format!("`{field}` must be an array of op numbers"))?;
+    let op = |(position, value): (usize, &Value)| {
+        let id = value.as_u64().and_then(|id| u32::try_from(id).ok());
+        id.map(OpId).ok_or_else(|| format!("`{field}[{position}]` must be the number of an op, not {value}"))
+    };
+    list.iter().enumerate().map(op).collect()
 }
 
 fn witness(value: &Value) -> Option<Witness> {

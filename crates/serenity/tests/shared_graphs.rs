@@ -50,7 +50,7 @@ fn known_graphs() -> Vec<Known> {
 }
 
 fn peak(known: &Known, algorithm: Algorithm) -> u64 {
-    let graph = load(&known.path).unwrap().graph;
+    let graph = load(&known.path).unwrap().graph().clone();
     schedule(&graph, &Options { algorithm, ..Options::default() }).unwrap().after.peak
 }
 
@@ -68,7 +68,7 @@ fn dynamic_programming_reproduces_the_optima_it_reaches() {
     let mut finished = 0;
     let all = known_graphs();
     for known in &all {
-        let graph = load(&known.path).unwrap().graph;
+        let graph = load(&known.path).unwrap().graph().clone();
         let limits = Limits { memory: Some(24 << 20), ..Limits::default() };
         let options =
             Options { model: MemoryModel::Plain, algorithm: Algorithm::Dp, limits, ..Options::default() };
@@ -89,7 +89,7 @@ fn dynamic_programming_reproduces_the_optima_it_reaches() {
 #[test]
 fn the_exact_engine_proves_every_optimum_that_is_known() {
     for known in known_graphs() {
-        let graph = load(&known.path).unwrap().graph;
+        let graph = load(&known.path).unwrap().graph().clone();
         let limits = Limits { memory: Some(64 << 20), ..Limits::default() };
         let found = schedule(&graph, &Options { limits, ..Options::default() }).unwrap();
         assert!(found.after.peak <= known.file_order.min(known.kahn), "{}", known.name);

@@ -7,7 +7,7 @@ use crate::progress::{cancel_on_ctrl_c, thousands};
 use crate::{Failure, Outcome};
 use serde_json::{Value, json};
 use serenity::PlanFile;
-use serenity::check::{Claim, Fault, Report, Reproved, check, reprove};
+use serenity::check::{Claim, Fault, Report, Reproved, check, order_faults, reprove};
 use serenity::ir::Graph;
 use std::io::Write;
 use std::time::Instant;
@@ -21,7 +21,10 @@ pub(crate) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Outcome, Fai
     }
     let plan = PlanFile::load(&args.plan)?;
     let input = serenity::load(&args.input)?;
-    let model = args.runtime.runtime.or(plan.model).unwrap_or(input.default_model);
+    let model = match args.runtime.runtime {
+        None => plan.model.unwrap_or(input.default_model),
+        Some(_) => args.runtime.model(input.default_model),
+    };
     let claim = Claim {
         model,
         order: &plan.order,
@@ -30,9 +33,18 @@ pub(crate) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Outcome, Fai
         optimal: plan.optimal,
         witness: plan.witness.as_ref(),
     };
-    let mut report = check(&input.graph, &claim);
+    let body_faults: Vec<Fault> = input.graphs[1..]
+        .iter()
+        .zip(&plan.bodies)
+        .flat_map(|(graph, order)| order_faults(graph, order))
+        .map(Fault::Order)
+        .collect();
+    let bodies = if body_faults.is_empty() { &plan.bodies[..] } else { &[] };
+    let graph = serenity::main_graph(&input.graphs, bodies, model);
+    let mut report = check(&graph, &claim);
+    report.faults.extend(body_faults);
     let deep = (args.deep && report.is_valid() && !report.bound_verified)
-        .then(|| prove_again(args, &input.graph, &claim));
+        .then(|| prove_again(args, &graph, &claim));
     if deep == Some(Reproved::No) {
         report.faults.push(Fault::BoundRefuted { bound: claim.bound });
     }

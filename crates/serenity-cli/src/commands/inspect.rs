@@ -1,43 +1,44 @@
 //! `serenity inspect`: what a model needs as it is.
 
-use super::{as_typed, count, op_name, op_name_and_type, tensor_name, title, verdict};
+use super::{as_typed, count, op_name, op_name_and_type, title, verdict};
 use crate::args::InspectArgs;
-use crate::outputs::GraphFile;
+use crate::outputs::{OutputFile, graph_text};
 use crate::printable::printable;
 use crate::progress::{ProgressLine, cancel_on_ctrl_c, thousands};
 use crate::size::Size;
 use crate::{Failure, Outcome};
 use serde_json::{Value, json};
-use serenity::ir::{BufferId, Graph};
+use serenity::ir::{Buffer, BufferId, Graph};
 use serenity::scheduling::Limits;
-use serenity::{Inspection, Options, Plan};
-use std::io::Write;
+use serenity::{Arena, Content, Input, Inspection, Options, Plan};
+use std::io::{self, Write};
 
 /// What may take long at the peak of a real network: the rest is summed up.
 const MOST_ALIVE: usize = 12;
 
 pub(crate) fn run(args: &InspectArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
-    let dot = args.dot.as_deref().map(GraphFile::dot).transpose()?;
+    let dot = args.dot.as_deref().map(OutputFile::dot).transpose()?;
     let input = serenity::load(&args.input)?;
-    let model = args.runtime.runtime.unwrap_or(input.default_model);
-    let found = serenity::inspect(&input.graph, model);
-    let (line, progress) = ProgressLine::new(&title(&input.graph, &args.input));
+    let model = args.runtime.model(input.default_model);
+    let found = serenity::inspect(&input.graphs, model);
+    let (line, progress) = ProgressLine::new(&title(input.graph(), &args.input));
     let limits =
         Limits { time: Some(args.time_limit), memory: Some(args.memory_limit.0), cancel: cancel_on_ctrl_c() };
-    let best = serenity::optimize(&input.graph, &Options { model, limits, progress, ..Options::default() })?;
+    let best = serenity::optimize_model(&input.graphs, &Options { model, limits, progress, ..Options::default() })?;
     drop(line);
     if let Some(dot) = &dot {
-        dot.write(&input.graph)?;
+        dot.write(graph_text(dot.format, input.graph()).unwrap_or_default().as_bytes())?;
     }
     if args.json.json {
-        writeln!(out, "{}", to_json(&input.graph, &found, &best))?;
+        writeln!(out, "{}", to_json(&input, &found, &best))?;
     } else {
-        print(args, &input.graph, &found, &best, out)?;
+        print(args, &input, &found, &best, out)?;
     }
     Ok(Outcome::Done)
 }
 
-fn to_json(graph: &Graph, found: &Inspection, best: &Plan) -> Value {
+fn to_json(input: &Input, found: &Inspection, best: &Plan) -> Value {
+    let graph = input.graph();
     let steps: Vec<Value> = found
         .profile
         .steps
@@ -52,12 +53,12 @@ fn to_json(graph: &Graph, found: &Inspection, best: &Plan) -> Value {
         .iter()
         .map(|&b| {
             let buffer = found.lifetimes.buffer(b);
-            let tensor = graph.tensor(buffer.tensors[0]);
+            let tensor = buffer.tensors.first().map(|&t| graph.tensor(t));
             json!({
-                "name": graph.tensor_label(buffer.tensors[0]),
+                "name": buffer_label(graph, buffer),
                 "bytes": buffer.bytes,
-                "shape": tensor.shape,
-                "dtype": tensor.dtype.as_ref().map(ToString::to_string),
+                "shape": tensor.and_then(|t| t.shape.as_ref()),
+                "dtype": tensor.and_then(|t| t.dtype.as_ref()).map(ToString::to_string),
                 "tensors": buffer.tensors.iter().map(|t| t.0).collect::<Vec<_>>(),
             })
         })
@@ -68,9 +69,12 @@ fn to_json(graph: &Graph, found: &Inspection, best: &Plan) -> Value {
         "runtime": best.model.to_string(),
         "ops": graph.ops().len(),
         "peak": found.profile.peak(),
-        "arena": null,
+        "arena": found.arena.as_ref().map(|arena| arena.bytes),
+        "scratch": found.arena.as_ref().map(scratch_bytes),
+        "tail": input.tail(best.model).map(|tail| json!({"arm32": tail.arm32, "x86_64": tail.x86_64, "margin": tail.margin()})),
         "max_op": {"op": op.0, "name": graph.op_label(op), "bytes": bytes},
         "best": best.after.peak,
+        "best_arena": best.after.arena,
         "bound": best.bound,
         "proof": if best.is_optimal() { "optimal" } else { "gap" },
         "peak_step": found.profile.peak_step(),
@@ -81,11 +85,12 @@ fn to_json(graph: &Graph, found: &Inspection, best: &Plan) -> Value {
 
 fn print(
     args: &InspectArgs,
-    graph: &Graph,
+    input: &Input,
     found: &Inspection,
     best: &Plan,
     out: &mut impl Write,
 ) -> Result<(), Failure> {
+    let graph = input.graph();
     let peak = found.profile.peak();
     let at = found.profile.peak_step();
     let step = found.profile.steps[at];
@@ -100,6 +105,9 @@ fn print(
     let row = |out: &mut dyn Write, label: &str, bytes: u64, remark: &str| {
         writeln!(out, "  {label:<16} {:>12} {:>14}   {remark}", Size(bytes), thousands(bytes))
     };
+    if let Some(arena) = &found.arena {
+        print_arena(input, arena, best, &mut |label, bytes, remark| row(out, label, bytes, remark))?;
+    }
     row(
         out,
         "peak",
@@ -113,6 +121,9 @@ fn print(
         &format!("{}: no order can do with less", op_name(graph, found.max_op.0)),
     )?;
     row(out, "best order", best.after.peak, &verdict(best))?;
+    if let Some(arena) = best.after.arena {
+        row(out, "its arena", arena, "what the runtime's own planner makes of that order")?;
+    }
 
     writeln!(out, "\nalive at the peak")?;
     for &b in found.alive_at_peak.iter().take(MOST_ALIVE) {
@@ -137,26 +148,65 @@ fn print(
             )?;
         }
     }
-    if best.after.peak < peak {
+    if best.after.needs() < best.before.needs() {
         writeln!(out, "\na better order exists: serenity optimize {}", as_typed(&args.input, &args.runtime))?;
     }
     Ok(())
 }
 
+/// The sections of a runtime's arena.
+fn print_arena(
+    input: &Input,
+    arena: &Arena,
+    best: &Plan,
+    row: &mut dyn FnMut(&str, u64, &str) -> io::Result<()>,
+) -> io::Result<()> {
+    let Some(tail) = input.tail(best.model) else {
+        return row("arena", arena.bytes, "as the runtime's own planner lays it out");
+    };
+    row("whole arena", arena.bytes + tail.arm32, "on a 32-bit device: head and tail")?;
+    row("  head", arena.bytes, "activations and scratch, as TFLM's planner lays them out")?;
+    row("  of it scratch", scratch_bytes(arena), "the most that one op asks for besides its tensors")?;
+    row("  tail", tail.arm32, "what persists on a 32-bit device: an estimate")?;
+    row("  tail on x86-64", tail.x86_64, "the same on a 64-bit computer")?;
+    row("margin", tail.margin(), "add this to the whole arena, for other versions and compilers")
+}
+
+/// The most scratch that one op has.
+fn scratch_bytes(arena: &Arena) -> u64 {
+    let mut by_op = std::collections::BTreeMap::new();
+    for piece in &arena.pieces {
+        if let Content::Scratch { graph, op } = piece.content {
+            *by_op.entry((graph, op)).or_insert(0) += piece.bytes;
+        }
+    }
+    by_op.into_values().max().unwrap_or(0)
+}
+
+/// What to call a buffer: the tensor that names it, or whose scratch it is.
+fn buffer_label(graph: &Graph, buffer: &Buffer) -> String {
+    match (buffer.tensors.first(), buffer.writers.first()) {
+        (Some(&tensor), _) => graph.tensor_label(tensor),
+        (None, Some(&op)) => format!("scratch of {}", graph.op_label(op)),
+        (None, None) => "scratch".to_owned(),
+    }
+}
+
 fn describe(graph: &Graph, found: &Inspection, b: BufferId) -> String {
     let buffer = found.lifetimes.buffer(b);
-    let name = tensor_name(graph, buffer.tensors[0]);
-    let tensor = graph.tensor(buffer.tensors[0]);
-    let shape = tensor.shape.as_ref().map_or_else(String::new, |shape| {
+    let name = printable(&buffer_label(graph, buffer)).into_owned();
+    let tensor = buffer.tensors.first().map(|&t| graph.tensor(t));
+    let shape = tensor.and_then(|t| t.shape.as_ref()).map_or_else(String::new, |shape| {
         let dims: Vec<String> = shape.iter().map(ToString::to_string).collect();
         format!("  [{}]", dims.join("x"))
     });
-    let dtype =
-        tensor.dtype.as_ref().map_or_else(String::new, |dtype| format!(" {}", printable(dtype.name())));
+    let dtype = tensor
+        .and_then(|t| t.dtype.as_ref())
+        .map_or_else(String::new, |dtype| format!(" {}", printable(dtype.name())));
     let until = match buffer.readers.last() {
         _ if buffer.to_end => "  (a result)".to_owned(),
-        Some(&last) => format!("  (until {})", op_name(graph, last)),
-        None => String::new(),
+        Some(&last) if !buffer.is_scratch() => format!("  (until {})", op_name(graph, last)),
+        _ => String::new(),
     };
     format!("{:>12}  {name}{shape}{dtype}{until}", Size(buffer.bytes))
 }

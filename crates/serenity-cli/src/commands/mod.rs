@@ -12,9 +12,9 @@ use crate::args::{LimitArgs, RuntimeArg, SearchArgs};
 use crate::printable::printable;
 use crate::progress::thousands;
 use crate::size::Size;
-use serenity::ir::{Graph, OpId, TensorId};
+use serenity::ir::{Graph, Kernels, OpId, TensorId};
 use serenity::scheduling::{CancelFlag, Limits, Proof, Rules};
-use serenity::{Options, Plan};
+use serenity::{Board, Options, Plan};
 
 fn limits(args: &LimitArgs, cancel: &CancelFlag) -> Limits {
     Limits { time: args.time_limit.0, memory: Some(args.memory_limit.0), cancel: cancel.clone() }
@@ -49,7 +49,14 @@ fn verdict(plan: &Plan) -> String {
 fn as_typed(input: &str, runtime: &RuntimeArg) -> String {
     let input = printable(input);
     let input = if input.contains(['?', '&', ' ']) { format!("'{input}'") } else { input.into_owned() };
-    runtime.runtime.map_or_else(|| input.clone(), |model| format!("{input} --runtime {model}"))
+    let mut typed = input;
+    if let Some(model) = runtime.runtime {
+        typed.push_str(&format!(" --runtime {model}"));
+    }
+    if runtime.kernels != Kernels::default() {
+        typed.push_str(&format!(" --kernels {}", runtime.kernels));
+    }
+    typed
 }
 
 /// 1.5 for half as much again.
@@ -84,6 +91,11 @@ fn op_name_and_type(graph: &Graph, id: OpId) -> String {
 /// A name to show for a tensor.
 fn tensor_name(graph: &Graph, id: TensorId) -> String {
     printable(&graph.tensor_label(id)).into_owned()
+}
+
+/// The boards whose RAM holds so many bytes.
+fn boards_that_fit(bytes: u64) -> Vec<Board> {
+    serenity::boards().into_iter().filter(|board| board.ram >= bytes).collect()
 }
 
 /// How many bytes are missing to `budget`.

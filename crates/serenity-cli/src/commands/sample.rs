@@ -38,15 +38,16 @@ pub(crate) fn run(args: &SampleArgs, out: &mut impl Write) -> Result<Outcome, Fa
     }
     let started = Instant::now();
     let input = serenity::load(&args.input)?;
-    let title = title(&input.graph, &args.input);
-    let model = args.runtime.runtime.unwrap_or(input.default_model);
+    let title = title(input.graph(), &args.input);
+    let model = args.runtime.model(input.default_model);
+    let graph = serenity::main_graph(&input.graphs, &[], model);
     let limits = limits(&args.limits, &cancel_on_ctrl_c());
-    let problem = serenity::problem(&input.graph, &model.lifetimes(&input.graph));
+    let problem = serenity::problem(&graph, &model.lifetimes(&graph));
     let (peaks, stopped) = distribution(args, &title, &problem, &limits)?;
     // One time limit for all; whatever is left of it.
     let limits = Limits { time: limits.time.map(|time| time.saturating_sub(started.elapsed())), ..limits };
     let (line, progress) = ProgressLine::new(&title);
-    let best = serenity::optimize(&input.graph, &Options { model, limits, progress, ..Options::default() })?;
+    let best = serenity::schedule(&graph, &Options { model, limits, progress, ..Options::default() })?;
     drop(line);
     let sampled = Sampled { peaks, stopped, best };
     if args.json.json {

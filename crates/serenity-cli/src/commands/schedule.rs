@@ -35,13 +35,13 @@ pub(crate) fn run(args: &ScheduleArgs, out: &mut impl Write) -> Result<Outcome, 
 
 fn plan(args: &ScheduleArgs, source: &str, cancel: &CancelFlag) -> Result<Plan, Failure> {
     let input = serenity::load(source)?;
-    let (_line, progress) = ProgressLine::new(&title(&input.graph, source));
+    let (_line, progress) = ProgressLine::new(&title(input.graph(), source));
     let options = Options {
-        model: args.runtime.runtime.unwrap_or(input.default_model),
+        model: args.runtime.model(input.default_model),
         progress,
         ..search_options(&args.search, cancel)
     };
-    Ok(serenity::schedule(&input.graph, &options)?)
+    Ok(serenity::schedule(&serenity::main_graph(&input.graphs, &[], options.model), &options)?)
 }
 
 fn print(args: &ScheduleArgs, input: &str, plan: &Plan, out: &mut impl Write) -> Result<(), Failure> {

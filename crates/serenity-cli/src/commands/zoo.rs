@@ -2,7 +2,7 @@
 
 use super::count;
 use crate::args::{ZooArgs, ZooCommand};
-use crate::outputs::GraphFile;
+use crate::outputs::{OutputFile, graph_text};
 use crate::{Failure, Outcome};
 use serde_json::{Value, json};
 use serenity::zoo::{Network, build, macs, networks, weights};
@@ -16,11 +16,11 @@ pub(crate) fn run(args: &ZooArgs, out: &mut impl Write) -> Result<Outcome, Failu
         }
         ZooCommand::List { .. } => list(out)?,
         ZooCommand::Export { name, output, json } => {
-            let file = GraphFile::new(output)?;
+            let file = OutputFile::new(output)?;
             let spec = name.strip_prefix("zoo:").unwrap_or(name);
             let input = serenity::load(&format!("zoo:{spec}"))?;
-            let graph = &input.graph;
-            file.write(graph)?;
+            let graph = input.graph();
+            file.write(graph_text(file.format, graph).unwrap_or_default().as_bytes())?;
             let (ops, tensors) = (graph.ops().len(), graph.tensors().len());
             if json.json {
                 let object = json!({"graph": graph.name(), "ops": ops, "tensors": tensors, "output": output});

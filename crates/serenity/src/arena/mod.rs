@@ -59,7 +59,9 @@ pub fn runtime_arena(graphs: &[&Graph], orders: &[&[OpId]], model: MemoryModel) 
         MemoryModel::Tflm(kernels) => {
             (tflm::demands(graphs, orders, kernels)?, Planner::Tflm, serenity_ir::TFLM_ALIGNMENT)
         }
-        MemoryModel::Litert => (litert::demands(graphs.first()?, orders.first()?), Planner::Litert, litert::ALIGNMENT),
+        MemoryModel::Litert => {
+            (litert::demands(graphs.first()?, orders.first()?), Planner::LiteRt, litert::ALIGNMENT)
+        }
         _ => return None,
     };
     let problem = Problem::new(demands.iter().map(|d| d.buffer).collect(), alignment).ok()?;

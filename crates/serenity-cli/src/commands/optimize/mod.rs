@@ -1,0 +1,91 @@
+//! `serenity optimize`: the main job.
+
+mod report;
+
+use super::{missing, search_options, title};
+use crate::args::OptimizeArgs;
+use crate::outputs::{Format, OutputFile, graph_text};
+use crate::progress::{ProgressLine, cancel_on_ctrl_c};
+use crate::{Failure, Outcome};
+use report::Report;
+use serenity::scheduling::Algorithm;
+use serenity::{Input, NewFile, Options, Plan, Source};
+use std::io::Write;
+
+pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
+    let output = args.output.as_deref().map(OutputFile::new).transpose()?;
+    check_plan_target(args)?;
+    let input = serenity::load(&args.input)?;
+    check_format(&input, output.as_ref())?;
+    let (line, progress) = ProgressLine::new(&title(input.graph(), &args.input));
+    let mut options = Options {
+        model: args.runtime.model(input.default_model),
+        progress,
+        ..search_options(&args.search, &cancel_on_ctrl_c())
+    };
+    if args.no_reorder {
+        options.algorithm = Algorithm::File;
+    }
+    let plan = serenity::optimize_model(&input.graphs, &options)?;
+    drop(line);
+
+    // What is said of the files is true when it is said: nothing is printed before they are written, and nothing can fail in between.
+    let report = Report::new(args, &input, &plan);
+    let mut said = Vec::new();
+    if args.json.json {
+        writeln!(said, "{}", report.to_json())?;
+    } else {
+        report.print(&mut said)?;
+    }
+    write_files(args, &input, &plan, output.as_ref())?;
+    out.write_all(&said)?;
+    match args.budget {
+        Some(budget) if missing(report.needs(), budget) > 0 => Ok(Outcome::ConditionNotMet),
+        _ => Ok(Outcome::Done),
+    }
+}
+
+fn check_plan_target(args: &OptimizeArgs) -> Result<(), Failure> {
+    let Some(plan) = &args.plan else { return Ok(()) };
+    serenity::check_target(plan)?;
+    match &args.output {
+        Some(output) if serenity::is_same_file(output, plan) => Err(Failure::request(
+            format!("the model and the plan would both be written to `{plan}`"),
+            "give -o and --plan different names",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// A model can be written in the format it came in, and as a graph.
+fn check_format(input: &Input, output: Option<&OutputFile>) -> Result<(), Failure> {
+    match (output, &input.source) {
+        (Some(OutputFile { path, format: Format::Tflite }), Source::Graph) => Err(Failure::request(
+            format!("cannot write `{path}`: the input is a graph, without the weights that a model needs"),
+            "give a .tflite file as input; `serenity zoo export NAME -o net.tflite` makes one of a built-in network",
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn write_files(
+    args: &OptimizeArgs,
+    input: &Input,
+    plan: &Plan,
+    output: Option<&OutputFile>,
+) -> Result<(), Failure> {
+    let plan_text = format!("{}\n", plan.to_json());
+    let model;
+    let mut files = Vec::new();
+    if let Some(output) = output {
+        model = match graph_text(output.format, &serenity::reordered_graph(input, plan)?) {
+            Some(text) => text.into_bytes(),
+            None => serenity::reordered_model(input, plan)?,
+        };
+        files.push(output.with(&model));
+    }
+    if let Some(path) = &args.plan {
+        files.push(NewFile { path, bytes: plan_text.as_bytes() });
+    }
+    Ok(serenity::write_together(&files)?)
+}

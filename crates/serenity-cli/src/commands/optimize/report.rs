@@ -1,0 +1,205 @@
+//! What was gained, and what is proved about it.
+
+use crate::Failure;
+use crate::args::OptimizeArgs;
+use crate::commands::{as_typed, boards_that_fit, count, duration, factor, missing, title, verdict};
+use crate::picture;
+use crate::progress::thousands;
+use crate::size::Size;
+use serde_json::{Value, json};
+use serenity::scheduling::Algorithm;
+use serenity::{Footprint, Input, Options, Plan, Source, Tail};
+use std::io::Write;
+
+pub(super) struct Report<'a> {
+    args: &'a OptimizeArgs,
+    input: &'a Input,
+    plan: &'a Plan,
+    /// What TFLM keeps besides the head, if that is the target and the model is known.
+    tail: Option<Tail>,
+}
+
+impl<'a> Report<'a> {
+    pub(super) fn new(args: &'a OptimizeArgs, input: &'a Input, plan: &'a Plan) -> Self {
+        Self { args, input, plan, tail: input.tail(plan.model) }
+    }
+
+    /// What must fit a device: the whole arena where it is known, otherwise what counts for the memory model.
+    pub(super) fn needs(&self) -> u64 {
+        self.whole(self.plan.after)
+    }
+
+    fn whole(&self, footprint: Footprint) -> u64 {
+        footprint.needs() + self.tail.map_or(0, |tail| tail.arm32)
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        let mut object = self.plan.to_json();
+        let footprint = |f: Footprint| {
+            json!({
+                "peak": f.peak,
+                "arena": f.arena,
+                "total": self.tail.map(|tail| json!({"arm32": f.needs() + tail.arm32, "x86_64": f.needs() + tail.x86_64})),
+                "ops": f.ops,
+            })
+        };
+        object["before"] = footprint(self.plan.before);
+        object["after"] = footprint(self.plan.after);
+        object["rewrites"] = json!([]);
+        object["offsets"] = Value::Null;
+        object["output"] = self.args.output.clone().into();
+        object["fits"] = self.args.budget.map(|budget| missing(self.needs(), budget) == 0).into();
+        object["missing"] = self.args.budget.map(|budget| missing(self.needs(), budget)).into();
+        if self.tail.is_some() {
+            object["boards"] = boards_that_fit(self.needs()).iter().map(|board| board.name).collect();
+        }
+        object
+    }
+
+    pub(super) fn print(&self, out: &mut impl Write) -> Result<(), Failure> {
+        let (graph, plan) = (self.input.graph(), self.plan);
+        writeln!(
+            out,
+            "{}: {}, memory model `{}`\n",
+            title(graph, &self.args.input),
+            count(plan.after.ops as u64, "op"),
+            plan.model
+        )?;
+        self.print_table(out)?;
+        writeln!(
+            out,
+            "\n  {} {}, {}, {}\n",
+            if plan.algorithm == Algorithm::File {
+                "searched for".to_owned()
+            } else {
+                format!("found by {} in", plan.algorithm)
+            },
+            duration(plan.stats.elapsed),
+            count(plan.stats.states, "state"),
+            count(plan.stats.pieces.len() as u64, "piece")
+        )?;
+        self.print_picture(out)?;
+        self.print_fit(out)?;
+        self.print_next_steps(out)
+    }
+
+    fn print_table(&self, out: &mut impl Write) -> Result<(), Failure> {
+        let plan = self.plan;
+        let has_arena = plan.after.arena.is_some();
+        let heading = if has_arena {
+            format!("{:>12} {:>14} {:>14}", "arena", "bytes", "peak")
+        } else {
+            format!("{:>12} {:>14}", "peak", "bytes")
+        };
+        writeln!(out, "  {:<14} {heading}", "")?;
+        let mut row = |label: &str, arena: Option<u64>, peak: u64, remark: &str| {
+            let arena = match arena {
+                Some(bytes) => format!("{:>12} {:>14}", Size(bytes), thousands(bytes)),
+                None if has_arena => format!("{:>27}", ""),
+                None => format!("{:>12}", Size(peak)),
+            };
+            writeln!(out, "  {label:<14} {arena} {:>14}   {remark}", thousands(peak))
+        };
+        let gain = match (plan.before.needs(), plan.after.needs()) {
+            (before, after) if after < before => format!(
+                "{:.2}x less ({:.1} % saved)",
+                factor(before, after),
+                (1.0 - after as f64 / before as f64) * 100.0
+            ),
+            _ => "the model's own order is kept".to_owned(),
+        };
+        row("before", plan.before.arena, plan.before.peak, "the order of the model")?;
+        if !has_arena {
+            row("Kahn's order", None, self.kahn()?, "breadth first, the paper's baseline")?;
+        }
+        row("after", plan.after.arena, plan.after.peak, &gain)?;
+        row("lower bound", None, plan.bound, &verdict(plan))?;
+        Ok(())
+    }
+
+    fn kahn(&self) -> Result<u64, Failure> {
+        let options = Options { model: self.plan.model, algorithm: Algorithm::Kahn, ..Options::default() };
+        Ok(serenity::schedule(self.input.graph(), &options)?.after.peak)
+    }
+
+    fn print_picture(&self, out: &mut impl Write) -> Result<(), Failure> {
+        let (graph, plan) = (self.input.graph(), self.plan);
+        let lifetimes = plan.model.lifetimes(graph);
+        let (old, new) = (lifetimes.profile(&graph.file_order()), lifetimes.profile(&plan.order));
+        let width = terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0));
+        let legend =
+            if plan.after.peak < plan.before.peak { "█ after  ░ before" } else { "█ bytes in use" };
+        writeln!(out, "memory over time, op by op   {legend}")?;
+        for row in picture::memory_over_time(&old, &new, width) {
+            writeln!(out, "{row}")?;
+        }
+        Ok(())
+    }
+
+    /// Does it fit what the user has?
+    fn print_fit(&self, out: &mut impl Write) -> Result<(), Failure> {
+        if let Some(tail) = self.tail {
+            let (before, after) = (self.whole(self.plan.before), self.needs());
+            writeln!(
+                out,
+                "\nthe whole arena on a 32-bit device: {} bytes before, {} after (about {} of them persist; add {} to be safe)",
+                thousands(before),
+                thousands(after),
+                thousands(tail.arm32),
+                thousands(tail.margin())
+            )?;
+            let boards = boards_that_fit(after + tail.margin());
+            let new = boards.len() - boards_that_fit(before + tail.margin()).len();
+            match boards.first() {
+                Some(smallest) => writeln!(
+                    out,
+                    "boards with that much RAM: {} of {}, the smallest is {} ({}, {}){}",
+                    boards.len(),
+                    serenity::boards().len(),
+                    smallest.name,
+                    smallest.chip,
+                    Size(smallest.ram),
+                    if new > 0 { format!("; {new} more than before") } else { String::new() }
+                )?,
+                None => writeln!(out, "no board we know has that much on-chip RAM")?,
+            }
+        }
+        if let Some(budget) = self.args.budget {
+            match missing(self.needs(), budget) {
+                0 => writeln!(out, "\nfits {budget} with {} bytes to spare", thousands(budget.0 - self.needs()))?,
+                bytes => writeln!(out, "\ndoes not fit {budget}: {} bytes are missing", thousands(bytes))?,
+            }
+        }
+        Ok(())
+    }
+
+    fn print_next_steps(&self, out: &mut impl Write) -> Result<(), Failure> {
+        let (args, plan) = (self.args, self.plan);
+        let input = as_typed(&args.input, &args.runtime);
+        let extension = match self.input.source {
+            Source::Tflite(_) => "tflite",
+            _ => "json",
+        };
+        writeln!(out)?;
+        match (&args.output, &args.plan) {
+            (None, _) if plan.reorders() => {
+                writeln!(out, "write it:    serenity optimize {input} -o smaller.{extension} --plan plan.json")?;
+            }
+            (Some(path), None) => writeln!(out, "written to `{path}`")?,
+            (Some(path), Some(plan)) => {
+                writeln!(out, "written to `{path}`; prove it:  serenity check {plan} {input}")?;
+            }
+            (None, Some(plan)) => writeln!(out, "prove it:    serenity check {plan} {input}")?,
+            (None, None) => {}
+        }
+        if let (Some(path), Source::Tflite(_)) = (&args.output, &self.input.source) {
+            writeln!(out, "run both:    serenity verify {} {path}", args.input)?;
+        }
+        writeln!(out, "look closer: serenity inspect {input}   who is alive at the peak")?;
+        writeln!(out, "compare:     serenity sample {input}   how good are random orders?")?;
+        if args.budget.is_none() {
+            writeln!(out, "must fit:    serenity optimize {input} --budget 250KB   exit code 1 if it does not")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,45 @@
+//! Microcontroller boards, and how much RAM they have.
+
+/// A board that people run neural networks on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Board {
+    /// What it is sold as.
+    pub name: &'static str,
+    /// The microcontroller on it.
+    pub chip: &'static str,
+    /// All on-chip RAM in bytes. The program's own variables, heap and stack need some of it.
+    pub ram: u64,
+    /// Where that figure is from.
+    pub source: &'static str,
+}
+
+/// The table, beside this file, so that it can be read and corrected without reading Rust.
+const TABLE: &str = include_str!("boards.tsv");
+
+/// All boards we know, smallest first.
+pub fn boards() -> Vec<Board> {
+    let row = |line: &'static str| {
+        let mut columns = line.split('\t');
+        Some(Board {
+            name: columns.next()?,
+            chip: columns.next()?,
+            ram: columns.next()?.parse().ok()?,
+            source: columns.next()?,
+        })
+    };
+    TABLE.lines().filter(|line| !line.starts_with('#')).filter_map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_of_the_table_is_a_board_and_they_are_sorted() {
+        let rows = TABLE.lines().filter(|line| !line.starts_with('#')).count();
+        let boards = boards();
+        assert_eq!(boards.len(), rows);
+        assert!(boards.is_sorted_by_key(|board| board.ram));
+        assert!(boards.iter().all(|board| !board.source.is_empty() && board.ram >= 1024));
+    }
+}
