@@ -1,0 +1,4 @@
+//! Changing a model without losing a byte.
+
+mod in_place;
+mod reorder;
