@@ -1,1 +1,5 @@
 //! Lossless reading and writing of TensorFlow Lite models.
+
+mod create;
+
+pub use create::{CreateError, create};

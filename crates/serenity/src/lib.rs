@@ -21,6 +21,7 @@
 
 mod bridge;
 mod error;
+mod export;
 mod input;
 mod inspect;
 mod optimize;
@@ -35,6 +36,7 @@ pub use serenity_zoo as zoo;
 
 pub use bridge::problem;
 pub use error::Error;
+pub use export::{Export, ModelFormat, export};
 pub use input::{Input, load};
 pub use inspect::{Inspection, inspect};
 pub use optimize::{Options, optimize, schedule};
