@@ -190,12 +190,18 @@ pub(crate) enum ZooCommand {
         json: JsonArg,
     },
     /// Write a network to a file.
+    ///
+    /// As a graph (.json, .dot) it is what the papers count and schedule. As a model (.tflite) it is what runtimes execute: basic operators,
+    /// with random weights that are always the same for one name.
     Export {
         /// Its name with options, as in `randwire-cifar10?seed=3&nodes=32`.
         name: String,
-        /// Where to: .json, or .dot for Graphviz.
+        /// Where to: .tflite for a model with weights, .json for the graph, or .dot for Graphviz.
         #[arg(short, long, value_name = "FILE")]
         output: String,
+        /// Quantise the model to 8-bit integers.
+        #[arg(long)]
+        int8: bool,
         #[command(flatten)]
         json: JsonArg,
     },

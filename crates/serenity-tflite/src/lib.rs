@@ -18,6 +18,7 @@ mod bodies;
 mod budget;
 mod buffers;
 mod control;
+mod create;
 mod error;
 mod flat;
 mod graph;
@@ -30,6 +31,7 @@ mod sub_graph;
 mod tensor;
 mod write;
 
+pub use create::{CreateError, create};
 pub use error::Error;
 pub use flat::Fault;
 pub use metadata::{Metadata, OFFLINE_PLAN, OfflinePlan, Signature};

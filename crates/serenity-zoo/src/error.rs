@@ -1,6 +1,6 @@
 //! Why a spec gives no graph.
 
-use serenity_ir::GraphError;
+use serenity_ir::{GraphError, ModelError};
 
 /// A spec that names no network we can build, with the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -51,6 +51,43 @@ pub enum ZooError {
     /// The options describe something that is not a graph, such as one too large to count its bytes.
     #[error(transparent)]
     Graph(#[from] GraphError),
+    /// An op that stands for any op: there is nothing to write into a model.
+    #[error(
+        "`{network}` is no model: its op `{op}` ({kind}) computes nothing in particular; every network can be exported but the random-* graphs"
+    )]
+    Abstract {
+        /// The network.
+        network: String,
+        /// The op.
+        op: String,
+        /// Its type.
+        kind: String,
+    },
+    /// A tensor without elements, which no runtime computes.
+    #[error("`{network}` is no model: its tensor `{tensor}` has no elements; choose a larger resolution")]
+    NoElements {
+        /// The network.
+        network: String,
+        /// The tensor.
+        tensor: String,
+    },
+    /// A network that is too large to be given weights.
+    #[error(
+        "`{network}` has {amount} {what}, too many for a model ({limit}); choose a smaller one with its options"
+    )]
+    TooLarge {
+        /// The network.
+        network: String,
+        /// Of what there is too much.
+        what: &'static str,
+        /// How much.
+        amount: u64,
+        /// How much there may be.
+        limit: u64,
+    },
+    /// A lowered network whose parts do not fit together.
+    #[error(transparent)]
+    Model(#[from] ModelError),
 }
 
 fn did_you_mean(nearest: Option<&str>) -> String {

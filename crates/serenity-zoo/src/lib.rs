@@ -26,6 +26,7 @@ mod cost;
 mod densenet;
 mod error;
 mod inception;
+mod lower;
 mod mobilenet;
 mod nas;
 mod net;
@@ -40,6 +41,7 @@ mod testing;
 pub use catalog::{Network, networks};
 pub use cost::{macs, weights};
 pub use error::ZooError;
+pub use lower::{Precision, build_model};
 pub use options::{DefaultWith, NetworkOption, Values};
 
 use options::Options;

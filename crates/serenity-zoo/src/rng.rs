@@ -53,8 +53,13 @@ impl Rng {
 
     /// True with probability `p`.
     pub(crate) fn chance(&mut self, p: f64) -> bool {
+        self.unit() < p
+    }
+
+    /// Uniform in `0.0..1.0`.
+    pub(crate) fn unit(&mut self) -> f64 {
         // 53 bits, which a double holds exactly.
-        ((self.next() >> 11) as f64) < p * (1_u64 << 53) as f64
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
 

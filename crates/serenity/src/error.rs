@@ -2,6 +2,7 @@
 
 use serenity_check::Fault;
 use serenity_ir::json::JsonError;
+use serenity_tflite::CreateError;
 use serenity_zoo::ZooError;
 use std::io;
 
@@ -54,6 +55,14 @@ pub enum Error {
         spec: String,
         /// Why not.
         source: ZooError,
+    },
+    /// A built-in network that the format of a model file has no room for.
+    #[error("`zoo:{spec}` cannot be written as a model: {source}")]
+    Export {
+        /// What was asked for.
+        spec: String,
+        /// Why not.
+        source: CreateError,
     },
     /// A plan that cannot be read.
     #[error("`{path}` is not a plan: {reason}")]

@@ -17,7 +17,9 @@ pub fn reordered_graph(input: &Input, plan: &Plan) -> Result<Graph, Error> {
 /// If the plan belongs to another model, if there is no model (the input was a graph), or if it holds what cannot be kept.
 pub fn reordered_model(input: &Input, plan: &Plan) -> Result<Vec<u8>, Error> {
     match &input.source {
-        Source::Graph => Err(Error::WrongPlan { reason: "the input is a graph, not a model file".to_owned() }),
+        Source::Graph => {
+            Err(Error::WrongPlan { reason: "the input is a graph, not a model file".to_owned() })
+        }
         Source::Tflite(model) => {
             let orders: Vec<Vec<OpId>> =
                 std::iter::once(plan.order.clone()).chain(plan.bodies.iter().cloned()).collect();

@@ -73,7 +73,9 @@ impl PlanFile {
                 None | Some(Value::Null) => Vec::new(),
                 Some(Value::Array(bodies)) => {
                     let numbered = bodies.iter().enumerate();
-                    numbered.map(|(i, body)| order(&format!("bodies[{i}]"), Some(body))).collect::<Result<_, _>>()?
+                    numbered
+                        .map(|(i, body)| order(&format!("bodies[{i}]"), Some(body)))
+                        .collect::<Result<_, _>>()?
                 }
                 Some(_) => return Err("`bodies` must be an array of orders".to_owned()),
             },
@@ -91,7 +93,8 @@ impl PlanFile {
 }
 
 fn order(field: &str, value: Option<&Value>) -> Result<Vec<OpId>, String> {
-    let list = value.and_then(Value::as_array).ok_or_else(|| format!("`{field}` must be an array of op numbers"))?;
+    let list =
+        value.and_then(Value::as_array).ok_or_else(|| format!("`{field}` must be an array of op numbers"))?;
     let op = |(position, value): (usize, &Value)| {
         let id = value.as_u64().and_then(|id| u32::try_from(id).ok());
         id.map(OpId).ok_or_else(|| format!("`{field}[{position}]` must be the number of an op, not {value}"))

@@ -43,8 +43,8 @@ pub(crate) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Outcome, Fai
     let graph = serenity::main_graph(&input.graphs, bodies, model);
     let mut report = check(&graph, &claim);
     report.faults.extend(body_faults);
-    let deep = (args.deep && report.is_valid() && !report.bound_verified)
-        .then(|| prove_again(args, &graph, &claim));
+    let deep =
+        (args.deep && report.is_valid() && !report.bound_verified).then(|| prove_again(args, &graph, &claim));
     if deep == Some(Reproved::No) {
         report.faults.push(Fault::BoundRefuted { bound: claim.bound });
     }

@@ -4,8 +4,10 @@ use super::count;
 use crate::args::{ZooArgs, ZooCommand};
 use crate::outputs::{OutputFile, graph_text};
 use crate::{Failure, Outcome};
-use serde_json::{Value, json};
-use serenity::zoo::{Network, build, macs, networks, weights};
+use serde_json::{Map, Value, json};
+use serenity::ModelFormat;
+use serenity::ir::Graph;
+use serenity::zoo::{Network, Precision, build, macs, networks, weights};
 use std::io::Write;
 
 pub(crate) fn run(args: &ZooArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
@@ -15,22 +17,65 @@ pub(crate) fn run(args: &ZooArgs, out: &mut impl Write) -> Result<Outcome, Failu
             writeln!(out, "{}", json!({ "networks": all }))?;
         }
         ZooCommand::List { .. } => list(out)?,
-        ZooCommand::Export { name, output, json } => {
-            let file = OutputFile::new(output)?;
+        ZooCommand::Export { name, output, int8, json } => {
             let spec = name.strip_prefix("zoo:").unwrap_or(name);
-            let input = serenity::load(&format!("zoo:{spec}"))?;
-            let graph = input.graph();
-            file.write(graph_text(file.format, graph).unwrap_or_default().as_bytes())?;
-            let (ops, tensors) = (graph.ops().len(), graph.tensors().len());
+            let summary = match ModelFormat::of_path(output) {
+                Some(format) => export_model(spec, output, format, *int8)?,
+                None => export_graph(spec, output, *int8)?,
+            };
             if json.json {
-                let object = json!({"graph": graph.name(), "ops": ops, "tensors": tensors, "output": output});
-                writeln!(out, "{object}")?;
+                writeln!(out, "{}", Value::Object(summary.fields))?;
             } else {
-                writeln!(out, "{}: {} written to `{output}`", graph.name(), count(ops as u64, "op"))?;
+                writeln!(out, "{}", summary.sentence)?;
             }
         }
     }
     Ok(Outcome::Done)
+}
+
+/// What was written, for programs and for people.
+struct Summary {
+    fields: Map<String, Value>,
+    sentence: String,
+}
+
+impl Summary {
+    fn new(graph: &Graph, output: &str) -> Self {
+        let (ops, tensors) = (graph.ops().len(), graph.tensors().len());
+        let fields = [
+            ("graph", json!(graph.name())),
+            ("ops", json!(ops)),
+            ("tensors", json!(tensors)),
+            ("output", json!(output)),
+        ];
+        Self {
+            fields: fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            sentence: format!("{}: {} written to `{output}`", graph.name(), count(ops as u64, "op")),
+        }
+    }
+}
+
+/// A model with weights.
+fn export_model(spec: &str, output: &str, format: ModelFormat, int8: bool) -> Result<Summary, Failure> {
+    serenity::check_target(output)?;
+    let precision = if int8 { Precision::Int8 } else { Precision::Float32 };
+    let export = serenity::export(spec, format, precision)?;
+    serenity::write_atomically(output, &export.bytes)?;
+    let mut summary = Summary::new(export.model.graph(), output);
+    summary.fields.insert("bytes".to_owned(), json!(export.bytes.len()));
+    Ok(summary)
+}
+
+/// The graph alone.
+fn export_graph(spec: &str, output: &str, int8: bool) -> Result<Summary, Failure> {
+    let file = OutputFile::new(output)?;
+    if int8 {
+        let message = format!("`{output}` is for a graph, which has no numbers to quantise");
+        return Err(Failure::request(message, "end the name in .tflite, or leave out --int8"));
+    }
+    let input = serenity::load(&format!("zoo:{spec}"))?;
+    file.write(graph_text(file.format, input.graph()).unwrap_or_default().as_bytes())?;
+    Ok(Summary::new(input.graph(), output))
 }
 
 fn to_json(network: &Network) -> Value {

@@ -49,11 +49,29 @@ impl Window {
         set("stride", json!(self.stride));
         set("padding", json!(if self.same_padding { "same" } else { "valid" }));
     }
+
+    /// The geometry that the attributes of an op describe; what they leave out is as in [`square(1)`](Self::square).
+    pub(crate) fn of_attributes(attributes: &Attributes) -> Self {
+        let pair = |name: &str| {
+            let sides = attributes.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+            [0, 1].map(|axis| sides.get(axis).and_then(Value::as_u64).unwrap_or(1))
+        };
+        let same_padding = attributes.get("padding").is_none_or(|padding| padding != "valid");
+        Self { kernel: pair("kernel"), stride: pair("stride"), dilation: pair("dilation"), same_padding }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::Window;
+
+    #[test]
+    fn attributes_are_read_as_they_are_written() {
+        let window = Window { dilation: [1, 1], stride: [2, 1], ..Window::of([7, 1]).valid() };
+        let mut attributes = serenity_ir::Attributes::new();
+        window.describe(&mut attributes);
+        assert_eq!(Window::of_attributes(&attributes), window);
+    }
 
     #[test]
     fn sizes_are_those_of_tflite() {

@@ -166,7 +166,11 @@ impl<'a> Report<'a> {
         }
         if let Some(budget) = self.args.budget {
             match missing(self.needs(), budget) {
-                0 => writeln!(out, "\nfits {budget} with {} bytes to spare", thousands(budget.0 - self.needs()))?,
+                0 => writeln!(
+                    out,
+                    "\nfits {budget} with {} bytes to spare",
+                    thousands(budget.0 - self.needs())
+                )?,
                 bytes => writeln!(out, "\ndoes not fit {budget}: {} bytes are missing", thousands(bytes))?,
             }
         }
@@ -183,7 +187,10 @@ impl<'a> Report<'a> {
         writeln!(out)?;
         match (&args.output, &args.plan) {
             (None, _) if plan.reorders() => {
-                writeln!(out, "write it:    serenity optimize {input} -o smaller.{extension} --plan plan.json")?;
+                writeln!(
+                    out,
+                    "write it:    serenity optimize {input} -o smaller.{extension} --plan plan.json"
+                )?;
             }
             (Some(path), None) => writeln!(out, "written to `{path}`")?,
             (Some(path), Some(plan)) => {
@@ -198,7 +205,10 @@ impl<'a> Report<'a> {
         writeln!(out, "look closer: serenity inspect {input}   who is alive at the peak")?;
         writeln!(out, "compare:     serenity sample {input}   how good are random orders?")?;
         if args.budget.is_none() {
-            writeln!(out, "must fit:    serenity optimize {input} --budget 250KB   exit code 1 if it does not")?;
+            writeln!(
+                out,
+                "must fit:    serenity optimize {input} --budget 250KB   exit code 1 if it does not"
+            )?;
         }
         Ok(())
     }

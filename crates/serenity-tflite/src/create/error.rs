@@ -1,0 +1,37 @@
+//! Why a model cannot be written as a `.tflite` file.
+
+/// Why a model cannot be written as a `.tflite` file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CreateError {
+    /// An operator that new files do not contain.
+    #[error(
+        "op `{op}` is a `{kind}`, for which there is no TFLite operator here; lower it to basic operators first"
+    )]
+    Operator {
+        /// The op.
+        op: String,
+        /// Its type.
+        kind: String,
+    },
+    /// An attribute that is missing or has a value the format cannot express.
+    #[error("op `{op}` needs an attribute `{attribute}` that TFLite can express")]
+    Attribute {
+        /// The op.
+        op: String,
+        /// The attribute.
+        attribute: &'static str,
+    },
+    /// A tensor without a shape, or of a type that new files do not contain.
+    #[error("tensor `{tensor}` needs a shape and one of the types float32, int8 and int32")]
+    Tensor {
+        /// The tensor.
+        tensor: String,
+    },
+    /// More than offsets of 31 bits can reach.
+    #[error("the model holds {bytes} bytes of constants; a .tflite file ends at 2 GiB")]
+    TooLarge {
+        /// Bytes of constants.
+        bytes: u64,
+    },
+}

@@ -1,0 +1,250 @@
+//! A new file from a [`Model`].
+//!
+//! The builder writes from the end of the file to its beginning, so whatever is made first comes last: operator tables lie
+//! behind the vector that lists them, and the data of the constants comes at the end. Data begins at multiples of 16
+//! bytes, as kernels expect.
+
+mod error;
+mod options;
+mod schema;
+
+pub use error::CreateError;
+
+use flatbuffers::{FlatBufferBuilder, ForwardsUOffset, TableFinishedWIPOffset, Vector, WIPOffset};
+use schema::{BUILTINS, Builtin};
+use serenity_ir::{ElementType, Model, Op, Operand, Quantization, TensorId};
+
+type Table = WIPOffset<TableFinishedWIPOffset>;
+type Tables<'a> = WIPOffset<Vector<'a, ForwardsUOffset<TableFinishedWIPOffset>>>;
+
+/// Kernels may load data with vector instructions.
+const ALIGNMENT: usize = 16;
+
+/// What the file's header takes: the offset of the root and the identifier.
+const HEADER: usize = 8;
+
+/// Room for everything but data, below the 2 GiB that offsets can reach.
+const MOST_DATA: u64 = (1 << 31) - (1 << 27);
+
+/// Writes `model` as a `.tflite` file. Tensors of the graph keep their ids, constants follow.
+///
+/// # Errors
+/// If the model has an op, an attribute or a tensor that such a file cannot hold, or is too large for one.
+pub fn create(model: &Model) -> Result<Vec<u8>, CreateError> {
+    let bytes = model.constants().iter().map(|c| c.data.len() as u64).sum();
+    if bytes > MOST_DATA {
+        return Err(CreateError::TooLarge { bytes });
+    }
+    let mut file = FlatBufferBuilder::new();
+    let buffers = write_buffers(&mut file, model);
+    let codes = OperatorCodes::of(model)?;
+    let operators = write_operators(&mut file, model, &codes)?;
+    let subgraph = write_subgraph(&mut file, model, operators)?;
+    let subgraphs = file.create_vector(&[subgraph]);
+    let codes = codes.write(&mut file);
+    let description = file.create_string("serenity");
+
+    let start = file.start_table();
+    file.push_slot_always(schema::MODEL_VERSION, schema::VERSION);
+    file.push_slot_always(schema::MODEL_OPERATOR_CODES, codes);
+    file.push_slot_always(schema::MODEL_SUBGRAPHS, subgraphs);
+    file.push_slot_always(schema::MODEL_DESCRIPTION, description);
+    file.push_slot_always(schema::MODEL_BUFFERS, buffers);
+    let root = file.end_table(start);
+    // Positions count from the end, so the data is aligned only if the whole is.
+    align(&mut file, HEADER);
+    file.finish(root, Some(schema::IDENTIFIER));
+    Ok(file.finished_data().to_vec())
+}
+
+/// Adds zeros so that the end of the next `length` bytes is aligned.
+fn align(file: &mut FlatBufferBuilder, length: usize) {
+    while !(file.unfinished_data().len() + length).is_multiple_of(ALIGNMENT) {
+        file.push(0_u8);
+    }
+}
+
+/// Buffer 0 is empty, for all activations; then one for each constant.
+fn write_buffers<'a>(file: &mut FlatBufferBuilder<'a>, model: &Model) -> Tables<'a> {
+    let mut buffers: Vec<Table> = Vec::with_capacity(model.constants().len() + 1);
+    // From the last to the first, so that they stand in the file from the first to the last.
+    for constant in model.constants().iter().rev() {
+        align(file, constant.data.len());
+        let data = file.create_vector(&constant.data);
+        let start = file.start_table();
+        file.push_slot_always(schema::BUFFER_DATA, data);
+        buffers.push(file.end_table(start));
+    }
+    let start = file.start_table();
+    buffers.push(file.end_table(start));
+    buffers.reverse();
+    file.create_vector(&buffers)
+}
+
+/// The operators of a model in the order of their first use, each with the version it needs.
+struct OperatorCodes {
+    /// Operator and version.
+    used: Vec<(&'static Builtin, i32)>,
+    /// By op: its place in `used`.
+    of: Vec<usize>,
+}
+
+impl OperatorCodes {
+    fn of(model: &Model) -> Result<Self, CreateError> {
+        let mut used: Vec<(&'static Builtin, i32)> = Vec::new();
+        let mut of = Vec::with_capacity(model.graph().ops().len());
+        for op in model.graph().ops() {
+            let builtin = BUILTINS.iter().find(|builtin| builtin.name == op.kind.as_str());
+            let builtin = builtin
+                .ok_or_else(|| CreateError::Operator { op: op.name.clone(), kind: op.kind.to_string() })?;
+            let version = version(model, op, builtin);
+            let known = used.iter().position(|u| u.0.code == builtin.code && u.1 == version);
+            of.push(known.unwrap_or(used.len()));
+            if known.is_none() {
+                used.push((builtin, version));
+            }
+        }
+        Ok(Self { used, of })
+    }
+
+    fn write<'a>(&self, file: &mut FlatBufferBuilder<'a>) -> Tables<'a> {
+        let mut codes: Vec<Table> = Vec::with_capacity(self.used.len());
+        for (builtin, version) in self.used.iter().rev() {
+            let start = file.start_table();
+            // Old readers know only the first of the two fields; all operators here fit into it.
+            file.push_slot_always(schema::OPERATOR_CODE_BUILTIN_CODE, builtin.code);
+            file.push_slot_always(schema::OPERATOR_CODE_VERSION, *version);
+            file.push_slot_always(schema::OPERATOR_CODE_DEPRECATED_BUILTIN_CODE, builtin.code as i8);
+            codes.push(file.end_table(start));
+        }
+        codes.reverse();
+        file.create_vector(&codes)
+    }
+}
+
+fn version(model: &Model, op: &Op, builtin: &Builtin) -> i32 {
+    let is_int8 =
+        op.outputs.iter().any(|&t| model.graph().tensor(t).dtype.as_ref() == Some(&ElementType::Int8));
+    if is_int8 {
+        return builtin.int8_version;
+    }
+    // Dilation came to depthwise convolutions with their second version.
+    let is_dilated = op.attributes.get("dilation").is_some_and(|d| *d != serde_json::json!([1, 1]));
+    if builtin.name == "DEPTHWISE_CONV_2D" && is_dilated { 2 } else { builtin.float_version }
+}
+
+fn write_operators<'a>(
+    file: &mut FlatBufferBuilder<'a>,
+    model: &Model,
+    codes: &OperatorCodes,
+) -> Result<Tables<'a>, CreateError> {
+    let first_constant = model.graph().tensors().len();
+    let index = |operand: &Operand| match *operand {
+        Operand::Activation(tensor) => tensor.0 as i32,
+        Operand::Constant(constant) => (first_constant + constant) as i32,
+    };
+    let mut operators: Vec<Table> = Vec::with_capacity(codes.of.len());
+    for ((op, operands), &code) in model.graph().ops().iter().zip(model.operands()).zip(&codes.of).rev() {
+        let builtin = codes.used[code].0;
+        let options = options::write(file, op, builtin)?;
+        let outputs = write_ids(file, &op.outputs);
+        let inputs = file.create_vector(&operands.iter().map(index).collect::<Vec<i32>>());
+        let start = file.start_table();
+        file.push_slot_always(schema::OPERATOR_INPUTS, inputs);
+        file.push_slot_always(schema::OPERATOR_OUTPUTS, outputs);
+        file.push_slot_always(schema::OPERATOR_OPCODE_INDEX, code as u32);
+        if let Some(options) = options {
+            file.push_slot_always(schema::OPERATOR_BUILTIN_OPTIONS, options);
+            file.push_slot_always(schema::OPERATOR_BUILTIN_OPTIONS_TYPE, builtin.options);
+        }
+        operators.push(file.end_table(start));
+    }
+    operators.reverse();
+    Ok(file.create_vector(&operators))
+}
+
+fn write_subgraph(
+    file: &mut FlatBufferBuilder,
+    model: &Model,
+    operators: Tables,
+) -> Result<Table, CreateError> {
+    let graph = model.graph();
+    let mut tensors: Vec<Table> = Vec::new();
+    for (index, constant) in model.constants().iter().enumerate().rev() {
+        let tensor = NewTensor {
+            name: &constant.name,
+            shape: Some(&constant.shape),
+            dtype: Some(&constant.dtype),
+            buffer: index as u32 + 1,
+            quantization: constant.quantization.as_ref(),
+        };
+        tensors.push(tensor.write(file)?);
+    }
+    for tensor in graph.tensors().iter().rev() {
+        let tensor = NewTensor {
+            name: &tensor.name,
+            shape: tensor.shape.as_deref(),
+            dtype: tensor.dtype.as_ref(),
+            buffer: 0,
+            quantization: tensor.quantization.as_ref(),
+        };
+        tensors.push(tensor.write(file)?);
+    }
+    tensors.reverse();
+    let tensors = file.create_vector(&tensors);
+    let inputs = write_ids(file, graph.inputs());
+    let outputs = write_ids(file, graph.outputs());
+    let name = file.create_string(graph.name());
+    let start = file.start_table();
+    file.push_slot_always(schema::SUBGRAPH_TENSORS, tensors);
+    file.push_slot_always(schema::SUBGRAPH_INPUTS, inputs);
+    file.push_slot_always(schema::SUBGRAPH_OUTPUTS, outputs);
+    file.push_slot_always(schema::SUBGRAPH_OPERATORS, operators);
+    file.push_slot_always(schema::SUBGRAPH_NAME, name);
+    Ok(file.end_table(start))
+}
+
+fn write_ids<'a>(file: &mut FlatBufferBuilder<'a>, ids: &[TensorId]) -> WIPOffset<Vector<'a, i32>> {
+    file.create_vector(&ids.iter().map(|id| id.0 as i32).collect::<Vec<i32>>())
+}
+
+/// A tensor as the file has it, activation or constant.
+struct NewTensor<'a> {
+    name: &'a str,
+    shape: Option<&'a [u64]>,
+    dtype: Option<&'a ElementType>,
+    buffer: u32,
+    quantization: Option<&'a Quantization>,
+}
+
+impl NewTensor<'_> {
+    fn write(&self, file: &mut FlatBufferBuilder) -> Result<Table, CreateError> {
+        let missing = || CreateError::Tensor { tensor: self.name.to_owned() };
+        let dtype = self.dtype.and_then(schema::element_type).ok_or_else(missing)?;
+        let shape: Option<Vec<i32>> =
+            self.shape.and_then(|shape| shape.iter().map(|&size| i32::try_from(size).ok()).collect());
+        let shape = file.create_vector(&shape.ok_or_else(missing)?);
+        let quantization = self.quantization.map(|quantization| write_quantization(file, quantization));
+        let name = file.create_string(self.name);
+        let start = file.start_table();
+        file.push_slot_always(schema::TENSOR_SHAPE, shape);
+        file.push_slot_always(schema::TENSOR_BUFFER, self.buffer);
+        file.push_slot_always(schema::TENSOR_NAME, name);
+        if let Some(quantization) = quantization {
+            file.push_slot_always(schema::TENSOR_QUANTIZATION, quantization);
+        }
+        file.push_slot_always(schema::TENSOR_TYPE, dtype);
+        file.push_slot_always(schema::TENSOR_HAS_RANK, true);
+        Ok(file.end_table(start))
+    }
+}
+
+fn write_quantization(file: &mut FlatBufferBuilder, quantization: &Quantization) -> Table {
+    let zero_points = file.create_vector(&quantization.zero_points);
+    let scales = file.create_vector(&quantization.scales);
+    let start = file.start_table();
+    file.push_slot_always(schema::QUANTIZATION_SCALE, scales);
+    file.push_slot_always(schema::QUANTIZATION_ZERO_POINT, zero_points);
+    file.push_slot_always(schema::QUANTIZATION_DIMENSION, quantization.axis as i32);
+    file.end_table(start)
+}
