@@ -88,3 +88,10 @@ impl<T> At<T> for Result<T, Fault> {
         self.map_err(|fault| Error::Damaged { place: place(), fault })
     }
 }
+
+/// For faults in a file that was read before: they cannot happen, so there is no place to name.
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        Self::Damaged { place: "the model".to_owned(), fault }
+    }
+}

@@ -74,8 +74,12 @@ pub(crate) fn lower(
     }
     let activations =
         |list: &[usize]| list.iter().filter_map(|&tensor| graph_tensors[tensor]).collect::<Vec<_>>();
-    activations(&sub_graph.inputs).into_iter().for_each(|id| builder.mark_input(id));
-    activations(&sub_graph.outputs).into_iter().for_each(|id| builder.output(id));
+    for id in activations(&sub_graph.inputs) {
+        builder.mark_input(id);
+    }
+    for id in activations(&sub_graph.outputs) {
+        builder.output(id);
+    }
     // A body may just pass on what it is given; a model that computes nothing is a mistake.
     let graph = if index == 0 { builder.build() } else { builder.build_body() };
     let graph = graph.map_err(|source| Error::Graph { sub_graph: index, source })?;

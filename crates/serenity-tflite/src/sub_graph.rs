@@ -18,7 +18,6 @@ pub struct SubGraph {
     pub(crate) operators: Vec<FileOperator>,
     pub(crate) inputs: Vec<usize>,
     pub(crate) outputs: Vec<usize>,
-    pub(crate) position: usize,
     /// By tensor of the file: the tensor of the graph.
     pub(crate) graph_tensors: Vec<Option<TensorId>>,
     /// By tensor of the graph: the tensor of the file. The made-up tensors come last and are not here.
@@ -63,7 +62,6 @@ impl SubGraph {
             name: String::from_utf8_lossy(name).into_owned(),
             inputs: list(sub_graph::INPUTS, "inputs")?,
             outputs: list(sub_graph::OUTPUTS, "outputs")?,
-            position: table.position(),
             graph_tensors: Vec::new(),
             file_tensors: Vec::new(),
             file_operators: Vec::new(),

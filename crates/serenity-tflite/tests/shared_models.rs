@@ -7,7 +7,7 @@
 )]
 
 use serenity_ir::{Graph, MemoryModel, OpId, TensorId, json};
-use serenity_tflite::{Model, ReadOptions};
+use serenity_tflite::{Model, OFFLINE_PLAN, OfflinePlan, OperatorSource, ReadOptions};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -113,5 +113,34 @@ fn another_order_changes_only_the_operator_vectors() {
             };
             assert_eq!(names(old, order), names(new, &new.file_order()), "{name}");
         }
+    }
+}
+
+/// A new root in front: another order, and a plan that leaves everything to the runtime.
+#[test]
+fn a_new_root_keeps_the_old_file_behind_it() {
+    for (name, bytes) in models() {
+        let model = Model::parse(bytes).unwrap();
+        let mut edit = model.edit();
+        for (sub_graph, graph) in model.graphs().iter().enumerate() {
+            let order = another_order(graph).into_iter().map(|op| OperatorSource::Kept(op.index()));
+            edit.set_operators(sub_graph, order.collect()).unwrap();
+        }
+        let tensors = model.sub_graphs().iter().map(|sub_graph| sub_graph.tensors().len()).sum();
+        let plan = OfflinePlan { sub_graphs: model.sub_graphs().len() as i32, offsets: vec![-1; tensors] };
+        edit.set_metadata(OFFLINE_PLAN, plan.to_bytes());
+        let edited = edit.finish().unwrap();
+        assert_eq!(edited.dropped_metadata, Vec::<String>::new());
+        let added = edited.bytes.len() - model.bytes().len();
+        assert_eq!(added % 16, 0, "{name}");
+        assert_eq!(&edited.bytes[added..], model.bytes(), "{name}");
+        let read = Model::parse(edited.bytes).unwrap();
+        assert_eq!(read.offline_plan(), Some(plan), "{name}");
+        // Another order makes the plan worthless, and says so.
+        assert_eq!(read.metadata_dropped_by_reordering(), [OFFLINE_PLAN]);
+        let back: Vec<Vec<OpId>> = read.graphs().iter().map(another_order).collect();
+        let written = Model::parse(read.reordered(&back).unwrap()).unwrap();
+        let changes = back.iter().any(|order| order.windows(2).any(|pair| pair[0] > pair[1]));
+        assert_eq!(written.offline_plan().is_none(), changes, "{name}");
     }
 }

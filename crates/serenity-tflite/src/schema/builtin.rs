@@ -3,6 +3,9 @@
 /// The number that stands for every operator of the model's own.
 pub(crate) const CUSTOM: i32 = 32;
 
+/// What the field of one byte holds for an operator whose number does not fit.
+pub(crate) const PLACEHOLDER: i8 = 127;
+
 /// By number, as the schema spells them.
 #[rustfmt::skip]
 const NAMES: &[&str] = &[

@@ -51,7 +51,6 @@ pub(crate) mod tensor {
 pub(crate) mod quantization {
     pub(crate) const SCALE: usize = 2;
     pub(crate) const ZERO_POINT: usize = 3;
-    pub(crate) const DETAILS_TYPE: usize = 4;
     pub(crate) const QUANTIZED_DIMENSION: usize = 6;
 }
 
@@ -63,10 +62,14 @@ pub(crate) mod operator {
     pub(crate) const OPTIONS_TYPE: usize = 3;
     pub(crate) const OPTIONS: usize = 4;
     pub(crate) const CUSTOM_OPTIONS: usize = 5;
+    pub(crate) const CUSTOM_OPTIONS_FORMAT: usize = 6;
+    pub(crate) const MUTATING_VARIABLE_INPUTS: usize = 7;
+    pub(crate) const INTERMEDIATES: usize = 8;
     pub(crate) const LARGE_CUSTOM_OPTIONS_OFFSET: usize = 9;
     pub(crate) const LARGE_CUSTOM_OPTIONS_SIZE: usize = 10;
     pub(crate) const OPTIONS_2_TYPE: usize = 11;
     pub(crate) const OPTIONS_2: usize = 12;
+    pub(crate) const DEBUG_METADATA_INDEX: usize = 13;
 }
 
 /// Field numbers of `Buffer`.
