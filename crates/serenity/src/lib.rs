@@ -26,6 +26,7 @@ mod inspect;
 mod optimize;
 mod plan;
 mod plan_file;
+mod verify;
 mod write;
 
 pub use serenity_check as check;
@@ -40,4 +41,5 @@ pub use inspect::{Inspection, inspect};
 pub use optimize::{Options, optimize, schedule};
 pub use plan::{Footprint, Plan};
 pub use plan_file::PlanFile;
+pub use verify::{Comparison, Engine, OutputComparison, Verification, VerifyError, VerifyOptions, verify};
 pub use write::{NewFile, check_target, is_same_file, write_atomically, write_together};
