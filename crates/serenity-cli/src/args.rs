@@ -3,8 +3,10 @@
 use crate::size::Size;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
+use serenity::Engine;
 use serenity::ir::{Kernels, MemoryModel};
 use serenity::scheduling::{Algorithm, Rules, StepLimit};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Run a neural network in the least memory.
@@ -35,6 +37,7 @@ pub(crate) enum Command {
     Schedule(ScheduleArgs),
     Sample(SampleArgs),
     Check(CheckArgs),
+    Verify(VerifyArgs),
     Zoo(ZooArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
@@ -171,6 +174,47 @@ pub(crate) struct CheckArgs {
     pub(crate) memory_limit: Size,
     #[command(flatten)]
     pub(crate) runtime: RuntimeArg,
+    #[command(flatten)]
+    pub(crate) json: JsonArg,
+}
+
+/// Run two models on the same inputs and compare every bit of their outputs.
+///
+/// First the inputs and outputs must agree in number, name, shape and type. Then both models run on the same random inputs, every run two
+/// invocations in a row, because wrong state and clobbered inputs show only in the second. Extents that a model leaves open are 1.
+///
+/// The models run in your own runtime, through Python: .tflite models in LiteRT (`ai_edge_litert`, `tflite_runtime` or `tensorflow`;
+/// reference kernels) and, if it is installed and takes them, in TensorFlow Lite for Microcontrollers (`tflite_micro`), which alone follows an
+/// offline memory plan; .onnx models in ONNX Runtime (`onnxruntime`, its graph optimisation off). The first Python that can import the runtime
+/// is used: `SERENITY_PYTHON` if set, otherwise the active virtual environment, .venv in this folder, python3, python. Nothing is installed.
+///
+/// Exits with 0 if the outputs are the same to the last bit, or within --tolerance; with 1 if not; with 2 if they could not be compared.
+/// In the JSON output, `max_abs_difference` is null if values cannot be subtracted (a number against a NaN) or nothing was run.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    serenity verify net.tflite smaller.tflite\n  \
+    serenity verify net.onnx smaller.onnx --runs 20 --tolerance 1e-5\n  \
+    serenity verify net.tflite smaller.tflite --engine tflm --python ~/tflm/bin/python")]
+pub(crate) struct VerifyArgs {
+    /// A model, .tflite or .onnx.
+    pub(crate) a: String,
+    /// Another of the same format.
+    pub(crate) b: String,
+    /// How often to run both, with inputs of their own each time.
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) runs: u32,
+    /// Another seed draws other inputs; the same seed draws the same.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Accept differences up to this; 0 accepts only those that have no value, as between -0 and 0.
+    #[arg(long, value_name = "T", value_parser = tolerance, allow_negative_numbers = true)]
+    pub(crate) tolerance: Option<f64>,
+    /// The runtime to ask [default: every one that is installed and takes the models].
+    #[arg(long, value_name = "NAME", value_parser = named::<Engine>(Engine::all().map(|(name, _)| name)))]
+    pub(crate) engine: Option<Engine>,
+    /// The Python that has the runtime.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) python: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) json: JsonArg,
 }
@@ -319,6 +363,13 @@ fn seconds(text: &str) -> Result<Duration, String> {
         s if s < 0.0 => "expected a number of seconds that is not negative".to_owned(),
         _ => "expected a number of seconds, as in 60 or 0.5".to_owned(),
     })
+}
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(tolerance) if (0.0..f64::INFINITY).contains(&tolerance) => Ok(tolerance),
+        _ => Err("expected a number that is not negative, as in 1e-5".to_owned()),
+    }
 }
 
 fn step_limit(text: &str) -> Result<StepLimit, String> {

@@ -44,6 +44,12 @@ impl From<serenity::Error> for Failure {
     }
 }
 
+impl From<serenity::VerifyError> for Failure {
+    fn from(error: serenity::VerifyError) -> Self {
+        Self::Request { message: error.to_string(), help: error.help() }
+    }
+}
+
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self::Output(error)

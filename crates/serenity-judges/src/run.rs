@@ -26,7 +26,7 @@ impl OrtOrder {
 /// The Python with the runtimes; `None`, and a plain word on standard error, if it is not set up.
 pub fn python() -> Option<PathBuf> {
     let python = repository().join(".venv/bin/python");
-    let reason = if std::env::var_os("SERENITY_WITHOUT_RUNTIMES").is_some() {
+    let reason = if std::env::var_os("SERENITY_WITHOUT_RUNTIMES").is_some_and(|value| !value.is_empty()) {
         "SERENITY_WITHOUT_RUNTIMES is set"
     } else if python.exists() {
         return Some(python);

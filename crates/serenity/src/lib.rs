@@ -33,6 +33,7 @@ mod plan;
 mod plan_file;
 mod refine;
 mod tail;
+mod verify;
 mod write;
 
 pub use serenity_arena as placement;
@@ -55,4 +56,5 @@ pub use output::{reordered_graph, reordered_model};
 pub use plan::{Footprint, Plan};
 pub use plan_file::PlanFile;
 pub use tail::Tail;
+pub use verify::{Comparison, Engine, OutputComparison, Verification, VerifyError, VerifyOptions, verify};
 pub use write::{NewFile, check_target, is_same_file, write_atomically, write_together};

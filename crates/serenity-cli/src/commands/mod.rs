@@ -6,6 +6,7 @@ pub(crate) mod optimize;
 pub(crate) mod reference;
 pub(crate) mod sample;
 pub(crate) mod schedule;
+pub(crate) mod verify;
 pub(crate) mod zoo;
 
 use crate::args::{LimitArgs, RuntimeArg, SearchArgs};

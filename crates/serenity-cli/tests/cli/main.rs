@@ -5,3 +5,5 @@ mod check;
 mod commands;
 mod errors;
 mod harness;
+mod tiny_onnx;
+mod verify;

@@ -1,0 +1,115 @@
+//! `serenity verify`: do two models compute the same?
+
+use super::count;
+use crate::args::VerifyArgs;
+use crate::printable::printable;
+use crate::{Failure, Outcome};
+use serde_json::{Value, json};
+use serenity::{Comparison, OutputComparison, Verification, VerifyOptions, verify};
+use std::io::Write;
+
+/// More outputs than this are summed up.
+const MOST_OUTPUTS: usize = 12;
+
+pub(crate) fn run(args: &VerifyArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
+    let options =
+        VerifyOptions { runs: args.runs, seed: args.seed, engine: args.engine, python: args.python.clone() };
+    let found = verify(&args.a, &args.b, &options)?;
+    let passed = found.is_equal() || args.tolerance.is_some_and(|tolerance| found.is_within(tolerance));
+    if args.json.json {
+        writeln!(out, "{}", to_json(args, &found, passed))?;
+    } else {
+        print(args, &found, passed, out)?;
+    }
+    Ok(if passed { Outcome::Done } else { Outcome::ConditionNotMet })
+}
+
+fn to_json(args: &VerifyArgs, found: &Verification, passed: bool) -> Value {
+    let output = |output: &OutputComparison| {
+        json!({
+            "name": output.name,
+            "equal": output.equal,
+            "max_abs_difference": (output.incomparable == 0).then_some(output.max_abs_difference),
+            "incomparable": output.incomparable,
+        })
+    };
+    let engine = |one: &Comparison| {
+        json!({
+            "engine": one.engine.name(),
+            "version": one.version,
+            "python": one.python.to_string_lossy(),
+            "equal": one.is_equal(),
+            "max_abs_difference": one.max_abs_difference(),
+            "signature_differences": one.signature_differences,
+            "first_difference": one.first_difference.map(|(run, invocation)| json!({"run": run, "invocation": invocation})),
+            "outputs": one.outputs.iter().map(output).collect::<Vec<_>>(),
+        })
+    };
+    let skipped = found.skipped.iter().map(|(engine, why)| json!({"engine": engine.name(), "reason": why}));
+    json!({
+        "equal": found.is_equal(),
+        "max_abs_difference": found.max_abs_difference(),
+        "passed": passed,
+        "tolerance": args.tolerance,
+        "runs": args.runs,
+        "seed": args.seed,
+        "engines": found.comparisons.iter().map(engine).collect::<Vec<_>>(),
+        "skipped": skipped.collect::<Vec<_>>(),
+    })
+}
+
+fn print(args: &VerifyArgs, found: &Verification, passed: bool, out: &mut impl Write) -> Result<(), Failure> {
+    let how_often = format!("{} of 2 invocations", count(u64::from(args.runs), "run"));
+    let verdict = match (found.is_equal(), passed, found.max_abs_difference().map(amount)) {
+        (true, ..) => format!("equal: the same to the last bit in {how_often}"),
+        (_, true, Some(most)) => {
+            format!("within the tolerance: no value is further off than {most} in {how_often}")
+        }
+        (_, _, Some(most)) => format!("DIFFERENT: values are up to {most} apart"),
+        (_, _, None) => "DIFFERENT".to_owned(),
+    };
+    writeln!(out, "{verdict}")?;
+    for one in &found.comparisons {
+        writeln!(out, "  {} ({})", one.engine.title(), printable(&one.version))?;
+        for difference in &one.signature_differences {
+            writeln!(out, "    {}", printable(difference))?;
+        }
+        let differing: Vec<_> = one.outputs.iter().filter(|output| !output.equal).collect();
+        for output in differing.iter().take(MOST_OUTPUTS) {
+            writeln!(out, "    output `{}`: {}", printable(&output.name), in_words(output))?;
+        }
+        if let Some(rest @ 1..) = differing.len().checked_sub(MOST_OUTPUTS) {
+            writeln!(out, "    and {}", count(rest as u64, "more output"))?;
+        }
+        if let Some((run, invocation)) = one.first_difference {
+            writeln!(out, "    first in run {}, invocation {}", run + 1, invocation + 1)?;
+        }
+    }
+    for (engine, why) in &found.skipped {
+        writeln!(out, "  not asked: {} ({})", engine.title(), printable(why))?;
+    }
+    Ok(())
+}
+
+fn in_words(output: &OutputComparison) -> String {
+    if output.incomparable > 0 {
+        return format!(
+            "{} (NaN, infinite, or of another shape)",
+            count(output.incomparable, "incomparable value")
+        );
+    }
+    if output.max_abs_difference == 0.0 {
+        return "no value differs, but bits do (as in -0 and 0); --tolerance 0 accepts that".to_owned();
+    }
+    format!("values are up to {} apart", amount(output.max_abs_difference))
+}
+
+/// A few digits; the JSON output has them all.
+fn amount(difference: f64) -> String {
+    if difference == 0.0 || (1e-3..1e6).contains(&difference) {
+        let digits = format!("{difference:.4}");
+        digits.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        format!("{difference:.2e}")
+    }
+}

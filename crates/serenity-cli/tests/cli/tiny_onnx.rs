@@ -1,0 +1,39 @@
+//! The smallest ONNX models there are: one op without attributes between a vector `x` and a vector `y`, written by hand.
+
+/// The model `y = op(x)`, both of 8 floats.
+pub(crate) fn one_op(op: &str) -> Vec<u8> {
+    one_op_named(op, "y", 8)
+}
+
+/// The same with another name for `y` and another length.
+pub(crate) fn one_op_named(op: &str, output: &str, length: u8) -> Vec<u8> {
+    // NodeProto: input, output, op_type.
+    let node = [text(1, "x"), text(2, output), text(4, op)].concat();
+    // GraphProto: node, name, input, output.
+    let graph = [
+        message(1, &node),
+        text(2, "tiny"),
+        message(11, &floats("x", length)),
+        message(12, &floats(output, length)),
+    ];
+    // ModelProto: ir_version 8, graph, opset_import { version 13 }.
+    [vec![1 << 3, 8], message(7, &graph.concat()), message(8, &[2 << 3, 13])].concat()
+}
+
+/// A declared tensor: a vector of floats.
+fn floats(name: &str, length: u8) -> Vec<u8> {
+    // ValueInfoProto: name, type { tensor_type { elem_type: float, shape { dim { dim_value } } } }.
+    let shape = message(1, &[1 << 3, length]);
+    let tensor = [vec![1 << 3, 1], message(2, &shape)].concat();
+    [text(1, name), message(2, &message(1, &tensor))].concat()
+}
+
+fn text(field: u8, value: &str) -> Vec<u8> {
+    message(field, value.as_bytes())
+}
+
+/// A field of bytes: its number with wire type 2, its length, its content.
+fn message(field: u8, content: &[u8]) -> Vec<u8> {
+    let length = u8::try_from(content.len()).ok().filter(|length| *length < 128).expect("a tiny message");
+    [&[field << 3 | 2, length], content].concat()
+}

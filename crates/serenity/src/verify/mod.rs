@@ -1,0 +1,185 @@
+//! Do two models compute the same? Asked of a real runtime, because only it knows.
+//!
+//! Both models get the same random inputs, several times, and every bit of their outputs is compared. The runtimes are those of the user,
+//! called through Python ([`python`]); nothing is downloaded.
+
+mod engine;
+mod error;
+mod python;
+
+pub use engine::Engine;
+pub use error::VerifyError;
+
+use python::{Answer, Culprit};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// How to compare two models.
+#[derive(Clone, Debug)]
+pub struct VerifyOptions {
+    /// How often to run both; every run is two invocations in a row with inputs of their own, and state is kept throughout.
+    pub runs: u32,
+    /// Another seed draws other inputs; the same seed draws the same.
+    pub seed: u64,
+    /// The runtime to ask; if `None`, every installed one that takes the models.
+    pub engine: Option<Engine>,
+    /// The Python to use; if `None`, the first that has the runtime: `SERENITY_PYTHON`, the active virtual environment, `.venv` here,
+    /// and `python3` and `python` in `PATH`.
+    pub python: Option<PathBuf>,
+}
+
+impl Default for VerifyOptions {
+    fn default() -> Self {
+        Self { runs: 4, seed: 1, engine: None, python: None }
+    }
+}
+
+/// What the runtimes found.
+#[derive(Clone, Debug)]
+pub struct Verification {
+    /// A comparison a runtime; at least one.
+    pub comparisons: Vec<Comparison>,
+    /// Runtimes that were not asked, and why: not installed, or they do not take the first model.
+    pub skipped: Vec<(Engine, String)>,
+}
+
+/// What one runtime found.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// The runtime.
+    pub engine: Engine,
+    /// Its package and version.
+    pub version: String,
+    /// The Python that ran it.
+    pub python: PathBuf,
+    /// Where inputs and outputs of the two models differ in number, name, shape or type. If anything does, nothing was run.
+    pub signature_differences: Vec<String>,
+    /// Every output.
+    pub outputs: Vec<OutputComparison>,
+    /// Run and invocation (0 or 1) in which an output first differed.
+    pub first_difference: Option<(u64, u64)>,
+}
+
+/// How one output of the two models differs over all runs.
+#[derive(Clone, Debug)]
+pub struct OutputComparison {
+    /// Its name.
+    pub name: String,
+    /// Is every bit the same?
+    pub equal: bool,
+    /// The largest difference of two values that can be subtracted.
+    pub max_abs_difference: f64,
+    /// Pairs that cannot be subtracted and are not alike: a number against a NaN or an infinity, or different shapes.
+    pub incomparable: u64,
+}
+
+impl Verification {
+    /// Is every bit of every output the same in every runtime?
+    pub fn is_equal(&self) -> bool {
+        self.comparisons.iter().all(Comparison::is_equal)
+    }
+
+    /// Is no value further off than this in any runtime?
+    pub fn is_within(&self, tolerance: f64) -> bool {
+        self.max_abs_difference().is_some_and(|difference| difference <= tolerance)
+    }
+
+    /// The largest difference of two values in any runtime; `None` if some cannot be subtracted, or if nothing was run.
+    pub fn max_abs_difference(&self) -> Option<f64> {
+        self.comparisons.iter().try_fold(0.0_f64, |most, one| Some(most.max(one.max_abs_difference()?)))
+    }
+}
+
+impl Comparison {
+    /// Is every bit of every output the same?
+    pub fn is_equal(&self) -> bool {
+        self.signature_differences.is_empty() && self.outputs.iter().all(|output| output.equal)
+    }
+
+    /// The largest difference of two values; `None` if some cannot be subtracted, or if nothing was run.
+    pub fn max_abs_difference(&self) -> Option<f64> {
+        if !self.signature_differences.is_empty() || self.outputs.iter().any(|output| output.incomparable > 0)
+        {
+            return None;
+        }
+        Some(self.outputs.iter().fold(0.0, |most, output| output.max_abs_difference.max(most)))
+    }
+
+    fn read(engine: Engine, version: String, python: PathBuf, result: &Value) -> Option<Self> {
+        let differences = result["signature"].as_array()?.iter().map(|text| text.as_str().map(str::to_owned));
+        let first = &result["first_difference"];
+        Some(Self {
+            engine,
+            version,
+            python,
+            signature_differences: differences.collect::<Option<_>>()?,
+            outputs: result["outputs"]
+                .as_array()?
+                .iter()
+                .map(OutputComparison::read)
+                .collect::<Option<_>>()?,
+            first_difference: first["run"].as_u64().zip(first["invocation"].as_u64()),
+        })
+    }
+}
+
+impl OutputComparison {
+    fn read(object: &Value) -> Option<Self> {
+        Some(Self {
+            name: object["name"].as_str()?.to_owned(),
+            equal: object["equal"].as_bool()?,
+            max_abs_difference: object["max_abs_difference"].as_f64()?,
+            incomparable: object["incomparable"].as_u64()?,
+        })
+    }
+}
+
+/// Compares two models (both `.tflite` or both `.onnx`) by running them.
+///
+/// # Errors
+/// If the models are not of one kind, if no runtime is installed that takes the first, or if a runtime takes the first but not the second.
+pub fn verify(a: &str, b: &str, options: &VerifyOptions) -> Result<Verification, VerifyError> {
+    let engines = engine::for_models(a, b)?;
+    let asked = match options.engine {
+        Some(engine) if engines.contains(&engine) => vec![engine],
+        Some(engine) => return Err(VerifyError::WrongEngine { engine, path: a.to_owned() }),
+        None => engines.to_vec(),
+    };
+    for path in [a, b] {
+        // A plain error now instead of each runtime's own later.
+        std::fs::File::open(Path::new(path))
+            .map_err(|source| VerifyError::Read { path: path.to_owned(), source })?;
+    }
+    let mut comparisons = Vec::new();
+    let mut skipped = Vec::new();
+    let mut tried = Vec::new();
+    for engine in asked {
+        match python::ask(engine, a, b, options) {
+            Answer::Result { version, python, result } => comparisons.push(
+                Comparison::read(engine, version, python, &result)
+                    .ok_or_else(|| VerifyError::Unreadable { engine, answer: result.to_string() })?,
+            ),
+            // What the first model suffers from, nobody did by changing it.
+            Answer::Failed { culprit: Culprit::First, reason } => {
+                skipped.push((engine, format!("`{a}`: {reason}")));
+            }
+            Answer::Failed { culprit: Culprit::Second, reason } => {
+                return Err(VerifyError::SecondFails { engine, a: a.to_owned(), b: b.to_owned(), reason });
+            }
+            Answer::Missing(candidates) => {
+                skipped.push((engine, format!("no Python here can import {}", engine.packages())));
+                tried.extend(candidates);
+            }
+        }
+    }
+    if !comparisons.is_empty() {
+        return Ok(Verification { comparisons, skipped });
+    }
+    tried.sort();
+    tried.dedup();
+    if tried.is_empty() {
+        Err(VerifyError::Refused { skipped })
+    } else {
+        Err(VerifyError::NoEngine { skipped, tried })
+    }
+}

@@ -1,0 +1,102 @@
+//! Finds a Python that has the runtime, and lets it compare.
+
+use super::{Engine, VerifyOptions};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// Handed over as text, so that the binary needs no file beside it.
+const SCRIPT: &str = include_str!("verify.py");
+
+/// What came of asking.
+pub(super) enum Answer {
+    /// The runtime ran, and found this.
+    Result { version: String, python: PathBuf, result: Value },
+    /// The runtime refused a model, or crashed.
+    Failed { culprit: Culprit, reason: String },
+    /// No Python has the runtime; each of them with what it said.
+    Missing(Vec<String>),
+}
+
+/// Which model a runtime stumbled over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Culprit {
+    First,
+    Second,
+}
+
+/// Asks the first Python that has the runtime.
+pub(super) fn ask(engine: Engine, a: &str, b: &str, options: &VerifyOptions) -> Answer {
+    let mut tried = Vec::new();
+    for python in candidates(options.python.as_deref()) {
+        let output = Command::new(&python)
+            .args(["-c", SCRIPT, engine.name(), a, b])
+            .args([options.runs.to_string(), options.seed.to_string()])
+            .stdin(Stdio::null())
+            .output();
+        let reason = match output {
+            Ok(output) => match read(&output, &python) {
+                Ok(answer) => return answer,
+                Err(reason) => reason,
+            },
+            Err(error) => error.to_string(),
+        };
+        tried.push(format!("{}: {reason}", python.display()));
+    }
+    Answer::Missing(tried)
+}
+
+/// Every Python that may have the runtime, best first. Whoever names one means that one and no other.
+fn candidates(named: Option<&Path>) -> Vec<PathBuf> {
+    if let Some(python) = named {
+        return vec![python.to_owned()];
+    }
+    if let Some(python) = std::env::var_os("SERENITY_PYTHON").filter(|value| !value.is_empty()) {
+        return vec![PathBuf::from(python)];
+    }
+    let inside = if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" };
+    let active = std::env::var_os("VIRTUAL_ENV").map(PathBuf::from);
+    let environments = active.into_iter().chain([PathBuf::from(".venv")]).map(|folder| folder.join(inside));
+    environments.filter(|python| python.exists()).chain(["python3", "python"].map(PathBuf::from)).collect()
+}
+
+/// What the script said, or why this Python cannot be used.
+fn read(output: &Output, python: &Path) -> Result<Answer, String> {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let last_words = last_lines(&stderr);
+    let mut version = None;
+    let mut culprit = Culprit::First;
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let Ok(mut said) = serde_json::from_str::<Value>(line) else { continue };
+        match said["model"].as_str() {
+            Some("a") => culprit = Culprit::First,
+            Some("b") => culprit = Culprit::Second,
+            _ => {}
+        }
+        if let Some(missing) = said["missing"].as_str() {
+            return Err(missing.to_owned());
+        } else if let Some(engine) = said["engine"].as_str() {
+            version = Some(engine.to_owned());
+        } else if let Some(error) = said["error"].as_str() {
+            let detail = if last_words.is_empty() { String::new() } else { format!(" ({last_words})") };
+            return Ok(Answer::Failed { culprit, reason: format!("{error}{detail}") });
+        } else if said["result"].is_object() {
+            let version = version.unwrap_or_default();
+            return Ok(Answer::Result { version, python: python.to_owned(), result: said["result"].take() });
+        }
+    }
+    match version {
+        // The script never got as far as the runtime.
+        None if last_words.is_empty() => Err("no answer".to_owned()),
+        None => Err(last_words),
+        Some(_) => {
+            Ok(Answer::Failed { culprit, reason: format!("it crashed ({}): {last_words}", output.status) })
+        }
+    }
+}
+
+/// Where runtimes and Python say what went wrong.
+fn last_lines(stderr: &str) -> String {
+    let lines: Vec<&str> = stderr.trim().lines().map(str::trim).collect();
+    lines[lines.len().saturating_sub(2)..].join("; ")
+}

@@ -1,0 +1,282 @@
+"""Runs two models on the same random inputs in one runtime and compares every bit of their outputs.
+
+Started by python.rs as `python -c SCRIPT ENGINE A B RUNS SEED`. Prints JSON, one object a line: `{"stage": …}` before each step that may
+crash, and at the end either `{"result": …}`, `{"missing": why}` if the runtime is not installed, or `{"error": why, "model": "a" or "b"}`.
+"""
+
+import sys
+
+# With -c, Python would import from the current directory first, whatever lies there.
+sys.path[:] = [folder for folder in sys.path if folder]
+
+import importlib
+import importlib.metadata
+import json
+import os
+
+# Runtimes write to file descriptor 1 as they like: ours is another one.
+REPORT = os.fdopen(os.dup(1), "w")
+os.dup2(2, 1)
+
+
+def report(**fields):
+    print(json.dumps(fields), file=REPORT, flush=True)
+
+
+class Missing(Exception):
+    pass
+
+
+def module(*names):
+    reasons = []
+    for name in names:
+        try:
+            return importlib.import_module(name)
+        except Exception as error:  # A broken installation raises anything.
+            reasons.append(f"{name}: {error}")
+    raise Missing("; ".join(reasons))
+
+
+def installed_version(package):
+    for name in (package, package.replace("_", "-")):
+        try:
+            return importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            pass
+    return ""
+
+
+def port(name, shape, dtype, quantisation=None):
+    """One input or output as users of the model see it."""
+    return {"name": name, "shape": [int(extent) for extent in shape], "dtype": str(dtype), "quantisation": quantisation}
+
+
+def quantisation(details):
+    parameters = details["quantization_parameters"]
+    scales = [float(scale) for scale in parameters["scales"]]
+    return scales and [scales, [int(point) for point in parameters["zero_points"]]]
+
+
+class LiteRt:
+    """LiteRT with its reference kernels: the same result on every machine, and no delegate that would rearrange the graph."""
+
+    @classmethod
+    def load(cls):
+        for name in ("ai_edge_litert.interpreter", "tflite_runtime.interpreter", "tensorflow.lite.python.interpreter"):
+            try:
+                cls.library = module(name)
+            except Missing:
+                continue
+            package = name.partition(".")[0]
+            return f"{package} {installed_version(package)}".strip()
+        raise Missing("none of ai_edge_litert, tflite_runtime and tensorflow can be imported")
+
+    def __init__(self, path):
+        kernels = self.library.OpResolverType.BUILTIN_REF
+        self.model = self.library.Interpreter(
+            model_path=path, experimental_op_resolver_type=kernels, num_threads=1
+        )
+        self.model.allocate_tensors()
+        self.inputs = [self.port(details) for details in self.model.get_input_details()]
+        self.outputs = [self.port(details) for details in self.model.get_output_details()]
+
+    @staticmethod
+    def port(details):
+        dtype = numpy.dtype(details["dtype"])
+        return port(details["name"], details["shape"], dtype, quantisation(details))
+
+    def run(self, values):
+        for details, value in zip(self.model.get_input_details(), values):
+            self.model.set_tensor(details["index"], value)
+        self.model.invoke()
+        return [self.model.get_tensor(details["index"]) for details in self.model.get_output_details()]
+
+
+class Tflm:
+    """TensorFlow Lite for Microcontrollers: the one runtime that follows an offline memory plan, right or wrong."""
+
+    ARENA = 1 << 30  # Only what is used is ever touched.
+
+    @classmethod
+    def load(cls):
+        cls.library = module("tflite_micro.runtime", "tflite_micro.python.tflite_micro.runtime")
+        cls.schema = module("tflite_micro.tensorflow.lite.micro.python.schema_py_generated")
+        return f"tflite_micro {installed_version('tflite_micro')}".strip()
+
+    def __init__(self, path):
+        with open(path, "rb") as file:
+            content = file.read()
+        graph = self.schema.Model.GetRootAs(content, 0).Subgraphs(0)
+        self.model = self.library.Interpreter.from_bytes(content, arena_size=self.ARENA)
+
+        def ports(count, tensor_index, details_of):
+            for index in range(count):
+                name = (graph.Tensors(tensor_index(index)).Name() or b"").decode("utf-8", "replace")
+                details = details_of(index)
+                yield port(name, details["shape"], numpy.dtype(details["dtype"]), quantisation(details))
+
+        self.inputs = list(ports(graph.InputsLength(), graph.Inputs, self.model.get_input_details))
+        self.outputs = list(ports(graph.OutputsLength(), graph.Outputs, self.model.get_output_details))
+
+    def run(self, values):
+        for index, value in enumerate(values):
+            self.model.set_input(value, index)
+        self.model.invoke()
+        return [self.model.get_output(index).copy() for index in range(len(self.outputs))]
+
+
+class Ort:
+    """ONNX Runtime with its graph optimisation off, so that the models run as they are written."""
+
+    DTYPES = {"float": "float32", "double": "float64", "string": "object"}
+
+    @classmethod
+    def load(cls):
+        cls.library = module("onnxruntime")
+        return f"onnxruntime {installed_version('onnxruntime')}".strip()
+
+    def __init__(self, path):
+        options = self.library.SessionOptions()
+        options.graph_optimization_level = self.library.GraphOptimizationLevel.ORT_DISABLE_ALL
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        self.model = self.library.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        self.inputs = [self.port(node) for node in self.model.get_inputs()]
+        self.outputs = [self.port(node) for node in self.model.get_outputs()]
+
+    @classmethod
+    def port(cls, node):
+        name = node.type.removeprefix("tensor(").removesuffix(")")
+        # An extent that the model leaves open is 1.
+        shape = [extent if isinstance(extent, int) else 1 for extent in node.shape]
+        return port(node.name, shape, cls.DTYPES.get(name, name))
+
+    def run(self, values):
+        feed = {node["name"]: value for node, value in zip(self.inputs, values)}
+        return self.model.run(None, feed)
+
+
+ENGINES = {"litert": LiteRt, "tflm": Tflm, "onnxruntime": Ort}
+
+
+def random_value(wanted, generator):
+    """Values that exercise a tensor: the whole range of small types, small numbers where they may be indices."""
+    dtype = numpy.dtype(wanted["dtype"])
+    shape = wanted["shape"]
+    if dtype.kind == "f":
+        return generator.uniform(-1, 1, shape).astype(dtype)
+    if dtype.kind == "b":
+        return generator.integers(0, 2, shape).astype(dtype)
+    if dtype.kind in "iu" and dtype.itemsize <= 2:
+        limits = numpy.iinfo(dtype)
+        return generator.integers(limits.min, limits.max + 1, shape).astype(dtype)
+    if dtype.kind in "iu":
+        return generator.integers(0, 4, shape).astype(dtype)
+    raise ValueError(f"no random values can be made for the input `{wanted['name']}` of type {dtype}")
+
+
+class Comparison:
+    """What is known so far of one output."""
+
+    def __init__(self, name):
+        self.name = name
+        self.equal = True
+        self.largest = 0
+        self.incomparable = 0
+
+    def add(self, a, b):
+        a, b = numpy.asarray(a), numpy.asarray(b)
+        if a.dtype != b.dtype or a.shape != b.shape:
+            self.equal = False
+            self.incomparable += max(a.size, b.size)
+            return
+        if a.dtype == object:
+            differing = int((a != b).sum())
+            self.equal &= differing == 0
+            self.incomparable += differing
+            return
+        if a.tobytes() == b.tobytes():
+            return
+        self.equal = False
+        if a.dtype.kind in "iub":
+            # The true difference of two integers fits the unsigned type of their width, modulo 2 to its power.
+            difference = numpy.maximum(a, b).astype(numpy.uint64) - numpy.minimum(a, b).astype(numpy.uint64)
+            self.largest = max(self.largest, int(difference.max()))
+            return
+        a, b = a.astype(numpy.float64), b.astype(numpy.float64)
+        alike = (a == b) | (numpy.isnan(a) & numpy.isnan(b))
+        comparable = numpy.isfinite(a) & numpy.isfinite(b)
+        self.incomparable += int((~alike & ~comparable).sum())
+        difference = numpy.abs(a[comparable] - b[comparable])
+        if difference.size:
+            # Of two finite numbers the difference may still be infinite, which JSON cannot say.
+            self.largest = min(max(self.largest, float(difference.max())), sys.float_info.max)
+
+    def as_json(self):
+        return {
+            "name": self.name,
+            "equal": self.equal,
+            "max_abs_difference": self.largest,
+            "incomparable": self.incomparable,
+        }
+
+
+def signature_differences(a, b):
+    """In words, what users of the two models would see differently before anything runs."""
+    differences = []
+    for what, ours, theirs in (("input", a.inputs, b.inputs), ("output", a.outputs, b.outputs)):
+        if len(ours) != len(theirs):
+            differences.append(f"{len(ours)} {what}s against {len(theirs)}")
+            continue
+        for index, (one, other) in enumerate(zip(ours, theirs)):
+            for key in ("name", "shape", "dtype", "quantisation"):
+                if one[key] != other[key]:
+                    differences.append(f"{what} {index} (`{one['name']}`): {key} {one[key]} against {other[key]}")
+    return differences
+
+
+def compare(engine, paths, runs, seed):
+    models = []
+    for which, path in zip("ab", paths):
+        report(stage="loading", model=which)
+        try:
+            models.append(engine(path))
+        except Exception as error:
+            return report(error=str(error) or type(error).__name__, stage="loading", model=which)
+    a, b = models
+    result = {"signature": signature_differences(a, b), "inputs": len(a.inputs), "outputs": [], "first_difference": None}
+    if not result["signature"]:
+        generator = numpy.random.default_rng(seed)
+        comparisons = [Comparison(output["name"]) for output in a.outputs]
+        # Two invocations in a row a run: wrong state and clobbered inputs show in the second.
+        for invocation in range(2 * runs):
+            values = [random_value(wanted, generator) for wanted in a.inputs]
+            answers = []
+            for which, model in zip("ab", models):
+                report(stage="running", model=which)
+                try:
+                    answers.append(model.run(values))
+                except Exception as error:
+                    return report(error=str(error) or type(error).__name__, stage="running", model=which)
+            for comparison, one, other in zip(comparisons, *answers):
+                comparison.add(one, other)
+            if result["first_difference"] is None and not all(c.equal for c in comparisons):
+                result["first_difference"] = {"run": invocation // 2, "invocation": invocation % 2}
+        result["outputs"] = [comparison.as_json() for comparison in comparisons]
+    report(result=result)
+
+
+try:
+    arguments = sys.argv[1:]
+    engine = ENGINES[arguments[0]]
+    numpy = module("numpy")
+    report(engine=engine.load())
+except Missing as error:
+    report(missing=str(error))
+else:
+    try:
+        compare(engine, arguments[1:3], int(arguments[3]), int(arguments[4]))
+    except Exception as error:
+        report(error=f"{type(error).__name__}: {error}", stage="comparing", model=None)
+REPORT.flush()
+# Without the destructors: some runtimes crash there, after all is said.
+os._exit(0)
