@@ -51,25 +51,15 @@ pub enum ZooError {
     /// The options describe something that is not a graph, such as one too large to count its bytes.
     #[error(transparent)]
     Graph(#[from] GraphError),
-    /// An op that stands for any op: there is nothing to write into a model.
-    #[error(
-        "`{network}` is no model: its op `{op}` ({kind}) computes nothing in particular; every network can be exported but the random-* graphs"
-    )]
-    Abstract {
+    /// A graph that stands for any network: there is nothing to write into a model.
+    #[error("`{network}` is no model: `{name}` {why}; all networks but the random-* graphs can be exported")]
+    NoModel {
         /// The network.
         network: String,
-        /// The op.
-        op: String,
-        /// Its type.
-        kind: String,
-    },
-    /// A tensor without elements, which no runtime computes.
-    #[error("`{network}` is no model: its tensor `{tensor}` has no elements; choose a larger resolution")]
-    NoElements {
-        /// The network.
-        network: String,
-        /// The tensor.
-        tensor: String,
+        /// An op or a tensor.
+        name: String,
+        /// What it lacks.
+        why: &'static str,
     },
     /// A network that is too large to be given weights.
     #[error(

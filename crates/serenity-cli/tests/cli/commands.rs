@@ -211,6 +211,41 @@ fn zoo_networks_can_be_listed_exported_and_read_back() {
 }
 
 #[test]
+fn zoo_networks_can_be_exported_as_models() {
+    let desk = Desk::new();
+    let sizes = ["", "--int8"].map(|precision| {
+        let mut args = vec!["zoo", "export", "swiftnet-c", "-o", "c.tflite", "--json"];
+        args.extend(Some(precision).filter(|precision| !precision.is_empty()));
+        let object = desk.run(&args).json();
+        let file = std::fs::read(desk.path("c.tflite")).unwrap();
+        assert_eq!((&file[4..8], object["ops"].as_u64()), (&b"TFL3"[..], Some(22)));
+        assert_eq!(object["bytes"].as_u64(), Some(file.len() as u64));
+        file.len()
+    });
+    assert!(sizes[1] < sizes[0] / 2, "{sizes:?}");
+    let run = desk.run(&["zoo", "export", "darts-cell", "-o", "cell.TFLITE"]);
+    assert_eq!((run.code, run.stdout.as_str()), (0, "darts-cell: 44 ops written to `cell.TFLITE`\n"));
+}
+
+#[test]
+fn what_is_no_model_is_not_exported_as_one() {
+    let desk = Desk::new();
+    for (network, file, int8, says) in [
+        ("random-tree", "t.tflite", false, "all networks but the random-* graphs can be exported"),
+        ("swiftnet-a", "a.bin", false, "end the name in .tflite"),
+        ("swiftnet-a", "a.json", true, "which has no numbers to quantise"),
+        ("swiftnet-a", "no/such/folder.tflite", false, "there is no folder"),
+    ] {
+        let mut args = vec!["zoo", "export", network, "-o", file];
+        args.extend(int8.then_some("--int8"));
+        let run = desk.run(&args);
+        assert_eq!(run.code, 2, "{run:?}");
+        assert!(run.stderr.contains(says), "{run:?}");
+    }
+    assert!(desk.files().is_empty());
+}
+
+#[test]
 fn a_graph_can_come_from_standard_input() {
     let desk = Desk::new();
     desk.run(&["zoo", "export", "swiftnet-b", "-o", "b.json"]);

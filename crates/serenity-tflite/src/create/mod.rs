@@ -248,3 +248,85 @@ fn write_quantization(file: &mut FlatBufferBuilder, quantization: &Quantization)
     file.push_slot_always(schema::QUANTIZATION_DIMENSION, quantization.axis as i32);
     file.end_table(start)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Map, json};
+    use serenity_ir::{Constant, GraphBuilder, OpKind, Tensor};
+
+    /// y = x * 7 with three constants of awkward lengths, the last two unused.
+    fn model(kind: &str, attributes: &[(&str, serde_json::Value)], dtype: &ElementType) -> Model {
+        let mut graph = GraphBuilder::new("net");
+        let shaped = |name: &str| Tensor::shaped(name, vec![1, 3], dtype.clone()).unwrap();
+        let x = graph.input(shaped("x"));
+        let y = graph.tensor(shaped("y"));
+        graph.output(y);
+        graph.push_op(Op {
+            name: "op".into(),
+            kind: OpKind::new(kind),
+            inputs: vec![x],
+            outputs: vec![y],
+            attributes: attributes.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
+            extra: Map::new(),
+        });
+        let constant = |fill: u8, length: usize| Constant {
+            name: format!("c{fill}"),
+            shape: vec![length as u64],
+            dtype: ElementType::Int8,
+            quantization: Some(Quantization { scales: vec![0.5], zero_points: vec![0], axis: 0 }),
+            data: vec![fill; length],
+        };
+        let operands = vec![vec![Operand::Activation(x), Operand::Constant(0)]];
+        let constants = vec![constant(0x71, 33), constant(0x72, 7), constant(0x73, 100)];
+        Model::new(graph.build().unwrap(), operands, constants).unwrap()
+    }
+
+    fn mul() -> Vec<(&'static str, serde_json::Value)> {
+        vec![("activation", json!("relu"))]
+    }
+
+    #[test]
+    fn data_is_aligned_and_marked_as_tflite() {
+        let file = create(&model("MUL", &mul(), &ElementType::Float32)).unwrap();
+        assert_eq!(&file[4..8], b"TFL3");
+        for (fill, length) in [(0x71, 33), (0x72, 7), (0x73, 100)] {
+            let data = vec![fill; length];
+            let at = file.windows(length).position(|window| window == data).unwrap();
+            assert_eq!(at % ALIGNMENT, 0, "data of {length} bytes at {at}");
+            assert_eq!(u32::from_le_bytes(file[at - 4..at].try_into().unwrap()) as usize, length);
+        }
+    }
+
+    #[test]
+    fn the_same_model_gives_the_same_file() {
+        let make = || create(&model("MUL", &mul(), &ElementType::Int8)).unwrap();
+        assert_eq!(make(), make());
+    }
+
+    #[test]
+    fn versions_follow_the_types() {
+        let version = |kind: &str, attributes: &[(&str, serde_json::Value)], dtype: ElementType| {
+            OperatorCodes::of(&model(kind, attributes, &dtype)).unwrap().used[0].1
+        };
+        assert_eq!(version("MUL", &[], ElementType::Float32), 1);
+        assert_eq!(version("MUL", &[], ElementType::Int8), 2);
+        assert_eq!(version("DEPTHWISE_CONV_2D", &[("dilation", json!([2, 2]))], ElementType::Float32), 2);
+        assert_eq!(version("DEPTHWISE_CONV_2D", &[("dilation", json!([1, 1]))], ElementType::Float32), 1);
+        assert_eq!(version("DEPTHWISE_CONV_2D", &[("dilation", json!([2, 2]))], ElementType::Int8), 3);
+    }
+
+    #[test]
+    fn what_the_format_cannot_hold_is_named() {
+        let error = |kind: &str, attributes: &[(&str, serde_json::Value)], dtype: ElementType| {
+            create(&model(kind, attributes, &dtype)).unwrap_err().to_string()
+        };
+        let float = ElementType::Float32;
+        assert!(
+            error("SEPARABLE_CONV_2D", &[], float.clone()).starts_with("op `op` is a `SEPARABLE_CONV_2D`")
+        );
+        assert!(error("MUL", &[], float.clone()).contains("needs an attribute `activation`"));
+        assert!(error("MUL", &[("activation", json!("swish"))], float).contains("`activation`"));
+        assert!(error("MUL", &mul(), ElementType::Float16).starts_with("tensor `y` needs a shape"));
+    }
+}

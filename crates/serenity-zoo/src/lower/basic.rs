@@ -34,11 +34,7 @@ struct Lowering<'a> {
 
 impl Lowering<'_> {
     fn add(&mut self, op: &Op) -> Result<(), ZooError> {
-        let abstract_op = || ZooError::Abstract {
-            network: self.source.name().to_owned(),
-            op: op.name.clone(),
-            kind: op.kind.to_string(),
-        };
+        let abstract_op = || self.no_model(&op.name, "computes nothing in particular");
         let terms: Option<Vec<TensorId>> = op.inputs.iter().map(|t| self.place[t.index()]).collect();
         let (Some(terms), [output]) = (terms, &op.outputs[..]) else { return Err(abstract_op()) };
         let Some(&x) = terms.first() else { return Err(abstract_op()) };
@@ -71,16 +67,15 @@ impl Lowering<'_> {
         Ok(())
     }
 
+    fn no_model(&self, name: &str, why: &'static str) -> ZooError {
+        ZooError::NoModel { network: self.source.name().to_owned(), name: name.to_owned(), why }
+    }
+
     /// Basic ops work on tensors with elements.
     fn shape(&self, tensor: TensorId) -> Result<Vec<u64>, ZooError> {
         let tensor = self.source.tensor(tensor);
-        match &tensor.shape {
-            Some(shape) if !shape.contains(&0) => Ok(shape.clone()),
-            _ => Err(ZooError::NoElements {
-                network: self.source.name().to_owned(),
-                tensor: tensor.name.clone(),
-            }),
-        }
+        let shape = tensor.shape.clone().filter(|shape| !shape.contains(&0));
+        shape.ok_or_else(|| self.no_model(&tensor.name, "has a size, but no shape"))
     }
 
     fn shape_of(&self, tensor: TensorId) -> Vec<u64> {

@@ -67,6 +67,12 @@ pub(super) enum Values {
     Integer(Vec<i32>),
 }
 
+impl Default for Values {
+    fn default() -> Self {
+        Self::Real(Vec::new())
+    }
+}
+
 impl Draft {
     /// An empty network.
     pub(super) fn new(name: &str) -> Self {
@@ -80,13 +86,16 @@ impl Draft {
         }
     }
 
-    /// Random numbers that depend on the network's name and on nothing else. Each constant has the stream of its index.
+    /// Random numbers depend on the network's name and on nothing else. FNV-1a.
+    pub(super) fn seed(&self) -> u64 {
+        self.name
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    }
+
+    /// One of many streams of random numbers; each constant has the stream of its index.
     pub(super) fn rng(&self, stream: u64) -> Rng {
-        // FNV-1a.
-        let seed = self.name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-        Rng::new(seed, stream)
+        Rng::new(self.seed(), stream)
     }
 
     pub(super) fn tensor(&mut self, name: &str, shape: &[u64]) -> TensorId {

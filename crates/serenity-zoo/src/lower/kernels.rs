@@ -169,6 +169,15 @@ pub(super) fn multiply(x: &Map, kernel: &[f32], mut out: Map) -> Map {
     out
 }
 
+/// Each channel times its factor, plus its shift.
+pub(super) fn scale_and_shift(map: &mut Map, factors: &[f32], shifts: &[f32]) {
+    for pixel in map.values.chunks_exact_mut(factors.len()) {
+        for ((value, factor), shift) in pixel.iter_mut().zip(factors).zip(shifts) {
+            *value = *value * factor + shift;
+        }
+    }
+}
+
 /// `ADD`.
 pub(super) fn add(a: &Map, b: &Map, mut out: Map) -> Map {
     for ((sum, a), b) in out.values.iter_mut().zip(&a.values).zip(&b.values) {
@@ -227,4 +236,74 @@ pub(super) fn activate(map: &mut Map, activation: &str) {
         _ => return,
     };
     map.values.iter_mut().for_each(|value| *value = value.clamp(0.0, highest));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(height: usize, width: usize, channels: usize, values: &[f32]) -> Map {
+        Map { height, width, channels, values: values.to_vec() }
+    }
+
+    fn zeros(height: u64, width: u64, channels: u64) -> Map {
+        Map::zeros(&[1, height, width, channels])
+    }
+
+    /// 1 to 9, row by row.
+    fn square() -> Map {
+        map(3, 3, 1, &[1., 2., 3., 4., 5., 6., 7., 8., 9.])
+    }
+
+    #[test]
+    fn padding_is_split_as_tflite_splits_it() {
+        let ones = [1.0; 9];
+        let window = Window::square(3);
+        let sums = convolve(&square(), &ones, &window, zeros(3, 3, 1));
+        assert_eq!(sums.values, [12., 21., 16., 27., 45., 33., 24., 39., 28.]);
+        assert_eq!(convolve_depthwise(&square(), &ones, &window, zeros(3, 3, 1)), sums);
+        assert_eq!(convolve(&square(), &ones, &window.valid(), zeros(1, 1, 1)).values, [45.]);
+        // 2x2 at stride 2 on 3x3: one row and one column of padding, both after the end.
+        let halved = convolve(&square(), &[1.0; 4], &Window::square(2).stride(2), zeros(2, 2, 1));
+        assert_eq!(halved.values, [12., 9., 15., 9.]);
+        // Dilated by 2, a corner sees all corners, and the middle of a side the middles of its own and the opposite one.
+        let dilated = Window { dilation: [2, 2], ..window };
+        assert_eq!(convolve(&square(), &ones, &dilated, zeros(3, 3, 1)).values[..2], [20., 10.]);
+    }
+
+    #[test]
+    fn filters_and_channels_stand_where_the_layout_says() {
+        let x = map(1, 1, 2, &[1., 10.]);
+        let kernel = [1., 2., 3., 4., 5., 6.];
+        assert_eq!(convolve(&x, &kernel, &Window::square(1), zeros(1, 1, 3)).values, [21., 43., 65.]);
+        assert_eq!(multiply(&x, &kernel, zeros(1, 1, 3)).values, [21., 43., 65.]);
+        assert_eq!(convolve_depthwise(&x, &[2., 3.], &Window::square(1), zeros(1, 1, 2)).values, [2., 30.]);
+    }
+
+    #[test]
+    fn pools_leave_padding_out() {
+        let window = Window::square(3).stride(2);
+        assert_eq!(average_pool(&square(), &window, zeros(2, 2, 1)).values, [3., 4., 6., 7.]);
+        assert_eq!(max_pool(&square(), &window, zeros(2, 2, 1)).values, [5., 6., 8., 9.]);
+        assert_eq!(mean(&map(1, 2, 2, &[1., 2., 3., 4.]), zeros(1, 1, 2)).values, [2., 3.]);
+    }
+
+    #[test]
+    fn pieces_are_joined_channel_by_channel_and_cut_row_by_row() {
+        let joined =
+            concatenate(&[&map(1, 2, 1, &[1., 2.]), &map(1, 2, 2, &[3., 4., 5., 6.])], zeros(1, 2, 3));
+        assert_eq!(joined.values, [1., 3., 4., 2., 5., 6.]);
+        assert_eq!(crop_or_pad(&square(), 1, zeros(2, 2, 1)).values, [5., 6., 8., 9.]);
+        let padded = crop_or_pad(&square(), 0, zeros(4, 4, 1));
+        assert_eq!(padded.values[..8], [1., 2., 3., 0., 4., 5., 6., 0.]);
+    }
+
+    #[test]
+    fn activations_cut_off() {
+        let mut x = map(1, 1, 3, &[-1., 3., 7.]);
+        activate(&mut x, "none");
+        assert_eq!(x.values, [-1., 3., 7.]);
+        activate(&mut x, "relu6");
+        assert_eq!(x.values, [0., 3., 6.]);
+    }
 }

@@ -17,8 +17,9 @@
 mod basic;
 mod draft;
 mod kernels;
+mod normalise;
 mod quantize;
-mod settle;
+mod run;
 
 use crate::{ZooError, macs, weights};
 use serenity_ir::{ElementType, Graph, Model};
@@ -55,9 +56,14 @@ pub fn build_model(spec: &str, precision: Precision) -> Result<Model, ZooError> 
         }
     }
     let mut draft = basic::lower(&graph)?;
-    let ranges = settle::settle(&mut draft);
+    let ranges = normalise::normalise(&mut draft);
     match precision {
-        Precision::Int8 => quantize::quantize(draft, &ranges),
+        Precision::Int8 => {
+            // The weights know the data of the first run; other data may range further.
+            let again = run::run(&mut draft, 1, |layer| vec![1.0; layer.products.channels]);
+            let ranges: Vec<run::Range> = ranges.into_iter().zip(again).map(|(a, b)| a.union(b)).collect();
+            quantize::quantize(draft, &ranges)
+        }
         Precision::Float32 => {
             let constants = std::mem::take(&mut draft.constants);
             let constants = constants.into_iter().map(draft::DraftConstant::into_constant).collect();

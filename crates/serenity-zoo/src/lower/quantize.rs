@@ -8,9 +8,9 @@
 //! - A bias is a 32-bit integer at the scale of the products it is added to.
 
 use super::draft::{Draft, DraftConstant, DraftOp, Values};
-use super::settle::{Range, kernel_and_bias};
+use super::run::Range;
 use crate::ZooError;
-use serenity_ir::{Constant, ElementType, Model, Quantization, TensorId};
+use serenity_ir::{Constant, ElementType, Model, Operand, Quantization, TensorId};
 
 /// The model with 8-bit activations and weights; `ranges` is what each tensor ranges over.
 pub(super) fn quantize(mut draft: Draft, ranges: &[Range]) -> Result<Model, ZooError> {
@@ -39,6 +39,18 @@ pub(super) fn quantize(mut draft: Draft, ranges: &[Range]) -> Result<Model, ZooE
     draft.into_model(&ElementType::Int8, constants, activations)
 }
 
+/// The kernel and the bias of a layer with weights.
+fn kernel_and_bias(op: &DraftOp) -> Option<(usize, usize)> {
+    match op.operands[..] {
+        [Operand::Activation(_), Operand::Constant(kernel), Operand::Constant(bias)]
+            if ["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"].contains(&op.kind) =>
+        {
+            Some((kernel, bias))
+        }
+        _ => None,
+    }
+}
+
 fn quantize_activations(draft: &Draft, ranges: &[Range]) -> Vec<Quantization> {
     let mut groups = Groups::new(ranges.len());
     for op in draft.ops.iter().filter(|op| shares_scale(op)) {
@@ -47,7 +59,7 @@ fn quantize_activations(draft: &Draft, ranges: &[Range]) -> Vec<Quantization> {
     let mut of_group = vec![Range { low: 0.0, high: 0.0 }; ranges.len()];
     for (tensor, range) in ranges.iter().enumerate() {
         let group = &mut of_group[groups.find(tensor)];
-        *group = Range { low: group.low.min(range.low), high: group.high.max(range.high) };
+        *group = group.union(*range);
     }
     let mut result: Vec<Quantization> =
         (0..ranges.len()).map(|tensor| affine(of_group[groups.find(tensor)])).collect();
