@@ -139,9 +139,9 @@ fn nobody_else_looks(graph: &Graph, op: &Op, host: TensorId, lies_in: &[TensorId
     let in_host = |t: &TensorId| lies_in[t.index()] == host;
     let reads = op.inputs.iter().filter(|t| in_host(t)).count();
     let others = graph.tensor_ids().filter(in_host).flat_map(|t| graph.consumers(t)).filter(|&&reader| {
-        !std::ptr::eq(graph.op(reader), op) && !graph.op(reader).outputs.iter().any(|t| in_host(t))
+        !std::ptr::eq(graph.op(reader), op) && !graph.op(reader).outputs.iter().any(&in_host)
     });
-    reads <= 1 && others.count() == 0 && !graph.outputs().iter().any(|t| in_host(t))
+    reads <= 1 && others.count() == 0 && !graph.outputs().iter().any(in_host)
 }
 
 /// TFLM gives each int4 element a byte.

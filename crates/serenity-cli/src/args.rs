@@ -3,9 +3,9 @@
 use crate::size::Size;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
-use serenity::Engine;
 use serenity::ir::{Kernels, MemoryModel};
 use serenity::scheduling::{Algorithm, Rules, StepLimit};
+use serenity::{Engine, Input, ReadOptions};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -74,6 +74,8 @@ pub(crate) struct OptimizeArgs {
     #[arg(long, conflicts_with = "algorithm")]
     pub(crate) no_reorder: bool,
     #[command(flatten)]
+    pub(crate) read: ReadArgs,
+    #[command(flatten)]
     pub(crate) runtime: RuntimeArg,
     #[command(flatten)]
     pub(crate) search: SearchArgs,
@@ -99,6 +101,8 @@ pub(crate) struct InspectArgs {
     #[arg(long, value_name = "SIZE", default_value = "4GiB")]
     pub(crate) memory_limit: Size,
     #[command(flatten)]
+    pub(crate) read: ReadArgs,
+    #[command(flatten)]
     pub(crate) runtime: RuntimeArg,
     #[command(flatten)]
     pub(crate) json: JsonArg,
@@ -113,6 +117,8 @@ pub(crate) struct ScheduleArgs {
     /// The models.
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<String>,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
     #[command(flatten)]
     pub(crate) runtime: RuntimeArg,
     #[command(flatten)]
@@ -146,6 +152,8 @@ pub(crate) struct SampleArgs {
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
     #[command(flatten)]
+    pub(crate) read: ReadArgs,
+    #[command(flatten)]
     pub(crate) runtime: RuntimeArg,
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
@@ -172,6 +180,8 @@ pub(crate) struct CheckArgs {
     /// The same when the search takes about this much memory.
     #[arg(long, value_name = "SIZE", default_value = "2GiB", requires = "deep")]
     pub(crate) memory_limit: Size,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
     #[command(flatten)]
     pub(crate) runtime: RuntimeArg,
     #[command(flatten)]
@@ -292,6 +302,25 @@ impl RuntimeArg {
             MemoryModel::Tflm(_) => MemoryModel::Tflm(self.kernels),
             other => other,
         }
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct ReadArgs {
+    /// Leave out operators that read constants only (16-bit weights behind DEQUANTIZE, sparse ones behind DENSIFY), and take what they
+    /// write for constants.
+    ///
+    /// The runtimes do compute and hold those results, so the figures are lower than what a device needs, and the model cannot be
+    /// written back.
+    #[arg(long)]
+    pub(crate) fold_constants: bool,
+}
+
+impl ReadArgs {
+    pub(crate) fn load(&self, source: &str) -> Result<Input, serenity::Error> {
+        let mut options = ReadOptions::default();
+        options.fold_constants = self.fold_constants;
+        serenity::load_with(source, &options)
     }
 }
 

@@ -40,11 +40,28 @@ impl Input {
     }
 }
 
+/// How to read a model.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct ReadOptions {
+    /// Leave out operators that read constants only, and take what they write for constants: fewer activations than the runtimes really hold.
+    /// A model read this way cannot be written back.
+    pub fold_constants: bool,
+}
+
 /// Reads a model: the path of a `.tflite` model or a `.json` graph, `-` for a graph on standard input, or `zoo:NAME` for a built-in network.
 ///
 /// # Errors
 /// If it cannot be read, or is not a model. Any bytes give a model or an error.
 pub fn load(source: &str) -> Result<Input, Error> {
+    load_with(source, &ReadOptions::default())
+}
+
+/// Reads a model in a given way.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_with(source: &str, options: &ReadOptions) -> Result<Input, Error> {
     if let Some(spec) = source.strip_prefix("zoo:") {
         let graph =
             serenity_zoo::build(spec).map_err(|error| Error::Zoo { spec: spec.to_owned(), source: error })?;
@@ -52,7 +69,7 @@ pub fn load(source: &str) -> Result<Input, Error> {
     }
     let extension = Path::new(source).extension().and_then(OsStr::to_str).unwrap_or_default();
     match extension.to_ascii_lowercase().as_str() {
-        "tflite" | "lite" => tflite(source),
+        "tflite" | "lite" => tflite(source, options),
         "json" => json_graph(source),
         _ if source == "-" || !Path::new(source).exists() => json_graph(source),
         _ => Err(Error::UnknownFormat { path: source.to_owned() }),
@@ -65,9 +82,10 @@ fn json_graph(path: &str) -> Result<Input, Error> {
     Ok(Input::of_graph(path, graph, MemoryModel::Plain))
 }
 
-fn tflite(path: &str) -> Result<Input, Error> {
+fn tflite(path: &str, options: &ReadOptions) -> Result<Input, Error> {
     let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
-    let model = serenity_tflite::Model::parse(bytes)
+    let how = serenity_tflite::ReadOptions { fold_constants: options.fold_constants };
+    let model = serenity_tflite::Model::parse_with(bytes, how)
         .map_err(|error| Error::Tflite { path: path.to_owned(), source: error })?;
     Ok(Input {
         name: path.to_owned(),

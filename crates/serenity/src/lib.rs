@@ -48,7 +48,7 @@ pub use boards::{Board, boards};
 pub use bridge::problem;
 pub use error::Error;
 pub use export::{Export, ModelFormat, export};
-pub use input::{Input, Source, load};
+pub use input::{Input, ReadOptions, Source, load, load_with};
 pub use inspect::{Inspection, inspect};
 pub use nested::main_graph;
 pub use optimize::{Options, optimize, optimize_model, schedule};

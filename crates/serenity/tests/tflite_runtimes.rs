@@ -3,6 +3,7 @@
 //! The models are built-in networks, exported with weights, and the collection of real ones where it is present.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "what was seen, and what was skipped")]
 
 use serenity::ir::{Kernels, MemoryModel};
 use serenity::zoo::Precision;

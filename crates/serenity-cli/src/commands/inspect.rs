@@ -18,7 +18,7 @@ const MOST_ALIVE: usize = 12;
 
 pub(crate) fn run(args: &InspectArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
     let dot = args.dot.as_deref().map(OutputFile::dot).transpose()?;
-    let input = serenity::load(&args.input)?;
+    let input = args.read.load(&args.input)?;
     let model = args.runtime.model(input.default_model);
     let found = serenity::inspect(&input.graphs, model);
     let (line, progress) = ProgressLine::new(&title(input.graph(), &args.input));

@@ -13,7 +13,7 @@ use crate::args::{LimitArgs, RuntimeArg, SearchArgs};
 use crate::printable::printable;
 use crate::progress::thousands;
 use crate::size::Size;
-use serenity::ir::{Graph, Kernels, OpId, TensorId};
+use serenity::ir::{Graph, Kernels, OpId};
 use serenity::scheduling::{CancelFlag, Limits, Proof, Rules};
 use serenity::{Board, Options, Plan};
 
@@ -50,14 +50,12 @@ fn verdict(plan: &Plan) -> String {
 fn as_typed(input: &str, runtime: &RuntimeArg) -> String {
     let input = printable(input);
     let input = if input.contains(['?', '&', ' ']) { format!("'{input}'") } else { input.into_owned() };
-    let mut typed = input;
-    if let Some(model) = runtime.runtime {
-        typed.push_str(&format!(" --runtime {model}"));
-    }
-    if runtime.kernels != Kernels::default() {
-        typed.push_str(&format!(" --kernels {}", runtime.kernels));
-    }
-    typed
+    let runtime_given = runtime.runtime.map_or_else(String::new, |model| format!(" --runtime {model}"));
+    let kernels_given = match runtime.kernels {
+        Kernels::Any => String::new(),
+        kernels => format!(" --kernels {kernels}"),
+    };
+    format!("{input}{runtime_given}{kernels_given}")
 }
 
 /// 1.5 for half as much again.
@@ -87,11 +85,6 @@ fn op_name_and_type(graph: &Graph, id: OpId) -> String {
         "" => op_name(graph, id),
         kind => format!("{} ({})", op_name(graph, id), printable(kind)),
     }
-}
-
-/// A name to show for a tensor.
-fn tensor_name(graph: &Graph, id: TensorId) -> String {
-    printable(&graph.tensor_label(id)).into_owned()
 }
 
 /// The boards whose RAM holds so many bytes.

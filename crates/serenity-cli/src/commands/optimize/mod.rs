@@ -15,8 +15,8 @@ use std::io::Write;
 pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
     let output = args.output.as_deref().map(OutputFile::new).transpose()?;
     check_plan_target(args)?;
-    let input = serenity::load(&args.input)?;
-    check_format(&input, output.as_ref())?;
+    let input = args.read.load(&args.input)?;
+    check_format(args, &input, output.as_ref())?;
     let (line, progress) = ProgressLine::new(&title(input.graph(), &args.input));
     let mut options = Options {
         model: args.runtime.model(input.default_model),
@@ -58,8 +58,16 @@ fn check_plan_target(args: &OptimizeArgs) -> Result<(), Failure> {
 }
 
 /// A model can be written in the format it came in, and as a graph.
-fn check_format(input: &Input, output: Option<&OutputFile>) -> Result<(), Failure> {
+fn check_format(args: &OptimizeArgs, input: &Input, output: Option<&OutputFile>) -> Result<(), Failure> {
     match (output, &input.source) {
+        (Some(OutputFile { path, format: Format::Tflite }), _) if args.read.fold_constants => {
+            Err(Failure::request(
+                format!(
+                    "cannot write `{path}`: with --fold-constants some operators of the model are left out"
+                ),
+                "leave out --fold-constants, or write the graph alone as .json",
+            ))
+        }
         (Some(OutputFile { path, format: Format::Tflite }), Source::Graph) => Err(Failure::request(
             format!("cannot write `{path}`: the input is a graph, without the weights that a model needs"),
             "give a .tflite file as input; `serenity zoo export NAME -o net.tflite` makes one of a built-in network",
