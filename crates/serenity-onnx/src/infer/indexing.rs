@@ -27,7 +27,7 @@ pub(super) fn gather_nd(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
 pub(super) fn one_hot(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
     let mut shape = call.shape(0)?.to_vec();
     let axis = call.axis(-1, shape.len() + 1)?;
-    shape.insert(axis, u64::try_from(call.single_int(1)?).ok()?);
+    shape.insert(axis, whole(call.input(1)?.reals()?.first()?.trunc())?);
     one(call.data_type(2), shape)
 }
 

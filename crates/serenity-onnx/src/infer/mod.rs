@@ -73,8 +73,11 @@ impl<'a, 'p> Scope<'a, 'p> {
         if outer.is_none() {
             scope.apply_given_shapes(settings, graph.inputs.iter().map(|i| i.name));
         }
-        let declared: HashMap<&str, Fact> =
-            graph.value_info.iter().chain(&graph.outputs).map(|info| (info.name, info.fact())).collect();
+        let mut declared: HashMap<&str, Fact> = HashMap::new();
+        for info in graph.value_info.iter().chain(&graph.outputs) {
+            let known = declared.remove(info.name).unwrap_or_default();
+            declared.insert(info.name, known.or(info.fact()));
+        }
         for node in &graph.nodes {
             let inferred = infer_node(node, &scope, settings);
             for (&name, fact) in

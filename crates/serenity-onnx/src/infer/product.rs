@@ -71,3 +71,31 @@ pub(super) fn einsum(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
     let shape: Option<Vec<u64>> = letters.iter().map(|&letter| sizes[usize::from(letter)]).collect();
     one(call.data_type(0), shape?)
 }
+
+/// Scaled dot-product attention: the result, the keys and values of all time, and the scores.
+pub(super) fn attention(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
+    let heads = |name: &str| u64::try_from(call.int_attribute(name)?).ok().filter(|&heads| heads > 0);
+    // Batch, heads, length, size of a head; in three axes the heads lie side by side in the last.
+    let split = |position: usize, name: &str| match *call.shape(position)? {
+        [batch, heads, length, size] => Some([batch, heads, length, size]),
+        [batch, length, width] => Some([batch, heads(name)?, length, width / heads(name)?]),
+        _ => None,
+    };
+    let [batch, query_heads, queries, _] = split(0, "q_num_heads")?;
+    let [_, key_heads, new_keys, key_size] = split(1, "kv_num_heads")?;
+    let [.., value_size] = split(2, "kv_num_heads")?;
+    let past = if call.has_input(4) { *call.shape(4)?.get(2)? } else { 0 };
+    let keys = past.checked_add(new_keys)?;
+    let result = if call.shape(0)?.len() == 4 {
+        vec![batch, query_heads, queries, value_size]
+    } else {
+        vec![batch, queries, query_heads.checked_mul(value_size)?]
+    };
+    let fact = |position: usize, shape: Vec<u64>| Fact::of(call.data_type(position), Some(shape));
+    Some(vec![
+        fact(0, result),
+        fact(1, vec![batch, key_heads, keys, key_size]),
+        fact(2, vec![batch, key_heads, keys, value_size]),
+        fact(0, vec![batch, query_heads, queries, keys]),
+    ])
+}

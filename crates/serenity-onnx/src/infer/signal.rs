@@ -21,13 +21,16 @@ pub(super) fn fourier(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
         (None, false) => 1,
     };
     let axis = axis_index(axis, signal_axes + 1).filter(|&axis| axis < signal_axes)?;
+    let (one_sided, inverse) = (call.is_set("onesided"), call.is_set("inverse"));
     if call.has_input(1) {
         shape[axis] = u64::try_from(call.single_int(1)?).ok()?;
+    } else if one_sided && inverse {
+        shape[axis] = shape[axis].checked_sub(1)?.checked_mul(2)?;
     }
-    if call.is_set("onesided") && !call.is_set("inverse") {
+    if one_sided && !inverse {
         shape[axis] = shape[axis] / 2 + 1;
     }
-    shape[signal_axes] = if call.is_set("onesided") && call.is_set("inverse") { 1 } else { 2 };
+    shape[signal_axes] = if one_sided && inverse { 1 } else { 2 };
     one(call.data_type(0), shape)
 }
 

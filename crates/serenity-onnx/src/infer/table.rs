@@ -21,6 +21,7 @@ pub(super) fn infer(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
         | "Clip"
         | "Cos"
         | "Cosh"
+        | "CumProd"
         | "CumSum"
         | "Elu"
         | "Erf"
@@ -69,7 +70,7 @@ pub(super) fn infer(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
         | "ThresholdedRelu"
         | "Trilu" => elementwise::like_first(call, None),
         "IsInf" | "IsNaN" => elementwise::like_first(call, Some(DataType::BOOL)),
-        "Cast" => elementwise::like_first(call, Some(call.type_attribute("to")?)),
+        "BitCast" | "Cast" => elementwise::like_first(call, Some(call.type_attribute("to")?)),
         "CastLike" => elementwise::like_first(call, Some(call.data_type(1)?)),
         "Bernoulli" | "EyeLike" | "RandomNormalLike" | "RandomUniformLike" => {
             elementwise::like_first(call, call.type_attribute("dtype"))
@@ -96,6 +97,7 @@ pub(super) fn infer(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
         "GlobalAveragePool" | "GlobalLpPool" | "GlobalMaxPool" => window::global_pool(call),
         "MaxRoiPool" | "RoiAlign" => window::region_pool(call),
         "MaxUnpool" => window::unpool(call),
+        "Col2Im" => window::columns_to_image(call),
 
         "Gemm" => product::gemm(call),
         "MatMul" => product::matmul(call, 0, 1, call.data_type(0)),
@@ -103,6 +105,7 @@ pub(super) fn infer(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
         "QLinearMatMul" => product::matmul(call, 0, 3, call.data_type(7)),
         "Einsum" => product::einsum(call),
         "Det" => product::determinant(call),
+        "Attention" => product::attention(call),
         "LSTM" => recurrent::infer(call, 3),
         "GRU" | "RNN" => recurrent::infer(call, 2),
 

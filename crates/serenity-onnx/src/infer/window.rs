@@ -182,3 +182,15 @@ pub(super) fn unpool(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
     }
     one(call.data_type(0), shape)
 }
+
+pub(super) fn columns_to_image(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
+    let (&[batch, rows, _], image, block) = (call.shape(0)?, call.ints(1)?, call.ints(2)?) else {
+        return None;
+    };
+    let block = u64::try_from(block.iter().try_fold(1, |n: i64, &side| n.checked_mul(side))?).ok()?;
+    let mut shape = vec![batch, rows.checked_div(block)?];
+    for &side in image {
+        shape.push(u64::try_from(side).ok()?);
+    }
+    one(call.data_type(0), shape)
+}
