@@ -36,6 +36,12 @@ fn parse<'a>(name: &str, bytes: &'a [u8]) -> Model<'a> {
     Model::parse(bytes, &ReadOptions::default()).unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
+/// The column `file_order` of the table of optima.
+fn listed_peak(optima: &str, name: &str) -> u64 {
+    let row = optima.lines().map(|line| line.split('\t').collect::<Vec<_>>()).find(|row| row[0] == name);
+    row.unwrap()[2].parse().unwrap()
+}
+
 /// The order that always runs the ready op of the highest index.
 fn highest_first(graph: &serenity_ir::Graph) -> Vec<OpId> {
     let mut order = Vec::new();
@@ -52,6 +58,7 @@ fn highest_first(graph: &serenity_ir::Graph) -> Vec<OpId> {
 #[test]
 fn graphs_are_those_of_the_collection() {
     let Some(shared) = shared() else { return };
+    let optima = std::fs::read_to_string(shared.join("graphs/OPTIMA.tsv")).unwrap();
     for (name, bytes) in models(&shared) {
         let model = parse(&name, &bytes);
         let graph = model.graph();
@@ -61,6 +68,7 @@ fn graphs_are_those_of_the_collection() {
         let peak = |g: &serenity_ir::Graph| MemoryModel::Plain.lifetimes(g).profile(&g.file_order()).peak();
         println!("{name}: {} ops, peak {}", graph.ops().len(), peak(graph));
         assert_eq!(peak(graph), peak(&known), "{name}");
+        assert_eq!(peak(graph), listed_peak(&optima, &name), "{name}");
         assert_eq!(graph.ops().len(), known.ops().len(), "{name}");
         for (ours, theirs) in graph.ops().iter().zip(known.ops()) {
             assert_eq!(ours.kind, theirs.kind, "{name}: {}", ours.name);
