@@ -76,6 +76,7 @@ fn to_json(value: &AttributeValue<'_>) -> Option<Value> {
         AttributeValue::Floats(values) => list(values, |&value| real(value)),
         AttributeValue::Ints(values) => list(values, |&value| json!(value)),
         AttributeValue::Texts(texts) => list(texts, |text| words(text)),
+        AttributeValue::Tensors(tensors) => list(tensors, describe_tensor),
         AttributeValue::Graphs(_) | AttributeValue::Other => return None,
     })
 }

@@ -1,14 +1,16 @@
 //! Which nodes must keep their order among each other, and which names a node reads beyond its inputs.
 
 use crate::fact::Fact;
-use crate::infer::Scope;
+use crate::infer::{Scope, contrib};
 use crate::proto::{AttributeValue, Graph, Model, Node, is_standard};
 use std::collections::HashSet;
 
 /// Does running this node do more than compute its outputs from its inputs: draw random numbers, or whatever an operator that
 /// the standard does not define may do? The graphs it runs count.
 pub(crate) fn has_effects<'a>(node: &Node<'a>, model: &Model<'a>, scope: &Scope<'a, '_>) -> bool {
-    let is_defined = is_standard(node.domain) || node.domain.starts_with("ai.onnx.");
+    let is_defined = is_standard(node.domain)
+        || node.domain.starts_with("ai.onnx.")
+        || contrib::knows(node.domain, node.op_type);
     !is_defined
         || model.functions.contains(&(node.domain, node.op_type))
         || draws(node, model.opset, scope)

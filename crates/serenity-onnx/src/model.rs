@@ -64,7 +64,9 @@ impl<'a> Model<'a> {
         });
         let folded = folded.collect();
         let mut side_files = BTreeSet::new();
-        add_side_files(&model.graph, &mut side_files);
+        for graph in std::iter::once(&model.graph).chain(&model.other_graphs) {
+            add_side_files(graph, &mut side_files);
+        }
         let records = model.graph.nodes.iter().map(|node| node.record.clone()).collect();
         let side_files = side_files.into_iter().map(str::to_owned).collect();
         Ok(Self { bytes, records, lowered, folded, side_files })
@@ -197,8 +199,10 @@ fn add_side_files<'a>(graph: &proto::Graph<'a>, into: &mut BTreeSet<&'a str>) {
     into.extend(graph.initializers.iter().filter_map(|tensor| tensor.side_file));
     for node in &graph.nodes {
         for attribute in &node.attributes {
-            if let AttributeValue::Tensor(tensor) = &attribute.value {
-                into.extend(tensor.side_file);
+            match &attribute.value {
+                AttributeValue::Tensor(tensor) => into.extend(tensor.side_file),
+                AttributeValue::Tensors(tensors) => into.extend(tensors.iter().filter_map(|t| t.side_file)),
+                _ => {}
             }
         }
         for body in node.bodies() {

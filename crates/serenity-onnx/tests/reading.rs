@@ -291,16 +291,37 @@ fn data_in_other_files_stay_there() {
     let external = |file: &str| {
         [floats("w", &[4]), entry("offset", "0"), entry("location", file), number(14, 1)].concat()
     };
-    let bytes = model(&[
+    let graph = [
         node("Constant", &[], &["c"], &[tensor_attribute("value", &external("b.bin"))]),
         node("Sum", &["x", "w", "c"], &["y"], &[]),
         initializer(&external("weights/a.bin")),
         input("x", &[4]),
         output("y"),
+    ];
+    // A function that nobody calls may hold data too.
+    let inner = record(7, [record(4, "Constant"), tensor_attribute("value", &external("c.bin"))].concat());
+    let function = record(25, [record(1, "F"), record(10, "mine"), inner].concat());
+    let bytes = [model(&graph), function].concat();
+    let model = read(&bytes);
+    assert_eq!(model.side_files(), ["b.bin", "c.bin", "weights/a.bin"]);
+    assert_eq!(sizes(model.graph()), [("x", 16), ("y", 16)]);
+}
+
+#[test]
+fn what_the_quantizer_of_onnx_runtime_writes_is_known() {
+    let more = [record(7, "com.microsoft"), int_attribute("axis", 1)];
+    let contrib = |op_type, inputs: &[&str], output| node(op_type, inputs, &[output], &more);
+    let bytes = model(&[
+        contrib("QLinearAdd", &["x", "s", "z", "y", "s", "z", "s", "z"], "a"),
+        contrib("QLinearConcat", &["s", "x", "x", "s", "z", "a", "s", "z"], "b"),
+        initializer(&floats("s", &[])),
+        initializer(&floats("z", &[])),
+        input("x", &[2, 1, 8]),
+        input("y", &[4, 8]),
+        output("b"),
     ]);
     let model = read(&bytes);
-    assert_eq!(model.side_files(), ["b.bin", "weights/a.bin"]);
-    assert_eq!(sizes(model.graph()), [("x", 16), ("y", 16)]);
+    assert_eq!(sizes(model.graph()), [("x", 64), ("y", 128), ("a", 256), ("b", 320)]);
 }
 
 #[test]

@@ -6,6 +6,7 @@
 //! Nothing here fails: what cannot be known stays unknown.
 
 mod call;
+pub(crate) mod contrib;
 mod control;
 mod elementwise;
 mod indexing;
@@ -108,13 +109,17 @@ impl<'a, 'p> Scope<'a, 'p> {
 }
 
 fn infer_node<'a>(node: &Node<'a>, scope: &Scope<'a, '_>, settings: &Settings<'a, '_>) -> Vec<Fact> {
-    if !is_standard(node.domain) || settings.functions.contains(&(node.domain, node.op_type)) {
+    let is_known = is_standard(node.domain) || contrib::knows(node.domain, node.op_type);
+    if !is_known || settings.functions.contains(&(node.domain, node.op_type)) {
         return Vec::new();
     }
     if node.bodies().next().is_some() {
         return control::infer(node, scope, settings).unwrap_or_default();
     }
     let call = Call::new(node, scope, settings.opset);
+    if !is_standard(node.domain) {
+        return contrib::infer(&call).unwrap_or_default();
+    }
     let mut facts = table::infer(&call).unwrap_or_default();
     if let [first, ..] = facts.as_mut_slice()
         && first.values.is_none()

@@ -23,7 +23,8 @@ pub(crate) enum AttributeValue<'a> {
     Texts(Vec<&'a [u8]>),
     /// One graph or several.
     Graphs(Vec<Graph<'a>>),
-    /// Lists of tensors, sparse tensors, types, and whatever comes next.
+    Tensors(Vec<Tensor<'a>>),
+    /// Sparse tensors, types, and whatever comes next.
     Other,
 }
 
@@ -40,6 +41,7 @@ struct Fields<'a> {
     floats: Vec<f32>,
     ints: Vec<i64>,
     texts: Vec<&'a [u8]>,
+    tensors: Vec<Message<'a>>,
     graphs: Vec<Message<'a>>,
 }
 
@@ -59,6 +61,7 @@ impl<'a> Attribute<'a> {
                 (7, content) => content.floats(&mut fields.floats)?,
                 (8, content) => content.varints(&mut fields.ints)?,
                 (9, Content::Bytes(text)) => fields.texts.push(text.bytes),
+                (10, Content::Bytes(tensor)) => fields.tensors.push(tensor),
                 (11, Content::Bytes(graph)) => fields.graphs.push(graph),
                 (20, Content::Varint(kind)) => fields.kind = kind,
                 _ => {}
@@ -83,6 +86,9 @@ impl<'a> Fields<'a> {
             6 => AttributeValue::Floats(self.floats),
             7 => AttributeValue::Ints(self.ints),
             8 => AttributeValue::Texts(self.texts),
+            9 => {
+                AttributeValue::Tensors(self.tensors.into_iter().map(Tensor::read).collect::<Result<_, _>>()?)
+            }
             _ => AttributeValue::Other,
         })
     }
@@ -98,6 +104,7 @@ impl<'a> Fields<'a> {
             (6, !self.floats.is_empty()),
             (7, !self.ints.is_empty()),
             (8, !self.texts.is_empty()),
+            (9, !self.tensors.is_empty()),
         ];
         present.iter().find(|(_, is_there)| *is_there).map_or(0, |&(kind, _)| kind)
     }

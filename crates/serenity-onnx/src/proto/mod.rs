@@ -27,6 +27,8 @@ pub(crate) struct Model<'a> {
     pub(crate) opset: i64,
     /// Domain and name of the functions that the model itself defines.
     pub(crate) functions: HashSet<(&'a str, &'a str)>,
+    /// The bodies of those functions, and graphs that only training runs.
+    pub(crate) other_graphs: Vec<Graph<'a>>,
 }
 
 /// `GraphProto`.
@@ -69,7 +71,12 @@ impl<'a> Model<'a> {
                     (domain, version) if is_standard(domain) => model.opset = version,
                     _ => {}
                 },
-                25 => drop(model.functions.insert(read_function_name(content)?)),
+                20 => read_training(content, &mut model.other_graphs)?,
+                25 => {
+                    let (name, body) = read_function(content)?;
+                    model.functions.insert(name);
+                    model.other_graphs.push(body);
+                }
                 _ => {}
             }
         }
@@ -96,17 +103,31 @@ fn read_opset(message: Message<'_>) -> Result<(&str, i64), Error> {
     Ok(opset)
 }
 
-fn read_function_name(message: Message<'_>) -> Result<(&str, &str), Error> {
-    let (mut domain, mut name) = ("", "");
+/// `TrainingInfoProto`: how to begin, and what to repeat.
+fn read_training<'a>(message: Message<'a>, into: &mut Vec<Graph<'a>>) -> Result<(), Error> {
     for field in message.fields() {
         let field = field?;
-        match (field.number, field.content) {
-            (1, Content::Bytes(text)) => name = text.text()?,
-            (10, Content::Bytes(text)) => domain = text.text()?,
+        if let (1 | 2, Content::Bytes(graph)) = (field.number, field.content) {
+            into.push(Graph::read(graph, 0)?);
+        }
+    }
+    Ok(())
+}
+
+/// `FunctionProto`: domain and name, and its nodes.
+fn read_function(message: Message<'_>) -> Result<((&str, &str), Graph<'_>), Error> {
+    let (mut domain, mut name, mut body) = ("", "", Graph::default());
+    for field in message.fields() {
+        let field = field?;
+        let Content::Bytes(content) = field.content else { continue };
+        match field.number {
+            1 => name = content.text()?,
+            7 => body.nodes.push(Node::read(content, 0)?),
+            10 => domain = content.text()?,
             _ => {}
         }
     }
-    Ok((domain, name))
+    Ok(((domain, name), body))
 }
 
 impl<'a> Graph<'a> {
