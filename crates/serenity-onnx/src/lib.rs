@@ -1,1 +1,36 @@
 //! Lossless reading and writing of ONNX models.
+//!
+//! In come the bytes of an `.onnx` file. Out come the [`Graph`](serenity_ir::Graph) of its activations, each with its size, and, for
+//! any order of that graph, a file with its nodes in that order.
+//!
+//! Promised: what is not changed survives byte for byte, fields that we do not know included, because writing permutes the records
+//! of the nodes and copies everything else. Any bytes give a model or an [`Error`]; memory stays within a constant times the file's size.
+//! Files beside the model are named ([`Model::side_files`]), never opened. What a model spends inside the bodies of `If`, `Loop` and
+//! `Scan` is not counted.
+//!
+//! ```
+//! use serenity_onnx::{Model, ReadOptions};
+//! # fn main() -> Result<(), serenity_onnx::Error> {
+//! // A model with the single node y = Relu(x), where x is 2 x 3 floats.
+//! let bytes = b"\x3a\x2e\x0a\x0c\x0a\x01x\x12\x01y\x22\x04Relu\
+//!     \x5a\x13\x0a\x01x\x12\x0e\x0a\x0c\x08\x01\x12\x08\x0a\x02\x08\x02\x0a\x02\x08\x03\x62\x09\x0a\x01y\x12\x04\x0a\x02\x08\x01";
+//! let model = Model::parse(bytes, &ReadOptions::default())?;
+//! assert_eq!(model.graph().tensor(model.graph().outputs()[0]).bytes, 24);
+//! assert_eq!(model.reordered(&model.graph().file_order())?, bytes);
+//! # Ok(()) }
+//! ```
+
+mod attributes;
+mod data_type;
+mod effects;
+mod error;
+mod fact;
+mod infer;
+mod lower;
+mod model;
+mod proto;
+mod wire;
+mod write;
+
+pub use error::Error;
+pub use model::{FoldedNode, Model, ReadOptions};

@@ -1,0 +1,98 @@
+//! Why a file cannot be read or written.
+
+use serenity_ir::{GraphError, OrderError};
+
+/// Why a model cannot be read or written, with the place and, where there is one, the remedy.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Bytes that are no protocol buffer.
+    #[error("byte {offset} of the file: {what}; the file is damaged or no ONNX model")]
+    Malformed {
+        /// Where the record begins.
+        offset: usize,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// A message that other tools would merge from several pieces.
+    #[error(
+        "byte {offset} of the file: a second `{field}` in one message; save the model again with the onnx package, which merges them"
+    )]
+    Split {
+        /// Where the second one begins.
+        offset: usize,
+        /// Which field.
+        field: &'static str,
+    },
+    /// Graphs in graphs in graphs …
+    #[error("byte {offset} of the file: sub-graphs are nested more than {most} deep")]
+    TooDeep {
+        /// Where the innermost graph begins.
+        offset: usize,
+        /// How deep they may be.
+        most: usize,
+    },
+    /// No graph at all.
+    #[error("the model has no graph; is this an ONNX file?")]
+    NoGraph,
+    /// A node that does not say what it computes.
+    #[error("node {node} has no operator type; the file is damaged or no ONNX model")]
+    NoOperator {
+        /// The node, counted from 0.
+        node: usize,
+    },
+    /// A tensor that is read before anything writes it.
+    #[error(
+        "{reader} reads `{tensor}`, which nothing before it writes; ONNX wants nodes in an order that can run, and every name defined"
+    )]
+    Undefined {
+        /// Who reads it.
+        reader: String,
+        /// The tensor.
+        tensor: String,
+    },
+    /// A tensor with two sources.
+    #[error("{place} defines `{tensor}`, which exists already; every tensor has exactly one source")]
+    TwoSources {
+        /// The second source.
+        place: String,
+        /// The tensor.
+        tensor: String,
+    },
+    /// A graph input whose size depends on the caller.
+    #[error("input `{input}` has the dynamic shape [{shape}]\nhelp: pass --shape {input}={example}")]
+    DynamicInput {
+        /// The input.
+        input: String,
+        /// Its dimensions as the file gives them.
+        shape: String,
+        /// A shape one could pass.
+        example: String,
+    },
+    /// A shape for a tensor that is not there.
+    #[error(
+        "a shape was given for `{tensor}`, but the model computes no such tensor; its inputs are: {inputs}"
+    )]
+    UnknownName {
+        /// The name.
+        tensor: String,
+        /// What it could have been.
+        inputs: String,
+    },
+    /// A shape that the model rules out.
+    #[error("the shape [{given}] was given for `{tensor}`, but the model says [{declared}]")]
+    ShapeConflict {
+        /// The tensor.
+        tensor: String,
+        /// The shape given.
+        given: String,
+        /// The shape in the file.
+        declared: String,
+    },
+    /// What the nodes describe is no graph.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
+    /// The order to write cannot run.
+    #[error(transparent)]
+    Order(#[from] OrderError),
+}

@@ -1,0 +1,131 @@
+//! Shape inference: what every tensor is before the model runs.
+//!
+//! One walk over the nodes in the file's order. Each node asks the rule of its operator, which sees types, shapes and, for small
+//! tensors, values (a reshape needs the numbers that a chain of `Shape`, `Gather` and `Concat` computes). A rule that cannot
+//! tell says nothing, and what the file declares fills the gap; a rule that can tell outranks the file, as it does in the runtimes.
+//! Nothing here fails: what cannot be known stays unknown.
+
+mod call;
+pub(crate) mod contrib;
+mod control;
+mod elementwise;
+mod indexing;
+mod layout;
+mod product;
+mod recurrent;
+mod reduce;
+mod resize;
+mod signal;
+mod table;
+mod values;
+mod window;
+
+pub(crate) use call::Call;
+pub(crate) use window::Padding;
+
+use crate::fact::Fact;
+use crate::proto::{Graph, Node, is_standard};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// What holds for the whole model.
+pub(crate) struct Settings<'a, 's> {
+    /// Version of the standard operators.
+    pub(crate) opset: i64,
+    /// Domain and name of functions that the model defines itself: they hide standard operators of the same name.
+    pub(crate) functions: &'s HashSet<(&'a str, &'a str)>,
+    /// Shapes given by the caller, by tensor.
+    pub(crate) shapes: &'s BTreeMap<String, Vec<u64>>,
+}
+
+/// The facts of one graph, and those of the graphs around it.
+pub(crate) struct Scope<'a, 'p> {
+    facts: HashMap<&'a str, Fact>,
+    outer: Option<&'p Scope<'a, 'p>>,
+}
+
+impl<'a, 'p> Scope<'a, 'p> {
+    /// What is known of a tensor; `None` if there is no tensor of this name.
+    pub(crate) fn get(&self, name: &str) -> Option<&Fact> {
+        let mut scope = self;
+        loop {
+            match (scope.facts.get(name), scope.outer) {
+                (Some(fact), _) => return Some(fact),
+                (None, Some(outer)) => scope = outer,
+                (None, None) => return None,
+            }
+        }
+    }
+
+    /// Infers a whole graph. `arguments` are the facts of its inputs, as far as the caller knows them.
+    pub(crate) fn infer(
+        graph: &Graph<'a>,
+        arguments: &[Fact],
+        outer: Option<&'p Scope<'a, 'p>>,
+        settings: &Settings<'a, '_>,
+    ) -> Self {
+        let mut scope = Self { facts: HashMap::new(), outer };
+        for (index, input) in graph.inputs.iter().enumerate() {
+            let given = arguments.get(index).cloned().unwrap_or_default();
+            scope.facts.insert(input.name, given.or(input.fact()));
+        }
+        for tensor in &graph.initializers {
+            scope.facts.insert(tensor.name, tensor.fact());
+        }
+        if outer.is_none() {
+            scope.apply_given_shapes(settings, graph.inputs.iter().map(|i| i.name));
+        }
+        let mut declared: HashMap<&str, Fact> = HashMap::new();
+        for info in graph.value_info.iter().chain(&graph.outputs) {
+            let known = declared.remove(info.name).unwrap_or_default();
+            declared.insert(info.name, known.or(info.fact()));
+        }
+        for node in &graph.nodes {
+            let inferred = infer_node(node, &scope, settings);
+            for (&name, fact) in
+                node.outputs.iter().zip(inferred.into_iter().chain(std::iter::repeat_with(Fact::default)))
+            {
+                let fact = fact.or(declared.get(name).cloned().unwrap_or_default());
+                scope.facts.insert(name, fact);
+            }
+            if outer.is_none() {
+                scope.apply_given_shapes(settings, node.outputs.iter().copied());
+            }
+        }
+        scope
+    }
+
+    fn apply_given_shapes(&mut self, settings: &Settings<'a, '_>, names: impl Iterator<Item = &'a str>) {
+        if settings.shapes.is_empty() {
+            return;
+        }
+        for name in names {
+            if let (Some(shape), Some(fact)) = (settings.shapes.get(name), self.facts.get_mut(name))
+                && fact.shape.is_none()
+            {
+                *fact = Fact::of(fact.data_type, Some(shape.clone()));
+            }
+        }
+    }
+}
+
+fn infer_node<'a>(node: &Node<'a>, scope: &Scope<'a, '_>, settings: &Settings<'a, '_>) -> Vec<Fact> {
+    let is_known = is_standard(node.domain) || contrib::knows(node.domain, node.op_type);
+    if !is_known || settings.functions.contains(&(node.domain, node.op_type)) {
+        return Vec::new();
+    }
+    if node.bodies().next().is_some() {
+        return control::infer(node, scope, settings).unwrap_or_default();
+    }
+    let call = Call::new(node, scope, settings.opset);
+    if !is_standard(node.domain) {
+        return contrib::infer(&call).unwrap_or_default();
+    }
+    let mut facts = table::infer(&call).unwrap_or_default();
+    if let [first, ..] = facts.as_mut_slice()
+        && first.values.is_none()
+    {
+        let values = values::evaluate(&call, first);
+        *first = std::mem::take(first).with_values(values);
+    }
+    facts
+}

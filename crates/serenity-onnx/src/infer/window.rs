@@ -1,0 +1,196 @@
+//! Operators that slide a window: convolutions and pools. The first two axes are batch and channels, the others space.
+
+use super::Call;
+use super::call::one;
+use crate::data_type::DataType;
+use crate::fact::Fact;
+
+/// How the borders are treated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Padding {
+    /// By the attribute `pads`.
+    Explicit,
+    /// As much as keeps the size (divided by the stride).
+    Same,
+    /// Not at all.
+    Valid,
+}
+
+impl Padding {
+    pub(crate) fn of(call: &Call<'_, '_>) -> Self {
+        match call.text_attribute("auto_pad") {
+            Some("SAME_UPPER" | "SAME_LOWER") => Self::Same,
+            Some("VALID") => Self::Valid,
+            _ => Self::Explicit,
+        }
+    }
+}
+
+/// The window along one axis of space.
+struct Window {
+    /// From the first element it covers to the last.
+    extent: i64,
+    stride: i64,
+    pad_before: i64,
+    pad_after: i64,
+}
+
+/// The windows along all axes of space.
+fn windows(call: &Call<'_, '_>, kernel: &[i64]) -> Option<Vec<Window>> {
+    let axes = kernel.len();
+    let list = |name: &str, count: usize, default: i64| match call.ints_attribute(name) {
+        Some(values) => (values.len() == count).then(|| values.to_vec()),
+        None => Some(vec![default; count]),
+    };
+    let (strides, dilations) = (list("strides", axes, 1)?, list("dilations", axes, 1)?);
+    let pads = match Padding::of(call) {
+        Padding::Explicit => list("pads", 2 * axes, 0)?,
+        _ => vec![0; 2 * axes],
+    };
+    (0..axes)
+        .map(|axis| {
+            let extent = dilations[axis].checked_mul(kernel[axis].checked_sub(1)?)?.checked_add(1)?;
+            let (pad_before, pad_after) = (pads[axis], pads[axis + axes]);
+            let stride = strides[axis];
+            (extent >= 0 && stride > 0).then_some(Window { extent, stride, pad_before, pad_after })
+        })
+        .collect()
+}
+
+impl Window {
+    /// Positions along an axis of `size` elements.
+    fn positions(&self, size: u64, padding: Padding, round_up: bool) -> Option<u64> {
+        let size = i64::try_from(size).ok()?;
+        if padding == Padding::Same {
+            return u64::try_from(size.checked_add(self.stride - 1)? / self.stride).ok();
+        }
+        let room =
+            size.checked_add(self.pad_before)?.checked_add(self.pad_after)?.checked_sub(self.extent)?;
+        if room < 0 {
+            return None;
+        }
+        let mut last = if round_up { room.checked_add(self.stride - 1)? } else { room } / self.stride;
+        // A window that would begin in the padding at the end does not count.
+        if round_up && last.checked_mul(self.stride)? >= size.checked_add(self.pad_before)? {
+            last -= 1;
+        }
+        u64::try_from(last.checked_add(1)?).ok()
+    }
+}
+
+/// The sides of the window: the attribute, or the shape of the weights.
+fn kernel(call: &Call<'_, '_>, weights: Option<&[u64]>) -> Option<Vec<i64>> {
+    match call.ints_attribute("kernel_shape") {
+        Some(kernel) => Some(kernel.to_vec()),
+        None => weights?.get(2..)?.iter().map(|&side| i64::try_from(side).ok()).collect(),
+    }
+}
+
+fn slide(call: &Call<'_, '_>, kernel: &[i64], channels: u64, round_up: bool) -> Option<Vec<u64>> {
+    let input = call.shape(0)?;
+    let space = input.get(2..)?;
+    if space.len() != kernel.len() {
+        return None;
+    }
+    let padding = Padding::of(call);
+    let mut shape = vec![input[0], channels];
+    for (window, &size) in windows(call, kernel)?.iter().zip(space) {
+        shape.push(window.positions(size, padding, round_up)?);
+    }
+    Some(shape)
+}
+
+pub(super) fn convolution(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
+    let (weights, data_type) = match call.node.op_type {
+        "QLinearConv" => (3, call.data_type(7)),
+        "ConvInteger" => (1, Some(DataType::INT32)),
+        _ => (1, call.data_type(0)),
+    };
+    let weights = call.shape(weights)?;
+    one(data_type, slide(call, &kernel(call, Some(weights))?, *weights.first()?, false)?)
+}
+
+pub(super) fn transposed_convolution(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
+    let (input, weights) = (call.shape(0)?, call.shape(1)?);
+    let kernel = kernel(call, Some(weights))?;
+    let space = input.get(2..)?;
+    if space.len() != kernel.len() {
+        return None;
+    }
+    let groups = u64::try_from(call.int_or("group", 1)).ok()?;
+    let mut shape = vec![input[0], weights.get(1)?.checked_mul(groups)?];
+    if let Some(sizes) = call.ints_attribute("output_shape") {
+        let sizes = &sizes[sizes.len().checked_sub(space.len())?..];
+        for &size in sizes {
+            shape.push(u64::try_from(size).ok()?);
+        }
+        return one(call.data_type(0), shape);
+    }
+    let extra = call.ints_attribute("output_padding");
+    for (axis, (window, &size)) in windows(call, &kernel)?.iter().zip(space).enumerate() {
+        let size = i64::try_from(size).ok()?;
+        let extra = extra.map_or(Some(0), |e| e.get(axis).copied())?;
+        let out = if Padding::of(call) == Padding::Same {
+            size.checked_mul(window.stride)?
+        } else {
+            let spread = size.checked_sub(1)?.checked_mul(window.stride)?;
+            let full = spread.checked_add(extra)?.checked_add(window.extent)?;
+            full.checked_sub(window.pad_before)?.checked_sub(window.pad_after)?
+        };
+        shape.push(u64::try_from(out).ok()?);
+    }
+    one(call.data_type(0), shape)
+}
+
+/// The second output of a maximum pool says where each maximum was.
+pub(super) fn pool(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
+    let channels = *call.shape(0)?.get(1)?;
+    let shape = slide(call, &kernel(call, None)?, channels, call.is_set("ceil_mode"))?;
+    let pooled = Fact::of(call.data_type(0), Some(shape.clone()));
+    Some(vec![pooled, Fact::of(Some(DataType::INT64), Some(shape))])
+}
+
+pub(super) fn global_pool(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
+    let mut shape = call.shape(0)?.to_vec();
+    shape.get_mut(2..)?.fill(1);
+    one(call.data_type(0), shape)
+}
+
+pub(super) fn region_pool(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
+    let sides = match call.ints_attribute("pooled_shape") {
+        Some(sides) => sides.to_vec(),
+        None => vec![call.int_or("output_height", 1), call.int_or("output_width", 1)],
+    };
+    let mut shape = vec![*call.shape(1)?.first()?, *call.shape(0)?.get(1)?];
+    for side in sides {
+        shape.push(u64::try_from(side).ok()?);
+    }
+    one(call.data_type(0), shape)
+}
+
+pub(super) fn unpool(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
+    if call.has_input(2) {
+        let shape: Option<Vec<u64>> = call.ints(2)?.iter().map(|&d| u64::try_from(d).ok()).collect();
+        return one(call.data_type(0), shape?);
+    }
+    let input = call.shape(0)?;
+    let mut shape = input.get(..2)?.to_vec();
+    for (window, &size) in windows(call, &kernel(call, None)?)?.iter().zip(&input[2..]) {
+        let spread = i64::try_from(size).ok()?.checked_sub(1)?.checked_mul(window.stride)?;
+        let full = spread.checked_add(window.extent)?;
+        shape.push(u64::try_from(full.checked_sub(window.pad_before)?.checked_sub(window.pad_after)?).ok()?);
+    }
+    one(call.data_type(0), shape)
+}
+
+pub(super) fn columns_to_image(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
+    let (&[batch, rows, _], image, block) = (call.shape(0)?, call.ints(1)?, call.ints(2)?) else {
+        return None;
+    };
+    let block = u64::try_from(block.iter().try_fold(1, |n: i64, &side| n.checked_mul(side))?).ok()?;
+    let mut shape = vec![batch, rows.checked_div(block)?];
+    for &side in image {
+        shape.push(u64::try_from(side).ok()?);
+    }
+    one(call.data_type(0), shape)
+}

@@ -1,0 +1,236 @@
+//! From the nodes of a file to the operators of a [`Graph`].
+//!
+//! A node that reads constants only is no operator: its output is as constant as they are. (Weights behind `ConstantOfShape`,
+//! `DequantizeLinear` or `Identity` would otherwise count as activations.) Two exceptions: a node that draws random numbers or
+//! that the standard does not define, and one that writes a result of the model, which the caller holds beside all others. A node that
+//! reads an activation stays, also if its result is known beforehand, such as `Shape`: the runtime runs it, and keeps its input until then.
+
+use crate::attributes::{describe, describe_constant};
+use crate::effects::{captures, has_effects};
+use crate::error::Error;
+use crate::fact::Fact;
+use crate::infer::{Call, Scope};
+use crate::proto::{Model, Node};
+use serde_json::{Map, Value, json};
+use serenity_ir::{Graph, GraphBuilder, Op, OpKind, Tensor, TensorId};
+use std::collections::{HashMap, HashSet};
+
+/// The graph, and how it hangs together with the file.
+pub(crate) struct Lowered {
+    pub(crate) graph: Graph,
+    /// For each op, its node.
+    pub(crate) node_of_op: Vec<usize>,
+    /// The nodes that are no ops, in the file's order.
+    pub(crate) folded: Vec<usize>,
+    /// For each node, the folded nodes whose outputs it reads.
+    pub(crate) folded_needs: Vec<Vec<usize>>,
+    pub(crate) unsized_tensors: Vec<TensorId>,
+}
+
+/// Where a tensor comes from.
+#[derive(Clone, Copy)]
+enum Source {
+    Initializer,
+    /// A node that is no op.
+    Folded(usize),
+    Activation(TensorId),
+}
+
+struct Lowering<'m, 'a> {
+    model: &'m Model<'a>,
+    scope: &'m Scope<'a, 'm>,
+    sources: HashMap<&'a str, Source>,
+    results: HashSet<&'a str>,
+    builder: GraphBuilder,
+    unsized_tensors: Vec<TensorId>,
+    /// Operators, and whether they must keep their order.
+    ops: Vec<(Op, bool)>,
+    node_of_op: Vec<usize>,
+    folded: Vec<usize>,
+    folded_needs: Vec<Vec<usize>>,
+    bodies: usize,
+}
+
+/// Makes the graph of the model's main graph.
+pub(crate) fn lower<'a>(model: &Model<'a>, scope: &Scope<'a, '_>) -> Result<Lowered, Error> {
+    let mut lowering = Lowering {
+        model,
+        scope,
+        sources: HashMap::new(),
+        results: model.graph.outputs.iter().map(|o| o.name).collect(),
+        builder: GraphBuilder::new(model.graph.name),
+        unsized_tensors: Vec::new(),
+        ops: Vec::new(),
+        node_of_op: Vec::new(),
+        folded: Vec::new(),
+        folded_needs: Vec::new(),
+        bodies: 0,
+    };
+    lowering.add_inputs()?;
+    for (index, node) in model.graph.nodes.iter().enumerate() {
+        lowering.add_node(index, node)?;
+    }
+    lowering.finish()
+}
+
+impl<'a> Lowering<'_, 'a> {
+    /// Initializers hide inputs of the same name: before version 4 of the format every constant was listed as an input too, and later
+    /// such an input has a default that callers seldom replace.
+    fn add_inputs(&mut self) -> Result<(), Error> {
+        for tensor in &self.model.graph.initializers {
+            self.sources.insert(tensor.name, Source::Initializer);
+        }
+        let mut constants: HashSet<&str> = self.sources.keys().copied().collect();
+        for input in &self.model.graph.inputs {
+            if constants.remove(input.name) {
+                continue;
+            }
+            let id = self.add_activation(input.name);
+            self.builder.mark_input(id);
+            self.define(input.name, Source::Activation(id), || "the list of inputs".to_owned())?;
+        }
+        Ok(())
+    }
+
+    fn add_activation(&mut self, name: &str) -> TensorId {
+        let fact = self.scope.get(name).cloned().unwrap_or_default();
+        let bytes = fact.bytes();
+        let tensor = Tensor {
+            dtype: fact.data_type.map(crate::data_type::DataType::element_type),
+            shape: fact.shape,
+            ..Tensor::sized(name, bytes.unwrap_or(0))
+        };
+        let id = self.builder.tensor(tensor);
+        if bytes.is_none() {
+            self.unsized_tensors.push(id);
+        }
+        id
+    }
+
+    fn define(&mut self, name: &'a str, source: Source, place: impl Fn() -> String) -> Result<(), Error> {
+        match self.sources.insert(name, source) {
+            None => Ok(()),
+            Some(_) => Err(Error::TwoSources { place: place(), tensor: name.to_owned() }),
+        }
+    }
+
+    fn add_node(&mut self, index: usize, node: &Node<'a>) -> Result<(), Error> {
+        let place = || format!("node {index} (`{}`)", node.label());
+        let captured = captures(node);
+        let mut needs = Vec::new();
+        let mut is_constant = true;
+        for &name in node.inputs.iter().filter(|name| !name.is_empty()).chain(&captured) {
+            match self.sources.get(name) {
+                Some(Source::Initializer) => {}
+                Some(&Source::Folded(producer)) => needs.push(producer),
+                Some(Source::Activation(_)) => is_constant = false,
+                None => return Err(Error::Undefined { reader: place(), tensor: name.to_owned() }),
+            }
+        }
+        self.folded_needs.push(needs);
+        let is_ordered = has_effects(node, self.model, self.scope);
+        let is_result = node.outputs.iter().any(|name| self.results.contains(name));
+        let is_folded = is_constant && !is_ordered && !is_result;
+        let mut outputs = Vec::new();
+        for &name in node.outputs.iter().filter(|name| !name.is_empty()) {
+            let source = if is_folded {
+                Source::Folded(index)
+            } else {
+                let id = self.add_activation(name);
+                outputs.push(id);
+                Source::Activation(id)
+            };
+            self.define(name, source, place)?;
+        }
+        if is_folded {
+            self.folded.push(index);
+        } else {
+            let op = self.make_op(node, &captured, outputs);
+            self.ops.push((op, is_ordered));
+            self.node_of_op.push(index);
+        }
+        Ok(())
+    }
+
+    fn make_op(&mut self, node: &Node<'a>, captured: &[&'a str], outputs: Vec<TensorId>) -> Op {
+        let call = Call::new(node, self.scope, self.model.opset);
+        let mut attributes = describe(&call);
+        let (mut inputs, mut absent, mut constants) = (Vec::new(), Vec::new(), Map::new());
+        for (position, &name) in node.inputs.iter().enumerate() {
+            match self.sources.get(name) {
+                _ if name.is_empty() => absent.push(position),
+                Some(&Source::Activation(id)) => inputs.push(id),
+                _ => {
+                    let unknown = Fact::default();
+                    let fact = call.input(position).unwrap_or(&unknown);
+                    constants.insert(position.to_string(), describe_constant(name, fact));
+                }
+            }
+        }
+        for name in captured {
+            if let Some(&Source::Activation(id)) = self.sources.get(name) {
+                inputs.push(id);
+            }
+        }
+        let mut set = |name: &str, value: Value| attributes.insert(name.to_owned(), value);
+        if !constants.is_empty() {
+            set("constants", Value::Object(constants));
+        }
+        if !absent.is_empty() {
+            set("absent", json!(absent));
+        }
+        let body_count = node.bodies().count();
+        if body_count > 0 {
+            set("bodies", (self.bodies + 1..=self.bodies + body_count).collect());
+            set("captures", json!(captured));
+            self.bodies += body_count;
+        }
+        Op {
+            name: node.label().to_owned(),
+            kind: OpKind::new(kind(node)),
+            inputs,
+            outputs,
+            attributes,
+            extra: Map::new(),
+        }
+    }
+
+    fn finish(mut self) -> Result<Lowered, Error> {
+        for output in &self.model.graph.outputs {
+            match self.sources.get(output.name) {
+                Some(&Source::Activation(id)) => self.builder.output(id),
+                Some(_) => {}
+                None => {
+                    let reader = "the list of outputs".to_owned();
+                    return Err(Error::Undefined { reader, tensor: output.name.to_owned() });
+                }
+            }
+        }
+        // Each op that must keep its order hands a token to the next.
+        let ordered: Vec<usize> = (0..self.ops.len()).filter(|&op| self.ops[op].1).collect();
+        for (number, pair) in ordered.windows(2).enumerate() {
+            let token = self.builder.tensor(Tensor::sized(format!("state#{number}"), 0));
+            self.ops[pair[0]].0.outputs.push(token);
+            self.ops[pair[1]].0.inputs.push(token);
+        }
+        for (op, _) in self.ops {
+            self.builder.push_op(op);
+        }
+        Ok(Lowered {
+            graph: self.builder.build()?,
+            node_of_op: self.node_of_op,
+            folded: self.folded,
+            folded_needs: self.folded_needs,
+            unsized_tensors: self.unsized_tensors,
+        })
+    }
+}
+
+/// The operator's name, with its domain if that is not the standard's.
+fn kind(node: &Node<'_>) -> String {
+    if crate::proto::is_standard(node.domain) {
+        node.op_type.to_owned()
+    } else {
+        format!("{}:{}", node.domain, node.op_type)
+    }
+}

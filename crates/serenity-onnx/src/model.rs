@@ -1,0 +1,212 @@
+//! A model file, read.
+
+use crate::error::Error;
+use crate::infer::{Scope, Settings};
+use crate::lower::{Lowered, lower};
+use crate::proto::{self, AttributeValue, Dim, ValueInfo};
+use crate::write;
+use serenity_ir::{Graph, OpId, TensorId};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+/// How to read a model.
+#[derive(Clone, Debug, Default)]
+pub struct ReadOptions {
+    /// Shapes of dynamic inputs, and of other tensors whose shape cannot be inferred, by name.
+    pub shapes: BTreeMap<String, Vec<u64>>,
+}
+
+/// A node that computes a constant from constants: no operator of the graph, but still a node of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FoldedNode {
+    /// Its position in the file.
+    pub node: usize,
+    /// Its name, or that of its first output.
+    pub name: String,
+    /// What it computes.
+    pub op_type: String,
+    /// Bytes of its outputs, as far as they are known. A runtime that does not fold constants spends them.
+    pub bytes: u64,
+}
+
+/// An ONNX model: its bytes, untouched, and the graph they describe.
+pub struct Model<'a> {
+    bytes: &'a [u8],
+    /// For each node, its record in the file.
+    records: Vec<std::ops::Range<usize>>,
+    lowered: Lowered,
+    folded: Vec<FoldedNode>,
+    side_files: Vec<String>,
+}
+
+impl<'a> Model<'a> {
+    /// Reads a model. The data of constants are not looked at, and files beside the model are not opened.
+    ///
+    /// # Errors
+    /// If the bytes are no model, if its nodes form no graph, or if an input's size is left to the caller and
+    /// [`ReadOptions::shapes`] does not give it.
+    pub fn parse(bytes: &'a [u8], options: &ReadOptions) -> Result<Self, Error> {
+        let model = proto::Model::read(bytes)?;
+        check_inputs(&model.graph, options)?;
+        let settings = Settings { opset: model.opset, functions: &model.functions, shapes: &options.shapes };
+        let scope = Scope::infer(&model.graph, &[], None, &settings);
+        check_given_shapes(&model.graph, &scope, options)?;
+        let lowered = lower(&model, &scope)?;
+        let folded = lowered.folded.iter().map(|&index| {
+            let node = &model.graph.nodes[index];
+            let sizes = node.outputs.iter().filter_map(|name| scope.get(name)?.bytes());
+            FoldedNode {
+                node: index,
+                name: node.label().to_owned(),
+                op_type: node.op_type.to_owned(),
+                bytes: sizes.fold(0, u64::saturating_add),
+            }
+        });
+        let folded = folded.collect();
+        let mut side_files = BTreeSet::new();
+        for graph in std::iter::once(&model.graph).chain(&model.other_graphs) {
+            add_side_files(graph, &mut side_files);
+        }
+        let records = model.graph.nodes.iter().map(|node| node.record.clone()).collect();
+        let side_files = side_files.into_iter().map(str::to_owned).collect();
+        Ok(Self { bytes, records, lowered, folded, side_files })
+    }
+
+    /// The file as it was read.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The main graph: activations only, ops in the file's order.
+    ///
+    /// Tensors come in this order: the inputs that are no constants, the outputs of the ops, then tensors of 0 bytes that keep
+    /// ops with random or unknown effects in order. Ops that run graphs themselves read what those capture, after their own
+    /// operands; `bodies` numbers their graphs through the file, from 1.
+    pub fn graph(&self) -> &Graph {
+        &self.lowered.graph
+    }
+
+    /// The position in the file of the node that is this op.
+    ///
+    /// # Panics
+    /// If `op` is none of this model's graph.
+    pub fn node_of(&self, op: OpId) -> usize {
+        self.lowered.node_of_op[op.index()]
+    }
+
+    /// The nodes that are no ops of the graph because they only turn constants into constants, in the file's order.
+    pub fn folded(&self) -> &[FoldedNode] {
+        &self.folded
+    }
+
+    /// The activations whose size nobody knows before the model runs (data-dependent shapes, sequences, text, operators that the standard
+    /// does not define). They count 0 bytes; [`ReadOptions::shapes`] can give a shape to those that have one.
+    pub fn unsized_tensors(&self) -> &[TensorId] {
+        &self.lowered.unsized_tensors
+    }
+
+    /// The files that hold the data of constants outside the model, as the model names them: relative to its own folder. They are
+    /// not opened, and a model written elsewhere finds them only if they go with it.
+    pub fn side_files(&self) -> &[String] {
+        &self.side_files
+    }
+
+    /// The file with its nodes in another order; every byte outside the list of nodes, and of every node, stays as it is.
+    ///
+    /// A node that is no op ([`folded`](Self::folded)) comes directly before the first node that needs it, so that a runtime that
+    /// does compute it holds the result no longer than need be; those that nothing needs come last. The order that the file has already
+    /// gives back the file.
+    ///
+    /// # Errors
+    /// If the graph cannot run in this order.
+    pub fn reordered(&self, order: &[OpId]) -> Result<Vec<u8>, Error> {
+        self.lowered.graph.check_order(order)?;
+        if order.is_sorted() {
+            return Ok(self.bytes.to_vec());
+        }
+        Ok(write::permuted(self.bytes, &self.records, &write::node_order(&self.lowered, order)))
+    }
+}
+
+/// Every input must have a size, given by the file or by the caller, and the two must agree.
+fn check_inputs(graph: &proto::Graph<'_>, options: &ReadOptions) -> Result<(), Error> {
+    let constants: HashSet<&str> = graph.initializers.iter().map(|t| t.name).collect();
+    for input in graph.inputs.iter().filter(|input| !constants.contains(input.name)) {
+        let is_open = |dims: &[Dim<'_>]| dims.iter().any(|dim| matches!(dim, Dim::Named(_)));
+        match (options.shapes.get(input.name), input.dims.as_deref()) {
+            (Some(given), Some(declared)) if !agrees(given, declared) => {
+                let (tensor, given, declared) = (input.name.to_owned(), join(given), join(declared));
+                return Err(Error::ShapeConflict { tensor, given, declared });
+            }
+            (None, Some(dims)) if is_open(dims) => return Err(dynamic_input(input, dims)),
+            (None, None) if input.data_type.is_some() => return Err(dynamic_input(input, &[])),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn agrees(given: &[u64], declared: &[Dim<'_>]) -> bool {
+    let fits = |(&given, dim): (&u64, &Dim<'_>)| matches!(dim, Dim::Named(_)) || *dim == Dim::Known(given);
+    given.len() == declared.len() && given.iter().zip(declared).all(fits)
+}
+
+/// Without `dims`, not even their number is known.
+fn dynamic_input(input: &ValueInfo<'_>, dims: &[Dim<'_>]) -> Error {
+    let size = |dim: &Dim<'_>| if let Dim::Known(size) = dim { *size } else { 1 };
+    let sizes: Vec<u64> = dims.iter().map(size).collect();
+    let (shape, example) = if dims.is_empty() {
+        ("…".to_owned(), "1,3,224,224".to_owned())
+    } else {
+        (join(dims), join(&sizes))
+    };
+    Error::DynamicInput { input: input.name.to_owned(), shape, example }
+}
+
+/// Every shape the caller gave must name an activation, and not one that turned out otherwise.
+fn check_given_shapes(
+    graph: &proto::Graph<'_>,
+    scope: &Scope<'_, '_>,
+    options: &ReadOptions,
+) -> Result<(), Error> {
+    if options.shapes.is_empty() {
+        return Ok(());
+    }
+    let constants: HashSet<&str> = graph.initializers.iter().map(|t| t.name).collect();
+    let inputs = graph.inputs.iter().map(|i| i.name).filter(|name| !constants.contains(name));
+    let outputs = graph.nodes.iter().flat_map(|node| node.outputs.iter().copied());
+    let activations: HashSet<&str> = inputs.clone().chain(outputs).collect();
+    for (name, given) in &options.shapes {
+        if !activations.contains(name.as_str()) {
+            let inputs: Vec<String> = inputs.map(|name| format!("`{name}`")).collect();
+            return Err(Error::UnknownName { tensor: name.clone(), inputs: inputs.join(", ") });
+        }
+        if let Some(shape) = scope.get(name).and_then(|fact| fact.shape.as_ref())
+            && shape != given
+        {
+            let (given, declared) = (join(given), join(shape));
+            return Err(Error::ShapeConflict { tensor: name.clone(), given, declared });
+        }
+    }
+    Ok(())
+}
+
+fn join<T: ToString>(dims: &[T]) -> String {
+    dims.iter().map(T::to_string).collect::<Vec<_>>().join(",")
+}
+
+fn add_side_files<'a>(graph: &proto::Graph<'a>, into: &mut BTreeSet<&'a str>) {
+    into.extend(graph.initializers.iter().filter_map(|tensor| tensor.side_file));
+    for node in &graph.nodes {
+        for attribute in &node.attributes {
+            match &attribute.value {
+                AttributeValue::Tensor(tensor) => into.extend(tensor.side_file),
+                AttributeValue::Tensors(tensors) => into.extend(tensors.iter().filter_map(|t| t.side_file)),
+                _ => {}
+            }
+        }
+        for body in node.bodies() {
+            add_side_files(body, into);
+        }
+    }
+}

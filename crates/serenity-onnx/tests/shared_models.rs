@@ -1,0 +1,116 @@
+//! The real models of the shared folder: every activation has a size, the file's order costs what it is known to cost, and writing
+//! changes nothing but the order of the nodes.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a failed unwrap is a failed test; skipping is said"
+)]
+
+use serenity_ir::{MemoryModel, OpId, json};
+use serenity_onnx::{Model, ReadOptions};
+use std::path::{Path, PathBuf};
+
+/// The folder with real models, or `None` with a word about it.
+fn shared() -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    let folder = std::env::var_os("SERENITY_SHARED").map_or(beside, PathBuf::from);
+    if folder.join("models").is_dir() {
+        return Some(folder);
+    }
+    println!("skipped: no real models at {} (set SERENITY_SHARED)", folder.display());
+    None
+}
+
+fn models(shared: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(shared.join("models")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|e| e == "onnx"));
+    paths.sort();
+    assert!(!paths.is_empty());
+    let name = |path: &Path| path.file_stem().unwrap().to_str().unwrap().to_owned();
+    paths.iter().map(|path| (name(path), std::fs::read(path).unwrap())).collect()
+}
+
+fn parse<'a>(name: &str, bytes: &'a [u8]) -> Model<'a> {
+    Model::parse(bytes, &ReadOptions::default()).unwrap_or_else(|e| panic!("{name}: {e}"))
+}
+
+/// The column `file_order` of the table of optima.
+fn listed_peak(optima: &str, name: &str) -> u64 {
+    let row = optima.lines().map(|line| line.split('\t').collect::<Vec<_>>()).find(|row| row[0] == name);
+    row.unwrap()[2].parse().unwrap()
+}
+
+/// The order that always runs the ready op of the highest index.
+fn highest_first(graph: &serenity_ir::Graph) -> Vec<OpId> {
+    let mut order = Vec::new();
+    let mut done = vec![false; graph.ops().len()];
+    while order.len() < done.len() {
+        let ready = |op: &OpId| !done[op.index()] && graph.predecessors(*op).iter().all(|p| done[p.index()]);
+        let op = graph.op_ids().filter(ready).last().unwrap();
+        done[op.index()] = true;
+        order.push(op);
+    }
+    order
+}
+
+#[test]
+fn graphs_are_those_of_the_collection() {
+    let Some(shared) = shared() else { return };
+    let optima = std::fs::read_to_string(shared.join("graphs/OPTIMA.tsv")).unwrap();
+    for (name, bytes) in models(&shared) {
+        let model = parse(&name, &bytes);
+        let graph = model.graph();
+        assert!(model.unsized_tensors().is_empty(), "{name}: {:?}", model.unsized_tensors());
+        let known = std::fs::read_to_string(shared.join(format!("graphs/{name}.json"))).unwrap();
+        let known = json::parse(&known).unwrap();
+        let peak = |g: &serenity_ir::Graph| MemoryModel::Plain.lifetimes(g).profile(&g.file_order()).peak();
+        println!("{name}: {} ops, peak {}", graph.ops().len(), peak(graph));
+        assert_eq!(peak(graph), peak(&known), "{name}");
+        assert_eq!(peak(graph), listed_peak(&optima, &name), "{name}");
+        assert_eq!(graph.ops().len(), known.ops().len(), "{name}");
+        for (ours, theirs) in graph.ops().iter().zip(known.ops()) {
+            assert_eq!(ours.kind, theirs.kind, "{name}: {}", ours.name);
+            // The collection lists an operand that is read twice once.
+            let sizes = |g: &serenity_ir::Graph, op: &serenity_ir::Op| {
+                [&op.inputs, &op.outputs].map(|list| {
+                    let first = list.iter().enumerate().filter(|(n, t)| !list[..*n].contains(t));
+                    first.map(|(_, &t)| g.tensor(t).bytes).collect::<Vec<_>>()
+                })
+            };
+            assert_eq!(sizes(graph, ours), sizes(&known, theirs), "{name}: {}", ours.name);
+        }
+    }
+}
+
+#[test]
+fn the_files_order_gives_back_the_file() {
+    let Some(shared) = shared() else { return };
+    for (name, bytes) in models(&shared) {
+        let model = parse(&name, &bytes);
+        assert!(model.reordered(&model.graph().file_order()).unwrap() == bytes, "{name}");
+    }
+}
+
+#[test]
+fn another_order_comes_back_as_written() {
+    let Some(shared) = shared() else { return };
+    for (name, bytes) in models(&shared) {
+        let model = parse(&name, &bytes);
+        let order = highest_first(model.graph());
+        let written = model.reordered(&order).unwrap();
+        let again = parse(&name, &written);
+        assert_eq!(written.len(), bytes.len());
+        let ops = |model: &Model<'_>, order: &[OpId]| -> Vec<String> {
+            order
+                .iter()
+                .map(|&op| {
+                    model.graph().op(op).outputs.iter().map(|&t| model.graph().tensor_label(t)).collect()
+                })
+                .collect()
+        };
+        assert_eq!(ops(&model, &order), ops(&again, &again.graph().file_order()), "{name}");
+        assert_eq!(model.folded().len(), again.folded().len());
+    }
+}
