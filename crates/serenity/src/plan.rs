@@ -96,10 +96,7 @@ impl Plan {
     pub fn to_json(&self) -> Value {
         let order: Vec<u32> = self.order.iter().map(|op| op.0).collect();
         let bodies: Vec<Vec<u32>> = self.bodies.iter().map(|o| o.iter().map(|op| op.0).collect()).collect();
-        let kernels = match self.model {
-            MemoryModel::Tflm(kernels) => Some(kernels.to_string()),
-            _ => None,
-        };
+        let kernels = self.model.kernels().map(|kernels| kernels.to_string());
         let stopped = match self.proof {
             Proof::Optimal => Value::Null,
             Proof::Gap { stopped } => stopped.to_string().into(),

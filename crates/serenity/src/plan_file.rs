@@ -64,10 +64,7 @@ impl PlanFile {
             _ => return Err("`proof` must be \"optimal\" or \"gap\"".to_owned()),
         };
         Ok(Self {
-            model: model.map(|model| match model {
-                MemoryModel::Tflm(_) => MemoryModel::Tflm(kernels),
-                other => other,
-            }),
+            model: model.map(|model: MemoryModel| model.with_kernels(kernels)),
             order: order("order", plan.get("order"))?,
             bodies: match plan.get("bodies") {
                 None | Some(Value::Null) => Vec::new(),
