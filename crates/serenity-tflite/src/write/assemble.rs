@@ -50,24 +50,22 @@ impl Edit<'_> {
         self.finish()
     }
 
+    /// Every operator of the old list that is named must be there, and go to one place only.
     fn check_operators(&self) -> Result<(), Error> {
         for (index, (edit, old)) in self.sub_graphs.iter().zip(&self.model.sub_graphs).enumerate() {
-            let mut used = vec![false; old.operators.len()];
+            let count = old.operators.len();
+            let mut used = vec![false; count];
             for source in edit.operators.iter().flatten() {
-                let Some(origin) = source.origin() else { continue };
-                match used.get_mut(origin) {
-                    Some(used) if !*used => *used = true,
-                    Some(_) => {
-                        return Err(Error::Edit(format!(
-                            "sub-graph {index}: operator {origin} is listed twice"
-                        )));
-                    }
-                    None => {
-                        return Err(Error::Edit(format!(
-                            "sub-graph {index}: operator {origin} of {}",
-                            used.len()
-                        )));
-                    }
+                let origin = source.origin();
+                let like = match source {
+                    OperatorSource::New { options: NewOptions::SameAs(operator), .. } => Some(*operator),
+                    _ => None,
+                };
+                if let Some(missing) = origin.or(like).filter(|&operator| operator >= count) {
+                    return Err(Error::Edit(format!("sub-graph {index}: operator {missing} of {count}")));
+                }
+                if let Some(twice) = origin.filter(|&origin| std::mem::replace(&mut used[origin], true)) {
+                    return Err(Error::Edit(format!("sub-graph {index}: operator {twice} is listed twice")));
                 }
             }
         }
@@ -180,9 +178,7 @@ impl Edit<'_> {
     }
 
     fn operator(&self, sub_graph: usize, source: &OperatorSource) -> Result<Node, Error> {
-        let position = |operator: usize| {
-            self.model.sub_graphs[sub_graph].operators.get(operator).map_or(usize::MAX, |old| old.position)
-        };
+        let position = |operator: usize| self.model.sub_graphs[sub_graph].operators[operator].position;
         let (inputs, outputs, mut fields) = match source {
             OperatorSource::Kept(operator) => return Ok(Node::Old(position(*operator))),
             OperatorSource::Rewired { operator: origin, inputs, outputs } => {

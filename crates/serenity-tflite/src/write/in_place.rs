@@ -8,16 +8,14 @@ use crate::flat::{Fault, Table};
 use crate::schema::{model as slot, sub_graph};
 
 /// The file with its operators in the given order, one list of operator numbers for each sub-graph; `None` if that cannot be done in
-/// place: an operator's table lies before a slot it would be named by, or two sub-graphs share bytes of their vectors.
+/// place: two sub-graphs share their vectors, or an operator's table lies before a slot that is to name it (in a file made to
+/// confuse: no table fits between the slots).
 pub(crate) fn permuted(model: &Model, orders: &[Vec<usize>]) -> Result<Option<Vec<u8>>, Fault> {
     let mut bytes = model.bytes.clone();
     let mut vectors = Vec::new();
     let root = Table::root(&model.bytes)?;
     for (table, order) in root.tables(slot::SUB_GRAPHS)?.iter().zip(orders) {
         let operators = table?.tables(sub_graph::OPERATORS)?;
-        if order.iter().enumerate().all(|(position, &operator)| position == operator) {
-            continue;
-        }
         vectors.push((operators.slot(0), operators.slot(operators.len())));
         let tables: Vec<usize> =
             operators.iter().map(|table| table.map(|table| table.position())).collect::<Result<_, _>>()?;
