@@ -70,6 +70,16 @@ fn the_graphs_are_those_of_the_collection() {
 }
 
 #[test]
+fn the_graphs_survive_json() {
+    for (name, bytes) in models() {
+        let model = Model::parse(bytes).unwrap();
+        for graph in model.graphs() {
+            assert!(json::parse(&json::write(graph)).unwrap() == *graph, "{name}");
+        }
+    }
+}
+
+#[test]
 fn the_own_order_gives_the_same_file() {
     for (name, bytes) in models() {
         let model = Model::parse(bytes).unwrap();

@@ -15,6 +15,8 @@ enum Form {
     List,
     /// The first number.
     One,
+    /// A dimension of the output, which has one more than the first operand.
+    NewAxis,
     /// Dimensions of the first operand, counted from the front.
     Axes,
     /// One dimension of an operand, counted from the front.
@@ -25,7 +27,7 @@ enum Form {
     /// Pairs, one for each dimension.
     Pairs,
 }
-use Form::{Axes, Axis, List, One, Pairs};
+use Form::{Axes, Axis, List, NewAxis, One, Pairs};
 
 /// An operand by position, the attribute it becomes, and how.
 type Named = (usize, &'static str, Form);
@@ -36,7 +38,7 @@ const NUMBERS: &[(&[&str], &[Named])] = &[
     (&["MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD", "REDUCE_ANY", "REDUCE_ALL"], &[(1, "axes", Axes)]),
     (&["REVERSE_V2"], &[(1, "axes", Axes)]),
     (&["ARG_MAX", "ARG_MIN", "CUMSUM"], &[(1, "axis", Axis { of: 0 })]),
-    (&["EXPAND_DIMS"], &[(1, "axis", One)]),
+    (&["EXPAND_DIMS"], &[(1, "axis", NewAxis)]),
     (&["SPLIT"], &[(0, "axis", Axis { of: 1 })]),
     (&["SPLIT_V"], &[(1, "size_splits", List), (2, "axis", Axis { of: 0 })]),
     (&["PAD", "PADV2", "MIRROR_PAD"], &[(1, "paddings", Pairs)]),
@@ -139,6 +141,7 @@ impl Form {
                 let axes: Vec<i64> = values.iter().map(|&axis| from_the_front(axis, rank(0))).collect();
                 json!(axes)
             }
+            NewAxis => json!(from_the_front(*values.first()?, rank(0) + 1)),
             Axis { of } => json!(from_the_front(*values.first()?, rank(of))),
             Pairs => json!(values.as_chunks::<2>().0),
         })

@@ -31,6 +31,8 @@ pub(crate) struct File {
     pub(crate) sub_graphs: Vec<Sub>,
     /// Beside the empty one.
     pub(crate) buffers: Vec<Vec<u8>>,
+    /// Buffers behind these, whose bytes lie behind the flatbuffer: start and size.
+    pub(crate) outside: Vec<(u64, u64)>,
     /// Name and buffer.
     pub(crate) metadata: Vec<(&'static str, u32)>,
     /// A field of the model that nobody knows.
@@ -64,6 +66,8 @@ pub(crate) struct Operator {
     pub(crate) kind: &'static str,
     pub(crate) inputs: Vec<i32>,
     pub(crate) outputs: Vec<i32>,
+    /// Start and size of custom options that lie behind the flatbuffer.
+    pub(crate) large_options: Option<(u64, u64)>,
     /// The number of the options' type, and fields. Types beyond 200 are of the second union.
     pub(crate) options: Option<(u8, Vec<(VOffsetT, Value)>)>,
 }
@@ -88,7 +92,7 @@ pub(crate) fn constant(name: &'static str, shape: &[i32], dtype: i8, buffer: u32
 
 /// An operator without options.
 pub(crate) fn operator(kind: &'static str, inputs: &[i32], outputs: &[i32]) -> Operator {
-    Operator { kind, inputs: inputs.to_vec(), outputs: outputs.to_vec(), options: None }
+    Operator { kind, inputs: inputs.to_vec(), outputs: outputs.to_vec(), ..Operator::default() }
 }
 
 impl Operator {
@@ -132,8 +136,9 @@ impl File {
         let codes: Vec<Built> = kinds.iter().map(|kind| code(&mut b, kind)).collect();
         let codes = tables(&mut b, &codes);
         let empty = [Vec::new()];
-        let buffers: Vec<Built> =
+        let mut buffers: Vec<Built> =
             empty.iter().chain(&self.buffers).map(|data| buffer(&mut b, data)).collect();
+        buffers.extend(self.outside.iter().map(|&(start, size)| outside(&mut b, start, size)));
         let buffers = tables(&mut b, &buffers);
         let metadata: Vec<Built> = self.metadata.iter().map(|entry| named(&mut b, entry)).collect();
         let metadata = tables(&mut b, &metadata);
@@ -213,6 +218,10 @@ impl Operator {
             b.push_slot_always(slot(field), kind);
             b.push_slot_always(slot(field + 1), table);
         }
+        if let Some((start, size)) = self.large_options {
+            b.push_slot_always(slot(9), start);
+            b.push_slot_always(slot(10), size);
+        }
         b.end_table(start)
     }
 }
@@ -260,6 +269,13 @@ fn buffer(b: &mut Builder, data: &[u8]) -> Built {
     if let Some(data) = data {
         b.push_slot_always(slot(0), data);
     }
+    b.end_table(start)
+}
+
+fn outside(b: &mut Builder, offset: u64, size: u64) -> Built {
+    let start = b.start_table();
+    b.push_slot_always(slot(1), offset);
+    b.push_slot_always(slot(2), size);
     b.end_table(start)
 }
 

@@ -1,6 +1,6 @@
 //! What changes in a file, and what does not.
 
-use crate::file::{File, Sub, activation, diamond, operator, single};
+use crate::file::{File, INT8, Operator, Sub, activation, constant, diamond, operator, single};
 use crate::patch::{field, put, target, word};
 use serenity_ir::{ElementType, OpId, Quantization, TensorId};
 use serenity_tflite::{
@@ -173,4 +173,55 @@ fn state_stays_in_order_also_by_hand() {
     let mut edit = model.edit();
     edit.set_operators(0, vec![OperatorSource::Kept(1), OperatorSource::Kept(0)]).unwrap();
     assert!(edit.finish().unwrap_err().to_string().contains("both touch the same state"));
+}
+
+/// As in models of more than 2 GB: weights and options behind the flatbuffer, counted from the start of the file.
+#[test]
+fn bytes_behind_the_flatbuffer_are_found_after_the_move() {
+    let file = |end: u64| File {
+        outside: vec![(end, 4)],
+        ..single(Sub {
+            tensors: vec![
+                activation("x", 4),
+                activation("a", 4),
+                activation("b", 4),
+                constant("weights", &[4], INT8, 1),
+            ],
+            operators: vec![
+                Operator { large_options: Some((end + 4, 3)), ..operator("CUSTOM:Mine", &[0, 3], &[1]) },
+                operator("CUSTOM:SignalWindow", &[0], &[2]),
+            ],
+            inputs: vec![0],
+            outputs: vec![1, 2],
+        })
+    };
+    let end = file(100).bytes().len() as u64;
+    let mut bytes = file(end).bytes();
+    bytes.extend(b"dataopt");
+    let model = Model::parse(bytes.clone()).unwrap();
+    assert_eq!(
+        (model.constant(0, 3), model.custom_options(0, 0)),
+        (Some(b"data".as_slice()), b"opt".as_slice())
+    );
+
+    let mut edit = model.edit();
+    edit.set_operators(
+        0,
+        vec![
+            OperatorSource::Kept(1),
+            OperatorSource::Rewired { operator: 0, inputs: vec![Some(2), Some(3)], outputs: vec![Some(1)] },
+        ],
+    )
+    .unwrap();
+    let read = Model::parse(edit.finish().unwrap().bytes).unwrap();
+    assert_eq!(
+        (read.constant(0, 3), read.custom_options(0, 1)),
+        (Some(b"data".as_slice()), b"opt".as_slice())
+    );
+
+    bytes.truncate(bytes.len() - 4);
+    assert_eq!(
+        Model::parse(bytes).unwrap_err().to_string(),
+        format!("buffer 1: its 4 bytes at byte {end} do not lie within the file's {} bytes", end + 3)
+    );
 }
