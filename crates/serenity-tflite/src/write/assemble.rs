@@ -2,12 +2,13 @@
 
 use crate::flat::{Fault, Table};
 use crate::schema::{buffer, metadata, model as slot, operator, sub_graph};
+use crate::write::compare::{self, Written};
 use crate::write::edit::{Edit, Edited, NewOptions, OperatorSource};
+use crate::write::in_place;
 use crate::write::node::{Field, Fields, Front, Node, add_to_u64};
 use crate::write::parts::{
     code_node, extended, kept_operator_fields, kept_options, option_field, refusal, tensors, unknown_field,
 };
-use crate::write::{compare, in_place};
 use crate::{Error, Model};
 use std::collections::BTreeSet;
 
@@ -28,12 +29,15 @@ impl Edit<'_> {
         let too_large =
             || Error::Edit("the new file would exceed what its 32-bit distances can span".to_owned());
         let front = Front::new(root, *b"TFL3").ok_or_else(too_large)?;
+        let shift = front.len();
         let mut old = self.model.bytes.clone();
-        for at in file_offsets(self.model)? {
-            add_to_u64(&mut old, at, front.len() as u64).ok_or_else(too_large)?;
+        let offsets = file_offsets(self.model)?;
+        for &at in &offsets {
+            add_to_u64(&mut old, at, shift as u64).ok_or_else(too_large)?;
         }
         let bytes = front.before(&old).ok_or_else(too_large)?;
-        compare::check(&self, &bytes)?;
+        let changed = offsets.into_iter().map(|at| at..at + 8).collect();
+        compare::check(&self, Written { bytes: &bytes, shift, changed })?;
         Ok(Edited { bytes, dropped_metadata })
     }
 
@@ -42,8 +46,8 @@ impl Edit<'_> {
         let mut carried = self.clone();
         let dropped_metadata = carried.carry_metadata();
         if carried.metadata.is_empty()
-            && let Some(bytes) = in_place::permuted(self.model, orders)?
-            && compare::check(&self, &bytes).is_ok()
+            && let Some((bytes, changed)) = in_place::permuted(self.model, orders)?
+            && compare::check(&self, Written { bytes: &bytes, shift: 0, changed }).is_ok()
         {
             return Ok(Edited { bytes, dropped_metadata });
         }
