@@ -1,6 +1,8 @@
 //! Which memory there is, who fills it and who still wants it: the memory models once more, written down independently.
 
-use serenity_ir::{ElementType, Graph, Kernels, MemoryModel, Op, OpId, Role, Tensor, TensorId, overlaps, scratch};
+use serenity_ir::{
+    ElementType, Graph, Kernels, MemoryModel, Op, OpId, Role, Tensor, TensorId, overlaps, scratch,
+};
 use std::cmp::Reverse;
 
 /// Memory with a life of its own.
@@ -182,7 +184,9 @@ fn saved(graph: &Graph, op: OpId, kernels: Kernels, tensors: &[Option<Holding>])
         .filter(|&(bytes, ..)| bytes > 0)
         .collect();
     let mut bytes = 0;
-    while let Some(&(most, output, input)) = pairs.iter().max_by_key(|&&(bytes, y, x)| (bytes, Reverse((y, x)))) {
+    while let Some(&(most, output, input)) =
+        pairs.iter().max_by_key(|&&(bytes, y, x)| (bytes, Reverse((y, x))))
+    {
         bytes -= most;
         pairs.retain(|&(_, y, x)| y != output && x != input);
     }

@@ -73,6 +73,12 @@ pub(crate) struct OptimizeArgs {
     /// Keep the model's own order; only say what it needs.
     #[arg(long, conflicts_with = "algorithm")]
     pub(crate) no_reorder: bool,
+    /// For TFLM: leave the placement of tensors to the runtime; only reorder.
+    ///
+    /// Without this, a plan of the arena is written into the model, which a stock TFLM obeys: no fragmentation, and outputs written
+    /// over inputs where the kernels allow it.
+    #[arg(long)]
+    pub(crate) no_plan: bool,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
     #[command(flatten)]
@@ -288,9 +294,11 @@ pub(crate) struct RuntimeArg {
     /// Lite) without a delegate.
     #[arg(long, value_name = "RUNTIME", value_parser = named::<MemoryModel>(MemoryModel::all().map(|(name, _)| name)))]
     pub(crate) runtime: Option<MemoryModel>,
-    /// The kernels that TFLM is built with: they differ in the scratch memory they ask for.
+    /// The kernels that TFLM is built with: they differ in the scratch memory they ask for, and in how closely an output may be
+    /// written over an input.
     ///
-    /// any, reference: TFLM's reference kernels. cmsis-nn: Arm's for cores with DSP instructions (Cortex-M4, M7, M33).
+    /// any: whatever they are; only element-wise operators work in place. reference: TFLM's portable kernels. cmsis-nn: Arm's for cores
+    /// with DSP instructions (Cortex-M4, M7, M33). A plan for some kernels gives wrong results with others.
     #[arg(long, value_name = "KERNELS", default_value_t, value_parser = named::<Kernels>(Kernels::all().map(|(name, _)| name)))]
     pub(crate) kernels: Kernels,
 }

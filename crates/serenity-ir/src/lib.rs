@@ -38,6 +38,7 @@ mod model;
 mod op_kind;
 mod operands;
 mod order;
+mod overlap;
 mod profile;
 mod quantization;
 
@@ -50,10 +51,12 @@ pub use ids::{BufferId, OpId, TensorId};
 pub use kernels::{Kernels, UnknownKernels, scratch};
 pub use lifetimes::{Buffer, Lifetimes};
 pub use memory_model::{
-    MemoryModel, TFLM_ALIGNMENT, UnknownMemoryModel, best_overlaps, bytes_handed_over, tflm_bytes, tflm_scratch,
+    MemoryModel, TFLM_ALIGNMENT, UnknownMemoryModel, best_overlaps, bytes_handed_over, planned_bound,
+    tflm_bytes, tflm_scratch,
 };
 pub use model::{Constant, Model, ModelError, Operand};
 pub use op_kind::{OpKind, Role};
 pub use order::OrderError;
+pub use overlap::{Overlap, overlaps};
 pub use profile::{Profile, Step};
 pub use quantization::Quantization;

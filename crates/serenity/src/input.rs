@@ -1,6 +1,6 @@
 //! Reading models, whatever they are stored in.
 
-use crate::Error;
+use crate::{Error, Offsets};
 use serenity_ir::{Graph, Kernels, MemoryModel, json};
 use std::ffi::OsStr;
 use std::io::Read;
@@ -33,6 +33,21 @@ impl Input {
     /// The main graph.
     pub fn graph(&self) -> &Graph {
         &self.graphs[0]
+    }
+
+    /// The plan of the arena that the model came with, for TFLM: by graph, by tensor. `None` if it has none, or one that TFLM would refuse.
+    pub fn plan(&self) -> Option<Offsets> {
+        let Source::Tflite(model) = &self.source else { return None };
+        let plan = model.offline_plan()?;
+        let mut left = plan.offsets.as_slice();
+        let mut offsets = Vec::new();
+        for (graph, sub_graph) in self.graphs.iter().zip(model.sub_graphs()) {
+            let (here, rest) = left.split_at_checked(sub_graph.tensors().len())?;
+            left = rest;
+            let offset = |t| u64::try_from(*here.get(sub_graph.file_tensor(t)?)?).ok();
+            offsets.push(graph.tensor_ids().map(offset).collect());
+        }
+        left.is_empty().then_some(offsets)
     }
 
     fn of_graph(name: &str, graph: Graph, default_model: MemoryModel) -> Self {

@@ -21,6 +21,8 @@ pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, 
     let mut options = Options {
         model: args.runtime.model(input.default_model),
         progress,
+        plan_arena: !args.no_plan,
+        given_plan: input.plan(),
         ..search_options(&args.search, &cancel_on_ctrl_c())
     };
     if args.no_reorder {
@@ -88,7 +90,7 @@ fn write_files(
     if let Some(output) = output {
         model = match graph_text(output.format, &serenity::reordered_graph(input, plan)?) {
             Some(text) => text.into_bytes(),
-            None => serenity::reordered_model(input, plan)?,
+            None => serenity::planned_model(input, plan)?,
         };
         files.push(output.with(&model));
     }

@@ -46,7 +46,6 @@ impl<'a> Report<'a> {
         object["before"] = footprint(self.plan.before);
         object["after"] = footprint(self.plan.after);
         object["rewrites"] = json!([]);
-        object["offsets"] = Value::Null;
         object["output"] = self.args.output.clone().into();
         object["fits"] = self.args.budget.map(|budget| missing(self.needs(), budget) == 0).into();
         object["missing"] = self.args.budget.map(|budget| missing(self.needs(), budget)).into();
