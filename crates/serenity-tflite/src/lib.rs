@@ -1,5 +1,43 @@
 //! Lossless reading and writing of TensorFlow Lite models.
+//!
+//! In comes a `.tflite` file (schema version 3), any bytes at all: [`Model::parse`] checks every step it takes into them. Out come
+//! one [`Graph`](serenity_ir::Graph) of activations for each sub-graph ([`Model::graphs`]), the file's own tables
+//! ([`Model::sub_graphs`]), and files in which only what was asked for has changed:
+//! [`Model::reordered`], and [`Model::edit`] for everything else. [`create`] makes a new file from a graph with its constants.
+//!
+//! Promised: no bytes make it panic, hang, or allocate more than a fixed multiple of their length; what is not changed
+//! survives byte for byte, fields that are newer than this program included; and a file that was changed is read again and compared
+//! before it is given away.
+//!
+//! ```
+//! use serenity_tflite::{Error, Model};
+//! assert_eq!(Model::parse(b"no model".to_vec()).unwrap_err(), Error::Identifier);
+//! ```
 
+mod attributes;
+mod bodies;
+mod budget;
+mod buffers;
+mod control;
 mod create;
+mod error;
+mod flat;
+mod graph;
+mod metadata;
+mod model;
+mod operator;
+mod schema;
+mod state;
+mod sub_graph;
+mod tensor;
+mod write;
 
 pub use create::{CreateError, create};
+pub use error::Error;
+pub use flat::Fault;
+pub use metadata::{Metadata, OFFLINE_PLAN, OfflinePlan, Signature};
+pub use model::{Model, ReadOptions};
+pub use operator::FileOperator;
+pub use sub_graph::SubGraph;
+pub use tensor::{FileTensor, Storage};
+pub use write::{Edit, Edited, NewOptions, NewTensor, OperatorSource, OptionValue};

@@ -1,0 +1,110 @@
+//! Operands that are no activations: constants, variables, and absent ones.
+
+use crate::budget::Budget;
+use crate::operator::FileOperator;
+use crate::schema::element;
+use crate::tensor::{FileTensor, Storage};
+use crate::{Error, Model};
+use serde_json::{Map, Value, json};
+use serenity_ir::Attributes;
+
+/// Constants of at most so many whole numbers are given with their values, quantisations of at most so many scales in full.
+const MOST_VALUES: usize = 64;
+
+/// Adds `constants`, `variables` and `absent`, as far as there are any.
+pub(crate) fn describe(
+    model: &Model,
+    sub_graph: usize,
+    operator: usize,
+    storage: &[Storage],
+    attributes: &mut Attributes,
+    budget: &mut Budget,
+) -> Result<(), Error> {
+    let place = || format!("sub-graph {sub_graph}, operator {operator}, inputs");
+    let tables = &model.sub_graphs[sub_graph];
+    let (mut constants, mut variables, mut absent) = (Map::new(), Map::new(), Vec::new());
+    for (position, operand) in tables.operators[operator].inputs.iter().enumerate() {
+        let Some(operand) = *operand else {
+            absent.push(position);
+            continue;
+        };
+        let tensor = &tables.tensors[operand];
+        let list = match storage[operand] {
+            Storage::Activation => continue,
+            Storage::Constant => &mut constants,
+            Storage::Variable => &mut variables,
+        };
+        budget.take(1024 + tensor.name.len() + 64 * tensor.shape.len(), place)?;
+        let mut description = Map::new();
+        description.insert("name".to_owned(), json!(tensor.name));
+        description.insert("shape".to_owned(), json!(tensor.shape));
+        description.insert("dtype".to_owned(), json!(tensor.dtype.name()));
+        if let Some(quantization) = &tensor.quantization {
+            description.insert("quantization".to_owned(), quantization_json(quantization, budget, place)?);
+        }
+        if storage[operand] == Storage::Constant
+            && let Some(values) = values(tensor, model.buffer(tensor.buffer))
+        {
+            budget.take(64 * values.len(), place)?;
+            description.insert("values".to_owned(), json!(values));
+        }
+        list.insert(position.to_string(), Value::Object(description));
+    }
+    for (name, list) in [("constants", constants), ("variables", variables)] {
+        if !list.is_empty() {
+            attributes.insert(name.to_owned(), Value::Object(list));
+        }
+    }
+    if !absent.is_empty() {
+        attributes.insert("absent".to_owned(), json!(absent));
+    }
+    Ok(())
+}
+
+/// In full, or, if there is a scale for each of many channels, only how many there are; the file's own tensor has them all.
+fn quantization_json(
+    quantization: &serenity_ir::Quantization,
+    budget: &mut Budget,
+    place: impl Fn() -> String,
+) -> Result<Value, Error> {
+    let count = quantization.scales.len().max(quantization.zero_points.len());
+    if count > MOST_VALUES {
+        return Ok(json!({"count": count, "axis": quantization.axis}));
+    }
+    budget.take(128 * count, place)?;
+    Ok(quantization.to_json())
+}
+
+/// The whole numbers of a small constant operand.
+pub(crate) fn operand_values(
+    model: &Model,
+    sub_graph: usize,
+    operator: &FileOperator,
+    position: usize,
+    storage: &[Storage],
+) -> Option<Vec<i64>> {
+    let operand = operator.inputs.get(position).copied().flatten()?;
+    let tensor = &model.sub_graphs[sub_graph].tensors[operand];
+    (storage[operand] == Storage::Constant).then(|| values(tensor, model.buffer(tensor.buffer))).flatten()
+}
+
+/// The elements of a small constant of whole numbers.
+fn values(tensor: &FileTensor, data: &[u8]) -> Option<Vec<i64>> {
+    fn each<const N: usize>(data: &[u8], read: impl Fn([u8; N]) -> i64) -> Vec<i64> {
+        data.as_chunks::<N>().0.iter().map(|&element| read(element)).collect()
+    }
+    if data.len() as u64 != tensor.bytes || data.len() > 8 * MOST_VALUES {
+        return None;
+    }
+    let values = match element::name(tensor.type_code)? {
+        "int8" => each(data, |[byte]| i64::from(byte.cast_signed())),
+        "uint8" | "bool" => each(data, |[byte]| i64::from(byte)),
+        "int16" => each(data, |e| i64::from(i16::from_le_bytes(e))),
+        "uint16" => each(data, |e| i64::from(u16::from_le_bytes(e))),
+        "int32" => each(data, |e| i64::from(i32::from_le_bytes(e))),
+        "uint32" => each(data, |e| i64::from(u32::from_le_bytes(e))),
+        "int64" => each(data, i64::from_le_bytes),
+        _ => return None,
+    };
+    (values.len() <= MOST_VALUES).then_some(values)
+}

@@ -1,0 +1,234 @@
+//! From a set of changes to a new file.
+
+use crate::flat::{Fault, Table};
+use crate::schema::{buffer, metadata, model as slot, operator, sub_graph};
+use crate::write::edit::{Edit, Edited, NewOptions, OperatorSource};
+use crate::write::node::{Field, Fields, Front, Node, add_to_u64};
+use crate::write::parts::{
+    code_node, extended, kept_operator_fields, kept_options, option_field, refusal, tensors, unknown_field,
+};
+use crate::write::{compare, in_place};
+use crate::{Error, Model};
+use std::collections::BTreeSet;
+
+impl Edit<'_> {
+    /// Makes the changes.
+    ///
+    /// # Errors
+    /// If the changes contradict each other or the model, if the file has fields that cannot be carried, or if the result read
+    /// again is not what was asked for.
+    pub fn finish(mut self) -> Result<Edited, Error> {
+        if self.model.options.fold_constants {
+            return Err(Error::Edit("it was read with constants folded; read it without".to_owned()));
+        }
+        self.check_operators()?;
+        self.check_state_order()?;
+        let dropped_metadata = self.carry_metadata();
+        let root = self.root()?;
+        let too_large =
+            || Error::Edit("the new file would exceed what its 32-bit distances can span".to_owned());
+        let front = Front::new(root, *b"TFL3").ok_or_else(too_large)?;
+        let mut old = self.model.bytes.clone();
+        for at in file_offsets(self.model)? {
+            add_to_u64(&mut old, at, front.len() as u64).ok_or_else(too_large)?;
+        }
+        let bytes = front.before(&old).ok_or_else(too_large)?;
+        compare::check(&self, &bytes)?;
+        Ok(Edited { bytes, dropped_metadata })
+    }
+
+    /// As [`finish`](Self::finish), but where only the order of operators changes, and the file's layout allows it, in place.
+    pub(crate) fn finish_in_place_if_possible(self, orders: &[Vec<usize>]) -> Result<Edited, Error> {
+        let mut carried = self.clone();
+        let dropped_metadata = carried.carry_metadata();
+        if carried.metadata.is_empty()
+            && let Some(bytes) = in_place::permuted(self.model, orders)?
+            && compare::check(&self, &bytes).is_ok()
+        {
+            return Ok(Edited { bytes, dropped_metadata });
+        }
+        self.finish()
+    }
+
+    /// Every operator of the old list that is named must be there, and go to one place only.
+    fn check_operators(&self) -> Result<(), Error> {
+        for (index, (edit, old)) in self.sub_graphs.iter().zip(&self.model.sub_graphs).enumerate() {
+            let count = old.operators.len();
+            let mut used = vec![false; count];
+            for source in edit.operators.iter().flatten() {
+                let origin = source.origin();
+                let like = match source {
+                    OperatorSource::New { options: NewOptions::SameAs(operator), .. } => Some(*operator),
+                    _ => None,
+                };
+                if let Some(missing) = origin.or(like).filter(|&operator| operator >= count) {
+                    return Err(Error::Edit(format!("sub-graph {index}: operator {missing} of {count}")));
+                }
+                if let Some(twice) = origin.filter(|&origin| std::mem::replace(&mut used[origin], true)) {
+                    return Err(Error::Edit(format!("sub-graph {index}: operator {twice} is listed twice")));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The new `Model`.
+    fn root(&self) -> Result<Node, Error> {
+        let old = Table::root(&self.model.bytes)?;
+        if let Some(field) = unknown_field(&old, slot::EXTERNAL_BUFFERS)? {
+            return Err(refusal("the model", field));
+        }
+        let mut fields = vec![(slot::VERSION, Field::U32(3))];
+        for kept in [
+            slot::DESCRIPTION,
+            slot::METADATA_BUFFER,
+            slot::SIGNATURES,
+            slot::EXTERNAL_BUFFER_GROUPS,
+            slot::EXTERNAL_BUFFERS,
+        ] {
+            fields.extend(old.target(kept)?.map(|target| (kept, Field::Node(Node::Old(target)))));
+        }
+        let codes = self.codes.iter().map(code_node).collect();
+        fields.extend(extended(&old, slot::OPERATOR_CODES, codes)?);
+        let mut sub_graphs = Vec::new();
+        for (index, table) in old.tables(slot::SUB_GRAPHS)?.iter().enumerate() {
+            sub_graphs.push(self.sub_graph(index, &table?)?);
+        }
+        fields.push((slot::SUB_GRAPHS, Field::Node(Node::Vector(sub_graphs))));
+        let (metadata, metadata_buffers) = self.metadata_nodes(&old)?;
+        fields.extend(metadata);
+        let buffers = self.buffers.iter().chain(&metadata_buffers);
+        let buffers = buffers.map(|data| match data.as_slice() {
+            [] => Node::Table(Vec::new()),
+            data => Node::Table(vec![(buffer::DATA, Field::Node(Node::Data(data.to_vec())))]),
+        });
+        fields.extend(extended(&old, slot::BUFFERS, buffers.collect())?);
+        Ok(Node::Table(fields))
+    }
+
+    /// The list of metadata, if it changes, and the buffers that it needs behind those that were added.
+    fn metadata_nodes(&self, root: &Table) -> Result<(Fields, Vec<Vec<u8>>), Fault> {
+        if self.metadata.is_empty() {
+            let old = root.target(slot::METADATA)?;
+            let kept = old.map(|target| (slot::METADATA, Field::Node(Node::Old(target))));
+            return Ok((kept.into_iter().collect(), Vec::new()));
+        }
+        let mut buffers = Vec::new();
+        let mut node = |name: &str, bytes: &[u8]| {
+            let number = self.model.buffers.len() + self.buffers.len() + buffers.len();
+            buffers.push(bytes.to_vec());
+            Node::Table(vec![
+                (metadata::NAME, Field::Node(Node::Text(name.to_owned()))),
+                (metadata::BUFFER, Field::U32(number as u32)),
+            ])
+        };
+        let mut nodes = Vec::new();
+        let mut done = BTreeSet::new();
+        for (old, table) in self.model.metadata.iter().zip(root.tables(slot::METADATA)?.iter()) {
+            match self.metadata.get(&old.name) {
+                None => nodes.push(Node::Old(table?.position())),
+                Some(None) => {}
+                // If several have the name, the new bytes take the place of all.
+                Some(Some(bytes)) => {
+                    if done.insert(&old.name) {
+                        nodes.push(node(&old.name, bytes));
+                    }
+                }
+            }
+        }
+        for (name, bytes) in &self.metadata {
+            if let Some(bytes) = bytes
+                && !done.contains(name)
+            {
+                nodes.push(node(name, bytes));
+            }
+        }
+        Ok((vec![(slot::METADATA, Field::Node(Node::Vector(nodes)))], buffers))
+    }
+
+    fn sub_graph(&self, index: usize, old: &Table) -> Result<Node, Error> {
+        let edit = &self.sub_graphs[index];
+        if edit.operators.is_none() && !edit.changes_tensors() {
+            return Ok(Node::Old(old.position()));
+        }
+        if let Some(field) = unknown_field(old, sub_graph::DEBUG_METADATA_INDEX)? {
+            return Err(refusal(&format!("sub-graph {index}"), field));
+        }
+        let mut fields = Vec::new();
+        for kept in [sub_graph::INPUTS, sub_graph::OUTPUTS, sub_graph::NAME] {
+            fields.extend(old.target(kept)?.map(|target| (kept, Field::Node(Node::Old(target)))));
+        }
+        if old.field(sub_graph::DEBUG_METADATA_INDEX, 4)?.is_some() {
+            let number = old.number(sub_graph::DEBUG_METADATA_INDEX, -1)?;
+            fields.push((sub_graph::DEBUG_METADATA_INDEX, Field::I32(number)));
+        }
+        fields.extend(tensors(old, edit)?);
+        match &edit.operators {
+            None => fields.extend(
+                old.target(sub_graph::OPERATORS)?
+                    .map(|target| (sub_graph::OPERATORS, Field::Node(Node::Old(target)))),
+            ),
+            Some(sources) => {
+                let nodes = sources.iter().map(|source| self.operator(index, source));
+                let nodes = nodes.collect::<Result<Vec<_>, _>>()?;
+                fields.push((sub_graph::OPERATORS, Field::Node(Node::Vector(nodes))));
+            }
+        }
+        Ok(Node::Table(fields))
+    }
+
+    fn operator(&self, sub_graph: usize, source: &OperatorSource) -> Result<Node, Error> {
+        let position = |operator: usize| self.model.sub_graphs[sub_graph].operators[operator].position;
+        let (inputs, outputs, mut fields) = match source {
+            OperatorSource::Kept(operator) => return Ok(Node::Old(position(*operator))),
+            OperatorSource::Rewired { operator: origin, inputs, outputs } => {
+                let old = Table::at(&self.model.bytes, position(*origin))?;
+                if let Some(field) = unknown_field(&old, operator::DEBUG_METADATA_INDEX)? {
+                    return Err(refusal(&format!("sub-graph {sub_graph}, operator {origin}"), field));
+                }
+                (inputs, outputs, kept_operator_fields(&old, inputs.len())?)
+            }
+            OperatorSource::New { code, inputs, outputs, options } => {
+                let mut fields = vec![(operator::OPCODE_INDEX, Field::U32(*code as u32))];
+                match options {
+                    NewOptions::None => {}
+                    NewOptions::SameAs(operator) => {
+                        fields.extend(kept_options(&Table::at(&self.model.bytes, position(*operator))?)?);
+                    }
+                    NewOptions::Table { kind, fields: values } => {
+                        let values =
+                            values.iter().map(|&(slot, value)| (slot, option_field(value))).collect();
+                        fields.push((operator::OPTIONS_TYPE, Field::U8(*kind)));
+                        fields.push((operator::OPTIONS, Field::Node(Node::Table(values))));
+                    }
+                }
+                (inputs, outputs, fields)
+            }
+        };
+        let numbers = |operands: &[Option<usize>]| {
+            Node::i32s(operands.iter().map(|operand| operand.map_or(-1, |number| number as i32)))
+        };
+        fields.push((operator::INPUTS, Field::Node(numbers(inputs))));
+        fields.push((operator::OUTPUTS, Field::Node(numbers(outputs))));
+        Ok(Node::Table(fields))
+    }
+}
+
+/// Where the file counts from its own start: each place once, even if tables are shared.
+fn file_offsets(model: &Model) -> Result<BTreeSet<usize>, Fault> {
+    let root = Table::root(&model.bytes)?;
+    let mut places = BTreeSet::new();
+    let mut add = |table: &Table, slot| {
+        if table.number::<u64>(slot, 0)? > 1 {
+            places.extend(table.field(slot, 8)?);
+        }
+        Ok(())
+    };
+    for table in root.tables(slot::BUFFERS)?.iter() {
+        add(&table?, buffer::OFFSET)?;
+    }
+    for operator in model.sub_graphs.iter().flat_map(|sub_graph| &sub_graph.operators) {
+        add(&Table::at(&model.bytes, operator.position)?, operator::LARGE_CUSTOM_OPTIONS_OFFSET)?;
+    }
+    Ok(places)
+}
