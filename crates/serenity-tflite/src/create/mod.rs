@@ -7,6 +7,7 @@
 mod builtin;
 mod error;
 mod options;
+mod size;
 
 pub use error::CreateError;
 
@@ -35,7 +36,7 @@ const MOST_BYTES: u64 = (1 << 31) - 1;
 /// # Errors
 /// If the model has an op, an attribute or a tensor that such a file cannot hold, or is too large for one.
 pub fn create(model: &Model) -> Result<Vec<u8>, CreateError> {
-    let bytes = most_bytes(model);
+    let bytes = size::most_bytes(model);
     if bytes > MOST_BYTES {
         return Err(CreateError::TooLarge { bytes });
     }
@@ -59,28 +60,6 @@ pub fn create(model: &Model) -> Result<Vec<u8>, CreateError> {
     align(&mut file, HEADER);
     file.finish(root, Some(IDENTIFIER));
     Ok(file.finished_data().to_vec())
-}
-
-/// No file of this model is larger: its data, names and lists, and for each table, with its virtual table, padding and the place in the
-/// list that names it, 256 bytes.
-fn most_bytes(model: &Model) -> u64 {
-    let graph = model.graph();
-    let described = |name: &str, shape: &[u64], quantization: Option<&Quantization>| {
-        // A scale has 4 bytes, a zero point 8.
-        256 + name.len()
-            + 4 * shape.len()
-            + 12 * quantization.map_or(0, |q| q.scales.len().max(q.zero_points.len()))
-    };
-    let activations = graph.tensors().iter().map(|tensor| {
-        described(&tensor.name, tensor.shape.as_deref().unwrap_or(&[]), tensor.quantization.as_ref())
-    });
-    let constants = model.constants().iter().map(|constant| {
-        256 + constant.data.len() + described(&constant.name, &constant.shape, constant.quantization.as_ref())
-    });
-    let ops = graph.ops().iter().zip(model.operands());
-    let ops = ops.map(|(op, operands)| 512 + 4 * (operands.len() + op.outputs.len()));
-    let lists = 1024 + graph.name().len() + 4 * (graph.inputs().len() + graph.outputs().len());
-    activations.chain(constants).chain(ops).map(|bytes| bytes as u64).sum::<u64>() + lists as u64
 }
 
 /// The place of a field in the virtual table of its table, as the builder counts: two entries come before the first field.
@@ -335,7 +314,7 @@ mod tests {
     #[test]
     fn the_size_is_never_underestimated() {
         let model = model("MUL", &mul(), &ElementType::Int8);
-        assert!((create(&model).unwrap().len() as u64) < most_bytes(&model));
+        assert!((create(&model).unwrap().len() as u64) < size::most_bytes(&model));
     }
 
     #[test]
