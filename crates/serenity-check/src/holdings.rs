@@ -4,6 +4,7 @@ use serenity_ir::{
     ElementType, Graph, Kernels, MemoryModel, Op, OpId, Role, Tensor, TensorId, overlaps, scratch,
 };
 use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Memory with a life of its own.
 #[derive(Clone, Debug, Default)]
@@ -169,28 +170,34 @@ fn scratch_memory(graph: &Graph, op: OpId, kernels: Kernels) -> Option<Holding> 
     (bytes > 0).then(|| Holding { bytes: bytes as i64, writers: vec![op], readers: vec![op], kept: false })
 }
 
-/// What an op with a plan saves while it runs: it writes over inputs that it alone reads, each output over one of them at most and each of them
-/// under one output, whatever saves most first.
+/// What an op with a plan saves while it runs: it writes over inputs that it alone reads. What saves most comes first; nothing is shared twice.
 fn saved(graph: &Graph, op: OpId, kernels: Kernels, tensors: &[Option<Holding>]) -> Option<Holding> {
     let bytes_of = |t: TensorId| tensors[t.index()].as_ref().map_or(0, |holding| holding.bytes);
     let mut pairs: Vec<(i64, TensorId, TensorId)> = overlaps(graph, op, kernels)
         .into_iter()
         .filter(|pair| graph.consumers(pair.input).len() == 1 && !graph.is_output(pair.input))
+        .filter(|pair| !pair.exact || pair.distance % 16 == 0)
         .map(|pair| {
-            let (over, under) = (bytes_of(pair.input), bytes_of(pair.output));
-            let lowest_end = rounded(pair.distance) as i64 + over;
-            (over + under - under.max(lowest_end), pair.output, pair.input)
+            let reach = bytes_of(pair.output) - rounded(pair.distance) as i64;
+            (reach.min(bytes_of(pair.input)), pair.output, pair.input)
         })
-        .filter(|&(bytes, ..)| bytes > 0)
         .collect();
-    let mut bytes = 0;
-    while let Some(&(most, output, input)) =
-        pairs.iter().max_by_key(|&&(bytes, y, x)| (bytes, Reverse((y, x))))
-    {
-        bytes -= most;
-        pairs.retain(|&(_, y, x)| y != output && x != input);
+    pairs.sort_by_key(|&(bytes, y, x)| (Reverse(bytes), y, x));
+    let mut left: BTreeMap<TensorId, i64> = BTreeMap::new();
+    let mut done = BTreeSet::new();
+    let mut saved = 0;
+    for (bytes, y, x) in pairs {
+        if !done.insert((y, x)) {
+            continue;
+        }
+        let (of_y, of_x) =
+            (left.get(&y).copied().unwrap_or(bytes_of(y)), left.get(&x).copied().unwrap_or(bytes_of(x)));
+        let shared = bytes.min(of_y).min(of_x).max(0);
+        left.insert(y, of_y - shared);
+        left.insert(x, of_x - shared);
+        saved += shared;
     }
-    (bytes < 0).then(|| Holding { bytes, writers: vec![op], readers: vec![op], kept: false })
+    (saved > 0).then(|| Holding { bytes: -saved, writers: vec![op], readers: vec![op], kept: false })
 }
 
 /// Who depends on whom, transitively, for a few ops of interest.

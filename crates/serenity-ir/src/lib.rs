@@ -51,8 +51,8 @@ pub use ids::{BufferId, OpId, TensorId};
 pub use kernels::{Kernels, UnknownKernels, scratch};
 pub use lifetimes::{Buffer, Lifetimes};
 pub use memory_model::{
-    MemoryModel, TFLM_ALIGNMENT, UnknownMemoryModel, best_overlaps, bytes_handed_over, planned_bound,
-    tflm_bytes, tflm_scratch,
+    HandOver, MemoryModel, TFLM_ALIGNMENT, UnknownMemoryModel, hand_overs, planned_bound, tflm_bytes,
+    tflm_scratch,
 };
 pub use model::{Constant, Model, ModelError, Operand};
 pub use op_kind::{OpKind, Role};

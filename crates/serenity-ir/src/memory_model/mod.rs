@@ -10,7 +10,7 @@ use std::fmt;
 use std::str::FromStr;
 use storage::Storage;
 
-pub use planned::{best_overlaps, bytes_handed_over, planned_bound};
+pub use planned::{HandOver, hand_overs, planned_bound};
 pub use tflm::{TFLM_ALIGNMENT, tflm_bytes, tflm_scratch};
 
 /// How a runtime spends memory. The choice changes what an order costs, never which orders are possible.
