@@ -38,6 +38,7 @@ mod model;
 mod op_kind;
 mod operands;
 mod order;
+mod overlap;
 mod profile;
 mod quantization;
 
@@ -53,5 +54,6 @@ pub use memory_model::{MemoryModel, TFLM_ALIGNMENT, UnknownMemoryModel, tflm_byt
 pub use model::{Constant, Model, ModelError, Operand};
 pub use op_kind::{OpKind, Role};
 pub use order::OrderError;
+pub use overlap::{Overlap, overlaps};
 pub use profile::{Profile, Step};
 pub use quantization::Quantization;
