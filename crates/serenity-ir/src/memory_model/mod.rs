@@ -9,6 +9,7 @@ use std::fmt;
 use std::str::FromStr;
 use storage::Storage;
 
+pub use litert::litert_hosts;
 pub use tflm::{TFLM_ALIGNMENT, tflm_bytes, tflm_scratch};
 
 /// How a runtime spends memory. The choice changes what an order costs, never which orders are possible.
@@ -27,8 +28,9 @@ pub enum MemoryModel {
     /// element, and what the kernels ask for as scratch is in use while they run. Nothing is done in place unless a plan in the
     /// model says so.
     Tflm(Kernels),
-    /// LiteRT (TensorFlow Lite) without a delegate: graph inputs stay for the whole run, some operators write over an input that nobody
-    /// else reads, reshaping ones share their input's memory.
+    /// LiteRT (TensorFlow Lite) with its reference kernels and no delegate: graph inputs and what nobody reads stay for the whole run, some
+    /// operators write over an input that nobody else reads, reshaping ones share their input's memory, some results lie outside the
+    /// arena, and what the kernels have in it besides their tensors is in use while they run ([`LitertKernels`](crate::LitertKernels)).
     Litert,
 }
 

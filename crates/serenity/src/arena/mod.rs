@@ -4,6 +4,7 @@
 
 mod litert;
 mod tflm;
+mod ties;
 
 use serenity_arena::{Buffer, Options, Planner, Problem, place};
 use serenity_ir::{Graph, MemoryModel, OpId, TensorId};
@@ -55,17 +56,17 @@ struct Demand {
 
 /// The arena that the runtime behind `model` will use if each graph runs in its order; `None` for a model that stands for no runtime, and for one whose sub-graphs call each other without end.
 pub fn runtime_arena(graphs: &[&Graph], orders: &[&[OpId]], model: MemoryModel) -> Option<Arena> {
-    let (demands, planner, alignment) = match model {
-        MemoryModel::Tflm(kernels) => {
-            (tflm::demands(graphs, orders, kernels)?, Planner::Tflm, serenity_ir::TFLM_ALIGNMENT)
-        }
-        MemoryModel::Litert => {
-            (litert::demands(graphs.first()?, orders.first()?), Planner::LiteRt, litert::ALIGNMENT)
-        }
-        _ => return None,
-    };
-    let problem = Problem::new(demands.iter().map(|d| d.buffer).collect(), alignment).ok()?;
-    let placement = place(&problem, &Options::new(planner));
+    match model {
+        MemoryModel::Tflm(kernels) => tflm_arena(&tflm::demands(graphs, orders, kernels)?),
+        MemoryModel::Litert => litert::arena(graphs.first()?, orders.first()?),
+        _ => None,
+    }
+}
+
+fn tflm_arena(demands: &[Demand]) -> Option<Arena> {
+    let buffers = demands.iter().map(|demand| demand.buffer).collect();
+    let problem = Problem::new(buffers, serenity_ir::TFLM_ALIGNMENT).ok()?;
+    let placement = place(&problem, &Options::new(Planner::Tflm));
     let pieces = demands
         .iter()
         .zip(&placement.offsets)
