@@ -1,7 +1,8 @@
 //! Which memory there is, who fills it and who still wants it: the memory models once more, written down independently.
 
 use serenity_ir::{
-    ElementType, Graph, Kernels, MemoryModel, Op, OpId, Role, Tensor, TensorId, overlaps, scratch,
+    ElementType, Graph, Kernels, LitertKernels, LitertPlace, MemoryModel, OpId, Role, Tensor, TensorId, overlaps,
+    scratch,
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,7 +44,11 @@ pub(crate) fn holdings(graph: &Graph, model: MemoryModel) -> Holdings {
                 share_as_the_paper_does(graph, op, &mut tensors);
             }
         }
-        MemoryModel::Litert => share_as_litert_does(graph, &mut tensors),
+        MemoryModel::Litert => {
+            let kernels = LitertKernels::of(graph);
+            share_as_litert_does(graph, &kernels, &mut tensors);
+            scratch = graph.op_ids().filter_map(|op| temporaries(&kernels, op)).collect();
+        }
         MemoryModel::Tflm(kernels) | MemoryModel::TflmPlanned(kernels) => {
             for (holding, tensor) in tensors.iter_mut().zip(graph.tensors()) {
                 if let Some(holding) = holding {
@@ -105,10 +110,17 @@ fn is_private_partial(graph: &Graph, t: TensorId, sum: OpId) -> bool {
     computed && graph.consumers(t) == [sum] && !graph.is_output(t)
 }
 
-fn share_as_litert_does(graph: &Graph, holdings: &mut [Option<Holding>]) {
-    for &t in graph.inputs() {
-        let unread = Holding { bytes: graph.tensor(t).bytes as i64, ..Holding::default() };
-        holdings[t.index()].get_or_insert(unread).kept = true;
+fn share_as_litert_does(graph: &Graph, kernels: &LitertKernels, holdings: &mut [Option<Holding>]) {
+    let is_elsewhere = |t: TensorId| kernels.place(t) != LitertPlace::Arena;
+    // Memory is given back after the last read, so never if there is none. Inputs are the caller's.
+    for t in graph.tensor_ids().filter(|&t| graph.is_input(t) || graph.consumers(t).is_empty()) {
+        if graph.is_input(t) {
+            let unread = Holding { bytes: graph.tensor(t).bytes as i64, ..Holding::default() };
+            holdings[t.index()].get_or_insert(unread);
+        }
+        if let Some(holding) = &mut holdings[t.index()] {
+            holding.kept = true;
+        }
     }
     // Where a tensor lies: in the memory of another, which may itself lie elsewhere.
     let mut lies_in: Vec<TensorId> = graph.tensor_ids().collect();
@@ -121,35 +133,38 @@ fn share_as_litert_does(graph: &Graph, holdings: &mut [Option<Holding>]) {
             "ADD" | "SUB" | "MUL" | "DIV" => (2, true),
             _ => continue,
         };
-        let host = (0..operands).filter_map(|position| op.operand(position)).find(|&t| {
+        let chosen = (0..operands).filter_map(|position| op.operand(position)).find(|&t| {
             let same_size = graph.tensor(t).bytes == graph.tensor(result).bytes;
             let is_free = !graph.is_input(t) && !graph.is_output(result);
-            same_size
-                && is_free
-                && graph.tensor(t).bytes > 4
-                && (!changes || nobody_else_looks(graph, op, lies_in[t.index()], &lies_in))
+            let can_change = graph.tensor(t).bytes > 4 && uses(graph, t) == 1;
+            same_size && is_free && !is_elsewhere(t) && (can_change || !changes)
         });
-        let Some(host) = host else { continue };
-        let host = lies_in[host.index()];
+        let Some(host) = chosen.map(|t| lies_in[t.index()]) else { continue };
+        if changes && uses(graph, host) > 1 {
+            continue;
+        }
         lies_in[result.index()] = host;
         let Some(guest) = holdings[result.index()].take() else { continue };
         let Some(memory) = &mut holdings[host.index()] else { continue };
         memory.readers.extend(guest.readers);
-        memory.kept |= guest.kept;
         if changes {
             memory.writers.push(id);
         }
     }
+    for t in graph.tensor_ids().filter(|&t| is_elsewhere(t)) {
+        holdings[t.index()] = None;
+    }
 }
 
-/// Is everything that lies in this memory read by `op` alone, once, or by the ops that put the rest there?
-fn nobody_else_looks(graph: &Graph, op: &Op, host: TensorId, lies_in: &[TensorId]) -> bool {
-    let in_host = |t: &TensorId| lies_in[t.index()] == host;
-    let reads = op.inputs.iter().filter(|t| in_host(t)).count();
-    let others = graph.tensor_ids().filter(in_host).flat_map(|t| graph.consumers(t)).filter(|&&reader| {
-        !std::ptr::eq(graph.op(reader), op) && !graph.op(reader).outputs.iter().any(&in_host)
-    });
-    reads <= 1 && others.count() == 0 && !graph.outputs().iter().any(in_host)
+/// How often a tensor is read, and whether the caller wants it.
+fn uses(graph: &Graph, t: TensorId) -> usize {
+    let reads = |&op: &OpId| graph.op(op).inputs.iter().filter(|&&input| input == t).count();
+    graph.consumers(t).iter().map(reads).sum::<usize>() + usize::from(graph.is_output(t))
+}
+
+fn temporaries(kernels: &LitertKernels, op: OpId) -> Option<Holding> {
+    let bytes: u64 = kernels.temporaries(op).iter().sum();
+    (bytes > 0).then(|| Holding { bytes: bytes as i64, writers: vec![op], readers: vec![op], kept: false })
 }
 
 /// TFLM gives each int4 element a byte.

@@ -10,6 +10,7 @@ use std::fmt;
 use std::str::FromStr;
 use storage::Storage;
 
+pub use litert::litert_hosts;
 pub use planned::{HandOver, hand_overs, planned_bound};
 pub use tflm::{TFLM_ALIGNMENT, tflm_bytes, tflm_scratch};
 
@@ -32,8 +33,9 @@ pub enum MemoryModel {
     /// The same with a plan of the arena in the model, as Serenity writes it: an op may write its output over an input that nobody else
     /// reads, as closely as these kernels allow.
     TflmPlanned(Kernels),
-    /// LiteRT (TensorFlow Lite) without a delegate: graph inputs stay for the whole run, some operators write over an input that nobody
-    /// else reads, reshaping ones share their input's memory.
+    /// LiteRT (TensorFlow Lite) with its reference kernels and no delegate: graph inputs and what nobody reads stay for the whole run, some
+    /// operators write over an input that nobody else reads, reshaping ones share their input's memory, some results lie outside the
+    /// arena, and what the kernels have in it besides their tensors is in use while they run ([`LitertKernels`](crate::LitertKernels)).
     Litert,
 }
 

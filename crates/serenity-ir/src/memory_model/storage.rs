@@ -2,6 +2,9 @@
 
 use crate::{Buffer, BufferId, Graph, Lifetimes, OpId, Role, TensorId};
 
+/// More scratch than this is not counted: no device has it, and the sum of all sizes must stay below 2^63.
+pub(super) const MOST_SCRATCH: u64 = 1 << 60;
+
 /// Where the bytes of each tensor lie.
 pub(super) struct Storage {
     /// Size of each buffer; as many as there are tensors, some of them without one.
@@ -12,8 +15,8 @@ pub(super) struct Storage {
     pub(super) is_view: Vec<bool>,
     /// Memory an op needs besides its tensors while it runs.
     pub(super) scratch: Vec<(OpId, u64)>,
-    /// Do graph inputs stay to the end, read or not?
-    pub(super) inputs_stay: bool,
+    /// For each tensor, whether it stays to the end though nobody wants it then.
+    pub(super) stays: Vec<bool>,
 }
 
 impl Storage {
@@ -23,7 +26,7 @@ impl Storage {
             of: graph.tensor_ids().map(|t| vec![BufferId(t.0)]).collect(),
             is_view: vec![false; graph.tensors().len()],
             scratch: Vec::new(),
-            inputs_stay: false,
+            stays: vec![false; graph.tensors().len()],
         }
     }
 
@@ -94,7 +97,7 @@ impl Storage {
                     buffer.tensors.push(t);
                 }
                 buffer.from_start |= graph.is_input(t);
-                buffer.to_end |= graph.is_output(t) || (self.inputs_stay && graph.is_input(t));
+                buffer.to_end |= graph.is_output(t) || self.stays[t.index()];
                 if !self.is_view[t.index()] {
                     buffer.writers.extend(graph.producer(t));
                 }

@@ -1,25 +1,140 @@
 //! LiteRT: every sub-graph has an arena of its own; here the main one's.
+//!
+//! Its planner decides once, before the run, who shares memory and when memory is given back. Then it places in rounds: the first ends with the
+//! first op whose result has no known size, and when that has run, what follows is placed around what lies there. A tensor that was
+//! to share the memory of one that turns out to lie on the heap gets its own after all, and nobody has planned when to give it back.
 
-use super::{Content, Demand};
-use serenity_arena::{Buffer, FOREVER, Step};
-use serenity_ir::{Graph, MemoryModel, OpId};
+use super::{Arena, Content, Piece, ties};
+use serenity_arena::{Buffer, FOREVER, Options, Planner, Problem, Step, place};
+use serenity_ir::{Graph, LitertKernels, LitertPlace, OpId, TensorId, litert_hosts};
+use std::cmp::Reverse;
 
 /// LiteRT aligns tensors to so many bytes.
-pub(super) const ALIGNMENT: u64 = 64;
+const ALIGNMENT: u64 = 64;
 
-pub(super) fn demands(graph: &Graph, order: &[OpId]) -> Vec<Demand> {
-    let mut time = vec![0; order.len()];
-    for (step, op) in order.iter().enumerate() {
-        time[op.index()] = step as Step;
+/// What the planner looks at in one round; not all of it gets a place.
+struct Candidate {
+    content: Content,
+    buffer: Buffer,
+    gets_a_place: bool,
+}
+
+/// The arena, if the graph runs in this order; `None` if it would be absurdly large.
+pub(super) fn arena(graph: &Graph, order: &[OpId]) -> Option<Arena> {
+    let kernels = LitertKernels::of(graph);
+    let plan = Plan::new(graph, order, &kernels);
+    let mut placed: Vec<(Content, Buffer)> = Vec::new();
+    let mut round = Vec::new();
+    for (step, &op) in order.iter().enumerate() {
+        round.extend(ties::as_listed(plan.candidates(step, op)));
+        if kernels.pauses(op) || step + 1 == order.len() {
+            place_round(std::mem::take(&mut round), &mut placed)?;
+        }
     }
-    let at = |op: &OpId| time[op.index()];
-    let lifetimes = MemoryModel::Litert.lifetimes(graph);
-    let demand = |buffer: &serenity_ir::Buffer| {
-        let first = buffer.writers.iter().map(at).min().unwrap_or(0);
-        let last_read = buffer.readers.iter().map(at).max().unwrap_or(first);
-        let last = if buffer.to_end { FOREVER } else { last_read };
-        let content = Content::Tensor { graph: 0, tensor: *buffer.tensors.first()? };
-        Some(Demand { content, buffer: Buffer::new(buffer.bytes, first, last) })
-    };
-    lifetimes.buffers().iter().filter_map(demand).collect()
+    let pieces: Vec<Piece> = placed
+        .into_iter()
+        .map(|(content, buffer)| Piece { content, bytes: buffer.size, offset: buffer.offset.unwrap_or(0) })
+        .collect();
+    let bytes = pieces.iter().map(|piece| piece.offset + piece.bytes).max().unwrap_or(0);
+    Some(Arena { bytes, pieces })
+}
+
+/// Places what is new around what is still there.
+fn place_round(mut round: Vec<Candidate>, placed: &mut Vec<(Content, Buffer)>) -> Option<()> {
+    ties::sort(&mut round, |a, b| importance(a).cmp(&importance(b)));
+    let new: Vec<(Content, Buffer)> =
+        round.into_iter().filter(|c| c.gets_a_place).map(|c| (c.content, c.buffer)).collect();
+    let Some(start) = new.iter().map(|(_, buffer)| buffer.first).min() else { return Some(()) };
+    let mut buffers: Vec<Buffer> =
+        placed.iter().map(|&(_, buffer)| buffer).filter(|b| b.last >= start).collect();
+    // From low to high, which is how the planner keeps them.
+    buffers.sort_by_key(|buffer| buffer.offset);
+    let there = buffers.len();
+    buffers.extend(new.iter().map(|&(_, buffer)| buffer));
+    let problem = Problem::new(buffers, ALIGNMENT).ok()?;
+    let offsets = place(&problem, &Options::new(Planner::LiteRt)).offsets;
+    placed.extend(
+        new.iter().zip(&offsets[there..]).map(|(&(content, buffer), &offset)| (content, buffer.at(offset))),
+    );
+    Some(())
+}
+
+/// The planner's order: what stays for the whole run by number, then the largest, of those the first.
+fn importance(candidate: &Candidate) -> (bool, u32, Reverse<u64>, Step) {
+    let Buffer { first, last, size, .. } = candidate.buffer;
+    match candidate.content {
+        Content::Tensor { tensor, .. } if first == 0 && last == FOREVER => (false, tensor.0, Reverse(0), 0),
+        _ => (true, 0, Reverse(size), first),
+    }
+}
+
+/// What is decided before the run.
+struct Plan<'a> {
+    graph: &'a Graph,
+    kernels: &'a LitertKernels,
+    hosts: Vec<TensorId>,
+    /// The last step at which the memory of a tensor is read, by host.
+    last_read: Vec<Option<Step>>,
+}
+
+impl<'a> Plan<'a> {
+    fn new(graph: &'a Graph, order: &[OpId], kernels: &'a LitertKernels) -> Self {
+        // Of what lies on the heap, the planner knows only what the first pause is made for.
+        let first_pause = order.iter().copied().find(|&op| kernels.pauses(op));
+        let hosts = litert_hosts(graph, |tensor| match kernels.place(tensor) {
+            LitertPlace::Heap if graph.producer(tensor) != first_pause => LitertPlace::Arena,
+            place => place,
+        });
+        let mut last_read = vec![None; graph.tensors().len()];
+        for (step, &op) in order.iter().enumerate() {
+            for input in &graph.op(op).inputs {
+                last_read[hosts[input.index()].index()] = Some(step as Step);
+            }
+        }
+        Self { graph, kernels, hosts, last_read }
+    }
+
+    /// What comes up for placing with the op that runs at `step`.
+    fn candidates(&self, step: usize, op: OpId) -> Vec<Candidate> {
+        let inputs = if step == 0 { self.graph.inputs() } else { &[] };
+        let tensors = inputs.iter().chain(&self.graph.op(op).outputs);
+        let tensors = tensors.filter_map(|&tensor| self.tensor(tensor, step as Step));
+        let temporaries = self.kernels.temporaries(op).iter().map(|&bytes| Candidate {
+            content: Content::Scratch { graph: 0, op },
+            buffer: Buffer::new(bytes, step as Step, step as Step),
+            gets_a_place: true,
+        });
+        tensors.chain(temporaries).collect()
+    }
+
+    fn tensor(&self, tensor: TensorId, first: Step) -> Option<Candidate> {
+        let place = self.kernels.place(tensor);
+        let bytes = self.graph.tensor(tensor).bytes;
+        if bytes == 0 || matches!(place, LitertPlace::Heap | LitertPlace::Folded) {
+            return None;
+        }
+        let is_host = self.hosts[tensor.index()] == tensor;
+        let is_kept = self.graph.is_input(tensor) || self.graph.is_output(tensor);
+        let last = self.last_read[tensor.index()].filter(|_| is_host && !is_kept).unwrap_or(FOREVER);
+        Some(Candidate {
+            content: Content::Tensor { graph: 0, tensor },
+            buffer: Buffer::new(bytes, first, last),
+            gets_a_place: place == LitertPlace::Arena && !self.shares(tensor),
+        })
+    }
+
+    /// Does it lie in another's memory when the planner comes to place it?
+    fn shares(&self, tensor: TensorId) -> bool {
+        let host = self.hosts[tensor.index()];
+        host != tensor && self.kernels.place(host) == LitertPlace::Arena && !self.moves_to_the_heap(host)
+    }
+
+    /// A reshaping to a shape that is computed, of what it cannot share, moves its result to the heap when it runs. Its place in the arena
+    /// stays reserved.
+    fn moves_to_the_heap(&self, tensor: TensorId) -> bool {
+        let is_reshaped = self.graph.producer(tensor).is_some_and(|op| self.kernels.pauses(op));
+        is_reshaped
+            && self.kernels.place(tensor) == LitertPlace::Arena
+            && self.hosts[tensor.index()] == tensor
+    }
 }
