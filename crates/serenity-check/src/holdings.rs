@@ -1,8 +1,8 @@
 //! Which memory there is, who fills it and who still wants it: the memory models once more, written down independently.
 
 use serenity_ir::{
-    ElementType, Graph, Kernels, LitertKernels, LitertPlace, MemoryModel, OpId, Role, Tensor, TensorId, overlaps,
-    scratch,
+    ElementType, Graph, Kernels, LitertKernels, LitertPlace, MemoryModel, OpId, Role, Tensor, TensorId,
+    overlaps, scratch,
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

@@ -116,8 +116,8 @@ fn whole(head: u64, replayed: Replayed) -> u64 {
 impl Input {
     /// What TFLM keeps besides the head, if it is the target and the model is known with all its tensors.
     pub fn tail(&self, model: MemoryModel) -> Option<Tail> {
-        match (&self.source, model) {
-            (Source::Tflite(file), MemoryModel::Tflm(kernels)) => Some(Tail::of(file, kernels)),
+        match (&self.source, model.kernels()) {
+            (Source::Tflite(file), Some(kernels)) => Some(Tail::of(file, kernels)),
             _ => None,
         }
     }
