@@ -67,6 +67,27 @@ fn models(folder: &Path) -> Vec<Predicted> {
 }
 
 #[test]
+fn the_kernels_count_on_a_device_and_the_margin_covers_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("swiftnet-a.tflite");
+    let model = export("swiftnet-a", ModelFormat::TfLite, Precision::Int8).unwrap();
+    std::fs::write(&path, model.bytes).unwrap();
+    let input = load(path.to_str().unwrap()).unwrap();
+    let tail = |kernels| input.tail(MemoryModel::Tflm(kernels)).unwrap();
+    let (any, reference, cmsis_nn) = (tail(Kernels::Any), tail(Kernels::Reference), tail(Kernels::CmsisNn));
+    assert_eq!((reference.x86_64, reference.arm32, reference.unknown_kernels), (9040, 6748, 0));
+    assert_eq!((any.arm32, cmsis_nn.x86_64), (reference.arm32, reference.x86_64));
+    for head in [0, 100_000] {
+        assert!(any.needed(head).arm32 + any.margin(head) >= cmsis_nn.needed(head).arm32);
+        assert!(reference.margin(head) < any.margin(head));
+        assert!(any.margin(head) < any.arm32);
+    }
+    // Without any head, notes decide.
+    assert!(any.needed(0).arm32 > any.arm32);
+    assert!(input.tail(MemoryModel::Litert).is_none());
+}
+
+#[test]
 fn tflm_keeps_what_we_predict_and_needs_no_larger_arena() {
     let folder = tempfile::tempdir().unwrap();
     let models = models(folder.path());
@@ -109,9 +130,9 @@ fn tflm_keeps_what_we_predict_and_needs_no_larger_arena() {
             faults.push(format!("{}: {} bytes are not enough: {reason}", model.name(), model.needed()));
         }
     }
-    for ((model, _), verdict) in accepted.iter().zip(within(32)) {
+    for ((model, _), verdict) in accepted.iter().zip(within(64)) {
         if let Verdict::Accepted(_) = verdict {
-            faults.push(format!("{}: 32 bytes less than {} are enough", model.name(), model.needed()));
+            faults.push(format!("{}: 64 bytes less than {} are enough", model.name(), model.needed()));
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));

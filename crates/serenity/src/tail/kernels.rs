@@ -2,7 +2,7 @@
 
 use super::layout::Layout;
 use serenity_ir::{ElementType, Kernels};
-use serenity_tflite::{FileOperator, FileTensor, Model};
+use serenity_tflite::{FileOperator, FileTensor, Model, SubGraph};
 
 /// One operator of a model.
 #[derive(Clone, Copy)]
@@ -38,6 +38,22 @@ impl<'m> Node<'m> {
 
     fn output(&self, position: usize) -> Option<&'m FileTensor> {
         self.tensor(&self.operator.outputs, position)
+    }
+
+    /// Everything it reads and writes.
+    pub(super) fn operands(&self) -> impl Iterator<Item = &'m FileTensor> {
+        let tensors = self.model.sub_graphs().get(self.place.0).map_or([].as_slice(), SubGraph::tensors);
+        let numbers = self.operator.inputs.iter().chain(&self.operator.outputs).flatten();
+        numbers.filter_map(|&number| tensors.get(number))
+    }
+
+    /// How many descriptions of each operand its kernel holds while it prepares: some ask for them again before they give them back.
+    pub(super) fn descriptions_at_once(&self) -> u64 {
+        match self.kind() {
+            "CONV_2D" | "DEPTHWISE_CONV_2D" | "TRANSPOSE_CONV" | "CONCATENATION" | "MEAN" | "SUM"
+            | "REDUCE_MAX" | "REDUCE_MIN" | "REDUCE_ALL" => 2,
+            _ => 1,
+        }
     }
 
     fn input_is(&self, types: &[ElementType]) -> bool {

@@ -5,8 +5,8 @@
 //! requests, each of them aligned; [`replay`] repeats that list for a given [`Layout`]. It hardly depends on the order of the operators:
 //! only the options of operators are aligned to less than 16, which is worth a few bytes of padding.
 //!
-//! While it plans the head, TFLM keeps its notes where the head will be. In a model of many small tensors they are larger than the head,
-//! and then they decide how large the arena must be.
+//! While kernels prepare and the head is planned, TFLM keeps notes where the head will be. In a model of many small tensors they
+//! are larger than the head, and then they decide how large the arena must be.
 
 mod kernels;
 mod layout;
@@ -84,7 +84,7 @@ impl Tail {
 
     /// The arena that a head of so many bytes needs: head and tail, or more if TFLM's notes while it plans are larger than the head.
     ///
-    /// With an arena of `x86_64` bytes the Python package `tflite-micro` runs the model. For a device, add the [`margin`](Self::margin).
+    /// An arena of `x86_64` bytes is enough for the Python package `tflite-micro`, and where head and tail decide, 16 bytes less are not. For a device, add the [`margin`](Self::margin).
     pub fn needed(&self, head: u64) -> TflmArena {
         TflmArena {
             arm32: whole(head, Replayed { tail: self.arm32, planning: self.arm32_planning }),
@@ -127,7 +127,7 @@ impl Input {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Replayed {
     tail: u64,
-    /// The arena while the head is planned: notes, and what is in the tail by then.
+    /// The arena until the head is planned: notes, and what is in the tail by then.
     planning: u64,
 }
 
@@ -186,7 +186,7 @@ fn replay(model: &Model, layout: &Layout, kernels: Kernels) -> Replayed {
     for variable in tensors.filter(|tensor| tensor.storage == Storage::Variable) {
         requests.push(stored_bytes(variable), TFLM_ALIGNMENT);
     }
-    let planning = requests.used + planning_notes(model, layout, scratch);
+    let planning = requests.used + notes(model, layout, scratch);
     if let Some(main) = model.sub_graphs().first() {
         for ends in [main.inputs(), main.outputs()] {
             let tensors = ends.iter().filter_map(|&tensor| main.tensors().get(tensor));
@@ -207,25 +207,38 @@ fn ends_of_the_graph<'m>(
         requests.push(layout.pointer * count, TFLM_ALIGNMENT);
     }
     for tensor in tensors {
-        requests.push(layout.tensor, layout.pointer);
-        let quantization = tensor.quantization.as_ref();
-        if let Some(q) = quantization.filter(|q| !q.scales.is_empty() && !q.zero_points.is_empty()) {
-            requests.push(layout.quantization, layout.pointer);
-            requests.push(4 + 4 * q.scales.len() as u64, 4);
+        for (bytes, alignment) in description(tensor, layout) {
+            requests.push(bytes, alignment);
         }
     }
 }
 
-/// What TFLM writes down while it plans, where the head will be.
-fn planning_notes(model: &Model, layout: &Layout, scratch: u64) -> u64 {
+/// A tensor as kernels see it while they prepare, and the caller for ever: sizes and alignments.
+fn description(tensor: &FileTensor, layout: &Layout) -> Vec<(u64, u64)> {
+    let mut requests = vec![(layout.tensor, layout.pointer)];
+    let quantization = tensor.quantization.as_ref();
+    if let Some(q) = quantization.filter(|q| !q.scales.is_empty() && !q.zero_points.is_empty()) {
+        requests.extend([(layout.quantization, layout.pointer), (4 + 4 * q.scales.len() as u64, 4)]);
+    }
+    requests
+}
+
+/// What TFLM writes down where the head will be: requests for scratch, and besides first the operands of the kernel that prepares,
+/// then what it knows of each tensor and its plan.
+fn notes(model: &Model, layout: &Layout, scratch: u64) -> u64 {
+    let align = |bytes: u64| bytes.next_multiple_of(TFLM_ALIGNMENT);
+    let operands = Node::all(model).map(|node| {
+        let requests = node.operands().flat_map(|tensor| description(tensor, layout));
+        let bytes: u64 = requests.map(|(bytes, _)| bytes.next_multiple_of(layout.pointer)).sum();
+        bytes * node.descriptions_at_once()
+    });
     let tensors: u64 = model.sub_graphs().iter().map(|sub_graph| sub_graph.tensors().len() as u64).sum();
     let activations = model.graphs().iter().flat_map(Graph::tensors);
     let placed = activations.filter(|tensor| tflm_bytes(tensor) > 0).count() as u64 + scratch;
-    let align = |bytes: u64| bytes.next_multiple_of(TFLM_ALIGNMENT);
-    align(layout.scratch_request * (scratch + SPARE_SCRATCH_REQUESTS))
-        + align(layout.allocation_info * (tensors + scratch))
-        + align(PLANNED_BUFFER * placed)
-        + TFLM_ALIGNMENT
+    let plan = align(layout.allocation_info * (tensors + scratch))
+        + align(layout.pointer * model.sub_graphs().len() as u64)
+        + align(PLANNED_BUFFER * placed);
+    align(layout.scratch_request * (scratch + SPARE_SCRATCH_REQUESTS)) + plan.max(operands.max().unwrap_or(0))
 }
 
 /// How many scratch buffers all kernels ask for together.
@@ -263,7 +276,8 @@ fn assigned_resources(model: &Model) -> Vec<u64> {
     let mut sizes = Vec::new();
     for node in in_main().filter(|node| node.kind() == "ASSIGN_VARIABLE") {
         let handle = node.operator.inputs.first().copied().flatten();
-        if assigned.insert(handle.and_then(|tensor| made_by.get(tensor).copied().flatten())) {
+        let variable = handle.and_then(|tensor| made_by.get(tensor).copied().flatten());
+        if variable.is_some_and(|variable| assigned.insert(variable)) {
             sizes.push(node.input(1).map_or(0, stored_bytes));
         }
     }
