@@ -79,11 +79,16 @@ struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     fn new(graph: &'a Graph, order: &[OpId], kernels: &'a LitertKernels) -> Self {
-        // Of what lies on the heap, the planner knows only what the first pause is made for.
-        let first_pause = order.iter().copied().find(|&op| kernels.pauses(op));
-        let hosts = litert_hosts(graph, |tensor| match kernels.place(tensor) {
-            LitertPlace::Heap if graph.producer(tensor) != first_pause => LitertPlace::Arena,
-            place => place,
+        // What comes after the first pause is not prepared yet, so the planner takes it all for tensors of the arena.
+        let prepared =
+            order.iter().position(|&op| kernels.pauses(op)).map_or(order, |pause| &order[..=pause]);
+        let mut is_prepared = vec![false; graph.ops().len()];
+        for op in prepared {
+            is_prepared[op.index()] = true;
+        }
+        let hosts = litert_hosts(graph, |tensor| match graph.producer(tensor) {
+            Some(op) if !is_prepared[op.index()] => LitertPlace::Arena,
+            _ => kernels.place(tensor),
         });
         let mut last_read = vec![None; graph.tensors().len()];
         for (step, &op) in order.iter().enumerate() {
