@@ -32,7 +32,6 @@ mod first_fit;
 mod hill_climb;
 mod limits;
 mod litert;
-mod neighbours;
 mod options;
 mod overlap;
 mod place;

@@ -117,7 +117,7 @@ impl Strategy {
                 let slack = state.capacity - lived.map(|section| state.need(section)).max().unwrap_or(0);
                 (state.lowest[item] + slack / 2, slack, priority)
             };
-            if rank < best && !state.may_slide_beneath(item, |_, _| false) {
+            if rank < best && !state.may_slide_beneath(item) && !state.shares_from_below(item, |_| false) {
                 best = rank;
                 chosen = Some(item);
             }
@@ -146,11 +146,11 @@ fn is_eligible(state: &mut State, section: usize, floor: i64) -> bool {
     for &item in model.members(section) {
         let item = item as usize;
         if rests_at(state, item, floor) {
-            // What may begin at the very offset of the item is beneath it, and a candidate itself.
-            let is_candidate = |state: &State, other: usize| {
+            // What may begin at the very offset of the item is a candidate itself.
+            let is_candidate = |other: usize| {
                 rests_at(state, other, floor) && model.items[other].sections.contains(&section)
             };
-            if state.may_slide_beneath(item, is_candidate) {
+            if state.shares_from_below(item, is_candidate) || state.may_slide_beneath(item) {
                 return false;
             }
             rests = true;

@@ -46,6 +46,7 @@ pub(super) struct Model {
     pub(super) blocked: Lists<(i64, i64)>,
     /// Whole cells taken by obstacles in each section, from low to high, apart from one another.
     pub(super) taken: Lists<(i64, i64)>,
+    pub(super) has_obstacles: bool,
     /// Which items may share bytes.
     pub(super) shared: Shared,
     /// The end of the topmost fixed buffer.
@@ -117,6 +118,7 @@ impl Model {
                 .collect(),
             blocked: Lists::new(0, std::iter::empty()),
             taken: obstacles::taken_cells(problem, &obstacles, sections, cell as i64),
+            has_obstacles: !obstacles.is_empty(),
             shared: Shared::new(problem, &items, sections, cell as i64),
             fixed_top: obstacles
                 .iter()
@@ -178,7 +180,7 @@ impl Model {
     }
 
     /// All that live in some of these sections.
-    fn living_in(&self, sections: Range<usize>) -> impl Iterator<Item = usize> {
+    pub(super) fn living_in(&self, sections: Range<usize>) -> impl Iterator<Item = usize> {
         let Range { start, end } = sections;
         self.members.of(start).iter().map(|&i| i as usize).chain(self.beginning_in(start + 1..end))
     }

@@ -105,7 +105,7 @@ impl Portfolio {
         let model = &self.sides[0];
         let mut state = State::new(model, NOWHERE);
         // Nothing can go wrong with so much room.
-        let _ = state.propagate(&(0..model.sections()));
+        let _ = state.propagate();
         state.least_height().max(model.fixed_top) as u64
     }
 

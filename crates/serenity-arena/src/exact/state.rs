@@ -23,6 +23,8 @@ pub(super) struct State<'a> {
     pub(super) open: Vec<bool>,
     pub(super) refused: Vec<bool>,
     refusals: usize,
+    /// The offset at which nothing can slide beneath an item any more, if that is known.
+    clear_at: Vec<i64>,
     /// For each section, the lowest of its open items; [`NOWHERE`] if there are none.
     pub(super) floor: Vec<i64>,
     /// An open item at the floor, or a guess at one.
@@ -36,6 +38,10 @@ pub(super) struct State<'a> {
     trail: Vec<Change>,
     /// Sections of which the floor or the load may have changed.
     dirty: Dirty,
+    /// The same, since [`Self::take_stirred`] was asked the last time.
+    stirred: Dirty,
+    /// The sections in which no open item is lower than this any more, since the last conclusions were drawn.
+    just_placed: (Range<usize>, i64),
     witnesses: Witnesses,
     scratch: Vec<u32>,
 }
@@ -61,6 +67,7 @@ enum Change {
     Lowest(u32, i64),
     Floor(u32, i64),
     Saved(u32, i64),
+    Clear(u32, i64),
     Placed(u32),
     Refused(u32),
     Allowed(u32),
@@ -83,6 +90,11 @@ impl Dirty {
         self.start = self.start.min(sections.start);
         self.end = self.end.max(sections.end);
     }
+
+    fn take(&mut self) -> Option<Range<usize>> {
+        let Self { start, end } = std::mem::replace(self, Self::NOTHING);
+        (start < end).then_some(start..end)
+    }
 }
 
 impl<'a> State<'a> {
@@ -96,6 +108,7 @@ impl<'a> State<'a> {
             open: vec![true; items],
             refused: vec![false; items],
             refusals: 0,
+            clear_at: vec![-1; items],
             floor: vec![-1; sections],
             floor_item: (0..sections).map(|s| model.members(s).first().copied().unwrap_or(0)).collect(),
             load: vec![0; sections],
@@ -103,6 +116,8 @@ impl<'a> State<'a> {
             crossing: vec![0; sections + 1],
             trail: Vec::new(),
             dirty: Dirty { start: 0, end: sections },
+            stirred: Dirty::NOTHING,
+            just_placed: (0..0, 0),
             witnesses: Witnesses::new(items as u32),
             scratch: Vec::new(),
         };
@@ -131,6 +146,9 @@ impl<'a> State<'a> {
     fn reach(&self, section: usize, floor: i64) -> i64 {
         let mut top = floor;
         let mut rest = self.load[section] - self.saved[section];
+        if !self.model.has_obstacles {
+            return top + rest;
+        }
         for &(start, end) in self.model.taken.of(section) {
             if end <= top {
                 continue;
@@ -237,6 +255,8 @@ impl<'a> State<'a> {
         self.dirty.add(&it.sections);
         if it.shares {
             self.update_savings(item);
+        } else {
+            self.just_placed = (it.sections.clone(), top);
         }
         for other in model.living_with(item) {
             if !self.open[other] || self.lowest[other] > top {
@@ -280,35 +300,35 @@ impl<'a> State<'a> {
             .map(|partner| partner.relation)
     }
 
-    /// Draws conclusions within these sections, until there are no more.
-    pub(super) fn propagate(&mut self, sections: &Range<usize>) -> Result<(), DeadEnd> {
-        loop {
-            self.raise_floors()?;
+    /// Draws conclusions, until there are no more.
+    pub(super) fn propagate(&mut self) -> Result<(), DeadEnd> {
+        while let Some(sections) = self.dirty.take() {
+            self.stirred.add(&sections);
+            self.raise_floors(sections.clone())?;
             if self.refusals > 0 {
                 self.raise_refused(sections)?;
             }
-            if self.dirty.end == 0 {
-                return Ok(());
-            }
         }
+        Ok(())
     }
 
-    fn raise_floors(&mut self) -> Result<(), DeadEnd> {
+    fn raise_floors(&mut self, dirty: Range<usize>) -> Result<(), DeadEnd> {
         let model = self.model;
-        let Dirty { start, end } = std::mem::replace(&mut self.dirty, Dirty::NOTHING);
-        for section in start..end {
+        let (sections, top) = std::mem::replace(&mut self.just_placed, (0..0, 0));
+        for section in dirty {
             let floor = self.floor[section];
             let guess = self.floor_item[section] as usize;
             if floor == NOWHERE || (floor >= 0 && self.open[guess] && self.lowest[guess] == floor) {
                 continue;
             }
+            let at_least = if sections.contains(&section) { top } else { floor };
             let mut lowest = NOWHERE;
             for &member in model.members(section) {
                 let member = member as usize;
                 if self.open[member] && self.lowest[member] < lowest {
                     lowest = self.lowest[member];
                     self.floor_item[section] = member as u32;
-                    if lowest == floor {
+                    if lowest <= at_least {
                         break;
                     }
                 }
@@ -327,8 +347,10 @@ impl<'a> State<'a> {
         Ok(())
     }
 
-    fn raise_refused(&mut self, sections: &Range<usize>) -> Result<(), DeadEnd> {
-        for item in self.model.beginning_in(sections.clone()) {
+    /// What lives elsewhere has the support it had.
+    fn raise_refused(&mut self, dirty: Range<usize>) -> Result<(), DeadEnd> {
+        let model = self.model;
+        for item in model.living_in(dirty) {
             if self.refused[item] && self.open[item] {
                 let support = self.support(item);
                 if support >= NOWHERE {
@@ -429,32 +451,55 @@ impl<'a> State<'a> {
         true
     }
 
-    /// Is there an open item that could still slide beneath this one, where it rests now?
-    pub(super) fn may_slide_beneath(&mut self, item: usize, ignoring: impl Fn(&Self, usize) -> bool) -> bool {
-        let model = self.model;
-        let shares = model.items[item].shares;
+    /// Is there an open item that could still slide beneath this one, where it rests now? Partners that may share its bytes are left
+    /// out: [`Self::shares_from_below`] tells about them.
+    pub(super) fn may_slide_beneath(&mut self, item: usize) -> bool {
         let lowest = self.lowest[item];
+        if self.clear_at[item] == lowest {
+            return false;
+        }
         let witness = self.witnesses.beneath[item] as usize;
         if witness != item && self.open[witness] && self.extent(witness).1 <= lowest {
             return true;
         }
-        for other in model.living_with(item) {
-            if !self.open[other] || self.lowest[other] > lowest || other == item {
-                continue;
-            }
-            let relation = if shares { self.relation(item, other) } else { None };
-            let slides = match relation {
-                Some(Relation::PartnerBelow(distance)) => {
-                    self.lowest[other] + distance <= lowest && !ignoring(self, other)
+        let model = self.model;
+        let it = &model.items[item];
+        // Where nothing open is lower, nothing can be beneath.
+        if self.floor[it.sections.clone()].iter().any(|&floor| floor < lowest) {
+            for other in model.living_with(item) {
+                let fits = self.open[other] && self.extent(other).1 <= lowest;
+                if fits && !(it.shares && self.is_below(item, other)) {
+                    self.witnesses.beneath[item] = other as u32;
+                    return true;
                 }
-                _ => self.extent(other).1 <= lowest,
-            };
-            if slides {
-                self.witnesses.beneath[item] = other as u32;
-                return true;
             }
         }
+        // Others only rise from here on, until this is taken back.
+        self.trail.push(Change::Clear(item as u32, self.clear_at[item]));
+        self.clear_at[item] = lowest;
         false
+    }
+
+    fn is_below(&self, item: usize, other: usize) -> bool {
+        matches!(self.relation(item, other), Some(Relation::PartnerBelow(_)))
+    }
+
+    /// Is there an open partner that could be written over this item, where it rests now? Some may be left out.
+    pub(super) fn shares_from_below(&self, item: usize, leave_out: impl Fn(usize) -> bool) -> bool {
+        self.model.shared.of(item).iter().any(|partner| match partner.relation {
+            Relation::PartnerBelow(distance) => {
+                let slides = self.lowest[partner.item] + distance <= self.lowest[item];
+                self.open[partner.item] && slides && !leave_out(partner.item)
+            }
+            _ => false,
+        })
+    }
+
+    /// The sections in which something has changed since the last time, within the given ones.
+    pub(super) fn take_stirred(&mut self, within: &Range<usize>) -> Option<Range<usize>> {
+        let Range { start, end } = self.stirred.take()?;
+        let sections = start.max(within.start)..end.min(within.end);
+        (sections.start < sections.end).then_some(sections)
     }
 
     pub(super) fn mark(&self) -> usize {
@@ -463,12 +508,14 @@ impl<'a> State<'a> {
 
     /// Takes back everything since the mark.
     pub(super) fn undo(&mut self, mark: usize) {
-        self.dirty = Dirty::NOTHING;
+        (self.dirty, self.stirred) = (Dirty::NOTHING, Dirty::NOTHING);
+        self.just_placed = (0..0, 0);
         while self.trail.len() > mark {
             match self.trail.pop() {
                 Some(Change::Lowest(item, before)) => self.lowest[item as usize] = before,
                 Some(Change::Floor(section, before)) => self.floor[section as usize] = before,
                 Some(Change::Saved(section, before)) => self.saved[section as usize] = before,
+                Some(Change::Clear(item, before)) => self.clear_at[item as usize] = before,
                 Some(Change::Refused(item)) => {
                     self.refused[item as usize] = false;
                     self.refusals -= 1;
