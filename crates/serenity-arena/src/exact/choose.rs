@@ -106,7 +106,7 @@ impl Strategy {
         let mut best = (NOWHERE, NOWHERE, Reverse(0));
         let mut chosen = None;
         for item in state.model.beginning_in(sections.clone()) {
-            if !state.open[item] || state.refused[item] {
+            if !state.is_open(item) || state.refused[item] {
                 continue;
             }
             let priority = Reverse(self.priority[item]);
@@ -136,12 +136,17 @@ impl Strategy {
 }
 
 fn rests_at(state: &State, item: usize, offset: i64) -> bool {
-    state.open[item] && !state.refused[item] && state.lowest[item] == offset
+    state.lowest[item] == offset && !state.refused[item]
 }
 
 /// Does something rest at the floor, with nothing that could still slide beneath it?
 fn is_eligible(state: &mut State, section: usize, floor: i64) -> bool {
     let model = state.model;
+    // What spoiled it the last time most often still does.
+    let spoiler = state.spoiler[section] as usize;
+    if rests_at(state, spoiler, floor) && state.may_slide_beneath(spoiler) {
+        return false;
+    }
     let mut rests = false;
     for &item in model.members(section) {
         let item = item as usize;
@@ -150,7 +155,9 @@ fn is_eligible(state: &mut State, section: usize, floor: i64) -> bool {
             let is_candidate = |other: usize| {
                 rests_at(state, other, floor) && model.items[other].sections.contains(&section)
             };
-            if state.shares_from_below(item, is_candidate) || state.may_slide_beneath(item) {
+            let shares = model.items[item].shares && state.shares_from_below(item, is_candidate);
+            if shares || state.may_slide_beneath(item) {
+                state.spoiler[section] = item as u32;
                 return false;
             }
             rests = true;

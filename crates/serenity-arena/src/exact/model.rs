@@ -36,6 +36,8 @@ pub(super) struct Item {
 
 pub(super) struct Model {
     pub(super) items: Vec<Item>,
+    /// The spans of the items, side by side for the inner loops.
+    pub(super) spans: Vec<i64>,
     /// Every offset is a multiple of this.
     pub(super) cell: i64,
     /// The items alive in each section.
@@ -126,6 +128,7 @@ impl Model {
                 .map(|(o, _)| o.end)
                 .max()
                 .unwrap_or(0),
+            spans: items.iter().map(|item| item.span).collect(),
             items,
         };
         model.blocked = model.blocked_offsets(problem, &obstacles);

@@ -119,7 +119,7 @@ impl<'a, 's> Search<'a, 's> {
         let state = &mut self.state;
         while let Some(stirred) = state.take_stirred(sections) {
             for item in state.model.living_in(stirred) {
-                if state.open[item] && !state.refused[item] && state.is_in_nobodys_way(item) {
+                if state.is_open(item) && !state.refused[item] && state.is_in_nobodys_way(item) {
                     state.place(item)?;
                     state.propagate()?;
                 }
@@ -238,7 +238,7 @@ fn place_unless_tried(state: &mut State, item: usize, tried: &[u32]) -> Result<(
 fn signature(state: &State, sections: &Range<usize>) -> u128 {
     let mut sum = 0_u128;
     for item in state.model.beginning_in(sections.clone()) {
-        if state.open[item] {
+        if state.is_open(item) {
             let low =
                 mix(state.lowest[item] as u64 ^ mix((item as u64) << 1 | u64::from(state.refused[item])));
             sum = sum.wrapping_add(u128::from(mix(low)) << 64 | u128::from(low));

@@ -18,9 +18,10 @@ pub(super) struct State<'a> {
     pub(super) capacity: i64,
     /// The lowest height that one of the branches cut off so far would have needed.
     pub(super) least_violation: i64,
-    /// For open items the lowest offset at which they can rest; for placed ones their offset.
+    /// The lowest offset at which an open item can rest; [`NOWHERE`] for placed ones.
     pub(super) lowest: Vec<i64>,
-    pub(super) open: Vec<bool>,
+    /// Where the placed items lie.
+    pub(super) offset: Vec<i64>,
     pub(super) refused: Vec<bool>,
     refusals: usize,
     /// The offset at which nothing can slide beneath an item any more, if that is known.
@@ -29,6 +30,8 @@ pub(super) struct State<'a> {
     pub(super) floor: Vec<i64>,
     /// An open item at the floor, or a guess at one.
     floor_item: Vec<u32>,
+    /// A member of each section beneath which something could slide once: a guess at one for which that is so.
+    pub(super) spoiler: Vec<u32>,
     /// Cells that the open items of each section need.
     load: Vec<i64>,
     /// What sharing may save of that.
@@ -40,8 +43,7 @@ pub(super) struct State<'a> {
     dirty: Dirty,
     /// The same, since [`Self::take_stirred`] was asked the last time.
     stirred: Dirty,
-    /// The sections in which no open item is lower than this any more, since the last conclusions were drawn.
-    just_placed: (Range<usize>, i64),
+    just_placed: JustPlaced,
     witnesses: Witnesses,
     scratch: Vec<u32>,
 }
@@ -62,6 +64,17 @@ impl Witnesses {
         }
     }
 }
+
+/// The item that was placed last. In its sections no open item is lower than its top any more, unless they may share bytes.
+#[derive(Default)]
+struct JustPlaced {
+    sections: Range<usize>,
+    top: i64,
+    /// Some long-lived ones of those that rest on it now: likely to be the next floor, and in the way of others.
+    resting: [Option<u32>; RESTING],
+}
+
+const RESTING: usize = 4;
 
 enum Change {
     Lowest(u32, i64),
@@ -105,19 +118,20 @@ impl<'a> State<'a> {
             capacity,
             least_violation: NOWHERE,
             lowest: vec![0; items],
-            open: vec![true; items],
+            offset: vec![0; items],
             refused: vec![false; items],
             refusals: 0,
             clear_at: vec![-1; items],
             floor: vec![-1; sections],
             floor_item: (0..sections).map(|s| model.members(s).first().copied().unwrap_or(0)).collect(),
+            spoiler: (0..sections).map(|s| model.members(s).first().copied().unwrap_or(0)).collect(),
             load: vec![0; sections],
             saved: (0..sections).map(|s| model.shared.saving(s, &model.items, |_| true)).collect(),
             crossing: vec![0; sections + 1],
             trail: Vec::new(),
             dirty: Dirty { start: 0, end: sections },
             stirred: Dirty::NOTHING,
-            just_placed: (0..0, 0),
+            just_placed: JustPlaced::default(),
             witnesses: Witnesses::new(items as u32),
             scratch: Vec::new(),
         };
@@ -165,7 +179,7 @@ impl<'a> State<'a> {
 
     /// The last cell of the topmost item need not be full.
     fn padding(&self, section: usize) -> i64 {
-        let open = self.model.members(section).iter().map(|&i| i as usize).filter(|&i| self.open[i]);
+        let open = self.model.members(section).iter().map(|&i| i as usize).filter(|&i| self.is_open(i));
         open.map(|i| self.model.items[i].span - self.model.items[i].size).max().unwrap_or(0)
     }
 
@@ -184,8 +198,9 @@ impl<'a> State<'a> {
                 }
             }
             for partner in self.model.shared.of(item) {
-                if partner.relation == Relation::Glue && !self.open[partner.item] {
-                    let (offset, top) = self.extent(partner.item);
+                if partner.relation == Relation::Glue && !self.is_open(partner.item) {
+                    let offset = self.offset[partner.item];
+                    let top = offset + self.model.spans[partner.item];
                     if offset < at && at < top {
                         at = top;
                     }
@@ -198,7 +213,16 @@ impl<'a> State<'a> {
     }
 
     fn extent(&self, item: usize) -> (i64, i64) {
-        (self.lowest[item], self.lowest[item] + self.model.items[item].span)
+        (self.lowest[item], self.top(item))
+    }
+
+    /// Where an open item ends if it rests at its lowest offset; far up for placed ones.
+    fn top(&self, item: usize) -> i64 {
+        self.lowest[item] + self.model.spans[item]
+    }
+
+    pub(super) fn is_open(&self, item: usize) -> bool {
+        self.lowest[item] < NOWHERE
     }
 
     fn violated(&mut self, height: i64) -> Result<(), DeadEnd> {
@@ -249,32 +273,49 @@ impl<'a> State<'a> {
             return self.violated(offset + it.size);
         }
         self.trail.push(Change::Placed(item as u32));
-        self.open[item] = false;
+        self.lowest[item] = NOWHERE;
+        self.offset[item] = offset;
         self.load[it.sections.clone()].iter_mut().for_each(|load| *load -= it.span);
         self.crossing[it.sections.start + 1..it.sections.end].iter_mut().for_each(|count| *count -= 1);
         self.dirty.add(&it.sections);
         if it.shares {
             self.update_savings(item);
-        } else {
-            self.just_placed = (it.sections.clone(), top);
         }
+        self.just_placed = JustPlaced {
+            sections: if it.shares { 0..0 } else { it.sections.clone() },
+            top,
+            resting: [None; RESTING],
+        };
         for other in model.living_with(item) {
-            if !self.open[other] || self.lowest[other] > top {
+            if self.lowest[other] > top {
                 continue;
             }
             let bed = if it.shares { self.bed(item, other, offset, top) } else { top };
             if self.lowest[other] <= bed {
                 self.allow(other);
                 self.raise(other, bed)?;
+                if self.lowest[other] == top {
+                    self.remember_resting(other);
+                }
             }
         }
         Ok(())
     }
 
+    /// Keeps those that live longest.
+    fn remember_resting(&mut self, item: usize) {
+        let items = &self.model.items;
+        let length = |entry: &Option<u32>| entry.map_or(0, |other| items[other as usize].sections.len());
+        let shortest = self.just_placed.resting.iter_mut().min_by_key(|entry| length(entry));
+        if let Some(entry) = shortest.filter(|entry| length(entry) < items[item].sections.len()) {
+            *entry = Some(item as u32);
+        }
+    }
+
     fn update_savings(&mut self, item: usize) {
         let model = self.model;
         for &section in model.shared.sections(item) {
-            let saving = model.shared.saving(section, &model.items, |i| self.open[i]);
+            let saving = model.shared.saving(section, &model.items, |i| self.is_open(i));
             if saving != self.saved[section] {
                 self.trail.push(Change::Saved(section as u32, self.saved[section]));
                 self.saved[section] = saving;
@@ -313,26 +354,12 @@ impl<'a> State<'a> {
     }
 
     fn raise_floors(&mut self, dirty: Range<usize>) -> Result<(), DeadEnd> {
-        let model = self.model;
-        let (sections, top) = std::mem::replace(&mut self.just_placed, (0..0, 0));
         for section in dirty {
             let floor = self.floor[section];
-            let guess = self.floor_item[section] as usize;
-            if floor == NOWHERE || (floor >= 0 && self.open[guess] && self.lowest[guess] == floor) {
+            if floor == NOWHERE || self.lowest[self.floor_item[section] as usize] == floor {
                 continue;
             }
-            let at_least = if sections.contains(&section) { top } else { floor };
-            let mut lowest = NOWHERE;
-            for &member in model.members(section) {
-                let member = member as usize;
-                if self.open[member] && self.lowest[member] < lowest {
-                    lowest = self.lowest[member];
-                    self.floor_item[section] = member as u32;
-                    if lowest <= at_least {
-                        break;
-                    }
-                }
-            }
+            let lowest = self.find_floor(section);
             if lowest != floor {
                 self.trail.push(Change::Floor(section as u32, floor));
                 self.floor[section] = lowest;
@@ -347,11 +374,38 @@ impl<'a> State<'a> {
         Ok(())
     }
 
+    fn find_floor(&mut self, section: usize) -> i64 {
+        let model = self.model;
+        let mut at_least = self.floor[section];
+        if self.just_placed.sections.contains(&section) {
+            at_least = at_least.max(self.just_placed.top);
+            for item in self.just_placed.resting.into_iter().flatten() {
+                if self.lowest[item as usize] == at_least
+                    && model.items[item as usize].sections.contains(&section)
+                {
+                    self.floor_item[section] = item;
+                    return at_least;
+                }
+            }
+        }
+        let mut lowest = NOWHERE;
+        for &member in model.members(section) {
+            if self.lowest[member as usize] < lowest {
+                lowest = self.lowest[member as usize];
+                self.floor_item[section] = member;
+                if lowest <= at_least {
+                    break;
+                }
+            }
+        }
+        lowest
+    }
+
     /// What lives elsewhere has the support it had.
     fn raise_refused(&mut self, dirty: Range<usize>) -> Result<(), DeadEnd> {
         let model = self.model;
         for item in model.living_in(dirty) {
-            if self.refused[item] && self.open[item] {
+            if self.refused[item] && self.is_open(item) {
                 let support = self.support(item);
                 if support >= NOWHERE {
                     return Err(DeadEnd);
@@ -366,8 +420,7 @@ impl<'a> State<'a> {
     fn support(&mut self, item: usize) -> i64 {
         let it = &self.model.items[item];
         let witness = self.witnesses.support[item] as usize;
-        if !it.shares && witness != item && self.open[witness] && self.extent(witness).1 <= self.lowest[item]
-        {
+        if !it.shares && witness != item && self.top(witness) <= self.lowest[item] {
             return self.lowest[item];
         }
         let mut support = self.own_support(item);
@@ -382,13 +435,13 @@ impl<'a> State<'a> {
         let it = &model.items[item];
         let mut support = NOWHERE;
         for other in model.living_with(item) {
-            if !self.open[other] || other == item {
+            if !self.is_open(other) || other == item {
                 continue;
             }
             let relation = if it.shares { self.relation(item, other) } else { None };
             let bed = match relation {
                 Some(Relation::PartnerBelow(distance)) => self.lowest[other] + distance,
-                _ => self.extent(other).1,
+                _ => self.top(other),
             };
             if bed < support {
                 support = bed;
@@ -397,8 +450,8 @@ impl<'a> State<'a> {
         }
         let tops_of_blocks = model.blocked.of(item).iter().map(|&(_, to)| to);
         let glued =
-            model.shared.of(item).iter().filter(|p| p.relation == Relation::Glue && !self.open[p.item]);
-        let tops_of_glued = glued.map(|partner| self.extent(partner.item).1);
+            model.shared.of(item).iter().filter(|p| p.relation == Relation::Glue && !self.is_open(p.item));
+        let tops_of_glued = glued.map(|partner| self.offset[partner.item] + model.spans[partner.item]);
         tops_of_blocks.chain(tops_of_glued).filter(|&top| top >= self.lowest[item]).fold(support, i64::min)
     }
 
@@ -414,7 +467,7 @@ impl<'a> State<'a> {
             next += 1;
             for partner in model.shared.of(member as usize) {
                 let is_new = !glued.contains(&(partner.item as u32));
-                if partner.relation == Relation::Glue && self.open[partner.item] && is_new {
+                if partner.relation == Relation::Glue && self.is_open(partner.item) && is_new {
                     if self.refused[partner.item] {
                         glued.push(partner.item as u32);
                         support = support.min(self.own_support(partner.item));
@@ -434,11 +487,21 @@ impl<'a> State<'a> {
         let shares = model.items[item].shares;
         let (offset, top) = self.extent(item);
         let witness = self.witnesses.in_the_way[item] as usize;
-        if !shares && witness != item && self.open[witness] && self.lowest[witness] < top {
+        if !shares && witness != item && self.lowest[witness] < top {
             return false;
         }
+        for other in self.just_placed.resting.into_iter().flatten() {
+            let lives_with = || {
+                let (a, b) = (&model.items[item].sections, &model.items[other as usize].sections);
+                a.start < b.end && b.start < a.end
+            };
+            if !shares && self.lowest[other as usize] < top && other as usize != item && lives_with() {
+                self.witnesses.in_the_way[item] = other;
+                return false;
+            }
+        }
         for other in model.living_with(item) {
-            if !self.open[other] || other == item || self.lowest[other] >= top {
+            if self.lowest[other] >= top || other == item {
                 continue;
             }
             let is_clear = shares
@@ -459,7 +522,7 @@ impl<'a> State<'a> {
             return false;
         }
         let witness = self.witnesses.beneath[item] as usize;
-        if witness != item && self.open[witness] && self.extent(witness).1 <= lowest {
+        if witness != item && self.top(witness) <= lowest {
             return true;
         }
         let model = self.model;
@@ -467,7 +530,7 @@ impl<'a> State<'a> {
         // Where nothing open is lower, nothing can be beneath.
         if self.floor[it.sections.clone()].iter().any(|&floor| floor < lowest) {
             for other in model.living_with(item) {
-                let fits = self.open[other] && self.extent(other).1 <= lowest;
+                let fits = self.top(other) <= lowest;
                 if fits && !(it.shares && self.is_below(item, other)) {
                     self.witnesses.beneath[item] = other as u32;
                     return true;
@@ -489,7 +552,7 @@ impl<'a> State<'a> {
         self.model.shared.of(item).iter().any(|partner| match partner.relation {
             Relation::PartnerBelow(distance) => {
                 let slides = self.lowest[partner.item] + distance <= self.lowest[item];
-                self.open[partner.item] && slides && !leave_out(partner.item)
+                slides && !leave_out(partner.item)
             }
             _ => false,
         })
@@ -509,7 +572,7 @@ impl<'a> State<'a> {
     /// Takes back everything since the mark.
     pub(super) fn undo(&mut self, mark: usize) {
         (self.dirty, self.stirred) = (Dirty::NOTHING, Dirty::NOTHING);
-        self.just_placed = (0..0, 0);
+        self.just_placed = JustPlaced::default();
         while self.trail.len() > mark {
             match self.trail.pop() {
                 Some(Change::Lowest(item, before)) => self.lowest[item as usize] = before,
@@ -526,7 +589,7 @@ impl<'a> State<'a> {
                 }
                 Some(Change::Placed(item)) => {
                     let it = &self.model.items[item as usize];
-                    self.open[item as usize] = true;
+                    self.lowest[item as usize] = self.offset[item as usize];
                     self.load[it.sections.clone()].iter_mut().for_each(|load| *load += it.span);
                     self.crossing[it.sections.start + 1..it.sections.end]
                         .iter_mut()
@@ -540,7 +603,7 @@ impl<'a> State<'a> {
     /// Allows every open item of these sections to rest at its lowest offset again.
     pub(super) fn allow_all(&mut self, sections: &Range<usize>) {
         for item in self.model.beginning_in(sections.clone()) {
-            if self.open[item] {
+            if self.is_open(item) {
                 self.allow(item);
             }
         }
