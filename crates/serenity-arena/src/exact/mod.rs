@@ -33,13 +33,10 @@ pub(crate) fn search(
     let mut fronts = Fronts { offsets: Vec::new(), height: u64::MAX, bound: simple_bound, capacity };
     watch.bound = simple_bound;
     let mut first_fit = FirstFit::new(problem);
-    for order in [FirstFit::by_size, FirstFit::by_pressure] {
-        let order = order(&first_fit);
-        let packing = first_fit.pack(&order, watch);
-        fronts.found(packing.offsets, packing.height, watch);
-        if fronts.is_settled() {
-            return fronts.answer(None);
-        }
+    let packing = first_fit.pack(&first_fit.by_size(), watch);
+    fronts.found(packing.offsets, packing.height, watch);
+    if fronts.is_settled() {
+        return fronts.answer(None);
     }
     let Some(mut portfolio) = Portfolio::new(problem, watch.memory_limit()) else {
         return fronts.answer(Some(StopReason::Memory));

@@ -163,4 +163,47 @@ mod tests {
             (&[OpId(0)][..], &[OpId(1), OpId(2), OpId(3)][..])
         );
     }
+
+    #[test]
+    fn once_an_operand_is_chosen_the_other_is_not_tried() {
+        let mut g = GraphBuilder::new("");
+        let x = g.input(Tensor::sized("x", 1));
+        let a = g.op("a", "CONV_2D", &[x], Tensor::sized("a", 10));
+        let v = g.op("v", "RESHAPE", &[a], Tensor::sized("v", 10));
+        let b = g.op("b", "CONV_2D", &[x], Tensor::sized("b", 10));
+        let s = g.op("s", "ADD", &[v, b], Tensor::sized("s", 10));
+        let y = g.op("y", "CONV_2D", &[s, a], Tensor::sized("y", 1));
+        g.output(y);
+        // v is read once, but a, whose memory it is, is not.
+        assert!(peak_and_buffers(g).1.contains(&vec![s]));
+    }
+
+    #[test]
+    fn small_tensors_are_reshaped_in_place_but_not_written_over() {
+        let mut g = GraphBuilder::new("");
+        let x = g.input(Tensor::sized("x", 1));
+        let a = g.op("a", "CONV_2D", &[x], Tensor::sized("a", 4));
+        let v = g.op("v", "SQUEEZE", &[a], Tensor::sized("v", 4));
+        let s = g.op("s", "SOFTMAX", &[v], Tensor::sized("s", 4));
+        let y = g.op("y", "CONV_2D", &[s], Tensor::sized("y", 1));
+        g.output(y);
+        let buffers = peak_and_buffers(g).1;
+        assert!(buffers.contains(&vec![a, v]) && buffers.contains(&vec![s]));
+    }
+
+    #[test]
+    fn what_lies_elsewhere_costs_nothing_and_what_nobody_reads_stays() {
+        let mut g = GraphBuilder::new("");
+        let x = g.input(Tensor::sized("x", 100));
+        let shape = g.op("shape", "SHAPE", &[x], Tensor::sized("shape", 8));
+        let sizes = g.op("sizes", "CONV_2D", &[shape], Tensor::sized("sizes", 8));
+        let heap = g.op("heap", "TILE", &[x, sizes], Tensor::sized("heap", 1000));
+        g.op("unread", "CONV_2D", &[heap], Tensor::sized("unread", 20));
+        let y = g.op("y", "CONV_2D", &[heap], Tensor::sized("y", 3));
+        g.output(y);
+        let graph = g.build().unwrap();
+        let profile = MemoryModel::Litert.lifetimes(&graph).profile(&graph.file_order());
+        let after: Vec<u64> = profile.steps.iter().map(|s| s.after).collect();
+        assert_eq!(after, [100, 108, 100, 120, 123]);
+    }
 }
