@@ -122,7 +122,8 @@ impl<'a> State<'a> {
             refused: vec![false; items],
             refusals: 0,
             clear_at: vec![-1; items],
-            floor: vec![-1; sections],
+            // Not known yet, where there is anything at all.
+            floor: (0..sections).map(|s| if model.members(s).is_empty() { NOWHERE } else { -1 }).collect(),
             floor_item: (0..sections).map(|s| model.members(s).first().copied().unwrap_or(0)).collect(),
             spoiler: (0..sections).map(|s| model.members(s).first().copied().unwrap_or(0)).collect(),
             load: vec![0; sections],
