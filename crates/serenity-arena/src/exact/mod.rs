@@ -6,9 +6,11 @@ mod memo;
 mod model;
 mod obstacles;
 mod portfolio;
+mod questions;
 mod search;
 mod sharing;
 mod state;
+mod support;
 
 use crate::first_fit::FirstFit;
 use crate::limits::Watch;
