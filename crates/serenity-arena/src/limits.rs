@@ -26,7 +26,7 @@ impl CancelFlag {
 pub struct Limits {
     /// Wall-clock time.
     pub time: Option<Duration>,
-    /// Bytes for the tables of the search.
+    /// Bytes for the tables of the search; at most 1 GiB, with or without this limit.
     pub memory: Option<u64>,
     /// Buffers looked at, some ten million a second. Unlike time, this ends the same search at the same point on every machine.
     pub work: Option<u64>,
