@@ -9,7 +9,8 @@ use crate::{Change, Patch, Rule};
 use serde_json::{Value, json};
 use serenity_ir::{Attributes, ElementType, Graph, Op, OpId, Tensor, TensorId};
 
-/// `PAD` or `PADV2` with zeros, then `CONV_2D` or `DEPTHWISE_CONV_2D` with padding `valid`: the convolution alone, with padding `same`.
+/// `PAD` or `PADV2` with zeros, then `CONV_2D` or `DEPTHWISE_CONV_2D` with padding `valid`, one or several: the convolutions alone, with
+/// padding `same`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PadFolding;
 
@@ -23,28 +24,31 @@ impl Rule for PadFolding {
     }
 }
 
-/// The patch that removes `pad`, if it is one that can go.
+/// The patch that removes `pad`, if it is one that can go: every op that reads the padded tensor must be able to pad by itself.
 fn fold(graph: &Graph, pad: OpId, rule: &'static str) -> Option<Patch> {
     let zeros = Zeros::of(graph, pad)?;
-    let &[reader] = graph.consumers(zeros.padded) else { return None };
-    if graph.is_output(zeros.padded) || !is_folding_reader(graph, reader, &zeros) {
+    let readers = graph.consumers(zeros.padded);
+    let all_fold =
+        !readers.is_empty() && readers.iter().all(|&reader| is_folding_reader(graph, reader, &zeros));
+    if graph.is_output(zeros.padded) || !all_fold {
         return None;
     }
-    let conv = graph.op(reader);
     let instead = |&input: &TensorId| if input == zeros.padded { zeros.given } else { input };
+    let change = |&reader: &OpId| Change {
+        op: reader,
+        inputs: graph.op(reader).inputs.iter().map(instead).collect(),
+        attributes: Attributes::from_iter([("padding".to_owned(), json!("same"))]),
+    };
     let [[top, bottom], [left, right]] = zeros.amounts;
+    let names: Vec<String> = readers.iter().map(|&reader| format!("`{}`", graph.op_label(reader))).collect();
     Some(Patch {
         rule,
         removes: vec![pad],
-        changes: vec![Change {
-            op: reader,
-            inputs: conv.inputs.iter().map(instead).collect(),
-            attributes: Attributes::from_iter([("padding".to_owned(), json!("same"))]),
-        }],
+        changes: readers.iter().map(change).collect(),
         identity: format!(
-            "the zeros that `{}` adds ({top} above, {bottom} below, {left} left, {right} right) are what `{}` takes for granted with padding `same`",
+            "the zeros that `{}` adds ({top} above, {bottom} below, {left} left, {right} right) are what padding `same` stands for in {}",
             graph.op_label(pad),
-            graph.op_label(reader),
+            names.join(", "),
         ),
         exact: true,
         extra_macs: 0,
@@ -69,6 +73,9 @@ impl Zeros {
         }
         let (from, to) = (graph.tensor(given), graph.tensor(padded));
         let zero = stored_zero(from)?;
+        if [from, to].into_iter().any(has_open_size) {
+            return None;
+        }
         if from.dtype != to.dtype || from.quantization != to.quantization || !pads_with(op, zero) {
             return None;
         }
@@ -81,6 +88,12 @@ impl Zeros {
         let expected = [batch, wider(rows, height)?, wider(columns, width)?, channels];
         (to.shape.as_deref() == Some(expected.as_slice())).then_some(Self { given, padded, amounts })
     }
+}
+
+/// Does the model leave open how large its images are? Amounts that match one size may not match another.
+fn has_open_size(tensor: &Tensor) -> bool {
+    let signature = tensor.extra.get("shape_signature").and_then(Value::as_array);
+    signature.is_some_and(|dims| dims.iter().skip(1).any(|dim| dim.as_i64().is_none_or(|dim| dim < 0)))
 }
 
 /// What is stored for zero in a tensor that convolutions read; `None` if that is not one number.

@@ -135,7 +135,11 @@ fn changed(op: &Op, change: &Change) -> Op {
 
 /// What is left of a tensor that nothing touches: its name and type. A writer of files does the same, since ids must stay.
 fn retired(tensor: &Tensor) -> Tensor {
-    Tensor { bytes: 0, shape: tensor.shape.as_ref().map(|_| vec![0]), quantization: None, ..tensor.clone() }
+    Tensor {
+        shape: tensor.shape.as_ref().map(|_| vec![0]),
+        dtype: tensor.dtype.clone(),
+        ..Tensor::sized(tensor.name.clone(), 0)
+    }
 }
 
 #[cfg(test)]

@@ -166,6 +166,7 @@ fn unchecked(graph: &Graph, options: &Options) -> Plan {
         algorithm: options.algorithm,
         order: found.order.iter().map(|op| OpId(op.0)).collect(),
         bodies: Vec::new(),
+        rewrites: Vec::new(),
         offsets: None,
         before: Footprint { peak: lifetimes.profile(&graph.file_order()).peak(), arena: None, ops },
         after: Footprint { peak: found.peak, arena: None, ops },

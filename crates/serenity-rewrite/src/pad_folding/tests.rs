@@ -13,6 +13,8 @@ struct Network {
     conv: Op,
     /// Something else that reads what is padded.
     other_reader: bool,
+    /// Another convolution that does: its stride and what it writes.
+    second_conv: Option<([u64; 2], [u64; 4])>,
     padded_is_output: bool,
 }
 
@@ -60,6 +62,7 @@ impl Network {
                 }),
             ),
             other_reader: false,
+            second_conv: None,
             padded_is_output: false,
         }
     }
@@ -82,6 +85,14 @@ impl Network {
         if self.other_reader {
             let more = builder.op("other", "RELU", &[p], self.padded.clone());
             builder.output(more);
+        }
+        if let Some((stride, shape)) = self.second_conv {
+            let written = Tensor::shaped("z", shape.to_vec(), ElementType::Int8).unwrap();
+            let z = builder.tensor(written);
+            let mut conv = Op { outputs: vec![z], ..self.conv.clone() };
+            conv.attributes.insert("stride".into(), json!(stride));
+            builder.push_op(conv);
+            builder.output(z);
         }
         assert_eq!((x, p, y), (TensorId(0), TensorId(1), TensorId(2)));
         builder.build().unwrap()
@@ -149,6 +160,22 @@ fn a_pad_that_others_need_stays() {
     assert!(!int8(|net| net.other_reader = true));
     assert!(!int8(|net| net.padded_is_output = true));
     assert!(!int8(|net| net.conv.inputs.push(TensorId(1))), "the same tensor as the bias");
+}
+
+#[test]
+fn a_pad_that_several_convolutions_read_goes_if_all_can_do_without() {
+    let twice = |stride: [u64; 2], shape: [u64; 4]| {
+        let mut network = Network::new(&ElementType::Int8);
+        network.second_conv = Some((stride, shape));
+        let graph = network.graph();
+        let patches = find(&graph);
+        let changed: usize = patches.iter().map(|patch| patch.changes.len()).sum();
+        apply(&graph, &patches).unwrap();
+        changed
+    };
+    assert_eq!(twice([2, 2], [1, 4, 4, 5]), 2);
+    assert_eq!(twice([2, 1], [1, 4, 7, 5]), 2, "each in its own way");
+    assert_eq!(twice([1, 2], [1, 7, 4, 5]), 0, "with a stride of 1 a row is missing above");
 }
 
 #[test]
@@ -251,6 +278,18 @@ fn window_and_shapes_must_be_known_and_agree() {
     assert!(!int8(|net| net.written.shape = Some(vec![1, 3, 4, 5])));
     assert!(!int8(|net| net.written.shape = Some(vec![4, 4, 5])));
     assert!(!int8(|net| net.given.dtype = None));
+}
+
+#[test]
+fn images_must_have_a_fixed_size() {
+    let open = |signature: [i64; 4]| {
+        int8(|net| {
+            net.given.extra.insert("shape_signature".into(), json!(signature));
+        })
+    };
+    assert!(open([-1, 8, 7, 2]), "any number of images");
+    assert!(!open([1, -1, 7, 2]));
+    assert!(!open([-1, 8, -1, 2]));
 }
 
 #[test]
