@@ -40,19 +40,26 @@ fn fold(graph: &Graph, pad: OpId, rule: &'static str) -> Option<Patch> {
         attributes: Attributes::from_iter([("padding".to_owned(), json!("same"))]),
     };
     let [[top, bottom], [left, right]] = zeros.amounts;
-    let names: Vec<String> = readers.iter().map(|&reader| format!("`{}`", graph.op_label(reader))).collect();
+    let names: Vec<String> =
+        readers.iter().map(|&reader| format!("`{}`", short_name(graph, reader))).collect();
     Some(Patch {
         rule,
         removes: vec![pad],
         changes: readers.iter().map(change).collect(),
         identity: format!(
             "the zeros that `{}` adds ({top} above, {bottom} below, {left} left, {right} right) are what padding `same` stands for in {}",
-            graph.op_label(pad),
+            short_name(graph, pad),
             names.join(", "),
         ),
         exact: true,
         extra_macs: 0,
     })
+}
+
+/// Converters join the names of all that they fused by semicolons; the first is enough to find the op.
+fn short_name(graph: &Graph, op: OpId) -> String {
+    let name = graph.op_label(op);
+    name.split(';').next().unwrap_or_default().to_owned()
 }
 
 /// What an op does that puts zeros around images, and nothing else.

@@ -179,7 +179,7 @@ fn assert_same_outputs(pairs: &[(PathBuf, PathBuf)]) {
                 continue;
             }
             let (old, new) = (pair[0].accepted(), pair[1].accepted());
-            println!("TFLM, {:?}: {} -> {}", names.0.file_name().unwrap(), old.head, new.head);
+            println!("TFLM, {}: {} -> {}", names.0.display(), old.head, new.head);
             assert!(new.tail < old.tail, "{names:?}: {old:?}, {new:?}");
             assert_eq!(old.outputs.as_ref().unwrap(), new.outputs.as_ref().unwrap(), "TFLM, {names:?}");
         }

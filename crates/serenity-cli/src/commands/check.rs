@@ -54,6 +54,13 @@ pub(crate) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Outcome, Fai
     if args.json.json {
         writeln!(out, "{}", to_json(&claim, &report, deep, placement))?;
     } else if report.is_valid() {
+        if !plan.rewrites.is_empty() {
+            let places = count(plan.rewrites.len() as u64, "place");
+            writeln!(
+                out,
+                "rewritten first: {places}, as the plan says; `serenity verify` runs both models and compares"
+            )?;
+        }
         print_verified(&claim, &report, deep, out)?;
         if let Some(arena) = placement {
             writeln!(
