@@ -42,6 +42,8 @@ mod problem;
 mod simple_arena;
 mod tflm;
 
+pub mod csv;
+
 pub use buffer::{Buffer, FOREVER, Step};
 pub use limits::{CancelFlag, Limits, Progress, ProgressFn, StopReason};
 pub use options::{Options, Planner, UnknownPlanner};

@@ -11,6 +11,8 @@ pub(crate) struct Neighbours {
     /// The latest last step below each node; node 1 is the root, node `i` has children `2 i` and `2 i + 1`.
     latest: Vec<Step>,
     leaves: usize,
+    /// Last steps, sorted.
+    ends: Vec<Step>,
 }
 
 impl Neighbours {
@@ -25,12 +27,23 @@ impl Neighbours {
         for node in (1..leaves).rev() {
             latest[node] = latest[2 * node].max(latest[2 * node + 1]);
         }
-        Self { sorted, latest, leaves }
+        let mut ends: Vec<Step> = buffers.iter().map(|buffer| buffer.last).collect();
+        ends.sort_unstable();
+        Self { sorted, latest, leaves, ends }
+    }
+
+    /// How many live together with this one, itself included.
+    pub(crate) fn count(&self, buffer: &Buffer) -> usize {
+        self.begun_by(buffer.last) - self.ends.partition_point(|&last| last < buffer.first)
+    }
+
+    fn begun_by(&self, step: Step) -> usize {
+        self.sorted.partition_point(|&(first, _)| first <= step)
     }
 
     /// Calls `visit` with every buffer that lives together with this one, itself included, by first step.
     pub(crate) fn of(&self, buffer: &Buffer, mut visit: impl FnMut(usize)) {
-        let begun = self.sorted.partition_point(|&(first, _)| first <= buffer.last);
+        let begun = self.begun_by(buffer.last);
         // Nodes to look at, the leftmost last; a path and its right siblings fit.
         let mut nodes = vec![(1, 0, self.leaves)];
         while let Some((node, start, width)) = nodes.pop() {
@@ -60,6 +73,7 @@ mod tests {
             neighbours.of(buffer, |other| found.push(other));
             found.sort_unstable();
             let expected: Vec<usize> = (0..50).filter(|&other| buffer.lives_with(&buffers[other])).collect();
+            assert_eq!(neighbours.count(buffer), expected.len());
             assert_eq!(found, expected);
         }
         Neighbours::new(&[]).of(&buffers[0], |_| panic!("nobody is there"));

@@ -1,18 +1,22 @@
 //! The exact planner: a lowest placement, and the proof that there is no lower one.
 
 mod choose;
+mod lean;
 mod lists;
 mod memo;
 mod model;
 mod obstacles;
 mod portfolio;
+mod questions;
 mod search;
 mod sharing;
 mod state;
+mod support;
 
 use crate::first_fit::FirstFit;
 use crate::limits::Watch;
 use crate::{Problem, StopReason};
+use lean::Lean;
 use portfolio::{Attempt, Effort, Portfolio};
 
 /// What the search found, and why it ended if that leaves a gap.
@@ -33,19 +37,17 @@ pub(crate) fn search(
     let mut fronts = Fronts { offsets: Vec::new(), height: u64::MAX, bound: simple_bound, capacity };
     watch.bound = simple_bound;
     let mut first_fit = FirstFit::new(problem);
-    for order in [FirstFit::by_size, FirstFit::by_pressure] {
-        let order = order(&first_fit);
-        let packing = first_fit.pack(&order, watch);
-        fronts.found(packing.offsets, packing.height, watch);
-        if fronts.is_settled() {
-            return fronts.answer(None);
-        }
+    let packing = first_fit.pack(&first_fit.by_size(), watch);
+    fronts.found(packing.offsets, packing.height, watch);
+    if fronts.is_settled() {
+        return fronts.answer(None);
     }
     let Some(mut portfolio) = Portfolio::new(problem, watch.memory_limit()) else {
         return fronts.answer(Some(StopReason::Memory));
     };
     fronts.proved(portfolio.bound(), watch);
-    let stopped = if fronts.is_settled() { None } else { fronts.close(&mut portfolio, watch) };
+    let lean = Lean::new(problem);
+    let stopped = if fronts.is_settled() { None } else { fronts.close(&mut portfolio, lean.as_ref(), watch) };
     fronts.answer(stopped)
 }
 
@@ -81,25 +83,87 @@ impl Fronts {
         Answer { offsets: self.offsets, at_least: self.bound, stopped }
     }
 
-    /// Ever longer attempts at the lowest height that is not refuted; and a brief look halfway up to the best height, so that there is
-    /// a good placement when time runs out.
-    fn close(&mut self, portfolio: &mut Portfolio, watch: &mut Watch) -> Option<StopReason> {
+    /// Ever longer attempts at the lowest height that is not refuted; in between, brief ones higher up, so that there is a good
+    /// placement when time runs out.
+    fn close(
+        &mut self,
+        portfolio: &mut Portfolio,
+        lean: Option<&Lean>,
+        watch: &mut Watch,
+    ) -> Option<StopReason> {
+        // Where buffers may share bytes, the bound is often out of reach: better to have a good placement first.
+        if let Some(lean) = lean {
+            let without_sharing = lean.most_alive();
+            let end = self
+                .attempt(portfolio, Some(lean), without_sharing, Effort::Brief, watch)
+                .or_else(|| self.approach(portfolio, Some(lean), watch));
+            if let Some(end) = end {
+                return end.err();
+            }
+        }
         loop {
-            let middle = u64::midpoint(self.bound, self.height);
-            let is_worth_a_look = self.capacity.is_none() && middle > self.bound;
-            let efforts = [(self.capacity.unwrap_or(self.bound), Effort::Full), (middle, Effort::Brief)];
-            for (target, effort) in efforts.into_iter().take(1 + usize::from(is_worth_a_look)) {
-                match portfolio.attempt(target, effort, watch) {
-                    Attempt::Found { offsets, height } => self.found(offsets, height, watch),
-                    Attempt::Refuted { at_least } => self.proved(at_least, watch),
-                    Attempt::Unknown => {}
-                    Attempt::Stopped(reason) => return Some(reason),
-                }
-                if self.is_settled() {
-                    return None;
-                }
+            let target = self.capacity.unwrap_or(self.bound);
+            let end = self
+                .attempt(portfolio, None, target, Effort::Full, watch)
+                .or_else(|| self.approach(portfolio, lean, watch));
+            if let Some(end) = end {
+                return end.err();
             }
             portfolio.try_harder();
         }
     }
+
+    /// Brief attempts, each halfway between what seems out of reach and the best height.
+    fn approach(&mut self, portfolio: &mut Portfolio, lean: Option<&Lean>, watch: &mut Watch) -> End {
+        let lowest = self.capacity.unwrap_or(self.bound);
+        let mut out_of_reach = lowest;
+        for attempt in 0..BRIEF_ATTEMPTS {
+            let target = if attempt == 0 && lean.is_some() {
+                lowest
+            } else {
+                u64::midpoint(out_of_reach, self.height)
+            };
+            let end = self.attempt(portfolio, lean, target, Effort::Brief, watch);
+            if end.is_some() {
+                return end;
+            }
+            if self.height > target {
+                out_of_reach = target;
+            }
+        }
+        None
+    }
+
+    fn attempt(
+        &mut self,
+        portfolio: &mut Portfolio,
+        lean: Option<&Lean>,
+        target: u64,
+        effort: Effort,
+        watch: &mut Watch,
+    ) -> End {
+        let attempt = match lean {
+            None => portfolio.attempt(target, effort, watch),
+            Some(lean) => {
+                let problem = lean.below(target)?;
+                match portfolio.on(&problem)?.attempt(target, effort, watch) {
+                    // With fewer permissions than there are.
+                    Attempt::Refuted { .. } => Attempt::Unknown,
+                    attempt => attempt,
+                }
+            }
+        };
+        match attempt {
+            Attempt::Found { offsets, height } => self.found(offsets, height, watch),
+            Attempt::Refuted { at_least } => self.proved(at_least, watch),
+            Attempt::Unknown => {}
+            Attempt::Stopped(reason) => return Some(Err(reason)),
+        }
+        self.is_settled().then_some(Ok(()))
+    }
 }
+
+/// Settled, or stopped; `None` to go on.
+type End = Option<Result<(), StopReason>>;
+
+const BRIEF_ATTEMPTS: usize = 5;

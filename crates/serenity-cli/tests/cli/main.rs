@@ -6,5 +6,6 @@ mod commands;
 mod errors;
 mod harness;
 mod rewrite;
+mod tflite;
 mod tiny_onnx;
 mod verify;

@@ -79,11 +79,16 @@ struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     fn new(graph: &'a Graph, order: &[OpId], kernels: &'a LitertKernels) -> Self {
-        // Of what lies on the heap, the planner knows only what the first pause is made for.
-        let first_pause = order.iter().copied().find(|&op| kernels.pauses(op));
-        let hosts = litert_hosts(graph, |tensor| match kernels.place(tensor) {
-            LitertPlace::Heap if graph.producer(tensor) != first_pause => LitertPlace::Arena,
-            place => place,
+        // What comes after the first pause is not prepared yet, so the planner takes it all for tensors of the arena.
+        let prepared =
+            order.iter().position(|&op| kernels.pauses(op)).map_or(order, |pause| &order[..=pause]);
+        let mut is_prepared = vec![false; graph.ops().len()];
+        for op in prepared {
+            is_prepared[op.index()] = true;
+        }
+        let hosts = litert_hosts(graph, |tensor| match graph.producer(tensor) {
+            Some(op) if !is_prepared[op.index()] => LitertPlace::Arena,
+            _ => kernels.place(tensor),
         });
         let mut last_read = vec![None; graph.tensors().len()];
         for (step, &op) in order.iter().enumerate() {
@@ -99,10 +104,10 @@ impl<'a> Plan<'a> {
         let inputs = if step == 0 { self.graph.inputs() } else { &[] };
         let tensors = inputs.iter().chain(&self.graph.op(op).outputs);
         let tensors = tensors.filter_map(|&tensor| self.tensor(tensor, step as Step));
-        let temporaries = self.kernels.temporaries(op).iter().map(|&bytes| Candidate {
+        let temporaries = self.kernels.temporaries(op).iter().map(|temporary| Candidate {
             content: Content::Scratch { graph: 0, op },
-            buffer: Buffer::new(bytes, step as Step, step as Step),
-            gets_a_place: true,
+            buffer: Buffer::new(temporary.bytes, step as Step, step as Step),
+            gets_a_place: temporary.place == LitertPlace::Arena,
         });
         tensors.chain(temporaries).collect()
     }
@@ -136,5 +141,120 @@ impl<'a> Plan<'a> {
         is_reshaped
             && self.kernels.place(tensor) == LitertPlace::Arena
             && self.hosts[tensor.index()] == tensor
+    }
+}
+
+/// Every figure was read off the runtime itself, with models of just these ops.
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serenity_ir::{GraphBuilder, Op, OpKind, Tensor};
+
+    fn split(builder: &mut GraphBuilder, whole: TensorId, parts: &[TensorId]) {
+        builder.push_op(Op {
+            name: String::new(),
+            kind: OpKind::new("SPLIT"),
+            inputs: vec![whole],
+            outputs: parts.to_vec(),
+            // The first operand of the kernel is the axis.
+            attributes: [("constants".to_owned(), serde_json::json!({"0": {"shape": []}}))]
+                .into_iter()
+                .collect(),
+            extra: serde_json::Map::new(),
+        });
+    }
+
+    fn offsets(builder: GraphBuilder, tensors: &[TensorId]) -> (u64, Vec<Option<u64>>) {
+        let graph = builder.build().unwrap();
+        let arena = arena(&graph, &graph.file_order()).unwrap();
+        let offset = |&tensor: &TensorId| {
+            let is_it = |piece: &&Piece| piece.content == Content::Tensor { graph: 0, tensor };
+            arena.pieces.iter().find(is_it).map(|piece| piece.offset)
+        };
+        (arena.bytes, tensors.iter().map(offset).collect())
+    }
+
+    fn chain(builder: &mut GraphBuilder, from: TensorId, kinds: &[&str]) -> Vec<TensorId> {
+        let mut last = from;
+        let mut tensors = Vec::new();
+        for &kind in kinds {
+            last = builder.op(kind, kind, &[last], Tensor::sized(kind, 64));
+            tensors.push(last);
+        }
+        builder.output(last);
+        tensors
+    }
+
+    #[test]
+    fn what_nobody_reads_stays() {
+        let mut g = GraphBuilder::new("");
+        let x = g.input(Tensor::sized("x", 128));
+        let parts = [(); 4].map(|()| g.tensor(Tensor::sized("part", 32)));
+        split(&mut g, x, &parts);
+        let z = g.op("z", "ABS", &[parts[1]], Tensor::sized("z", 32));
+        let w = g.op("w", "NEG", &[z], Tensor::sized("w", 32));
+        let v = g.op("v", "ABS", &[w], Tensor::sized("v", 32));
+        g.output(v);
+        let (bytes, offsets) = offsets(g, &[parts[0], parts[1], parts[2], parts[3], z, w, v]);
+        assert_eq!((bytes, offsets), (416, [128, 320, 192, 256, 384, 320, 384].map(Some).to_vec()));
+    }
+
+    #[test]
+    fn of_many_equals_the_library_decides() {
+        let mut g = GraphBuilder::new("");
+        let input = g.input(Tensor::sized("input", 1280));
+        let x = g.op("x", "ABS", &[input], Tensor::sized("x", 1280));
+        let parts: Vec<TensorId> = (0..20).map(|_| g.tensor(Tensor::sized("part", 64))).collect();
+        split(&mut g, x, &parts);
+        let mut last = parts[0];
+        for &part in &parts[1..] {
+            last = g.op("", "MAXIMUM", &[last, part], Tensor::sized("", 64));
+        }
+        g.output(last);
+        let expected = [
+            3264, 3200, 3776, 3136, 3072, 3008, 2944, 2880, 2816, 2752, 2688, 2560, 2624, 3328, 3392, 3456,
+            3520, 3584, 3648, 3712,
+        ];
+        assert_eq!(offsets(g, &parts), (3840, expected.map(Some).to_vec()));
+    }
+
+    #[test]
+    fn after_a_result_of_unknown_size_the_rest_is_placed_around_what_is_there() {
+        let mut g = GraphBuilder::new("");
+        let x = g.input(Tensor::sized("x", 64));
+        let order = g.input(Tensor::sized("order", 8));
+        let y = g.op("y", "TRANSPOSE", &[x, order], Tensor::sized("y", 64));
+        let tensors = chain(&mut g, y, &["RESHAPE", "ABS", "NEG", "ABS"]);
+        assert_eq!(offsets(g, &tensors), (256, [128, 192, 128, 192].map(Some).to_vec()));
+    }
+
+    #[test]
+    fn sharing_that_was_planned_in_vain_is_never_given_back() {
+        let mut g = GraphBuilder::new("");
+        let x = g.input(Tensor::sized("x", 64));
+        let order = g.input(Tensor::sized("order", 8));
+        let y = g.op("y", "TRANSPOSE", &[x, order], Tensor::sized("y", 64));
+        let z = g.op("z", "TRANSPOSE", &[y, order], Tensor::sized("z", 64));
+        let tensors = chain(&mut g, z, &["RESHAPE", "ABS", "NEG", "ABS", "NEG"]);
+        assert_eq!(offsets(g, &tensors), (320, [128, 192, 256, 192, 256].map(Some).to_vec()));
+    }
+
+    #[test]
+    fn a_reshaping_to_a_computed_shape_shares_or_keeps_an_empty_place() {
+        let mut g = GraphBuilder::new("");
+        let x = g.input(Tensor::sized("x", 64));
+        let shape = g.input(Tensor::sized("shape", 8));
+        let a = g.op("a", "ABS", &[x], Tensor::sized("a", 64));
+        let y = g.op("y", "RESHAPE", &[a, shape], Tensor::sized("y", 64));
+        let tensors = chain(&mut g, y, &["ABS", "NEG"]);
+        let all = [&[a, y][..], &tensors].concat();
+        assert_eq!(offsets(g, &all), (256, vec![Some(128), None, Some(192), Some(128)]));
+
+        let mut g = GraphBuilder::new("");
+        let x = g.input(Tensor::sized("x", 64));
+        let shape = g.input(Tensor::sized("shape", 8));
+        let y = g.op("y", "RESHAPE", &[x, shape], Tensor::sized("y", 64));
+        let tensors = chain(&mut g, y, &["ABS", "NEG", "ABS"]);
+        assert_eq!(offsets(g, &tensors), (256, [192, 128, 192].map(Some).to_vec()));
     }
 }

@@ -81,3 +81,35 @@ fn median<T>(list: &[T], [a, b, c]: [usize; 3], compare: &impl Fn(&T, &T) -> Ord
         b
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_lists_the_last_first_and_turns_around_when_it_grows() {
+        assert_eq!(as_listed(vec![1, 2, 3]), [3, 2, 1]);
+        let listed = as_listed((1..=15).collect::<Vec<u32>>());
+        assert_eq!(listed, [15, 14, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
+    }
+
+    #[test]
+    fn it_sorts_whatever_the_order() {
+        for count in [0_usize, 1, 2, 16, 17, 40, 1000] {
+            for factor in [1, 7, 999_983] {
+                let mut list: Vec<usize> = (0..count).map(|i| i * factor % 101).collect();
+                let mut expected = list.clone();
+                expected.sort_unstable();
+                sort(&mut list, Ord::cmp);
+                assert_eq!(list, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn short_lists_keep_the_order_of_equals() {
+        let mut list: Vec<(u32, u32)> = (0..16).map(|i| (i % 2, i)).collect();
+        sort(&mut list, |a, b| a.0.cmp(&b.0));
+        assert!(list.is_sorted());
+    }
+}

@@ -25,11 +25,20 @@ pub enum LitertPlace {
     Heap,
 }
 
+/// Memory that a kernel asks for besides its tensors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LitertTemporary {
+    /// Size.
+    pub bytes: u64,
+    /// In the arena while the kernel runs, or in the one whose contents stay.
+    pub place: LitertPlace,
+}
+
 /// What LiteRT's kernels do with the memory of one graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LitertKernels {
     places: Vec<LitertPlace>,
-    temporaries: Vec<Vec<u64>>,
+    temporaries: Vec<Vec<LitertTemporary>>,
     pauses: Vec<bool>,
 }
 
@@ -74,9 +83,15 @@ impl LitertKernels {
         self.places[tensor.index()]
     }
 
-    /// The sizes of what the kernel of `op` has in the arena while it runs, besides its tensors, in the order in which it asks.
-    pub fn temporaries(&self, op: OpId) -> &[u64] {
+    /// What the kernel of `op` has in the arenas besides its tensors, in the order in which it asks.
+    pub fn temporaries(&self, op: OpId) -> &[LitertTemporary] {
         &self.temporaries[op.index()]
+    }
+
+    /// Bytes that the kernel of `op` has in the arena of activations while it runs, besides its tensors.
+    pub fn workspace(&self, op: OpId) -> u64 {
+        let in_arena = self.temporaries(op).iter().filter(|temporary| temporary.place == LitertPlace::Arena);
+        in_arena.fold(0, |sum, temporary| sum.saturating_add(temporary.bytes))
     }
 
     /// Is what follows `op` planned only after it has run?
@@ -100,6 +115,12 @@ impl Operands<'_> {
     /// Is the operand a constant of the model?
     fn is_constant(&self, position: usize) -> bool {
         self.op.constant(position).is_some()
+    }
+
+    /// The values of a constant operand, if there are just as many.
+    fn numbers<const COUNT: usize>(&self, position: usize) -> Option<[u64; COUNT]> {
+        let values = self.op.constant(position)?.get("values")?.as_array()?;
+        values.iter().map(Value::as_u64).collect::<Option<Vec<_>>>()?.try_into().ok()
     }
 
     fn all_known(&self) -> bool {
@@ -210,4 +231,103 @@ fn has_open_dimension(graph: &Graph, tensor: TensorId) -> bool {
 
 fn is_text(graph: &Graph, tensor: TensorId) -> bool {
     matches!(&graph.tensor(tensor).dtype, Some(ElementType::Other(name)) if name.eq_ignore_ascii_case("string"))
+}
+
+/// All of this was seen in the runtime.
+#[cfg(test)]
+mod tests {
+    use super::super::testing::OneOp;
+    use super::LitertPlace::{self, Arena, Folded, Heap, Persistent};
+    use super::*;
+    use crate::ElementType::{Float32, Int8, Int32, Int64};
+    use crate::{GraphBuilder, Tensor};
+    use serde_json::json;
+
+    /// Where the results lie, and whether the planner stops there.
+    fn outcome(op: OneOp) -> (Vec<LitertPlace>, bool) {
+        let graph = op.graph();
+        let kernels = LitertKernels::of(&graph);
+        let places = graph.op(OpId(0)).outputs.iter().map(|&result| kernels.place(result)).collect();
+        (places, kernels.pauses(OpId(0)))
+    }
+
+    #[test]
+    fn some_kernels_compute_on_constants_at_once() {
+        let of_constants =
+            |kind| outcome(OneOp::new(kind).constant(&[8], &Int32).constant(&[8], &Int32).gives(&[8], Int32));
+        for kind in
+            ["MUL", "GATHER", "CONCATENATION", "RESHAPE", "STRIDED_SLICE", "TILE", "BROADCAST_ARGS", "RANGE"]
+        {
+            assert_eq!(of_constants(kind), (vec![Folded], false), "{kind}");
+        }
+        for kind in ["ADD", "SUB", "CAST", "PACK", "SLICE", "FILL", "PAD", "TRANSPOSE", "EXPAND_DIMS", "MEAN"]
+        {
+            assert_eq!(of_constants(kind), (vec![Arena], false), "{kind}");
+        }
+        let product = |count: u64| {
+            let op = OneOp::new("REDUCE_PROD").constant(&[3, count], &Int32).constant(&[1], &Int32);
+            outcome(op.gives(&[count], Int32)).0
+        };
+        assert_eq!((product(8), product(9)), (vec![Folded], vec![Arena]));
+        assert_eq!(
+            outcome(OneOp::new("SHAPE").reads(&[2, 3], Float32).gives(&[2], Int32)),
+            (vec![Folded], false)
+        );
+    }
+
+    #[test]
+    fn unpacked_constants_persist() {
+        let unpacked = OneOp::new("DEQUANTIZE").constant(&[8], &Int8).gives(&[8], Float32);
+        assert_eq!(outcome(unpacked), (vec![Persistent], false));
+        let activation = OneOp::new("DEQUANTIZE").reads(&[8], Int8).gives(&[8], Float32);
+        assert_eq!(outcome(activation), (vec![Arena], false));
+    }
+
+    #[test]
+    fn results_of_unknown_size_lie_on_the_heap() {
+        let computed =
+            |kind| outcome(OneOp::new(kind).reads(&[8], Float32).reads(&[1], Int32).gives(&[8], Float32));
+        for kind in
+            ["TRANSPOSE", "PAD", "RESIZE_BILINEAR", "TILE", "BROADCAST_TO", "MEAN", "TOPK_V2", "EXPAND_DIMS"]
+        {
+            assert_eq!(computed(kind), (vec![Heap], true), "{kind}");
+        }
+        for kind in ["ADD", "GATHER", "CUMSUM", "REVERSE_V2"] {
+            assert_eq!(computed(kind), (vec![Arena], false), "{kind}");
+        }
+        // The size of what is reshaped is known, its shape is not.
+        assert_eq!(computed("RESHAPE"), (vec![Arena], true));
+        let unique = OneOp::new("UNIQUE").reads(&[8], Int32).gives(&[8], Int32).gives(&[8], Int64);
+        assert_eq!(outcome(unique), (vec![Heap, Arena], true));
+    }
+
+    #[test]
+    fn a_slice_believes_the_file_unless_a_dimension_is_open() {
+        let sliced = |signature: serde_json::Value| {
+            let mut builder = GraphBuilder::new("");
+            let [x, begin, size] = [(); 3].map(|()| builder.input(Tensor::sized("", 8)));
+            let mut result = Tensor::sized("", 8);
+            result.extra.insert("shape_signature".to_owned(), signature);
+            let result = builder.op("", "SLICE", &[x, begin, size], result);
+            LitertKernels::of(&builder.build().unwrap()).place(result)
+        };
+        assert_eq!((sliced(json!([1, 2])), sliced(json!([-1, 2]))), (Arena, Heap));
+    }
+
+    #[test]
+    fn what_is_folded_counts_as_constant() {
+        let mut builder = GraphBuilder::new("");
+        let x = builder.input(Tensor::sized("x", 64));
+        let shape = builder.op("shape", "SHAPE", &[x], Tensor::sized("shape", 8));
+        let twice = builder.op("twice", "MUL", &[shape, shape], Tensor::sized("twice", 8));
+        let sum = builder.op("sum", "ADD", &[twice, shape], Tensor::sized("sum", 8));
+        let known = builder.op("known", "RESHAPE", &[x, twice], Tensor::sized("known", 64));
+        let computed = builder.op("computed", "TILE", &[x, sum], Tensor::sized("computed", 64));
+        let kernels = LitertKernels::of(&builder.build().unwrap());
+        assert_eq!(
+            [shape, twice, sum, known, computed].map(|t| kernels.place(t)),
+            [Folded, Folded, Arena, Arena, Heap]
+        );
+        assert_eq!([3, 4].map(|op| kernels.pauses(OpId(op))), [false, true]);
+    }
 }
