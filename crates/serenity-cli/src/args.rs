@@ -66,9 +66,10 @@ pub(crate) struct OptimizeArgs {
     /// Write the plan here: the order with its proof, for `serenity check` and for other tools.
     #[arg(long, value_name = "FILE.json")]
     pub(crate) plan: Option<String>,
-    /// Do not rewrite operators. Nothing is rewritten yet, so this changes nothing so far.
+    /// Do not rewrite operators.
+    ///
+    /// Without this, operators are replaced by others that compute the same, bit for bit, where the model then needs less.
     #[arg(long)]
-    #[allow(dead_code, reason = "scripts may already ask for what is the only behaviour so far")]
     pub(crate) no_rewrite: bool,
     /// Keep the model's own order; only say what it needs.
     #[arg(long, conflicts_with = "algorithm")]
