@@ -32,6 +32,7 @@ mod first_fit;
 mod hill_climb;
 mod limits;
 mod litert;
+mod neighbours;
 mod options;
 mod overlap;
 mod place;

@@ -48,7 +48,7 @@ pub use element_type::ElementType;
 pub use error::GraphError;
 pub use graph::{Attributes, Graph, Op, Tensor};
 pub use ids::{BufferId, OpId, TensorId};
-pub use kernels::{Kernels, LitertKernels, LitertPlace, UnknownKernels, scratch};
+pub use kernels::{Kernels, LitertKernels, LitertPlace, LitertTemporary, UnknownKernels, scratch};
 pub use lifetimes::{Buffer, Lifetimes};
 pub use memory_model::{
     HandOver, MemoryModel, TFLM_ALIGNMENT, UnknownMemoryModel, hand_overs, litert_hosts, planned_bound,

@@ -98,11 +98,12 @@ fn with_plan(graphs: &[Graph], kernels: Kernels, options: &Options) -> Result<Pl
     let starts = [plan.order.clone(), main.file_order()];
     let starts = if options.algorithm.is_exact() { &starts[..] } else { &starts[..1] };
     let judge = Judge::new(graphs, main, &settled.orders, planned, started);
-    if let Some((order, found)) = judge.best_planned(starts, kernels, plan.bound) {
-        let peak = planned.model.lifetimes(main).profile(&order).peak();
-        let after = Footprint { peak, arena: Some(found.arena.bytes), ops: plan.after.ops };
-        plan.take_order(order, after);
-        plan.offsets = Some(found.offsets);
+    if let Some(best) = judge.best_planned(starts, kernels, plan.bound) {
+        let peak = planned.model.lifetimes(main).profile(&best.order).peak();
+        let after = Footprint { peak, arena: Some(best.planned.arena.bytes), ops: plan.after.ops };
+        plan.arena_bound = Some(best.bound);
+        plan.take_order(best.order, after);
+        plan.offsets = Some(best.planned.offsets);
     }
     or_as_it_was(graphs, main, plan)
 }
@@ -156,7 +157,7 @@ fn unchecked(graph: &Graph, options: &Options) -> Plan {
     let found = scheduling::schedule(&problem, &search(options));
     // Where it ends early there is nothing to prove, and no time to prove it.
     let witness = match found.proof {
-        Proof::Optimal => witness(graph, &lifetimes, &problem, &found),
+        Proof::Optimal => witness(graph, options.model, &lifetimes, &problem, &found),
         Proof::Gap { .. } => None,
     };
     let ops = graph.ops().len();
@@ -167,6 +168,7 @@ fn unchecked(graph: &Graph, options: &Options) -> Plan {
         order: found.order.iter().map(|op| OpId(op.0)).collect(),
         bodies: Vec::new(),
         offsets: None,
+        arena_bound: None,
         before: Footprint { peak: lifetimes.profile(&graph.file_order()).peak(), arena: None, ops },
         after: Footprint { peak: found.peak, arena: None, ops },
         bound: found.bound,
@@ -188,7 +190,13 @@ fn search(options: &Options) -> scheduling::Options {
 }
 
 /// A proof of the bound in terms of the graph, if one op alone gives it.
-fn witness(graph: &Graph, lifetimes: &Lifetimes, problem: &Problem, found: &Schedule) -> Option<Witness> {
+fn witness(
+    graph: &Graph,
+    model: MemoryModel,
+    lifetimes: &Lifetimes,
+    problem: &Problem,
+    found: &Schedule,
+) -> Option<Witness> {
     let proof = scheduling::witness(problem, &bridge::buffers(lifetimes), &found.order, found.bound)?;
     let op = OpId(proof.op.0);
     let buffer = |b: usize| &lifetimes.buffers()[b];
@@ -201,7 +209,8 @@ fn witness(graph: &Graph, lifetimes: &Lifetimes, problem: &Problem, found: &Sche
         if chain.buffers.iter().any(|&b| buffer(b).is_scratch()) {
             return None;
         }
-        let tensors: Vec<TensorId> = chain.buffers.iter().flat_map(|&b| in_order(graph, buffer(b))).collect();
+        let tensors: Vec<TensorId> =
+            chain.buffers.iter().flat_map(|&b| in_turn(graph, model, buffer(b))).collect();
         // Bytes that the op itself hands over are in use on both sides while it runs; the checker counts what that saves.
         let handed_over = tensors.iter().position(|&t| graph.producer(t) == Some(op)).filter(|&at| at > 0);
         let (before, after) = tensors.split_at(handed_over.unwrap_or(tensors.len()));
@@ -214,13 +223,16 @@ fn witness(graph: &Graph, lifetimes: &Lifetimes, problem: &Problem, found: &Sche
     Some(Witness { op, chains })
 }
 
-/// The tensors that take over from each other in one buffer; one of them where all share it at once.
-fn in_order(graph: &Graph, buffer: &serenity_ir::Buffer) -> Vec<TensorId> {
-    let hands_over =
-        |pair: &[TensorId]| graph.producer(pair[1]).is_some_and(|op| graph.consumers(pair[0]) == [op]);
+/// The tensors of a buffer that take over from each other; the one that names it where others only share it.
+fn in_turn(graph: &Graph, model: MemoryModel, buffer: &serenity_ir::Buffer) -> Vec<TensorId> {
+    if !matches!(model, MemoryModel::TflmPlanned(_)) {
+        return buffer.tensors[..1].to_vec();
+    }
+    // What is handed over under a plan is read by one op alone, which writes what comes next: in any order that can run they come in turn.
     let mut tensors = buffer.tensors.clone();
-    tensors.sort_by_key(|&t| graph.producer(t).map(|op| op.0));
-    if tensors.windows(2).all(hands_over) { tensors } else { buffer.tensors[..1].to_vec() }
+    let order = graph.file_order();
+    tensors.sort_by_key(|&t| graph.producer(t).and_then(|op| order.iter().position(|&o| o == op)));
+    tensors
 }
 
 /// Nothing leaves this crate that the independent checker does not accept.

@@ -45,6 +45,8 @@ pub struct Plan {
     pub after: Footprint,
     /// No order peaks below this.
     pub bound: u64,
+    /// No order and no plan gets an arena below this, if more is known than the bound on peaks.
+    pub arena_bound: Option<u64>,
     /// Whether that settles it.
     pub proof: Proof,
     /// A proof of the bound on peaks that can be checked without a search, if there is one.
@@ -73,9 +75,14 @@ impl Plan {
         self.settle_proof();
     }
 
+    /// No order needs less than this, by what counts.
+    pub fn least(&self) -> u64 {
+        self.bound.max(self.arena_bound.unwrap_or(0))
+    }
+
     /// The bound settles it if what counts is no more.
     pub(crate) fn settle_proof(&mut self) {
-        if self.after.needs() == self.bound {
+        if self.after.needs() <= self.least() {
             self.proof = Proof::Optimal;
         } else if self.proof == Proof::Optimal {
             // The order with the least peak is known, but not what is the least that can be made of it.
@@ -107,7 +114,8 @@ impl Plan {
 
     /// How far what counts may be above the least possible, as a share of the bound; 0 if it is proved optimal.
     pub fn gap(&self) -> f64 {
-        if self.bound == 0 { 0.0 } else { (self.after.needs() - self.bound) as f64 / self.bound as f64 }
+        let least = self.least();
+        if least == 0 { 0.0 } else { (self.after.needs() - least) as f64 / least as f64 }
     }
 
     /// Does this plan run the ops in another order than the model?
@@ -132,7 +140,8 @@ impl Plan {
             "ops": self.after.ops,
             "peak": self.after.peak,
             "arena": self.after.arena,
-            "bound": self.bound,
+            "bound": self.least(),
+            "peak_bound": self.bound,
             "proof": if self.is_optimal() { "optimal" } else { "gap" },
             "stopped": stopped,
             "states": self.stats.states,

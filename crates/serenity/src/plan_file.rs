@@ -21,7 +21,7 @@ pub struct PlanFile {
     pub arena: Option<u64>,
     /// The peak it claims.
     pub peak: u64,
-    /// The lower bound it claims.
+    /// The lower bound on peaks that it claims.
     pub bound: u64,
     /// Does it claim that the peak is the least possible?
     pub optimal: bool,
@@ -88,7 +88,7 @@ impl PlanFile {
                 Some(_) => return Err("`bodies` must be an array of orders".to_owned()),
             },
             peak: number("peak")?,
-            bound: number("bound")?,
+            bound: number(if plan.get("peak_bound").is_some() { "peak_bound" } else { "bound" })?,
             optimal,
             witness: match plan.get("witness") {
                 None | Some(Value::Null) => None,

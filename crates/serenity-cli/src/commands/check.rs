@@ -31,7 +31,7 @@ pub(crate) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Outcome, Fai
         peak: plan.peak,
         bound: plan.bound,
         // Said of the arena where there is one.
-        optimal: plan.optimal && plan.arena.is_none_or(|arena| arena == plan.peak),
+        optimal: plan.optimal && (plan.arena.is_none() || plan.peak == plan.bound),
         witness: plan.witness.as_ref(),
     };
     let body_faults: Vec<Fault> = input.graphs[1..]

@@ -95,11 +95,7 @@ impl Storage {
         }
         let mut left = MOST_SCRATCH;
         for op in graph.op_ids() {
-            let bytes = kernels
-                .temporaries(op)
-                .iter()
-                .fold(0, |sum: u64, &bytes| sum.saturating_add(bytes))
-                .min(left);
+            let bytes = kernels.workspace(op).min(left);
             left -= bytes;
             if bytes > 0 {
                 storage.scratch.push((op, bytes));

@@ -117,10 +117,10 @@ impl<'a> Plan<'a> {
         let inputs = if step == 0 { self.graph.inputs() } else { &[] };
         let tensors = inputs.iter().chain(&self.graph.op(op).outputs);
         let tensors = tensors.filter_map(|&tensor| self.tensor(tensor, step as Step));
-        let temporaries = self.kernels.temporaries(op).iter().map(|&bytes| Candidate {
+        let temporaries = self.kernels.temporaries(op).iter().map(|temporary| Candidate {
             content: Content::Scratch { graph: 0, op },
-            buffer: Buffer::new(bytes, step as Step, step as Step),
-            gets_a_place: true,
+            buffer: Buffer::new(temporary.bytes, step as Step, step as Step),
+            gets_a_place: temporary.place == LitertPlace::Arena,
         });
         tensors.chain(temporaries).collect()
     }

@@ -15,6 +15,8 @@ pub(crate) struct Planned {
     pub(crate) offsets: Offsets,
     /// The arena that the runtime makes of it.
     pub(crate) arena: Arena,
+    /// No plan for these orders has a smaller one.
+    pub(crate) bound: u64,
 }
 
 /// Places all tensors for one order of each graph. `None` if the sub-graphs call each other without end, or the sizes are absurd.
@@ -39,7 +41,7 @@ pub(crate) fn plan_arena(
         .map(|(graph, g)| g.tensor_ids().map(|tensor| offset(graph, tensor)).collect())
         .collect();
     let arena = runtime_arena(graphs, orders, MemoryModel::TflmPlanned(kernels), Some(&offsets))?;
-    Some(Planned { offsets, arena })
+    Some(Planned { offsets, arena, bound: placement.bound })
 }
 
 /// The most memory in use at any step under a plan: no placement for these orders can do with less.

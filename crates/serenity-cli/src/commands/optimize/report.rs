@@ -112,7 +112,7 @@ impl<'a> Report<'a> {
             row("Kahn's order", None, self.kahn()?, "breadth first, the paper's baseline")?;
         }
         row("after", plan.after.arena, plan.after.peak, &gain)?;
-        row("lower bound", None, plan.bound, &verdict(plan))?;
+        row("lower bound", plan.after.arena.map(|_| plan.least()), plan.bound, &verdict(plan))?;
         Ok(())
     }
 
