@@ -33,9 +33,10 @@ use crate::{ArenaProblem, Content, Error, Plan, arena_problem};
 use search::Search;
 use sections::Sections;
 use serde_json::{Value, json};
-use serenity_arena::{Limits, Problem, Proof, StopReason};
+use serenity_arena::{Limits, Overlap, Problem, Proof, StopReason};
 use serenity_check::{PlacedBuffer, first_clash};
 use serenity_ir::{Graph, OpId};
+use std::collections::BTreeMap;
 
 pub use traffic::{Traffic, traffic};
 
@@ -182,6 +183,8 @@ impl Division {
     /// What is wrong with it, found by the independent checker; nothing if it is right.
     pub fn fault(&self, problem: &Problem) -> Option<String> {
         let buffers = problem.buffers();
+        let permitted: BTreeMap<(usize, usize), &Overlap> =
+            problem.overlaps().iter().map(|overlap| ((overlap.writer, overlap.over), overlap)).collect();
         let mut seen = vec![false; buffers.len()];
         for Filled { memory, buffers: members, .. } in &self.memories {
             let place = |&(b, begin): &(usize, u64)| PlacedBuffer {
@@ -202,7 +205,7 @@ impl Division {
             }
             let may_share = |y: usize, x: usize| {
                 let ((y, y_at), (x, x_at)) = (members[y], members[x]);
-                problem.overlaps().iter().any(|o| (o.writer, o.over) == (y, x) && o.permits(y_at, x_at))
+                permitted.get(&(y, x)).is_some_and(|overlap| overlap.permits(y_at, x_at))
             };
             if let Some((x, y)) = first_clash(&placed, may_share) {
                 let (x, y) = (members[x].0, members[y].0);
