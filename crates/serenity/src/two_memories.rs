@@ -8,8 +8,9 @@
 //! once; scratch is written once and read once. The body of a loop counts once, and a view as if it copied. What the caller writes before
 //! the run and reads after it is not counted.
 //!
-//! Choosing what to put into the fast memory is a knapsack problem whose knapsack is a packing problem. Here greedy choices are
-//! improved by exchanges, and every choice is placed by the exact planner: the division is always valid, and optimal where it meets the bound.
+//! Choosing what to put into the fast memory is a knapsack problem whose knapsack is a packing problem. Here the best choice by sizes
+//! alone and some greedy ones are improved by exchanges, and every choice is placed by the exact planner: the division is always valid, and
+//! optimal where it meets the bound.
 //!
 //! ```
 //! use serenity::placement::{Buffer, Limits, Problem};
@@ -20,11 +21,12 @@
 //! let memories = [Memory::new("fast", 100), Memory::new("slow", 1000)];
 //! let division = divide(&Problem::new(buffers, 1).unwrap(), &traffic, memories, &Limits::default())?;
 //! assert_eq!(division.memories[0].buffers, [(1, 0)]);
-//! assert_eq!((division.memories[1].traffic.bytes(), division.bound), (120, 96));
+//! assert_eq!((division.memories[1].traffic.bytes(), division.bound), (120, 120));
 //! # Ok::<(), serenity::two_memories::NoRoom>(())
 //! ```
 
 mod bound;
+mod frontier;
 mod search;
 mod sections;
 mod traffic;
@@ -74,8 +76,9 @@ pub struct Filled {
 pub struct Division {
     /// The preferred memory, and the other one.
     pub memories: [Filled; 2],
-    /// No division moves fewer bytes in the second memory than this: what does not fit the first at some steps that have no buffer in
-    /// common, each taken by itself, if buffers could be cut into pieces.
+    /// No division moves fewer bytes in the second memory than this. It is the least for any choice whose sizes add up to no more than the
+    /// capacity of the first memory at every step, whether or not they can be placed without gaps. Where there are too many choices: what is
+    /// too much at some steps that have no buffer in common, each taken by itself, if buffers could be cut into pieces.
     pub bound: u64,
     /// Does the division meet the bound? If not, why the search ended.
     pub proof: Proof,
@@ -121,11 +124,13 @@ pub fn divide(
         return Err(NoRoom { memories, missing: excess, proved: true });
     }
     let mut search = Search::new(problem, &sections, traffic, capacities, limits);
-    let choice = search.best_choice();
+    let cheapest = frontier::cheapest(problem, &sections, traffic, capacities[0], &search);
+    let choice = search.best_choice(&cheapest.in_fast, cheapest.bound.unwrap_or(0));
     if choice.overflow > 0 {
         return Err(NoRoom { memories, missing: choice.overflow, proved: false });
     }
-    let bound = bound::least_slow_traffic(problem, &sections, traffic, capacities[0], &search);
+    let simple_bound = || bound::least_slow_traffic(problem, &sections, traffic, capacities[0], &search);
+    let bound = cheapest.bound.unwrap_or_else(simple_bound);
     let proof = if choice.slow_bytes <= bound {
         Proof::Optimal
     } else {

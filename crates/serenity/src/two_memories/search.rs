@@ -66,22 +66,19 @@ impl<'a> Search<'a> {
         cancel.is_cancelled() || time.is_some_and(|limit| self.started.elapsed() >= limit)
     }
 
-    /// The best of some greedy choices, improved by exchanges while that helps.
-    pub(super) fn best_choice(&mut self) -> Choice {
+    /// The best of `first` and some greedy choices, improved by exchanges while that helps. No choice moves fewer bytes than `least`.
+    pub(super) fn best_choice(&mut self, first: &[bool], least: u64) -> Choice {
         let rankings = self.rankings();
-        let nothing = vec![false; self.moved.len()];
-        let mut best: Option<(Choice, usize)> = None;
-        for (index, ranking) in rankings.iter().enumerate() {
-            let wanted = self.filled(nothing.clone(), None, None, ranking);
+        let (mut best, mut index) = (self.placed(first), 0);
+        for (ranking, order) in rankings.iter().enumerate() {
+            let wanted = self.filled(vec![false; self.moved.len()], None, None, order);
             let choice = self.placed(&wanted);
-            if best.as_ref().is_none_or(|(best, _)| choice.cost() < best.cost()) {
-                best = Some((choice, index));
+            if choice.cost() < best.cost() {
+                (best, index) = (choice, ranking);
             }
         }
-        // There is at least one ranking.
-        let (mut best, index) = best.unwrap_or_else(|| (self.placed(&nothing), 0));
         let mut improved = true;
-        while improved && best.cost() > (0, 0) {
+        while improved && best.cost() > (0, least) {
             improved = false;
             for buffer in 0..self.moved.len() {
                 if self.placements_left == 0 || self.is_over() {

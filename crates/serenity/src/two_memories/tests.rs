@@ -62,7 +62,7 @@ fn least(problem: &Problem, traffic: &[Traffic], capacities: [u64; 2]) -> Option
 #[test]
 fn a_division_is_valid_close_to_the_best_and_never_below_the_bound() {
     let mut random = Random(1);
-    let (mut divided, mut best, mut proved, mut refused) = (0, 0, 0, 0);
+    let (mut divided, mut best, mut proved, mut refused, mut in_vain) = (0, 0, 0, 0, 0);
     for round in 0..600 {
         let (problem, traffic) = instance(&mut random);
         let all: Vec<usize> = (0..traffic.len()).collect();
@@ -86,14 +86,16 @@ fn a_division_is_valid_close_to_the_best_and_never_below_the_bound() {
             }
             Err(error) => {
                 refused += 1;
+                in_vain += usize::from(optimum.is_some());
                 assert!(error.missing > 0 && (!error.proved || optimum.is_none()), "round {round}");
                 assert!(slow < 1000, "round {round}: the slow memory holds everything");
             }
         }
     }
-    println!("{divided} divided, {best} of them best, {proved} proved; {refused} refused");
+    println!("{divided} divided, {best} of them best, {proved} proved; {refused} refused, {in_vain} in vain");
     assert!(best * 100 >= divided * 95, "only {best} of {divided} are the best");
-    assert!(divided > 450 && proved > 100, "{divided} {proved} {refused}");
+    assert!(divided > 450 && proved > 400, "{divided} {proved}");
+    assert!(in_vain * 20 <= divided, "{in_vain} were refused although there is a way");
 }
 
 #[test]
