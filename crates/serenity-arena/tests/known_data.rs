@@ -2,7 +2,8 @@
 //!
 //! `SERENITY_SHARED` names the folder, or it lies in `../shared` beside the repository; without it these tests are skipped, and say so.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr)]
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+#![allow(clippy::print_stderr, reason = "a skipped test says so")]
 
 mod common;
 

@@ -101,6 +101,12 @@ impl<'a> Portfolio<'a> {
         })
     }
 
+    /// The same for another problem of the same size.
+    pub(super) fn on<'b>(&self, problem: &'b Problem) -> Option<Portfolio<'b>> {
+        let portfolio = Portfolio::new(problem, self.memory)?;
+        Some(Portfolio { nodes: self.nodes, seed: self.seed, ..portfolio })
+    }
+
     /// What follows without any search.
     pub(super) fn bound(&self) -> u64 {
         let model = &self.sides[0];

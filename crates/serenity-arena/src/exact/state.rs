@@ -32,6 +32,9 @@ pub(super) struct State<'a> {
     floor_item: Vec<u32>,
     /// A member of each section beneath which something could slide once: a guess at one for which that is so.
     pub(super) spoiler: Vec<u32>,
+    /// Choices made so far, and for each section the last one at which it was found not to be eligible.
+    pub(super) choice: u64,
+    pub(super) rejected: Vec<u64>,
     /// Bytes, in whole cells, that the open items of each section need.
     load: Vec<i64>,
     /// What is taken off that because items may share bytes.
@@ -125,6 +128,8 @@ impl<'a> State<'a> {
             // Not known yet, where there is anything at all.
             floor: (0..sections).map(|s| if model.members(s).is_empty() { NOWHERE } else { -1 }).collect(),
             floor_item: (0..sections).map(|s| model.members(s).first().copied().unwrap_or(0)).collect(),
+            choice: 0,
+            rejected: vec![0; sections],
             spoiler: (0..sections).map(|s| model.members(s).first().copied().unwrap_or(0)).collect(),
             load: vec![0; sections],
             saved: vec![0; sections],

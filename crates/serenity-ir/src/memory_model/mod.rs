@@ -10,7 +10,7 @@ use std::fmt;
 use std::str::FromStr;
 use storage::Storage;
 
-pub use litert::litert_hosts;
+pub use litert::{litert_hazards, litert_hosts};
 pub use planned::{HandOver, hand_overs, planned_bound};
 pub use tflm::{TFLM_ALIGNMENT, tflm_bytes, tflm_scratch};
 
