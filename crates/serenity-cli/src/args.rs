@@ -24,6 +24,7 @@ use std::time::Duration;
         serenity optimize model.tflite -o smaller.tflite   the main job\n  \
         serenity optimize zoo:swiftnet            the same on a built-in network\n  \
         serenity inspect zoo:swiftnet-a           what it needs now, and who is alive at the peak\n  \
+        serenity place model.tflite               where its tensors lie, proved or as a runtime does it\n  \
         serenity zoo list                         all built-in networks\n\n\
         Exit codes: 0 done, 1 a condition you asked for is not met (a budget, a check), 2 error."
 )]

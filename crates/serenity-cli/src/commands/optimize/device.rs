@@ -7,7 +7,7 @@ use crate::progress::thousands;
 use crate::size::Size;
 use serde_json::Value;
 use serenity::ir::MemoryModel;
-use serenity::placement::{CancelFlag, Proof};
+use serenity::placement::{CancelFlag, Proof, StopReason};
 use serenity::two_memories::{Filled, TwoMemories, divide_plan};
 use serenity::{Input, NewFile, Plan};
 use std::io::Write;
@@ -117,6 +117,7 @@ fn print_memories(memories: &TwoMemories, out: &mut impl Write) -> Result<(), Fa
     let bound = thousands(memories.division.bound);
     let verdict = match memories.division.proof {
         Proof::Optimal => "proved least: no division moves fewer".to_owned(),
+        Proof::Gap { stopped: StopReason::Heuristic } => format!("no division moves fewer than {bound}"),
         Proof::Gap { stopped } => format!("no division moves fewer than {bound}; {stopped}"),
     };
     writeln!(
