@@ -87,6 +87,17 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// A model whose tensors cannot be placed at all.
+    #[error(
+        "`{graph}` has no arena: its sub-graphs run each other without end, or its sizes are beyond 2^60 bytes"
+    )]
+    NoArena {
+        /// The model.
+        graph: String,
+    },
+    /// Two memories that are too small for a model.
+    #[error(transparent)]
+    NoRoom(#[from] crate::two_memories::NoRoom),
     /// A file cannot be written.
     #[error("cannot write `{path}`: {source}")]
     Write {
@@ -121,6 +132,7 @@ impl Error {
             Self::PlanFile { .. } => Some(
                 "give a file written by `serenity optimize --plan`, or the output of `serenity schedule --json`",
             ),
+            Self::NoRoom(_) => Some("give a larger memory; the last one may be as large as you like"),
             Self::CheckFailed { .. } | Self::Rewrite { .. } => {
                 Some("this is a bug in Serenity; please report it with the model")
             }
