@@ -80,9 +80,10 @@ pub(crate) struct OptimizeArgs {
     /// The places are told in the plan (--plan, --json) and in the header (--emit-header) only: a .tflite model cannot express them.
     #[arg(long, value_name = "NAME=SIZE,NAME=SIZE", value_parser = two_memories)]
     pub(crate) memory: Option<TwoSizes>,
-    /// Do not rewrite operators. Nothing is rewritten yet, so this changes nothing so far.
+    /// Do not rewrite operators.
+    ///
+    /// Without this, operators are replaced by others that compute the same, bit for bit, where the model then needs less.
     #[arg(long)]
-    #[allow(dead_code, reason = "scripts may already ask for what is the only behaviour so far")]
     pub(crate) no_rewrite: bool,
     /// Keep the model's own order; only say what it needs.
     #[arg(long, conflicts_with = "algorithm")]

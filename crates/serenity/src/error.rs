@@ -2,6 +2,7 @@
 
 use serenity_check::Fault;
 use serenity_ir::json::JsonError;
+use serenity_rewrite::PatchError;
 use serenity_tflite::CreateError;
 use serenity_zoo::ZooError;
 use std::io;
@@ -64,6 +65,14 @@ pub enum Error {
         /// Why not.
         source: CreateError,
     },
+    /// A rewrite of ours that does not fit the graph it was found in.
+    #[error("`{name}` cannot be rewritten: {source}")]
+    Rewrite {
+        /// The model.
+        name: String,
+        /// Why.
+        source: PatchError,
+    },
     /// A plan that cannot be read.
     #[error("`{path}` is not a plan: {reason}")]
     PlanFile {
@@ -124,7 +133,9 @@ impl Error {
                 "give a file written by `serenity optimize --plan`, or the output of `serenity schedule --json`",
             ),
             Self::NoRoom(_) => Some("give a larger memory; the last one may be as large as you like"),
-            Self::CheckFailed { .. } => Some("this is a bug in Serenity; please report it with the model"),
+            Self::CheckFailed { .. } | Self::Rewrite { .. } => {
+                Some("this is a bug in Serenity; please report it with the model")
+            }
             _ => None,
         }
     }

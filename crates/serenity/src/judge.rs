@@ -102,6 +102,7 @@ impl<'a> Judge<'a> {
         let mut limits = serenity_arena::Limits::default();
         limits.time = self.options.limits.time.map(|limit| limit.saturating_sub(self.started.elapsed()));
         limits.memory = self.options.limits.memory;
+        limits.work = Some(PLACEMENT_WORK);
         limits
     }
 }
@@ -132,6 +133,10 @@ impl BestSoFar {
         self.found.as_ref().is_some_and(|(_, planned)| planned.arena.bytes <= self.bound)
     }
 }
+
+/// Buffers that one placement may look at, a second or two: if it has not settled by then, another order is the better bet. Counted, not timed, so that the
+/// result does not depend on the clock.
+const PLACEMENT_WORK: u64 = 2_000_000;
 
 /// So many orders are tried one by one.
 const MOST_ORDERS: usize = 100;

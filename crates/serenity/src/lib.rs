@@ -16,8 +16,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! The rooms behind this one can be used alone: [`ir`] (graphs and memory models), [`scheduling`] (orders of any DAG of buffers),
-//! [`check`] (the verifier) and [`zoo`] (the built-in networks).
+//! The rooms behind this one can be used alone: [`ir`] (graphs and memory models), [`rewriting`] (identities), [`scheduling`] (orders of
+//! any DAG of buffers), [`check`] (the verifier) and [`zoo`] (the built-in networks).
 
 mod arena;
 mod boards;
@@ -34,6 +34,7 @@ mod output;
 mod plan;
 mod plan_file;
 mod refine;
+mod rewrite;
 mod tail;
 pub mod two_memories;
 mod verify;
@@ -42,6 +43,7 @@ mod write;
 pub use serenity_arena as placement;
 pub use serenity_check as check;
 pub use serenity_ir as ir;
+pub use serenity_rewrite as rewriting;
 pub use serenity_schedule as scheduling;
 pub use serenity_tflite as tflite;
 pub use serenity_zoo as zoo;
@@ -59,6 +61,7 @@ pub use optimize::{Options, optimize, optimize_model, schedule};
 pub use output::{planned_model, reordered_graph};
 pub use plan::{Footprint, Plan};
 pub use plan_file::PlanFile;
+pub use rewrite::{AppliedRewrite, Rewritten, optimize_input, rewrite};
 pub use tail::{Tail, TflmArena};
 pub use verify::{Comparison, Engine, OutputComparison, Verification, VerifyError, VerifyOptions, verify};
 pub use write::{NewFile, check_target, is_same_file, write_atomically, write_together};

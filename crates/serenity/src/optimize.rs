@@ -167,6 +167,7 @@ fn unchecked(graph: &Graph, options: &Options) -> Plan {
         algorithm: options.algorithm,
         order: found.order.iter().map(|op| OpId(op.0)).collect(),
         bodies: Vec::new(),
+        rewrites: Vec::new(),
         offsets: None,
         arena_bound: None,
         before: Footprint { peak: lifetimes.profile(&graph.file_order()).peak(), arena: None, ops },

@@ -1,6 +1,6 @@
 //! The result: an order with its proof.
 
-use crate::Offsets;
+use crate::{AppliedRewrite, Offsets};
 use serde_json::{Value, json};
 use serenity_check::{PlacementFault, Witness, WitnessChain, placement_faults};
 use serenity_ir::{Graph, MemoryModel, OpId};
@@ -39,6 +39,8 @@ pub struct Plan {
     pub bodies: Vec<Vec<OpId>>,
     /// Where the tensors of each graph lie, if that was planned; `None` for what takes no room.
     pub offsets: Option<Offsets>,
+    /// What was rewritten. If anything was, all else here is said of the rewritten model, but for `before`.
+    pub rewrites: Vec<AppliedRewrite>,
     /// As the model came.
     pub before: Footprint,
     /// In the order of this plan.
@@ -147,6 +149,7 @@ impl Plan {
             "states": self.stats.states,
             "pieces": self.stats.pieces,
             "seconds": self.stats.elapsed.as_secs_f64(),
+            "rewrites": self.rewrites.iter().map(AppliedRewrite::to_json).collect::<Vec<_>>(),
             "order": order,
             "bodies": bodies,
             "offsets": self.offsets,

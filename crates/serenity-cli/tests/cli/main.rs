@@ -6,6 +6,7 @@ mod commands;
 mod errors;
 mod harness;
 mod place;
+mod rewrite;
 mod tflite;
 mod tiny_onnx;
 mod verify;

@@ -33,22 +33,27 @@ pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, 
     if args.no_reorder {
         options.algorithm = Algorithm::File;
     }
-    let plan = serenity::optimize_model(&input.graphs, &options)?;
+    let (rewritten, plan) = if args.no_rewrite {
+        (None, serenity::optimize_model(&input.graphs, &options)?)
+    } else {
+        serenity::optimize_input(&input, &options)?
+    };
     drop(line);
-    let device = DevicePlan::new(args, &input, &plan, cancel_placement)?;
+    let planned = rewritten.as_ref().unwrap_or(&input);
+    let device = DevicePlan::new(args, planned, &plan, cancel_placement)?;
 
     // What is said of the files is true when it is said: nothing is printed before they are written, and nothing can fail in between.
-    let report = Report::new(args, &input, &plan);
+    let report = Report::new(args, &input, planned, &plan);
     let mut said = Vec::new();
     if args.json.json {
         let mut object = report.to_json();
-        device.add_to(&mut object, &input);
+        device.add_to(&mut object, planned);
         writeln!(said, "{object}")?;
     } else {
         report.print(&mut said)?;
         device.print(args, &mut said)?;
     }
-    write_files(args, &input, &plan, &device, output.as_ref())?;
+    write_files(args, planned, &plan, &device, output.as_ref())?;
     out.write_all(&said)?;
     match args.budget {
         Some(budget) if missing(report.needs(), budget) > 0 => Ok(Outcome::ConditionNotMet),
