@@ -39,6 +39,7 @@ pub(crate) fn holdings(graph: &Graph, model: MemoryModel) -> Holdings {
             }
         }
         MemoryModel::Litert => share_as_litert_does(graph, &mut tensors),
+        MemoryModel::Ort(_) => crate::ort::share(graph, &mut tensors),
         MemoryModel::Tflm(kernels) => {
             for (holding, tensor) in tensors.iter_mut().zip(graph.tensors()) {
                 if let Some(holding) = holding {

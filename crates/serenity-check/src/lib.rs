@@ -25,6 +25,7 @@ mod bound;
 mod deep;
 mod holdings;
 mod order;
+mod ort;
 mod peak;
 mod witness;
 

@@ -49,7 +49,10 @@ pub use graph::{Attributes, Graph, Op, Tensor};
 pub use ids::{BufferId, OpId, TensorId};
 pub use kernels::{Kernels, UnknownKernels, scratch};
 pub use lifetimes::{Buffer, Lifetimes};
-pub use memory_model::{MemoryModel, TFLM_ALIGNMENT, UnknownMemoryModel, tflm_bytes, tflm_scratch};
+pub use memory_model::{
+    MemoryModel, OrtOrder, OrtSharing, TFLM_ALIGNMENT, UnknownMemoryModel, UnknownOrtOrder, ort_layout,
+    ort_sharing, tflm_bytes, tflm_scratch,
+};
 pub use model::{Constant, Model, ModelError, Operand};
 pub use op_kind::{OpKind, Role};
 pub use order::OrderError;

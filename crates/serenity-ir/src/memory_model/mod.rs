@@ -1,6 +1,7 @@
 //! What a runtime keeps alive, aliases and runs in place.
 
 mod litert;
+mod ort;
 mod storage;
 mod tflm;
 
@@ -9,6 +10,7 @@ use std::fmt;
 use std::str::FromStr;
 use storage::Storage;
 
+pub use ort::{OrtOrder, OrtSharing, UnknownOrtOrder, ort_layout, ort_sharing};
 pub use tflm::{TFLM_ALIGNMENT, tflm_bytes, tflm_scratch};
 
 /// How a runtime spends memory. The choice changes what an order costs, never which orders are possible.
@@ -30,6 +32,9 @@ pub enum MemoryModel {
     /// LiteRT (TensorFlow Lite) without a delegate: graph inputs stay for the whole run, some operators write over an input that nobody
     /// else reads, reshaping ones share their input's memory.
     Litert,
+    /// ONNX Runtime on the CPU: graph inputs are the caller's, outputs have memory of their own, some operators write over an input that
+    /// nobody else reads, reshaping ones share their input's memory.
+    Ort(OrtOrder),
 }
 
 /// Names as the command line spells them.
@@ -38,11 +43,12 @@ const NAMES: &[(&str, MemoryModel)] = &[
     ("paper", MemoryModel::Paper),
     ("tflm", MemoryModel::Tflm(Kernels::Any)),
     ("litert", MemoryModel::Litert),
+    ("ort", MemoryModel::Ort(OrtOrder::Priority)),
 ];
 
 /// A name that is no memory model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown memory model `{0}`; choose one of: plain, paper, tflm, litert")]
+#[error("unknown memory model `{0}`; choose one of: plain, paper, tflm, litert, ort")]
 pub struct UnknownMemoryModel(String);
 
 impl FromStr for MemoryModel {
@@ -64,6 +70,7 @@ impl fmt::Display for MemoryModel {
             Self::Paper => "paper",
             Self::Tflm(_) => "tflm",
             Self::Litert => "litert",
+            Self::Ort(_) => "ort",
         })
     }
 }
@@ -81,6 +88,7 @@ impl MemoryModel {
             Self::Paper => Storage::with_concat_views(graph),
             Self::Tflm(kernels) => Storage::with_scratch(graph, kernels),
             Self::Litert => Storage::in_place(graph),
+            Self::Ort(_) => Storage::of_ort(graph),
         }
         .into_lifetimes(graph)
     }

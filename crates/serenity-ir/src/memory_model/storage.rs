@@ -14,6 +14,8 @@ pub(super) struct Storage {
     pub(super) scratch: Vec<(OpId, u64)>,
     /// Do graph inputs stay to the end, read or not?
     pub(super) inputs_stay: bool,
+    /// Does what an op writes and nobody reads stay to the end?
+    pub(super) unread_stay: bool,
 }
 
 impl Storage {
@@ -24,6 +26,7 @@ impl Storage {
             is_view: vec![false; graph.tensors().len()],
             scratch: Vec::new(),
             inputs_stay: false,
+            unread_stay: false,
         }
     }
 
@@ -85,6 +88,7 @@ impl Storage {
             to_end: false,
         };
         let mut buffers: Vec<Buffer> = self.bytes.iter().map(empty).collect();
+        let mut is_read = vec![false; buffers.len()];
         for t in graph.tensor_ids() {
             for &b in &self.of[t.index()] {
                 let buffer = &mut buffers[b.index()];
@@ -99,11 +103,13 @@ impl Storage {
                     buffer.writers.extend(graph.producer(t));
                 }
                 buffer.readers.extend(graph.consumers(t));
+                is_read[b.index()] |= !graph.consumers(t).is_empty();
                 // Whoever writes a tensor, or makes a view of it, holds it while running, also if nobody reads the result.
                 buffer.readers.extend(graph.producer(t));
             }
         }
-        for buffer in &mut buffers {
+        for (buffer, is_read) in buffers.iter_mut().zip(is_read) {
+            buffer.to_end |= self.unread_stay && !is_read && !buffer.writers.is_empty();
             finish(buffer);
         }
         buffers.retain(|b| {

@@ -1,0 +1,142 @@
+//! What ONNX Runtime's planner asks its arena for.
+//!
+//! The planner goes through the steps once before the run. A result that is no view and not written over an input takes the buffer that was
+//! freed last among those of its shape and element size. Whoever shares a buffer keeps it from the first writer to the last reader of all.
+
+use super::nodes::{Node, Nodes, Value};
+use serenity_ir::{Graph, OrtSharing, TensorId, ort_layout, ort_sharing};
+use std::collections::HashMap;
+
+/// Where a value lies.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// In memory that is not the arena's: the caller's, or a constant's.
+    Outside,
+    /// In the buffer that was allocated for this value.
+    Buffer(Value),
+}
+
+struct Planner<'a> {
+    graph: &'a Graph,
+    nodes: &'a Nodes,
+    places: Vec<Place>,
+    /// Of each buffer, the reads to come, with one for the writing of each value in it and one for the caller.
+    uses: Vec<usize>,
+    /// Buffers to be taken again, the last one freed at the end.
+    free: HashMap<(&'a [u64], u64), Vec<Value>>,
+}
+
+/// The most bytes in use at any time.
+pub(super) fn most(graph: &Graph, nodes: &Nodes, steps: &[usize]) -> u64 {
+    let places = plan(graph, nodes, steps);
+    let bytes = |value: Value| graph.tensor(nodes.tensors[value]).bytes;
+    // Results stay; so does what nobody reads.
+    let mut released: Vec<Option<usize>> = vec![None; places.len()];
+    for (time, &step) in steps.iter().enumerate() {
+        for &value in &nodes.list[step].inputs {
+            if let Place::Buffer(buffer) = places[value] {
+                released[buffer] = Some(time).filter(|_| !graph.is_output(nodes.tensors[buffer]));
+            }
+        }
+    }
+    let mut given_back = vec![0; steps.len()];
+    for (buffer, time) in released.iter().enumerate() {
+        if let Some(time) = *time {
+            given_back[time] += bytes(buffer);
+        }
+    }
+    let (mut now, mut most) = (0, 0);
+    for (&step, given_back) in steps.iter().zip(given_back) {
+        let outputs = nodes.list[step].outputs.iter();
+        now += outputs.filter(|&&v| places[v] == Place::Buffer(v)).map(|&v| bytes(v)).sum::<u64>();
+        most = most.max(now);
+        now -= given_back;
+    }
+    most
+}
+
+fn plan(graph: &Graph, nodes: &Nodes, steps: &[usize]) -> Vec<Place> {
+    let mut planner = Planner {
+        graph,
+        nodes,
+        places: (0..nodes.tensors.len()).map(Place::Buffer).collect(),
+        uses: vec![0; nodes.tensors.len()],
+        free: HashMap::new(),
+    };
+    for node in &nodes.list {
+        for &value in node.inputs.iter().chain(&node.outputs) {
+            planner.uses[value] += 1;
+        }
+    }
+    for &tensor in graph.outputs() {
+        planner.uses[tensor.index()] += 1;
+    }
+    for &tensor in graph.inputs() {
+        planner.places[tensor.index()] = Place::Outside;
+    }
+    for &step in steps {
+        planner.step(&nodes.list[step]);
+    }
+    planner.places
+}
+
+impl<'a> Planner<'a> {
+    fn step(&mut self, node: &Node) {
+        for (position, &output) in node.outputs.iter().enumerate() {
+            if self.graph.is_output(self.tensor(output)) {
+                continue;
+            }
+            let shared = if position == 0 { self.shared(node, output) } else { None };
+            if let Some(place) = shared.or_else(|| self.freed(output)) {
+                self.places[output] = place;
+                if let Place::Buffer(buffer) = place {
+                    self.uses[buffer] += self.uses[output];
+                }
+            }
+        }
+        for &value in node.inputs.iter().chain(&node.outputs) {
+            if let Place::Buffer(buffer) = self.places[value] {
+                self.uses[buffer] -= 1;
+                if self.uses[buffer] == 0
+                    && let Some(layout) = self.layout(buffer)
+                {
+                    self.free.entry(layout).or_default().push(buffer);
+                }
+            }
+        }
+    }
+
+    /// The place of the first input, for a view or to write over it.
+    fn shared(&self, node: &Node, output: Value) -> Option<Place> {
+        let op = self.graph.op(node.op);
+        let sharing = ort_sharing(op);
+        if sharing == OrtSharing::None {
+            return None;
+        }
+        let Some(&input) = node.inputs.first().filter(|_| op.operand(0).is_some()) else {
+            return (sharing == OrtSharing::View && op.constant(0).is_some()).then_some(Place::Outside);
+        };
+        let place = self.places[input];
+        match (sharing, place) {
+            (OrtSharing::View, _) => Some(place),
+            (_, Place::Buffer(buffer)) => {
+                let fits = self.layout(input).is_some() && self.layout(input) == self.layout(output);
+                (self.uses[buffer] == 1 && fits).then_some(place)
+            }
+            (_, Place::Outside) => None,
+        }
+    }
+
+    fn freed(&mut self, output: Value) -> Option<Place> {
+        let layout = self.layout(output)?;
+        self.free.get_mut(&layout)?.pop().map(Place::Buffer)
+    }
+
+    fn layout(&self, value: Value) -> Option<(&'a [u64], u64)> {
+        ort_layout(self.graph.tensor(self.tensor(value)))
+    }
+
+    fn tensor(&self, value: Value) -> TensorId {
+        self.nodes.tensors[value]
+    }
+}
