@@ -1,4 +1,4 @@
-//! Placement of buffers with lifetimes in one arena: the planners of the runtimes.
+//! Placement of buffers with lifetimes in one arena: the planners of the runtimes, and an exact one.
 //!
 //! In comes a [`Problem`]: buffers, each with a size and the steps from which to which it is in use. Out comes a [`Placement`]: an
 //! offset for each, the height of the arena, a lower bound that no placement can beat, and why the search ended. This is what a
@@ -27,9 +27,14 @@
 
 mod bound;
 mod buffer;
+mod exact;
+mod first_fit;
+mod hill_climb;
 mod limits;
 mod litert;
+mod neighbours;
 mod options;
+mod overlap;
 mod place;
 mod placed;
 mod placement;
@@ -38,8 +43,9 @@ mod simple_arena;
 mod tflm;
 
 pub use buffer::{Buffer, FOREVER, Step};
-pub use limits::StopReason;
+pub use limits::{CancelFlag, Limits, Progress, ProgressFn, StopReason};
 pub use options::{Options, Planner, UnknownPlanner};
+pub use overlap::{Overlap, Sharing};
 pub use place::place;
 pub use placement::{Placement, Proof, Stats};
-pub use problem::{Problem, ProblemError};
+pub use problem::{Problem, ProblemError, Reserved};

@@ -1,22 +1,33 @@
 //! What the caller may choose.
 
+use crate::{Limits, ProgressFn};
 use std::fmt;
 use std::str::FromStr;
 
 /// How to find offsets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Planner {
+    /// The exact planner: finds a lowest placement and proves that there is none lower, as far as the limits allow.
+    #[default]
+    Exact,
     /// The greedy planner of TensorFlow Lite Micro, byte for byte: largest first, lowest gap. Rounds sizes up to the alignment.
     Tflm,
     /// The arena planner of LiteRT (TensorFlow Lite), byte for byte: largest first, smallest gap.
     LiteRt,
     /// The arena of TensorFlow Lite until 2020, byte for byte: in order of execution, smallest gap.
     SimpleArena,
+    /// A local search over orders, as in Arm's Vela and TVM: to compare with.
+    HillClimb,
 }
 
-const NAMES: &[(&str, Planner)] =
-    &[("tflm", Planner::Tflm), ("litert", Planner::LiteRt), ("simple-arena", Planner::SimpleArena)];
+const NAMES: &[(&str, Planner)] = &[
+    ("exact", Planner::Exact),
+    ("tflm", Planner::Tflm),
+    ("litert", Planner::LiteRt),
+    ("simple-arena", Planner::SimpleArena),
+    ("hill-climb", Planner::HillClimb),
+];
 
 impl Planner {
     /// All planners with their names.
@@ -47,17 +58,34 @@ impl fmt::Display for Planner {
     }
 }
 
-/// Everything a caller may choose.
-#[derive(Clone, Debug)]
+/// Everything a caller may choose. `Options::default()` proves the optimum and may take as long as that takes.
+#[derive(Clone, Default)]
 pub struct Options {
     /// How to find offsets.
     pub planner: Planner,
+    /// Ends the search as soon as a placement is this low, or is proved impossible to be. Planners that do not search ignore it.
+    pub capacity: Option<u64>,
+    /// When to give up proving and return the best so far.
+    pub limits: Limits,
+    /// Called a few times a second with the state of the search.
+    pub progress: Option<ProgressFn>,
 }
 
 impl Options {
     /// This planner, and nothing else out of the ordinary.
     pub fn new(planner: Planner) -> Self {
-        Self { planner }
+        Self { planner, ..Self::default() }
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("planner", &self.planner)
+            .field("capacity", &self.capacity)
+            .field("limits", &self.limits)
+            .field("progress", &self.progress.is_some())
+            .finish()
     }
 }
 

@@ -1,30 +1,45 @@
 //! The one entry point: a problem and options in, a placement out.
 
+use crate::exact::{self, Answer};
+use crate::limits::Watch;
 use crate::{
-    Options, Placement, Planner, Problem, Proof, Stats, StopReason, bound, litert, simple_arena, tflm,
+    Options, Placement, Planner, Problem, Proof, Stats, StopReason, bound, hill_climb, litert, simple_arena,
+    tflm,
 };
-use std::time::Instant;
 
-/// Gives every buffer an offset.
+/// Gives every buffer an offset: lowest, if the planner is exact and the limits allow.
+///
+/// A placement returned because a limit was hit is the best found until then.
 pub fn place(problem: &Problem, options: &Options) -> Placement {
-    let started = Instant::now();
-    // What the height counts for: the runtime that rounds sizes needs the rounded ones.
-    let (offsets, rounding) = match options.planner {
-        Planner::Tflm => (tflm::offsets(problem), problem.alignment()),
-        Planner::LiteRt => (litert::offsets(problem), 1),
-        Planner::SimpleArena => (simple_arena::offsets(problem), 1),
-    };
-    let tops =
-        problem.buffers().iter().zip(&offsets).map(|(b, offset)| offset + b.size.next_multiple_of(rounding));
-    let height = tops.max().unwrap_or(0);
+    let mut watch = Watch::new(&options.limits, options.progress.as_ref());
     let bound = bound::simple(problem);
+    let unproved = |offsets| Answer { offsets, at_least: bound, stopped: Some(StopReason::Heuristic) };
+    let answer = match options.planner {
+        Planner::Exact => exact::search(problem, options.capacity, bound, &mut watch),
+        Planner::Tflm => unproved(tflm::offsets(problem)),
+        Planner::LiteRt => unproved(litert::offsets(problem)),
+        Planner::SimpleArena => unproved(simple_arena::offsets(problem)),
+        Planner::HillClimb => hill_climb::search(problem, options.capacity, bound, &mut watch),
+    };
+    // What the height counts for: the runtime that rounds sizes needs the rounded ones.
+    let rounding = if options.planner == Planner::Tflm { problem.alignment() } else { 1 };
+    let placed = problem.buffers().iter().zip(&answer.offsets);
+    let tops = placed.map(|(buffer, offset)| match buffer.size {
+        0 => 0,
+        size => offset + size.next_multiple_of(rounding),
+    });
+    let height = tops.max().unwrap_or(0);
     // Nothing is optimal because a planner says so: the bound must meet the height.
-    let proof = if height <= bound { Proof::Optimal } else { Proof::Gap { stopped: StopReason::Heuristic } };
+    let proof = if height <= answer.at_least {
+        Proof::Optimal
+    } else {
+        Proof::Gap { stopped: answer.stopped.unwrap_or(StopReason::Heuristic) }
+    };
     Placement {
-        offsets,
+        offsets: answer.offsets,
         height,
-        bound: bound.min(height),
+        bound: answer.at_least.min(height),
         proof,
-        stats: Stats { states: 0, elapsed: started.elapsed() },
+        stats: Stats { states: watch.states, elapsed: watch.elapsed() },
     }
 }

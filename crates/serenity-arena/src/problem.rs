@@ -1,6 +1,7 @@
 //! A checked problem: what every planner starts from.
 
-use crate::Buffer;
+use crate::{Buffer, Overlap, Step};
+use std::collections::BTreeSet;
 
 /// Sizes and offsets, added up, stay below this, so that no planner needs to think of overflow.
 const MOST_BYTES: u64 = 1 << 60;
@@ -10,6 +11,23 @@ const MOST_BYTES: u64 = 1 << 60;
 pub struct Problem {
     buffers: Vec<Buffer>,
     alignment: u64,
+    overlaps: Vec<Overlap>,
+    reserved: Vec<Reserved>,
+}
+
+/// Bytes that no buffer may use for some time: room for scratch that somebody else places, or a hole in the memory.
+///
+/// Unlike a fixed [`Buffer`], it does not count for the height of the arena.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Reserved {
+    /// Where it begins.
+    pub offset: u64,
+    /// Bytes.
+    pub size: u64,
+    /// The first step at which it is off limits.
+    pub first: Step,
+    /// The last step at which it is off limits.
+    pub last: Step,
 }
 
 /// Why buffers cannot be placed at all.
@@ -33,9 +51,19 @@ pub enum ProblemError {
         /// Which.
         buffer: usize,
         /// Its first step.
-        first: i64,
+        first: Step,
         /// Its last step.
-        last: i64,
+        last: Step,
+    },
+    /// A reserved range that ends before it begins.
+    #[error("reserved range {range} ends at step {last}, before it begins at step {first}; swap the two")]
+    ReservedEndsBeforeItBegins {
+        /// Which.
+        range: usize,
+        /// Its first step.
+        first: Step,
+        /// Its last step.
+        last: Step,
     },
     /// Sizes nobody has.
     #[error("buffer {buffer} brings the sizes to more than 2^60 bytes; check its size, offset and alignment")]
@@ -43,11 +71,54 @@ pub enum ProblemError {
         /// The one that went over.
         buffer: usize,
     },
+    /// A reserved range nobody has.
+    #[error("reserved range {range} ends beyond 2^60 bytes; check its offset and size")]
+    ReservedTooLarge {
+        /// Which.
+        range: usize,
+    },
     /// More buffers than can be numbered.
-    #[error("{count} buffers are more than the 2^31 that can be placed")]
+    #[error("{count} buffers and ranges are more than the 2^31 that can be placed")]
     TooMany {
         /// How many.
         count: usize,
+    },
+    /// An overlap that names a buffer that does not exist.
+    #[error("overlap {overlap} names buffer {buffer}, but there are only {count}, counted from 0")]
+    NoSuchBuffer {
+        /// Which overlap.
+        overlap: usize,
+        /// What it names.
+        buffer: usize,
+        /// How many buffers there are.
+        count: usize,
+    },
+    /// An overlap of buffers that are not handed over at one step.
+    #[error(
+        "overlap {overlap} lets buffer {writer} be written over buffer {over}, but {over} is in use from step {} to {} and {writer} \
+         begins at step {begins}; it must begin at the last step of {over}, and after its first", .lives.0, .lives.1
+    )]
+    NoHandOver {
+        /// Which overlap.
+        overlap: usize,
+        /// The buffer that is written.
+        writer: usize,
+        /// The buffer that is written over.
+        over: usize,
+        /// The first and last step of the latter.
+        lives: (Step, Step),
+        /// The first step of the former.
+        begins: Step,
+    },
+    /// Two overlaps for the same two buffers.
+    #[error("overlap {overlap} speaks of buffers {writer} and {over} a second time; keep one of the two")]
+    OverlapTwice {
+        /// The second of the two.
+        overlap: usize,
+        /// The buffer that is written.
+        writer: usize,
+        /// The buffer that is written over.
+        over: usize,
     },
 }
 
@@ -64,15 +135,60 @@ impl Problem {
         if alignment == 0 {
             return Err(ProblemError::NoAlignment);
         }
-        if buffers.len() >= 1 << 31 {
-            return Err(ProblemError::TooMany { count: buffers.len() });
-        }
+        check_count(buffers.len())?;
         let mut top = 0;
         for (index, buffer) in buffers.iter().enumerate() {
             check(index, buffer)?;
             top = top_above(top, buffer, alignment).ok_or(ProblemError::TooLarge { buffer: index })?;
         }
-        Ok(Self { buffers, alignment })
+        Ok(Self { buffers, alignment, overlaps: Vec::new(), reserved: Vec::new() })
+    }
+
+    /// The same, with permission for some buffers to be written over others. Only planners that know of it make use of it:
+    /// [`Planner::Exact`](crate::Planner::Exact) and [`Planner::HillClimb`](crate::Planner::HillClimb).
+    ///
+    /// # Errors
+    ///
+    /// See [`ProblemError`]: unknown buffers, buffers that are not handed over at one step, the same two twice.
+    pub fn with_overlaps(self, overlaps: Vec<Overlap>) -> Result<Self, ProblemError> {
+        let mut seen = BTreeSet::new();
+        for (index, &Overlap { writer, over, .. }) in overlaps.iter().enumerate() {
+            let count = self.buffers.len();
+            if let Some(&buffer) = [writer, over].iter().find(|&&buffer| buffer >= count) {
+                return Err(ProblemError::NoSuchBuffer { overlap: index, buffer, count });
+            }
+            let (y, x) = (&self.buffers[writer], &self.buffers[over]);
+            if y.first != x.last || x.first >= y.first {
+                let (lives, begins) = ((x.first, x.last), y.first);
+                return Err(ProblemError::NoHandOver { overlap: index, writer, over, lives, begins });
+            }
+            if !seen.insert((writer, over)) {
+                return Err(ProblemError::OverlapTwice { overlap: index, writer, over });
+            }
+        }
+        Ok(Self { overlaps, ..self })
+    }
+
+    /// The same, with ranges that must stay free. Only planners that know of it keep them free:
+    /// [`Planner::Exact`](crate::Planner::Exact) and [`Planner::HillClimb`](crate::Planner::HillClimb).
+    ///
+    /// # Errors
+    ///
+    /// See [`ProblemError`]: ranges that end before they begin, absurd sizes.
+    pub fn with_reserved(self, reserved: Vec<Reserved>) -> Result<Self, ProblemError> {
+        check_count(self.buffers.len().saturating_add(reserved.len()))?;
+        let mut room = 0_u64;
+        for (range, &Reserved { offset, size, first, last }) in reserved.iter().enumerate() {
+            if first > last {
+                return Err(ProblemError::ReservedEndsBeforeItBegins { range, first, last });
+            }
+            let end = offset.checked_add(size).filter(|&end| end <= MOST_BYTES);
+            room = end
+                .and_then(|end| room.checked_add(end))
+                .filter(|&room| room <= MOST_BYTES)
+                .ok_or(ProblemError::ReservedTooLarge { range })?;
+        }
+        Ok(Self { reserved, ..self })
     }
 
     /// The buffers, in the order given.
@@ -84,6 +200,26 @@ impl Problem {
     pub fn alignment(&self) -> u64 {
         self.alignment
     }
+
+    /// Which buffers may be written over which.
+    pub fn overlaps(&self) -> &[Overlap] {
+        &self.overlaps
+    }
+
+    /// What must stay free.
+    pub fn reserved(&self) -> &[Reserved] {
+        &self.reserved
+    }
+
+    /// The offset of this buffer is a multiple of this: of the alignment of the problem, and its own.
+    pub(crate) fn alignment_of(&self, buffer: &Buffer) -> u64 {
+        // `new` has seen to it that there is one.
+        common_multiple(self.alignment, buffer.alignment).unwrap_or(self.alignment)
+    }
+}
+
+fn check_count(count: usize) -> Result<(), ProblemError> {
+    if count < 1 << 31 { Ok(()) } else { Err(ProblemError::TooMany { count }) }
 }
 
 fn check(index: usize, buffer: &Buffer) -> Result<(), ProblemError> {
@@ -108,7 +244,7 @@ fn common_multiple(a: u64, b: u64) -> Option<u64> {
     (a / common_divisor(a, b)).checked_mul(b)
 }
 
-fn common_divisor(a: u64, b: u64) -> u64 {
+pub(crate) fn common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { common_divisor(b, a % b) }
 }
 
@@ -129,5 +265,39 @@ mod tests {
         for huge in [Buffer::new(u64::MAX, 0, 1), fine.at(u64::MAX), fine.aligned(u64::MAX)] {
             assert_eq!(refused(vec![fine, huge], 2), ProblemError::TooLarge { buffer: 1 });
         }
+    }
+
+    #[test]
+    fn an_overlap_needs_a_hand_over() {
+        let problem =
+            Problem::new(vec![Buffer::new(8, 0, 1), Buffer::new(8, 1, 2), Buffer::new(8, 0, 2)], 1).unwrap();
+        let refused = |overlaps: Vec<Overlap>| problem.clone().with_overlaps(overlaps).unwrap_err();
+        let fine = Overlap::below(1, 0, 4);
+        assert!(problem.clone().with_overlaps(vec![fine]).is_ok());
+        assert!(matches!(refused(vec![Overlap::below(0, 1, 4)]), ProblemError::NoHandOver { .. }));
+        assert!(matches!(refused(vec![Overlap::same_offset(1, 2)]), ProblemError::NoHandOver { .. }));
+        assert!(matches!(
+            refused(vec![fine, Overlap::same_offset(1, 0)]),
+            ProblemError::OverlapTwice { overlap: 1, .. }
+        ));
+        assert_eq!(
+            refused(vec![Overlap::below(1, 7, 4)]),
+            ProblemError::NoSuchBuffer { overlap: 0, buffer: 7, count: 3 }
+        );
+    }
+
+    #[test]
+    fn a_reserved_range_is_checked_too() {
+        let problem = Problem::new(vec![], 1).unwrap();
+        let range = Reserved { offset: 8, size: 8, first: 0, last: 3 };
+        let refused = |range| problem.clone().with_reserved(vec![range]).unwrap_err();
+        assert!(matches!(
+            refused(Reserved { first: 4, ..range }),
+            ProblemError::ReservedEndsBeforeItBegins { range: 0, .. }
+        ));
+        assert_eq!(
+            refused(Reserved { size: u64::MAX, ..range }),
+            ProblemError::ReservedTooLarge { range: 0 }
+        );
     }
 }

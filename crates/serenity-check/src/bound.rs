@@ -56,8 +56,8 @@ impl fmt::Display for Place {
 
 /// The largest of: what is in use at the start, what stays at the end, what one op reads and writes. Every order needs that much.
 pub(crate) fn shown(graph: &Graph, model: MemoryModel) -> Shown {
-    let (mut inputs, mut results) = (0, 0);
-    let mut by_op = vec![0; graph.ops().len()];
+    let (mut inputs, mut results) = (0_i64, 0_i64);
+    let mut by_op = vec![0_i64; graph.ops().len()];
     for memory in holdings(graph, model).iter() {
         if memory.writers.is_empty() {
             inputs += memory.bytes;
@@ -70,13 +70,14 @@ pub(crate) fn shown(graph: &Graph, model: MemoryModel) -> Shown {
             by_op[op.index()] += memory.bytes;
         }
     }
-    let mut best = Shown { bytes: inputs, place: Place::Inputs };
-    if results > best.bytes {
-        best = Shown { bytes: results, place: Place::Results };
+    let bytes = |sum: i64| u64::try_from(sum).unwrap_or(0);
+    let mut best = Shown { bytes: bytes(inputs), place: Place::Inputs };
+    if bytes(results) > best.bytes {
+        best = Shown { bytes: bytes(results), place: Place::Results };
     }
-    for (op, bytes) in graph.op_ids().zip(by_op) {
-        if bytes > best.bytes {
-            best = Shown { bytes, place: Place::Op { op, label: graph.op_label(op) } };
+    for (op, sum) in graph.op_ids().zip(by_op) {
+        if bytes(sum) > best.bytes {
+            best = Shown { bytes: bytes(sum), place: Place::Op { op, label: graph.op_label(op) } };
         }
     }
     best

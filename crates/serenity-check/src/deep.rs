@@ -35,6 +35,7 @@ pub fn reprove(
     stop: &dyn Fn() -> bool,
 ) -> Reproved {
     let Some(limit) = bound.checked_sub(1) else { return Reproved::Yes { states: 0 } };
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let search = Search::new(graph, model, limit);
     let start = State { run: vec![0; search.words], in_use: search.at_start() };
     if start.in_use > limit {
@@ -67,7 +68,7 @@ pub fn reprove(
 /// A set of executed ops, and what it leaves in use.
 struct State {
     run: Vec<u64>,
-    in_use: u64,
+    in_use: i64,
 }
 
 fn has_run(state: &State, op: OpId) -> bool {
@@ -76,7 +77,7 @@ fn has_run(state: &State, op: OpId) -> bool {
 
 struct Search {
     words: usize,
-    limit: u64,
+    limit: i64,
     predecessors: Vec<Vec<OpId>>,
     memory: Vec<Holding>,
     /// The memory each op writes or reads.
@@ -84,7 +85,7 @@ struct Search {
 }
 
 impl Search {
-    fn new(graph: &Graph, model: MemoryModel, limit: u64) -> Self {
+    fn new(graph: &Graph, model: MemoryModel, limit: i64) -> Self {
         let ops = graph.ops().len();
         let memory: Vec<Holding> = holdings(graph, model).iter().cloned().collect();
         let mut touched = vec![Vec::new(); ops];
@@ -104,7 +105,7 @@ impl Search {
         }
     }
 
-    fn at_start(&self) -> u64 {
+    fn at_start(&self) -> i64 {
         self.memory.iter().filter(|m| m.writers.is_empty()).map(|m| m.bytes).sum()
     }
 

@@ -1,11 +1,15 @@
 //! Which memory there is, who fills it and who still wants it: the memory models once more, written down independently.
 
-use serenity_ir::{ElementType, Graph, Kernels, MemoryModel, Op, OpId, Role, Tensor, TensorId, scratch};
+use serenity_ir::{
+    ElementType, Graph, Kernels, MemoryModel, Op, OpId, Role, Tensor, TensorId, overlaps, scratch,
+};
+use std::cmp::Reverse;
 
 /// Memory with a life of its own.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Holding {
-    pub(crate) bytes: u64,
+    /// Less than 0 for what an op saves while it runs.
+    pub(crate) bytes: i64,
     /// It is in use once one of these has begun, or from the start if there are none.
     pub(crate) writers: Vec<OpId>,
     /// It is in use until all of these have ended.
@@ -18,7 +22,7 @@ pub(crate) struct Holding {
 pub(crate) struct Holdings {
     /// By tensor; `None` for those that lie in the memory of others, or in none.
     pub(crate) tensors: Vec<Option<Holding>>,
-    /// What ops need besides their tensors.
+    /// What ops need besides their tensors, or less than all of them.
     pub(crate) scratch: Vec<Holding>,
 }
 
@@ -40,13 +44,16 @@ pub(crate) fn holdings(graph: &Graph, model: MemoryModel) -> Holdings {
         }
         MemoryModel::Litert => share_as_litert_does(graph, &mut tensors),
         MemoryModel::Ort(_) => crate::ort::share(graph, &mut tensors),
-        MemoryModel::Tflm(kernels) => {
+        MemoryModel::Tflm(kernels) | MemoryModel::TflmPlanned(kernels) => {
             for (holding, tensor) in tensors.iter_mut().zip(graph.tensors()) {
                 if let Some(holding) = holding {
-                    holding.bytes = rounded(bytes_unpacked(tensor));
+                    holding.bytes = rounded(bytes_unpacked(tensor)) as i64;
                 }
             }
             scratch = graph.op_ids().filter_map(|op| scratch_memory(graph, op, kernels)).collect();
+            if matches!(model, MemoryModel::TflmPlanned(_)) {
+                scratch.extend(graph.op_ids().filter_map(|op| saved(graph, op, kernels, &tensors)));
+            }
         }
         // Plain, and what a later version may add without telling us: every tensor for itself.
         _ => {}
@@ -63,7 +70,7 @@ fn own_memory(graph: &Graph, t: TensorId) -> Option<Holding> {
         return None;
     }
     let readers = if readers.is_empty() { writers.clone() } else { readers };
-    Some(Holding { bytes: graph.tensor(t).bytes, writers, readers, kept })
+    Some(Holding { bytes: graph.tensor(t).bytes as i64, writers, readers, kept })
 }
 
 fn share_as_the_paper_does(graph: &Graph, id: OpId, holdings: &mut [Option<Holding>]) {
@@ -100,7 +107,7 @@ fn is_private_partial(graph: &Graph, t: TensorId, sum: OpId) -> bool {
 
 fn share_as_litert_does(graph: &Graph, holdings: &mut [Option<Holding>]) {
     for &t in graph.inputs() {
-        let unread = Holding { bytes: graph.tensor(t).bytes, ..Holding::default() };
+        let unread = Holding { bytes: graph.tensor(t).bytes as i64, ..Holding::default() };
         holdings[t.index()].get_or_insert(unread).kept = true;
     }
     // Where a tensor lies: in the memory of another, which may itself lie elsewhere.
@@ -160,7 +167,31 @@ fn rounded(bytes: u64) -> u64 {
 fn scratch_memory(graph: &Graph, op: OpId, kernels: Kernels) -> Option<Holding> {
     let own = scratch(graph, op, kernels);
     let bytes: u64 = own.into_iter().chain(graph.op(op).workspace()).map(rounded).sum();
-    (bytes > 0).then(|| Holding { bytes, writers: vec![op], readers: vec![op], kept: false })
+    (bytes > 0).then(|| Holding { bytes: bytes as i64, writers: vec![op], readers: vec![op], kept: false })
+}
+
+/// What an op with a plan saves while it runs: it writes over inputs that it alone reads, each output over one of them at most and each of them
+/// under one output, whatever saves most first.
+fn saved(graph: &Graph, op: OpId, kernels: Kernels, tensors: &[Option<Holding>]) -> Option<Holding> {
+    let bytes_of = |t: TensorId| tensors[t.index()].as_ref().map_or(0, |holding| holding.bytes);
+    let mut pairs: Vec<(i64, TensorId, TensorId)> = overlaps(graph, op, kernels)
+        .into_iter()
+        .filter(|pair| graph.consumers(pair.input).len() == 1 && !graph.is_output(pair.input))
+        .map(|pair| {
+            let (over, under) = (bytes_of(pair.input), bytes_of(pair.output));
+            let lowest_end = rounded(pair.distance) as i64 + over;
+            (over + under - under.max(lowest_end), pair.output, pair.input)
+        })
+        .filter(|&(bytes, ..)| bytes > 0)
+        .collect();
+    let mut bytes = 0;
+    while let Some(&(most, output, input)) =
+        pairs.iter().max_by_key(|&&(bytes, y, x)| (bytes, Reverse((y, x))))
+    {
+        bytes -= most;
+        pairs.retain(|&(_, y, x)| y != output && x != input);
+    }
+    (bytes < 0).then(|| Holding { bytes, writers: vec![op], readers: vec![op], kept: false })
 }
 
 /// Who depends on whom, transitively, for a few ops of interest.

@@ -42,8 +42,9 @@ pub fn proved_bound(graph: &Graph, model: MemoryModel, witness: &Witness) -> Res
     let holdings = holdings(graph, model);
     let mut reach = Reach::new(graph);
     let mut lent = vec![0_u64; graph.tensors().len()];
-    // What the op needs besides its tensors is in use whenever it runs.
-    let mut bound: u64 = holdings.scratch.iter().filter(|s| s.writers == [op]).map(|s| s.bytes).sum();
+    // What the op needs besides its tensors is in use whenever it runs, and what it saves is not.
+    let own: i64 = holdings.scratch.iter().filter(|s| s.writers == [op]).map(|s| s.bytes).sum();
+    let mut bound = 0_u64;
     for chain in &witness.chains {
         let mut memory: Vec<&Holding> = Vec::new();
         for &t in &chain.tensors {
@@ -51,7 +52,7 @@ pub fn proved_bound(graph: &Graph, model: MemoryModel, witness: &Witness) -> Res
             memory.push(holding.ok_or_else(|| format!("tensor {t} has no memory of its own"))?);
             let sum = &mut lent[t.index()];
             *sum = sum.checked_add(chain.bytes).ok_or("its bytes overflow")?;
-            if *sum > memory[memory.len() - 1].bytes {
+            if i64::try_from(*sum).is_ok_and(|sum| sum > memory[memory.len() - 1].bytes) {
                 return Err(format!("it counts more bytes of tensor {t} than it has"));
             }
         }
@@ -81,5 +82,5 @@ pub fn proved_bound(graph: &Graph, model: MemoryModel, witness: &Witness) -> Res
         }
         bound = bound.checked_add(chain.bytes).ok_or("its bytes overflow")?;
     }
-    Ok(bound)
+    bound.checked_add_signed(own).ok_or_else(|| "it counts less than the op saves".to_owned())
 }

@@ -298,10 +298,7 @@ pub(crate) struct RuntimeArg {
 impl RuntimeArg {
     /// The memory model asked for, or else the one that fits the input.
     pub(crate) fn model(&self, default: MemoryModel) -> MemoryModel {
-        match self.runtime.unwrap_or(default) {
-            MemoryModel::Tflm(_) => MemoryModel::Tflm(self.kernels),
-            other => other,
-        }
+        self.runtime.unwrap_or(default).with_kernels(self.kernels)
     }
 }
 

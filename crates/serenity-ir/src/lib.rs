@@ -50,8 +50,8 @@ pub use ids::{BufferId, OpId, TensorId};
 pub use kernels::{Kernels, UnknownKernels, scratch};
 pub use lifetimes::{Buffer, Lifetimes};
 pub use memory_model::{
-    MemoryModel, OrtOrder, OrtSharing, TFLM_ALIGNMENT, UnknownMemoryModel, UnknownOrtOrder, ort_layout,
-    ort_sharing, tflm_bytes, tflm_scratch,
+    MemoryModel, OrtOrder, OrtSharing, TFLM_ALIGNMENT, UnknownMemoryModel, UnknownOrtOrder, best_overlaps,
+    bytes_handed_over, ort_layout, ort_sharing, tflm_bytes, tflm_scratch,
 };
 pub use model::{Constant, Model, ModelError, Operand};
 pub use op_kind::{OpKind, Role};

@@ -17,7 +17,7 @@ use serenity_ir::{Graph, GraphBuilder, Op, OpKind, Tensor, TensorId};
 use std::collections::{HashMap, HashSet};
 
 /// The graph, and how it hangs together with the file.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Lowered {
     pub(crate) graph: Graph,
     /// For each op, its node.

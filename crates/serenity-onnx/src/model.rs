@@ -33,7 +33,7 @@ pub struct FoldedNode {
 }
 
 /// An ONNX model: its bytes, untouched, and the graph they describe.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Model {
     bytes: Vec<u8>,
     /// For each node, its record in the file.

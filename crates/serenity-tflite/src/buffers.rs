@@ -42,6 +42,11 @@ impl Buffers {
         self.places.len()
     }
 
+    /// Where the bytes of a buffer lie.
+    pub(crate) fn place(&self, index: usize) -> Range<usize> {
+        self.places.get(index).cloned().unwrap_or_default()
+    }
+
     /// The bytes of a buffer; empty if there is no such buffer.
     pub(crate) fn get<'a>(&self, bytes: &'a [u8], index: usize) -> &'a [u8] {
         self.places.get(index).and_then(|place| bytes.get(place.clone())).unwrap_or_default()

@@ -42,6 +42,11 @@ pub struct Model {
 }
 
 impl Model {
+    /// Do these bytes begin as a model of this format does? Eight are enough to tell.
+    pub fn is_model(bytes: &[u8]) -> bool {
+        bytes.get(4..8) == Some(b"TFL3")
+    }
+
     /// Reads a model. The bytes may be anything: they give a model or an error.
     ///
     /// # Errors
@@ -55,7 +60,7 @@ impl Model {
     /// # Errors
     /// See [`Error`]: each names the place.
     pub fn parse_with(bytes: Vec<u8>, options: ReadOptions) -> Result<Self, Error> {
-        if bytes.get(4..8) != Some(b"TFL3") {
+        if !Self::is_model(&bytes) {
             return Err(Error::Identifier);
         }
         let root = Table::root(&bytes).at(|| "model".to_owned())?;

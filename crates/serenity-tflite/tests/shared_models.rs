@@ -6,6 +6,10 @@
     reason = "a failed unwrap is a failed test; a skipped one says so"
 )]
 
+#[path = "handmade/order.rs"]
+mod order;
+
+use order::another_order;
 use serenity_ir::{Graph, MemoryModel, OpId, TensorId, json};
 use serenity_tflite::{Model, OFFLINE_PLAN, OfflinePlan, OperatorSource, ReadOptions};
 use std::collections::BTreeMap;
@@ -28,28 +32,6 @@ fn models() -> Vec<(String, Vec<u8>)> {
     paths.sort();
     let name = |path: &PathBuf| path.file_stem().unwrap().to_str().unwrap().to_owned();
     paths.iter().map(|path| (name(path), std::fs::read(path).unwrap())).collect()
-}
-
-/// From the last op back, always the one that the file lists last: as unlike the file's order as can be.
-fn another_order(graph: &Graph) -> Vec<OpId> {
-    let mut waits_for: Vec<usize> = graph.op_ids().map(|op| graph.predecessors(op).len()).collect();
-    let mut ready: Vec<OpId> = graph.op_ids().filter(|op| waits_for[op.index()] == 0).collect();
-    let mut order = Vec::new();
-    while let Some(op) = ready.pop() {
-        order.push(op);
-        let mut readers: Vec<OpId> =
-            graph.op(op).outputs.iter().flat_map(|&t| graph.consumers(t)).copied().collect();
-        readers.sort_unstable();
-        readers.dedup();
-        for reader in readers {
-            waits_for[reader.index()] -= 1;
-            if waits_for[reader.index()] == 0 {
-                ready.push(reader);
-            }
-        }
-        ready.sort_unstable();
-    }
-    order
 }
 
 fn own_orders(model: &Model) -> Vec<Vec<OpId>> {
@@ -84,6 +66,16 @@ fn the_graphs_are_those_of_the_collection() {
         }
         let peak = MemoryModel::Plain.lifetimes(graph).profile(&graph.file_order()).peak();
         assert_eq!(Some(&peak), peaks.get(name.as_str()), "{name}");
+    }
+}
+
+#[test]
+fn the_graphs_survive_json() {
+    for (name, bytes) in models() {
+        let model = Model::parse(bytes).unwrap();
+        for graph in model.graphs() {
+            assert!(json::parse(&json::write(graph)).unwrap() == *graph, "{name}");
+        }
     }
 }
 

@@ -44,7 +44,7 @@ pub fn main_graph(graphs: &[Graph], bodies: &[Vec<OpId>], model: MemoryModel) ->
 /// Writes into each op of one graph what the sub-graphs it runs need, which must have been written into those before.
 fn annotate(graphs: &mut [Graph], orders: &[Vec<OpId>], index: usize, model: MemoryModel) {
     // Only TFLM runs sub-graphs in the arena of the graph that calls them.
-    if !matches!(model, MemoryModel::Tflm(_)) {
+    if model.kernels().is_none() {
         return;
     }
     let mut graph = graphs[index].clone();

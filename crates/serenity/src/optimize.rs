@@ -1,9 +1,9 @@
 //! The pipeline.
 
 use crate::arena::runtime_arena;
-use crate::{Error, Footprint, Plan, bridge, nested, refine};
+use crate::{Error, Footprint, Plan, bridge, nested, ort, refine};
 use serenity_check::{Claim, Witness, WitnessChain, check};
-use serenity_ir::{Graph, Lifetimes, MemoryModel, OpId};
+use serenity_ir::{Graph, Lifetimes, MemoryModel, OpId, OrtOrder};
 use serenity_schedule::{
     self as scheduling, Algorithm, Limits, Problem, ProgressFn, Proof, Rules, Schedule, StepLimit,
 };
@@ -54,8 +54,10 @@ pub fn optimize_model(graphs: &[Graph], options: &Options) -> Result<Plan, Error
         plan.keep_own_order(graphs);
         // Its sub-graphs may need more in their own orders.
         let own = nested::main_graph(graphs, &plan.bodies, options.model);
+        ort::follow(&own, &mut plan);
         return verified(&own, plan);
     }
+    ort::follow(&settled.main, &mut plan);
     verified(&settled.main, plan)
 }
 
@@ -91,13 +93,21 @@ fn judge(graphs: &[Graph], main: &Graph, plan: &mut Plan, options: &Options, sta
         return;
     }
     let lifetimes = options.model.lifetimes(main);
-    let evaluate =
-        |order: &[OpId]| refine::cost(&lifetimes, order, arena_of(order, &plan.bodies).unwrap_or(u64::MAX));
+    let evaluate = |order: &[OpId]| match options.model {
+        MemoryModel::Ort(walk) => {
+            let run = ort::run(main, order, walk);
+            refine::cost(&lifetimes, &run.order, run.requested)
+        }
+        _ => refine::cost(&lifetimes, order, arena_of(order, &plan.bodies).unwrap_or(u64::MAX)),
+    };
     let stop = || {
         options.limits.cancel.is_cancelled()
             || options.limits.time.is_some_and(|limit| started.elapsed() >= limit)
     };
-    let candidates = [plan.order.clone(), own[0].clone()];
+    let mut candidates = vec![plan.order.clone(), own[0].clone()];
+    if options.model == MemoryModel::Ort(OrtOrder::Default) {
+        candidates.extend(ort::numberings(main, &plan.order));
+    }
     let best = candidates
         .into_iter()
         .map(|start| refine::refine(main, start, plan.bound, evaluate, stop))
@@ -134,6 +144,7 @@ fn unchecked(graph: &Graph, options: &Options) -> Plan {
         model: options.model,
         algorithm: options.algorithm,
         order: found.order.iter().map(|op| OpId(op.0)).collect(),
+        steering: None,
         bodies: Vec::new(),
         before: Footprint { peak: lifetimes.profile(&graph.file_order()).peak(), arena: None, ops },
         after: Footprint { peak: found.peak, arena: None, ops },

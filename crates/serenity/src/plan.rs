@@ -34,7 +34,9 @@ pub struct Plan {
     pub algorithm: Algorithm,
     /// The ops in execution order, by their position in the model.
     pub order: Vec<OpId>,
-    /// The same for the graphs after the main one, if the model has several.
+    /// The order to write into the file, where the runtime runs a file in an order of its own, and that is `order`.
+    pub steering: Option<Vec<OpId>>,
+    /// The order of the graphs after the main one, if the model has several.
     pub bodies: Vec<Vec<OpId>>,
     /// In the order the model came with.
     pub before: Footprint,
@@ -87,19 +89,21 @@ impl Plan {
         if self.bound == 0 { 0.0 } else { (self.after.peak - self.bound) as f64 / self.bound as f64 }
     }
 
-    /// Does this plan run the ops in another order than the model?
+    /// The order of the ops in the file.
+    pub fn file_order(&self) -> &[OpId] {
+        self.steering.as_deref().unwrap_or(&self.order)
+    }
+
+    /// Does this plan list the ops in another order than the model?
     pub fn reorders(&self) -> bool {
-        self.order.iter().enumerate().any(|(position, op)| op.index() != position)
+        self.file_order().iter().enumerate().any(|(position, op)| op.index() != position)
     }
 
     /// The plan as a JSON object; [`PlanFile`](crate::PlanFile) reads it back.
     pub fn to_json(&self) -> Value {
         let order: Vec<u32> = self.order.iter().map(|op| op.0).collect();
         let bodies: Vec<Vec<u32>> = self.bodies.iter().map(|o| o.iter().map(|op| op.0).collect()).collect();
-        let kernels = match self.model {
-            MemoryModel::Tflm(kernels) => Some(kernels.to_string()),
-            _ => None,
-        };
+        let kernels = self.model.kernels().map(|kernels| kernels.to_string());
         let stopped = match self.proof {
             Proof::Optimal => Value::Null,
             Proof::Gap { stopped } => stopped.to_string().into(),
@@ -108,6 +112,7 @@ impl Plan {
             "graph": self.graph,
             "runtime": self.model.to_string(),
             "kernels": kernels,
+            "ort_order": self.model.ort_order().map(|order| order.to_string()),
             "algorithm": self.algorithm.to_string(),
             "ops": self.after.ops,
             "peak": self.after.peak,
@@ -119,6 +124,7 @@ impl Plan {
             "pieces": self.stats.pieces,
             "seconds": self.stats.elapsed.as_secs_f64(),
             "order": order,
+            "file_order": self.steering.as_ref().map(|order| order.iter().map(|op| op.0).collect::<Vec<_>>()),
             "bodies": bodies,
             "witness": self.witness.as_ref().map(witness_to_json),
         })

@@ -2,6 +2,7 @@
 
 mod litert;
 mod ort;
+mod planned;
 mod storage;
 mod tflm;
 
@@ -11,6 +12,7 @@ use std::str::FromStr;
 use storage::Storage;
 
 pub use ort::{OrtOrder, OrtSharing, UnknownOrtOrder, ort_layout, ort_sharing};
+pub use planned::{best_overlaps, bytes_handed_over};
 pub use tflm::{TFLM_ALIGNMENT, tflm_bytes, tflm_scratch};
 
 /// How a runtime spends memory. The choice changes what an order costs, never which orders are possible.
@@ -29,6 +31,9 @@ pub enum MemoryModel {
     /// element, and what the kernels ask for as scratch is in use while they run. Nothing is done in place unless a plan in the
     /// model says so.
     Tflm(Kernels),
+    /// The same with a plan of the arena in the model, as Serenity writes it: an op may write its output over an input that nobody else
+    /// reads, as closely as these kernels allow.
+    TflmPlanned(Kernels),
     /// LiteRT (TensorFlow Lite) without a delegate: graph inputs stay for the whole run, some operators write over an input that nobody
     /// else reads, reshaping ones share their input's memory.
     Litert,
@@ -42,13 +47,14 @@ const NAMES: &[(&str, MemoryModel)] = &[
     ("plain", MemoryModel::Plain),
     ("paper", MemoryModel::Paper),
     ("tflm", MemoryModel::Tflm(Kernels::Any)),
+    ("tflm-planned", MemoryModel::TflmPlanned(Kernels::Any)),
     ("litert", MemoryModel::Litert),
     ("ort", MemoryModel::Ort(OrtOrder::Priority)),
 ];
 
 /// A name that is no memory model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown memory model `{0}`; choose one of: plain, paper, tflm, litert, ort")]
+#[error("unknown memory model `{0}`; choose one of: plain, paper, tflm, tflm-planned, litert, ort")]
 pub struct UnknownMemoryModel(String);
 
 impl FromStr for MemoryModel {
@@ -69,6 +75,7 @@ impl fmt::Display for MemoryModel {
             Self::Plain => "plain",
             Self::Paper => "paper",
             Self::Tflm(_) => "tflm",
+            Self::TflmPlanned(_) => "tflm-planned",
             Self::Litert => "litert",
             Self::Ort(_) => "ort",
         })
@@ -76,6 +83,41 @@ impl fmt::Display for MemoryModel {
 }
 
 impl MemoryModel {
+    /// The kernels that matter, if it is one of TFLM's.
+    pub fn kernels(self) -> Option<Kernels> {
+        match self {
+            Self::Tflm(kernels) | Self::TflmPlanned(kernels) => Some(kernels),
+            _ => None,
+        }
+    }
+
+    /// The same model for other kernels, if they matter.
+    #[must_use]
+    pub fn with_kernels(self, kernels: Kernels) -> Self {
+        match self {
+            Self::Tflm(_) => Self::Tflm(kernels),
+            Self::TflmPlanned(_) => Self::TflmPlanned(kernels),
+            other => other,
+        }
+    }
+
+    /// In which order ONNX Runtime runs a file, if this is its model.
+    pub fn ort_order(self) -> Option<OrtOrder> {
+        match self {
+            Self::Ort(order) => Some(order),
+            _ => None,
+        }
+    }
+
+    /// The same model for another order of ONNX Runtime, if it is its model.
+    #[must_use]
+    pub fn with_ort_order(self, order: OrtOrder) -> Self {
+        match self {
+            Self::Ort(_) => Self::Ort(order),
+            other => other,
+        }
+    }
+
     /// All models, by name.
     pub fn all() -> impl Iterator<Item = (&'static str, Self)> {
         NAMES.iter().copied()
@@ -87,6 +129,7 @@ impl MemoryModel {
             Self::Plain => Storage::one_buffer_a_tensor(graph),
             Self::Paper => Storage::with_concat_views(graph),
             Self::Tflm(kernels) => Storage::with_scratch(graph, kernels),
+            Self::TflmPlanned(kernels) => Storage::with_hand_over(graph, kernels),
             Self::Litert => Storage::in_place(graph),
             Self::Ort(_) => Storage::of_ort(graph),
         }

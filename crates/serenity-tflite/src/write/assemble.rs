@@ -2,12 +2,13 @@
 
 use crate::flat::{Fault, Table};
 use crate::schema::{buffer, metadata, model as slot, operator, sub_graph};
+use crate::write::compare::{self, Written};
 use crate::write::edit::{Edit, Edited, NewOptions, OperatorSource};
+use crate::write::in_place;
 use crate::write::node::{Field, Fields, Front, Node, add_to_u64};
 use crate::write::parts::{
     code_node, extended, kept_operator_fields, kept_options, option_field, refusal, tensors, unknown_field,
 };
-use crate::write::{compare, in_place};
 use crate::{Error, Model};
 use std::collections::BTreeSet;
 
@@ -28,12 +29,15 @@ impl Edit<'_> {
         let too_large =
             || Error::Edit("the new file would exceed what its 32-bit distances can span".to_owned());
         let front = Front::new(root, *b"TFL3").ok_or_else(too_large)?;
+        let shift = front.len();
         let mut old = self.model.bytes.clone();
-        for at in file_offsets(self.model)? {
-            add_to_u64(&mut old, at, front.len() as u64).ok_or_else(too_large)?;
+        let offsets = file_offsets(self.model)?;
+        for &at in &offsets {
+            add_to_u64(&mut old, at, shift as u64).ok_or_else(too_large)?;
         }
         let bytes = front.before(&old).ok_or_else(too_large)?;
-        compare::check(&self, &bytes)?;
+        let changed = offsets.into_iter().map(|at| at..at + 8).collect();
+        compare::check(&self, Written { bytes: &bytes, shift, changed })?;
         Ok(Edited { bytes, dropped_metadata })
     }
 
@@ -42,32 +46,30 @@ impl Edit<'_> {
         let mut carried = self.clone();
         let dropped_metadata = carried.carry_metadata();
         if carried.metadata.is_empty()
-            && let Some(bytes) = in_place::permuted(self.model, orders)?
-            && compare::check(&self, &bytes).is_ok()
+            && let Some((bytes, changed)) = in_place::permuted(self.model, orders)?
+            && compare::check(&self, Written { bytes: &bytes, shift: 0, changed }).is_ok()
         {
             return Ok(Edited { bytes, dropped_metadata });
         }
         self.finish()
     }
 
+    /// Every operator of the old list that is named must be there, and go to one place only.
     fn check_operators(&self) -> Result<(), Error> {
         for (index, (edit, old)) in self.sub_graphs.iter().zip(&self.model.sub_graphs).enumerate() {
-            let mut used = vec![false; old.operators.len()];
+            let count = old.operators.len();
+            let mut used = vec![false; count];
             for source in edit.operators.iter().flatten() {
-                let Some(origin) = source.origin() else { continue };
-                match used.get_mut(origin) {
-                    Some(used) if !*used => *used = true,
-                    Some(_) => {
-                        return Err(Error::Edit(format!(
-                            "sub-graph {index}: operator {origin} is listed twice"
-                        )));
-                    }
-                    None => {
-                        return Err(Error::Edit(format!(
-                            "sub-graph {index}: operator {origin} of {}",
-                            used.len()
-                        )));
-                    }
+                let origin = source.origin();
+                let like = match source {
+                    OperatorSource::New { options: NewOptions::SameAs(operator), .. } => Some(*operator),
+                    _ => None,
+                };
+                if let Some(missing) = origin.or(like).filter(|&operator| operator >= count) {
+                    return Err(Error::Edit(format!("sub-graph {index}: operator {missing} of {count}")));
+                }
+                if let Some(twice) = origin.filter(|&origin| std::mem::replace(&mut used[origin], true)) {
+                    return Err(Error::Edit(format!("sub-graph {index}: operator {twice} is listed twice")));
                 }
             }
         }
@@ -180,9 +182,7 @@ impl Edit<'_> {
     }
 
     fn operator(&self, sub_graph: usize, source: &OperatorSource) -> Result<Node, Error> {
-        let position = |operator: usize| {
-            self.model.sub_graphs[sub_graph].operators.get(operator).map_or(usize::MAX, |old| old.position)
-        };
+        let position = |operator: usize| self.model.sub_graphs[sub_graph].operators[operator].position;
         let (inputs, outputs, mut fields) = match source {
             OperatorSource::Kept(operator) => return Ok(Node::Old(position(*operator))),
             OperatorSource::Rewired { operator: origin, inputs, outputs } => {

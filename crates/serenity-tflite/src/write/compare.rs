@@ -1,72 +1,124 @@
 //! Is a file that was written what was asked for? It is read again and compared, part by part, with the model it came from.
 
-use crate::metadata::Metadata;
 use crate::operator::FileOperator;
 use crate::sub_graph::SubGraph;
 use crate::tensor::FileTensor;
 use crate::write::edit::{Edit, NewTensor, OperatorSource};
 use crate::{Error, Model};
 use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// A file that was written, and how the old one is part of it.
+pub(crate) struct Written<'a> {
+    pub(crate) bytes: &'a [u8],
+    /// How far the old file has moved.
+    pub(crate) shift: usize,
+    /// Where in the old file bytes were to change.
+    pub(crate) changed: Vec<Range<usize>>,
+}
 
 /// Compares a written file with the changes that were to be made.
-pub(crate) fn check(edit: &Edit, bytes: &[u8]) -> Result<(), Error> {
-    let new = Model::parse(bytes.to_vec()).map_err(|error| match error {
-        // New operators or tensors that make no sense are the caller's; they are named like those of any file.
-        Error::Damaged { .. } => Error::Unfaithful(error.to_string()),
-        other => other,
-    })?;
+///
+/// All bytes that were not to change are compared once. After that it is enough that each part is found where it was: parts may share
+/// bytes, so comparing them one by one could take the square of the file's length.
+pub(crate) fn check(edit: &Edit, mut written: Written) -> Result<(), Error> {
+    written.changed = merged(written.changed);
     let old = edit.model;
     let same = |what: &str, same: bool| {
         if same { Ok(()) } else { Err(Error::Unfaithful(what.to_owned())) }
     };
+    same("bytes that were not to change", written.keeps_bytes(&old.bytes))?;
+    let new = Model::parse(written.bytes.to_vec()).map_err(|error| match error {
+        // New operators or tensors that make no sense are the caller's; they are named like those of any file.
+        Error::Damaged { .. } => Error::Unfaithful(error.to_string()),
+        other => other,
+    })?;
     same("the description", new.description == old.description)?;
     same("the signatures", new.signatures == old.signatures)?;
-    let codes = old.codes.iter().chain(&edit.codes);
-    same("the operator codes", new.codes.iter().eq(codes))?;
-    check_buffers(edit, &new)?;
-    same("the metadata", metadata(&new, &new.metadata) == expected_metadata(edit))?;
+    same("the operator codes", new.codes.iter().eq(old.codes.iter().chain(&edit.codes)))?;
+    for index in 0..old.buffers.len() {
+        let place = old.buffers.place(index);
+        same("the buffers", written.keeps(&place) && new.buffers.place(index) == written.moved(&place))?;
+    }
+    for (index, bytes) in edit.buffers.iter().enumerate() {
+        same("the new buffers", new.buffer(old.buffers.len() + index) == bytes)?;
+    }
+    same("the metadata", has_metadata(edit, &new))?;
     same("the number of sub-graphs", new.sub_graphs.len() == old.sub_graphs.len())?;
     for (index, sub_graph) in new.sub_graphs.iter().enumerate() {
-        check_sub_graph(edit, &new, index, sub_graph)
+        check_sub_graph(edit, &new, &written, index, sub_graph)
             .map_err(|what| Error::Unfaithful(format!("sub-graph {index}, {what}")))?;
     }
     Ok(())
 }
 
-fn check_buffers(edit: &Edit, new: &Model) -> Result<(), Error> {
-    let old = edit.model;
-    let kept = (0..old.buffers.len()).map(|index| old.buffer(index));
-    let mut expected = kept.chain(edit.buffers.iter().map(Vec::as_slice));
-    let least = old.buffers.len() + edit.buffers.len();
-    let differs = expected.by_ref().enumerate().find(|&(index, data)| new.buffer(index) != data);
-    match differs {
-        Some((index, _)) => Err(Error::Unfaithful(format!("buffer {index}"))),
-        None if new.buffers.len() < least => Err(Error::Unfaithful("the number of buffers".to_owned())),
-        None => Ok(()),
+impl Written<'_> {
+    /// Is everything as it was, but for what was to change?
+    fn keeps_bytes(&self, old: &[u8]) -> bool {
+        let Some(new) = self.bytes.get(self.shift..).filter(|new| new.len() == old.len()) else {
+            return false;
+        };
+        let starts = std::iter::once(0).chain(self.changed.iter().map(|changed| changed.end));
+        let ends = self.changed.iter().map(|changed| changed.start).chain([old.len()]);
+        starts.zip(ends).all(|(start, end)| old.get(start..end) == new.get(start..end))
+    }
+
+    /// Were none of these bytes of the old file to change?
+    fn keeps(&self, place: &Range<usize>) -> bool {
+        let first = self.changed.partition_point(|changed| changed.end <= place.start);
+        place.is_empty() || self.changed.get(first).is_none_or(|changed| changed.start >= place.end)
+    }
+
+    fn moved(&self, place: &Range<usize>) -> Range<usize> {
+        place.start + self.shift..place.end + self.shift
     }
 }
 
-/// Names and bytes, in the file's order.
-fn metadata<'a>(model: &'a Model, list: &'a [Metadata]) -> Vec<(&'a str, &'a [u8])> {
-    list.iter().map(|metadata| (metadata.name.as_str(), model.buffer(metadata.buffer))).collect()
+/// The same ranges in order, none of which overlap.
+fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    ranges.sort_unstable_by_key(|range| range.start);
+    let mut result: Vec<Range<usize>> = Vec::new();
+    for range in ranges {
+        match result.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => result.push(range),
+        }
+    }
+    result
 }
 
-fn expected_metadata<'a>(edit: &'a Edit) -> Vec<(&'a str, &'a [u8])> {
-    let mut expected: Vec<(&str, &[u8])> = Vec::new();
+/// Kept metadata names the same buffer as before, new metadata one with the new bytes.
+fn has_metadata(edit: &Edit, new: &Model) -> bool {
+    let mut expected: Vec<(&str, Result<usize, &[u8]>)> = Vec::new();
     let mut done = BTreeSet::new();
-    for (name, bytes) in metadata(edit.model, &edit.model.metadata) {
-        match edit.metadata.get(name) {
-            None => expected.push((name, bytes)),
-            Some(Some(bytes)) if done.insert(name) => expected.push((name, bytes)),
+    for old in &edit.model.metadata {
+        match edit.metadata.get(&old.name) {
+            None => expected.push((&old.name, Ok(old.buffer))),
+            Some(Some(bytes)) if done.insert(&old.name) => expected.push((&old.name, Err(bytes))),
             Some(_) => {}
         }
     }
-    let added = edit.metadata.iter().filter_map(|(name, bytes)| Some((name.as_str(), bytes.as_deref()?)));
-    expected.extend(added.filter(|(name, _)| !done.contains(name)));
-    expected
+    let added = edit.metadata.iter().filter_map(|(name, bytes)| Some((name, bytes.as_deref()?)));
+    expected.extend(
+        added.filter(|(name, _)| !done.contains(name)).map(|(name, bytes)| (name.as_str(), Err(bytes))),
+    );
+    new.metadata.len() == expected.len()
+        && new.metadata.iter().zip(expected).all(|(found, (name, wanted))| {
+            found.name == name
+                && match wanted {
+                    Ok(buffer) => found.buffer == buffer,
+                    Err(bytes) => new.buffer(found.buffer) == bytes,
+                }
+        })
 }
 
-fn check_sub_graph(edit: &Edit, new: &Model, index: usize, tables: &SubGraph) -> Result<(), String> {
+fn check_sub_graph(
+    edit: &Edit,
+    new: &Model,
+    written: &Written,
+    index: usize,
+    tables: &SubGraph,
+) -> Result<(), String> {
     let old = &edit.model.sub_graphs[index];
     let changes = &edit.sub_graphs[index];
     if (&tables.name, &tables.inputs, &tables.outputs) != (&old.name, &old.inputs, &old.outputs) {
@@ -94,8 +146,9 @@ fn check_sub_graph(edit: &Edit, new: &Model, index: usize, tables: &SubGraph) ->
     if tables.operators.len() != sources.len() {
         return Err("the number of operators".to_owned());
     }
-    let differs =
-        |(number, source): (usize, &OperatorSource)| !is_same_operator(edit, new, index, number, source);
+    let differs = |(number, source): (usize, &OperatorSource)| {
+        !is_same_operator(edit, new, written, index, number, source)
+    };
     match sources.iter().enumerate().position(differs) {
         Some(number) => Err(format!("operator {number}")),
         None => Ok(()),
@@ -120,6 +173,7 @@ fn is_new_tensor(new: &FileTensor, wanted: &NewTensor) -> bool {
 fn is_same_operator(
     edit: &Edit,
     new: &Model,
+    written: &Written,
     sub_graph: usize,
     number: usize,
     source: &OperatorSource,
@@ -131,27 +185,31 @@ fn is_same_operator(
             operator.code == *code && (&operator.inputs, &operator.outputs) == (inputs, outputs)
         }
         OperatorSource::Rewired { operator: origin, inputs, outputs } => {
-            let old = &old_operators[*origin];
-            let expected = FileOperator { inputs: inputs.clone(), outputs: outputs.clone(), ..old.clone() };
-            is_at_another_place(operator, &expected)
-                && new.custom_options(sub_graph, number) == edit.model.custom_options(sub_graph, *origin)
+            let (inputs, outputs) = (inputs.clone(), outputs.clone());
+            let expected = FileOperator { inputs, outputs, ..old_operators[*origin].clone() };
+            is_moved_operator(operator, &expected, written)
         }
         OperatorSource::Kept(origin) => {
             let attributes = |model: &Model, number: usize| {
                 model.graphs[sub_graph].ops().get(number).map(|op| op.attributes.clone())
             };
-            let same_operands = old_operators[*origin]
-                .present_inputs()
-                .all(|tensor| !edit.sub_graphs[sub_graph].replaced_tensors.contains_key(&tensor));
-            is_at_another_place(operator, &old_operators[*origin])
-                && new.custom_options(sub_graph, number) == edit.model.custom_options(sub_graph, *origin)
-                && (!same_operands || attributes(new, number) == attributes(edit.model, *origin))
+            // What an operator says of its constants changes with them.
+            let replaced = &edit.sub_graphs[sub_graph].replaced_tensors;
+            let has_new_operands = operator.present_inputs().any(|tensor| replaced.contains_key(&tensor));
+            is_moved_operator(operator, &old_operators[*origin], written)
+                && (has_new_operands || attributes(new, number) == attributes(edit.model, *origin))
         }
     }
 }
 
 /// The same but for where in the file it lies.
-fn is_at_another_place(new: &FileOperator, old: &FileOperator) -> bool {
-    let custom_options = old.custom_options.clone();
-    FileOperator { position: old.position, custom_options, ..new.clone() } == *old
+fn is_moved_operator(new: &FileOperator, old: &FileOperator, written: &Written) -> bool {
+    let options = &old.custom_options;
+    let same_options = if options.is_empty() {
+        new.custom_options.is_empty()
+    } else {
+        written.keeps(options) && new.custom_options == written.moved(options)
+    };
+    let custom_options = options.clone();
+    same_options && FileOperator { position: old.position, custom_options, ..new.clone() } == *old
 }

@@ -132,7 +132,8 @@ impl Model {
     pub fn edit(&self) -> Edit<'_> {
         Edit {
             model: self,
-            buffers: Vec::new(),
+            // Buffer 0 must be the empty one, also in a file that has none yet.
+            buffers: if self.buffers.len() == 0 { vec![Vec::new()] } else { Vec::new() },
             codes: Vec::new(),
             sub_graphs: vec![SubGraphEdit::default(); self.sub_graphs.len()],
             metadata: BTreeMap::new(),

@@ -41,9 +41,9 @@ pub struct Piece {
 /// A runtime's arena for activations, as its own planner lays it out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arena {
-    /// Its size: what TFLM calls the head, and the span of LiteRT's arena.
+    /// Its size: what TFLM calls the head, the span of LiteRT's arena, the most that ONNX Runtime asks its arena for in a first run.
     pub bytes: u64,
-    /// All pieces, in the runtime's order.
+    /// All pieces, in the runtime's order; none for ONNX Runtime, which has no places before it runs.
     pub pieces: Vec<Piece>,
 }
 
@@ -56,6 +56,11 @@ struct Demand {
 /// The arena that the runtime behind `model` will use if each graph runs in its order; `None` for a model that stands for no runtime, and for one whose sub-graphs call each other without end.
 pub fn runtime_arena(graphs: &[&Graph], orders: &[&[OpId]], model: MemoryModel) -> Option<Arena> {
     let (demands, planner, alignment) = match model {
+        MemoryModel::Ort(order) => {
+            // Its arena grows as it goes: what it is asked for counts, there are no places.
+            let bytes = crate::ort::run(graphs.first()?, orders.first()?, order).requested;
+            return Some(Arena { bytes, pieces: Vec::new() });
+        }
         MemoryModel::Tflm(kernels) => {
             (tflm::demands(graphs, orders, kernels)?, Planner::Tflm, serenity_ir::TFLM_ALIGNMENT)
         }

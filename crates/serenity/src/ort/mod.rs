@@ -10,6 +10,7 @@ mod walk;
 
 pub(crate) use steer::numberings;
 
+use crate::{Footprint, Plan};
 use nodes::Nodes;
 use serenity_ir::{Graph, MemoryModel, OpId, OrtOrder};
 
@@ -31,7 +32,9 @@ pub(crate) fn run(graph: &Graph, numbering: &[OpId], order: OrtOrder) -> Run {
     let requested = requests::most(graph, &nodes, &steps);
     let mut seen = vec![false; graph.ops().len()];
     let ops = steps.iter().map(|&step| nodes.list[step].op);
-    let order = ops.filter(|op| !std::mem::replace(&mut seen[op.index()], true)).collect();
+    let order: Vec<OpId> = ops.filter(|op| !std::mem::replace(&mut seen[op.index()], true)).collect();
+    // Ops with effects keep their order in a file of ours, but ONNX Runtime may see no reason to; then we promise nothing.
+    let order = if graph.check_order(&order).is_ok() { order } else { numbering.to_vec() };
     Run { order, requested }
 }
 
@@ -41,6 +44,19 @@ pub fn execution_order(graph: &Graph, file: &[OpId], model: MemoryModel) -> Vec<
         MemoryModel::Ort(order) => run(graph, file, order).order,
         _ => file.to_vec(),
     }
+}
+
+/// A plan for ONNX Runtime is made of orders for the file; from here on it speaks of the order in which that file runs.
+pub(crate) fn follow(graph: &Graph, plan: &mut Plan) {
+    let MemoryModel::Ort(order) = plan.model else { return };
+    let lifetimes = plan.model.lifetimes(graph);
+    let executed = |file: &[OpId]| run(graph, file, order).order;
+    let peak = |order: &[OpId]| lifetimes.profile(order).peak();
+    plan.before.peak = peak(&executed(&graph.file_order()));
+    let file = plan.order.clone();
+    let order = executed(&file);
+    plan.take_order(order.clone(), Footprint { peak: peak(&order), ..plan.after });
+    plan.steering = (order != file).then_some(file);
 }
 
 #[cfg(test)]

@@ -1,0 +1,176 @@
+//! Many short searches instead of one long one.
+//!
+//! Which strategy suits a problem nobody knows beforehand, but some strategy nearly always gets there at once. So all take turns with
+//! few nodes each, and then with twice as many. What one refutes, all know.
+
+use super::choose::{Key, Rule, Strategy};
+use super::memo::Memo;
+use super::model::{Direction, Model};
+use super::search::{Outcome, Search};
+use super::state::{NOWHERE, State};
+use crate::limits::Watch;
+use crate::{Problem, StopReason};
+
+pub(super) struct Portfolio {
+    /// The problem forwards and backwards in time.
+    sides: [Model; 2],
+    /// The offsets of fixed buffers, 0 for the others.
+    fixed: Vec<u64>,
+    nodes: u64,
+    seed: u64,
+    memo_memory: u64,
+    known: Known,
+}
+
+/// What is known about one target.
+struct Known {
+    target: u64,
+    memos: [Option<Memo>; 2],
+    /// The least height that the branches cut off so far would have needed.
+    least_violation: i64,
+}
+
+impl Default for Known {
+    fn default() -> Self {
+        Self { target: 0, memos: [None, None], least_violation: NOWHERE }
+    }
+}
+
+/// How much to do for a target.
+#[derive(Clone, Copy)]
+pub(super) enum Effort {
+    /// All strategies, and to remember what they refute.
+    Full,
+    /// A few.
+    Brief,
+}
+
+/// Strategies for a brief look.
+const BRIEF: usize = 3;
+
+pub(super) enum Attempt {
+    /// A placement within the target.
+    Found {
+        /// By buffer.
+        offsets: Vec<u64>,
+        height: u64,
+    },
+    /// Every placement needs this much, which is more than the target.
+    Refuted { at_least: u64 },
+    /// Out of nodes.
+    Unknown,
+    /// Out of time, or cancelled.
+    Stopped(StopReason),
+}
+
+/// What is tried, in this order.
+const STRATEGIES: &[(Rule, &[Key])] = &[
+    (Rule::MiddleSection, &[Key::Duration]),
+    (Rule::LowestSection, &[Key::Duration]),
+    (Rule::MiddleSection, &[Key::Size]),
+    (Rule::MiddleSection, &[Key::Pressure, Key::Size, Key::Duration]),
+    (Rule::MiddleSection, &[Key::Area]),
+    (Rule::MiddleItem, &[Key::Neighbours]),
+    (Rule::LowestSection, &[Key::Pressure, Key::LongArea, Key::Duration]),
+    (Rule::LowestItem, &[Key::Duration, Key::LongArea, Key::Pressure]),
+    (Rule::MiddleSection, &[Key::LongArea]),
+    (Rule::MiddleItem, &[Key::Duration]),
+    (Rule::LowestItem, &[Key::Pressure, Key::Duration, Key::LongArea]),
+    (Rule::MiddleSection, &[Key::Neighbours]),
+    (Rule::LowestSection, &[Key::Neighbours]),
+    (Rule::LowestSection, &[Key::Size]),
+];
+
+/// For the tables, if the caller gives no limit: a file from anywhere must not take all the memory there is.
+const DEFAULT_MEMORY: u64 = 1 << 30;
+
+impl Portfolio {
+    /// `None` if there is not enough memory.
+    pub(super) fn new(problem: &Problem, memory: u64) -> Option<Self> {
+        let memory = memory.min(DEFAULT_MEMORY);
+        let side = |direction| Model::new(problem, direction, memory / 4);
+        let buffers = problem.buffers();
+        Some(Self {
+            sides: [side(Direction::Forwards)?, side(Direction::Backwards)?],
+            fixed: buffers.iter().map(|buffer| buffer.offset.unwrap_or(0)).collect(),
+            nodes: 3 * buffers.len() as u64,
+            seed: 0,
+            memo_memory: memory / 8,
+            known: Known::default(),
+        })
+    }
+
+    /// What follows without any search.
+    pub(super) fn bound(&self) -> u64 {
+        let model = &self.sides[0];
+        let mut state = State::new(model, NOWHERE);
+        // Nothing can go wrong with so much room.
+        let _ = state.propagate(&(0..model.sections()));
+        state.least_height().max(model.fixed_top) as u64
+    }
+
+    /// Lets later attempts take twice as many nodes.
+    pub(super) fn try_harder(&mut self) {
+        self.nodes = self.nodes.saturating_mul(2);
+    }
+
+    /// Looks for a placement within the target.
+    pub(super) fn attempt(&mut self, target: u64, effort: Effort, watch: &mut Watch) -> Attempt {
+        match effort {
+            Effort::Full => {
+                let mut known = std::mem::take(&mut self.known);
+                if known.target != target {
+                    known = Known { target, ..Known::default() };
+                }
+                let outcome = self.rotate(&mut known, STRATEGIES, watch);
+                self.known = known;
+                outcome
+            }
+            Effort::Brief => {
+                self.rotate(&mut Known { target, ..Known::default() }, &STRATEGIES[..BRIEF], watch)
+            }
+        }
+    }
+
+    /// Every strategy plain, then with shaken keys; each in both directions.
+    fn rotate(&mut self, known: &mut Known, strategies: &[(Rule, &[Key])], watch: &mut Watch) -> Attempt {
+        for is_shaken in [false, true] {
+            for &(rule, keys) in strategies {
+                for side in [0, 1] {
+                    self.seed += u64::from(is_shaken);
+                    let seed = if is_shaken { self.seed } else { 0 };
+                    let strategy = Strategy::new(&self.sides[side], rule, keys, seed);
+                    match self.try_one(side, &strategy, known, watch) {
+                        Attempt::Unknown => {}
+                        settled => return settled,
+                    }
+                }
+            }
+        }
+        Attempt::Unknown
+    }
+
+    fn try_one(&self, side: usize, strategy: &Strategy, known: &mut Known, watch: &mut Watch) -> Attempt {
+        let model = &self.sides[side];
+        let memo = known.memos[side].get_or_insert_with(|| Memo::new(self.memo_memory));
+        let mut search = Search::new(State::new(model, known.target as i64), strategy, memo, self.nodes);
+        let outcome = search.run(watch);
+        known.least_violation = known.least_violation.min(search.state.least_violation);
+        match outcome {
+            Outcome::Found => self.found(model, &search.state.lowest),
+            Outcome::Refuted => Attempt::Refuted { at_least: known.least_violation as u64 },
+            Outcome::Unknown => Attempt::Unknown,
+            Outcome::Stopped(reason) => Attempt::Stopped(reason),
+        }
+    }
+
+    fn found(&self, model: &Model, placed: &[i64]) -> Attempt {
+        let mut offsets = self.fixed.clone();
+        let mut height = model.fixed_top;
+        for (item, &offset) in model.items.iter().zip(placed) {
+            offsets[item.buffer] = offset as u64;
+            height = height.max(offset + item.size);
+        }
+        Attempt::Found { offsets, height: height as u64 }
+    }
+}

@@ -1,0 +1,252 @@
+//! Is there a placement within a capacity? Depth first, from the bottom up.
+//!
+//! A node decides who rests at the lowest offset of some section: one of the items that could, or none of them. These cases are all
+//! there are, so a failure of all is a proof. Sections that no open item connects are solved apart.
+//!
+//! The stack is explicit: a thousand buffers make a thousand levels.
+
+use super::choose::{Strategy, are_twins, mix};
+use super::memo::Memo;
+use super::state::{DeadEnd, NOWHERE, State};
+use crate::StopReason;
+use crate::limits::Watch;
+use std::cmp::Ordering;
+use std::ops::Range;
+
+pub(super) enum Outcome {
+    /// The state holds a placement.
+    Found,
+    /// There is none within the capacity.
+    Refuted,
+    /// Out of nodes.
+    Unknown,
+    /// Out of time, or cancelled.
+    Stopped(StopReason),
+}
+
+pub(super) struct Search<'a, 's> {
+    pub(super) state: State<'a>,
+    strategy: &'s Strategy,
+    memo: &'s mut Memo,
+    nodes_left: u64,
+    frames: Vec<Frame>,
+    /// Candidates of all branches on the stack.
+    candidates: Vec<u32>,
+    /// Parts of all splits on the stack.
+    parts: Vec<Range<usize>>,
+}
+
+enum Frame {
+    Branch {
+        sections: Range<usize>,
+        /// Before the node.
+        entry: usize,
+        /// Before any of its alternatives.
+        base: usize,
+        signature: u128,
+        candidates: Range<usize>,
+        /// The next candidate; at the end: none of them.
+        next: usize,
+    },
+    Split {
+        entry: usize,
+        parts: Range<usize>,
+        /// The next part.
+        next: usize,
+    },
+}
+
+enum Step {
+    Enter(Range<usize>),
+    Solved,
+    Failed,
+    End(Outcome),
+}
+
+impl<'a, 's> Search<'a, 's> {
+    pub(super) fn new(state: State<'a>, strategy: &'s Strategy, memo: &'s mut Memo, nodes: u64) -> Self {
+        Self { state, strategy, memo, nodes_left: nodes, frames: vec![], candidates: vec![], parts: vec![] }
+    }
+
+    pub(super) fn run(&mut self, watch: &mut Watch) -> Outcome {
+        let all = 0..self.state.model.sections();
+        if self.state.propagate(&all).is_err() {
+            return Outcome::Refuted;
+        }
+        let mut step = Step::Enter(all);
+        loop {
+            step = match step {
+                Step::Enter(sections) => self.enter(sections, watch),
+                Step::Solved => self.after_success(),
+                Step::Failed => self.after_failure(),
+                Step::End(outcome) => return outcome,
+            }
+        }
+    }
+
+    fn enter(&mut self, sections: Range<usize>, watch: &mut Watch) -> Step {
+        if self.nodes_left == 0 {
+            return Step::End(Outcome::Unknown);
+        }
+        self.nodes_left -= 1;
+        watch.states += 1;
+        if let Some(reason) =
+            watch.after(sections.len() + self.state.model.beginning_in(sections.clone()).len())
+        {
+            return Step::End(Outcome::Stopped(reason));
+        }
+        let entry = self.state.mark();
+        if self.place_what_is_in_nobodys_way(&sections).is_err() {
+            self.state.undo(entry);
+            return Step::Failed;
+        }
+        let start = self.parts.len();
+        self.split(&sections);
+        match (self.parts.len() - start).cmp(&1) {
+            Ordering::Less => Step::Solved,
+            Ordering::Equal => {
+                let sections = self.parts.pop().unwrap_or(sections);
+                self.branch(sections, entry)
+            }
+            Ordering::Greater => {
+                self.frames.push(Frame::Split { entry, parts: start..self.parts.len(), next: start + 1 });
+                Step::Enter(self.parts[start].clone())
+            }
+        }
+    }
+
+    /// An item that is in nobody's way where it rests might as well rest there.
+    fn place_what_is_in_nobodys_way(&mut self, sections: &Range<usize>) -> Result<(), DeadEnd> {
+        let state = &mut self.state;
+        let mut again = true;
+        while again {
+            again = false;
+            for item in state.model.beginning_in(sections.clone()) {
+                if state.open[item] && !state.refused[item] && state.is_in_nobodys_way(item) {
+                    state.place(item)?;
+                    state.propagate(sections)?;
+                    again = true;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the parts between which no open item lives, the tightest first.
+    fn split(&mut self, sections: &Range<usize>) {
+        let state = &self.state;
+        let start = self.parts.len();
+        let mut begin = sections.start;
+        for border in sections.start + 1..=sections.end {
+            if border == sections.end || state.crossing[border] == 0 {
+                if (begin..border).any(|section| state.floor[section] < NOWHERE) {
+                    self.parts.push(begin..border);
+                }
+                begin = border;
+            }
+        }
+        let need = |part: &Range<usize>| {
+            let open = part.clone().filter(|&section| state.floor[section] < NOWHERE);
+            open.map(|section| state.need(section)).max()
+        };
+        if self.parts.len() > start + 1 {
+            self.parts[start..].sort_by_cached_key(|part| (std::cmp::Reverse(need(part)), part.start));
+        }
+    }
+
+    fn branch(&mut self, sections: Range<usize>, entry: usize) -> Step {
+        let signature = self.signature(&sections);
+        if self.memo.contains(signature) {
+            self.state.undo(entry);
+            return Step::Failed;
+        }
+        let start = self.candidates.len();
+        if !self.strategy.choose(&mut self.state, &sections, &mut self.candidates) {
+            // Refused items can end up holding one another. Then nothing is refused any more: that costs time, not truth.
+            self.state.allow_all(&sections);
+            if !self.strategy.choose(&mut self.state, &sections, &mut self.candidates) {
+                return Step::End(Outcome::Unknown);
+            }
+        }
+        let base = self.state.mark();
+        let candidates = start..self.candidates.len();
+        self.frames.push(Frame::Branch { sections, entry, base, signature, candidates, next: start });
+        self.after_failure()
+    }
+
+    /// What an open part looks like to the search: it fails if and only if any other that looks the same does.
+    fn signature(&self, sections: &Range<usize>) -> u128 {
+        let state = &self.state;
+        let mut sum = 0_u128;
+        for item in state.model.beginning_in(sections.clone()) {
+            if state.open[item] {
+                let low =
+                    mix(state.lowest[item] as u64 ^ mix((item as u64) << 1 | u64::from(state.refused[item])));
+                sum = sum.wrapping_add(u128::from(mix(low)) << 64 | u128::from(low));
+            }
+        }
+        sum
+    }
+
+    fn after_success(&mut self) -> Step {
+        match self.frames.last_mut() {
+            None => Step::End(Outcome::Found),
+            Some(Frame::Split { parts, next, .. }) if *next < parts.end => {
+                *next += 1;
+                Step::Enter(self.parts[*next - 1].clone())
+            }
+            Some(Frame::Split { parts, .. }) => {
+                self.parts.truncate(parts.start);
+                self.frames.pop();
+                Step::Solved
+            }
+            Some(Frame::Branch { candidates, .. }) => {
+                self.candidates.truncate(candidates.start);
+                self.frames.pop();
+                Step::Solved
+            }
+        }
+    }
+
+    /// The state is as it was before the last alternative of the topmost frame.
+    fn after_failure(&mut self) -> Step {
+        let Some(frame) = self.frames.last_mut() else { return Step::End(Outcome::Refuted) };
+        match frame {
+            Frame::Split { entry, parts, .. } => {
+                self.state.undo(*entry);
+                self.parts.truncate(parts.start);
+                self.frames.pop();
+                Step::Failed
+            }
+            Frame::Branch { sections, entry, base, signature, candidates, next } => {
+                while *next <= candidates.end {
+                    let alternative = *next;
+                    *next += 1;
+                    self.state.undo(*base);
+                    let tried = &self.candidates[candidates.start..alternative.min(candidates.end)];
+                    let done = match self.candidates.get(alternative).filter(|_| alternative < candidates.end)
+                    {
+                        Some(&item) => place_unless_tried(&mut self.state, item as usize, tried),
+                        None => tried.iter().try_for_each(|&item| self.state.refuse(item as usize)),
+                    };
+                    if done.and_then(|()| self.state.propagate(sections)).is_ok() {
+                        return Step::Enter(sections.clone());
+                    }
+                }
+                self.state.undo(*entry);
+                self.memo.insert(*signature);
+                self.candidates.truncate(candidates.start);
+                self.frames.pop();
+                Step::Failed
+            }
+        }
+    }
+}
+
+/// What was tried with a twin has been tried.
+fn place_unless_tried(state: &mut State, item: usize, tried: &[u32]) -> Result<(), DeadEnd> {
+    if tried.iter().any(|&other| are_twins(state.model, item, other as usize)) {
+        return Err(DeadEnd);
+    }
+    state.place(item)
+}
