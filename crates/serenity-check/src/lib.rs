@@ -27,12 +27,14 @@ mod holdings;
 mod order;
 mod ort;
 mod peak;
+mod placement;
 mod witness;
 
 pub use bound::{Place, Shown};
 pub use deep::{Reproved, reprove};
 pub use order::{OrderFault, faults as order_faults};
 pub use peak::peak;
+pub use placement::{Place as TensorPlace, PlacementFault, placement_faults};
 pub use witness::{Witness, WitnessChain, proved_bound};
 
 use serenity_ir::{Graph, MemoryModel, OpId};
@@ -73,6 +75,9 @@ pub enum Fault {
         /// The name of that op.
         label: String,
     },
+    /// The plan of the arena is not safe.
+    #[error(transparent)]
+    Placement(#[from] PlacementFault),
     /// A lower bound above a peak that was reached.
     #[error("the bound of {bound} bytes is above the peak of {peak} that this order reaches")]
     BoundAbovePeak {

@@ -38,6 +38,7 @@ mod model;
 mod op_kind;
 mod operands;
 mod order;
+mod overlap;
 mod profile;
 mod quantization;
 
@@ -51,10 +52,11 @@ pub use kernels::{Kernels, UnknownKernels, scratch};
 pub use lifetimes::{Buffer, Lifetimes};
 pub use memory_model::{
     MemoryModel, OrtOrder, OrtSharing, TFLM_ALIGNMENT, UnknownMemoryModel, UnknownOrtOrder, best_overlaps,
-    bytes_handed_over, ort_layout, ort_sharing, tflm_bytes, tflm_scratch,
+    bytes_handed_over, ort_bound, ort_layout, ort_sharing, planned_bound, tflm_bytes, tflm_scratch,
 };
 pub use model::{Constant, Model, ModelError, Operand};
 pub use op_kind::{OpKind, Role};
 pub use order::OrderError;
+pub use overlap::{Overlap, overlaps};
 pub use profile::{Profile, Step};
 pub use quantization::Quantization;

@@ -3,7 +3,7 @@
 //! In comes a `.tflite` file (schema version 3), any bytes at all: [`Model::parse`] checks every step it takes into them. Out come
 //! one [`Graph`](serenity_ir::Graph) of activations for each sub-graph ([`Model::graphs`]), the file's own tables
 //! ([`Model::sub_graphs`]), and files in which only what was asked for has changed:
-//! [`Model::reordered`], and [`Model::edit`] for everything else.
+//! [`Model::reordered`], and [`Model::edit`] for everything else. [`create`] makes a new file from a graph with its constants.
 //!
 //! Promised: no bytes make it panic, hang, or allocate more than a fixed multiple of their length; what is not changed
 //! survives byte for byte, fields that are newer than this program included; and a file that was changed is read again and compared

@@ -1,6 +1,6 @@
 //! Reading models, whatever they are stored in.
 
-use crate::Error;
+use crate::{Error, Offsets};
 use serenity_ir::{Graph, Kernels, MemoryModel, OrtOrder, json};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -38,6 +38,21 @@ impl Input {
         &self.graphs[0]
     }
 
+    /// The plan of the arena that the model came with, for TFLM: by graph, by tensor. `None` if it has none, or one that TFLM would refuse.
+    pub fn plan(&self) -> Option<Offsets> {
+        let Source::Tflite(model) = &self.source else { return None };
+        let plan = model.offline_plan()?;
+        let mut left = plan.offsets.as_slice();
+        let mut offsets = Vec::new();
+        for (graph, sub_graph) in self.graphs.iter().zip(model.sub_graphs()) {
+            let (here, rest) = left.split_at_checked(sub_graph.tensors().len())?;
+            left = rest;
+            let offset = |t| u64::try_from(*here.get(sub_graph.file_tensor(t)?)?).ok();
+            offsets.push(graph.tensor_ids().map(offset).collect());
+        }
+        left.is_empty().then_some(offsets)
+    }
+
     fn of_graph(name: &str, graph: Graph, default_model: MemoryModel) -> Self {
         Self { name: name.to_owned(), graphs: vec![graph], default_model, source: Source::Graph }
     }
@@ -50,6 +65,9 @@ pub struct ReadOptions {
     /// Leave out operators that read constants only, and take what they write for constants: fewer activations than the runtimes really hold.
     /// A `.tflite` model read this way cannot be written back.
     pub fold_constants: bool,
+    /// The memory model that figures will speak of, if that is settled. `plain` and `paper` stand for no runtime, which would run operators
+    /// on constants: for them, those of an `.onnx` model are left out in any case.
+    pub model: Option<MemoryModel>,
     /// For `.onnx`: shapes of dynamic inputs, and of other tensors whose shape cannot be inferred, by name.
     pub shapes: BTreeMap<String, Vec<u64>>,
 }
@@ -105,7 +123,8 @@ fn onnx(path: &str, options: &ReadOptions) -> Result<Input, Error> {
     let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
     let how = serenity_onnx::ReadOptions {
         shapes: options.shapes.clone(),
-        keep_constant_nodes: !options.fold_constants,
+        keep_constant_nodes: !options.fold_constants
+            && !matches!(options.model, Some(MemoryModel::Plain | MemoryModel::Paper)),
     };
     let model = serenity_onnx::Model::parse(bytes, &how)
         .map_err(|error| Error::Onnx { path: path.to_owned(), source: error })?;

@@ -1,6 +1,6 @@
 //! What a model needs as it is.
 
-use crate::{Arena, execution_order, nested, runtime_arena};
+use crate::{Arena, Offsets, execution_order, nested, runtime_arena};
 use serenity_ir::{BufferId, Graph, Lifetimes, MemoryModel, OpId, Profile};
 
 /// What a model needs in the order it came with.
@@ -20,11 +20,11 @@ pub struct Inspection {
     pub arena: Option<Arena>,
 }
 
-/// Looks at a model, the main graph first, without changing anything.
+/// Looks at a model, the main graph first, without changing anything. `plan` is the one it came with, if any ([`Input::plan`](crate::Input::plan)).
 ///
 /// # Panics
 /// If there is no graph.
-pub fn inspect(graphs: &[Graph], model: MemoryModel) -> Inspection {
+pub fn inspect(graphs: &[Graph], model: MemoryModel, plan: Option<&Offsets>) -> Inspection {
     let orders: Vec<Vec<OpId>> = graphs.iter().map(Graph::file_order).collect();
     let graph = &nested::main_graph(graphs, &orders[1..], model);
     let lifetimes = model.lifetimes(graph);
@@ -39,6 +39,6 @@ pub fn inspect(graphs: &[Graph], model: MemoryModel) -> Inspection {
         }
     }
     let borrowed: Vec<&[OpId]> = orders.iter().map(Vec::as_slice).collect();
-    let arena = runtime_arena(&graphs.iter().collect::<Vec<_>>(), &borrowed, model);
+    let arena = runtime_arena(&graphs.iter().collect::<Vec<_>>(), &borrowed, model, plan);
     Inspection { lifetimes, order, profile, max_op, alive_at_peak, arena }
 }

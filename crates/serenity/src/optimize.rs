@@ -1,9 +1,10 @@
 //! The pipeline.
 
-use crate::arena::runtime_arena;
-use crate::{Error, Footprint, Plan, bridge, nested, ort, refine};
-use serenity_check::{Claim, Witness, WitnessChain, check};
-use serenity_ir::{Graph, Lifetimes, MemoryModel, OpId, OrtOrder};
+use crate::arena::Offsets;
+use crate::judge::{self, Judge};
+use crate::{Error, Footprint, Plan, bridge, nested, ort};
+use serenity_check::{Claim, Fault, Witness, WitnessChain, check};
+use serenity_ir::{Graph, Kernels, Lifetimes, MemoryModel, OpId, TensorId, planned_bound};
 use serenity_schedule::{
     self as scheduling, Algorithm, Limits, Problem, ProgressFn, Proof, Rules, Schedule, StepLimit,
 };
@@ -24,6 +25,10 @@ pub struct Options {
     pub threads: usize,
     /// When to give up proving and take the best so far.
     pub limits: Limits,
+    /// For TFLM: place the tensors too, with inputs and outputs that overlap where the kernels allow it, for a plan in the model.
+    pub plan_arena: bool,
+    /// For TFLM: the plan that the model came with.
+    pub given_plan: Option<Offsets>,
     /// Called a few times a second with the state of the search.
     pub progress: Option<ProgressFn>,
 }
@@ -45,20 +50,88 @@ pub fn optimize(graph: &Graph, options: &Options) -> Result<Plan, Error> {
 /// # Panics
 /// If there is no graph.
 pub fn optimize_model(graphs: &[Graph], options: &Options) -> Result<Plan, Error> {
+    match options.model {
+        MemoryModel::Tflm(kernels) if options.plan_arena => with_plan(graphs, kernels, options),
+        MemoryModel::Ort(walk) => ort::best(graphs, walk, options),
+        _ => without_plan(graphs, options),
+    }
+}
+
+/// The best order for a runtime that places tensors by itself.
+fn without_plan(graphs: &[Graph], options: &Options) -> Result<Plan, Error> {
     let started = Instant::now();
     let settled = nested::settle(graphs, options)?;
     let mut plan = unchecked(&settled.main, options);
-    plan.bodies = settled.orders;
-    judge(graphs, &settled.main, &mut plan, options, started);
-    if plan.is_no_gain() {
-        plan.keep_own_order(graphs);
-        // Its sub-graphs may need more in their own orders.
-        let own = nested::main_graph(graphs, &plan.bodies, options.model);
-        ort::follow(&own, &mut plan);
-        return verified(&own, plan);
+    plan.bodies.clone_from(&settled.orders);
+    plan.before.arena = judge::own_arena(graphs, options.model, options.given_plan.as_ref());
+    let judge = Judge::new(graphs, &settled.main, &settled.orders, options, started);
+    plan.after.arena = judge.arena(&plan.order);
+    plan.settle_proof();
+    let can_gain = options.algorithm.is_exact() && plan.after.needs() > plan.bound;
+    if let (Some(arena), true) = (plan.after.arena, can_gain)
+        && let Some((order, smaller, peak)) =
+            judge.best_for_planner(&[plan.order.clone(), settled.main.file_order()], plan.bound)
+        && smaller < arena
+    {
+        plan.take_order(order, Footprint { peak, arena: Some(smaller), ops: plan.after.ops });
     }
-    ort::follow(&settled.main, &mut plan);
-    verified(&settled.main, plan)
+    or_as_it_was(graphs, &settled.main, plan)
+}
+
+/// The best order for TFLM with a plan of the arena in the model, and that plan.
+fn with_plan(graphs: &[Graph], kernels: Kernels, options: &Options) -> Result<Plan, Error> {
+    let started = Instant::now();
+    let planned = &Options { model: MemoryModel::TflmPlanned(kernels), ..options.clone() };
+    let settled = nested::settle(graphs, planned)?;
+    let main = &settled.main;
+    let mut plan = unchecked(main, planned);
+    plan.bodies.clone_from(&settled.orders);
+    plan.bound = plan.bound.min(bound_of_all_plans(main, kernels, planned, &plan));
+    plan.before = Footprint {
+        peak: options
+            .model
+            .lifetimes(&nested::main_graph(graphs, &[], options.model))
+            .profile(&main.file_order())
+            .peak(),
+        arena: judge::own_arena(graphs, options.model, options.given_plan.as_ref()),
+        ops: plan.before.ops,
+    };
+    let starts = [plan.order.clone(), main.file_order()];
+    let starts = if options.algorithm.is_exact() { &starts[..] } else { &starts[..1] };
+    let judge = Judge::new(graphs, main, &settled.orders, planned, started);
+    if let Some((order, found)) = judge.best_planned(starts, kernels, plan.bound) {
+        let peak = planned.model.lifetimes(main).profile(&order).peak();
+        let after = Footprint { peak, arena: Some(found.arena.bytes), ops: plan.after.ops };
+        plan.take_order(order, after);
+        plan.offsets = Some(found.offsets);
+    }
+    or_as_it_was(graphs, main, plan)
+}
+
+/// A bound for every order and every plan. The search takes a tensor for handed over only where one op alone reads it.
+fn bound_of_all_plans(main: &Graph, kernels: Kernels, options: &Options, plan: &Plan) -> u64 {
+    let lifetimes = planned_bound(main, kernels);
+    if lifetimes == options.model.lifetimes(main) {
+        return plan.bound;
+    }
+    scheduling::schedule(&bridge::problem(main, &lifetimes), &search(options)).bound
+}
+
+/// The plan, or the model's own order if that needs no more. `main` is the first graph with what its sub-graphs need.
+fn or_as_it_was(graphs: &[Graph], main: &Graph, mut plan: Plan) -> Result<Plan, Error> {
+    if !plan.is_no_gain() {
+        let faults: Vec<Fault> = plan.placement_faults(graphs).into_iter().map(Fault::Placement).collect();
+        if !faults.is_empty() {
+            return Err(Error::CheckFailed { graph: plan.graph, faults });
+        }
+        return verified(main, plan);
+    }
+    plan.keep_own_order(graphs);
+    // Its sub-graphs may need more in their own orders.
+    let own = nested::main_graph(graphs, &plan.bodies, plan.model);
+    plan.after.peak = plan.model.lifetimes(&own).profile(&plan.order).peak();
+    plan.settle_proof();
+    verified(&own, plan)
 }
 
 /// Orders `graph` with exactly the algorithm asked for, better or worse than the model's own order.
@@ -78,64 +151,14 @@ pub(crate) fn best_by_peak(graph: &Graph, options: &Options) -> Result<Plan, Err
     verified(graph, plan)
 }
 
-/// Finds out what arenas the runtime would use, and looks for an order that gets a smaller one. `main` is the first graph with what its sub-graphs need.
-fn judge(graphs: &[Graph], main: &Graph, plan: &mut Plan, options: &Options, started: Instant) {
-    let all: Vec<&Graph> = graphs.iter().collect();
-    let own: Vec<Vec<OpId>> = graphs.iter().map(Graph::file_order).collect();
-    let arena_of = |order: &[OpId], bodies: &[Vec<OpId>]| {
-        let orders: Vec<&[OpId]> = std::iter::once(order).chain(bodies.iter().map(Vec::as_slice)).collect();
-        runtime_arena(&all, &orders, options.model).map(|arena| arena.bytes)
-    };
-    plan.before.arena = arena_of(&own[0], &own[1..]);
-    let Some(found) = arena_of(&plan.order, &plan.bodies) else { return };
-    plan.after.arena = Some(found);
-    if !options.algorithm.is_exact() || found <= plan.bound {
-        return;
-    }
-    let lifetimes = options.model.lifetimes(main);
-    let evaluate = |order: &[OpId]| match options.model {
-        MemoryModel::Ort(walk) => {
-            let run = ort::run(main, order, walk);
-            refine::cost(&lifetimes, &run.order, run.requested)
-        }
-        _ => refine::cost(&lifetimes, order, arena_of(order, &plan.bodies).unwrap_or(u64::MAX)),
-    };
-    let stop = || {
-        options.limits.cancel.is_cancelled()
-            || options.limits.time.is_some_and(|limit| started.elapsed() >= limit)
-    };
-    let mut candidates = vec![plan.order.clone(), own[0].clone()];
-    if options.model == MemoryModel::Ort(OrtOrder::Default) {
-        candidates.extend(ort::numberings(main, &plan.order));
-    }
-    let best = candidates
-        .into_iter()
-        .map(|start| refine::refine(main, start, plan.bound, evaluate, stop))
-        .min_by_key(|(_, cost)| *cost);
-    if let Some((order, (arena, peak, _))) = best
-        && arena < found
-    {
-        plan.take_order(order, Footprint { peak, arena: Some(arena), ops: plan.after.ops });
-    }
-}
-
-fn unchecked(graph: &Graph, options: &Options) -> Plan {
+/// What the search finds, not yet checked.
+pub(crate) fn unchecked(graph: &Graph, options: &Options) -> Plan {
     let lifetimes = options.model.lifetimes(graph);
     let problem = bridge::problem(graph, &lifetimes);
-    let found = scheduling::schedule(
-        &problem,
-        &scheduling::Options {
-            algorithm: options.algorithm,
-            step_limit: options.step_limit,
-            limits: options.limits.clone(),
-            progress: options.progress.clone(),
-            rules: options.rules.clone(),
-            threads: options.threads,
-        },
-    );
+    let found = scheduling::schedule(&problem, &search(options));
     // Where it ends early there is nothing to prove, and no time to prove it.
     let witness = match found.proof {
-        Proof::Optimal => witness(&lifetimes, &problem, &found),
+        Proof::Optimal => witness(graph, &lifetimes, &problem, &found),
         Proof::Gap { .. } => None,
     };
     let ops = graph.ops().len();
@@ -146,6 +169,7 @@ fn unchecked(graph: &Graph, options: &Options) -> Plan {
         order: found.order.iter().map(|op| OpId(op.0)).collect(),
         steering: None,
         bodies: Vec::new(),
+        offsets: None,
         before: Footprint { peak: lifetimes.profile(&graph.file_order()).peak(), arena: None, ops },
         after: Footprint { peak: found.peak, arena: None, ops },
         bound: found.bound,
@@ -155,31 +179,61 @@ fn unchecked(graph: &Graph, options: &Options) -> Plan {
     }
 }
 
+pub(crate) fn search(options: &Options) -> scheduling::Options {
+    scheduling::Options {
+        algorithm: options.algorithm,
+        step_limit: options.step_limit,
+        limits: options.limits.clone(),
+        progress: options.progress.clone(),
+        rules: options.rules.clone(),
+        threads: options.threads,
+    }
+}
+
 /// A proof of the bound in terms of the graph, if one op alone gives it.
-fn witness(lifetimes: &Lifetimes, problem: &Problem, found: &Schedule) -> Option<Witness> {
+fn witness(graph: &Graph, lifetimes: &Lifetimes, problem: &Problem, found: &Schedule) -> Option<Witness> {
     let proof = scheduling::witness(problem, &bridge::buffers(lifetimes), &found.order, found.bound)?;
     let op = OpId(proof.op.0);
     let buffer = |b: usize| &lifetimes.buffers()[b];
-    // The checker counts the scratch of the op itself.
-    let is_own_scratch = |chain: &&scheduling::Chain| {
-        chain.buffers.iter().all(|&b| buffer(b).is_scratch() && buffer(b).writers == [op])
-    };
-    let chain = |chain: &scheduling::Chain| {
-        let tensors = chain.buffers.iter().map(|&b| buffer(b).tensors.first().copied());
-        Some(WitnessChain { bytes: chain.bytes, tensors: tensors.collect::<Option<_>>()? })
-    };
-    let chains = proof.chains.iter().filter(|c| !is_own_scratch(c)).map(chain).collect::<Option<_>>()?;
+    let mut chains = Vec::new();
+    for chain in &proof.chains {
+        // The checker counts the scratch of the op itself.
+        if chain.buffers.iter().all(|&b| buffer(b).is_scratch() && buffer(b).writers == [op]) {
+            continue;
+        }
+        if chain.buffers.iter().any(|&b| buffer(b).is_scratch()) {
+            return None;
+        }
+        let tensors: Vec<TensorId> = chain.buffers.iter().flat_map(|&b| in_order(graph, buffer(b))).collect();
+        // Bytes that the op itself hands over are in use on both sides while it runs; the checker counts what that saves.
+        let handed_over = tensors.iter().position(|&t| graph.producer(t) == Some(op)).filter(|&at| at > 0);
+        let (before, after) = tensors.split_at(handed_over.unwrap_or(tensors.len()));
+        for part in [before, after] {
+            if !part.is_empty() {
+                chains.push(WitnessChain { bytes: chain.bytes, tensors: part.to_vec() });
+            }
+        }
+    }
     Some(Witness { op, chains })
 }
 
+/// The tensors that take over from each other in one buffer; one of them where all share it at once.
+fn in_order(graph: &Graph, buffer: &serenity_ir::Buffer) -> Vec<TensorId> {
+    let hands_over =
+        |pair: &[TensorId]| graph.producer(pair[1]).is_some_and(|op| graph.consumers(pair[0]) == [op]);
+    let mut tensors = buffer.tensors.clone();
+    tensors.sort_by_key(|&t| graph.producer(t).map(|op| op.0));
+    if tensors.windows(2).all(hands_over) { tensors } else { buffer.tensors[..1].to_vec() }
+}
+
 /// Nothing leaves this crate that the independent checker does not accept.
-fn verified(graph: &Graph, plan: Plan) -> Result<Plan, Error> {
+pub(crate) fn verified(graph: &Graph, plan: Plan) -> Result<Plan, Error> {
     let claim = Claim {
         model: plan.model,
         order: &plan.order,
         peak: plan.after.peak,
         bound: plan.bound,
-        optimal: plan.is_optimal(),
+        optimal: plan.is_optimal() && plan.after.peak == plan.bound,
         witness: plan.witness.as_ref(),
     };
     let report = check(graph, &claim);

@@ -1,7 +1,8 @@
 //! The result: an order with its proof.
 
+use crate::Offsets;
 use serde_json::{Value, json};
-use serenity_check::{Witness, WitnessChain};
+use serenity_check::{PlacementFault, Witness, WitnessChain, placement_faults};
 use serenity_ir::{Graph, MemoryModel, OpId};
 use serenity_schedule::{Algorithm, Proof, Stats, StopReason};
 
@@ -38,7 +39,9 @@ pub struct Plan {
     pub steering: Option<Vec<OpId>>,
     /// The order of the graphs after the main one, if the model has several.
     pub bodies: Vec<Vec<OpId>>,
-    /// In the order the model came with.
+    /// Where the tensors of each graph lie, if that was planned; `None` for what takes no room.
+    pub offsets: Option<Offsets>,
+    /// As the model came.
     pub before: Footprint,
     /// In the order of this plan.
     pub after: Footprint,
@@ -46,7 +49,7 @@ pub struct Plan {
     pub bound: u64,
     /// Whether that settles it.
     pub proof: Proof,
-    /// A proof of the bound that can be checked without a search, if there is one.
+    /// A proof of the bound on peaks that can be checked without a search, if there is one.
     pub witness: Option<Witness>,
     /// What the search took.
     pub stats: Stats,
@@ -58,19 +61,27 @@ impl Plan {
         let mut orders = graphs.iter().map(Graph::file_order);
         self.take_order(orders.next().unwrap_or_default(), self.before);
         self.bodies = orders.collect();
+        self.offsets = None;
         self.algorithm = Algorithm::File;
     }
 
     /// Takes another order of the main graph, which needs this much.
     pub(crate) fn take_order(&mut self, order: Vec<OpId>, needs: Footprint) {
+        if self.after.peak != needs.peak {
+            self.witness = None;
+        }
         self.order = order;
         self.after = needs;
-        if needs.peak == self.bound {
+        self.settle_proof();
+    }
+
+    /// The bound settles it if what counts is no more.
+    pub(crate) fn settle_proof(&mut self) {
+        if self.after.needs() == self.bound {
             self.proof = Proof::Optimal;
         } else if self.proof == Proof::Optimal {
-            // The bound still holds, but this order was not chosen for its peak.
+            // The order with the least peak is known, but not what is the least that can be made of it.
             self.proof = Proof::Gap { stopped: StopReason::Heuristic };
-            self.witness = None;
         }
     }
 
@@ -79,14 +90,26 @@ impl Plan {
         self.after.needs() >= self.before.needs()
     }
 
-    /// Is it proved that no order needs less?
+    /// What the independent checker finds wrong with the places of the tensors; nothing if none were planned.
+    pub fn placement_faults(&self, graphs: &[Graph]) -> Vec<PlacementFault> {
+        let (Some(offsets), Some(arena), Some(kernels)) =
+            (&self.offsets, self.after.arena, self.model.kernels())
+        else {
+            return Vec::new();
+        };
+        let orders: Vec<&[OpId]> =
+            std::iter::once(self.order.as_slice()).chain(self.bodies.iter().map(Vec::as_slice)).collect();
+        placement_faults(&graphs.iter().collect::<Vec<_>>(), &orders, kernels, offsets, arena)
+    }
+
+    /// Is it proved that no order needs less, by what counts: the arena where it is known, otherwise the peak?
     pub fn is_optimal(&self) -> bool {
         self.proof == Proof::Optimal
     }
 
-    /// How far the peak may be above the least possible, as a share of the bound; 0 if it is proved optimal.
+    /// How far what counts may be above the least possible, as a share of the bound; 0 if it is proved optimal.
     pub fn gap(&self) -> f64 {
-        if self.bound == 0 { 0.0 } else { (self.after.peak - self.bound) as f64 / self.bound as f64 }
+        if self.bound == 0 { 0.0 } else { (self.after.needs() - self.bound) as f64 / self.bound as f64 }
     }
 
     /// The order of the ops in the file.
@@ -126,6 +149,7 @@ impl Plan {
             "order": order,
             "file_order": self.steering.as_ref().map(|order| order.iter().map(|op| op.0).collect::<Vec<_>>()),
             "bodies": bodies,
+            "offsets": self.offsets,
             "witness": self.witness.as_ref().map(witness_to_json),
         })
     }

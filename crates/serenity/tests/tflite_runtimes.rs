@@ -7,7 +7,7 @@
 
 use serenity::ir::{Kernels, MemoryModel};
 use serenity::zoo::Precision;
-use serenity::{ModelFormat, Options, Plan, export, load, optimize_model, reordered_model};
+use serenity::{ModelFormat, Options, Plan, export, load, optimize_model, planned_model};
 use serenity_judges::{Inputs, LiteRt, Tflm, Verdict};
 use std::path::{Path, PathBuf};
 
@@ -60,7 +60,7 @@ fn optimized(models: &[PathBuf], runtime: MemoryModel, folder: &Path) -> Vec<(Pa
         let input = load(path.to_str().unwrap()).unwrap();
         let plan = optimize_model(&input.graphs, &options).unwrap();
         let after = folder.join(format!("after_{}", path.file_name().unwrap().to_str().unwrap()));
-        std::fs::write(&after, reordered_model(&input, &plan).unwrap()).unwrap();
+        std::fs::write(&after, planned_model(&input, &plan).unwrap()).unwrap();
         (after, plan)
     };
     models.iter().map(one).collect()

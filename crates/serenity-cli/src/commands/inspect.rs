@@ -18,14 +18,23 @@ const MOST_ALIVE: usize = 12;
 
 pub(crate) fn run(args: &InspectArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
     let dot = args.dot.as_deref().map(OutputFile::dot).transpose()?;
-    let input = args.read.load(&args.input)?;
+    let input = args.read.load(&args.input, args.runtime.runtime)?;
     let model = args.runtime.model(input.default_model);
-    let found = serenity::inspect(&input.graphs, model);
+    let found = serenity::inspect(&input.graphs, model, input.plan().as_ref());
     let (line, progress) = ProgressLine::new(&title(input.graph(), &args.input));
     let limits =
         Limits { time: Some(args.time_limit), memory: Some(args.memory_limit.0), cancel: cancel_on_ctrl_c() };
-    let best =
-        serenity::optimize_model(&input.graphs, &Options { model, limits, progress, ..Options::default() })?;
+    let best = serenity::optimize_model(
+        &input.graphs,
+        &Options {
+            model,
+            limits,
+            progress,
+            plan_arena: true,
+            given_plan: input.plan(),
+            ..Options::default()
+        },
+    )?;
     drop(line);
     if let Some(dot) = &dot {
         dot.write(graph_text(dot.format, input.graph()).unwrap_or_default().as_bytes())?;
@@ -150,7 +159,11 @@ fn print(
         }
     }
     if best.after.needs() < best.before.needs() {
-        writeln!(out, "\na better order exists: serenity optimize {}", as_typed(&args.input, &args.runtime))?;
+        writeln!(
+            out,
+            "\na better order exists: serenity optimize {}",
+            as_typed(&args.input, &args.read, &args.runtime)
+        )?;
     }
     Ok(())
 }

@@ -129,7 +129,7 @@ fn a_file_that_cannot_be_written_is_refused_before_the_search() {
         (&["optimize", hard, "-o", "."], "cannot tell the format"),
         (&["inspect", hard, "--dot", "x.json"], "Graphviz"),
         (&["inspect", hard, "--dot", "no/such/folder/x.dot"], "there is no folder"),
-        (&["zoo", "export", hard, "-o", "x.tflite"], "cannot tell the format"),
+        (&["zoo", "export", hard, "-o", "x.txt"], "cannot tell the format"),
     ] {
         let run = desk.run(args);
         assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{args:?} {run:?}");

@@ -11,8 +11,8 @@ use std::fmt;
 use std::str::FromStr;
 use storage::Storage;
 
-pub use ort::{OrtOrder, OrtSharing, UnknownOrtOrder, ort_layout, ort_sharing};
-pub use planned::{best_overlaps, bytes_handed_over};
+pub use ort::{OrtOrder, OrtSharing, UnknownOrtOrder, ort_bound, ort_layout, ort_sharing};
+pub use planned::{best_overlaps, bytes_handed_over, planned_bound};
 pub use tflm::{TFLM_ALIGNMENT, tflm_bytes, tflm_scratch};
 
 /// How a runtime spends memory. The choice changes what an order costs, never which orders are possible.

@@ -9,7 +9,8 @@
 //! it is not in the lifetimes: whoever wants the exact figure of one order must follow the runtime's own planner.
 
 use super::storage::Storage;
-use crate::{Graph, Op, Tensor, TensorId};
+use crate::{Buffer, Graph, Lifetimes, Op, OpId, Tensor, TensorId};
+use std::collections::HashSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -88,6 +89,12 @@ pub fn ort_layout(tensor: &Tensor) -> Option<(&[u64], u64)> {
 impl Storage {
     /// ONNX Runtime's: inputs cost nothing, and what may share memory in every order shares it.
     pub(super) fn of_ort(graph: &Graph) -> Self {
+        Self::of_ort_with_doubtful(graph).0
+    }
+
+    /// The same, and the tensors that may be written over an input of theirs in some orders only.
+    fn of_ort_with_doubtful(graph: &Graph) -> (Self, HashSet<TensorId>) {
+        let mut doubtful = HashSet::new();
         let mut storage = Self::one_buffer_a_tensor(graph);
         storage.unread_stay = true;
         for &input in graph.inputs() {
@@ -114,7 +121,11 @@ impl Storage {
             };
             let buffer = storage.of[input.index()][0];
             let is_view = sharing == OrtSharing::View;
-            if !is_view && !(reads[buffer.index()] == 1 && can_overwrite(graph, node, input, output)) {
+            if !is_view && !can_overwrite(graph, node, input, output) {
+                continue;
+            }
+            if !is_view && reads[buffer.index()] > 1 {
+                doubtful.insert(output);
                 continue;
             }
             storage.of[output.index()] = vec![buffer];
@@ -123,8 +134,49 @@ impl Storage {
             reads[buffer.index()] += reads[output.index()];
             reads[buffer.index()] -= 1;
         }
-        storage
+        (storage, doubtful)
     }
+}
+
+/// Lifetimes that ONNX Runtime never undercuts, in whatever order. As in [`MemoryModel::Ort`](crate::MemoryModel::Ort), but
+///
+/// - what may be written over an input in some orders counts only from its first reader on, because the saving ends there; and
+/// - a `DequantizeLinear` that several read is computed for each of them: its result counts while it is computed and while one of them runs.
+pub fn ort_bound(graph: &Graph) -> Lifetimes {
+    let (storage, doubtful) = Storage::of_ort_with_doubtful(graph);
+    let mut lifetimes = storage.into_lifetimes(graph);
+    let mut alone = Vec::new();
+    for buffer in &mut lifetimes.buffers {
+        if buffer.tensors.iter().any(|&t| is_copied(graph, t)) {
+            let mut users: Vec<OpId> = buffer.writers.iter().chain(&buffer.readers).copied().collect();
+            users.sort_unstable();
+            users.dedup();
+            let during = |op: OpId| Buffer {
+                tensors: Vec::new(),
+                writers: vec![op],
+                readers: vec![op],
+                to_end: false,
+                ..*buffer
+            };
+            alone.extend(users.into_iter().map(during));
+            buffer.bytes = 0;
+        } else if buffer.tensors.first().is_some_and(|t| doubtful.contains(t)) {
+            if buffer.tensors.iter().all(|&t| graph.consumers(t).is_empty()) {
+                buffer.bytes = 0;
+            }
+            buffer.writers.clone_from(&buffer.readers);
+        }
+    }
+    lifetimes.buffers.retain(|buffer| buffer.bytes > 0);
+    lifetimes.buffers.extend(alone);
+    lifetimes
+}
+
+/// Does ONNX Runtime compute this tensor for each of its readers?
+fn is_copied(graph: &Graph, tensor: TensorId) -> bool {
+    let producer = graph.producer(tensor).map(|op| graph.op(op).kind.as_str());
+    let reads = graph.consumers(tensor).len() + usize::from(graph.is_output(tensor));
+    producer == Some("DequantizeLinear") && reads > 1
 }
 
 /// Would the result fit exactly, and is there one look at the input only?

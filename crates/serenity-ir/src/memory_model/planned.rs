@@ -10,7 +10,7 @@
 
 use super::storage::Storage;
 use super::tflm::tflm_bytes;
-use crate::{BufferId, Graph, Kernels, OpId, Overlap, TFLM_ALIGNMENT, TensorId, overlaps};
+use crate::{BufferId, Graph, Kernels, Lifetimes, OpId, Overlap, TFLM_ALIGNMENT, TensorId, overlaps};
 
 /// Bytes that an op saves by writing its output over a dying input: together they take so much less than side by side.
 pub fn bytes_handed_over(graph: &Graph, overlap: &Overlap) -> u64 {
@@ -41,6 +41,25 @@ pub fn best_overlaps(
         }
     }
     chosen
+}
+
+/// Lifetimes that no order and no plan can beat: as [`MemoryModel::TflmPlanned`](crate::MemoryModel::TflmPlanned), but where several ops read
+/// a tensor, what each of them could save as the last is never counted at all.
+///
+/// Their least peak is a lower bound for the arena. Take an op that saves `m` bytes in some order: there its output costs `m` less while it
+/// runs, here as long as it lives, and everything else costs the same.
+pub fn planned_bound(graph: &Graph, kernels: Kernels) -> Lifetimes {
+    let mut storage = Storage::with_scratch(graph, kernels);
+    for op in graph.file_order() {
+        for (overlap, bytes) in best_overlaps(graph, op, kernels, |t| !graph.is_output(t)) {
+            if graph.consumers(overlap.input) == [op] {
+                storage.hand_over(overlap.input, overlap.output, bytes);
+            } else {
+                storage.bytes[overlap.output.index()] -= bytes;
+            }
+        }
+    }
+    storage.into_lifetimes(graph)
 }
 
 impl Storage {

@@ -22,16 +22,16 @@ pub enum CreateError {
         /// The attribute.
         attribute: &'static str,
     },
-    /// A tensor without a shape, or of a type that new files do not contain.
-    #[error("tensor `{tensor}` needs a shape and one of the types float32, int8 and int32")]
+    /// A tensor without a shape, or of a type that the format does not have.
+    #[error("tensor `{tensor}` needs a shape and an element type that TFLite has")]
     Tensor {
         /// The tensor.
         tensor: String,
     },
     /// More than offsets of 31 bits can reach.
-    #[error("the model holds {bytes} bytes of constants; a .tflite file ends at 2 GiB")]
+    #[error("the model may take {bytes} bytes; a .tflite file ends at 2 GiB")]
     TooLarge {
-        /// Bytes of constants.
+        /// What the file may take.
         bytes: u64,
     },
 }

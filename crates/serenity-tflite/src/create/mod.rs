@@ -4,18 +4,23 @@
 //! behind the vector that lists them, and the data of the constants comes at the end. Data begins at multiples of 16
 //! bytes, as kernels expect.
 
+mod builtin;
 mod error;
 mod options;
-mod schema;
+mod size;
 
 pub use error::CreateError;
 
+use crate::schema;
+use builtin::{BUILTINS, Builtin};
 use flatbuffers::{FlatBufferBuilder, ForwardsUOffset, TableFinishedWIPOffset, Vector, WIPOffset};
-use schema::{BUILTINS, Builtin};
 use serenity_ir::{ElementType, Model, Op, Operand, Quantization, TensorId};
 
 type Table = WIPOffset<TableFinishedWIPOffset>;
 type Tables<'a> = WIPOffset<Vector<'a, ForwardsUOffset<TableFinishedWIPOffset>>>;
+
+const SCHEMA_VERSION: u32 = 3;
+const IDENTIFIER: &str = "TFL3";
 
 /// Kernels may load data with vector instructions.
 const ALIGNMENT: usize = 16;
@@ -23,16 +28,16 @@ const ALIGNMENT: usize = 16;
 /// What the file's header takes: the offset of the root and the identifier.
 const HEADER: usize = 8;
 
-/// Room for everything but data, below the 2 GiB that offsets can reach.
-const MOST_DATA: u64 = (1 << 31) - (1 << 27);
+/// What offsets can reach.
+const MOST_BYTES: u64 = (1 << 31) - 1;
 
 /// Writes `model` as a `.tflite` file. Tensors of the graph keep their ids, constants follow.
 ///
 /// # Errors
 /// If the model has an op, an attribute or a tensor that such a file cannot hold, or is too large for one.
 pub fn create(model: &Model) -> Result<Vec<u8>, CreateError> {
-    let bytes = model.constants().iter().map(|c| c.data.len() as u64).sum();
-    if bytes > MOST_DATA {
+    let bytes = size::most_bytes(model);
+    if bytes > MOST_BYTES {
         return Err(CreateError::TooLarge { bytes });
     }
     let mut file = FlatBufferBuilder::new();
@@ -45,16 +50,21 @@ pub fn create(model: &Model) -> Result<Vec<u8>, CreateError> {
     let description = file.create_string("serenity");
 
     let start = file.start_table();
-    file.push_slot_always(schema::MODEL_VERSION, schema::VERSION);
-    file.push_slot_always(schema::MODEL_OPERATOR_CODES, codes);
-    file.push_slot_always(schema::MODEL_SUBGRAPHS, subgraphs);
-    file.push_slot_always(schema::MODEL_DESCRIPTION, description);
-    file.push_slot_always(schema::MODEL_BUFFERS, buffers);
+    file.push_slot_always(field(schema::model::VERSION), SCHEMA_VERSION);
+    file.push_slot_always(field(schema::model::OPERATOR_CODES), codes);
+    file.push_slot_always(field(schema::model::SUB_GRAPHS), subgraphs);
+    file.push_slot_always(field(schema::model::DESCRIPTION), description);
+    file.push_slot_always(field(schema::model::BUFFERS), buffers);
     let root = file.end_table(start);
     // Positions count from the end, so the data is aligned only if the whole is.
     align(&mut file, HEADER);
-    file.finish(root, Some(schema::IDENTIFIER));
+    file.finish(root, Some(IDENTIFIER));
     Ok(file.finished_data().to_vec())
+}
+
+/// The place of a field in the virtual table of its table, as the builder counts: two entries come before the first field.
+const fn field(number: usize) -> u16 {
+    4 + 2 * number as u16
 }
 
 /// Adds zeros so that the end of the next `length` bytes is aligned.
@@ -72,7 +82,7 @@ fn write_buffers<'a>(file: &mut FlatBufferBuilder<'a>, model: &Model) -> Tables<
         align(file, constant.data.len());
         let data = file.create_vector(&constant.data);
         let start = file.start_table();
-        file.push_slot_always(schema::BUFFER_DATA, data);
+        file.push_slot_always(field(schema::buffer::DATA), data);
         buffers.push(file.end_table(start));
     }
     let start = file.start_table();
@@ -98,7 +108,7 @@ impl OperatorCodes {
             let builtin = builtin
                 .ok_or_else(|| CreateError::Operator { op: op.name.clone(), kind: op.kind.to_string() })?;
             let version = version(model, op, builtin);
-            let known = used.iter().position(|u| u.0.code == builtin.code && u.1 == version);
+            let known = used.iter().position(|u| u.0.name == builtin.name && u.1 == version);
             of.push(known.unwrap_or(used.len()));
             if known.is_none() {
                 used.push((builtin, version));
@@ -112,9 +122,9 @@ impl OperatorCodes {
         for (builtin, version) in self.used.iter().rev() {
             let start = file.start_table();
             // Old readers know only the first of the two fields; all operators here fit into it.
-            file.push_slot_always(schema::OPERATOR_CODE_BUILTIN_CODE, builtin.code);
-            file.push_slot_always(schema::OPERATOR_CODE_VERSION, *version);
-            file.push_slot_always(schema::OPERATOR_CODE_DEPRECATED_BUILTIN_CODE, builtin.code as i8);
+            file.push_slot_always(field(schema::operator_code::BUILTIN), i32::from(builtin.code));
+            file.push_slot_always(field(schema::operator_code::VERSION), *version);
+            file.push_slot_always(field(schema::operator_code::DEPRECATED_BUILTIN), builtin.code);
             codes.push(file.end_table(start));
         }
         codes.reverse();
@@ -150,12 +160,12 @@ fn write_operators<'a>(
         let outputs = write_ids(file, &op.outputs);
         let inputs = file.create_vector(&operands.iter().map(index).collect::<Vec<i32>>());
         let start = file.start_table();
-        file.push_slot_always(schema::OPERATOR_INPUTS, inputs);
-        file.push_slot_always(schema::OPERATOR_OUTPUTS, outputs);
-        file.push_slot_always(schema::OPERATOR_OPCODE_INDEX, code as u32);
+        file.push_slot_always(field(schema::operator::INPUTS), inputs);
+        file.push_slot_always(field(schema::operator::OUTPUTS), outputs);
+        file.push_slot_always(field(schema::operator::OPCODE_INDEX), code as u32);
         if let Some(options) = options {
-            file.push_slot_always(schema::OPERATOR_BUILTIN_OPTIONS, options);
-            file.push_slot_always(schema::OPERATOR_BUILTIN_OPTIONS_TYPE, builtin.options);
+            file.push_slot_always(field(schema::operator::OPTIONS), options);
+            file.push_slot_always(field(schema::operator::OPTIONS_TYPE), builtin.options);
         }
         operators.push(file.end_table(start));
     }
@@ -196,11 +206,11 @@ fn write_subgraph(
     let outputs = write_ids(file, graph.outputs());
     let name = file.create_string(graph.name());
     let start = file.start_table();
-    file.push_slot_always(schema::SUBGRAPH_TENSORS, tensors);
-    file.push_slot_always(schema::SUBGRAPH_INPUTS, inputs);
-    file.push_slot_always(schema::SUBGRAPH_OUTPUTS, outputs);
-    file.push_slot_always(schema::SUBGRAPH_OPERATORS, operators);
-    file.push_slot_always(schema::SUBGRAPH_NAME, name);
+    file.push_slot_always(field(schema::sub_graph::TENSORS), tensors);
+    file.push_slot_always(field(schema::sub_graph::INPUTS), inputs);
+    file.push_slot_always(field(schema::sub_graph::OUTPUTS), outputs);
+    file.push_slot_always(field(schema::sub_graph::OPERATORS), operators);
+    file.push_slot_always(field(schema::sub_graph::NAME), name);
     Ok(file.end_table(start))
 }
 
@@ -220,21 +230,20 @@ struct NewTensor<'a> {
 impl NewTensor<'_> {
     fn write(&self, file: &mut FlatBufferBuilder) -> Result<Table, CreateError> {
         let missing = || CreateError::Tensor { tensor: self.name.to_owned() };
-        let dtype = self.dtype.and_then(schema::element_type).ok_or_else(missing)?;
+        let dtype = self.dtype.and_then(schema::element::code).ok_or_else(missing)?;
         let shape: Option<Vec<i32>> =
             self.shape.and_then(|shape| shape.iter().map(|&size| i32::try_from(size).ok()).collect());
         let shape = file.create_vector(&shape.ok_or_else(missing)?);
         let quantization = self.quantization.map(|quantization| write_quantization(file, quantization));
         let name = file.create_string(self.name);
         let start = file.start_table();
-        file.push_slot_always(schema::TENSOR_SHAPE, shape);
-        file.push_slot_always(schema::TENSOR_BUFFER, self.buffer);
-        file.push_slot_always(schema::TENSOR_NAME, name);
+        file.push_slot_always(field(schema::tensor::SHAPE), shape);
+        file.push_slot_always(field(schema::tensor::BUFFER), self.buffer);
+        file.push_slot_always(field(schema::tensor::NAME), name);
         if let Some(quantization) = quantization {
-            file.push_slot_always(schema::TENSOR_QUANTIZATION, quantization);
+            file.push_slot_always(field(schema::tensor::QUANTIZATION), quantization);
         }
-        file.push_slot_always(schema::TENSOR_TYPE, dtype);
-        file.push_slot_always(schema::TENSOR_HAS_RANK, true);
+        file.push_slot_always(field(schema::tensor::TYPE), dtype);
         Ok(file.end_table(start))
     }
 }
@@ -243,9 +252,9 @@ fn write_quantization(file: &mut FlatBufferBuilder, quantization: &Quantization)
     let zero_points = file.create_vector(&quantization.zero_points);
     let scales = file.create_vector(&quantization.scales);
     let start = file.start_table();
-    file.push_slot_always(schema::QUANTIZATION_SCALE, scales);
-    file.push_slot_always(schema::QUANTIZATION_ZERO_POINT, zero_points);
-    file.push_slot_always(schema::QUANTIZATION_DIMENSION, quantization.axis as i32);
+    file.push_slot_always(field(schema::quantization::SCALE), scales);
+    file.push_slot_always(field(schema::quantization::ZERO_POINT), zero_points);
+    file.push_slot_always(field(schema::quantization::QUANTIZED_DIMENSION), quantization.axis as i32);
     file.end_table(start)
 }
 
@@ -258,7 +267,11 @@ mod tests {
     /// y = x * 7 with three constants of awkward lengths, the last two unused.
     fn model(kind: &str, attributes: &[(&str, serde_json::Value)], dtype: &ElementType) -> Model {
         let mut graph = GraphBuilder::new("net");
-        let shaped = |name: &str| Tensor::shaped(name, vec![1, 3], dtype.clone()).unwrap();
+        let shaped = |name: &str| Tensor {
+            shape: Some(vec![1, 3]),
+            dtype: Some(dtype.clone()),
+            ..Tensor::sized(name, 3)
+        };
         let x = graph.input(shaped("x"));
         let y = graph.tensor(shaped("y"));
         graph.output(y);
@@ -299,6 +312,12 @@ mod tests {
     }
 
     #[test]
+    fn the_size_is_never_underestimated() {
+        let model = model("MUL", &mul(), &ElementType::Int8);
+        assert!((create(&model).unwrap().len() as u64) < size::most_bytes(&model));
+    }
+
+    #[test]
     fn the_same_model_gives_the_same_file() {
         let make = || create(&model("MUL", &mul(), &ElementType::Int8)).unwrap();
         assert_eq!(make(), make());
@@ -327,6 +346,6 @@ mod tests {
         );
         assert!(error("MUL", &[], float.clone()).contains("needs an attribute `activation`"));
         assert!(error("MUL", &[("activation", json!("swish"))], float).contains("`activation`"));
-        assert!(error("MUL", &mul(), ElementType::Float16).starts_with("tensor `y` needs a shape"));
+        assert!(error("MUL", &mul(), ElementType::Other("x".into())).starts_with("tensor `y` needs a shape"));
     }
 }

@@ -1,7 +1,8 @@
 //! The option tables of the operators, from the attributes of the graph.
 
 use super::CreateError;
-use super::schema::{self, Builtin, field};
+use super::builtin::{self, Builtin};
+use super::field;
 use flatbuffers::{FlatBufferBuilder, Push, TableFinishedWIPOffset, WIPOffset};
 use serde_json::Value;
 use serenity_ir::Op;
@@ -10,14 +11,14 @@ use serenity_ir::Op;
 pub(super) fn write(
     file: &mut FlatBufferBuilder,
     op: &Op,
-    builtin: &Builtin,
+    kind: &Builtin,
 ) -> Result<Option<WIPOffset<TableFinishedWIPOffset>>, CreateError> {
-    if builtin.options == 0 {
+    if kind.options == 0 {
         return Ok(None);
     }
     let read = Reader(op);
     let mut table = Table::default();
-    match builtin.name {
+    match kind.name {
         "CONV_2D" => {
             table.window(&read, [0, 1, 2])?.activation(&read, 3)?.pair(read.pair("dilation")?, [4, 5]);
         }
@@ -78,18 +79,18 @@ impl Table {
         read: &Reader,
         [padding, width, height]: [u16; 3],
     ) -> Result<&mut Self, CreateError> {
-        self.fields.push((padding, Scalar::Byte(read.named("padding", schema::padding)?)));
+        self.fields.push((padding, Scalar::Byte(read.named("padding", builtin::padding)?)));
         Ok(self.pair(read.pair("stride")?, [width, height]))
     }
 
     fn activation(&mut self, read: &Reader, number: u16) -> Result<&mut Self, CreateError> {
-        self.fields.push((number, Scalar::Byte(read.named("activation", schema::activation)?)));
+        self.fields.push((number, Scalar::Byte(read.named("activation", builtin::activation)?)));
         Ok(self)
     }
 
     fn finish(self, file: &mut FlatBufferBuilder) -> WIPOffset<TableFinishedWIPOffset> {
         fn set<T: Push>(file: &mut FlatBufferBuilder, number: u16, value: T) {
-            file.push_slot_always(field(number), value);
+            file.push_slot_always(field(number.into()), value);
         }
         let start = file.start_table();
         for (number, value) in self.fields {

@@ -3,7 +3,10 @@
 //! A model comes as one graph a sub-graph, the main one first; an op that runs others names them in its attribute `bodies`.
 
 mod litert;
+mod planned;
 mod tflm;
+
+pub(crate) use planned::{Planned, live_peak, plan_arena};
 
 use serenity_arena::{Buffer, Options, Planner, Problem, place};
 use serenity_ir::{Graph, MemoryModel, OpId, TensorId};
@@ -53,22 +56,40 @@ struct Demand {
     buffer: Buffer,
 }
 
+/// Offsets that a model's own plan gives its tensors: by graph, by tensor.
+pub type Offsets = Vec<Vec<Option<u64>>>;
+
 /// The arena that the runtime behind `model` will use if each graph runs in its order; `None` for a model that stands for no runtime, and for one whose sub-graphs call each other without end.
-pub fn runtime_arena(graphs: &[&Graph], orders: &[&[OpId]], model: MemoryModel) -> Option<Arena> {
-    let (demands, planner, alignment) = match model {
+pub fn runtime_arena(
+    graphs: &[&Graph],
+    orders: &[&[OpId]],
+    model: MemoryModel,
+    plan: Option<&Offsets>,
+) -> Option<Arena> {
+    match model {
+        MemoryModel::Tflm(kernels) | MemoryModel::TflmPlanned(kernels) => {
+            let mut demands = tflm::Run::new(graphs, orders, kernels)?.demands();
+            for demand in &mut demands {
+                if let Content::Tensor { graph, tensor } = demand.content {
+                    demand.buffer.offset = plan.and_then(|plan| *plan.get(graph)?.get(tensor.index())?);
+                }
+            }
+            laid_out(&demands, Planner::Tflm, serenity_ir::TFLM_ALIGNMENT)
+        }
+        MemoryModel::Litert => {
+            laid_out(&litert::demands(graphs.first()?, orders.first()?), Planner::LiteRt, litert::ALIGNMENT)
+        }
         MemoryModel::Ort(order) => {
             // Its arena grows as it goes: what it is asked for counts, there are no places.
             let bytes = crate::ort::run(graphs.first()?, orders.first()?, order).requested;
-            return Some(Arena { bytes, pieces: Vec::new() });
+            Some(Arena { bytes, pieces: Vec::new() })
         }
-        MemoryModel::Tflm(kernels) => {
-            (tflm::demands(graphs, orders, kernels)?, Planner::Tflm, serenity_ir::TFLM_ALIGNMENT)
-        }
-        MemoryModel::Litert => {
-            (litert::demands(graphs.first()?, orders.first()?), Planner::LiteRt, litert::ALIGNMENT)
-        }
-        _ => return None,
-    };
+        _ => None,
+    }
+}
+
+/// What a planner makes of these demands.
+fn laid_out(demands: &[Demand], planner: Planner, alignment: u64) -> Option<Arena> {
     let problem = Problem::new(demands.iter().map(|d| d.buffer).collect(), alignment).ok()?;
     let placement = place(&problem, &Options::new(planner));
     let pieces = demands

@@ -6,7 +6,9 @@
 
 use super::{Content, Demand, bodies};
 use serenity_arena::{Buffer, Step};
-use serenity_ir::{Graph, Kernels, OpId, TensorId, tflm_bytes, tflm_scratch};
+use serenity_ir::{
+    Graph, Kernels, OpId, Overlap, TensorId, best_overlaps, bytes_handed_over, tflm_bytes, tflm_scratch,
+};
 
 /// Sub-graphs may call sub-graphs, but not for ever: no model that anybody runs takes more steps, or nests deeper.
 const MOST_STEPS: Step = 1 << 24;
@@ -39,38 +41,91 @@ struct Walk<'a> {
     ops: Vec<Vec<Life>>,
 }
 
-/// Everything that TFLM's planner is asked to place, in its order: the tensors of all graphs, then the scratch of all ops. `None` if the
-/// sub-graphs call each other without end.
-pub(super) fn demands(graphs: &[&Graph], orders: &[&[OpId]], kernels: Kernels) -> Option<Vec<Demand>> {
-    let mut walk = Walk {
-        graphs,
-        orders,
-        now: 0,
-        tensors: graphs.iter().map(|g| vec![UNTOUCHED; g.tensors().len()]).collect(),
-        ops: graphs.iter().map(|g| vec![UNTOUCHED; g.ops().len()]).collect(),
-    };
-    walk.enter(0, 0)?;
-    let mut demands = Vec::new();
-    for (graph, g) in graphs.iter().enumerate() {
-        for tensor in g.tensor_ids() {
-            let Life(first, last) = walk.tensors[graph][tensor.index()];
-            let bytes = tflm_bytes(g.tensor(tensor));
-            if bytes > 0 {
-                let content = Content::Tensor { graph, tensor };
-                demands.push(Demand { content, buffer: Buffer::new(bytes, first, last.max(first)) });
+/// What one run of a model asks of the arena.
+pub(super) struct Run<'a> {
+    walk: Walk<'a>,
+    kernels: Kernels,
+}
+
+impl<'a> Run<'a> {
+    /// `None` if the sub-graphs call each other without end.
+    pub(super) fn new(graphs: &'a [&'a Graph], orders: &'a [&'a [OpId]], kernels: Kernels) -> Option<Self> {
+        let mut walk = Walk {
+            graphs,
+            orders,
+            now: 0,
+            tensors: graphs.iter().map(|g| vec![UNTOUCHED; g.tensors().len()]).collect(),
+            ops: graphs.iter().map(|g| vec![UNTOUCHED; g.ops().len()]).collect(),
+        };
+        walk.enter(0, 0)?;
+        Some(Self { walk, kernels })
+    }
+
+    /// Everything that TFLM's planner is asked to place, in its order: the tensors of all graphs, then the scratch of all ops.
+    pub(super) fn demands(&self) -> Vec<Demand> {
+        let mut demands = Vec::new();
+        for (graph, g) in self.walk.graphs.iter().enumerate() {
+            for tensor in g.tensor_ids() {
+                let Life(first, last) = self.walk.tensors[graph][tensor.index()];
+                let bytes = tflm_bytes(g.tensor(tensor));
+                if bytes > 0 {
+                    let content = Content::Tensor { graph, tensor };
+                    demands.push(Demand { content, buffer: Buffer::new(bytes, first, last.max(first)) });
+                }
             }
         }
-    }
-    for (graph, g) in graphs.iter().enumerate() {
-        for &op in orders[graph] {
-            let Life(first, last) = walk.ops[graph][op.index()];
-            for bytes in tflm_scratch(g, op, kernels) {
-                let content = Content::Scratch { graph, op };
-                demands.push(Demand { content, buffer: Buffer::new(bytes, first, last.max(first)) });
+        for (graph, g) in self.walk.graphs.iter().enumerate() {
+            for &op in self.walk.orders[graph] {
+                let Life(first, last) = self.walk.ops[graph][op.index()];
+                for bytes in tflm_scratch(g, op, self.kernels) {
+                    let content = Content::Scratch { graph, op };
+                    demands.push(Demand { content, buffer: Buffer::new(bytes, first, last.max(first)) });
+                }
             }
         }
+        demands
     }
-    Some(demands)
+
+    /// The most memory in use at any step, if every op that can save something does.
+    pub(super) fn live_peak(&self) -> u64 {
+        let mut changes = vec![0_i128; self.walk.now as usize + 2];
+        for Demand { buffer, .. } in self.demands().iter().filter(|demand| demand.buffer.first >= 0) {
+            changes[buffer.first as usize] += i128::from(buffer.size);
+            changes[buffer.last as usize + 1] -= i128::from(buffer.size);
+        }
+        for (index, overlap) in self.hand_overs() {
+            let graph = self.walk.graphs[index];
+            let step = self.walk.tensors[index][overlap.output.index()].0 as usize;
+            let bytes = i128::from(bytes_handed_over(graph, &overlap));
+            changes[step] -= bytes;
+            changes[step + 1] += bytes;
+        }
+        let in_use = changes.iter().scan(0, |sum, change| {
+            *sum += change;
+            Some(*sum)
+        });
+        u64::try_from(in_use.max().unwrap_or(0)).unwrap_or(0)
+    }
+
+    /// Which outputs may be written over which inputs, because those die with the op that writes.
+    pub(super) fn hand_overs(&self) -> Vec<(usize, Overlap)> {
+        let mut found = Vec::new();
+        for (index, graph) in self.walk.graphs.iter().enumerate() {
+            for op in graph.op_ids() {
+                let Life(begin, end) = self.walk.ops[index][op.index()];
+                let dies_here = |t: TensorId| {
+                    let Life(first, last) = self.walk.tensors[index][t.index()];
+                    first < begin && last == begin && !graph.is_output(t)
+                };
+                // An op that runs others while its tensors live does not know when they are read.
+                if begin == end && begin > 0 {
+                    let chosen = best_overlaps(graph, op, self.kernels, dies_here);
+                    found.extend(chosen.into_iter().map(|(overlap, _)| (index, overlap)));
+                }
+            }
+        }
+        found
+    }
 }
 
 impl Walk<'_> {

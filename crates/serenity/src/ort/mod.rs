@@ -4,13 +4,13 @@
 //! the arena is asked for; not the rounding of requests, not what kernels ask for while they run, and not what weights take.
 
 mod nodes;
+mod plan;
 mod requests;
 mod steer;
 mod walk;
 
-pub(crate) use steer::numberings;
+pub(crate) use plan::best;
 
-use crate::{Footprint, Plan};
 use nodes::Nodes;
 use serenity_ir::{Graph, MemoryModel, OpId, OrtOrder};
 
@@ -46,21 +46,9 @@ pub fn execution_order(graph: &Graph, file: &[OpId], model: MemoryModel) -> Vec<
     }
 }
 
-/// A plan for ONNX Runtime is made of orders for the file; from here on it speaks of the order in which that file runs.
-pub(crate) fn follow(graph: &Graph, plan: &mut Plan) {
-    let MemoryModel::Ort(order) = plan.model else { return };
-    let lifetimes = plan.model.lifetimes(graph);
-    let executed = |file: &[OpId]| run(graph, file, order).order;
-    let peak = |order: &[OpId]| lifetimes.profile(order).peak();
-    plan.before.peak = peak(&executed(&graph.file_order()));
-    let file = plan.order.clone();
-    let order = executed(&file);
-    plan.take_order(order.clone(), Footprint { peak: peak(&order), ..plan.after });
-    plan.steering = (order != file).then_some(file);
-}
-
 #[cfg(test)]
 mod tests {
+    use super::steer::numberings;
     use super::*;
     use serenity_ir::{ElementType, GraphBuilder, Tensor};
 

@@ -15,12 +15,14 @@ use std::io::Write;
 pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
     let output = args.output.as_deref().map(OutputFile::new).transpose()?;
     check_plan_target(args)?;
-    let input = args.read.load(&args.input)?;
+    let input = args.read.load(&args.input, args.runtime.runtime)?;
     check_format(args, &input, output.as_ref())?;
     let (line, progress) = ProgressLine::new(&title(input.graph(), &args.input));
     let mut options = Options {
         model: args.runtime.model(input.default_model),
         progress,
+        plan_arena: !args.no_plan,
+        given_plan: input.plan(),
         ..search_options(&args.search, &cancel_on_ctrl_c())
     };
     if args.no_reorder {
@@ -59,20 +61,23 @@ fn check_plan_target(args: &OptimizeArgs) -> Result<(), Failure> {
 
 /// A model can be written in the format it came in, and as a graph.
 fn check_format(args: &OptimizeArgs, input: &Input, output: Option<&OutputFile>) -> Result<(), Failure> {
-    match (output, &input.source) {
-        (Some(OutputFile { path, format: Format::Tflite }), _) if args.read.fold_constants => {
-            Err(Failure::request(
-                format!(
-                    "cannot write `{path}`: with --fold-constants some operators of the model are left out"
-                ),
-                "leave out --fold-constants, or write the graph alone as .json",
-            ))
-        }
-        (Some(OutputFile { path, format: Format::Tflite }), Source::Graph) => Err(Failure::request(
-            format!("cannot write `{path}`: the input is a graph, without the weights that a model needs"),
-            "give a .tflite file as input; `serenity zoo export NAME -o net.tflite` makes one of a built-in network",
+    let Some(OutputFile { path, format }) = output else { return Ok(()) };
+    match (format, &input.source) {
+        (Format::Json | Format::Dot, _) => Ok(()),
+        (Format::Tflite, Source::Tflite(_)) if args.read.fold_constants => Err(Failure::request(
+            format!("cannot write `{path}`: with --fold-constants some operators of the model are left out"),
+            "leave out --fold-constants, or write the graph alone as .json",
         )),
-        _ => Ok(()),
+        (Format::Tflite, Source::Tflite(_)) => Ok(()),
+        (Format::Onnx, Source::Onnx(_)) => Ok(serenity::check_side_files(input, path)?),
+        (Format::Tflite | Format::Onnx, Source::Graph) => Err(Failure::request(
+            format!("cannot write `{path}`: the input is a graph, without the weights that a model needs"),
+            "give a .tflite or .onnx file as input; `serenity zoo export NAME -o net.tflite` makes one of a built-in network",
+        )),
+        (Format::Tflite | Format::Onnx, _) => Err(Failure::request(
+            format!("cannot write `{path}`: a model is written in the format it came in"),
+            "end the name as that of the input, or write the graph alone as .json",
+        )),
     }
 }
 
@@ -88,7 +93,7 @@ fn write_files(
     if let Some(output) = output {
         model = match graph_text(output.format, &serenity::reordered_graph(input, plan)?) {
             Some(text) => text.into_bytes(),
-            None => serenity::reordered_model(input, plan)?,
+            None => serenity::planned_model(input, plan)?,
         };
         files.push(output.with(&model));
     }

@@ -2,7 +2,7 @@
 
 use crate::Failure;
 use crate::args::OptimizeArgs;
-use crate::commands::{as_typed, boards_that_fit, count, duration, factor, missing, title, verdict};
+use crate::commands::{as_typed, boards_that_fit, count, duration, factor, missing, onnx, title, verdict};
 use crate::picture;
 use crate::progress::thousands;
 use crate::size::Size;
@@ -46,10 +46,12 @@ impl<'a> Report<'a> {
         object["before"] = footprint(self.plan.before);
         object["after"] = footprint(self.plan.after);
         object["rewrites"] = json!([]);
-        object["offsets"] = Value::Null;
         object["output"] = self.args.output.clone().into();
         object["fits"] = self.args.budget.map(|budget| missing(self.needs(), budget) == 0).into();
         object["missing"] = self.args.budget.map(|budget| missing(self.needs(), budget)).into();
+        if let Some(options) = onnx::session_options(self.input, self.plan.model) {
+            object["session_options"] = options;
+        }
         if self.tail.is_some() {
             object["boards"] = boards_that_fit(self.needs()).iter().map(|board| board.name).collect();
         }
@@ -80,6 +82,7 @@ impl<'a> Report<'a> {
         )?;
         self.print_picture(out)?;
         self.print_fit(out)?;
+        onnx::print_notes(self.input, self.plan.model, out)?;
         self.print_next_steps(out)
     }
 
@@ -125,7 +128,8 @@ impl<'a> Report<'a> {
     fn print_picture(&self, out: &mut impl Write) -> Result<(), Failure> {
         let (graph, plan) = (self.input.graph(), self.plan);
         let lifetimes = plan.model.lifetimes(graph);
-        let (old, new) = (lifetimes.profile(&graph.file_order()), lifetimes.profile(&plan.order));
+        let before = serenity::execution_order(graph, &graph.file_order(), plan.model);
+        let (old, new) = (lifetimes.profile(&before), lifetimes.profile(&plan.order));
         let width = terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0));
         let legend =
             if plan.after.peak < plan.before.peak { "█ after  ░ before" } else { "█ bytes in use" };
@@ -179,9 +183,10 @@ impl<'a> Report<'a> {
 
     fn print_next_steps(&self, out: &mut impl Write) -> Result<(), Failure> {
         let (args, plan) = (self.args, self.plan);
-        let input = as_typed(&args.input, &args.runtime);
+        let input = as_typed(&args.input, &args.read, &args.runtime);
         let extension = match self.input.source {
             Source::Tflite(_) => "tflite",
+            Source::Onnx(_) => "onnx",
             _ => "json",
         };
         writeln!(out)?;
@@ -199,7 +204,7 @@ impl<'a> Report<'a> {
             (None, Some(plan)) => writeln!(out, "prove it:    serenity check {plan} {input}")?,
             (None, None) => {}
         }
-        if let (Some(path), Source::Tflite(_)) = (&args.output, &self.input.source) {
+        if let (Some(path), Source::Tflite(_) | Source::Onnx(_)) = (&args.output, &self.input.source) {
             writeln!(out, "run both:    serenity verify {} {path}", args.input)?;
         }
         writeln!(out, "look closer: serenity inspect {input}   who is alive at the peak")?;
