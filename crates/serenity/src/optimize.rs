@@ -158,7 +158,7 @@ pub(crate) fn unchecked(graph: &Graph, options: &Options) -> Plan {
     let found = scheduling::schedule(&problem, &search(options));
     // Where it ends early there is nothing to prove, and no time to prove it.
     let witness = match found.proof {
-        Proof::Optimal => witness(graph, &lifetimes, &problem, &found),
+        Proof::Optimal => witness(graph, options.model, &lifetimes, &problem, &found),
         Proof::Gap { .. } => None,
     };
     let ops = graph.ops().len();
@@ -191,7 +191,13 @@ pub(crate) fn search(options: &Options) -> scheduling::Options {
 }
 
 /// A proof of the bound in terms of the graph, if one op alone gives it.
-fn witness(graph: &Graph, lifetimes: &Lifetimes, problem: &Problem, found: &Schedule) -> Option<Witness> {
+fn witness(
+    graph: &Graph,
+    model: MemoryModel,
+    lifetimes: &Lifetimes,
+    problem: &Problem,
+    found: &Schedule,
+) -> Option<Witness> {
     let proof = scheduling::witness(problem, &bridge::buffers(lifetimes), &found.order, found.bound)?;
     let op = OpId(proof.op.0);
     let buffer = |b: usize| &lifetimes.buffers()[b];
@@ -204,7 +210,8 @@ fn witness(graph: &Graph, lifetimes: &Lifetimes, problem: &Problem, found: &Sche
         if chain.buffers.iter().any(|&b| buffer(b).is_scratch()) {
             return None;
         }
-        let tensors: Vec<TensorId> = chain.buffers.iter().flat_map(|&b| in_order(graph, buffer(b))).collect();
+        let tensors: Vec<TensorId> =
+            chain.buffers.iter().flat_map(|&b| in_order(graph, model, buffer(b))).collect();
         // Bytes that the op itself hands over are in use on both sides while it runs; the checker counts what that saves.
         let handed_over = tensors.iter().position(|&t| graph.producer(t) == Some(op)).filter(|&at| at > 0);
         let (before, after) = tensors.split_at(handed_over.unwrap_or(tensors.len()));
@@ -217,8 +224,11 @@ fn witness(graph: &Graph, lifetimes: &Lifetimes, problem: &Problem, found: &Sche
     Some(Witness { op, chains })
 }
 
-/// The tensors that take over from each other in one buffer; one of them where all share it at once.
-fn in_order(graph: &Graph, buffer: &serenity_ir::Buffer) -> Vec<TensorId> {
+/// The tensors that take over from each other in one buffer; the one that names it where the others have no memory of their own.
+fn in_order(graph: &Graph, model: MemoryModel, buffer: &serenity_ir::Buffer) -> Vec<TensorId> {
+    if !matches!(model, MemoryModel::TflmPlanned(_)) {
+        return buffer.tensors[..1].to_vec();
+    }
     let hands_over =
         |pair: &[TensorId]| graph.producer(pair[1]).is_some_and(|op| graph.consumers(pair[0]) == [op]);
     let mut tensors = buffer.tensors.clone();
