@@ -8,6 +8,7 @@ mod plan;
 mod requests;
 mod steer;
 mod walk;
+mod wander;
 
 pub(crate) use plan::best;
 
@@ -20,6 +21,8 @@ pub(crate) struct Run {
     pub(crate) order: Vec<OpId>,
     /// The most bytes of activations that are asked for and not given back, at any time.
     pub(crate) requested: u64,
+    /// During how many steps that is so.
+    times: usize,
 }
 
 /// How ONNX Runtime runs a file whose nodes stand in the order `numbering`.
@@ -29,13 +32,13 @@ pub(crate) fn run(graph: &Graph, numbering: &[OpId], order: OrtOrder) -> Run {
         OrtOrder::Priority => walk::priority(&nodes),
         OrtOrder::Default => walk::default(&nodes),
     };
-    let requested = requests::most(graph, &nodes, &steps);
+    let (requested, times) = requests::most(graph, &nodes, &steps);
     let mut seen = vec![false; graph.ops().len()];
     let ops = steps.iter().map(|&step| nodes.list[step].op);
     let order: Vec<OpId> = ops.filter(|op| !std::mem::replace(&mut seen[op.index()], true)).collect();
     // Ops with effects keep their order in a file of ours, but ONNX Runtime may see no reason to; then we promise nothing.
     let order = if graph.check_order(&order).is_ok() { order } else { numbering.to_vec() };
-    Run { order, requested }
+    Run { order, requested, times }
 }
 
 /// The order in which the runtime behind `model` runs a graph whose ops stand in its file in the order `file`. Most runtimes follow the file.

@@ -1,5 +1,6 @@
 //! The best order of a file for ONNX Runtime.
 
+use super::wander::wander;
 use super::{run, steer};
 use crate::{Error, Footprint, Options, Plan, bridge, optimize, refine};
 use serenity_ir::{Graph, OpId, OrtOrder, ort_bound};
@@ -37,7 +38,7 @@ pub(crate) fn best(graphs: &[Graph], walk: OrtOrder, options: &Options) -> Resul
         }
         let refined = starts.into_iter().map(|s| refine::refine(graph, s, plan.bound, evaluate, stop));
         if let Some((found, _)) = refined.min_by_key(|(_, cost)| *cost) {
-            file = found;
+            file = wander(graph, walk, found, plan.bound, stop);
         }
     }
     plan.before = footprint(&own).1;

@@ -26,8 +26,8 @@ struct Planner<'a> {
     free: HashMap<(&'a [u64], u64), Vec<Value>>,
 }
 
-/// The most bytes in use at any time.
-pub(super) fn most(graph: &Graph, nodes: &Nodes, steps: &[usize]) -> u64 {
+/// The most bytes in use at any time, and during how many steps that is so.
+pub(super) fn most(graph: &Graph, nodes: &Nodes, steps: &[usize]) -> (u64, usize) {
     let places = plan(graph, nodes, steps);
     let bytes = |value: Value| graph.tensor(nodes.tensors[value]).bytes;
     // Results stay; so does what nobody reads.
@@ -45,14 +45,15 @@ pub(super) fn most(graph: &Graph, nodes: &Nodes, steps: &[usize]) -> u64 {
             given_back[time] += bytes(buffer);
         }
     }
-    let (mut now, mut most) = (0, 0);
+    let (mut now, mut most, mut times) = (0, 0, 0);
     for (&step, given_back) in steps.iter().zip(given_back) {
         let outputs = nodes.list[step].outputs.iter();
         now += outputs.filter(|&&v| places[v] == Place::Buffer(v)).map(|&v| bytes(v)).sum::<u64>();
+        times = if now > most { 1 } else { times + usize::from(now == most) };
         most = most.max(now);
         now -= given_back;
     }
-    most
+    (most, times)
 }
 
 fn plan(graph: &Graph, nodes: &Nodes, steps: &[usize]) -> Vec<Place> {
