@@ -2,7 +2,6 @@
 
 use serenity_check::Fault;
 use serenity_ir::json::JsonError;
-use serenity_tflite::CreateError;
 use serenity_zoo::ZooError;
 use std::borrow::Cow;
 use std::io;
@@ -81,7 +80,7 @@ pub enum Error {
         /// What was asked for.
         spec: String,
         /// Why not.
-        source: CreateError,
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A plan that cannot be read.
     #[error("`{path}` is not a plan: {reason}")]
