@@ -1,18 +1,36 @@
 //! Buffers one by one, each to the lowest offset that is free: what an order of buffers is worth.
 
 use crate::limits::Watch;
-use crate::neighbours::Neighbours;
-use crate::{Overlap, Problem, Reserved, Sharing};
+use crate::{Buffer, Overlap, Problem, Sharing, Step};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Places buffers in a given order, with regard to all that a problem can ask for.
 pub(crate) struct FirstFit<'a> {
     problem: &'a Problem,
-    neighbours: Neighbours,
+    /// What lies where it lies, from low to high.
+    obstacles: Vec<Placed>,
     overlaps: BTreeMap<(usize, usize), &'a Overlap>,
     /// Of the buffer at hand, the open intervals of offsets at which it cannot begin, and who is to blame.
     blocked: Vec<(i64, i64, Option<usize>)>,
+}
+
+/// Bytes that are taken for some time.
+#[derive(Clone, Copy)]
+struct Placed {
+    start: i64,
+    end: i64,
+    first: Step,
+    last: Step,
+    /// By which buffer, if it is one.
+    who: Option<usize>,
+}
+
+impl Placed {
+    fn new(buffer: &Buffer, offset: u64, who: Option<usize>) -> Self {
+        let (start, end) = (offset as i64, (offset + buffer.size) as i64);
+        Self { start, end, first: buffer.first, last: buffer.last, who }
+    }
 }
 
 /// Where an order leads.
@@ -25,9 +43,18 @@ pub(crate) struct Packing {
 
 impl<'a> FirstFit<'a> {
     pub(crate) fn new(problem: &'a Problem) -> Self {
+        let fixed = problem.buffers().iter().enumerate();
+        let fixed = fixed.filter_map(|(b, buffer)| Some(Placed::new(buffer, buffer.offset?, Some(b))));
+        let reserved = problem
+            .reserved()
+            .iter()
+            .map(|range| Placed::new(&Buffer::new(range.size, range.first, range.last), range.offset, None));
+        let mut obstacles: Vec<Placed> =
+            fixed.chain(reserved).filter(|placed| placed.start < placed.end).collect();
+        obstacles.sort_by_key(|placed| placed.start);
         Self {
             problem,
-            neighbours: Neighbours::new(problem.buffers()),
+            obstacles,
             overlaps: problem.overlaps().iter().map(|o| ((o.writer, o.over), o)).collect(),
             blocked: Vec::new(),
         }
@@ -41,20 +68,6 @@ impl<'a> FirstFit<'a> {
         order
     }
 
-    /// The buffers that are to be placed, those first that live when most is alive; of those, the largest first.
-    pub(crate) fn by_pressure(&self) -> Vec<usize> {
-        let buffers = self.problem.buffers();
-        let mut order = self.movable();
-        let mut pressure = vec![0_u64; buffers.len()];
-        for &b in &order {
-            let mut alive = 0;
-            self.neighbours.of(&buffers[b], |other| alive += buffers[other].size);
-            pressure[b] = alive;
-        }
-        order.sort_by_key(|&b| (Reverse(pressure[b]), Reverse(buffers[b].size), b));
-        order
-    }
-
     fn movable(&self) -> Vec<usize> {
         let buffers = self.problem.buffers();
         (0..buffers.len()).filter(|&b| buffers[b].offset.is_none() && buffers[b].size > 0).collect()
@@ -63,61 +76,60 @@ impl<'a> FirstFit<'a> {
     /// Places what is to be placed. If time runs out, the rest is put on top of everything.
     pub(crate) fn pack(&mut self, order: &[usize], watch: &mut Watch) -> Packing {
         let buffers = self.problem.buffers();
-        let mut placed: Vec<Option<u64>> = buffers.iter().map(|buffer| buffer.offset).collect();
+        let mut arena = self.obstacles.clone();
+        let mut offsets: Vec<u64> = buffers.iter().map(|buffer| buffer.offset.unwrap_or(0)).collect();
         let fixed_tops = buffers.iter().filter_map(|buffer| Some(buffer.offset? + buffer.size));
         let mut height = fixed_tops.max().unwrap_or(0);
-        let reserved_top = self.problem.reserved().iter().map(|range| range.offset + range.size).max();
+        let obstacles_top = arena.iter().map(|placed| placed.end as u64).max().unwrap_or(0);
         let mut supports = vec![None; buffers.len()];
         let mut out_of_time = false;
         for &b in order {
-            let offset = if out_of_time {
-                let top = height.max(reserved_top.unwrap_or(0));
-                top.next_multiple_of(self.problem.alignment_of(&buffers[b]))
+            let buffer = &buffers[b];
+            out_of_time = out_of_time || watch.after(arena.len() / 8).is_some();
+            if out_of_time {
+                let top = height.max(obstacles_top);
+                offsets[b] = top.next_multiple_of(self.problem.alignment_of(buffer));
             } else {
-                self.collect_blocked(b, &placed);
-                out_of_time = watch.after(self.blocked.len()).is_some();
-                let (offset, support) = self.lowest(b);
-                supports[b] = support;
-                offset
-            };
-            placed[b] = Some(offset);
-            height = height.max(offset + buffers[b].size);
+                self.collect_blocked(b, &arena);
+                (offsets[b], supports[b]) = self.lowest(b);
+                let placed = Placed::new(buffer, offsets[b], Some(b));
+                arena.insert(arena.partition_point(|other| other.start <= placed.start), placed);
+            }
+            height = height.max(offsets[b] + buffer.size);
         }
-        let offsets = placed.into_iter().map(|offset| offset.unwrap_or(0)).collect();
         Packing { offsets, height, supports }
     }
 
-    fn collect_blocked(&mut self, b: usize, placed: &[Option<u64>]) {
-        let buffers = self.problem.buffers();
+    /// Sorted by where they begin.
+    fn collect_blocked(&mut self, b: usize, arena: &[Placed]) {
+        let buffer = &self.problem.buffers()[b];
+        let size = buffer.size as i64;
         let (overlaps, blocked) = (&self.overlaps, &mut self.blocked);
         blocked.clear();
-        let buffer = &buffers[b];
-        let size = buffer.size as i64;
-        self.neighbours.of(buffer, |other| {
-            let Some(offset) = placed[other].filter(|_| buffers[other].size > 0) else { return };
-            let (start, end) = (offset as i64, (offset + buffers[other].size) as i64);
-            let permission = overlaps.get(&(b, other)).or_else(|| overlaps.get(&(other, b)));
+        for placed in arena.iter().filter(|placed| placed.first <= buffer.last && buffer.first <= placed.last)
+        {
+            let &Placed { start, end, who, .. } = placed;
+            let permission = who
+                .filter(|_| !overlaps.is_empty())
+                .and_then(|other| overlaps.get(&(b, other)).or_else(|| overlaps.get(&(other, b))));
             match permission.map(|overlap| (overlap.how, overlap.writer == b)) {
-                None => blocked.push((start - size, end, Some(other))),
+                None => blocked.push((start - size, end, who)),
                 Some((Sharing::Below { distance }, true)) => {
-                    blocked.push((start - distance.min(buffer.size) as i64, end, Some(other)));
+                    blocked.push((start - distance.min(buffer.size) as i64, end, who));
                 }
                 Some((Sharing::Below { distance }, false)) => {
-                    let lowest = start + distance.min(buffers[other].size) as i64;
-                    blocked.push((start - size, lowest, Some(other)));
+                    let distance = i64::try_from(distance).unwrap_or(i64::MAX);
+                    blocked.push((start - size, start + distance.min(end - start), who));
                 }
                 Some((Sharing::SameOffset, _)) => {
-                    blocked.push((start - size, start, Some(other)));
-                    blocked.push((start, end, Some(other)));
+                    blocked.push((start - size, start, who));
+                    blocked.push((start, end, who));
                 }
             }
-        });
-        for &Reserved { offset, size: room, first, last } in self.problem.reserved() {
-            if room > 0 && first <= buffer.last && buffer.first <= last {
-                blocked.push((offset as i64 - size, (offset + room) as i64, None));
-            }
         }
-        blocked.sort_unstable();
+        if !overlaps.is_empty() {
+            blocked.sort_unstable();
+        }
     }
 
     fn lowest(&self, b: usize) -> (u64, Option<usize>) {

@@ -32,7 +32,6 @@ mod first_fit;
 mod hill_climb;
 mod limits;
 mod litert;
-mod neighbours;
 mod options;
 mod overlap;
 mod place;
@@ -41,6 +40,8 @@ mod placement;
 mod problem;
 mod simple_arena;
 mod tflm;
+
+pub mod csv;
 
 pub use buffer::{Buffer, FOREVER, Step};
 pub use limits::{CancelFlag, Limits, Progress, ProgressFn, StopReason};

@@ -7,11 +7,13 @@ use std::cmp::Reverse;
 /// What lives from step 0 for ever first, in order; then the largest first, of equals the one that begins first. Each goes into
 /// the smallest gap that holds it.
 ///
-/// Sizes are not rounded, offsets are. The runtime knows no fixed offsets, so they are ignored. Where size and first step are
-/// equal, the runtime leaves the order to an unstable sort; here it is the order given.
+/// Sizes are not rounded, offsets are. What has an offset already lies there before all others come, as what the runtime placed in
+/// an earlier round does. Where size and first step are equal, the runtime leaves the order to an unstable sort; here it is the
+/// order given.
 pub(crate) fn offsets(problem: &Problem) -> Vec<u64> {
     let buffers = problem.buffers();
-    let mut order: Vec<usize> = (0..buffers.len()).collect();
+    let (fixed, mut order): (Vec<usize>, Vec<usize>) =
+        (0..buffers.len()).partition(|&index| buffers[index].offset.is_some());
     order.sort_unstable_by_key(|&index| {
         let buffer = &buffers[index];
         let stays = buffer.first == 0 && buffer.last == FOREVER;
@@ -20,11 +22,12 @@ pub(crate) fn offsets(problem: &Problem) -> Vec<u64> {
 
     let mut offsets = vec![0; buffers.len()];
     let mut arena = ByOffset::default();
-    for index in order {
+    for index in fixed.into_iter().chain(order) {
         let buffer = &buffers[index];
         // An empty tensor is said to be at 0 and takes no part.
         if buffer.size > 0 {
-            offsets[index] = smallest_gap(&arena, buffer, problem.alignment());
+            let gap = || smallest_gap(&arena, buffer, problem.alignment());
+            offsets[index] = buffer.offset.unwrap_or_else(gap);
             arena.insert(buffer, offsets[index], buffer.size);
         }
     }
@@ -79,6 +82,17 @@ mod tests {
             Buffer::new(150, 2, 3),
         ];
         assert_eq!(plan(&buffers, 1), [0, 1000, 1300, 1550, 1750, 1550]);
+    }
+
+    #[test]
+    fn what_has_an_offset_is_there_before_all_others() {
+        let buffers = [
+            Buffer::new(1000, 3, 4),
+            Buffer::new(10, 0, 3).at(64),
+            Buffer::new(10, 0, 2).at(256),
+            Buffer::new(8, 2, 3),
+        ];
+        assert_eq!(plan(&buffers, 64), [128, 64, 256, 0]);
     }
 
     #[test]

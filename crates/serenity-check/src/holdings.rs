@@ -1,9 +1,11 @@
 //! Which memory there is, who fills it and who still wants it: the memory models once more, written down independently.
 
 use serenity_ir::{
-    ElementType, Graph, Kernels, MemoryModel, Op, OpId, Role, Tensor, TensorId, overlaps, scratch,
+    ElementType, Graph, Kernels, LitertKernels, LitertPlace, MemoryModel, OpId, Role, Tensor, TensorId,
+    overlaps, scratch,
 };
 use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Memory with a life of its own.
 #[derive(Clone, Debug, Default)]
@@ -42,8 +44,12 @@ pub(crate) fn holdings(graph: &Graph, model: MemoryModel) -> Holdings {
                 share_as_the_paper_does(graph, op, &mut tensors);
             }
         }
-        MemoryModel::Litert => share_as_litert_does(graph, &mut tensors),
         MemoryModel::Ort(_) => crate::ort::share(graph, &mut tensors),
+        MemoryModel::Litert => {
+            let kernels = LitertKernels::of(graph);
+            share_as_litert_does(graph, &kernels, &mut tensors);
+            scratch = graph.op_ids().filter_map(|op| temporaries(&kernels, op)).collect();
+        }
         MemoryModel::Tflm(kernels) | MemoryModel::TflmPlanned(kernels) => {
             for (holding, tensor) in tensors.iter_mut().zip(graph.tensors()) {
                 if let Some(holding) = holding {
@@ -105,10 +111,17 @@ fn is_private_partial(graph: &Graph, t: TensorId, sum: OpId) -> bool {
     computed && graph.consumers(t) == [sum] && !graph.is_output(t)
 }
 
-fn share_as_litert_does(graph: &Graph, holdings: &mut [Option<Holding>]) {
-    for &t in graph.inputs() {
-        let unread = Holding { bytes: graph.tensor(t).bytes as i64, ..Holding::default() };
-        holdings[t.index()].get_or_insert(unread).kept = true;
+fn share_as_litert_does(graph: &Graph, kernels: &LitertKernels, holdings: &mut [Option<Holding>]) {
+    let is_elsewhere = |t: TensorId| kernels.place(t) != LitertPlace::Arena;
+    // Memory is given back after the last read, so never if there is none. Inputs are the caller's.
+    for t in graph.tensor_ids().filter(|&t| graph.is_input(t) || graph.consumers(t).is_empty()) {
+        if graph.is_input(t) {
+            let unread = Holding { bytes: graph.tensor(t).bytes as i64, ..Holding::default() };
+            holdings[t.index()].get_or_insert(unread);
+        }
+        if let Some(holding) = &mut holdings[t.index()] {
+            holding.kept = true;
+        }
     }
     // Where a tensor lies: in the memory of another, which may itself lie elsewhere.
     let mut lies_in: Vec<TensorId> = graph.tensor_ids().collect();
@@ -121,35 +134,38 @@ fn share_as_litert_does(graph: &Graph, holdings: &mut [Option<Holding>]) {
             "ADD" | "SUB" | "MUL" | "DIV" => (2, true),
             _ => continue,
         };
-        let host = (0..operands).filter_map(|position| op.operand(position)).find(|&t| {
+        let chosen = (0..operands).filter_map(|position| op.operand(position)).find(|&t| {
             let same_size = graph.tensor(t).bytes == graph.tensor(result).bytes;
             let is_free = !graph.is_input(t) && !graph.is_output(result);
-            same_size
-                && is_free
-                && graph.tensor(t).bytes > 4
-                && (!changes || nobody_else_looks(graph, op, lies_in[t.index()], &lies_in))
+            let can_change = graph.tensor(t).bytes > 4 && uses(graph, t) == 1;
+            same_size && is_free && !is_elsewhere(t) && (can_change || !changes)
         });
-        let Some(host) = host else { continue };
-        let host = lies_in[host.index()];
+        let Some(host) = chosen.map(|t| lies_in[t.index()]) else { continue };
+        if changes && uses(graph, host) > 1 {
+            continue;
+        }
         lies_in[result.index()] = host;
         let Some(guest) = holdings[result.index()].take() else { continue };
         let Some(memory) = &mut holdings[host.index()] else { continue };
         memory.readers.extend(guest.readers);
-        memory.kept |= guest.kept;
         if changes {
             memory.writers.push(id);
         }
     }
+    for t in graph.tensor_ids().filter(|&t| is_elsewhere(t)) {
+        holdings[t.index()] = None;
+    }
 }
 
-/// Is everything that lies in this memory read by `op` alone, once, or by the ops that put the rest there?
-fn nobody_else_looks(graph: &Graph, op: &Op, host: TensorId, lies_in: &[TensorId]) -> bool {
-    let in_host = |t: &TensorId| lies_in[t.index()] == host;
-    let reads = op.inputs.iter().filter(|t| in_host(t)).count();
-    let others = graph.tensor_ids().filter(in_host).flat_map(|t| graph.consumers(t)).filter(|&&reader| {
-        !std::ptr::eq(graph.op(reader), op) && !graph.op(reader).outputs.iter().any(&in_host)
-    });
-    reads <= 1 && others.count() == 0 && !graph.outputs().iter().any(in_host)
+/// How often a tensor is read, and whether the caller wants it.
+fn uses(graph: &Graph, t: TensorId) -> usize {
+    let reads = |&op: &OpId| graph.op(op).inputs.iter().filter(|&&input| input == t).count();
+    graph.consumers(t).iter().map(reads).sum::<usize>() + usize::from(graph.is_output(t))
+}
+
+fn temporaries(kernels: &LitertKernels, op: OpId) -> Option<Holding> {
+    let bytes: u64 = kernels.temporaries(op).iter().sum();
+    (bytes > 0).then(|| Holding { bytes: bytes as i64, writers: vec![op], readers: vec![op], kept: false })
 }
 
 /// TFLM gives each int4 element a byte.
@@ -170,28 +186,34 @@ fn scratch_memory(graph: &Graph, op: OpId, kernels: Kernels) -> Option<Holding> 
     (bytes > 0).then(|| Holding { bytes: bytes as i64, writers: vec![op], readers: vec![op], kept: false })
 }
 
-/// What an op with a plan saves while it runs: it writes over inputs that it alone reads, each output over one of them at most and each of them
-/// under one output, whatever saves most first.
+/// What an op with a plan saves while it runs: it writes over inputs that it alone reads. What saves most comes first; nothing is shared twice.
 fn saved(graph: &Graph, op: OpId, kernels: Kernels, tensors: &[Option<Holding>]) -> Option<Holding> {
     let bytes_of = |t: TensorId| tensors[t.index()].as_ref().map_or(0, |holding| holding.bytes);
     let mut pairs: Vec<(i64, TensorId, TensorId)> = overlaps(graph, op, kernels)
         .into_iter()
         .filter(|pair| graph.consumers(pair.input).len() == 1 && !graph.is_output(pair.input))
+        .filter(|pair| !pair.exact || pair.distance % 16 == 0)
         .map(|pair| {
-            let (over, under) = (bytes_of(pair.input), bytes_of(pair.output));
-            let lowest_end = rounded(pair.distance) as i64 + over;
-            (over + under - under.max(lowest_end), pair.output, pair.input)
+            let reach = bytes_of(pair.output) - rounded(pair.distance) as i64;
+            (reach.min(bytes_of(pair.input)), pair.output, pair.input)
         })
-        .filter(|&(bytes, ..)| bytes > 0)
         .collect();
-    let mut bytes = 0;
-    while let Some(&(most, output, input)) =
-        pairs.iter().max_by_key(|&&(bytes, y, x)| (bytes, Reverse((y, x))))
-    {
-        bytes -= most;
-        pairs.retain(|&(_, y, x)| y != output && x != input);
+    pairs.sort_by_key(|&(bytes, y, x)| (Reverse(bytes), y, x));
+    let mut left: BTreeMap<TensorId, i64> = BTreeMap::new();
+    let mut done = BTreeSet::new();
+    let mut saved = 0;
+    for (bytes, y, x) in pairs {
+        if !done.insert((y, x)) {
+            continue;
+        }
+        let (of_y, of_x) =
+            (left.get(&y).copied().unwrap_or(bytes_of(y)), left.get(&x).copied().unwrap_or(bytes_of(x)));
+        let shared = bytes.min(of_y).min(of_x).max(0);
+        left.insert(y, of_y - shared);
+        left.insert(x, of_x - shared);
+        saved += shared;
     }
-    (bytes < 0).then(|| Holding { bytes, writers: vec![op], readers: vec![op], kept: false })
+    (saved > 0).then(|| Holding { bytes: -saved, writers: vec![op], readers: vec![op], kept: false })
 }
 
 /// Who depends on whom, transitively, for a few ops of interest.

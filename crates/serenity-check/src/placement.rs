@@ -161,7 +161,7 @@ fn may_share(graphs: &[&Graph], kernels: Kernels, low: &Life, high: &Life) -> bo
             && overlaps(graph, op, kernels).iter().any(|pair| {
                 pair.output == output.tensor
                     && pair.input == input.tensor
-                    && output.begin.checked_add(pair.distance).is_some_and(|lowest| lowest <= input.begin)
+                    && pair.allows(input.begin, output.begin)
             })
     };
     permits(low, high) || (low.begin == high.begin && permits(high, low))

@@ -1,10 +1,13 @@
 //! Which kernels run the model, and the working memory they ask for.
 
 mod cmsis_nn;
+mod litert;
 mod node;
 mod reference;
 #[cfg(test)]
 mod testing;
+
+pub use litert::{LitertKernels, LitertPlace};
 
 use crate::{Graph, OpId};
 use node::Node;

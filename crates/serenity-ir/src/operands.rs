@@ -1,13 +1,13 @@
-//! What an operator was given besides activations: constants, and arguments left out.
+//! What an operator was given besides activations: constants, variables, and arguments left out.
 //!
-//! A graph holds activations only. A reader of a model file describes the rest in two attributes: `constants`, an object from the
-//! position of an operand to its name, shape and type (and its values, if they are few), and `absent`, the positions left empty.
+//! A graph holds activations only. A reader of a model file describes the rest in three attributes: `constants` and `variables`, objects
+//! from the position of an operand to its name, shape and type (and its values, if they are few), and `absent`, the positions left empty.
 
 use crate::{Op, TensorId};
 use serde_json::Value;
 
 impl Op {
-    /// The activation given as the operand at `position` of the operator's signature; `None` if that is a constant, or was left out.
+    /// The activation given as the operand at `position` of the operator's signature; `None` if that is a constant or a variable, or was left out.
     ///
     /// ```
     /// use serenity_ir::{Attributes, Op, OpKind, TensorId};
@@ -16,12 +16,17 @@ impl Op {
     /// assert_eq!((op.operand(0), op.operand(1)), (None, Some(TensorId(7))));
     /// ```
     pub fn operand(&self, position: usize) -> Option<TensorId> {
-        if self.constant(position).is_some() || self.is_absent(position) {
+        let given_otherwise =
+            |p: &usize| self.constant(*p).is_some() || self.variable(*p).is_some() || self.is_absent(*p);
+        if given_otherwise(&position) {
             return None;
         }
-        let given_otherwise =
-            (0..position).filter(|&p| self.constant(p).is_some() || self.is_absent(p)).count();
-        self.inputs.get(position - given_otherwise).copied()
+        self.inputs.get(position - (0..position).filter(given_otherwise).count()).copied()
+    }
+
+    /// The description of the variable, state that outlives a run, given as the operand at `position`.
+    pub fn variable(&self, position: usize) -> Option<&Value> {
+        self.attributes.get("variables")?.get(position.to_string())
     }
 
     /// The description of the constant given as the operand at `position`.

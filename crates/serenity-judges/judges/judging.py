@@ -53,12 +53,13 @@ def main(description, judge, add_options=lambda parser: None):
     """Prints a JSON object a line for every model: what `judge(path, options, log)` finds, or `refused` and why."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("models", nargs="+", metavar="MODEL")
-    parser.add_argument("--runs", type=int, default=1, help="random inputs, each invoked twice in a row (default 1)")
+    parser.add_argument("--runs", type=int, default=1, help="random inputs, each invoked twice in a row; 0 to allocate only (default 1)")
     parser.add_argument("--seed", type=int, default=1, help="of the random inputs (default 1)")
     parser.add_argument("--time-limit", type=float, default=120, help="seconds a model (default 120)")
     add_options(parser)
     options = parser.parse_args()
-    for model in options.models:
+    for position, model in enumerate(options.models):
+        options.position = position
         print(json.dumps({"model": model, **_in_a_child(judge, model, options)}), flush=True)
 
 

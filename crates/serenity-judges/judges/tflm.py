@@ -15,7 +15,8 @@ def judge(path, options, log):
     with open(path, "rb") as file:
         model = file.read()
     graph = schema.Model.GetRootAs(model, 0).Subgraphs(0)
-    interpreter = runtime.Interpreter.from_bytes(model, arena_size=options.arena)
+    arena = options.arena[options.position % len(options.arena)]
+    interpreter = runtime.Interpreter.from_bytes(model, arena_size=arena)
     # Before the first access to inputs and outputs, which may allocate too.
     answer = recorded_allocations(interpreter, log)
 
@@ -50,7 +51,12 @@ def clear(log):
 
 
 def add_options(parser):
-    parser.add_argument("--arena", type=int, default=64 << 20, help="bytes given to the runtime (default 64 MiB)")
+    parser.add_argument(
+        "--arena",
+        type=lambda sizes: [int(size) for size in sizes.split(",")],
+        default=[64 << 20],
+        help="bytes given to the runtime, for all models or, with commas between, for each (default 64 MiB)",
+    )
 
 
 if __name__ == "__main__":

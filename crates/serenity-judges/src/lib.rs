@@ -25,7 +25,8 @@ use std::path::Path;
 /// The random inputs to run a model on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inputs {
-    /// How often; every run is two invocations in a row, because wrong state and clobbered inputs show in the second.
+    /// How often; every run is two invocations in a row, because wrong state and clobbered inputs show in the second. With 0 the runtime only
+    /// allocates.
     pub runs: u32,
     /// Another seed draws other inputs; the same seed draws the same for every model of the same signature.
     pub seed: u64,
@@ -51,6 +52,20 @@ pub fn tflm(models: &[impl AsRef<Path>], inputs: &Inputs) -> Option<Vec<Verdict<
 /// If the judge itself fails.
 pub fn tflm_within(arena: u64, models: &[impl AsRef<Path>], inputs: &Inputs) -> Option<Vec<Verdict<Tflm>>> {
     run::judge("tflm.py", &["--arena", &arena.to_string()], models, inputs, Tflm::read)
+}
+
+/// The same with an arena of its own for each model.
+///
+/// # Panics
+/// If the judge itself fails.
+pub fn tflm_each_within(
+    arenas: &[u64],
+    models: &[impl AsRef<Path>],
+    inputs: &Inputs,
+) -> Option<Vec<Verdict<Tflm>>> {
+    assert_eq!(arenas.len(), models.len(), "one arena a model");
+    let arenas: Vec<String> = arenas.iter().map(ToString::to_string).collect();
+    run::judge("tflm.py", &["--arena", &arenas.join(",")], models, inputs, Tflm::read)
 }
 
 /// What LiteRT with its reference kernels says, a verdict a model; `None` if it is not set up.

@@ -26,6 +26,7 @@ mod graph;
 mod metadata;
 mod model;
 mod operator;
+mod options;
 mod schema;
 mod state;
 mod sub_graph;

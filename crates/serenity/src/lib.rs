@@ -61,6 +61,6 @@ pub use output::{planned_model, reordered_graph};
 pub use plan::{Footprint, Plan};
 pub use plan_file::PlanFile;
 pub use side_files::check_side_files;
-pub use tail::Tail;
+pub use tail::{Tail, TflmArena};
 pub use verify::{Comparison, Engine, OutputComparison, Verification, VerifyError, VerifyOptions, verify};
 pub use write::{NewFile, check_target, is_same_file, write_atomically, write_together};

@@ -211,7 +211,7 @@ fn witness(
             return None;
         }
         let tensors: Vec<TensorId> =
-            chain.buffers.iter().flat_map(|&b| in_order(graph, model, buffer(b))).collect();
+            chain.buffers.iter().flat_map(|&b| in_turn(graph, model, buffer(b))).collect();
         // Bytes that the op itself hands over are in use on both sides while it runs; the checker counts what that saves.
         let handed_over = tensors.iter().position(|&t| graph.producer(t) == Some(op)).filter(|&at| at > 0);
         let (before, after) = tensors.split_at(handed_over.unwrap_or(tensors.len()));
@@ -224,16 +224,16 @@ fn witness(
     Some(Witness { op, chains })
 }
 
-/// The tensors that take over from each other in one buffer; the one that names it where the others have no memory of their own.
-fn in_order(graph: &Graph, model: MemoryModel, buffer: &serenity_ir::Buffer) -> Vec<TensorId> {
+/// The tensors of a buffer that take over from each other; the one that names it where others only share it.
+fn in_turn(graph: &Graph, model: MemoryModel, buffer: &serenity_ir::Buffer) -> Vec<TensorId> {
     if !matches!(model, MemoryModel::TflmPlanned(_)) {
         return buffer.tensors[..1].to_vec();
     }
-    let hands_over =
-        |pair: &[TensorId]| graph.producer(pair[1]).is_some_and(|op| graph.consumers(pair[0]) == [op]);
+    // What is handed over under a plan is read by one op alone, which writes what comes next: in any order that can run they come in turn.
     let mut tensors = buffer.tensors.clone();
-    tensors.sort_by_key(|&t| graph.producer(t).map(|op| op.0));
-    if tensors.windows(2).all(hands_over) { tensors } else { buffer.tensors[..1].to_vec() }
+    let order = graph.file_order();
+    tensors.sort_by_key(|&t| graph.producer(t).and_then(|op| order.iter().position(|&o| o == op)));
+    tensors
 }
 
 /// Nothing leaves this crate that the independent checker does not accept.

@@ -1,7 +1,7 @@
 //! Reading a plan back, to check it.
 
-use crate::Error;
 use crate::input::read_text;
+use crate::{Error, Offsets};
 use serde_json::Value;
 use serenity_check::{Witness, WitnessChain};
 use serenity_ir::{Kernels, MemoryModel, OpId, OrtOrder, TensorId};
@@ -15,6 +15,10 @@ pub struct PlanFile {
     pub order: Vec<OpId>,
     /// The same for the graphs after the main one; empty if it says nothing of them.
     pub bodies: Vec<Vec<OpId>>,
+    /// Where it places the tensors, if it does.
+    pub offsets: Option<Offsets>,
+    /// The arena it claims, if it says.
+    pub arena: Option<u64>,
     /// The peak it claims.
     pub peak: u64,
     /// The lower bound it claims.
@@ -73,6 +77,13 @@ impl PlanFile {
         Ok(Self {
             model: model.map(|model: MemoryModel| model.with_kernels(kernels).with_ort_order(ort_order)),
             order: order("order", plan.get("order"))?,
+            offsets: match plan.get("offsets") {
+                None | Some(Value::Null) => None,
+                Some(value) => Some(offsets(value).ok_or(
+                    "`offsets` must be a list a graph, of a place in bytes or null for each of its tensors",
+                )?),
+            },
+            arena: plan.get("arena").and_then(Value::as_u64),
             bodies: match plan.get("bodies") {
                 None | Some(Value::Null) => Vec::new(),
                 Some(Value::Array(bodies)) => {
@@ -104,6 +115,14 @@ fn order(field: &str, value: Option<&Value>) -> Result<Vec<OpId>, String> {
         id.map(OpId).ok_or_else(|| format!("`{field}[{position}]` must be the number of an op, not {value}"))
     };
     list.iter().enumerate().map(op).collect()
+}
+
+fn offsets(value: &Value) -> Option<Offsets> {
+    let place = |value: &Value| match value {
+        Value::Null => Some(None),
+        value => value.as_u64().map(Some),
+    };
+    value.as_array()?.iter().map(|graph| graph.as_array()?.iter().map(place).collect()).collect()
 }
 
 fn witness(value: &Value) -> Option<Witness> {

@@ -8,10 +8,8 @@
 use serenity::ir::{Kernels, MemoryModel};
 use serenity::zoo::Precision;
 use serenity::{ModelFormat, Options, Plan, export, load, optimize_model, planned_model};
-use serenity_judges::{Inputs, LiteRt, Tflm, Verdict};
+use serenity_judges::{Inputs, Verdict};
 use std::path::{Path, PathBuf};
-
-const TFLM: MemoryModel = MemoryModel::Tflm(Kernels::Reference);
 
 /// Small enough for seconds, and together they use every operator that the zoo lowers to.
 const NETWORKS: &[&str] = &[
@@ -19,123 +17,157 @@ const NETWORKS: &[&str] = &[
     "swiftnet-b",
     "swiftnet-c",
     "darts-cell",
+    "nasnet-cifar?cells=1&filters=8",
+    "amoebanet-cifar?cells=1&filters=8",
+    "pnasnet-cifar?cells=1&filters=8",
     "randwire-cifar10?nodes=10",
-    "mobilenet",
-    "densenet",
-    "inception",
+    "mobilenet?resolution=64",
+    "densenet?resolution=32",
+    "inception?resolution=32",
 ];
 
-/// The models to judge, all of them in `folder` or in the collection.
+/// The models to judge: those made here, in `folder`, and those of the collection.
 fn models(folder: &Path) -> Vec<PathBuf> {
     let mut models = Vec::new();
     for name in NETWORKS {
         for (precision, suffix) in [(Precision::Float32, "float"), (Precision::Int8, "int8")] {
-            let file = folder.join(format!("{}_{suffix}.tflite", name.replace(['?', '='], "_")));
+            let file = folder.join(format!("{}_{suffix}.tflite", name.replace(['?', '=', '&'], "_")));
             std::fs::write(&file, export(name, ModelFormat::TfLite, precision).unwrap().bytes).unwrap();
             models.push(file);
         }
     }
     let shared = std::env::var_os("SERENITY_SHARED")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"), PathBuf::from);
-    match std::fs::read_dir(shared.join("models")) {
-        Err(_) => eprintln!(
-            "SKIPPED: no collection of models at {}; only built-in networks are judged",
-            shared.display()
-        ),
-        Ok(entries) => {
-            let paths = entries.map(|entry| entry.unwrap().path());
-            let mut found: Vec<PathBuf> =
-                paths.filter(|path| path.extension().is_some_and(|e| e == "tflite")).collect();
-            found.sort();
-            models.extend(found);
-        }
-    }
+    let Ok(entries) = std::fs::read_dir(shared.join("models")) else {
+        eprintln!("SKIPPED: no models at {}; only built-in networks are judged", shared.display());
+        return models;
+    };
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let mut found: Vec<PathBuf> =
+        paths.filter(|path| path.extension().is_some_and(|e| e == "tflite")).collect();
+    found.sort();
+    models.extend(found);
     models
 }
 
-/// Optimises every model for `runtime` and writes the results.
-fn optimized(models: &[PathBuf], runtime: MemoryModel, folder: &Path) -> Vec<(PathBuf, Plan)> {
-    let options = Options { model: runtime, ..Options::default() };
-    let one = |path: &PathBuf| {
-        let input = load(path.to_str().unwrap()).unwrap();
-        let plan = optimize_model(&input.graphs, &options).unwrap();
-        let after = folder.join(format!("after_{}", path.file_name().unwrap().to_str().unwrap()));
-        std::fs::write(&after, planned_model(&input, &plan).unwrap()).unwrap();
-        (after, plan)
-    };
-    models.iter().map(one).collect()
+/// What became of one model.
+struct Optimized {
+    /// Which model, by its place in the list.
+    model: usize,
+    how: &'static str,
+    plan: Plan,
+    /// The new file; `None` if the model is kept as it is, byte for byte.
+    file: Option<PathBuf>,
 }
 
-/// Both verdicts of one model, if the runtime takes it. It takes both or neither.
-fn both<'a, T>(name: &str, before: &'a Verdict<T>, after: &'a Verdict<T>) -> Option<(&'a T, &'a T)> {
-    match (before, after) {
-        (Verdict::Accepted(before), Verdict::Accepted(after)) => Some((before, after)),
-        (Verdict::Refused(_), Verdict::Refused(_)) => None,
-        (Verdict::Accepted(_), Verdict::Refused(reason)) => panic!("{name} is refused after: {reason}"),
-        (Verdict::Refused(reason), Verdict::Accepted(_)) => panic!("{name} is refused before: {reason}"),
+/// Optimises a model and writes the result beside the others.
+fn optimized(model: usize, path: &Path, how: &'static str, options: &Options, folder: &Path) -> Optimized {
+    let input = load(path.to_str().unwrap()).unwrap();
+    let plan = optimize_model(&input.graphs, options).unwrap();
+    assert!(plan.after.needs() <= plan.before.needs(), "{}, {how}", path.display());
+    let bytes = planned_model(&input, &plan).unwrap();
+    let file = (bytes != std::fs::read(path).unwrap()).then(|| {
+        let file = folder.join(format!("{model}_{}.tflite", how.replace(' ', "_")));
+        std::fs::write(&file, &bytes).unwrap();
+        file
+    });
+    Optimized { model, how, plan, file }
+}
+
+/// What a runtime says of a model, as far as it concerns us: the bytes of its arena, and what it computes.
+struct Seen {
+    arena: u64,
+    outputs: Result<Vec<String>, String>,
+}
+
+/// Judges all models and what became of them, and compares with what was predicted.
+fn compare(
+    models: &[PathBuf],
+    results: &[Optimized],
+    judge: impl Fn(&[&Path]) -> Option<Vec<Verdict<Seen>>>,
+) {
+    let files = models.iter().chain(results.iter().filter_map(|r| r.file.as_ref()));
+    let Some(mut before) = judge(&files.map(PathBuf::as_path).collect::<Vec<_>>()) else { return };
+    let mut after = before.split_off(models.len()).into_iter();
+    let mut faults = Vec::new();
+    for result in results {
+        let name = models[result.model].file_stem().unwrap().to_string_lossy().into_owned();
+        let own = &before[result.model];
+        let new = result.file.as_ref().map(|_| after.next().unwrap());
+        let (own, new) = match (own, new.as_ref().unwrap_or(own)) {
+            (Verdict::Accepted(own), Verdict::Accepted(new)) => (own, new),
+            (Verdict::Refused(_), Verdict::Refused(_)) => {
+                println!("{name}, {}: refused by the runtime", result.how);
+                continue;
+            }
+            (Verdict::Accepted(_), Verdict::Refused(reason)) => {
+                faults.push(format!("{name}, {}: refused after: {reason}", result.how));
+                continue;
+            }
+            (Verdict::Refused(reason), Verdict::Accepted(_)) => {
+                faults.push(format!("{name}, {}: refused before: {reason}", result.how));
+                continue;
+            }
+        };
+        println!("{name}, {}: {} -> {}", result.how, own.arena, new.arena);
+        let predicted = (result.plan.before.arena, result.plan.after.arena);
+        if predicted != (Some(own.arena), Some(new.arena)) {
+            faults.push(format!(
+                "{name}, {}: predicted {predicted:?}, seen {} -> {}",
+                result.how, own.arena, new.arena
+            ));
+        }
+        if own.outputs != new.outputs {
+            faults.push(format!("{name}, {}: other outputs", result.how));
+        }
     }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-fn name(path: &Path) -> String {
-    path.file_stem().unwrap().to_string_lossy().into_owned()
+fn seen<T>(verdict: Verdict<T>, look: impl Fn(T) -> Seen) -> Verdict<Seen> {
+    match verdict {
+        Verdict::Accepted(report) => Verdict::Accepted(look(report)),
+        Verdict::Refused(reason) => Verdict::Refused(reason),
+    }
 }
 
 #[test]
 fn tflm_needs_what_we_predict_and_computes_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let models = models(folder.path());
-    let results = optimized(&models, TFLM, folder.path());
-    let inputs = Inputs { runs: 2, seed: 1 };
-    let Some(before) = serenity_judges::tflm(&models, &inputs) else { return };
-    let paths: Vec<&PathBuf> = results.iter().map(|(path, _)| path).collect();
-    let after = serenity_judges::tflm(&paths, &inputs).unwrap();
-    let mut faults = Vec::new();
-    for ((model, (_, plan)), (before, after)) in models.iter().zip(&results).zip(before.iter().zip(&after)) {
-        let name = name(model);
-        let Some((before, after)): Option<(&Tflm, &Tflm)> = both(&name, before, after) else {
-            println!("{name}: refused by TFLM");
-            continue;
-        };
-        println!("{name}: head {} -> {}", before.head, after.head);
-        if (Some(before.head), Some(after.head)) != (plan.before.arena, plan.after.arena) {
-            faults.push(format!(
-                "{name}: predicted {:?} -> {:?}, seen {} -> {}",
-                plan.before.arena, plan.after.arena, before.head, after.head
-            ));
-        }
-        if before.outputs != after.outputs {
-            faults.push(format!("{name}: other outputs: {:?}, {:?}", before.outputs, after.outputs));
+    let ways = [
+        ("reordered", Kernels::Any, false),
+        ("planned for any kernels", Kernels::Any, true),
+        ("planned for reference kernels", Kernels::Reference, true),
+    ];
+    let mut results = Vec::new();
+    for (index, path) in models.iter().enumerate() {
+        for (how, kernels, plan_arena) in ways {
+            let options = Options { model: MemoryModel::Tflm(kernels), plan_arena, ..Options::default() };
+            results.push(optimized(index, path, how, &options, folder.path()));
         }
     }
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    compare(&models, &results, |files| {
+        let verdicts = serenity_judges::tflm(files, &Inputs::default())?;
+        let look = |report: serenity_judges::Tflm| Seen { arena: report.head, outputs: report.outputs };
+        Some(verdicts.into_iter().map(|verdict| seen(verdict, look)).collect())
+    });
 }
 
 #[test]
 fn litert_needs_what_we_predict_and_computes_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let models = models(folder.path());
-    let results = optimized(&models, MemoryModel::Litert, folder.path());
-    let inputs = Inputs::default();
-    let Some(before) = serenity_judges::litert(&models, &inputs) else { return };
-    let paths: Vec<&PathBuf> = results.iter().map(|(path, _)| path).collect();
-    let after = serenity_judges::litert(&paths, &inputs).unwrap();
-    let mut faults = Vec::new();
-    for ((model, (_, plan)), (before, after)) in models.iter().zip(&results).zip(before.iter().zip(&after)) {
-        let name = name(model);
-        let Some((before, after)): Option<(&LiteRt, &LiteRt)> = both(&name, before, after) else {
-            println!("{name}: refused by LiteRT");
-            continue;
-        };
-        println!("{name}: arena {} -> {}", before.main.arena, after.main.arena);
-        if (Some(before.main.arena), Some(after.main.arena)) != (plan.before.arena, plan.after.arena) {
-            faults.push(format!(
-                "{name}: predicted {:?} -> {:?}, seen {} -> {}",
-                plan.before.arena, plan.after.arena, before.main.arena, after.main.arena
-            ));
-        }
-        if before.outputs != after.outputs {
-            faults.push(format!("{name}: other outputs"));
-        }
-    }
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    let options = Options { model: MemoryModel::Litert, ..Options::default() };
+    let results: Vec<Optimized> = models
+        .iter()
+        .enumerate()
+        .map(|(index, path)| optimized(index, path, "reordered", &options, folder.path()))
+        .collect();
+    compare(&models, &results, |files| {
+        let verdicts = serenity_judges::litert(files, &Inputs::default())?;
+        let look =
+            |report: serenity_judges::LiteRt| Seen { arena: report.main.arena, outputs: Ok(report.outputs) };
+        Some(verdicts.into_iter().map(|verdict| seen(verdict, look)).collect())
+    });
 }

@@ -106,7 +106,7 @@ impl Strategy {
         let mut best = (NOWHERE, NOWHERE, Reverse(0));
         let mut chosen = None;
         for item in state.model.beginning_in(sections.clone()) {
-            if !state.open[item] || state.refused[item] {
+            if !state.is_open(item) || state.refused[item] {
                 continue;
             }
             let priority = Reverse(self.priority[item]);
@@ -117,7 +117,7 @@ impl Strategy {
                 let slack = state.capacity - lived.map(|section| state.need(section)).max().unwrap_or(0);
                 (state.lowest[item] + slack / 2, slack, priority)
             };
-            if rank < best && !state.may_slide_beneath(item, |_, _| false) {
+            if rank < best && !state.may_slide_beneath(item) && !state.shares_from_below(item, |_| false) {
                 best = rank;
                 chosen = Some(item);
             }
@@ -136,21 +136,28 @@ impl Strategy {
 }
 
 fn rests_at(state: &State, item: usize, offset: i64) -> bool {
-    state.open[item] && !state.refused[item] && state.lowest[item] == offset
+    state.lowest[item] == offset && !state.refused[item]
 }
 
 /// Does something rest at the floor, with nothing that could still slide beneath it?
 fn is_eligible(state: &mut State, section: usize, floor: i64) -> bool {
     let model = state.model;
+    // What spoiled it the last time most often still does.
+    let spoiler = state.spoiler[section] as usize;
+    if rests_at(state, spoiler, floor) && state.may_slide_beneath(spoiler) {
+        return false;
+    }
     let mut rests = false;
     for &item in model.members(section) {
         let item = item as usize;
         if rests_at(state, item, floor) {
-            // What may begin at the very offset of the item is beneath it, and a candidate itself.
-            let is_candidate = |state: &State, other: usize| {
+            // What may begin at the very offset of the item is a candidate itself.
+            let is_candidate = |other: usize| {
                 rests_at(state, other, floor) && model.items[other].sections.contains(&section)
             };
-            if state.may_slide_beneath(item, is_candidate) {
+            let shares = model.items[item].shares && state.shares_from_below(item, is_candidate);
+            if shares || state.may_slide_beneath(item) {
+                state.spoiler[section] = item as u32;
                 return false;
             }
             rests = true;

@@ -38,6 +38,10 @@ impl Memo {
         Self { known: HashSet::default(), most }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
     pub(super) fn contains(&self, signature: u128) -> bool {
         self.known.contains(&signature)
     }

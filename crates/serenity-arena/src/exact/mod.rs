@@ -33,13 +33,10 @@ pub(crate) fn search(
     let mut fronts = Fronts { offsets: Vec::new(), height: u64::MAX, bound: simple_bound, capacity };
     watch.bound = simple_bound;
     let mut first_fit = FirstFit::new(problem);
-    for order in [FirstFit::by_size, FirstFit::by_pressure] {
-        let order = order(&first_fit);
-        let packing = first_fit.pack(&order, watch);
-        fronts.found(packing.offsets, packing.height, watch);
-        if fronts.is_settled() {
-            return fronts.answer(None);
-        }
+    let packing = first_fit.pack(&first_fit.by_size(), watch);
+    fronts.found(packing.offsets, packing.height, watch);
+    if fronts.is_settled() {
+        return fronts.answer(None);
     }
     let Some(mut portfolio) = Portfolio::new(problem, watch.memory_limit()) else {
         return fronts.answer(Some(StopReason::Memory));
@@ -81,25 +78,47 @@ impl Fronts {
         Answer { offsets: self.offsets, at_least: self.bound, stopped }
     }
 
-    /// Ever longer attempts at the lowest height that is not refuted; and a brief look halfway up to the best height, so that there is
-    /// a good placement when time runs out.
+    /// Ever longer attempts at the lowest height that is not refuted; in between, brief ones higher up, so that there is a good
+    /// placement when time runs out.
     fn close(&mut self, portfolio: &mut Portfolio, watch: &mut Watch) -> Option<StopReason> {
         loop {
-            let middle = u64::midpoint(self.bound, self.height);
-            let is_worth_a_look = self.capacity.is_none() && middle > self.bound;
-            let efforts = [(self.capacity.unwrap_or(self.bound), Effort::Full), (middle, Effort::Brief)];
-            for (target, effort) in efforts.into_iter().take(1 + usize::from(is_worth_a_look)) {
-                match portfolio.attempt(target, effort, watch) {
-                    Attempt::Found { offsets, height } => self.found(offsets, height, watch),
-                    Attempt::Refuted { at_least } => self.proved(at_least, watch),
-                    Attempt::Unknown => {}
-                    Attempt::Stopped(reason) => return Some(reason),
-                }
-                if self.is_settled() {
-                    return None;
+            let target = self.capacity.unwrap_or(self.bound);
+            if let Some(end) = self.attempt(portfolio, target, Effort::Full, watch) {
+                return end.err();
+            }
+            if self.capacity.is_none() {
+                let mut out_of_reach = self.bound;
+                for _ in 0..BRIEF_ATTEMPTS {
+                    let target = u64::midpoint(out_of_reach, self.height);
+                    if let Some(end) = self.attempt(portfolio, target, Effort::Brief, watch) {
+                        return end.err();
+                    }
+                    if self.height > target {
+                        out_of_reach = target;
+                    }
                 }
             }
             portfolio.try_harder();
         }
     }
+
+    /// Something if that is the end: settled, or stopped.
+    fn attempt(
+        &mut self,
+        portfolio: &mut Portfolio,
+        target: u64,
+        effort: Effort,
+        watch: &mut Watch,
+    ) -> Option<Result<(), StopReason>> {
+        match portfolio.attempt(target, effort, watch) {
+            Attempt::Found { offsets, height } => self.found(offsets, height, watch),
+            Attempt::Refuted { at_least } => self.proved(at_least, watch),
+            Attempt::Unknown => {}
+            Attempt::Stopped(reason) => return Some(Err(reason)),
+        }
+        self.is_settled().then_some(Ok(()))
+    }
 }
+
+/// Each halfway between what seems out of reach and the best height.
+const BRIEF_ATTEMPTS: usize = 4;

@@ -36,6 +36,8 @@ pub(super) struct Item {
 
 pub(super) struct Model {
     pub(super) items: Vec<Item>,
+    /// The spans of the items, side by side for the inner loops.
+    pub(super) spans: Vec<i64>,
     /// Every offset is a multiple of this.
     pub(super) cell: i64,
     /// The items alive in each section.
@@ -46,6 +48,7 @@ pub(super) struct Model {
     pub(super) blocked: Lists<(i64, i64)>,
     /// Whole cells taken by obstacles in each section, from low to high, apart from one another.
     pub(super) taken: Lists<(i64, i64)>,
+    pub(super) has_obstacles: bool,
     /// Which items may share bytes.
     pub(super) shared: Shared,
     /// The end of the topmost fixed buffer.
@@ -117,6 +120,7 @@ impl Model {
                 .collect(),
             blocked: Lists::new(0, std::iter::empty()),
             taken: obstacles::taken_cells(problem, &obstacles, sections, cell as i64),
+            has_obstacles: !obstacles.is_empty(),
             shared: Shared::new(problem, &items, sections, cell as i64),
             fixed_top: obstacles
                 .iter()
@@ -124,6 +128,7 @@ impl Model {
                 .map(|(o, _)| o.end)
                 .max()
                 .unwrap_or(0),
+            spans: items.iter().map(|item| item.span).collect(),
             items,
         };
         model.blocked = model.blocked_offsets(problem, &obstacles);
@@ -178,7 +183,7 @@ impl Model {
     }
 
     /// All that live in some of these sections.
-    fn living_in(&self, sections: Range<usize>) -> impl Iterator<Item = usize> {
+    pub(super) fn living_in(&self, sections: Range<usize>) -> impl Iterator<Item = usize> {
         let Range { start, end } = sections;
         self.members.of(start).iter().map(|&i| i as usize).chain(self.beginning_in(start + 1..end))
     }

@@ -105,7 +105,7 @@ impl Portfolio {
         let model = &self.sides[0];
         let mut state = State::new(model, NOWHERE);
         // Nothing can go wrong with so much room.
-        let _ = state.propagate(&(0..model.sections()));
+        let _ = state.propagate();
         state.least_height().max(model.fixed_top) as u64
     }
 
@@ -157,7 +157,7 @@ impl Portfolio {
         let outcome = search.run(watch);
         known.least_violation = known.least_violation.min(search.state.least_violation);
         match outcome {
-            Outcome::Found => self.found(model, &search.state.lowest),
+            Outcome::Found => self.found(model, &search.state.offset),
             Outcome::Refuted => Attempt::Refuted { at_least: known.least_violation as u64 },
             Outcome::Unknown => Attempt::Unknown,
             Outcome::Stopped(reason) => Attempt::Stopped(reason),

@@ -43,7 +43,6 @@ enum Frame {
         entry: usize,
         /// Before any of its alternatives.
         base: usize,
-        signature: u128,
         candidates: Range<usize>,
         /// The next candidate; at the end: none of them.
         next: usize,
@@ -70,7 +69,7 @@ impl<'a, 's> Search<'a, 's> {
 
     pub(super) fn run(&mut self, watch: &mut Watch) -> Outcome {
         let all = 0..self.state.model.sections();
-        if self.state.propagate(&all).is_err() {
+        if self.state.propagate().is_err() {
             return Outcome::Refuted;
         }
         let mut step = Step::Enter(all);
@@ -118,14 +117,11 @@ impl<'a, 's> Search<'a, 's> {
     /// An item that is in nobody's way where it rests might as well rest there.
     fn place_what_is_in_nobodys_way(&mut self, sections: &Range<usize>) -> Result<(), DeadEnd> {
         let state = &mut self.state;
-        let mut again = true;
-        while again {
-            again = false;
-            for item in state.model.beginning_in(sections.clone()) {
-                if state.open[item] && !state.refused[item] && state.is_in_nobodys_way(item) {
+        while let Some(stirred) = state.take_stirred(sections) {
+            for item in state.model.living_in(stirred) {
+                if state.is_open(item) && !state.refused[item] && state.is_in_nobodys_way(item) {
                     state.place(item)?;
-                    state.propagate(sections)?;
-                    again = true;
+                    state.propagate()?;
                 }
             }
         }
@@ -155,8 +151,7 @@ impl<'a, 's> Search<'a, 's> {
     }
 
     fn branch(&mut self, sections: Range<usize>, entry: usize) -> Step {
-        let signature = self.signature(&sections);
-        if self.memo.contains(signature) {
+        if !self.memo.is_empty() && self.memo.contains(signature(&self.state, &sections)) {
             self.state.undo(entry);
             return Step::Failed;
         }
@@ -170,22 +165,8 @@ impl<'a, 's> Search<'a, 's> {
         }
         let base = self.state.mark();
         let candidates = start..self.candidates.len();
-        self.frames.push(Frame::Branch { sections, entry, base, signature, candidates, next: start });
+        self.frames.push(Frame::Branch { sections, entry, base, candidates, next: start });
         self.after_failure()
-    }
-
-    /// What an open part looks like to the search: it fails if and only if any other that looks the same does.
-    fn signature(&self, sections: &Range<usize>) -> u128 {
-        let state = &self.state;
-        let mut sum = 0_u128;
-        for item in state.model.beginning_in(sections.clone()) {
-            if state.open[item] {
-                let low =
-                    mix(state.lowest[item] as u64 ^ mix((item as u64) << 1 | u64::from(state.refused[item])));
-                sum = sum.wrapping_add(u128::from(mix(low)) << 64 | u128::from(low));
-            }
-        }
-        sum
     }
 
     fn after_success(&mut self) -> Step {
@@ -218,7 +199,7 @@ impl<'a, 's> Search<'a, 's> {
                 self.frames.pop();
                 Step::Failed
             }
-            Frame::Branch { sections, entry, base, signature, candidates, next } => {
+            Frame::Branch { sections, entry, base, candidates, next } => {
                 while *next <= candidates.end {
                     let alternative = *next;
                     *next += 1;
@@ -229,12 +210,14 @@ impl<'a, 's> Search<'a, 's> {
                         Some(&item) => place_unless_tried(&mut self.state, item as usize, tried),
                         None => tried.iter().try_for_each(|&item| self.state.refuse(item as usize)),
                     };
-                    if done.and_then(|()| self.state.propagate(sections)).is_ok() {
+                    if done.and_then(|()| self.state.propagate()).is_ok() {
                         return Step::Enter(sections.clone());
                     }
                 }
+                self.state.undo(*base);
+                let signature = signature(&self.state, sections);
+                self.memo.insert(signature);
                 self.state.undo(*entry);
-                self.memo.insert(*signature);
                 self.candidates.truncate(candidates.start);
                 self.frames.pop();
                 Step::Failed
@@ -249,4 +232,17 @@ fn place_unless_tried(state: &mut State, item: usize, tried: &[u32]) -> Result<(
         return Err(DeadEnd);
     }
     state.place(item)
+}
+
+/// What an open part looks like to the search: it fails if and only if any other that looks the same does.
+fn signature(state: &State, sections: &Range<usize>) -> u128 {
+    let mut sum = 0_u128;
+    for item in state.model.beginning_in(sections.clone()) {
+        if state.is_open(item) {
+            let low =
+                mix(state.lowest[item] as u64 ^ mix((item as u64) << 1 | u64::from(state.refused[item])));
+            sum = sum.wrapping_add(u128::from(mix(low)) << 64 | u128::from(low));
+        }
+    }
+    sum
 }

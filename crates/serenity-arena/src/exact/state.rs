@@ -18,15 +18,20 @@ pub(super) struct State<'a> {
     pub(super) capacity: i64,
     /// The lowest height that one of the branches cut off so far would have needed.
     pub(super) least_violation: i64,
-    /// For open items the lowest offset at which they can rest; for placed ones their offset.
+    /// The lowest offset at which an open item can rest; [`NOWHERE`] for placed ones.
     pub(super) lowest: Vec<i64>,
-    pub(super) open: Vec<bool>,
+    /// Where the placed items lie.
+    pub(super) offset: Vec<i64>,
     pub(super) refused: Vec<bool>,
     refusals: usize,
+    /// The offset at which nothing can slide beneath an item any more, if that is known.
+    clear_at: Vec<i64>,
     /// For each section, the lowest of its open items; [`NOWHERE`] if there are none.
     pub(super) floor: Vec<i64>,
     /// An open item at the floor, or a guess at one.
     floor_item: Vec<u32>,
+    /// A member of each section beneath which something could slide once: a guess at one for which that is so.
+    pub(super) spoiler: Vec<u32>,
     /// Cells that the open items of each section need.
     load: Vec<i64>,
     /// What sharing may save of that.
@@ -36,6 +41,9 @@ pub(super) struct State<'a> {
     trail: Vec<Change>,
     /// Sections of which the floor or the load may have changed.
     dirty: Dirty,
+    /// The same, since [`Self::take_stirred`] was asked the last time.
+    stirred: Dirty,
+    just_placed: JustPlaced,
     witnesses: Witnesses,
     scratch: Vec<u32>,
 }
@@ -57,10 +65,22 @@ impl Witnesses {
     }
 }
 
+/// The item that was placed last. In its sections no open item is lower than its top any more, unless they may share bytes.
+#[derive(Default)]
+struct JustPlaced {
+    sections: Range<usize>,
+    top: i64,
+    /// Some long-lived ones of those that rest on it now: likely to be the next floor, and in the way of others.
+    resting: [Option<u32>; RESTING],
+}
+
+const RESTING: usize = 4;
+
 enum Change {
     Lowest(u32, i64),
     Floor(u32, i64),
     Saved(u32, i64),
+    Clear(u32, i64),
     Placed(u32),
     Refused(u32),
     Allowed(u32),
@@ -83,6 +103,11 @@ impl Dirty {
         self.start = self.start.min(sections.start);
         self.end = self.end.max(sections.end);
     }
+
+    fn take(&mut self) -> Option<Range<usize>> {
+        let Self { start, end } = std::mem::replace(self, Self::NOTHING);
+        (start < end).then_some(start..end)
+    }
 }
 
 impl<'a> State<'a> {
@@ -93,16 +118,21 @@ impl<'a> State<'a> {
             capacity,
             least_violation: NOWHERE,
             lowest: vec![0; items],
-            open: vec![true; items],
+            offset: vec![0; items],
             refused: vec![false; items],
             refusals: 0,
-            floor: vec![-1; sections],
+            clear_at: vec![-1; items],
+            // Not known yet, where there is anything at all.
+            floor: (0..sections).map(|s| if model.members(s).is_empty() { NOWHERE } else { -1 }).collect(),
             floor_item: (0..sections).map(|s| model.members(s).first().copied().unwrap_or(0)).collect(),
+            spoiler: (0..sections).map(|s| model.members(s).first().copied().unwrap_or(0)).collect(),
             load: vec![0; sections],
             saved: (0..sections).map(|s| model.shared.saving(s, &model.items, |_| true)).collect(),
             crossing: vec![0; sections + 1],
             trail: Vec::new(),
             dirty: Dirty { start: 0, end: sections },
+            stirred: Dirty::NOTHING,
+            just_placed: JustPlaced::default(),
             witnesses: Witnesses::new(items as u32),
             scratch: Vec::new(),
         };
@@ -131,6 +161,9 @@ impl<'a> State<'a> {
     fn reach(&self, section: usize, floor: i64) -> i64 {
         let mut top = floor;
         let mut rest = self.load[section] - self.saved[section];
+        if !self.model.has_obstacles {
+            return top + rest;
+        }
         for &(start, end) in self.model.taken.of(section) {
             if end <= top {
                 continue;
@@ -147,7 +180,7 @@ impl<'a> State<'a> {
 
     /// The last cell of the topmost item need not be full.
     fn padding(&self, section: usize) -> i64 {
-        let open = self.model.members(section).iter().map(|&i| i as usize).filter(|&i| self.open[i]);
+        let open = self.model.members(section).iter().map(|&i| i as usize).filter(|&i| self.is_open(i));
         open.map(|i| self.model.items[i].span - self.model.items[i].size).max().unwrap_or(0)
     }
 
@@ -166,8 +199,9 @@ impl<'a> State<'a> {
                 }
             }
             for partner in self.model.shared.of(item) {
-                if partner.relation == Relation::Glue && !self.open[partner.item] {
-                    let (offset, top) = self.extent(partner.item);
+                if partner.relation == Relation::Glue && !self.is_open(partner.item) {
+                    let offset = self.offset[partner.item];
+                    let top = offset + self.model.spans[partner.item];
                     if offset < at && at < top {
                         at = top;
                     }
@@ -180,7 +214,16 @@ impl<'a> State<'a> {
     }
 
     fn extent(&self, item: usize) -> (i64, i64) {
-        (self.lowest[item], self.lowest[item] + self.model.items[item].span)
+        (self.lowest[item], self.top(item))
+    }
+
+    /// Where an open item ends if it rests at its lowest offset; far up for placed ones.
+    fn top(&self, item: usize) -> i64 {
+        self.lowest[item] + self.model.spans[item]
+    }
+
+    pub(super) fn is_open(&self, item: usize) -> bool {
+        self.lowest[item] < NOWHERE
     }
 
     fn violated(&mut self, height: i64) -> Result<(), DeadEnd> {
@@ -231,30 +274,49 @@ impl<'a> State<'a> {
             return self.violated(offset + it.size);
         }
         self.trail.push(Change::Placed(item as u32));
-        self.open[item] = false;
+        self.lowest[item] = NOWHERE;
+        self.offset[item] = offset;
         self.load[it.sections.clone()].iter_mut().for_each(|load| *load -= it.span);
         self.crossing[it.sections.start + 1..it.sections.end].iter_mut().for_each(|count| *count -= 1);
         self.dirty.add(&it.sections);
         if it.shares {
             self.update_savings(item);
         }
+        self.just_placed = JustPlaced {
+            sections: if it.shares { 0..0 } else { it.sections.clone() },
+            top,
+            resting: [None; RESTING],
+        };
         for other in model.living_with(item) {
-            if !self.open[other] || self.lowest[other] > top {
+            if self.lowest[other] > top {
                 continue;
             }
             let bed = if it.shares { self.bed(item, other, offset, top) } else { top };
             if self.lowest[other] <= bed {
                 self.allow(other);
                 self.raise(other, bed)?;
+                if self.lowest[other] == top {
+                    self.remember_resting(other);
+                }
             }
         }
         Ok(())
     }
 
+    /// Keeps those that live longest.
+    fn remember_resting(&mut self, item: usize) {
+        let items = &self.model.items;
+        let length = |entry: &Option<u32>| entry.map_or(0, |other| items[other as usize].sections.len());
+        let shortest = self.just_placed.resting.iter_mut().min_by_key(|entry| length(entry));
+        if let Some(entry) = shortest.filter(|entry| length(entry) < items[item].sections.len()) {
+            *entry = Some(item as u32);
+        }
+    }
+
     fn update_savings(&mut self, item: usize) {
         let model = self.model;
         for &section in model.shared.sections(item) {
-            let saving = model.shared.saving(section, &model.items, |i| self.open[i]);
+            let saving = model.shared.saving(section, &model.items, |i| self.is_open(i));
             if saving != self.saved[section] {
                 self.trail.push(Change::Saved(section as u32, self.saved[section]));
                 self.saved[section] = saving;
@@ -280,39 +342,25 @@ impl<'a> State<'a> {
             .map(|partner| partner.relation)
     }
 
-    /// Draws conclusions within these sections, until there are no more.
-    pub(super) fn propagate(&mut self, sections: &Range<usize>) -> Result<(), DeadEnd> {
-        loop {
-            self.raise_floors()?;
+    /// Draws conclusions, until there are no more.
+    pub(super) fn propagate(&mut self) -> Result<(), DeadEnd> {
+        while let Some(sections) = self.dirty.take() {
+            self.stirred.add(&sections);
+            self.raise_floors(sections.clone())?;
             if self.refusals > 0 {
                 self.raise_refused(sections)?;
             }
-            if self.dirty.end == 0 {
-                return Ok(());
-            }
         }
+        Ok(())
     }
 
-    fn raise_floors(&mut self) -> Result<(), DeadEnd> {
-        let model = self.model;
-        let Dirty { start, end } = std::mem::replace(&mut self.dirty, Dirty::NOTHING);
-        for section in start..end {
+    fn raise_floors(&mut self, dirty: Range<usize>) -> Result<(), DeadEnd> {
+        for section in dirty {
             let floor = self.floor[section];
-            let guess = self.floor_item[section] as usize;
-            if floor == NOWHERE || (floor >= 0 && self.open[guess] && self.lowest[guess] == floor) {
+            if floor == NOWHERE || self.lowest[self.floor_item[section] as usize] == floor {
                 continue;
             }
-            let mut lowest = NOWHERE;
-            for &member in model.members(section) {
-                let member = member as usize;
-                if self.open[member] && self.lowest[member] < lowest {
-                    lowest = self.lowest[member];
-                    self.floor_item[section] = member as u32;
-                    if lowest == floor {
-                        break;
-                    }
-                }
-            }
+            let lowest = self.find_floor(section);
             if lowest != floor {
                 self.trail.push(Change::Floor(section as u32, floor));
                 self.floor[section] = lowest;
@@ -327,9 +375,38 @@ impl<'a> State<'a> {
         Ok(())
     }
 
-    fn raise_refused(&mut self, sections: &Range<usize>) -> Result<(), DeadEnd> {
-        for item in self.model.beginning_in(sections.clone()) {
-            if self.refused[item] && self.open[item] {
+    fn find_floor(&mut self, section: usize) -> i64 {
+        let model = self.model;
+        let mut at_least = self.floor[section];
+        if self.just_placed.sections.contains(&section) {
+            at_least = at_least.max(self.just_placed.top);
+            for item in self.just_placed.resting.into_iter().flatten() {
+                if self.lowest[item as usize] == at_least
+                    && model.items[item as usize].sections.contains(&section)
+                {
+                    self.floor_item[section] = item;
+                    return at_least;
+                }
+            }
+        }
+        let mut lowest = NOWHERE;
+        for &member in model.members(section) {
+            if self.lowest[member as usize] < lowest {
+                lowest = self.lowest[member as usize];
+                self.floor_item[section] = member;
+                if lowest <= at_least {
+                    break;
+                }
+            }
+        }
+        lowest
+    }
+
+    /// What lives elsewhere has the support it had.
+    fn raise_refused(&mut self, dirty: Range<usize>) -> Result<(), DeadEnd> {
+        let model = self.model;
+        for item in model.living_in(dirty) {
+            if self.refused[item] && self.is_open(item) {
                 let support = self.support(item);
                 if support >= NOWHERE {
                     return Err(DeadEnd);
@@ -344,8 +421,7 @@ impl<'a> State<'a> {
     fn support(&mut self, item: usize) -> i64 {
         let it = &self.model.items[item];
         let witness = self.witnesses.support[item] as usize;
-        if !it.shares && witness != item && self.open[witness] && self.extent(witness).1 <= self.lowest[item]
-        {
+        if !it.shares && witness != item && self.top(witness) <= self.lowest[item] {
             return self.lowest[item];
         }
         let mut support = self.own_support(item);
@@ -360,13 +436,13 @@ impl<'a> State<'a> {
         let it = &model.items[item];
         let mut support = NOWHERE;
         for other in model.living_with(item) {
-            if !self.open[other] || other == item {
+            if !self.is_open(other) || other == item {
                 continue;
             }
             let relation = if it.shares { self.relation(item, other) } else { None };
             let bed = match relation {
                 Some(Relation::PartnerBelow(distance)) => self.lowest[other] + distance,
-                _ => self.extent(other).1,
+                _ => self.top(other),
             };
             if bed < support {
                 support = bed;
@@ -375,8 +451,8 @@ impl<'a> State<'a> {
         }
         let tops_of_blocks = model.blocked.of(item).iter().map(|&(_, to)| to);
         let glued =
-            model.shared.of(item).iter().filter(|p| p.relation == Relation::Glue && !self.open[p.item]);
-        let tops_of_glued = glued.map(|partner| self.extent(partner.item).1);
+            model.shared.of(item).iter().filter(|p| p.relation == Relation::Glue && !self.is_open(p.item));
+        let tops_of_glued = glued.map(|partner| self.offset[partner.item] + model.spans[partner.item]);
         tops_of_blocks.chain(tops_of_glued).filter(|&top| top >= self.lowest[item]).fold(support, i64::min)
     }
 
@@ -392,7 +468,7 @@ impl<'a> State<'a> {
             next += 1;
             for partner in model.shared.of(member as usize) {
                 let is_new = !glued.contains(&(partner.item as u32));
-                if partner.relation == Relation::Glue && self.open[partner.item] && is_new {
+                if partner.relation == Relation::Glue && self.is_open(partner.item) && is_new {
                     if self.refused[partner.item] {
                         glued.push(partner.item as u32);
                         support = support.min(self.own_support(partner.item));
@@ -412,11 +488,21 @@ impl<'a> State<'a> {
         let shares = model.items[item].shares;
         let (offset, top) = self.extent(item);
         let witness = self.witnesses.in_the_way[item] as usize;
-        if !shares && witness != item && self.open[witness] && self.lowest[witness] < top {
+        if !shares && witness != item && self.lowest[witness] < top {
             return false;
         }
+        for other in self.just_placed.resting.into_iter().flatten() {
+            let lives_with = || {
+                let (a, b) = (&model.items[item].sections, &model.items[other as usize].sections);
+                a.start < b.end && b.start < a.end
+            };
+            if !shares && self.lowest[other as usize] < top && other as usize != item && lives_with() {
+                self.witnesses.in_the_way[item] = other;
+                return false;
+            }
+        }
         for other in model.living_with(item) {
-            if !self.open[other] || other == item || self.lowest[other] >= top {
+            if self.lowest[other] >= top || other == item {
                 continue;
             }
             let is_clear = shares
@@ -429,32 +515,55 @@ impl<'a> State<'a> {
         true
     }
 
-    /// Is there an open item that could still slide beneath this one, where it rests now?
-    pub(super) fn may_slide_beneath(&mut self, item: usize, ignoring: impl Fn(&Self, usize) -> bool) -> bool {
-        let model = self.model;
-        let shares = model.items[item].shares;
+    /// Is there an open item that could still slide beneath this one, where it rests now? Partners that may share its bytes are left
+    /// out: [`Self::shares_from_below`] tells about them.
+    pub(super) fn may_slide_beneath(&mut self, item: usize) -> bool {
         let lowest = self.lowest[item];
+        if self.clear_at[item] == lowest {
+            return false;
+        }
         let witness = self.witnesses.beneath[item] as usize;
-        if witness != item && self.open[witness] && self.extent(witness).1 <= lowest {
+        if witness != item && self.top(witness) <= lowest {
             return true;
         }
-        for other in model.living_with(item) {
-            if !self.open[other] || self.lowest[other] > lowest || other == item {
-                continue;
-            }
-            let relation = if shares { self.relation(item, other) } else { None };
-            let slides = match relation {
-                Some(Relation::PartnerBelow(distance)) => {
-                    self.lowest[other] + distance <= lowest && !ignoring(self, other)
+        let model = self.model;
+        let it = &model.items[item];
+        // Where nothing open is lower, nothing can be beneath.
+        if self.floor[it.sections.clone()].iter().any(|&floor| floor < lowest) {
+            for other in model.living_with(item) {
+                let fits = self.top(other) <= lowest;
+                if fits && !(it.shares && self.is_below(item, other)) {
+                    self.witnesses.beneath[item] = other as u32;
+                    return true;
                 }
-                _ => self.extent(other).1 <= lowest,
-            };
-            if slides {
-                self.witnesses.beneath[item] = other as u32;
-                return true;
             }
         }
+        // Others only rise from here on, until this is taken back.
+        self.trail.push(Change::Clear(item as u32, self.clear_at[item]));
+        self.clear_at[item] = lowest;
         false
+    }
+
+    fn is_below(&self, item: usize, other: usize) -> bool {
+        matches!(self.relation(item, other), Some(Relation::PartnerBelow(_)))
+    }
+
+    /// Is there an open partner that could be written over this item, where it rests now? Some may be left out.
+    pub(super) fn shares_from_below(&self, item: usize, leave_out: impl Fn(usize) -> bool) -> bool {
+        self.model.shared.of(item).iter().any(|partner| match partner.relation {
+            Relation::PartnerBelow(distance) => {
+                let slides = self.lowest[partner.item] + distance <= self.lowest[item];
+                slides && !leave_out(partner.item)
+            }
+            _ => false,
+        })
+    }
+
+    /// The sections in which something has changed since the last time, within the given ones.
+    pub(super) fn take_stirred(&mut self, within: &Range<usize>) -> Option<Range<usize>> {
+        let Range { start, end } = self.stirred.take()?;
+        let sections = start.max(within.start)..end.min(within.end);
+        (sections.start < sections.end).then_some(sections)
     }
 
     pub(super) fn mark(&self) -> usize {
@@ -463,12 +572,14 @@ impl<'a> State<'a> {
 
     /// Takes back everything since the mark.
     pub(super) fn undo(&mut self, mark: usize) {
-        self.dirty = Dirty::NOTHING;
+        (self.dirty, self.stirred) = (Dirty::NOTHING, Dirty::NOTHING);
+        self.just_placed = JustPlaced::default();
         while self.trail.len() > mark {
             match self.trail.pop() {
                 Some(Change::Lowest(item, before)) => self.lowest[item as usize] = before,
                 Some(Change::Floor(section, before)) => self.floor[section as usize] = before,
                 Some(Change::Saved(section, before)) => self.saved[section as usize] = before,
+                Some(Change::Clear(item, before)) => self.clear_at[item as usize] = before,
                 Some(Change::Refused(item)) => {
                     self.refused[item as usize] = false;
                     self.refusals -= 1;
@@ -479,7 +590,7 @@ impl<'a> State<'a> {
                 }
                 Some(Change::Placed(item)) => {
                     let it = &self.model.items[item as usize];
-                    self.open[item as usize] = true;
+                    self.lowest[item as usize] = self.offset[item as usize];
                     self.load[it.sections.clone()].iter_mut().for_each(|load| *load += it.span);
                     self.crossing[it.sections.start + 1..it.sections.end]
                         .iter_mut()
@@ -493,7 +604,7 @@ impl<'a> State<'a> {
     /// Allows every open item of these sections to rest at its lowest offset again.
     pub(super) fn allow_all(&mut self, sections: &Range<usize>) {
         for item in self.model.beginning_in(sections.clone()) {
-            if self.open[item] {
+            if self.is_open(item) {
                 self.allow(item);
             }
         }

@@ -6,9 +6,9 @@ use crate::printable::printable;
 use crate::progress::{cancel_on_ctrl_c, thousands};
 use crate::{Failure, Outcome};
 use serde_json::{Value, json};
-use serenity::PlanFile;
-use serenity::check::{Claim, Fault, Report, Reproved, check, order_faults, reprove};
-use serenity::ir::Graph;
+use serenity::check::{Claim, Fault, Report, Reproved, check, order_faults, placement_faults, reprove};
+use serenity::ir::{Graph, MemoryModel, OpId};
+use serenity::{Input, PlanFile};
 use std::io::Write;
 use std::time::Instant;
 
@@ -30,7 +30,8 @@ pub(crate) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Outcome, Fai
         order: &plan.order,
         peak: plan.peak,
         bound: plan.bound,
-        optimal: plan.optimal,
+        // Said of the arena where there is one.
+        optimal: plan.optimal && plan.arena.is_none_or(|arena| arena == plan.peak),
         witness: plan.witness.as_ref(),
     };
     let body_faults: Vec<Fault> = input.graphs[1..]
@@ -43,21 +44,45 @@ pub(crate) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Outcome, Fai
     let graph = serenity::main_graph(&input.graphs, bodies, model);
     let mut report = check(&graph, &claim);
     report.faults.extend(body_faults);
+    let placement = placement(&plan, &input, model, &mut report);
     let deep =
         (args.deep && report.is_valid() && !report.bound_verified).then(|| prove_again(args, &graph, &claim));
     if deep == Some(Reproved::No) {
         report.faults.push(Fault::BoundRefuted { bound: claim.bound });
     }
     if args.json.json {
-        writeln!(out, "{}", to_json(&claim, &report, deep))?;
+        writeln!(out, "{}", to_json(&claim, &report, deep, placement))?;
     } else if report.is_valid() {
         print_verified(&claim, &report, deep, out)?;
+        if let Some(arena) = placement {
+            writeln!(
+                out,
+                "placement verified: in an arena of {} bytes nothing is written over while it is needed",
+                thousands(arena)
+            )?;
+        }
     } else {
         for fault in &report.faults {
             writeln!(out, "invalid: {}", printable(&fault.to_string()))?;
         }
     }
     Ok(if report.is_valid() { Outcome::Done } else { Outcome::ConditionNotMet })
+}
+
+/// Checks the places of the tensors, if the plan has any; the arena they are in, if nothing is wrong.
+fn placement(plan: &PlanFile, input: &Input, model: MemoryModel, report: &mut Report) -> Option<u64> {
+    let (offsets, arena, kernels) = (plan.offsets.as_ref()?, plan.arena?, model.kernels()?);
+    if !report.is_valid() {
+        return None;
+    }
+    let own = input.graphs[1..].iter().map(Graph::file_order);
+    let bodies: Vec<Vec<OpId>> = plan.bodies.iter().cloned().chain(own.skip(plan.bodies.len())).collect();
+    let orders: Vec<&[OpId]> =
+        std::iter::once(plan.order.as_slice()).chain(bodies.iter().map(Vec::as_slice)).collect();
+    let graphs: Vec<&Graph> = input.graphs.iter().collect();
+    let faults = placement_faults(&graphs, &orders, kernels, offsets, arena);
+    report.faults.extend(faults.into_iter().map(Fault::Placement));
+    report.is_valid().then_some(arena)
 }
 
 /// Proves the bound by the checker's own search, within the limits.
@@ -70,7 +95,7 @@ fn prove_again(args: &CheckArgs, graph: &Graph, claim: &Claim) -> Reproved {
     reprove(graph, claim.model, claim.bound, most_states, &stop)
 }
 
-fn to_json(claim: &Claim, report: &Report, deep: Option<Reproved>) -> Value {
+fn to_json(claim: &Claim, report: &Report, deep: Option<Reproved>, placement: Option<u64>) -> Value {
     let reproved = matches!(deep, Some(Reproved::Yes { .. }));
     json!({
         "valid": report.is_valid(),
@@ -86,6 +111,7 @@ fn to_json(claim: &Claim, report: &Report, deep: Option<Reproved>) -> Value {
             _ => None,
         },
         "shown_bound": report.shown.bytes,
+        "placement_verified": placement.is_some(),
     })
 }
 

@@ -8,9 +8,9 @@ use crate::progress::{ProgressLine, cancel_on_ctrl_c, thousands};
 use crate::size::Size;
 use crate::{Failure, Outcome};
 use serde_json::{Value, json};
-use serenity::ir::{Buffer, BufferId, Graph};
+use serenity::ir::{Buffer, BufferId, Graph, TFLM_ALIGNMENT};
 use serenity::scheduling::Limits;
-use serenity::{Arena, Content, Input, Inspection, Options, Plan};
+use serenity::{Arena, Content, Input, Inspection, Options, Plan, Tail};
 use std::io::{self, Write};
 
 /// What may take long at the peak of a real network: the rest is summed up.
@@ -81,7 +81,8 @@ fn to_json(input: &Input, found: &Inspection, best: &Plan) -> Value {
         "peak": found.profile.peak(),
         "arena": found.arena.as_ref().map(|arena| arena.bytes),
         "scratch": found.arena.as_ref().map(scratch_bytes),
-        "tail": input.tail(best.model).map(|tail| json!({"arm32": tail.arm32, "x86_64": tail.x86_64, "margin": tail.margin()})),
+        "tail": input.tail(best.model).map(|tail| json!({"arm32": tail.arm32, "x86_64": tail.x86_64, "unknown_kernels": tail.unknown_kernels})),
+        "total": found.arena.as_ref().zip(input.tail(best.model)).map(|(arena, tail)| whole_to_json(&tail, arena.bytes)),
         "max_op": {"op": op.0, "name": graph.op_label(op), "bytes": bytes},
         "best": best.after.peak,
         "best_arena": best.after.arena,
@@ -91,6 +92,12 @@ fn to_json(input: &Input, found: &Inspection, best: &Plan) -> Value {
         "steps": steps,
         "alive_at_peak": alive,
     })
+}
+
+/// TFLM's whole arena for a head of so many bytes.
+fn whole_to_json(tail: &Tail, head: u64) -> Value {
+    let needed = tail.needed(head);
+    json!({"arm32": needed.arm32, "x86_64": needed.x86_64, "margin": tail.margin(head)})
 }
 
 fn print(
@@ -178,12 +185,20 @@ fn print_arena(
     let Some(tail) = input.tail(best.model) else {
         return row("arena", arena.bytes, "as the runtime's own planner lays it out");
     };
-    row("whole arena", arena.bytes + tail.arm32, "on a 32-bit device: head and tail")?;
+    let needed = tail.needed(arena.bytes).arm32;
+    let plans_in_head = needed <= (arena.bytes + tail.arm32).next_multiple_of(TFLM_ALIGNMENT);
+    let why = if plans_in_head { "head and tail" } else { "tail, and what TFLM notes down while it plans" };
+    row("whole arena", needed, &format!("on a 32-bit device: {why}"))?;
     row("  head", arena.bytes, "activations and scratch, as TFLM's planner lays them out")?;
     row("  of it scratch", scratch_bytes(arena), "the most that one op asks for besides its tensors")?;
     row("  tail", tail.arm32, "what persists on a 32-bit device: an estimate")?;
     row("  tail on x86-64", tail.x86_64, "the same on a 64-bit computer")?;
-    row("margin", tail.margin(), "add this to the whole arena, for other versions and compilers")
+    let unknown = match tail.unknown_kernels {
+        0 => String::new(),
+        ops => format!(", and for {} that we do not know", count(ops, "kernel")),
+    };
+    let remark = format!("add this to the whole arena, for other versions and compilers{unknown}");
+    row("margin", tail.margin(arena.bytes), &remark)
 }
 
 /// The most scratch that one op has.

@@ -5,5 +5,6 @@ mod check;
 mod commands;
 mod errors;
 mod harness;
+mod tflite;
 mod tiny_onnx;
 mod verify;

@@ -1,7 +1,7 @@
 //! Graphs of one op, for the tests of this folder.
 
-use super::{Kernels, scratch};
-use crate::{Attributes, ElementType, GraphBuilder, Op, OpId, OpKind, Tensor};
+use super::{Kernels, LitertKernels, scratch};
+use crate::{Attributes, ElementType, Graph, GraphBuilder, Op, OpId, OpKind, Tensor};
 use serde_json::{Map, Value, json};
 
 /// One op in the making; operands are added in the order of the model's list.
@@ -59,7 +59,15 @@ impl OneOp {
         self.scratch(Kernels::CmsisNn)
     }
 
+    pub(super) fn litert(self) -> Vec<u64> {
+        LitertKernels::of(&self.graph()).temporaries(OpId(0)).to_vec()
+    }
+
     fn scratch(self, kernels: Kernels) -> Vec<u64> {
+        scratch(&self.graph(), OpId(0), kernels)
+    }
+
+    pub(super) fn graph(self) -> Graph {
         let mut builder = GraphBuilder::new("");
         let inputs = self.inputs.into_iter().map(|tensor| builder.input(tensor)).collect();
         let outputs = self.outputs.into_iter().map(|tensor| builder.tensor(tensor)).collect();
@@ -71,6 +79,6 @@ impl OneOp {
             attributes: self.attributes,
             extra: Map::new(),
         });
-        scratch(&builder.build().unwrap(), OpId(0), kernels)
+        builder.build().unwrap()
     }
 }

@@ -1,10 +1,11 @@
-//! What LiteRT's arena planner shares.
+//! What LiteRT's arena planner shares, and what stays in its arena.
 //!
 //! An operator that only reshapes gets its input's memory for its output. One that computes element by element writes over an input, if nobody
-//! else reads it. Neither happens to graph inputs, which belong to the caller, nor for graph outputs, nor for tensors of at most 4 bytes.
+//! else reads it. Neither happens to graph inputs, which belong to the caller, nor for graph outputs. Memory is given back after the last
+//! read; so what nobody reads stays for ever.
 
-use super::storage::Storage;
-use crate::{BufferId, Graph, Op, OpId, TensorId};
+use super::storage::{MOST_SCRATCH, Storage};
+use crate::{BufferId, Graph, LitertKernels, LitertPlace, Op, TensorId};
 
 /// What an operator may do with the memory of its inputs.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -25,57 +26,87 @@ fn sharing(op: &Op) -> Sharing {
     }
 }
 
-/// Tensors too small to be worth sharing, as LiteRT has it.
-const SMALLEST_SHARED: u64 = 5;
+/// Tensors too small to be worth writing over, as LiteRT has it.
+const SMALLEST_OVERWRITTEN: u64 = 5;
+
+/// For each tensor the one in whose memory LiteRT's planner wants to put it, itself if it is to have its own. `place` tells where each tensor
+/// lies at the time of planning.
+pub fn litert_hosts(graph: &Graph, place: impl Fn(TensorId) -> LitertPlace) -> Vec<TensorId> {
+    let mut hosts: Vec<TensorId> = graph.tensor_ids().collect();
+    for op in graph.file_order() {
+        let node = graph.op(op);
+        let Some(&output) = node.outputs.first() else { continue };
+        let (candidates, is_view) = match sharing(node) {
+            Sharing::None => continue,
+            Sharing::View => (1, true),
+            Sharing::Overwrite(operands) => (operands, false),
+        };
+        let fits = |input: TensorId| {
+            let bytes = graph.tensor(input).bytes;
+            let is_free = !graph.is_input(input) && !graph.is_output(output);
+            is_free
+                && place(input) == LitertPlace::Arena
+                && bytes == graph.tensor(output).bytes
+                && (is_view || (bytes >= SMALLEST_OVERWRITTEN && is_read_once(graph, input)))
+        };
+        let Some(input) = (0..candidates).filter_map(|position| node.operand(position)).find(|&t| fits(t))
+        else {
+            continue;
+        };
+        let host = hosts[input.index()];
+        // The runtime has made its choice by now: if this one is no good, it does not try the next operand.
+        if is_view || is_read_once(graph, host) {
+            hosts[output.index()] = host;
+        }
+    }
+    hosts
+}
+
+/// Is there one reader, which reads it once, and nobody who wants it in the end?
+fn is_read_once(graph: &Graph, tensor: TensorId) -> bool {
+    match *graph.consumers(tensor) {
+        [] => !graph.is_output(tensor),
+        [reader] => {
+            let reads = graph.op(reader).inputs.iter().filter(|&&input| input == tensor).count();
+            reads == 1 && !graph.is_output(tensor)
+        }
+        _ => false,
+    }
+}
 
 impl Storage {
-    /// LiteRT's: inputs stay, and what may share memory shares it.
+    /// LiteRT's: inputs and what nobody reads stay, what may share memory shares it, some results lie elsewhere.
     pub(super) fn in_place(graph: &Graph) -> Self {
+        let kernels = LitertKernels::of(graph);
+        let hosts = litert_hosts(graph, |tensor| kernels.place(tensor));
         let mut storage = Self::one_buffer_a_tensor(graph);
-        storage.inputs_stay = true;
-        let mut residents: Vec<Vec<TensorId>> = graph.tensor_ids().map(|t| vec![t]).collect();
-        for op in graph.file_order() {
-            let node = graph.op(op);
-            let Some(&output) = node.outputs.first() else { continue };
-            let (candidates, is_view) = match sharing(node) {
-                Sharing::None => continue,
-                Sharing::View => (1, true),
-                Sharing::Overwrite(operands) => (operands, false),
-            };
-            let input = (0..candidates).filter_map(|position| node.operand(position)).find(|&input| {
-                let buffer = storage.of[input.index()][0];
-                can_share(graph, input, output)
-                    && (is_view || is_last_user(graph, op, &residents[buffer.index()]))
-            });
-            if let Some(input) = input {
-                let buffer: BufferId = storage.of[input.index()][0];
-                storage.of[output.index()] = vec![buffer];
-                storage.is_view[output.index()] = is_view;
-                storage.bytes[output.index()] = 0;
-                residents[buffer.index()].push(output);
+        for (tensor, &host) in graph.tensor_ids().zip(&hosts) {
+            if host != tensor {
+                storage.of[tensor.index()] = vec![BufferId(host.0)];
+                let producer = graph.producer(tensor).map(|op| sharing(graph.op(op)));
+                storage.is_view[tensor.index()] = producer == Some(Sharing::View);
+            }
+            if host != tensor || kernels.place(tensor) != LitertPlace::Arena {
+                storage.bytes[tensor.index()] = 0;
+            }
+            // In the memory of another it goes with that one, which is read at least by the op that put it there.
+            let is_unread = host == tensor && graph.consumers(tensor).is_empty();
+            storage.stays[tensor.index()] = graph.is_input(tensor) || is_unread;
+        }
+        let mut left = MOST_SCRATCH;
+        for op in graph.op_ids() {
+            let bytes = kernels
+                .temporaries(op)
+                .iter()
+                .fold(0, |sum: u64, &bytes| sum.saturating_add(bytes))
+                .min(left);
+            left -= bytes;
+            if bytes > 0 {
+                storage.scratch.push((op, bytes));
             }
         }
         storage
     }
-}
-
-fn can_share(graph: &Graph, input: TensorId, output: TensorId) -> bool {
-    let bytes = graph.tensor(input).bytes;
-    bytes >= SMALLEST_SHARED
-        && bytes == graph.tensor(output).bytes
-        && !graph.is_input(input)
-        && !graph.is_output(output)
-}
-
-/// Does nobody but `op` want what lies in this memory? Ops whose results lie there too do not count.
-fn is_last_user(graph: &Graph, op: OpId, residents: &[TensorId]) -> bool {
-    let writes_there = |id: OpId| graph.op(id).outputs.iter().any(|t| residents.contains(t));
-    residents.iter().all(|&t| {
-        let reads = graph.op(op).inputs.iter().filter(|&&input| input == t).count();
-        !graph.is_output(t)
-            && reads <= 1
-            && graph.consumers(t).iter().all(|&reader| reader == op || writes_there(reader))
-    })
 }
 
 #[cfg(test)]
@@ -131,5 +162,48 @@ mod tests {
             (&buffer.writers[..], &buffer.readers[..]),
             (&[OpId(0)][..], &[OpId(1), OpId(2), OpId(3)][..])
         );
+    }
+
+    #[test]
+    fn once_an_operand_is_chosen_the_other_is_not_tried() {
+        let mut g = GraphBuilder::new("");
+        let x = g.input(Tensor::sized("x", 1));
+        let a = g.op("a", "CONV_2D", &[x], Tensor::sized("a", 10));
+        let v = g.op("v", "RESHAPE", &[a], Tensor::sized("v", 10));
+        let b = g.op("b", "CONV_2D", &[x], Tensor::sized("b", 10));
+        let s = g.op("s", "ADD", &[v, b], Tensor::sized("s", 10));
+        let y = g.op("y", "CONV_2D", &[s, a], Tensor::sized("y", 1));
+        g.output(y);
+        // v is read once, but a, whose memory it is, is not.
+        assert!(peak_and_buffers(g).1.contains(&vec![s]));
+    }
+
+    #[test]
+    fn small_tensors_are_reshaped_in_place_but_not_written_over() {
+        let mut g = GraphBuilder::new("");
+        let x = g.input(Tensor::sized("x", 1));
+        let a = g.op("a", "CONV_2D", &[x], Tensor::sized("a", 4));
+        let v = g.op("v", "SQUEEZE", &[a], Tensor::sized("v", 4));
+        let s = g.op("s", "SOFTMAX", &[v], Tensor::sized("s", 4));
+        let y = g.op("y", "CONV_2D", &[s], Tensor::sized("y", 1));
+        g.output(y);
+        let buffers = peak_and_buffers(g).1;
+        assert!(buffers.contains(&vec![a, v]) && buffers.contains(&vec![s]));
+    }
+
+    #[test]
+    fn what_lies_elsewhere_costs_nothing_and_what_nobody_reads_stays() {
+        let mut g = GraphBuilder::new("");
+        let x = g.input(Tensor::sized("x", 100));
+        let shape = g.op("shape", "SHAPE", &[x], Tensor::sized("shape", 8));
+        let sizes = g.op("sizes", "CONV_2D", &[shape], Tensor::sized("sizes", 8));
+        let heap = g.op("heap", "TILE", &[x, sizes], Tensor::sized("heap", 1000));
+        g.op("unread", "CONV_2D", &[heap], Tensor::sized("unread", 20));
+        let y = g.op("y", "CONV_2D", &[heap], Tensor::sized("y", 3));
+        g.output(y);
+        let graph = g.build().unwrap();
+        let profile = MemoryModel::Litert.lifetimes(&graph).profile(&graph.file_order());
+        let after: Vec<u64> = profile.steps.iter().map(|s| s.after).collect();
+        assert_eq!(after, [100, 108, 100, 120, 123]);
     }
 }

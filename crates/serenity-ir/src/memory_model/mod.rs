@@ -11,8 +11,9 @@ use std::fmt;
 use std::str::FromStr;
 use storage::Storage;
 
+pub use litert::litert_hosts;
 pub use ort::{OrtOrder, OrtSharing, UnknownOrtOrder, ort_bound, ort_layout, ort_sharing};
-pub use planned::{best_overlaps, bytes_handed_over, planned_bound};
+pub use planned::{HandOver, hand_overs, planned_bound};
 pub use tflm::{TFLM_ALIGNMENT, tflm_bytes, tflm_scratch};
 
 /// How a runtime spends memory. The choice changes what an order costs, never which orders are possible.
@@ -34,8 +35,9 @@ pub enum MemoryModel {
     /// The same with a plan of the arena in the model, as Serenity writes it: an op may write its output over an input that nobody else
     /// reads, as closely as these kernels allow.
     TflmPlanned(Kernels),
-    /// LiteRT (TensorFlow Lite) without a delegate: graph inputs stay for the whole run, some operators write over an input that nobody
-    /// else reads, reshaping ones share their input's memory.
+    /// LiteRT (TensorFlow Lite) with its reference kernels and no delegate: graph inputs and what nobody reads stay for the whole run, some
+    /// operators write over an input that nobody else reads, reshaping ones share their input's memory, some results lie outside the
+    /// arena, and what the kernels have in it besides their tensors is in use while they run ([`LitertKernels`](crate::LitertKernels)).
     Litert,
     /// ONNX Runtime on the CPU: graph inputs are the caller's, outputs have memory of their own, some operators write over an input that
     /// nobody else reads, reshaping ones share their input's memory.

@@ -96,7 +96,6 @@ impl Storage {
     fn of_ort_with_doubtful(graph: &Graph) -> (Self, HashSet<TensorId>) {
         let mut doubtful = HashSet::new();
         let mut storage = Self::one_buffer_a_tensor(graph);
-        storage.unread_stay = true;
         for &input in graph.inputs() {
             storage.bytes[input.index()] = 0;
         }
@@ -133,6 +132,10 @@ impl Storage {
             storage.bytes[output.index()] = 0;
             reads[buffer.index()] += reads[output.index()];
             reads[buffer.index()] -= 1;
+        }
+        for t in graph.tensor_ids() {
+            let has_own_memory = storage.of[t.index()][0].0 == t.0 && graph.producer(t).is_some();
+            storage.stays[t.index()] = has_own_memory && graph.consumers(t).is_empty();
         }
         (storage, doubtful)
     }

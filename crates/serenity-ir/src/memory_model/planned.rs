@@ -12,35 +12,60 @@ use super::storage::Storage;
 use super::tflm::tflm_bytes;
 use crate::{BufferId, Graph, Kernels, Lifetimes, OpId, Overlap, TFLM_ALIGNMENT, TensorId, overlaps};
 
-/// Bytes that an op saves by writing its output over a dying input: together they take so much less than side by side.
-pub fn bytes_handed_over(graph: &Graph, overlap: &Overlap) -> u64 {
-    let (x, y) = (tflm_bytes(graph.tensor(overlap.input)), tflm_bytes(graph.tensor(overlap.output)));
-    let distance = overlap.distance.next_multiple_of(TFLM_ALIGNMENT);
-    (x + y).saturating_sub(y.max(x.saturating_add(distance)))
+/// Bytes of a dying input that an output takes over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HandOver {
+    /// The tensor that dies.
+    pub input: TensorId,
+    /// The tensor that is written over it.
+    pub output: TensorId,
+    /// How many bytes they may share at most.
+    pub bytes: u64,
 }
 
-/// The overlap that saves most for each output of `op`, among inputs that `may_go` says die with it. No input is written over twice.
-pub fn best_overlaps(
+/// What the outputs of `op` may take over at most from inputs that die with it, as `dies` says. An output takes no more than it needs from all
+/// its inputs together, an input gives no more than it has.
+pub fn hand_overs(
     graph: &Graph,
     op: OpId,
     kernels: Kernels,
-    may_go: impl Fn(TensorId) -> bool,
-) -> Vec<(Overlap, u64)> {
-    let mut candidates: Vec<(Overlap, u64)> = overlaps(graph, op, kernels)
-        .into_iter()
-        .filter(|overlap| may_go(overlap.input))
-        .map(|overlap| (overlap, bytes_handed_over(graph, &overlap)))
-        .filter(|&(_, bytes)| bytes > 0)
+    dies: impl Fn(TensorId) -> bool,
+) -> Vec<HandOver> {
+    let mut most: Vec<HandOver> = overlaps(graph, op, kernels)
+        .iter()
+        .filter(|overlap| dies(overlap.input))
+        .map(|overlap| HandOver {
+            input: overlap.input,
+            output: overlap.output,
+            bytes: most_shared(graph, overlap),
+        })
+        .filter(|hand_over| hand_over.bytes > 0)
         .collect();
-    candidates.sort_by_key(|&(overlap, bytes)| (std::cmp::Reverse(bytes), overlap.output, overlap.input));
-    let mut chosen: Vec<(Overlap, u64)> = Vec::new();
-    for (overlap, bytes) in candidates {
-        let is_new = |c: &(Overlap, u64)| c.0.output != overlap.output && c.0.input != overlap.input;
-        if chosen.iter().all(is_new) {
-            chosen.push((overlap, bytes));
+    most.sort_by_key(|h| (std::cmp::Reverse(h.bytes), h.output, h.input));
+    let mut taken: Vec<HandOver> = Vec::new();
+    for candidate in most {
+        let HandOver { input, output, bytes } = candidate;
+        if taken.iter().any(|h| h.input == input && h.output == output) {
+            continue;
+        }
+        let used = |of: &dyn Fn(&&HandOver) -> bool| taken.iter().filter(of).map(|h| h.bytes).sum::<u64>();
+        let wanted = tflm_bytes(graph.tensor(output)) - used(&|h| h.output == output);
+        let left = tflm_bytes(graph.tensor(input)) - used(&|h| h.input == input);
+        let bytes = bytes.min(wanted).min(left);
+        if bytes > 0 {
+            taken.push(HandOver { bytes, ..candidate });
         }
     }
-    chosen
+    taken
+}
+
+/// The most bytes that two tensors can share under this permission, at offsets that TFLM takes.
+fn most_shared(graph: &Graph, overlap: &Overlap) -> u64 {
+    if overlap.exact && !overlap.distance.is_multiple_of(TFLM_ALIGNMENT) {
+        return 0;
+    }
+    let (x, y) = (tflm_bytes(graph.tensor(overlap.input)), tflm_bytes(graph.tensor(overlap.output)));
+    x.min(y.saturating_sub(overlap.distance.next_multiple_of(TFLM_ALIGNMENT)))
 }
 
 /// Lifetimes that no order and no plan can beat: as [`MemoryModel::TflmPlanned`](crate::MemoryModel::TflmPlanned), but where several ops read
@@ -51,11 +76,12 @@ pub fn best_overlaps(
 pub fn planned_bound(graph: &Graph, kernels: Kernels) -> Lifetimes {
     let mut storage = Storage::with_scratch(graph, kernels);
     for op in graph.file_order() {
-        for (overlap, bytes) in best_overlaps(graph, op, kernels, |t| !graph.is_output(t)) {
-            if graph.consumers(overlap.input) == [op] {
-                storage.hand_over(overlap.input, overlap.output, bytes);
+        let mut given = Vec::new();
+        for hand_over in hand_overs(graph, op, kernels, |t| !graph.is_output(t)) {
+            if graph.consumers(hand_over.input) == [op] {
+                storage.hand_over(hand_over, &mut given);
             } else {
-                storage.bytes[overlap.output.index()] -= bytes;
+                storage.bytes[hand_over.output.index()] -= hand_over.bytes;
             }
         }
     }
@@ -68,28 +94,33 @@ impl Storage {
         let mut storage = Self::with_scratch(graph, kernels);
         for op in graph.file_order() {
             let is_private = |t: TensorId| graph.consumers(t) == [op] && !graph.is_output(t);
-            for (overlap, bytes) in best_overlaps(graph, op, kernels, is_private) {
-                storage.hand_over(overlap.input, overlap.output, bytes);
+            let mut given = Vec::new();
+            for hand_over in hand_overs(graph, op, kernels, is_private) {
+                storage.hand_over(hand_over, &mut given);
             }
         }
         storage
     }
 
-    /// Lets `y` live in so many bytes of `x`.
-    fn hand_over(&mut self, x: TensorId, y: TensorId, bytes: u64) {
+    /// Lets the output live in bytes of the input, but not in those that the same op has `given` to other outputs.
+    fn hand_over(&mut self, HandOver { input, output, bytes }: HandOver, given: &mut Vec<BufferId>) {
         let mut left = bytes;
-        for part in self.of[x.index()].clone() {
+        for part in self.of[input.index()].clone() {
             if left == 0 {
                 break;
+            }
+            if given.contains(&part) {
+                continue;
             }
             let kept = self.bytes[part.index()].saturating_sub(left);
             if kept > 0 {
                 self.split(part, kept);
             }
             left -= self.bytes[part.index()];
-            self.of[y.index()].push(part);
+            self.of[output.index()].push(part);
+            given.push(part);
         }
-        self.bytes[y.index()] -= bytes;
+        self.bytes[output.index()] -= bytes;
     }
 
     /// Takes so many bytes out of a buffer, into a new one that the same tensors live in.

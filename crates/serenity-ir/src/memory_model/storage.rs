@@ -2,6 +2,9 @@
 
 use crate::{Buffer, BufferId, Graph, Lifetimes, OpId, Role, TensorId};
 
+/// More scratch than this is not counted: no device has it, and the sum of all sizes must stay below 2^63.
+pub(super) const MOST_SCRATCH: u64 = 1 << 60;
+
 /// Where the bytes of each tensor lie.
 pub(super) struct Storage {
     /// Size of each buffer; as many as there are tensors, some of them without one.
@@ -12,10 +15,8 @@ pub(super) struct Storage {
     pub(super) is_view: Vec<bool>,
     /// Memory an op needs besides its tensors while it runs.
     pub(super) scratch: Vec<(OpId, u64)>,
-    /// Do graph inputs stay to the end, read or not?
-    pub(super) inputs_stay: bool,
-    /// Does what an op writes and nobody reads stay to the end?
-    pub(super) unread_stay: bool,
+    /// For each tensor, whether it stays to the end though nobody wants it then.
+    pub(super) stays: Vec<bool>,
 }
 
 impl Storage {
@@ -25,8 +26,7 @@ impl Storage {
             of: graph.tensor_ids().map(|t| vec![BufferId(t.0)]).collect(),
             is_view: vec![false; graph.tensors().len()],
             scratch: Vec::new(),
-            inputs_stay: false,
-            unread_stay: false,
+            stays: vec![false; graph.tensors().len()],
         }
     }
 
@@ -88,7 +88,6 @@ impl Storage {
             to_end: false,
         };
         let mut buffers: Vec<Buffer> = self.bytes.iter().map(empty).collect();
-        let mut is_read = vec![false; buffers.len()];
         for t in graph.tensor_ids() {
             for &b in &self.of[t.index()] {
                 let buffer = &mut buffers[b.index()];
@@ -98,18 +97,16 @@ impl Storage {
                     buffer.tensors.push(t);
                 }
                 buffer.from_start |= graph.is_input(t);
-                buffer.to_end |= graph.is_output(t) || (self.inputs_stay && graph.is_input(t));
+                buffer.to_end |= graph.is_output(t) || self.stays[t.index()];
                 if !self.is_view[t.index()] {
                     buffer.writers.extend(graph.producer(t));
                 }
                 buffer.readers.extend(graph.consumers(t));
-                is_read[b.index()] |= !graph.consumers(t).is_empty();
                 // Whoever writes a tensor, or makes a view of it, holds it while running, also if nobody reads the result.
                 buffer.readers.extend(graph.producer(t));
             }
         }
-        for (buffer, is_read) in buffers.iter_mut().zip(is_read) {
-            buffer.to_end |= self.unread_stay && !is_read && !buffer.writers.is_empty();
+        for buffer in &mut buffers {
             finish(buffer);
         }
         buffers.retain(|b| {

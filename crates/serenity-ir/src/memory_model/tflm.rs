@@ -1,13 +1,10 @@
 //! What TensorFlow Lite for Microcontrollers asks its planner for.
 
-use super::storage::Storage;
+use super::storage::{MOST_SCRATCH, Storage};
 use crate::{ElementType, Graph, Kernels, OpId, Tensor, scratch};
 
 /// TFLM aligns everything to so many bytes.
 pub const TFLM_ALIGNMENT: u64 = 16;
-
-/// More scratch than this is not counted: no device has it, and the sum of all sizes must stay below 2^63.
-const MOST_SCRATCH: u64 = 1 << 60;
 
 impl Storage {
     /// TFLM's: rounded sizes, and the scratch of these kernels.

@@ -5,6 +5,7 @@
 mod litert;
 mod planned;
 mod tflm;
+mod ties;
 
 pub(crate) use planned::{Planned, live_peak, plan_arena};
 
@@ -74,11 +75,9 @@ pub fn runtime_arena(
                     demand.buffer.offset = plan.and_then(|plan| *plan.get(graph)?.get(tensor.index())?);
                 }
             }
-            laid_out(&demands, Planner::Tflm, serenity_ir::TFLM_ALIGNMENT)
+            tflm_arena(&demands)
         }
-        MemoryModel::Litert => {
-            laid_out(&litert::demands(graphs.first()?, orders.first()?), Planner::LiteRt, litert::ALIGNMENT)
-        }
+        MemoryModel::Litert => litert::arena(graphs.first()?, orders.first()?),
         MemoryModel::Ort(order) => {
             // Its arena grows as it goes: what it is asked for counts, there are no places.
             let bytes = crate::ort::run(graphs.first()?, orders.first()?, order).requested;
@@ -88,10 +87,11 @@ pub fn runtime_arena(
     }
 }
 
-/// What a planner makes of these demands.
-fn laid_out(demands: &[Demand], planner: Planner, alignment: u64) -> Option<Arena> {
-    let problem = Problem::new(demands.iter().map(|d| d.buffer).collect(), alignment).ok()?;
-    let placement = place(&problem, &Options::new(planner));
+/// What TFLM's planner makes of these demands.
+fn tflm_arena(demands: &[Demand]) -> Option<Arena> {
+    let buffers = demands.iter().map(|demand| demand.buffer).collect();
+    let problem = Problem::new(buffers, serenity_ir::TFLM_ALIGNMENT).ok()?;
+    let placement = place(&problem, &Options::new(Planner::Tflm));
     let pieces = demands
         .iter()
         .zip(&placement.offsets)

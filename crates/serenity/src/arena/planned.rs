@@ -4,7 +4,7 @@
 //! plan: the runtime places it, around what is planned. So the head that counts is the one its own planner arrives at in the end.
 
 use super::{Arena, Content, Offsets, runtime_arena, tflm};
-use serenity_arena::{Limits, Options, Overlap, Problem, place};
+use serenity_arena::{Limits, Options, Overlap, Problem, Sharing, place};
 use serenity_ir::{Graph, Kernels, MemoryModel, OpId, TFLM_ALIGNMENT};
 use std::collections::BTreeMap;
 
@@ -33,11 +33,18 @@ pub(crate) fn plan_arena(
             index.insert((graph, tensor), i);
         }
     }
-    let overlaps = run.hand_overs().into_iter().filter_map(|(graph, overlap)| {
-        let writer = *index.get(&(graph, overlap.output))?;
-        let over = *index.get(&(graph, overlap.input))?;
-        Some(Overlap::below(writer, over, overlap.distance))
-    });
+    let mut sharing = BTreeMap::new();
+    for (graph, overlap) in run.overlaps() {
+        let ends = index.get(&(graph, overlap.output)).zip(index.get(&(graph, overlap.input)));
+        if let (Some((&writer, &over)), Some(how)) = (ends, sharing_of(&overlap)) {
+            // Where there are two ways to lie, the one that leaves a choice.
+            let known = sharing.entry((writer, over)).or_insert(how);
+            if let Sharing::Below { .. } = how {
+                *known = how;
+            }
+        }
+    }
+    let overlaps = sharing.into_iter().map(|((writer, over), how)| Overlap { writer, over, how });
     let problem = Problem::new(demands.iter().map(|d| d.buffer).collect(), TFLM_ALIGNMENT)
         .and_then(|problem| problem.with_overlaps(overlaps.collect()))
         .ok()?;
@@ -53,6 +60,15 @@ pub(crate) fn plan_arena(
         .collect();
     let arena = runtime_arena(graphs, orders, MemoryModel::TflmPlanned(kernels), Some(&offsets))?;
     Some(Planned { offsets, arena })
+}
+
+/// How the two ends of a permission may lie, in the planner's terms; `None` if it has none for it.
+fn sharing_of(overlap: &serenity_ir::Overlap) -> Option<Sharing> {
+    match overlap {
+        serenity_ir::Overlap { exact: false, distance, .. } => Some(Sharing::Below { distance: *distance }),
+        serenity_ir::Overlap { exact: true, distance: 0, .. } => Some(Sharing::SameOffset),
+        _ => None,
+    }
 }
 
 /// The most memory in use at any step under a plan: no placement for these orders can do with less.

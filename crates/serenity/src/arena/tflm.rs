@@ -6,9 +6,7 @@
 
 use super::{Content, Demand, bodies};
 use serenity_arena::{Buffer, Step};
-use serenity_ir::{
-    Graph, Kernels, OpId, Overlap, TensorId, best_overlaps, bytes_handed_over, tflm_bytes, tflm_scratch,
-};
+use serenity_ir::{Graph, Kernels, OpId, Overlap, TensorId, hand_overs, overlaps, tflm_bytes, tflm_scratch};
 
 /// Sub-graphs may call sub-graphs, but not for ever: no model that anybody runs takes more steps, or nests deeper.
 const MOST_STEPS: Step = 1 << 24;
@@ -93,12 +91,12 @@ impl<'a> Run<'a> {
             changes[buffer.first as usize] += i128::from(buffer.size);
             changes[buffer.last as usize + 1] -= i128::from(buffer.size);
         }
-        for (index, overlap) in self.hand_overs() {
-            let graph = self.walk.graphs[index];
-            let step = self.walk.tensors[index][overlap.output.index()].0 as usize;
-            let bytes = i128::from(bytes_handed_over(graph, &overlap));
-            changes[step] -= bytes;
-            changes[step + 1] += bytes;
+        for (index, op, step) in self.single_steps() {
+            let taken =
+                hand_overs(self.walk.graphs[index], op, self.kernels, |t| self.dies_at(index, t, step));
+            let bytes: i128 = taken.iter().map(|h| i128::from(h.bytes)).sum();
+            changes[step as usize] -= bytes;
+            changes[step as usize + 1] += bytes;
         }
         let in_use = changes.iter().scan(0, |sum, change| {
             *sum += change;
@@ -108,23 +106,29 @@ impl<'a> Run<'a> {
     }
 
     /// Which outputs may be written over which inputs, because those die with the op that writes.
-    pub(super) fn hand_overs(&self) -> Vec<(usize, Overlap)> {
+    pub(super) fn overlaps(&self) -> Vec<(usize, Overlap)> {
         let mut found = Vec::new();
-        for (index, graph) in self.walk.graphs.iter().enumerate() {
-            for op in graph.op_ids() {
-                let Life(begin, end) = self.walk.ops[index][op.index()];
-                let dies_here = |t: TensorId| {
-                    let Life(first, last) = self.walk.tensors[index][t.index()];
-                    first < begin && last == begin && !graph.is_output(t)
-                };
-                // An op that runs others while its tensors live does not know when they are read.
-                if begin == end && begin > 0 {
-                    let chosen = best_overlaps(graph, op, self.kernels, dies_here);
-                    found.extend(chosen.into_iter().map(|(overlap, _)| (index, overlap)));
-                }
-            }
+        for (index, op, step) in self.single_steps() {
+            let permitted = overlaps(self.walk.graphs[index], op, self.kernels);
+            let permitted = permitted.into_iter().filter(|overlap| self.dies_at(index, overlap.input, step));
+            found.extend(permitted.map(|overlap| (index, overlap)));
         }
         found
+    }
+
+    /// All ops that run, with their graph and step, but for those that run others: nobody knows when these read.
+    fn single_steps(&self) -> impl Iterator<Item = (usize, OpId, Step)> {
+        self.walk.ops.iter().enumerate().flat_map(|(graph, lives)| {
+            let ops = lives.iter().enumerate();
+            ops.filter(|(_, life)| life.0 > 0 && life.0 == life.1)
+                .map(move |(op, life)| (graph, OpId::from_index(op), life.0))
+        })
+    }
+
+    /// Is this a tensor that comes before a step and is read there for the last time?
+    fn dies_at(&self, graph: usize, tensor: TensorId, step: Step) -> bool {
+        let Life(first, last) = self.walk.tensors[graph][tensor.index()];
+        first < step && last == step && !self.walk.graphs[graph].is_output(tensor)
     }
 }
 

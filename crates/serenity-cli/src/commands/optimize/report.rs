@@ -30,7 +30,7 @@ impl<'a> Report<'a> {
     }
 
     fn whole(&self, footprint: Footprint) -> u64 {
-        footprint.needs() + self.tail.map_or(0, |tail| tail.arm32)
+        self.tail.map_or(footprint.needs(), |tail| tail.needed(footprint.needs()).arm32)
     }
 
     pub(super) fn to_json(&self) -> Value {
@@ -39,7 +39,7 @@ impl<'a> Report<'a> {
             json!({
                 "peak": f.peak,
                 "arena": f.arena,
-                "total": self.tail.map(|tail| json!({"arm32": f.needs() + tail.arm32, "x86_64": f.needs() + tail.x86_64})),
+                "total": self.tail.map(|tail| tail.needed(f.needs())).map(|whole| json!({"arm32": whole.arm32, "x86_64": whole.x86_64})),
                 "ops": f.ops,
             })
         };
@@ -144,16 +144,17 @@ impl<'a> Report<'a> {
     fn print_fit(&self, out: &mut impl Write) -> Result<(), Failure> {
         if let Some(tail) = self.tail {
             let (before, after) = (self.whole(self.plan.before), self.needs());
+            let margin = tail.margin(self.plan.after.needs());
             writeln!(
                 out,
                 "\nthe whole arena on a 32-bit device: {} bytes before, {} after (about {} of them persist; add {} to be safe)",
                 thousands(before),
                 thousands(after),
                 thousands(tail.arm32),
-                thousands(tail.margin())
+                thousands(margin)
             )?;
-            let boards = boards_that_fit(after + tail.margin());
-            let new = boards.len() - boards_that_fit(before + tail.margin()).len();
+            let boards = boards_that_fit(after + margin);
+            let new = boards.len() - boards_that_fit(before + margin).len();
             match boards.first() {
                 Some(smallest) => writeln!(
                     out,

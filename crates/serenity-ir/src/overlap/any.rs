@@ -1,0 +1,22 @@
+//! What every set of kernels allows.
+//!
+//! Vectors, blocks, loops from back to front, work shared between cores: nothing is known of the order. But if element `i` of the output is
+//! made from element `i` of the input and from no other, as large as it, then whoever writes it has read what lay there, and nobody else
+//! wants that any more. So the very same offset is safe, and nothing else is.
+//!
+//! This holds for kernels that read each element but once. It does not for those that pass over the input several times (`SOFTMAX`), nor
+//! surely where a smaller operand is broadcast: a kernel may spread that over the output first.
+
+use super::call::Call;
+use super::copies;
+use super::elementwise::{ACTIVATIONS, ARITHMETIC, in_place};
+use super::safe::Pair;
+
+pub(super) fn overlaps(call: &Call) -> Option<Vec<Pair>> {
+    match call.kind() {
+        kind if copies::RESHAPING.contains(&kind) => copies::reshape(call),
+        kind if ACTIVATIONS.contains(&kind) => in_place(call, 1),
+        kind if ARITHMETIC.contains(&kind) => in_place(call, 2),
+        _ => None,
+    }
+}

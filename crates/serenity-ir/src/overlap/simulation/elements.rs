@@ -1,0 +1,94 @@
+//! Element-wise operators, dense layers, transposed convolutions, and what overlaps nothing.
+
+use super::graphs::OneOp;
+use super::{Chance, Trace, asked, assert_tight};
+use crate::ElementType::{Bool, Float32, Int4, Int8, Int16};
+use crate::Kernels::{Any, CmsisNn, Reference};
+use crate::{OpId, overlaps};
+
+#[test]
+fn elements_of_all_widths() {
+    let mut chance = Chance(21);
+    let types = [(Int8, 1), (Int16, 2), (Float32, 4)];
+    for _ in 0..100 {
+        let count = chance.from(1, 40);
+        let [read, write] = chance.pair(0, 2).map(|kind| &types[kind as usize]);
+        let mut trace = Trace::default();
+        for element in 0..count {
+            trace.read(element * read.1);
+            trace.write((element + 1) * write.1);
+        }
+        let op = OneOp::new("QUANTIZE").reads(&[count], &read.0).gives(&[count], &write.0);
+        assert_tight(op, Reference, count * write.1, &trace);
+    }
+}
+
+/// `[distance, is it exact]` of all overlaps.
+fn found(op: &OneOp, kernels: crate::Kernels) -> Vec<(u64, bool)> {
+    let graph = op.clone().graph();
+    overlaps(&graph, OpId(0), kernels).iter().map(|overlap| (overlap.distance, overlap.exact)).collect()
+}
+
+#[test]
+fn any_kernels_run_in_place_or_not_at_all() {
+    let relu = OneOp::new("RELU").reads(&[9], &Int8).gives(&[9], &Int8);
+    assert_eq!((found(&relu, Any), found(&relu, Reference)), (vec![(0, true)], vec![(0, false)]));
+    let sum = OneOp::new("ADD").reads(&[9], &Int8).reads(&[9], &Int8).gives(&[9], &Int8);
+    assert_eq!((found(&sum, Any), found(&sum, CmsisNn)), (vec![(0, true); 2], vec![(0, false); 2]));
+    let wider = OneOp::new("QUANTIZE").reads(&[9], &Int8).gives(&[9], &Int16);
+    assert_eq!((found(&wider, Any), found(&wider, Reference)), (vec![], vec![(8, false)]));
+    let softmax = OneOp::new("SOFTMAX").reads(&[9], &Int8).gives(&[9], &Int8);
+    assert_eq!((found(&softmax, Any), found(&softmax, CmsisNn)), (vec![], vec![(0, true)]));
+}
+
+#[test]
+fn broadcast_operands_stay_apart() {
+    let scaled = OneOp::new("MUL").reads(&[4, 9], &Int8).constant(&[9], &Int8).gives(&[4, 9], &Int8);
+    assert_eq!(found(&scaled, Reference), [(0, false)]);
+    assert_eq!((found(&scaled, Any), found(&scaled, CmsisNn)), (vec![], vec![]));
+    let gated = OneOp::new("MUL").reads(&[9], &Int8).reads(&[4, 9], &Int8).gives(&[4, 9], &Int8);
+    assert_eq!((asked(gated.clone(), Reference, 0, 0), asked(gated, Reference, 1, 0)), (None, Some(0)));
+}
+
+#[test]
+fn dense_layers() {
+    let mut chance = Chance(22);
+    for _ in 0..200 {
+        let (rows, [depth, outputs]) = (chance.from(1, 5), chance.pair(1, 9));
+        let mut trace = Trace::default();
+        for row in 0..rows {
+            for output in 0..outputs {
+                (0..depth).for_each(|element| trace.read(row * depth + element));
+                trace.write(row * outputs + output + 1);
+            }
+        }
+        let op =
+            OneOp::new("FULLY_CONNECTED").reads(&[rows, depth], &Int8).constant(&[outputs, depth], &Int8);
+        let op = op.gives(&[rows, outputs], &Int8);
+        assert_tight(op.clone(), Reference, rows * outputs, &trace);
+        assert_eq!(asked(op, CmsisNn, 0, 0), None);
+    }
+}
+
+#[test]
+fn transposed_convolutions_write_last_if_quantised() {
+    let op = |dtype| {
+        let op = OneOp::new("TRANSPOSE_CONV").values(&[1, 4, 4, 1]).constant(&[1, 2, 2, 1], dtype);
+        op.reads(&[1, 2, 2, 1], dtype).gives(&[1, 4, 4, 1], dtype)
+    };
+    assert_eq!(asked(op(&Int8), Reference, 0, 0), Some(0));
+    assert_eq!(asked(op(&Float32), Reference, 0, 0), None);
+    assert_eq!(asked(op(&Int8), CmsisNn, 0, 0), None);
+}
+
+#[test]
+fn other_kinds_and_types_overlap_nothing() {
+    for kind in ["MEAN", "SUM", "TRANSPOSE", "PACK", "UNPACK", "GATHER", "CUSTOM:RELU", "Relu"] {
+        assert_eq!(found(&OneOp::new(kind).reads(&[9], &Int8).gives(&[9], &Int8), Reference), []);
+    }
+    assert_eq!(found(&OneOp::new("RELU").reads(&[9], &Int4).gives(&[9], &Int4), Reference), []);
+    assert_eq!(found(&OneOp::new("RELU").reads(&[0], &Bool).gives(&[0], &Bool), Reference), []);
+    let mut unpacked = OneOp::new("RELU").reads(&[9], &Int8).gives(&[9], &Int8).graph();
+    unpacked.tensors[0].bytes = 10;
+    assert_eq!(overlaps(&unpacked, OpId(0), Reference), []);
+}

@@ -1,0 +1,119 @@
+//! How large TFLM's structures are, build by build.
+//!
+//! The figures of [`X86_64`] were read off the runtime, one call of its allocator after the other; those of [`ARM32`] follow from the
+//! same structures with pointers of 4 bytes.
+
+/// Bytes of each structure in one build of TFLM.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Layout {
+    /// A pointer; structures that hold one are aligned to it.
+    pub(super) pointer: u64,
+    pub(super) arena_allocator: u64,
+    pub(super) memory_planner: u64,
+    pub(super) micro_allocator: u64,
+    pub(super) builtin_data_allocator: u64,
+    /// The table of resource variables, and one entry of it.
+    pub(super) resources: u64,
+    pub(super) resource: u64,
+    /// What is kept of each sub-graph, tensor and operator.
+    pub(super) sub_graph: u64,
+    pub(super) eval_tensor: u64,
+    pub(super) node: u64,
+    /// A graph input or output as the caller sees it, and how it is quantised.
+    pub(super) tensor: u64,
+    pub(super) quantization: u64,
+    /// While memory is planned: a request for scratch, and what is known of each tensor.
+    pub(super) scratch_request: u64,
+    pub(super) allocation_info: u64,
+    /// Options of operators, where they hold pointers or differ between releases: bytes and alignment.
+    pub(super) fully_connected_options: (u64, u64),
+    pub(super) var_handle_options: (u64, u64),
+    /// What kernels keep, where it holds pointers.
+    pub(super) convolution: u64,
+    pub(super) transposed_convolution: u64,
+    pub(super) fully_connected: u64,
+    pub(super) concatenation: u64,
+    pub(super) softmax: u64,
+    pub(super) log_softmax: u64,
+    pub(super) batch_matmul: u64,
+    pub(super) embedding_lookup: u64,
+}
+
+/// The Python package `tflite-micro`: with compression, and an allocator that records.
+pub(super) const X86_64: Layout = Layout {
+    pointer: 8,
+    arena_allocator: 104,
+    memory_planner: 72,
+    micro_allocator: 272,
+    builtin_data_allocator: 16,
+    resources: 16,
+    resource: 40,
+    sub_graph: 24,
+    eval_tensor: 24,
+    node: 64,
+    tensor: 64,
+    quantization: 24,
+    scratch_request: 16,
+    allocation_info: 32,
+    fully_connected_options: (32, 8),
+    var_handle_options: (16, 8),
+    convolution: 80,
+    transposed_convolution: 88,
+    fully_connected: 72,
+    concatenation: 80,
+    softmax: 80,
+    log_softmax: 40,
+    batch_matmul: 32,
+    embedding_lookup: 16,
+};
+
+/// Firmware with the portable kernels, as it is usually built: without compression, nothing recorded, an enumeration in 4 bytes.
+pub(super) const ARM32: Layout = Layout {
+    pointer: 4,
+    arena_allocator: 36,
+    memory_planner: 44,
+    micro_allocator: 36,
+    builtin_data_allocator: 8,
+    resources: 12,
+    resource: 20,
+    sub_graph: 8,
+    eval_tensor: 12,
+    node: 32,
+    tensor: 40,
+    quantization: 12,
+    scratch_request: 12,
+    allocation_info: 24,
+    fully_connected_options: (24, 4),
+    var_handle_options: (8, 4),
+    convolution: 56,
+    transposed_convolution: 72,
+    fully_connected: 48,
+    concatenation: 24,
+    softmax: 56,
+    log_softmax: 28,
+    batch_matmul: 16,
+    embedding_lookup: 8,
+};
+
+/// The same with CMSIS-NN, whose kernels remember a scratch buffer, and for dense layers a few numbers more.
+pub(super) const ARM32_CMSIS_NN: Layout = Layout { convolution: 60, fully_connected: 76, ..ARM32 };
+
+/// Everything that makes a 32-bit build larger, at once: compression, a recording allocator, the largest options of any release, and one
+/// word more for each tensor and operator than any release has had so far.
+pub(super) const ARM32_LARGEST: Layout = Layout {
+    arena_allocator: 52,
+    micro_allocator: 136,
+    sub_graph: 12,
+    eval_tensor: 16,
+    node: 36,
+    fully_connected_options: (32, 4),
+    convolution: 64,
+    transposed_convolution: 80,
+    fully_connected: 56,
+    concatenation: 64,
+    ..ARM32
+};
+
+/// The same with CMSIS-NN.
+pub(super) const ARM32_CMSIS_NN_LARGEST: Layout =
+    Layout { convolution: 68, transposed_convolution: 84, fully_connected: 84, ..ARM32_LARGEST };
