@@ -80,7 +80,7 @@ pub fn runtime_arena(
         MemoryModel::Litert => litert::arena(graphs.first()?, orders.first()?),
         MemoryModel::Ort(order) => {
             // Its arena grows as it goes: what it is asked for counts, there are no places.
-            let bytes = crate::ort::run(graphs.first()?, orders.first()?, order).requested;
+            let bytes = crate::ort::Session::new(graphs.first()?, order).run(orders.first()?).requested;
             Some(Arena { bytes, pieces: Vec::new() })
         }
         _ => None,

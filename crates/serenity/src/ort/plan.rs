@@ -1,7 +1,7 @@
 //! The best order of a file for ONNX Runtime.
 
 use super::wander::wander;
-use super::{run, steer};
+use super::{Run, Session, steer};
 use crate::{Error, Footprint, Options, Plan, bridge, optimize, refine};
 use serenity_ir::{Graph, OpId, OrtOrder, ort_bound};
 use serenity_schedule::{self as scheduling, Algorithm};
@@ -12,13 +12,9 @@ use std::time::Instant;
 pub(crate) fn best(graphs: &[Graph], walk: OrtOrder, options: &Options) -> Result<Plan, Error> {
     let started = Instant::now();
     let graph = &graphs[0];
-    let own = graph.file_order();
+    let session = Session::new(graph, walk);
     let lifetimes = options.model.lifetimes(graph);
-    let footprint = |file: &[OpId]| {
-        let run = run(graph, file, walk);
-        let peak = lifetimes.profile(&run.order).peak();
-        (run.order, Footprint { peak, arena: Some(run.requested), ops: graph.ops().len() })
-    };
+    let own = graph.file_order();
     let mut plan = optimize::unchecked(graph, options);
     plan.bodies = graphs[1..].iter().map(Graph::file_order).collect();
     lower_bound(graph, &mut plan, options);
@@ -29,8 +25,9 @@ pub(crate) fn best(graphs: &[Graph], walk: OrtOrder, options: &Options) -> Resul
                 || options.limits.time.is_some_and(|limit| started.elapsed() >= limit)
         };
         let evaluate = |file: &[OpId]| {
-            let run = run(graph, file, walk);
-            refine::cost(&lifetimes, &run.order, run.requested)
+            let run = session.run(file);
+            let bytes_times_steps = refine::cost(&lifetimes, &run.order, 0).2;
+            (run.requested, run.in_use, bytes_times_steps)
         };
         let mut starts = vec![file.clone(), own.clone()];
         if walk == OrtOrder::Default {
@@ -38,17 +35,24 @@ pub(crate) fn best(graphs: &[Graph], walk: OrtOrder, options: &Options) -> Resul
         }
         let refined = starts.into_iter().map(|s| refine::refine(graph, s, plan.bound, evaluate, stop));
         if let Some((found, _)) = refined.min_by_key(|(_, cost)| *cost) {
-            file = wander(graph, walk, found, plan.bound, stop);
+            file = wander(&session, found, plan.bound, stop);
         }
     }
-    plan.before = footprint(&own).1;
-    let (mut order, mut after) = footprint(&file);
-    if after.needs() >= plan.before.needs() {
-        (order, after) = footprint(&own);
+    let (before, mut after) = (session.run(&own), session.run(&file));
+    // To ask for less is no gain if the arena makes more of it; to ask for as much is one if it makes less of it.
+    let is_gain = after.requested <= before.requested
+        && after.requested + after.in_use < before.requested + before.in_use;
+    if !is_gain {
+        after = session.run(&own);
         file = own;
         plan.algorithm = Algorithm::File;
     }
-    plan.take_order(order, after);
+    let footprint = |run: &Run| {
+        let peak = lifetimes.profile(&run.order).peak();
+        Footprint { peak, arena: Some(run.requested), ops: graph.ops().len() }
+    };
+    plan.before = footprint(&before);
+    plan.take_order(after.order.clone(), footprint(&after));
     plan.steering = (file != plan.order).then_some(file);
     optimize::verified(graph, plan)
 }

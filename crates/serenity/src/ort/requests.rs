@@ -3,6 +3,7 @@
 //! The planner goes through the steps once before the run. A result that is no view and not written over an input takes the buffer that was
 //! freed last among those of its shape and element size. Whoever shares a buffer keeps it from the first writer to the last reader of all.
 
+use super::chunks::Chunks;
 use super::nodes::{Node, Nodes, Value};
 use serenity_ir::{Graph, OrtSharing, TensorId, ort_layout, ort_sharing};
 use std::collections::HashMap;
@@ -26,8 +27,16 @@ struct Planner<'a> {
     free: HashMap<(&'a [u64], u64), Vec<Value>>,
 }
 
-/// The most bytes in use at any time, and during how many steps that is so.
-pub(super) fn most(graph: &Graph, nodes: &Nodes, steps: &[usize]) -> (u64, usize) {
+/// What a run takes.
+pub(super) struct Taken {
+    /// The most bytes asked for and not given back.
+    pub(super) requested: u64,
+    /// The most bytes in chunks, with what kernels ask for while they run.
+    pub(super) in_use: u64,
+}
+
+/// Follows a run; `temporaries` are by op.
+pub(super) fn follow(graph: &Graph, nodes: &Nodes, steps: &[usize], temporaries: &[u64]) -> Taken {
     let places = plan(graph, nodes, steps);
     let bytes = |value: Value| graph.tensor(nodes.tensors[value]).bytes;
     // Results stay; so does what nobody reads.
@@ -39,21 +48,33 @@ pub(super) fn most(graph: &Graph, nodes: &Nodes, steps: &[usize]) -> (u64, usize
             }
         }
     }
-    let mut given_back = vec![0; steps.len()];
+    let mut released_at = vec![Vec::new(); steps.len()];
     for (buffer, time) in released.iter().enumerate() {
         if let Some(time) = *time {
-            given_back[time] += bytes(buffer);
+            released_at[time].push(buffer);
         }
     }
-    let (mut now, mut most, mut times) = (0, 0, 0);
-    for (&step, given_back) in steps.iter().zip(given_back) {
-        let outputs = nodes.list[step].outputs.iter();
-        now += outputs.filter(|&&v| places[v] == Place::Buffer(v)).map(|&v| bytes(v)).sum::<u64>();
-        times = if now > most { 1 } else { times + usize::from(now == most) };
-        most = most.max(now);
-        now -= given_back;
+    let mut chunks = Chunks::default();
+    let mut chunk_of = vec![None; places.len()];
+    let (mut now, mut requested) = (0, 0);
+    for (&step, released) in steps.iter().zip(released_at) {
+        let node = &nodes.list[step];
+        for &value in node.outputs.iter().filter(|&&value| places[value] == Place::Buffer(value)) {
+            chunk_of[value] = chunks.take(bytes(value));
+            now += bytes(value);
+        }
+        if let Some(chunk) = chunks.take(temporaries[node.op.index()]) {
+            chunks.give_back(chunk);
+        }
+        requested = requested.max(now);
+        for buffer in released {
+            now -= bytes(buffer);
+            if let Some(chunk) = chunk_of[buffer] {
+                chunks.give_back(chunk);
+            }
+        }
     }
-    (most, times)
+    Taken { requested, in_use: chunks.most() }
 }
 
 fn plan(graph: &Graph, nodes: &Nodes, steps: &[usize]) -> Vec<Place> {

@@ -3,23 +3,17 @@
 //! What ONNX Runtime asks for changes by leaps: which buffer a tensor takes decides what is held, and for how long. So ops are moved at
 //! random, and a move stays if it does no harm. The numbers are always the same, and so is the result.
 
-use super::run;
-use serenity_ir::{Graph, OpId, OrtOrder};
+use super::Session;
+use serenity_ir::{Graph, OpId};
 
 /// Steps of orders looked at, at most.
 const MOST_STEPS: usize = 2_000_000;
 
 /// The best order of the file found from `start` on. Ends when it asks for no more than `target`, or when `stop` says so.
-pub(super) fn wander(
-    graph: &Graph,
-    walk: OrtOrder,
-    start: Vec<OpId>,
-    target: u64,
-    stop: impl Fn() -> bool,
-) -> Vec<OpId> {
+pub(super) fn wander(session: &Session, start: Vec<OpId>, target: u64, stop: impl Fn() -> bool) -> Vec<OpId> {
     let cost = |file: &[OpId]| {
-        let run = run(graph, file, walk);
-        (run.requested, run.times)
+        let run = session.run(file);
+        (run.requested, run.in_use)
     };
     let mut random = Random(1);
     let mut file = start;
@@ -28,7 +22,7 @@ pub(super) fn wander(
         if best.0 <= target || stop() {
             break;
         }
-        let moved = with_move(graph, &file, &mut random);
+        let moved = with_move(session.graph, &file, &mut random);
         let new = cost(&moved);
         if new <= best {
             (file, best) = (moved, new);

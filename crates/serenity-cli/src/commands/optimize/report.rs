@@ -109,6 +109,7 @@ impl<'a> Report<'a> {
                 factor(before, after),
                 (1.0 - after as f64 / before as f64) * 100.0
             ),
+            _ if plan.reorders() => "as much is asked for, but the arena rounds it up less".to_owned(),
             _ => "the model's own order is kept".to_owned(),
         };
         row("before", plan.before.arena, plan.before.peak, "the order of the model")?;
