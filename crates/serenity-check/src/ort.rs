@@ -41,6 +41,12 @@ pub(crate) fn share(graph: &Graph, holdings: &mut [Option<Holding>]) {
             })
             .collect(),
     };
+    for t in graph.tensor_ids() {
+        // What is never read is never released.
+        if let Some(holding) = &mut holdings[t.index()] {
+            holding.kept |= graph.consumers(t).is_empty();
+        }
+    }
     for id in graph.file_order() {
         let op = graph.op(id);
         match op.outputs.first() {
@@ -48,15 +54,9 @@ pub(crate) fn share(graph: &Graph, holdings: &mut [Option<Holding>]) {
             _ => {}
         }
     }
-    for t in graph.tensor_ids() {
-        // Memory of the caller's.
-        if graph.is_input(t) {
-            holdings[t.index()] = None;
-        }
-        // What is never read is never released.
-        if let Some(holding) = &mut holdings[t.index()] {
-            holding.kept |= graph.consumers(t).is_empty();
-        }
+    // Memory of the caller's.
+    for input in graph.inputs() {
+        holdings[input.index()] = None;
     }
 }
 
@@ -104,6 +104,7 @@ impl Places {
             return;
         };
         memory.readers.extend(guest.readers);
+        memory.kept |= guest.kept;
         if !reshapes {
             memory.writers.push(id);
         }

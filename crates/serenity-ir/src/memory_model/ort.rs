@@ -3,7 +3,7 @@
 //! Measured on version 1.31.1. Graph inputs belong to the caller. Every graph output has a buffer of its own until the end of the run. An operator
 //! that only reshapes gives another name to its input's memory, which costs nothing if that is the caller's or a constant. Some operators write
 //! over their first input, if nobody reads it afterwards; here that counts if nobody else reads it at all, whatever the order. What nobody reads is
-//! not released before the end.
+//! not released before the end, and neither is memory that it shares.
 //!
 //! ONNX Runtime also gives a buffer of the same shape to a later tensor, and holds it in between. That depends on the whole order, so
 //! it is not in the lifetimes: whoever wants the exact figure of one order must follow the runtime's own planner.
@@ -134,8 +134,7 @@ impl Storage {
             reads[buffer.index()] -= 1;
         }
         for t in graph.tensor_ids() {
-            let has_own_memory = storage.of[t.index()][0].0 == t.0 && graph.producer(t).is_some();
-            storage.stays[t.index()] = has_own_memory && graph.consumers(t).is_empty();
+            storage.stays[t.index()] = graph.producer(t).is_some() && graph.consumers(t).is_empty();
         }
         (storage, doubtful)
     }
@@ -143,13 +142,15 @@ impl Storage {
 
 /// Lifetimes that ONNX Runtime never undercuts, in whatever order. As in [`MemoryModel::Ort`](crate::MemoryModel::Ort), but
 ///
-/// - what may be written over an input in some orders counts only from its first reader on, because the saving ends there; and
+/// - what may be written over an input in some orders counts only from its first reader on, because the saving ends there;
+/// - what nobody reads counts only while it is computed, because another tensor may take its memory later; and
 /// - a `DequantizeLinear` that several read is computed for each of them: its result counts while it is computed and while one of them runs.
 pub fn ort_bound(graph: &Graph) -> Lifetimes {
     let (storage, doubtful) = Storage::of_ort_with_doubtful(graph);
     let mut lifetimes = storage.into_lifetimes(graph);
     let mut alone = Vec::new();
     for buffer in &mut lifetimes.buffers {
+        buffer.to_end = buffer.tensors.iter().any(|&t| graph.is_output(t));
         if buffer.tensors.iter().any(|&t| is_copied(graph, t)) {
             let mut users: Vec<OpId> = buffer.writers.iter().chain(&buffer.readers).copied().collect();
             users.sort_unstable();

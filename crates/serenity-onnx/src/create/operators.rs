@@ -234,22 +234,20 @@ impl Translation<'_> {
     }
 
     fn elementwise(&mut self, op: OpId, op_type: &str) -> Result<(), CreateError> {
-        let mut inputs = Vec::new();
-        for position in 0..2 {
-            inputs.push(match self.model.operands()[op.index()].get(position) {
-                Some(Operand::Activation(_)) => self.activation(op, position)?.0,
-                _ => {
-                    // A factor for everything: whatever is broadcast along an axis would need that axis moved.
-                    let Constant { name, shape, data, .. } = self.constant(op, position)?.clone();
-                    if shape.iter().any(|&dim| dim != 1) {
-                        return Err(self.operand_error(op, position));
-                    }
-                    self.file.floats(&name, &shape, &data)
-                }
-            });
+        let inputs = [self.term(op, 0)?, self.term(op, 1)?];
+        self.activated(op, op_type, &inputs.each_ref().map(String::as_str), &[])
+    }
+
+    /// An activation, or one number for all of its elements: whatever is broadcast along an axis would need that axis moved.
+    fn term(&mut self, op: OpId, position: usize) -> Result<String, CreateError> {
+        if let Ok((name, _)) = self.activation(op, position) {
+            return Ok(name);
         }
-        let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
-        self.activated(op, op_type, &inputs, &[])
+        let Constant { name, shape, data, .. } = self.constant(op, position)?.clone();
+        if shape.iter().any(|&dim| dim != 1) {
+            return Err(self.operand_error(op, position));
+        }
+        Ok(self.file.floats(&name, &shape, &data))
     }
 
     fn concatenation(&mut self, op: OpId) -> Result<(), CreateError> {

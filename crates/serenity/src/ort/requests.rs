@@ -39,13 +39,22 @@ pub(super) struct Taken {
 pub(super) fn follow(graph: &Graph, nodes: &Nodes, steps: &[usize], temporaries: &[u64]) -> Taken {
     let places = plan(graph, nodes, steps);
     let bytes = |value: Value| graph.tensor(nodes.tensors[value]).bytes;
-    // Results stay; so does what nobody reads.
     let mut released: Vec<Option<usize>> = vec![None; places.len()];
+    let mut is_read = vec![false; places.len()];
     for (time, &step) in steps.iter().enumerate() {
         for &value in &nodes.list[step].inputs {
+            is_read[value] = true;
             if let Place::Buffer(buffer) = places[value] {
-                released[buffer] = Some(time).filter(|_| !graph.is_output(nodes.tensors[buffer]));
+                released[buffer] = Some(time);
             }
+        }
+    }
+    // Results stay; so does what nobody reads, with whatever buffer it took.
+    for (value, place) in places.iter().enumerate() {
+        if let Place::Buffer(buffer) = *place
+            && (!is_read[value] || graph.is_output(nodes.tensors[value]))
+        {
+            released[buffer] = None;
         }
     }
     let mut released_at = vec![Vec::new(); steps.len()];

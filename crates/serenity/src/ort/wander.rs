@@ -6,8 +6,9 @@
 use super::Session;
 use serenity_ir::{Graph, OpId};
 
-/// Steps of orders looked at, at most.
+/// Steps of orders looked at, at most, and moves tried.
 const MOST_STEPS: usize = 2_000_000;
+const MOST_MOVES: usize = 8_000;
 
 /// The best order of the file found from `start` on. Ends when it asks for no more than `target`, or when `stop` says so.
 pub(super) fn wander(session: &Session, start: Vec<OpId>, target: u64, stop: impl Fn() -> bool) -> Vec<OpId> {
@@ -18,7 +19,7 @@ pub(super) fn wander(session: &Session, start: Vec<OpId>, target: u64, stop: imp
     let mut random = Random(1);
     let mut file = start;
     let mut best = cost(&file);
-    for _ in 0..MOST_STEPS / file.len().max(1) {
+    for _ in 0..(MOST_STEPS / file.len().max(1)).min(MOST_MOVES) {
         if best.0 <= target || stop() {
             break;
         }
