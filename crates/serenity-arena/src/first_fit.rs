@@ -1,6 +1,7 @@
 //! Buffers one by one, each to the lowest offset that is free: what an order of buffers is worth.
 
 use crate::limits::Watch;
+use crate::neighbours::Neighbours;
 use crate::{Buffer, Overlap, Problem, Sharing, Step};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -10,10 +11,15 @@ pub(crate) struct FirstFit<'a> {
     problem: &'a Problem,
     /// What lies where it lies, from low to high.
     obstacles: Vec<Placed>,
-    overlaps: BTreeMap<(usize, usize), &'a Overlap>,
+    /// If few live together: asking who does is cheaper than looking at everything that lies in the arena.
+    neighbours: Option<Neighbours>,
+    overlaps: Overlaps<'a>,
     /// Of the buffer at hand, the open intervals of offsets at which it cannot begin, and who is to blame.
     blocked: Vec<(i64, i64, Option<usize>)>,
 }
+
+/// How many buffers that lie in order can be looked at in the time it takes to find and sort a neighbour.
+const COST_OF_ASKING: usize = 16;
 
 /// Bytes that are taken for some time.
 #[derive(Clone, Copy)]
@@ -31,6 +37,17 @@ impl Placed {
         let (start, end) = (offset as i64, (offset + buffer.size) as i64);
         Self { start, end, first: buffer.first, last: buffer.last, who }
     }
+}
+
+/// By writer and what is written over.
+type Overlaps<'a> = BTreeMap<(usize, usize), &'a Overlap>;
+
+/// What lies there by now.
+struct Arena {
+    /// From low to high: everything, or obstacles only where neighbours are asked for.
+    by_offset: Vec<Placed>,
+    /// By buffer.
+    of: Vec<Option<Placed>>,
 }
 
 /// Where an order leads.
@@ -52,9 +69,13 @@ impl<'a> FirstFit<'a> {
         let mut obstacles: Vec<Placed> =
             fixed.chain(reserved).filter(|placed| placed.start < placed.end).collect();
         obstacles.sort_by_key(|placed| placed.start);
+        let neighbours = Neighbours::new(problem.buffers());
+        let meetings: usize = problem.buffers().iter().map(|buffer| neighbours.count(buffer)).sum();
+        let is_sparse = meetings.saturating_mul(COST_OF_ASKING) < problem.buffers().len().saturating_pow(2);
         Self {
             problem,
             obstacles,
+            neighbours: Some(neighbours).filter(|_| is_sparse),
             overlaps: problem.overlaps().iter().map(|o| ((o.writer, o.over), o)).collect(),
             blocked: Vec::new(),
         }
@@ -76,16 +97,16 @@ impl<'a> FirstFit<'a> {
     /// Places what is to be placed. If time runs out, the rest is put on top of everything.
     pub(crate) fn pack(&mut self, order: &[usize], watch: &mut Watch) -> Packing {
         let buffers = self.problem.buffers();
-        let mut arena = self.obstacles.clone();
+        let mut arena = Arena { by_offset: self.obstacles.clone(), of: vec![None; buffers.len()] };
         let mut offsets: Vec<u64> = buffers.iter().map(|buffer| buffer.offset.unwrap_or(0)).collect();
         let fixed_tops = buffers.iter().filter_map(|buffer| Some(buffer.offset? + buffer.size));
         let mut height = fixed_tops.max().unwrap_or(0);
-        let obstacles_top = arena.iter().map(|placed| placed.end as u64).max().unwrap_or(0);
+        let obstacles_top = self.obstacles.iter().map(|placed| placed.end as u64).max().unwrap_or(0);
         let mut supports = vec![None; buffers.len()];
         let mut out_of_time = false;
         for &b in order {
             let buffer = &buffers[b];
-            out_of_time = out_of_time || watch.after(arena.len() / 8).is_some();
+            out_of_time = out_of_time || watch.after(arena.by_offset.len() / 8).is_some();
             if out_of_time {
                 let top = height.max(obstacles_top);
                 offsets[b] = top.next_multiple_of(self.problem.alignment_of(buffer));
@@ -93,7 +114,11 @@ impl<'a> FirstFit<'a> {
                 self.collect_blocked(b, &arena);
                 (offsets[b], supports[b]) = self.lowest(b);
                 let placed = Placed::new(buffer, offsets[b], Some(b));
-                arena.insert(arena.partition_point(|other| other.start <= placed.start), placed);
+                arena.of[b] = Some(placed);
+                if self.neighbours.is_none() {
+                    let at = arena.by_offset.partition_point(|other| other.start <= placed.start);
+                    arena.by_offset.insert(at, placed);
+                }
             }
             height = height.max(offsets[b] + buffer.size);
         }
@@ -101,33 +126,23 @@ impl<'a> FirstFit<'a> {
     }
 
     /// Sorted by where they begin.
-    fn collect_blocked(&mut self, b: usize, arena: &[Placed]) {
+    fn collect_blocked(&mut self, b: usize, arena: &Arena) {
         let buffer = &self.problem.buffers()[b];
-        let size = buffer.size as i64;
         let (overlaps, blocked) = (&self.overlaps, &mut self.blocked);
         blocked.clear();
-        for placed in arena.iter().filter(|placed| placed.first <= buffer.last && buffer.first <= placed.last)
-        {
-            let &Placed { start, end, who, .. } = placed;
-            let permission = who
-                .filter(|_| !overlaps.is_empty())
-                .and_then(|other| overlaps.get(&(b, other)).or_else(|| overlaps.get(&(other, b))));
-            match permission.map(|overlap| (overlap.how, overlap.writer == b)) {
-                None => blocked.push((start - size, end, who)),
-                Some((Sharing::Below { distance }, true)) => {
-                    blocked.push((start - distance.min(buffer.size) as i64, end, who));
-                }
-                Some((Sharing::Below { distance }, false)) => {
-                    let distance = i64::try_from(distance).unwrap_or(i64::MAX);
-                    blocked.push((start - size, start + distance.min(end - start), who));
-                }
-                Some((Sharing::SameOffset, _)) => {
-                    blocked.push((start - size, start, who));
-                    blocked.push((start, end, who));
-                }
+        for placed in &arena.by_offset {
+            if placed.first <= buffer.last && buffer.first <= placed.last {
+                block(b, buffer, placed, overlaps, blocked);
             }
         }
-        if !overlaps.is_empty() {
+        if let Some(neighbours) = &self.neighbours {
+            neighbours.of(buffer, |other| {
+                if let Some(placed) = &arena.of[other] {
+                    block(b, buffer, placed, overlaps, blocked);
+                }
+            });
+        }
+        if self.neighbours.is_some() || !overlaps.is_empty() {
             blocked.sort_unstable();
         }
     }
@@ -147,5 +162,34 @@ impl<'a> FirstFit<'a> {
             }
         }
         (offset, support)
+    }
+}
+
+/// Adds the offsets at which a buffer would meet what lies there.
+fn block(
+    b: usize,
+    buffer: &Buffer,
+    placed: &Placed,
+    overlaps: &Overlaps,
+    blocked: &mut Vec<(i64, i64, Option<usize>)>,
+) {
+    let &Placed { start, end, who, .. } = placed;
+    let size = buffer.size as i64;
+    let permission = who
+        .filter(|_| !overlaps.is_empty())
+        .and_then(|other| overlaps.get(&(b, other)).or_else(|| overlaps.get(&(other, b))));
+    match permission.map(|overlap| (overlap.how, overlap.writer == b)) {
+        None => blocked.push((start - size, end, who)),
+        Some((Sharing::Below { distance }, true)) => {
+            blocked.push((start - distance.min(buffer.size) as i64, end, who));
+        }
+        Some((Sharing::Below { distance }, false)) => {
+            let distance = i64::try_from(distance).unwrap_or(i64::MAX);
+            blocked.push((start - size, start + distance.min(end - start), who));
+        }
+        Some((Sharing::SameOffset, _)) => {
+            blocked.push((start - size, start, who));
+            blocked.push((start, end, who));
+        }
     }
 }

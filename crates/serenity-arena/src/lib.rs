@@ -1,15 +1,28 @@
 //! Placement of buffers with lifetimes in one arena: the planners of the runtimes, and an exact one.
 //!
-//! In comes a [`Problem`]: buffers, each with a size and the steps from which to which it is in use. Out comes a [`Placement`]: an
-//! offset for each, the height of the arena, a lower bound that no placement can beat, and why the search ended. This is what a
-//! compiler does with tensors, what `minimalloc` calls static memory allocation and textbooks call dynamic storage allocation: like
-//! packing boxes that may be moved up and down but not sideways.
+//! A compiler or a runtime has many buffers, each needed for some time only, and one block of memory. Two buffers may lie on the same
+//! bytes unless they are in use at the same time. Which offsets make the block, the *arena*, smallest? Textbooks call this dynamic
+//! storage allocation, `minimalloc` static memory allocation; it is like packing boxes that may be moved up and down but not sideways,
+//! and it is NP-hard. In practice the exact planner here settles most problems in a millisecond.
 //!
-//! Promised: no two buffers that are in use at the same step share a byte; [`Proof::Optimal`] is only ever said of a height that
-//! was proved least; the same problem and options give the same placement. Nothing here knows about neural networks.
+//! In comes a [`Problem`]: [`Buffer`]s, each with a size and the steps from which to which it is in use; if wanted an alignment, fixed
+//! offsets, [`Reserved`] ranges, and [`Overlap`]s, which let an op write its result over an input that it reads for the last time. Out
+//! comes a [`Placement`]: an offset for each buffer, the height of the arena, a lower bound that no placement can beat, and why the
+//! search ended.
+//!
+//! | [`Planner`] | does |
+//! |---|---|
+//! | [`Exact`](Planner::Exact) | finds a lowest placement and proves it; with limits, the best it can |
+//! | [`Tflm`](Planner::Tflm), [`LiteRt`](Planner::LiteRt), [`SimpleArena`](Planner::SimpleArena) | what TensorFlow Lite Micro, LiteRT and the TensorFlow Lite of 2019 do, byte for byte |
+//! | [`HillClimb`](Planner::HillClimb) | a local search, to compare with |
+//!
+//! Promised: no two buffers that are in use at the same step share a byte, unless the problem lets them; [`Proof::Optimal`] is only ever
+//! said of a height that was proved least; the same problem and options give the same placement, whatever the clock (a time limit may
+//! end a search early, and the proof then says so). Nothing here knows about neural networks, and nothing here panics or recurses
+//! deeply, whatever the input.
 //!
 //! ```
-//! use serenity_arena::{Buffer, Options, Planner, Problem, Proof, place};
+//! use serenity_arena::{Buffer, Options, Overlap, Planner, Problem, Proof, place};
 //! // A chain of four: each is read by the op that writes the next.
 //! let problem = Problem::new(vec![
 //!     Buffer::new(30, 0, 1),
@@ -17,11 +30,15 @@
 //!     Buffer::new(10, 2, 3),
 //!     Buffer::new(40, 3, 4),
 //! ], 1)?;
-//! let placement = place(&problem, &Options::new(Planner::Tflm));
-//! assert_eq!(placement.offsets, [0, 30, 50, 0]);
-//! // The planner of this runtime does not find the best: 50 bytes are in use at most, it needs 60.
-//! assert_eq!((placement.height, placement.bound), (60, 50));
-//! assert!(matches!(placement.proof, Proof::Gap { .. }));
+//! let best = place(&problem, &Options::default());
+//! assert_eq!((best.height, best.proof), (50, Proof::Optimal));
+//! // A runtime that takes the largest first needs more.
+//! let theirs = place(&problem, &Options::new(Planner::Tflm));
+//! assert_eq!((theirs.height, theirs.bound), (60, 50));
+//! assert!(matches!(theirs.proof, Proof::Gap { .. }));
+//! // The second is computed from the first element by element, so it can be written over it.
+//! let problem = problem.with_overlaps(vec![Overlap::below(1, 0, 0)])?;
+//! assert_eq!(place(&problem, &Options::default()).offsets[..2], [0, 0]);
 //! # Ok::<(), serenity_arena::ProblemError>(())
 //! ```
 
@@ -32,6 +49,7 @@ mod first_fit;
 mod hill_climb;
 mod limits;
 mod litert;
+mod neighbours;
 mod options;
 mod overlap;
 mod place;

@@ -26,8 +26,10 @@ impl CancelFlag {
 pub struct Limits {
     /// Wall-clock time.
     pub time: Option<Duration>,
-    /// Bytes for the tables of the search.
+    /// Bytes for the tables of the search; at most 1 GiB, with or without this limit.
     pub memory: Option<u64>,
+    /// Buffers looked at, some ten million a second. Unlike time, this ends the same search at the same point on every machine.
+    pub work: Option<u64>,
     /// Ends the search at the next look.
     pub cancel: CancelFlag,
 }
@@ -44,6 +46,8 @@ pub enum StopReason {
     Time,
     /// [`Limits::memory`].
     Memory,
+    /// [`Limits::work`].
+    Work,
     /// [`Limits::cancel`].
     Cancelled,
 }
@@ -55,6 +59,7 @@ impl fmt::Display for StopReason {
             Self::Capacity => "it is settled whether the capacity can be met",
             Self::Time => "the time limit was reached",
             Self::Memory => "the memory limit was reached",
+            Self::Work => "the limit on its work was reached",
             Self::Cancelled => "it was cancelled",
         })
     }
@@ -82,7 +87,9 @@ pub(crate) struct Watch<'a> {
     progress: Option<&'a ProgressFn>,
     started: Instant,
     next_report: Duration,
+    /// Buffers looked at since the last look at the clock, and before.
     work: u64,
+    work_before: u64,
     /// The lowest height found; shown, not used.
     pub(crate) best: u64,
     /// Proved so far; shown, not used.
@@ -100,7 +107,17 @@ impl<'a> Watch<'a> {
     pub(crate) fn new(limits: &'a Limits, progress: Option<&'a ProgressFn>) -> Self {
         let started = Instant::now();
         let next_report = REPORT_EVERY;
-        Self { limits, progress, started, next_report, work: 0, best: u64::MAX, bound: 0, states: 0 }
+        Self {
+            limits,
+            progress,
+            started,
+            next_report,
+            work: 0,
+            work_before: 0,
+            best: u64::MAX,
+            bound: 0,
+            states: 0,
+        }
     }
 
     pub(crate) fn elapsed(&self) -> Duration {
@@ -113,7 +130,7 @@ impl<'a> Watch<'a> {
         if self.work < LOOK_EVERY {
             return None;
         }
-        self.work = 0;
+        self.work_before += std::mem::take(&mut self.work);
         self.look()
     }
 
@@ -130,6 +147,8 @@ impl<'a> Watch<'a> {
             Some(StopReason::Cancelled)
         } else if self.limits.time.is_some_and(|limit| elapsed >= limit) {
             Some(StopReason::Time)
+        } else if self.limits.work.is_some_and(|limit| self.work_before >= limit) {
+            Some(StopReason::Work)
         } else {
             None
         }

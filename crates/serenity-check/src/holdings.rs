@@ -164,7 +164,8 @@ fn uses(graph: &Graph, t: TensorId) -> usize {
 }
 
 fn temporaries(kernels: &LitertKernels, op: OpId) -> Option<Holding> {
-    let bytes: u64 = kernels.temporaries(op).iter().sum();
+    let in_arena = kernels.temporaries(op).iter().filter(|temporary| temporary.place == LitertPlace::Arena);
+    let bytes: u64 = in_arena.map(|temporary| temporary.bytes).sum();
     (bytes > 0).then(|| Holding { bytes: bytes as i64, writers: vec![op], readers: vec![op], kept: false })
 }
 

@@ -22,6 +22,7 @@
 //! ```
 
 mod bound;
+mod buffers;
 mod deep;
 mod holdings;
 mod order;
@@ -31,6 +32,7 @@ mod placement;
 mod witness;
 
 pub use bound::{Place, Shown};
+pub use buffers::{PlacedBuffer, first_clash};
 pub use deep::{Reproved, reprove};
 pub use order::{OrderFault, faults as order_faults};
 pub use peak::peak;

@@ -4,7 +4,9 @@ use crate::size::Size;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use serenity::ir::{Kernels, MemoryModel, OrtOrder};
+use serenity::placement::Planner;
 use serenity::scheduling::{Algorithm, Rules, StepLimit};
+use serenity::two_memories::Memory;
 use serenity::{Engine, Input, ReadOptions};
 use std::fmt;
 use std::path::PathBuf;
@@ -23,6 +25,7 @@ use std::time::Duration;
         serenity optimize model.tflite -o smaller.tflite   the main job\n  \
         serenity optimize zoo:swiftnet            the same on a built-in network\n  \
         serenity inspect zoo:swiftnet-a           what it needs now, and who is alive at the peak\n  \
+        serenity place model.tflite               where its tensors lie, proved or as a runtime does it\n  \
         serenity zoo list                         all built-in networks\n\n\
         Exit codes: 0 done, 1 a condition you asked for is not met (a budget, a check), 2 error."
 )]
@@ -36,6 +39,7 @@ pub(crate) enum Command {
     Optimize(OptimizeArgs),
     Inspect(InspectArgs),
     Schedule(ScheduleArgs),
+    Place(PlaceArgs),
     Sample(SampleArgs),
     Check(CheckArgs),
     Verify(VerifyArgs),
@@ -54,6 +58,8 @@ pub(crate) enum Command {
     serenity optimize model.tflite -o smaller.tflite --runtime litert\n  \
     serenity optimize model.onnx -o smaller.onnx --shape input=1,3,224,224\n  \
     serenity optimize zoo:swiftnet --plan plan.json\n  \
+    serenity optimize model.tflite -o smaller.tflite --emit-header arena.h\n  \
+    serenity optimize model.tflite --memory fast=128KB,slow=8MB --plan plan.json\n  \
     serenity optimize model.tflite --budget 250KB || echo 'does not fit'")]
 pub(crate) struct OptimizeArgs {
     /// The model.
@@ -68,9 +74,18 @@ pub(crate) struct OptimizeArgs {
     /// Write the plan here: the order with its proof, for `serenity check` and for other tools.
     #[arg(long, value_name = "FILE.json")]
     pub(crate) plan: Option<String>,
-    /// Do not rewrite operators. Nothing is rewritten yet, so this changes nothing so far.
+    /// For TFLM: write a C header here, with the sizes of the arena and the place of every tensor, for a runtime of your own.
+    #[arg(long, value_name = "FILE.h", conflicts_with = "no_plan")]
+    pub(crate) emit_header: Option<String>,
+    /// The device has two memories, the preferred one first: put the tensors that are touched most into that one.
+    ///
+    /// The places are told in the plan (--plan, --json) and in the header (--emit-header) only: a .tflite model cannot express them.
+    #[arg(long, value_name = "NAME=SIZE,NAME=SIZE", value_parser = two_memories)]
+    pub(crate) memory: Option<TwoSizes>,
+    /// Do not rewrite operators.
+    ///
+    /// Without this, operators are replaced by others that compute the same, bit for bit, where the model then needs less.
     #[arg(long)]
-    #[allow(dead_code, reason = "scripts may already ask for what is the only behaviour so far")]
     pub(crate) no_rewrite: bool,
     /// Keep the model's own order; only say what it needs.
     #[arg(long, conflicts_with = "algorithm")]
@@ -131,6 +146,51 @@ pub(crate) struct ScheduleArgs {
     pub(crate) runtime: RuntimeArg,
     #[command(flatten)]
     pub(crate) search: SearchArgs,
+    #[command(flatten)]
+    pub(crate) json: JsonArg,
+}
+
+/// Give every tensor its place in one arena, or every buffer of a table.
+///
+/// For a model, the lifetimes are those of its own order under the memory model; a plan that it came with is not looked at. A table is what
+/// minimalloc reads: comma-separated, its first line `id,lower,upper,size`, each buffer in use from `lower` up to but not including `upper`;
+/// columns `alignment` and `offset` (where it must lie) may be there.
+///
+/// The exact planner proves its result; the others are those of the runtimes, byte for byte, and a hill climb to compare with. The order is
+/// not changed: `serenity optimize` finds a better one.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    serenity place zoo:swiftnet-a\n  \
+    serenity place model.tflite --planner tflm                 what the runtime's own planner does\n  \
+    serenity place model.tflite --runtime tflm-planned         outputs written over inputs\n  \
+    serenity place buffers.csv --capacity 1MiB -o placed.csv   as minimalloc\n  \
+    serenity place model.tflite --capacity 64KiB || echo 'does not fit'")]
+pub(crate) struct PlaceArgs {
+    /// The model, or a table of buffers (.csv).
+    #[arg(value_name = "INPUT|FILE.csv")]
+    pub(crate) input: String,
+    /// How to find the places.
+    ///
+    /// exact: a lowest placement, proved. tflm: TensorFlow Lite for Microcontrollers. litert: LiteRT. simple-arena: TensorFlow Lite until
+    /// 2020. hill-climb: a search over orders, as in Vela and TVM.
+    #[arg(long, value_name = "NAME", default_value_t, value_parser = named::<Planner>(Planner::all().map(|(name, _)| name)))]
+    pub(crate) planner: Planner,
+    /// Exit with 1, and say how many bytes are missing, if the arena is larger than this. A search ends as soon as it is met, or proved
+    /// impossible.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) capacity: Option<Size>,
+    /// Places are multiples of this many bytes [default: 16 for tflm, 64 for litert, otherwise 1].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 30))]
+    pub(crate) align: Option<u64>,
+    /// Write the table with a column `offset` here.
+    #[arg(short, long, value_name = "FILE.csv")]
+    pub(crate) output: Option<String>,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+    #[command(flatten)]
+    pub(crate) runtime: RuntimeArg,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
     #[command(flatten)]
     pub(crate) json: JsonArg,
 }
@@ -438,6 +498,29 @@ fn shape(text: &str) -> Result<Shape, String> {
     }
 }
 
+/// Two memories, the preferred one first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TwoSizes(pub(crate) [Memory; 2]);
+
+fn two_memories(text: &str) -> Result<TwoSizes, String> {
+    let expected = || "expected two memories, the preferred one first, as in fast=128KB,slow=8MB".to_owned();
+    let memory = |text: &str| {
+        let (name, size) = text.split_once('=').ok_or_else(expected)?;
+        let is_fine = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        if name.is_empty() || !name.chars().all(is_fine) {
+            return Err(format!("`{name}` cannot be the name of a memory; use letters, digits, _ and -"));
+        }
+        let Size(capacity) = size.parse()?;
+        Ok(Memory::new(name, capacity))
+    };
+    let (first, second) = text.split_once(',').ok_or_else(expected)?;
+    let (first, second) = (memory(first.trim())?, memory(second.trim())?);
+    if first.name.eq_ignore_ascii_case(&second.name) {
+        return Err(format!("both memories are called `{}`; give them different names", first.name));
+    }
+    Ok(TwoSizes([first, second]))
+}
+
 fn tolerance(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(tolerance) if (0.0..f64::INFINITY).contains(&tolerance) => Ok(tolerance),
@@ -481,6 +564,16 @@ mod tests {
         ] {
             let message = seconds(text).unwrap_err();
             assert!(message.contains(reason), "{text}: {message}");
+        }
+    }
+
+    #[test]
+    fn two_memories_have_names_and_sizes() {
+        let TwoSizes(memories) = two_memories("fast=128KB, slow=8MiB").unwrap();
+        assert_eq!(memories, [Memory::new("fast", 128_000), Memory::new("slow", 8 << 20)]);
+        for text in ["fast=1KB", "fast=1KB,slow", "a=1,b=2,c=3", "a=1,A=2", "=1,b=2", "a b=1,c=2", "a=-1,b=2"]
+        {
+            assert!(two_memories(text).is_err(), "{text}");
         }
     }
 

@@ -3,6 +3,7 @@
 //! Standard output carries the result, standard error the talk. Exit codes: 0 = done, 1 = a condition the user asked for is not met,
 //! 2 = error.
 
+mod arena_picture;
 mod args;
 mod commands;
 mod failure;
@@ -49,6 +50,7 @@ fn run(cli: &Cli, out: &mut impl Write) -> Result<Outcome, Failure> {
         Command::Optimize(args) => commands::optimize::run(args, out),
         Command::Inspect(args) => commands::inspect::run(args, out),
         Command::Schedule(args) => commands::schedule::run(args, out),
+        Command::Place(args) => commands::place::run(args, out),
         Command::Sample(args) => commands::sample::run(args, out),
         Command::Check(args) => commands::check::run(args, out),
         Command::Verify(args) => commands::verify::run(args, out),

@@ -178,6 +178,26 @@ impl Graph {
         self
     }
 
+    /// The same graph, where the first op of each pair must run before the second. Both must come in that order in
+    /// [`file_order`](Self::file_order). A tensor of 0 bytes a pair is added behind the others; ids do not change.
+    ///
+    /// # Panics
+    /// If a pair names an op that does not exist.
+    #[must_use]
+    pub fn with_precedence(mut self, pairs: &[(OpId, OpId)]) -> Self {
+        for &(first, then) in pairs {
+            let id = TensorId::from_index(self.tensors.len());
+            self.tensors.push(Tensor::sized("", 0));
+            self.is_input.push(false);
+            self.is_output.push(false);
+            self.producers.push(Some(first));
+            self.consumers.push(vec![then]);
+            self.ops[first.index()].outputs.push(id);
+            self.ops[then.index()].inputs.push(id);
+        }
+        self
+    }
+
     /// The same graph with its ops listed in `order`; tensor ids do not change.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ mod reference;
 #[cfg(test)]
 mod testing;
 
-pub use litert::{LitertKernels, LitertPlace};
+pub use litert::{LitertKernels, LitertPlace, LitertTemporary};
 
 use crate::{Graph, OpId};
 use node::Node;

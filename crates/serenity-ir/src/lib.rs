@@ -48,11 +48,12 @@ pub use element_type::ElementType;
 pub use error::GraphError;
 pub use graph::{Attributes, Graph, Op, Tensor};
 pub use ids::{BufferId, OpId, TensorId};
-pub use kernels::{Kernels, LitertKernels, LitertPlace, UnknownKernels, scratch};
+pub use kernels::{Kernels, LitertKernels, LitertPlace, LitertTemporary, UnknownKernels, scratch};
 pub use lifetimes::{Buffer, Lifetimes};
 pub use memory_model::{
     HandOver, MemoryModel, OrtOrder, OrtSharing, TFLM_ALIGNMENT, UnknownMemoryModel, UnknownOrtOrder,
-    hand_overs, litert_hosts, ort_bound, ort_layout, ort_sharing, planned_bound, tflm_bytes, tflm_scratch,
+    hand_overs, litert_hazards, litert_hosts, ort_bound, ort_layout, ort_sharing, planned_bound, tflm_bytes,
+    tflm_scratch,
 };
 pub use model::{Constant, Model, ModelError, Operand};
 pub use op_kind::{OpKind, Role};

@@ -128,6 +128,11 @@ impl Model {
         &self.bytes
     }
 
+    /// Was it read with constants folded? Then it cannot be written.
+    pub fn folds_constants(&self) -> bool {
+        self.options.fold_constants
+    }
+
     /// One graph of activations for each sub-graph; the first is the model's own, the others are bodies or entry points of their own.
     pub fn graphs(&self) -> &[Graph] {
         &self.graphs

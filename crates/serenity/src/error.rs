@@ -2,6 +2,7 @@
 
 use serenity_check::Fault;
 use serenity_ir::json::JsonError;
+use serenity_rewrite::PatchError;
 use serenity_zoo::ZooError;
 use std::borrow::Cow;
 use std::io;
@@ -82,6 +83,14 @@ pub enum Error {
         /// Why not.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// A rewrite of ours that does not fit the graph it was found in.
+    #[error("`{name}` cannot be rewritten: {source}")]
+    Rewrite {
+        /// The model.
+        name: String,
+        /// Why.
+        source: PatchError,
+    },
     /// A plan that cannot be read.
     #[error("`{path}` is not a plan: {reason}")]
     PlanFile {
@@ -96,6 +105,17 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// A model whose tensors cannot be placed at all.
+    #[error(
+        "`{graph}` has no arena: its sub-graphs run each other without end, or its sizes are beyond 2^60 bytes"
+    )]
+    NoArena {
+        /// The model.
+        graph: String,
+    },
+    /// Two memories that are too small for a model.
+    #[error(transparent)]
+    NoRoom(#[from] crate::two_memories::NoRoom),
     /// A file cannot be written.
     #[error("cannot write `{path}`: {source}")]
     Write {
@@ -140,7 +160,10 @@ impl Error {
             Self::SideFile { .. } => Some(
                 "write the model into the folder it came from, or copy the file beside the new model first",
             ),
-            Self::CheckFailed { .. } => Some("this is a bug in Serenity; please report it with the model"),
+            Self::NoRoom(_) => Some("give a larger memory; the last one may be as large as you like"),
+            Self::CheckFailed { .. } | Self::Rewrite { .. } => {
+                Some("this is a bug in Serenity; please report it with the model")
+            }
             _ => None,
         }
     }

@@ -50,35 +50,46 @@ impl<'a> Judge<'a> {
         (arena < u64::MAX).then_some((order, arena, peak))
     }
 
-    /// The order for which a plan makes the smallest arena, with that plan.
+    /// The order for which a plan makes the smallest arena, with that plan, and a bound that no order and no plan goes below.
+    ///
+    /// Where there are few orders, all of them are tried, and that settles it.
     pub(crate) fn best_planned(
         &self,
         starts: &[Vec<OpId>],
         kernels: Kernels,
         bound: u64,
-    ) -> Option<(Vec<OpId>, Planned)> {
+    ) -> Option<BestPlanned> {
         let lifetimes = self.options.model.lifetimes(self.main);
         let evaluate = |order: &[OpId]| {
             let live = live_peak(&self.graphs, &self.orders(order), kernels).unwrap_or(u64::MAX);
             refine::cost(&lifetimes, order, live)
         };
-        let mut best: Option<(Vec<OpId>, Planned)> = None;
+        let mut best = BestSoFar { found: None, bound };
         for start in starts {
-            let refined = refine::refine(self.main, start.clone(), bound, evaluate, || self.is_over()).0;
-            for order in [start.clone(), refined] {
-                if best.as_ref().is_some_and(|(_, planned)| planned.arena.bytes <= bound) {
-                    return best;
-                }
-                let planned =
-                    plan_arena(&self.graphs, &self.orders(&order), kernels, self.placement_limits());
-                best = match (best, planned) {
-                    (Some(best), Some(new)) if new.arena.bytes >= best.1.arena.bytes => Some(best),
-                    (_, Some(new)) => Some((order, new)),
-                    (best, None) => best,
-                };
+            best.offer(start.clone(), self.plan(start, kernels));
+            if !best.is_settled() {
+                let refined = refine::refine(self.main, start.clone(), bound, evaluate, || self.is_over()).0;
+                let planned = self.plan(&refined, kernels);
+                best.offer(refined, planned);
             }
         }
-        best
+        if !best.is_settled()
+            && let Some(orders) = all_orders(self.main, MOST_ORDERS)
+        {
+            let mut least = u64::MAX;
+            for order in orders {
+                let planned = self.plan(&order, kernels);
+                least = least.min(planned.as_ref().map_or(0, |planned| planned.bound));
+                best.offer(order, planned);
+            }
+            best.bound = bound.max(least);
+        }
+        let (order, planned) = best.found?;
+        Some(BestPlanned { order, planned, bound: best.bound })
+    }
+
+    fn plan(&self, order: &[OpId], kernels: Kernels) -> Option<Planned> {
+        plan_arena(&self.graphs, &self.orders(order), kernels, self.placement_limits())
     }
 
     fn is_over(&self) -> bool {
@@ -91,8 +102,77 @@ impl<'a> Judge<'a> {
         let mut limits = serenity_arena::Limits::default();
         limits.time = self.options.limits.time.map(|limit| limit.saturating_sub(self.started.elapsed()));
         limits.memory = self.options.limits.memory;
+        limits.work = Some(PLACEMENT_WORK);
         limits
     }
+}
+
+/// The best order with its plan.
+pub(crate) struct BestPlanned {
+    pub(crate) order: Vec<OpId>,
+    pub(crate) planned: Planned,
+    pub(crate) bound: u64,
+}
+
+struct BestSoFar {
+    found: Option<(Vec<OpId>, Planned)>,
+    bound: u64,
+}
+
+impl BestSoFar {
+    fn offer(&mut self, order: Vec<OpId>, planned: Option<Planned>) {
+        let arena = |found: &(Vec<OpId>, Planned)| found.1.arena.bytes;
+        if let Some(planned) = planned
+            && self.found.as_ref().is_none_or(|best| planned.arena.bytes < arena(best))
+        {
+            self.found = Some((order, planned));
+        }
+    }
+
+    fn is_settled(&self) -> bool {
+        self.found.as_ref().is_some_and(|(_, planned)| planned.arena.bytes <= self.bound)
+    }
+}
+
+/// Buffers that one placement may look at, a second or two: if it has not settled by then, another order is the better bet. Counted, not timed, so that the
+/// result does not depend on the clock.
+const PLACEMENT_WORK: u64 = 2_000_000;
+
+/// So many orders are tried one by one.
+const MOST_ORDERS: usize = 100;
+
+/// All orders in which a graph can run; `None` if there are more than `most`.
+fn all_orders(graph: &Graph, most: usize) -> Option<Vec<Vec<OpId>>> {
+    let ops = graph.ops().len();
+    let predecessors: Vec<Vec<OpId>> = graph.op_ids().map(|op| graph.predecessors(op)).collect();
+    let mut orders = Vec::new();
+    // Depth first; each entry is the beginning of an order, so no more are open than orders are found.
+    let mut open = vec![Vec::new()];
+    while let Some(mut order) = open.pop() {
+        loop {
+            let mut has_run = vec![false; ops];
+            for op in &order {
+                let op: &OpId = op;
+                has_run[op.index()] = true;
+            }
+            let is_ready = |op: &OpId| {
+                !has_run[op.index()] && predecessors[op.index()].iter().all(|p| has_run[p.index()])
+            };
+            let ready: Vec<OpId> = graph.op_ids().filter(is_ready).collect();
+            let Some((&first, others)) = ready.split_first() else { break };
+            for &other in others {
+                let mut branch = order.clone();
+                branch.push(other);
+                open.push(branch);
+            }
+            if open.len() + orders.len() > most {
+                return None;
+            }
+            order.push(first);
+        }
+        orders.push(order);
+    }
+    (orders.len() <= most).then_some(orders)
 }
 
 /// The arena of a model as it came: in its own orders, with its own plan if it has one.

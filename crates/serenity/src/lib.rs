@@ -16,14 +16,15 @@
 //! # Ok(()) }
 //! ```
 //!
-//! The rooms behind this one can be used alone: [`ir`] (graphs and memory models), [`scheduling`] (orders of any DAG of buffers),
-//! [`check`] (the verifier) and [`zoo`] (the built-in networks).
+//! The rooms behind this one can be used alone: [`ir`] (graphs and memory models), [`rewriting`] (identities), [`scheduling`] (orders of
+//! any DAG of buffers), [`check`] (the verifier) and [`zoo`] (the built-in networks).
 
 mod arena;
 mod boards;
 mod bridge;
 mod error;
 mod export;
+mod header;
 mod input;
 mod inspect;
 mod judge;
@@ -34,8 +35,10 @@ mod output;
 mod plan;
 mod plan_file;
 mod refine;
+mod rewrite;
 mod side_files;
 mod tail;
+pub mod two_memories;
 mod verify;
 mod write;
 
@@ -43,15 +46,17 @@ pub use serenity_arena as placement;
 pub use serenity_check as check;
 pub use serenity_ir as ir;
 pub use serenity_onnx as onnx;
+pub use serenity_rewrite as rewriting;
 pub use serenity_schedule as scheduling;
 pub use serenity_tflite as tflite;
 pub use serenity_zoo as zoo;
 
-pub use arena::{Arena, Content, Offsets, Piece, runtime_arena};
+pub use arena::{Arena, ArenaProblem, Content, Offsets, Piece, arena_problem, runtime_arena};
 pub use boards::{Board, boards};
 pub use bridge::problem;
 pub use error::Error;
 pub use export::{Export, ModelFormat, export};
+pub use header::c_header;
 pub use input::{Input, ReadOptions, Source, load, load_with};
 pub use inspect::{Inspection, inspect};
 pub use nested::main_graph;
@@ -60,6 +65,7 @@ pub use ort::execution_order;
 pub use output::{planned_model, reordered_graph};
 pub use plan::{Footprint, Plan};
 pub use plan_file::PlanFile;
+pub use rewrite::{AppliedRewrite, Rewritten, optimize_input, rewrite};
 pub use side_files::check_side_files;
 pub use tail::{Tail, TflmArena};
 pub use verify::{Comparison, Engine, OutputComparison, Verification, VerifyError, VerifyOptions, verify};

@@ -1,8 +1,8 @@
-//! Models of several graphs: ops that run sub-graphs need what those need.
+//! What a runtime adds to a graph: ops that run sub-graphs need what those need, and some orders would run into its faults.
 
 use crate::arena::bodies;
 use crate::{Error, Options, optimize};
-use serenity_ir::{Graph, MemoryModel, OpId};
+use serenity_ir::{Graph, MemoryModel, OpId, litert_hazards};
 
 /// The main graph of a model, whose ops know what their sub-graphs need, and the orders of those.
 pub(crate) struct Settled {
@@ -41,13 +41,19 @@ pub fn main_graph(graphs: &[Graph], bodies: &[Vec<OpId>], model: MemoryModel) ->
     annotated.swap_remove(0)
 }
 
-/// Writes into each op of one graph what the sub-graphs it runs need, which must have been written into those before.
+/// Writes into one graph what the runtime adds: into each op what the sub-graphs it runs need, which must have been written into those before; and
+/// what must not change places.
 fn annotate(graphs: &mut [Graph], orders: &[Vec<OpId>], index: usize, model: MemoryModel) {
+    let mut graph = graphs[index].clone();
+    if model == MemoryModel::Litert {
+        let hazards = litert_hazards(&graph);
+        graphs[index] = graph.with_precedence(&hazards);
+        return;
+    }
     // Only TFLM runs sub-graphs in the arena of the graph that calls them.
     if model.kernels().is_none() {
         return;
     }
-    let mut graph = graphs[index].clone();
     for op in graph.op_ids() {
         let needs = bodies(graph.op(op)).into_iter().filter(|&body| body < graphs.len());
         // One after the other, so the largest counts.

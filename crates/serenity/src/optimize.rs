@@ -99,11 +99,12 @@ fn with_plan(graphs: &[Graph], kernels: Kernels, options: &Options) -> Result<Pl
     let starts = [plan.order.clone(), main.file_order()];
     let starts = if options.algorithm.is_exact() { &starts[..] } else { &starts[..1] };
     let judge = Judge::new(graphs, main, &settled.orders, planned, started);
-    if let Some((order, found)) = judge.best_planned(starts, kernels, plan.bound) {
-        let peak = planned.model.lifetimes(main).profile(&order).peak();
-        let after = Footprint { peak, arena: Some(found.arena.bytes), ops: plan.after.ops };
-        plan.take_order(order, after);
-        plan.offsets = Some(found.offsets);
+    if let Some(best) = judge.best_planned(starts, kernels, plan.bound) {
+        let peak = planned.model.lifetimes(main).profile(&best.order).peak();
+        let after = Footprint { peak, arena: Some(best.planned.arena.bytes), ops: plan.after.ops };
+        plan.arena_bound = Some(best.bound);
+        plan.take_order(best.order, after);
+        plan.offsets = Some(best.planned.offsets);
     }
     or_as_it_was(graphs, main, plan)
 }
@@ -169,7 +170,9 @@ pub(crate) fn unchecked(graph: &Graph, options: &Options) -> Plan {
         order: found.order.iter().map(|op| OpId(op.0)).collect(),
         steering: None,
         bodies: Vec::new(),
+        rewrites: Vec::new(),
         offsets: None,
+        arena_bound: None,
         before: Footprint { peak: lifetimes.profile(&graph.file_order()).peak(), arena: None, ops },
         after: Footprint { peak: found.peak, arena: None, ops },
         bound: found.bound,

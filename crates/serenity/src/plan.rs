@@ -1,6 +1,6 @@
 //! The result: an order with its proof.
 
-use crate::Offsets;
+use crate::{AppliedRewrite, Offsets};
 use serde_json::{Value, json};
 use serenity_check::{PlacementFault, Witness, WitnessChain, placement_faults};
 use serenity_ir::{Graph, MemoryModel, OpId};
@@ -41,12 +41,16 @@ pub struct Plan {
     pub bodies: Vec<Vec<OpId>>,
     /// Where the tensors of each graph lie, if that was planned; `None` for what takes no room.
     pub offsets: Option<Offsets>,
+    /// What was rewritten. If anything was, all else here is said of the rewritten model, but for `before`.
+    pub rewrites: Vec<AppliedRewrite>,
     /// As the model came.
     pub before: Footprint,
     /// In the order of this plan.
     pub after: Footprint,
     /// No order peaks below this.
     pub bound: u64,
+    /// No order and no plan gets an arena below this, if more is known than the bound on peaks.
+    pub arena_bound: Option<u64>,
     /// Whether that settles it.
     pub proof: Proof,
     /// A proof of the bound on peaks that can be checked without a search, if there is one.
@@ -75,9 +79,14 @@ impl Plan {
         self.settle_proof();
     }
 
+    /// No order needs less than this, by what counts.
+    pub fn least(&self) -> u64 {
+        self.bound.max(self.arena_bound.unwrap_or(0))
+    }
+
     /// The bound settles it if what counts is no more.
     pub(crate) fn settle_proof(&mut self) {
-        if self.after.needs() == self.bound {
+        if self.after.needs() <= self.least() {
             self.proof = Proof::Optimal;
         } else if self.proof == Proof::Optimal {
             // The order with the least peak is known, but not what is the least that can be made of it.
@@ -109,7 +118,8 @@ impl Plan {
 
     /// How far what counts may be above the least possible, as a share of the bound; 0 if it is proved optimal.
     pub fn gap(&self) -> f64 {
-        if self.bound == 0 { 0.0 } else { (self.after.needs() - self.bound) as f64 / self.bound as f64 }
+        let least = self.least();
+        if least == 0 { 0.0 } else { (self.after.needs() - least) as f64 / least as f64 }
     }
 
     /// The order of the ops in the file.
@@ -140,12 +150,14 @@ impl Plan {
             "ops": self.after.ops,
             "peak": self.after.peak,
             "arena": self.after.arena,
-            "bound": self.bound,
+            "bound": self.least(),
+            "peak_bound": self.bound,
             "proof": if self.is_optimal() { "optimal" } else { "gap" },
             "stopped": stopped,
             "states": self.stats.states,
             "pieces": self.stats.pieces,
             "seconds": self.stats.elapsed.as_secs_f64(),
+            "rewrites": self.rewrites.iter().map(AppliedRewrite::to_json).collect::<Vec<_>>(),
             "order": order,
             "file_order": self.steering.as_ref().map(|order| order.iter().map(|op| op.0).collect::<Vec<_>>()),
             "bodies": bodies,

@@ -1,7 +1,7 @@
 //! Reading a plan back, to check it.
 
 use crate::input::read_text;
-use crate::{Error, Offsets};
+use crate::{AppliedRewrite, Error, Offsets};
 use serde_json::Value;
 use serenity_check::{Witness, WitnessChain};
 use serenity_ir::{Kernels, MemoryModel, OpId, OrtOrder, TensorId};
@@ -11,6 +11,8 @@ use serenity_ir::{Kernels, MemoryModel, OpId, OrtOrder, TensorId};
 pub struct PlanFile {
     /// The memory model it speaks of, if it says.
     pub model: Option<MemoryModel>,
+    /// What was rewritten before the rest was planned.
+    pub rewrites: Vec<AppliedRewrite>,
     /// The ops in execution order.
     pub order: Vec<OpId>,
     /// The same for the graphs after the main one; empty if it says nothing of them.
@@ -21,7 +23,7 @@ pub struct PlanFile {
     pub arena: Option<u64>,
     /// The peak it claims.
     pub peak: u64,
-    /// The lower bound it claims.
+    /// The lower bound on peaks that it claims.
     pub bound: u64,
     /// Does it claim that the peak is the least possible?
     pub optimal: bool,
@@ -76,6 +78,11 @@ impl PlanFile {
         };
         Ok(Self {
             model: model.map(|model: MemoryModel| model.with_kernels(kernels).with_ort_order(ort_order)),
+            rewrites: match plan.get("rewrites") {
+                None | Some(Value::Null) => Vec::new(),
+                Some(list) => rewrites(list)
+                    .ok_or("`rewrites` must be an array of objects, each with a `rule` and `ops`")?,
+            },
             order: order("order", plan.get("order"))?,
             offsets: match plan.get("offsets") {
                 None | Some(Value::Null) => None,
@@ -95,7 +102,7 @@ impl PlanFile {
                 Some(_) => return Err("`bodies` must be an array of orders".to_owned()),
             },
             peak: number("peak")?,
-            bound: number("bound")?,
+            bound: number(if plan.get("peak_bound").is_some() { "peak_bound" } else { "bound" })?,
             optimal,
             witness: match plan.get("witness") {
                 None | Some(Value::Null) => None,
@@ -105,6 +112,10 @@ impl PlanFile {
             },
         })
     }
+}
+
+fn rewrites(value: &Value) -> Option<Vec<AppliedRewrite>> {
+    value.as_array()?.iter().map(AppliedRewrite::from_json).collect()
 }
 
 fn order(field: &str, value: Option<&Value>) -> Result<Vec<OpId>, String> {

@@ -78,6 +78,24 @@ impl Strategy {
     }
 
     fn choose_section(&self, state: &mut State, sections: &Range<usize>, candidates: &mut Vec<u32>) -> bool {
+        state.choice += 1;
+        while let Some(section) = self.first_section(state, sections) {
+            if is_eligible(state, section) {
+                let start = candidates.len();
+                let floor = state.floor[section];
+                let resting =
+                    state.model.members(section).iter().filter(|&&i| rests_at(state, i as usize, floor));
+                candidates.extend(resting);
+                candidates[start..].sort_unstable_by_key(|&item| Reverse(self.priority[item as usize]));
+                return true;
+            }
+            state.rejected[section] = state.choice;
+        }
+        false
+    }
+
+    /// The first of the sections that look eligible.
+    fn first_section(&self, state: &mut State, sections: &Range<usize>) -> Option<usize> {
         let mut best = (NOWHERE, NOWHERE);
         let mut chosen = None;
         for section in sections.clone() {
@@ -88,18 +106,12 @@ impl Strategy {
             let slack = state.capacity - state.need(section);
             let rank =
                 if self.rule == Rule::LowestSection { (floor, slack) } else { (floor + slack / 2, slack) };
-            if rank < best && is_eligible(state, section, floor) {
+            if rank < best && state.rejected[section] != state.choice && !is_spoiled(state, section) {
                 best = rank;
                 chosen = Some(section);
             }
         }
-        let Some(section) = chosen else { return false };
-        let start = candidates.len();
-        let floor = state.floor[section];
-        let resting = state.model.members(section).iter().filter(|&&i| rests_at(state, i as usize, floor));
-        candidates.extend(resting);
-        candidates[start..].sort_unstable_by_key(|&item| Reverse(self.priority[item as usize]));
-        true
+        chosen
     }
 
     fn choose_item(&self, state: &mut State, sections: &Range<usize>, candidates: &mut Vec<u32>) -> bool {
@@ -139,14 +151,16 @@ fn rests_at(state: &State, item: usize, offset: i64) -> bool {
     state.lowest[item] == offset && !state.refused[item]
 }
 
-/// Does something rest at the floor, with nothing that could still slide beneath it?
-fn is_eligible(state: &mut State, section: usize, floor: i64) -> bool {
-    let model = state.model;
-    // What spoiled it the last time most often still does.
+/// What spoiled a section the last time most often still does.
+fn is_spoiled(state: &mut State, section: usize) -> bool {
     let spoiler = state.spoiler[section] as usize;
-    if rests_at(state, spoiler, floor) && state.may_slide_beneath(spoiler) {
-        return false;
-    }
+    rests_at(state, spoiler, state.floor[section]) && state.may_slide_beneath(spoiler)
+}
+
+/// Does something rest at the floor, with nothing that could still slide beneath it?
+fn is_eligible(state: &mut State, section: usize) -> bool {
+    let model = state.model;
+    let floor = state.floor[section];
     let mut rests = false;
     for &item in model.members(section) {
         let item = item as usize;

@@ -1,18 +1,39 @@
 //! The exact planner: a lowest placement, and the proof that there is no lower one.
+//!
+//! The question is always the same: is there a placement within a target height? The search ([`mod@search`]) builds it from the bottom up
+//! ([`state`]). It needs to look only at placements in which every buffer *rests*: on the ground, on something fixed, or on another
+//! buffer, since any placement can be pushed down into such a one without getting higher. For that, two buffers that live together are
+//! an arc: the upper one begins at least so many bytes above the lower one. Mostly that is the size of the lower one; where one may be
+//! written over the other it is less, in that one direction. Pushing down follows the longest paths along the arcs, and these have no
+//! cycle: where an arc has length 0, it leads from the buffer that begins later to the one that begins earlier.
+//!
+//! At every node, take a section of time and the lowest offset at which one of its open buffers can rest. Either one of the buffers
+//! that could be there is there, with all open ones it lives with above it, provided that none of those could slide beneath it; or none
+//! is, and each of them rests on a buffer that is still open. These are all cases, so if all fail the target is refuted, and so is
+//! every height below the least that a branch cut off on the way would have needed: the next target.
+//!
+//! A branch is cut off where the open buffers of a section, stacked without a gap from the lowest offset on, end above the target
+//! ([`sharing`] takes off what they could share, [`obstacles`] adds what is taken), where a part that looks the same has failed before
+//! ([`memo`]), and where nothing holds a refused buffer ([`support`]). A buffer that is in nobody's way is placed without branching
+//! ([`questions`]), and parts of time that no open buffer connects are solved one after the other.
 
 mod choose;
+mod lean;
 mod lists;
 mod memo;
 mod model;
 mod obstacles;
 mod portfolio;
+mod questions;
 mod search;
 mod sharing;
 mod state;
+mod support;
 
 use crate::first_fit::FirstFit;
 use crate::limits::Watch;
 use crate::{Problem, StopReason};
+use lean::Lean;
 use portfolio::{Attempt, Effort, Portfolio};
 
 /// What the search found, and why it ended if that leaves a gap.
@@ -42,7 +63,8 @@ pub(crate) fn search(
         return fronts.answer(Some(StopReason::Memory));
     };
     fronts.proved(portfolio.bound(), watch);
-    let stopped = if fronts.is_settled() { None } else { fronts.close(&mut portfolio, watch) };
+    let lean = Lean::new(problem);
+    let stopped = if fronts.is_settled() { None } else { fronts.close(&mut portfolio, lean.as_ref(), watch) };
     fronts.answer(stopped)
 }
 
@@ -80,37 +102,75 @@ impl Fronts {
 
     /// Ever longer attempts at the lowest height that is not refuted; in between, brief ones higher up, so that there is a good
     /// placement when time runs out.
-    fn close(&mut self, portfolio: &mut Portfolio, watch: &mut Watch) -> Option<StopReason> {
-        loop {
-            let target = self.capacity.unwrap_or(self.bound);
-            if let Some(end) = self.attempt(portfolio, target, Effort::Full, watch) {
+    fn close(
+        &mut self,
+        portfolio: &mut Portfolio,
+        lean: Option<&Lean>,
+        watch: &mut Watch,
+    ) -> Option<StopReason> {
+        // Where buffers may share bytes, the bound is often out of reach: better to have a good placement first.
+        if let Some(lean) = lean {
+            let without_sharing = lean.most_alive();
+            let end = self
+                .attempt(portfolio, Some(lean), without_sharing, Effort::Brief, watch)
+                .or_else(|| self.approach(portfolio, Some(lean), watch));
+            if let Some(end) = end {
                 return end.err();
             }
-            if self.capacity.is_none() {
-                let mut out_of_reach = self.bound;
-                for _ in 0..BRIEF_ATTEMPTS {
-                    let target = u64::midpoint(out_of_reach, self.height);
-                    if let Some(end) = self.attempt(portfolio, target, Effort::Brief, watch) {
-                        return end.err();
-                    }
-                    if self.height > target {
-                        out_of_reach = target;
-                    }
-                }
+        }
+        loop {
+            let target = self.capacity.unwrap_or(self.bound);
+            let end = self
+                .attempt(portfolio, None, target, Effort::Full, watch)
+                .or_else(|| self.approach(portfolio, lean, watch));
+            if let Some(end) = end {
+                return end.err();
             }
             portfolio.try_harder();
         }
     }
 
-    /// Something if that is the end: settled, or stopped.
+    /// Brief attempts, each halfway between what seems out of reach and the best height.
+    fn approach(&mut self, portfolio: &mut Portfolio, lean: Option<&Lean>, watch: &mut Watch) -> End {
+        let lowest = self.capacity.unwrap_or(self.bound);
+        let mut out_of_reach = lowest;
+        for attempt in 0..BRIEF_ATTEMPTS {
+            let target = if attempt == 0 && lean.is_some() {
+                lowest
+            } else {
+                u64::midpoint(out_of_reach, self.height)
+            };
+            let end = self.attempt(portfolio, lean, target, Effort::Brief, watch);
+            if end.is_some() {
+                return end;
+            }
+            if self.height > target {
+                out_of_reach = target;
+            }
+        }
+        None
+    }
+
     fn attempt(
         &mut self,
         portfolio: &mut Portfolio,
+        lean: Option<&Lean>,
         target: u64,
         effort: Effort,
         watch: &mut Watch,
-    ) -> Option<Result<(), StopReason>> {
-        match portfolio.attempt(target, effort, watch) {
+    ) -> End {
+        let attempt = match lean {
+            None => portfolio.attempt(target, effort, watch),
+            Some(lean) => {
+                let problem = lean.below(target)?;
+                match portfolio.on(&problem)?.attempt(target, effort, watch) {
+                    // With fewer permissions than there are.
+                    Attempt::Refuted { .. } => Attempt::Unknown,
+                    attempt => attempt,
+                }
+            }
+        };
+        match attempt {
             Attempt::Found { offsets, height } => self.found(offsets, height, watch),
             Attempt::Refuted { at_least } => self.proved(at_least, watch),
             Attempt::Unknown => {}
@@ -120,5 +180,7 @@ impl Fronts {
     }
 }
 
-/// Each halfway between what seems out of reach and the best height.
-const BRIEF_ATTEMPTS: usize = 4;
+/// Settled, or stopped; `None` to go on.
+type End = Option<Result<(), StopReason>>;
+
+const BRIEF_ATTEMPTS: usize = 5;

@@ -11,14 +11,15 @@ use super::state::{NOWHERE, State};
 use crate::limits::Watch;
 use crate::{Problem, StopReason};
 
-pub(super) struct Portfolio {
-    /// The problem forwards and backwards in time.
-    sides: [Model; 2],
+pub(super) struct Portfolio<'a> {
+    problem: &'a Problem,
+    /// The problem forwards in time and, once it is asked for, backwards.
+    sides: Vec<Model>,
+    memory: u64,
     /// The offsets of fixed buffers, 0 for the others.
     fixed: Vec<u64>,
     nodes: u64,
     seed: u64,
-    memo_memory: u64,
     known: Known,
 }
 
@@ -84,20 +85,26 @@ const STRATEGIES: &[(Rule, &[Key])] = &[
 /// For the tables, if the caller gives no limit: a file from anywhere must not take all the memory there is.
 const DEFAULT_MEMORY: u64 = 1 << 30;
 
-impl Portfolio {
+impl<'a> Portfolio<'a> {
     /// `None` if there is not enough memory.
-    pub(super) fn new(problem: &Problem, memory: u64) -> Option<Self> {
+    pub(super) fn new(problem: &'a Problem, memory: u64) -> Option<Self> {
         let memory = memory.min(DEFAULT_MEMORY);
-        let side = |direction| Model::new(problem, direction, memory / 4);
         let buffers = problem.buffers();
         Some(Self {
-            sides: [side(Direction::Forwards)?, side(Direction::Backwards)?],
+            problem,
+            sides: vec![Model::new(problem, Direction::Forwards, memory / 4)?],
+            memory,
             fixed: buffers.iter().map(|buffer| buffer.offset.unwrap_or(0)).collect(),
             nodes: 3 * buffers.len() as u64,
             seed: 0,
-            memo_memory: memory / 8,
             known: Known::default(),
         })
+    }
+
+    /// The same for another problem of the same size.
+    pub(super) fn on<'b>(&self, problem: &'b Problem) -> Option<Portfolio<'b>> {
+        let portfolio = Portfolio::new(problem, self.memory)?;
+        Some(Portfolio { nodes: self.nodes, seed: self.seed, ..portfolio })
     }
 
     /// What follows without any search.
@@ -139,6 +146,10 @@ impl Portfolio {
                 for side in [0, 1] {
                     self.seed += u64::from(is_shaken);
                     let seed = if is_shaken { self.seed } else { 0 };
+                    if side == self.sides.len() {
+                        // As large as the other, so there is memory for it.
+                        self.sides.extend(Model::new(self.problem, Direction::Backwards, u64::MAX));
+                    }
                     let strategy = Strategy::new(&self.sides[side], rule, keys, seed);
                     match self.try_one(side, &strategy, known, watch) {
                         Attempt::Unknown => {}
@@ -152,7 +163,7 @@ impl Portfolio {
 
     fn try_one(&self, side: usize, strategy: &Strategy, known: &mut Known, watch: &mut Watch) -> Attempt {
         let model = &self.sides[side];
-        let memo = known.memos[side].get_or_insert_with(|| Memo::new(self.memo_memory));
+        let memo = known.memos[side].get_or_insert_with(|| Memo::new(self.memory / 8));
         let mut search = Search::new(State::new(model, known.target as i64), strategy, memo, self.nodes);
         let outcome = search.run(watch);
         known.least_violation = known.least_violation.min(search.state.least_violation);

@@ -25,34 +25,37 @@ pub(super) struct State<'a> {
     pub(super) refused: Vec<bool>,
     refusals: usize,
     /// The offset at which nothing can slide beneath an item any more, if that is known.
-    clear_at: Vec<i64>,
+    pub(super) clear_at: Vec<i64>,
     /// For each section, the lowest of its open items; [`NOWHERE`] if there are none.
     pub(super) floor: Vec<i64>,
     /// An open item at the floor, or a guess at one.
     floor_item: Vec<u32>,
     /// A member of each section beneath which something could slide once: a guess at one for which that is so.
     pub(super) spoiler: Vec<u32>,
-    /// Cells that the open items of each section need.
+    /// Choices made so far, and for each section the last one at which it was found not to be eligible.
+    pub(super) choice: u64,
+    pub(super) rejected: Vec<u64>,
+    /// Bytes, in whole cells, that the open items of each section need.
     load: Vec<i64>,
-    /// What sharing may save of that.
+    /// What is taken off that because items may share bytes.
     saved: Vec<i64>,
     /// Open items that live both in a section and in the one before.
     pub(super) crossing: Vec<u32>,
-    trail: Vec<Change>,
+    pub(super) trail: Vec<Change>,
     /// Sections of which the floor or the load may have changed.
     dirty: Dirty,
     /// The same, since [`Self::take_stirred`] was asked the last time.
     stirred: Dirty,
-    just_placed: JustPlaced,
-    witnesses: Witnesses,
-    scratch: Vec<u32>,
+    pub(super) just_placed: JustPlaced,
+    pub(super) witnesses: Witnesses,
+    pub(super) scratch: Vec<u32>,
 }
 
 /// For each item the one that settled a question the last time: it most often does so again. Itself, if there is none yet.
-struct Witnesses {
-    in_the_way: Vec<u32>,
-    beneath: Vec<u32>,
-    support: Vec<u32>,
+pub(super) struct Witnesses {
+    pub(super) in_the_way: Vec<u32>,
+    pub(super) beneath: Vec<u32>,
+    pub(super) support: Vec<u32>,
 }
 
 impl Witnesses {
@@ -67,16 +70,16 @@ impl Witnesses {
 
 /// The item that was placed last. In its sections no open item is lower than its top any more, unless they may share bytes.
 #[derive(Default)]
-struct JustPlaced {
+pub(super) struct JustPlaced {
     sections: Range<usize>,
     top: i64,
     /// Some long-lived ones of those that rest on it now: likely to be the next floor, and in the way of others.
-    resting: [Option<u32>; RESTING],
+    pub(super) resting: [Option<u32>; RESTING],
 }
 
 const RESTING: usize = 4;
 
-enum Change {
+pub(super) enum Change {
     Lowest(u32, i64),
     Floor(u32, i64),
     Saved(u32, i64),
@@ -125,9 +128,11 @@ impl<'a> State<'a> {
             // Not known yet, where there is anything at all.
             floor: (0..sections).map(|s| if model.members(s).is_empty() { NOWHERE } else { -1 }).collect(),
             floor_item: (0..sections).map(|s| model.members(s).first().copied().unwrap_or(0)).collect(),
+            choice: 0,
+            rejected: vec![0; sections],
             spoiler: (0..sections).map(|s| model.members(s).first().copied().unwrap_or(0)).collect(),
             load: vec![0; sections],
-            saved: (0..sections).map(|s| model.shared.saving(s, &model.items, |_| true)).collect(),
+            saved: vec![0; sections],
             crossing: vec![0; sections + 1],
             trail: Vec::new(),
             dirty: Dirty { start: 0, end: sections },
@@ -143,12 +148,20 @@ impl<'a> State<'a> {
                 .for_each(|count| *count += 1);
             state.lowest[index] = state.settle(index, 0);
         }
+        for section in 0..sections {
+            state.set_saving(section, model.shared.saving(section, &model.items, |_| true));
+        }
         state
     }
 
-    /// What a section needs at least: the offset at which its open items end if they are stacked without a gap.
+    /// What a section with open items needs at least: the offset at which its open items end if they are stacked without a gap.
+    #[inline]
     pub(super) fn need(&self, section: usize) -> i64 {
-        self.reach(section, self.floor[section])
+        if self.model.has_obstacles {
+            self.reach(section, self.floor[section])
+        } else {
+            self.floor[section] + self.load[section]
+        }
     }
 
     /// What all sections need at least.
@@ -160,10 +173,7 @@ impl<'a> State<'a> {
     /// How far the open items of a section reach if they begin at `floor` and leave no free cell beneath them.
     fn reach(&self, section: usize, floor: i64) -> i64 {
         let mut top = floor;
-        let mut rest = self.load[section] - self.saved[section];
-        if !self.model.has_obstacles {
-            return top + rest;
-        }
+        let mut rest = self.load[section];
         for &(start, end) in self.model.taken.of(section) {
             if end <= top {
                 continue;
@@ -213,12 +223,12 @@ impl<'a> State<'a> {
         }
     }
 
-    fn extent(&self, item: usize) -> (i64, i64) {
+    pub(super) fn extent(&self, item: usize) -> (i64, i64) {
         (self.lowest[item], self.top(item))
     }
 
     /// Where an open item ends if it rests at its lowest offset; far up for placed ones.
-    fn top(&self, item: usize) -> i64 {
+    pub(super) fn top(&self, item: usize) -> i64 {
         self.lowest[item] + self.model.spans[item]
     }
 
@@ -319,9 +329,14 @@ impl<'a> State<'a> {
             let saving = model.shared.saving(section, &model.items, |i| self.is_open(i));
             if saving != self.saved[section] {
                 self.trail.push(Change::Saved(section as u32, self.saved[section]));
-                self.saved[section] = saving;
+                self.set_saving(section, saving);
             }
         }
+    }
+
+    fn set_saving(&mut self, section: usize, saving: i64) {
+        self.load[section] += self.saved[section] - saving;
+        self.saved[section] = saving;
     }
 
     /// Where `other` can rest on an item that lies from `offset` to `top`.
@@ -333,7 +348,7 @@ impl<'a> State<'a> {
         }
     }
 
-    fn relation(&self, item: usize, other: usize) -> Option<Relation> {
+    pub(super) fn relation(&self, item: usize, other: usize) -> Option<Relation> {
         self.model
             .shared
             .of(item)
@@ -417,148 +432,6 @@ impl<'a> State<'a> {
         Ok(())
     }
 
-    /// The lowest offset at which a refused item can rest on an open one, or something not above its lowest offset.
-    fn support(&mut self, item: usize) -> i64 {
-        let it = &self.model.items[item];
-        let witness = self.witnesses.support[item] as usize;
-        if !it.shares && witness != item && self.top(witness) <= self.lowest[item] {
-            return self.lowest[item];
-        }
-        let mut support = self.own_support(item);
-        if it.shares && self.model.shared.has_glue(item) {
-            support = support.min(self.support_of_glued(item));
-        }
-        support
-    }
-
-    fn own_support(&mut self, item: usize) -> i64 {
-        let model = self.model;
-        let it = &model.items[item];
-        let mut support = NOWHERE;
-        for other in model.living_with(item) {
-            if !self.is_open(other) || other == item {
-                continue;
-            }
-            let relation = if it.shares { self.relation(item, other) } else { None };
-            let bed = match relation {
-                Some(Relation::PartnerBelow(distance)) => self.lowest[other] + distance,
-                _ => self.top(other),
-            };
-            if bed < support {
-                support = bed;
-                self.witnesses.support[item] = other as u32;
-            }
-        }
-        let tops_of_blocks = model.blocked.of(item).iter().map(|&(_, to)| to);
-        let glued =
-            model.shared.of(item).iter().filter(|p| p.relation == Relation::Glue && !self.is_open(p.item));
-        let tops_of_glued = glued.map(|partner| self.offset[partner.item] + model.spans[partner.item]);
-        tops_of_blocks.chain(tops_of_glued).filter(|&top| top >= self.lowest[item]).fold(support, i64::min)
-    }
-
-    /// Items that begin at the same offset need only one support among them.
-    fn support_of_glued(&mut self, item: usize) -> i64 {
-        let model = self.model;
-        let mut glued = std::mem::take(&mut self.scratch);
-        glued.clear();
-        glued.push(item as u32);
-        let mut support = NOWHERE;
-        let mut next = 0;
-        while let Some(&member) = glued.get(next) {
-            next += 1;
-            for partner in model.shared.of(member as usize) {
-                let is_new = !glued.contains(&(partner.item as u32));
-                if partner.relation == Relation::Glue && self.is_open(partner.item) && is_new {
-                    if self.refused[partner.item] {
-                        glued.push(partner.item as u32);
-                        support = support.min(self.own_support(partner.item));
-                    } else {
-                        support = support.min(self.lowest[partner.item]);
-                    }
-                }
-            }
-        }
-        self.scratch = glued;
-        support
-    }
-
-    /// Can the item be placed without being in the way of any open one?
-    pub(super) fn is_in_nobodys_way(&mut self, item: usize) -> bool {
-        let model = self.model;
-        let shares = model.items[item].shares;
-        let (offset, top) = self.extent(item);
-        let witness = self.witnesses.in_the_way[item] as usize;
-        if !shares && witness != item && self.lowest[witness] < top {
-            return false;
-        }
-        for other in self.just_placed.resting.into_iter().flatten() {
-            let lives_with = || {
-                let (a, b) = (&model.items[item].sections, &model.items[other as usize].sections);
-                a.start < b.end && b.start < a.end
-            };
-            if !shares && self.lowest[other as usize] < top && other as usize != item && lives_with() {
-                self.witnesses.in_the_way[item] = other;
-                return false;
-            }
-        }
-        for other in model.living_with(item) {
-            if self.lowest[other] >= top || other == item {
-                continue;
-            }
-            let is_clear = shares
-                && matches!(self.relation(item, other), Some(Relation::PartnerAbove(distance)) if self.lowest[other] >= offset + distance);
-            if !is_clear {
-                self.witnesses.in_the_way[item] = other as u32;
-                return false;
-            }
-        }
-        true
-    }
-
-    /// Is there an open item that could still slide beneath this one, where it rests now? Partners that may share its bytes are left
-    /// out: [`Self::shares_from_below`] tells about them.
-    pub(super) fn may_slide_beneath(&mut self, item: usize) -> bool {
-        let lowest = self.lowest[item];
-        if self.clear_at[item] == lowest {
-            return false;
-        }
-        let witness = self.witnesses.beneath[item] as usize;
-        if witness != item && self.top(witness) <= lowest {
-            return true;
-        }
-        let model = self.model;
-        let it = &model.items[item];
-        // Where nothing open is lower, nothing can be beneath.
-        if self.floor[it.sections.clone()].iter().any(|&floor| floor < lowest) {
-            for other in model.living_with(item) {
-                let fits = self.top(other) <= lowest;
-                if fits && !(it.shares && self.is_below(item, other)) {
-                    self.witnesses.beneath[item] = other as u32;
-                    return true;
-                }
-            }
-        }
-        // Others only rise from here on, until this is taken back.
-        self.trail.push(Change::Clear(item as u32, self.clear_at[item]));
-        self.clear_at[item] = lowest;
-        false
-    }
-
-    fn is_below(&self, item: usize, other: usize) -> bool {
-        matches!(self.relation(item, other), Some(Relation::PartnerBelow(_)))
-    }
-
-    /// Is there an open partner that could be written over this item, where it rests now? Some may be left out.
-    pub(super) fn shares_from_below(&self, item: usize, leave_out: impl Fn(usize) -> bool) -> bool {
-        self.model.shared.of(item).iter().any(|partner| match partner.relation {
-            Relation::PartnerBelow(distance) => {
-                let slides = self.lowest[partner.item] + distance <= self.lowest[item];
-                slides && !leave_out(partner.item)
-            }
-            _ => false,
-        })
-    }
-
     /// The sections in which something has changed since the last time, within the given ones.
     pub(super) fn take_stirred(&mut self, within: &Range<usize>) -> Option<Range<usize>> {
         let Range { start, end } = self.stirred.take()?;
@@ -578,7 +451,7 @@ impl<'a> State<'a> {
             match self.trail.pop() {
                 Some(Change::Lowest(item, before)) => self.lowest[item as usize] = before,
                 Some(Change::Floor(section, before)) => self.floor[section as usize] = before,
-                Some(Change::Saved(section, before)) => self.saved[section as usize] = before,
+                Some(Change::Saved(section, before)) => self.set_saving(section as usize, before),
                 Some(Change::Clear(item, before)) => self.clear_at[item as usize] = before,
                 Some(Change::Refused(item)) => {
                     self.refused[item as usize] = false;

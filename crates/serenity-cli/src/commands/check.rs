@@ -21,6 +21,7 @@ pub(crate) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Outcome, Fai
     }
     let plan = PlanFile::load(&args.plan)?;
     let input = args.read.load(&args.input, args.runtime.runtime.or(plan.model))?;
+    let input = if plan.rewrites.is_empty() { input } else { rewritten(args, &plan, &input)? };
     let model = match args.runtime.runtime {
         None => plan.model.unwrap_or(input.default_model),
         Some(_) => args.runtime.model(input.default_model),
@@ -31,7 +32,7 @@ pub(crate) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Outcome, Fai
         peak: plan.peak,
         bound: plan.bound,
         // Said of the arena where there is one.
-        optimal: plan.optimal && plan.arena.is_none_or(|arena| arena == plan.peak),
+        optimal: plan.optimal && (plan.arena.is_none() || plan.peak == plan.bound),
         witness: plan.witness.as_ref(),
     };
     let body_faults: Vec<Fault> = input.graphs[1..]
@@ -53,6 +54,13 @@ pub(crate) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Outcome, Fai
     if args.json.json {
         writeln!(out, "{}", to_json(&claim, &report, deep, placement))?;
     } else if report.is_valid() {
+        if !plan.rewrites.is_empty() {
+            let places = count(plan.rewrites.len() as u64, "place");
+            writeln!(
+                out,
+                "rewritten first: {places}, as the plan says; `serenity verify` runs both models and compares"
+            )?;
+        }
         print_verified(&claim, &report, deep, out)?;
         if let Some(arena) = placement {
             writeln!(
@@ -67,6 +75,25 @@ pub(crate) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Outcome, Fai
         }
     }
     Ok(if report.is_valid() { Outcome::Done } else { Outcome::ConditionNotMet })
+}
+
+/// The model that the plan speaks of: a plan for a rewritten model says what was rewritten, and the same is done again here.
+fn rewritten(args: &CheckArgs, plan: &PlanFile, input: &Input) -> Result<Input, Failure> {
+    let again = serenity::rewrite(input)?;
+    let is_same = again.applied.len() == plan.rewrites.len()
+        && again.applied.iter().zip(&plan.rewrites).all(|(found, claimed)| found.is_same(claimed));
+    if is_same {
+        return Ok(again.input);
+    }
+    Err(Failure::request(
+        format!(
+            "the plan `{}` is for a model that was rewritten in {}, and `{}` cannot be rewritten in the same",
+            args.plan,
+            count(plan.rewrites.len() as u64, "place"),
+            args.input
+        ),
+        "give the model that was optimised, not the file that was written: this check rewrites it again",
+    ))
 }
 
 /// Checks the places of the tensors, if the plan has any; the arena they are in, if nothing is wrong.

@@ -4,6 +4,7 @@ pub(crate) mod check;
 pub(crate) mod inspect;
 mod onnx;
 pub(crate) mod optimize;
+pub(crate) mod place;
 pub(crate) mod reference;
 pub(crate) mod sample;
 pub(crate) mod schedule;
@@ -16,10 +17,15 @@ use crate::progress::thousands;
 use crate::size::Size;
 use serenity::ir::{Graph, Kernels, OpId, OrtOrder};
 use serenity::scheduling::{CancelFlag, Limits, Proof, Rules};
-use serenity::{Board, Options, Plan};
+use serenity::{Board, Options, Plan, placement};
 
 fn limits(args: &LimitArgs, cancel: &CancelFlag) -> Limits {
     Limits { time: args.time_limit.0, memory: Some(args.memory_limit.0), cancel: cancel.clone() }
+}
+
+/// The same for a planner.
+fn placement_limits(args: &LimitArgs, cancel: placement::CancelFlag) -> placement::Limits {
+    placement::Limits { time: args.time_limit.0, memory: Some(args.memory_limit.0), cancel }
 }
 
 fn search_options(args: &SearchArgs, cancel: &CancelFlag) -> Options {

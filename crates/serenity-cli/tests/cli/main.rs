@@ -6,6 +6,8 @@ mod commands;
 mod errors;
 mod harness;
 mod onnx;
+mod place;
+mod rewrite;
 mod tflite;
 mod tiny_onnx;
 mod verify;

@@ -1,6 +1,6 @@
 //! Graphs of one op, for the tests of this folder.
 
-use super::{Kernels, LitertKernels, scratch};
+use super::{Kernels, LitertKernels, LitertPlace, scratch};
 use crate::{Attributes, ElementType, Graph, GraphBuilder, Op, OpId, OpKind, Tensor};
 use serde_json::{Map, Value, json};
 
@@ -60,7 +60,9 @@ impl OneOp {
     }
 
     pub(super) fn litert(self) -> Vec<u64> {
-        LitertKernels::of(&self.graph()).temporaries(OpId(0)).to_vec()
+        let kernels = LitertKernels::of(&self.graph());
+        let in_arena = kernels.temporaries(OpId(0)).iter().filter(|t| t.place == LitertPlace::Arena);
+        in_arena.map(|temporary| temporary.bytes).collect()
     }
 
     fn scratch(self, kernels: Kernels) -> Vec<u64> {

@@ -5,7 +5,8 @@
 //! read; so what nobody reads stays for ever.
 
 use super::storage::{MOST_SCRATCH, Storage};
-use crate::{BufferId, Graph, LitertKernels, LitertPlace, Op, TensorId};
+use crate::{BufferId, Graph, LitertKernels, LitertPlace, Op, OpId, TensorId};
+use std::collections::BTreeMap;
 
 /// What an operator may do with the memory of its inputs.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -74,6 +75,37 @@ fn is_read_once(graph: &Graph, tensor: TensorId) -> bool {
     }
 }
 
+/// Readers that must stay before an op which writes over what they read: LiteRT looks at the readers of the tensor it writes over, and of the
+/// one that owns the memory, but not at those of other names that memory has by then.
+pub fn litert_hazards(graph: &Graph) -> Vec<(OpId, OpId)> {
+    let kernels = LitertKernels::of(graph);
+    let hosts = litert_hosts(graph, |tensor| kernels.place(tensor));
+    let mut residents: BTreeMap<TensorId, Vec<TensorId>> = BTreeMap::new();
+    let mut pairs = Vec::new();
+    let mut has_run = vec![false; graph.ops().len()];
+    for op in graph.file_order() {
+        let node = graph.op(op);
+        let host = node.outputs.first().map(|output| hosts[output.index()]);
+        if let (Some(host), Sharing::Overwrite(_)) = (host, sharing(node))
+            && Some(&host) != node.outputs.first()
+        {
+            let names = residents.get(&host).into_iter().flatten().chain([&host]);
+            let readers =
+                names.flat_map(|&name| graph.consumers(name)).filter(|reader| has_run[reader.index()]);
+            let lies_there =
+                |reader: &&OpId| graph.op(**reader).outputs.iter().any(|t| hosts[t.index()] == host);
+            pairs.extend(readers.filter(|reader| !lies_there(reader)).map(|&reader| (reader, op)));
+        }
+        for &output in &node.outputs {
+            residents.entry(hosts[output.index()]).or_default().push(output);
+        }
+        has_run[op.index()] = true;
+    }
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs
+}
+
 impl Storage {
     /// LiteRT's: inputs and what nobody reads stay, what may share memory shares it, some results lie elsewhere.
     pub(super) fn in_place(graph: &Graph) -> Self {
@@ -95,11 +127,7 @@ impl Storage {
         }
         let mut left = MOST_SCRATCH;
         for op in graph.op_ids() {
-            let bytes = kernels
-                .temporaries(op)
-                .iter()
-                .fold(0, |sum: u64, &bytes| sum.saturating_add(bytes))
-                .min(left);
+            let bytes = kernels.workspace(op).min(left);
             left -= bytes;
             if bytes > 0 {
                 storage.scratch.push((op, bytes));
@@ -205,5 +233,23 @@ mod tests {
         let profile = MemoryModel::Litert.lifetimes(&graph).profile(&graph.file_order());
         let after: Vec<u64> = profile.steps.iter().map(|s| s.after).collect();
         assert_eq!(after, [100, 108, 100, 120, 123]);
+    }
+
+    #[test]
+    fn who_reads_another_name_of_what_is_written_over_must_stay_ahead() {
+        let mut g = GraphBuilder::new("");
+        let x = g.input(Tensor::sized("x", 64));
+        let a = g.op("a", "CONV_2D", &[x], Tensor::sized("a", 64));
+        let v1 = g.op("v1", "RESHAPE", &[a], Tensor::sized("v1", 64));
+        let v2 = g.op("v2", "RESHAPE", &[v1], Tensor::sized("v2", 64));
+        let r = g.op("r", "CONV_2D", &[v1], Tensor::sized("r", 64));
+        let s = g.op("s", "SOFTMAX", &[v2], Tensor::sized("s", 64));
+        let y = g.op("y", "CONV_2D", &[s, r], Tensor::sized("y", 64));
+        g.output(y);
+        let graph = g.build().unwrap();
+        assert_eq!(crate::litert_hazards(&graph), [(OpId(3), OpId(4))]);
+        let bound = graph.with_precedence(&[(OpId(3), OpId(4))]);
+        assert_eq!(bound.predecessors(OpId(4)), [OpId(2), OpId(3)]);
+        assert!(bound.check_order(&bound.file_order()).is_ok());
     }
 }

@@ -11,7 +11,7 @@ use std::fmt;
 use std::str::FromStr;
 use storage::Storage;
 
-pub use litert::litert_hosts;
+pub use litert::{litert_hazards, litert_hosts};
 pub use ort::{OrtOrder, OrtSharing, UnknownOrtOrder, ort_bound, ort_layout, ort_sharing};
 pub use planned::{HandOver, hand_overs, planned_bound};
 pub use tflm::{TFLM_ALIGNMENT, tflm_bytes, tflm_scratch};

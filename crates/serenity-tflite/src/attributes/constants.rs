@@ -6,7 +6,7 @@ use crate::schema::element;
 use crate::tensor::{FileTensor, Storage};
 use crate::{Error, Model};
 use serde_json::{Map, Value, json};
-use serenity_ir::Attributes;
+use serenity_ir::{Attributes, ElementType};
 
 /// Constants of at most so many whole numbers are given with their values, quantisations of at most so many scales in full.
 const MOST_VALUES: usize = 64;
@@ -86,6 +86,23 @@ pub(crate) fn operand_values(
     let operand = operator.inputs.get(position).copied().flatten()?;
     let tensor = &model.sub_graphs[sub_graph].tensors[operand];
     (storage[operand] == Storage::Constant).then(|| values(tensor, model.buffer(tensor.buffer))).flatten()
+}
+
+/// The one finite number of a constant operand of type `float32`.
+pub(crate) fn operand_real(
+    model: &Model,
+    sub_graph: usize,
+    operator: &FileOperator,
+    position: usize,
+    storage: &[Storage],
+) -> Option<f32> {
+    let operand = operator.inputs.get(position).copied().flatten()?;
+    let tensor = &model.sub_graphs[sub_graph].tensors[operand];
+    if storage[operand] != Storage::Constant || tensor.dtype != ElementType::Float32 {
+        return None;
+    }
+    let bytes = model.buffer(tensor.buffer).try_into().ok()?;
+    Some(f32::from_le_bytes(bytes)).filter(|value| value.is_finite())
 }
 
 /// The elements of a small constant of whole numbers.

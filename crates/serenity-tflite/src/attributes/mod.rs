@@ -6,7 +6,7 @@
 
 mod constants;
 mod operands;
-mod options;
+pub(crate) mod options;
 
 use crate::budget::Budget;
 use crate::error::At;

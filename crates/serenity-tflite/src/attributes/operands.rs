@@ -1,7 +1,7 @@
 //! What the operands themselves say: the size of a filter, and numbers that the format hands over as constant tensors.
 
 use crate::Model;
-use crate::attributes::constants::operand_values;
+use crate::attributes::constants::{operand_real, operand_values};
 use crate::operator::FileOperator;
 use crate::sub_graph::SubGraph;
 use crate::tensor::Storage;
@@ -42,6 +42,7 @@ const NUMBERS: &[(&[&str], &[Named])] = &[
     (&["SPLIT"], &[(0, "axis", Axis { of: 1 })]),
     (&["SPLIT_V"], &[(1, "size_splits", List), (2, "axis", Axis { of: 0 })]),
     (&["PAD", "PADV2", "MIRROR_PAD"], &[(1, "paddings", Pairs)]),
+    (&["PADV2"], &[(2, "pad_value", One)]),
     (&["SPACE_TO_BATCH_ND"], &[(1, "block_shape", List), (2, "paddings", Pairs)]),
     (&["BATCH_TO_SPACE_ND"], &[(1, "block_shape", List), (2, "crops", Pairs)]),
     (&["STRIDED_SLICE"], &[(1, "begin", List), (2, "end", List), (3, "strides", List)]),
@@ -94,6 +95,11 @@ pub(crate) fn describe(
         {
             attributes.insert(name.to_owned(), value);
         }
+    }
+    if operator.kind == "PADV2"
+        && let Some(value) = operand_real(model, sub_graph, operator, 2, storage)
+    {
+        attributes.insert("pad_value".to_owned(), json!(value));
     }
     count_axis_from_the_front(tables, operator, attributes);
 }

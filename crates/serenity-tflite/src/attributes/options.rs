@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use serenity_ir::Attributes;
 
 /// How one field, or a pair of fields, becomes an attribute.
-enum Read {
+pub(crate) enum Read {
     /// `SAME` or `VALID`.
     Padding(usize),
     /// A fused activation.
@@ -28,13 +28,16 @@ enum Read {
     Text(usize),
     /// An element type.
     Type(usize),
+    /// An element type, if there is one.
+    TypeIfGiven(usize),
     /// One of several words.
     Word(usize, &'static [&'static str]),
     Ints(usize),
     Longs(usize),
 }
 use Read::{
-    Activation, Bool, BoolOrTrue, Float, Int, Ints, Long, Longs, Padding, Pair, Text, Triple, Type, Word,
+    Activation, Bool, BoolOrTrue, Float, Int, Ints, Long, Longs, Padding, Pair, Text, Triple, Type,
+    TypeIfGiven, Word,
 };
 
 /// A type of options: its number in its union, and its fields by the names of the attributes they become.
@@ -44,7 +47,10 @@ type Known = (u8, &'static [(&'static str, Read)]);
 #[rustfmt::skip]
 const FIRST: &[Known] = &[
     // Conv2DOptions
-    (1, &[("stride", Pair(2, 1, 0)), ("padding", Padding(0)), ("dilation", Pair(5, 4, 1)), ("activation", Activation(3))]),
+    (1, &[
+        ("stride", Pair(2, 1, 0)), ("padding", Padding(0)), ("dilation", Pair(5, 4, 1)), ("activation", Activation(3)),
+        ("quantized_bias_type", TypeIfGiven(6)),
+    ]),
     // DepthwiseConv2DOptions
     (2, &[
         ("stride", Pair(2, 1, 0)), ("padding", Padding(0)), ("dilation", Pair(6, 5, 1)),
@@ -201,8 +207,8 @@ const SECOND: &[Known] = &[
     (21, &[("composite", Text(0)), ("version", Int(4))]),
 ];
 
-const ACTIVATIONS: &[&str] = &["none", "relu", "relu_n1_to_1", "relu6", "tanh", "sign_bit"];
-const PADDINGS: &[&str] = &["same", "valid"];
+pub(crate) const ACTIVATIONS: &[&str] = &["none", "relu", "relu_n1_to_1", "relu6", "tanh", "sign_bit"];
+pub(crate) const PADDINGS: &[&str] = &["same", "valid"];
 
 /// Adds what the options say; types that we do not know say nothing.
 pub(crate) fn describe(
@@ -211,15 +217,8 @@ pub(crate) fn describe(
     budget: &mut Budget,
     place: &dyn Fn() -> String,
 ) -> Result<(), Error> {
-    let (kind, table, known) = match options {
-        Options::None => return Ok(()),
-        Options::First(kind, table) => (kind, table, FIRST),
-        Options::Second(kind, table) => (kind, table, SECOND),
-    };
-    let Some((_, fields)) = known.iter().find(|(number, _)| *number == kind) else {
-        return Ok(());
-    };
-    for (name, read) in *fields {
+    let Some((table, fields)) = known(options) else { return Ok(()) };
+    for (name, read) in fields {
         // A number takes about as much as a word; what has a length of its own is looked at first.
         let length = match read {
             Text(slot) => table.text(*slot).at(place)?.len(),
@@ -228,9 +227,22 @@ pub(crate) fn describe(
             _ => 64,
         };
         budget.take(64 + length, place)?;
-        attributes.insert((*name).to_owned(), value(read, &table).at(place)?);
+        let value = value(read, &table).at(place)?;
+        if !value.is_null() {
+            attributes.insert((*name).to_owned(), value);
+        }
     }
     Ok(())
+}
+
+/// The table of options and what its fields mean; `None` if there are none, or their type is newer than this program.
+pub(crate) fn known(options: Options) -> Option<(Table, &'static [(&'static str, Read)])> {
+    let (kind, table, types) = match options {
+        Options::None => return None,
+        Options::First(kind, table) => (kind, table, FIRST),
+        Options::Second(kind, table) => (kind, table, SECOND),
+    };
+    types.iter().find(|(number, _)| *number == kind).map(|(_, fields)| (table, *fields))
 }
 
 fn value(read: &Read, table: &Table) -> Result<Value, Fault> {
@@ -251,7 +263,8 @@ fn value(read: &Read, table: &Table) -> Result<Value, Fault> {
         BoolOrTrue(slot) => json!(table.number(*slot, true)?),
         Float(slot) => json!(table.number::<f32>(*slot, 0.0)?),
         Text(slot) => json!(String::from_utf8_lossy(table.text(*slot)?)),
-        Type(slot) => json!(element::element_type(table.number(*slot, 0)?).name()),
+        TypeIfGiven(slot) if table.field(*slot, 1)?.is_none() => Value::Null,
+        Type(slot) | TypeIfGiven(slot) => json!(element::element_type(table.number(*slot, 0)?).name()),
         Ints(slot) => table.numbers::<i32>(*slot)?.map(Value::from).collect(),
         Longs(slot) => table.numbers::<i64>(*slot)?.map(Value::from).collect(),
     })

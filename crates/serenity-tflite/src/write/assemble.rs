@@ -186,11 +186,14 @@ impl Edit<'_> {
         let (inputs, outputs, mut fields) = match source {
             OperatorSource::Kept(operator) => return Ok(Node::Old(position(*operator))),
             OperatorSource::Rewired { operator: origin, inputs, outputs } => {
-                let old = Table::at(&self.model.bytes, position(*origin))?;
-                if let Some(field) = unknown_field(&old, operator::DEBUG_METADATA_INDEX)? {
-                    return Err(refusal(&format!("sub-graph {sub_graph}, operator {origin}"), field));
-                }
-                (inputs, outputs, kept_operator_fields(&old, inputs.len())?)
+                (inputs, outputs, self.kept_fields(sub_graph, *origin, inputs.len())?)
+            }
+            OperatorSource::Changed { operator: origin, inputs, outputs, options } => {
+                let mut fields = self.kept_fields(sub_graph, *origin, inputs.len())?;
+                let (slot, table) = self.changed_options(sub_graph, *origin, options)?;
+                fields.retain(|(kept, _)| *kept != slot);
+                fields.push((slot, Field::Node(table)));
+                (inputs, outputs, fields)
             }
             OperatorSource::New { code, inputs, outputs, options } => {
                 let mut fields = vec![(operator::OPCODE_INDEX, Field::U32(*code as u32))];
@@ -215,6 +218,16 @@ impl Edit<'_> {
         fields.push((operator::INPUTS, Field::Node(numbers(inputs))));
         fields.push((operator::OUTPUTS, Field::Node(numbers(outputs))));
         Ok(Node::Table(fields))
+    }
+
+    /// Everything of an old operator but its operands.
+    fn kept_fields(&self, sub_graph: usize, origin: usize, inputs: usize) -> Result<Fields, Error> {
+        let position = self.model.sub_graphs[sub_graph].operators[origin].position;
+        let old = Table::at(&self.model.bytes, position)?;
+        if let Some(field) = unknown_field(&old, operator::DEBUG_METADATA_INDEX)? {
+            return Err(refusal(&format!("sub-graph {sub_graph}, operator {origin}"), field));
+        }
+        Ok(kept_operator_fields(&old, inputs)?)
     }
 }
 

@@ -4,6 +4,7 @@ use crate::operator::FileOperator;
 use crate::sub_graph::SubGraph;
 use crate::tensor::FileTensor;
 use crate::write::edit::{Edit, NewTensor, OperatorSource};
+use crate::write::options;
 use crate::{Error, Model};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -188,6 +189,13 @@ fn is_same_operator(
             let (inputs, outputs) = (inputs.clone(), outputs.clone());
             let expected = FileOperator { inputs, outputs, ..old_operators[*origin].clone() };
             is_moved_operator(operator, &expected, written)
+        }
+        OperatorSource::Changed { operator: origin, inputs, outputs, options } => {
+            let origin = &old_operators[*origin];
+            let (inputs, outputs) = (inputs.clone(), outputs.clone());
+            let expected = FileOperator { inputs, outputs, ..origin.clone() };
+            is_moved_operator(operator, &expected, written)
+                && options::are_changed((new, operator), (edit.model, origin), options)
         }
         OperatorSource::Kept(origin) => {
             let attributes = |model: &Model, number: usize| {

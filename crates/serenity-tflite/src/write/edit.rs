@@ -4,7 +4,7 @@ use crate::operator::OperatorCode;
 use crate::schema::{builtin, element};
 use crate::tensor::FileTensor;
 use crate::{Error, Model};
-use serenity_ir::{ElementType, Quantization};
+use serenity_ir::{Attributes, ElementType, Quantization};
 use std::collections::BTreeMap;
 
 /// Changes to a model. Numbers of tensors, buffers and sub-graphs never change: new ones come behind the old ones, so that
@@ -66,6 +66,17 @@ pub enum OperatorSource {
         /// What it writes now.
         outputs: Vec<Option<usize>>,
     },
+    /// An operator of the old list that reads and writes other tensors, and does it another way.
+    Changed {
+        /// Its number in the old list.
+        operator: usize,
+        /// What it reads now.
+        inputs: Vec<Option<usize>>,
+        /// What it writes now.
+        outputs: Vec<Option<usize>>,
+        /// Options that change, by the names and words of the graph's attributes: a padding, an activation or another choice. The rest stays.
+        options: Attributes,
+    },
     /// A new operator.
     New {
         /// What it does: a number that [`Edit::operator_code`] gave.
@@ -83,7 +94,9 @@ impl OperatorSource {
     /// The operator of the old list that it comes from.
     pub(crate) fn origin(&self) -> Option<usize> {
         match self {
-            Self::Kept(operator) | Self::Rewired { operator, .. } => Some(*operator),
+            Self::Kept(operator) | Self::Rewired { operator, .. } | Self::Changed { operator, .. } => {
+                Some(*operator)
+            }
             Self::New { .. } => None,
         }
     }

@@ -9,6 +9,7 @@ mod compare;
 mod edit;
 mod in_place;
 mod node;
+mod options;
 mod parts;
 mod reorder;
 

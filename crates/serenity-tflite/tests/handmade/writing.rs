@@ -1,7 +1,8 @@
 //! What changes in a file, and what does not.
 
-use crate::file::{File, INT8, Operator, Sub, activation, constant, diamond, operator, single};
+use crate::file::{File, INT8, INT32, Operator, Sub, Value, activation, constant, diamond, operator, single};
 use crate::patch::{field, put, target, word};
+use serde_json::json;
 use serenity_ir::{ElementType, OpId, Quantization, TensorId};
 use serenity_tflite::{
     Error, Model, NewOptions, NewTensor, OFFLINE_PLAN, OfflinePlan, OperatorSource, OptionValue,
@@ -112,6 +113,75 @@ fn a_new_root_adds_and_replaces() {
     let retired = read.sub_graphs()[0].graph_tensor(3).unwrap();
     assert_eq!((retired, graph.tensor(retired).bytes), (TensorId(2), 0));
     assert_eq!(read.description(), "made by hand");
+}
+
+/// A convolution without padding, and more of its options.
+fn convolution(more: &[(u16, Value)]) -> Model {
+    let mut options = vec![(0, Value::Byte(1)), (1, Value::Int(2)), (2, Value::Int(3)), (3, Value::Byte(1))];
+    options.extend_from_slice(more);
+    let file = single(Sub {
+        tensors: vec![
+            activation("x", 4),
+            activation("p", 4),
+            activation("y", 4),
+            constant("w", &[1, 2, 2, 1], INT8, 1),
+        ],
+        operators: vec![operator("RELU", &[0], &[1]), operator("CONV_2D", &[1, 3], &[2]).with(1, &options)],
+        inputs: vec![0],
+        outputs: vec![2],
+    });
+    Model::parse(File { buffers: vec![vec![1; 4]], ..file }.bytes()).unwrap()
+}
+
+/// The convolution reads another tensor, and has other options.
+fn with_options(model: &Model, options: &serde_json::Value) -> Result<Model, Error> {
+    let mut edit = model.edit();
+    let options = options.as_object().unwrap().clone();
+    let (inputs, outputs) = (vec![Some(0), Some(3)], vec![Some(2)]);
+    edit.set_operators(0, vec![OperatorSource::Changed { operator: 1, inputs, outputs, options }])?;
+    edit.retire_tensor(0, 1)?;
+    Model::parse(edit.finish()?.bytes)
+}
+
+#[test]
+fn options_change_by_the_names_of_attributes() {
+    // Dilations, and the type of the bias.
+    let model = convolution(&[(4, Value::Int(5)), (6, Value::Byte(INT32))]);
+    let before = model.graphs()[0].op(OpId(1));
+    let read = with_options(&model, &json!({"padding": "same", "activation": "relu6"})).unwrap();
+    let after = read.graphs()[0].op(OpId(0));
+    let mut expected = before.attributes.clone();
+    expected.insert("padding".into(), json!("same"));
+    expected.insert("activation".into(), json!("relu6"));
+    assert_eq!(after.attributes, expected);
+    assert_eq!(after.attributes["quantized_bias_type"], "int32");
+    assert_eq!(
+        (&after.attributes["stride"], &after.attributes["dilation"]),
+        (&json!([3, 2]), &json!([1, 5]))
+    );
+    assert_eq!((after.inputs.as_slice(), &after.name), ([TensorId(0)].as_slice(), &before.name));
+    assert!(read.bytes().ends_with(model.bytes()));
+}
+
+#[test]
+fn options_that_cannot_be_changed_are_named() {
+    let model = convolution(&[]);
+    let error =
+        |model: &Model, options: &serde_json::Value| with_options(model, options).unwrap_err().to_string();
+    assert!(
+        error(&model, &json!({"padding": "full"}))
+            .contains("operator 1: its option `padding` cannot be set to \"full\"")
+    );
+    assert!(error(&model, &json!({"stride": [1, 1]})).contains("`stride`"));
+    assert!(error(&model, &json!({"no_such": 1})).contains("`no_such`"));
+    let newer = convolution(&[(7, Value::Int(1))]);
+    assert!(error(&newer, &json!({"padding": "same"})).contains("a field 7 that is newer than this program"));
+    let without = Model::parse(diamond().bytes()).unwrap();
+    let mut edit = without.edit();
+    let (inputs, outputs) = (vec![Some(0)], vec![Some(1)]);
+    let changed = OperatorSource::Changed { operator: 1, inputs, outputs, options: serde_json::Map::new() };
+    edit.set_operators(0, vec![changed]).unwrap();
+    assert!(edit.finish().unwrap_err().to_string().contains("no options"));
 }
 
 #[test]

@@ -4,13 +4,13 @@
 //! first op whose result has no known size, and when that has run, what follows is placed around what lies there. A tensor that was
 //! to share the memory of one that turns out to lie on the heap gets its own after all, and nobody has planned when to give it back.
 
-use super::{Arena, Content, Piece, ties};
+use super::{Arena, Content, Demand, Piece, ties};
 use serenity_arena::{Buffer, FOREVER, Options, Planner, Problem, Step, place};
 use serenity_ir::{Graph, LitertKernels, LitertPlace, OpId, TensorId, litert_hosts};
 use std::cmp::Reverse;
 
 /// LiteRT aligns tensors to so many bytes.
-const ALIGNMENT: u64 = 64;
+pub(super) const ALIGNMENT: u64 = 64;
 
 /// What the planner looks at in one round; not all of it gets a place.
 struct Candidate {
@@ -22,21 +22,34 @@ struct Candidate {
 /// The arena, if the graph runs in this order; `None` if it would be absurdly large.
 pub(super) fn arena(graph: &Graph, order: &[OpId]) -> Option<Arena> {
     let kernels = LitertKernels::of(graph);
-    let plan = Plan::new(graph, order, &kernels);
-    let mut placed: Vec<(Content, Buffer)> = Vec::new();
-    let mut round = Vec::new();
-    for (step, &op) in order.iter().enumerate() {
-        round.extend(ties::as_listed(plan.candidates(step, op)));
-        if kernels.pauses(op) || step + 1 == order.len() {
-            place_round(std::mem::take(&mut round), &mut placed)?;
-        }
-    }
-    let pieces: Vec<Piece> = placed
+    let pieces: Vec<Piece> = placed(&Plan::new(graph, order, &kernels), order)?
         .into_iter()
         .map(|(content, buffer)| Piece { content, bytes: buffer.size, offset: buffer.offset.unwrap_or(0) })
         .collect();
     let bytes = pieces.iter().map(|piece| piece.offset + piece.bytes).max().unwrap_or(0);
     Some(Arena { bytes, pieces })
+}
+
+/// All that gets a place, in the order in which the planner takes it, and for each tensor the one in whose memory it lies.
+pub(super) fn demands(graph: &Graph, order: &[OpId]) -> Option<(Vec<Demand>, Vec<TensorId>)> {
+    let kernels = LitertKernels::of(graph);
+    let plan = Plan::new(graph, order, &kernels);
+    let hosts = graph.tensor_ids().map(|t| if plan.shares(t) { plan.hosts[t.index()] } else { t }).collect();
+    let anywhere = |(content, buffer)| Demand { content, buffer: Buffer { offset: None, ..buffer } };
+    Some((placed(&plan, order)?.into_iter().map(anywhere).collect(), hosts))
+}
+
+/// Everything at its place.
+fn placed(plan: &Plan, order: &[OpId]) -> Option<Vec<(Content, Buffer)>> {
+    let mut placed = Vec::new();
+    let mut round = Vec::new();
+    for (step, &op) in order.iter().enumerate() {
+        round.extend(ties::as_listed(plan.candidates(step, op)));
+        if plan.kernels.pauses(op) || step + 1 == order.len() {
+            place_round(std::mem::take(&mut round), &mut placed)?;
+        }
+    }
+    Some(placed)
 }
 
 /// Places what is new around what is still there.
@@ -104,10 +117,10 @@ impl<'a> Plan<'a> {
         let inputs = if step == 0 { self.graph.inputs() } else { &[] };
         let tensors = inputs.iter().chain(&self.graph.op(op).outputs);
         let tensors = tensors.filter_map(|&tensor| self.tensor(tensor, step as Step));
-        let temporaries = self.kernels.temporaries(op).iter().map(|&bytes| Candidate {
+        let temporaries = self.kernels.temporaries(op).iter().map(|temporary| Candidate {
             content: Content::Scratch { graph: 0, op },
-            buffer: Buffer::new(bytes, step as Step, step as Step),
-            gets_a_place: true,
+            buffer: Buffer::new(temporary.bytes, step as Step, step as Step),
+            gets_a_place: temporary.place == LitertPlace::Arena,
         });
         tensors.chain(temporaries).collect()
     }

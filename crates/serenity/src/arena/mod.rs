@@ -4,10 +4,12 @@
 
 mod litert;
 mod planned;
+mod problem;
 mod tflm;
 mod ties;
 
 pub(crate) use planned::{Planned, live_peak, plan_arena};
+pub use problem::{ArenaProblem, arena_problem};
 
 use serenity_arena::{Buffer, Options, Planner, Problem, place};
 use serenity_ir::{Graph, MemoryModel, OpId, TensorId};
@@ -29,6 +31,20 @@ pub enum Content {
         /// Which of its ops.
         op: OpId,
     },
+}
+
+impl Content {
+    /// What to call it: the name of the tensor, or whose scratch it is; with the number of its graph if that is not the main one.
+    ///
+    /// # Panics
+    /// If it is none of these graphs' own.
+    pub fn label(&self, graphs: &[&Graph]) -> String {
+        let (graph, label) = match *self {
+            Self::Tensor { graph, tensor } => (graph, graphs[graph].tensor_label(tensor)),
+            Self::Scratch { graph, op } => (graph, format!("scratch of {}", graphs[graph].op_label(op))),
+        };
+        if graph == 0 { label } else { format!("{label} of graph {graph}") }
+    }
 }
 
 /// One piece of a runtime's arena.

@@ -1,12 +1,14 @@
 //! `serenity optimize`: the main job.
 
+mod device;
 mod report;
 
 use super::{missing, search_options, title};
 use crate::args::OptimizeArgs;
 use crate::outputs::{Format, OutputFile, graph_text};
-use crate::progress::{ProgressLine, cancel_on_ctrl_c};
+use crate::progress::{ProgressLine, cancel_all_on_ctrl_c};
 use crate::{Failure, Outcome};
+use device::DevicePlan;
 use report::Report;
 use serenity::scheduling::Algorithm;
 use serenity::{Input, NewFile, Options, Plan, Source};
@@ -15,31 +17,43 @@ use std::io::Write;
 pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
     let output = args.output.as_deref().map(OutputFile::new).transpose()?;
     check_plan_target(args)?;
+    device::check_target(args)?;
     let input = args.read.load(&args.input, args.runtime.runtime)?;
     check_format(args, &input, output.as_ref())?;
+    device::check_runtime(args, args.runtime.model(input.default_model))?;
+    let (cancel, cancel_placement) = cancel_all_on_ctrl_c();
     let (line, progress) = ProgressLine::new(&title(input.graph(), &args.input));
     let mut options = Options {
         model: args.runtime.model(input.default_model),
         progress,
         plan_arena: !args.no_plan,
         given_plan: input.plan(),
-        ..search_options(&args.search, &cancel_on_ctrl_c())
+        ..search_options(&args.search, &cancel)
     };
     if args.no_reorder {
         options.algorithm = Algorithm::File;
     }
-    let plan = serenity::optimize_model(&input.graphs, &options)?;
+    let (rewritten, plan) = if args.no_rewrite {
+        (None, serenity::optimize_model(&input.graphs, &options)?)
+    } else {
+        serenity::optimize_input(&input, &options)?
+    };
     drop(line);
+    let planned = rewritten.as_ref().unwrap_or(&input);
+    let device = DevicePlan::new(args, planned, &plan, cancel_placement)?;
 
     // What is said of the files is true when it is said: nothing is printed before they are written, and nothing can fail in between.
-    let report = Report::new(args, &input, &plan);
+    let report = Report::new(args, &input, planned, &plan);
     let mut said = Vec::new();
     if args.json.json {
-        writeln!(said, "{}", report.to_json())?;
+        let mut object = report.to_json();
+        device.add_to(&mut object, planned);
+        writeln!(said, "{object}")?;
     } else {
         report.print(&mut said)?;
+        device.print(args, &mut said)?;
     }
-    write_files(args, &input, &plan, output.as_ref())?;
+    write_files(args, planned, &plan, &device, output.as_ref())?;
     out.write_all(&said)?;
     match args.budget {
         Some(budget) if missing(report.needs(), budget) > 0 => Ok(Outcome::ConditionNotMet),
@@ -85,9 +99,12 @@ fn write_files(
     args: &OptimizeArgs,
     input: &Input,
     plan: &Plan,
+    device: &DevicePlan,
     output: Option<&OutputFile>,
 ) -> Result<(), Failure> {
-    let plan_text = format!("{}\n", plan.to_json());
+    let mut object = plan.to_json();
+    device.add_to(&mut object, input);
+    let plan_text = format!("{object}\n");
     let model;
     let mut files = Vec::new();
     if let Some(output) = output {
@@ -100,5 +117,6 @@ fn write_files(
     if let Some(path) = &args.plan {
         files.push(NewFile { path, bytes: plan_text.as_bytes() });
     }
+    files.extend(device.files(args));
     Ok(serenity::write_together(&files)?)
 }

@@ -4,6 +4,7 @@ use crate::Failure;
 use crate::args::OptimizeArgs;
 use crate::commands::{as_typed, boards_that_fit, count, duration, factor, missing, onnx, title, verdict};
 use crate::picture;
+use crate::printable::printable;
 use crate::progress::thousands;
 use crate::size::Size;
 use serde_json::{Value, json};
@@ -13,46 +14,45 @@ use std::io::Write;
 
 pub(super) struct Report<'a> {
     args: &'a OptimizeArgs,
+    /// As it came.
     input: &'a Input,
+    /// What the plan speaks of: as it came, or rewritten.
+    planned: &'a Input,
     plan: &'a Plan,
-    /// What TFLM keeps besides the head, if that is the target and the model is known.
-    tail: Option<Tail>,
+    /// What TFLM keeps besides the head, before and after, if that is the target and the model is known.
+    tails: Option<(Tail, Tail)>,
 }
 
 impl<'a> Report<'a> {
-    pub(super) fn new(args: &'a OptimizeArgs, input: &'a Input, plan: &'a Plan) -> Self {
-        Self { args, input, plan, tail: input.tail(plan.model) }
+    pub(super) fn new(args: &'a OptimizeArgs, input: &'a Input, planned: &'a Input, plan: &'a Plan) -> Self {
+        let tails = input.tail(plan.model).zip(planned.tail(plan.model));
+        Self { args, input, planned, plan, tails }
     }
 
     /// What must fit a device: the whole arena where it is known, otherwise what counts for the memory model.
     pub(super) fn needs(&self) -> u64 {
-        self.whole(self.plan.after)
-    }
-
-    fn whole(&self, footprint: Footprint) -> u64 {
-        self.tail.map_or(footprint.needs(), |tail| tail.needed(footprint.needs()).arm32)
+        whole(self.plan.after, self.tails.map(|(_, after)| after))
     }
 
     pub(super) fn to_json(&self) -> Value {
         let mut object = self.plan.to_json();
-        let footprint = |f: Footprint| {
+        let footprint = |f: Footprint, tail: Option<Tail>| {
             json!({
                 "peak": f.peak,
                 "arena": f.arena,
-                "total": self.tail.map(|tail| tail.needed(f.needs())).map(|whole| json!({"arm32": whole.arm32, "x86_64": whole.x86_64})),
+                "total": tail.map(|tail| tail.needed(f.needs())).map(|whole| json!({"arm32": whole.arm32, "x86_64": whole.x86_64})),
                 "ops": f.ops,
             })
         };
-        object["before"] = footprint(self.plan.before);
-        object["after"] = footprint(self.plan.after);
-        object["rewrites"] = json!([]);
+        object["before"] = footprint(self.plan.before, self.tails.map(|(before, _)| before));
+        object["after"] = footprint(self.plan.after, self.tails.map(|(_, after)| after));
         object["output"] = self.args.output.clone().into();
         object["fits"] = self.args.budget.map(|budget| missing(self.needs(), budget) == 0).into();
         object["missing"] = self.args.budget.map(|budget| missing(self.needs(), budget)).into();
         if let Some(options) = onnx::session_options(self.input, self.plan.model) {
             object["session_options"] = options;
         }
-        if self.tail.is_some() {
+        if self.tails.is_some() {
             object["boards"] = boards_that_fit(self.needs()).iter().map(|board| board.name).collect();
         }
         object
@@ -68,6 +68,7 @@ impl<'a> Report<'a> {
             plan.model
         )?;
         self.print_table(out)?;
+        self.print_rewrites(out)?;
         writeln!(
             out,
             "\n  {} {}, {}, {}\n",
@@ -117,7 +118,19 @@ impl<'a> Report<'a> {
             row("Kahn's order", None, self.kahn()?, "breadth first, the paper's baseline")?;
         }
         row("after", plan.after.arena, plan.after.peak, &gain)?;
-        row("lower bound", None, plan.bound, &verdict(plan))?;
+        row("lower bound", plan.after.arena.map(|_| plan.least()), plan.bound, &verdict(plan))?;
+        Ok(())
+    }
+
+    fn print_rewrites(&self, out: &mut impl Write) -> Result<(), Failure> {
+        if self.plan.rewrites.is_empty() {
+            return Ok(());
+        }
+        writeln!(out, "\n  rewritten first ({}):", count(self.plan.rewrites.len() as u64, "place"))?;
+        for rewrite in &self.plan.rewrites {
+            let exact = if rewrite.exact { "bit for bit" } else { "up to rounding" };
+            writeln!(out, "  - {}, the same {exact}: {}", rewrite.rule, printable(&rewrite.text))?;
+        }
         Ok(())
     }
 
@@ -127,10 +140,13 @@ impl<'a> Report<'a> {
     }
 
     fn print_picture(&self, out: &mut impl Write) -> Result<(), Failure> {
-        let (graph, plan) = (self.input.graph(), self.plan);
-        let lifetimes = plan.model.lifetimes(graph);
-        let before = serenity::execution_order(graph, &graph.file_order(), plan.model);
-        let (old, new) = (lifetimes.profile(&before), lifetimes.profile(&plan.order));
+        let (came, graph, plan) = (self.input.graph(), self.planned.graph(), self.plan);
+        let old = plan.model.lifetimes(came).profile(&serenity::execution_order(
+            came,
+            &came.file_order(),
+            plan.model,
+        ));
+        let new = plan.model.lifetimes(graph).profile(&plan.order);
         let width = terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0));
         let legend =
             if plan.after.peak < plan.before.peak { "█ after  ░ before" } else { "█ bytes in use" };
@@ -143,8 +159,8 @@ impl<'a> Report<'a> {
 
     /// Does it fit what the user has?
     fn print_fit(&self, out: &mut impl Write) -> Result<(), Failure> {
-        if let Some(tail) = self.tail {
-            let (before, after) = (self.whole(self.plan.before), self.needs());
+        if let Some((old, tail)) = self.tails {
+            let (before, after) = (whole(self.plan.before, Some(old)), self.needs());
             let margin = tail.margin(self.plan.after.needs());
             writeln!(
                 out,
@@ -193,7 +209,7 @@ impl<'a> Report<'a> {
         };
         writeln!(out)?;
         match (&args.output, &args.plan) {
-            (None, _) if plan.reorders() => {
+            (None, _) if plan.reorders() || !plan.rewrites.is_empty() => {
                 writeln!(
                     out,
                     "write it:    serenity optimize {input} -o smaller.{extension} --plan plan.json"
@@ -219,4 +235,9 @@ impl<'a> Report<'a> {
         }
         Ok(())
     }
+}
+
+/// The whole arena where it is known, otherwise what counts for the memory model.
+fn whole(footprint: Footprint, tail: Option<Tail>) -> u64 {
+    tail.map_or(footprint.needs(), |tail| tail.needed(footprint.needs()).arm32)
 }

@@ -25,11 +25,20 @@ pub enum LitertPlace {
     Heap,
 }
 
+/// Memory that a kernel asks for besides its tensors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LitertTemporary {
+    /// Size.
+    pub bytes: u64,
+    /// In the arena while the kernel runs, or in the one whose contents stay.
+    pub place: LitertPlace,
+}
+
 /// What LiteRT's kernels do with the memory of one graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LitertKernels {
     places: Vec<LitertPlace>,
-    temporaries: Vec<Vec<u64>>,
+    temporaries: Vec<Vec<LitertTemporary>>,
     pauses: Vec<bool>,
 }
 
@@ -74,9 +83,15 @@ impl LitertKernels {
         self.places[tensor.index()]
     }
 
-    /// The sizes of what the kernel of `op` has in the arena while it runs, besides its tensors, in the order in which it asks.
-    pub fn temporaries(&self, op: OpId) -> &[u64] {
+    /// What the kernel of `op` has in the arenas besides its tensors, in the order in which it asks.
+    pub fn temporaries(&self, op: OpId) -> &[LitertTemporary] {
         &self.temporaries[op.index()]
+    }
+
+    /// Bytes that the kernel of `op` has in the arena of activations while it runs, besides its tensors.
+    pub fn workspace(&self, op: OpId) -> u64 {
+        let in_arena = self.temporaries(op).iter().filter(|temporary| temporary.place == LitertPlace::Arena);
+        in_arena.fold(0, |sum, temporary| sum.saturating_add(temporary.bytes))
     }
 
     /// Is what follows `op` planned only after it has run?

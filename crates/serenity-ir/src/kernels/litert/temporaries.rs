@@ -4,7 +4,7 @@
 //! threads: one is assumed.
 
 use super::super::node::{Node, Operand, product};
-use super::{LitertPlace, Operands};
+use super::{LitertPlace, LitertTemporary, Operands};
 use crate::ElementType;
 
 /// `sizeof(int32_t)`, `sizeof(float)`.
@@ -14,12 +14,12 @@ const WORD: u64 = 4;
 const LONG: u64 = 8;
 
 /// The requests in order, without those for 0 bytes; none where the graph does not tell.
-pub(super) fn of(node: &Node, operands: &Operands, place: LitertPlace) -> Vec<u64> {
+pub(super) fn of(node: &Node, operands: &Operands, place: LitertPlace) -> Vec<LitertTemporary> {
     let requests = match node.kind() {
         "MEAN" | "SUM" | "REDUCE_PROD" | "REDUCE_MAX" | "REDUCE_MIN" | "REDUCE_ALL" | "REDUCE_ANY" => {
             reduction(node, operands, place)
         }
-        "BATCH_MATMUL" => transposed_factors(node, operands),
+        "BATCH_MATMUL" => transposed_factors(node),
         "ADD_N" => node.result(0).and_then(|sum| Some(vec![bytes(&sum)?])),
         "SVDF" => svdf(node),
         "RFFT2D" if place == LitertPlace::Arena => transform(node, operands),
@@ -29,9 +29,14 @@ pub(super) fn of(node: &Node, operands: &Operands, place: LitertPlace) -> Vec<u6
         "BIDIRECTIONAL_SEQUENCE_LSTM" => both_directions(node),
         _ => None,
     };
-    let mut requests = requests.unwrap_or_default();
-    requests.retain(|&bytes| bytes > 0);
-    requests
+    // A constant second factor is transposed once and kept.
+    let is_kept = |position| node.kind() == "BATCH_MATMUL" && position == 1 && operands.is_constant(1);
+    let requests = requests.unwrap_or_default().into_iter().enumerate().filter(|&(_, bytes)| bytes > 0);
+    let temporary = |(position, bytes)| LitertTemporary {
+        bytes,
+        place: if is_kept(position) { LitertPlace::Persistent } else { LitertPlace::Arena },
+    };
+    requests.map(temporary).collect()
 }
 
 /// An index with one place a dimension, the axes counted from the front, the sums in a wide type, and once more the dimensions if
@@ -59,14 +64,9 @@ fn reduction(node: &Node, operands: &Operands, place: LitertPlace) -> Option<Vec
     Some(requests)
 }
 
-/// Both factors are transposed, wanted or not. A constant one is transposed once and kept elsewhere.
-fn transposed_factors(node: &Node, operands: &Operands) -> Option<Vec<u64>> {
-    let (left, right) = (node.operand(0)?, node.operand(1)?);
-    let mut requests = vec![bytes(&left)?];
-    if !operands.is_constant(1) {
-        requests.push(bytes(&right)?);
-    }
-    Some(requests)
+/// Both factors are transposed, wanted or not.
+fn transposed_factors(node: &Node) -> Option<Vec<u64>> {
+    Some(vec![bytes(&node.operand(0)?)?, bytes(&node.operand(1)?)?])
 }
 
 /// The features of all filters; quantised, also the outputs before they are scaled.

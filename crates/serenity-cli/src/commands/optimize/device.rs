@@ -1,0 +1,130 @@
+//! What is made of a plan for a device besides the model: places in two memories, and a C header.
+
+use crate::Failure;
+use crate::args::{OptimizeArgs, TwoSizes};
+use crate::commands::placement_limits;
+use crate::progress::thousands;
+use crate::size::Size;
+use serde_json::Value;
+use serenity::ir::MemoryModel;
+use serenity::placement::{CancelFlag, Proof, StopReason};
+use serenity::two_memories::{Filled, TwoMemories, divide_plan};
+use serenity::{Input, NewFile, Plan};
+use std::io::Write;
+
+/// Refuses a header that could not be written in the end.
+pub(super) fn check_target(args: &OptimizeArgs) -> Result<(), Failure> {
+    let Some(header) = &args.emit_header else { return Ok(()) };
+    serenity::check_target(header)?;
+    for (option, other) in [("-o", &args.output), ("--plan", &args.plan)] {
+        if other.as_ref().is_some_and(|other| serenity::is_same_file(other, header)) {
+            return Err(Failure::request(
+                format!("the header and what {option} asks for would both be written to `{header}`"),
+                format!("give {option} and --emit-header different names"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Only TFLM takes a plan of its arena.
+pub(super) fn check_runtime(args: &OptimizeArgs, model: MemoryModel) -> Result<(), Failure> {
+    match (&args.emit_header, model) {
+        (None, _) | (_, MemoryModel::Tflm(_)) => Ok(()),
+        (Some(header), other) => Err(Failure::request(
+            format!("cannot write `{header}`: the places of tensors are planned for TFLM, not for `{other}`"),
+            "add --runtime tflm, and the kernels that it is built with",
+        )),
+    }
+}
+
+pub(super) struct DevicePlan {
+    memories: Option<TwoMemories>,
+    header: Option<String>,
+}
+
+impl DevicePlan {
+    /// `input` is what the plan speaks of.
+    pub(super) fn new(
+        args: &OptimizeArgs,
+        input: &Input,
+        plan: &Plan,
+        cancel: CancelFlag,
+    ) -> Result<Self, Failure> {
+        let limits = placement_limits(&args.search.limits, cancel);
+        let divide =
+            |TwoSizes(memories): &TwoSizes| divide_plan(&input.graphs, plan, memories.clone(), &limits);
+        let memories = args.memory.as_ref().map(divide).transpose()?;
+        let header = match args.emit_header {
+            Some(_) => Some(serenity::c_header(input, plan, memories.as_ref())?),
+            None => None,
+        };
+        Ok(Self { memories, header })
+    }
+
+    /// The fields of a plan that speak of two memories.
+    pub(super) fn add_to(&self, object: &mut Value, input: &Input) {
+        if let Some(memories) = &self.memories {
+            object["memories"] = memories.to_json(&input.graphs);
+            object["slow_bound"] = memories.division.bound.into();
+            let is_optimal = memories.division.proof == Proof::Optimal;
+            object["memories_proof"] = if is_optimal { "optimal" } else { "gap" }.into();
+        }
+    }
+
+    /// The header, if one was asked for.
+    pub(super) fn files<'a>(&'a self, args: &'a OptimizeArgs) -> impl Iterator<Item = NewFile<'a>> {
+        let header = args.emit_header.as_deref().zip(self.header.as_deref());
+        header.map(|(path, text)| NewFile { path, bytes: text.as_bytes() }).into_iter()
+    }
+
+    pub(super) fn print(&self, args: &OptimizeArgs, out: &mut impl Write) -> Result<(), Failure> {
+        if let Some(memories) = &self.memories {
+            print_memories(memories, out)?;
+            let told = args.plan.is_some() || args.emit_header.is_some();
+            writeln!(
+                out,
+                "  no model file can express this: the places are {}",
+                if told {
+                    "in the plan and in the header only"
+                } else {
+                    "told by --plan, --json and --emit-header"
+                }
+            )?;
+        }
+        if let Some(header) = &args.emit_header {
+            writeln!(out, "\nheader written to `{header}`")?;
+        }
+        Ok(())
+    }
+}
+
+fn print_memories(memories: &TwoMemories, out: &mut impl Write) -> Result<(), Failure> {
+    writeln!(out, "\n  {:<14} {:>12} {:>14} {:>14} {:>14}", "memory", "size", "used", "read", "written")?;
+    for Filled { memory, used, traffic, buffers } in &memories.division.memories {
+        writeln!(
+            out,
+            "  {:<14} {:>12} {:>14} {:>14} {:>14}   {} buffers",
+            memory.name,
+            Size(memory.capacity),
+            thousands(*used),
+            thousands(traffic.read),
+            thousands(traffic.written),
+            thousands(buffers.len() as u64)
+        )?;
+    }
+    let slow = &memories.division.memories[1];
+    let bound = thousands(memories.division.bound);
+    let verdict = match memories.division.proof {
+        Proof::Optimal => "proved least: no division moves fewer".to_owned(),
+        Proof::Gap { stopped: StopReason::Heuristic } => format!("no division moves fewer than {bound}"),
+        Proof::Gap { stopped } => format!("no division moves fewer than {bound}; {stopped}"),
+    };
+    writeln!(
+        out,
+        "  bytes moved in `{}` in one run: {} ({verdict})",
+        slow.memory.name,
+        thousands(slow.traffic.bytes())
+    )?;
+    Ok(())
+}

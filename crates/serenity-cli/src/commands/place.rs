@@ -1,0 +1,243 @@
+//! `serenity place`: offsets, for a model in its own order or for a table of buffers.
+
+use super::{count, duration, missing, placement_limits, title};
+use crate::arena_picture::{arena_over_time, lettered};
+use crate::args::PlaceArgs;
+use crate::printable::printable;
+use crate::progress::{ProgressLine, cancel_all_on_ctrl_c, thousands};
+use crate::size::Size;
+use crate::{Failure, Outcome};
+use serde_json::{Value, json};
+use serenity::check::{PlacedBuffer, first_clash};
+use serenity::ir::{Graph, MemoryModel, OpId};
+use serenity::placement::csv::{self, Table};
+use serenity::placement::{Options, Placement, Problem, Proof, place};
+use std::io::Write;
+use std::path::Path;
+
+/// The rest is in the table that -o writes.
+const MOST_LISTED: usize = 12;
+
+/// What is to be placed.
+struct Job {
+    name: String,
+    model: Option<MemoryModel>,
+    table: Table,
+    problem: Problem,
+}
+
+pub(crate) fn run(args: &PlaceArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
+    if let Some(output) = &args.output {
+        check_output(output)?;
+    }
+    let job = if has_extension(&args.input, "csv") { read_table(args)? } else { read_model(args)? };
+    let (line, progress) = ProgressLine::placing(&job.name);
+    let options = Options {
+        planner: args.planner,
+        capacity: args.capacity.map(|capacity| capacity.0),
+        limits: placement_limits(&args.limits, cancel_all_on_ctrl_c().1),
+        progress,
+    };
+    let placement = place(&job.problem, &options);
+    drop(line);
+    check(&job, &placement)?;
+    let mut said = Vec::new();
+    if args.json.json {
+        writeln!(said, "{}", to_json(args, &job, &placement))?;
+    } else {
+        print(args, &job, &placement, &mut said)?;
+    }
+    if let Some(output) = &args.output {
+        serenity::write_atomically(output, csv::write(&job.table, Some(&placement.offsets)).as_bytes())?;
+    }
+    out.write_all(&said)?;
+    match args.capacity {
+        Some(capacity) if missing(placement.height, capacity) > 0 => Ok(Outcome::ConditionNotMet),
+        _ => Ok(Outcome::Done),
+    }
+}
+
+fn has_extension(path: &str, extension: &str) -> bool {
+    Path::new(path).extension().is_some_and(|found| found.eq_ignore_ascii_case(extension))
+}
+
+fn check_output(path: &str) -> Result<(), Failure> {
+    if !has_extension(path, "csv") {
+        return Err(Failure::request(
+            format!("`{path}`: the places are written as a table"),
+            "end the name in .csv",
+        ));
+    }
+    Ok(serenity::check_target(path)?)
+}
+
+fn read_table(args: &PlaceArgs) -> Result<Job, Failure> {
+    if args.runtime.runtime.is_some() {
+        return Err(Failure::request(
+            "a table of buffers has lifetimes of its own: --runtime has no say in them",
+            "leave out --runtime; --planner and --align may be what you want",
+        ));
+    }
+    let unreadable = |reason: String| {
+        Failure::request(
+            format!("`{}` is not a table of buffers: {reason}", args.input),
+            "give a table as minimalloc reads it, its first line `id,lower,upper,size`",
+        )
+    };
+    let text = std::fs::read_to_string(&args.input).map_err(|error| Failure::Request {
+        message: format!("cannot read `{}`: {error}", args.input),
+        help: None,
+    })?;
+    let table = csv::read(&text).map_err(|error| unreadable(error.to_string()))?;
+    let problem = Problem::new(table.buffers.clone(), args.align.unwrap_or(1))
+        .map_err(|error| unreadable(error.to_string()))?;
+    Ok(Job { name: printable(&args.input).into_owned(), model: None, table, problem })
+}
+
+fn read_model(args: &PlaceArgs) -> Result<Job, Failure> {
+    let input = args.read.load(&args.input, args.runtime.runtime)?;
+    let model = args.runtime.model(input.default_model);
+    let name = title(input.graph(), &args.input);
+    let graphs: Vec<&Graph> = input.graphs.iter().collect();
+    let own: Vec<Vec<OpId>> = graphs.iter().map(|graph| graph.file_order()).collect();
+    let orders: Vec<&[OpId]> = own.iter().map(Vec::as_slice).collect();
+    let too_large = || serenity::Error::NoArena { graph: name.clone() };
+    let arena = serenity::arena_problem(&graphs, &orders, model).ok_or_else(too_large)?;
+    let arena = match args.align {
+        Some(align) => arena.aligned(align).map_err(|_| too_large())?,
+        None => arena,
+    };
+    let ids = arena.contents.iter().map(|content| content.label(&graphs)).collect();
+    let table = Table { ids, buffers: arena.problem.buffers().to_vec() };
+    Ok(Job { name, model: Some(model), table, problem: arena.problem })
+}
+
+/// Nothing leaves that the independent checker does not accept.
+fn check(job: &Job, placement: &Placement) -> Result<(), Failure> {
+    let placed: Vec<PlacedBuffer> = job
+        .problem
+        .buffers()
+        .iter()
+        .zip(&placement.offsets)
+        .map(|(b, &begin)| PlacedBuffer { begin, end: begin + b.size, first: b.first, last: b.last })
+        .collect();
+    let overlaps: std::collections::BTreeMap<(usize, usize), _> =
+        job.problem.overlaps().iter().map(|overlap| ((overlap.writer, overlap.over), overlap)).collect();
+    let may_share = |y: usize, x: usize| {
+        overlaps.get(&(y, x)).is_some_and(|overlap| overlap.permits(placed[y].begin, placed[x].begin))
+    };
+    let Some((x, y)) = first_clash(&placed, may_share) else { return Ok(()) };
+    let fixed = [x, y].iter().all(|&b| job.problem.buffers()[b].offset.is_some());
+    let ids = &job.table.ids;
+    Err(Failure::request(
+        format!("`{}` and `{}` are in use at once and share bytes", ids[x], ids[y]),
+        if fixed {
+            "their offsets are fixed by the table: change one, or leave it empty"
+        } else {
+            "an offset that the table fixes is in the way, or this is a bug in Serenity: please report it"
+        },
+    ))
+}
+
+fn is_impossible(placement: &Placement, capacity: Size) -> bool {
+    placement.bound > capacity.0
+}
+
+fn to_json(args: &PlaceArgs, job: &Job, placement: &Placement) -> Value {
+    let buffers = job.problem.buffers().iter().zip(&job.table.ids).zip(&placement.offsets);
+    let buffers: Vec<Value> = buffers
+        .map(|((buffer, id), offset)| {
+            let upper = buffer.last.saturating_add(1);
+            json!({"id": id, "lower": buffer.first, "upper": upper, "size": buffer.size, "offset": offset})
+        })
+        .collect();
+    let stopped = match placement.proof {
+        Proof::Optimal => Value::Null,
+        Proof::Gap { stopped } => stopped.to_string().into(),
+    };
+    json!({
+        "input": args.input,
+        "runtime": job.model.map(|model| model.to_string()),
+        "kernels": job.model.and_then(MemoryModel::kernels).map(|kernels| kernels.to_string()),
+        "planner": args.planner.to_string(),
+        "alignment": job.problem.alignment(),
+        "height": placement.height,
+        "bound": placement.bound,
+        "proof": if placement.proof == Proof::Optimal { "optimal" } else { "gap" },
+        "stopped": stopped,
+        "states": placement.stats.states,
+        "seconds": placement.stats.elapsed.as_secs_f64(),
+        "capacity": args.capacity.map(|capacity| capacity.0),
+        "fits": args.capacity.map(|capacity| missing(placement.height, capacity) == 0),
+        "missing": args.capacity.map(|capacity| missing(placement.height, capacity)),
+        "impossible": args.capacity.map(|capacity| is_impossible(placement, capacity)),
+        "output": args.output,
+        "offsets": placement.offsets,
+        "buffers": buffers,
+    })
+}
+
+fn print(args: &PlaceArgs, job: &Job, placement: &Placement, out: &mut impl Write) -> Result<(), Failure> {
+    let buffers = job.problem.buffers();
+    let model = job.model.map_or_else(String::new, |model| format!(", memory model `{model}`"));
+    writeln!(
+        out,
+        "{}: {}{model}, planner `{}`, alignment {}\n",
+        job.name,
+        count(buffers.len() as u64, "buffer"),
+        args.planner,
+        job.problem.alignment()
+    )?;
+    let verdict = match placement.proof {
+        Proof::Optimal => "proved optimal: no placement is lower".to_owned(),
+        Proof::Gap { stopped } => format!("not proved: {stopped}"),
+    };
+    for (label, bytes, remark) in [
+        ("height", placement.height, format!("found in {}", duration(placement.stats.elapsed))),
+        ("lower bound", placement.bound, verdict),
+    ] {
+        writeln!(out, "  {label:<14} {:>12} {:>14}   {remark}", Size(bytes), thousands(bytes))?;
+    }
+    let width = terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0));
+    writeln!(out, "\nthe arena over time, step by step")?;
+    for row in arena_over_time(buffers, &placement.offsets, placement.height, width) {
+        writeln!(out, "{row}")?;
+    }
+    writeln!(out, "\n  {:>14} {:>14}  name", "offset", "bytes")?;
+    for (buffer, letter) in lettered(buffers).into_iter().take(MOST_LISTED) {
+        writeln!(
+            out,
+            "{letter} {:>14} {:>14}  {}",
+            thousands(placement.offsets[buffer]),
+            thousands(buffers[buffer].size),
+            printable(&job.table.ids[buffer])
+        )?;
+    }
+    match (&args.output, buffers.len().saturating_sub(MOST_LISTED) as u64) {
+        (Some(output), _) => writeln!(out, "\nall places are written to `{}`", printable(output))?,
+        (None, 0) => {}
+        (None, more) => writeln!(out, "… and {more} more: -o FILE.csv writes all of them")?,
+    }
+    if let Some(capacity) = args.capacity {
+        print_fit(placement, capacity, out)?;
+    }
+    Ok(())
+}
+
+fn print_fit(placement: &Placement, capacity: Size, out: &mut impl Write) -> Result<(), Failure> {
+    match missing(placement.height, capacity) {
+        0 => writeln!(
+            out,
+            "\nfits {capacity} with {} bytes to spare",
+            thousands(capacity.0 - placement.height)
+        )?,
+        bytes if is_impossible(placement, capacity) => writeln!(
+            out,
+            "\nimpossible in {capacity}: no placement is below {} bytes; {} bytes are missing here",
+            thousands(placement.bound),
+            thousands(bytes)
+        )?,
+        bytes => writeln!(out, "\ndoes not fit {capacity}: {} bytes are missing", thousands(bytes))?,
+    }
+    Ok(())
+}

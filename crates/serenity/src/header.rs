@@ -1,0 +1,354 @@
+//! A plan as a C header, for those who build a runtime of their own.
+//!
+//! It holds numbers only, so that it can be included anywhere: the sizes of the arena, and where each tensor lies in it. Names of tensors become
+//! identifiers; the names as they are in the model stand beside them in comments.
+
+use crate::two_memories::TwoMemories;
+use crate::{Arena, Content, Error, Input, Offsets, Piece, Plan, Source, runtime_arena};
+use serenity_ir::{Graph, OpId, TFLM_ALIGNMENT};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+
+/// So many characters of an identifier count in every C compiler.
+const LONGEST_IDENTIFIER: usize = 63;
+
+/// The name of the model takes no more of that.
+const LONGEST_PREFIX: usize = 24;
+
+/// Where comments are broken.
+const LINE: usize = 100;
+
+/// The header of a plan for TFLM, and where the tensors lie if the device has two memories.
+///
+/// # Errors
+/// If the plan is not one for TFLM, or belongs to another model.
+pub fn c_header(input: &Input, plan: &Plan, memories: Option<&TwoMemories>) -> Result<String, Error> {
+    let graphs: Vec<&Graph> = input.graphs.iter().collect();
+    let orders: Vec<&[OpId]> =
+        std::iter::once(plan.order.as_slice()).chain(plan.bodies.iter().map(Vec::as_slice)).collect();
+    // A plan without offsets keeps everything as the model came: with its own plan, or where the runtime's planner puts it.
+    let own: Option<Offsets> = if plan.offsets.is_some() { None } else { input.plan() };
+    let arena = plan
+        .model
+        .kernels()
+        .and_then(|_| runtime_arena(&graphs, &orders, plan.model, plan.offsets.as_ref().or(own.as_ref())))
+        .ok_or_else(|| Error::WrongPlan { reason: "it places no tensors; plan for TFLM".to_owned() })?;
+    let mut header = Header { input, plan, graphs, prefix: prefix(input), text: String::new() };
+    header.preamble();
+    header.sizes(&arena);
+    header.offsets(&arena);
+    if let Some(memories) = memories {
+        header.memories(memories);
+    }
+    let guard = header.guard();
+    header.line(&format!("\n#endif /* {guard} */"));
+    Ok(header.text)
+}
+
+struct Header<'a> {
+    input: &'a Input,
+    plan: &'a Plan,
+    graphs: Vec<&'a Graph>,
+    /// What all identifiers begin with.
+    prefix: String,
+    text: String,
+}
+
+impl Header<'_> {
+    fn line(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    fn define(&mut self, name: &str, value: u64, remark: &str) {
+        let prefix = &self.prefix;
+        // Writing to a string does not fail. Without a suffix, a large number would not be unsigned everywhere.
+        let _ = writeln!(self.text, "#define {prefix}_{name} {value}u /* {remark} */");
+    }
+
+    fn guard(&self) -> String {
+        format!("{}_ARENA_H", self.prefix)
+    }
+
+    fn preamble(&mut self) {
+        let plan = self.plan;
+        let proof = if plan.is_optimal() {
+            "proved: no order needs less".to_owned()
+        } else {
+            format!("not proved best: at most {:.1} % above the least possible", plan.gap() * 100.0)
+        };
+        let kernels = plan.model.kernels().map(|kernels| kernels.to_string()).unwrap_or_default();
+        let version = env!("CARGO_PKG_VERSION");
+        let title = comment(&model_name(self.input));
+        self.line(&format!(
+            "/* Where the tensors of `{title}` lie. Made by Serenity {version}; do not edit."
+        ));
+        self.line(&format!(
+            " *\n * For TensorFlow Lite for Microcontrollers with kernels `{kernels}`; with others the results may be wrong."
+        ));
+        self.line(&format!(" * Order of the operators: {proof}."));
+        self.line(" * Offsets are bytes from the start of the arena, and hold for this order of the operators only:");
+        if plan.reorders() {
+            self.order();
+        } else {
+            self.line(" *   as in the model");
+        }
+        self.line(" */");
+        let guard = self.guard();
+        self.line(&format!("#ifndef {guard}\n#define {guard}"));
+    }
+
+    fn order(&mut self) {
+        let mut line = String::from(" *  ");
+        for op in &self.plan.order {
+            let number = format!(" {}", op.0);
+            if line.len() + number.len() > LINE {
+                self.line(&std::mem::replace(&mut line, String::from(" *  ")));
+            }
+            line.push_str(&number);
+        }
+        self.line(&line);
+    }
+
+    fn sizes(&mut self, arena: &Arena) {
+        self.line("\n/* The arena. */");
+        self.define("ARENA_ALIGNMENT", TFLM_ALIGNMENT, "the arena must begin at a multiple of this");
+        self.define("ARENA_HEAD_BYTES", arena.bytes, "tensors and scratch");
+        let Some(tail) = self.input.tail(self.plan.model) else {
+            self.line("/* What TFLM keeps besides is known for .tflite models only. */");
+            return;
+        };
+        let total = tail.needed(arena.bytes).arm32;
+        self.define("ARENA_TAIL_BYTES", tail.arm32, "what TFLM keeps on a 32-bit device: an estimate");
+        self.define("ARENA_TOTAL_BYTES", total, "head and tail, or more if TFLM needs it while it prepares");
+        self.define("ARENA_MARGIN_BYTES", tail.margin(arena.bytes), "add this to be safe, for other builds");
+    }
+
+    fn offsets(&mut self, arena: &Arena) {
+        self.line("\n/* Tensors: name in the model, bytes. */");
+        let mut names = Names::new(LONGEST_IDENTIFIER - self.prefix.len());
+        let is_tensor = |piece: &&Piece| matches!(piece.content, Content::Tensor { .. });
+        let (tensors, scratch): (Vec<&Piece>, Vec<&Piece>) = arena.pieces.iter().partition(is_tensor);
+        for Piece { content, bytes, offset } in tensors {
+            self.place("OFFSET", *content, *bytes, *offset, &mut names);
+        }
+        if !scratch.is_empty() {
+            self.line("\n/* Scratch: of which operator, bytes. TFLM places it by itself, and just so. */");
+        }
+        for Piece { content, bytes, offset } in scratch {
+            self.place("SCRATCH", *content, *bytes, *offset, &mut names);
+        }
+    }
+
+    fn memories(&mut self, memories: &TwoMemories) {
+        let mut names = Names::new(LONGEST_IDENTIFIER - self.prefix.len());
+        for filled in &memories.division.memories {
+            let memory = comment(&filled.memory.name);
+            let part = identifier(&filled.memory.name);
+            let part: String = part.chars().take(16).collect();
+            self.line(&format!(
+                "\n/* In memory `{memory}`: {} bytes read and {} written a run. */",
+                filled.traffic.read, filled.traffic.written
+            ));
+            let name = names.unique("MEMORY", &format!("{part}_BYTES"));
+            self.define(&name, filled.used, &format!("of {} bytes", filled.memory.capacity));
+            for &(buffer, offset) in &filled.buffers {
+                let bytes = memories.arena.problem.buffers()[buffer].size;
+                self.place(
+                    &format!("{part}_OFFSET"),
+                    memories.arena.contents[buffer],
+                    bytes,
+                    offset,
+                    &mut names,
+                );
+            }
+        }
+    }
+
+    fn place(&mut self, kind: &str, content: Content, bytes: u64, offset: u64, names: &mut Names) {
+        let (graph, label) = match content {
+            Content::Tensor { graph, tensor } => (graph, self.graphs[graph].tensor_label(tensor)),
+            Content::Scratch { graph, op } => (graph, self.graphs[graph].op_label(op)),
+        };
+        let kind = if graph == 0 { kind.to_owned() } else { format!("{kind}_GRAPH{graph}") };
+        let name = names.unique(&kind, &label);
+        self.define(&name, offset, &format!("{}, {bytes}", comment(&label)));
+    }
+}
+
+/// What the model is called: never where it lies.
+fn model_name(input: &Input) -> String {
+    let graph_name = input.graph().name();
+    let stem = || Path::new(&input.name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    match &input.source {
+        Source::Graph if !graph_name.is_empty() => graph_name.to_owned(),
+        _ => stem().filter(|stem| stem != "-").unwrap_or_else(|| "model".to_owned()),
+    }
+}
+
+fn prefix(input: &Input) -> String {
+    let name = identifier(&model_name(input));
+    // What begins with an underscore belongs to the compiler.
+    let name =
+        if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name } else { format!("MODEL_{name}") };
+    let name: String = name.chars().take(LONGEST_PREFIX).collect();
+    name.trim_end_matches('_').to_owned()
+}
+
+/// Capitals, digits and single underscores.
+fn identifier(name: &str) -> String {
+    let mut text = String::new();
+    for c in name.chars() {
+        if c.is_ascii_alphanumeric() {
+            text.push(c.to_ascii_uppercase());
+        } else if !text.is_empty() && !text.ends_with('_') {
+            text.push('_');
+        }
+    }
+    text.trim_end_matches('_').to_owned()
+}
+
+/// Text that cannot end a comment, begin one in it, or break its line.
+fn comment(text: &str) -> String {
+    let mut safe = String::new();
+    for c in text.chars() {
+        let hidden = c.is_control()
+            || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}');
+        if hidden {
+            safe.extend(c.escape_default());
+        } else {
+            if (safe.ends_with('*') && c == '/') || (safe.ends_with('/') && c == '*') {
+                safe.push(' ');
+            }
+            safe.push(c);
+        }
+    }
+    safe
+}
+
+/// Gives every identifier out once.
+struct Names {
+    longest: usize,
+    /// How often each was asked for.
+    given: BTreeMap<String, u64>,
+}
+
+impl Names {
+    /// `room` characters are left besides the prefix.
+    fn new(room: usize) -> Self {
+        // One for the underscore, six for a number behind it.
+        Self { longest: room - 7, given: BTreeMap::new() }
+    }
+
+    fn unique(&mut self, kind: &str, name: &str) -> String {
+        let mut name = identifier(name);
+        let room = self.longest.saturating_sub(kind.len() + 1).max(8);
+        if name.len() > room {
+            // The end of a long name tells more than its beginning.
+            name = name.split_off(name.len() - room);
+        }
+        let name = match name.trim_start_matches('_') {
+            "" => format!("{kind}_UNNAMED"),
+            name => format!("{kind}_{name}"),
+        };
+        let mut candidate = name.clone();
+        loop {
+            let count = self.given.entry(name.clone()).or_insert(0);
+            *count += 1;
+            if *count > 1 {
+                candidate = format!("{name}_{count}");
+            }
+            if candidate == name || !self.given.contains_key(&candidate) {
+                self.given.entry(candidate.clone()).or_insert(1);
+                return candidate;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Options, load, optimize_model};
+    use serenity_ir::{GraphBuilder, Kernels, MemoryModel, Tensor};
+
+    #[test]
+    fn identifiers_are_unique_whatever_the_names() {
+        let mut names = Names::new(50);
+        let given: Vec<String> = ["a/b", "a.b", "A B_2", "a_b", "", "漢", "x_2", "x", "x"]
+            .map(|name| names.unique("OFFSET", name))
+            .into();
+        assert_eq!(given[..2], ["OFFSET_A_B", "OFFSET_A_B_2"]);
+        assert_eq!(given[4], "OFFSET_UNNAMED");
+        let distinct: std::collections::BTreeSet<&String> = given.iter().collect();
+        assert_eq!(distinct.len(), given.len(), "{given:?}");
+        let long = names.unique("OFFSET", &"long/".repeat(100));
+        assert!(long.len() <= 50 && long.ends_with("LONG_LONG"), "{long}");
+    }
+
+    #[test]
+    fn a_name_cannot_leave_its_comment() {
+        for name in ["*/ int x; /*", "*/*", "**//", "a\n*/", "/*/"] {
+            let safe = comment(name);
+            assert!(!safe.contains("*/") && !safe.contains("/*") && !safe.contains('\n'), "{safe}");
+        }
+    }
+
+    /// Two tensors with hostile names, a third with none.
+    fn hostile() -> Input {
+        let mut g = GraphBuilder::new("9 */ lives\n");
+        let x = g.input(Tensor::sized("*/ #error", 64));
+        let a = g.op("f", "CONV_2D", &[x], Tensor::sized("*/ #ERROR", 64));
+        let b = g.op("g", "CONV_2D", &[a], Tensor::sized("", 64));
+        g.output(b);
+        let mut input = load("zoo:swiftnet-b").unwrap();
+        input.graphs = vec![g.build().unwrap()];
+        input.name = "/home/someone/secret/net.json".to_owned();
+        input
+    }
+
+    #[test]
+    fn a_header_says_what_the_plan_says() {
+        for input in [load("zoo:swiftnet-b").unwrap(), hostile()] {
+            let options =
+                Options { model: MemoryModel::Tflm(Kernels::Any), plan_arena: true, ..Options::default() };
+            let plan = optimize_model(&input.graphs, &options).unwrap();
+            let header = c_header(&input, &plan, None).unwrap();
+            assert!(!header.contains("secret"), "{header}");
+            let head = format!("_ARENA_HEAD_BYTES {}u ", plan.after.needs());
+            assert!(header.contains(&head), "{header}");
+            assert_eq!(
+                header.matches("_OFFSET_").count(),
+                input.graph().tensors().iter().filter(|tensor| tensor.bytes > 0).count()
+            );
+            assert_compiles(&header);
+        }
+    }
+
+    #[test]
+    fn other_runtimes_have_no_header() {
+        let input = load("zoo:swiftnet-b").unwrap();
+        let plan = optimize_model(&input.graphs, &Options::default()).unwrap();
+        assert!(c_header(&input, &plan, None).is_err());
+    }
+
+    fn assert_compiles(header: &str) {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, program) = (folder.path().join("arena.h"), folder.path().join("use.c"));
+        std::fs::write(&path, header).unwrap();
+        std::fs::write(
+            &program,
+            "#include \"arena.h\"\n#include \"arena.h\"\nint main(void) { return 0; }\n",
+        )
+        .unwrap();
+        let run = std::process::Command::new("cc")
+            .args(["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only"])
+            .arg(&program)
+            .output();
+        match run {
+            Ok(output) => assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr)),
+            Err(error) => eprintln!("skipped: no C compiler `cc` to try the header with ({error})"),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! What only the file can tell about whether an identity holds: the weights themselves.
+
+use serenity_ir::{ElementType, Graph, OpId};
+use serenity_rewrite::{Patch, find};
+use serenity_tflite::Model;
+
+/// How many operators may unpack weights before a convolution reads them: `DENSIFY`, then `DEQUANTIZE`.
+const MOST_STEPS: usize = 2;
+
+/// What the rules propose for a graph of a file, as far as it holds for what the file says.
+pub(super) fn find_in_file(model: &Model, index: usize, graph: &Graph) -> Vec<Patch> {
+    let mut patches = find(graph);
+    patches.retain(|patch| {
+        patch.changes.iter().all(|change| multiplies_zero_to_zero(model, index, graph, change.op))
+    });
+    patches
+}
+
+/// Zero times infinity is not zero; and a kernel that starts its sum from a bias of -0 gets 0 if it adds a product of zero.
+fn multiplies_zero_to_zero(model: &Model, index: usize, graph: &Graph, op: OpId) -> bool {
+    let operands = &model.sub_graphs()[index].operators()[op.index()].inputs;
+    let tensor = |position: usize| operands.get(position).copied().flatten();
+    let stored = |tensor| Stored::of(model, index, graph, tensor);
+    let filter = tensor(1).and_then(stored);
+    let bias = tensor(2).map(stored);
+    filter.is_some_and(|filter| filter.is_finite())
+        && bias.is_none_or(|bias| bias.is_some_and(|bias| bias.has_no_negative_zero()))
+}
+
+/// Numbers that are in the file.
+struct Stored<'a> {
+    data: &'a [u8],
+    dtype: &'a ElementType,
+}
+
+impl<'a> Stored<'a> {
+    /// What a tensor holds or, if it is unpacked first, what it is unpacked from; `None` if it is not known before the run.
+    fn of(model: &'a Model, index: usize, graph: &Graph, mut tensor: usize) -> Option<Self> {
+        let sub_graph = &model.sub_graphs()[index];
+        for _ in 0..MOST_STEPS {
+            let Some(id) = sub_graph.graph_tensor(tensor) else { break };
+            let writer = &sub_graph.operators()[graph.producer(id)?.index()];
+            let [Some(source)] = writer.inputs.as_slice() else { return None };
+            if !["DEQUANTIZE", "DENSIFY"].contains(&writer.kind.as_str()) {
+                return None;
+            }
+            tensor = *source;
+        }
+        Some(Self { data: model.constant(index, tensor)?, dtype: &sub_graph.tensors()[tensor].dtype })
+    }
+
+    fn is_finite(&self) -> bool {
+        match self.dtype {
+            ElementType::Float32 => {
+                words(self.data, u32::from_le_bytes).all(|bits| f32::from_bits(bits).is_finite())
+            }
+            // All bits of the exponent set: infinity, or no number.
+            ElementType::Float16 => words(self.data, u16::from_le_bytes).all(|bits| bits & 0x7c00 != 0x7c00),
+            ElementType::Int4 | ElementType::Int8 | ElementType::UInt8 => true,
+            _ => false,
+        }
+    }
+
+    fn has_no_negative_zero(&self) -> bool {
+        match self.dtype {
+            ElementType::Float32 => words(self.data, u32::from_le_bytes).all(|bits| bits != 1 << 31),
+            ElementType::Float16 => words(self.data, u16::from_le_bytes).all(|bits| bits != 1 << 15),
+            ElementType::Int8
+            | ElementType::UInt8
+            | ElementType::Int16
+            | ElementType::Int32
+            | ElementType::Int64 => true,
+            _ => false,
+        }
+    }
+}
+
+fn words<T, const N: usize>(data: &[u8], read: impl Fn([u8; N]) -> T) -> impl Iterator<Item = T> {
+    data.as_chunks().0.iter().map(move |&bytes| read(bytes))
+}

@@ -1,0 +1,259 @@
+//! A device with two memories: a small fast one and a large slow one.
+//!
+//! In come the buffers of a model in one order of its ops, the bytes that are read and written in each, and two [`Memory`] sizes, the
+//! preferred one first. Out comes a [`Division`]: which buffer lies in which memory, and where, so that the bytes moved in the second memory
+//! are few; with a lower bound on them that no division can beat.
+//!
+//! Every buffer stays in one memory for its whole life. What is counted: each op reads each of its inputs once and writes each of its outputs
+//! once; scratch is written once and read once. The body of a loop counts once, and a view as if it copied. What the caller writes before
+//! the run and reads after it is not counted.
+//!
+//! Choosing what to put into the fast memory is a knapsack problem whose knapsack is a packing problem. Here the best choice by sizes
+//! alone and some greedy ones are improved by exchanges, and every choice is placed by the exact planner: the division is always valid, and
+//! optimal where it meets the bound.
+//!
+//! ```
+//! use serenity::placement::{Buffer, Limits, Problem};
+//! use serenity::two_memories::{Memory, Traffic, divide};
+//! // A chain of three; the one in the middle is read twice.
+//! let buffers = vec![Buffer::new(60, 0, 1), Buffer::new(50, 1, 3), Buffer::new(60, 3, 4)];
+//! let traffic = [(60, 0), (100, 50), (0, 60)].map(|(read, written)| Traffic { read, written });
+//! let memories = [Memory::new("fast", 100), Memory::new("slow", 1000)];
+//! let division = divide(&Problem::new(buffers, 1).unwrap(), &traffic, memories, &Limits::default())?;
+//! assert_eq!(division.memories[0].buffers, [(1, 0)]);
+//! assert_eq!((division.memories[1].traffic.bytes(), division.bound), (120, 120));
+//! # Ok::<(), serenity::two_memories::NoRoom>(())
+//! ```
+
+mod bound;
+mod frontier;
+mod search;
+mod sections;
+mod traffic;
+
+use crate::{ArenaProblem, Content, Error, Plan, arena_problem};
+use search::Search;
+use sections::Sections;
+use serde_json::{Value, json};
+use serenity_arena::{Limits, Overlap, Problem, Proof, StopReason};
+use serenity_check::{PlacedBuffer, first_clash};
+use serenity_ir::{Graph, OpId};
+use std::collections::BTreeMap;
+
+pub use traffic::{Traffic, traffic};
+
+/// A memory of a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// What the user calls it.
+    pub name: String,
+    /// Its size in bytes.
+    pub capacity: u64,
+}
+
+impl Memory {
+    /// A memory of that name and size.
+    pub fn new(name: impl Into<String>, capacity: u64) -> Self {
+        Self { name: name.into(), capacity }
+    }
+}
+
+/// What lies in one memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Filled {
+    /// The memory.
+    pub memory: Memory,
+    /// The end of its topmost buffer.
+    pub used: u64,
+    /// Bytes read and written in it during one run.
+    pub traffic: Traffic,
+    /// Its buffers, by position in the problem, and where each begins.
+    pub buffers: Vec<(usize, u64)>,
+}
+
+/// Which buffer lies in which memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Division {
+    /// The preferred memory, and the other one.
+    pub memories: [Filled; 2],
+    /// No division moves fewer bytes in the second memory than this. It is the least for any choice whose sizes add up to no more than the
+    /// capacity of the first memory at every step, whether or not they can be placed without gaps. Where there are too many choices: what is
+    /// too much at some steps that have no buffer in common, each taken by itself, if buffers could be cut into pieces.
+    pub bound: u64,
+    /// Does the division meet the bound? If not, why the search ended.
+    pub proof: Proof,
+}
+
+/// Buffers that fit two memories in no way that was found.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the tensors do not fit `{}` ({} bytes) and `{}` ({} bytes): {missing} bytes are missing{}",
+    .memories[0].name, .memories[0].capacity, .memories[1].name, .memories[1].capacity,
+    if *.proved { ", whatever lies where" } else { " for the best division found" }
+)]
+pub struct NoRoom {
+    /// The memories.
+    pub memories: [Memory; 2],
+    /// So many bytes more in the second memory would do; at least so many, if it is proved.
+    pub missing: u64,
+    /// Is it proved that nothing fits?
+    pub proved: bool,
+}
+
+/// Divides buffers among two memories, the preferred one first, so that few bytes are moved in the second.
+///
+/// The same input gives the same division, unless [`Limits::time`] ends the search; the proof then says so.
+///
+/// # Errors
+/// If no division is found that fits.
+///
+/// # Panics
+/// If there is not one [`Traffic`] a buffer.
+pub fn divide(
+    problem: &Problem,
+    traffic: &[Traffic],
+    memories: [Memory; 2],
+    limits: &Limits,
+) -> Result<Division, NoRoom> {
+    assert_eq!(problem.buffers().len(), traffic.len(), "one figure of traffic a buffer");
+    let sections = Sections::new(problem);
+    let capacities = [memories[0].capacity, memories[1].capacity];
+    let together = capacities[0].saturating_add(capacities[1]);
+    let excess = sections.most_in_use().saturating_sub(together);
+    if excess > 0 {
+        return Err(NoRoom { memories, missing: excess, proved: true });
+    }
+    let mut search = Search::new(problem, &sections, traffic, capacities, limits);
+    let cheapest = frontier::cheapest(problem, &sections, traffic, capacities[0], &search);
+    let choice = search.best_choice(&cheapest.in_fast, cheapest.bound.unwrap_or(0));
+    if choice.overflow > 0 {
+        return Err(NoRoom { memories, missing: choice.overflow, proved: false });
+    }
+    let simple_bound = || bound::least_slow_traffic(problem, &sections, traffic, capacities[0], &search);
+    let bound = cheapest.bound.unwrap_or_else(simple_bound);
+    let proof = if choice.slow_bytes <= bound {
+        Proof::Optimal
+    } else {
+        Proof::Gap { stopped: search.stopped.unwrap_or(StopReason::Heuristic) }
+    };
+    let [fast, slow] = memories;
+    let filled = |memory: Memory, is_fast: bool| {
+        let members: Vec<usize> = (0..traffic.len()).filter(|&b| choice.in_fast[b] == is_fast).collect();
+        let offsets = if is_fast { &choice.fast_offsets } else { &choice.slow_offsets };
+        let buffers: Vec<(usize, u64)> = members.iter().map(|&b| (b, offsets[b])).collect();
+        let end = |&(b, offset): &(usize, u64)| offset + problem.buffers()[b].size;
+        Filled {
+            memory,
+            used: buffers.iter().map(end).max().unwrap_or(0),
+            traffic: members.iter().fold(Traffic::default(), |sum, &b| sum.plus(traffic[b])),
+            buffers,
+        }
+    };
+    Ok(Division { memories: [filled(fast, true), filled(slow, false)], bound, proof })
+}
+
+/// A plan for a device with two memories.
+#[derive(Clone, Debug)]
+pub struct TwoMemories {
+    /// What was placed.
+    pub arena: ArenaProblem,
+    /// Where.
+    pub division: Division,
+}
+
+/// Divides the tensors of a plan among two memories, for the order of the plan. The result has passed the independent checker.
+///
+/// # Errors
+/// If they do not fit, or the plan belongs to another model.
+pub fn divide_plan(
+    graphs: &[Graph],
+    plan: &Plan,
+    memories: [Memory; 2],
+    limits: &Limits,
+) -> Result<TwoMemories, Error> {
+    let graphs: Vec<&Graph> = graphs.iter().collect();
+    let orders: Vec<&[OpId]> =
+        std::iter::once(plan.order.as_slice()).chain(plan.bodies.iter().map(Vec::as_slice)).collect();
+    let arena = arena_problem(&graphs, &orders, plan.model)
+        .ok_or_else(|| Error::NoArena { graph: plan.graph.clone() })?;
+    let traffic = traffic(&graphs, &arena);
+    let division = divide(&arena.problem, &traffic, memories, limits)?;
+    match division.fault(&arena.problem) {
+        None => Ok(TwoMemories { arena, division }),
+        Some(reason) => Err(Error::WrongPlan { reason }),
+    }
+}
+
+impl Division {
+    /// What is wrong with it, found by the independent checker; nothing if it is right.
+    pub fn fault(&self, problem: &Problem) -> Option<String> {
+        let buffers = problem.buffers();
+        let permitted: BTreeMap<(usize, usize), &Overlap> =
+            problem.overlaps().iter().map(|overlap| ((overlap.writer, overlap.over), overlap)).collect();
+        let mut seen = vec![false; buffers.len()];
+        for Filled { memory, buffers: members, .. } in &self.memories {
+            let place = |&(b, begin): &(usize, u64)| PlacedBuffer {
+                begin,
+                end: begin + buffers[b].size,
+                first: buffers[b].first,
+                last: buffers[b].last,
+            };
+            let placed: Vec<PlacedBuffer> = members.iter().map(place).collect();
+            if let Some(&(b, _)) = members.iter().find(|&&(b, _)| std::mem::replace(&mut seen[b], true)) {
+                return Some(format!("buffer {b} lies in two places"));
+            }
+            if placed.iter().any(|buffer| buffer.end > memory.capacity) {
+                return Some(format!("`{}` overflows", memory.name));
+            }
+            if members.iter().any(|(_, offset)| offset % problem.alignment() != 0) {
+                return Some(format!("a buffer in `{}` is not aligned", memory.name));
+            }
+            let may_share = |y: usize, x: usize| {
+                let ((y, y_at), (x, x_at)) = (members[y], members[x]);
+                permitted.get(&(y, x)).is_some_and(|overlap| overlap.permits(y_at, x_at))
+            };
+            if let Some((x, y)) = first_clash(&placed, may_share) {
+                let (x, y) = (members[x].0, members[y].0);
+                return Some(format!("buffers {x} and {y} clash in `{}`", memory.name));
+            }
+        }
+        seen.iter().position(|&is_placed| !is_placed).map(|b| format!("buffer {b} lies nowhere"))
+    }
+}
+
+impl TwoMemories {
+    /// For the field `memories` of a plan: what lies in each.
+    pub fn to_json(&self, graphs: &[Graph]) -> Value {
+        let memory = |filled: &Filled| {
+            let (mut tensors, mut scratch) = (Vec::new(), Vec::new());
+            for &(buffer, offset) in &filled.buffers {
+                let bytes = self.arena.problem.buffers()[buffer].size;
+                match self.arena.contents[buffer] {
+                    Content::Tensor { graph, .. } => {
+                        // All that share the memory, each by its own name.
+                        tensors.extend(self.arena.tensors[buffer].iter().map(|&tensor| {
+                            let name = graphs[graph].tensor_label(tensor);
+                            json!({"graph": graph, "tensor": tensor.0, "name": name, "offset": offset, "bytes": bytes})
+                        }));
+                    }
+                    Content::Scratch { graph, op } => {
+                        scratch.push(json!({"graph": graph, "op": op.0, "offset": offset, "bytes": bytes}));
+                    }
+                }
+            }
+            json!({
+                "name": filled.memory.name,
+                "capacity": filled.memory.capacity,
+                "used": filled.used,
+                "read": filled.traffic.read,
+                "written": filled.traffic.written,
+                "tensors": tensors,
+                "scratch": scratch,
+            })
+        };
+        self.division.memories.iter().map(memory).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

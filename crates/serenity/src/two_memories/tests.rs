@@ -1,0 +1,147 @@
+use super::*;
+use serenity_arena::{Buffer, Options, Overlap, Planner, place};
+
+/// A linear congruential generator: the same on every machine.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+}
+
+fn instance(random: &mut Random) -> (Problem, Vec<Traffic>) {
+    let count = 1 + random.below(8);
+    let buffers = (0..count)
+        .map(|_| {
+            let first = random.below(6) as i64;
+            Buffer::new(1 + random.below(20), first, first + random.below(4) as i64)
+        })
+        .collect::<Vec<_>>();
+    let traffic =
+        buffers.iter().map(|b| Traffic { read: b.size * random.below(4), written: b.size }).collect();
+    let mut overlaps = Vec::new();
+    for (writer, y) in buffers.iter().enumerate() {
+        for (over, x) in buffers.iter().enumerate() {
+            if y.first == x.last && x.first < y.first && random.below(2) == 0 {
+                overlaps.push(Overlap::below(writer, over, random.below(3)));
+            }
+        }
+    }
+    let alignment = 1 + random.below(4);
+    (Problem::new(buffers, alignment).unwrap().with_overlaps(overlaps).unwrap(), traffic)
+}
+
+fn height(problem: &Problem, members: &[usize]) -> u64 {
+    let position = |b| members.iter().position(|&m| m == b);
+    let overlaps = problem
+        .overlaps()
+        .iter()
+        .filter_map(|o| Some(Overlap { writer: position(o.writer)?, over: position(o.over)?, ..*o }));
+    let buffers = members.iter().map(|&b| problem.buffers()[b]).collect();
+    let part = Problem::new(buffers, problem.alignment()).unwrap().with_overlaps(overlaps.collect()).unwrap();
+    place(&part, &Options::new(Planner::Exact)).height
+}
+
+/// The least slow traffic of all choices.
+fn least(problem: &Problem, traffic: &[Traffic], capacities: [u64; 2]) -> Option<u64> {
+    let count = traffic.len();
+    (0..1_u32 << count)
+        .filter_map(|chosen| {
+            let side = |fast: bool| -> Vec<usize> {
+                (0..count).filter(|b| (chosen >> b & 1 == 1) == fast).collect()
+            };
+            let fits = height(problem, &side(true)) <= capacities[0]
+                && height(problem, &side(false)) <= capacities[1];
+            fits.then(|| side(false).iter().map(|&b| traffic[b].bytes()).sum())
+        })
+        .min()
+}
+
+#[test]
+fn a_division_is_valid_close_to_the_best_and_never_below_the_bound() {
+    let mut random = Random(1);
+    let (mut divided, mut best, mut proved, mut refused, mut in_vain) = (0, 0, 0, 0, 0);
+    for round in 0..600 {
+        let (problem, traffic) = instance(&mut random);
+        let all: Vec<usize> = (0..traffic.len()).collect();
+        let top = height(&problem, &all);
+        let fast = random.below(top + 4);
+        // Sometimes there is hardly room for the rest.
+        let slow = if round % 3 == 0 { top.saturating_sub(fast) + random.below(8) } else { 1000 };
+        let memories = [Memory::new("fast", fast), Memory::new("slow", slow)];
+        let optimum = least(&problem, &traffic, [fast, slow]);
+        match divide(&problem, &traffic, memories, &Limits::default()) {
+            Ok(division) => {
+                assert_eq!(division.fault(&problem), None, "round {round}");
+                let found = division.memories[1].traffic.bytes();
+                let optimum = optimum.unwrap();
+                assert!(division.bound <= optimum && optimum <= found, "round {round}");
+                assert_eq!(division.proof == Proof::Optimal, found == division.bound);
+                divided += 1;
+                best += usize::from(found == optimum);
+                proved += usize::from(found == division.bound);
+                assert!(found as f64 <= optimum as f64 * 1.5 + 20.0, "round {round}: {found}, {optimum}");
+            }
+            Err(error) => {
+                refused += 1;
+                in_vain += usize::from(optimum.is_some());
+                assert!(error.missing > 0 && (!error.proved || optimum.is_none()), "round {round}");
+                assert!(slow < 1000, "round {round}: the slow memory holds everything");
+            }
+        }
+    }
+    println!("{divided} divided, {best} of them best, {proved} proved; {refused} refused, {in_vain} in vain");
+    assert!(best * 100 >= divided * 95, "only {best} of {divided} are the best");
+    assert!(divided > 450 && proved > 400, "{divided} {proved}");
+    assert!(in_vain * 20 <= divided, "{in_vain} were refused although there is a way");
+}
+
+#[test]
+fn what_fits_the_fast_memory_lies_there() {
+    let input = crate::load("zoo:swiftnet-a").unwrap();
+    let options = crate::Options { model: input.default_model, ..crate::Options::default() };
+    let plan = crate::optimize(input.graph(), &options).unwrap();
+    let divided = |fast: u64, slow: u64| {
+        let memories = [Memory::new("fast", fast), Memory::new("slow", slow)];
+        divide_plan(&input.graphs, &plan, memories, &Limits::default())
+    };
+    let all = divided(200_704, 0).unwrap().division;
+    assert_eq!((all.memories[1].traffic.bytes(), all.bound, all.proof), (0, 0, Proof::Optimal));
+    let some = divided(100_000, 1_000_000).unwrap();
+    let [fast, slow] = &some.division.memories;
+    assert!(fast.used <= 100_000 && slow.traffic.bytes() >= some.division.bound && some.division.bound > 0);
+    // Nothing is lost on the way.
+    let whole = all.memories[0].traffic;
+    assert_eq!(fast.traffic.plus(slow.traffic), whole);
+    let listed = some.to_json(&input.graphs);
+    assert_eq!((&listed[0]["name"], &listed[1]["capacity"]), (&json!("fast"), &json!(1_000_000)));
+    // Two bytes are missing, whatever lies where.
+    let error = divided(100_000, 100_702).unwrap_err();
+    assert!(error.to_string().contains("2 bytes are missing, whatever lies where"), "{error}");
+}
+
+#[test]
+fn an_op_reads_an_input_once_and_scratch_counts_twice() {
+    let mut g = serenity_ir::GraphBuilder::new("");
+    let x = g.input(serenity_ir::Tensor::sized("x", 100));
+    let a = g.op("a", "MUL", &[x, x], serenity_ir::Tensor::sized("a", 10));
+    let b = g.op("b", "ADD", &[a, x], serenity_ir::Tensor::sized("b", 10));
+    g.output(b);
+    let graph = &g.build().unwrap().with_workspace(OpId(0), 48);
+    let model = serenity_ir::MemoryModel::Tflm(serenity_ir::Kernels::Any);
+    let arena = arena_problem(&[graph], &[&graph.file_order()], model).unwrap();
+    let moved: Vec<(u64, u64)> =
+        traffic(&[graph], &arena).iter().map(|traffic| (traffic.read, traffic.written)).collect();
+    assert_eq!(moved, [(200, 0), (10, 10), (0, 10), (48, 48)]);
+}
+
+#[test]
+fn a_time_limit_ends_the_search_with_a_valid_division() {
+    let (problem, traffic) = instance(&mut Random(7));
+    let memories = [Memory::new("fast", 10), Memory::new("slow", 1000)];
+    let limits = Limits { time: Some(std::time::Duration::ZERO), ..Limits::default() };
+    let division = divide(&problem, &traffic, memories, &limits).unwrap();
+    assert_eq!(division.fault(&problem), None);
+}
