@@ -25,7 +25,7 @@ fn limits(args: &LimitArgs, cancel: &CancelFlag) -> Limits {
 
 /// The same for a planner.
 fn placement_limits(args: &LimitArgs, cancel: placement::CancelFlag) -> placement::Limits {
-    placement::Limits { time: args.time_limit.0, memory: Some(args.memory_limit.0), cancel }
+    placement::Limits { time: args.time_limit.0, memory: Some(args.memory_limit.0), work: None, cancel }
 }
 
 fn search_options(args: &SearchArgs, cancel: &CancelFlag) -> Options {
