@@ -44,6 +44,7 @@ pub(crate) fn holdings(graph: &Graph, model: MemoryModel) -> Holdings {
                 share_as_the_paper_does(graph, op, &mut tensors);
             }
         }
+        MemoryModel::Ort(_) => crate::ort::share(graph, &mut tensors),
         MemoryModel::Litert => {
             let kernels = LitertKernels::of(graph);
             share_as_litert_does(graph, &kernels, &mut tensors);

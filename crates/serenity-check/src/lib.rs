@@ -26,6 +26,7 @@ mod buffers;
 mod deep;
 mod holdings;
 mod order;
+mod ort;
 mod peak;
 mod placement;
 mod witness;

@@ -3,11 +3,12 @@
 use crate::size::Size;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
-use serenity::ir::{Kernels, MemoryModel};
+use serenity::ir::{Kernels, MemoryModel, OrtOrder};
 use serenity::placement::Planner;
 use serenity::scheduling::{Algorithm, Rules, StepLimit};
 use serenity::two_memories::Memory;
 use serenity::{Engine, Input, ReadOptions};
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ use std::time::Duration;
     version,
     max_term_width = 100,
     arg_required_else_help = true,
-    after_help = "INPUT is a .tflite model, a .json graph, `-` for a graph on standard input, or `zoo:NAME` for a built-in network.\n\
+    after_help = "INPUT is a .tflite or .onnx model, a .json graph, `-` for a graph on standard input, or `zoo:NAME` for a built-in network.\n\
         Sizes are written 250000, 250KB (1000) or 250KiB (1024).\n\n\
         Start with:\n  \
         serenity optimize model.tflite -o smaller.tflite   the main job\n  \
@@ -55,6 +56,7 @@ pub(crate) enum Command {
 #[command(after_help = "Examples:\n  \
     serenity optimize model.tflite -o smaller.tflite\n  \
     serenity optimize model.tflite -o smaller.tflite --runtime litert\n  \
+    serenity optimize model.onnx -o smaller.onnx --shape input=1,3,224,224\n  \
     serenity optimize zoo:swiftnet --plan plan.json\n  \
     serenity optimize model.tflite -o smaller.tflite --emit-header arena.h\n  \
     serenity optimize model.tflite --memory fast=128KB,slow=8MB --plan plan.json\n  \
@@ -62,7 +64,7 @@ pub(crate) enum Command {
 pub(crate) struct OptimizeArgs {
     /// The model.
     pub(crate) input: String,
-    /// Write the reordered model here: .tflite if it came as one, .json for the graph alone, .dot for Graphviz.
+    /// Write the reordered model here: .tflite or .onnx if it came as one, .json for the graph alone, .dot for Graphviz.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<String>,
     /// Exit with 1, and say how many bytes are missing, if the result needs more than this: for a .tflite on TFLM the whole arena of a
@@ -311,15 +313,15 @@ pub(crate) enum ZooCommand {
     },
     /// Write a network to a file.
     ///
-    /// As a graph (.json, .dot) it is what the papers count and schedule. As a model (.tflite) it is what runtimes execute: basic operators,
+    /// As a graph (.json, .dot) it is what the papers count and schedule. As a model (.tflite, .onnx) it is what runtimes execute: basic operators,
     /// with random weights that are always the same for one name.
     Export {
         /// Its name with options, as in `randwire-cifar10?seed=3&nodes=32`.
         name: String,
-        /// Where to: .tflite for a model with weights, .json for the graph, or .dot for Graphviz.
+        /// Where to: .tflite or .onnx for a model with weights, .json for the graph, or .dot for Graphviz.
         #[arg(short, long, value_name = "FILE")]
         output: String,
-        /// Quantise the model to 8-bit integers.
+        /// Quantise the model to 8-bit integers (.tflite only).
         #[arg(long)]
         int8: bool,
         #[command(flatten)]
@@ -347,11 +349,11 @@ pub(crate) struct ManArgs {
 
 #[derive(Args)]
 pub(crate) struct RuntimeArg {
-    /// How the target runtime spends memory [default: tflm for .tflite, paper for zoo networks, plain for .json].
+    /// How the target runtime spends memory [default: tflm for .tflite, ort for .onnx, paper for zoo networks, plain for .json].
     ///
     /// plain: every tensor has its own buffer from its producer to its last reader. paper: as in the SERENITY paper, a concatenation is
     /// a view of its pieces and partial sums accumulate in place. tflm: TensorFlow Lite for Microcontrollers. litert: LiteRT (TensorFlow
-    /// Lite) without a delegate.
+    /// Lite) without a delegate. ort: ONNX Runtime on the CPU, its graph optimisation off.
     #[arg(long, value_name = "RUNTIME", value_parser = named::<MemoryModel>(MemoryModel::all().map(|(name, _)| name)))]
     pub(crate) runtime: Option<MemoryModel>,
     /// The kernels that TFLM is built with: they differ in the scratch memory they ask for, and in how closely an output may be
@@ -361,12 +363,18 @@ pub(crate) struct RuntimeArg {
     /// with DSP instructions (Cortex-M4, M7, M33). A plan for some kernels gives wrong results with others.
     #[arg(long, value_name = "KERNELS", default_value_t, value_parser = named::<Kernels>(Kernels::all().map(|(name, _)| name)))]
     pub(crate) kernels: Kernels,
+    /// The order in which ONNX Runtime will run the model, a choice of whoever makes the session.
+    ///
+    /// priority: the order of the file, for sessions with `execution_order` set to `PRIORITY_BASED`. default: a walk backwards from the outputs,
+    /// which the order of the file can only steer; for sessions that cannot be changed.
+    #[arg(long, value_name = "ORDER", default_value_t, value_parser = named::<OrtOrder>(OrtOrder::all().map(|(name, _)| name)))]
+    pub(crate) ort_order: OrtOrder,
 }
 
 impl RuntimeArg {
     /// The memory model asked for, or else the one that fits the input.
     pub(crate) fn model(&self, default: MemoryModel) -> MemoryModel {
-        self.runtime.unwrap_or(default).with_kernels(self.kernels)
+        self.runtime.unwrap_or(default).with_kernels(self.kernels).with_ort_order(self.ort_order)
     }
 }
 
@@ -375,16 +383,37 @@ pub(crate) struct ReadArgs {
     /// Leave out operators that read constants only (16-bit weights behind DEQUANTIZE, sparse ones behind DENSIFY), and take what they
     /// write for constants.
     ///
-    /// The runtimes do compute and hold those results, so the figures are lower than what a device needs, and the model cannot be
-    /// written back.
+    /// The runtimes do compute and hold those results, so the figures are lower than what a device needs, and a .tflite cannot be
+    /// written back. The memory models plain and paper, which stand for no runtime, never count them in an .onnx.
     #[arg(long)]
     pub(crate) fold_constants: bool,
+    /// The shape of an input that an .onnx model leaves open, or of another tensor whose shape cannot be inferred, as in
+    /// input=1,3,224,224; may be given several times.
+    #[arg(long = "shape", value_name = "NAME=N,N,...", value_parser = shape)]
+    pub(crate) shapes: Vec<Shape>,
+}
+
+/// A tensor and its shape.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    name: String,
+    dims: Vec<u64>,
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let dims: Vec<String> = self.dims.iter().map(u64::to_string).collect();
+        write!(f, "{}={}", self.name, dims.join(","))
+    }
 }
 
 impl ReadArgs {
-    pub(crate) fn load(&self, source: &str) -> Result<Input, serenity::Error> {
+    /// Reads a model, for `runtime` if one was asked for.
+    pub(crate) fn load(&self, source: &str, runtime: Option<MemoryModel>) -> Result<Input, serenity::Error> {
         let mut options = ReadOptions::default();
         options.fold_constants = self.fold_constants;
+        options.model = runtime;
+        options.shapes = self.shapes.iter().map(|shape| (shape.name.clone(), shape.dims.clone())).collect();
         serenity::load_with(source, &options)
     }
 }
@@ -457,6 +486,16 @@ fn seconds(text: &str) -> Result<Duration, String> {
         s if s < 0.0 => "expected a number of seconds that is not negative".to_owned(),
         _ => "expected a number of seconds, as in 60 or 0.5".to_owned(),
     })
+}
+
+fn shape(text: &str) -> Result<Shape, String> {
+    // A name may hold anything, a shape only digits and commas.
+    let parts = text.rsplit_once('=').filter(|(name, _)| !name.is_empty());
+    let dims = parts.and_then(|(_, dims)| dims.split(',').map(|dim| dim.trim().parse().ok()).collect());
+    match (parts, dims) {
+        (Some((name, _)), Some(dims)) => Ok(Shape { name: name.to_owned(), dims }),
+        _ => Err("expected a name and its dimensions, as in input=1,3,224,224".to_owned()),
+    }
 }
 
 /// Two memories, the preferred one first.

@@ -1,6 +1,7 @@
 //! Errors as the user sees them.
 
 use crate::printable::printable;
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 /// Why a command could not do its job.
@@ -23,7 +24,7 @@ impl Failure {
     /// Writes `error: …` and, where there is a remedy, `help: …` to standard error.
     pub(crate) fn report(&self) {
         let (message, help) = match self {
-            Self::Library(error) => (error.to_string(), error.help().map(str::to_owned)),
+            Self::Library(error) => (error.to_string(), error.help().map(Cow::into_owned)),
             Self::Output(error) => (format!("cannot write to standard output: {error}"), None),
             Self::Request { message, help } => (message.clone(), help.clone()),
             Self::Reported => return,
@@ -33,7 +34,7 @@ impl Failure {
         // There is nobody left to tell if this fails.
         let _ = writeln!(stderr, "error: {message}");
         if let Some(help) = help {
-            let _ = writeln!(stderr, "help: {help}");
+            let _ = writeln!(stderr, "help: {}", printable(&help));
         }
     }
 }

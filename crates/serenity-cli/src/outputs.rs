@@ -19,6 +19,8 @@ pub(crate) enum Format {
     Dot,
     /// A model that TFLM and LiteRT run.
     Tflite,
+    /// A model that ONNX Runtime runs.
+    Onnx,
 }
 
 impl<'a> OutputFile<'a> {
@@ -29,10 +31,11 @@ impl<'a> OutputFile<'a> {
             "json" => Format::Json,
             "dot" | "gv" => Format::Dot,
             "tflite" | "lite" => Format::Tflite,
+            "onnx" => Format::Onnx,
             _ => {
                 return Err(Failure::request(
                     format!("`{path}`: cannot tell the format from the name"),
-                    "end the name in .tflite, in .json, or in .dot for Graphviz",
+                    "end the name in .tflite, .onnx or .json, or in .dot for Graphviz",
                 ));
             }
         };
@@ -63,6 +66,6 @@ pub(crate) fn graph_text(format: Format, graph: &Graph) -> Option<String> {
     match format {
         Format::Json => Some(json::write(graph)),
         Format::Dot => Some(to_dot(graph)),
-        Format::Tflite => None,
+        Format::Tflite | Format::Onnx => None,
     }
 }

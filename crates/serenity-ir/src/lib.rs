@@ -51,8 +51,9 @@ pub use ids::{BufferId, OpId, TensorId};
 pub use kernels::{Kernels, LitertKernels, LitertPlace, LitertTemporary, UnknownKernels, scratch};
 pub use lifetimes::{Buffer, Lifetimes};
 pub use memory_model::{
-    HandOver, MemoryModel, TFLM_ALIGNMENT, UnknownMemoryModel, hand_overs, litert_hazards, litert_hosts,
-    planned_bound, tflm_bytes, tflm_scratch,
+    HandOver, MemoryModel, OrtOrder, OrtSharing, TFLM_ALIGNMENT, UnknownMemoryModel, UnknownOrtOrder,
+    hand_overs, litert_hazards, litert_hosts, ort_bound, ort_layout, ort_sharing, planned_bound, tflm_bytes,
+    tflm_scratch,
 };
 pub use model::{Constant, Model, ModelError, Operand};
 pub use op_kind::{OpKind, Role};

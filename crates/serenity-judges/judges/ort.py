@@ -3,13 +3,14 @@
 
 A line a model: `order` (the nodes as they ran, by name, or as TYPE_INDEX without one), `peak` (the largest `mem_in_use_peak` of the first
 run: bytes of its arena, in chunks as the arena hands them out), `requested_peak` (the largest sum of requests alive after a node), and
-`outputs`, a hash an invocation; or `refused`. Figures of the first run only: later runs use what it learned."""
+`outputs`, a hash an invocation; or `refused`, also by `onnx.checker`. Figures of the first run only: later runs use what it learned."""
 
 import json
 import tempfile
 
 import judging
 import numpy
+import onnx
 import onnxruntime
 
 OPTIMISATION = {
@@ -25,6 +26,7 @@ TYPES = {"float": "float32", "double": "float64"}
 
 
 def judge(path, options, _log):
+    onnx.checker.check_model(path)
     session_options = onnxruntime.SessionOptions()
     session_options.intra_op_num_threads = session_options.inter_op_num_threads = 1
     session_options.graph_optimization_level = OPTIMISATION[options.optimisation]

@@ -17,7 +17,7 @@
 mod reports;
 mod run;
 
-pub use reports::{LiteRt, Ort, SubGraph, Tflm, Verdict};
+pub use reports::{Across, LiteRt, Ort, SubGraph, Tflm, Verdict};
 pub use run::{OrtOrder, python};
 
 use std::path::Path;
@@ -82,4 +82,12 @@ pub fn litert(models: &[impl AsRef<Path>], inputs: &Inputs) -> Option<Vec<Verdic
 /// If the judge itself fails.
 pub fn ort(order: OrtOrder, models: &[impl AsRef<Path>], inputs: &Inputs) -> Option<Vec<Verdict<Ort>>> {
     run::judge("ort.py", &["--order", order.name()], models, inputs, Ort::read)
+}
+
+/// How far ONNX Runtime and LiteRT are apart on the same network, for each `.onnx` with the `.tflite` beside it; `None` if they are not set up.
+///
+/// # Panics
+/// If the judge itself fails.
+pub fn across(models: &[impl AsRef<Path>], inputs: &Inputs) -> Option<Vec<Verdict<Across>>> {
+    run::judge("across.py", &[], models, inputs, Across::read)
 }

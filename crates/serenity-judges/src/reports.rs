@@ -78,6 +78,21 @@ pub struct Ort {
     pub outputs: Vec<String>,
 }
 
+/// How far the outputs of one network in two formats are apart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Across {
+    /// The largest difference.
+    pub difference: f64,
+    /// The largest output.
+    pub largest: f64,
+}
+
+impl Across {
+    pub(crate) fn read(object: &Value) -> Option<Self> {
+        Some(Self { difference: object["difference"].as_f64()?, largest: object["largest"].as_f64()? })
+    }
+}
+
 impl Tflm {
     pub(crate) fn read(object: &Value) -> Option<Self> {
         let split = object["split"].as_object()?;

@@ -60,7 +60,7 @@ pub enum Error {
         tensor: String,
     },
     /// A graph input whose size depends on the caller.
-    #[error("input `{input}` has the dynamic shape [{shape}]\nhelp: pass --shape {input}={example}")]
+    #[error("input `{input}` has the dynamic shape [{shape}], so its size is not known")]
     DynamicInput {
         /// The input.
         input: String,
@@ -95,4 +95,14 @@ pub enum Error {
     /// The order to write cannot run.
     #[error(transparent)]
     Order(#[from] OrderError),
+}
+
+impl Error {
+    /// What the user can do about it, where that is not plain from the message.
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::DynamicInput { input, example, .. } => Some(format!("pass --shape {input}={example}")),
+            _ => None,
+        }
+    }
 }

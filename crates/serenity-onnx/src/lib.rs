@@ -1,7 +1,7 @@
 //! Lossless reading and writing of ONNX models.
 //!
 //! In come the bytes of an `.onnx` file. Out come the [`Graph`](serenity_ir::Graph) of its activations, each with its size, and, for
-//! any order of that graph, a file with its nodes in that order.
+//! any order of that graph, a file with its nodes in that order. [`create`] makes a new file of a graph with weights.
 //!
 //! Promised: what is not changed survives byte for byte, fields that we do not know included, because writing permutes the records
 //! of the nodes and copies everything else. Any bytes give a model or an [`Error`]; memory stays within a constant times the file's size.
@@ -21,6 +21,7 @@
 //! ```
 
 mod attributes;
+mod create;
 mod data_type;
 mod effects;
 mod error;
@@ -32,5 +33,6 @@ mod proto;
 mod wire;
 mod write;
 
+pub use create::{CreateError, create};
 pub use error::Error;
 pub use model::{FoldedNode, Model, ReadOptions};

@@ -4,6 +4,7 @@
 //! `DequantizeLinear` or `Identity` would otherwise count as activations.) Two exceptions: a node that draws random numbers or
 //! that the standard does not define, and one that writes a result of the model, which the caller holds beside all others. A node that
 //! reads an activation stays, also if its result is known beforehand, such as `Shape`: the runtime runs it, and keeps its input until then.
+//! On request all but `Constant` stay, for a runtime that does not fold.
 
 use crate::attributes::{describe, describe_constant};
 use crate::effects::{captures, has_effects};
@@ -16,6 +17,7 @@ use serenity_ir::{Graph, GraphBuilder, Op, OpKind, Tensor, TensorId};
 use std::collections::{HashMap, HashSet};
 
 /// The graph, and how it hangs together with the file.
+#[derive(Clone, Debug)]
 pub(crate) struct Lowered {
     pub(crate) graph: Graph,
     /// For each op, its node.
@@ -39,6 +41,7 @@ enum Source {
 struct Lowering<'m, 'a> {
     model: &'m Model<'a>,
     scope: &'m Scope<'a, 'm>,
+    keep_constant_nodes: bool,
     sources: HashMap<&'a str, Source>,
     results: HashSet<&'a str>,
     builder: GraphBuilder,
@@ -52,10 +55,15 @@ struct Lowering<'m, 'a> {
 }
 
 /// Makes the graph of the model's main graph.
-pub(crate) fn lower<'a>(model: &Model<'a>, scope: &Scope<'a, '_>) -> Result<Lowered, Error> {
+pub(crate) fn lower<'a>(
+    model: &Model<'a>,
+    scope: &Scope<'a, '_>,
+    keep_constant_nodes: bool,
+) -> Result<Lowered, Error> {
     let mut lowering = Lowering {
         model,
         scope,
+        keep_constant_nodes,
         sources: HashMap::new(),
         results: model.graph.outputs.iter().map(|o| o.name).collect(),
         builder: GraphBuilder::new(model.graph.name),
@@ -130,7 +138,8 @@ impl<'a> Lowering<'_, 'a> {
         self.folded_needs.push(needs);
         let is_ordered = has_effects(node, self.model, self.scope);
         let is_result = node.outputs.iter().any(|name| self.results.contains(name));
-        let is_folded = is_constant && !is_ordered && !is_result;
+        let may_fold = !self.keep_constant_nodes || node.op_type == "Constant";
+        let is_folded = is_constant && may_fold && !is_ordered && !is_result;
         let mut outputs = Vec::new();
         for &name in node.outputs.iter().filter(|name| !name.is_empty()) {
             let source = if is_folded {

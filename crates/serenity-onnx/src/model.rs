@@ -13,6 +13,9 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 pub struct ReadOptions {
     /// Shapes of dynamic inputs, and of other tensors whose shape cannot be inferred, by name.
     pub shapes: BTreeMap<String, Vec<u64>>,
+    /// Take nodes that read constants only for operators like all others, as a runtime does that computes them in every run. `Constant`
+    /// itself stays a constant.
+    pub keep_constant_nodes: bool,
 }
 
 /// A node that computes a constant from constants: no operator of the graph, but still a node of the file.
@@ -30,8 +33,9 @@ pub struct FoldedNode {
 }
 
 /// An ONNX model: its bytes, untouched, and the graph they describe.
-pub struct Model<'a> {
-    bytes: &'a [u8],
+#[derive(Clone, Debug)]
+pub struct Model {
+    bytes: Vec<u8>,
     /// For each node, its record in the file.
     records: Vec<std::ops::Range<usize>>,
     lowered: Lowered,
@@ -39,19 +43,20 @@ pub struct Model<'a> {
     side_files: Vec<String>,
 }
 
-impl<'a> Model<'a> {
+impl Model {
     /// Reads a model. The data of constants are not looked at, and files beside the model are not opened.
     ///
     /// # Errors
     /// If the bytes are no model, if its nodes form no graph, or if an input's size is left to the caller and
     /// [`ReadOptions::shapes`] does not give it.
-    pub fn parse(bytes: &'a [u8], options: &ReadOptions) -> Result<Self, Error> {
-        let model = proto::Model::read(bytes)?;
+    pub fn parse(bytes: impl Into<Vec<u8>>, options: &ReadOptions) -> Result<Self, Error> {
+        let bytes = bytes.into();
+        let model = proto::Model::read(&bytes)?;
         check_inputs(&model.graph, options)?;
         let settings = Settings { opset: model.opset, functions: &model.functions, shapes: &options.shapes };
         let scope = Scope::infer(&model.graph, &[], None, &settings);
         check_given_shapes(&model.graph, &scope, options)?;
-        let lowered = lower(&model, &scope)?;
+        let lowered = lower(&model, &scope, options.keep_constant_nodes)?;
         let folded = lowered.folded.iter().map(|&index| {
             let node = &model.graph.nodes[index];
             let sizes = node.outputs.iter().filter_map(|name| scope.get(name)?.bytes());
@@ -62,19 +67,19 @@ impl<'a> Model<'a> {
                 bytes: sizes.fold(0, u64::saturating_add),
             }
         });
-        let folded = folded.collect();
+        let folded: Vec<FoldedNode> = folded.collect();
         let mut side_files = BTreeSet::new();
         for graph in std::iter::once(&model.graph).chain(&model.other_graphs) {
             add_side_files(graph, &mut side_files);
         }
-        let records = model.graph.nodes.iter().map(|node| node.record.clone()).collect();
-        let side_files = side_files.into_iter().map(str::to_owned).collect();
+        let records: Vec<_> = model.graph.nodes.iter().map(|node| node.record.clone()).collect();
+        let side_files: Vec<String> = side_files.into_iter().map(str::to_owned).collect();
         Ok(Self { bytes, records, lowered, folded, side_files })
     }
 
     /// The file as it was read.
-    pub fn bytes(&self) -> &'a [u8] {
-        self.bytes
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 
     /// The main graph: activations only, ops in the file's order.
@@ -122,9 +127,9 @@ impl<'a> Model<'a> {
     pub fn reordered(&self, order: &[OpId]) -> Result<Vec<u8>, Error> {
         self.lowered.graph.check_order(order)?;
         if order.is_sorted() {
-            return Ok(self.bytes.to_vec());
+            return Ok(self.bytes.clone());
         }
-        Ok(write::permuted(self.bytes, &self.records, &write::node_order(&self.lowered, order)))
+        Ok(write::permuted(&self.bytes, &self.records, &write::node_order(&self.lowered, order)))
     }
 }
 

@@ -19,7 +19,7 @@ fn shape(
     let mut graph = vec![node(op_type, &inputs, &["y"], attributes), input("x", input_shape), output("y")];
     graph.extend(names.iter().zip(constants).map(|(name, values)| initializer(&ints(name, values))));
     let bytes = model(&graph);
-    let model = Model::parse(&bytes, &ReadOptions::default()).unwrap();
+    let model = Model::parse(&bytes[..], &ReadOptions::default()).unwrap();
     model.graph().tensor(model.graph().outputs()[0]).shape.clone()
 }
 
@@ -37,7 +37,7 @@ fn with_weights(
         output("y"),
     ];
     let bytes = model(&graph);
-    let model = Model::parse(&bytes, &ReadOptions::default()).unwrap();
+    let model = Model::parse(&bytes[..], &ReadOptions::default()).unwrap();
     model.graph().tensor(model.graph().outputs()[0]).shape.clone()
 }
 

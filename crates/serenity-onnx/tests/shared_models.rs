@@ -32,7 +32,7 @@ fn models(shared: &Path) -> Vec<(String, Vec<u8>)> {
     paths.iter().map(|path| (name(path), std::fs::read(path).unwrap())).collect()
 }
 
-fn parse<'a>(name: &str, bytes: &'a [u8]) -> Model<'a> {
+fn parse(name: &str, bytes: &[u8]) -> Model {
     Model::parse(bytes, &ReadOptions::default()).unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
@@ -102,7 +102,7 @@ fn another_order_comes_back_as_written() {
         let written = model.reordered(&order).unwrap();
         let again = parse(&name, &written);
         assert_eq!(written.len(), bytes.len());
-        let ops = |model: &Model<'_>, order: &[OpId]| -> Vec<String> {
+        let ops = |model: &Model, order: &[OpId]| -> Vec<String> {
             order
                 .iter()
                 .map(|&op| {

@@ -51,7 +51,7 @@ fn unusual_model() -> (Vec<u8>, Vec<Vec<u8>>) {
 #[test]
 fn only_the_nodes_change_places() {
     let (bytes, nodes) = unusual_model();
-    let model = Model::parse(&bytes, &ReadOptions::default()).unwrap();
+    let model = Model::parse(&bytes[..], &ReadOptions::default()).unwrap();
     assert_eq!(model.reordered(&[0, 1, 2].map(OpId)).unwrap(), bytes);
     let written = model.reordered(&[1, 0, 2].map(OpId)).unwrap();
     assert_ne!(written, bytes);
@@ -68,20 +68,42 @@ fn only_the_nodes_change_places() {
     let places: Vec<usize> =
         order.iter().map(|&n| written.windows(nodes[n].len()).position(|w| w == nodes[n]).unwrap()).collect();
     assert!(places.is_sorted());
-    let again = Model::parse(&written, &ReadOptions::default()).unwrap();
+    let again = Model::parse(&written[..], &ReadOptions::default()).unwrap();
     assert_eq!(again.graph().tensors().len(), model.graph().tensors().len());
+}
+
+#[test]
+fn constant_nodes_are_ops_on_request() {
+    let bytes = model(&[
+        node("Constant", &[], &["k"], &[tensor_attribute("value", &ints("", &[1, 2]))]),
+        node("ConstantOfShape", &["k"], &["w"], &[]),
+        node("Relu", &["x"], &["a"], &[]),
+        node("Add", &["a", "w"], &["y"], &[]),
+        input("x", &[1, 2]),
+        output("y"),
+    ]);
+    let options = ReadOptions { keep_constant_nodes: true, ..ReadOptions::default() };
+    let whole = Model::parse(&bytes[..], &options).unwrap();
+    let kinds: Vec<&str> = whole.graph().ops().iter().map(|op| op.kind.as_str()).collect();
+    assert_eq!(kinds, ["ConstantOfShape", "Relu", "Add"]);
+    assert_eq!(whole.folded().len(), 1);
+    // The constant's size counts, and so its place does: written behind the other operand.
+    assert_eq!(whole.graph().tensors().iter().map(|t| t.bytes).sum::<u64>(), 4 * 8);
+    let written = whole.reordered(&[1, 0, 2].map(OpId)).unwrap();
+    let again = Model::parse(written, &options).unwrap();
+    assert_eq!(again.graph().op(OpId(1)).kind.as_str(), "ConstantOfShape");
 }
 
 #[test]
 fn a_length_of_two_gigabytes_allocates_nothing() {
     for field in [7_u64, 8, 20, 25] {
         let bytes = [varint(field << 3 | 2), varint(0x7fff_ffff), vec![0; 16]].concat();
-        assert!(Model::parse(&bytes, &ReadOptions::default()).is_err());
+        assert!(Model::parse(&bytes[..], &ReadOptions::default()).is_err());
     }
     let huge = initializer(&floats("w", &[i64::MAX, i64::MAX]));
     let bytes = model(&[node("Add", &["x", "w"], &["y"], &[]), huge, input("x", &[1]), output("y")]);
     // The constant costs nothing; a sum of that size has no size.
-    let model = Model::parse(&bytes, &ReadOptions::default()).unwrap();
+    let model = Model::parse(&bytes[..], &ReadOptions::default()).unwrap();
     assert_eq!(model.unsized_tensors().len(), 1);
 }
 
@@ -157,8 +179,8 @@ fn exercise(bytes: &[u8], random: &mut Random) -> bool {
     assert_eq!(model.reordered(&model.graph().file_order()).unwrap(), bytes);
     let written = model.reordered(&draw(model.graph(), random)).unwrap();
     assert_eq!(written.len(), bytes.len());
-    let again = Model::parse(&written, &ReadOptions::default()).unwrap();
-    let names = |model: &Model<'_>| {
+    let again = Model::parse(&written[..], &ReadOptions::default()).unwrap();
+    let names = |model: &Model| {
         let mut names: Vec<_> = model.graph().tensors().iter().map(|t| (t.name.clone(), t.bytes)).collect();
         names.sort();
         names

@@ -3,8 +3,8 @@
 use serenity_check::Fault;
 use serenity_ir::json::JsonError;
 use serenity_rewrite::PatchError;
-use serenity_tflite::CreateError;
 use serenity_zoo::ZooError;
+use std::borrow::Cow;
 use std::io;
 
 /// What can go wrong between a model and a plan. The message names the file and the place; [`help`](Self::help) the remedy.
@@ -35,6 +35,24 @@ pub enum Error {
         /// Why.
         source: serenity_tflite::Error,
     },
+    /// A file is not an ONNX model, or one that leaves sizes open.
+    #[error("`{path}` is not an ONNX model that can be read: {source}")]
+    Onnx {
+        /// The file.
+        path: String,
+        /// Why.
+        source: serenity_onnx::Error,
+    },
+    /// A model that would not find its constants in the folder it is written to.
+    #[error(
+        "`{path}` would not find its constants: the model keeps them in `{file}` beside it, and there is none in that folder"
+    )]
+    SideFile {
+        /// Where the model would be written.
+        path: String,
+        /// The first file that is missing there.
+        file: String,
+    },
     /// Bytes that are not text.
     #[error("`{path}` is not a JSON graph: it is not UTF-8 text (byte {position})")]
     NotText {
@@ -63,7 +81,7 @@ pub enum Error {
         /// What was asked for.
         spec: String,
         /// Why not.
-        source: CreateError,
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A rewrite of ours that does not fit the graph it was found in.
     #[error("`{name}` cannot be rewritten: {source}")]
@@ -121,16 +139,26 @@ pub enum Error {
 
 impl Error {
     /// What the user can do about it, where that is not plain from the message.
-    pub fn help(&self) -> Option<&'static str> {
+    pub fn help(&self) -> Option<Cow<'static, str>> {
+        match self {
+            Self::Onnx { source, .. } => source.help().map(Cow::Owned),
+            _ => self.fixed_help().map(Cow::Borrowed),
+        }
+    }
+
+    fn fixed_help(&self) -> Option<&'static str> {
         match self {
             Self::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => Some(
-                "give the path of a .tflite model or a .json graph, `-` for a graph on standard input, or `zoo:NAME` for a built-in network",
+                "give the path of a .tflite or .onnx model or of a .json graph, `-` for a graph on standard input, or `zoo:NAME` for a built-in network",
             ),
             Self::UnknownFormat { .. } => Some(
-                "this version reads .tflite models, .json graphs and built-in networks (`zoo:NAME`, see `serenity zoo list`)",
+                "this version reads .tflite and .onnx models, .json graphs and built-in networks (`zoo:NAME`, see `serenity zoo list`)",
             ),
             Self::PlanFile { .. } => Some(
                 "give a file written by `serenity optimize --plan`, or the output of `serenity schedule --json`",
+            ),
+            Self::SideFile { .. } => Some(
+                "write the model into the folder it came from, or copy the file beside the new model first",
             ),
             Self::NoRoom(_) => Some("give a larger memory; the last one may be as large as you like"),
             Self::CheckFailed { .. } | Self::Rewrite { .. } => {

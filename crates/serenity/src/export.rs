@@ -12,10 +12,12 @@ use std::path::Path;
 pub enum ModelFormat {
     /// TensorFlow Lite.
     TfLite,
+    /// ONNX.
+    Onnx,
 }
 
 /// Formats by the extension of their files.
-const EXTENSIONS: &[(&str, ModelFormat)] = &[("tflite", ModelFormat::TfLite)];
+const EXTENSIONS: &[(&str, ModelFormat)] = &[("tflite", ModelFormat::TfLite), ("onnx", ModelFormat::Onnx)];
 
 impl ModelFormat {
     /// The format that the name of a file asks for; `None` if it is no model file.
@@ -23,6 +25,7 @@ impl ModelFormat {
     /// ```
     /// use serenity::ModelFormat;
     /// assert_eq!(ModelFormat::of_path("net.tflite"), Some(ModelFormat::TfLite));
+    /// assert_eq!(ModelFormat::of_path("net.onnx"), Some(ModelFormat::Onnx));
     /// assert_eq!(ModelFormat::of_path("net.json"), None);
     /// ```
     pub fn of_path(path: &str) -> Option<Self> {
@@ -45,13 +48,16 @@ pub struct Export {
 /// operators only, so an op of the graph may become several; see [`zoo`](crate::zoo) for which.
 ///
 /// # Errors
-/// If there is no such network, or it is a random graph, whose ops compute nothing, or too large.
+/// If there is no such network, or it is a random graph, whose ops compute nothing, or too large, or the format has no room for it (8-bit integers in
+/// `.onnx`).
 pub fn export(spec: &str, format: ModelFormat, precision: Precision) -> Result<Export, Error> {
     let model =
         build_model(spec, precision).map_err(|source| Error::Zoo { spec: spec.to_owned(), source })?;
     let bytes = match format {
-        ModelFormat::TfLite => serenity_tflite::create(&model),
-    }
-    .map_err(|source| Error::Export { spec: spec.to_owned(), source })?;
+        ModelFormat::TfLite => serenity_tflite::create(&model)
+            .map_err(|source| Error::Export { spec: spec.to_owned(), source: source.into() }),
+        ModelFormat::Onnx => serenity_onnx::create(&model)
+            .map_err(|source| Error::Export { spec: spec.to_owned(), source: source.into() }),
+    }?;
     Ok(Export { model, bytes })
 }

@@ -1,7 +1,8 @@
 //! Reading models, whatever they are stored in.
 
 use crate::{Error, Offsets};
-use serenity_ir::{Graph, Kernels, MemoryModel, json};
+use serenity_ir::{Graph, Kernels, MemoryModel, OrtOrder, json};
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::Read;
 use std::path::Path;
@@ -27,6 +28,8 @@ pub enum Source {
     Graph,
     /// A TensorFlow Lite file.
     Tflite(Box<serenity_tflite::Model>),
+    /// An ONNX file.
+    Onnx(Box<serenity_onnx::Model>),
 }
 
 impl Input {
@@ -60,11 +63,16 @@ impl Input {
 #[non_exhaustive]
 pub struct ReadOptions {
     /// Leave out operators that read constants only, and take what they write for constants: fewer activations than the runtimes really hold.
-    /// A model read this way cannot be written back.
+    /// A `.tflite` model read this way cannot be written back.
     pub fold_constants: bool,
+    /// The memory model that figures will speak of, if that is settled. `plain` and `paper` stand for no runtime, which would run operators
+    /// on constants: for them, those of an `.onnx` model are left out in any case.
+    pub model: Option<MemoryModel>,
+    /// For `.onnx`: shapes of dynamic inputs, and of other tensors whose shape cannot be inferred, by name.
+    pub shapes: BTreeMap<String, Vec<u64>>,
 }
 
-/// Reads a model: the path of a `.tflite` model or a `.json` graph, `-` for a graph on standard input, or `zoo:NAME` for a built-in network.
+/// Reads a model: the path of a `.tflite` or `.onnx` model or of a `.json` graph, `-` for a graph on standard input, or `zoo:NAME` for a built-in network.
 ///
 /// # Errors
 /// If it cannot be read, or is not a model. Any bytes give a model or an error.
@@ -85,6 +93,7 @@ pub fn load_with(source: &str, options: &ReadOptions) -> Result<Input, Error> {
     let extension = Path::new(source).extension().and_then(OsStr::to_str).unwrap_or_default();
     match extension.to_ascii_lowercase().as_str() {
         "tflite" | "lite" => tflite(source, options),
+        "onnx" => onnx(source, options),
         "json" => json_graph(source),
         _ if source == "-" || !Path::new(source).exists() => json_graph(source),
         _ => Err(Error::UnknownFormat { path: source.to_owned() }),
@@ -107,6 +116,23 @@ fn tflite(path: &str, options: &ReadOptions) -> Result<Input, Error> {
         graphs: model.graphs().to_vec(),
         default_model: MemoryModel::Tflm(Kernels::Any),
         source: Source::Tflite(Box::new(model)),
+    })
+}
+
+fn onnx(path: &str, options: &ReadOptions) -> Result<Input, Error> {
+    let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    let how = serenity_onnx::ReadOptions {
+        shapes: options.shapes.clone(),
+        keep_constant_nodes: !options.fold_constants
+            && !matches!(options.model, Some(MemoryModel::Plain | MemoryModel::Paper)),
+    };
+    let model = serenity_onnx::Model::parse(bytes, &how)
+        .map_err(|error| Error::Onnx { path: path.to_owned(), source: error })?;
+    Ok(Input {
+        name: path.to_owned(),
+        graphs: vec![model.graph().clone()],
+        default_model: MemoryModel::Ort(OrtOrder::Priority),
+        source: Source::Onnx(Box::new(model)),
     })
 }
 

@@ -1,6 +1,6 @@
 //! What a model needs as it is.
 
-use crate::{Arena, Offsets, nested, runtime_arena};
+use crate::{Arena, Offsets, execution_order, nested, runtime_arena};
 use serenity_ir::{BufferId, Graph, Lifetimes, MemoryModel, OpId, Profile};
 
 /// What a model needs in the order it came with.
@@ -8,7 +8,7 @@ use serenity_ir::{BufferId, Graph, Lifetimes, MemoryModel, OpId, Profile};
 pub struct Inspection {
     /// The buffers of the memory model.
     pub lifetimes: Lifetimes,
-    /// The model's own order.
+    /// The order in which the model runs as it is.
     pub order: Vec<OpId>,
     /// Memory around every op.
     pub profile: Profile,
@@ -28,7 +28,7 @@ pub fn inspect(graphs: &[Graph], model: MemoryModel, plan: Option<&Offsets>) -> 
     let orders: Vec<Vec<OpId>> = graphs.iter().map(Graph::file_order).collect();
     let graph = &nested::main_graph(graphs, &orders[1..], model);
     let lifetimes = model.lifetimes(graph);
-    let order = graph.file_order();
+    let order = execution_order(graph, &graph.file_order(), model);
     let profile = lifetimes.profile(&order);
     let alive_at_peak = lifetimes.alive_during(&order, profile.peak_step());
     let working_sets = lifetimes.working_sets();

@@ -1,6 +1,6 @@
 //! Run a neural network in the least memory.
 //!
-//! In comes a model (so far: the JSON graph format, or a built-in network; see [`load`]). Out comes a [`Plan`]: the order
+//! In comes a model (a `.tflite` or `.onnx` file, the JSON graph format, or a built-in network; see [`load`]). Out comes a [`Plan`]: the order
 //! in which its operators should run, the peak memory before and after, a lower bound that no order can beat, and the proof.
 //!
 //! Promised: a plan is never worse than the order the model came with; it has passed the independent checker; nothing is called optimal
@@ -30,11 +30,13 @@ mod inspect;
 mod judge;
 mod nested;
 mod optimize;
+mod ort;
 mod output;
 mod plan;
 mod plan_file;
 mod refine;
 mod rewrite;
+mod side_files;
 mod tail;
 pub mod two_memories;
 mod verify;
@@ -43,6 +45,7 @@ mod write;
 pub use serenity_arena as placement;
 pub use serenity_check as check;
 pub use serenity_ir as ir;
+pub use serenity_onnx as onnx;
 pub use serenity_rewrite as rewriting;
 pub use serenity_schedule as scheduling;
 pub use serenity_tflite as tflite;
@@ -58,10 +61,12 @@ pub use input::{Input, ReadOptions, Source, load, load_with};
 pub use inspect::{Inspection, inspect};
 pub use nested::main_graph;
 pub use optimize::{Options, optimize, optimize_model, schedule};
+pub use ort::execution_order;
 pub use output::{planned_model, reordered_graph};
 pub use plan::{Footprint, Plan};
 pub use plan_file::PlanFile;
 pub use rewrite::{AppliedRewrite, Rewritten, optimize_input, rewrite};
+pub use side_files::check_side_files;
 pub use tail::{Tail, TflmArena};
 pub use verify::{Comparison, Engine, OutputComparison, Verification, VerifyError, VerifyOptions, verify};
 pub use write::{NewFile, check_target, is_same_file, write_atomically, write_together};

@@ -2,7 +2,7 @@
 
 use crate::arena::Offsets;
 use crate::judge::{self, Judge};
-use crate::{Error, Footprint, Plan, bridge, nested};
+use crate::{Error, Footprint, Plan, bridge, nested, ort};
 use serenity_check::{Claim, Fault, Witness, WitnessChain, check};
 use serenity_ir::{Graph, Kernels, Lifetimes, MemoryModel, OpId, TensorId, planned_bound};
 use serenity_schedule::{
@@ -52,6 +52,7 @@ pub fn optimize(graph: &Graph, options: &Options) -> Result<Plan, Error> {
 pub fn optimize_model(graphs: &[Graph], options: &Options) -> Result<Plan, Error> {
     match options.model {
         MemoryModel::Tflm(kernels) if options.plan_arena => with_plan(graphs, kernels, options),
+        MemoryModel::Ort(walk) => ort::best(graphs, walk, options),
         _ => without_plan(graphs, options),
     }
 }
@@ -151,7 +152,8 @@ pub(crate) fn best_by_peak(graph: &Graph, options: &Options) -> Result<Plan, Err
     verified(graph, plan)
 }
 
-fn unchecked(graph: &Graph, options: &Options) -> Plan {
+/// What the search finds, not yet checked.
+pub(crate) fn unchecked(graph: &Graph, options: &Options) -> Plan {
     let lifetimes = options.model.lifetimes(graph);
     let problem = bridge::problem(graph, &lifetimes);
     let found = scheduling::schedule(&problem, &search(options));
@@ -166,6 +168,7 @@ fn unchecked(graph: &Graph, options: &Options) -> Plan {
         model: options.model,
         algorithm: options.algorithm,
         order: found.order.iter().map(|op| OpId(op.0)).collect(),
+        steering: None,
         bodies: Vec::new(),
         rewrites: Vec::new(),
         offsets: None,
@@ -179,7 +182,7 @@ fn unchecked(graph: &Graph, options: &Options) -> Plan {
     }
 }
 
-fn search(options: &Options) -> scheduling::Options {
+pub(crate) fn search(options: &Options) -> scheduling::Options {
     scheduling::Options {
         algorithm: options.algorithm,
         step_limit: options.step_limit,
@@ -237,7 +240,7 @@ fn in_turn(graph: &Graph, model: MemoryModel, buffer: &serenity_ir::Buffer) -> V
 }
 
 /// Nothing leaves this crate that the independent checker does not accept.
-fn verified(graph: &Graph, plan: Plan) -> Result<Plan, Error> {
+pub(crate) fn verified(graph: &Graph, plan: Plan) -> Result<Plan, Error> {
     let claim = Claim {
         model: plan.model,
         order: &plan.order,

@@ -4,15 +4,15 @@ use crate::{Error, Input, Offsets, Plan, Source};
 use serenity_ir::{Graph, OpId};
 use serenity_tflite::{Model, OFFLINE_PLAN, OfflinePlan, OperatorSource};
 
-/// The main graph with its ops in the order of the plan.
+/// The main graph with its ops in the order that the plan has for the file.
 ///
 /// # Errors
 /// If the plan belongs to another model.
 pub fn reordered_graph(input: &Input, plan: &Plan) -> Result<Graph, Error> {
-    input.graph().reordered(&plan.order).map_err(|error| Error::WrongPlan { reason: error.to_string() })
+    input.graph().reordered(plan.file_order()).map_err(|error| Error::WrongPlan { reason: error.to_string() })
 }
 
-/// The bytes of the model with its ops in the order of the plan, and with the plan of its arena if one was made. Everything else stays as it is.
+/// The bytes of the model with its ops in the order that the plan has for the file, and with the plan of its arena if one was made. Everything else stays as it is.
 ///
 /// # Errors
 /// If the plan belongs to another model, if there is no model (the input was a graph), or if it holds what cannot be kept.
@@ -29,6 +29,10 @@ pub fn planned_model(input: &Input, plan: &Plan) -> Result<Vec<u8>, Error> {
                 Some(offsets) => with_offline_plan(model, &orders, offsets)?,
             };
             written.map_err(|source| Error::Tflite { path: input.name.clone(), source })
+        }
+        Source::Onnx(model) => {
+            let written = model.reordered(plan.file_order());
+            written.map_err(|source| Error::Onnx { path: input.name.clone(), source })
         }
     }
 }

@@ -35,7 +35,9 @@ pub struct Plan {
     pub algorithm: Algorithm,
     /// The ops in execution order, by their position in the model.
     pub order: Vec<OpId>,
-    /// The same for the graphs after the main one, if the model has several.
+    /// The order to write into the file, where the runtime runs a file in an order of its own, and that is `order`.
+    pub steering: Option<Vec<OpId>>,
+    /// The order of the graphs after the main one, if the model has several.
     pub bodies: Vec<Vec<OpId>>,
     /// Where the tensors of each graph lie, if that was planned; `None` for what takes no room.
     pub offsets: Option<Offsets>,
@@ -120,9 +122,14 @@ impl Plan {
         if least == 0 { 0.0 } else { (self.after.needs() - least) as f64 / least as f64 }
     }
 
-    /// Does this plan run the ops in another order than the model?
+    /// The order of the ops in the file.
+    pub fn file_order(&self) -> &[OpId] {
+        self.steering.as_deref().unwrap_or(&self.order)
+    }
+
+    /// Does this plan list the ops in another order than the model?
     pub fn reorders(&self) -> bool {
-        self.order.iter().enumerate().any(|(position, op)| op.index() != position)
+        self.file_order().iter().enumerate().any(|(position, op)| op.index() != position)
     }
 
     /// The plan as a JSON object; [`PlanFile`](crate::PlanFile) reads it back.
@@ -138,6 +145,7 @@ impl Plan {
             "graph": self.graph,
             "runtime": self.model.to_string(),
             "kernels": kernels,
+            "ort_order": self.model.ort_order().map(|order| order.to_string()),
             "algorithm": self.algorithm.to_string(),
             "ops": self.after.ops,
             "peak": self.after.peak,
@@ -151,6 +159,7 @@ impl Plan {
             "seconds": self.stats.elapsed.as_secs_f64(),
             "rewrites": self.rewrites.iter().map(AppliedRewrite::to_json).collect::<Vec<_>>(),
             "order": order,
+            "file_order": self.steering.as_ref().map(|order| order.iter().map(|op| op.0).collect::<Vec<_>>()),
             "bodies": bodies,
             "offsets": self.offsets,
             "witness": self.witness.as_ref().map(witness_to_json),

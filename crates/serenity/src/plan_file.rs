@@ -4,7 +4,7 @@ use crate::input::read_text;
 use crate::{AppliedRewrite, Error, Offsets};
 use serde_json::Value;
 use serenity_check::{Witness, WitnessChain};
-use serenity_ir::{Kernels, MemoryModel, OpId, TensorId};
+use serenity_ir::{Kernels, MemoryModel, OpId, OrtOrder, TensorId};
 
 /// What a plan file claims. Nothing of it is trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,13 +66,20 @@ impl PlanFile {
             Some(Value::String(name)) => Some(name.parse().map_err(|error| format!("`runtime`: {error}"))?),
             Some(other) => return Err(format!("`runtime` must be the name of a memory model, not {other}")),
         };
+        let ort_order = match plan.get("ort_order") {
+            None | Some(Value::Null) => OrtOrder::default(),
+            Some(value) => {
+                let name = value.as_str().ok_or("`ort_order` must be the name of an order")?;
+                name.parse().map_err(|error| format!("`ort_order`: {error}"))?
+            }
+        };
         let optimal = match plan.get("proof").and_then(Value::as_str) {
             Some("optimal") => true,
             Some("gap") => false,
             _ => return Err("`proof` must be \"optimal\" or \"gap\"".to_owned()),
         };
         Ok(Self {
-            model: model.map(|model: MemoryModel| model.with_kernels(kernels)),
+            model: model.map(|model: MemoryModel| model.with_kernels(kernels).with_ort_order(ort_order)),
             rewrites: match plan.get("rewrites") {
                 None | Some(Value::Null) => Vec::new(),
                 Some(list) => rewrites(list)

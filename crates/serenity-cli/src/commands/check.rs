@@ -20,7 +20,7 @@ pub(crate) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Outcome, Fai
         ));
     }
     let plan = PlanFile::load(&args.plan)?;
-    let input = args.read.load(&args.input)?;
+    let input = args.read.load(&args.input, args.runtime.runtime.or(plan.model))?;
     let input = if plan.rewrites.is_empty() { input } else { rewritten(args, &plan, &input)? };
     let model = match args.runtime.runtime {
         None => plan.model.unwrap_or(input.default_model),

@@ -18,7 +18,7 @@ const MOST_ALIVE: usize = 12;
 
 pub(crate) fn run(args: &InspectArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
     let dot = args.dot.as_deref().map(OutputFile::dot).transpose()?;
-    let input = args.read.load(&args.input)?;
+    let input = args.read.load(&args.input, args.runtime.runtime)?;
     let model = args.runtime.model(input.default_model);
     let found = serenity::inspect(&input.graphs, model, input.plan().as_ref());
     let (line, progress) = ProgressLine::new(&title(input.graph(), &args.input));
@@ -166,7 +166,11 @@ fn print(
         }
     }
     if best.after.needs() < best.before.needs() {
-        writeln!(out, "\na better order exists: serenity optimize {}", as_typed(&args.input, &args.runtime))?;
+        writeln!(
+            out,
+            "\na better order exists: serenity optimize {}",
+            as_typed(&args.input, &args.read, &args.runtime)
+        )?;
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod check;
 pub(crate) mod inspect;
+mod onnx;
 pub(crate) mod optimize;
 pub(crate) mod place;
 pub(crate) mod reference;
@@ -10,11 +11,11 @@ pub(crate) mod schedule;
 pub(crate) mod verify;
 pub(crate) mod zoo;
 
-use crate::args::{LimitArgs, RuntimeArg, SearchArgs};
+use crate::args::{LimitArgs, ReadArgs, RuntimeArg, SearchArgs};
 use crate::printable::printable;
 use crate::progress::thousands;
 use crate::size::Size;
-use serenity::ir::{Graph, Kernels, OpId};
+use serenity::ir::{Graph, Kernels, OpId, OrtOrder};
 use serenity::scheduling::{CancelFlag, Limits, Proof, Rules};
 use serenity::{Board, Options, Plan, placement};
 
@@ -54,7 +55,7 @@ fn verdict(plan: &Plan) -> String {
 }
 
 /// The input and the memory model as the user would type them again.
-fn as_typed(input: &str, runtime: &RuntimeArg) -> String {
+fn as_typed(input: &str, read: &ReadArgs, runtime: &RuntimeArg) -> String {
     let input = printable(input);
     let input = if input.contains(['?', '&', ' ']) { format!("'{input}'") } else { input.into_owned() };
     let runtime_given = runtime.runtime.map_or_else(String::new, |model| format!(" --runtime {model}"));
@@ -62,7 +63,14 @@ fn as_typed(input: &str, runtime: &RuntimeArg) -> String {
         Kernels::Any => String::new(),
         kernels => format!(" --kernels {kernels}"),
     };
-    format!("{input}{runtime_given}{kernels_given}")
+    let order_given = match runtime.ort_order {
+        OrtOrder::Priority => String::new(),
+        order @ OrtOrder::Default => format!(" --ort-order {order}"),
+    };
+    let folded = if read.fold_constants { " --fold-constants" } else { "" };
+    let shapes: String =
+        read.shapes.iter().map(|shape| format!(" --shape {}", printable(&shape.to_string()))).collect();
+    format!("{input}{runtime_given}{kernels_given}{order_given}{folded}{shapes}")
 }
 
 /// 1.5 for half as much again.

@@ -95,7 +95,7 @@ fn read_table(args: &PlaceArgs) -> Result<Job, Failure> {
 }
 
 fn read_model(args: &PlaceArgs) -> Result<Job, Failure> {
-    let input = args.read.load(&args.input)?;
+    let input = args.read.load(&args.input, args.runtime.runtime)?;
     let model = args.runtime.model(input.default_model);
     let name = title(input.graph(), &args.input);
     let graphs: Vec<&Graph> = input.graphs.iter().collect();

@@ -37,7 +37,7 @@ pub(crate) fn run(args: &SampleArgs, out: &mut impl Write) -> Result<Outcome, Fa
         ));
     }
     let started = Instant::now();
-    let input = args.read.load(&args.input)?;
+    let input = args.read.load(&args.input, args.runtime.runtime)?;
     let title = title(input.graph(), &args.input);
     let model = args.runtime.model(input.default_model);
     let graph = serenity::main_graph(&input.graphs, &[], model);

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &ScheduleArgs, out: &mut impl Write) -> Result<Outcome, 
 }
 
 fn plan(args: &ScheduleArgs, source: &str, cancel: &CancelFlag) -> Result<Plan, Failure> {
-    let input = args.read.load(source)?;
+    let input = args.read.load(source, args.runtime.runtime)?;
     let (_line, progress) = ProgressLine::new(&title(input.graph(), source));
     let options = Options {
         model: args.runtime.model(input.default_model),

@@ -58,6 +58,10 @@ impl Summary {
 /// A model with weights.
 fn export_model(spec: &str, output: &str, format: ModelFormat, int8: bool) -> Result<Summary, Failure> {
     serenity::check_target(output)?;
+    if int8 && format == ModelFormat::Onnx {
+        let message = format!("`{output}`: 8-bit models are not offered as .onnx");
+        return Err(Failure::request(message, "end the name in .tflite, or leave out --int8"));
+    }
     let precision = if int8 { Precision::Int8 } else { Precision::Float32 };
     let export = serenity::export(spec, format, precision)?;
     serenity::write_atomically(output, &export.bytes)?;

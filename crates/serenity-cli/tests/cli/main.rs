@@ -5,6 +5,7 @@ mod check;
 mod commands;
 mod errors;
 mod harness;
+mod onnx;
 mod place;
 mod rewrite;
 mod tflite;

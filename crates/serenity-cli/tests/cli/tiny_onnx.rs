@@ -20,6 +20,42 @@ pub(crate) fn one_op_named(op: &str, output: &str, length: u8) -> Vec<u8> {
     [vec![1 << 3, 8], message(7, &graph.concat()), message(8, &[2 << 3, 13])].concat()
 }
 
+/// The model `y = op(x)` that leaves the length of both to the caller.
+pub(crate) fn one_op_of_any_length(op: &str) -> Vec<u8> {
+    let node = [text(1, "x"), text(2, "y"), text(4, op)].concat();
+    let open = |name: &str| {
+        let shape = message(1, &text(2, "N"));
+        let tensor = [vec![1 << 3, 1], message(2, &shape)].concat();
+        [text(1, name), message(2, &message(1, &tensor))].concat()
+    };
+    model(&[message(1, &node), text(2, "tiny"), message(11, &open("x")), message(12, &open("y"))].concat())
+}
+
+/// The model `y = x + w`, where `w` is in a file beside it.
+pub(crate) fn with_side_file(file: &str) -> Vec<u8> {
+    let node = [text(1, "x"), text(1, "w"), text(2, "y"), text(4, "Add")].concat();
+    // TensorProto: dims, data_type, name, external_data { key, value }, data_location: external.
+    let place = [text(1, "location"), text(2, file)].concat();
+    let weights = [vec![1 << 3, 8, 2 << 3, 1], text(8, "w"), message(13, &place), vec![14 << 3, 1]].concat();
+    model(
+        &[
+            message(1, &node),
+            text(2, "tiny"),
+            message(5, &weights),
+            message(11, &floats("x", 8)),
+            message(12, &floats("y", 8)),
+        ]
+        .concat(),
+    )
+}
+
+/// ModelProto: `ir_version` 8, graph, `opset_import` { version 13 }.
+fn model(graph: &[u8]) -> Vec<u8> {
+    let length = u8::try_from(graph.len()).ok().filter(|length| *length < 255).expect("a tiny graph");
+    let graph_field = [&[7 << 3 | 2, length | 0x80, length >> 7], graph].concat();
+    [vec![1 << 3, 8], graph_field, message(8, &[2 << 3, 13])].concat()
+}
+
 /// A declared tensor: a vector of floats.
 fn floats(name: &str, length: u8) -> Vec<u8> {
     // ValueInfoProto: name, type { tensor_type { elem_type: float, shape { dim { dim_value } } } }.

@@ -1,6 +1,7 @@
 //! What a runtime keeps alive, aliases and runs in place.
 
 mod litert;
+mod ort;
 mod planned;
 mod storage;
 mod tflm;
@@ -11,6 +12,7 @@ use std::str::FromStr;
 use storage::Storage;
 
 pub use litert::{litert_hazards, litert_hosts};
+pub use ort::{OrtOrder, OrtSharing, UnknownOrtOrder, ort_bound, ort_layout, ort_sharing};
 pub use planned::{HandOver, hand_overs, planned_bound};
 pub use tflm::{TFLM_ALIGNMENT, tflm_bytes, tflm_scratch};
 
@@ -37,6 +39,9 @@ pub enum MemoryModel {
     /// operators write over an input that nobody else reads, reshaping ones share their input's memory, some results lie outside the
     /// arena, and what the kernels have in it besides their tensors is in use while they run ([`LitertKernels`](crate::LitertKernels)).
     Litert,
+    /// ONNX Runtime on the CPU: graph inputs are the caller's, outputs have memory of their own, some operators write over an input that
+    /// nobody else reads, reshaping ones share their input's memory.
+    Ort(OrtOrder),
 }
 
 /// Names as the command line spells them.
@@ -46,11 +51,12 @@ const NAMES: &[(&str, MemoryModel)] = &[
     ("tflm", MemoryModel::Tflm(Kernels::Any)),
     ("tflm-planned", MemoryModel::TflmPlanned(Kernels::Any)),
     ("litert", MemoryModel::Litert),
+    ("ort", MemoryModel::Ort(OrtOrder::Priority)),
 ];
 
 /// A name that is no memory model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown memory model `{0}`; choose one of: plain, paper, tflm, tflm-planned, litert")]
+#[error("unknown memory model `{0}`; choose one of: plain, paper, tflm, tflm-planned, litert, ort")]
 pub struct UnknownMemoryModel(String);
 
 impl FromStr for MemoryModel {
@@ -73,6 +79,7 @@ impl fmt::Display for MemoryModel {
             Self::Tflm(_) => "tflm",
             Self::TflmPlanned(_) => "tflm-planned",
             Self::Litert => "litert",
+            Self::Ort(_) => "ort",
         })
     }
 }
@@ -96,6 +103,23 @@ impl MemoryModel {
         }
     }
 
+    /// In which order ONNX Runtime runs a file, if this is its model.
+    pub fn ort_order(self) -> Option<OrtOrder> {
+        match self {
+            Self::Ort(order) => Some(order),
+            _ => None,
+        }
+    }
+
+    /// The same model for another order of ONNX Runtime, if it is its model.
+    #[must_use]
+    pub fn with_ort_order(self, order: OrtOrder) -> Self {
+        match self {
+            Self::Ort(_) => Self::Ort(order),
+            other => other,
+        }
+    }
+
     /// All models, by name.
     pub fn all() -> impl Iterator<Item = (&'static str, Self)> {
         NAMES.iter().copied()
@@ -109,6 +133,7 @@ impl MemoryModel {
             Self::Tflm(kernels) => Storage::with_scratch(graph, kernels),
             Self::TflmPlanned(kernels) => Storage::with_hand_over(graph, kernels),
             Self::Litert => Storage::in_place(graph),
+            Self::Ort(_) => Storage::of_ort(graph),
         }
         .into_lifetimes(graph)
     }

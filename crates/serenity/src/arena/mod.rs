@@ -61,9 +61,9 @@ pub struct Piece {
 /// A runtime's arena for activations, as its own planner lays it out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arena {
-    /// Its size: what TFLM calls the head, and the span of LiteRT's arena.
+    /// Its size: what TFLM calls the head, the span of LiteRT's arena, the most that ONNX Runtime asks its arena for in a first run.
     pub bytes: u64,
-    /// All pieces, in the runtime's order.
+    /// All pieces, in the runtime's order; none for ONNX Runtime, which has no places before it runs.
     pub pieces: Vec<Piece>,
 }
 
@@ -94,6 +94,11 @@ pub fn runtime_arena(
             tflm_arena(&demands)
         }
         MemoryModel::Litert => litert::arena(graphs.first()?, orders.first()?),
+        MemoryModel::Ort(order) => {
+            // Its arena grows as it goes: what it is asked for counts, there are no places.
+            let bytes = crate::ort::Session::new(graphs.first()?, order).run(orders.first()?).requested;
+            Some(Arena { bytes, pieces: Vec::new() })
+        }
         _ => None,
     }
 }

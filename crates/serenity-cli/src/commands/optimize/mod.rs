@@ -18,7 +18,7 @@ pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, 
     let output = args.output.as_deref().map(OutputFile::new).transpose()?;
     check_plan_target(args)?;
     device::check_target(args)?;
-    let input = args.read.load(&args.input)?;
+    let input = args.read.load(&args.input, args.runtime.runtime)?;
     check_format(args, &input, output.as_ref())?;
     device::check_runtime(args, args.runtime.model(input.default_model))?;
     let (cancel, cancel_placement) = cancel_all_on_ctrl_c();
@@ -75,20 +75,23 @@ fn check_plan_target(args: &OptimizeArgs) -> Result<(), Failure> {
 
 /// A model can be written in the format it came in, and as a graph.
 fn check_format(args: &OptimizeArgs, input: &Input, output: Option<&OutputFile>) -> Result<(), Failure> {
-    match (output, &input.source) {
-        (Some(OutputFile { path, format: Format::Tflite }), _) if args.read.fold_constants => {
-            Err(Failure::request(
-                format!(
-                    "cannot write `{path}`: with --fold-constants some operators of the model are left out"
-                ),
-                "leave out --fold-constants, or write the graph alone as .json",
-            ))
-        }
-        (Some(OutputFile { path, format: Format::Tflite }), Source::Graph) => Err(Failure::request(
-            format!("cannot write `{path}`: the input is a graph, without the weights that a model needs"),
-            "give a .tflite file as input; `serenity zoo export NAME -o net.tflite` makes one of a built-in network",
+    let Some(OutputFile { path, format }) = output else { return Ok(()) };
+    match (format, &input.source) {
+        (Format::Json | Format::Dot, _) => Ok(()),
+        (Format::Tflite, Source::Tflite(_)) if args.read.fold_constants => Err(Failure::request(
+            format!("cannot write `{path}`: with --fold-constants some operators of the model are left out"),
+            "leave out --fold-constants, or write the graph alone as .json",
         )),
-        _ => Ok(()),
+        (Format::Tflite, Source::Tflite(_)) => Ok(()),
+        (Format::Onnx, Source::Onnx(_)) => Ok(serenity::check_side_files(input, path)?),
+        (Format::Tflite | Format::Onnx, Source::Graph) => Err(Failure::request(
+            format!("cannot write `{path}`: the input is a graph, without the weights that a model needs"),
+            "give a .tflite or .onnx file as input; `serenity zoo export NAME -o net.tflite` makes one of a built-in network",
+        )),
+        (Format::Tflite | Format::Onnx, _) => Err(Failure::request(
+            format!("cannot write `{path}`: a model is written in the format it came in"),
+            "end the name as that of the input, or write the graph alone as .json",
+        )),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::Failure;
 use crate::args::OptimizeArgs;
-use crate::commands::{as_typed, boards_that_fit, count, duration, factor, missing, title, verdict};
+use crate::commands::{as_typed, boards_that_fit, count, duration, factor, missing, onnx, title, verdict};
 use crate::picture;
 use crate::printable::printable;
 use crate::progress::thousands;
@@ -49,6 +49,9 @@ impl<'a> Report<'a> {
         object["output"] = self.args.output.clone().into();
         object["fits"] = self.args.budget.map(|budget| missing(self.needs(), budget) == 0).into();
         object["missing"] = self.args.budget.map(|budget| missing(self.needs(), budget)).into();
+        if let Some(options) = onnx::session_options(self.input, self.plan.model) {
+            object["session_options"] = options;
+        }
         if self.tails.is_some() {
             object["boards"] = boards_that_fit(self.needs()).iter().map(|board| board.name).collect();
         }
@@ -80,6 +83,7 @@ impl<'a> Report<'a> {
         )?;
         self.print_picture(out)?;
         self.print_fit(out)?;
+        onnx::print_notes(self.input, self.plan.model, out)?;
         self.print_next_steps(out)
     }
 
@@ -106,6 +110,7 @@ impl<'a> Report<'a> {
                 factor(before, after),
                 (1.0 - after as f64 / before as f64) * 100.0
             ),
+            _ if plan.reorders() => "as much is asked for, but the arena rounds it up less".to_owned(),
             _ => "the model's own order is kept".to_owned(),
         };
         row("before", plan.before.arena, plan.before.peak, "the order of the model")?;
@@ -136,7 +141,11 @@ impl<'a> Report<'a> {
 
     fn print_picture(&self, out: &mut impl Write) -> Result<(), Failure> {
         let (came, graph, plan) = (self.input.graph(), self.planned.graph(), self.plan);
-        let old = plan.model.lifetimes(came).profile(&came.file_order());
+        let old = plan.model.lifetimes(came).profile(&serenity::execution_order(
+            came,
+            &came.file_order(),
+            plan.model,
+        ));
         let new = plan.model.lifetimes(graph).profile(&plan.order);
         let width = terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0));
         let legend =
@@ -192,9 +201,10 @@ impl<'a> Report<'a> {
 
     fn print_next_steps(&self, out: &mut impl Write) -> Result<(), Failure> {
         let (args, plan) = (self.args, self.plan);
-        let input = as_typed(&args.input, &args.runtime);
+        let input = as_typed(&args.input, &args.read, &args.runtime);
         let extension = match self.input.source {
             Source::Tflite(_) => "tflite",
+            Source::Onnx(_) => "onnx",
             _ => "json",
         };
         writeln!(out)?;
@@ -212,7 +222,7 @@ impl<'a> Report<'a> {
             (None, Some(plan)) => writeln!(out, "prove it:    serenity check {plan} {input}")?,
             (None, None) => {}
         }
-        if let (Some(path), Source::Tflite(_)) = (&args.output, &self.input.source) {
+        if let (Some(path), Source::Tflite(_) | Source::Onnx(_)) = (&args.output, &self.input.source) {
             writeln!(out, "run both:    serenity verify {} {path}", args.input)?;
         }
         writeln!(out, "look closer: serenity inspect {input}   who is alive at the peak")?;

@@ -1,0 +1,115 @@
+//! `.onnx` models through every command.
+
+use crate::harness::Desk;
+use crate::tiny_onnx;
+use serde_json::json;
+
+/// A desk with a network that another order helps.
+fn desk() -> Desk {
+    let desk = Desk::new();
+    let run = desk.run(&["zoo", "export", "randwire-cifar10?nodes=10", "-o", "net.onnx", "--json"]);
+    assert_eq!((run.code, run.json()["output"].as_str()), (0, Some("net.onnx")), "{run:?}");
+    desk
+}
+
+#[test]
+fn optimize_writes_a_model_that_asks_for_less_and_says_how_to_run_it() {
+    let desk = desk();
+    let run = desk.run(&["optimize", "net.onnx", "-o", "small.onnx", "--plan", "plan.json"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    for part in [
+        "memory model `ort`",
+        "options = onnxruntime.SessionOptions()",
+        "options.execution_order = onnxruntime.ExecutionOrder.PRIORITY_BASED",
+        "serenity verify net.onnx small.onnx",
+    ] {
+        assert!(run.stdout.contains(part), "{part} is not in\n{}", run.stdout);
+    }
+    assert_eq!(desk.run(&["check", "plan.json", "net.onnx"]).code, 0);
+    let [before, after] =
+        ["net.onnx", "small.onnx"].map(|file| desk.run(&["inspect", file, "--json"]).json());
+    assert!(after["arena"].as_u64() < before["arena"].as_u64());
+    assert_eq!(after["arena"], before["best_arena"]);
+    // Only the order of the nodes differs.
+    let [old, new] = ["net.onnx", "small.onnx"].map(|file| std::fs::read(desk.path(file)).unwrap());
+    assert_eq!(old.len(), new.len());
+    // Where nothing is gained, nothing changes.
+    let run = desk.run(&["optimize", "net.onnx", "-o", "same.onnx", "--no-reorder", "--json"]);
+    assert_eq!(
+        run.json()["session_options"],
+        json!({"execution_order": "PRIORITY_BASED", "enable_mem_pattern": false})
+    );
+    assert!(std::fs::read(desk.path("same.onnx")).unwrap() == old);
+}
+
+#[test]
+fn the_default_walk_is_steered_by_another_file_order() {
+    let desk = desk();
+    let run = desk.run(&[
+        "optimize",
+        "net.onnx",
+        "-o",
+        "small.onnx",
+        "--ort-order",
+        "default",
+        "--plan",
+        "plan.json",
+        "--json",
+    ]);
+    let object = run.json();
+    assert_eq!(
+        (&object["ort_order"], &object["session_options"]["execution_order"]),
+        (&json!("default"), &json!("DEFAULT"))
+    );
+    assert!(object["after"]["arena"].as_u64() < object["before"]["arena"].as_u64());
+    assert_ne!(object["file_order"], object["order"]);
+    assert_eq!(desk.run(&["check", "plan.json", "net.onnx"]).code, 0);
+    let again = desk.run(&["inspect", "small.onnx", "--ort-order", "default", "--json"]).json();
+    assert_eq!((&again["arena"], &again["peak"]), (&object["after"]["arena"], &object["after"]["peak"]));
+}
+
+#[test]
+fn an_open_shape_is_asked_for_and_taken() {
+    let desk = Desk::new();
+    std::fs::write(desk.path("open.onnx"), tiny_onnx::one_op_of_any_length("Relu")).unwrap();
+    let run = desk.run(&["inspect", "open.onnx"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("input `x` has the dynamic shape [N]"), "{}", run.stderr);
+    assert!(run.stderr.contains("help: pass --shape x=1"), "{}", run.stderr);
+    let object =
+        desk.run(&["inspect", "open.onnx", "--shape", "x=100", "--runtime", "plain", "--json"]).json();
+    assert_eq!(object["peak"], 800);
+    assert_eq!(desk.run(&["schedule", "open.onnx", "--shape", "x=100", "--json"]).json()["peak"], 400);
+    let run = desk.run(&["inspect", "open.onnx", "--shape", "x:100"]);
+    assert!(run.stderr.contains("as in input=1,3,224,224"), "{}", run.stderr);
+    let run = desk.run(&["inspect", "open.onnx", "--shape", "x=1", "--shape", "z=100"]);
+    assert!(run.stderr.contains("its inputs are: `x`"), "{}", run.stderr);
+}
+
+#[test]
+fn a_model_is_written_in_the_format_it_came_in() {
+    let desk = desk();
+    for (input, output) in [("net.onnx", "net.tflite"), ("zoo:swiftnet", "net2.onnx")] {
+        let run = desk.run(&["optimize", input, "-o", output]);
+        assert_eq!(run.code, 2, "{run:?}");
+        assert!(run.stderr.contains(&format!("cannot write `{output}`")), "{}", run.stderr);
+    }
+    let run = desk.run(&["zoo", "export", "swiftnet", "-o", "small.onnx", "--int8"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("8-bit models are not offered as .onnx"), "{}", run.stderr);
+    assert_eq!(desk.files(), ["net.onnx"]);
+}
+
+#[test]
+fn constants_in_files_beside_the_model_must_be_there() {
+    let desk = Desk::new();
+    std::fs::create_dir(desk.path("elsewhere")).unwrap();
+    std::fs::write(desk.path("net.onnx"), tiny_onnx::with_side_file("weights.bin")).unwrap();
+    desk.write("weights.bin", "12345678901234567890123456789012");
+    assert_eq!(desk.run(&["optimize", "net.onnx", "-o", "new.onnx"]).code, 0);
+    let run = desk.run(&["optimize", "net.onnx", "-o", "elsewhere/new.onnx"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("keeps them in `weights.bin` beside it"), "{}", run.stderr);
+    std::fs::copy(desk.path("weights.bin"), desk.path("elsewhere/weights.bin")).unwrap();
+    assert_eq!(desk.run(&["optimize", "net.onnx", "-o", "elsewhere/new.onnx"]).code, 0);
+}

@@ -1,0 +1,72 @@
+//! The best order of a file for ONNX Runtime.
+
+use super::wander::wander;
+use super::{Run, Session, steer};
+use crate::{Error, Footprint, Options, Plan, bridge, optimize, refine};
+use serenity_ir::{Graph, OpId, OrtOrder, ort_bound};
+use serenity_schedule::{self as scheduling, Algorithm};
+use std::time::Instant;
+
+/// Looks for the order of the file that makes ONNX Runtime ask for the least. The plan speaks of the order in which that file runs. Only the main
+/// graph is ordered: what the others need is not known.
+pub(crate) fn best(graphs: &[Graph], walk: OrtOrder, options: &Options) -> Result<Plan, Error> {
+    let started = Instant::now();
+    let graph = &graphs[0];
+    let session = Session::new(graph, walk);
+    let lifetimes = options.model.lifetimes(graph);
+    let own = graph.file_order();
+    let mut plan = optimize::unchecked(graph, options);
+    plan.bodies = graphs[1..].iter().map(Graph::file_order).collect();
+    lower_bound(graph, &mut plan, options);
+    let mut file = plan.order.clone();
+    if options.algorithm.is_exact() {
+        let stop = || {
+            options.limits.cancel.is_cancelled()
+                || options.limits.time.is_some_and(|limit| started.elapsed() >= limit)
+        };
+        let evaluate = |file: &[OpId]| {
+            let run = session.run(file);
+            let bytes_times_steps = refine::cost(&lifetimes, &run.order, 0).2;
+            (run.requested, run.in_use, bytes_times_steps)
+        };
+        let mut starts = vec![file.clone(), own.clone()];
+        if walk == OrtOrder::Default {
+            starts.extend(steer::numberings(graph, &file));
+        }
+        let refined = starts.into_iter().map(|s| refine::refine(graph, s, plan.bound, evaluate, stop));
+        if let Some((found, _)) = refined.min_by_key(|(_, cost)| *cost) {
+            file = wander(&session, found, plan.bound, stop);
+        }
+    }
+    let (before, mut after) = (session.run(&own), session.run(&file));
+    // To ask for less is no gain if the arena makes more of it; to ask for as much is one if it makes less of it.
+    let is_gain = after.requested <= before.requested
+        && after.requested + after.in_use < before.requested + before.in_use;
+    if !is_gain {
+        after = session.run(&own);
+        file = own;
+        plan.algorithm = Algorithm::File;
+    }
+    let footprint = |run: &Run| {
+        let peak = lifetimes.profile(&run.order).peak();
+        Footprint { peak, arena: Some(run.requested), ops: graph.ops().len() }
+    };
+    plan.before = footprint(&before);
+    plan.take_order(after.order.clone(), footprint(&after));
+    plan.steering = (file != plan.order).then_some(file);
+    optimize::verified(graph, plan)
+}
+
+/// The bound of the search holds for its memory model, in which an op writes over an input only if nobody else reads it. ONNX Runtime does so
+/// whenever nobody reads it any more.
+fn lower_bound(graph: &Graph, plan: &mut Plan, options: &Options) {
+    let lifetimes = ort_bound(graph);
+    if lifetimes == options.model.lifetimes(graph) {
+        return;
+    }
+    let found = scheduling::schedule(&bridge::problem(graph, &lifetimes), &optimize::search(options));
+    if found.bound < plan.bound {
+        plan.bound = found.bound;
+        plan.witness = None;
+    }
+}
