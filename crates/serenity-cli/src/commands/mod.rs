@@ -68,9 +68,9 @@ fn as_typed(input: &str, read: &ReadArgs, runtime: &RuntimeArg) -> String {
         order @ OrtOrder::Default => format!(" --ort-order {order}"),
     };
     let folded = if read.fold_constants { " --fold-constants" } else { "" };
-    let shapes: String =
+    let shapes: Vec<String> =
         read.shapes.iter().map(|shape| format!(" --shape {}", printable(&shape.to_string()))).collect();
-    format!("{input}{runtime_given}{kernels_given}{order_given}{folded}{shapes}")
+    format!("{input}{runtime_given}{kernels_given}{order_given}{folded}{}", shapes.concat())
 }
 
 /// 1.5 for half as much again.
