@@ -67,8 +67,10 @@ fn as_typed(input: &str, read: &ReadArgs, runtime: &RuntimeArg) -> String {
         order @ OrtOrder::Default => format!(" --ort-order {order}"),
     };
     let folded = if read.fold_constants { " --fold-constants" } else { "" };
-    let shapes: String =
-        read.shapes.iter().map(|shape| format!(" --shape {}", printable(&shape.to_string()))).collect();
+    let mut shapes = String::new();
+    for shape in &read.shapes {
+        shapes = format!("{shapes} --shape {}", printable(&shape.to_string()));
+    }
     format!("{input}{runtime_given}{kernels_given}{order_given}{folded}{shapes}")
 }
 

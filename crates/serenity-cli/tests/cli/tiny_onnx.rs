@@ -49,7 +49,7 @@ pub(crate) fn with_side_file(file: &str) -> Vec<u8> {
     )
 }
 
-/// ModelProto: `ir_version` 8, graph, `opset_import` { version 13 }.
+/// A model of this graph: `ModelProto` with `ir_version` 8 and `opset_import` 13.
 fn model(graph: &[u8]) -> Vec<u8> {
     let length = u8::try_from(graph.len()).ok().filter(|length| *length < 255).expect("a tiny graph");
     let graph_field = [&[7 << 3 | 2, length | 0x80, length >> 7], graph].concat();

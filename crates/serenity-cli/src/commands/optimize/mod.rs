@@ -77,12 +77,11 @@ fn check_plan_target(args: &OptimizeArgs) -> Result<(), Failure> {
 fn check_format(args: &OptimizeArgs, input: &Input, output: Option<&OutputFile>) -> Result<(), Failure> {
     let Some(OutputFile { path, format }) = output else { return Ok(()) };
     match (format, &input.source) {
-        (Format::Json | Format::Dot, _) => Ok(()),
         (Format::Tflite, Source::Tflite(_)) if args.read.fold_constants => Err(Failure::request(
             format!("cannot write `{path}`: with --fold-constants some operators of the model are left out"),
             "leave out --fold-constants, or write the graph alone as .json",
         )),
-        (Format::Tflite, Source::Tflite(_)) => Ok(()),
+        (Format::Json | Format::Dot, _) | (Format::Tflite, Source::Tflite(_)) => Ok(()),
         (Format::Onnx, Source::Onnx(_)) => Ok(serenity::check_side_files(input, path)?),
         (Format::Tflite | Format::Onnx, Source::Graph) => Err(Failure::request(
             format!("cannot write `{path}`: the input is a graph, without the weights that a model needs"),
