@@ -65,6 +65,9 @@ pub enum PlacementFault {
     Endless,
 }
 
+/// First and last step of every tensor of one graph; `None` for what no op touches.
+type Steps = Vec<Option<(u64, u64)>>;
+
 /// First and last step of a tensor, and where it lies.
 #[derive(Clone, Copy)]
 struct Life {
@@ -176,7 +179,7 @@ fn bytes_in_arena(tensor: &Tensor) -> u64 {
 }
 
 /// When each tensor is needed, on the one time line of all graphs: every op is a step, and every sub-graph is entered with one.
-fn steps(graphs: &[&Graph], orders: &[&[OpId]]) -> Option<Vec<Vec<Option<(u64, u64)>>>> {
+fn steps(graphs: &[&Graph], orders: &[&[OpId]]) -> Option<Vec<Steps>> {
     /// What is still to be done, the next last.
     enum Todo {
         Enter(usize),
@@ -184,8 +187,7 @@ fn steps(graphs: &[&Graph], orders: &[&[OpId]]) -> Option<Vec<Vec<Option<(u64, u
         Finish(usize, OpId),
         Leave(usize),
     }
-    let mut steps: Vec<Vec<Option<(u64, u64)>>> =
-        graphs.iter().map(|g| vec![None; g.tensors().len()]).collect();
+    let mut steps: Vec<Steps> = graphs.iter().map(|g| vec![None; g.tensors().len()]).collect();
     let mut touch = |graph: usize, tensors: &[TensorId], now: u64| {
         for t in tensors {
             let life = &mut steps[graph][t.index()];

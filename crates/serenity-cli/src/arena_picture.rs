@@ -36,9 +36,9 @@ pub(crate) fn arena_over_time(buffers: &[Buffer], offsets: &[u64], height: u64, 
     order.sort_by_key(|&b| (buffers[b].first, b));
     for b in order {
         let (buffer, offset) = (&buffers[b], offsets[b]);
-        for (column, step) in (0..columns).map(|c| (c, start + (c as u128 * steps / columns as u128) as i64))
-        {
-            if step < buffer.first || step > buffer.last {
+        for column in 0..columns {
+            let step = i128::from(start) + (column as u128 * steps / columns as u128) as i128;
+            if step < i128::from(buffer.first) || step > i128::from(buffer.last) {
                 continue;
             }
             for (row, cells) in cells.iter_mut().enumerate() {

@@ -46,7 +46,7 @@ mod tests {
     /// As the runtimes compute it, written down again from the definition: the results are `ceil(size / stride)`, and half of what
     /// their windows need beyond the input, rounded down, comes before it.
     fn same(axis: Axis) -> Vec<Vec<Option<i64>>> {
-        let results = (axis.size + axis.stride - 1) / axis.stride;
+        let results = axis.size.div_ceil(axis.stride);
         let last =
             (results as i64 - 1) * axis.stride as i64 + (axis.kernel as i64 - 1) * axis.dilation as i64;
         let missing = (last + 1 - axis.size as i64).max(0);
@@ -57,7 +57,7 @@ mod tests {
     fn padded_valid(axis: Axis, before: u64, after: u64) -> Vec<Vec<Option<i64>>> {
         let padded = axis.size + before + after;
         let last_tap = (axis.kernel - 1) * axis.dilation;
-        let results = (0..).take_while(|o| o * axis.stride + last_tap < padded).count() as u64;
+        let results = (0..padded).take_while(|o| o * axis.stride + last_tap < padded).count() as u64;
         looks_at(axis, -(before as i64), results)
     }
 

@@ -25,6 +25,8 @@ pub struct PlanFile {
     pub peak: u64,
     /// The lower bound on peaks that it claims.
     pub bound: u64,
+    /// The lower bound it claims for what counts: the arena if there is one, otherwise the peak.
+    pub arena_bound: u64,
     /// Does it claim that the peak is the least possible?
     pub optimal: bool,
     /// The proof of the bound, if it carries one.
@@ -102,7 +104,12 @@ impl PlanFile {
                 Some(_) => return Err("`bodies` must be an array of orders".to_owned()),
             },
             peak: number("peak")?,
-            bound: number(if plan.get("peak_bound").is_some() { "peak_bound" } else { "bound" })?,
+            // Where there is an arena, `bound` speaks of that.
+            bound: match (plan.get("arena").and_then(Value::as_u64), plan.get("peak_bound")) {
+                (Some(_), Some(_)) => number("peak_bound")?,
+                _ => number("bound")?,
+            },
+            arena_bound: number("bound")?,
             optimal,
             witness: match plan.get("witness") {
                 None | Some(Value::Null) => None,

@@ -26,7 +26,7 @@ struct Predicted {
 impl Predicted {
     fn new(path: PathBuf) -> Self {
         let input = load(path.to_str().unwrap()).unwrap();
-        let head = inspect(&input.graphs, TFLM).arena.unwrap().bytes;
+        let head = inspect(&input.graphs, TFLM, None).arena.unwrap().bytes;
         let tail = input.tail(TFLM).unwrap();
         Self { path, head, tail }
     }

@@ -98,6 +98,9 @@ fn rewritten(args: &CheckArgs, plan: &PlanFile, input: &Input) -> Result<Input, 
 
 /// Checks the places of the tensors, if the plan has any; the arena they are in, if nothing is wrong.
 fn placement(plan: &PlanFile, input: &Input, model: MemoryModel, report: &mut Report) -> Option<u64> {
+    if let Some(arena) = plan.arena.filter(|&arena| plan.arena_bound > arena) {
+        report.faults.push(Fault::BoundAbovePeak { bound: plan.arena_bound, peak: arena });
+    }
     let (offsets, arena, kernels) = (plan.offsets.as_ref()?, plan.arena?, model.kernels()?);
     if !report.is_valid() {
         return None;

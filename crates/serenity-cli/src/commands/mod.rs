@@ -25,7 +25,8 @@ fn limits(args: &LimitArgs, cancel: &CancelFlag) -> Limits {
 
 /// The same for a planner.
 fn placement_limits(args: &LimitArgs, cancel: placement::CancelFlag) -> placement::Limits {
-    placement::Limits { time: args.time_limit.0, memory: Some(args.memory_limit.0), work: None, cancel }
+    let memory = Some(args.memory_limit.0);
+    placement::Limits { time: args.time_limit.0, memory, cancel, ..placement::Limits::default() }
 }
 
 fn search_options(args: &SearchArgs, cancel: &CancelFlag) -> Options {
@@ -67,11 +68,9 @@ fn as_typed(input: &str, read: &ReadArgs, runtime: &RuntimeArg) -> String {
         order @ OrtOrder::Default => format!(" --ort-order {order}"),
     };
     let folded = if read.fold_constants { " --fold-constants" } else { "" };
-    let mut shapes = String::new();
-    for shape in &read.shapes {
-        shapes = format!("{shapes} --shape {}", printable(&shape.to_string()));
-    }
-    format!("{input}{runtime_given}{kernels_given}{order_given}{folded}{shapes}")
+    let shapes: Vec<String> =
+        read.shapes.iter().map(|shape| format!(" --shape {}", printable(&shape.to_string()))).collect();
+    format!("{input}{runtime_given}{kernels_given}{order_given}{folded}{}", shapes.concat())
 }
 
 /// 1.5 for half as much again.

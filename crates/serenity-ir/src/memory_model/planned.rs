@@ -69,10 +69,11 @@ fn most_shared(graph: &Graph, overlap: &Overlap) -> u64 {
 }
 
 /// Lifetimes that no order and no plan can beat: as [`MemoryModel::TflmPlanned`](crate::MemoryModel::TflmPlanned), but where several ops read
-/// a tensor, what each of them could save as the last is never counted at all.
+/// a tensor, each of them saves what it could save as the last.
 ///
-/// Their least peak is a lower bound for the arena. Take an op that saves `m` bytes in some order: there its output costs `m` less while it
-/// runs, here as long as it lives, and everything else costs the same.
+/// Their least peak is a lower bound for the arena. Take an op that could save `m` bytes as the last reader. If it is the last, its output costs `m` bytes less
+/// while it runs. Here `m` bytes of the output are not counted then, whether it is the last or not, and only from the first reader of the output on; all else costs
+/// the same.
 pub fn planned_bound(graph: &Graph, kernels: Kernels) -> Lifetimes {
     let mut storage = Storage::with_scratch(graph, kernels);
     for op in graph.file_order() {
@@ -81,7 +82,7 @@ pub fn planned_bound(graph: &Graph, kernels: Kernels) -> Lifetimes {
             if graph.consumers(hand_over.input) == [op] {
                 storage.hand_over(hand_over, &mut given);
             } else {
-                storage.bytes[hand_over.output.index()] -= hand_over.bytes;
+                storage.count_late(hand_over.output, hand_over.bytes);
             }
         }
     }
@@ -123,6 +124,15 @@ impl Storage {
         self.bytes[output.index()] -= bytes;
     }
 
+    /// Does not count so many bytes of a tensor while it is written.
+    fn count_late(&mut self, tensor: TensorId, bytes: u64) {
+        let new = BufferId::from_index(self.bytes.len());
+        self.bytes.push(bytes);
+        self.bytes[tensor.index()] -= bytes;
+        self.of[tensor.index()].push(new);
+        self.late.insert(new, tensor);
+    }
+
     /// Takes so many bytes out of a buffer, into a new one that the same tensors live in.
     fn split(&mut self, part: BufferId, bytes: u64) {
         let new = BufferId::from_index(self.bytes.len());
@@ -130,6 +140,9 @@ impl Storage {
         self.bytes[part.index()] -= bytes;
         for parts in self.of.iter_mut().filter(|parts| parts.contains(&part)) {
             parts.push(new);
+        }
+        if let Some(&tensor) = self.late.get(&part) {
+            self.late.insert(new, tensor);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! From the place of every tensor to the lifetimes of buffers.
 
 use crate::{Buffer, BufferId, Graph, Lifetimes, OpId, Role, TensorId};
+use std::collections::BTreeMap;
 
 /// More scratch than this is not counted: no device has it, and the sum of all sizes must stay below 2^63.
 pub(super) const MOST_SCRATCH: u64 = 1 << 60;
@@ -13,6 +14,8 @@ pub(super) struct Storage {
     pub(super) of: Vec<Vec<BufferId>>,
     /// For each tensor, whether its op only gives another name to what others have written.
     pub(super) is_view: Vec<bool>,
+    /// Buffers that are not counted while this tensor is written, only from its first reader on.
+    pub(super) late: BTreeMap<BufferId, TensorId>,
     /// Memory an op needs besides its tensors while it runs.
     pub(super) scratch: Vec<(OpId, u64)>,
     /// For each tensor, whether it stays to the end though nobody wants it then.
@@ -25,6 +28,7 @@ impl Storage {
             bytes: graph.tensors().iter().map(|t| t.bytes).collect(),
             of: graph.tensor_ids().map(|t| vec![BufferId(t.0)]).collect(),
             is_view: vec![false; graph.tensors().len()],
+            late: BTreeMap::new(),
             scratch: Vec::new(),
             stays: vec![false; graph.tensors().len()],
         }
@@ -98,10 +102,14 @@ impl Storage {
                 }
                 buffer.from_start |= graph.is_input(t);
                 buffer.to_end |= graph.is_output(t) || self.stays[t.index()];
+                buffer.readers.extend(graph.consumers(t));
+                if self.late.get(&b) == Some(&t) {
+                    buffer.writers.extend(graph.consumers(t));
+                    continue;
+                }
                 if !self.is_view[t.index()] {
                     buffer.writers.extend(graph.producer(t));
                 }
-                buffer.readers.extend(graph.consumers(t));
                 // Whoever writes a tensor, or makes a view of it, holds it while running, also if nobody reads the result.
                 buffer.readers.extend(graph.producer(t));
             }

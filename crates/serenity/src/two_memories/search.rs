@@ -5,8 +5,11 @@ use super::traffic::Traffic;
 use serenity_arena::{Limits, Options, Overlap, Problem, StopReason, place};
 use std::time::Instant;
 
-/// Buffers in all choices that are placed, at most: a few seconds, and a fixed number, so that the result does not depend on the clock.
+/// Buffers in all choices that are placed, at most: some seconds, and a fixed number, so that the result does not depend on the clock.
 const MOST_PLACED: usize = 2_000_000;
+
+/// What one placement may take, a fraction of a second: a single hard one must not use up the time for all others.
+const MOST_WORK: u64 = 1 << 23;
 
 /// What lies in the fast memory; it always fits there.
 #[derive(Clone)]
@@ -219,6 +222,7 @@ impl<'a> Search<'a> {
         let members: Vec<usize> = (0..in_fast.len()).filter(|&b| in_fast[b] == is_fast).collect();
         let limits = Limits {
             time: self.limits.time.map(|limit| limit.saturating_sub(self.started.elapsed())),
+            work: Some(self.limits.work.unwrap_or(MOST_WORK).min(MOST_WORK)),
             ..self.limits.clone()
         };
         let capacity = self.capacities[usize::from(!is_fast)];
