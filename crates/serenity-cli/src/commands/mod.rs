@@ -16,7 +16,7 @@ use crate::printable::printable;
 use crate::progress::thousands;
 use crate::size::Size;
 use serenity::ir::{Graph, Kernels, OpId, OrtOrder};
-use serenity::scheduling::{CancelFlag, Limits, Proof, Rules};
+use serenity::scheduling::{CancelFlag, Limits, Proof, Rules, StopReason};
 use serenity::{Board, Options, Plan, placement};
 
 fn limits(args: &LimitArgs, cancel: &CancelFlag) -> Limits {
@@ -48,6 +48,10 @@ fn search_options(args: &SearchArgs, cancel: &CancelFlag) -> Options {
 fn verdict(plan: &Plan) -> String {
     match plan.proof {
         Proof::Optimal => "proved optimal: no order needs less".to_owned(),
+        // The order is proved or not, but this is what was made of it.
+        Proof::Gap { stopped: StopReason::Heuristic } if plan.after.arena.is_some() => {
+            format!("not proved: at most {:.1} % above the least possible", plan.gap() * 100.0)
+        }
         Proof::Gap { stopped } => {
             format!("not proved: {stopped}; at most {:.1} % above the least possible", plan.gap() * 100.0)
         }
