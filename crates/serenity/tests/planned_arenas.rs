@@ -33,7 +33,7 @@ fn network(seed: u64) -> Graph {
     for i in 0..ops {
         let recent = maps.len().min(4);
         let (x, side, channels) = maps[maps.len() - 1 - rng.below(recent)];
-        let twin = maps.iter().copied().filter(|&(t, s, c)| t != x && (s, c) == (side, channels)).next_back();
+        let twin = maps.iter().copied().rfind(|&(t, s, c)| t != x && (s, c) == (side, channels));
         let (kind, inputs, side, channels, attributes) = match (rng.below(6), twin) {
             (0, _) => ("RELU", vec![x], side, channels, json!({})),
             (1, Some((t, ..))) => ("ADD", vec![x, t], side, channels, json!({"activation": "none"})),

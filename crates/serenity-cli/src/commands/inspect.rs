@@ -40,14 +40,14 @@ pub(crate) fn run(args: &InspectArgs, out: &mut impl Write) -> Result<Outcome, F
         dot.write(graph_text(dot.format, input.graph()).unwrap_or_default().as_bytes())?;
     }
     if args.json.json {
-        writeln!(out, "{}", to_json(&input, &found, &best))?;
+        writeln!(out, "{}", to_json(&input, model, &found, &best))?;
     } else {
-        print(args, &input, &found, &best, out)?;
+        print(args, &input, model, &found, &best, out)?;
     }
     Ok(Outcome::Done)
 }
 
-fn to_json(input: &Input, found: &Inspection, best: &Plan) -> Value {
+fn to_json(input: &Input, model: MemoryModel, found: &Inspection, best: &Plan) -> Value {
     let graph = input.graph();
     let steps: Vec<Value> = found
         .profile
@@ -76,13 +76,13 @@ fn to_json(input: &Input, found: &Inspection, best: &Plan) -> Value {
     let (op, bytes) = found.max_op;
     json!({
         "graph": graph.name(),
-        "runtime": best.model.to_string(),
+        "runtime": model.to_string(),
         "ops": graph.ops().len(),
         "peak": found.profile.peak(),
         "arena": found.arena.as_ref().map(|arena| arena.bytes),
         "scratch": found.arena.as_ref().map(scratch_bytes),
-        "tail": input.tail(best.model).map(|tail| json!({"arm32": tail.arm32, "x86_64": tail.x86_64, "unknown_kernels": tail.unknown_kernels})),
-        "total": found.arena.as_ref().zip(input.tail(best.model)).map(|(arena, tail)| whole_to_json(&tail, arena.bytes)),
+        "tail": input.tail(model).map(|tail| json!({"arm32": tail.arm32, "x86_64": tail.x86_64, "unknown_kernels": tail.unknown_kernels})),
+        "total": found.arena.as_ref().zip(input.tail(model)).map(|(arena, tail)| whole_to_json(&tail, arena.bytes)),
         "max_op": {"op": op.0, "name": graph.op_label(op), "bytes": bytes},
         "best": best.after.peak,
         "best_arena": best.after.arena,
@@ -103,6 +103,7 @@ fn whole_to_json(tail: &Tail, head: u64) -> Value {
 fn print(
     args: &InspectArgs,
     input: &Input,
+    model: MemoryModel,
     found: &Inspection,
     best: &Plan,
     out: &mut impl Write,
@@ -117,7 +118,7 @@ fn print(
         title(graph, &args.input),
         count(graph.ops().len() as u64, "op"),
         count(graph.tensors().len() as u64, "tensor"),
-        best.model
+        model
     )?;
     let row = |out: &mut dyn Write, label: &str, bytes: u64, remark: &str| {
         writeln!(out, "  {label:<16} {:>12} {:>14}   {remark}", Size(bytes), thousands(bytes))
@@ -139,7 +140,12 @@ fn print(
     )?;
     row(out, "best order", best.after.peak, &verdict(best))?;
     if let Some(arena) = best.after.arena {
-        row(out, "its arena", arena, "what the runtime's own planner makes of that order")?;
+        let how = if best.offsets.is_some() {
+            "with a plan in the model, as `serenity optimize` writes it"
+        } else {
+            "as the runtime's own planner lays it out"
+        };
+        row(out, "its arena", arena, how)?;
     }
 
     writeln!(out, "\nalive at the peak")?;
