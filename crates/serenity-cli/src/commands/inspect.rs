@@ -8,7 +8,7 @@ use crate::progress::{ProgressLine, cancel_on_ctrl_c, thousands};
 use crate::size::Size;
 use crate::{Failure, Outcome};
 use serde_json::{Value, json};
-use serenity::ir::{Buffer, BufferId, Graph, TFLM_ALIGNMENT};
+use serenity::ir::{Buffer, BufferId, Graph, MemoryModel, TFLM_ALIGNMENT};
 use serenity::scheduling::Limits;
 use serenity::{Arena, Content, Input, Inspection, Options, Plan, Tail};
 use std::io::{self, Write};
