@@ -115,7 +115,7 @@ mod tests {
         };
         let mut clashes = 0;
         for _ in 0..3000 {
-            let buffers: Vec<PlacedBuffer> = (0..1 + random(5))
+            let buffers: Vec<PlacedBuffer> = (0..=random(5))
                 .map(|_| {
                     let first = random(6) as i64;
                     placed(random(12), random(5), first, first + random(3) as i64)

@@ -235,7 +235,7 @@ mod tests {
     use super::*;
     use serenity_ir::GraphBuilder;
 
-    /// x (32) -RELU-> a (32) -CONV_2D-> y (16).
+    /// `x` (32 bytes) through `RELU` to `a` (32), through `CONV_2D` to `y` (16).
     fn chain() -> Graph {
         let mut g = GraphBuilder::new("");
         let tensor =
