@@ -356,13 +356,13 @@ pub(crate) struct RuntimeArg {
     /// Lite) without a delegate. ort: ONNX Runtime on the CPU, its graph optimisation off.
     #[arg(long, value_name = "RUNTIME", value_parser = named::<MemoryModel>(MemoryModel::all().map(|(name, _)| name)))]
     pub(crate) runtime: Option<MemoryModel>,
-    /// The kernels that TFLM is built with: they differ in the scratch memory they ask for, and in how closely an output may be
+    /// The kernels that TFLM is built with [default: any]: they differ in the scratch memory they ask for, and in how closely an output may be
     /// written over an input.
     ///
     /// any: whatever they are; only element-wise operators work in place. reference: TFLM's portable kernels. cmsis-nn: Arm's for cores
     /// with DSP instructions (Cortex-M4, M7, M33). A plan for some kernels gives wrong results with others.
-    #[arg(long, value_name = "KERNELS", default_value_t, value_parser = named::<Kernels>(Kernels::all().map(|(name, _)| name)))]
-    pub(crate) kernels: Kernels,
+    #[arg(long, value_name = "KERNELS", value_parser = named::<Kernels>(Kernels::all().map(|(name, _)| name)))]
+    pub(crate) kernels: Option<Kernels>,
     /// The order in which ONNX Runtime will run the model, a choice of whoever makes the session.
     ///
     /// priority: the order of the file, for sessions with `execution_order` set to `PRIORITY_BASED`. default: a walk backwards from the outputs,
@@ -374,7 +374,10 @@ pub(crate) struct RuntimeArg {
 impl RuntimeArg {
     /// The memory model asked for, or else the one that fits the input.
     pub(crate) fn model(&self, default: MemoryModel) -> MemoryModel {
-        self.runtime.unwrap_or(default).with_kernels(self.kernels).with_ort_order(self.ort_order)
+        self.runtime
+            .unwrap_or(default)
+            .with_kernels(self.kernels.unwrap_or_default())
+            .with_ort_order(self.ort_order)
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::arena::Offsets;
 use crate::judge::{self, Judge};
 use crate::{Error, Footprint, Plan, bridge, nested, ort};
-use serenity_check::{Claim, Fault, Witness, WitnessChain, check};
+use serenity_check::{Claim, Fault, Witness, WitnessChain, check, placement_faults};
 use serenity_ir::{Graph, Kernels, Lifetimes, MemoryModel, OpId, TensorId, planned_bound};
 use serenity_schedule::{
     self as scheduling, Algorithm, Limits, Problem, ProgressFn, Proof, Rules, Schedule, StepLimit,
@@ -51,7 +51,9 @@ pub fn optimize(graph: &Graph, options: &Options) -> Result<Plan, Error> {
 /// If there is no graph.
 pub fn optimize_model(graphs: &[Graph], options: &Options) -> Result<Plan, Error> {
     match options.model {
-        MemoryModel::Tflm(kernels) if options.plan_arena => with_plan(graphs, kernels, options),
+        MemoryModel::Tflm(kernels) | MemoryModel::TflmPlanned(kernels) if options.plan_arena => {
+            with_plan(graphs, kernels, options)
+        }
         MemoryModel::Ort(walk) => ort::best(graphs, walk, options),
         _ => without_plan(graphs, options),
     }
@@ -64,6 +66,11 @@ fn without_plan(graphs: &[Graph], options: &Options) -> Result<Plan, Error> {
     let mut plan = unchecked(&settled.main, options);
     plan.bodies.clone_from(&settled.orders);
     plan.before.arena = judge::own_arena(graphs, options.model, options.given_plan.as_ref());
+    if let (Some(_), Some(kernels)) = (&options.given_plan, options.model.kernels()) {
+        // The plan that it came with may share what the runtime by itself does not.
+        plan.bound = plan.bound.min(bound_of_all_plans(&settled.main, kernels, options, &plan));
+        plan.witness = None;
+    }
     let judge = Judge::new(graphs, &settled.main, &settled.orders, options, started);
     plan.after.arena = judge.arena(&plan.order);
     plan.settle_proof();
@@ -81,19 +88,22 @@ fn without_plan(graphs: &[Graph], options: &Options) -> Result<Plan, Error> {
 /// The best order for TFLM with a plan of the arena in the model, and that plan.
 fn with_plan(graphs: &[Graph], kernels: Kernels, options: &Options) -> Result<Plan, Error> {
     let started = Instant::now();
+    let as_it_is = MemoryModel::Tflm(kernels);
+    // A plan that is not safe with these kernels is worth nothing, and must not be kept.
+    let given = options.given_plan.as_ref().filter(|plan| is_safe(graphs, plan, kernels));
     let planned = &Options { model: MemoryModel::TflmPlanned(kernels), ..options.clone() };
     let settled = nested::settle(graphs, planned)?;
     let main = &settled.main;
     let mut plan = unchecked(main, planned);
     plan.bodies.clone_from(&settled.orders);
-    plan.bound = plan.bound.min(bound_of_all_plans(main, kernels, planned, &plan));
+    let for_bound = Options { limits: what_is_left(&planned.limits, started), ..planned.clone() };
+    plan.bound = plan.bound.min(bound_of_all_plans(main, kernels, &for_bound, &plan));
     plan.before = Footprint {
-        peak: options
-            .model
-            .lifetimes(&nested::main_graph(graphs, &[], options.model))
+        peak: as_it_is
+            .lifetimes(&nested::main_graph(graphs, &[], as_it_is))
             .profile(&main.file_order())
             .peak(),
-        arena: judge::own_arena(graphs, options.model, options.given_plan.as_ref()),
+        arena: judge::own_arena(graphs, as_it_is, given),
         ops: plan.before.ops,
     };
     let starts = [plan.order.clone(), main.file_order()];
@@ -106,7 +116,23 @@ fn with_plan(graphs: &[Graph], kernels: Kernels, options: &Options) -> Result<Pl
         plan.take_order(best.order, after);
         plan.offsets = Some(best.planned.offsets);
     }
+    plan.stats.elapsed = started.elapsed();
+    if options.given_plan.is_some() && given.is_none() && plan.offsets.is_some() {
+        return checked(graphs, main, plan);
+    }
     or_as_it_was(graphs, main, plan)
+}
+
+/// Is the plan that a model came with one that the checker accepts for these kernels?
+fn is_safe(graphs: &[Graph], plan: &Offsets, kernels: Kernels) -> bool {
+    let own: Vec<Vec<OpId>> = graphs.iter().map(Graph::file_order).collect();
+    let orders: Vec<&[OpId]> = own.iter().map(Vec::as_slice).collect();
+    placement_faults(&graphs.iter().collect::<Vec<_>>(), &orders, kernels, plan, u64::MAX).is_empty()
+}
+
+/// The limits of a search that began some time ago.
+pub(crate) fn what_is_left(limits: &Limits, started: Instant) -> Limits {
+    Limits { time: limits.time.map(|limit| limit.saturating_sub(started.elapsed())), ..limits.clone() }
 }
 
 /// A bound for every order and every plan. The search takes a tensor for handed over only where one op alone reads it.
@@ -121,11 +147,7 @@ fn bound_of_all_plans(main: &Graph, kernels: Kernels, options: &Options, plan: &
 /// The plan, or the model's own order if that needs no more. `main` is the first graph with what its sub-graphs need.
 fn or_as_it_was(graphs: &[Graph], main: &Graph, mut plan: Plan) -> Result<Plan, Error> {
     if !plan.is_no_gain() {
-        let faults: Vec<Fault> = plan.placement_faults(graphs).into_iter().map(Fault::Placement).collect();
-        if !faults.is_empty() {
-            return Err(Error::CheckFailed { graph: plan.graph, faults });
-        }
-        return verified(main, plan);
+        return checked(graphs, main, plan);
     }
     plan.keep_own_order(graphs);
     // Its sub-graphs may need more in their own orders.
@@ -237,6 +259,16 @@ fn in_turn(graph: &Graph, model: MemoryModel, buffer: &serenity_ir::Buffer) -> V
     let order = graph.file_order();
     tensors.sort_by_key(|&t| graph.producer(t).and_then(|op| order.iter().position(|&o| o == op)));
     tensors
+}
+
+/// The plan, if the checker accepts its places too.
+fn checked(graphs: &[Graph], main: &Graph, plan: Plan) -> Result<Plan, Error> {
+    let faults: Vec<Fault> = plan.placement_faults(graphs).into_iter().map(Fault::Placement).collect();
+    if faults.is_empty() {
+        verified(main, plan)
+    } else {
+        Err(Error::CheckFailed { graph: plan.graph, faults })
+    }
 }
 
 /// Nothing leaves this crate that the independent checker does not accept.

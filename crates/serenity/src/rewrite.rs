@@ -2,11 +2,13 @@
 
 mod conditions;
 
+use crate::optimize::what_is_left;
 use crate::{Error, Input, Options, Plan, Source, optimize_model};
 use serde_json::{Value, json};
 use serenity_ir::{Graph, OpId};
 use serenity_rewrite::{Change, Patch, apply, find};
 use serenity_tflite::{Edit, Model, OperatorSource, SubGraph};
+use std::time::Instant;
 
 /// A model after all rewrites that its rules allow.
 #[derive(Clone, Debug)]
@@ -120,6 +122,7 @@ pub fn rewrite(input: &Input) -> Result<Rewritten, Error> {
 /// # Errors
 /// As [`optimize_model`], and if the rewriting itself went wrong. A file that cannot be changed without loss is no error: it is planned as it is.
 pub fn optimize_input(input: &Input, options: &Options) -> Result<(Option<Input>, Plan), Error> {
+    let started = Instant::now();
     let plan = optimize_model(&input.graphs, options)?;
     let rewritten = match rewrite(input) {
         Ok(rewritten) if rewritten.applied.is_empty() => return Ok((None, plan)),
@@ -128,7 +131,8 @@ pub fn optimize_input(input: &Input, options: &Options) -> Result<(Option<Input>
         Err(error) => return Err(error),
     };
     // A plan of the arena that the model came with speaks of tensors that are gone.
-    let options = Options { given_plan: None, ..options.clone() };
+    let limits = what_is_left(&options.limits, started);
+    let options = Options { given_plan: None, limits, ..options.clone() };
     let smaller = optimize_model(&rewritten.input.graphs, &options)?;
     if smaller.after.needs() >= plan.after.needs() {
         return Ok((None, plan));

@@ -22,9 +22,11 @@ pub(crate) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Outcome, Fai
     let plan = PlanFile::load(&args.plan)?;
     let input = args.read.load(&args.input, args.runtime.runtime.or(plan.model))?;
     let input = if plan.rewrites.is_empty() { input } else { rewritten(args, &plan, &input)? };
-    let model = match args.runtime.runtime {
-        None => plan.model.unwrap_or(input.default_model),
-        Some(_) => args.runtime.model(input.default_model),
+    let named = args.runtime.runtime.or(plan.model).unwrap_or(input.default_model);
+    let model = match args.runtime.kernels {
+        Some(kernels) => named.with_kernels(kernels),
+        None if args.runtime.runtime.is_some() => args.runtime.model(named),
+        None => named,
     };
     let claim = Claim {
         model,

@@ -136,7 +136,12 @@ fn print(
         out,
         "largest op alone",
         found.max_op.1,
-        &format!("{}: no order can do with less", op_name(graph, found.max_op.0)),
+        &match model {
+            MemoryModel::Tflm(_) => {
+                format!("{}: without a plan no order can do with less", op_name(graph, found.max_op.0))
+            }
+            _ => format!("{}: no order can do with less", op_name(graph, found.max_op.0)),
+        },
     )?;
     row(out, "best order", best.after.peak, &verdict(best))?;
     if let Some(arena) = best.after.arena {
@@ -195,7 +200,8 @@ fn print_arena(
     let plans_in_head = needed <= (arena.bytes + tail.arm32).next_multiple_of(TFLM_ALIGNMENT);
     let why = if plans_in_head { "head and tail" } else { "tail, and what TFLM notes down while it plans" };
     row("whole arena", needed, &format!("on a 32-bit device: {why}"))?;
-    row("  head", arena.bytes, "activations and scratch, as TFLM's planner lays them out")?;
+    let by = if input.plan().is_some() { "the plan in the model" } else { "TFLM's planner" };
+    row("  head", arena.bytes, &format!("activations and scratch, as {by} lays them out"))?;
     row("  of it scratch", scratch_bytes(arena), "the most that one op asks for besides its tensors")?;
     row("  tail", tail.arm32, "what persists on a 32-bit device: an estimate")?;
     row("  tail on x86-64", tail.x86_64, "the same on a 64-bit computer")?;

@@ -15,7 +15,7 @@ use crate::args::{LimitArgs, ReadArgs, RuntimeArg, SearchArgs};
 use crate::printable::printable;
 use crate::progress::thousands;
 use crate::size::Size;
-use serenity::ir::{Graph, Kernels, OpId, OrtOrder};
+use serenity::ir::{Graph, OpId, OrtOrder};
 use serenity::scheduling::{CancelFlag, Limits, Proof, Rules, StopReason};
 use serenity::{Board, Options, Plan, placement};
 
@@ -58,15 +58,21 @@ fn verdict(plan: &Plan) -> String {
     }
 }
 
+/// A word as it must be typed in a shell.
+fn for_shell(word: &str) -> String {
+    let word = printable(word);
+    let is_plain = |c: char| c.is_alphanumeric() || "_-./:=,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.into_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
 /// The input and the memory model as the user would type them again.
 fn as_typed(input: &str, read: &ReadArgs, runtime: &RuntimeArg) -> String {
-    let input = printable(input);
-    let input = if input.contains(['?', '&', ' ']) { format!("'{input}'") } else { input.into_owned() };
+    let input = for_shell(input);
     let runtime_given = runtime.runtime.map_or_else(String::new, |model| format!(" --runtime {model}"));
-    let kernels_given = match runtime.kernels {
-        Kernels::Any => String::new(),
-        kernels => format!(" --kernels {kernels}"),
-    };
+    let kernels_given = runtime.kernels.map_or_else(String::new, |kernels| format!(" --kernels {kernels}"));
     let order_given = match runtime.ort_order {
         OrtOrder::Priority => String::new(),
         order @ OrtOrder::Default => format!(" --ort-order {order}"),

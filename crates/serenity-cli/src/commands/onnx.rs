@@ -28,7 +28,7 @@ pub(super) fn print_notes(input: &Input, model: MemoryModel, out: &mut impl Writ
         OrtOrder::Priority => {
             writeln!(
                 out,
-                "\nONNX Runtime runs the nodes in the order of the file only if the session says so:"
+                "\nONNX Runtime runs the nodes in the order of the file only if the session says so; in a default session this file may need more than the one it was made from:"
             )?;
             writeln!(out, "    options = onnxruntime.SessionOptions()")?;
             writeln!(out, "    options.execution_order = onnxruntime.ExecutionOrder.PRIORITY_BASED")?;

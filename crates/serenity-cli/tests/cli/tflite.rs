@@ -129,3 +129,52 @@ fn bad_files_and_requests_name_the_file_and_the_remedy() {
     assert!(folded.code == 2 && folded.stderr.contains("--fold-constants"), "{folded:?}");
     assert!(!desk.files().contains(&"out.tflite".to_owned()));
 }
+
+#[test]
+fn a_plan_for_other_kernels_is_not_kept() {
+    let desk = desk_with("mobilenet?resolution=64");
+    let arena = |object: &serde_json::Value| object["after"]["arena"].as_u64().unwrap();
+    let tight = desk
+        .run(&["optimize", "net.tflite", "-o", "tight.tflite", "--kernels", "reference", "--json"])
+        .json();
+    let safe = desk.run(&["optimize", "net.tflite", "--json"]).json();
+    assert!(arena(&tight) < arena(&safe));
+    let run = desk.run(&["optimize", "tight.tflite", "-o", "again.tflite", "--plan", "plan.json", "--json"]);
+    assert_eq!(arena(&run.json()), arena(&safe));
+    assert_eq!(desk.run(&["check", "plan.json", "tight.tflite"]).code, 0);
+    assert_eq!(desk.run(&["inspect", "again.tflite", "--json"]).json()["arena"], safe["after"]["arena"]);
+}
+
+#[test]
+fn a_plan_is_checked_for_the_kernels_asked_for() {
+    let desk = desk_with("mobilenet?resolution=64");
+    desk.run(&["optimize", "net.tflite", "--plan", "plan.json", "--kernels", "reference"]);
+    assert_eq!(desk.run(&["check", "plan.json", "net.tflite"]).code, 0);
+    let run = desk.run(&["check", "plan.json", "net.tflite", "--kernels", "any"]);
+    assert!(run.code == 1 && run.stdout.contains("invalid: the peak is"), "{run:?}");
+}
+
+#[test]
+fn neither_plan_nor_header_is_written_over_the_model() {
+    let desk = desk_with("swiftnet-a");
+    let model = bytes(&desk, "net.tflite");
+    for option in ["--plan", "--emit-header"] {
+        let run = desk.run(&["optimize", "net.tflite", option, "net.tflite"]);
+        assert!(run.code == 2 && run.stderr.contains("is the model itself"), "{run:?}");
+    }
+    assert_eq!(bytes(&desk, "net.tflite"), model);
+    // The model itself may be replaced, by a model.
+    let run = desk.run(&["optimize", "net.tflite", "-o", "net.tflite"]);
+    assert!(
+        run.code == 0 && run.stdout.contains("written over") && !run.stdout.contains("verify"),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn a_printed_command_can_be_pasted() {
+    let desk = Desk::new();
+    desk.run(&["zoo", "export", "swiftnet-c", "-o", "it's a net.tflite"]);
+    let run = desk.run(&["optimize", "it's a net.tflite"]);
+    assert!(run.stdout.contains(r"serenity inspect 'it'\''s a net.tflite'"), "{run:?}");
+}

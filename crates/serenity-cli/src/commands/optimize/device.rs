@@ -16,6 +16,7 @@ use std::io::Write;
 pub(super) fn check_target(args: &OptimizeArgs) -> Result<(), Failure> {
     let Some(header) = &args.emit_header else { return Ok(()) };
     serenity::check_target(header)?;
+    super::refuse_input(args, header)?;
     for (option, other) in [("-o", &args.output), ("--plan", &args.plan)] {
         if other.as_ref().is_some_and(|other| serenity::is_same_file(other, header)) {
             return Err(Failure::request(
@@ -30,7 +31,7 @@ pub(super) fn check_target(args: &OptimizeArgs) -> Result<(), Failure> {
 /// Only TFLM takes a plan of its arena.
 pub(super) fn check_runtime(args: &OptimizeArgs, model: MemoryModel) -> Result<(), Failure> {
     match (&args.emit_header, model) {
-        (None, _) | (_, MemoryModel::Tflm(_)) => Ok(()),
+        (None, _) | (_, MemoryModel::Tflm(_) | MemoryModel::TflmPlanned(_)) => Ok(()),
         (Some(header), other) => Err(Failure::request(
             format!("cannot write `{header}`: the places of tensors are planned for TFLM, not for `{other}`"),
             "add --runtime tflm, and the kernels that it is built with",

@@ -64,6 +64,7 @@ pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, 
 fn check_plan_target(args: &OptimizeArgs) -> Result<(), Failure> {
     let Some(plan) = &args.plan else { return Ok(()) };
     serenity::check_target(plan)?;
+    refuse_input(args, plan)?;
     match &args.output {
         Some(output) if serenity::is_same_file(output, plan) => Err(Failure::request(
             format!("the model and the plan would both be written to `{plan}`"),
@@ -71,6 +72,15 @@ fn check_plan_target(args: &OptimizeArgs) -> Result<(), Failure> {
         )),
         _ => Ok(()),
     }
+}
+
+/// What is no model must not be written over the model.
+fn refuse_input(args: &OptimizeArgs, target: &str) -> Result<(), Failure> {
+    if serenity::is_same_file(&args.input, target) {
+        let message = format!("`{target}` is the model itself, which would be lost");
+        return Err(Failure::request(message, "give another name"));
+    }
+    Ok(())
 }
 
 /// A model can be written in the format it came in, and as a graph.

@@ -2,12 +2,15 @@
 
 use crate::Failure;
 use crate::args::OptimizeArgs;
-use crate::commands::{as_typed, boards_that_fit, count, duration, factor, missing, onnx, title, verdict};
+use crate::commands::{
+    as_typed, boards_that_fit, count, duration, factor, for_shell, missing, onnx, title, verdict,
+};
 use crate::picture;
 use crate::printable::printable;
 use crate::progress::thousands;
 use crate::size::Size;
 use serde_json::{Value, json};
+use serenity::ir::MemoryModel;
 use serenity::scheduling::Algorithm;
 use serenity::{Footprint, Input, Options, Plan, Source, Tail};
 use std::io::Write;
@@ -170,6 +173,13 @@ impl<'a> Report<'a> {
                 thousands(tail.arm32),
                 thousands(margin)
             )?;
+            if tail.unknown_kernels > 0 {
+                writeln!(
+                    out,
+                    "note: TFLM has no kernel that we know for {} of the model: your build must have one",
+                    count(tail.unknown_kernels, "operator")
+                )?;
+            }
             let boards = boards_that_fit(after + margin);
             let new = boards.len() - boards_that_fit(before + margin).len();
             match boards.first() {
@@ -208,25 +218,40 @@ impl<'a> Report<'a> {
             _ => "json",
         };
         writeln!(out)?;
+        if self.input.plan().is_some() && plan.reorders() && plan.offsets.is_none() {
+            writeln!(
+                out,
+                "note: the plan of the arena that the model came with is for another order: it is dropped"
+            )?;
+        }
+        let in_place = args.output.as_ref().is_some_and(|path| serenity::is_same_file(path, &args.input));
         match (&args.output, &args.plan) {
-            (None, _) if plan.reorders() || !plan.rewrites.is_empty() => {
+            (None, _) if plan.reorders() || plan.offsets.is_some() || !plan.rewrites.is_empty() => {
                 writeln!(
                     out,
                     "write it:    serenity optimize {input} -o smaller.{extension} --plan plan.json"
                 )?;
             }
+            (Some(path), _) if in_place => writeln!(out, "written over `{path}`")?,
             (Some(path), None) => writeln!(out, "written to `{path}`")?,
             (Some(path), Some(plan)) => {
-                writeln!(out, "written to `{path}`; prove it:  serenity check {plan} {input}")?;
+                writeln!(out, "written to `{path}`; prove it:  serenity check {} {input}", for_shell(plan))?;
             }
-            (None, Some(plan)) => writeln!(out, "prove it:    serenity check {plan} {input}")?,
+            (None, Some(plan)) => writeln!(out, "prove it:    serenity check {} {input}", for_shell(plan))?,
             (None, None) => {}
         }
-        if let (Some(path), Source::Tflite(_) | Source::Onnx(_)) = (&args.output, &self.input.source) {
-            writeln!(out, "run both:    serenity verify {} {path}", args.input)?;
+        if let (Some(path), Source::Tflite(_) | Source::Onnx(_)) = (&args.output, &self.input.source)
+            && !in_place
+        {
+            writeln!(out, "run both:    serenity verify {} {}", for_shell(&args.input), for_shell(path))?;
         }
         writeln!(out, "look closer: serenity inspect {input}   who is alive at the peak")?;
-        writeln!(out, "compare:     serenity sample {input}   how good are random orders?")?;
+        // Orders are compared as the plan counts them.
+        let counted = match plan.model {
+            MemoryModel::TflmPlanned(_) if args.runtime.runtime.is_none() => " --runtime tflm-planned",
+            _ => "",
+        };
+        writeln!(out, "compare:     serenity sample {input}{counted}   how good are random orders?")?;
         if args.budget.is_none() {
             writeln!(
                 out,
