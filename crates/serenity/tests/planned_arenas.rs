@@ -7,6 +7,7 @@ use serde_json::json;
 use serenity::check;
 use serenity::ir::{
     Attributes, ElementType, Graph, GraphBuilder, Kernels, MemoryModel, Op, OpId, OpKind, Tensor, TensorId,
+    overlaps,
 };
 use serenity::scheduling::Algorithm;
 use serenity::{Options, optimize, schedule};
@@ -128,4 +129,48 @@ fn no_order_gets_an_arena_below_the_bound_and_the_best_is_found() {
     }
     println!("the best of all orders on {best_found} of {}, proved on {proved}", 2 * seeds);
     assert!(u64::from(best_found) >= 2 * seeds * 98 / 100);
+}
+
+#[test]
+fn a_tensor_moved_too_close_is_refused() {
+    let (mut moved, mut overlapping) = (0, 0);
+    for seed in 0..200 {
+        let graph = network(seed);
+        let options =
+            Options { model: MemoryModel::Tflm(Kernels::Reference), plan_arena: true, ..Options::default() };
+        let plan = optimize(&graph, &options).unwrap();
+        let Some(offsets) = &plan.offsets else { continue };
+        let faults = |offsets: &Vec<Option<u64>>| {
+            let arena = plan.after.arena.unwrap();
+            check::placement_faults(
+                &[&graph],
+                &[&plan.order],
+                Kernels::Reference,
+                std::slice::from_ref(offsets),
+                arena,
+            )
+        };
+        assert!(faults(&offsets[0]).is_empty());
+        for pair in graph.op_ids().flat_map(|op| overlaps(&graph, op, Kernels::Reference)) {
+            let (Some(x), Some(y)) = (offsets[0][pair.input.index()], offsets[0][pair.output.index()]) else {
+                continue;
+            };
+            let shares = x < y + graph.tensor(pair.output).bytes && y < x + graph.tensor(pair.input).bytes;
+            let dies = graph.consumers(pair.input).len() == 1;
+            // Where the two lie as close as they may, 16 bytes less are too close.
+            if shares && dies && !pair.exact && x >= 16 && x - y < pair.distance.next_multiple_of(16) + 16 {
+                let mut closer = offsets[0].clone();
+                closer[pair.input.index()] = Some(x - 16);
+                moved += 1;
+                assert!(
+                    !faults(&closer).is_empty(),
+                    "seed {seed}: tensor {} over {}",
+                    pair.output,
+                    pair.input
+                );
+            }
+            overlapping += u32::from(shares);
+        }
+    }
+    assert!(moved >= 20 && overlapping >= moved, "{moved} of {overlapping}");
 }
