@@ -36,6 +36,19 @@ fn cancelled_before_it_begins() {
 }
 
 #[test]
+fn work_ends_the_same_search_at_the_same_point() {
+    let mut options = Options::default();
+    options.limits.work = Some(1);
+    let [first, second] = [(); 2].map(|()| place(&hard(), &options));
+    assert_valid(&hard(), &first);
+    assert_eq!(first.proof, Proof::Gap { stopped: StopReason::Work });
+    assert_eq!(
+        (first.offsets, first.bound, first.stats.states),
+        (second.offsets, second.bound, second.stats.states)
+    );
+}
+
+#[test]
 fn memory() {
     let mut options = Options::default();
     options.limits.memory = Some(100);
