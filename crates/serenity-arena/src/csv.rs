@@ -14,6 +14,7 @@
 
 use crate::{Buffer, Step};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::str::FromStr;
 
@@ -33,6 +34,21 @@ pub enum CsvError {
     /// Not even a first line.
     #[error("the file is empty; its first line must name the columns: id,lower,upper,size")]
     Empty,
+    /// A first line, and nothing below it.
+    #[error("there is no buffer in the table; give one a line below the first")]
+    NoBuffers,
+    /// A name that two buffers have.
+    #[error(
+        "line {line}, column `id`: `{id}` is the name of the buffer in line {first} already; give each its own"
+    )]
+    IdTwice {
+        /// Where.
+        line: usize,
+        /// Which.
+        id: String,
+        /// Where it was first.
+        first: usize,
+    },
     /// A column that there must be is missing.
     #[error("line 1: there is no column `{column}`; the first line must name at least id,lower,upper,size")]
     MissingColumn {
@@ -138,14 +154,22 @@ pub fn read(text: &str) -> Result<Table, CsvError> {
     let (_, header) = lines.next().filter(|(_, header)| !header.is_empty()).ok_or(CsvError::Empty)?;
     let columns = columns(header)?;
     let mut table = Table::default();
+    let mut line_of: BTreeMap<&str, usize> = BTreeMap::new();
     for (line, text) in lines.filter(|(_, text)| !text.is_empty()) {
         let fields: Vec<&str> = text.split(',').map(str::trim).collect();
         if fields.len() != columns.len() {
             return Err(CsvError::FieldCount { line, found: fields.len(), expected: columns.len() });
         }
         let row = Row { line, columns: &columns, fields };
-        table.ids.push(row.get(Column::Id).unwrap_or_default().to_owned());
+        let id = row.get(Column::Id).unwrap_or_default();
+        if let Some(first) = line_of.insert(id, line) {
+            return Err(CsvError::IdTwice { line, id: id.to_owned(), first });
+        }
+        table.ids.push(id.to_owned());
         table.buffers.push(row.buffer()?);
+    }
+    if table.buffers.is_empty() {
+        return Err(CsvError::NoBuffers);
     }
     Ok(table)
 }
@@ -183,8 +207,8 @@ struct Row<'a> {
     fields: Vec<&'a str>,
 }
 
-impl Row<'_> {
-    fn get(&self, column: Column) -> Option<&str> {
+impl<'a> Row<'a> {
+    fn get(&self, column: Column) -> Option<&'a str> {
         let at = self.columns.iter().position(|&other| other == column)?;
         Some(self.fields[at])
     }
@@ -233,7 +257,8 @@ impl Row<'_> {
 
 /// Writes a table: with `offsets` where the buffers were placed, without where they are fixed, if any are.
 ///
-/// There is a column for alignments if one differs from 1. What would break a line or a field in an id becomes `_`.
+/// There is a column for alignments if one differs from 1. What would break a line or a field in an id becomes `_`, and the second buffer of a
+/// name gets `#2` behind it.
 pub fn write(table: &Table, offsets: Option<&[u64]>) -> String {
     let has_alignments = table.buffers.iter().any(|buffer| buffer.alignment != 1);
     let has_offsets = offsets.is_some() || table.buffers.iter().any(|buffer| buffer.offset.is_some());
@@ -241,8 +266,10 @@ pub fn write(table: &Table, offsets: Option<&[u64]>) -> String {
     text.push_str(if has_alignments { ",alignment" } else { "" });
     text.push_str(if has_offsets { ",offset" } else { "" });
     text.push('\n');
+    let mut taken = BTreeMap::new();
     for (index, buffer) in table.buffers.iter().enumerate() {
-        let id = table.ids.get(index).map_or_else(|| Cow::Owned(index.to_string()), |id| plain(id));
+        let name = table.ids.get(index).map_or_else(|| Cow::Owned(index.to_string()), |id| plain(id));
+        let id = claimed(&name, &mut taken);
         let offset = offsets.and_then(|offsets| offsets.get(index).copied()).or(buffer.offset);
         // Writing to a string does not fail.
         let _ = write!(text, "{id},{},{},{}", buffer.first, buffer.last.saturating_add(1), buffer.size);
@@ -256,6 +283,20 @@ pub fn write(table: &Table, offsets: Option<&[u64]>) -> String {
         text.push('\n');
     }
     text
+}
+
+/// The name, or the name with the first number that makes it a new one. For each name in use, `taken` has the number to try next.
+fn claimed(name: &str, taken: &mut BTreeMap<String, u64>) -> String {
+    let mut number = taken.get(name).copied().unwrap_or(1);
+    loop {
+        let id = if number == 1 { name.to_owned() } else { format!("{name}#{number}") };
+        number += 1;
+        taken.insert(name.to_owned(), number);
+        if id == name || !taken.contains_key(&id) {
+            taken.entry(id.clone()).or_insert(2);
+            return id;
+        }
+    }
 }
 
 fn plain(id: &str) -> Cow<'_, str> {
@@ -291,9 +332,19 @@ mod tests {
     }
 
     #[test]
+    fn what_shares_a_name_is_told_apart() {
+        let ids = ["x", "x", "x#2", "x"].map(String::from).to_vec();
+        let table = Table { ids, buffers: vec![Buffer::new(1, 0, 0); 4] };
+        assert_eq!(read(&write(&table, None)).unwrap().ids, ["x", "x#2", "x#2#2", "x#3"]);
+    }
+
+    #[test]
     fn errors_name_line_and_column() {
         let error = |text: &str| read(text).unwrap_err().to_string();
         assert!(error("").contains("empty"));
+        assert!(error("id,lower,upper,size\n\n").starts_with("there is no buffer"));
+        let twice = error("id,lower,upper,size\na,0,1,1\nb,0,1,1\na,5,6,1\n");
+        assert!(twice.starts_with("line 4, column `id`: `a` is the name of the buffer in line 2"), "{twice}");
         assert!(error("id,lower,size\n").contains("no column `upper`"));
         assert!(error("id,lower,upper,size,colour\n").contains("unknown column `colour`"));
         assert!(error("id,lower,start,upper,size\n").contains("two columns for `lower`"));

@@ -90,7 +90,7 @@ pub(crate) struct OptimizeArgs {
     /// Keep the model's own order; only say what it needs.
     #[arg(long, conflicts_with = "algorithm")]
     pub(crate) no_reorder: bool,
-    /// For TFLM: leave the placement of tensors to the runtime; only reorder.
+    /// For TFLM: leave the placement of tensors to the runtime. With --no-rewrite as well, operators are reordered and nothing else changes.
     ///
     /// Without this, a plan of the arena is written into the model, which a stock TFLM obeys: no fragmentation, and outputs written
     /// over inputs where the kernels allow it.

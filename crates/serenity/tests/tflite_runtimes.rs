@@ -7,7 +7,7 @@
 
 use serenity::ir::{Kernels, MemoryModel};
 use serenity::zoo::Precision;
-use serenity::{ModelFormat, Options, Plan, export, load, optimize_model, planned_model};
+use serenity::{ModelFormat, Options, Plan, export, load, optimize_input, optimize_model, planned_model};
 use serenity_judges::{Inputs, Verdict};
 use std::path::{Path, PathBuf};
 
@@ -60,12 +60,16 @@ struct Optimized {
     file: Option<PathBuf>,
 }
 
-/// Optimises a model and writes the result beside the others.
+/// Optimises a model and writes the result beside the others. Where it is planned it is rewritten too, as the command does by default.
 fn optimized(model: usize, path: &Path, how: &'static str, options: &Options, folder: &Path) -> Optimized {
     let input = load(path.to_str().unwrap()).unwrap();
-    let plan = optimize_model(&input.graphs, options).unwrap();
+    let (rewritten, plan) = if options.plan_arena {
+        optimize_input(&input, options).unwrap()
+    } else {
+        (None, optimize_model(&input.graphs, options).unwrap())
+    };
     assert!(plan.after.needs() <= plan.before.needs(), "{}, {how}", path.display());
-    let bytes = planned_model(&input, &plan).unwrap();
+    let bytes = planned_model(rewritten.as_ref().unwrap_or(&input), &plan).unwrap();
     let file = (bytes != std::fs::read(path).unwrap()).then(|| {
         let file = folder.join(format!("{model}_{}.tflite", how.replace(' ', "_")));
         std::fs::write(&file, &bytes).unwrap();
