@@ -35,7 +35,7 @@ impl Attribute {
     }
 }
 
-/// `NodeProto`; the standard's own domain is left out.
+/// `NodeProto`; a name and a domain that are empty are left out.
 pub(crate) fn node<'n>(
     op_type: &str,
     domain: &str,
@@ -46,7 +46,10 @@ pub(crate) fn node<'n>(
 ) -> Message {
     let mut node = inputs.iter().fold(Message::new(), |node, input| node.bytes(1, input.as_ref()));
     node = outputs.iter().fold(node, |node, output| node.bytes(2, output.as_ref()));
-    node = node.bytes(3, name).bytes(4, op_type);
+    if !name.is_empty() {
+        node = node.bytes(3, name);
+    }
+    node = node.bytes(4, op_type);
     for (name, value) in attributes {
         node = node.message(5, &value.named(name));
     }
