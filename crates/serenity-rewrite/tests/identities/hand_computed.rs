@@ -196,6 +196,8 @@ fn pairs_of_integers() {
     assert_eq!(of("SUB", "none", affine(0.5, 1)), [-1, -7, 57]);
     assert_eq!(of("MUL", "none", affine(0.5, 1)), [5, -7, 121]);
     assert_eq!(of("MUL", "none", affine(0.25, 0)), [8, -16, 127]);
+    // The slope is 2.
+    assert_eq!(of("PRELU", "none", affine(0.5, 1)), [3, -7, 61]);
 }
 
 #[test]
@@ -207,6 +209,8 @@ fn elements_of_integers() {
     assert_eq!(of("RELU", json!({}), affine(0.5, 3)), [3, 3, 9, 17]);
     assert_eq!(of("RELU6", json!({}), affine(0.5, 3)), [3, 3, 9, 15]);
     assert_eq!(of("LEAKY_RELU", json!({"alpha": 0.5}), affine(0.5, 3)), [2, 3, 9, 17]);
+    // 3 + 3 is 6: from there on it is the input. -1 becomes -1/3, which is nearer to -0.5 than to 0.
+    assert_eq!(of("HARD_SWISH", json!({}), affine(0.5, 3)), [2, 3, 9, 17]);
     // 256 times 0.2689, 0.5, 0.9526 and 0.9991, less 128.
     assert_eq!(of("LOGISTIC", json!({}), affine(1.0 / 256.0, -128)), [-59, 0, 116, 127]);
     assert_eq!(of("TANH", json!({}), affine(1.0 / 128.0, 0)), [-97, 0, 127, 127]);

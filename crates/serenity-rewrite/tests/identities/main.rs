@@ -8,3 +8,4 @@ mod interpreter;
 mod random_models;
 mod runtime;
 mod sketch;
+mod spelling;

@@ -44,7 +44,7 @@ fn kinds(model: &Model) -> Vec<&str> {
 
 #[test]
 fn integers_are_those_of_litert_bit_by_bit() {
-    let models = random(200, true);
+    let models = random(300, true);
     let Some(results) = judged(&models) else { return };
     for (seed, ((model, inputs), wanted)) in models.iter().zip(results).enumerate() {
         let found: Vec<u8> = run(model, inputs).iter().flat_map(Data::to_bytes).collect();
@@ -54,7 +54,7 @@ fn integers_are_those_of_litert_bit_by_bit() {
 
 #[test]
 fn floats_are_close_to_those_of_litert() {
-    let models = random(200, false);
+    let models = random(300, false);
     let Some(results) = judged(&models) else { return };
     for (seed, ((model, inputs), wanted)) in models.iter().zip(results).enumerate() {
         let found: Vec<f32> = run(model, inputs)

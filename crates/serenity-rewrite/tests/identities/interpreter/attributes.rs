@@ -28,6 +28,33 @@ pub(crate) fn pair(op: &Op, name: &str) -> [usize; 2] {
     })
 }
 
+/// The numbers of an operand such as `axes`, `size` or `paddings`; where the op has them as an attribute too, it must say the same.
+pub(crate) fn numbers(op: &Op, name: &str, operand: &super::Value) -> Vec<usize> {
+    fn flat(value: &Value) -> Vec<u64> {
+        match value {
+            Value::Array(items) => items.iter().flat_map(flat).collect(),
+            number => vec![number.as_u64().expect("a whole number")],
+        }
+    }
+    let numbers: Vec<usize> =
+        operand.int32().values.iter().map(|&number| usize::try_from(number).expect("no sign")).collect();
+    if let Some(said) = op.attributes.get(name) {
+        let given: Vec<u64> = numbers.iter().map(|&number| number as u64).collect();
+        assert_eq!(flat(said), given, "`{name}` of `{}`, as attribute and as operand", op.name);
+    }
+    numbers
+}
+
+/// The new height and width of an image.
+pub(crate) fn size(op: &Op, operand: &super::Value) -> [usize; 2] {
+    numbers(op, "size", operand).try_into().expect("height and width")
+}
+
+/// How much is added before and after, along each axis.
+pub(crate) fn paddings(op: &Op, operand: &super::Value) -> Vec<[usize; 2]> {
+    numbers(op, "paddings", operand).as_chunks().0.to_vec()
+}
+
 /// A yes-or-no that means no where it is missing.
 pub(crate) fn is_set(op: &Op, name: &str) -> bool {
     op.attributes.contains_key(name) && get(op, name, Value::as_bool)

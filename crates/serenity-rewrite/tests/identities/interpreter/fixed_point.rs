@@ -6,8 +6,8 @@
 /// A real factor for integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Factor {
-    mantissa: i32,
-    exponent: i32,
+    pub(crate) mantissa: i32,
+    pub(crate) exponent: i32,
 }
 
 impl Factor {
@@ -55,7 +55,7 @@ fn high_half(a: i32, b: i32) -> i32 {
 }
 
 /// Divided by a power of two and rounded to the nearest, halves away from zero.
-fn divide_by_power(x: i32, exponent: i32) -> i32 {
+pub(crate) fn divide_by_power(x: i32, exponent: i32) -> i32 {
     let mask = ((1_i64 << exponent) - 1) as i32;
     let threshold = (mask >> 1) + i32::from(x < 0);
     (x >> exponent) + i32::from(x & mask > threshold)
@@ -70,6 +70,13 @@ mod tests {
         assert_eq!(Factor::of(0.75), Factor { mantissa: 3 << 29, exponent: 0 });
         assert_eq!(Factor::of(1.0), Factor { mantissa: 1 << 30, exponent: 1 });
         assert_eq!(Factor::of(0.1875), Factor { mantissa: 3 << 29, exponent: -2 });
+    }
+
+    #[test]
+    fn a_factor_over_a_count() {
+        // A third of 2^31.
+        assert_eq!(Factor::of(1.0).over(3), Factor { mantissa: 715_827_882, exponent: 0 });
+        assert_eq!([3, 4, 5, -4, -5].map(|x| Factor::of(1.0).over(3).times(x)), [1, 1, 2, -1, -2]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::attributes::{self, activation, limits};
 use super::fixed_point::Factor;
 use super::grid::{self, Grid};
-use super::real::size;
+use super::hard_swish::HardSwish;
 use super::resize::{self, Mapping};
 use super::value::Value;
 use super::window::{self, Summation, Window};
@@ -11,9 +11,9 @@ use serenity_ir::{Op, Quantization};
 
 /// A scale and a zero point for a whole tensor.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Affine {
-    scale: f32,
-    zero: i32,
+pub(super) struct Affine {
+    pub(super) scale: f32,
+    pub(super) zero: i32,
 }
 
 impl Affine {
@@ -83,17 +83,32 @@ pub(super) fn compute(op: &Op, operands: &[&Value], result: Option<&Quantization
                 let sum: i32 = values.iter().map(|&stored| i32::from(stored) - from(0).zero).sum();
                 clamp(to.zero + factor.over(values.len()).times(sum))
             };
-            grid::reduce(x, &operands[1].sizes(), attributes::is_set(op, "keep_dims"), mean)
+            grid::reduce(
+                x,
+                &attributes::numbers(op, "axes", operands[1]),
+                attributes::is_set(op, "keep_dims"),
+                mean,
+            )
         }
-        "PAD" => grid::pad(x, operands[1].sizes().as_chunks().0, to.zero as i8),
-        "PADV2" => grid::pad(x, operands[1].sizes().as_chunks().0, operands[2].int8().values[0]),
+        "PAD" => grid::pad(x, &attributes::paddings(op, operands[1]), to.zero as i8),
+        "PADV2" => grid::pad(x, &attributes::paddings(op, operands[1]), operands[2].int8().values[0]),
         "RESIZE_NEAREST_NEIGHBOR" => {
             unscaled();
-            resize::nearest(x, size(operands[1]), Mapping::of(op))
+            resize::nearest(x, attributes::size(op, operands[1]), Mapping::of(op))
         }
         "RESIZE_BILINEAR" => {
             unscaled();
-            resize::bilinear_int8(x, size(operands[1]), Mapping::of(op))
+            resize::bilinear_int8(x, attributes::size(op, operands[1]), Mapping::of(op))
+        }
+        "PRELU" => {
+            let (x_is, slope_is) = (from(0), from(1));
+            let above = Factor::of(f64::from(x_is.scale / to.scale));
+            // A product of floats, not of doubles.
+            let below = Factor::of(f64::from(x_is.scale * slope_is.scale / to.scale));
+            grid::broadcast(x, operands[1].int8(), |x, slope| {
+                let (x, slope) = (i32::from(x) - x_is.zero, i32::from(slope) - slope_is.zero);
+                clamp(to.zero + if x >= 0 { above.times(x) } else { below.times(x * slope) })
+            })
         }
         "RELU" => rectified(x, from(0), to, "relu"),
         "RELU6" => rectified(x, from(0), to, "relu6"),
@@ -106,6 +121,10 @@ pub(super) fn compute(op: &Op, operands: &[&Value], result: Option<&Quantization
                 let value = i32::from(stored) - from.zero;
                 clamp(to.zero + if value >= 0 { above.times(value) } else { below.times(value) })
             })
+        }
+        "HARD_SWISH" => {
+            let function = HardSwish::new(from(0), to);
+            x.map(|stored| clamp(function.of(stored)))
         }
         "LOGISTIC" => looked_up(x, from(0), to, |real| 1.0 / (1.0 + (-real).exp())),
         "TANH" => looked_up(x, from(0), to, f32::tanh),

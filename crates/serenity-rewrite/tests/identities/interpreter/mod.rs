@@ -7,6 +7,7 @@
 mod attributes;
 mod fixed_point;
 mod grid;
+mod hard_swish;
 mod int8;
 mod real;
 mod resize;

@@ -30,11 +30,16 @@ pub(super) fn compute(op: &Op, operands: &[&Value]) -> Grid<f32> {
             met.iter().copied().fold(f32::MIN, |largest, value| if value > largest { value } else { largest })
         }),
         "AVERAGE_POOL_2D" => window::pool(x(), &Window::of(op), mean),
-        "MEAN" => grid::reduce(x(), &operands[1].sizes(), attributes::is_set(op, "keep_dims"), mean),
-        "PAD" => grid::pad(x(), operands[1].sizes().as_chunks().0, 0.0),
-        "PADV2" => grid::pad(x(), operands[1].sizes().as_chunks().0, operands[2].float().values[0]),
-        "RESIZE_NEAREST_NEIGHBOR" => resize::nearest(x(), size(operands[1]), Mapping::of(op)),
-        "RESIZE_BILINEAR" => resize::bilinear(x(), size(operands[1]), Mapping::of(op)),
+        "MEAN" => grid::reduce(
+            x(),
+            &attributes::numbers(op, "axes", operands[1]),
+            attributes::is_set(op, "keep_dims"),
+            mean,
+        ),
+        "PAD" => grid::pad(x(), &attributes::paddings(op, operands[1]), 0.0),
+        "PADV2" => grid::pad(x(), &attributes::paddings(op, operands[1]), operands[2].float().values[0]),
+        "RESIZE_NEAREST_NEIGHBOR" => resize::nearest(x(), attributes::size(op, operands[1]), Mapping::of(op)),
+        "RESIZE_BILINEAR" => resize::bilinear(x(), attributes::size(op, operands[1]), Mapping::of(op)),
         kind => {
             let alpha = if kind == "LEAKY_RELU" { attributes::real(op, "alpha") } else { 0.0 };
             x().map(|value| elementwise(kind, alpha, value))
@@ -66,11 +71,6 @@ fn elementwise(kind: &str, alpha: f32, x: f32) -> f32 {
         }
         other => panic!("no op of kind {other} on floats"),
     }
-}
-
-/// The size that an operand gives for height and width.
-pub(super) fn size(operand: &Value) -> [usize; 2] {
-    operand.sizes().try_into().expect("height and width")
 }
 
 fn mean(values: &[f32]) -> f32 {

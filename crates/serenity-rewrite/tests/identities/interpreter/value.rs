@@ -39,11 +39,6 @@ impl Value {
         let Data::Int32(grid) = &self.data else { panic!("not 32-bit integers: {:?}", self.data) };
         grid
     }
-
-    /// The integers of an operand such as `axes` or `size`.
-    pub(crate) fn sizes(&self) -> Vec<usize> {
-        self.int32().values.iter().map(|&size| usize::try_from(size).expect("a size")).collect()
-    }
 }
 
 impl Data {

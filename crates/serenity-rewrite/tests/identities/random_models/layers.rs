@@ -161,12 +161,7 @@ impl Author {
 
     /// A function of each element.
     pub(super) fn unary(&mut self, x: TensorId, to: Option<Quantization>) -> TensorId {
-        let kinds: &[&str] = if self.recipe.is_int8 {
-            &["RELU", "RELU6", "LEAKY_RELU", "LOGISTIC", "TANH"]
-        } else {
-            &["RELU", "RELU6", "LEAKY_RELU", "LOGISTIC", "TANH", "HARD_SWISH"]
-        };
-        let kind = self.rng.choose(kinds);
+        let kind = self.rng.choose(&["RELU", "RELU6", "LEAKY_RELU", "LOGISTIC", "TANH", "HARD_SWISH"]);
         let attributes = if kind == "LEAKY_RELU" { json!({"alpha": 0.25}) } else { json!({}) };
         // Runtimes insist on what is stored for results of these two.
         let to = to.map(|to| match kind {
@@ -225,23 +220,30 @@ impl Author {
         self.made(made, &[x])
     }
 
-    /// A constant for each channel, or one for all, to multiply by or to add: what is left of a batch normalisation.
+    /// A constant for each channel, or one for all, to multiply by or to add: what is left of a batch normalisation; or the slopes of a `PRELU`.
     pub(super) fn scale_or_shift(&mut self, x: TensorId, to: Option<Quantization>) -> TensorId {
         let shape = self.shape(x);
         let count = if self.rng.one_in(4) { 1 } else { shape[3] };
+        let kind = self.rng.choose(&["MUL", "MUL", "ADD", "ADD", "SUB", "PRELU"]);
         let constant_shape = self.rng.choose(&[vec![count], vec![1, 1, 1, count]]);
-        let kind = self.rng.choose(&["MUL", "ADD", "SUB"]);
+        let (constant_shape, attributes) = if kind == "PRELU" {
+            (vec![1, 1, count], json!({}))
+        } else {
+            (constant_shape, json!({"activation": self.any_activation()}))
+        };
         let constant = if let (Some(from), Some(to)) = (self.quantization(x), &to) {
             let values: Vec<i8> = (0..count).map(|_| self.rng.between(-128, 127) as i8).collect();
-            let scale =
-                if kind == "MUL" { to.scales[0] / (from.scales[0] * TYPICAL) } else { from.scales[0] * 0.6 };
+            let scale = match kind {
+                "MUL" => to.scales[0] / (from.scales[0] * TYPICAL),
+                "PRELU" => 0.01,
+                _ => from.scales[0] * 0.6,
+            };
             let zero = self.rng.between(-5, 5);
             self.sketch.int8(&constant_shape, &values, affine(scale, zero))
         } else {
             let values = self.reals(count);
             self.sketch.floats(&constant_shape, &values)
         };
-        let attributes = json!({"activation": self.any_activation()});
         let made = self.sketch.op(kind, vec![Operand::Activation(x), constant], attributes, &shape, to);
         self.made(made, &[x])
     }
