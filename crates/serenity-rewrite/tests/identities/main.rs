@@ -6,6 +6,7 @@
 mod hand_computed;
 mod interpreter;
 mod random_models;
+mod rewritten;
 mod runtime;
 mod sketch;
 mod spelling;
