@@ -14,25 +14,27 @@ pub(crate) fn families(graph: &Graph, patches: &[Patch]) -> Vec<Vec<usize>> {
         .map(|(index, patch)| (patch.op(), index))
         .collect();
     let mut family: Vec<usize> = (0..patches.len()).collect();
-    for (&op, &index) in &place {
-        for &input in &graph.op(op).inputs {
-            let writer = graph.producer(input).and_then(|producer| place.get(&producer)).copied();
-            let readers = graph.consumers(input).iter().filter_map(|reader| place.get(reader)).copied();
-            for other in writer.into_iter().chain(readers) {
-                let (one, other) = (root(&family, index), root(&family, other));
-                family[one.max(other)] = one.min(other);
-            }
+    for tensor in graph.tensor_ids() {
+        let readers = graph.consumers(tensor).iter().filter_map(|reader| place.get(reader)).copied();
+        let mut readers = readers.peekable();
+        let writer = graph.producer(tensor).and_then(|producer| place.get(&producer)).copied();
+        let Some(first) = readers.peek().copied() else { continue };
+        for other in writer.into_iter().chain(readers) {
+            let (one, other) = (root(&mut family, first), root(&mut family, other));
+            family[one.max(other)] = one.min(other);
         }
     }
     let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for index in 0..patches.len() {
-        groups.entry(root(&family, index)).or_default().push(index);
+        groups.entry(root(&mut family, index)).or_default().push(index);
     }
     groups.into_values().collect()
 }
 
-fn root(family: &[usize], mut index: usize) -> usize {
+/// The first of a family. Makes the way shorter for whoever asks next.
+fn root(family: &mut [usize], mut index: usize) -> usize {
     while family[index] != index {
+        family[index] = family[family[index]];
         index = family[index];
     }
     index
