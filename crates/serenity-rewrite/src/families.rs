@@ -39,3 +39,47 @@ fn root(family: &mut [usize], mut index: usize) -> usize {
     }
     index
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Settings;
+    use serde_json::json;
+    use serenity_ir::{Attributes, ElementType, GraphBuilder, Op, OpKind, Tensor, TensorId};
+
+    fn op(builder: &mut GraphBuilder, kind: &str, inputs: &[TensorId], size: u64) -> TensorId {
+        let written = builder.tensor(Tensor::shaped(kind, vec![1, size], ElementType::Float32).unwrap());
+        builder.push_op(Op {
+            name: String::new(),
+            kind: OpKind::new(kind),
+            inputs: inputs.to_vec(),
+            outputs: vec![written],
+            attributes: Attributes::from_iter([("axis".to_owned(), json!(1))]),
+            extra: Attributes::new(),
+        });
+        written
+    }
+
+    /// Two concatenations. The first is read by two ops, one of which is read by a third; and a sum of three belongs to nobody.
+    #[test]
+    fn readers_of_the_same_pieces_are_a_family() {
+        let mut builder = GraphBuilder::new("families");
+        let mut input =
+            |size: u64| builder.input(Tensor::shaped("x", vec![1, size], ElementType::Float32).unwrap());
+        let (x, y) = (input(1), input(2));
+        let first = op(&mut builder, "CONCATENATION", &[x, x], 2);
+        let second = op(&mut builder, "CONCATENATION", &[x, x], 2);
+        let a = op(&mut builder, "RELU", &[first], 2);
+        let b = op(&mut builder, "RELU", &[second], 2);
+        let c = op(&mut builder, "TANH", &[first], 2);
+        let d = op(&mut builder, "TANH", &[a], 2);
+        let sum = op(&mut builder, "ADD_N", &[b, c, d, y], 2);
+        builder.output(sum);
+        let graph = builder.build().unwrap();
+        let patches = crate::find(&graph, &Settings::default());
+        let kinds: Vec<&str> = patches.iter().map(|patch| graph.op(patch.op()).kind.as_str()).collect();
+        assert_eq!(kinds, ["RELU", "RELU", "TANH", "TANH", "ADD_N"]);
+        assert_eq!(families(&graph, &patches), [vec![0, 2, 3], vec![1], vec![4]]);
+        assert_eq!(families(&graph, &[]), [[0; 0]; 0]);
+    }
+}

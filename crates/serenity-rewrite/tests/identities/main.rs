@@ -10,3 +10,4 @@ mod rewritten;
 mod runtime;
 mod sketch;
 mod spelling;
+mod stability;

@@ -53,7 +53,7 @@ fn with_fitting_orders(graph: &Graph, patches: Vec<Patch>, rng: &mut Rng) -> Vec
 }
 
 /// All that must hold of any rewritten graph, whatever it computes.
-fn check_structure(old: &Graph, new: &Graph) {
+pub(crate) fn check_structure(old: &Graph, new: &Graph) {
     assert_eq!((old.inputs(), old.outputs()), (new.inputs(), new.outputs()));
     assert!(new.op_ids().eq(new.file_order()), "the ops are listed in an order that can run");
     for id in new.tensor_ids() {
