@@ -92,7 +92,8 @@ fn superfluous_patches_are_dropped() {
 
 #[test]
 fn where_nothing_helps_nothing_is_chosen() {
-    let worse: [fn(&[usize]) -> Option<u64>; 3] =
+    type Price = fn(&[usize]) -> Option<u64>;
+    let worse: [Price; 3] =
         [|set| Some(100 + set.len() as u64), |_| Some(100), |set| set.is_empty().then_some(100)];
     for price in worse {
         for (families, sets) in [(2, 16), (10, 300), (10, 1)] {

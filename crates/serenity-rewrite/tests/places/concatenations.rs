@@ -86,11 +86,11 @@ fn pieces_of_another_type_or_quantisation_stay_joined() {
         let y = drawing.op("RELU", &[x], json!({}), &WHOLE);
         drawing.finish(&[y])
     };
-    assert!(!is_left_alone(&quantised(affine(0.5, 3), ElementType::Int8)));
-    assert!(is_left_alone(&quantised(affine(0.25, 3), ElementType::Int8)));
-    assert!(is_left_alone(&quantised(affine(0.5, 4), ElementType::Int8)));
+    assert!(!is_left_alone(&quantised(Some(affine(0.5, 3)), ElementType::Int8)));
+    assert!(is_left_alone(&quantised(Some(affine(0.25, 3)), ElementType::Int8)));
+    assert!(is_left_alone(&quantised(Some(affine(0.5, 4)), ElementType::Int8)));
     assert!(is_left_alone(&quantised(None, ElementType::Int8)));
-    assert!(is_left_alone(&quantised(affine(0.5, 3), ElementType::UInt8)));
+    assert!(is_left_alone(&quantised(Some(affine(0.5, 3)), ElementType::UInt8)));
 }
 
 /// Rows can be treated apart by functions of elements, but not by what slides over them.
@@ -101,7 +101,7 @@ fn along_another_axis_only_elements_are_apart() {
         let mut drawing = Drawing::new();
         let x = joined(&mut drawing, json!({"axis": 1}), rows, &WHOLE);
         let y = drawing.op(kind, &[x], given, &WHOLE);
-        proposals(&drawing.finish(&[y]), &Settings::default()).len()
+        proposals(&drawing.finish(&[y]), Settings::default()).len()
     };
     assert_eq!(rules("RELU", json!({})), 1);
     assert_eq!(rules("MUL", json!({"constants": {"1": constant(&[5])}})), 1);

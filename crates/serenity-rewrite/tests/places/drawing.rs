@@ -11,8 +11,8 @@ pub(crate) struct Drawing {
     pub(crate) quantization: Option<Quantization>,
 }
 
-pub(crate) fn affine(scale: f32, zero: i64) -> Option<Quantization> {
-    Some(Quantization { scales: vec![scale], zero_points: vec![zero], axis: 0 })
+pub(crate) fn affine(scale: f32, zero: i64) -> Quantization {
+    Quantization { scales: vec![scale], zero_points: vec![zero], axis: 0 }
 }
 
 pub(crate) fn attributes(value: Value) -> Attributes {
@@ -42,7 +42,7 @@ impl Drawing {
 
     /// With 8-bit integers.
     pub(crate) fn int8() -> Self {
-        Self { quantization: affine(0.5, 3), ..Self::of(ElementType::Int8) }
+        Self { quantization: Some(affine(0.5, 3)), ..Self::of(ElementType::Int8) }
     }
 
     fn tensor(&self, name: &str, shape: &[u64]) -> Tensor {
@@ -80,15 +80,17 @@ impl Drawing {
     }
 
     pub(crate) fn finish(mut self, outputs: &[TensorId]) -> Graph {
-        outputs.iter().for_each(|&output| self.builder.output(output));
+        for &output in outputs {
+            self.builder.output(output);
+        }
         self.builder.build().unwrap()
     }
 }
 
 /// The rules that propose something, and the kind of op it is about, in the file's order.
-pub(crate) fn proposals(graph: &Graph, settings: &Settings) -> Vec<(&'static str, String)> {
+pub(crate) fn proposals(graph: &Graph, settings: Settings) -> Vec<(&'static str, String)> {
     let about = |patch: &Patch| (patch.rule, graph.op(patch.op()).kind.to_string());
-    find(graph, settings).iter().map(about).collect()
+    find(graph, &settings).iter().map(about).collect()
 }
 
 /// The graph with all proposals applied.

@@ -2,6 +2,7 @@
 //! readers of files describe them.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+#![allow(clippy::needless_pass_by_value, reason = "attributes are written where they are used")]
 
 mod choice;
 mod concatenations;

@@ -20,7 +20,7 @@ fn op(kind: &str, attributes: Value, shape: &[u64]) -> Graph {
 }
 
 fn rules(graph: &Graph) -> Vec<&'static str> {
-    proposals(graph, &Settings::default()).into_iter().map(|(rule, _)| rule).collect()
+    proposals(graph, Settings::default()).into_iter().map(|(rule, _)| rule).collect()
 }
 
 fn convolution(group: u64, weights: &[u64]) -> Graph {

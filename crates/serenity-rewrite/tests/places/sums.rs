@@ -12,7 +12,7 @@ fn add(drawing: &mut Drawing, a: TensorId, b: TensorId) -> TensorId {
 }
 
 fn count(graph: &Graph) -> usize {
-    proposals(graph, &Settings::default()).len()
+    proposals(graph, Settings::default()).len()
 }
 
 /// `(x + y) + z`, with something done to the inner sum in between.
@@ -122,7 +122,7 @@ fn integers_are_added_as_they_are_unless_asked() {
     let graph = drawing.finish(&[sum]);
     assert_eq!(count(&graph), 0);
     let settings = Settings { rounds_integers: true, ..Settings::default() };
-    assert_eq!(proposals(&graph, &settings), [("sum-reassociation", "ADD".to_owned())]);
+    assert_eq!(proposals(&graph, settings), [("sum-reassociation", "ADD".to_owned())]);
 }
 
 #[test]

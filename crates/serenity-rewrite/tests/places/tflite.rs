@@ -21,7 +21,7 @@ fn op(kind: &str, attributes: Value, shape: &[u64]) -> Graph {
 }
 
 fn rules(graph: &Graph) -> Vec<&'static str> {
-    proposals(graph, &Settings::default()).into_iter().map(|(rule, _)| rule).collect()
+    proposals(graph, Settings::default()).into_iter().map(|(rule, _)| rule).collect()
 }
 
 fn window(constants: Value) -> Value {
@@ -110,7 +110,7 @@ fn a_convolution_of_integers_is_divided_only_on_request() {
     });
     assert_eq!(rules(&graph), [""; 0]);
     let settings = Settings { rounds_integers: true, ..Settings::default() };
-    assert_eq!(proposals(&graph, &settings), [("channel-partitioning", "CONV_2D".to_owned())]);
+    assert_eq!(proposals(&graph, settings), [("channel-partitioning", "CONV_2D".to_owned())]);
     let patches = find(&graph, &settings);
     assert!(!patches[0].exact);
     let new = apply(&graph, &patches, &settings).unwrap().graph;
@@ -118,7 +118,7 @@ fn a_convolution_of_integers_is_divided_only_on_request() {
     for id in new.tensor_ids().filter(|&id| new.producer(id).is_some()) {
         assert_eq!(
             (&new.tensor(id).dtype, &new.tensor(id).quantization),
-            (&Some(ElementType::Int8), &affine(0.5, 3))
+            (&Some(ElementType::Int8), &Some(affine(0.5, 3)))
         );
     }
 }
@@ -190,7 +190,11 @@ fn functions_of_elements_work_on_pieces() {
 /// What is new stands for what the old result stands for, not for what its input does.
 #[test]
 fn pieces_of_a_result_are_quantised_as_it_is() {
-    for (from, to) in [(affine(0.5, 3), None), (None, affine(0.1, -4)), (affine(0.5, 3), affine(0.1, -4))] {
+    for (from, to) in [
+        (Some(affine(0.5, 3)), None),
+        (None, Some(affine(0.1, -4))),
+        (Some(affine(0.5, 3)), Some(affine(0.1, -4))),
+    ] {
         let mut drawing = Drawing::int8();
         drawing.quantization = from;
         let graph = read(drawing, |drawing, x| {
@@ -214,7 +218,7 @@ fn a_result_with_a_scale_for_each_channel_is_divided_with_its_scales() {
     let graph = read(Drawing::new(), |drawing, x| {
         drawing.dtype = ElementType::Int8;
         drawing.quantization =
-            affine(0.1, 0).map(|q| serenity_ir::Quantization { scales: scales.to_vec(), axis: 3, ..q });
+            Some(serenity_ir::Quantization { scales: scales.to_vec(), axis: 3, ..affine(0.1, 0) });
         drawing.op("QUANTIZE", &[x], json!({}), &WHOLE)
     });
     let new = rewritten(&graph);

@@ -21,18 +21,18 @@ use serenity_ir::{ElementType, Model, Op, Operand, Tensor};
 
 /// What `model` makes of its inputs.
 pub(crate) fn run(model: &Model, inputs: &[Data]) -> Vec<Data> {
-    let constants = model.constants().iter().map(Value::of_constant).collect();
-    run_with(model, constants, inputs.to_vec())
+    let constants: Vec<Value> = model.constants().iter().map(Value::of_constant).collect();
+    run_with(model, &constants, inputs.to_vec())
 }
 
 /// The same, where every float has 64 bits: then what rounding does is out of sight.
 pub(crate) fn run_in_doubles(model: &Model, inputs: &[Data]) -> Vec<Data> {
     let precise = |constant: Value| Value { data: constant.data.more_precisely(), ..constant };
-    let constants = model.constants().iter().map(Value::of_constant).map(precise).collect();
-    run_with(model, constants, inputs.iter().cloned().map(Data::more_precisely).collect())
+    let constants: Vec<Value> = model.constants().iter().map(Value::of_constant).map(precise).collect();
+    run_with(model, &constants, inputs.iter().cloned().map(Data::more_precisely).collect())
 }
 
-fn run_with(model: &Model, constants: Vec<Value>, inputs: Vec<Data>) -> Vec<Data> {
+fn run_with(model: &Model, constants: &[Value], inputs: Vec<Data>) -> Vec<Data> {
     let graph = model.graph();
     let mut values: Vec<Option<Value>> = vec![None; graph.tensors().len()];
     assert_eq!(graph.inputs().len(), inputs.len(), "inputs of `{}`", graph.name());
