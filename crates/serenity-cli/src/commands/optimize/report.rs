@@ -63,13 +63,11 @@ impl<'a> Report<'a> {
 
     pub(super) fn print(&self, out: &mut impl Write) -> Result<(), Failure> {
         let (graph, plan) = (self.input.graph(), self.plan);
-        writeln!(
-            out,
-            "{}: {}, memory model `{}`\n",
-            title(graph, &self.args.input),
-            count(plan.after.ops as u64, "op"),
-            plan.model
-        )?;
+        let (before, after) = (plan.before.ops as u64, plan.after.ops as u64);
+        let rewritten =
+            if plan.rewrites.is_empty() { String::new() } else { format!(", {after} after rewriting") };
+        let name = title(graph, &self.args.input);
+        writeln!(out, "{name}: {}{rewritten}, memory model `{}`\n", count(before, "op"), plan.model)?;
         self.print_table(out)?;
         self.print_rewrites(out)?;
         writeln!(
