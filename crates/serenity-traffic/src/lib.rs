@@ -52,11 +52,15 @@ mod demand;
 mod error;
 mod exact;
 mod flow;
+mod grain;
 mod greedy;
 mod occupancy;
 mod plan;
 mod sweep;
+mod touches;
 
-pub use demand::{Demand, Grain, PAGE, UnknownGrain};
+pub use demand::Demand;
 pub use error::TrafficError;
+pub use grain::{Grain, PAGE, UnknownGrain};
 pub use sweep::{Bytes, Traffic, sweep, traffic};
+pub use touches::{TouchedBuffer, Touches};

@@ -39,7 +39,7 @@ fn bound_optimum_best_and_belady_come_in_this_order() {
 #[test]
 fn pages_too() {
     let mut cases = 0;
-    for seed in 0..300 {
+    for seed in 0..120 {
         let graph = network(seed, 3 + seed % 2, |draw| 1 + draw.below(2 * PAGE));
         let order = graph.file_order();
         let pages: u64 = graph.tensors().iter().map(|t: &Tensor| t.bytes.div_ceil(PAGE)).sum();
@@ -59,7 +59,7 @@ fn pages_too() {
         }
     }
     println!("{cases} cases");
-    assert!(cases > 500);
+    assert!(cases > 400);
 }
 
 #[test]
