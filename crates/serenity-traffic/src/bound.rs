@@ -14,8 +14,8 @@ const ONE: u64 = 1 << 16;
 /// Rounds of sharing-out, at most.
 const ROUNDS: u64 = 6;
 
-/// Arcs looked at, at most, for one bound: about a second.
-const MOST_WORK: u64 = 60_000_000;
+/// Arcs looked at, at most, for one bound: a fraction of a second. What is known by then is a bound too.
+const MOST_WORK: u64 = 10_000_000;
 
 /// A bound and what the relaxation keeps.
 pub(crate) struct Bound {

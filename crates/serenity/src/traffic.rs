@@ -107,9 +107,28 @@ struct Candidate {
     swept: Vec<Traffic>,
 }
 
-impl Candidate {
-    fn new(touches: &Touches, order: Vec<OpId>, sizes: &[u64]) -> Self {
-        Self { swept: touches.in_order(&order).sweep(sizes), order }
+/// Orders that were looked at, each once.
+struct Candidates<'a> {
+    touches: &'a Touches,
+    sizes: &'a [u64],
+    list: Vec<Candidate>,
+}
+
+impl Candidates<'_> {
+    /// The position of an order in the list.
+    fn add(&mut self, order: &[OpId]) -> usize {
+        if let Some(known) = self.list.iter().position(|candidate| candidate.order == order) {
+            return known;
+        }
+        let swept = self.touches.in_order(order).sweep(self.sizes);
+        self.list.push(Candidate { order: order.to_vec(), swept });
+        self.list.len() - 1
+    }
+
+    /// The one that moves least with the on-chip memory at position `size`, the first of several.
+    fn best(&self, size: usize) -> &Candidate {
+        let moved = |candidate: &&Candidate| candidate.swept[size].best.bytes();
+        self.list.iter().min_by_key(moved).unwrap_or(&self.list[0])
     }
 }
 
@@ -129,20 +148,22 @@ pub fn least_traffic(graph: &Graph, on_chip: &[u64], options: &TrafficOptions) -
     };
     let least_peak = best_by_peak(graph, &scheduling)?;
     let own = execution_order(graph, &graph.file_order(), options.model);
-    let before = Candidate::new(&touches, own.clone(), on_chip);
-    let mut candidates = vec![Candidate::new(&touches, least_peak.order.clone(), on_chip)];
+    let mut candidates = Candidates { touches: &touches, sizes: on_chip, list: Vec::new() };
+    let peak = candidates.add(&least_peak.order);
 
     let left = || what_is_left(&options.limits, started);
     let least_alive = any_order::least_alive(graph, &touches, options.grain, left());
     let mut bounds: Vec<u64> =
         on_chip.iter().map(|&size| any_order::bound(&touches, least_alive, size)).collect();
     let mut tried_all_orders = false;
+    let before = candidates.add(&own);
     if options.objective == Objective::Traffic {
-        candidates.push(Candidate::new(&touches, own.clone(), on_chip));
         if let Some(orders) = all_orders::all_orders(graph) {
-            candidates.extend(orders.into_iter().map(|order| Candidate::new(&touches, order, on_chip)));
+            for order in &orders {
+                candidates.add(order);
+            }
             for (i, bound) in bounds.iter_mut().enumerate() {
-                let least = candidates.iter().map(|c| c.swept[i].bound).min();
+                let least = candidates.list.iter().map(|c| c.swept[i].bound).min();
                 *bound = least.unwrap_or(0).max(*bound);
             }
             tried_all_orders = true;
@@ -150,33 +171,30 @@ pub fn least_traffic(graph: &Graph, on_chip: &[u64], options: &TrafficOptions) -
             let is_over = || left().time == Some(Duration::ZERO) || options.limits.cancel.is_cancelled();
             let starts = search::starts(graph, vec![least_peak.order.clone(), own], &scheduling);
             for (i, &size) in on_chip.iter().enumerate() {
-                if best(&candidates, i).swept[i].best.bytes() <= bounds[i] {
-                    continue;
+                if candidates.best(i).swept[i].best.bytes() > bounds[i] {
+                    candidates.add(&search::search(graph, &touches, &starts, size, &is_over));
                 }
-                let order = search::search(graph, &touches, &starts, size, &is_over);
-                candidates.push(Candidate::new(&touches, order, on_chip));
             }
         }
     }
     let answer = |i: usize| {
-        let best = best(&candidates, i);
+        // By its peak alone an order is taken even if it moves more.
+        let after = match options.objective {
+            Objective::Peak => &candidates.list[peak],
+            Objective::Traffic => candidates.best(i),
+        };
         let with_bound = |traffic: &Traffic| {
             let bound = traffic.bound.max(bounds[i]);
             Traffic { bound, is_optimal: traffic.best.bytes() == bound, ..traffic.clone() }
         };
         TrafficAt {
-            before: with_bound(&before.swept[i]),
-            least_peak: with_bound(&candidates[0].swept[i]),
-            after: with_bound(&best.swept[i]),
-            order: best.order.clone(),
+            before: with_bound(&candidates.list[before].swept[i]),
+            least_peak: with_bound(&candidates.list[peak].swept[i]),
+            after: with_bound(&after.swept[i]),
+            order: after.order.clone(),
             bound_of_all_orders: bounds[i],
         }
     };
     let sizes = (0..on_chip.len()).map(answer).collect();
     Ok(TrafficPlan { least_peak, sizes, tried_all_orders })
-}
-
-/// The candidate that moves least with the on-chip memory at this position, the first of several.
-fn best(candidates: &[Candidate], size: usize) -> &Candidate {
-    candidates.iter().min_by_key(|candidate| candidate.swept[size].best.bytes()).unwrap_or(&candidates[0])
 }
