@@ -1,0 +1,160 @@
+//! What sets of rewrites are worth: the least peak of the rewritten graph.
+
+use super::{possible_rewrites, rewrite_settings};
+use crate::optimize::search;
+use crate::{Error, Input, Options, bridge};
+use serenity_ir::{Graph, Lifetimes, MemoryModel, OpId, Role, TensorId};
+use serenity_rewrite::{
+    ChannelPartitioning, Choice, Effort, KernelPartitioning, Patch, Rewriting, Rule, Settings, Sums, Worth,
+    apply, choose, find,
+};
+use serenity_schedule::{self as scheduling, Limits};
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+/// Ops scheduled in all, at most: some seconds.
+const MOST_OPS: usize = 60_000;
+
+/// The search for the best order of one set of rewrites ends when it needs so much memory, and the best order found counts: mostly it is the best
+/// there is, and only the proof is missing. What is chosen in the end is scheduled again, to the end. In case that takes long, time ends it.
+const MEMORY_PER_SET: u64 = 4 << 20;
+const TIME_PER_SET: Duration = Duration::from_secs(1);
+
+/// The rest is for the plan.
+const SHARE_OF_TIME: u32 = 3;
+
+/// The rewrites with which the main graph of a model has the least peak, as its runtime counts.
+pub fn choose_rewrites(input: &Input, options: &Options) -> Choice {
+    choose_among(input.graph(), &possible_rewrites(input, options.model), options)
+}
+
+/// The graph with the rewrites with which it has the least peak under the memory model of `options`, and what was chosen.
+///
+/// # Errors
+/// If the rules propose what cannot be done, which would be a bug.
+pub fn rewritten_graph(graph: &Graph, options: &Options) -> Result<(Graph, Choice), Error> {
+    let settings = rewrite_settings(options.model);
+    let choice = choose_among(graph, &find(graph, &settings), options);
+    let patches: Vec<Patch> = choice.patches.iter().map(|(patch, _)| patch.clone()).collect();
+    Ok((applied(graph, &patches, &settings)?, choice))
+}
+
+/// The graph as the paper rewrites it: its two rules, wherever an op reads a concatenation, and nothing else.
+///
+/// # Errors
+/// If the rules propose what cannot be done, which would be a bug.
+pub fn paper_rewriting(graph: &Graph) -> Result<Graph, Error> {
+    let settings = rewrite_settings(MemoryModel::Paper);
+    let mut patches = ChannelPartitioning.find(graph, &settings);
+    patches.extend(KernelPartitioning.find(graph, &settings));
+    let is_concat =
+        |tensor| graph.producer(tensor).is_some_and(|op| graph.op(op).kind.role() == Role::Concat);
+    patches.retain(|patch| graph.op(patch.op()).inputs.iter().any(|&input| is_concat(input)));
+    applied(graph, &patches, &settings)
+}
+
+fn applied(graph: &Graph, patches: &[Patch], settings: &Settings) -> Result<Graph, Error> {
+    let wrong = |source| Error::Rewrite { name: graph.name().to_owned(), source };
+    Ok(apply(graph, patches, settings).map_err(wrong)?.graph)
+}
+
+fn choose_among(graph: &Graph, candidates: &[Patch], options: &Options) -> Choice {
+    let model = match options.model {
+        MemoryModel::Tflm(kernels) if options.plan_arena => MemoryModel::TflmPlanned(kernels),
+        other => other,
+    };
+    let limit = options.limits.time.map(|limit| limit / SHARE_OF_TIME);
+    let evaluator = Evaluator { graph, model, options, limit, started: Instant::now() };
+    let sets = (MOST_OPS / graph.ops().len().max(1)).clamp(24, 300);
+    let floor = floor(graph, candidates, model);
+    choose(graph, candidates, Effort { sets }, floor, |patches| evaluator.worth(patches))
+}
+
+/// What every rewritten graph needs: an op that no patch is about still reads and writes what it did. Where outputs may lie over inputs, the
+/// larger side counts, and an output that may be a view of what it reads counts for nothing more.
+fn floor(graph: &Graph, candidates: &[Patch], model: MemoryModel) -> u64 {
+    let is_touched: BTreeSet<OpId> = candidates.iter().flat_map(Patch::ops).collect();
+    let in_place = !matches!(model, MemoryModel::Plain | MemoryModel::Paper | MemoryModel::Tflm(_));
+    let bytes = |tensors: &[TensorId]| {
+        let distinct: BTreeSet<TensorId> = tensors.iter().copied().collect();
+        // Callers of ONNX Runtime hold what goes in and out.
+        let counts = |tensor: &TensorId| {
+            !matches!(model, MemoryModel::Ort(_)) || !(graph.is_input(*tensor) || graph.is_output(*tensor))
+        };
+        distinct.into_iter().filter(counts).map(|tensor| graph.tensor(tensor).bytes).sum::<u64>()
+    };
+    let is_untouched = |&op: &OpId| {
+        graph.op(op).kind.role() == Role::Compute
+            && !is_touched.contains(&op)
+            && !["ADD", "ADD_N", "Add", "Sum"].contains(&graph.op(op).kind.as_str())
+    };
+    let needs = |op: OpId| {
+        let (inputs, outputs) = (bytes(&graph.op(op).inputs), bytes(&graph.op(op).outputs));
+        if in_place { inputs.max(outputs) } else { inputs + outputs }
+    };
+    graph.op_ids().filter(is_untouched).map(needs).max().unwrap_or(0)
+}
+
+struct Evaluator<'a> {
+    graph: &'a Graph,
+    model: MemoryModel,
+    options: &'a Options,
+    limit: Option<Duration>,
+    started: Instant,
+}
+
+impl Evaluator<'_> {
+    fn worth(&self, patches: &[Patch]) -> Option<Worth> {
+        if self.is_over() {
+            return None;
+        }
+        let settings = rewrite_settings(self.model);
+        let patches =
+            if settings.sums == Sums::Chain { self.in_good_order(patches)? } else { patches.to_vec() };
+        let graph = apply(self.graph, &patches, &settings).ok()?.graph;
+        let needs = self.schedule(&graph, &self.model.lifetimes(&graph)).peak;
+        Some(Worth { needs, patches })
+    }
+
+    /// The same patches, adding up in the order in which the terms come to be in the best order of a graph that leaves this open.
+    fn in_good_order(&self, patches: &[Patch]) -> Option<Vec<Patch>> {
+        let settings = Settings { sums: Sums::Draft, ..rewrite_settings(self.model) };
+        let Rewriting { graph, terms, .. } = apply(self.graph, patches, &settings).ok()?;
+        if terms.is_empty() {
+            return Some(patches.to_vec());
+        }
+        let found = self.schedule(&graph, &self.model.accumulating_lifetimes(&graph));
+        let mut position = vec![0; graph.ops().len()];
+        for (at, op) in found.order.iter().enumerate() {
+            position[op.0 as usize] = at;
+        }
+        let ordered = |patch: &Patch| match terms.get(&patch.op()) {
+            None => patch.clone(),
+            Some(terms) => {
+                let mut order: Vec<usize> = (0..terms.len()).collect();
+                order.sort_by_key(|&index| position[terms[index].index()]);
+                patch.clone().with_order(order)
+            }
+        };
+        Some(patches.iter().map(ordered).collect())
+    }
+
+    fn schedule(&self, graph: &Graph, lifetimes: &Lifetimes) -> scheduling::Schedule {
+        let limits = &self.options.limits;
+        let left = self.limit.map_or(TIME_PER_SET, |limit| limit.saturating_sub(self.started.elapsed()));
+        let memory = limits.memory.map_or(MEMORY_PER_SET, |limit| limit.min(MEMORY_PER_SET));
+        let mut search = search(self.options);
+        search.limits = Limits {
+            time: Some(left.min(TIME_PER_SET)),
+            memory: Some(memory),
+            cancel: limits.cancel.clone(),
+        };
+        search.progress = None;
+        scheduling::schedule(&bridge::problem(graph, lifetimes), &search)
+    }
+
+    fn is_over(&self) -> bool {
+        let is_late = self.limit.is_some_and(|limit| self.started.elapsed() >= limit);
+        is_late || self.options.limits.cancel.is_cancelled()
+    }
+}
