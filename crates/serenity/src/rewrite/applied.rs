@@ -17,7 +17,7 @@ pub struct AppliedRewrite {
     pub text: String,
     /// Are the results the same bit for bit?
     pub exact: bool,
-    /// How many bytes more the least peak would be without this one, as far as that is known.
+    /// How many bytes more would be needed without this one, as far as that is known.
     pub gain: Option<u64>,
     /// What it costs.
     pub cost: RewriteCost,
@@ -30,9 +30,11 @@ pub struct RewriteChoice {
     pub sets: usize,
     /// Was that every set, or is none better for another reason?
     pub is_proved: bool,
-    /// The least peak of the model as it came, and with the rewrites chosen.
-    pub peaks: [u64; 2],
-    /// No set of rewrites has a lower one.
+    /// Bytes that the model needs in its best order without rewrites: in the runtime's arena or, where there is none, at its peak.
+    pub without: u64,
+    /// The same with the rewrites chosen.
+    pub with: u64,
+    /// No set of rewrites needs less.
     pub floor: u64,
 }
 
@@ -41,14 +43,15 @@ impl RewriteChoice {
         Self {
             sets: choice.sets,
             is_proved: choice.is_proved,
-            peaks: [choice.before, choice.after],
+            without: choice.before,
+            with: choice.after,
             floor: choice.floor,
         }
     }
 
     pub(crate) fn to_json(self) -> Value {
-        let [before, after] = self.peaks;
-        json!({"sets": self.sets, "proved": self.is_proved, "peak_without": before, "peak_with": after, "floor": self.floor})
+        let Self { sets, is_proved, without, with, floor } = self;
+        json!({"sets": sets, "proved": is_proved, "without": without, "with": with, "floor": floor})
     }
 }
 

@@ -134,14 +134,14 @@ impl<'a> Report<'a> {
             writeln!(out, "    {}", worth(rewrite))?;
         }
         if let Some(choice) = &self.plan.choice {
-            let [without, with] = choice.peaks.map(thousands);
+            let [without, with] = [choice.without, choice.with].map(thousands);
             let sets = count(choice.sets as u64, "set");
             let proof = if choice.is_proved {
                 "no set of rewrites needs less".to_owned()
             } else {
                 format!("others may need less, but none less than {}", thousands(choice.floor))
             };
-            writeln!(out, "  chosen among {sets}: least peak {without} without, {with} with these; {proof}")?;
+            writeln!(out, "  chosen among {sets}: {without} bytes without, {with} with these; {proof}")?;
         }
         Ok(())
     }
@@ -281,7 +281,7 @@ fn worth(rewrite: &AppliedRewrite) -> String {
     let gain = match rewrite.gain {
         Some(0) => "worth nothing alone".to_owned(),
         Some(gain) => format!("worth {} bytes", thousands(gain)),
-        None => "worth an unknown share".to_owned(),
+        None => "not measured alone".to_owned(),
     };
     let RewriteCost { ops, weight_bytes, additions } = rewrite.cost;
     let costs: Vec<String> = [(ops, "ops"), (weight_bytes, "bytes of weights"), (additions, "additions")]
