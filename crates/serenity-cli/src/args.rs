@@ -84,11 +84,8 @@ pub(crate) struct OptimizeArgs {
     /// The places are told in the plan (--plan, --json) and in the header (--emit-header) only: a .tflite model cannot express them.
     #[arg(long, value_name = "NAME=SIZE,NAME=SIZE", value_parser = two_memories)]
     pub(crate) memory: Option<TwoSizes>,
-    /// Do not rewrite operators.
-    ///
-    /// Without this, operators are replaced by others that compute the same, bit for bit, where the model then needs less.
-    #[arg(long)]
-    pub(crate) no_rewrite: bool,
+    #[command(flatten)]
+    pub(crate) rewrite: RewriteArgs,
     /// Keep the model's own order; only say what it needs.
     #[arg(long, conflicts_with = "algorithm")]
     pub(crate) no_reorder: bool,
@@ -106,6 +103,20 @@ pub(crate) struct OptimizeArgs {
     pub(crate) search: SearchArgs,
     #[command(flatten)]
     pub(crate) json: JsonArg,
+}
+
+/// Whether operators are rewritten.
+#[derive(Args)]
+pub(crate) struct RewriteArgs {
+    /// Do not rewrite operators.
+    ///
+    /// Without this, operators are replaced by others that compute the same where the model then needs less: bit for bit, or, in models of floats, up
+    /// to rounding. Every rewrite is listed.
+    #[arg(long)]
+    pub(crate) no_rewrite: bool,
+    /// Rewrite operators only where the results stay the same bit for bit.
+    #[arg(long, conflicts_with = "no_rewrite")]
+    pub(crate) exact_rewrites: bool,
 }
 
 /// Show what a model needs now, op by op, and who is alive at the peak.

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use serenity_ir::{ElementType, Graph, OpId};
 use serenity_rewrite::{Choice, NewConstant, Patch, Rewriting};
+use std::collections::BTreeSet;
 
 /// One rewrite that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,11 +87,18 @@ fn zero_bytes(graph: &Graph, rewriting: &Rewriting) -> u64 {
             constant.get("shape")?.as_array()?.iter().map(Value::as_u64).collect::<Option<_>>()?;
         ElementType::parse(constant.get("dtype")?.as_str()?).bytes_of(&shape)
     };
-    let of_origin = |origin: &serenity_rewrite::Origin| -> u64 {
-        let zeros = origin.constants.iter().filter(|(_, constant)| **constant == NewConstant::Zeros);
-        zeros.filter_map(|(&position, _)| bytes(origin.op?, position)).sum()
-    };
-    rewriting.origins.iter().map(of_origin).sum()
+    // The parts of one op share their zeros.
+    let zeros: BTreeSet<(OpId, usize)> = rewriting
+        .origins
+        .iter()
+        .filter_map(|origin| Some((origin.op?, &origin.constants)))
+        .flat_map(|(op, constants)| {
+            constants.iter().map(move |(&position, constant)| (op, position, constant))
+        })
+        .filter(|(.., constant)| **constant == NewConstant::Zeros)
+        .map(|(op, position, _)| (op, position))
+        .collect();
+    zeros.into_iter().filter_map(|(op, position)| bytes(op, position)).sum()
 }
 
 fn additions(rewriting: &Rewriting) -> u64 {

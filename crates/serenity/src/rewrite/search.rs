@@ -33,7 +33,8 @@ const MOST_PLANNED_SETS: usize = 64;
 
 /// The rewrites with which the main graph of a model needs the least, as its runtime counts: in its arena, if it has one.
 pub fn choose_rewrites(input: &Input, options: &Options) -> Choice {
-    let candidates = possible_rewrites(input, options.model);
+    let mut candidates = possible_rewrites(input, options.model);
+    candidates.retain(|patch| patch.exact || !options.exact_rewrites);
     let by_peak = choose_among(input.graph(), &candidates, options);
     if candidates.is_empty() || matches!(options.model, MemoryModel::Plain | MemoryModel::Paper) {
         return by_peak;

@@ -252,7 +252,10 @@ impl<'a> Report<'a> {
         if let (Some(path), Source::Tflite(_) | Source::Onnx(_)) = (&args.output, &self.input.source)
             && !in_place
         {
-            writeln!(out, "run both:    serenity verify {} {}", for_shell(&args.input), for_shell(path))?;
+            let is_exact = plan.rewrites.iter().all(|rewrite| rewrite.exact);
+            let tolerance = if is_exact { "" } else { " --tolerance 1e-5" };
+            let (input, path) = (for_shell(&args.input), for_shell(path));
+            writeln!(out, "run both:    serenity verify {input} {path}{tolerance}")?;
         }
         writeln!(out, "look closer: serenity inspect {input}   who is alive at the peak")?;
         // Orders are compared as the plan counts them.
@@ -284,13 +287,17 @@ fn worth(rewrite: &AppliedRewrite) -> String {
         None => "not measured alone".to_owned(),
     };
     let RewriteCost { ops, weight_bytes, additions } = rewrite.cost;
-    let costs: Vec<String> = [(ops, "ops"), (weight_bytes, "bytes of weights"), (additions, "additions")]
-        .into_iter()
-        .filter(|(amount, _)| *amount != 0)
-        .map(|(amount, what)| {
-            let sign = if amount < 0 { "-" } else { "+" };
-            format!("{sign}{} {what}", thousands(amount.unsigned_abs()))
-        })
-        .collect();
+    let costs: Vec<String> = [
+        (ops, if ops.abs() == 1 { "op" } else { "ops" }),
+        (weight_bytes, "bytes of weights"),
+        (additions, "additions"),
+    ]
+    .into_iter()
+    .filter(|(amount, _)| *amount != 0)
+    .map(|(amount, what)| {
+        let sign = if amount < 0 { "-" } else { "+" };
+        format!("{sign}{} {what}", thousands(amount.unsigned_abs()))
+    })
+    .collect();
     if costs.is_empty() { format!("{gain}; costs nothing") } else { format!("{gain}; {}", costs.join(", ")) }
 }
