@@ -1,0 +1,77 @@
+//! What is rewritten by itself: only what makes ONNX Runtime ask for less, and once.
+
+use super::{MODEL, collection, exported, read, stem};
+use serenity::ir::{MemoryModel, OrtOrder};
+use serenity::scheduling::Limits;
+use serenity::{Options, Plan, optimize_input, optimize_model, planned_model};
+use serenity_judges::{Inputs, Verdict};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// A search that goes on longer finds better orders of the largest models; what is predicted of an order is true of any.
+const LIMIT: Duration = Duration::from_secs(3);
+
+/// Models that need less than in any order of their own nodes.
+const GAINS: &[&str] = &["basic_pitch_nmp_b1"];
+
+/// A model that was rewritten.
+struct Case {
+    name: String,
+    /// In the best order of its own nodes, and rewritten.
+    plans: [Plan; 2],
+    files: [PathBuf; 2],
+}
+
+fn options() -> Options {
+    assert_eq!(MODEL, MemoryModel::Ort(OrtOrder::Priority));
+    Options { model: MODEL, limits: Limits { time: Some(LIMIT), ..Limits::default() }, ..Options::default() }
+}
+
+/// `None` if nothing was rewritten.
+fn optimized(path: &Path, folder: &Path) -> Option<Case> {
+    let input = read(path);
+    let name = stem(path);
+    let started = Instant::now();
+    let ordered = optimize_model(&input.graphs, &options()).unwrap();
+    let (rewritten, plan) = optimize_input(&input, &options()).unwrap();
+    println!(
+        "{name}: {} -> {} -> {} with {} rewrites, {:.1?}",
+        plan.before.needs(),
+        ordered.after.needs(),
+        plan.after.needs(),
+        plan.rewrites.len(),
+        started.elapsed()
+    );
+    assert_eq!(rewritten.is_some(), !plan.rewrites.is_empty(), "{name}");
+    let rewritten = rewritten?;
+    let files = ["ordered", "rewritten"].map(|how| folder.join(format!("{name}_{how}.onnx")));
+    std::fs::write(&files[0], planned_model(&input, &ordered).unwrap()).unwrap();
+    std::fs::write(&files[1], planned_model(&rewritten, &plan).unwrap()).unwrap();
+    Some(Case { name, plans: [ordered, plan], files })
+}
+
+#[test]
+fn what_is_rewritten_asks_for_less_as_predicted() {
+    let folder = tempfile::tempdir().unwrap();
+    let models = [exported(folder.path()), collection()].concat();
+    let cases: Vec<Case> = models.iter().filter_map(|path| optimized(path, folder.path())).collect();
+    for name in GAINS.iter().filter(|name| models.iter().any(|path| stem(path) == **name)) {
+        assert!(cases.iter().any(|case| case.name == *name), "{name} was not rewritten");
+    }
+    for Case { name, plans, files } in &cases {
+        let (again, plan) = optimize_input(&read(&files[1]), &options()).unwrap();
+        println!("{name} again: {} -> {}", plans[1].after.needs(), plan.after.needs());
+        assert!(again.is_none() && plan.after.needs() == plans[1].after.needs(), "{name}: {plan:?}");
+    }
+    let files: Vec<&PathBuf> = cases.iter().flat_map(|case| &case.files).collect();
+    let Some(verdicts) = serenity_judges::ort(serenity_judges::OrtOrder::File, &files, &Inputs::default())
+    else {
+        return;
+    };
+    let asked: Vec<u64> = verdicts.iter().map(Verdict::accepted).map(|ort| ort.requested_peak).collect();
+    for (case, asked) in cases.iter().zip(asked.chunks_exact(2)) {
+        let predicted = case.plans.each_ref().map(|plan| plan.after.needs());
+        println!("{}: predicted {predicted:?}, asked for {asked:?}", case.name);
+        assert!(predicted[1] < predicted[0] && asked[1] < asked[0], "{}", case.name);
+    }
+}
