@@ -8,11 +8,18 @@ use serenity_judges::{Inputs, Verdict};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// A search that goes on longer finds better orders of the largest models; what is predicted of an order is true of any.
-const LIMIT: Duration = Duration::from_secs(3);
+/// So that a slow machine ends; no search takes so long otherwise.
+const LIMIT: Duration = Duration::from_secs(60);
 
-/// Models that need less than in any order of their own nodes.
-const GAINS: &[&str] = &["basic_pitch_nmp_b1"];
+/// Models that need less than in the best known order of their own nodes.
+const GAINS: &[&str] = &[
+    "swiftnet",
+    "darts-cell",
+    "randwire-cifar10_nodes_10",
+    "basic_pitch_nmp_b1",
+    "randwire_ws4_075_stages_c16_32",
+    "smp_unetpp_mobilenetv2_128",
+];
 
 /// A model that was rewritten.
 struct Case {
@@ -27,8 +34,7 @@ fn options() -> Options {
     Options { model: MODEL, limits: Limits { time: Some(LIMIT), ..Limits::default() }, ..Options::default() }
 }
 
-/// `None` if nothing was rewritten.
-fn optimized(path: &Path, folder: &Path) -> Option<Case> {
+fn optimized(path: &Path, folder: &Path) -> Case {
     let input = read(path);
     let name = stem(path);
     let started = Instant::now();
@@ -42,26 +48,27 @@ fn optimized(path: &Path, folder: &Path) -> Option<Case> {
         plan.rewrites.len(),
         started.elapsed()
     );
-    assert_eq!(rewritten.is_some(), !plan.rewrites.is_empty(), "{name}");
-    let rewritten = rewritten?;
+    let rewritten = rewritten.unwrap_or_else(|| panic!("{name} was not rewritten"));
     let files = ["ordered", "rewritten"].map(|how| folder.join(format!("{name}_{how}.onnx")));
     std::fs::write(&files[0], planned_model(&input, &ordered).unwrap()).unwrap();
     std::fs::write(&files[1], planned_model(&rewritten, &plan).unwrap()).unwrap();
-    Some(Case { name, plans: [ordered, plan], files })
+    Case { name, plans: [ordered, plan], files }
 }
 
 #[test]
 fn what_is_rewritten_asks_for_less_as_predicted() {
     let folder = tempfile::tempdir().unwrap();
     let models = [exported(folder.path()), collection()].concat();
-    let cases: Vec<Case> = models.iter().filter_map(|path| optimized(path, folder.path())).collect();
-    for name in GAINS.iter().filter(|name| models.iter().any(|path| stem(path) == **name)) {
-        assert!(cases.iter().any(|case| case.name == *name), "{name} was not rewritten");
-    }
+    let is_in = |path: &&PathBuf| GAINS.contains(&stem(path).as_str());
+    let cases: Vec<Case> = models.iter().filter(is_in).map(|path| optimized(path, folder.path())).collect();
     for Case { name, plans, files } in &cases {
         let (again, plan) = optimize_input(&read(&files[1]), &options()).unwrap();
         println!("{name} again: {} -> {}", plans[1].after.needs(), plan.after.needs());
-        assert!(again.is_none() && plan.after.needs() == plans[1].after.needs(), "{name}: {plan:?}");
+        assert!(
+            again.is_none() && plan.after.needs() <= plans[1].after.needs(),
+            "{name}: {:?}",
+            plan.rewrites
+        );
     }
     let files: Vec<&PathBuf> = cases.iter().flat_map(|case| &case.files).collect();
     let Some(verdicts) = serenity_judges::ort(serenity_judges::OrtOrder::File, &files, &Inputs::default())
