@@ -3,8 +3,6 @@
 use super::wire::*;
 use super::{Forced, assert_same_outputs, forced, read};
 use serenity::possible_rewrites;
-use serenity::rewriting::Patch;
-use std::path::Path;
 
 /// Positive numbers that look random and are the same every time.
 fn noise(name: &str, shape: &[i64]) -> Vec<u8> {
@@ -214,12 +212,8 @@ fn every_operator_computes_the_same_on_pieces() {
         let input = read(&path);
         let patches = possible_rewrites(&input, super::MODEL);
         assert_eq!(patches.len(), count, "{name}: {patches:?}");
-        made(&path, &input, &patches, folder.path())
+        forced(&path, &input, &patches, "all", folder.path()).unwrap()
     };
     let forced: Vec<Forced> = cases().into_iter().map(one).collect();
     assert_same_outputs(&forced);
-}
-
-fn made(path: &Path, input: &serenity::Input, patches: &[Patch], folder: &Path) -> Forced {
-    forced(path, input, patches, "all", folder).unwrap()
 }
