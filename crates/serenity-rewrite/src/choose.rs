@@ -126,7 +126,8 @@ impl<F: FnMut(&[Patch]) -> Option<Worth>> Search<'_, F> {
     /// What a set needs; more than anything if it is not known and there is no time left to find out.
     fn needs(&mut self, set: &[bool]) -> u64 {
         if !self.known.contains_key(set) {
-            if self.is_over() {
+            // What is there without any patch is looked at in any case.
+            if self.is_over() && !self.known.is_empty() {
                 return u64::MAX;
             }
             let chosen: Vec<Patch> = self

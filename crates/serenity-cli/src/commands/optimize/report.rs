@@ -12,7 +12,7 @@ use crate::size::Size;
 use serde_json::{Value, json};
 use serenity::ir::MemoryModel;
 use serenity::scheduling::Algorithm;
-use serenity::{Footprint, Input, Options, Plan, Source, Tail};
+use serenity::{AppliedRewrite, Footprint, Input, Options, Plan, RewriteCost, Source, Tail};
 use std::io::Write;
 
 pub(super) struct Report<'a> {
@@ -63,13 +63,11 @@ impl<'a> Report<'a> {
 
     pub(super) fn print(&self, out: &mut impl Write) -> Result<(), Failure> {
         let (graph, plan) = (self.input.graph(), self.plan);
-        writeln!(
-            out,
-            "{}: {}, memory model `{}`\n",
-            title(graph, &self.args.input),
-            count(plan.after.ops as u64, "op"),
-            plan.model
-        )?;
+        let (before, after) = (plan.before.ops as u64, plan.after.ops as u64);
+        let rewritten =
+            if plan.rewrites.is_empty() { String::new() } else { format!(", {after} after rewriting") };
+        let name = title(graph, &self.args.input);
+        writeln!(out, "{name}: {}{rewritten}, memory model `{}`\n", count(before, "op"), plan.model)?;
         self.print_table(out)?;
         self.print_rewrites(out)?;
         writeln!(
@@ -133,6 +131,17 @@ impl<'a> Report<'a> {
         for rewrite in &self.plan.rewrites {
             let exact = if rewrite.exact { "bit for bit" } else { "up to rounding" };
             writeln!(out, "  - {}, the same {exact}: {}", rewrite.rule, printable(&rewrite.text))?;
+            writeln!(out, "    {}", worth(rewrite))?;
+        }
+        if let Some(choice) = &self.plan.choice {
+            let [without, with] = choice.peaks.map(thousands);
+            let sets = count(choice.sets as u64, "set");
+            let proof = if choice.is_proved {
+                "no set of rewrites needs less".to_owned()
+            } else {
+                format!("others may need less, but none less than {}", thousands(choice.floor))
+            };
+            writeln!(out, "  chosen among {sets}: least peak {without} without, {with} with these; {proof}")?;
         }
         Ok(())
     }
@@ -265,4 +274,23 @@ impl<'a> Report<'a> {
 /// The whole arena where it is known, otherwise what counts for the memory model.
 fn whole(footprint: Footprint, tail: Option<Tail>) -> u64 {
     tail.map_or(footprint.needs(), |tail| tail.needed(footprint.needs()).arm32)
+}
+
+/// What a rewrite gains by itself, and what it costs.
+fn worth(rewrite: &AppliedRewrite) -> String {
+    let gain = match rewrite.gain {
+        Some(0) => "worth nothing alone".to_owned(),
+        Some(gain) => format!("worth {} bytes", thousands(gain)),
+        None => "worth an unknown share".to_owned(),
+    };
+    let RewriteCost { ops, weight_bytes, additions } = rewrite.cost;
+    let costs: Vec<String> = [(ops, "ops"), (weight_bytes, "bytes of weights"), (additions, "additions")]
+        .into_iter()
+        .filter(|(amount, _)| *amount != 0)
+        .map(|(amount, what)| {
+            let sign = if amount < 0 { "-" } else { "+" };
+            format!("{sign}{} {what}", thousands(amount.unsigned_abs()))
+        })
+        .collect();
+    if costs.is_empty() { format!("{gain}; costs nothing") } else { format!("{gain}; {}", costs.join(", ")) }
 }
