@@ -1,14 +1,10 @@
 //! What is rewritten by itself: only what makes ONNX Runtime ask for less, and once.
 
 use super::{MODEL, collection, exported, read, stem};
-use serenity::scheduling::Limits;
 use serenity::{Options, Plan, optimize_input, optimize_model, planned_model};
 use serenity_judges::{Inputs, Verdict};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
-
-/// So that a slow machine ends; no search takes so long otherwise.
-const LIMIT: Duration = Duration::from_secs(60);
+use std::time::Instant;
 
 /// Models that need less than in the best known order of their own nodes.
 const GAINS: &[&str] = &[
@@ -29,7 +25,7 @@ struct Case {
 }
 
 fn options() -> Options {
-    Options { model: MODEL, limits: Limits { time: Some(LIMIT), ..Limits::default() }, ..Options::default() }
+    Options { model: MODEL, ..Options::default() }
 }
 
 fn optimized(path: &Path, folder: &Path) -> Case {
