@@ -7,6 +7,9 @@ use serenity_ir::{Graph, OpId, OrtOrder, ort_bound};
 use serenity_schedule::{self as scheduling, Algorithm};
 use std::time::Instant;
 
+/// Times that a walk around an order and a look at single moves take turns.
+const MOST_ROUNDS: usize = 4;
+
 /// Looks for the order of the file that makes ONNX Runtime ask for the least. The plan speaks of the order in which that file runs. Only the main
 /// graph is ordered: what the others need is not known.
 pub(crate) fn best(graphs: &[Graph], walk: OrtOrder, options: &Options) -> Result<Plan, Error> {
@@ -34,8 +37,17 @@ pub(crate) fn best(graphs: &[Graph], walk: OrtOrder, options: &Options) -> Resul
             starts.extend(steer::numberings(graph, &file));
         }
         let refined = starts.into_iter().map(|s| refine::refine(graph, s, plan.bound, evaluate, stop));
-        if let Some((found, _)) = refined.min_by_key(|(_, cost)| *cost) {
-            file = wander(&session, found, plan.bound, stop);
+        if let Some((mut found, mut cost)) = refined.min_by_key(|(_, cost)| *cost) {
+            // Each may find what the other has missed.
+            for _ in 0..MOST_ROUNDS {
+                let wandered = wander(&session, found.clone(), plan.bound, stop);
+                let (again, new) = refine::refine(graph, wandered, plan.bound, evaluate, stop);
+                if new >= cost {
+                    break;
+                }
+                (found, cost) = (again, new);
+            }
+            file = found;
         }
     }
     let (before, mut after) = (session.run(&own), session.run(&file));

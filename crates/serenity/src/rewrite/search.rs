@@ -57,7 +57,9 @@ pub fn choose_rewrites(input: &Input, options: &Options) -> Choice {
     };
     let sets = (MOST_PLANNED_OPS / graph.ops().len().max(1)).clamp(LEAST_PLANNED_SETS, MOST_PLANNED_SETS);
     let chosen = by_peak.patches.iter().map(|(patch, _)| patch.op()).collect();
-    choose(graph, &candidates, &Effort { sets, first: vec![chosen] }, by_peak.floor, worth)
+    let by_arena = choose(graph, &candidates, &Effort { sets, first: vec![chosen] }, by_peak.floor, worth);
+    // If there was no time to plan even one set, the least peak is the best guess: it is planned before it is taken.
+    if by_arena.patches.is_empty() { by_peak } else { by_arena }
 }
 
 /// The graph with the rewrites with which it has the least peak under the memory model of `options`, and what was chosen.
