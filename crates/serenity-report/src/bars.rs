@@ -1,9 +1,10 @@
 //! Bars in groups.
 
-use crate::Axis;
-use crate::frame::{self, Key, series_class};
+use crate::frame::{self, Key};
 use crate::number::significant;
 use crate::svg::Anchor;
+use crate::theme::text_width;
+use crate::{Axis, Colour};
 
 /// One bar.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,14 +31,16 @@ impl Bar {
 pub struct BarSeries {
     /// What they are, for the legend.
     pub name: String,
+    /// Their colour.
+    pub colour: Colour,
     /// One bar a group.
     pub bars: Vec<Bar>,
 }
 
 impl BarSeries {
     /// A series.
-    pub fn new(name: impl Into<String>, bars: Vec<Bar>) -> Self {
-        Self { name: name.into(), bars }
+    pub fn new(name: impl Into<String>, colour: Colour, bars: Vec<Bar>) -> Self {
+        Self { name: name.into(), colour, bars }
     }
 }
 
@@ -62,7 +65,8 @@ impl BarChart {
     /// The chart as a picture of its own.
     pub fn to_svg(&self) -> String {
         let bars = || self.series.iter().flat_map(|series| &series.bars);
-        let mut keys: Vec<Key> = self.series.iter().map(|series| Key::Series(&series.name)).collect();
+        let mut keys: Vec<Key> =
+            self.series.iter().map(|series| Key::Series(&series.name, series.colour)).collect();
         keys.extend(self.reference.as_deref().map(Key::Reference));
         if bars().any(|bar| bar.spread.is_some()) {
             keys.push(Key::Spread("5 to 95 %"));
@@ -94,9 +98,13 @@ impl BarChart {
                         significant(value, 4),
                         self.value_axis.label
                     );
-                    svg.rect([x + 1.0, top, bar_width - 2.0, area.bottom - top], &series_class(s), &tip);
+                    svg.rect(
+                        [x + 1.0, top, bar_width - 2.0, area.bottom - top],
+                        &series.colour.class(),
+                        &tip,
+                    );
                 }
-                if let Some((low, high)) = bar.spread.filter(|s| self.value_axis.takes(s.0.min(s.1))) {
+                if let Some((low, high)) = bar.spread.filter(|s| s.0 < s.1 && self.value_axis.takes(s.0)) {
                     frame::spread(&mut svg, middle, y_of(high), y_of(low));
                     top = top.min(y_of(high));
                 }
@@ -105,7 +113,11 @@ impl BarChart {
                     svg.line([x - 0.5, y, x + bar_width + 0.5, y], "reference");
                     top = top.min(y);
                 }
-                svg.text((middle, top - 5.0), Anchor::Middle, "small", &bar.label);
+                if text_width(&bar.label) > bar_width + 4.0 {
+                    svg.upright((middle + 4.0, top - 5.0), "small", &bar.label);
+                } else {
+                    svg.text((middle, top - 5.0), Anchor::Middle, "small", &bar.label);
+                }
             }
         }
         frame::base_line(&mut svg, &area);
@@ -131,9 +143,9 @@ mod tests {
             value_axis,
             groups: vec!["SwiftNet\nA".to_owned(), "B".to_owned()],
             series: vec![
-                BarSeries::new("one", vec![bar, Bar::of(f64::NAN)]),
-                BarSeries::new("two", vec![Bar::default()]),
-                BarSeries::new("three", vec![Bar::of(-1.0), Bar::of(0.0)]),
+                BarSeries::new("one", Colour::Grey, vec![bar, Bar::of(f64::NAN)]),
+                BarSeries::new("two", Colour::Blue, vec![Bar::default()]),
+                BarSeries::new("three", Colour::Red, vec![Bar::of(-1.0), Bar::of(0.0)]),
             ],
             reference: Some("the paper".to_owned()),
         }

@@ -3,10 +3,10 @@
 use crate::Axis;
 use crate::axis::Fitted;
 use crate::svg::{Anchor, Svg};
-use crate::theme::{COLOURS, text_width};
+use crate::theme::{Colour, text_width};
 
 const WIDTH: f64 = 880.0;
-const HEIGHT: f64 = 430.0;
+const HEIGHT: f64 = 440.0;
 const LEFT: f64 = 74.0;
 const RIGHT: f64 = 24.0;
 const BOTTOM: f64 = 62.0;
@@ -32,8 +32,8 @@ impl Area {
 
 /// What the legend explains.
 pub(crate) enum Key<'a> {
-    /// Series so and so.
-    Series(&'a str),
+    /// The series of this colour.
+    Series(&'a str, Colour),
     /// The thick line of a value to compare with.
     Reference(&'a str),
     /// The thin line from low to high.
@@ -51,31 +51,22 @@ pub(crate) fn begin(title: &str, subtitle: &str, keys: &[Key]) -> (Svg, Area) {
     }
     y += 22.0;
     let mut x = 20.0;
-    let mut series = 0;
     for key in keys {
-        let (Key::Series(name) | Key::Reference(name) | Key::Spread(name)) = key;
+        let (Key::Series(name, _) | Key::Reference(name) | Key::Spread(name)) = key;
         let width = 18.0 + text_width(name) + 18.0;
         if x + width > WIDTH - RIGHT && x > 20.0 {
             (x, y) = (20.0, y + 18.0);
         }
         match key {
-            Key::Series(_) => {
-                svg.rect([x, y - 9.5, 11.0, 11.0], &series_class(series), "");
-                series += 1;
-            }
+            Key::Series(_, colour) => svg.rect([x, y - 9.5, 11.0, 11.0], &colour.class(), ""),
             Key::Reference(_) => svg.line([x - 1.0, y - 4.0, x + 13.0, y - 4.0], "reference"),
             Key::Spread(_) => spread(&mut svg, x + 6.0, y - 10.0, y + 2.0),
         }
         svg.text((x + 18.0, y), Anchor::Start, "", name);
         x += width;
     }
-    let area = Area { left: LEFT, right: WIDTH - RIGHT, top: y + 30.0, bottom: HEIGHT - BOTTOM };
+    let area = Area { left: LEFT, right: WIDTH - RIGHT, top: y + 44.0, bottom: HEIGHT - BOTTOM };
     (svg, area)
-}
-
-/// The class of a series: its colour.
-pub(crate) fn series_class(series: usize) -> String {
-    format!("s{}", series % COLOURS)
 }
 
 /// A thin line from one height to another with a bar at each end.

@@ -7,7 +7,7 @@
 //! cannot be drawn (infinite, not a number, not positive on a logarithmic axis) are left out instead of spoiling the picture.
 //!
 //! ```
-//! use serenity_report::{Axis, Bar, BarChart, BarSeries, Column, Table};
+//! use serenity_report::{Axis, Bar, BarChart, BarSeries, Colour, Column, Table};
 //! let mut table = Table::new([Column::text("cell"), Column::number("peak, KB")]);
 //! table.push(["SwiftNet A", "200.7"]);
 //! assert_eq!(table.to_csv(), "cell,\"peak, KB\"\nSwiftNet A,200.7\n");
@@ -17,7 +17,7 @@
 //!     subtitle: String::new(),
 //!     value_axis: Axis::linear("KB"),
 //!     groups: vec!["SwiftNet A".to_owned()],
-//!     series: vec![BarSeries::new("best order", vec![Bar::of(200.7)])],
+//!     series: vec![BarSeries::new("best order", Colour::Blue, vec![Bar::of(200.7)])],
 //!     reference: None,
 //! };
 //! assert!(chart.to_svg().starts_with("<svg "));
@@ -39,3 +39,4 @@ pub use bars::{Bar, BarChart, BarSeries};
 pub use lines::{Line, LineChart, Mark, Shape};
 pub use number::{grouped, significant};
 pub use table::{Align, Column, Table};
+pub use theme::Colour;

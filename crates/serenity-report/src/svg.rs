@@ -1,7 +1,7 @@
 //! The few elements that charts are made of.
 
 use crate::number::coordinate;
-use crate::theme::STYLE;
+use crate::theme::style;
 use std::fmt::Write;
 
 /// Where a text lies relative to its point.
@@ -39,7 +39,7 @@ impl Svg {
         if !subtitle.is_empty() {
             let _ = writeln!(text, "<desc>{}</desc>", escaped(subtitle));
         }
-        let _ = writeln!(text, "<style>{STYLE}</style>");
+        let _ = writeln!(text, "<style>{}</style>", style());
         let (w, h) = (coordinate(width - 1.0), coordinate(height - 1.0));
         let _ = writeln!(
             text,
@@ -101,6 +101,16 @@ impl Svg {
         }
     }
 
+    /// A text that runs upwards from its point.
+    pub(crate) fn upright(&mut self, (x, y): (f64, f64), class: &str, text: &str) {
+        let (x, y) = (coordinate(x), coordinate(y));
+        let _ = writeln!(
+            self.text,
+            "<text class=\"{class}\" x=\"{x}\" y=\"{y}\" transform=\"rotate(-90 {x} {y})\">{}</text>",
+            escaped(text)
+        );
+    }
+
     fn close(&mut self, element: &str, tip: &str) {
         let _ = if tip.is_empty() {
             writeln!(self.text, "/>")
@@ -144,6 +154,7 @@ mod tests {
         let mut svg = Svg::new(10.0, 10.0, nasty, nasty);
         svg.rect([0.0; 4], "s0", nasty);
         svg.text((1.0, 1.0), Anchor::End, "soft", nasty);
+        svg.upright((1.0, 1.0), "small", nasty);
         svg.path(&[(0.0, 1.0), (2.0, 3.0)], "line s1", "");
         svg.dot((0.0, 0.0), "s1", nasty);
         let text = svg.finish();
