@@ -3,7 +3,7 @@
 use crate::footprints::{Footprint, Footprints};
 use crate::page::{Headline, Part, Section, kb, times_less};
 use crate::statistics::geometric_mean;
-use serenity_report::{Axis, Bar, BarChart, BarSeries, Column, Table};
+use serenity_report::{Axis, Bar, BarChart, BarSeries, Colour, Column, Table};
 
 /// A change of one thing, all else being equal.
 struct Gain {
@@ -100,12 +100,12 @@ fn steps(cells: &[Footprints]) -> Table {
 
 fn bars(cells: &[Footprints]) -> String {
     let shown = [
-        (&MIX, "the paper's mix"),
-        (&GAINS[0], "order alone"),
-        (&GAINS[2], "concat elision alone"),
-        (&GAINS[4], "allocator alone"),
+        (&MIX, "the paper's mix", Colour::Grey),
+        (&GAINS[0], "order alone", Colour::Blue),
+        (&GAINS[2], "concat elision alone", Colour::Orange),
+        (&GAINS[4], "allocator alone", Colour::Purple),
     ];
-    let series = shown.map(|(gain, name)| {
+    let series = shown.map(|(gain, name, colour)| {
         let bars = cells.iter().map(|cell| {
             let spread = cell.factor(gain.of);
             Bar {
@@ -114,7 +114,7 @@ fn bars(cells: &[Footprints]) -> String {
                 ..Bar::of(spread.median)
             }
         });
-        BarSeries::new(name, bars.collect())
+        BarSeries::new(name, colour, bars.collect())
     });
     BarChart {
         title: "What the paper's factor is made of".to_owned(),

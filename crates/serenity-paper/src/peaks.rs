@@ -4,7 +4,7 @@ use crate::Options;
 use crate::footprints::Footprints;
 use crate::page::{Headline, Part, Section, kb, times_less};
 use crate::statistics::{Spread, geometric_mean};
-use serenity_report::{Axis, Bar, BarChart, BarSeries, Column, Table};
+use serenity_report::{Axis, Bar, BarChart, BarSeries, Colour, Column, Table};
 
 /// One cell in the paper's sense.
 struct Row<'a> {
@@ -194,12 +194,12 @@ impl<'a> Peaks<'a> {
     }
 
     fn bars_in_kb(&self) -> String {
-        let series = |name: &str, bar: &dyn Fn(&Row) -> (f64, f64)| {
+        let series = |name: &str, colour: Colour, bar: &dyn Fn(&Row) -> (f64, f64)| {
             let bars = self.rows.iter().map(|row| {
                 let (value, paper) = bar(row);
                 Bar { reference: Some(paper), label: format!("{value:.0}"), ..Bar::of(value) }
             });
-            BarSeries::new(name, bars.collect())
+            BarSeries::new(name, colour, bars.collect())
         };
         BarChart {
             title: "Peak memory of every cell".to_owned(),
@@ -209,13 +209,13 @@ impl<'a> Peaks<'a> {
             value_axis: Axis::linear("KB"),
             groups: self.groups(),
             series: vec![
-                series("TensorFlow Lite", &|row| {
+                series("TensorFlow Lite", Colour::Grey, &|row| {
                     (row.measured.kb(|f| f.tflite), row.measured.cell.published.tflite)
                 }),
-                series("best order", &|row| {
+                series("best order", Colour::Blue, &|row| {
                     (row.measured.kb(|f| f.best_views.old_arena), row.measured.cell.published.scheduled)
                 }),
-                series("rewritten, best order", &|row| {
+                series("rewritten, best order", Colour::Green, &|row| {
                     (row.measured.kb(|f| f.rewritten.old_arena), row.measured.cell.published.rewritten)
                 }),
             ],
@@ -225,7 +225,7 @@ impl<'a> Peaks<'a> {
     }
 
     fn bars_of_factors(&self) -> String {
-        let series = |name: &str, of: &dyn Fn(&Row) -> (Spread, f64)| {
+        let series = |name: &str, colour: Colour, of: &dyn Fn(&Row) -> (Spread, f64)| {
             let mut bars: Vec<Bar> = Vec::new();
             for row in &self.rows {
                 let (spread, paper) = of(row);
@@ -240,13 +240,15 @@ impl<'a> Peaks<'a> {
             let mean = geometric_mean(self.rows.iter().map(|row| of(row).0.median));
             let published = self.published(|row| row.measured.cell.published.tflite / of(row).1);
             bars.push(Bar { reference: Some(published), label: times_less(mean), ..Bar::of(mean) });
-            BarSeries::new(name, bars)
+            BarSeries::new(name, colour, bars)
         };
         let mut groups = self.groups();
         groups.push("geometric\nmean".to_owned());
-        let scheduled = series("best order", &|row| (row.scheduled, row.measured.cell.published.scheduled));
-        let rewritten =
-            series("rewritten, best order", &|row| (row.rewritten, row.measured.cell.published.rewritten));
+        let scheduled =
+            series("best order", Colour::Blue, &|row| (row.scheduled, row.measured.cell.published.scheduled));
+        let rewritten = series("rewritten, best order", Colour::Green, &|row| {
+            (row.rewritten, row.measured.cell.published.rewritten)
+        });
         BarChart {
             title: "Reduction of peak memory against TensorFlow Lite".to_owned(),
             subtitle: "times less, as the paper counts it; RandWire: medians over seeds".to_owned(),

@@ -3,10 +3,11 @@
 use crate::Options;
 use crate::page::{Headline, Part, Section, kb, percent};
 use crate::semantics::{Run, VIEWS, build};
+use crate::statistics::from_zero;
 use serenity::Error;
 use serenity::scheduling::Limits;
 use serenity::scheduling::distribution::{Distribution, count, sample};
-use serenity_report::{Axis, Column, Line, LineChart, Mark, Shape, Table, grouped};
+use serenity_report::{Axis, Colour, Column, Line, LineChart, Mark, Shape, Table, grouped};
 
 /// What the paper's edge device has for activations.
 const BUDGET: u64 = 250_000;
@@ -69,13 +70,14 @@ pub(crate) fn section(options: &Options) -> Result<Section, Error> {
 }
 
 fn chart(measures: &[(&str, Distribution)], optimum: u64) -> String {
-    let lines = measures.iter().map(|(name, peaks)| {
+    let colours = [Colour::Blue, Colour::Orange];
+    let lines = measures.iter().zip(colours).map(|((name, peaks), colour)| {
         let mut seen = 0;
         let points = peaks.peaks().map(|(peak, orders)| {
             seen += orders;
             (peak as f64 / 1000.0, 100.0 * seen as f64 / peaks.total() as f64)
         });
-        Line { name: (*name).to_owned(), points: points.collect(), shape: Shape::Steps }
+        Line { name: (*name).to_owned(), colour, points: from_zero(points.collect()), shape: Shape::Steps }
     });
     LineChart {
         title: "Peaks of random orders of SwiftNet A".to_owned(),

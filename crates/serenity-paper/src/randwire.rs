@@ -3,16 +3,16 @@
 use crate::cells::seeds;
 use crate::page::{Headline, Part, Section, times_less};
 use crate::semantics::{Run, VIEWS, build};
-use crate::statistics::Spread;
+use crate::statistics::{Spread, from_zero};
 use crate::{Options, parallel};
 use serenity::Error;
-use serenity_report::{Axis, Column, Line, LineChart, Mark, Shape, Table};
+use serenity_report::{Axis, Colour, Column, Line, LineChart, Mark, Shape, Table};
 
 /// What counts as an operator: the zoo's option `ops`, and how to say it.
-const GRANULARITIES: [(&str, &str); 3] = [
-    ("node", "whole node one operator"),
-    ("split", "sum, depthwise, pointwise"),
-    ("binary", "the same, sums of two"),
+const GRANULARITIES: [(&str, &str, Colour); 3] = [
+    ("node", "whole node one operator", Colour::Blue),
+    ("split", "sum, depthwise, pointwise", Colour::Green),
+    ("binary", "the same, sums of two", Colour::Orange),
 ];
 
 /// The published reductions of the five cells, least and largest.
@@ -30,7 +30,7 @@ pub(crate) fn section(options: &Options) -> Result<Section, Error> {
     ]);
     let mut lines = Vec::new();
     let mut headlines = Vec::new();
-    for (granularity, in_words) in GRANULARITIES {
+    for (granularity, in_words, colour) in GRANULARITIES {
         let specs = seeds(&format!("randwire-cifar10?stage=1&dtype=float16&ops={granularity}"), options);
         let drawn = parallel::map(&specs, options.threads, |spec| order_alone(spec))?;
         let factor = Spread::of(drawn.iter().map(|d| d.0));
@@ -59,6 +59,7 @@ pub(crate) fn section(options: &Options) -> Result<Section, Error> {
         }
         lines.push(Line {
             name: in_words.to_owned(),
+            colour,
             points: shares(drawn.iter().map(|d| d.0)),
             shape: Shape::Steps,
         });
@@ -89,7 +90,8 @@ fn shares(values: impl Iterator<Item = f64>) -> Vec<(f64, f64)> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     let all = values.len() as f64;
-    values.iter().enumerate().map(|(index, &value)| (value, 100.0 * (index + 1) as f64 / all)).collect()
+    let points = values.iter().enumerate().map(|(index, &value)| (value, 100.0 * (index + 1) as f64 / all));
+    from_zero(points.collect())
 }
 
 fn chart(lines: Vec<Line>) -> String {

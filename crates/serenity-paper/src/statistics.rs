@@ -33,6 +33,14 @@ pub(crate) fn geometric_mean(values: impl IntoIterator<Item = f64>) -> f64 {
     if count > 0.0 { f64::exp(sum / count) } else { 1.0 }
 }
 
+/// A cumulative distribution that begins at the bottom.
+pub(crate) fn from_zero(mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    if let Some(&(first, _)) = points.first() {
+        points.insert(0, (first, 0.0));
+    }
+    points
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,7 +9,7 @@ use crate::semantics::build;
 use crate::statistics::Spread;
 use serenity::Error;
 use serenity::scheduling::Algorithm;
-use serenity_report::{Axis, Bar, BarChart, BarSeries, Column, Table, significant};
+use serenity_report::{Axis, Bar, BarChart, BarSeries, Colour, Column, Table, significant};
 use std::time::Duration;
 
 /// Random networks whose times are taken.
@@ -104,12 +104,12 @@ fn by_algorithm(efforts: &[Effort]) -> Table {
 }
 
 fn chart(rows: &[Row]) -> String {
-    let series = |name: &str, rewritten: usize, algorithm: usize| {
+    let series = |name: &str, colour: Colour, rewritten: usize, algorithm: usize| {
         let bars = rows.iter().map(|row| {
             let time = row.milliseconds[rewritten][algorithm];
             Bar { label: significant(time, 2), ..Bar::of(time) }
         });
-        BarSeries::new(name, bars.collect())
+        BarSeries::new(name, colour, bars.collect())
     };
     BarChart {
         title: "Time to schedule a cell".to_owned(),
@@ -118,10 +118,10 @@ fn chart(rows: &[Row]) -> String {
         value_axis: Axis::logarithmic("ms"),
         groups: rows.iter().map(|row| row.cell.short.to_owned()).collect(),
         series: vec![
-            series("dp+dc+asb, the paper's algorithm", 0, 0),
-            series("exact engine", 0, 1),
-            series("rewritten: dp+dc+asb", 1, 0),
-            series("rewritten: exact engine", 1, 1),
+            series("dp+dc+asb, the paper's algorithm", Colour::Grey, 0, 0),
+            series("exact engine", Colour::Blue, 0, 1),
+            series("rewritten: dp+dc+asb", Colour::Orange, 1, 0),
+            series("rewritten: exact engine", Colour::Green, 1, 1),
         ],
         reference: None,
     }

@@ -1,8 +1,9 @@
 //! Lines and steps.
 
-use crate::Axis;
-use crate::frame::{self, Key, series_class};
-use crate::svg::Anchor;
+use crate::axis::Fitted;
+use crate::frame::{self, Area, Key};
+use crate::svg::{Anchor, Svg};
+use crate::{Axis, Colour};
 
 /// How the points of a line are joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +19,8 @@ pub enum Shape {
 pub struct Line {
     /// What it is, for the legend.
     pub name: String,
+    /// Its colour.
+    pub colour: Colour,
     /// Its points, from left to right.
     pub points: Vec<(f64, f64)>,
     /// How they are joined.
@@ -53,7 +56,7 @@ pub struct LineChart {
 impl LineChart {
     /// The chart as a picture of its own.
     pub fn to_svg(&self) -> String {
-        let keys: Vec<Key> = self.lines.iter().map(|line| Key::Series(&line.name)).collect();
+        let keys: Vec<Key> = self.lines.iter().map(|line| Key::Series(&line.name, line.colour)).collect();
         let (mut svg, area) = frame::begin(&self.title, &self.subtitle, &keys);
         let points = || self.lines.iter().flat_map(|line| &line.points);
         let upright = self.marks.iter().filter_map(|mark| match mark {
@@ -68,21 +71,8 @@ impl LineChart {
         let value = self.value_axis.fitted(points().map(|point| point.1).chain(across));
         frame::value_axis(&mut svg, &area, &self.value_axis, &value);
         frame::bottom_axis(&mut svg, &area, &self.bottom_axis, &bottom);
-        for mark in &self.marks {
-            match mark {
-                Mark::Across(y, text) => {
-                    let y = area.y(value.position(*y));
-                    svg.line([area.left, y, area.right, y], "mark");
-                    svg.text((area.right, y - 5.0), Anchor::End, "small", text);
-                }
-                Mark::Upright(x, text) => {
-                    let x = area.x(bottom.position(*x));
-                    svg.line([x, area.top, x, area.bottom], "mark");
-                    svg.text((x + 5.0, area.top + 10.0), Anchor::Start, "small", text);
-                }
-            }
-        }
-        for (series, line) in self.lines.iter().enumerate() {
+        self.draw_marks(&mut svg, &area, &bottom, &value);
+        for line in &self.lines {
             let drawn: Vec<(f64, f64)> = line
                 .points
                 .iter()
@@ -92,7 +82,7 @@ impl LineChart {
             if drawn.is_empty() {
                 continue;
             }
-            let class = series_class(series);
+            let class = line.colour.class();
             match line.shape {
                 Shape::Steps => svg.path(&steps(&drawn), &format!("line {class}"), &line.name),
                 Shape::Dots => {
@@ -104,6 +94,28 @@ impl LineChart {
             }
         }
         svg.finish()
+    }
+
+    fn draw_marks(&self, svg: &mut Svg, area: &Area, bottom: &Fitted, value: &Fitted) {
+        let mut taken: Vec<f64> = Vec::new();
+        for mark in &self.marks {
+            match mark {
+                Mark::Across(y, text) => {
+                    let y = area.y(value.position(*y));
+                    // Above the line, but below it where that is where another stands.
+                    let is_taken = taken.iter().any(|other| (other - y).abs() < 18.0);
+                    let text_y = if is_taken { y + 13.0 } else { y - 5.0 };
+                    svg.line([area.left, y, area.right, y], "mark");
+                    svg.text((area.right, text_y), Anchor::End, "small", text);
+                    taken.push(y);
+                }
+                Mark::Upright(x, text) => {
+                    let x = area.x(bottom.position(*x));
+                    svg.line([x, area.top, x, area.bottom], "mark");
+                    svg.text((x + 5.0, area.top + 10.0), Anchor::Start, "small", text);
+                }
+            }
+        }
     }
 }
 
@@ -131,8 +143,13 @@ mod tests {
             bottom_axis: Axis::linear("step"),
             value_axis: Axis::linear("KB"),
             lines: vec![
-                Line { name: "a&b".to_owned(), points: vec![(0.0, 1.0), (1.0, f64::NAN), (2.0, 3.0)], shape },
-                Line { name: "none".to_owned(), points: vec![], shape },
+                Line {
+                    name: "a&b".to_owned(),
+                    colour: Colour::Grey,
+                    points: vec![(0.0, 1.0), (1.0, f64::NAN), (2.0, 3.0)],
+                    shape,
+                },
+                Line { name: "none".to_owned(), colour: Colour::Blue, points: vec![], shape },
             ],
             marks: vec![Mark::Across(2.5, "250 KB".to_owned()), Mark::Upright(1.5, "here".to_owned())],
         }
