@@ -23,6 +23,7 @@ mod rewriting;
 mod semantics;
 mod statistics;
 mod times;
+mod traffic;
 
 pub use page::File;
 
@@ -78,27 +79,30 @@ pub struct Progress {
 /// # Errors
 /// Only if a plan fails its own check, which would be a bug.
 pub fn evaluate(options: &Options, progress: &dyn Fn(&Progress)) -> Result<Evaluation, Error> {
-    let step = |done, now| progress(&Progress { done, steps: 7, now });
+    let step = |done, now| progress(&Progress { done, steps: 8, now });
     step(0, "peak memory of every cell");
     let cells: Vec<Footprints> =
         CELLS.iter().map(|cell| Footprints::measure(cell, options)).collect::<Result<_, _>>()?;
     let peaks = Peaks::of(&cells);
     step(1, "RandWire over seeds");
     let randwire = randwire::section(options)?;
-    step(2, "memory over time");
+    step(2, "off-chip traffic");
+    let traffic = traffic::section(options)?;
+    step(3, "memory over time");
     let over_time = over_time::section()?;
-    step(3, "random orders");
+    step(4, "random orders");
     let random_orders = random_orders::section(options)?;
-    step(4, "networks");
+    step(5, "networks");
     let networks = networks::section(options)?;
-    step(5, "search effort");
+    step(6, "search effort");
     let efforts = effort::measure()?;
-    step(6, "scheduling times");
+    step(7, "scheduling times");
     let times = times::section(options, &efforts)?;
     let sections = [
         peaks.section(options),
         gains::section(&cells),
         randwire,
+        traffic,
         over_time,
         random_orders,
         effort::section(&efforts),
