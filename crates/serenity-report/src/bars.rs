@@ -79,6 +79,8 @@ impl BarChart {
         frame::value_axis(&mut svg, &area, &self.value_axis, &fitted);
         let group_width = (area.right - area.left) / self.groups.len().max(1) as f64;
         let bar_width = (group_width * 0.78 / self.series.len().max(1) as f64).min(46.0);
+        // All labels stand the same way.
+        let is_narrow = bars().any(|bar| text_width(&bar.label) > bar_width);
         let y_of = |value: f64| area.y(fitted.position(value));
         for (g, group) in self.groups.iter().enumerate() {
             let centre = area.left + (g as f64 + 0.5) * group_width;
@@ -113,7 +115,7 @@ impl BarChart {
                     svg.line([x - 0.5, y, x + bar_width + 0.5, y], "reference");
                     top = top.min(y);
                 }
-                if text_width(&bar.label) > bar_width + 4.0 {
+                if is_narrow {
                     svg.upright((middle + 4.0, top - 5.0), "small", &bar.label);
                 } else {
                     svg.text((middle, top - 5.0), Anchor::Middle, "small", &bar.label);
