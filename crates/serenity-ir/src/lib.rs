@@ -41,6 +41,7 @@ mod order;
 mod overlap;
 mod profile;
 mod quantization;
+mod same;
 
 pub use builder::GraphBuilder;
 pub use dot::to_dot;

@@ -91,3 +91,19 @@ pub fn ort(order: OrtOrder, models: &[impl AsRef<Path>], inputs: &Inputs) -> Opt
 pub fn across(models: &[impl AsRef<Path>], inputs: &Inputs) -> Option<Vec<Verdict<Across>>> {
     run::judge("across.py", &[], models, inputs, Across::read)
 }
+
+/// How far the outputs of each rewritten `.onnx` are from those of the file before, both in ONNX Runtime, and whether `onnx.checker` accepts
+/// it in full; `None` if they are not set up.
+///
+/// # Panics
+/// If the judge itself fails.
+pub fn rewritten(
+    before: &[impl AsRef<Path>],
+    after: &[impl AsRef<Path>],
+    inputs: &Inputs,
+) -> Option<Vec<Verdict<Across>>> {
+    assert_eq!(before.len(), after.len(), "one model before for each one after");
+    let before: Vec<_> = before.iter().map(|path| path.as_ref().to_string_lossy()).collect();
+    let options: Vec<&str> = before.iter().flat_map(|path| ["--before", path]).collect();
+    run::judge("rewritten.py", &options, after, inputs, Across::read)
+}

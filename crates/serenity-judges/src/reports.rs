@@ -78,7 +78,7 @@ pub struct Ort {
     pub outputs: Vec<String>,
 }
 
-/// How far the outputs of one network in two formats are apart.
+/// How far the outputs of one network in two files are apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Across {
     /// The largest difference.

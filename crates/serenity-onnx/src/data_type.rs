@@ -46,13 +46,22 @@ impl DataType {
     pub(crate) const INT32: Self = Self(6);
     pub(crate) const INT64: Self = Self(7);
     pub(crate) const BOOL: Self = Self(9);
+    pub(crate) const FLOAT16: Self = Self(10);
     pub(crate) const DOUBLE: Self = Self(11);
     pub(crate) const UINT32: Self = Self(12);
     pub(crate) const UINT64: Self = Self(13);
+    pub(crate) const BFLOAT16: Self = Self(16);
 
     /// The type an attribute or a field numbers.
     pub(crate) fn from_number(number: i64) -> Option<Self> {
         i32::try_from(number).ok().filter(|n| (1..KNOWN.len() as i32).contains(n)).map(Self)
+    }
+
+    /// The number of a type that has one.
+    pub(crate) fn of(element: &ElementType) -> Option<Self> {
+        let number =
+            KNOWN.iter().position(|(name, bits)| bits.is_some() && ElementType::parse(name) == *element);
+        number.map(|number| Self(number as i32))
     }
 
     fn known(self) -> (&'static str, Option<u64>) {
@@ -110,5 +119,8 @@ mod tests {
         assert_eq!(DataType::from_number(i64::MIN), None);
         assert_eq!(DataType(-1).bytes_of(&[1]), None);
         assert_eq!(DataType(1).element_type(), ElementType::Float32);
+        assert_eq!(DataType::of(&ElementType::Float16), Some(DataType::FLOAT16));
+        assert_eq!(DataType::of(&ElementType::parse("string")), None);
+        assert_eq!(DataType::of(&ElementType::parse("future")), None);
     }
 }

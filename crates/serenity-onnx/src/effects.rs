@@ -44,7 +44,7 @@ pub(crate) fn captures<'a>(node: &Node<'a>) -> Vec<&'a str> {
 }
 
 /// Names that a graph reads and does not define itself, as often as it reads them.
-fn add_captures<'a>(graph: &Graph<'a>, into: &mut Vec<&'a str>) {
+pub(crate) fn add_captures<'a>(graph: &Graph<'a>, into: &mut Vec<&'a str>) {
     let mut local: HashSet<&str> = graph.inputs.iter().map(|i| i.name).collect();
     local.extend(graph.initializers.iter().map(|t| t.name));
     for node in &graph.nodes {

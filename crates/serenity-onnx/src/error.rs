@@ -89,6 +89,9 @@ pub enum Error {
         /// The shape in the file.
         declared: String,
     },
+    /// A change that cannot be made.
+    #[error("the model cannot be rewritten: {0}")]
+    Edit(String),
     /// What the nodes describe is no graph.
     #[error(transparent)]
     Graph(#[from] GraphError),

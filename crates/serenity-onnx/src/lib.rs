@@ -1,10 +1,11 @@
 //! Lossless reading and writing of ONNX models.
 //!
 //! In come the bytes of an `.onnx` file. Out come the [`Graph`](serenity_ir::Graph) of its activations, each with its size, and, for
-//! any order of that graph, a file with its nodes in that order. [`create`] makes a new file of a graph with weights.
+//! any order of that graph, a file with its nodes in that order. [`Edit`] writes it with other nodes and constants, and [`create`] makes a new
+//! file of a graph with weights.
 //!
-//! Promised: what is not changed survives byte for byte, fields that we do not know included, because writing permutes the records
-//! of the nodes and copies everything else. Any bytes give a model or an [`Error`]; memory stays within a constant times the file's size.
+//! Promised: what is not changed survives byte for byte, fields that we do not know included, because writing permutes or exchanges
+//! records and copies everything else. Any bytes give a model or an [`Error`]; memory stays within a constant times the file's size.
 //! Files beside the model are named ([`Model::side_files`]), never opened. What a model spends inside the bodies of `If`, `Loop` and
 //! `Scan` is not counted.
 //!
@@ -21,18 +22,25 @@
 //! ```
 
 mod attributes;
+mod compose;
+mod constant;
 mod create;
 mod data_type;
+mod edit;
 mod effects;
 mod error;
 mod fact;
 mod infer;
 mod lower;
+mod message;
 mod model;
 mod proto;
 mod wire;
 mod write;
 
+pub use compose::Attribute;
+pub use constant::Constant;
 pub use create::{CreateError, create};
+pub use edit::{Edit, NodeSource};
 pub use error::Error;
 pub use model::{FoldedNode, Model, ReadOptions};

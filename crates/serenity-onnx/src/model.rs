@@ -1,12 +1,16 @@
 //! A model file, read.
 
+use crate::constant::{self, Constant};
+use crate::edit::Edit;
 use crate::error::Error;
 use crate::infer::{Scope, Settings};
 use crate::lower::{Lowered, lower};
 use crate::proto::{self, AttributeValue, Dim, ValueInfo};
+use crate::wire::Message;
 use crate::write;
 use serenity_ir::{Graph, OpId, TensorId};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ops::Range;
 
 /// How to read a model.
 #[derive(Clone, Debug, Default)]
@@ -37,7 +41,10 @@ pub struct FoldedNode {
 pub struct Model {
     bytes: Vec<u8>,
     /// For each node, its record in the file.
-    records: Vec<std::ops::Range<usize>>,
+    records: Vec<Range<usize>>,
+    /// For each constant that the file defines once, the content of its tensor.
+    constants: HashMap<String, Range<usize>>,
+    opset: i64,
     lowered: Lowered,
     folded: Vec<FoldedNode>,
     side_files: Vec<String>,
@@ -69,12 +76,14 @@ impl Model {
         });
         let folded: Vec<FoldedNode> = folded.collect();
         let mut side_files = BTreeSet::new();
-        for graph in std::iter::once(&model.graph).chain(&model.other_graphs) {
+        for graph in std::iter::once(&model.graph).chain(&model.function_bodies).chain(&model.training.graphs)
+        {
             add_side_files(graph, &mut side_files);
         }
         let records: Vec<_> = model.graph.nodes.iter().map(|node| node.record.clone()).collect();
         let side_files: Vec<String> = side_files.into_iter().map(str::to_owned).collect();
-        Ok(Self { bytes, records, lowered, folded, side_files })
+        let (constants, opset) = (constant::index(&model), model.opset);
+        Ok(Self { bytes, records, constants, opset, lowered, folded, side_files })
     }
 
     /// The file as it was read.
@@ -97,6 +106,41 @@ impl Model {
     /// If `op` is none of this model's graph.
     pub fn node_of(&self, op: OpId) -> usize {
         self.lowered.node_of_op[op.index()]
+    }
+
+    /// The names that a node reads, by its position in the file; an empty one stands for an operand left out. None if there is no such node.
+    pub fn node_inputs(&self, node: usize) -> Vec<String> {
+        self.node(node).map_or_else(Vec::new, |node| node.inputs.into_iter().map(str::to_owned).collect())
+    }
+
+    /// The names that a node writes, by its position in the file.
+    pub fn node_outputs(&self, node: usize) -> Vec<String> {
+        self.node(node).map_or_else(Vec::new, |node| node.outputs.into_iter().map(str::to_owned).collect())
+    }
+
+    fn node(&self, node: usize) -> Option<proto::Node<'_>> {
+        proto::Node::read(Message::part(&self.bytes, self.records.get(node)?.clone()).only_content()?, 0).ok()
+    }
+
+    /// The version of the standard's operators that the file is written for.
+    pub fn opset(&self) -> i64 {
+        self.opset
+    }
+
+    /// A constant that the file holds as data, by name: an initializer, or the tensor of a `Constant` node.
+    ///
+    /// `None` if there is no such constant, if its data lie in another file or are not as many as its shape says, and for types other
+    /// than float16, bfloat16, float32, float64, int8, uint8, int32 and int64.
+    pub fn constant(&self, name: &str) -> Option<Constant<'_>> {
+        Constant::read(Message::part(&self.bytes, self.constants.get(name)?.clone()))
+    }
+
+    /// Begins a change: a file with other nodes and other constants.
+    ///
+    /// # Errors
+    /// None for a model that was read: the file is read once more.
+    pub fn edit(&self) -> Result<Edit<'_>, Error> {
+        Edit::begin(&self.bytes, &self.lowered.folded)
     }
 
     /// The nodes that are no ops of the graph because they only turn constants into constants, in the file's order.

@@ -48,6 +48,19 @@ impl<'a> Message<'a> {
         Self { bytes, offset: 0 }
     }
 
+    /// A part of a file.
+    pub(crate) fn part(file: &'a [u8], part: Range<usize>) -> Self {
+        Self { bytes: file.get(part.clone()).unwrap_or_default(), offset: part.start }
+    }
+
+    /// The content of a single record that holds bytes.
+    pub(crate) fn only_content(self) -> Option<Self> {
+        match self.fields().next()?.ok()?.content {
+            Content::Bytes(content) => Some(content),
+            _ => None,
+        }
+    }
+
     pub(crate) fn fields(self) -> Fields<'a> {
         Fields { message: self, at: 0 }
     }

@@ -8,7 +8,7 @@
 )]
 
 use serenity_ir::{MemoryModel, OpId, json};
-use serenity_onnx::{Model, ReadOptions};
+use serenity_onnx::{Model, NodeSource, ReadOptions};
 use std::path::{Path, PathBuf};
 
 /// The folder with real models, or `None` with a word about it.
@@ -90,6 +90,41 @@ fn the_files_order_gives_back_the_file() {
     for (name, bytes) in models(&shared) {
         let model = parse(&name, &bytes);
         assert!(model.reordered(&model.graph().file_order()).unwrap() == bytes, "{name}");
+        let mut edit = model.edit().unwrap();
+        edit.set_nodes((0..model.graph().ops().len() + model.folded().len()).map(NodeSource::Kept).collect());
+        assert!(edit.finish().unwrap() == bytes, "{name}");
+    }
+}
+
+#[test]
+fn what_an_operator_reads_can_be_found_in_the_file() {
+    let Some(shared) = shared() else { return };
+    for (name, bytes) in models(&shared) {
+        let model = parse(&name, &bytes);
+        let (mut found, mut missing) = (0, 0);
+        for op in model.graph().op_ids() {
+            let (node, described) = (model.node_of(op), model.graph().op(op));
+            let outputs = model.node_outputs(node).into_iter().filter(|name| !name.is_empty());
+            let known = described.outputs.iter().map(|&t| model.graph().tensor(t).name.clone());
+            assert!(
+                known.filter(|name| !name.starts_with("state#")).eq(outputs),
+                "{name}: {}",
+                described.name
+            );
+            for (position, operand) in model.node_inputs(node).iter().enumerate() {
+                let Some(description) = described.constant(position) else { continue };
+                assert_eq!(description["name"], **operand, "{name}");
+                let Some(constant) = model.constant(operand) else {
+                    missing += 1;
+                    continue;
+                };
+                assert_eq!(description["shape"], serde_json::json!(constant.shape), "{name}: {operand}");
+                assert_eq!(description["dtype"], constant.dtype.name(), "{name}: {operand}");
+                found += 1;
+            }
+        }
+        println!("{name}: {found} constants, {missing} that nodes compute");
+        assert!(found > missing || name.starts_with("light_") || name.contains("qdq"), "{name}");
     }
 }
 

@@ -5,7 +5,7 @@
 mod wire;
 
 use serenity_ir::OpId;
-use serenity_onnx::{Model, ReadOptions};
+use serenity_onnx::{Model, NodeSource, ReadOptions};
 use wire::*;
 
 /// Fields that ONNX does not have, in every wire type.
@@ -177,8 +177,16 @@ fn draw(graph: &serenity_ir::Graph, random: &mut Random) -> Vec<OpId> {
 fn exercise(bytes: &[u8], random: &mut Random) -> bool {
     let Ok(model) = Model::parse(bytes, &ReadOptions::default()) else { return false };
     assert_eq!(model.reordered(&model.graph().file_order()).unwrap(), bytes);
-    let written = model.reordered(&draw(model.graph(), random)).unwrap();
+    assert_eq!(model.edit().unwrap().finish().unwrap(), bytes);
+    let order = draw(model.graph(), random);
+    let written = model.reordered(&order).unwrap();
     assert_eq!(written.len(), bytes.len());
+    // The same as a list of nodes; it may leave out what nothing needs.
+    let mut edit = model.edit().unwrap();
+    edit.set_nodes(order.iter().map(|&op| NodeSource::Kept(model.node_of(op))).collect());
+    let edited = edit.finish().unwrap();
+    assert!(edited == written || order.is_sorted() || edited.len() < written.len());
+    assert!(Model::parse(edited, &ReadOptions::default()).is_ok());
     let again = Model::parse(&written[..], &ReadOptions::default()).unwrap();
     let names = |model: &Model| {
         let mut names: Vec<_> = model.graph().tensors().iter().map(|t| (t.name.clone(), t.bytes)).collect();

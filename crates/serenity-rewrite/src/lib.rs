@@ -1,37 +1,82 @@
 //! Networks that compute the same with less: identity rewrites.
 //!
-//! In comes a [`Graph`]; out come [`Patch`]es ([`find`]), each of which names the ops it removes and changes, the identity it rests on, and
-//! whether that holds bit for bit. A [`Rule`] only looks and proposes. [`apply`] alone makes a new graph, so what a patch is worth in
-//! memory can be judged before any file is touched.
+//! In comes a [`Graph`]; out come [`Patch`]es ([`find`]), each of which names the ops it is about, the identity it rests on, and whether that
+//! holds bit for bit. A [`Rule`] only looks and proposes. [`apply`] alone makes a new graph, so what patches are worth in memory can be judged before any
+//! file is touched; for each new op it says where that comes from, which is what a writer of files needs. [`choose`] searches for the set
+//! of patches that is worth most.
 //!
-//! Promised: applying what [`find`] proposes gives a valid graph that computes the same; tensors keep their ids, and one that nothing
-//! writes any more keeps its name and has no bytes; finding again in the result proposes nothing that was done already.
+//! Promised: applying any of what [`find`] proposes gives a valid graph that computes the same; tensors keep their ids, new ones come behind them, and
+//! one that nothing writes any more keeps its name and has no bytes.
 //!
 //! ```
 //! use serenity_ir::{GraphBuilder, Tensor};
+//! use serenity_rewrite::{Settings, apply, find};
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let mut builder = GraphBuilder::new("tiny");
 //! let x = builder.input(Tensor::sized("x", 100));
 //! let y = builder.op("a", "RELU", &[x], Tensor::sized("y", 100));
 //! builder.output(y);
 //! let graph = builder.build()?;
-//! let patches = serenity_rewrite::find(&graph);
+//! let patches = find(&graph, &Settings::default());
 //! assert!(patches.is_empty());
-//! assert_eq!(serenity_rewrite::apply(&graph, &patches)?, graph);
+//! assert_eq!(apply(&graph, &patches, &Settings::default())?.graph, graph);
 //! # Ok(()) }
 //! ```
 //!
 //! [`Graph`]: serenity_ir::Graph
 
+mod apply;
+mod choose;
+mod constants;
+mod families;
 mod pad_folding;
 mod patch;
 mod same_padding;
+mod split;
+mod sum;
+mod treatment;
 
+pub use apply::{NewConstant, Origin, Rewriting, apply};
+pub use choose::{Choice, Effort, Worth, choose};
+pub use constants::{ConstantError, apply_to_model, described, slice};
 pub use pad_folding::PadFolding;
-pub use patch::{Change, Patch, PatchError, apply};
+pub use patch::{Action, Change, Patch, PatchError};
+pub use split::{ChannelPartitioning, ConcatSinking, KernelPartitioning};
+pub use sum::SumReassociation;
 
-use serenity_ir::{Graph, OpId};
-use std::collections::BTreeSet;
+use serenity_ir::{ElementType, Graph, OpId, Tensor};
+use std::collections::BTreeMap;
+
+/// What a rewritten graph is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// How partial results are added up.
+    pub sums: Sums,
+    /// May integers be rounded more than once? A quantised partial sum is, so the result is not what the original computes.
+    pub rounds_integers: bool,
+}
+
+/// How partial results are added up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sums {
+    /// By a chain of additions of two, which every runtime has.
+    #[default]
+    Chain,
+    /// By ops that add into one accumulator, in whatever order they run: as the paper counts them, `ADD_INTO` and `ACCUMULATE`. No runtime has such ops.
+    Accumulator,
+    /// The same, counting that a runtime adds what it has computed into a place of its own: from the best order of such a graph one sees in which
+    /// order a chain should add.
+    Draft,
+}
+
+impl Settings {
+    /// May a tensor of this type be the sum of partial results?
+    fn may_round(self, tensor: &Tensor) -> bool {
+        use ElementType::{BFloat16, Float16, Float32, Float64};
+        let is_float = matches!(tensor.dtype, None | Some(Float16 | BFloat16 | Float32 | Float64));
+        self.rounds_integers || (is_float && tensor.quantization.is_none())
+    }
+}
 
 /// Finds places where an identity holds. Never changes anything.
 pub trait Rule: Sync {
@@ -39,25 +84,25 @@ pub trait Rule: Sync {
     fn name(&self) -> &'static str;
 
     /// What could be done, each proposal by itself.
-    fn find(&self, graph: &Graph) -> Vec<Patch>;
+    fn find(&self, graph: &Graph, settings: &Settings) -> Vec<Patch>;
 }
 
 /// All rules. What an earlier one proposes takes precedence.
 pub fn rules() -> &'static [&'static dyn Rule] {
-    &[&PadFolding]
+    &[&PadFolding, &ChannelPartitioning, &KernelPartitioning, &ConcatSinking, &SumReassociation]
 }
 
-/// What all rules propose that can be done together: no op is touched by two patches.
-pub fn find(graph: &Graph) -> Vec<Patch> {
-    let mut touched: BTreeSet<OpId> = BTreeSet::new();
-    let mut patches: Vec<Patch> = rules().iter().flat_map(|rule| rule.find(graph)).collect();
-    patches.retain(|patch| {
-        let ops = patch.ops();
-        let is_free = ops.iter().all(|op| !touched.contains(op));
-        if is_free {
-            touched.extend(ops);
-        }
-        is_free
-    });
-    patches
+/// What all rules propose that can be done together: no op is the subject of two patches.
+pub fn find(graph: &Graph, settings: &Settings) -> Vec<Patch> {
+    let mut found: BTreeMap<OpId, Patch> = BTreeMap::new();
+    for patch in rules().iter().flat_map(|rule| rule.find(graph, settings)) {
+        found.entry(patch.op()).or_insert(patch);
+    }
+    found.into_values().collect()
+}
+
+/// Converters join the names of all that they fused by semicolons; the first is enough to find the op.
+fn short_name(graph: &Graph, op: OpId) -> String {
+    let name = graph.op_label(op);
+    name.split(';').next().unwrap_or_default().to_owned()
 }

@@ -5,7 +5,7 @@
 //! windows begin at the same places: [`Axis::same_results`]. For numbers stored as integers, zero is the zero point.
 
 use crate::same_padding::Axis;
-use crate::{Change, Patch, Rule};
+use crate::{Action, Change, Patch, Rule, Settings, short_name};
 use serde_json::{Value, json};
 use serenity_ir::{Attributes, ElementType, Graph, Op, OpId, Tensor, TensorId};
 
@@ -19,7 +19,7 @@ impl Rule for PadFolding {
         "pad-folding"
     }
 
-    fn find(&self, graph: &Graph) -> Vec<Patch> {
+    fn find(&self, graph: &Graph, _: &Settings) -> Vec<Patch> {
         graph.op_ids().filter_map(|pad| fold(graph, pad, self.name())).collect()
     }
 }
@@ -33,10 +33,8 @@ fn fold(graph: &Graph, pad: OpId, rule: &'static str) -> Option<Patch> {
     if graph.is_output(zeros.padded) || !all_fold {
         return None;
     }
-    let instead = |&input: &TensorId| if input == zeros.padded { zeros.given } else { input };
     let change = |&reader: &OpId| Change {
         op: reader,
-        inputs: graph.op(reader).inputs.iter().map(instead).collect(),
         attributes: Attributes::from_iter([("padding".to_owned(), json!("same"))]),
     };
     let [[top, bottom], [left, right]] = zeros.amounts;
@@ -44,22 +42,14 @@ fn fold(graph: &Graph, pad: OpId, rule: &'static str) -> Option<Patch> {
         readers.iter().map(|&reader| format!("`{}`", short_name(graph, reader))).collect();
     Some(Patch {
         rule,
-        removes: vec![pad],
-        changes: readers.iter().map(change).collect(),
+        action: Action::Bypass { op: pad, changes: readers.iter().map(change).collect() },
         identity: format!(
             "the zeros that `{}` adds ({top} above, {bottom} below, {left} left, {right} right) are what padding `same` stands for in {}",
             short_name(graph, pad),
             names.join(", "),
         ),
         exact: true,
-        extra_macs: 0,
     })
-}
-
-/// Converters join the names of all that they fused by semicolons; the first is enough to find the op.
-fn short_name(graph: &Graph, op: OpId) -> String {
-    let name = graph.op_label(op);
-    name.split(';').next().unwrap_or_default().to_owned()
 }
 
 /// What an op does that puts zeros around images, and nothing else.

@@ -65,7 +65,10 @@ pub use ort::execution_order;
 pub use output::{planned_model, reordered_graph};
 pub use plan::{Footprint, Plan};
 pub use plan_file::PlanFile;
-pub use rewrite::{AppliedRewrite, Rewritten, optimize_input, rewrite};
+pub use rewrite::{
+    AppliedRewrite, RewriteCost, Rewritten, choose_rewrites, optimize_input, possible_rewrites, rewrite,
+    rewrite_again, rewrite_settings,
+};
 pub use side_files::check_side_files;
 pub use tail::{Tail, TflmArena};
 pub use verify::{Comparison, Engine, OutputComparison, Verification, VerifyError, VerifyOptions, verify};

@@ -81,11 +81,9 @@ pub(crate) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Outcome, Fai
 
 /// The model that the plan speaks of: a plan for a rewritten model says what was rewritten, and the same is done again here.
 fn rewritten(args: &CheckArgs, plan: &PlanFile, input: &Input) -> Result<Input, Failure> {
-    let again = serenity::rewrite(input)?;
-    let is_same = again.applied.len() == plan.rewrites.len()
-        && again.applied.iter().zip(&plan.rewrites).all(|(found, claimed)| found.is_same(claimed));
-    if is_same {
-        return Ok(again.input);
+    let model = args.runtime.runtime.or(plan.model).unwrap_or(input.default_model);
+    if let Some(again) = serenity::rewrite_again(input, &plan.rewrites, model)? {
+        return Ok(again);
     }
     Err(Failure::request(
         format!(

@@ -6,7 +6,7 @@ mod planned;
 mod storage;
 mod tflm;
 
-use crate::{Graph, Kernels, Lifetimes};
+use crate::{Graph, Kernels, Lifetimes, Role};
 use std::fmt;
 use std::str::FromStr;
 use storage::Storage;
@@ -127,6 +127,20 @@ impl MemoryModel {
 
     /// The buffers of `graph` under this model.
     pub fn lifetimes(self, graph: &Graph) -> Lifetimes {
+        self.storage(graph).into_lifetimes(graph)
+    }
+
+    /// The same, where what an `ACCUMULATE` adds up is written into one buffer: what a runtime that works in place would need if partial
+    /// results could be added in any order. No runtime has such an operator; this is for finding out in which order to add.
+    pub fn accumulating_lifetimes(self, graph: &Graph) -> Lifetimes {
+        let mut storage = self.storage(graph);
+        for op in graph.file_order().into_iter().filter(|&op| graph.op(op).kind.role() == Role::Accumulate) {
+            storage.accumulate(graph, op);
+        }
+        storage.into_lifetimes(graph)
+    }
+
+    fn storage(self, graph: &Graph) -> Storage {
         match self {
             Self::Plain => Storage::one_buffer_a_tensor(graph),
             Self::Paper => Storage::with_concat_views(graph),
@@ -135,7 +149,6 @@ impl MemoryModel {
             Self::Litert => Storage::in_place(graph),
             Self::Ort(_) => Storage::of_ort(graph),
         }
-        .into_lifetimes(graph)
     }
 }
 

@@ -64,7 +64,7 @@ impl Storage {
     }
 
     /// Partial results share the buffer of their sum, if nobody else wants to see them.
-    fn accumulate(&mut self, graph: &Graph, op: OpId) {
+    pub(super) fn accumulate(&mut self, graph: &Graph, op: OpId) {
         let (id, op) = (op, graph.op(op));
         let [sum] = op.outputs[..] else { return };
         let private = |&t: &TensorId| {

@@ -1,21 +1,13 @@
 //! A file under construction: nodes, constants and names.
 
-use super::message::Message;
+use crate::compose::{self, Attribute};
+use crate::data_type::DataType;
+use crate::message::Message;
 use std::collections::HashSet;
 
 /// The version of the format; opset 17 came with it.
 const IR_VERSION: i64 = 8;
 const OPSET: i64 = 17;
-
-const FLOAT: i64 = 1;
-const INT64: i64 = 7;
-
-/// An attribute of a node.
-#[derive(Clone, Debug)]
-pub(super) enum Attribute {
-    Int(i64),
-    Ints(Vec<i64>),
-}
 
 /// What goes into a file.
 #[derive(Default)]
@@ -47,21 +39,14 @@ impl File {
         output: &str,
         attributes: &[(&str, Attribute)],
     ) {
-        let mut node = Message::new();
-        for input in inputs {
-            node = node.bytes(1, input);
-        }
-        node = node.bytes(2, output).bytes(3, name).bytes(4, op_type);
-        for (name, value) in attributes {
-            node = node.message(5, &attribute(name, value));
-        }
-        self.nodes.push(node);
+        let attributes = attributes.iter().map(|(name, value)| (*name, value));
+        self.nodes.push(compose::node(op_type, "", name, inputs, &[output], attributes));
     }
 
     /// A constant of 32-bit floats; its name.
     pub(super) fn floats(&mut self, name: &str, shape: &[u64], data: &[u8]) -> String {
         let name = self.unique(name);
-        self.initializer(&name, FLOAT, shape, data);
+        self.initializer(&name, DataType::FLOAT, shape, data);
         name
     }
 
@@ -69,21 +54,20 @@ impl File {
     pub(super) fn integers(&mut self, name: &str, values: &[i64]) -> String {
         let name = self.unique(name);
         let data: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-        self.initializer(&name, INT64, &[values.len() as u64], &data);
+        self.initializer(&name, DataType::INT64, &[values.len() as u64], &data);
         name
     }
 
-    fn initializer(&mut self, name: &str, data_type: i64, shape: &[u64], data: &[u8]) {
-        let tensor = shape.iter().fold(Message::new(), |tensor, &dim| tensor.int(1, dim as i64));
-        self.initializers.push(tensor.int(2, data_type).bytes(8, name).bytes(9, data));
+    fn initializer(&mut self, name: &str, data_type: DataType, shape: &[u64], data: &[u8]) {
+        self.initializers.push(compose::tensor(name, data_type, shape, data));
     }
 
     pub(super) fn input(&mut self, name: &str, shape: &[u64]) {
-        self.inputs.push(value_info(name, shape));
+        self.inputs.push(compose::value_info(name, DataType::FLOAT, shape));
     }
 
     pub(super) fn output(&mut self, name: &str, shape: &[u64]) {
-        self.outputs.push(value_info(name, shape));
+        self.outputs.push(compose::value_info(name, DataType::FLOAT, shape));
     }
 
     /// The bytes of the file.
@@ -99,23 +83,4 @@ impl File {
         let model = Message::new().int(1, IR_VERSION).bytes(2, "serenity");
         model.message(7, &graph).message(8, &opset).into_bytes()
     }
-}
-
-fn attribute(name: &str, value: &Attribute) -> Message {
-    const INT: i64 = 2;
-    const INTS: i64 = 7;
-    let message = Message::new().bytes(1, name);
-    match value {
-        Attribute::Int(value) => message.int(3, *value).int(20, INT),
-        Attribute::Ints(values) => {
-            values.iter().fold(message, |message, &value| message.int(8, value)).int(20, INTS)
-        }
-    }
-}
-
-fn value_info(name: &str, shape: &[u64]) -> Message {
-    let dims = shape.iter().map(|&dim| Message::new().int(1, dim as i64));
-    let shape = dims.fold(Message::new(), |shape, dim| shape.message(1, &dim));
-    let tensor = Message::new().int(1, FLOAT).message(2, &shape);
-    Message::new().bytes(1, name).message(2, &Message::new().message(1, &tensor))
 }

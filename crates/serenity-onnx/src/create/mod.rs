@@ -7,7 +7,6 @@
 mod error;
 mod file;
 mod layout;
-mod message;
 mod operators;
 
 pub use error::CreateError;

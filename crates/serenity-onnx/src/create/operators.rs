@@ -1,7 +1,8 @@
 //! Operators, one by one.
 
-use super::file::{Attribute, File};
+use super::file::File;
 use super::{CreateError, layout};
+use crate::compose::Attribute;
 use serde_json::Value;
 use serenity_ir::{Constant, ElementType, Model, Op, OpId, Operand};
 

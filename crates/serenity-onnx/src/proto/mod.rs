@@ -3,10 +3,13 @@
 //! Fields that are not named here are stepped over and stay in the file. A known field with a wire type that does not fit
 //! it counts as unknown, as protocol buffers want it.
 
+mod annotation;
 mod attribute;
+mod packed;
 mod tensor;
 mod value_info;
 
+pub(crate) use annotation::Annotation;
 pub(crate) use attribute::{Attribute, AttributeValue};
 pub(crate) use tensor::{MOST_VALUES, Tensor};
 pub(crate) use value_info::{Dim, ValueInfo};
@@ -22,13 +25,31 @@ const MOST_NESTED_GRAPHS: usize = 32;
 /// `ModelProto`.
 #[derive(Debug, Default)]
 pub(crate) struct Model<'a> {
+    /// The version of the format; 0 if the file does not say.
+    pub(crate) ir_version: i64,
     pub(crate) graph: Graph<'a>,
+    /// The main graph's tag, length and content, as a range of the file.
+    pub(crate) graph_record: Range<usize>,
+    /// The main graph's content, as a range of the file.
+    pub(crate) graph_content: Range<usize>,
     /// The version of the standard operators.
     pub(crate) opset: i64,
+    /// The domains whose operators the model may use.
+    pub(crate) domains: HashSet<&'a str>,
     /// Domain and name of the functions that the model itself defines.
     pub(crate) functions: HashSet<(&'a str, &'a str)>,
-    /// The bodies of those functions, and graphs that only training runs.
-    pub(crate) other_graphs: Vec<Graph<'a>>,
+    /// The bodies of those functions.
+    pub(crate) function_bodies: Vec<Graph<'a>>,
+    pub(crate) training: Training<'a>,
+}
+
+/// All `TrainingInfoProto` of a model: how to begin, and what to repeat.
+#[derive(Debug, Default)]
+pub(crate) struct Training<'a> {
+    /// They run together with the main graph, and may read whatever it defines.
+    pub(crate) graphs: Vec<Graph<'a>>,
+    /// The tensors that take new values, and those that hold them.
+    pub(crate) bindings: Vec<&'a str>,
 }
 
 /// `GraphProto`.
@@ -41,6 +62,7 @@ pub(crate) struct Graph<'a> {
     pub(crate) inputs: Vec<ValueInfo<'a>>,
     pub(crate) outputs: Vec<ValueInfo<'a>>,
     pub(crate) value_info: Vec<ValueInfo<'a>>,
+    pub(crate) annotations: Vec<Annotation<'a>>,
 }
 
 /// `NodeProto`.
@@ -64,18 +86,25 @@ impl<'a> Model<'a> {
         let mut graph = None;
         for field in Message::file(bytes).fields() {
             let field = field?;
-            let Content::Bytes(content) = field.content else { continue };
-            match field.number {
-                7 => once(&mut graph, content, "graph")?,
-                8 => match read_opset(content)? {
-                    (domain, version) if is_standard(domain) => model.opset = version,
-                    _ => {}
-                },
-                20 => read_training(content, &mut model.other_graphs)?,
-                25 => {
+            match (field.number, field.content) {
+                (1, Content::Varint(version)) => model.ir_version = version as i64,
+                (7, Content::Bytes(content)) => {
+                    once(&mut graph, content, "graph")?;
+                    model.graph_content = content.offset..field.record.end;
+                    model.graph_record = field.record;
+                }
+                (8, Content::Bytes(content)) => {
+                    let (domain, version) = read_opset(content)?;
+                    model.domains.insert(domain);
+                    if is_standard(domain) {
+                        model.opset = version;
+                    }
+                }
+                (20, Content::Bytes(content)) => model.training.read(content)?,
+                (25, Content::Bytes(content)) => {
                     let (name, body) = read_function(content)?;
                     model.functions.insert(name);
-                    model.other_graphs.push(body);
+                    model.function_bodies.push(body);
                 }
                 _ => {}
             }
@@ -103,15 +132,35 @@ fn read_opset(message: Message<'_>) -> Result<(&str, i64), Error> {
     Ok(opset)
 }
 
-/// `TrainingInfoProto`: how to begin, and what to repeat.
-fn read_training<'a>(message: Message<'a>, into: &mut Vec<Graph<'a>>) -> Result<(), Error> {
-    for field in message.fields() {
+impl<'a> Training<'a> {
+    fn read(&mut self, message: Message<'a>) -> Result<(), Error> {
+        for field in message.fields() {
+            let field = field?;
+            match (field.number, field.content) {
+                (1 | 2, Content::Bytes(graph)) => self.graphs.push(Graph::read(graph, 0)?),
+                (3 | 4, Content::Bytes(entry)) => {
+                    let (key, value) = read_entry(entry)?;
+                    self.bindings.extend([key.text()?, value.text()?]);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `StringStringEntryProto`: a key and its value.
+fn read_entry(entry: Message<'_>) -> Result<(Message<'_>, Message<'_>), Error> {
+    let (mut key, mut value) = (Message::default(), Message::default());
+    for field in entry.fields() {
         let field = field?;
-        if let (1 | 2, Content::Bytes(graph)) = (field.number, field.content) {
-            into.push(Graph::read(graph, 0)?);
+        match (field.number, field.content) {
+            (1, Content::Bytes(text)) => key = text,
+            (2, Content::Bytes(text)) => value = text,
+            _ => {}
         }
     }
-    Ok(())
+    Ok((key, value))
 }
 
 /// `FunctionProto`: domain and name, and its nodes.
@@ -140,20 +189,22 @@ impl<'a> Graph<'a> {
         for field in message.fields() {
             let field = field?;
             let Content::Bytes(content) = field.content else { continue };
+            let record = field.record;
             match field.number {
                 1 => {
-                    let node = Node { record: field.record, ..Node::read(content, depth)? };
+                    let node = Node { record, ..Node::read(content, depth)? };
                     if node.op_type.is_empty() {
                         return Err(Error::NoOperator { node: graph.nodes.len() });
                     }
                     graph.nodes.push(node);
                 }
                 2 => graph.name = content.text()?,
-                5 => graph.initializers.push(Tensor::read(content)?),
-                11 => graph.inputs.push(ValueInfo::read(content)?),
-                12 => graph.outputs.push(ValueInfo::read(content)?),
-                13 => graph.value_info.push(ValueInfo::read(content)?),
-                15 => graph.initializers.push(Tensor::read_sparse(content)?),
+                5 => graph.initializers.push(Tensor { record, ..Tensor::read(content)? }),
+                11 => graph.inputs.push(ValueInfo { record, ..ValueInfo::read(content)? }),
+                12 => graph.outputs.push(ValueInfo { record, ..ValueInfo::read(content)? }),
+                13 => graph.value_info.push(ValueInfo { record, ..ValueInfo::read(content)? }),
+                14 => graph.annotations.push(Annotation { record, ..Annotation::read(content)? }),
+                15 => graph.initializers.push(Tensor { record, ..Tensor::read_sparse(content)? }),
                 _ => {}
             }
         }
@@ -162,7 +213,7 @@ impl<'a> Graph<'a> {
 }
 
 impl<'a> Node<'a> {
-    fn read(message: Message<'a>, depth: usize) -> Result<Self, Error> {
+    pub(crate) fn read(message: Message<'a>, depth: usize) -> Result<Self, Error> {
         let mut node = Self::default();
         for field in message.fields() {
             let field = field?;

@@ -1,10 +1,11 @@
 //! `TensorProto`: constants. Their data stay in the file; only the values of small ones are ever looked at.
 
-use super::once;
+use super::{once, read_entry};
 use crate::Error;
 use crate::data_type::DataType;
 use crate::fact::{Fact, Values, element_count};
 use crate::wire::{Content, Message};
+use std::ops::Range;
 
 /// The values of larger tensors are never looked at: what decides shapes is short.
 pub(crate) const MOST_VALUES: u64 = 64;
@@ -17,13 +18,22 @@ pub(crate) struct Tensor<'a> {
     pub(crate) shape: Vec<u64>,
     /// The file beside the model that holds the data, if it is there.
     pub(crate) side_file: Option<&'a str>,
-    message: Message<'a>,
+    /// The file's own record of it, if it is one of a graph's constants: tag, length and content, as a range of the file.
+    pub(crate) record: Range<usize>,
+    /// Its content; empty if it is a sparse one.
+    pub(super) message: Message<'a>,
 }
 
 impl<'a> Tensor<'a> {
-    pub(super) fn read(message: Message<'a>) -> Result<Self, Error> {
-        let mut tensor =
-            Self { name: "", data_type: DataType(0), shape: Vec::new(), side_file: None, message };
+    pub(crate) fn read(message: Message<'a>) -> Result<Self, Error> {
+        let mut tensor = Self {
+            name: "",
+            data_type: DataType(0),
+            shape: Vec::new(),
+            side_file: None,
+            record: 0..0,
+            message,
+        };
         let (mut dims, mut location, mut is_external) = (Vec::new(), None, false);
         for field in message.fields() {
             let field = field?;
@@ -31,7 +41,10 @@ impl<'a> Tensor<'a> {
                 (1, content) => content.varints(&mut dims)?,
                 (2, Content::Varint(number)) => tensor.data_type = DataType(number as i32),
                 (8, Content::Bytes(name)) => tensor.name = name.text()?,
-                (13, Content::Bytes(entry)) => location = read_location(entry)?.or(location),
+                (13, Content::Bytes(entry)) => match read_entry(entry)? {
+                    (key, value) if key.bytes == b"location" => location = Some(value.text()?),
+                    _ => {}
+                },
                 (14, Content::Varint(place)) => is_external = place == 1,
                 _ => {}
             }
@@ -54,6 +67,11 @@ impl<'a> Tensor<'a> {
         }
         let values = Self::read(values.unwrap_or_default())?;
         Ok(Self { shape: shape(&dims, message.offset)?, message: Message::default(), ..values })
+    }
+
+    /// Its content, as a range of the file; empty for a sparse one.
+    pub(crate) fn content(&self) -> Range<usize> {
+        self.message.offset..self.message.offset + self.message.bytes.len()
     }
 
     /// What is known of it: everything, if it is small.
@@ -94,20 +112,6 @@ fn shape(dims: &[i64], offset: usize) -> Result<Vec<u64>, Error> {
             u64::try_from(dim).map_err(|_| Error::Malformed { offset, what: "a constant of negative size" })
         })
         .collect()
-}
-
-/// The entry `location` of `external_data`.
-fn read_location(entry: Message<'_>) -> Result<Option<&str>, Error> {
-    let (mut key, mut value) = (&[][..], Message::default());
-    for field in entry.fields() {
-        let field = field?;
-        match (field.number, field.content) {
-            (1, Content::Bytes(text)) => key = text.bytes,
-            (2, Content::Bytes(text)) => value = text,
-            _ => {}
-        }
-    }
-    if key == b"location" { value.text().map(Some) } else { Ok(None) }
 }
 
 /// Little-endian numbers, one after the other.

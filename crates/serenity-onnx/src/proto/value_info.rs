@@ -6,6 +6,7 @@ use crate::data_type::DataType;
 use crate::fact::Fact;
 use crate::wire::{Content, Message};
 use std::fmt;
+use std::ops::Range;
 
 /// A declaration.
 #[derive(Debug, Default)]
@@ -14,6 +15,8 @@ pub(crate) struct ValueInfo<'a> {
     pub(crate) data_type: Option<DataType>,
     /// `None`: not even the number of dimensions is known, or this is no tensor.
     pub(crate) dims: Option<Vec<Dim<'a>>>,
+    /// Tag, length and content, as a range of the file.
+    pub(crate) record: Range<usize>,
 }
 
 /// One dimension.

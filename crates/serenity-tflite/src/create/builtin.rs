@@ -26,13 +26,23 @@ pub(super) const BUILTINS: &[Builtin] = &[
     builtin("CONV_2D", 3, 1, 3),
     builtin("DEPTHWISE_CONV_2D", 4, 2, 3),
     builtin("FULLY_CONNECTED", 9, 8, 4),
+    builtin("LOGISTIC", 14, 0, 2),
     builtin("MAX_POOL_2D", 17, 5, 2),
     builtin("MUL", 18, 21, 2),
     builtin("RELU", 19, 0, 2),
+    builtin("RELU6", 21, 0, 2),
+    builtin("RESIZE_BILINEAR", 23, 15, 2),
     builtin("SOFTMAX", 25, 9, 2),
+    builtin("TANH", 28, 0, 2),
     builtin("PAD", 34, 22, 2),
     builtin("MEAN", 40, 27, 2),
+    builtin("SUB", 41, 28, 2),
     builtin("STRIDED_SLICE", 45, 32, 2),
+    builtin("PRELU", 54, 0, 1),
+    builtin("RESIZE_NEAREST_NEIGHBOR", 97, 74, 2),
+    builtin("LEAKY_RELU", 98, 75, 2),
+    builtin("ADD_N", 106, 0, 1),
+    builtin("HARD_SWISH", 117, 0, 1),
 ];
 
 /// The number of a padding.

@@ -135,6 +135,16 @@ impl OperatorCodes {
 fn version(model: &Model, op: &Op, builtin: &Builtin) -> i32 {
     let is_int8 =
         op.outputs.iter().any(|&t| model.graph().tensor(t).dtype.as_ref() == Some(&ElementType::Int8));
+    // Some ways of laying a resized image over the old one came with the third version.
+    let is_set = |name: &str| op.attributes.get(name) == Some(&serde_json::Value::Bool(true));
+    let is_remapped = match builtin.name {
+        "RESIZE_BILINEAR" => is_set("half_pixel_centers"),
+        "RESIZE_NEAREST_NEIGHBOR" => is_set("half_pixel_centers") || is_set("align_corners"),
+        _ => false,
+    };
+    if is_remapped {
+        return 3;
+    }
     if is_int8 {
         return builtin.int8_version;
     }
@@ -333,6 +343,10 @@ mod tests {
         assert_eq!(version("DEPTHWISE_CONV_2D", &[("dilation", json!([2, 2]))], ElementType::Float32), 2);
         assert_eq!(version("DEPTHWISE_CONV_2D", &[("dilation", json!([1, 1]))], ElementType::Float32), 1);
         assert_eq!(version("DEPTHWISE_CONV_2D", &[("dilation", json!([2, 2]))], ElementType::Int8), 3);
+        let aligned = [("align_corners", json!(true)), ("half_pixel_centers", json!(false))];
+        assert_eq!(version("RESIZE_BILINEAR", &aligned, ElementType::Float32), 1);
+        assert_eq!(version("RESIZE_BILINEAR", &aligned, ElementType::Int8), 2);
+        assert_eq!(version("RESIZE_NEAREST_NEIGHBOR", &aligned, ElementType::Int8), 3);
     }
 
     #[test]

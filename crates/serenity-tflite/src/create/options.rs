@@ -32,7 +32,7 @@ pub(super) fn write(
         "CONCATENATION" => {
             table.int(0, read.int("axis")?).activation(&read, 1)?;
         }
-        "ADD" | "MUL" | "FULLY_CONNECTED" => {
+        "ADD" | "SUB" | "MUL" | "FULLY_CONNECTED" => {
             table.activation(&read, 0)?;
         }
         "SOFTMAX" => {
@@ -41,6 +41,11 @@ pub(super) fn write(
         "MEAN" => {
             table.fields.push((0, Scalar::Bool(read.bool("keep_dims")?)));
         }
+        "LEAKY_RELU" => {
+            table.fields.push((0, Scalar::Float(read.float("alpha")?)));
+        }
+        "RESIZE_BILINEAR" => table.mapping(&read, [2, 3])?,
+        "RESIZE_NEAREST_NEIGHBOR" => table.mapping(&read, [0, 1])?,
         // Everything about the rest is in constant operands.
         _ => {}
     }
@@ -86,6 +91,13 @@ impl Table {
     fn activation(&mut self, read: &Reader, number: u16) -> Result<&mut Self, CreateError> {
         self.fields.push((number, Scalar::Byte(read.named("activation", builtin::activation)?)));
         Ok(self)
+    }
+
+    /// How a resized image lies over the old one.
+    fn mapping(&mut self, read: &Reader, [align, half_pixel]: [u16; 2]) -> Result<(), CreateError> {
+        self.fields.push((align, Scalar::Bool(read.bool("align_corners")?)));
+        self.fields.push((half_pixel, Scalar::Bool(read.bool("half_pixel_centers")?)));
+        Ok(())
     }
 
     fn finish(self, file: &mut FlatBufferBuilder) -> WIPOffset<TableFinishedWIPOffset> {

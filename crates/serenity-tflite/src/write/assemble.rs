@@ -54,7 +54,7 @@ impl Edit<'_> {
         self.finish()
     }
 
-    /// Every operator of the old list that is named must be there, and go to one place only.
+    /// Every operator of the old list that is named must be there. As it is it goes to one place only; changed, it may be divided among several.
     fn check_operators(&self) -> Result<(), Error> {
         for (index, (edit, old)) in self.sub_graphs.iter().zip(&self.model.sub_graphs).enumerate() {
             let count = old.operators.len();
@@ -68,7 +68,9 @@ impl Edit<'_> {
                 if let Some(missing) = origin.or(like).filter(|&operator| operator >= count) {
                     return Err(Error::Edit(format!("sub-graph {index}: operator {missing} of {count}")));
                 }
-                if let Some(twice) = origin.filter(|&origin| std::mem::replace(&mut used[origin], true)) {
+                let OperatorSource::Kept(kept) = *source else { continue };
+                if std::mem::replace(&mut used[kept], true) {
+                    let twice = kept;
                     return Err(Error::Edit(format!("sub-graph {index}: operator {twice} is listed twice")));
                 }
             }

@@ -8,6 +8,7 @@ mod carry;
 mod compare;
 mod edit;
 mod in_place;
+mod new_options;
 mod node;
 mod options;
 mod parts;

@@ -1,19 +1,42 @@
 //! What only the file can tell about whether an identity holds: the weights themselves.
 
 use serenity_ir::{ElementType, Graph, OpId};
-use serenity_rewrite::{Patch, find};
+use serenity_rewrite::{Action, Patch, slice};
 use serenity_tflite::Model;
 
 /// How many operators may unpack weights before a convolution reads them: `DENSIFY`, then `DEQUANTIZE`.
 const MOST_STEPS: usize = 2;
 
-/// What the rules propose for a graph of a file, as far as it holds for what the file says.
-pub(super) fn find_in_file(model: &Model, index: usize, graph: &Graph) -> Vec<Patch> {
-    let mut patches = find(graph);
-    patches.retain(|patch| {
-        patch.changes.iter().all(|change| multiplies_zero_to_zero(model, index, graph, change.op))
-    });
-    patches
+/// Does what a rule proposes for the main graph hold for what the file says?
+pub(super) fn holds_in_tflite(model: &Model, graph: &Graph, patch: &Patch) -> bool {
+    match &patch.action {
+        Action::Bypass { changes, .. } => {
+            changes.iter().all(|change| multiplies_zero_to_zero(model, 0, graph, change.op))
+        }
+        Action::Split { op, .. } => has_plain_constants(model, graph, *op),
+        Action::Accumulate { .. } => true,
+    }
+}
+
+/// Parts can be taken of constants that are in the file as they are, packed and whole.
+fn has_plain_constants(model: &Model, graph: &Graph, op: OpId) -> bool {
+    let sub_graph = &model.sub_graphs()[0];
+    let operator = &sub_graph.operators()[op.index()];
+    operator.inputs.iter().flatten().filter(|&&tensor| sub_graph.graph_tensor(tensor).is_none()).all(
+        |&tensor| {
+            let described = &sub_graph.tensors()[tensor];
+            let is_per_axis = described.quantization.as_ref().is_none_or(|quantization| {
+                !quantization.is_per_axis()
+                    || described.shape.get(quantization.axis as usize)
+                        == Some(&(quantization.scales.len() as u64))
+            });
+            model.constant(0, tensor).is_some_and(|data| {
+                slice(data, &described.shape, &described.dtype, 0, 0, 0).is_some()
+                    || described.shape.is_empty()
+            }) && is_per_axis
+                && graph.op(op).outputs.len() == 1
+        },
+    )
 }
 
 /// Zero times infinity is not zero; and a kernel that starts its sum from a bias of -0 gets 0 if it adds a product of zero.

@@ -1,0 +1,124 @@
+//! The one place that makes new graphs.
+//!
+//! Patches say which ops take their input in pieces. From that follows, forwards, which tensors exist in pieces; and, backwards, which must
+//! exist as a whole too, because somebody reads them so. Then all ops are written anew in the old order: a concatenation that nobody needs
+//! whole is left out, an op that takes pieces becomes one op for each, and so on.
+
+mod adder;
+mod decisions;
+mod describe;
+mod writer;
+
+use crate::treatment::Treatment;
+use crate::{Patch, PatchError, Settings};
+use decisions::Decisions;
+use serenity_ir::{Graph, OpId, Role, TensorId};
+use std::collections::BTreeMap;
+use writer::Writer;
+
+/// A rewritten graph.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rewriting {
+    /// The graph.
+    pub graph: Graph,
+    /// For each of its ops, where it comes from.
+    pub origins: Vec<Origin>,
+    /// For each patch that adds up, by its op: the ops that make the terms, in the order that [`Patch::order`] counts in. A chain adds
+    /// the terms of a sum as they are; for others these are the ops that add to the accumulator.
+    pub terms: BTreeMap<OpId, Vec<OpId>>,
+}
+
+/// Where an op of a rewritten graph comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// The op of the old graph that it is, or is a part of; `None` for additions and concatenations that did not exist.
+    pub op: Option<OpId>,
+    /// The constants that differ from those of that op, by operand.
+    pub constants: BTreeMap<usize, NewConstant>,
+}
+
+/// A constant of a rewritten graph, in terms of the one that the old op has as the same operand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NewConstant {
+    /// A part of it.
+    Slice {
+        /// Along this axis.
+        axis: usize,
+        /// The first position.
+        from: u64,
+        /// The first that is no part of it any more.
+        to: u64,
+    },
+    /// As large, and all zero.
+    Zeros,
+    /// Left out.
+    Absent,
+    /// These whole numbers: a shape.
+    Dimensions(Vec<u64>),
+}
+
+impl Origin {
+    fn of(op: OpId) -> Self {
+        Self { op: Some(op), constants: BTreeMap::new() }
+    }
+}
+
+/// A tensor as the pieces that make it up.
+#[derive(Clone, Debug)]
+struct Pieces {
+    axis: usize,
+    parts: Vec<TensorId>,
+}
+
+/// The graph with all patches applied.
+///
+/// # Errors
+/// If the patches do not belong to this graph, or not together.
+pub fn apply(graph: &Graph, patches: &[Patch], settings: &Settings) -> Result<Rewriting, PatchError> {
+    let decisions = Decisions::new(graph, patches)?;
+    let mut writer = Writer::new(graph, settings);
+    let mut pieces: BTreeMap<TensorId, Pieces> = BTreeMap::new();
+    for id in graph.file_order() {
+        if decisions.is_gone(id) {
+            continue;
+        }
+        if let Some((sum, order)) = decisions.sum(id) {
+            writer.sum(id, sum, order, &decisions);
+            continue;
+        }
+        let op = graph.op(id);
+        match (decisions.treatment(id), op.kind.role()) {
+            (Some((Treatment::Sums(sums), input, order)), _) => {
+                writer.partial_sums(id, sums, &pieces[&input], input, order, &decisions);
+            }
+            (Some((Treatment::Apart(apart), input, _)), _) => {
+                let output = op.outputs[0];
+                let parts = writer.parts(id, apart, &pieces[&input], input, &decisions);
+                let result = Pieces { axis: apart.axis, parts };
+                if decisions.is_whole(output) {
+                    writer.join(id, &result, output);
+                }
+                pieces.insert(output, result);
+            }
+            (joins, Role::Concat) if decisions.in_pieces(op.outputs[0]).is_some() => {
+                let parts_of = |input: &TensorId| {
+                    let input = decisions.resolve(*input);
+                    match pieces.get(&input) {
+                        Some(pieces) if joins.is_some() && decisions.is_joined(id, input) => {
+                            pieces.parts.clone()
+                        }
+                        _ => vec![input],
+                    }
+                };
+                let axis = decisions.in_pieces(op.outputs[0]).unwrap_or_default();
+                let parts: Vec<TensorId> = op.inputs.iter().flat_map(parts_of).collect();
+                if decisions.is_whole(op.outputs[0]) {
+                    writer.concat(id, &parts);
+                }
+                pieces.insert(op.outputs[0], Pieces { axis, parts });
+            }
+            _ => writer.copy(id, &decisions),
+        }
+    }
+    writer.finish()
+}

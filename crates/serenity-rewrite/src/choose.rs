@@ -1,0 +1,187 @@
+//! Which of the patches to apply.
+//!
+//! The paper asks for the set of rewrites whose best schedule needs the least. What a set is worth, the caller says. Where there are few sets, all of
+//! them are tried, and that settles it. Where there are many, the search starts from nothing, from everything and from what single rules
+//! propose, switches whole families on and off while that helps (patches that work on pieces of the same concatenation are worth little alone),
+//! then single patches; and in the end it takes out whatever makes no difference.
+
+use crate::families::families;
+use crate::{Action, Patch};
+use serenity_ir::Graph;
+use std::collections::BTreeMap;
+
+/// How long to search, counted, so that the answer does not depend on the clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    /// Sets of patches to look at, at most.
+    pub sets: usize,
+}
+
+/// What a set of patches is worth.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Worth {
+    /// What the rewritten network needs; less is better.
+    pub needs: u64,
+    /// The patches, each with the order in which it adds up.
+    pub patches: Vec<Patch>,
+}
+
+/// What the search found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// What the network needs without any patch.
+    pub before: u64,
+    /// What it needs with those chosen.
+    pub after: u64,
+    /// The patches to apply, and how much more would be needed without each of them.
+    pub patches: Vec<(Patch, u64)>,
+    /// Was every set looked at, so that no other is better?
+    pub is_proved: bool,
+    /// Sets that were looked at.
+    pub sets: usize,
+}
+
+/// Searches for the set of `candidates` that needs the least; among those, one without superfluous patches.
+///
+/// `evaluate` is asked what a set is worth; `None` means that it cannot be applied. No set needs less than `floor`.
+pub fn choose(
+    graph: &Graph,
+    candidates: &[Patch],
+    effort: Effort,
+    floor: u64,
+    evaluate: impl FnMut(&[Patch]) -> Option<Worth>,
+) -> Choice {
+    let mut search = Search { candidates, effort, evaluate, known: BTreeMap::new() };
+    let none = vec![false; candidates.len()];
+    let before = search.needs(&none);
+    let sets = u32::try_from(candidates.len()).ok().and_then(|count| 1_usize.checked_shl(count));
+    let is_small = sets.is_some_and(|sets| sets <= effort.sets);
+    let mut best = none.clone();
+    if is_small {
+        for bits in 1..sets.unwrap_or(0) {
+            let set: Vec<bool> = (0..candidates.len()).map(|index| bits >> index & 1 == 1).collect();
+            best = search.better(best, set);
+        }
+    } else {
+        for start in starts(candidates) {
+            best = search.better(best, start);
+        }
+        let families = families(graph, candidates);
+        best = search.flip(best, &families, floor);
+        let singles: Vec<Vec<usize>> = (0..candidates.len()).map(|index| vec![index]).collect();
+        best = search.flip(best, &singles, floor);
+        if search.needs(&best) < before {
+            best = search.without_superfluous(best, &families);
+            best = search.without_superfluous(best, &singles);
+        }
+    }
+    let after = search.needs(&best);
+    let is_proved = is_small || after <= floor;
+    if after >= before {
+        return Choice { before, after: before, patches: Vec::new(), is_proved, sets: search.known.len() };
+    }
+    let patches = search.known.get(&best).cloned().flatten().map_or_else(Vec::new, |worth| worth.patches);
+    let chosen: Vec<usize> = (0..candidates.len()).filter(|&index| best[index]).collect();
+    let patches = patches.into_iter().zip(chosen).map(|(patch, index)| {
+        let mut without = best.clone();
+        without[index] = false;
+        let gain = search.at_any_cost(&without).saturating_sub(after);
+        (patch, gain)
+    });
+    let patches = patches.collect();
+    Choice { before, after, patches, is_proved, sets: search.known.len() }
+}
+
+/// Everything; what is exact; what takes pieces; what adds up.
+fn starts(candidates: &[Patch]) -> Vec<Vec<bool>> {
+    let of = |is_in: &dyn Fn(&Patch) -> bool| candidates.iter().map(is_in).collect::<Vec<bool>>();
+    vec![
+        of(&|_| true),
+        of(&|patch| patch.exact),
+        of(&|patch| !matches!(patch.action, Action::Accumulate { .. })),
+        of(&|patch| matches!(patch.action, Action::Accumulate { .. })),
+    ]
+}
+
+struct Search<'a, F> {
+    candidates: &'a [Patch],
+    effort: Effort,
+    evaluate: F,
+    known: BTreeMap<Vec<bool>, Option<Worth>>,
+}
+
+impl<F: FnMut(&[Patch]) -> Option<Worth>> Search<'_, F> {
+    fn is_over(&self) -> bool {
+        self.known.len() >= self.effort.sets
+    }
+
+    /// What a set needs; more than anything if it is not known and there is no time left to find out.
+    fn needs(&mut self, set: &[bool]) -> u64 {
+        if self.is_over() && !self.known.contains_key(set) {
+            return u64::MAX;
+        }
+        self.at_any_cost(set)
+    }
+
+    fn at_any_cost(&mut self, set: &[bool]) -> u64 {
+        if !self.known.contains_key(set) {
+            let chosen: Vec<Patch> = self
+                .candidates
+                .iter()
+                .zip(set)
+                .filter(|(_, is_in)| **is_in)
+                .map(|(patch, _)| patch.clone())
+                .collect();
+            let worth = (self.evaluate)(&chosen);
+            self.known.insert(set.to_vec(), worth);
+        }
+        self.known.get(set).and_then(Option::as_ref).map_or(u64::MAX, |worth| worth.needs)
+    }
+
+    /// The one that needs less; of two that need the same, the one with fewer patches, then the first.
+    fn better(&mut self, one: Vec<bool>, other: Vec<bool>) -> Vec<bool> {
+        let mut cost = |set: &Vec<bool>| (self.needs(set), set.iter().filter(|is_in| **is_in).count());
+        if cost(&other) < cost(&one) { other } else { one }
+    }
+
+    /// Switches groups while that makes the network need less.
+    fn flip(&mut self, mut best: Vec<bool>, groups: &[Vec<usize>], floor: u64) -> Vec<bool> {
+        loop {
+            let before = self.needs(&best);
+            for group in groups {
+                if self.is_over() || self.needs(&best) <= floor {
+                    return best;
+                }
+                let is_on = group.iter().any(|&index| best[index]);
+                let mut other = best.clone();
+                for &index in group {
+                    other[index] = !is_on;
+                }
+                if self.needs(&other) < self.needs(&best) {
+                    best = other;
+                }
+            }
+            if self.needs(&best) >= before {
+                return best;
+            }
+        }
+    }
+
+    /// Takes out groups that make no difference: halves of them first, then halves of these.
+    fn without_superfluous(&mut self, mut best: Vec<bool>, groups: &[Vec<usize>]) -> Vec<bool> {
+        let mut chunk = groups.len();
+        while chunk > 0 {
+            for groups in groups.chunks(chunk) {
+                let mut less = best.clone();
+                for &index in groups.iter().flatten() {
+                    less[index] = false;
+                }
+                if less != best && self.needs(&less) <= self.needs(&best) {
+                    best = less;
+                }
+            }
+            chunk /= 2;
+        }
+        best
+    }
+}

@@ -1,0 +1,152 @@
+//! Sums of many terms: which they are, and the proposal to add the terms one by one.
+//!
+//! Addition is associative and commutative up to rounding, so the terms of a sum may be added in any order, each as soon as it exists, into one
+//! accumulator. A term that nobody else reads is gone once it is added; a sum that waits for all its terms holds all of them.
+
+use crate::treatment::has_no_activation;
+use crate::{Action, Patch, Rule, Settings, short_name};
+use serde_json::{Value, json};
+use serenity_ir::{Graph, Op, OpId, TensorId};
+
+/// Sums of three terms or more, and ops that begin with one: an accumulation, in the order in which the terms come to be.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SumReassociation;
+
+impl Rule for SumReassociation {
+    fn name(&self) -> &'static str {
+        "sum-reassociation"
+    }
+
+    fn find(&self, graph: &Graph, settings: &Settings) -> Vec<Patch> {
+        let propose = |op| {
+            let sum = Sum::of(graph, op).filter(|_| is_root(graph, op))?;
+            let least = if sum.feeds.is_some() { 2 } else { 3 };
+            if sum.terms.len() < least || !settings.may_round(graph.tensor(sum.terms[0].tensor)) {
+                return None;
+            }
+            Some(Patch {
+                rule: self.name(),
+                action: Action::Accumulate { op, order: Vec::new() },
+                identity: format!(
+                    "the {} terms of `{}` are added one by one, each when it is there",
+                    sum.terms.len(),
+                    short_name(graph, op)
+                ),
+                exact: false,
+            })
+        };
+        graph.op_ids().filter_map(propose).collect()
+    }
+}
+
+/// One term of a sum, and its factor if there is one.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Term {
+    pub(crate) tensor: TensorId,
+    pub(crate) factor: Option<Value>,
+}
+
+/// A sum, with the additions that only it reads dissolved.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Sum {
+    pub(crate) terms: Vec<Term>,
+    /// The additions that are part of it, but for the last.
+    pub(crate) inner: Vec<OpId>,
+    /// If an op of another kind begins with the sum: that op.
+    pub(crate) feeds: Option<OpId>,
+}
+
+impl Sum {
+    /// The sum that ends in `id`.
+    pub(crate) fn of(graph: &Graph, id: OpId) -> Option<Self> {
+        let op = graph.op(id);
+        let feeds = match kind(op)? {
+            Kind::Addition if is_plain(graph, op) => None,
+            Kind::Prelude if has_like_terms(graph, op) => Some(id),
+            _ => return None,
+        };
+        let mut sum = Self { terms: Vec::new(), inner: Vec::new(), feeds };
+        // Depth first, so that the terms come in the order in which they are written; the stack is the one of a loop.
+        let mut open: Vec<(OpId, usize)> = vec![(id, 0)];
+        while let Some((parent, place)) = open.pop() {
+            let Some(&tensor) = graph.op(parent).inputs.get(place) else { continue };
+            open.push((parent, place + 1));
+            let factor = factor(graph.op(parent), place);
+            match inner_addition(graph, parent, tensor).filter(|_| is_one(factor.as_ref())) {
+                Some(addition) => {
+                    sum.inner.push(addition);
+                    open.push((addition, 0));
+                }
+                None => sum.terms.push(Term { tensor, factor }),
+            }
+        }
+        Some(sum)
+    }
+}
+
+enum Kind {
+    Addition,
+    /// Another op that adds up its inputs first.
+    Prelude,
+}
+
+fn kind(op: &Op) -> Option<Kind> {
+    match op.kind.as_str() {
+        "ADD" | "ADD_N" | "Add" | "Sum" => Some(Kind::Addition),
+        "SEPARABLE_CONV_2D" if op.attributes.contains_key("input_weights") => Some(Kind::Prelude),
+        _ => None,
+    }
+}
+
+/// Nothing is spread, nothing is constant.
+fn is_plain(graph: &Graph, op: &Op) -> bool {
+    let &[output] = op.outputs.as_slice() else { return false };
+    has_like_terms(graph, op) && graph.tensor(output).shape == graph.tensor(op.inputs[0]).shape
+}
+
+fn has_like_terms(graph: &Graph, op: &Op) -> bool {
+    let Some((&first, others)) = op.inputs.split_first() else { return false };
+    let first = graph.tensor(first);
+    let is_like = |&other: &TensorId| {
+        let other = graph.tensor(other);
+        (&other.shape, &other.dtype) == (&first.shape, &first.dtype)
+    };
+    let has_factors = op.attributes.get("input_weights").and_then(Value::as_array);
+    !others.is_empty()
+        && op.outputs.len() == 1
+        && first.shape.is_some()
+        && others.iter().all(is_like)
+        && has_factors.is_none_or(|factors| factors.len() == op.inputs.len())
+        && !op.attributes.contains_key("constants")
+}
+
+/// The addition that writes `tensor`, if `reader` alone reads it.
+fn inner_addition(graph: &Graph, reader: OpId, tensor: TensorId) -> Option<OpId> {
+    let producer = graph.producer(tensor)?;
+    let op = graph.op(producer);
+    let is_private = graph.consumers(tensor) == [reader]
+        && !graph.is_output(tensor)
+        && graph.op(reader).inputs.iter().filter(|&&input| input == tensor).count() == 1;
+    let is_addition =
+        matches!(kind(op), Some(Kind::Addition)) && is_plain(graph, op) && has_no_activation(op);
+    (is_private && is_addition).then_some(producer)
+}
+
+/// Is no other sum the one reader of this one?
+fn is_root(graph: &Graph, id: OpId) -> bool {
+    let &[output] = graph.op(id).outputs.as_slice() else { return false };
+    let &[reader] = graph.consumers(output) else { return true };
+    let place = graph.op(reader).inputs.iter().position(|&input| input == output);
+    let is_inner = inner_addition(graph, reader, output) == Some(id)
+        && Sum::of(graph, reader).is_some()
+        && place.is_some_and(|place| is_one(factor(graph.op(reader), place).as_ref()));
+    !is_inner
+}
+
+fn factor(op: &Op, place: usize) -> Option<Value> {
+    op.attributes.get("input_weights")?.get(place).cloned()
+}
+
+fn is_one(factor: Option<&Value>) -> bool {
+    factor.is_none_or(|factor| *factor == json!(1.0))
+}

@@ -1,0 +1,206 @@
+//! How an op treats the axis along which its input was joined.
+//!
+//! Let `x` be the pieces `x_1, …, x_k` end to end along an axis. Three kinds of ops can work on the pieces instead:
+//!
+//! - *apart*: what becomes of a position along the axis depends on nothing at other positions, so `f(x)` is `f_1(x_1), …, f_k(x_k)` end to end,
+//!   where `f_i` has that part of the constants which belongs to the piece. The arithmetic of every element is the same: exact.
+//! - *sums*: `f` multiplies with weights and adds up over the axis, so `f(x) = f_1(x_1) + … + f_k(x_k)`, where `f_i` has the weights of
+//!   the piece, and one of them the bias. The terms are added in another order: floats agree up to rounding, and quantised numbers would be rounded
+//!   after every term.
+//! - *joins*: a concatenation along the same axis has the pieces among its own.
+
+mod onnx;
+mod tflite;
+
+use serenity_ir::{Graph, Op, OpId, Role, Tensor, TensorId};
+
+/// What becomes of an op whose input comes in pieces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Treatment {
+    Apart(Apart),
+    Sums(Sums),
+    Joins,
+}
+
+/// Every position along the axis by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Apart {
+    /// The axis of the output that belongs to the input's.
+    pub(crate) axis: usize,
+    /// Positions of the output for each of the input.
+    pub(crate) multiplier: u64,
+    /// Operands of which each piece needs its part.
+    pub(crate) slices: Vec<Slice>,
+    /// Must the attribute `group` be the number of positions?
+    pub(crate) is_grouped: bool,
+}
+
+/// An operand that goes to the pieces in parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slice {
+    /// The operand.
+    pub(crate) position: usize,
+    /// Its axis that belongs to the joined one.
+    pub(crate) axis: usize,
+    /// Its positions for each of the input.
+    pub(crate) multiplier: u64,
+}
+
+/// Weights times elements, added up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Sums {
+    /// The weights; none for a graph that says nothing of them.
+    pub(crate) weights: Option<Slice>,
+    /// The operand that is added once.
+    pub(crate) bias: Option<usize>,
+}
+
+/// How `op` treats `axis` of `tensor`, which it reads; `None` if it must have it whole.
+pub(crate) fn treatment(graph: &Graph, op: OpId, tensor: TensorId, axis: usize) -> Option<Treatment> {
+    let call = Call::new(graph, op, tensor, axis)?;
+    if call.op.kind.role() == Role::Concat {
+        return (concat_axis(graph, op)? == axis).then_some(Treatment::Joins);
+    }
+    if call.op.inputs.iter().filter(|&&input| input == tensor).count() != 1 {
+        return None;
+    }
+    tflite::treatment(&call).or_else(|| onnx::treatment(&call))
+}
+
+/// The axis of a concatenation that does nothing else, and that joins two pieces or more of its own type and quantisation.
+pub(crate) fn concat_axis(graph: &Graph, id: OpId) -> Option<usize> {
+    let op = graph.op(id);
+    let &[output] = op.outputs.as_slice() else { return None };
+    if op.kind.role() != Role::Concat || op.inputs.len() < 2 || op.attributes.contains_key("constants") {
+        return None;
+    }
+    if !has_no_activation(op) {
+        return None;
+    }
+    let whole = graph.tensor(output);
+    let rank = whole.shape.as_ref()?.len();
+    let axis = normalised(op.attributes.get("axis")?.as_i64()?, rank)?;
+    let fits = |piece: &Tensor| {
+        let ranks_agree = piece.shape.as_ref().is_some_and(|shape| shape.len() == rank);
+        ranks_agree && piece.dtype == whole.dtype && piece.quantization == whole.quantization
+    };
+    let pieces = || op.inputs.iter().map(|&piece| graph.tensor(piece));
+    let joined: u64 = pieces().filter_map(|piece| piece.shape.as_ref()?.get(axis).copied()).sum();
+    (pieces().all(fits) && whole.shape.as_ref()?[axis] == joined).then_some(axis)
+}
+
+/// Axes may be counted from the end.
+pub(crate) fn normalised(axis: i64, rank: usize) -> Option<usize> {
+    let axis = if axis < 0 { axis.checked_add(i64::try_from(rank).ok()?)? } else { axis };
+    usize::try_from(axis).ok().filter(|&axis| axis < rank)
+}
+
+pub(crate) fn has_no_activation(op: &Op) -> bool {
+    op.attributes.get("activation").is_none_or(|activation| activation == "none")
+}
+
+/// An op, seen from one of its inputs.
+pub(crate) struct Call<'a> {
+    pub(crate) graph: &'a Graph,
+    pub(crate) op: &'a Op,
+    pub(crate) tensor: TensorId,
+    pub(crate) axis: usize,
+    pub(crate) input: &'a [u64],
+    pub(crate) output: &'a [u64],
+}
+
+/// What an op is given as one of its operands.
+pub(crate) enum Given {
+    /// A constant, or one that is computed from constants alone in a way that can be done for a part.
+    Fixed(Vec<u64>),
+    /// Nothing.
+    Absent,
+    /// A tensor, or something of unknown shape.
+    Other,
+}
+
+impl<'a> Call<'a> {
+    fn new(graph: &'a Graph, op: OpId, tensor: TensorId, axis: usize) -> Option<Self> {
+        let op = graph.op(op);
+        let &[output] = op.outputs.as_slice() else { return None };
+        let input = graph.tensor(tensor).shape.as_deref()?;
+        let output = graph.tensor(output).shape.as_deref()?;
+        (axis < input.len()).then_some(Self { graph, op, tensor, axis, input, output })
+    }
+
+    /// Positions along the axis.
+    pub(crate) fn positions(&self) -> u64 {
+        self.input[self.axis]
+    }
+
+    pub(crate) fn given(&self, position: usize) -> Given {
+        if self.op.is_absent(position) {
+            return Given::Absent;
+        }
+        if let Some(constant) = self.op.constant(position) {
+            let dims = constant.get("shape").and_then(|shape| shape.as_array());
+            let shape = dims.and_then(|dims| dims.iter().map(serde_json::Value::as_u64).collect());
+            return shape.map_or(Given::Other, Given::Fixed);
+        }
+        let Some(tensor) = self.op.operand(position) else { return Given::Absent };
+        match (computed_from_constants(self.graph, tensor), &self.graph.tensor(tensor).shape) {
+            (Some(_), Some(shape)) => Given::Fixed(shape.clone()),
+            _ => Given::Other,
+        }
+    }
+
+    /// Is the tensor the first operand, and all else that the op reads fixed?
+    pub(crate) fn is_first_of_fixed(&self) -> bool {
+        let others = self.op.inputs.iter().filter(|&&input| input != self.tensor);
+        self.op.operand(0) == Some(self.tensor)
+            && others.copied().all(|input| computed_from_constants(self.graph, input).is_some())
+    }
+
+    /// Is it the only tensor that the op reads?
+    pub(crate) fn is_alone(&self) -> bool {
+        self.op.inputs == [self.tensor]
+    }
+
+    /// What an elementwise op needs of an operand that is spread over the input.
+    pub(crate) fn spread(&self, position: usize) -> Option<Vec<Slice>> {
+        let Given::Fixed(shape) = self.given(position) else { return None };
+        let missing = self.input.len().checked_sub(shape.len())?;
+        let Some(axis) = self.axis.checked_sub(missing) else { return Some(Vec::new()) };
+        match shape[axis] {
+            1 if self.positions() != 1 => Some(Vec::new()),
+            size if size == self.positions() => Some(vec![Slice { position, axis, multiplier: 1 }]),
+            _ => None,
+        }
+    }
+
+    /// The op keeps the axis as it is, with these parts of its operands.
+    pub(crate) fn apart(&self, slices: Vec<Slice>) -> Option<Treatment> {
+        self.apart_along(self.axis, slices)
+    }
+
+    pub(crate) fn apart_along(&self, axis: usize, slices: Vec<Slice>) -> Option<Treatment> {
+        let apart = Apart { axis, multiplier: 1, slices, is_grouped: false };
+        (self.output.get(axis) == Some(&self.positions())).then_some(Treatment::Apart(apart))
+    }
+
+    /// An op of two operands, elementwise, one of them fixed.
+    pub(crate) fn elementwise_with_fixed(&self) -> Option<Treatment> {
+        let fixed = usize::from(self.op.operand(0) == Some(self.tensor));
+        let has_its_shape = self.output == self.input;
+        if !has_its_shape || !self.is_alone() {
+            return None;
+        }
+        self.apart(self.spread(fixed)?)
+    }
+}
+
+/// The op that computes `tensor` from constants alone, element by element: then it can compute a part of it from a part of them.
+pub(crate) fn computed_from_constants(graph: &Graph, tensor: TensorId) -> Option<OpId> {
+    let producer = graph.producer(tensor)?;
+    let op = graph.op(producer);
+    let is_sliceable = match op.kind.as_str() {
+        "ConstantOfShape" => op.constant(0).is_some_and(|shape| shape.get("values").is_some()),
+        kind => onnx::UNARY.contains(&kind) && op.constant(0).is_some(),
+    };
+    (is_sliceable && op.inputs.is_empty() && op.outputs.len() == 1).then_some(producer)
+}

@@ -1,0 +1,142 @@
+//! Operators as `TFLite` and the built-in networks spell them. Feature maps have their channels last.
+
+use super::{Apart, Call, Given, Slice, Sums, Treatment};
+use serde_json::Value;
+
+/// Element by element, whatever the element's place.
+const UNARY: [&str; 27] = [
+    "ABS",
+    "CAST",
+    "CEIL",
+    "COS",
+    "DEQUANTIZE",
+    "ELU",
+    "EXP",
+    "FLOOR",
+    "GELU",
+    "HARD_SWISH",
+    "LEAKY_RELU",
+    "LOG",
+    "LOGICAL_NOT",
+    "LOGISTIC",
+    "NEG",
+    "QUANTIZE",
+    "RELU",
+    "RELU6",
+    "RELU_0_TO_1",
+    "RELU_N1_TO_1",
+    "ROUND",
+    "RSQRT",
+    "SIGN",
+    "SIN",
+    "SQRT",
+    "SQUARE",
+    "TANH",
+];
+
+const BINARY: [&str; 9] =
+    ["ADD", "DIV", "MAXIMUM", "MINIMUM", "MUL", "POW", "PRELU", "SQUARED_DIFFERENCE", "SUB"];
+
+const REDUCTIONS: [&str; 5] = ["MEAN", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD", "SUM"];
+
+pub(super) fn treatment(call: &Call<'_>) -> Option<Treatment> {
+    let is_channel = call.input.len() == 4 && call.axis == 3;
+    match call.op.kind.as_str() {
+        "CONV_2D" if is_channel => sums(call, 3),
+        "SEPARABLE_CONV_2D" if is_channel && call.is_alone() && !has_constants(call) => {
+            Some(Treatment::Sums(Sums { weights: None, bias: None }))
+        }
+        "DEPTHWISE_CONV_2D" if is_channel => depthwise(call),
+        "FULLY_CONNECTED" if call.input.len() == 2 && call.axis == 1 && has_plain_weights(call) => {
+            sums(call, 1)
+        }
+        kind if UNARY.contains(&kind) && call.is_alone() && call.output == call.input => {
+            call.apart(Vec::new())
+        }
+        kind if BINARY.contains(&kind) && call.op.kind.as_str() != "PRELU" => call.elementwise_with_fixed(),
+        "PRELU" if call.op.operand(0) == Some(call.tensor) => call.elementwise_with_fixed(),
+        "AVERAGE_POOL_2D" | "MAX_POOL_2D" if is_channel && call.is_alone() => call.apart(Vec::new()),
+        "RESIZE_BILINEAR" | "RESIZE_NEAREST_NEIGHBOR" if is_channel && call.is_alone() => {
+            call.apart(Vec::new())
+        }
+        "PAD" | "PADV2" | "MIRROR_PAD" if call.is_alone() => {
+            let amounts = call.op.attributes.get("paddings")?.as_array()?.get(call.axis)?.as_array()?;
+            let is_none = amounts.len() == 2 && amounts.iter().all(|amount| amount.as_u64() == Some(0));
+            if is_none { call.apart(Vec::new()) } else { None }
+        }
+        kind if REDUCTIONS.contains(&kind) && call.is_alone() => reduction(call),
+        _ => None,
+    }
+}
+
+fn has_constants(call: &Call<'_>) -> bool {
+    call.op.attributes.contains_key("constants")
+}
+
+fn has_plain_weights(call: &Call<'_>) -> bool {
+    call.op.attributes.get("weights_format").is_none_or(|format| format == "default")
+}
+
+/// A convolution or a dense layer whose weights have their inputs along `axis`.
+fn sums(call: &Call<'_>, axis: usize) -> Option<Treatment> {
+    if !call.is_alone() || call.op.operand(0) != Some(call.tensor) {
+        return None;
+    }
+    let weights = match call.given(1) {
+        Given::Fixed(shape) if shape.get(axis) == Some(&call.positions()) => {
+            Some(Slice { position: 1, axis, multiplier: 1 })
+        }
+        Given::Absent if !has_constants(call) => None,
+        _ => return None,
+    };
+    let bias = match call.given(2) {
+        Given::Fixed(_) => Some(2),
+        Given::Absent => None,
+        Given::Other => return None,
+    };
+    Some(Treatment::Sums(Sums { weights, bias }))
+}
+
+fn depthwise(call: &Call<'_>) -> Option<Treatment> {
+    if !call.is_alone() || call.op.operand(0) != Some(call.tensor) {
+        return None;
+    }
+    let multiplier = call.output.get(3)?.checked_div(call.positions())?;
+    let filters = multiplier.checked_mul(call.positions())?;
+    if call.output[3] != filters || multiplier == 0 {
+        return None;
+    }
+    let mut slices = Vec::new();
+    for (position, axis) in [(1, 3), (2, 0)] {
+        match call.given(position) {
+            Given::Fixed(shape) if shape.get(axis) == Some(&filters) => {
+                slices.push(Slice { position, axis, multiplier });
+            }
+            // A graph without a file says nothing of its weights, and a bias may be left out.
+            Given::Absent if position == 2 || !has_constants(call) => {}
+            _ => return None,
+        }
+    }
+    Some(Treatment::Apart(Apart { axis: 3, multiplier, slices, is_grouped: false }))
+}
+
+/// A summary over other axes.
+fn reduction(call: &Call<'_>) -> Option<Treatment> {
+    let axes = call.op.attributes.get("axes").or_else(|| call.op.attributes.get("axis"))?;
+    let keeps = call.op.attributes.get("keep_dims").and_then(Value::as_bool).unwrap_or(false);
+    call.reduced(axes, keeps)
+}
+
+impl Call<'_> {
+    /// A summary over `axes`, which stay as axes of one position if it `keeps` them.
+    pub(super) fn reduced(&self, axes: &Value, keeps: bool) -> Option<Treatment> {
+        let rank = self.input.len();
+        let one = [axes.clone()];
+        let list = axes.as_array().map_or(one.as_slice(), Vec::as_slice);
+        let axes: Option<Vec<usize>> =
+            list.iter().map(|axis| super::normalised(axis.as_i64()?, rank)).collect();
+        let axes = axes.filter(|axes| !axes.is_empty() && !axes.contains(&self.axis))?;
+        let gone = (0..self.axis).filter(|axis| axes.contains(axis)).count();
+        self.apart_along(if keeps { self.axis } else { self.axis - gone }, Vec::new())
+    }
+}

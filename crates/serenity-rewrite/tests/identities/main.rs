@@ -1,0 +1,11 @@
+//! Rewritten networks compute the same: random models are run before and after, by a plain interpreter.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+#![allow(clippy::float_cmp, reason = "the same bits are what is meant")]
+
+mod hand_computed;
+mod interpreter;
+mod random_models;
+mod runtime;
+mod sketch;
+mod spelling;

@@ -1,0 +1,128 @@
+//! What was rewritten, as a plan says it.
+
+use serde_json::{Value, json};
+use serenity_ir::{ElementType, Graph, OpId};
+use serenity_rewrite::{NewConstant, Patch, Rewriting};
+
+/// One rewrite that was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AppliedRewrite {
+    /// The rule.
+    pub rule: String,
+    /// The ops it is about, by their numbers in the model as it came.
+    pub ops: Vec<OpId>,
+    /// In which order partial results are added up, if they are.
+    pub order: Vec<usize>,
+    /// Why it computes the same, for people.
+    pub text: String,
+    /// Are the results the same bit for bit?
+    pub exact: bool,
+    /// How many bytes more the least peak would be without this one.
+    pub gain: u64,
+    /// What it costs.
+    pub cost: RewriteCost,
+}
+
+/// What a rewrite adds to a model. None of the rules adds multiplications: they are divided among more ops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RewriteCost {
+    /// Ops.
+    pub ops: i64,
+    /// Bytes of constants.
+    pub weight_bytes: i64,
+    /// Additions of elements.
+    pub additions: i64,
+}
+
+impl RewriteCost {
+    /// What `with` has more than `without`, both made of `graph`.
+    pub(super) fn between(graph: &Graph, without: &Rewriting, with: &Rewriting) -> Self {
+        let difference = |measure: &dyn Fn(&Rewriting) -> u64| measure(with) as i64 - measure(without) as i64;
+        Self {
+            ops: difference(&|rewriting| rewriting.graph.ops().len() as u64),
+            weight_bytes: difference(&|rewriting| zero_bytes(graph, rewriting)),
+            additions: difference(&additions),
+        }
+    }
+}
+
+/// Bytes of constants that did not exist: parts of those that did are no more than the whole.
+fn zero_bytes(graph: &Graph, rewriting: &Rewriting) -> u64 {
+    let bytes = |op: OpId, position: usize| {
+        let constant = graph.op(op).constant(position)?;
+        let shape: Vec<u64> =
+            constant.get("shape")?.as_array()?.iter().map(Value::as_u64).collect::<Option<_>>()?;
+        ElementType::parse(constant.get("dtype")?.as_str()?).bytes_of(&shape)
+    };
+    let of_origin = |origin: &serenity_rewrite::Origin| -> u64 {
+        let zeros = origin.constants.iter().filter(|(_, constant)| **constant == NewConstant::Zeros);
+        zeros.filter_map(|(&position, _)| bytes(origin.op?, position)).sum()
+    };
+    rewriting.origins.iter().map(of_origin).sum()
+}
+
+fn additions(rewriting: &Rewriting) -> u64 {
+    let graph = &rewriting.graph;
+    let elements = |op: &serenity_ir::Op| {
+        let shape = graph.tensor(*op.outputs.first()?).shape.as_ref()?;
+        Some(shape.iter().product::<u64>() * (op.inputs.len() as u64).saturating_sub(1))
+    };
+    let is_sum =
+        |op: &&serenity_ir::Op| ["ADD", "ADD_N", "Add", "Sum", "ACCUMULATE"].contains(&op.kind.as_str());
+    graph.ops().iter().filter(is_sum).filter_map(elements).sum()
+}
+
+impl AppliedRewrite {
+    pub(super) fn new(patch: &Patch, gain: u64, cost: RewriteCost) -> Self {
+        Self {
+            rule: patch.rule.to_owned(),
+            ops: patch.ops(),
+            order: patch.order().to_vec(),
+            text: patch.identity.clone(),
+            exact: patch.exact,
+            gain,
+            cost,
+        }
+    }
+
+    /// Is it this patch that was applied, whatever the order in which it adds up?
+    pub(super) fn is_of(&self, patch: &Patch) -> bool {
+        self.rule == patch.rule && self.ops == patch.ops()
+    }
+
+    pub(crate) fn to_json(&self) -> Value {
+        json!({
+            "rule": self.rule,
+            "exact": self.exact,
+            "ops": self.ops.iter().map(|op| op.0).collect::<Vec<_>>(),
+            "order": self.order,
+            "gain": self.gain,
+            "extra_ops": self.cost.ops,
+            "extra_weight_bytes": self.cost.weight_bytes,
+            "extra_macs": 0,
+            "extra_additions": self.cost.additions,
+            "text": self.text,
+        })
+    }
+
+    /// From what a plan claims; only the rule and the ops must be there.
+    pub(crate) fn from_json(value: &Value) -> Option<Self> {
+        let number = |key: &str| value.get(key).and_then(Value::as_i64).unwrap_or(0);
+        let op = |op: &Value| op.as_u64().and_then(|op| u32::try_from(op).ok()).map(OpId);
+        let place = |place: &Value| place.as_u64().and_then(|place| usize::try_from(place).ok());
+        let order = value.get("order").and_then(Value::as_array).map_or([].as_slice(), Vec::as_slice);
+        Some(Self {
+            rule: value.get("rule")?.as_str()?.to_owned(),
+            ops: value.get("ops")?.as_array()?.iter().map(op).collect::<Option<_>>()?,
+            order: order.iter().map(place).collect::<Option<_>>()?,
+            text: value.get("text").and_then(Value::as_str).unwrap_or_default().to_owned(),
+            exact: value.get("exact").and_then(Value::as_bool).unwrap_or(false),
+            gain: value.get("gain").and_then(Value::as_u64).unwrap_or(0),
+            cost: RewriteCost {
+                ops: number("extra_ops"),
+                weight_bytes: number("extra_weight_bytes"),
+                additions: number("extra_additions"),
+            },
+        })
+    }
+}

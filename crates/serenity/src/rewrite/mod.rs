@@ -1,0 +1,152 @@
+//! Rewriting a model: in its graph and, where it came from a file, in the file.
+
+mod applied;
+mod conditions;
+mod search;
+mod tflite;
+
+use crate::optimize::what_is_left;
+use crate::{Error, Input, Options, Plan, Source, optimize_model};
+use serenity_ir::{Graph, MemoryModel};
+use serenity_rewrite::{Choice, Patch, Settings, Sums, apply};
+use std::time::Instant;
+
+pub use applied::{AppliedRewrite, RewriteCost};
+pub use search::choose_rewrites;
+
+/// A model after some rewrites.
+#[derive(Clone, Debug)]
+pub struct Rewritten {
+    /// The model, read again from its new bytes if it was read from a file.
+    pub input: Input,
+    /// What was done.
+    pub applied: Vec<AppliedRewrite>,
+}
+
+/// What the rules are allowed for a runtime: the paper counts with ops that add into an accumulator, whatever the type of its elements; real ones
+/// have an addition, and must compute what the model computes.
+pub fn rewrite_settings(model: MemoryModel) -> Settings {
+    match model {
+        MemoryModel::Paper => Settings { sums: Sums::Accumulator, rounds_integers: true },
+        _ => Settings { sums: Sums::Chain, rounds_integers: false },
+    }
+}
+
+/// All patches that the rules propose for the main graph of a model, as far as they hold for what its file says.
+pub fn possible_rewrites(input: &Input, model: MemoryModel) -> Vec<Patch> {
+    let graph = input.graph();
+    let mut patches = serenity_rewrite::find(graph, &rewrite_settings(model));
+    match &input.source {
+        Source::Graph => {}
+        Source::Tflite(file) if !file.folds_constants() => {
+            patches.retain(|patch| conditions::holds_in_tflite(file, graph, patch));
+        }
+        Source::Tflite(_) | Source::Onnx(_) => patches.clear(),
+    }
+    patches
+}
+
+/// Rewrites the main graph of a model by these patches, which must be among its [`possible_rewrites`].
+///
+/// # Errors
+/// If the patches do not fit, or the file holds what cannot be carried over. What was rewritten is read again and compared with the rewritten
+/// graph before it is given away, so any other error is a bug of ours.
+pub fn rewrite(input: &Input, patches: &[Patch], model: MemoryModel) -> Result<Input, Error> {
+    if patches.is_empty() {
+        return Ok(input.clone());
+    }
+    let wrong = |source| Error::Rewrite { name: input.name.clone(), source };
+    let rewriting = apply(input.graph(), patches, &rewrite_settings(model)).map_err(wrong)?;
+    match &input.source {
+        Source::Graph => Ok(Input { graphs: with_main(input, rewriting.graph), ..input.clone() }),
+        Source::Tflite(file) => {
+            let refused = |source| Error::Tflite { path: input.name.clone(), source };
+            let new = tflite::rewritten(file, &rewriting).map_err(refused)?;
+            Ok(Input {
+                graphs: new.graphs().to_vec(),
+                source: Source::Tflite(Box::new(new)),
+                ..input.clone()
+            })
+        }
+        Source::Onnx(_) => Ok(input.clone()),
+    }
+}
+
+fn with_main(input: &Input, graph: Graph) -> Vec<Graph> {
+    std::iter::once(graph).chain(input.graphs[1..].iter().cloned()).collect()
+}
+
+/// Does again what a plan says was rewritten; `None` if that cannot be done to this model.
+///
+/// # Errors
+/// As [`rewrite`].
+pub fn rewrite_again(
+    input: &Input,
+    claimed: &[AppliedRewrite],
+    model: MemoryModel,
+) -> Result<Option<Input>, Error> {
+    let possible = possible_rewrites(input, model);
+    let patch = |claimed: &AppliedRewrite| {
+        let found = possible.iter().find(|patch| claimed.is_of(patch))?;
+        Some(found.clone().with_order(claimed.order.clone()))
+    };
+    match claimed.iter().map(patch).collect::<Option<Vec<Patch>>>() {
+        Some(patches) => rewrite(input, &patches, model).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Plans a model as it is and with the best rewrites found, and takes what needs less; as it is if that makes no difference. Returns the rewritten
+/// model if it is that which was planned; what the plan says of `before` is said of the model as it came.
+///
+/// # Errors
+/// As [`optimize_model`], and if the rewriting itself went wrong. A file that cannot be changed without loss is no error: it is planned as it is.
+pub fn optimize_input(input: &Input, options: &Options) -> Result<(Option<Input>, Plan), Error> {
+    let started = Instant::now();
+    let plan = optimize_model(&input.graphs, options)?;
+    let left = || Options { limits: what_is_left(&options.limits, started), ..options.clone() };
+    let choice = choose_rewrites(input, &left());
+    if choice.patches.is_empty() {
+        return Ok((None, plan));
+    }
+    let rewritten = match rewrite_by(input, &choice, options.model) {
+        Err(Error::Tflite { source: serenity_tflite::Error::Edit(_), .. }) => return Ok((None, plan)),
+        other => other?,
+    };
+    // A plan of the arena that the model came with speaks of tensors that are gone.
+    let smaller = optimize_model(&rewritten.input.graphs, &Options { given_plan: None, ..left() })?;
+    if whole_need(&rewritten.input, &smaller) >= whole_need(input, &plan) {
+        return Ok((None, plan));
+    }
+    let plan = Plan { before: plan.before, rewrites: rewritten.applied, ..smaller };
+    Ok((Some(rewritten.input), plan))
+}
+
+/// What a device must have: for TFLM, also what it keeps for every operator and tensor.
+fn whole_need(input: &Input, plan: &Plan) -> u64 {
+    let needs = plan.after.needs();
+    match (&input.source, plan.model.kernels()) {
+        (Source::Tflite(file), Some(kernels)) => crate::Tail::of(file, kernels).needed(needs).arm32,
+        _ => needs,
+    }
+}
+
+/// Applies what was chosen.
+fn rewrite_by(input: &Input, choice: &Choice, model: MemoryModel) -> Result<Rewritten, Error> {
+    let patches: Vec<Patch> = choice.patches.iter().map(|(patch, _)| patch.clone()).collect();
+    let new = rewrite(input, &patches, model)?;
+    let settings = rewrite_settings(model);
+    let make = |patches: &[Patch]| apply(input.graph(), patches, &settings).ok();
+    let all = make(&patches);
+    let applied = choice.patches.iter().enumerate().map(|(index, (patch, gain))| {
+        let others: Vec<Patch> =
+            patches.iter().enumerate().filter(|(other, _)| *other != index).map(|(_, p)| p.clone()).collect();
+        let cost = match (&all, make(&others)) {
+            (Some(all), Some(without)) => RewriteCost::between(input.graph(), &without, all),
+            _ => RewriteCost::default(),
+        };
+        AppliedRewrite::new(patch, *gain, cost)
+    });
+    let applied = applied.collect();
+    Ok(Rewritten { input: new, applied })
+}

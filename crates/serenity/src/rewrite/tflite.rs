@@ -1,0 +1,184 @@
+//! A rewritten graph as a `.tflite` file.
+
+use serenity_ir::{Attributes, Constant, ElementType, Graph, Op, TensorId};
+use serenity_rewrite::{NewConstant, Origin, Rewriting};
+use serenity_tflite::{Edit, Error, Model, NewOptions, NewTensor, OperatorSource, SubGraph};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The main graph: it alone is rewritten.
+const MAIN: usize = 0;
+
+/// The file with its main graph rewritten, read again.
+pub(super) fn rewritten(model: &Model, rewriting: &Rewriting) -> Result<Model, Error> {
+    let mut writer = Writer {
+        model,
+        sub_graph: &model.sub_graphs()[MAIN],
+        edit: model.edit(),
+        tensors: BTreeMap::new(),
+        constants: BTreeMap::new(),
+    };
+    let old = model.graphs()[MAIN].tensors().len();
+    for id in rewriting.graph.tensor_ids().skip(old) {
+        writer.add_activation(id, rewriting)?;
+    }
+    let mut operators = Vec::new();
+    for (op, origin) in rewriting.graph.ops().iter().zip(&rewriting.origins) {
+        operators.push(writer.operator(&rewriting.graph, op, origin)?);
+    }
+    writer.retire(&operators)?;
+    writer.edit.set_operators(MAIN, operators)?;
+    let new = Model::parse(writer.edit.finish()?.bytes)?;
+    if !new.graphs()[MAIN].computes_as(&rewriting.graph) {
+        return Err(Error::Unfaithful("the rewritten graph".to_owned()));
+    }
+    Ok(new)
+}
+
+struct Writer<'a> {
+    model: &'a Model,
+    sub_graph: &'a SubGraph,
+    edit: Edit<'a>,
+    /// New activations, by their numbers in the rewritten graph.
+    tensors: BTreeMap<TensorId, usize>,
+    /// New constants that several operators may share, by what they are made of.
+    constants: BTreeMap<(usize, String), usize>,
+}
+
+impl Writer<'_> {
+    fn add_activation(&mut self, id: TensorId, rewriting: &Rewriting) -> Result<(), Error> {
+        let tensor = rewriting.graph.tensor(id);
+        let refused = || Error::Edit(format!("tensor `{}` has no shape or type", tensor.name));
+        let new = NewTensor {
+            name: tensor.name.clone(),
+            shape: tensor.shape.clone().ok_or_else(refused)?,
+            dtype: tensor.dtype.clone().ok_or_else(refused)?,
+            buffer: 0,
+            quantization: tensor.quantization.clone(),
+        };
+        let number = self.edit.add_tensor(MAIN, new)?;
+        self.tensors.insert(id, number);
+        Ok(())
+    }
+
+    fn activation(&self, id: TensorId) -> Option<usize> {
+        self.tensors.get(&id).copied().or_else(|| self.sub_graph.file_tensor(id))
+    }
+
+    fn operator(&mut self, graph: &Graph, op: &Op, origin: &Origin) -> Result<OperatorSource, Error> {
+        let dtype = |t: TensorId| graph.tensor(t).dtype.as_ref();
+        let outputs: Vec<Option<usize>> = op.outputs.iter().map(|&t| self.activation(t)).collect();
+        let Some(from) = origin.op else {
+            let is_int8 = op.outputs.iter().any(|&t| dtype(t) == Some(&ElementType::Int8));
+            let code = self.edit.operator_code(op.kind.as_str(), if is_int8 { 2 } else { 1 })?;
+            let inputs = op.inputs.iter().map(|&t| self.activation(t)).collect();
+            let options = NewOptions::of(op.kind.as_str(), &op.attributes)?;
+            return Ok(OperatorSource::New { code, inputs, outputs, options });
+        };
+        let old = self.sub_graph.operators()[from.index()].clone();
+        let mut activations = op.inputs.iter().map(|&t| self.activation(t)).collect::<Vec<_>>().into_iter();
+        let mut inputs = Vec::new();
+        if old.inputs.iter().flatten().all(|&tensor| self.sub_graph.graph_tensor(tensor).is_some()) {
+            // A concatenation may have more inputs than before.
+            inputs.extend(activations);
+        } else {
+            for (position, operand) in old.inputs.iter().enumerate() {
+                match operand {
+                    Some(tensor) if self.sub_graph.graph_tensor(*tensor).is_some() => {
+                        inputs.push(activations.next().flatten());
+                    }
+                    Some(tensor) => {
+                        let new = origin.constants.get(&position);
+                        inputs.push(self.constant(*tensor, new, &op.name)?);
+                    }
+                    None => inputs.push(None),
+                }
+            }
+        }
+        let old_op = self.model.graphs()[MAIN].op(from);
+        let options = changed_options(old_op, op);
+        if (&inputs, &outputs) == (&old.inputs, &old.outputs) && options.is_empty() {
+            return Ok(OperatorSource::Kept(from.index()));
+        }
+        let operator = from.index();
+        Ok(if options.is_empty() {
+            OperatorSource::Rewired { operator, inputs, outputs }
+        } else {
+            OperatorSource::Changed { operator, inputs, outputs, options }
+        })
+    }
+
+    fn constant(
+        &mut self,
+        tensor: usize,
+        new: Option<&NewConstant>,
+        name: &str,
+    ) -> Result<Option<usize>, Error> {
+        let Some(new) = new else { return Ok(Some(tensor)) };
+        let key = (tensor, format!("{new:?}"));
+        if let Some(&known) = self.constants.get(&key) {
+            return Ok(Some(known));
+        }
+        let described = &self.sub_graph.tensors()[tensor];
+        let refused = || Error::Edit(format!("constant `{}` cannot be divided", described.name));
+        let old = Constant {
+            name: described.name.clone(),
+            shape: described.shape.clone(),
+            dtype: described.dtype.clone(),
+            quantization: described.quantization.clone(),
+            data: self.model.constant(MAIN, tensor).ok_or_else(refused)?.to_vec(),
+        };
+        let name = format!("{}/{}", described.name.split(';').next().unwrap_or_default(), last_part(name));
+        let Some(made) = new.make(&old, name).map_err(|_| refused())? else { return Ok(None) };
+        let buffer = self.edit.add_buffer(made.data);
+        let new = NewTensor {
+            name: made.name,
+            shape: made.shape,
+            dtype: made.dtype,
+            buffer,
+            quantization: made.quantization,
+        };
+        let number = self.edit.add_tensor(MAIN, new)?;
+        self.constants.insert(key, number);
+        Ok(Some(number))
+    }
+
+    /// Leaves nothing of tensors that no operator touches any more.
+    fn retire(&mut self, operators: &[OperatorSource]) -> Result<(), Error> {
+        let mut used: BTreeSet<usize> =
+            self.sub_graph.inputs().iter().chain(self.sub_graph.outputs()).copied().collect();
+        for operator in operators {
+            match operator {
+                OperatorSource::Kept(kept) => {
+                    let old = &self.sub_graph.operators()[*kept];
+                    used.extend(old.inputs.iter().chain(&old.outputs).flatten());
+                }
+                OperatorSource::Rewired { inputs, outputs, .. }
+                | OperatorSource::Changed { inputs, outputs, .. }
+                | OperatorSource::New { inputs, outputs, .. } => {
+                    used.extend(inputs.iter().chain(outputs).flatten());
+                }
+            }
+        }
+        let touched =
+            self.sub_graph.operators().iter().flat_map(|old| old.inputs.iter().chain(&old.outputs).flatten());
+        let touched: BTreeSet<usize> = touched.copied().collect();
+        for &tensor in touched.difference(&used) {
+            self.edit.retire_tensor(MAIN, tensor)?;
+        }
+        Ok(())
+    }
+}
+
+/// The options in which an op differs from the one it comes from.
+fn changed_options(old: &Op, new: &Op) -> Attributes {
+    let is_option = |name: &str| !["constants", "bias", "input_weights"].contains(&name);
+    let changed = new
+        .attributes
+        .iter()
+        .filter(|(name, value)| is_option(name) && old.attributes.get(*name) != Some(value));
+    changed.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+fn last_part(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or_default()
+}
