@@ -87,7 +87,7 @@ fn by_algorithm(efforts: &[Effort]) -> Table {
     let mut table = Table::new([
         Column::text("rewriting"),
         Column::text("algorithm"),
-        Column::text("nodes and partitions"),
+        Column::text("operators and partitions"),
         Column::number("time, ms"),
         Column::number("paper"),
     ]);
@@ -95,7 +95,7 @@ fn by_algorithm(efforts: &[Effort]) -> Table {
         table.push([
             if effort.is_rewritten { "yes" } else { "no" },
             &effort.algorithm.to_string(),
-            &effort.nodes(),
+            &effort.operators(),
             &significant(milliseconds(effort.time), 3),
             effort.paper,
         ]);

@@ -8,7 +8,7 @@ use crate::statistics::{Spread, geometric_mean};
 use crate::{Options, parallel};
 use serenity::Error;
 use serenity_report::{Axis, Bar, BarChart, BarSeries, Colour, Column, Line, LineChart, Shape, Table};
-use serenity_traffic::Grain;
+use serenity_traffic::{Demand, Grain};
 
 /// On-chip memory in KiB.
 const SIZES: [u64; 6] = [32, 64, 128, 256, 512, 1024];
@@ -102,14 +102,11 @@ fn moved(spec: &str) -> Result<Moved, Error> {
         (VIEWS, Run::best(graph, VIEWS)?),
         (VIEWS, Run::best(rewritten, VIEWS)?),
     ];
-    let sizes = SIZES.map(|kib| kib * 1024);
     let mut moved = Moved::default();
     for (moved, (model, run)) in moved.iter_mut().zip(&sides) {
-        // An order that was just checked, and sizes of the zoo: there is nothing that it could refuse.
-        let counted = serenity_traffic::sweep(run.graph, *model, &run.order, &sizes, Grain::Page);
-        for (moved, traffic) in moved.iter_mut().zip(counted.unwrap_or_default()) {
-            *moved = traffic.belady.bytes();
-        }
+        let refused = |source| Error::Traffic { graph: graph.name().to_owned(), source };
+        let demand = Demand::new(run.graph, *model, &run.order, Grain::Page).map_err(refused)?;
+        *moved = SIZES.map(|kib| demand.belady(kib * 1024).bytes());
     }
     Ok(moved)
 }
