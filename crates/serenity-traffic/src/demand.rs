@@ -7,7 +7,6 @@ use std::ops::Range;
 /// A buffer between two ops in a row that touch it: it is kept on chip meanwhile, or dropped and read again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Gap {
-    pub(crate) buffer: usize,
     /// The steps that touch it, `from < to`.
     pub(crate) from: usize,
     pub(crate) to: usize,

@@ -132,7 +132,7 @@ impl Demand {
             let version = self.versions.len() - 1;
             self.versions[version].gaps.end += 1;
             let (has_previous, has_next) = (turn > 0, turn + 2 < steps.len());
-            self.gaps.push(Gap { buffer: id, from, to, units, version, has_previous, has_next });
+            self.gaps.push(Gap { from, to, units, version, has_previous, has_next });
         }
         self.buffers.push(Touched { units, steps, first_gap });
     }

@@ -11,4 +11,5 @@ mod place;
 mod rewrite;
 mod tflite;
 mod tiny_onnx;
+mod traffic;
 mod verify;
