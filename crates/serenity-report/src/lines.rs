@@ -106,7 +106,7 @@ impl LineChart {
                     let is_taken = taken.iter().any(|other| (other - y).abs() < 18.0);
                     let text_y = if is_taken { y + 13.0 } else { y - 5.0 };
                     svg.line([area.left, y, area.right, y], "mark");
-                    svg.text((area.left + 6.0, text_y), Anchor::Start, "small", text);
+                    svg.text((area.right - 6.0, text_y), Anchor::End, "small", text);
                     taken.push(y);
                 }
                 Mark::Upright(x, text) => {
