@@ -46,6 +46,7 @@ pub(crate) enum Command {
     Check(CheckArgs),
     Verify(VerifyArgs),
     Zoo(ZooArgs),
+    Paper(PaperArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }
@@ -390,6 +391,32 @@ pub(crate) enum ZooCommand {
         #[command(flatten)]
         json: JsonArg,
     },
+}
+
+/// Recompute every table and figure of the SERENITY paper's evaluation.
+///
+/// Writes README.md with all tables and figures, each table as .csv and each figure as .svg. The same options give the same bytes on every
+/// machine, but for scheduling times, which are in times.md, times-*.csv and times-*.svg. The paper's value stands beside each of ours, and
+/// rows whose network is not public say `reconstruction`.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    serenity paper --out evaluation\n  \
+    serenity paper --out evaluation --seeds 20 --orders 10000   a quick look")]
+pub(crate) struct PaperArgs {
+    /// The folder to write to; it is made if there is none.
+    #[arg(long, value_name = "DIR", default_value = "paper")]
+    pub(crate) out: String,
+    /// How many RandWire networks to draw for each cell.
+    #[arg(long, value_name = "N", default_value_t = serenity_paper::Options::default().seeds, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub(crate) seeds: u64,
+    /// How many random orders of SwiftNet cell A to draw.
+    #[arg(long, value_name = "N", default_value_t = serenity_paper::Options::default().orders, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) orders: u64,
+    /// Threads; the result does not depend on it.
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub(crate) threads: usize,
+    #[command(flatten)]
+    pub(crate) json: JsonArg,
 }
 
 /// Print a completion script for a shell.

@@ -56,6 +56,7 @@ fn run(cli: &Cli, out: &mut impl Write) -> Result<Outcome, Failure> {
         Command::Check(args) => commands::check::run(args, out),
         Command::Verify(args) => commands::verify::run(args, out),
         Command::Zoo(args) => commands::zoo::run(args, out),
+        Command::Paper(args) => commands::paper::run(args, out),
         Command::Completions(args) => commands::reference::completions(args, out),
         Command::Man(args) => commands::reference::man(args, out),
     }

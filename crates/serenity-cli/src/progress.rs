@@ -66,6 +66,29 @@ impl Drop for ProgressLine {
     }
 }
 
+/// A line that says which step of a long work runs, if somebody is looking; wiped when it is dropped.
+pub(crate) struct StepLine {
+    is_seen: bool,
+}
+
+impl StepLine {
+    pub(crate) fn new() -> Self {
+        Self { is_seen: std::io::stderr().is_terminal() }
+    }
+
+    pub(crate) fn show(&self, text: &str) {
+        if self.is_seen {
+            let _ = write!(std::io::stderr(), "\r\x1b[2K{}", cut(text, terminal_width()));
+        }
+    }
+}
+
+impl Drop for StepLine {
+    fn drop(&mut self) {
+        self.show("");
+    }
+}
+
 /// A line that wraps cannot be wiped: leaves the last column free.
 fn cut(line: &str, width: usize) -> String {
     line.chars().take(width.saturating_sub(1)).collect()

@@ -113,6 +113,11 @@ impl Demand {
         on_chip.iter().map(answer).collect()
     }
 
+    /// What Belady's rule moves, as [`Traffic::belady`], without the search for a better plan.
+    pub fn belady(&self, on_chip: u64) -> Bytes {
+        belady::belady(self, self.capacity(on_chip)).cost(self)
+    }
+
     /// What a quick plan moves: an upper bound on [`Traffic::best`] for whoever compares many orders.
     pub fn estimate(&self, on_chip: u64) -> Bytes {
         self.cheapest(&self.quick_plans(self.capacity(on_chip))).1

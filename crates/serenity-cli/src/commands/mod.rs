@@ -4,6 +4,7 @@ pub(crate) mod check;
 pub(crate) mod inspect;
 mod onnx;
 pub(crate) mod optimize;
+pub(crate) mod paper;
 pub(crate) mod place;
 pub(crate) mod reference;
 pub(crate) mod sample;

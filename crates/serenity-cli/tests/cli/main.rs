@@ -6,6 +6,7 @@ mod commands;
 mod errors;
 mod harness;
 mod onnx;
+mod paper;
 mod place;
 mod rewrite;
 mod tflite;

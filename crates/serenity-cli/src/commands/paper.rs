@@ -1,0 +1,67 @@
+//! `serenity paper`: the paper's evaluation, recomputed.
+
+use super::{count, duration};
+use crate::args::PaperArgs;
+use crate::printable::printable;
+use crate::progress::StepLine;
+use crate::{Failure, Outcome};
+use serde_json::json;
+use serenity::NewFile;
+use serenity_paper::{Evaluation, Options, evaluate};
+use std::io::Write;
+use std::path::Path;
+use std::time::Instant;
+
+pub(crate) fn run(args: &PaperArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
+    let started = Instant::now();
+    // Before the work, not after it.
+    make_folder(&args.out)?;
+    let options = Options { seeds: args.seeds, orders: args.orders, threads: args.threads };
+    let line = StepLine::new();
+    let evaluation = evaluate(&options, &|progress| {
+        line.show(&format!("[{}/{}] {}", progress.done + 1, progress.steps, progress.now));
+    })?;
+    drop(line);
+    write(&args.out, &evaluation)?;
+    let seconds = started.elapsed();
+    if args.json.json {
+        let names: Vec<&str> = evaluation.files.iter().map(|file| file.name.as_str()).collect();
+        let object = json!({
+            "out": args.out,
+            "files": names,
+            "scheduled": evaluation.scheduled,
+            "rewritten": evaluation.rewritten,
+            "at_a_glance": evaluation.at_a_glance.rows(),
+            "seconds": seconds.as_secs_f64(),
+        });
+        writeln!(out, "{object}")?;
+    } else {
+        writeln!(out, "{}", evaluation.at_a_glance.to_markdown())?;
+        let files = count(evaluation.files.len() as u64, "file");
+        let page = Path::new(&args.out).join("README.md");
+        writeln!(out, "{files} in {}; begin with {}", duration(seconds), printable(&page.to_string_lossy()))?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn make_folder(path: &str) -> Result<(), Failure> {
+    std::fs::create_dir_all(path).map_err(|error| {
+        let reason = if Path::new(path).is_file() { "it is a file".to_owned() } else { error.to_string() };
+        Failure::request(
+            format!("cannot write into the folder `{path}`: {reason}"),
+            "name another with --out DIR",
+        )
+    })
+}
+
+/// All files or none.
+fn write(folder: &str, evaluation: &Evaluation) -> Result<(), Failure> {
+    let path = |name: &str| Path::new(folder).join(name).to_string_lossy().into_owned();
+    let paths: Vec<String> = evaluation.files.iter().map(|file| path(&file.name)).collect();
+    let files: Vec<NewFile> = paths
+        .iter()
+        .zip(&evaluation.files)
+        .map(|(path, file)| NewFile { path, bytes: file.text.as_bytes() })
+        .collect();
+    Ok(serenity::write_together(&files)?)
+}

@@ -1,0 +1,117 @@
+//! The cells that the paper evaluates, and what it published about them.
+
+use crate::Options;
+
+/// Is the network the one the authors measured?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// Its definition is public.
+    Public,
+    /// It is not public, so this is another that has the published figures.
+    Reconstruction,
+    /// The random generator is public, the seed is not: many are drawn.
+    UnknownSeed,
+}
+
+impl Origin {
+    pub(crate) fn in_words(self, options: &Options) -> String {
+        match self {
+            Self::Public => "as published".to_owned(),
+            Self::Reconstruction => "reconstruction".to_owned(),
+            Self::UnknownSeed => format!("reconstruction, median of {} seeds", options.seeds),
+        }
+    }
+}
+
+/// Peak memory in KB (1000 bytes), as the appendix of the paper has it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Published {
+    pub(crate) tflite: f64,
+    pub(crate) scheduled: f64,
+    pub(crate) rewritten: f64,
+}
+
+/// A cell.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cell {
+    pub(crate) name: &'static str,
+    /// The same for narrow places, in two lines.
+    pub(crate) short: &'static str,
+    /// The network in the zoo, without a seed.
+    spec: &'static str,
+    pub(crate) origin: Origin,
+    pub(crate) published: Published,
+}
+
+impl Cell {
+    const fn new(
+        [name, short, spec]: [&'static str; 3],
+        origin: Origin,
+        [tflite, scheduled, rewritten]: [f64; 3],
+    ) -> Self {
+        Self { name, short, spec, origin, published: Published { tflite, scheduled, rewritten } }
+    }
+
+    /// The networks that stand for this cell: one, or one a seed.
+    pub(crate) fn specs(&self, options: &Options) -> Vec<String> {
+        match self.origin {
+            Origin::UnknownSeed => seeds(self.spec, options),
+            Origin::Public | Origin::Reconstruction => vec![self.spec.to_owned()],
+        }
+    }
+}
+
+/// A random network with each of the seeds.
+pub(crate) fn seeds(spec: &str, options: &Options) -> Vec<String> {
+    (1..=options.seeds).map(|seed| format!("{spec}&seed={seed}")).collect()
+}
+
+/// All cells, in the paper's order. The published peaks of `RandWire` are multiples of half a tensor at 2 bytes an element.
+pub(crate) const CELLS: [Cell; 9] = [
+    Cell::new(
+        ["DARTS ImageNet, normal cell", "DARTS\nnormal", "darts-cell"],
+        Origin::Public,
+        [1656.0, 903.0, 753.0],
+    ),
+    Cell::new(["SwiftNet A", "SwiftNet\nA", "swiftnet-a"], Origin::Reconstruction, [552.0, 251.0, 226.0]),
+    Cell::new(["SwiftNet B", "SwiftNet\nB", "swiftnet-b"], Origin::Reconstruction, [194.0, 82.0, 72.0]),
+    Cell::new(["SwiftNet C", "SwiftNet\nC", "swiftnet-c"], Origin::Reconstruction, [70.0, 33.0, 20.0]),
+    Cell::new(
+        ["RandWire CIFAR-10 A", "RandWire\nC10 A", "randwire-cifar10?dtype=float16&stage=1"],
+        Origin::UnknownSeed,
+        [645.0, 459.0, 459.0],
+    ),
+    Cell::new(
+        ["RandWire CIFAR-10 B", "RandWire\nC10 B", "randwire-cifar10?dtype=float16&stage=2"],
+        Origin::UnknownSeed,
+        [330.0, 260.0, 260.0],
+    ),
+    Cell::new(
+        ["RandWire CIFAR-100 A", "RandWire\nC100 A", "randwire-cifar100?dtype=float16&stage=1"],
+        Origin::UnknownSeed,
+        [605.0, 359.0, 359.0],
+    ),
+    Cell::new(
+        ["RandWire CIFAR-100 B", "RandWire\nC100 B", "randwire-cifar100?dtype=float16&stage=2"],
+        Origin::UnknownSeed,
+        [350.0, 280.0, 280.0],
+    ),
+    Cell::new(
+        ["RandWire CIFAR-100 C", "RandWire\nC100 C", "randwire-cifar100?dtype=float16&stage=3"],
+        Origin::UnknownSeed,
+        [160.0, 115.0, 115.0],
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::geometric_mean;
+
+    #[test]
+    fn the_published_cells_have_the_published_means() {
+        let mean = |of: fn(&Published) -> f64| geometric_mean(CELLS.iter().map(|cell| of(&cell.published)));
+        assert_eq!(format!("{:.2}", mean(|p| p.tflite / p.scheduled)), "1.68");
+        assert_eq!(format!("{:.2}", mean(|p| p.tflite / p.rewritten)), "1.86");
+    }
+}

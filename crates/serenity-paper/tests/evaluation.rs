@@ -1,0 +1,90 @@
+//! A reduced evaluation: the same bytes every time, complete, and with the figures that do not depend on what was drawn.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+use serenity_paper::{Evaluation, File, Options, evaluate};
+use std::sync::LazyLock;
+
+fn reduced(threads: usize) -> Evaluation {
+    evaluate(&Options { seeds: 3, orders: 500, threads }, &|_| {}).unwrap()
+}
+
+static EVALUATION: LazyLock<Evaluation> = LazyLock::new(|| reduced(1));
+
+fn file(name: &str) -> &'static str {
+    &EVALUATION.files.iter().find(|file| file.name == name).unwrap().text
+}
+
+fn is_measured_with_a_clock(file: &File) -> bool {
+    file.name.starts_with("times")
+}
+
+#[test]
+fn a_second_run_on_more_threads_gives_the_same_bytes() {
+    let again = reduced(2);
+    assert_eq!(EVALUATION.files.len(), again.files.len());
+    for (first, second) in EVALUATION.files.iter().zip(&again.files) {
+        assert_eq!(first.name, second.name);
+        if !is_measured_with_a_clock(first) {
+            assert_eq!(first.text, second.text, "{}", first.name);
+        }
+    }
+    assert_eq!(EVALUATION.files.iter().filter(|file| is_measured_with_a_clock(file)).count(), 4);
+}
+
+#[test]
+fn every_table_and_figure_is_on_a_page_and_has_its_file() {
+    let pages = [file("README.md"), file("times.md")].concat();
+    for stem in [
+        "peak-memory",
+        "peak-reduction",
+        "gains",
+        "traffic-256-kib",
+        "traffic-sweep",
+        "memory-over-time-arena",
+        "memory-over-time-live",
+        "random-orders",
+        "randwire-seeds",
+        "times-cells",
+    ] {
+        assert!(pages.contains(&format!("]({stem}.svg)")), "{stem}");
+        assert!(file(&format!("{stem}.svg")).ends_with("</svg>\n"), "{stem}");
+    }
+    let links = pages.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
+    for (link, _) in links.filter(|(link, _)| !link.starts_with('#')) {
+        assert!(EVALUATION.files.iter().any(|file| file.name == link), "{link} is linked and missing");
+    }
+    let mut names: Vec<&str> = EVALUATION.files.iter().map(|file| file.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), EVALUATION.files.len(), "no name twice");
+}
+
+#[test]
+fn rows_about_networks_that_are_not_public_say_so() {
+    for line in file("peak-memory.csv").lines().skip(1) {
+        let is_public = line.starts_with("\"DARTS");
+        assert_eq!(is_public, !line.contains("reconstruction"), "{line}");
+    }
+}
+
+#[test]
+fn the_definitions_give_the_papers_figures() {
+    let peaks = file("peak-memory.csv");
+    for row in [
+        "\"DARTS ImageNet, normal cell\",as published,1655.8,1656,903.2,903,752.6,753",
+        "SwiftNet A,reconstruction,551.9,552,250.9,251,",
+        "SwiftNet B,reconstruction,194.4,194,81.5,82,",
+    ] {
+        assert!(peaks.contains(row), "{row} is not in\n{peaks}");
+    }
+    let sums = file("live-sum.csv");
+    for row in [
+        "SwiftNet A,200.7,200.7,163.1,188.2",
+        "SwiftNet B,75.3,not given,62.7,",
+        "SwiftNet C,27.4,not given,18.0,",
+    ] {
+        assert!(sums.contains(row), "{row} is not in\n{sums}");
+    }
+    let orders = file("random-orders.csv");
+    assert!(orders.contains("\"2,494,080\",5.3 %,0.052 %"), "{orders}");
+}

@@ -1,0 +1,42 @@
+//! What strangers look at first: tables, and charts that need nothing but a browser.
+//!
+//! In come rows of text and series of numbers. Out come Markdown and CSV ([`Table`]) and self-contained SVG ([`BarChart`],
+//! [`LineChart`]): no script, no font, no link, colours that tell apart for the colour-blind and on light and dark pages.
+//!
+//! Promised: the same input gives the same bytes on every machine; whatever a text holds, the result is well-formed; numbers that
+//! cannot be drawn (infinite, not a number, not positive on a logarithmic axis) are left out instead of spoiling the picture.
+//!
+//! ```
+//! use serenity_report::{Axis, Bar, BarChart, BarSeries, Colour, Column, Table};
+//! let mut table = Table::new([Column::text("cell"), Column::number("peak, KB")]);
+//! table.push(["SwiftNet A", "200.7"]);
+//! assert_eq!(table.to_csv(), "cell,\"peak, KB\"\nSwiftNet A,200.7\n");
+//!
+//! let chart = BarChart {
+//!     title: "Peak memory".to_owned(),
+//!     subtitle: String::new(),
+//!     value_axis: Axis::linear("KB"),
+//!     groups: vec!["SwiftNet A".to_owned()],
+//!     series: vec![BarSeries::new("best order", Colour::Blue, vec![Bar::of(200.7)])],
+//!     reference: None,
+//! };
+//! assert!(chart.to_svg().starts_with("<svg "));
+//! ```
+
+mod axis;
+mod bars;
+mod frame;
+mod lines;
+mod number;
+mod svg;
+mod table;
+#[cfg(test)]
+mod testing;
+mod theme;
+
+pub use axis::{Axis, Scale};
+pub use bars::{Bar, BarChart, BarSeries};
+pub use lines::{Line, LineChart, Mark, Shape};
+pub use number::{grouped, significant};
+pub use table::{Align, Column, Table};
+pub use theme::Colour;

@@ -1,0 +1,172 @@
+//! Lines and steps.
+
+use crate::axis::Fitted;
+use crate::frame::{self, Area, Key};
+use crate::svg::{Anchor, Svg};
+use crate::{Axis, Colour};
+
+/// How the points of a line are joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Directly, with a dot at each.
+    Dots,
+    /// By steps: a value holds until the next point.
+    Steps,
+}
+
+/// A line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// What it is, for the legend.
+    pub name: String,
+    /// Its colour.
+    pub colour: Colour,
+    /// Its points, from left to right.
+    pub points: Vec<(f64, f64)>,
+    /// How they are joined.
+    pub shape: Shape,
+}
+
+/// A dashed line across or upright, to compare with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Mark {
+    /// At this value of the axis on the left.
+    Across(f64, String),
+    /// At this value of the axis below.
+    Upright(f64, String),
+}
+
+/// A chart of lines.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LineChart {
+    /// What it shows.
+    pub title: String,
+    /// How to read it, in a line; may be empty.
+    pub subtitle: String,
+    /// The axis below.
+    pub bottom_axis: Axis,
+    /// The axis on the left.
+    pub value_axis: Axis,
+    /// The lines.
+    pub lines: Vec<Line>,
+    /// What to compare with.
+    pub marks: Vec<Mark>,
+}
+
+impl LineChart {
+    /// The chart as a picture of its own.
+    pub fn to_svg(&self) -> String {
+        let keys: Vec<Key> = self.lines.iter().map(|line| Key::Series(&line.name, line.colour)).collect();
+        let (mut svg, area) = frame::begin(&self.title, &self.subtitle, &keys);
+        let points = || self.lines.iter().flat_map(|line| &line.points);
+        let upright = self.marks.iter().filter_map(|mark| match mark {
+            Mark::Upright(x, _) => Some(*x),
+            Mark::Across(..) => None,
+        });
+        let across = self.marks.iter().filter_map(|mark| match mark {
+            Mark::Across(y, _) => Some(*y),
+            Mark::Upright(..) => None,
+        });
+        let bottom = self.bottom_axis.fitted(points().map(|point| point.0).chain(upright));
+        let value = self.value_axis.fitted(points().map(|point| point.1).chain(across));
+        frame::value_axis(&mut svg, &area, &self.value_axis, &value);
+        frame::bottom_axis(&mut svg, &area, &self.bottom_axis, &bottom);
+        self.draw_marks(&mut svg, &area, &bottom, &value);
+        for line in &self.lines {
+            let drawn: Vec<(f64, f64)> = line
+                .points
+                .iter()
+                .filter(|(x, y)| self.bottom_axis.takes(*x) && self.value_axis.takes(*y))
+                .map(|(x, y)| (area.x(bottom.position(*x)), area.y(value.position(*y))))
+                .collect();
+            if drawn.is_empty() {
+                continue;
+            }
+            let class = line.colour.class();
+            match line.shape {
+                Shape::Steps => svg.path(&steps(&drawn), &format!("line {class}"), &line.name),
+                Shape::Dots => {
+                    svg.path(&drawn, &format!("line {class}"), &line.name);
+                    for &point in &drawn {
+                        svg.dot(point, &class, &line.name);
+                    }
+                }
+            }
+        }
+        svg.finish()
+    }
+
+    fn draw_marks(&self, svg: &mut Svg, area: &Area, bottom: &Fitted, value: &Fitted) {
+        let mut taken: Vec<f64> = Vec::new();
+        for mark in &self.marks {
+            match mark {
+                Mark::Across(y, text) => {
+                    let y = area.y(value.position(*y));
+                    // Above the line, but below it where that is where another stands.
+                    let is_taken = taken.iter().any(|other| (other - y).abs() < 18.0);
+                    let text_y = if is_taken { y + 13.0 } else { y - 5.0 };
+                    svg.line([area.left, y, area.right, y], "mark");
+                    svg.text((area.right - 6.0, text_y), Anchor::End, "small", text);
+                    taken.push(y);
+                }
+                Mark::Upright(x, text) => {
+                    let x = area.x(bottom.position(*x));
+                    svg.line([x, area.top, x, area.bottom], "mark");
+                    svg.text((x + 5.0, area.top + 10.0), Anchor::Start, "small", text);
+                }
+            }
+        }
+    }
+}
+
+/// Every value held until the next point.
+fn steps(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let mut corners: Vec<(f64, f64)> = Vec::with_capacity(2 * points.len());
+    for &(x, y) in points {
+        if let Some(&(_, before)) = corners.last() {
+            corners.push((x, before));
+        }
+        corners.push((x, y));
+    }
+    corners
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::assert_well_formed;
+
+    fn chart(shape: Shape) -> LineChart {
+        LineChart {
+            title: "Memory over time".to_owned(),
+            subtitle: String::new(),
+            bottom_axis: Axis::linear("step"),
+            value_axis: Axis::linear("KB"),
+            lines: vec![
+                Line {
+                    name: "a&b".to_owned(),
+                    colour: Colour::Grey,
+                    points: vec![(0.0, 1.0), (1.0, f64::NAN), (2.0, 3.0)],
+                    shape,
+                },
+                Line { name: "none".to_owned(), colour: Colour::Blue, points: vec![], shape },
+            ],
+            marks: vec![Mark::Across(2.5, "250 KB".to_owned()), Mark::Upright(1.5, "here".to_owned())],
+        }
+    }
+
+    #[test]
+    fn charts_are_well_formed_whatever_they_show() {
+        for shape in [Shape::Dots, Shape::Steps] {
+            assert_well_formed(&chart(shape).to_svg());
+            let logarithmic = LineChart { bottom_axis: Axis::logarithmic("KiB"), ..chart(shape) };
+            assert_well_formed(&logarithmic.to_svg());
+            assert_well_formed(&LineChart { lines: vec![], marks: vec![], ..chart(shape) }.to_svg());
+        }
+    }
+
+    #[test]
+    fn a_value_holds_until_the_next() {
+        assert_eq!(steps(&[(0.0, 1.0), (1.0, 2.0)]), [(0.0, 1.0), (1.0, 1.0), (1.0, 2.0)]);
+    }
+}
