@@ -8,6 +8,7 @@
 //! begin with `times`. Where a network of the paper is not public, the row says `reconstruction`. Factors compare like with like; where
 //! the paper's own factor does not, its parts are shown apart beside it.
 
+mod beyond;
 mod cells;
 mod effort;
 mod footprints;
@@ -79,7 +80,7 @@ pub struct Progress {
 /// # Errors
 /// Only if a plan fails its own check, which would be a bug.
 pub fn evaluate(options: &Options, progress: &dyn Fn(&Progress)) -> Result<Evaluation, Error> {
-    let step = |done, now| progress(&Progress { done, steps: 8, now });
+    let step = |done, now| progress(&Progress { done, steps: 9, now });
     step(0, "peak memory of every cell");
     let cells: Vec<Footprints> =
         CELLS.iter().map(|cell| Footprints::measure(cell, options)).collect::<Result<_, _>>()?;
@@ -96,11 +97,14 @@ pub fn evaluate(options: &Options, progress: &dyn Fn(&Progress)) -> Result<Evalu
     let networks = networks::section(options)?;
     step(6, "search effort");
     let efforts = effort::measure()?;
-    step(7, "scheduling times");
+    step(7, "rewriting beyond the paper");
+    let beyond = beyond::section(options)?;
+    step(8, "scheduling times");
     let times = times::section(options, &efforts)?;
     let sections = [
         peaks.section(options),
         gains::section(&cells),
+        beyond,
         randwire,
         traffic,
         over_time,

@@ -18,7 +18,8 @@ const LEAST_SETS: usize = 24;
 const MOST_SETS: usize = 2048;
 
 /// The search for the best order of one set of rewrites ends when it needs so much memory, and the best order found counts: mostly it is the best
-/// there is, and only the proof is missing. What is chosen in the end is scheduled again, to the end. In case that takes long, time ends it.
+/// there is, and only the proof is missing. What is chosen in the end is scheduled again, to the end. Where
+/// there is a limit on time, that ends it too.
 const MEMORY_PER_SET: u64 = 4 << 20;
 const TIME_PER_SET: Duration = Duration::from_secs(1);
 
@@ -176,14 +177,10 @@ impl Evaluator<'_> {
 
     fn schedule(&self, graph: &Graph, lifetimes: &Lifetimes) -> scheduling::Schedule {
         let limits = &self.options.limits;
-        let left = self.limit.map_or(TIME_PER_SET, |limit| limit.saturating_sub(self.started.elapsed()));
+        let left = self.limit.map(|limit| limit.saturating_sub(self.started.elapsed()).min(TIME_PER_SET));
         let memory = limits.memory.map_or(MEMORY_PER_SET, |limit| limit.min(MEMORY_PER_SET));
         let mut search = search(self.options);
-        search.limits = Limits {
-            time: Some(left.min(TIME_PER_SET)),
-            memory: Some(memory),
-            cancel: limits.cancel.clone(),
-        };
+        search.limits = Limits { time: left, memory: Some(memory), cancel: limits.cancel.clone() };
         search.progress = None;
         scheduling::schedule(&bridge::problem(graph, lifetimes), &search)
     }
