@@ -5,8 +5,11 @@
 
 use std::collections::VecDeque;
 
+/// Weights are aligned to this.
+pub(crate) const DATA_ALIGNMENT: usize = 16;
+
 /// The front is padded to a multiple of this, so that whatever was aligned in the old file still is.
-const FRONT_ALIGNMENT: usize = 16;
+const FRONT_ALIGNMENT: usize = DATA_ALIGNMENT;
 
 /// Fields of a table by their numbers.
 pub(crate) type Fields = Vec<(usize, Field)>;
@@ -88,7 +91,7 @@ impl Front {
                 Node::Table(fields) => front.table(fields, &mut waiting)?,
                 Node::Vector(items) => front.vector(items, &mut waiting)?,
                 Node::Numbers(bytes, size) => front.numbers(&bytes, size, size.max(4))?,
-                Node::Data(bytes) => front.numbers(&bytes, 1, FRONT_ALIGNMENT)?,
+                Node::Data(bytes) => front.numbers(&bytes, 1, DATA_ALIGNMENT)?,
                 Node::Text(text) => {
                     let position = front.numbers(text.as_bytes(), 1, 4)?;
                     front.bytes.push(0);
