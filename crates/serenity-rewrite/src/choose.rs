@@ -3,7 +3,7 @@
 //! The paper asks for the set of rewrites whose best schedule needs the least. What a set is worth, the caller says. Where there are few sets, all of
 //! them are tried, and that settles it. Where there are many, the search starts from nothing, from everything and from what single rules
 //! propose, switches whole families on and off while that helps (patches that work on pieces of the same concatenation are worth little alone),
-//! then single patches; and in the end it takes out whatever makes no difference.
+//! takes out whatever makes no difference, and then does the same with single patches.
 
 use crate::families::families;
 use crate::{Action, Patch};
@@ -33,8 +33,10 @@ pub struct Choice {
     pub before: u64,
     /// What it needs with those chosen.
     pub after: u64,
-    /// The patches to apply, and how much more would be needed without each of them.
-    pub patches: Vec<(Patch, u64)>,
+    /// The patches to apply, and how much more would be needed without each of them, as far as that was looked at.
+    pub patches: Vec<(Patch, Option<u64>)>,
+    /// No set needs less.
+    pub floor: u64,
     /// Was every set looked at, so that no other is better?
     pub is_proved: bool,
     /// Sets that were looked at.
@@ -67,29 +69,35 @@ pub fn choose(
             best = search.better(best, start);
         }
         let families = families(graph, candidates);
-        best = search.flip(best, &families, floor);
         let singles: Vec<Vec<usize>> = (0..candidates.len()).map(|index| vec![index]).collect();
+        best = search.flip(best, &families, floor);
+        best = search.without_superfluous(best, &families);
+        best = search.without_superfluous(best, &singles);
         best = search.flip(best, &singles, floor);
-        if search.needs(&best) < before {
-            best = search.without_superfluous(best, &families);
-            best = search.without_superfluous(best, &singles);
-        }
+        best = search.without_superfluous(best, &singles);
     }
     let after = search.needs(&best);
     let is_proved = is_small || after <= floor;
     if after >= before {
-        return Choice { before, after: before, patches: Vec::new(), is_proved, sets: search.known.len() };
+        return Choice {
+            before,
+            after: before,
+            patches: Vec::new(),
+            floor,
+            is_proved,
+            sets: search.known.len(),
+        };
     }
     let patches = search.known.get(&best).cloned().flatten().map_or_else(Vec::new, |worth| worth.patches);
     let chosen: Vec<usize> = (0..candidates.len()).filter(|&index| best[index]).collect();
     let patches = patches.into_iter().zip(chosen).map(|(patch, index)| {
         let mut without = best.clone();
         without[index] = false;
-        let gain = search.at_any_cost(&without).saturating_sub(after);
-        (patch, gain)
+        let needs = Some(search.needs(&without)).filter(|&needs| needs < u64::MAX);
+        (patch, needs.map(|needs| needs.saturating_sub(after)))
     });
     let patches = patches.collect();
-    Choice { before, after, patches, is_proved, sets: search.known.len() }
+    Choice { before, after, patches, floor, is_proved, sets: search.known.len() }
 }
 
 /// Everything; what is exact; what takes pieces; what adds up.
@@ -117,14 +125,10 @@ impl<F: FnMut(&[Patch]) -> Option<Worth>> Search<'_, F> {
 
     /// What a set needs; more than anything if it is not known and there is no time left to find out.
     fn needs(&mut self, set: &[bool]) -> u64 {
-        if self.is_over() && !self.known.contains_key(set) {
-            return u64::MAX;
-        }
-        self.at_any_cost(set)
-    }
-
-    fn at_any_cost(&mut self, set: &[bool]) -> u64 {
         if !self.known.contains_key(set) {
+            if self.is_over() {
+                return u64::MAX;
+            }
             let chosen: Vec<Patch> = self
                 .candidates
                 .iter()

@@ -17,8 +17,8 @@ pub struct AppliedRewrite {
     pub text: String,
     /// Are the results the same bit for bit?
     pub exact: bool,
-    /// How many bytes more the least peak would be without this one.
-    pub gain: u64,
+    /// How many bytes more the least peak would be without this one, as far as that is known.
+    pub gain: Option<u64>,
     /// What it costs.
     pub cost: RewriteCost,
 }
@@ -73,7 +73,7 @@ fn additions(rewriting: &Rewriting) -> u64 {
 }
 
 impl AppliedRewrite {
-    pub(super) fn new(patch: &Patch, gain: u64, cost: RewriteCost) -> Self {
+    pub(super) fn new(patch: &Patch, gain: Option<u64>, cost: RewriteCost) -> Self {
         Self {
             rule: patch.rule.to_owned(),
             ops: patch.ops(),
@@ -117,7 +117,7 @@ impl AppliedRewrite {
             order: order.iter().map(place).collect::<Option<_>>()?,
             text: value.get("text").and_then(Value::as_str).unwrap_or_default().to_owned(),
             exact: value.get("exact").and_then(Value::as_bool).unwrap_or(false),
-            gain: value.get("gain").and_then(Value::as_u64).unwrap_or(0),
+            gain: value.get("gain").and_then(Value::as_u64),
             cost: RewriteCost {
                 ops: number("extra_ops"),
                 weight_bytes: number("extra_weight_bytes"),

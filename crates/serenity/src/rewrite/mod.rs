@@ -12,7 +12,7 @@ use serenity_rewrite::{Choice, Patch, Settings, Sums, apply};
 use std::time::Instant;
 
 pub use applied::{AppliedRewrite, RewriteCost};
-pub use search::choose_rewrites;
+pub use search::{choose_rewrites, paper_rewriting, rewritten_graph};
 
 /// A model after some rewrites.
 #[derive(Clone, Debug)]

@@ -2,35 +2,104 @@
 
 use super::{possible_rewrites, rewrite_settings};
 use crate::optimize::search;
-use crate::{Input, Options, bridge};
-use serenity_ir::{Graph, Lifetimes, MemoryModel};
-use serenity_rewrite::{Choice, Effort, Patch, Rewriting, Settings, Sums, Worth, apply, choose};
+use crate::{Error, Input, Options, bridge};
+use serenity_ir::{Graph, Lifetimes, MemoryModel, OpId, Role, TensorId};
+use serenity_rewrite::{
+    ChannelPartitioning, Choice, Effort, KernelPartitioning, Patch, Rewriting, Rule, Settings, Sums, Worth,
+    apply, choose, find,
+};
 use serenity_schedule::{self as scheduling, Limits};
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// Ops scheduled in all, at most: some seconds.
 const MOST_OPS: usize = 60_000;
 
-/// One set of rewrites is given up after so long, or when the search for its best order needs so much memory; then the best order found counts.
-const TIME_PER_SET: Duration = Duration::from_secs(2);
-const MEMORY_PER_SET: u64 = 64 << 20;
+/// The search for the best order of one set of rewrites ends when it needs so much memory, and the best order found counts: mostly it is the best
+/// there is, and only the proof is missing. What is chosen in the end is scheduled again, to the end. In case that takes long, time ends it.
+const MEMORY_PER_SET: u64 = 4 << 20;
+const TIME_PER_SET: Duration = Duration::from_secs(1);
+
+/// The rest is for the plan.
+const SHARE_OF_TIME: u32 = 3;
 
 /// The rewrites with which the main graph of a model has the least peak, as its runtime counts.
 pub fn choose_rewrites(input: &Input, options: &Options) -> Choice {
+    choose_among(input.graph(), &possible_rewrites(input, options.model), options)
+}
+
+/// The graph with the rewrites with which it has the least peak under the memory model of `options`, and what was chosen.
+///
+/// # Errors
+/// If the rules propose what cannot be done, which would be a bug.
+pub fn rewritten_graph(graph: &Graph, options: &Options) -> Result<(Graph, Choice), Error> {
+    let settings = rewrite_settings(options.model);
+    let choice = choose_among(graph, &find(graph, &settings), options);
+    let patches: Vec<Patch> = choice.patches.iter().map(|(patch, _)| patch.clone()).collect();
+    Ok((applied(graph, &patches, &settings)?, choice))
+}
+
+/// The graph as the paper rewrites it: its two rules, wherever an op reads a concatenation, and nothing else.
+///
+/// # Errors
+/// If the rules propose what cannot be done, which would be a bug.
+pub fn paper_rewriting(graph: &Graph) -> Result<Graph, Error> {
+    let settings = rewrite_settings(MemoryModel::Paper);
+    let mut patches = ChannelPartitioning.find(graph, &settings);
+    patches.extend(KernelPartitioning.find(graph, &settings));
+    let is_concat =
+        |tensor| graph.producer(tensor).is_some_and(|op| graph.op(op).kind.role() == Role::Concat);
+    patches.retain(|patch| graph.op(patch.op()).inputs.iter().any(|&input| is_concat(input)));
+    applied(graph, &patches, &settings)
+}
+
+fn applied(graph: &Graph, patches: &[Patch], settings: &Settings) -> Result<Graph, Error> {
+    let wrong = |source| Error::Rewrite { name: graph.name().to_owned(), source };
+    Ok(apply(graph, patches, settings).map_err(wrong)?.graph)
+}
+
+fn choose_among(graph: &Graph, candidates: &[Patch], options: &Options) -> Choice {
     let model = match options.model {
         MemoryModel::Tflm(kernels) if options.plan_arena => MemoryModel::TflmPlanned(kernels),
         other => other,
     };
-    let candidates = possible_rewrites(input, model);
-    let evaluator = Evaluator { graph: input.graph(), model, options, started: Instant::now() };
-    let sets = (MOST_OPS / input.graph().ops().len().max(1)).clamp(24, 300);
-    choose(input.graph(), &candidates, Effort { sets }, 0, |patches| evaluator.worth(patches))
+    let limit = options.limits.time.map(|limit| limit / SHARE_OF_TIME);
+    let evaluator = Evaluator { graph, model, options, limit, started: Instant::now() };
+    let sets = (MOST_OPS / graph.ops().len().max(1)).clamp(24, 300);
+    let floor = floor(graph, candidates, model);
+    choose(graph, candidates, Effort { sets }, floor, |patches| evaluator.worth(patches))
+}
+
+/// What every rewritten graph needs: an op that no patch is about still reads and writes what it did. Where outputs may lie over inputs, the
+/// larger side counts, and an output that may be a view of what it reads counts for nothing more.
+fn floor(graph: &Graph, candidates: &[Patch], model: MemoryModel) -> u64 {
+    let is_touched: BTreeSet<OpId> = candidates.iter().flat_map(Patch::ops).collect();
+    let in_place = !matches!(model, MemoryModel::Plain | MemoryModel::Paper | MemoryModel::Tflm(_));
+    let bytes = |tensors: &[TensorId]| {
+        let distinct: BTreeSet<TensorId> = tensors.iter().copied().collect();
+        // Callers of ONNX Runtime hold what goes in and out.
+        let counts = |tensor: &TensorId| {
+            !matches!(model, MemoryModel::Ort(_)) || !(graph.is_input(*tensor) || graph.is_output(*tensor))
+        };
+        distinct.into_iter().filter(counts).map(|tensor| graph.tensor(tensor).bytes).sum::<u64>()
+    };
+    let is_untouched = |&op: &OpId| {
+        graph.op(op).kind.role() == Role::Compute
+            && !is_touched.contains(&op)
+            && !["ADD", "ADD_N", "Add", "Sum"].contains(&graph.op(op).kind.as_str())
+    };
+    let needs = |op: OpId| {
+        let (inputs, outputs) = (bytes(&graph.op(op).inputs), bytes(&graph.op(op).outputs));
+        if in_place { inputs.max(outputs) } else { inputs + outputs }
+    };
+    graph.op_ids().filter(is_untouched).map(needs).max().unwrap_or(0)
 }
 
 struct Evaluator<'a> {
     graph: &'a Graph,
     model: MemoryModel,
     options: &'a Options,
+    limit: Option<Duration>,
     started: Instant,
 }
 
@@ -72,7 +141,7 @@ impl Evaluator<'_> {
 
     fn schedule(&self, graph: &Graph, lifetimes: &Lifetimes) -> scheduling::Schedule {
         let limits = &self.options.limits;
-        let left = limits.time.map_or(TIME_PER_SET, |limit| limit.saturating_sub(self.started.elapsed()));
+        let left = self.limit.map_or(TIME_PER_SET, |limit| limit.saturating_sub(self.started.elapsed()));
         let memory = limits.memory.map_or(MEMORY_PER_SET, |limit| limit.min(MEMORY_PER_SET));
         let mut search = search(self.options);
         search.limits = Limits {
@@ -85,7 +154,7 @@ impl Evaluator<'_> {
     }
 
     fn is_over(&self) -> bool {
-        let Limits { time, cancel, .. } = &self.options.limits;
-        cancel.is_cancelled() || time.is_some_and(|limit| self.started.elapsed() >= limit)
+        let is_late = self.limit.is_some_and(|limit| self.started.elapsed() >= limit);
+        is_late || self.options.limits.cancel.is_cancelled()
     }
 }
