@@ -207,6 +207,12 @@ fn nothing_is_reused_in_a_file_that_is_not_understood() {
     assert!(!is_reused(reshape(199, &[(0, Value::Int(1))])));
     assert!(is_reused(reshape(199, &[])));
     assert!(is_reused(reshape(80, &[(0, Value::Byte(2))])));
+    let mut sparse = reading(&[400, 40]);
+    sparse.sub_graphs[0].tensors[3].sparse = true;
+    let plain =
+        |tensor: usize| Model::parse(sparse.bytes()).unwrap().sub_graphs()[0].tensors()[tensor].is_plain;
+    assert_eq!((plain(2), plain(3)), (true, false));
+    assert!(!is_reused(sparse.bytes()));
 }
 
 /// Whatever a damaged file says, what was not to change is read as before.
