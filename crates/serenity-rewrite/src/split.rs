@@ -100,8 +100,7 @@ pub(crate) fn sites(graph: &Graph) -> Vec<Site> {
     let mut joined: BTreeMap<TensorId, usize> = BTreeMap::new();
     let mut sites = Vec::new();
     for op in graph.file_order() {
-        let inputs = &graph.op(op).inputs;
-        let found = inputs.iter().find_map(|&input| treatment(graph, op, input, *joined.get(&input)?));
+        let found = treatment(graph, op, |input| joined.get(&input).copied()).map(|(treatment, _)| treatment);
         let axis = match (&found, graph.op(op).kind.role()) {
             (_, Role::Concat) => concat_axis(graph, op),
             (Some(Treatment::Apart(apart)), _) => Some(apart.axis),

@@ -19,7 +19,7 @@ impl Rule for SumReassociation {
 
     fn find(&self, graph: &Graph, settings: &Settings) -> Vec<Patch> {
         let propose = |op| {
-            let sum = Sum::of(graph, op).filter(|_| is_root(graph, op))?;
+            let sum = Some(op).filter(|&op| is_root(graph, op)).and_then(|op| Sum::of(graph, op))?;
             let least = if sum.feeds.is_some() { 2 } else { 3 };
             if sum.terms.len() < least || !settings.may_round(graph.tensor(sum.terms[0].tensor)) {
                 return None;
@@ -59,11 +59,9 @@ pub(crate) struct Sum {
 impl Sum {
     /// The sum that ends in `id`.
     pub(crate) fn of(graph: &Graph, id: OpId) -> Option<Self> {
-        let op = graph.op(id);
-        let feeds = match kind(op)? {
-            Kind::Addition if is_plain(graph, op) => None,
-            Kind::Prelude if has_like_terms(graph, op) => Some(id),
-            _ => return None,
+        let feeds = match sum_kind(graph, graph.op(id))? {
+            Kind::Addition => None,
+            Kind::Prelude => Some(id),
         };
         let mut sum = Self { terms: Vec::new(), inner: Vec::new(), feeds };
         // Depth first, so that the terms come in the order in which they are written; the stack is the one of a loop.
@@ -98,6 +96,14 @@ fn kind(op: &Op) -> Option<Kind> {
     }
 }
 
+/// How the op adds up tensors, if it does, and if they are all alike.
+fn sum_kind(graph: &Graph, op: &Op) -> Option<Kind> {
+    kind(op).filter(|kind| match kind {
+        Kind::Addition => is_plain(graph, op),
+        Kind::Prelude => has_like_terms(graph, op),
+    })
+}
+
 /// Nothing is spread, nothing is constant.
 fn is_plain(graph: &Graph, op: &Op) -> bool {
     let &[output] = op.outputs.as_slice() else { return false };
@@ -124,12 +130,11 @@ fn has_like_terms(graph: &Graph, op: &Op) -> bool {
 fn inner_addition(graph: &Graph, reader: OpId, tensor: TensorId) -> Option<OpId> {
     let producer = graph.producer(tensor)?;
     let op = graph.op(producer);
+    let is_addition = matches!(sum_kind(graph, op), Some(Kind::Addition)) && has_no_activation(op);
     let is_private = graph.consumers(tensor) == [reader]
         && !graph.is_output(tensor)
         && graph.op(reader).inputs.iter().filter(|&&input| input == tensor).count() == 1;
-    let is_addition =
-        matches!(kind(op), Some(Kind::Addition)) && is_plain(graph, op) && has_no_activation(op);
-    (is_private && is_addition).then_some(producer)
+    (is_addition && is_private).then_some(producer)
 }
 
 /// Is no other sum the one reader of this one?
@@ -138,7 +143,7 @@ fn is_root(graph: &Graph, id: OpId) -> bool {
     let &[reader] = graph.consumers(output) else { return true };
     let place = graph.op(reader).inputs.iter().position(|&input| input == output);
     let is_inner = inner_addition(graph, reader, output) == Some(id)
-        && Sum::of(graph, reader).is_some()
+        && sum_kind(graph, graph.op(reader)).is_some()
         && place.is_some_and(|place| is_one(factor(graph.op(reader), place).as_ref()));
     !is_inner
 }

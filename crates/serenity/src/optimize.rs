@@ -193,6 +193,7 @@ pub(crate) fn unchecked(graph: &Graph, options: &Options) -> Plan {
         steering: None,
         bodies: Vec::new(),
         rewrites: Vec::new(),
+        choice: None,
         offsets: None,
         arena_bound: None,
         before: Footprint { peak: lifetimes.profile(&graph.file_order()).peak(), arena: None, ops },

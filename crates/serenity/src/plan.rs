@@ -1,6 +1,6 @@
 //! The result: an order with its proof.
 
-use crate::{AppliedRewrite, Offsets};
+use crate::{AppliedRewrite, Offsets, RewriteChoice};
 use serde_json::{Value, json};
 use serenity_check::{PlacementFault, Witness, WitnessChain, placement_faults};
 use serenity_ir::{Graph, MemoryModel, OpId};
@@ -43,6 +43,8 @@ pub struct Plan {
     pub offsets: Option<Offsets>,
     /// What was rewritten. If anything was, all else here is said of the rewritten model, but for `before`.
     pub rewrites: Vec<AppliedRewrite>,
+    /// How these were chosen, if there was a choice.
+    pub choice: Option<RewriteChoice>,
     /// As the model came.
     pub before: Footprint,
     /// In the order of this plan.
@@ -158,6 +160,7 @@ impl Plan {
             "pieces": self.stats.pieces,
             "seconds": self.stats.elapsed.as_secs_f64(),
             "rewrites": self.rewrites.iter().map(AppliedRewrite::to_json).collect::<Vec<_>>(),
+            "rewrite_choice": self.choice.map(RewriteChoice::to_json),
             "order": order,
             "file_order": self.steering.as_ref().map(|order| order.iter().map(|op| op.0).collect::<Vec<_>>()),
             "bodies": bodies,

@@ -6,6 +6,10 @@ use crate::{Action, Change, Patch, PatchError};
 use serenity_ir::{Graph, OpId, Role, TensorId};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Ops that work on pieces, and pieces that concatenations take for their own, all together: a concatenation may join another one with itself, and
+/// that again, so their number is not bounded by the size of the graph. What would go beyond stays whole. The largest dense networks need a tenth.
+const MOST_PIECES: usize = 1 << 17;
+
 pub(super) struct Decisions<'a> {
     /// Ops that work on pieces: how, of which input, and in which order they add up.
     treatments: BTreeMap<OpId, (Treatment, TensorId, &'a [usize])>,
@@ -81,21 +85,34 @@ impl<'a> Decisions<'a> {
 
     /// Which tensors come in pieces, and who works on these.
     fn go_forwards(&mut self, graph: &Graph, splits: &BTreeMap<OpId, &'a [usize]>) {
+        let mut counts = vec![1; graph.tensors().len()];
+        let mut left = MOST_PIECES;
         for id in graph.file_order() {
             let op = graph.op(id);
             if self.is_gone(id) {
                 if let (&[input], &[output]) = (op.inputs.as_slice(), op.outputs.as_slice()) {
-                    self.in_pieces[output.index()] = self.in_pieces[self.resolve(input).index()];
+                    let input = self.resolve(input);
+                    self.in_pieces[output.index()] = self.in_pieces[input.index()];
+                    counts[output.index()] = counts[input.index()];
                 }
                 continue;
             }
             let found = splits.get(&id).and_then(|&order| {
-                let of_input = |&input: &TensorId| {
-                    let axis = self.in_pieces[input.index()]?;
-                    Some((treatment(graph, id, input, axis)?, self.resolve(input), order))
-                };
-                op.inputs.iter().find_map(of_input)
+                let (treatment, input) = treatment(graph, id, |input| self.in_pieces[input.index()])?;
+                Some((treatment, self.resolve(input), order))
             });
+            let count = match &found {
+                Some((Treatment::Joins, joined, _)) => {
+                    let axis = self.in_pieces[joined.index()];
+                    let of_input = |&input: &TensorId| {
+                        if self.in_pieces[input.index()] == axis { counts[input.index()] } else { 1 }
+                    };
+                    op.inputs.iter().map(of_input).sum()
+                }
+                Some((_, input, _)) => counts[input.index()],
+                None => 0,
+            };
+            let found = found.filter(|_| count <= left);
             let axis = match (&found, op.kind.role()) {
                 (_, Role::Concat) => concat_axis(graph, id),
                 (Some((Treatment::Apart(apart), ..)), _) => Some(apart.axis),
@@ -103,8 +120,10 @@ impl<'a> Decisions<'a> {
             };
             if let &[output] = op.outputs.as_slice() {
                 self.in_pieces[output.index()] = axis;
+                counts[output.index()] = if found.is_some() { count } else { op.inputs.len() };
             }
             if let Some(found) = found {
+                left -= count;
                 self.treatments.insert(id, found);
             }
         }

@@ -4,6 +4,7 @@ use super::adder::Adder;
 use super::decisions::Decisions;
 use super::describe::{joined, rename, set_constant};
 use super::{NewConstant, Origin, Pieces, Rewriting};
+use crate::constants::part_of_quantization;
 use crate::sum::Sum;
 use crate::treatment::{Apart, Slice, Sums, computed_from_constants};
 use crate::{PatchError, Settings};
@@ -38,6 +39,13 @@ impl Written {
 struct Range {
     from: u64,
     to: u64,
+}
+
+impl Range {
+    /// The same of an operand or a result that has more positions.
+    fn times(self, multiplier: u64) -> Self {
+        Self { from: self.from * multiplier, to: self.to * multiplier }
+    }
 }
 
 impl<'a> Writer<'a> {
@@ -86,8 +94,8 @@ impl<'a> Writer<'a> {
         let mut written = Vec::new();
         for (index, (&part, range)) in pieces.parts.iter().zip(ranges).enumerate() {
             let suffix = format!("piece{index}");
-            let size = (range.to - range.from) * apart.multiplier;
-            let new = self.add_tensor(self.resized(output, apart.axis, size, &suffix));
+            let new =
+                self.add_tensor(self.part_of(output, apart.axis, range.times(apart.multiplier), &suffix));
             let mut op = self.changed(id, decisions);
             if apart.is_grouped {
                 op.attributes.insert("group".to_owned(), json!(range.to - range.from));
@@ -270,7 +278,8 @@ impl<'a> Writer<'a> {
 
     /// Gives an op its part of an operand.
     fn cut(&mut self, id: OpId, op: &mut Op, origin: &mut Origin, slice: &Slice, range: Range, suffix: &str) {
-        let (from, to) = (range.from * slice.multiplier, range.to * slice.multiplier);
+        let range = range.times(slice.multiplier);
+        let Range { from, to } = range;
         if self.graph.op(id).constant(slice.position).is_some() {
             let part = NewConstant::Slice { axis: slice.axis, from, to };
             set_constant(&mut op.attributes, slice.position, &part, suffix);
@@ -280,7 +289,7 @@ impl<'a> Writer<'a> {
         // What computes the operand computes the part instead.
         let Some(computed) = self.graph.op(id).operand(slice.position) else { return };
         let Some(source) = computed_from_constants(self.graph, computed) else { return };
-        let new = self.add_tensor(self.resized(computed, slice.axis, to - from, suffix));
+        let new = self.add_tensor(self.part_of(computed, slice.axis, range, suffix));
         let mut copy = self.graph.op(source).clone();
         let part = if copy.kind.as_str() == "ConstantOfShape" {
             NewConstant::Dimensions(self.tensors[new.index()].shape.clone().unwrap_or_default())
@@ -299,7 +308,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The bias is added once: the other parts have none, or one of zeros where the format wants one.
+    /// The bias is added once: the other parts have none, or one of zeros where there must be one. (`TFLite` wants one for convolutions, and ONNX
+    /// for `Gemm` before its version 11.)
     fn without_bias(&self, id: OpId, op: &mut Op, origin: &mut Origin, bias: Option<usize>) {
         let old = self.graph.op(id);
         let Some(position) = bias else {
@@ -309,7 +319,8 @@ impl<'a> Writer<'a> {
             return;
         };
         if old.constant(position).is_some() {
-            let none = if self.is_onnx(id) { NewConstant::Absent } else { NewConstant::Zeros };
+            let is_optional = old.kind.as_str() == "Conv";
+            let none = if is_optional { NewConstant::Absent } else { NewConstant::Zeros };
             set_constant(&mut op.attributes, position, &none, "none");
             origin.constants.insert(position, none);
         } else if let Some(computed) = old.operand(position) {
@@ -334,9 +345,10 @@ impl<'a> Writer<'a> {
         self.add_tensor(new)
     }
 
-    /// A tensor that has another size along one axis.
-    fn resized(&self, tensor: TensorId, axis: usize, size: u64, suffix: &str) -> Tensor {
+    /// A tensor that is part of another one.
+    fn part_of(&self, tensor: TensorId, axis: usize, Range { from, to }: Range, suffix: &str) -> Tensor {
         let old = &self.tensors[tensor.index()];
+        let size = to - from;
         let mut shape = old.shape.clone().unwrap_or_default();
         let whole = std::mem::replace(&mut shape[axis], size);
         let packed = old.dtype.as_ref().and_then(|dtype| dtype.bytes_of(&shape));
@@ -349,6 +361,7 @@ impl<'a> Writer<'a> {
             name: joined(&old.name, suffix),
             bytes: packed.filter(|_| is_packed).unwrap_or(share as u64),
             shape: Some(shape),
+            quantization: old.quantization.as_ref().map(|old| part_of_quantization(old, axis, from, to)),
             extra: Attributes::new(),
             ..old.clone()
         }

@@ -12,7 +12,8 @@
 mod onnx;
 mod tflite;
 
-use serenity_ir::{Graph, Op, OpId, Role, Tensor, TensorId};
+use serde_json::Value;
+use serenity_ir::{ElementType, Graph, Op, OpId, Role, Tensor, TensorId};
 
 /// What becomes of an op whose input comes in pieces.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,16 +56,28 @@ pub(crate) struct Sums {
     pub(crate) bias: Option<usize>,
 }
 
-/// How `op` treats `axis` of `tensor`, which it reads; `None` if it must have it whole.
-pub(crate) fn treatment(graph: &Graph, op: OpId, tensor: TensorId, axis: usize) -> Option<Treatment> {
+/// The first input that `op` can take in pieces, and how it treats them; `None` if it must have all inputs whole. `joined` says along which
+/// axis an input comes in pieces, if it does.
+pub(crate) fn treatment(
+    graph: &Graph,
+    op: OpId,
+    joined: impl Fn(TensorId) -> Option<usize>,
+) -> Option<(Treatment, TensorId)> {
+    let mut inputs = graph.op(op).inputs.iter().copied();
+    if graph.op(op).kind.role() == Role::Concat {
+        let axis = concat_axis(graph, op)?;
+        let input = inputs.find(|&input| joined(input) == Some(axis))?;
+        return Some((Treatment::Joins, input));
+    }
+    inputs.find_map(|input| Some((treatment_of(graph, op, input, joined(input)?)?, input)))
+}
+
+/// How `op`, which is no concatenation, treats `axis` of `tensor`.
+fn treatment_of(graph: &Graph, op: OpId, tensor: TensorId, axis: usize) -> Option<Treatment> {
     let call = Call::new(graph, op, tensor, axis)?;
-    if call.op.kind.role() == Role::Concat {
-        return (concat_axis(graph, op)? == axis).then_some(Treatment::Joins);
-    }
-    if call.op.inputs.iter().filter(|&&input| input == tensor).count() != 1 {
-        return None;
-    }
-    tflite::treatment(&call).or_else(|| onnx::treatment(&call))
+    let treatment = tflite::treatment(&call).or_else(|| onnx::treatment(&call))?;
+    let reads = call.op.inputs.iter().filter(|&&input| input == tensor).count();
+    (reads == 1).then_some(treatment)
 }
 
 /// The axis of a concatenation that does nothing else, and that joins two pieces or more of its own type and quantisation.
@@ -78,15 +91,21 @@ pub(crate) fn concat_axis(graph: &Graph, id: OpId) -> Option<usize> {
         return None;
     }
     let whole = graph.tensor(output);
-    let rank = whole.shape.as_ref()?.len();
-    let axis = normalised(op.attributes.get("axis")?.as_i64()?, rank)?;
-    let fits = |piece: &Tensor| {
-        let ranks_agree = piece.shape.as_ref().is_some_and(|shape| shape.len() == rank);
-        ranks_agree && piece.dtype == whole.dtype && piece.quantization == whole.quantization
-    };
-    let pieces = || op.inputs.iter().map(|&piece| graph.tensor(piece));
-    let joined: u64 = pieces().filter_map(|piece| piece.shape.as_ref()?.get(axis).copied()).sum();
-    (pieces().all(fits) && whole.shape.as_ref()?[axis] == joined).then_some(axis)
+    let shape = whole.shape.as_ref()?;
+    let axis = normalised(op.attributes.get("axis")?.as_i64()?, shape.len())?;
+    let joined = op.inputs.iter().try_fold(0_u64, |joined, &piece| {
+        joined.checked_add(size_of_piece(graph.tensor(piece), whole, axis)?)
+    });
+    (joined == Some(shape[axis])).then_some(axis)
+}
+
+/// How much of `whole` a piece is along `axis`; `None` if it is none, or empty: ops on nothing are more than runtimes are made for.
+fn size_of_piece(piece: &Tensor, whole: &Tensor, axis: usize) -> Option<u64> {
+    let (part, shape) = (piece.shape.as_ref()?, whole.shape.as_ref()?);
+    let is_alike = piece.dtype == whole.dtype && piece.quantization == whole.quantization;
+    let fits = part.len() == shape.len()
+        && part.iter().zip(shape).enumerate().all(|(at, (size, of))| at == axis || size == of);
+    part.get(axis).copied().filter(|&size| is_alike && fits && size > 0)
 }
 
 /// Axes may be counted from the end.
@@ -107,6 +126,15 @@ pub(crate) struct Call<'a> {
     pub(crate) axis: usize,
     pub(crate) input: &'a [u64],
     pub(crate) output: &'a [u64],
+}
+
+/// Elements that share a byte cannot be taken apart.
+fn has_whole_bytes(constant: &Value) -> bool {
+    element_type(constant).is_none_or(|dtype| dtype.bits().is_some_and(|bits| bits % 8 == 0))
+}
+
+fn element_type(constant: &Value) -> Option<ElementType> {
+    constant.get("dtype").and_then(Value::as_str).map(ElementType::parse)
 }
 
 /// What an op is given as one of its operands.
@@ -137,10 +165,13 @@ impl<'a> Call<'a> {
         if self.op.is_absent(position) {
             return Given::Absent;
         }
+        if self.op.variable(position).is_some() {
+            return Given::Other;
+        }
         if let Some(constant) = self.op.constant(position) {
-            let dims = constant.get("shape").and_then(|shape| shape.as_array());
-            let shape = dims.and_then(|dims| dims.iter().map(serde_json::Value::as_u64).collect());
-            return shape.map_or(Given::Other, Given::Fixed);
+            let dims = constant.get("shape").and_then(Value::as_array);
+            let shape = dims.and_then(|dims| dims.iter().map(Value::as_u64).collect());
+            return shape.filter(|_| has_whole_bytes(constant)).map_or(Given::Other, Given::Fixed);
         }
         let Some(tensor) = self.op.operand(position) else { return Given::Absent };
         match (computed_from_constants(self.graph, tensor), &self.graph.tensor(tensor).shape) {
@@ -154,6 +185,16 @@ impl<'a> Call<'a> {
         let others = self.op.inputs.iter().filter(|&&input| input != self.tensor);
         self.op.operand(0) == Some(self.tensor)
             && others.copied().all(|input| computed_from_constants(self.graph, input).is_some())
+    }
+
+    /// Are the constant weights floats just where the elements are? Where they are not, a runtime turns the elements into integers while it runs, by a scale
+    /// that depends on all of them, so pieces would be rounded otherwise than the whole.
+    pub(crate) fn has_weights_of_its_kind(&self, position: usize) -> bool {
+        use ElementType::{BFloat16, Float16, Float32, Float64};
+        let is_float = |dtype: &ElementType| matches!(dtype, Float16 | BFloat16 | Float32 | Float64);
+        let weights = self.op.constant(position).and_then(element_type);
+        let elements = self.graph.tensor(self.tensor).dtype.as_ref();
+        weights.zip(elements).is_none_or(|(weights, elements)| is_float(&weights) == is_float(elements))
     }
 
     /// Is it the only tensor that the op reads?
@@ -187,7 +228,9 @@ impl<'a> Call<'a> {
     pub(crate) fn elementwise_with_fixed(&self) -> Option<Treatment> {
         let fixed = usize::from(self.op.operand(0) == Some(self.tensor));
         let has_its_shape = self.output == self.input;
-        if !has_its_shape || !self.is_alone() {
+        // Before its version 7, ONNX aligned operands in a way of its own, and said so.
+        let is_aligned_otherwise = self.op.attributes.contains_key("broadcast");
+        if !has_its_shape || !self.is_alone() || is_aligned_otherwise {
             return None;
         }
         self.apart(self.spread(fixed)?)

@@ -103,9 +103,10 @@ fn dense(call: &Call<'_>) -> Option<Treatment> {
     }
     let Treatment::Sums(sums) = matrix(call, usize::from(number("transB") != 0))? else { return None };
     let bias = match call.given(2) {
-        Given::Fixed(_) => Some(2),
+        Given::Fixed(_) if call.op.constant(2).is_some() => Some(2),
         Given::Absent => None,
-        Given::Other => return None,
+        // Where it cannot be left out, zeros take its place, and a constant is needed to make them of.
+        Given::Fixed(_) | Given::Other => return None,
     };
     Some(Treatment::Sums(Sums { bias, ..sums }))
 }

@@ -79,7 +79,7 @@ fn has_plain_weights(call: &Call<'_>) -> bool {
 
 /// A convolution or a dense layer whose weights have their inputs along `axis`.
 fn sums(call: &Call<'_>, axis: usize) -> Option<Treatment> {
-    if !call.is_alone() || call.op.operand(0) != Some(call.tensor) {
+    if !call.is_alone() || call.op.operand(0) != Some(call.tensor) || !call.has_weights_of_its_kind(1) {
         return None;
     }
     let weights = match call.given(1) {
@@ -98,7 +98,7 @@ fn sums(call: &Call<'_>, axis: usize) -> Option<Treatment> {
 }
 
 fn depthwise(call: &Call<'_>) -> Option<Treatment> {
-    if !call.is_alone() || call.op.operand(0) != Some(call.tensor) {
+    if !call.is_alone() || call.op.operand(0) != Some(call.tensor) || !call.has_weights_of_its_kind(1) {
         return None;
     }
     let multiplier = call.output.get(3)?.checked_div(call.positions())?;

@@ -1,11 +1,14 @@
 //! Rewritten networks compute the same: random models are run before and after, by a plain interpreter.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+#![allow(clippy::print_stdout, reason = "what happened to all models together is worth a look")]
 #![allow(clippy::float_cmp, reason = "the same bits are what is meant")]
 
 mod hand_computed;
 mod interpreter;
 mod random_models;
+mod rewritten;
 mod runtime;
 mod sketch;
 mod spelling;
+mod stability;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use serenity_ir::{ElementType, Graph, OpId};
-use serenity_rewrite::{NewConstant, Patch, Rewriting};
+use serenity_rewrite::{Choice, NewConstant, Patch, Rewriting};
 
 /// One rewrite that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +21,35 @@ pub struct AppliedRewrite {
     pub gain: Option<u64>,
     /// What it costs.
     pub cost: RewriteCost,
+}
+
+/// How rewrites were chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RewriteChoice {
+    /// Sets of rewrites whose best order was looked for.
+    pub sets: usize,
+    /// Was that every set, or is none better for another reason?
+    pub is_proved: bool,
+    /// The least peak of the model as it came, and with the rewrites chosen.
+    pub peaks: [u64; 2],
+    /// No set of rewrites has a lower one.
+    pub floor: u64,
+}
+
+impl RewriteChoice {
+    pub(super) fn of(choice: &Choice) -> Self {
+        Self {
+            sets: choice.sets,
+            is_proved: choice.is_proved,
+            peaks: [choice.before, choice.after],
+            floor: choice.floor,
+        }
+    }
+
+    pub(crate) fn to_json(self) -> Value {
+        let [before, after] = self.peaks;
+        json!({"sets": self.sets, "proved": self.is_proved, "peak_without": before, "peak_with": after, "floor": self.floor})
+    }
 }
 
 /// What a rewrite adds to a model. None of the rules adds multiplications: they are divided among more ops.

@@ -11,7 +11,7 @@ use serenity_ir::{Graph, MemoryModel};
 use serenity_rewrite::{Choice, Patch, Settings, Sums, apply};
 use std::time::Instant;
 
-pub use applied::{AppliedRewrite, RewriteCost};
+pub use applied::{AppliedRewrite, RewriteChoice, RewriteCost};
 pub use search::{choose_rewrites, paper_rewriting, rewritten_graph};
 
 /// A model after some rewrites.
@@ -118,7 +118,8 @@ pub fn optimize_input(input: &Input, options: &Options) -> Result<(Option<Input>
     if whole_need(&rewritten.input, &smaller) >= whole_need(input, &plan) {
         return Ok((None, plan));
     }
-    let plan = Plan { before: plan.before, rewrites: rewritten.applied, ..smaller };
+    let (rewrites, choice) = (rewritten.applied, Some(RewriteChoice::of(&choice)));
+    let plan = Plan { before: plan.before, rewrites, choice, ..smaller };
     Ok((Some(rewritten.input), plan))
 }
 

@@ -12,8 +12,10 @@ use serenity_schedule::{self as scheduling, Limits};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-/// Ops scheduled in all, at most: some seconds.
+/// Ops scheduled in all, at most: some seconds. Large graphs get some sets nevertheless, and small ones not more than it takes.
 const MOST_OPS: usize = 60_000;
+const LEAST_SETS: usize = 24;
+const MOST_SETS: usize = 2048;
 
 /// The search for the best order of one set of rewrites ends when it needs so much memory, and the best order found counts: mostly it is the best
 /// there is, and only the proof is missing. What is chosen in the end is scheduled again, to the end. In case that takes long, time ends it.
@@ -36,7 +38,7 @@ pub fn rewritten_graph(graph: &Graph, options: &Options) -> Result<(Graph, Choic
     let settings = rewrite_settings(options.model);
     let choice = choose_among(graph, &find(graph, &settings), options);
     let patches: Vec<Patch> = choice.patches.iter().map(|(patch, _)| patch.clone()).collect();
-    Ok((applied(graph, &patches, &settings)?, choice))
+    Ok((applied(graph, &patches, settings)?, choice))
 }
 
 /// The graph as the paper rewrites it: its two rules, wherever an op reads a concatenation, and nothing else.
@@ -50,12 +52,12 @@ pub fn paper_rewriting(graph: &Graph) -> Result<Graph, Error> {
     let is_concat =
         |tensor| graph.producer(tensor).is_some_and(|op| graph.op(op).kind.role() == Role::Concat);
     patches.retain(|patch| graph.op(patch.op()).inputs.iter().any(|&input| is_concat(input)));
-    applied(graph, &patches, &settings)
+    applied(graph, &patches, settings)
 }
 
-fn applied(graph: &Graph, patches: &[Patch], settings: &Settings) -> Result<Graph, Error> {
+fn applied(graph: &Graph, patches: &[Patch], settings: Settings) -> Result<Graph, Error> {
     let wrong = |source| Error::Rewrite { name: graph.name().to_owned(), source };
-    Ok(apply(graph, patches, settings).map_err(wrong)?.graph)
+    Ok(apply(graph, patches, &settings).map_err(wrong)?.graph)
 }
 
 fn choose_among(graph: &Graph, candidates: &[Patch], options: &Options) -> Choice {
@@ -65,7 +67,7 @@ fn choose_among(graph: &Graph, candidates: &[Patch], options: &Options) -> Choic
     };
     let limit = options.limits.time.map(|limit| limit / SHARE_OF_TIME);
     let evaluator = Evaluator { graph, model, options, limit, started: Instant::now() };
-    let sets = (MOST_OPS / graph.ops().len().max(1)).clamp(24, 300);
+    let sets = (MOST_OPS / graph.ops().len().max(1)).clamp(LEAST_SETS, MOST_SETS);
     let floor = floor(graph, candidates, model);
     choose(graph, candidates, Effort { sets }, floor, |patches| evaluator.worth(patches))
 }

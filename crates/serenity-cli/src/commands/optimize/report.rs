@@ -12,7 +12,7 @@ use crate::size::Size;
 use serde_json::{Value, json};
 use serenity::ir::MemoryModel;
 use serenity::scheduling::Algorithm;
-use serenity::{Footprint, Input, Options, Plan, Source, Tail};
+use serenity::{AppliedRewrite, Footprint, Input, Options, Plan, RewriteCost, Source, Tail};
 use std::io::Write;
 
 pub(super) struct Report<'a> {
@@ -133,6 +133,17 @@ impl<'a> Report<'a> {
         for rewrite in &self.plan.rewrites {
             let exact = if rewrite.exact { "bit for bit" } else { "up to rounding" };
             writeln!(out, "  - {}, the same {exact}: {}", rewrite.rule, printable(&rewrite.text))?;
+            writeln!(out, "    {}", worth(rewrite))?;
+        }
+        if let Some(choice) = &self.plan.choice {
+            let [without, with] = choice.peaks.map(thousands);
+            let sets = count(choice.sets as u64, "set");
+            let proof = if choice.is_proved {
+                "no set of rewrites needs less".to_owned()
+            } else {
+                format!("others may need less, but none less than {}", thousands(choice.floor))
+            };
+            writeln!(out, "  chosen among {sets}: least peak {without} without, {with} with these; {proof}")?;
         }
         Ok(())
     }
@@ -265,4 +276,23 @@ impl<'a> Report<'a> {
 /// The whole arena where it is known, otherwise what counts for the memory model.
 fn whole(footprint: Footprint, tail: Option<Tail>) -> u64 {
     tail.map_or(footprint.needs(), |tail| tail.needed(footprint.needs()).arm32)
+}
+
+/// What a rewrite gains by itself, and what it costs.
+fn worth(rewrite: &AppliedRewrite) -> String {
+    let gain = match rewrite.gain {
+        Some(0) => "worth nothing alone".to_owned(),
+        Some(gain) => format!("worth {} bytes", thousands(gain)),
+        None => "worth an unknown share".to_owned(),
+    };
+    let RewriteCost { ops, weight_bytes, additions } = rewrite.cost;
+    let costs: Vec<String> = [(ops, "ops"), (weight_bytes, "bytes of weights"), (additions, "additions")]
+        .into_iter()
+        .filter(|(amount, _)| *amount != 0)
+        .map(|(amount, what)| {
+            let sign = if amount < 0 { "-" } else { "+" };
+            format!("{sign}{} {what}", thousands(amount.unsigned_abs()))
+        })
+        .collect();
+    if costs.is_empty() { format!("{gain}; costs nothing") } else { format!("{gain}; {}", costs.join(", ")) }
 }

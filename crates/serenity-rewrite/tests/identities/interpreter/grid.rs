@@ -7,6 +7,13 @@ pub(crate) struct Grid<T> {
     pub(crate) values: Vec<T>,
 }
 
+impl<T> Grid<T> {
+    pub(crate) fn get(&self, place: &[usize]) -> &T {
+        let offset = place.iter().zip(&self.shape).fold(0, |offset, (&at, &size)| offset * size + at);
+        &self.values[offset]
+    }
+}
+
 impl<T: Copy> Grid<T> {
     pub(crate) fn new(shape: &[usize], values: Vec<T>) -> Self {
         assert_eq!(shape.iter().product::<usize>(), values.len(), "elements of shape {shape:?}");
@@ -31,8 +38,7 @@ impl<T: Copy> Grid<T> {
     }
 
     pub(crate) fn at(&self, place: &[usize]) -> T {
-        let offset = place.iter().zip(&self.shape).fold(0, |offset, (&at, &size)| offset * size + at);
-        self.values[offset]
+        *self.get(place)
     }
 
     /// The sizes of a feature map or of a kernel.

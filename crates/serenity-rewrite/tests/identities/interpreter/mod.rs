@@ -21,12 +21,23 @@ use serenity_ir::{ElementType, Model, Op, Operand, Tensor};
 
 /// What `model` makes of its inputs.
 pub(crate) fn run(model: &Model, inputs: &[Data]) -> Vec<Data> {
-    let graph = model.graph();
     let constants: Vec<Value> = model.constants().iter().map(Value::of_constant).collect();
+    run_with(model, &constants, inputs.to_vec())
+}
+
+/// The same, where every float has 64 bits: then what rounding does is out of sight.
+pub(crate) fn run_in_doubles(model: &Model, inputs: &[Data]) -> Vec<Data> {
+    let precise = |constant: Value| Value { data: constant.data.more_precisely(), ..constant };
+    let constants: Vec<Value> = model.constants().iter().map(Value::of_constant).map(precise).collect();
+    run_with(model, &constants, inputs.iter().cloned().map(Data::more_precisely).collect())
+}
+
+fn run_with(model: &Model, constants: &[Value], inputs: Vec<Data>) -> Vec<Data> {
+    let graph = model.graph();
     let mut values: Vec<Option<Value>> = vec![None; graph.tensors().len()];
     assert_eq!(graph.inputs().len(), inputs.len(), "inputs of `{}`", graph.name());
     for (&id, data) in graph.inputs().iter().zip(inputs) {
-        values[id.index()] = Some(declared(data.clone(), graph.tensor(id)));
+        values[id.index()] = Some(declared(data, graph.tensor(id)));
     }
     for id in graph.file_order() {
         let op = graph.op(id);
@@ -48,6 +59,9 @@ pub(crate) fn run(model: &Model, inputs: &[Data]) -> Vec<Data> {
 
 fn compute(op: &Op, operands: &[&Value], result: &Tensor) -> Data {
     match result.dtype {
+        Some(ElementType::Float32) if matches!(operands[0].data, Data::Double(_)) => {
+            Data::Double(real::compute(op, operands))
+        }
         Some(ElementType::Float32) => Data::Float(real::compute(op, operands)),
         Some(ElementType::Int8) => Data::Int8(int8::compute(op, operands, result.quantization.as_ref())),
         _ => panic!("`{}` writes elements of type {:?}", op.name, result.dtype),

@@ -2,6 +2,7 @@
 
 use super::attributes;
 use super::grid::Grid;
+use super::real::Real;
 use serenity_ir::Op;
 
 /// How places of the result are mapped to places of the input.
@@ -69,15 +70,16 @@ pub(crate) fn nearest<T: Copy>(x: &Grid<T>, size: [usize; 2], mapping: Mapping) 
 }
 
 /// `RESIZE_BILINEAR` of floats.
-pub(crate) fn bilinear(x: &Grid<f32>, size: [usize; 2], mapping: Mapping) -> Grid<f32> {
+pub(crate) fn bilinear<R: Real>(x: &Grid<R>, size: [usize; 2], mapping: Mapping) -> Grid<R> {
     let [batch, height, width, channels] = x.four();
     Grid::from_fn(&[batch, size[0], size[1], channels], |at| {
         let (top, bottom, down) = mapping.between(at[1], height, size[0]);
         let (left, right, across) = mapping.between(at[2], width, size[1]);
         let corner = |y: usize, column: usize| x.at(&[at[0], y, column, at[3]]);
-        corner(top, left) * (1.0 - down) * (1.0 - across)
-            + corner(bottom, left) * down * (1.0 - across)
-            + corner(top, right) * (1.0 - down) * across
+        let ([up, down], [back, across]) = ([1.0 - down, down].map(R::of), [1.0 - across, across].map(R::of));
+        corner(top, left) * up * back
+            + corner(bottom, left) * down * back
+            + corner(top, right) * up * across
             + corner(bottom, right) * down * across
     })
 }

@@ -14,6 +14,8 @@ pub(crate) struct Value {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Data {
     Float(Grid<f32>),
+    /// What is declared as floats, computed more precisely.
+    Double(Grid<f64>),
     Int8(Grid<i8>),
     Int32(Grid<i32>),
 }
@@ -23,11 +25,6 @@ impl Value {
         let shape: Vec<usize> = constant.shape.iter().map(|&size| size as usize).collect();
         let data = Data::from_bytes(&constant.dtype, &shape, &constant.data);
         Self { data, quantization: constant.quantization.clone() }
-    }
-
-    pub(crate) fn float(&self) -> &Grid<f32> {
-        let Data::Float(grid) = &self.data else { panic!("not floats: {:?}", self.data) };
-        grid
     }
 
     pub(crate) fn int8(&self) -> &Grid<i8> {
@@ -60,9 +57,18 @@ impl Data {
         }
     }
 
+    /// Floats as doubles; all else as it is.
+    pub(crate) fn more_precisely(self) -> Self {
+        match self {
+            Self::Float(grid) => Self::Double(grid.map(f64::from)),
+            other => other,
+        }
+    }
+
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         match self {
             Self::Float(grid) => grid.values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+            Self::Double(grid) => grid.values.iter().flat_map(|value| value.to_le_bytes()).collect(),
             Self::Int8(grid) => grid.values.iter().flat_map(|value| value.to_le_bytes()).collect(),
             Self::Int32(grid) => grid.values.iter().flat_map(|value| value.to_le_bytes()).collect(),
         }
@@ -71,6 +77,7 @@ impl Data {
     pub(crate) fn shape(&self) -> &[usize] {
         match self {
             Self::Float(grid) => &grid.shape,
+            Self::Double(grid) => &grid.shape,
             Self::Int8(grid) => &grid.shape,
             Self::Int32(grid) => &grid.shape,
         }

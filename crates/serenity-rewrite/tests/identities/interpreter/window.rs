@@ -46,6 +46,14 @@ impl Window {
         })
     }
 
+    /// For every result, row by row, what its window meets.
+    fn all_taps(&self, size: [usize; 2]) -> Grid<Vec<Tap>> {
+        let [rows, columns] = self.results(size);
+        let place = |at: usize| [at / columns, at % columns];
+        let values = (0..rows * columns).map(|at| self.taps(size, place(at))).collect();
+        Grid { shape: vec![rows, columns], values }
+    }
+
     /// Row by row, what the window that makes result `at` meets of an input of this size; padding is left out.
     fn taps(&self, size: [usize; 2], at: [usize; 2]) -> Vec<Tap> {
         let results = self.results(size);
@@ -89,10 +97,11 @@ pub(crate) fn convolve<T: Copy, S: Copy>(
     let groups = channels / depth;
     assert!(filters.is_multiple_of(groups), "{filters} filters cannot be split into {groups} groups");
     let [rows, columns] = window.results([height, width]);
+    let taps = window.all_taps([height, width]);
     Grid::from_fn(&[batch, rows, columns, filters], |at| {
         let first = at[3] / (filters / groups) * depth;
         let mut sum = sums.zero;
-        for ([ky, kx], [y, column]) in window.taps([height, width], [at[1], at[2]]) {
+        for &([ky, kx], [y, column]) in taps.get(&[at[1], at[2]]) {
             for c in 0..depth {
                 let element = x.at(&[at[0], y, column, first + c]);
                 sum = (sums.accumulate)(sum, element, kernel.at(&[at[3], ky, kx, c]));
@@ -119,9 +128,10 @@ pub(crate) fn convolve_depthwise<T: Copy, S: Copy>(
         "filters of {channels} channels times {multiplier}"
     );
     let [rows, columns] = window.results([height, width]);
+    let taps = window.all_taps([height, width]);
     Grid::from_fn(&[batch, rows, columns, filters], |at| {
-        let taps = window.taps([height, width], [at[1], at[2]]);
-        let sum = taps.into_iter().fold(sums.zero, |sum, ([ky, kx], [y, column])| {
+        let taps = taps.get(&[at[1], at[2]]).iter();
+        let sum = taps.fold(sums.zero, |sum, &([ky, kx], [y, column])| {
             let element = x.at(&[at[0], y, column, at[3] / multiplier]);
             (sums.accumulate)(sum, element, kernel.at(&[0, ky, kx, at[3]]))
         });
@@ -133,9 +143,13 @@ pub(crate) fn convolve_depthwise<T: Copy, S: Copy>(
 pub(crate) fn pool<T: Copy>(x: &Grid<T>, window: &Window, reduce: impl Fn(&[T]) -> T) -> Grid<T> {
     let [batch, height, width, channels] = x.four();
     let [rows, columns] = window.results([height, width]);
+    let taps = window.all_taps([height, width]);
     Grid::from_fn(&[batch, rows, columns, channels], |at| {
-        let taps = window.taps([height, width], [at[1], at[2]]);
-        let met: Vec<T> = taps.iter().map(|&(_, [y, column])| x.at(&[at[0], y, column, at[3]])).collect();
+        let met: Vec<T> = taps
+            .get(&[at[1], at[2]])
+            .iter()
+            .map(|&(_, [y, column])| x.at(&[at[0], y, column, at[3]]))
+            .collect();
         reduce(&met)
     })
 }
