@@ -6,7 +6,8 @@
 use crate::Model;
 use crate::attributes::options::{self, Read};
 use crate::flat::{Fault, Table};
-use crate::schema::{buffer, model as slot, operator};
+use crate::operator::Options;
+use crate::schema::{buffer, model as slot, operator, sub_graph};
 use crate::write::ranges::Ranges;
 use std::ops::Range;
 
@@ -116,7 +117,7 @@ impl Walk {
             }
         }
         for table in root.tables(slot::SUB_GRAPHS)?.iter() {
-            self.ranges.extend(table?.vector_extent(crate::schema::sub_graph::OPERATORS, 4)?);
+            self.ranges.extend(table?.vector_extent(sub_graph::OPERATORS, 4)?);
         }
         for operator in model.sub_graphs.iter().flat_map(|sub_graph| &sub_graph.operators) {
             self.ranges.push(operator.custom_options.clone());
@@ -166,8 +167,7 @@ impl Walk {
         Ok(())
     }
 
-    fn options(&mut self, operator: &Table, options: crate::operator::Options) -> Result<bool, Fault> {
-        use crate::operator::Options;
+    fn options(&mut self, operator: &Table, options: Options) -> Result<bool, Fault> {
         // Only one of the two unions may be there.
         let tables = [operator::OPTIONS, operator::OPTIONS_2];
         let given = tables.map(|slot| operator.target(slot)).into_iter().collect::<Result<Vec<_>, _>>()?;
