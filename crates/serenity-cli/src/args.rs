@@ -4,10 +4,11 @@ use crate::size::Size;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use serenity::ir::{Kernels, MemoryModel, OrtOrder};
+use serenity::off_chip::Grain;
 use serenity::placement::Planner;
 use serenity::scheduling::{Algorithm, Rules, StepLimit};
 use serenity::two_memories::Memory;
-use serenity::{Engine, Input, ReadOptions};
+use serenity::{Engine, Input, Objective, ReadOptions};
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -40,6 +41,7 @@ pub(crate) enum Command {
     Inspect(InspectArgs),
     Schedule(ScheduleArgs),
     Place(PlaceArgs),
+    Traffic(TrafficArgs),
     Sample(SampleArgs),
     Check(CheckArgs),
     Verify(VerifyArgs),
@@ -82,11 +84,8 @@ pub(crate) struct OptimizeArgs {
     /// The places are told in the plan (--plan, --json) and in the header (--emit-header) only: a .tflite model cannot express them.
     #[arg(long, value_name = "NAME=SIZE,NAME=SIZE", value_parser = two_memories)]
     pub(crate) memory: Option<TwoSizes>,
-    /// Do not rewrite operators.
-    ///
-    /// Without this, operators are replaced by others that compute the same, bit for bit, where the model then needs less.
-    #[arg(long)]
-    pub(crate) no_rewrite: bool,
+    #[command(flatten)]
+    pub(crate) rewrite: RewriteArgs,
     /// Keep the model's own order; only say what it needs.
     #[arg(long, conflicts_with = "algorithm")]
     pub(crate) no_reorder: bool,
@@ -104,6 +103,20 @@ pub(crate) struct OptimizeArgs {
     pub(crate) search: SearchArgs,
     #[command(flatten)]
     pub(crate) json: JsonArg,
+}
+
+/// Whether operators are rewritten.
+#[derive(Args)]
+pub(crate) struct RewriteArgs {
+    /// Do not rewrite operators.
+    ///
+    /// Without this, operators are replaced by others that compute the same where the model then needs less: bit for bit, or, in models of floats, up
+    /// to rounding. Every rewrite is listed.
+    #[arg(long)]
+    pub(crate) no_rewrite: bool,
+    /// Rewrite operators only where the results stay the same bit for bit.
+    #[arg(long, conflicts_with = "no_rewrite")]
+    pub(crate) exact_rewrites: bool,
 }
 
 /// Show what a model needs now, op by op, and who is alive at the peak.
@@ -185,6 +198,56 @@ pub(crate) struct PlaceArgs {
     /// Write the table with a column `offset` here.
     #[arg(short, long, value_name = "FILE.csv")]
     pub(crate) output: Option<String>,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+    #[command(flatten)]
+    pub(crate) runtime: RuntimeArg,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+    #[command(flatten)]
+    pub(crate) json: JsonArg,
+}
+
+/// Count the bytes moved between on-chip and off-chip memory, for the model's own order and for a better one.
+///
+/// Activations only. The first load of an input and one store of a result are compulsory and counted apart. Otherwise, what is dropped from
+/// the chip and needed again costs a read, and a write too if its bytes are not off-chip already; what nobody needs again is dropped free. What
+/// is kept is decided knowing the whole order: by the best plan found and, beside it, by Belady's rule (drop what is used again last), as in
+/// the SERENITY paper. Zero means that everything fits.
+///
+/// `before` is the model's own order, `after` the order found, `bound` what any plan for the order `after` moves at least. Traffic never rises
+/// from a size to a larger one.
+///
+/// In the JSON output, `before`, `after` and `bound` are bytes without the compulsory ones, and `details` tells reads and writes apart.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    serenity traffic zoo:swiftnet-a\n  \
+    serenity traffic zoo:darts-cell --on-chip 256KiB --grain page\n  \
+    serenity traffic model.tflite --on-chip 64KB,128KB --objective peak --json")]
+pub(crate) struct TrafficArgs {
+    /// The model.
+    pub(crate) input: String,
+    /// Sizes of the on-chip memory.
+    #[arg(
+        long,
+        value_name = "SIZE,...",
+        value_delimiter = ',',
+        num_args = 1,
+        default_value = "32KB,64KB,128KB,256KB,512KB"
+    )]
+    pub(crate) on_chip: Vec<Size>,
+    /// What moves as one.
+    ///
+    /// tensor: whole tensors. An op whose tensors together exceed the on-chip memory streams them, and is named. page: pages of 1 KiB; every op
+    /// streams page by page, which tells more where single ops exceed the memory.
+    #[arg(long, value_name = "GRAIN", default_value_t, value_parser = named::<Grain>(Grain::all().map(|(name, _)| name)))]
+    pub(crate) grain: Grain,
+    /// What to search the order for.
+    ///
+    /// traffic: the fewest bytes moved, for each on-chip size by itself; never more than in the order of least peak, nor than in the model's own.
+    /// peak: the least peak, one order for all sizes, as the SERENITY paper does.
+    #[arg(long, value_name = "OBJECTIVE", default_value_t, value_parser = named::<Objective>(Objective::all().map(|(name, _)| name)))]
+    pub(crate) objective: Objective,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
     #[command(flatten)]

@@ -51,6 +51,7 @@ fn run(cli: &Cli, out: &mut impl Write) -> Result<Outcome, Failure> {
         Command::Inspect(args) => commands::inspect::run(args, out),
         Command::Schedule(args) => commands::schedule::run(args, out),
         Command::Place(args) => commands::place::run(args, out),
+        Command::Traffic(args) => commands::traffic::run(args, out),
         Command::Sample(args) => commands::sample::run(args, out),
         Command::Check(args) => commands::check::run(args, out),
         Command::Verify(args) => commands::verify::run(args, out),

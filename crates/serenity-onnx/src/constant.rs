@@ -7,6 +7,9 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+/// The first version of the format in which constants need not be listed as inputs.
+pub(crate) const CONSTANTS_ARE_NO_INPUTS: i64 = 4;
+
 /// A constant of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -46,4 +49,14 @@ pub(crate) fn index(model: &Model<'_>) -> HashMap<String, Range<usize>> {
     }
     places.retain(|name, place| place.start < place.end && !twice.contains(name.as_str()));
     places
+}
+
+/// The constants that are only what inputs are if the caller does not give them.
+pub(crate) fn overridable(model: &Model<'_>) -> HashSet<String> {
+    if model.ir_version < CONSTANTS_ARE_NO_INPUTS {
+        return HashSet::new();
+    }
+    let inputs: HashSet<&str> = model.graph.inputs.iter().map(|input| input.name).collect();
+    let constants = model.graph.initializers.iter().map(|tensor| tensor.name);
+    constants.filter(|name| inputs.contains(name)).map(str::to_owned).collect()
 }

@@ -92,6 +92,9 @@ pub enum Error {
     /// A change that cannot be made.
     #[error("the model cannot be rewritten: {0}")]
     Edit(String),
+    /// A change that did more, or less, than was asked for: a mistake of ours, caught before the file is given away.
+    #[error("the rewritten model differs from the original in {0}; please report this")]
+    Unfaithful(String),
     /// What the nodes describe is no graph.
     #[error(transparent)]
     Graph(#[from] GraphError),

@@ -48,6 +48,9 @@ pub struct Model {
     lowered: Lowered,
     folded: Vec<FoldedNode>,
     side_files: Vec<String>,
+    overridable: HashSet<String>,
+    redefines_operators: bool,
+    options: ReadOptions,
 }
 
 impl Model {
@@ -83,7 +86,26 @@ impl Model {
         let records: Vec<_> = model.graph.nodes.iter().map(|node| node.record.clone()).collect();
         let side_files: Vec<String> = side_files.into_iter().map(str::to_owned).collect();
         let (constants, opset) = (constant::index(&model), model.opset);
-        Ok(Self { bytes, records, constants, opset, lowered, folded, side_files })
+        let overridable = constant::overridable(&model);
+        let redefines_operators = model.functions.iter().any(|(domain, _)| proto::is_standard(domain));
+        let options = options.clone();
+        Ok(Self {
+            bytes,
+            records,
+            constants,
+            opset,
+            lowered,
+            folded,
+            side_files,
+            overridable,
+            redefines_operators,
+            options,
+        })
+    }
+
+    /// How it was read.
+    pub fn options(&self) -> &ReadOptions {
+        &self.options
     }
 
     /// The file as it was read.
@@ -133,6 +155,17 @@ impl Model {
     /// than float16, bfloat16, float32, float64, int8, uint8, int32 and int64.
     pub fn constant(&self, name: &str) -> Option<Constant<'_>> {
         Constant::read(Message::part(&self.bytes, self.constants.get(name)?.clone()))
+    }
+
+    /// May whoever runs the model give this constant another value? So it is if it is listed among the inputs too, but for the
+    /// first versions of the format, in which every constant had to be.
+    pub fn is_overridable(&self, constant: &str) -> bool {
+        self.overridable.contains(constant)
+    }
+
+    /// Does the file define functions under names of the standard's operators, so that these may mean something else?
+    pub fn redefines_operators(&self) -> bool {
+        self.redefines_operators
     }
 
     /// Begins a change: a file with other nodes and other constants.

@@ -7,14 +7,16 @@
 
 use crate::families::families;
 use crate::{Action, Patch};
-use serenity_ir::Graph;
-use std::collections::BTreeMap;
+use serenity_ir::{Graph, OpId};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How long to search, counted, so that the answer does not depend on the clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Effort {
     /// Sets of patches to look at, at most.
     pub sets: usize,
+    /// Sets to look at first, by the ops of their patches.
+    pub first: Vec<BTreeSet<OpId>>,
 }
 
 /// What a set of patches is worth.
@@ -49,7 +51,7 @@ pub struct Choice {
 pub fn choose(
     graph: &Graph,
     candidates: &[Patch],
-    effort: Effort,
+    effort: &Effort,
     floor: u64,
     evaluate: impl FnMut(&[Patch]) -> Option<Worth>,
 ) -> Choice {
@@ -65,7 +67,7 @@ pub fn choose(
             best = search.better(best, set);
         }
     } else {
-        for start in starts(candidates) {
+        for start in starts(candidates, effort) {
             best = search.better(best, start);
         }
         let families = families(graph, candidates);
@@ -100,20 +102,24 @@ pub fn choose(
     Choice { before, after, patches, floor, is_proved, sets: search.known.len() }
 }
 
-/// Everything; what is exact; what takes pieces; what adds up.
-fn starts(candidates: &[Patch]) -> Vec<Vec<bool>> {
+/// What the caller thinks good; everything; what is exact; what takes pieces; what adds up; what goes.
+fn starts(candidates: &[Patch], effort: &Effort) -> Vec<Vec<bool>> {
     let of = |is_in: &dyn Fn(&Patch) -> bool| candidates.iter().map(is_in).collect::<Vec<bool>>();
-    vec![
+    let mut starts: Vec<Vec<bool>> =
+        effort.first.iter().map(|ops| of(&|patch| ops.contains(&patch.op()))).collect();
+    starts.extend([
         of(&|_| true),
         of(&|patch| patch.exact),
+        of(&|patch| matches!(patch.action, Action::Bypass { .. })),
         of(&|patch| !matches!(patch.action, Action::Accumulate { .. })),
         of(&|patch| matches!(patch.action, Action::Accumulate { .. })),
-    ]
+    ]);
+    starts
 }
 
 struct Search<'a, F> {
     candidates: &'a [Patch],
-    effort: Effort,
+    effort: &'a Effort,
     evaluate: F,
     known: BTreeMap<Vec<bool>, Option<Worth>>,
 }
@@ -126,7 +132,8 @@ impl<F: FnMut(&[Patch]) -> Option<Worth>> Search<'_, F> {
     /// What a set needs; more than anything if it is not known and there is no time left to find out.
     fn needs(&mut self, set: &[bool]) -> u64 {
         if !self.known.contains_key(set) {
-            if self.is_over() {
+            // What is there without any patch is looked at in any case.
+            if self.is_over() && !self.known.is_empty() {
                 return u64::MAX;
             }
             let chosen: Vec<Patch> = self

@@ -116,6 +116,14 @@ pub enum Error {
     /// Two memories that are too small for a model.
     #[error(transparent)]
     NoRoom(#[from] crate::two_memories::NoRoom),
+    /// Traffic that cannot be counted.
+    #[error("the off-chip traffic of `{graph}` cannot be counted: {source}")]
+    Traffic {
+        /// The model.
+        graph: String,
+        /// Why.
+        source: serenity_traffic::TrafficError,
+    },
     /// A file cannot be written.
     #[error("cannot write `{path}`: {source}")]
     Write {

@@ -17,7 +17,7 @@
 //! ```
 //!
 //! The rooms behind this one can be used alone: [`ir`] (graphs and memory models), [`rewriting`] (identities), [`scheduling`] (orders of
-//! any DAG of buffers), [`check`] (the verifier) and [`zoo`] (the built-in networks).
+//! any DAG of buffers), [`off_chip`] (traffic), [`check`] (the verifier) and [`zoo`] (the built-in networks).
 
 mod arena;
 mod boards;
@@ -38,6 +38,7 @@ mod refine;
 mod rewrite;
 mod side_files;
 mod tail;
+mod traffic;
 pub mod two_memories;
 mod verify;
 mod write;
@@ -49,6 +50,7 @@ pub use serenity_onnx as onnx;
 pub use serenity_rewrite as rewriting;
 pub use serenity_schedule as scheduling;
 pub use serenity_tflite as tflite;
+pub use serenity_traffic as off_chip;
 pub use serenity_zoo as zoo;
 
 pub use arena::{Arena, ArenaProblem, Content, Offsets, Piece, arena_problem, runtime_arena};
@@ -71,5 +73,6 @@ pub use rewrite::{
 };
 pub use side_files::check_side_files;
 pub use tail::{Tail, TflmArena};
+pub use traffic::{Objective, TrafficAt, TrafficOptions, TrafficPlan, UnknownObjective, least_traffic};
 pub use verify::{Comparison, Engine, OutputComparison, Verification, VerifyError, VerifyOptions, verify};
 pub use write::{NewFile, check_target, is_same_file, write_atomically, write_together};

@@ -29,6 +29,8 @@ pub struct Options {
     pub plan_arena: bool,
     /// For TFLM: the plan that the model came with.
     pub given_plan: Option<Offsets>,
+    /// Rewrite only where the results stay the same bit for bit.
+    pub exact_rewrites: bool,
     /// Called a few times a second with the state of the search.
     pub progress: Option<ProgressFn>,
 }

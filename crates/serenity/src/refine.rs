@@ -32,7 +32,8 @@ pub(crate) fn refine(
     while improved && best.0 > target {
         improved = false;
         for op in graph.op_ids() {
-            for place in window(graph, &order, op) {
+            let (earliest, now, latest) = window(graph, &order, op);
+            for place in [earliest, latest].into_iter().filter(|&place| place != now) {
                 if left == 0 || best.0 <= target || stop() {
                     return (order, best);
                 }
@@ -48,8 +49,8 @@ pub(crate) fn refine(
     (order, best)
 }
 
-/// The earliest and the latest place that `op` can move to, if it is not there already.
-fn window(graph: &Graph, order: &[OpId], op: OpId) -> Vec<usize> {
+/// The earliest place that `op` can move to, its own, and the latest.
+pub(crate) fn window(graph: &Graph, order: &[OpId], op: OpId) -> (usize, usize, usize) {
     let mut place = vec![0; order.len()];
     for (position, op) in order.iter().enumerate() {
         place[op.index()] = position;
@@ -59,10 +60,11 @@ fn window(graph: &Graph, order: &[OpId], op: OpId) -> Vec<usize> {
     let earliest = graph.predecessors(op).iter().map(at).max().map_or(0, |last| last + 1);
     let readers = graph.op(op).outputs.iter().flat_map(|&t| graph.consumers(t));
     let latest = readers.map(at).min().unwrap_or(order.len()) - 1;
-    [earliest, latest].into_iter().filter(|&to| to != now).collect()
+    (earliest, now, latest)
 }
 
-fn with_moved(order: &[OpId], op: OpId, to: usize) -> Vec<OpId> {
+/// The order with `op` at another place.
+pub(crate) fn with_moved(order: &[OpId], op: OpId, to: usize) -> Vec<OpId> {
     let mut moved: Vec<OpId> = order.iter().copied().filter(|&other| other != op).collect();
     moved.insert(to, op);
     moved

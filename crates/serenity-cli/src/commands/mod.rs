@@ -8,6 +8,7 @@ pub(crate) mod place;
 pub(crate) mod reference;
 pub(crate) mod sample;
 pub(crate) mod schedule;
+pub(crate) mod traffic;
 pub(crate) mod verify;
 pub(crate) mod zoo;
 

@@ -7,7 +7,16 @@ use serde_json::{Value, json};
 fn optimize_shows_before_and_after_with_a_picture() {
     let run = Desk::new().run(&["optimize", "zoo:swiftnet"]);
     assert_eq!(run.code, 0, "{run:?}");
-    for part in ["213.2 KB", "200.7 KB", "proved optimal", "█", "░", "serenity inspect zoo:swiftnet"] {
+    for part in [
+        "62 ops, 73 after rewriting",
+        "213.2 KB",
+        "150.5 KB",
+        "proved optimal",
+        "worth",
+        "█",
+        "░",
+        "serenity inspect zoo:swiftnet",
+    ] {
         assert!(run.stdout.contains(part), "{part} is not in\n{}", run.stdout);
     }
     assert_eq!(run.stderr, "");
@@ -19,30 +28,37 @@ fn optimize_writes_a_graph_in_the_new_order_and_a_plan_that_checks() {
     let run = desk.run(&["optimize", "zoo:swiftnet-a", "-o", "small.json", "--plan", "plan.json", "--json"]);
     let object = run.json();
     assert_eq!(object["before"], json!({"peak": 213_248, "arena": null, "total": null, "ops": 21}));
-    assert_eq!(object["after"], json!({"peak": 200_704, "arena": null, "total": null, "ops": 21}));
+    assert_eq!(object["after"], json!({"peak": 150_528, "arena": null, "total": null, "ops": 32}));
     assert_eq!(
         (&object["bound"], &object["proof"], &object["output"]),
-        (&json!(200_704), &json!("optimal"), &json!("small.json"))
+        (&json!(150_528), &json!("optimal"), &json!("small.json"))
     );
+    let choice = &object["rewrite_choice"];
+    assert_eq!((&choice["proved"], &choice["without"]), (&json!(true), &json!(200_704)));
     for field in ["rewrites", "order", "offsets", "seconds", "fits"] {
         assert!(object.get(field).is_some(), "{field} is missing");
     }
     assert_eq!(desk.run(&["check", "plan.json", "zoo:swiftnet-a"]).code, 0);
     // The file's own order is now the good one.
     let inspected = desk.run(&["inspect", "small.json", "--runtime", "paper", "--json"]).json();
-    assert_eq!(inspected["peak"], 200_704);
+    assert_eq!(inspected["peak"], 150_528);
     assert_eq!(desk.files(), ["plan.json", "small.json"]);
+    // A second time there is nothing left to do.
+    let again = desk.run(&["optimize", "small.json", "--runtime", "paper", "--json"]).json();
+    assert_eq!((&again["rewrites"], &again["after"]["peak"]), (&json!([]), &json!(150_528)));
+    let ordered = desk.run(&["optimize", "zoo:swiftnet-a", "--no-rewrite", "--json"]).json();
+    assert_eq!(ordered["after"], json!({"peak": 200_704, "arena": null, "total": null, "ops": 21}));
 }
 
 #[test]
 fn a_budget_decides_the_exit_code_and_says_what_is_missing() {
     let desk = Desk::new();
-    let run = desk.run(&["optimize", "zoo:swiftnet-a", "--budget", "200KB"]);
+    let run = desk.run(&["optimize", "zoo:swiftnet-a", "--no-rewrite", "--budget", "200KB"]);
     assert_eq!(run.code, 1);
     assert!(run.stdout.contains("does not fit 200.0 KB: 704 bytes are missing"), "{}", run.stdout);
-    let run = desk.run(&["optimize", "zoo:swiftnet-a", "--budget", "196KiB", "--json"]);
+    let run = desk.run(&["optimize", "zoo:swiftnet-a", "--budget", "147KiB", "--json"]);
     assert_eq!((run.code, run.json()["fits"].as_bool()), (0, Some(true)));
-    let run = desk.run(&["optimize", "zoo:swiftnet-a", "--budget", "200703", "--json"]);
+    let run = desk.run(&["optimize", "zoo:swiftnet-a", "--budget", "150527", "--json"]);
     assert_eq!((run.code, run.json()["missing"].as_u64()), (1, Some(1)));
 }
 

@@ -10,4 +10,5 @@ mod place;
 mod rewrite;
 mod tflite;
 mod tiny_onnx;
+mod traffic;
 mod verify;

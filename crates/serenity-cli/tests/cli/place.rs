@@ -204,6 +204,7 @@ fn memories_that_are_too_small_name_the_missing_bytes() {
     let run = desk.run(&[
         "optimize",
         "zoo:swiftnet-a",
+        "--no-rewrite",
         "--memory",
         "fast=100000,slow=100702",
         "--plan",

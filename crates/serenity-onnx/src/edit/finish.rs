@@ -5,14 +5,12 @@ use super::gone::gone;
 use super::splice::Patches;
 use super::{Edit, NewConstant, NodeSource, definitions};
 use crate::compose;
+use crate::constant::CONSTANTS_ARE_NO_INPUTS;
 use crate::error::Error;
 use crate::message::Message;
 use crate::proto::Model;
 use std::borrow::Cow;
 use std::collections::HashSet;
-
-/// The first version of the format in which constants need not be listed as inputs.
-const CONSTANTS_ARE_NO_INPUTS: i64 = 4;
 
 impl Edit<'_> {
     /// The new file.

@@ -35,7 +35,7 @@ fn search(
         let places: Vec<usize> = set.iter().map(place).collect();
         Some(Worth { needs: price(&places)?, patches: set.to_vec() })
     };
-    let choice = choose(&graph, &patches, Effort { sets }, floor, evaluate);
+    let choice = choose(&graph, &patches, &Effort { sets, first: Vec::new() }, floor, evaluate);
     let chosen = choice.patches.iter().map(|(patch, _)| place(patch)).collect();
     (choice, chosen)
 }

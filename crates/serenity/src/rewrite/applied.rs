@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use serenity_ir::{ElementType, Graph, OpId};
 use serenity_rewrite::{Choice, NewConstant, Patch, Rewriting};
+use std::collections::BTreeSet;
 
 /// One rewrite that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +18,7 @@ pub struct AppliedRewrite {
     pub text: String,
     /// Are the results the same bit for bit?
     pub exact: bool,
-    /// How many bytes more the least peak would be without this one, as far as that is known.
+    /// How many bytes more would be needed without this one, as far as that is known.
     pub gain: Option<u64>,
     /// What it costs.
     pub cost: RewriteCost,
@@ -30,9 +31,11 @@ pub struct RewriteChoice {
     pub sets: usize,
     /// Was that every set, or is none better for another reason?
     pub is_proved: bool,
-    /// The least peak of the model as it came, and with the rewrites chosen.
-    pub peaks: [u64; 2],
-    /// No set of rewrites has a lower one.
+    /// Bytes that the model needs in its best order without rewrites: in the runtime's arena or, where there is none, at its peak.
+    pub without: u64,
+    /// The same with the rewrites chosen.
+    pub with: u64,
+    /// No set of rewrites needs less.
     pub floor: u64,
 }
 
@@ -41,14 +44,15 @@ impl RewriteChoice {
         Self {
             sets: choice.sets,
             is_proved: choice.is_proved,
-            peaks: [choice.before, choice.after],
+            without: choice.before,
+            with: choice.after,
             floor: choice.floor,
         }
     }
 
     pub(crate) fn to_json(self) -> Value {
-        let [before, after] = self.peaks;
-        json!({"sets": self.sets, "proved": self.is_proved, "peak_without": before, "peak_with": after, "floor": self.floor})
+        let Self { sets, is_proved, without, with, floor } = self;
+        json!({"sets": sets, "proved": is_proved, "without": without, "with": with, "floor": floor})
     }
 }
 
@@ -83,11 +87,18 @@ fn zero_bytes(graph: &Graph, rewriting: &Rewriting) -> u64 {
             constant.get("shape")?.as_array()?.iter().map(Value::as_u64).collect::<Option<_>>()?;
         ElementType::parse(constant.get("dtype")?.as_str()?).bytes_of(&shape)
     };
-    let of_origin = |origin: &serenity_rewrite::Origin| -> u64 {
-        let zeros = origin.constants.iter().filter(|(_, constant)| **constant == NewConstant::Zeros);
-        zeros.filter_map(|(&position, _)| bytes(origin.op?, position)).sum()
-    };
-    rewriting.origins.iter().map(of_origin).sum()
+    // The parts of one op share their zeros.
+    let zeros: BTreeSet<(OpId, usize)> = rewriting
+        .origins
+        .iter()
+        .filter_map(|origin| Some((origin.op?, &origin.constants)))
+        .flat_map(|(op, constants)| {
+            constants.iter().map(move |(&position, constant)| (op, position, constant))
+        })
+        .filter(|(.., constant)| **constant == NewConstant::Zeros)
+        .map(|(op, position, _)| (op, position))
+        .collect();
+    zeros.into_iter().filter_map(|(op, position)| bytes(op, position)).sum()
 }
 
 fn additions(rewriting: &Rewriting) -> u64 {

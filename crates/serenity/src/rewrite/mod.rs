@@ -2,6 +2,7 @@
 
 mod applied;
 mod conditions;
+mod onnx;
 mod search;
 mod tflite;
 
@@ -35,11 +36,17 @@ pub fn rewrite_settings(model: MemoryModel) -> Settings {
 /// All patches that the rules propose for the main graph of a model, as far as they hold for what its file says.
 pub fn possible_rewrites(input: &Input, model: MemoryModel) -> Vec<Patch> {
     let graph = input.graph();
-    let mut patches = serenity_rewrite::find(graph, &rewrite_settings(model));
+    let settings = rewrite_settings(model);
+    let mut patches = serenity_rewrite::find(graph, &settings);
     match &input.source {
         Source::Graph => {}
         Source::Tflite(file) if !file.folds_constants() => {
             patches.retain(|patch| conditions::holds_in_tflite(file, graph, patch));
+        }
+        // No runtime has accumulators.
+        Source::Onnx(file) if settings.sums == Sums::Chain => {
+            let mut conditions = onnx::Conditions::of(file);
+            patches.retain(|patch| conditions.hold_for(patch));
         }
         Source::Tflite(_) | Source::Onnx(_) => patches.clear(),
     }
@@ -68,7 +75,12 @@ pub fn rewrite(input: &Input, patches: &[Patch], model: MemoryModel) -> Result<I
                 ..input.clone()
             })
         }
-        Source::Onnx(_) => Ok(input.clone()),
+        Source::Onnx(file) => {
+            let refused = |source| Error::Onnx { path: input.name.clone(), source };
+            let new = onnx::rewritten(file, &rewriting).map_err(refused)?;
+            let graphs = vec![new.graph().clone()];
+            Ok(Input { graphs, source: Source::Onnx(Box::new(new)), ..input.clone() })
+        }
     }
 }
 
@@ -110,7 +122,10 @@ pub fn optimize_input(input: &Input, options: &Options) -> Result<(Option<Input>
         return Ok((None, plan));
     }
     let rewritten = match rewrite_by(input, &choice, options.model) {
-        Err(Error::Tflite { source: serenity_tflite::Error::Edit(_), .. }) => return Ok((None, plan)),
+        Err(
+            Error::Tflite { source: serenity_tflite::Error::Edit(_), .. }
+            | Error::Onnx { source: serenity_onnx::Error::Edit(_), .. },
+        ) => return Ok((None, plan)),
         other => other?,
     };
     // A plan of the arena that the model came with speaks of tensors that are gone.

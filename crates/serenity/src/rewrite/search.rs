@@ -1,8 +1,8 @@
 //! What sets of rewrites are worth: the least peak of the rewritten graph.
 
-use super::{possible_rewrites, rewrite_settings};
+use super::{possible_rewrites, rewrite_settings, with_main};
 use crate::optimize::search;
-use crate::{Error, Input, Options, bridge};
+use crate::{Error, Input, Options, bridge, optimize_model};
 use serenity_ir::{Graph, Lifetimes, MemoryModel, OpId, Role, TensorId};
 use serenity_rewrite::{
     ChannelPartitioning, Choice, Effort, KernelPartitioning, Patch, Rewriting, Rule, Settings, Sums, Worth,
@@ -25,9 +25,39 @@ const TIME_PER_SET: Duration = Duration::from_secs(1);
 /// The rest is for the plan.
 const SHARE_OF_TIME: u32 = 3;
 
-/// The rewrites with which the main graph of a model has the least peak, as its runtime counts.
+/// The same for sets that are planned to the end, arena and all. The runtimes place tensors by rules of their own, so the least peak is not always the
+/// least arena.
+const MOST_PLANNED_OPS: usize = 4_000;
+const LEAST_PLANNED_SETS: usize = 5;
+const MOST_PLANNED_SETS: usize = 64;
+
+/// The rewrites with which the main graph of a model needs the least, as its runtime counts: in its arena, if it has one.
 pub fn choose_rewrites(input: &Input, options: &Options) -> Choice {
-    choose_among(input.graph(), &possible_rewrites(input, options.model), options)
+    let mut candidates = possible_rewrites(input, options.model);
+    candidates.retain(|patch| patch.exact || !options.exact_rewrites);
+    let by_peak = choose_among(input.graph(), &candidates, options);
+    if candidates.is_empty() || matches!(options.model, MemoryModel::Plain | MemoryModel::Paper) {
+        return by_peak;
+    }
+    let graph = input.graph();
+    let limit = options.limits.time.map(|limit| limit / SHARE_OF_TIME);
+    let evaluator = Evaluator { graph, model: options.model, options, limit, started: Instant::now() };
+    let settings = rewrite_settings(options.model);
+    let worth = |patches: &[Patch]| {
+        if evaluator.is_over() {
+            return None;
+        }
+        let patches = evaluator.in_good_order(patches)?;
+        let rewritten = apply(graph, &patches, &settings).ok()?.graph;
+        let graphs = with_main(input, rewritten);
+        let given_plan = options.given_plan.clone().filter(|_| patches.is_empty());
+        let plan =
+            optimize_model(&graphs, &Options { given_plan, progress: None, ..options.clone() }).ok()?;
+        Some(Worth { needs: plan.after.needs(), patches })
+    };
+    let sets = (MOST_PLANNED_OPS / graph.ops().len().max(1)).clamp(LEAST_PLANNED_SETS, MOST_PLANNED_SETS);
+    let chosen = by_peak.patches.iter().map(|(patch, _)| patch.op()).collect();
+    choose(graph, &candidates, &Effort { sets, first: vec![chosen] }, by_peak.floor, worth)
 }
 
 /// The graph with the rewrites with which it has the least peak under the memory model of `options`, and what was chosen.
@@ -69,7 +99,8 @@ fn choose_among(graph: &Graph, candidates: &[Patch], options: &Options) -> Choic
     let evaluator = Evaluator { graph, model, options, limit, started: Instant::now() };
     let sets = (MOST_OPS / graph.ops().len().max(1)).clamp(LEAST_SETS, MOST_SETS);
     let floor = floor(graph, candidates, model);
-    choose(graph, candidates, Effort { sets }, floor, |patches| evaluator.worth(patches))
+    let effort = Effort { sets, first: Vec::new() };
+    choose(graph, candidates, &effort, floor, |patches| evaluator.worth(patches))
 }
 
 /// What every rewritten graph needs: an op that no patch is about still reads and writes what it did. Where outputs may lie over inputs, the

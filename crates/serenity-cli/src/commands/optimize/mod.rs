@@ -27,13 +27,14 @@ pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, 
         model: args.runtime.model(input.default_model),
         progress,
         plan_arena: !args.no_plan,
+        exact_rewrites: args.rewrite.exact_rewrites,
         given_plan: input.plan(),
         ..search_options(&args.search, &cancel)
     };
     if args.no_reorder {
         options.algorithm = Algorithm::File;
     }
-    let (rewritten, plan) = if args.no_rewrite {
+    let (rewritten, plan) = if args.rewrite.no_rewrite {
         (None, serenity::optimize_model(&input.graphs, &options)?)
     } else {
         serenity::optimize_input(&input, &options)?

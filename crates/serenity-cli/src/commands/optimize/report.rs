@@ -63,13 +63,11 @@ impl<'a> Report<'a> {
 
     pub(super) fn print(&self, out: &mut impl Write) -> Result<(), Failure> {
         let (graph, plan) = (self.input.graph(), self.plan);
-        writeln!(
-            out,
-            "{}: {}, memory model `{}`\n",
-            title(graph, &self.args.input),
-            count(plan.after.ops as u64, "op"),
-            plan.model
-        )?;
+        let (before, after) = (plan.before.ops as u64, plan.after.ops as u64);
+        let rewritten =
+            if plan.rewrites.is_empty() { String::new() } else { format!(", {after} after rewriting") };
+        let name = title(graph, &self.args.input);
+        writeln!(out, "{name}: {}{rewritten}, memory model `{}`\n", count(before, "op"), plan.model)?;
         self.print_table(out)?;
         self.print_rewrites(out)?;
         writeln!(
@@ -136,14 +134,14 @@ impl<'a> Report<'a> {
             writeln!(out, "    {}", worth(rewrite))?;
         }
         if let Some(choice) = &self.plan.choice {
-            let [without, with] = choice.peaks.map(thousands);
+            let [without, with] = [choice.without, choice.with].map(thousands);
             let sets = count(choice.sets as u64, "set");
             let proof = if choice.is_proved {
                 "no set of rewrites needs less".to_owned()
             } else {
                 format!("others may need less, but none less than {}", thousands(choice.floor))
             };
-            writeln!(out, "  chosen among {sets}: least peak {without} without, {with} with these; {proof}")?;
+            writeln!(out, "  chosen among {sets}: {without} bytes without, {with} with these; {proof}")?;
         }
         Ok(())
     }
@@ -254,7 +252,10 @@ impl<'a> Report<'a> {
         if let (Some(path), Source::Tflite(_) | Source::Onnx(_)) = (&args.output, &self.input.source)
             && !in_place
         {
-            writeln!(out, "run both:    serenity verify {} {}", for_shell(&args.input), for_shell(path))?;
+            let is_exact = plan.rewrites.iter().all(|rewrite| rewrite.exact);
+            let tolerance = if is_exact { "" } else { " --tolerance 1e-5" };
+            let (input, path) = (for_shell(&args.input), for_shell(path));
+            writeln!(out, "run both:    serenity verify {input} {path}{tolerance}")?;
         }
         writeln!(out, "look closer: serenity inspect {input}   who is alive at the peak")?;
         // Orders are compared as the plan counts them.
@@ -283,16 +284,20 @@ fn worth(rewrite: &AppliedRewrite) -> String {
     let gain = match rewrite.gain {
         Some(0) => "worth nothing alone".to_owned(),
         Some(gain) => format!("worth {} bytes", thousands(gain)),
-        None => "worth an unknown share".to_owned(),
+        None => "not measured alone".to_owned(),
     };
     let RewriteCost { ops, weight_bytes, additions } = rewrite.cost;
-    let costs: Vec<String> = [(ops, "ops"), (weight_bytes, "bytes of weights"), (additions, "additions")]
-        .into_iter()
-        .filter(|(amount, _)| *amount != 0)
-        .map(|(amount, what)| {
-            let sign = if amount < 0 { "-" } else { "+" };
-            format!("{sign}{} {what}", thousands(amount.unsigned_abs()))
-        })
-        .collect();
+    let costs: Vec<String> = [
+        (ops, if ops.abs() == 1 { "op" } else { "ops" }),
+        (weight_bytes, "bytes of weights"),
+        (additions, "additions"),
+    ]
+    .into_iter()
+    .filter(|(amount, _)| *amount != 0)
+    .map(|(amount, what)| {
+        let sign = if amount < 0 { "-" } else { "+" };
+        format!("{sign}{} {what}", thousands(amount.unsigned_abs()))
+    })
+    .collect();
     if costs.is_empty() { format!("{gain}; costs nothing") } else { format!("{gain}; {}", costs.join(", ")) }
 }

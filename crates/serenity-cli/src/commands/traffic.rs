@@ -1,0 +1,183 @@
+//! `serenity traffic`: bytes moved between on-chip and off-chip memory.
+
+use super::{count, limits, op_name, title, verdict};
+use crate::args::TrafficArgs;
+use crate::progress::{ProgressLine, cancel_on_ctrl_c};
+use crate::size::Size;
+use crate::{Failure, Outcome};
+use serde_json::{Value, json};
+use serenity::ir::{Graph, MemoryModel};
+use serenity::off_chip::{Bytes, Grain, Traffic};
+use serenity::{Objective, TrafficAt, TrafficOptions, TrafficPlan};
+use std::io::{self, Write};
+
+/// Columns of the picture.
+const WIDTH: u64 = 48;
+
+/// Ops that are too large are named up to here: the rest is counted.
+const MOST_NAMED: usize = 4;
+
+pub(crate) fn run(args: &TrafficArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
+    let input = args.read.load(&args.input, args.runtime.runtime)?;
+    let model = args.runtime.model(input.default_model);
+    let title = title(input.graph(), &args.input);
+    let graph = serenity::main_graph(&input.graphs, &[], model);
+    let sizes: Vec<u64> = args.on_chip.iter().map(|size| size.0).collect();
+    let (line, progress) = ProgressLine::new(&title);
+    let options = TrafficOptions {
+        model,
+        grain: args.grain,
+        objective: args.objective,
+        limits: limits(&args.limits, &cancel_on_ctrl_c()),
+        progress,
+    };
+    let plan = serenity::least_traffic(&graph, &sizes, &options)?;
+    drop(line);
+    if args.json.json {
+        writeln!(out, "{}", to_json(args, model, &graph, &plan))?;
+    } else {
+        print(args, model, &title, &graph, &plan, out)?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn to_json(args: &TrafficArgs, model: MemoryModel, graph: &Graph, plan: &TrafficPlan) -> Value {
+    let bytes = |b: Bytes| json!({"reads": b.reads, "writes": b.writes, "bytes": b.bytes()});
+    let details = |t: &Traffic| {
+        let oversize = |op: &serenity::ir::OpId| json!({"op": op.0, "name": graph.op_label(*op)});
+        json!({
+            "reads": t.best.reads,
+            "writes": t.best.writes,
+            "bytes": t.best.bytes(),
+            "belady": bytes(t.belady),
+            "bound": t.bound,
+            "optimal": t.is_optimal,
+            "oversize_ops": t.oversize_ops.iter().map(oversize).collect::<Vec<_>>(),
+        })
+    };
+    let size = |at: &TrafficAt| {
+        json!({
+            "on_chip": at.after.on_chip,
+            "before": at.before.best.bytes(),
+            "after": at.after.best.bytes(),
+            "bound": at.after.bound,
+            "bound_of_all_orders": at.bound_of_all_orders,
+            "details": {
+                "before": details(&at.before),
+                "least_peak": details(&at.least_peak),
+                "after": details(&at.after),
+            },
+            "order": at.order.iter().map(|op| op.0).collect::<Vec<_>>(),
+        })
+    };
+    json!({
+        "graph": graph.name(),
+        "runtime": model.to_string(),
+        "grain": args.grain.to_string(),
+        "objective": args.objective.to_string(),
+        "compulsory": plan.sizes.first().map(|at| bytes(at.after.compulsory)),
+        "peak": {"before": plan.least_peak.before.peak, "least": plan.least_peak.after.peak},
+        "tried_all_orders": plan.tried_all_orders,
+        "sizes": plan.sizes.iter().map(size).collect::<Vec<_>>(),
+    })
+}
+
+fn print(
+    args: &TrafficArgs,
+    model: MemoryModel,
+    title: &str,
+    graph: &Graph,
+    plan: &TrafficPlan,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let grain = match args.grain {
+        Grain::Tensor => "whole tensors",
+        Grain::Page => "pages of 1 KiB",
+    };
+    let ops = count(graph.ops().len() as u64, "op");
+    writeln!(out, "{title}: {ops}, memory model `{model}`, {grain}, objective `{}`", args.objective)?;
+    if let Some(at) = plan.sizes.first() {
+        let Bytes { reads, writes } = at.after.compulsory;
+        let (in_, out_) = (Size(reads), Size(writes));
+        writeln!(out, "compulsory: {in_} in, {out_} out; all else that moves, in and out together:")?;
+    }
+    let heads = ["on-chip", "before", "after", "bound", "saved", "by Belady's rule"];
+    let [on_chip, before, after, bound, saved, rule] = heads;
+    writeln!(out, "\n{on_chip:>12} {before:>12} {after:>12} {bound:>12} {saved:>8}   {rule}")?;
+    for at in &plan.sizes {
+        let (before, after) = (at.before.best.bytes(), at.after.best.bytes());
+        let saved = if before == 0 { 0.0 } else { (1.0 - after as f64 / before as f64) * 100.0 };
+        let rule = [at.before.belady, at.after.belady].map(|b| Size(b.bytes()).to_string());
+        let [on_chip, before, after, bound] =
+            [at.after.on_chip, before, after, at.after.bound].map(|bytes| Size(bytes).to_string());
+        let [rule_before, rule_after] = rule;
+        writeln!(
+            out,
+            "{on_chip:>12} {before:>12} {after:>12} {bound:>12} {saved:>6.1} %   {rule_before} -> {rule_after}"
+        )?;
+    }
+    picture(plan, out)?;
+    print_oversize(args, graph, plan, out)?;
+    explain(args, plan, out)
+}
+
+/// A bar a size: what must move, what moves after, and what moves before beyond it.
+fn picture(plan: &TrafficPlan, out: &mut impl Write) -> io::Result<()> {
+    let most =
+        plan.sizes.iter().map(|at| at.before.best.bytes().max(at.after.best.bytes())).max().unwrap_or(0);
+    if most == 0 {
+        return Ok(());
+    }
+    writeln!(out)?;
+    for at in &plan.sizes {
+        // Rounded up, so that nothing that is there vanishes.
+        let column = |bytes: u64| (u128::from(bytes) * u128::from(WIDTH)).div_ceil(u128::from(most)) as usize;
+        let bound = column(at.after.bound);
+        let after = column(at.after.best.bytes()).max(bound);
+        let before = column(at.before.best.bytes()).max(after);
+        let bar = ["█".repeat(bound), "▓".repeat(after - bound), "░".repeat(before - after)].concat();
+        writeln!(out, "{:>12} ┤{bar}", Size(at.after.on_chip).to_string())?;
+    }
+    writeln!(out, "{:>12}  █ bound  ▓ after  ░ before", "")
+}
+
+fn print_oversize(
+    args: &TrafficArgs,
+    graph: &Graph,
+    plan: &TrafficPlan,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    if plan.sizes.iter().all(|at| at.after.oversize_ops.is_empty()) {
+        return Ok(());
+    }
+    writeln!(out, "\nops whose own tensors exceed the on-chip memory, and stream:")?;
+    for at in plan.sizes.iter().filter(|at| !at.after.oversize_ops.is_empty()) {
+        let ops = &at.after.oversize_ops;
+        let names: Vec<String> = ops.iter().take(MOST_NAMED).map(|&op| op_name(graph, op)).collect();
+        let more = match ops.len() - names.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        writeln!(out, "{:>12}  {}{more}", Size(at.after.on_chip).to_string(), names.join(", "))?;
+    }
+    if args.grain == Grain::Tensor {
+        writeln!(out, "{:>12}  --grain page tells more about these", "")?;
+    }
+    Ok(())
+}
+
+fn explain(args: &TrafficArgs, plan: &TrafficPlan, out: &mut impl Write) -> io::Result<()> {
+    let after = match args.objective {
+        Objective::Peak => format!("the order of least peak ({})", verdict(&plan.least_peak)),
+        Objective::Traffic if plan.tried_all_orders => "the best of all orders there are".to_owned(),
+        Objective::Traffic => "the best order found by traffic, for each size by itself".to_owned(),
+    };
+    writeln!(out, "\nbefore: the model's own order; after: {after};")?;
+    let proved = plan.sizes.iter().filter(|at| at.after.is_optimal).count();
+    let total = plan.sizes.len();
+    writeln!(
+        out,
+        "bound: for the order `after`, whatever is kept and dropped (met for {proved} of {})",
+        count(total as u64, "size")
+    )
+}

@@ -1,0 +1,200 @@
+//! Orders that move few bytes between on-chip and off-chip memory.
+//!
+//! In comes a graph and some on-chip sizes. Out comes for every size the traffic of the model's own order and of a better one, each with a lower
+//! bound. With [`Objective::Peak`] the better one is the order of least peak, for all sizes; with [`Objective::Traffic`] it is searched for by the
+//! traffic itself: all orders where there are few, otherwise from the best of several on, one op moved at a time.
+//!
+//! Promised: the order found by traffic never moves more than the order of least peak, nor than the model's own, nor than what is found for
+//! a smaller size in the same call.
+
+mod all_orders;
+mod any_order;
+mod search;
+
+use crate::optimize::{best_by_peak, what_is_left};
+use crate::{Error, Options, Plan, execution_order};
+use serenity_ir::{Graph, MemoryModel, OpId};
+use serenity_schedule::{Limits, ProgressFn};
+use serenity_traffic::{Grain, Touches, Traffic, TrafficError};
+use std::fmt;
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+/// What an order is searched for by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Objective {
+    /// The least peak.
+    Peak,
+    /// The least off-chip traffic.
+    #[default]
+    Traffic,
+}
+
+/// A name that is no objective.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown objective `{0}`; choose peak or traffic")]
+pub struct UnknownObjective(String);
+
+impl Objective {
+    /// All objectives, by name.
+    pub fn all() -> impl Iterator<Item = (&'static str, Self)> {
+        [("peak", Self::Peak), ("traffic", Self::Traffic)].into_iter()
+    }
+}
+
+impl fmt::Display for Objective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Peak => "peak",
+            Self::Traffic => "traffic",
+        })
+    }
+}
+
+impl FromStr for Objective {
+    type Err = UnknownObjective;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let found = Self::all().find(|(known, _)| *known == name);
+        found.map(|(_, objective)| objective).ok_or_else(|| UnknownObjective(name.to_owned()))
+    }
+}
+
+/// Everything a caller may choose.
+#[derive(Clone, Default)]
+pub struct TrafficOptions {
+    /// Which tensors share a buffer, and which ops move nothing.
+    pub model: MemoryModel,
+    /// What moves as one.
+    pub grain: Grain,
+    /// What orders are searched for by.
+    pub objective: Objective,
+    /// When to give up; the searches of peaks and orders share it.
+    pub limits: Limits,
+    /// Called a few times a second while the order of least peak is searched for.
+    pub progress: Option<ProgressFn>,
+}
+
+/// The traffic for one on-chip size.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrafficAt {
+    /// Of the model's own order.
+    pub before: Traffic,
+    /// Of the order of least peak.
+    pub least_peak: Traffic,
+    /// Of the best order found.
+    pub after: Traffic,
+    /// That order.
+    pub order: Vec<OpId>,
+    /// No order moves less than this, whatever is kept and dropped.
+    pub bound_of_all_orders: u64,
+}
+
+/// Off-chip traffic before and after.
+#[derive(Clone, Debug)]
+pub struct TrafficPlan {
+    /// The order of least peak.
+    pub least_peak: Plan,
+    /// One entry an on-chip size, in the order given.
+    pub sizes: Vec<TrafficAt>,
+    /// Were all orders of the graph tried?
+    pub tried_all_orders: bool,
+}
+
+/// An order and what it moves, by on-chip size.
+struct Candidate {
+    order: Vec<OpId>,
+    swept: Vec<Traffic>,
+}
+
+/// Orders that were looked at, each once.
+struct Candidates<'a> {
+    touches: &'a Touches,
+    sizes: &'a [u64],
+    list: Vec<Candidate>,
+}
+
+impl Candidates<'_> {
+    /// The position of an order in the list.
+    fn add(&mut self, order: &[OpId]) -> usize {
+        if let Some(known) = self.list.iter().position(|candidate| candidate.order == order) {
+            return known;
+        }
+        let swept = self.touches.in_order(order).sweep(self.sizes);
+        self.list.push(Candidate { order: order.to_vec(), swept });
+        self.list.len() - 1
+    }
+
+    /// The one that moves least with the on-chip memory at position `size`, the first of several.
+    fn best(&self, size: usize) -> &Candidate {
+        let moved = |candidate: &&Candidate| candidate.swept[size].best.bytes();
+        self.list.iter().min_by_key(moved).unwrap_or(&self.list[0])
+    }
+}
+
+/// Finds orders of `graph` that move few bytes, for every on-chip size.
+///
+/// # Errors
+/// If the sizes of the tensors are beyond any device.
+pub fn least_traffic(graph: &Graph, on_chip: &[u64], options: &TrafficOptions) -> Result<TrafficPlan, Error> {
+    let started = Instant::now();
+    let refused = |source: TrafficError| Error::Traffic { graph: graph.name().to_owned(), source };
+    let touches = Touches::new(graph, options.model, options.grain).map_err(refused)?;
+    let scheduling = Options {
+        model: options.model,
+        limits: options.limits.clone(),
+        progress: options.progress.clone(),
+        ..Options::default()
+    };
+    let least_peak = best_by_peak(graph, &scheduling)?;
+    let own = execution_order(graph, &graph.file_order(), options.model);
+    let mut candidates = Candidates { touches: &touches, sizes: on_chip, list: Vec::new() };
+    let peak = candidates.add(&least_peak.order);
+
+    let left = || what_is_left(&options.limits, started);
+    let least_alive = any_order::least_alive(graph, &touches, options.grain, left());
+    let mut bounds: Vec<u64> =
+        on_chip.iter().map(|&size| any_order::bound(&touches, least_alive, size)).collect();
+    let mut tried_all_orders = false;
+    let before = candidates.add(&own);
+    if options.objective == Objective::Traffic {
+        if let Some(orders) = all_orders::all_orders(graph) {
+            for order in &orders {
+                candidates.add(order);
+            }
+            for (i, bound) in bounds.iter_mut().enumerate() {
+                let least = candidates.list.iter().map(|c| c.swept[i].bound).min();
+                *bound = least.unwrap_or(0).max(*bound);
+            }
+            tried_all_orders = true;
+        } else {
+            let is_over = || left().time == Some(Duration::ZERO) || options.limits.cancel.is_cancelled();
+            let starts = search::starts(graph, vec![least_peak.order.clone(), own], &scheduling);
+            for (i, &size) in on_chip.iter().enumerate() {
+                if candidates.best(i).swept[i].best.bytes() > bounds[i] {
+                    candidates.add(&search::search(graph, &touches, &starts, size, &is_over));
+                }
+            }
+        }
+    }
+    let answer = |i: usize| {
+        // By its peak alone an order is taken even if it moves more.
+        let after = match options.objective {
+            Objective::Peak => &candidates.list[peak],
+            Objective::Traffic => candidates.best(i),
+        };
+        let with_bound = |traffic: &Traffic| {
+            let bound = traffic.bound.max(bounds[i]);
+            Traffic { bound, is_optimal: traffic.best.bytes() == bound, ..traffic.clone() }
+        };
+        TrafficAt {
+            before: with_bound(&candidates.list[before].swept[i]),
+            least_peak: with_bound(&candidates.list[peak].swept[i]),
+            after: with_bound(&after.swept[i]),
+            order: after.order.clone(),
+            bound_of_all_orders: bounds[i],
+        }
+    };
+    let sizes = (0..on_chip.len()).map(answer).collect();
+    Ok(TrafficPlan { least_peak, sizes, tried_all_orders })
+}
