@@ -231,9 +231,13 @@ fn chosen(folder: &Path, subjects: &[Subject], model: MemoryModel) -> (Pairs, Ve
         assert!(rewritten < ordered, "{name}");
         let after = folder.join(format!("{name} for {model:?}.tflite"));
         std::fs::write(&after, planned_model(&new, &plan).unwrap()).unwrap();
-        // A second time there is nothing left to do.
+        // A second time there is mostly nothing left to do. The search is no proof, so where it starts from matters; but it never does harm.
         let (more, again) = optimize_input(&load(after.to_str().unwrap()).unwrap(), &options).unwrap();
-        assert_eq!((more.is_none(), again.after.needs()), (true, rewritten), "{name}: {:?}", again.rewrites);
+        assert!(again.after.needs() <= rewritten, "{name}");
+        assert_eq!(more.is_some(), again.after.needs() < rewritten, "{name}: {:?}", again.rewrites);
+        if more.is_some() {
+            println!("{model:?} | {name} | a second time: {}", again.after.needs());
+        }
         let exact = plan.rewrites.iter().all(|rewrite| rewrite.exact);
         pairs.0.push(Pair { name: name.clone(), before: subject.path.clone(), after, exact });
         arenas.push(rewritten);
