@@ -17,8 +17,8 @@
 mod reports;
 mod run;
 
-pub use reports::{Across, LiteRt, Ort, SubGraph, Tflm, Verdict};
-pub use run::{OrtOrder, python};
+pub use reports::{Across, LiteRt, Ort, Rewritten, SubGraph, Tflm, Verdict};
+pub use run::{Engine, OrtOrder, python};
 
 use std::path::Path;
 
@@ -106,4 +106,21 @@ pub fn rewritten(
     let before: Vec<_> = before.iter().map(|path| path.as_ref().to_string_lossy()).collect();
     let options: Vec<&str> = before.iter().flat_map(|path| ["--before", path]).collect();
     run::judge("rewritten.py", &options, after, inputs, Across::read)
+}
+
+/// How far the outputs of each rewritten `.tflite` are from those of the file before, both in the same runtime; `None` if it is not set up.
+///
+/// # Panics
+/// If the judge itself fails.
+pub fn rewritten_tflite(
+    engine: Engine,
+    before: &[impl AsRef<Path>],
+    after: &[impl AsRef<Path>],
+    inputs: &Inputs,
+) -> Option<Vec<Verdict<Rewritten>>> {
+    assert_eq!(before.len(), after.len(), "one model before for each one after");
+    let before: Vec<_> = before.iter().map(|path| path.as_ref().to_string_lossy()).collect();
+    let mut options = vec!["--engine", engine.name()];
+    options.extend(before.iter().flat_map(|path| ["--before", path]));
+    run::judge("rewritten_tflite.py", &options, after, inputs, Rewritten::read)
 }

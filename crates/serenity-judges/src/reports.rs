@@ -87,6 +87,30 @@ pub struct Across {
     pub largest: f64,
 }
 
+/// What a runtime makes of a rewritten `.tflite`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Rewritten {
+    /// It takes both models.
+    Compared {
+        /// How far apart they are.
+        across: Across,
+        /// Is every bit of all outputs the same?
+        identical: bool,
+    },
+    /// It does not take the model before rewriting, for this reason.
+    NotBefore(String),
+}
+
+impl Rewritten {
+    pub(crate) fn read(object: &Value) -> Option<Self> {
+        if let Some(reason) = object["not_before"].as_str() {
+            return Some(Self::NotBefore(reason.to_owned()));
+        }
+        let identical = object["identical"].as_bool()?;
+        Some(Self::Compared { across: Across::read(object)?, identical })
+    }
+}
+
 impl Across {
     pub(crate) fn read(object: &Value) -> Option<Self> {
         Some(Self { difference: object["difference"].as_f64()?, largest: object["largest"].as_f64()? })

@@ -23,6 +23,27 @@ impl OrtOrder {
     }
 }
 
+/// A runtime for `.tflite`, and how it runs a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// TensorFlow Lite for Microcontrollers.
+    Tflm,
+    /// LiteRT with its reference kernels.
+    LiteRtReference,
+    /// LiteRT as it is by default: XNNPACK runs what it can.
+    LiteRt,
+}
+
+impl Engine {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Tflm => "tflm",
+            Self::LiteRtReference => "litert-reference",
+            Self::LiteRt => "litert",
+        }
+    }
+}
+
 /// The Python with the runtimes; `None`, and a plain word on standard error, if it is not set up.
 pub fn python() -> Option<PathBuf> {
     let python = repository().join(".venv/bin/python");

@@ -5,6 +5,8 @@
 //! that hold the distance forward to what they mean. Here each of these steps is checked when it is taken, so no pass
 //! ahead of reading is needed, and what is never read can do no harm.
 
+use std::ops::Range;
+
 /// Where the bytes are not what they should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
@@ -114,6 +116,23 @@ impl<'a> Table<'a> {
     /// Where it begins.
     pub(crate) fn position(&self) -> usize {
         self.position
+    }
+
+    /// The bytes that it takes itself, and those of its vtable.
+    pub(crate) fn extents(&self) -> [Range<usize>; 2] {
+        // `at` has followed this distance.
+        let back = fixed(self.bytes, self.position, "table").map_or(0, i32::from_le_bytes);
+        let vtable = (self.position as i64 - i64::from(back)) as usize;
+        [self.position..self.position + self.size, vtable..vtable + 4 + self.slots.len()]
+    }
+
+    /// The bytes of a vector of elements of `size` bytes, its length included; `None` if the field is absent.
+    pub(crate) fn vector_extent(&self, slot: usize, size: usize) -> Result<Option<Range<usize>>, Fault> {
+        if self.field(slot, 4)?.is_none() {
+            return Ok(None);
+        }
+        let (first, elements) = self.elements(slot, size)?;
+        Ok(Some(first - 4..first + elements.len()))
     }
 
     /// How many fields its vtable lists, absent ones included.

@@ -38,6 +38,9 @@ pub struct FileTensor {
     pub storage: Storage,
     /// What the stored integers stand for, if it is quantised.
     pub quantization: Option<Quantization>,
+    /// Is this all there is to say of it? Not so if it is stored sparsely, lies in another file, or is quantised in a way of its own: then
+    /// no part of it can be described.
+    pub is_plain: bool,
     pub(crate) type_code: i8,
     pub(crate) position: usize,
 }
@@ -93,6 +96,7 @@ impl FileTensor {
             buffer,
             storage,
             quantization: Some(quantization).filter(|q| !q.scales.is_empty() || !q.zero_points.is_empty()),
+            is_plain: raw.is_plain && raw.external_buffer == 0,
             type_code: raw.type_code,
             position: table.position(),
             name,
@@ -114,11 +118,15 @@ struct Raw<'a> {
     buffer: u32,
     external_buffer: u32,
     is_variable: bool,
+    is_plain: bool,
     quantization: Quantization,
 }
 
 impl<'a> Raw<'a> {
     fn read(table: &Table<'a>) -> Result<Self, Fault> {
+        let quantization = table.table(tensor::QUANTIZATION)?;
+        let details = quantization.map(|table| table.field(quantization::DETAILS, 4)).transpose()?.flatten();
+        let more = [table.field(tensor::SPARSITY, 4)?, table.field(tensor::VARIANTS, 4)?, details];
         Ok(Self {
             name: table.text(tensor::NAME)?,
             shape: table.numbers(tensor::SHAPE)?.collect(),
@@ -127,7 +135,8 @@ impl<'a> Raw<'a> {
             buffer: table.number(tensor::BUFFER, 0)?,
             external_buffer: table.number(tensor::EXTERNAL_BUFFER, 0)?,
             is_variable: table.number(tensor::IS_VARIABLE, false)?,
-            quantization: match table.table(tensor::QUANTIZATION)? {
+            is_plain: more.iter().all(Option::is_none),
+            quantization: match quantization {
                 Some(table) => read_quantization(&table)?,
                 None => Quantization::default(),
             },

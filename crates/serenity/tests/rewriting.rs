@@ -267,6 +267,43 @@ fn what_would_not_be_the_same_stays_as_it_is() {
     assert_eq!(without_pads(&input).1, 0, "such a model cannot be written");
 }
 
+/// The file with another table for its input, in which these dimensions are left open (-1).
+fn with_open_dimensions(mut bytes: Vec<u8>, shape: [i32; 4], signature: [i32; 4]) -> Vec<u8> {
+    let word = |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
+    let follow = |bytes: &[u8], at: usize| at + word(bytes, at);
+    let field = |bytes: &[u8], table: usize, slot: usize| {
+        let back = i32::from_le_bytes(bytes[table..table + 4].try_into().unwrap());
+        let entry = (table as i64 - i64::from(back)) as usize + 4 + 2 * slot;
+        table + usize::from(u16::from_le_bytes([bytes[entry], bytes[entry + 1]]))
+    };
+    let main = follow(&bytes, follow(&bytes, field(&bytes, word(&bytes, 0), 2)) + 4);
+    let input = word(&bytes, follow(&bytes, field(&bytes, main, 1)) + 4);
+    let slot = follow(&bytes, field(&bytes, main, 0)) + 4 + 4 * input;
+    bytes.resize(bytes.len().next_multiple_of(8), 0);
+    // A vtable of eight slots, of which the first and the last are there, and a table of two distances; then two vectors.
+    bytes.extend([20_u16, 12, 4, 0, 0, 0, 0, 0, 0, 8].iter().flat_map(|word| word.to_le_bytes()));
+    let table = bytes.len();
+    bytes.extend([20_u32, 8, 24].iter().flat_map(|word| word.to_le_bytes()));
+    for dims in [shape, signature] {
+        bytes.extend(4_u32.to_le_bytes());
+        bytes.extend(dims.iter().flat_map(|dim| dim.to_le_bytes()));
+    }
+    bytes[slot..slot + 4].copy_from_slice(&((table - slot) as u32).to_le_bytes());
+    bytes
+}
+
+#[test]
+fn a_pad_folds_only_if_the_image_keeps_its_size() {
+    let folder = tempfile::tempdir().unwrap();
+    let folds = |signature: [i32; 4]| {
+        let path = folder.path().join("open.tflite");
+        std::fs::write(&path, with_open_dimensions(PLAIN.model(), [1, 8, 7, 3], signature)).unwrap();
+        without_pads(&read(&path)).1
+    };
+    assert_eq!([1, -1].map(|batch| folds([batch, 8, 7, 3])), [1, 1]);
+    assert_eq!((folds([1, -1, 7, 3]), folds([1, 8, -1, 3])), (0, 0));
+}
+
 #[test]
 fn a_rewrite_is_kept_only_if_it_needs_less() {
     let folder = tempfile::tempdir().unwrap();

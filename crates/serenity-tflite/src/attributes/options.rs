@@ -16,7 +16,7 @@ pub(crate) enum Read {
     /// A fused activation.
     Activation(usize),
     /// Two whole numbers, height first, from the fields that hold height and width, with their default.
-    Pair(usize, usize, i32),
+    Pair([usize; 2], i32),
     /// Three whole numbers, depth first.
     Triple([usize; 3], i32),
     Int(usize),
@@ -40,6 +40,29 @@ use Read::{
     TypeIfGiven, Word,
 };
 
+impl Read {
+    /// The fields that it reads.
+    pub(crate) fn slots(&self) -> &[usize] {
+        match self {
+            Pair(slots, _) => slots,
+            Triple(slots, _) => slots,
+            Padding(slot)
+            | Activation(slot)
+            | Word(slot, _)
+            | Type(slot)
+            | TypeIfGiven(slot)
+            | Bool(slot)
+            | BoolOrTrue(slot)
+            | Int(slot)
+            | Long(slot)
+            | Float(slot)
+            | Text(slot)
+            | Ints(slot)
+            | Longs(slot) => std::slice::from_ref(slot),
+        }
+    }
+}
+
 /// A type of options: its number in its union, and its fields by the names of the attributes they become.
 type Known = (u8, &'static [(&'static str, Read)]);
 
@@ -48,16 +71,16 @@ type Known = (u8, &'static [(&'static str, Read)]);
 const FIRST: &[Known] = &[
     // Conv2DOptions
     (1, &[
-        ("stride", Pair(2, 1, 0)), ("padding", Padding(0)), ("dilation", Pair(5, 4, 1)), ("activation", Activation(3)),
+        ("stride", Pair([2, 1], 0)), ("padding", Padding(0)), ("dilation", Pair([5, 4], 1)), ("activation", Activation(3)),
         ("quantized_bias_type", TypeIfGiven(6)),
     ]),
     // DepthwiseConv2DOptions
     (2, &[
-        ("stride", Pair(2, 1, 0)), ("padding", Padding(0)), ("dilation", Pair(6, 5, 1)),
+        ("stride", Pair([2, 1], 0)), ("padding", Padding(0)), ("dilation", Pair([6, 5], 1)),
         ("activation", Activation(4)), ("multiplier", Int(3)),
     ]),
     // Pool2DOptions
-    (5, &[("activation", Activation(5)), ("kernel", Pair(4, 3, 0)), ("stride", Pair(2, 1, 0)), ("padding", Padding(0))]),
+    (5, &[("activation", Activation(5)), ("kernel", Pair([4, 3], 0)), ("stride", Pair([2, 1], 0)), ("padding", Padding(0))]),
     // SVDFOptions
     (6, &[("rank", Int(0)), ("activation", Activation(1)), ("asymmetric_quantize_inputs", Bool(2))]),
     // RNNOptions
@@ -116,7 +139,7 @@ const FIRST: &[Known] = &[
     // ArgMaxOptions
     (40, &[("output_dtype", Type(0))]),
     // TransposeConvOptions
-    (49, &[("stride", Pair(2, 1, 0)), ("padding", Padding(0)), ("activation", Activation(3))]),
+    (49, &[("stride", Pair([2, 1], 0)), ("padding", Padding(0)), ("activation", Activation(3))]),
     // SparseToDenseOptions
     (50, &[("validate_indices", Bool(0))]),
     // ShapeOptions
@@ -250,7 +273,7 @@ fn value(read: &Read, table: &Table) -> Result<Value, Fault> {
         Padding(slot) => word(PADDINGS, table.number(*slot, 0)?),
         Activation(slot) => word(ACTIVATIONS, table.number(*slot, 0)?),
         Word(slot, words) => word(words, table.number(*slot, 0)?),
-        Pair(height, width, default) => {
+        Pair([height, width], default) => {
             json!([table.number(*height, *default)?, table.number(*width, *default)?])
         }
         Triple(slots, default) => {

@@ -43,7 +43,9 @@ pub(crate) mod tensor {
     pub(crate) const NAME: usize = 3;
     pub(crate) const QUANTIZATION: usize = 4;
     pub(crate) const IS_VARIABLE: usize = 5;
+    pub(crate) const SPARSITY: usize = 6;
     pub(crate) const SHAPE_SIGNATURE: usize = 7;
+    pub(crate) const VARIANTS: usize = 9;
     pub(crate) const EXTERNAL_BUFFER: usize = 10;
 }
 
@@ -51,6 +53,7 @@ pub(crate) mod tensor {
 pub(crate) mod quantization {
     pub(crate) const SCALE: usize = 2;
     pub(crate) const ZERO_POINT: usize = 3;
+    pub(crate) const DETAILS: usize = 5;
     pub(crate) const QUANTIZED_DIMENSION: usize = 6;
 }
 

@@ -9,6 +9,7 @@ use crate::write::node::{Field, Fields, Front, Node, add_to_u64};
 use crate::write::parts::{
     code_node, extended, kept_operator_fields, kept_options, option_field, refusal, tensors, unknown_field,
 };
+use crate::write::reuse::Reuse;
 use crate::{Error, Model};
 use std::collections::BTreeSet;
 
@@ -25,19 +26,23 @@ impl Edit<'_> {
         self.check_operators()?;
         self.check_state_order()?;
         let dropped_metadata = self.carry_metadata();
-        let root = self.root()?;
+        let (metadata, metadata_buffers) = self.metadata_nodes(&Table::root(&self.model.bytes)?)?;
+        let buffers: Vec<Vec<u8>> = self.buffers.iter().cloned().chain(metadata_buffers).collect();
+        let reuse = Reuse::plan(&self, &buffers)?;
+        let root = self.root(metadata, &buffers, &reuse)?;
         let too_large =
             || Error::Edit("the new file would exceed what its 32-bit distances can span".to_owned());
         let front = Front::new(root, *b"TFL3").ok_or_else(too_large)?;
         let shift = front.len();
         let mut old = self.model.bytes.clone();
+        reuse.write(&buffers, &mut old).ok_or_else(too_large)?;
         let offsets = file_offsets(self.model)?;
         for &at in &offsets {
             add_to_u64(&mut old, at, shift as u64).ok_or_else(too_large)?;
         }
         let bytes = front.before(&old).ok_or_else(too_large)?;
-        let changed = offsets.into_iter().map(|at| at..at + 8).collect();
-        compare::check(&self, Written { bytes: &bytes, shift, changed })?;
+        let changed = offsets.into_iter().map(|at| at..at + 8).chain(reuse.ranges.iter().cloned()).collect();
+        compare::check(&self, &Written { bytes: &bytes, shift, changed, reuse })?;
         Ok(Edited { bytes, dropped_metadata })
     }
 
@@ -46,10 +51,13 @@ impl Edit<'_> {
         let mut carried = self.clone();
         let dropped_metadata = carried.carry_metadata();
         if carried.metadata.is_empty()
-            && let Some((bytes, changed)) = in_place::permuted(self.model, orders)?
-            && compare::check(&self, Written { bytes: &bytes, shift: 0, changed }).is_ok()
+            && let Some((bytes, vectors)) = in_place::permuted(self.model, orders)?
         {
-            return Ok(Edited { bytes, dropped_metadata });
+            let changed = vectors.into_iter().collect();
+            let written = Written { bytes: &bytes, shift: 0, changed, reuse: Reuse::default() };
+            if compare::check(&self, &written).is_ok() {
+                return Ok(Edited { bytes, dropped_metadata });
+            }
         }
         self.finish()
     }
@@ -78,8 +86,8 @@ impl Edit<'_> {
         Ok(())
     }
 
-    /// The new `Model`.
-    fn root(&self) -> Result<Node, Error> {
+    /// The new `Model`, with its list of metadata and its new buffers.
+    fn root(&self, metadata: Fields, buffers: &[Vec<u8>], reuse: &Reuse) -> Result<Node, Error> {
         let old = Table::root(&self.model.bytes)?;
         if let Some(field) = unknown_field(&old, slot::EXTERNAL_BUFFERS)? {
             return Err(refusal("the model", field));
@@ -101,14 +109,8 @@ impl Edit<'_> {
             sub_graphs.push(self.sub_graph(index, &table?)?);
         }
         fields.push((slot::SUB_GRAPHS, Field::Node(Node::Vector(sub_graphs))));
-        let (metadata, metadata_buffers) = self.metadata_nodes(&old)?;
         fields.extend(metadata);
-        let buffers = self.buffers.iter().chain(&metadata_buffers);
-        let buffers = buffers.map(|data| match data.as_slice() {
-            [] => Node::Table(Vec::new()),
-            data => Node::Table(vec![(buffer::DATA, Field::Node(Node::Data(data.to_vec())))]),
-        });
-        fields.extend(extended(&old, slot::BUFFERS, buffers.collect())?);
+        fields.extend(buffer_list(&old, buffers, reuse)?);
         Ok(Node::Table(fields))
     }
 
@@ -231,6 +233,22 @@ impl Edit<'_> {
         }
         Ok(kept_operator_fields(&old, inputs)?)
     }
+}
+
+/// The old buffers, those empty whose bytes are gone, and the new ones.
+fn buffer_list(root: &Table, new: &[Vec<u8>], reuse: &Reuse) -> Result<Option<(usize, Field)>, Fault> {
+    let vector = |(index, data): (usize, &Vec<u8>)| match reuse.vectors.get(&index) {
+        _ if data.is_empty() => Node::Table(Vec::new()),
+        Some(&vector) => Node::Table(vec![(buffer::DATA, Field::Node(Node::Old(vector)))]),
+        None => Node::Table(vec![(buffer::DATA, Field::Node(Node::Data(data.clone())))]),
+    };
+    let mut field = extended(root, slot::BUFFERS, new.iter().enumerate().map(vector).collect())?;
+    if let Some((_, Field::Node(Node::Vector(list)))) = &mut field {
+        for &emptied in &reuse.emptied {
+            list[emptied] = Node::Table(Vec::new());
+        }
+    }
+    Ok(field)
 }
 
 /// Where the file counts from its own start: each place once, even if tables are shared.

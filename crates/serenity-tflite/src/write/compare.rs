@@ -4,7 +4,10 @@ use crate::operator::FileOperator;
 use crate::sub_graph::SubGraph;
 use crate::tensor::FileTensor;
 use crate::write::edit::{Edit, NewTensor, OperatorSource};
+use crate::write::extents::extents;
 use crate::write::options;
+use crate::write::ranges::Ranges;
+use crate::write::reuse::Reuse;
 use crate::{Error, Model};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -15,15 +18,16 @@ pub(crate) struct Written<'a> {
     /// How far the old file has moved.
     pub(crate) shift: usize,
     /// Where in the old file bytes were to change.
-    pub(crate) changed: Vec<Range<usize>>,
+    pub(crate) changed: Ranges,
+    /// Which of them belong to new buffers.
+    pub(crate) reuse: Reuse,
 }
 
 /// Compares a written file with the changes that were to be made.
 ///
 /// All bytes that were not to change are compared once. After that it is enough that each part is found where it was: parts may share
 /// bytes, so comparing them one by one could take the square of the file's length.
-pub(crate) fn check(edit: &Edit, mut written: Written) -> Result<(), Error> {
-    written.changed = merged(written.changed);
+pub(crate) fn check(edit: &Edit, written: &Written) -> Result<(), Error> {
     let old = edit.model;
     let same = |what: &str, same: bool| {
         if same { Ok(()) } else { Err(Error::Unfaithful(what.to_owned())) }
@@ -38,16 +42,19 @@ pub(crate) fn check(edit: &Edit, mut written: Written) -> Result<(), Error> {
     same("the signatures", new.signatures == old.signatures)?;
     same("the operator codes", new.codes.iter().eq(old.codes.iter().chain(&edit.codes)))?;
     for index in 0..old.buffers.len() {
-        let place = old.buffers.place(index);
-        same("the buffers", written.keeps(&place) && new.buffers.place(index) == written.moved(&place))?;
+        let (place, new_place) = (old.buffers.place(index), new.buffers.place(index));
+        let is_as_it_was = written.keeps(&place) && new_place == written.moved(&place);
+        let is_emptied = written.reuse.emptied.contains(&index) && new_place.is_empty();
+        same("the buffers", is_as_it_was || is_emptied)?;
     }
     for (index, bytes) in edit.buffers.iter().enumerate() {
         same("the new buffers", new.buffer(old.buffers.len() + index) == bytes)?;
     }
+    same("bytes that got another use", written.reuses_only_what_is_free(old.buffers.len(), &new)?)?;
     same("the metadata", has_metadata(edit, &new))?;
     same("the number of sub-graphs", new.sub_graphs.len() == old.sub_graphs.len())?;
     for (index, sub_graph) in new.sub_graphs.iter().enumerate() {
-        check_sub_graph(edit, &new, &written, index, sub_graph)
+        check_sub_graph(edit, &new, written, index, sub_graph)
             .map_err(|what| Error::Unfaithful(format!("sub-graph {index}, {what}")))?;
     }
     Ok(())
@@ -66,26 +73,27 @@ impl Written<'_> {
 
     /// Were none of these bytes of the old file to change?
     fn keeps(&self, place: &Range<usize>) -> bool {
-        let first = self.changed.partition_point(|changed| changed.end <= place.start);
-        place.is_empty() || self.changed.get(first).is_none_or(|changed| changed.start >= place.end)
+        !self.changed.overlap(place)
+    }
+
+    /// Is there nothing but new buffers where old ones were, and does nothing name those that are gone?
+    fn reuses_only_what_is_free(&self, old_buffers: usize, new: &Model) -> Result<bool, Error> {
+        if self.reuse.vectors.is_empty() {
+            return Ok(true);
+        }
+        let tensors = new.sub_graphs.iter().flat_map(|sub_graph| &sub_graph.tensors);
+        let mut named = tensors.map(|tensor| tensor.buffer).chain(new.metadata.iter().map(|m| m.buffer));
+        if named.any(|buffer| self.reuse.emptied.contains(&buffer)) {
+            return Ok(false);
+        }
+        let is_new = |buffer: usize| buffer >= old_buffers;
+        let Some(others) = extents(new, &is_new)? else { return Ok(false) };
+        Ok(!self.reuse.ranges.iter().any(|range| others.overlap(&self.moved(range))))
     }
 
     fn moved(&self, place: &Range<usize>) -> Range<usize> {
         place.start + self.shift..place.end + self.shift
     }
-}
-
-/// The same ranges in order, none of which overlap.
-fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
-    ranges.sort_unstable_by_key(|range| range.start);
-    let mut result: Vec<Range<usize>> = Vec::new();
-    for range in ranges {
-        match result.last_mut() {
-            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
-            _ => result.push(range),
-        }
-    }
-    result
 }
 
 /// Kept metadata names the same buffer as before, new metadata one with the new bytes.

@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 /// Changes to a model. Numbers of tensors, buffers and sub-graphs never change: new ones come behind the old ones, so that
 /// whatever else names them (signatures, metadata, control flow) stays right.
 ///
-/// The new file is a new root in front of the old one, which follows unchanged but for distances counted from the file's start.
+/// The new file is a new root in front of the old one, which follows unchanged but for distances counted from the file's start, and for
+/// constants that nothing names any more: new ones take their place.
 #[derive(Clone, Debug)]
 pub struct Edit<'a> {
     pub(crate) model: &'a Model,

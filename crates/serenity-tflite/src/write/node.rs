@@ -3,10 +3,13 @@
 //! Distances in a flatbuffer are unsigned and point forward. What is put in front of a file can therefore name every part of
 //! it, and the file itself stays as it is. Parents are laid out before their children, level by level, so all distances come out positive.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Weights are aligned to this.
+pub(crate) const DATA_ALIGNMENT: usize = 16;
 
 /// The front is padded to a multiple of this, so that whatever was aligned in the old file still is.
-const FRONT_ALIGNMENT: usize = 16;
+const FRONT_ALIGNMENT: usize = DATA_ALIGNMENT;
 
 /// Fields of a table by their numbers.
 pub(crate) type Fields = Vec<(usize, Field)>;
@@ -71,12 +74,15 @@ pub(crate) struct Front {
     links: Vec<(usize, usize)>,
     /// Numbers that count from the old file's start.
     file_offsets: Vec<usize>,
+    /// Where each vtable lies.
+    vtables: BTreeMap<Vec<u16>, usize>,
 }
 
 impl Front {
     /// Lays out a root table and all that it needs.
     pub(crate) fn new(root: Node, identifier: [u8; 4]) -> Option<Self> {
-        let mut front = Self { bytes: vec![0; 4], links: Vec::new(), file_offsets: Vec::new() };
+        let mut front =
+            Self { bytes: vec![0; 4], links: Vec::new(), file_offsets: Vec::new(), vtables: BTreeMap::new() };
         front.bytes.extend(identifier);
         let mut waiting = VecDeque::from([(0, root)]);
         while let Some((slot, node)) = waiting.pop_front() {
@@ -88,7 +94,7 @@ impl Front {
                 Node::Table(fields) => front.table(fields, &mut waiting)?,
                 Node::Vector(items) => front.vector(items, &mut waiting)?,
                 Node::Numbers(bytes, size) => front.numbers(&bytes, size, size.max(4))?,
-                Node::Data(bytes) => front.numbers(&bytes, 1, FRONT_ALIGNMENT)?,
+                Node::Data(bytes) => front.numbers(&bytes, 1, DATA_ALIGNMENT)?,
                 Node::Text(text) => {
                     let position = front.numbers(text.as_bytes(), 1, 4)?;
                     front.bytes.push(0);
@@ -131,26 +137,18 @@ impl Front {
         }
     }
 
-    /// The table begins 4 bytes before a multiple of 8, so its first field is aligned whatever it is; larger fields come first.
+    /// Larger fields come first, so all are aligned if the first is. Tables with the same fields share a vtable.
     fn table(&mut self, mut fields: Fields, waiting: &mut VecDeque<(usize, Node)>) -> Option<usize> {
-        let slots = fields.iter().map(|(slot, _)| slot + 1).max().unwrap_or(0);
-        let vtable_size = 4 + 2 * slots;
-        while (self.bytes.len() + vtable_size) % 8 != 4 {
-            self.bytes.push(0);
-        }
-        let vtable = self.bytes.len();
-        let table = vtable + vtable_size;
         fields.sort_by_key(|(slot, field)| (std::cmp::Reverse(field.size()), *slot));
-        let size = 4 + fields.iter().map(|(_, field)| field.size()).sum::<usize>();
-        self.bytes.extend(u16::try_from(vtable_size).ok()?.to_le_bytes());
-        self.bytes.extend(u16::try_from(size).ok()?.to_le_bytes());
-        self.bytes.resize(table, 0);
-        self.bytes.extend(i32::try_from(vtable_size).ok()?.to_le_bytes());
-        for (slot, field) in fields {
+        let vtable = self.vtable(&fields)?;
+        match fields.first() {
+            Some((_, field)) if field.size() == 8 => self.pad_to(8, 4),
+            _ => self.pad_to(4, 0),
+        }
+        let table = self.bytes.len();
+        self.bytes.extend(i32::try_from(table - vtable).ok()?.to_le_bytes());
+        for (_, field) in fields {
             let at = self.bytes.len();
-            let entry = vtable + 4 + 2 * slot;
-            let offset = u16::try_from(at - table).ok()?;
-            self.bytes.get_mut(entry..entry + 2)?.copy_from_slice(&offset.to_le_bytes());
             match field {
                 Field::U8(value) => self.bytes.push(value),
                 Field::I8(value) => self.bytes.push(value.cast_unsigned()),
@@ -169,6 +167,27 @@ impl Front {
             }
         }
         Some(table)
+    }
+
+    /// Where the vtable of a table with these fields, in this order, lies.
+    fn vtable(&mut self, fields: &Fields) -> Option<usize> {
+        let slots = fields.iter().map(|(slot, _)| slot + 1).max().unwrap_or(0);
+        let mut offsets = vec![0; slots];
+        let mut size = 4;
+        for (slot, field) in fields {
+            offsets[*slot] = size;
+            size += field.size();
+        }
+        let words = [4 + 2 * slots, size].into_iter().chain(offsets);
+        let vtable: Vec<u16> = words.map(u16::try_from).collect::<Result<_, _>>().ok()?;
+        if let Some(&known) = self.vtables.get(&vtable) {
+            return Some(known);
+        }
+        self.pad_to(2, 0);
+        let position = self.bytes.len();
+        self.bytes.extend(vtable.iter().flat_map(|word| word.to_le_bytes()));
+        self.vtables.insert(vtable, position);
+        Some(position)
     }
 
     fn vector(&mut self, items: Vec<Node>, waiting: &mut VecDeque<(usize, Node)>) -> Option<usize> {

@@ -53,25 +53,8 @@ impl Edit<'_> {
 
 /// The fields that make an attribute, as they are; those that are not there have their defaults.
 fn kept(read: &Read, table: &Table) -> Result<Fields, Fault> {
-    let slots: &[usize] = match read {
-        Read::Pair(height, width, _) => &[*height, *width],
-        Read::Triple(slots, _) => slots,
-        Read::Padding(slot)
-        | Read::Activation(slot)
-        | Read::Word(slot, _)
-        | Read::Type(slot)
-        | Read::TypeIfGiven(slot)
-        | Read::Bool(slot)
-        | Read::BoolOrTrue(slot)
-        | Read::Int(slot)
-        | Read::Long(slot)
-        | Read::Float(slot)
-        | Read::Text(slot)
-        | Read::Ints(slot)
-        | Read::Longs(slot) => &[*slot],
-    };
     let mut fields = Vec::new();
-    for &slot in slots {
+    for &slot in read.slots() {
         if table.field(slot, 1)?.is_none() {
             continue;
         }

@@ -43,22 +43,28 @@ pub(crate) fn tensors(old: &Table, edit: &SubGraphEdit) -> Result<Option<(usize,
     let mut nodes = Vec::new();
     for (number, table) in old.tables(sub_graph::TENSORS)?.iter().enumerate() {
         nodes.push(match edit.replaced_tensors.get(&number) {
-            Some(tensor) => tensor_node(tensor),
+            Some(new) => {
+                let old = table?;
+                // A name that stays needs no copy.
+                let name =
+                    old.target(tensor::NAME)?.filter(|_| old.text(tensor::NAME) == Ok(new.name.as_bytes()));
+                tensor_node(new, name.map(Node::Old))
+            }
             None => Node::Old(table?.position()),
         });
     }
-    nodes.extend(edit.new_tensors.iter().map(tensor_node));
+    nodes.extend(edit.new_tensors.iter().map(|tensor| tensor_node(tensor, None)));
     Ok(Some((sub_graph::TENSORS, Field::Node(Node::Vector(nodes)))))
 }
 
-pub(crate) fn tensor_node(new: &NewTensor) -> Node {
+fn tensor_node(new: &NewTensor, name: Option<Node>) -> Node {
     // Checked when the tensor was added: the type is known, the dimensions fit.
     let shape = new.shape.iter().map(|&dim| dim as i32);
     let mut fields = vec![
         (tensor::SHAPE, Field::Node(Node::i32s(shape))),
         (tensor::TYPE, Field::I8(element::code(&new.dtype).unwrap_or(0))),
         (tensor::BUFFER, Field::U32(new.buffer as u32)),
-        (tensor::NAME, Field::Node(Node::Text(new.name.clone()))),
+        (tensor::NAME, Field::Node(name.unwrap_or_else(|| Node::Text(new.name.clone())))),
     ];
     if let Some(given) = &new.quantization {
         let parameters = vec![

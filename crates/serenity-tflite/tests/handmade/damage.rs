@@ -8,17 +8,17 @@ use serenity_tflite::{Error, Model, ReadOptions};
 use std::time::{Duration, Instant};
 
 /// Numbers that look random and are the same in every run.
-struct Numbers(u64);
+pub(crate) struct Numbers(pub(crate) u64);
 
 impl Numbers {
-    fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         self.0
     }
 
-    fn below(&mut self, limit: usize) -> usize {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
         (self.next() % limit as u64) as usize
     }
 }
@@ -40,7 +40,7 @@ fn try_all(bytes: Vec<u8>) -> bool {
     model.is_ok() && folded.is_ok()
 }
 
-fn samples() -> Vec<Vec<u8>> {
+pub(crate) fn samples() -> Vec<Vec<u8>> {
     let mut main = diamond().sub_graphs.remove(0);
     main.operators
         .push(operator("VAR_HANDLE", &[], &[7]).with(111, &[(0, Value::Text("a")), (1, Value::Text("b"))]));

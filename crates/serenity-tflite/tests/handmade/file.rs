@@ -58,6 +58,8 @@ pub(crate) struct Tensor {
     pub(crate) variable: bool,
     pub(crate) scales: Vec<f32>,
     pub(crate) zero_points: Vec<i64>,
+    /// Is it stored sparsely, in a way that is not said?
+    pub(crate) sparse: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -191,7 +193,14 @@ impl Tensor {
         b.push_slot_always(slot(2), scales);
         b.push_slot_always(slot(3), zero_points);
         let quantization = b.end_table(start);
+        let sparsity = self.sparse.then(|| {
+            let start = b.start_table();
+            b.end_table(start)
+        });
         let start = b.start_table();
+        if let Some(sparsity) = sparsity {
+            b.push_slot_always(slot(6), sparsity);
+        }
         b.push_slot_always(slot(0), shape);
         b.push_slot_always(slot(1), self.dtype);
         b.push_slot_always(slot(2), self.buffer);

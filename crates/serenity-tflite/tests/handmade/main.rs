@@ -7,5 +7,6 @@ mod file;
 mod order;
 mod patch;
 mod reading;
+mod reuse;
 mod state;
 mod writing;

@@ -10,12 +10,30 @@ const MOST_STEPS: usize = 2;
 /// Does what a rule proposes for the main graph hold for what the file says?
 pub(super) fn holds_in_tflite(model: &Model, graph: &Graph, patch: &Patch) -> bool {
     match &patch.action {
-        Action::Bypass { changes, .. } => {
-            changes.iter().all(|change| multiplies_zero_to_zero(model, 0, graph, change.op))
+        Action::Bypass { op, changes } => {
+            has_a_fixed_size(model, *op)
+                && changes.iter().all(|change| multiplies_zero_to_zero(model, 0, graph, change.op))
         }
-        Action::Split { op, .. } => has_plain_constants(model, graph, *op),
-        Action::Accumulate { .. } => true,
+        Action::Split { op, .. } => has_plain_results(model, *op) && has_plain_constants(model, graph, *op),
+        Action::Accumulate { op, .. } => has_plain_results(model, *op),
     }
+}
+
+/// How a window lies over an image depends on its size, which a caller may change where the model leaves it open. The batch does not matter.
+fn has_a_fixed_size(model: &Model, op: OpId) -> bool {
+    let sub_graph = &model.sub_graphs()[0];
+    let operator = &sub_graph.operators()[op.index()];
+    operator.inputs.iter().chain(&operator.outputs).flatten().all(|&tensor| {
+        let signature = sub_graph.tensors()[tensor].shape_signature.as_deref().unwrap_or_default();
+        signature.iter().skip(1).all(|&dim| dim >= 0)
+    })
+}
+
+/// New tensors like those that the operator writes can be described.
+fn has_plain_results(model: &Model, op: OpId) -> bool {
+    let sub_graph = &model.sub_graphs()[0];
+    let outputs = &sub_graph.operators()[op.index()].outputs;
+    outputs.iter().flatten().all(|&tensor| sub_graph.tensors()[tensor].is_plain)
 }
 
 /// Parts can be taken of constants that are in the file as they are, packed and whole.
@@ -34,6 +52,7 @@ fn has_plain_constants(model: &Model, graph: &Graph, op: OpId) -> bool {
                 slice(data, &described.shape, &described.dtype, 0, 0, 0).is_some()
                     || described.shape.is_empty()
             }) && is_per_axis
+                && described.is_plain
                 && graph.op(op).outputs.len() == 1
         },
     )

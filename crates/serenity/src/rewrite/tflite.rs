@@ -16,6 +16,7 @@ pub(super) fn rewritten(model: &Model, rewriting: &Rewriting) -> Result<Model, E
         edit: model.edit(),
         tensors: BTreeMap::new(),
         constants: BTreeMap::new(),
+        zeros: BTreeMap::new(),
     };
     let old = model.graphs()[MAIN].tensors().len();
     for id in rewriting.graph.tensor_ids().skip(old) {
@@ -42,6 +43,8 @@ struct Writer<'a> {
     tensors: BTreeMap<TensorId, usize>,
     /// New constants that several operators may share, by what they are made of.
     constants: BTreeMap<(usize, String), usize>,
+    /// Buffers of zeros by their length.
+    zeros: BTreeMap<usize, usize>,
 }
 
 impl Writer<'_> {
@@ -65,11 +68,10 @@ impl Writer<'_> {
     }
 
     fn operator(&mut self, graph: &Graph, op: &Op, origin: &Origin) -> Result<OperatorSource, Error> {
-        let dtype = |t: TensorId| graph.tensor(t).dtype.as_ref();
         let outputs: Vec<Option<usize>> = op.outputs.iter().map(|&t| self.activation(t)).collect();
         let Some(from) = origin.op else {
-            let is_int8 = op.outputs.iter().any(|&t| dtype(t) == Some(&ElementType::Int8));
-            let code = self.edit.operator_code(op.kind.as_str(), if is_int8 { 2 } else { 1 })?;
+            let version = version(op.outputs.first().and_then(|&t| graph.tensor(t).dtype.as_ref()));
+            let code = self.edit.operator_code(op.kind.as_str(), version)?;
             let inputs = op.inputs.iter().map(|&t| self.activation(t)).collect();
             let options = NewOptions::of(op.kind.as_str(), &op.attributes)?;
             return Ok(OperatorSource::New { code, inputs, outputs, options });
@@ -129,7 +131,14 @@ impl Writer<'_> {
         };
         let name = format!("{}/{}", described.name.split(';').next().unwrap_or_default(), last_part(name));
         let Some(made) = new.make(&old, name).map_err(|_| refused())? else { return Ok(None) };
-        let buffer = self.edit.add_buffer(made.data);
+        let buffer = match new {
+            // Zeros are zeros, whatever they are added to.
+            NewConstant::Zeros => {
+                let edit = &mut self.edit;
+                *self.zeros.entry(made.data.len()).or_insert_with(|| edit.add_buffer(made.data))
+            }
+            _ => self.edit.add_buffer(made.data),
+        };
         let new = NewTensor {
             name: made.name,
             shape: made.shape,
@@ -166,6 +175,15 @@ impl Writer<'_> {
             self.edit.retire_tensor(MAIN, tensor)?;
         }
         Ok(())
+    }
+}
+
+/// The version of `ADD` and `CONCATENATION` in which they learned of a type.
+fn version(dtype: Option<&ElementType>) -> i32 {
+    match dtype {
+        Some(ElementType::Int16) => 3,
+        Some(ElementType::Int8) => 2,
+        _ => 1,
     }
 }
 
