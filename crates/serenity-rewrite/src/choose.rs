@@ -2,7 +2,7 @@
 //!
 //! The paper asks for the set of rewrites whose best schedule needs the least. What a set is worth, the caller says. Where there are few sets, all of
 //! them are tried, and that settles it. Where there are many, the search starts from nothing, from everything and from what single rules
-//! propose, switches whole families on and off while that helps (patches that work on pieces of the same concatenation are worth little alone),
+//! propose, the best of these first, switches whole families on and off while that helps (patches that work on pieces of the same concatenation are worth little alone),
 //! takes out whatever makes no difference, and then does the same with single patches.
 
 use crate::families::families;
@@ -67,16 +67,23 @@ pub fn choose(
             best = search.better(best, set);
         }
     } else {
-        for start in starts(candidates, effort) {
-            best = search.better(best, start);
-        }
         let families = families(graph, candidates);
         let singles: Vec<Vec<usize>> = (0..candidates.len()).map(|index| vec![index]).collect();
-        best = search.flip(best, &families, floor);
-        best = search.without_superfluous(best, &families);
-        best = search.without_superfluous(best, &singles);
-        best = search.flip(best, &singles, floor);
-        best = search.without_superfluous(best, &singles);
+        // From the best start first: there may be no time for the others.
+        let mut starts = starts(candidates, effort);
+        starts.push(none);
+        starts.sort_by_cached_key(|start| search.needs(start));
+        for start in starts {
+            let mut found = search.flip(start, &families, floor);
+            found = search.without_superfluous(found, &families);
+            found = search.without_superfluous(found, &singles);
+            found = search.flip(found, &singles, floor);
+            found = search.without_superfluous(found, &singles);
+            best = search.better(best, found);
+            if search.is_over() || search.needs(&best) <= floor {
+                break;
+            }
+        }
     }
     let after = search.needs(&best);
     let is_proved = is_small || after <= floor;

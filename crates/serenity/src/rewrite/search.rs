@@ -9,6 +9,7 @@ use serenity_rewrite::{
     apply, choose, find,
 };
 use serenity_schedule::{self as scheduling, Limits};
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
@@ -20,7 +21,11 @@ const MOST_SETS: usize = 2048;
 /// The search for the best order of one set of rewrites ends when it needs so much memory, and the best order found counts: mostly it is the best
 /// there is, and only the proof is missing. What is chosen in the end is scheduled again, to the end. Where
 /// there is a limit on time, that ends it too.
-const MEMORY_PER_SET: u64 = 4 << 20;
+const MEMORY_PER_SET: u64 = 2 << 20;
+
+/// So many sets, from which the search starts, get more.
+const FIRST_SETS: usize = 7;
+const MEMORY_PER_FIRST_SET: u64 = 12 << 20;
 const TIME_PER_SET: Duration = Duration::from_secs(1);
 
 /// The rest is for the plan.
@@ -28,9 +33,9 @@ const SHARE_OF_TIME: u32 = 3;
 
 /// The same for sets that are planned to the end, arena and all. The runtimes place tensors by rules of their own, so the least peak is not always the
 /// least arena.
-const MOST_PLANNED_OPS: usize = 4_000;
-const LEAST_PLANNED_SETS: usize = 5;
-const MOST_PLANNED_SETS: usize = 64;
+const MOST_PLANNED_OPS: usize = 2_400;
+const LEAST_PLANNED_SETS: usize = 4;
+const MOST_PLANNED_SETS: usize = 32;
 
 /// The rewrites with which the main graph of a model needs the least, as its runtime counts: in its arena, if it has one.
 pub fn choose_rewrites(input: &Input, options: &Options) -> Choice {
@@ -42,7 +47,14 @@ pub fn choose_rewrites(input: &Input, options: &Options) -> Choice {
     }
     let graph = input.graph();
     let limit = options.limits.time.map(|limit| limit / SHARE_OF_TIME);
-    let evaluator = Evaluator { graph, model: options.model, options, limit, started: Instant::now() };
+    let evaluator = Evaluator {
+        graph,
+        model: options.model,
+        options,
+        limit,
+        started: Instant::now(),
+        sets: Cell::new(0),
+    };
     let settings = rewrite_settings(options.model);
     let worth = |patches: &[Patch]| {
         if evaluator.is_over() {
@@ -99,7 +111,7 @@ fn choose_among(graph: &Graph, candidates: &[Patch], options: &Options) -> Choic
         other => other,
     };
     let limit = options.limits.time.map(|limit| limit / SHARE_OF_TIME);
-    let evaluator = Evaluator { graph, model, options, limit, started: Instant::now() };
+    let evaluator = Evaluator { graph, model, options, limit, started: Instant::now(), sets: Cell::new(0) };
     let sets = (MOST_OPS / graph.ops().len().max(1)).clamp(LEAST_SETS, MOST_SETS);
     let floor = floor(graph, candidates, model);
     let effort = Effort { sets, first: Vec::new() };
@@ -137,6 +149,8 @@ struct Evaluator<'a> {
     options: &'a Options,
     limit: Option<Duration>,
     started: Instant,
+    /// Sets looked at so far.
+    sets: Cell<usize>,
 }
 
 impl Evaluator<'_> {
@@ -144,6 +158,7 @@ impl Evaluator<'_> {
         if self.is_over() {
             return None;
         }
+        self.sets.set(self.sets.get() + 1);
         let settings = rewrite_settings(self.model);
         let patches =
             if settings.sums == Sums::Chain { self.in_good_order(patches)? } else { patches.to_vec() };
@@ -178,7 +193,9 @@ impl Evaluator<'_> {
     fn schedule(&self, graph: &Graph, lifetimes: &Lifetimes) -> scheduling::Schedule {
         let limits = &self.options.limits;
         let left = self.limit.map(|limit| limit.saturating_sub(self.started.elapsed()).min(TIME_PER_SET));
-        let memory = limits.memory.map_or(MEMORY_PER_SET, |limit| limit.min(MEMORY_PER_SET));
+        let is_first = self.sets.get() <= FIRST_SETS;
+        let enough = if is_first { MEMORY_PER_FIRST_SET } else { MEMORY_PER_SET };
+        let memory = limits.memory.map_or(enough, |limit| limit.min(enough));
         let mut search = search(self.options);
         search.limits = Limits { time: left, memory: Some(memory), cancel: limits.cancel.clone() };
         search.progress = None;
