@@ -15,7 +15,7 @@ fn desk() -> Desk {
 #[test]
 fn optimize_writes_a_model_that_asks_for_less_and_says_how_to_run_it() {
     let desk = desk();
-    let run = desk.run(&["optimize", "net.onnx", "-o", "small.onnx", "--plan", "plan.json"]);
+    let run = desk.run(&["optimize", "net.onnx", "--no-rewrite", "-o", "small.onnx", "--plan", "plan.json"]);
     assert_eq!(run.code, 0, "{run:?}");
     for part in [
         "memory model `ort`",
@@ -34,12 +34,24 @@ fn optimize_writes_a_model_that_asks_for_less_and_says_how_to_run_it() {
     let [old, new] = ["net.onnx", "small.onnx"].map(|file| std::fs::read(desk.path(file)).unwrap());
     assert_eq!(old.len(), new.len());
     // Where nothing is gained, nothing changes.
-    let run = desk.run(&["optimize", "net.onnx", "-o", "same.onnx", "--no-reorder", "--json"]);
+    let run =
+        desk.run(&["optimize", "net.onnx", "-o", "same.onnx", "--no-reorder", "--no-rewrite", "--json"]);
     assert_eq!(
         run.json()["session_options"],
         json!({"execution_order": "PRIORITY_BASED", "enable_mem_pattern": false})
     );
     assert!(std::fs::read(desk.path("same.onnx")).unwrap() == old);
+}
+
+#[test]
+fn a_rewritten_model_needs_less_still_and_its_plan_checks() {
+    let desk = desk();
+    let run = desk.run(&["optimize", "net.onnx", "-o", "small.onnx", "--plan", "plan.json", "--json"]).json();
+    let ordered = desk.run(&["optimize", "net.onnx", "--no-rewrite", "--json"]).json();
+    assert!(run["after"]["arena"].as_u64() < ordered["after"]["arena"].as_u64(), "{run}");
+    assert_eq!(desk.run(&["check", "plan.json", "net.onnx"]).code, 0);
+    let inspected = desk.run(&["inspect", "small.onnx", "--json"]).json();
+    assert_eq!(inspected["arena"], run["after"]["arena"]);
 }
 
 #[test]

@@ -100,7 +100,9 @@ pub fn apply(graph: &Graph, patches: &[Patch], settings: &Settings) -> Result<Re
                 }
                 pieces.insert(output, result);
             }
-            (joins, Role::Concat) if decisions.in_pieces(op.outputs[0]).is_some() => {
+            (joins, Role::Concat)
+                if op.outputs.first().is_some_and(|&output| decisions.in_pieces(output).is_some()) =>
+            {
                 let parts_of = |input: &TensorId| {
                     let input = decisions.resolve(*input);
                     match pieces.get(&input) {

@@ -79,7 +79,15 @@ fn has_plain_weights(call: &Call<'_>) -> bool {
 
 /// A convolution or a dense layer whose weights have their inputs along `axis`.
 fn sums(call: &Call<'_>, axis: usize) -> Option<Treatment> {
-    if !call.is_alone() || call.op.operand(0) != Some(call.tensor) || !call.has_weights_of_its_kind(1) {
+    let has_groups = ["group", "groups"]
+        .iter()
+        .filter_map(|name| call.op.attributes.get(*name))
+        .any(|groups| *groups != 1);
+    if has_groups
+        || !call.is_alone()
+        || call.op.operand(0) != Some(call.tensor)
+        || !call.has_weights_of_its_kind(1)
+    {
         return None;
     }
     let weights = match call.given(1) {

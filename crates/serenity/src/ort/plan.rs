@@ -8,7 +8,7 @@ use serenity_schedule::{self as scheduling, Algorithm};
 use std::time::Instant;
 
 /// Times that a walk around an order and a look at single moves take turns.
-const MOST_ROUNDS: usize = 4;
+const MOST_ROUNDS: usize = 2;
 
 /// Looks for the order of the file that makes ONNX Runtime ask for the least. The plan speaks of the order in which that file runs. Only the main
 /// graph is ordered: what the others need is not known.

@@ -10,7 +10,9 @@ use std::collections::BTreeSet;
 pub struct AppliedRewrite {
     /// The rule.
     pub rule: String,
-    /// The ops it is about, by their numbers in the model as it came.
+    /// Rewritten models are looked at again: in which round it was made, from 0.
+    pub round: usize,
+    /// The ops it is about, by their numbers in the model as it was then: in round 0, as it came.
     pub ops: Vec<OpId>,
     /// In which order partial results are added up, if they are.
     pub order: Vec<usize>,
@@ -113,9 +115,10 @@ fn additions(rewriting: &Rewriting) -> u64 {
 }
 
 impl AppliedRewrite {
-    pub(super) fn new(patch: &Patch, gain: Option<u64>, cost: RewriteCost) -> Self {
+    pub(super) fn new(patch: &Patch, round: usize, gain: Option<u64>, cost: RewriteCost) -> Self {
         Self {
             rule: patch.rule.to_owned(),
+            round,
             ops: patch.ops(),
             order: patch.order().to_vec(),
             text: patch.identity.clone(),
@@ -134,6 +137,7 @@ impl AppliedRewrite {
         json!({
             "rule": self.rule,
             "exact": self.exact,
+            "round": self.round,
             "ops": self.ops.iter().map(|op| op.0).collect::<Vec<_>>(),
             "order": self.order,
             "gain": self.gain,
@@ -153,6 +157,7 @@ impl AppliedRewrite {
         let order = value.get("order").and_then(Value::as_array).map_or([].as_slice(), Vec::as_slice);
         Some(Self {
             rule: value.get("rule")?.as_str()?.to_owned(),
+            round: value.get("round").and_then(place).unwrap_or(0),
             ops: value.get("ops")?.as_array()?.iter().map(op).collect::<Option<_>>()?,
             order: order.iter().map(place).collect::<Option<_>>()?,
             text: value.get("text").and_then(Value::as_str).unwrap_or_default().to_owned(),

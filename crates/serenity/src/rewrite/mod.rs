@@ -10,6 +10,7 @@ use crate::optimize::what_is_left;
 use crate::{Error, Input, Options, Plan, Source, optimize_model};
 use serenity_ir::{Graph, MemoryModel};
 use serenity_rewrite::{Choice, Patch, Settings, Sums, apply};
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 pub use applied::{AppliedRewrite, RewriteChoice, RewriteCost};
@@ -97,16 +98,27 @@ pub fn rewrite_again(
     claimed: &[AppliedRewrite],
     model: MemoryModel,
 ) -> Result<Option<Input>, Error> {
-    let possible = possible_rewrites(input, model);
-    let patch = |claimed: &AppliedRewrite| {
-        let found = possible.iter().find(|patch| claimed.is_of(patch))?;
-        Some(found.clone().with_order(claimed.order.clone()))
-    };
-    match claimed.iter().map(patch).collect::<Option<Vec<Patch>>>() {
-        Some(patches) => rewrite(input, &patches, model).map(Some),
-        None => Ok(None),
+    let mut current = input.clone();
+    let rounds: BTreeSet<usize> = claimed.iter().map(|claimed| claimed.round).collect();
+    for round in rounds {
+        let possible = possible_rewrites(&current, model);
+        let patch = |claimed: &AppliedRewrite| {
+            let found = possible.iter().find(|patch| claimed.is_of(patch))?;
+            Some(found.clone().with_order(claimed.order.clone()))
+        };
+        let of_round = claimed.iter().filter(|claimed| claimed.round == round);
+        let Some(patches) = of_round.map(patch).collect::<Option<Vec<Patch>>>() else { return Ok(None) };
+        current = rewrite(&current, &patches, model)?;
     }
+    Ok(Some(current))
 }
+
+/// Times that a model is rewritten, and how large it may be to be looked at again.
+const MOST_ROUNDS: usize = 4;
+const MOST_OPS_OF_LATER_ROUNDS: usize = 400;
+
+/// The cost of more rewrites than these is that of each alone, not of each beside the others.
+const MOST_COSTS: usize = 64;
 
 /// Plans a model as it is and with the best rewrites found, and takes what needs less; as it is if that makes no difference. Returns the rewritten
 /// model if it is that which was planned; what the plan says of `before` is said of the model as it came.
@@ -115,27 +127,43 @@ pub fn rewrite_again(
 /// As [`optimize_model`], and if the rewriting itself went wrong. A file that cannot be changed without loss is no error: it is planned as it is.
 pub fn optimize_input(input: &Input, options: &Options) -> Result<(Option<Input>, Plan), Error> {
     let started = Instant::now();
-    let plan = optimize_model(&input.graphs, options)?;
     let left = || Options { limits: what_is_left(&options.limits, started), ..options.clone() };
-    let choice = choose_rewrites(input, &left());
-    if choice.patches.is_empty() {
-        return Ok((None, plan));
+    let mut plan = optimize_model(&input.graphs, options)?;
+    let mut rewritten: Option<Input> = None;
+    // What was rewritten may offer places that were not there before.
+    for round in 0..MOST_ROUNDS {
+        let current = rewritten.as_ref().unwrap_or(input);
+        if round > 0 && current.graph().ops().len() > MOST_OPS_OF_LATER_ROUNDS {
+            break;
+        }
+        // A plan of the arena that the model came with speaks of tensors that are gone.
+        let given_plan = options.given_plan.clone().filter(|_| round == 0);
+        let choice = choose_rewrites(current, &Options { given_plan, ..left() });
+        if choice.patches.is_empty() {
+            break;
+        }
+        let next = match rewrite_by(current, &choice, round, options.model) {
+            Err(
+                Error::Tflite { source: serenity_tflite::Error::Edit(_), .. }
+                | Error::Onnx { source: serenity_onnx::Error::Edit(_), .. },
+            ) => break,
+            other => other?,
+        };
+        let smaller = optimize_model(&next.input.graphs, &Options { given_plan: None, ..left() })?;
+        if whole_need(&next.input, &smaller) >= whole_need(current, &plan) {
+            break;
+        }
+        let without = plan.choice.map_or(plan.after.needs(), |choice| choice.without);
+        let sets = plan.choice.map_or(0, |choice| choice.sets) + choice.sets;
+        let choice =
+            RewriteChoice { sets, without, with: smaller.after.needs(), ..RewriteChoice::of(&choice) };
+        let mut rewrites = std::mem::take(&mut plan.rewrites);
+        rewrites.extend(next.applied);
+        plan = Plan { before: plan.before, rewrites, choice: Some(choice), ..smaller };
+        rewritten = Some(next.input);
     }
-    let rewritten = match rewrite_by(input, &choice, options.model) {
-        Err(
-            Error::Tflite { source: serenity_tflite::Error::Edit(_), .. }
-            | Error::Onnx { source: serenity_onnx::Error::Edit(_), .. },
-        ) => return Ok((None, plan)),
-        other => other?,
-    };
-    // A plan of the arena that the model came with speaks of tensors that are gone.
-    let smaller = optimize_model(&rewritten.input.graphs, &Options { given_plan: None, ..left() })?;
-    if whole_need(&rewritten.input, &smaller) >= whole_need(input, &plan) {
-        return Ok((None, plan));
-    }
-    let (rewrites, choice) = (rewritten.applied, Some(RewriteChoice::of(&choice)));
-    let plan = Plan { before: plan.before, rewrites, choice, ..smaller };
-    Ok((Some(rewritten.input), plan))
+    plan.stats.elapsed = started.elapsed();
+    Ok((rewritten, plan))
 }
 
 /// What a device must have: for TFLM, also what it keeps for every operator and tensor.
@@ -148,20 +176,22 @@ fn whole_need(input: &Input, plan: &Plan) -> u64 {
 }
 
 /// Applies what was chosen.
-fn rewrite_by(input: &Input, choice: &Choice, model: MemoryModel) -> Result<Rewritten, Error> {
+fn rewrite_by(input: &Input, choice: &Choice, round: usize, model: MemoryModel) -> Result<Rewritten, Error> {
     let patches: Vec<Patch> = choice.patches.iter().map(|(patch, _)| patch.clone()).collect();
     let new = rewrite(input, &patches, model)?;
     let settings = rewrite_settings(model);
     let make = |patches: &[Patch]| apply(input.graph(), patches, &settings).ok();
-    let all = make(&patches);
+    let (all, none) = (make(&patches), make(&[]));
     let applied = choice.patches.iter().enumerate().map(|(index, (patch, gain))| {
-        let others: Vec<Patch> =
-            patches.iter().enumerate().filter(|(other, _)| *other != index).map(|(_, p)| p.clone()).collect();
-        let cost = match (&all, make(&others)) {
-            (Some(all), Some(without)) => RewriteCost::between(input.graph(), &without, all),
-            _ => RewriteCost::default(),
+        let (without, with) = if patches.len() > MOST_COSTS {
+            (none.clone(), make(std::slice::from_ref(patch)))
+        } else {
+            let others = patches.iter().enumerate().filter(|(other, _)| *other != index);
+            (make(&others.map(|(_, patch)| patch.clone()).collect::<Vec<_>>()), all.clone())
         };
-        AppliedRewrite::new(patch, *gain, cost)
+        let cost =
+            without.zip(with).map(|(without, with)| RewriteCost::between(input.graph(), &without, &with));
+        AppliedRewrite::new(patch, round, *gain, cost.unwrap_or_default())
     });
     let applied = applied.collect();
     Ok(Rewritten { input: new, applied })

@@ -35,7 +35,7 @@ const SHARE_OF_TIME: u32 = 3;
 /// least arena.
 const MOST_PLANNED_OPS: usize = 2_400;
 const LEAST_PLANNED_SETS: usize = 4;
-const MOST_PLANNED_SETS: usize = 32;
+const MOST_PLANNED_SETS: usize = 100;
 
 /// The rewrites with which the main graph of a model needs the least, as its runtime counts: in its arena, if it has one.
 pub fn choose_rewrites(input: &Input, options: &Options) -> Choice {

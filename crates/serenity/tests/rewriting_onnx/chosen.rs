@@ -12,7 +12,6 @@ const GAINS: &[&str] = &[
     "darts-cell",
     "randwire-cifar10_nodes_10",
     "basic_pitch_nmp_b1",
-    "randwire_ws4_075_stages_c16_32",
     "smp_unetpp_mobilenetv2_128",
 ];
 
