@@ -36,6 +36,8 @@ const SHARE_OF_TIME: u32 = 3;
 const MOST_PLANNED_OPS: usize = 2_400;
 const LEAST_PLANNED_SETS: usize = 4;
 const MOST_PLANNED_SETS: usize = 100;
+/// The order of a file for ONNX Runtime is found by trying many.
+const MOST_PLANNED_SETS_FOR_ORT: usize = 10;
 
 /// The rewrites with which the main graph of a model needs the least, as its runtime counts: in its arena, if it has one.
 pub fn choose_rewrites(input: &Input, options: &Options) -> Choice {
@@ -68,7 +70,11 @@ pub fn choose_rewrites(input: &Input, options: &Options) -> Choice {
             optimize_model(&graphs, &Options { given_plan, progress: None, ..options.clone() }).ok()?;
         Some(Worth { needs: plan.after.needs(), patches })
     };
-    let sets = (MOST_PLANNED_OPS / graph.ops().len().max(1)).clamp(LEAST_PLANNED_SETS, MOST_PLANNED_SETS);
+    let most = match options.model {
+        MemoryModel::Ort(_) => MOST_PLANNED_SETS_FOR_ORT,
+        _ => MOST_PLANNED_SETS,
+    };
+    let sets = (MOST_PLANNED_OPS / graph.ops().len().max(1)).clamp(LEAST_PLANNED_SETS, most);
     let chosen = by_peak.patches.iter().map(|(patch, _)| patch.op()).collect();
     let by_arena = choose(graph, &candidates, &Effort { sets, first: vec![chosen] }, by_peak.floor, worth);
     // If there was no time to plan even one set, the least peak is the best guess: it is planned before it is taken.
