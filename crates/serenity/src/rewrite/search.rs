@@ -36,15 +36,16 @@ const SHARE_OF_TIME: u32 = 3;
 const MOST_PLANNED_OPS: usize = 2_400;
 const LEAST_PLANNED_SETS: usize = 4;
 const MOST_PLANNED_SETS: usize = 100;
-/// The order of a file for ONNX Runtime is found by trying many.
-const MOST_PLANNED_SETS_FOR_ORT: usize = 10;
 
 /// The rewrites with which the main graph of a model needs the least, as its runtime counts: in its arena, if it has one.
 pub fn choose_rewrites(input: &Input, options: &Options) -> Choice {
     let mut candidates = possible_rewrites(input, options.model);
     candidates.retain(|patch| patch.exact || !options.exact_rewrites);
     let by_peak = choose_among(input.graph(), &candidates, options);
-    if candidates.is_empty() || matches!(options.model, MemoryModel::Plain | MemoryModel::Paper) {
+    // An order for ONNX Runtime is found by trying many, which takes too long to do it for every set.
+    let has_quick_plan =
+        matches!(options.model, MemoryModel::Tflm(_) | MemoryModel::TflmPlanned(_) | MemoryModel::Litert);
+    if candidates.is_empty() || !has_quick_plan {
         return by_peak;
     }
     let graph = input.graph();
@@ -70,11 +71,7 @@ pub fn choose_rewrites(input: &Input, options: &Options) -> Choice {
             optimize_model(&graphs, &Options { given_plan, progress: None, ..options.clone() }).ok()?;
         Some(Worth { needs: plan.after.needs(), patches })
     };
-    let most = match options.model {
-        MemoryModel::Ort(_) => MOST_PLANNED_SETS_FOR_ORT,
-        _ => MOST_PLANNED_SETS,
-    };
-    let sets = (MOST_PLANNED_OPS / graph.ops().len().max(1)).clamp(LEAST_PLANNED_SETS, most);
+    let sets = (MOST_PLANNED_OPS / graph.ops().len().max(1)).clamp(LEAST_PLANNED_SETS, MOST_PLANNED_SETS);
     let chosen = by_peak.patches.iter().map(|(patch, _)| patch.op()).collect();
     let by_arena = choose(graph, &candidates, &Effort { sets, first: vec![chosen] }, by_peak.floor, worth);
     // If there was no time to plan even one set, the least peak is the best guess: it is planned before it is taken.
