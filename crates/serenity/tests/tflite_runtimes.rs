@@ -6,10 +6,12 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "what was seen, and what was skipped")]
 
 use serenity::ir::{Kernels, MemoryModel};
+use serenity::scheduling::Limits;
 use serenity::zoo::Precision;
 use serenity::{ModelFormat, Options, Plan, export, load, optimize_input, optimize_model, planned_model};
 use serenity_judges::{Inputs, Verdict};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Small enough for seconds, and together they use every operator that the zoo lowers to.
 const NETWORKS: &[&str] = &[
@@ -137,6 +139,11 @@ fn seen<T>(verdict: Verdict<T>, look: impl Fn(T) -> Seen) -> Verdict<Seen> {
     }
 }
 
+/// What is found must be as predicted, whatever it is: a search that ends early will do.
+fn limits() -> Limits {
+    Limits { time: Some(Duration::from_secs(5)), ..Limits::default() }
+}
+
 #[test]
 fn tflm_needs_what_we_predict_and_computes_the_same() {
     let folder = tempfile::tempdir().unwrap();
@@ -149,7 +156,8 @@ fn tflm_needs_what_we_predict_and_computes_the_same() {
     let mut results = Vec::new();
     for (index, path) in models.iter().enumerate() {
         for (how, kernels, plan_arena) in ways {
-            let options = Options { model: MemoryModel::Tflm(kernels), plan_arena, ..Options::default() };
+            let model = MemoryModel::Tflm(kernels);
+            let options = Options { model, plan_arena, limits: limits(), ..Options::default() };
             results.push(optimized(index, path, how, &options, folder.path()));
         }
     }
@@ -164,7 +172,7 @@ fn tflm_needs_what_we_predict_and_computes_the_same() {
 fn litert_needs_what_we_predict_and_computes_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let models = models(folder.path());
-    let options = Options { model: MemoryModel::Litert, ..Options::default() };
+    let options = Options { model: MemoryModel::Litert, limits: limits(), ..Options::default() };
     let results: Vec<Optimized> = models
         .iter()
         .enumerate()
