@@ -85,9 +85,12 @@ fn share_as_the_paper_does(graph: &Graph, id: OpId, holdings: &mut [Option<Holdi
     if op.kind.role() == Role::Concat && !op.inputs.is_empty() {
         // The pieces are wanted by whoever wants the view.
         let Some(view) = holdings[result.index()].take() else { return };
-        for piece in &op.inputs {
+        // Each once, also if the view holds a piece twice: views of views would double them every time.
+        for piece in op.inputs.iter().collect::<BTreeSet<_>>() {
             if let Some(piece) = &mut holdings[piece.index()] {
                 piece.readers.extend(&view.readers);
+                piece.readers.sort_unstable();
+                piece.readers.dedup();
                 piece.kept |= view.kept;
             }
         }

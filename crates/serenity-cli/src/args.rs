@@ -1,17 +1,19 @@
 //! The command line: names, defaults and the help that teaches them. Completions and man pages come from the same definitions.
 
+mod shared;
+mod values;
+
+pub(crate) use shared::{JsonArg, LimitArgs, ReadArgs, RuntimeArg, SearchArgs};
+pub(crate) use values::TwoSizes;
+
 use crate::size::Size;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
-use serenity::ir::{Kernels, MemoryModel, OrtOrder};
 use serenity::off_chip::Grain;
 use serenity::placement::Planner;
-use serenity::scheduling::{Algorithm, Rules, StepLimit};
-use serenity::two_memories::Memory;
-use serenity::{Engine, Input, Objective, ReadOptions};
-use std::fmt;
+use serenity::{Engine, Objective};
 use std::path::PathBuf;
 use std::time::Duration;
+use values::{named, seconds, tolerance, two_memories};
 
 /// Run a neural network in the least memory.
 #[derive(Parser)]
@@ -437,204 +439,6 @@ pub(crate) struct ManArgs {
     pub(crate) out: String,
 }
 
-#[derive(Args)]
-pub(crate) struct RuntimeArg {
-    /// How the target runtime spends memory [default: tflm for .tflite, ort for .onnx, paper for zoo networks, plain for .json].
-    ///
-    /// plain: every tensor has its own buffer from its producer to its last reader. paper: as in the SERENITY paper, a concatenation is
-    /// a view of its pieces and partial sums accumulate in place. tflm: TensorFlow Lite for Microcontrollers. litert: LiteRT (TensorFlow
-    /// Lite) without a delegate. ort: ONNX Runtime on the CPU, its graph optimisation off.
-    #[arg(long, value_name = "RUNTIME", value_parser = named::<MemoryModel>(MemoryModel::all().map(|(name, _)| name)))]
-    pub(crate) runtime: Option<MemoryModel>,
-    /// The kernels that TFLM is built with [default: any]: they differ in the scratch memory they ask for, and in how closely an output may be
-    /// written over an input.
-    ///
-    /// any: whatever they are; only element-wise operators work in place. reference: TFLM's portable kernels. cmsis-nn: Arm's for cores
-    /// with DSP instructions (Cortex-M4, M7, M33). A plan for some kernels gives wrong results with others.
-    #[arg(long, value_name = "KERNELS", value_parser = named::<Kernels>(Kernels::all().map(|(name, _)| name)))]
-    pub(crate) kernels: Option<Kernels>,
-    /// The order in which ONNX Runtime will run the model, a choice of whoever makes the session.
-    ///
-    /// priority: the order of the file, for sessions with `execution_order` set to `PRIORITY_BASED`. default: a walk backwards from the outputs,
-    /// which the order of the file can only steer; for sessions that cannot be changed.
-    #[arg(long, value_name = "ORDER", default_value_t, value_parser = named::<OrtOrder>(OrtOrder::all().map(|(name, _)| name)))]
-    pub(crate) ort_order: OrtOrder,
-}
-
-impl RuntimeArg {
-    /// The memory model asked for, or else the one that fits the input.
-    pub(crate) fn model(&self, default: MemoryModel) -> MemoryModel {
-        self.runtime
-            .unwrap_or(default)
-            .with_kernels(self.kernels.unwrap_or_default())
-            .with_ort_order(self.ort_order)
-    }
-}
-
-#[derive(Args)]
-pub(crate) struct ReadArgs {
-    /// Leave out operators that read constants only (16-bit weights behind DEQUANTIZE, sparse ones behind DENSIFY), and take what they
-    /// write for constants.
-    ///
-    /// The runtimes do compute and hold those results, so the figures are lower than what a device needs, and a .tflite cannot be
-    /// written back. The memory models plain and paper, which stand for no runtime, never count them in an .onnx.
-    #[arg(long)]
-    pub(crate) fold_constants: bool,
-    /// The shape of an input that an .onnx model leaves open, or of another tensor whose shape cannot be inferred, as in
-    /// input=1,3,224,224; may be given several times.
-    #[arg(long = "shape", value_name = "NAME=N,N,...", value_parser = shape)]
-    pub(crate) shapes: Vec<Shape>,
-}
-
-/// A tensor and its shape.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Shape {
-    name: String,
-    dims: Vec<u64>,
-}
-
-impl fmt::Display for Shape {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let dims: Vec<String> = self.dims.iter().map(u64::to_string).collect();
-        write!(f, "{}={}", self.name, dims.join(","))
-    }
-}
-
-impl ReadArgs {
-    /// Reads a model, for `runtime` if one was asked for.
-    pub(crate) fn load(&self, source: &str, runtime: Option<MemoryModel>) -> Result<Input, serenity::Error> {
-        let mut options = ReadOptions::default();
-        options.fold_constants = self.fold_constants;
-        options.model = runtime;
-        options.shapes = self.shapes.iter().map(|shape| (shape.name.clone(), shape.dims.clone())).collect();
-        serenity::load_with(source, &options)
-    }
-}
-
-#[derive(Args)]
-pub(crate) struct SearchArgs {
-    /// How to find the order.
-    ///
-    /// exact: the exact engine. dp: the paper's dynamic programming. dp+dc: with divide-and-conquer at cut nodes. dp+dc+asb: with adaptive soft budgeting too. These
-    /// and exhaustive are exact: they prove their result. greedy, dfs, kahn, file are heuristics.
-    #[arg(long, value_name = "NAME", default_value_t, value_parser = named::<Algorithm>(Algorithm::all().map(|(name, _)| name)))]
-    pub(crate) algorithm: Algorithm,
-    /// How much one search step of dp+dc+asb may cost before its budget is tightened: states (250000) or time (1s, 200ms).
-    #[arg(long, value_name = "STATES|TIME", value_parser = step_limit)]
-    pub(crate) step_limit: Option<StepLimit>,
-    /// Threads for the exact engine: 2 help on hard graphs. The answer does not depend on it.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) threads: usize,
-    /// Turn off a rule of the exact engine, to see what it is worth; may be given several times.
-    #[arg(long, value_name = "RULE", value_parser = PossibleValuesParser::new(Rules::names()))]
-    pub(crate) without: Vec<String>,
-    #[command(flatten)]
-    pub(crate) limits: LimitArgs,
-}
-
-#[derive(Args)]
-pub(crate) struct LimitArgs {
-    /// Return the best order so far, with its bound, after so many seconds; `none` for no limit.
-    #[arg(long, value_name = "SECONDS", default_value = "60")]
-    pub(crate) time_limit: TimeLimit,
-    /// The same when the tables of the search take this much memory.
-    #[arg(long, value_name = "SIZE", default_value = "4GiB")]
-    pub(crate) memory_limit: Size,
-}
-
-#[derive(Args)]
-pub(crate) struct JsonArg {
-    /// Print one JSON object on standard output (one a line for several inputs), and nothing else there.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// A parser for names that the library knows, so that help and completions list them.
-fn named<T>(names: impl Iterator<Item = &'static str>) -> impl TypedValueParser<Value = T>
-where
-    T: std::str::FromStr + Clone + Send + Sync + 'static,
-    T::Err: std::error::Error + Send + Sync + 'static,
-{
-    PossibleValuesParser::new(names).try_map(|name| name.parse::<T>())
-}
-
-/// A number of seconds, or none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TimeLimit(pub(crate) Option<Duration>);
-
-impl std::str::FromStr for TimeLimit {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text == "none" { Ok(Self(None)) } else { seconds(text).map(|time| Self(Some(time))) }
-    }
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 =
-        text.parse().map_err(|_| "expected a number of seconds, as in 60 or 0.5".to_owned())?;
-    Duration::try_from_secs_f64(seconds).map_err(|_| match seconds {
-        // Infinity too.
-        s if s > 0.0 => "that is too long to be a limit (1e9 seconds are thirty years)".to_owned(),
-        s if s < 0.0 => "expected a number of seconds that is not negative".to_owned(),
-        _ => "expected a number of seconds, as in 60 or 0.5".to_owned(),
-    })
-}
-
-fn shape(text: &str) -> Result<Shape, String> {
-    // A name may hold anything, a shape only digits and commas.
-    let parts = text.rsplit_once('=').filter(|(name, _)| !name.is_empty());
-    let dims = parts.and_then(|(_, dims)| dims.split(',').map(|dim| dim.trim().parse().ok()).collect());
-    match (parts, dims) {
-        (Some((name, _)), Some(dims)) => Ok(Shape { name: name.to_owned(), dims }),
-        _ => Err("expected a name and its dimensions, as in input=1,3,224,224".to_owned()),
-    }
-}
-
-/// Two memories, the preferred one first.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TwoSizes(pub(crate) [Memory; 2]);
-
-fn two_memories(text: &str) -> Result<TwoSizes, String> {
-    let expected = || "expected two memories, the preferred one first, as in fast=128KB,slow=8MB".to_owned();
-    let memory = |text: &str| {
-        let (name, size) = text.split_once('=').ok_or_else(expected)?;
-        let is_fine = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        if name.is_empty() || !name.chars().all(is_fine) {
-            return Err(format!("`{name}` cannot be the name of a memory; use letters, digits, _ and -"));
-        }
-        let Size(capacity) = size.parse()?;
-        Ok(Memory::new(name, capacity))
-    };
-    let (first, second) = text.split_once(',').ok_or_else(expected)?;
-    let (first, second) = (memory(first.trim())?, memory(second.trim())?);
-    if first.name.eq_ignore_ascii_case(&second.name) {
-        return Err(format!("both memories are called `{}`; give them different names", first.name));
-    }
-    Ok(TwoSizes([first, second]))
-}
-
-fn tolerance(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(tolerance) if (0.0..f64::INFINITY).contains(&tolerance) => Ok(tolerance),
-        _ => Err("expected a number that is not negative, as in 1e-5".to_owned()),
-    }
-}
-
-fn step_limit(text: &str) -> Result<StepLimit, String> {
-    let time = |text: &str, unit: f64| seconds(text.trim()).map(|d| StepLimit::Time(d.mul_f64(unit)));
-    if let Some(number) = text.strip_suffix("ms") {
-        time(number, 1e-3)
-    } else if let Some(number) = text.strip_suffix('s') {
-        time(number, 1.0)
-    } else {
-        let states = text
-            .parse()
-            .map_err(|_| "expected a number of states, or a time as in 1s or 200ms".to_owned())?;
-        Ok(StepLimit::States(states))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -643,38 +447,5 @@ mod tests {
     #[test]
     fn the_definitions_are_consistent() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn a_time_limit_that_is_none_says_why() {
-        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
-        for (text, reason) in [
-            ("inf", "too long"),
-            ("1e30", "too long"),
-            ("-1", "not negative"),
-            ("nan", "a number"),
-            ("soon", "a number"),
-        ] {
-            let message = seconds(text).unwrap_err();
-            assert!(message.contains(reason), "{text}: {message}");
-        }
-    }
-
-    #[test]
-    fn two_memories_have_names_and_sizes() {
-        let TwoSizes(memories) = two_memories("fast=128KB, slow=8MiB").unwrap();
-        assert_eq!(memories, [Memory::new("fast", 128_000), Memory::new("slow", 8 << 20)]);
-        for text in ["fast=1KB", "fast=1KB,slow", "a=1,b=2,c=3", "a=1,A=2", "=1,b=2", "a b=1,c=2", "a=-1,b=2"]
-        {
-            assert!(two_memories(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn step_limits_are_states_or_times() {
-        assert_eq!(step_limit("5"), Ok(StepLimit::States(5)));
-        assert_eq!(step_limit("2s"), Ok(StepLimit::Time(Duration::from_secs(2))));
-        assert_eq!(step_limit("200ms"), Ok(StepLimit::Time(Duration::from_millis(200))));
-        assert!(step_limit("soon").is_err() && step_limit("-1s").is_err());
     }
 }

@@ -29,7 +29,7 @@ impl Least {
             ordered: Run::best(&graph, VIEWS)?.live_sum(),
             by_papers_rules: Run::best(&rewritten(&graph)?, VIEWS)?.live_sum(),
             by_all_rules: choice.after,
-            is_proved: choice.is_proved,
+            is_proved: choice.is_proved(),
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Which of the patches to apply.
 //!
 //! The paper asks for the set of rewrites whose best schedule needs the least. What a set is worth, the caller says. Where there are few sets, all of
-//! them are tried, and that settles it. Where there are many, the search starts from nothing, from everything and from what single rules
+//! them are tried, and that settles it if their bounds do. Where there are many, the search starts from nothing, from everything and from what single rules
 //! propose, the best of these first, switches whole families on and off while that helps (patches that work on pieces of the same concatenation are worth little alone),
 //! takes out whatever makes no difference, and then does the same with single patches.
 
@@ -24,6 +24,8 @@ pub struct Effort {
 pub struct Worth {
     /// What the rewritten network needs; less is better.
     pub needs: u64,
+    /// It cannot be made to need less than this.
+    pub bound: u64,
     /// The patches, each with the order in which it adds up.
     pub patches: Vec<Patch>,
 }
@@ -37,10 +39,8 @@ pub struct Choice {
     pub after: u64,
     /// The patches to apply, and how much more would be needed without each of them, as far as that was looked at.
     pub patches: Vec<(Patch, Option<u64>)>,
-    /// No set needs less.
+    /// No set can need less: what the caller knew, or the least bound of all sets if all were looked at.
     pub floor: u64,
-    /// Was every set looked at, so that no other is better?
-    pub is_proved: bool,
     /// Sets that were looked at.
     pub sets: usize,
 }
@@ -86,16 +86,10 @@ pub fn choose(
         }
     }
     let after = search.needs(&best);
-    let is_proved = is_small || after <= floor;
+    let floor = if is_small { floor.max(search.least_bound()) } else { floor };
     if after >= before {
-        return Choice {
-            before,
-            after: before,
-            patches: Vec::new(),
-            floor,
-            is_proved,
-            sets: search.known.len(),
-        };
+        let sets = search.known.len();
+        return Choice { before, after: before, patches: Vec::new(), floor, sets };
     }
     let patches = search.known.get(&best).cloned().flatten().map_or_else(Vec::new, |worth| worth.patches);
     let chosen: Vec<usize> = (0..candidates.len()).filter(|&index| best[index]).collect();
@@ -106,7 +100,7 @@ pub fn choose(
         (patch, needs.map(|needs| needs.saturating_sub(after)))
     });
     let patches = patches.collect();
-    Choice { before, after, patches, floor, is_proved, sets: search.known.len() }
+    Choice { before, after, patches, floor, sets: search.known.len() }
 }
 
 /// What the caller thinks good; everything; what is exact; what takes pieces; what adds up; what goes.
@@ -131,7 +125,19 @@ struct Search<'a, F> {
     known: BTreeMap<Vec<bool>, Option<Worth>>,
 }
 
+impl Choice {
+    /// Is there no better set?
+    pub fn is_proved(&self) -> bool {
+        self.after <= self.floor
+    }
+}
+
 impl<F: FnMut(&[Patch]) -> Option<Worth>> Search<'_, F> {
+    /// What no set that was looked at can go below; 0 if one of them could not be evaluated.
+    fn least_bound(&self) -> u64 {
+        self.known.values().map(|worth| worth.as_ref().map_or(0, |worth| worth.bound)).min().unwrap_or(0)
+    }
+
     fn is_over(&self) -> bool {
         self.known.len() >= self.effort.sets
     }

@@ -68,8 +68,8 @@ pub use output::{planned_model, reordered_graph};
 pub use plan::{Footprint, Plan};
 pub use plan_file::PlanFile;
 pub use rewrite::{
-    AppliedRewrite, RewriteChoice, RewriteCost, Rewritten, choose_rewrites, optimize_input, paper_rewriting,
-    possible_rewrites, rewrite, rewrite_again, rewrite_settings, rewritten_graph,
+    AppliedRewrite, RewriteChoice, RewriteCost, choose_rewrites, optimize_input, possible_rewrites, rewrite,
+    rewrite_again, rewrite_settings, rewritten_graph,
 };
 pub use side_files::check_side_files;
 pub use tail::{Tail, TflmArena};

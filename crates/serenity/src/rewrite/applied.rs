@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use serenity_ir::{ElementType, Graph, OpId};
-use serenity_rewrite::{Choice, NewConstant, Patch, Rewriting};
+use serenity_rewrite::{NewConstant, Patch, Rewriting};
 use std::collections::BTreeSet;
 
 /// One rewrite that was made.
@@ -31,8 +31,6 @@ pub struct AppliedRewrite {
 pub struct RewriteChoice {
     /// Sets of rewrites whose best order was looked for.
     pub sets: usize,
-    /// Was that every set, or is none better for another reason?
-    pub is_proved: bool,
     /// Bytes that the model needs in its best order without rewrites: in the runtime's arena or, where there is none, at its peak.
     pub without: u64,
     /// The same with the rewrites chosen.
@@ -42,19 +40,14 @@ pub struct RewriteChoice {
 }
 
 impl RewriteChoice {
-    pub(super) fn of(choice: &Choice) -> Self {
-        Self {
-            sets: choice.sets,
-            is_proved: choice.is_proved,
-            without: choice.before,
-            with: choice.after,
-            floor: choice.floor,
-        }
+    /// Is there no better set?
+    pub fn is_proved(&self) -> bool {
+        self.with <= self.floor
     }
 
     pub(crate) fn to_json(self) -> Value {
-        let Self { sets, is_proved, without, with, floor } = self;
-        json!({"sets": sets, "proved": is_proved, "without": without, "with": with, "floor": floor})
+        let Self { sets, without, with, floor } = self;
+        json!({"sets": sets, "proved": self.is_proved(), "without": without, "with": with, "floor": floor})
     }
 }
 

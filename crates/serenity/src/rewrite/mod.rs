@@ -14,15 +14,14 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 
 pub use applied::{AppliedRewrite, RewriteChoice, RewriteCost};
-pub use search::{choose_rewrites, paper_rewriting, rewritten_graph};
+pub use search::{choose_rewrites, rewritten_graph};
 
 /// A model after some rewrites.
-#[derive(Clone, Debug)]
-pub struct Rewritten {
+struct Rewritten {
     /// The model, read again from its new bytes if it was read from a file.
-    pub input: Input,
+    input: Input,
     /// What was done.
-    pub applied: Vec<AppliedRewrite>,
+    applied: Vec<AppliedRewrite>,
 }
 
 /// What the rules are allowed for a runtime: the paper counts with ops that add into an accumulator, whatever the type of its elements; real ones
@@ -155,8 +154,7 @@ pub fn optimize_input(input: &Input, options: &Options) -> Result<(Option<Input>
         }
         let without = plan.choice.map_or(plan.after.needs(), |choice| choice.without);
         let sets = plan.choice.map_or(0, |choice| choice.sets) + choice.sets;
-        let choice =
-            RewriteChoice { sets, without, with: smaller.after.needs(), ..RewriteChoice::of(&choice) };
+        let choice = RewriteChoice { sets, without, with: smaller.after.needs(), floor: choice.floor };
         let mut rewrites = std::mem::take(&mut plan.rewrites);
         rewrites.extend(next.applied);
         plan = Plan { before: plan.before, rewrites, choice: Some(choice), ..smaller };

@@ -3,11 +3,8 @@
 use super::{possible_rewrites, rewrite_settings, with_main};
 use crate::optimize::search;
 use crate::{Error, Input, Options, bridge, optimize_model};
-use serenity_ir::{Graph, Lifetimes, MemoryModel, OpId, Role, TensorId};
-use serenity_rewrite::{
-    ChannelPartitioning, Choice, Effort, KernelPartitioning, Patch, Rewriting, Rule, Settings, Sums, Worth,
-    apply, choose, find,
-};
+use serenity_ir::{Buffer, Graph, Lifetimes, MemoryModel, OpId, Role, TensorId};
+use serenity_rewrite::{Choice, Effort, Patch, Rewriting, Settings, Sums, Worth, apply, choose, find};
 use serenity_schedule::{self as scheduling, Limits};
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -69,7 +66,7 @@ pub fn choose_rewrites(input: &Input, options: &Options) -> Choice {
         let given_plan = options.given_plan.clone().filter(|_| patches.is_empty());
         let plan =
             optimize_model(&graphs, &Options { given_plan, progress: None, ..options.clone() }).ok()?;
-        Some(Worth { needs: plan.after.needs(), patches })
+        Some(Worth { needs: plan.after.needs(), bound: plan.least(), patches })
     };
     let sets = (MOST_PLANNED_OPS / graph.ops().len().max(1)).clamp(LEAST_PLANNED_SETS, MOST_PLANNED_SETS);
     let chosen = by_peak.patches.iter().map(|(patch, _)| patch.op()).collect();
@@ -86,29 +83,14 @@ pub fn rewritten_graph(graph: &Graph, options: &Options) -> Result<(Graph, Choic
     let settings = rewrite_settings(options.model);
     let choice = choose_among(graph, &find(graph, &settings), options);
     let patches: Vec<Patch> = choice.patches.iter().map(|(patch, _)| patch.clone()).collect();
-    Ok((applied(graph, &patches, settings)?, choice))
-}
-
-/// The graph as the paper rewrites it: its two rules, wherever an op reads a concatenation, and nothing else.
-///
-/// # Errors
-/// If the rules propose what cannot be done, which would be a bug.
-pub fn paper_rewriting(graph: &Graph) -> Result<Graph, Error> {
-    let settings = rewrite_settings(MemoryModel::Paper);
-    let mut patches = ChannelPartitioning.find(graph, &settings);
-    patches.extend(KernelPartitioning.find(graph, &settings));
-    let is_concat =
-        |tensor| graph.producer(tensor).is_some_and(|op| graph.op(op).kind.role() == Role::Concat);
-    patches.retain(|patch| graph.op(patch.op()).inputs.iter().any(|&input| is_concat(input)));
-    applied(graph, &patches, settings)
-}
-
-fn applied(graph: &Graph, patches: &[Patch], settings: Settings) -> Result<Graph, Error> {
     let wrong = |source| Error::Rewrite { name: graph.name().to_owned(), source };
-    Ok(apply(graph, patches, &settings).map_err(wrong)?.graph)
+    Ok((apply(graph, &patches, &settings).map_err(wrong)?.graph, choice))
 }
 
 fn choose_among(graph: &Graph, candidates: &[Patch], options: &Options) -> Choice {
+    if candidates.is_empty() {
+        return Choice { before: 0, after: 0, patches: Vec::new(), floor: 0, sets: 0 };
+    }
     let model = match options.model {
         MemoryModel::Tflm(kernels) if options.plan_arena => MemoryModel::TflmPlanned(kernels),
         other => other,
@@ -121,27 +103,29 @@ fn choose_among(graph: &Graph, candidates: &[Patch], options: &Options) -> Choic
     choose(graph, candidates, &effort, floor, |patches| evaluator.worth(patches))
 }
 
-/// What every rewritten graph needs: an op that no patch is about still reads and writes what it did. Where outputs may lie over inputs, the
-/// larger side counts, and an output that may be a view of what it reads counts for nothing more.
+/// What every rewritten graph needs: an op that no patch is about still reads what it did before it begins, and has written what it did when it ends. Only where
+/// nothing is done in place must both be there at once.
 fn floor(graph: &Graph, candidates: &[Patch], model: MemoryModel) -> u64 {
     let is_touched: BTreeSet<OpId> = candidates.iter().flat_map(Patch::ops).collect();
-    let in_place = !matches!(model, MemoryModel::Plain | MemoryModel::Paper | MemoryModel::Tflm(_));
-    let bytes = |tensors: &[TensorId]| {
-        let distinct: BTreeSet<TensorId> = tensors.iter().copied().collect();
-        // Callers of ONNX Runtime hold what goes in and out.
-        let counts = |tensor: &TensorId| {
-            !matches!(model, MemoryModel::Ort(_)) || !(graph.is_input(*tensor) || graph.is_output(*tensor))
-        };
-        distinct.into_iter().filter(counts).map(|tensor| graph.tensor(tensor).bytes).sum::<u64>()
+    let lifetimes = model.lifetimes(graph);
+    let held = |tensors: &[TensorId]| {
+        let holds = |buffer: &&Buffer| buffer.tensors.iter().any(|tensor| tensors.contains(tensor));
+        lifetimes.buffers().iter().filter(holds).map(|buffer| buffer.bytes).sum::<u64>()
     };
+    // An addition may be part of a sum that a patch is about.
     let is_untouched = |&op: &OpId| {
         graph.op(op).kind.role() == Role::Compute
             && !is_touched.contains(&op)
             && !["ADD", "ADD_N", "Add", "Sum"].contains(&graph.op(op).kind.as_str())
     };
     let needs = |op: OpId| {
-        let (inputs, outputs) = (bytes(&graph.op(op).inputs), bytes(&graph.op(op).outputs));
-        if in_place { inputs.max(outputs) } else { inputs + outputs }
+        let op = graph.op(op);
+        match model {
+            MemoryModel::Plain | MemoryModel::Paper | MemoryModel::Tflm(_) => {
+                held(&[op.inputs.as_slice(), &op.outputs].concat())
+            }
+            _ => held(&op.inputs).max(held(&op.outputs)),
+        }
     };
     graph.op_ids().filter(is_untouched).map(needs).max().unwrap_or(0)
 }
@@ -166,8 +150,8 @@ impl Evaluator<'_> {
         let patches =
             if settings.sums == Sums::Chain { self.in_good_order(patches)? } else { patches.to_vec() };
         let graph = apply(self.graph, &patches, &settings).ok()?.graph;
-        let needs = self.schedule(&graph, &self.model.lifetimes(&graph)).peak;
-        Some(Worth { needs, patches })
+        let found = self.schedule(&graph, &self.model.lifetimes(&graph));
+        Some(Worth { needs: found.peak, bound: found.bound, patches })
     }
 
     /// The same patches, adding up in the order in which the terms come to be in the best order of a graph that leaves this open.

@@ -136,7 +136,7 @@ impl<'a> Report<'a> {
         if let Some(choice) = &self.plan.choice {
             let [without, with] = [choice.without, choice.with].map(thousands);
             let sets = count(choice.sets as u64, "set");
-            let proof = if choice.is_proved {
+            let proof = if choice.is_proved() {
                 "no set of rewrites needs less".to_owned()
             } else {
                 format!("others may need less, but none less than {}", thousands(choice.floor))

@@ -1,0 +1,107 @@
+//! Arguments that several commands share.
+
+use super::values::{Shape, TimeLimit, named, shape, step_limit};
+use crate::size::Size;
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use serenity::ir::{Kernels, MemoryModel, OrtOrder};
+use serenity::scheduling::{Algorithm, Rules, StepLimit};
+use serenity::{Input, ReadOptions};
+
+#[derive(Args)]
+pub(crate) struct RuntimeArg {
+    /// How the target runtime spends memory [default: tflm for .tflite, ort for .onnx, paper for zoo networks, plain for .json].
+    ///
+    /// plain: every tensor has its own buffer from its producer to its last reader. paper: as in the SERENITY paper, a concatenation is
+    /// a view of its pieces and partial sums accumulate in place. tflm: TensorFlow Lite for Microcontrollers. litert: LiteRT (TensorFlow
+    /// Lite) without a delegate. ort: ONNX Runtime on the CPU, its graph optimisation off.
+    #[arg(long, value_name = "RUNTIME", value_parser = named::<MemoryModel>(MemoryModel::all().map(|(name, _)| name)))]
+    pub(crate) runtime: Option<MemoryModel>,
+    /// The kernels that TFLM is built with [default: any]: they differ in the scratch memory they ask for, and in how closely an output may be
+    /// written over an input.
+    ///
+    /// any: whatever they are; only element-wise operators work in place. reference: TFLM's portable kernels. cmsis-nn: Arm's for cores
+    /// with DSP instructions (Cortex-M4, M7, M33). A plan for some kernels gives wrong results with others.
+    #[arg(long, value_name = "KERNELS", value_parser = named::<Kernels>(Kernels::all().map(|(name, _)| name)))]
+    pub(crate) kernels: Option<Kernels>,
+    /// The order in which ONNX Runtime will run the model, a choice of whoever makes the session.
+    ///
+    /// priority: the order of the file, for sessions with `execution_order` set to `PRIORITY_BASED`. default: a walk backwards from the outputs,
+    /// which the order of the file can only steer; for sessions that cannot be changed.
+    #[arg(long, value_name = "ORDER", default_value_t, value_parser = named::<OrtOrder>(OrtOrder::all().map(|(name, _)| name)))]
+    pub(crate) ort_order: OrtOrder,
+}
+
+impl RuntimeArg {
+    /// The memory model asked for, or else the one that fits the input.
+    pub(crate) fn model(&self, default: MemoryModel) -> MemoryModel {
+        self.runtime
+            .unwrap_or(default)
+            .with_kernels(self.kernels.unwrap_or_default())
+            .with_ort_order(self.ort_order)
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct ReadArgs {
+    /// Leave out operators that read constants only (16-bit weights behind DEQUANTIZE, sparse ones behind DENSIFY), and take what they
+    /// write for constants.
+    ///
+    /// The runtimes do compute and hold those results, so the figures are lower than what a device needs, and a .tflite cannot be
+    /// written back. The memory models plain and paper, which stand for no runtime, never count them in an .onnx.
+    #[arg(long)]
+    pub(crate) fold_constants: bool,
+    /// The shape of an input that an .onnx model leaves open, or of another tensor whose shape cannot be inferred, as in
+    /// input=1,3,224,224; may be given several times.
+    #[arg(long = "shape", value_name = "NAME=N,N,...", value_parser = shape)]
+    pub(crate) shapes: Vec<Shape>,
+}
+
+impl ReadArgs {
+    /// Reads a model, for `runtime` if one was asked for.
+    pub(crate) fn load(&self, source: &str, runtime: Option<MemoryModel>) -> Result<Input, serenity::Error> {
+        let mut options = ReadOptions::default();
+        options.fold_constants = self.fold_constants;
+        options.model = runtime;
+        options.shapes = self.shapes.iter().map(|shape| (shape.name.clone(), shape.dims.clone())).collect();
+        serenity::load_with(source, &options)
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct SearchArgs {
+    /// How to find the order.
+    ///
+    /// exact: the exact engine. dp: the paper's dynamic programming. dp+dc: with divide-and-conquer at cut nodes. dp+dc+asb: with adaptive soft budgeting too. These
+    /// and exhaustive are exact: they prove their result. greedy, dfs, kahn, file are heuristics.
+    #[arg(long, value_name = "NAME", default_value_t, value_parser = named::<Algorithm>(Algorithm::all().map(|(name, _)| name)))]
+    pub(crate) algorithm: Algorithm,
+    /// How much one search step of dp+dc+asb may cost before its budget is tightened: states (250000) or time (1s, 200ms).
+    #[arg(long, value_name = "STATES|TIME", value_parser = step_limit)]
+    pub(crate) step_limit: Option<StepLimit>,
+    /// Threads for the exact engine: 2 help on hard graphs. The answer does not depend on it.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) threads: usize,
+    /// Turn off a rule of the exact engine, to see what it is worth; may be given several times.
+    #[arg(long, value_name = "RULE", value_parser = PossibleValuesParser::new(Rules::names()))]
+    pub(crate) without: Vec<String>,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct LimitArgs {
+    /// Return the best order so far, with its bound, after so many seconds; `none` for no limit.
+    #[arg(long, value_name = "SECONDS", default_value = "60")]
+    pub(crate) time_limit: TimeLimit,
+    /// The same when the tables of the search take this much memory.
+    #[arg(long, value_name = "SIZE", default_value = "4GiB")]
+    pub(crate) memory_limit: Size,
+}
+
+#[derive(Args)]
+pub(crate) struct JsonArg {
+    /// Print one JSON object on standard output (one a line for several inputs), and nothing else there.
+    #[arg(long)]
+    pub(crate) json: bool,
+}

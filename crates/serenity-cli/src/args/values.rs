@@ -1,0 +1,146 @@
+//! Values of arguments: what they may be, and what is said if they are not.
+
+use crate::size::Size;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use serenity::scheduling::StepLimit;
+use serenity::two_memories::Memory;
+use std::fmt;
+use std::time::Duration;
+
+/// A parser for names that the library knows, so that help and completions list them.
+pub(super) fn named<T>(names: impl Iterator<Item = &'static str>) -> impl TypedValueParser<Value = T>
+where
+    T: std::str::FromStr + Clone + Send + Sync + 'static,
+    T::Err: std::error::Error + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<T>())
+}
+
+/// A number of seconds, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TimeLimit(pub(crate) Option<Duration>);
+
+impl std::str::FromStr for TimeLimit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "none" { Ok(Self(None)) } else { seconds(text).map(|time| Self(Some(time))) }
+    }
+}
+
+pub(super) fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 =
+        text.parse().map_err(|_| "expected a number of seconds, as in 60 or 0.5".to_owned())?;
+    Duration::try_from_secs_f64(seconds).map_err(|_| match seconds {
+        // Infinity too.
+        s if s > 0.0 => "that is too long to be a limit (1e9 seconds are thirty years)".to_owned(),
+        s if s < 0.0 => "expected a number of seconds that is not negative".to_owned(),
+        _ => "expected a number of seconds, as in 60 or 0.5".to_owned(),
+    })
+}
+
+pub(super) fn shape(text: &str) -> Result<Shape, String> {
+    // A name may hold anything, a shape only digits and commas.
+    let parts = text.rsplit_once('=').filter(|(name, _)| !name.is_empty());
+    let dims = parts.and_then(|(_, dims)| dims.split(',').map(|dim| dim.trim().parse().ok()).collect());
+    match (parts, dims) {
+        (Some((name, _)), Some(dims)) => Ok(Shape { name: name.to_owned(), dims }),
+        _ => Err("expected a name and its dimensions, as in input=1,3,224,224".to_owned()),
+    }
+}
+
+/// Two memories, the preferred one first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TwoSizes(pub(crate) [Memory; 2]);
+
+pub(super) fn two_memories(text: &str) -> Result<TwoSizes, String> {
+    let expected = || "expected two memories, the preferred one first, as in fast=128KB,slow=8MB".to_owned();
+    let memory = |text: &str| {
+        let (name, size) = text.split_once('=').ok_or_else(expected)?;
+        let is_fine = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        if name.is_empty() || !name.chars().all(is_fine) {
+            return Err(format!("`{name}` cannot be the name of a memory; use letters, digits, _ and -"));
+        }
+        let Size(capacity) = size.parse()?;
+        Ok(Memory::new(name, capacity))
+    };
+    let (first, second) = text.split_once(',').ok_or_else(expected)?;
+    let (first, second) = (memory(first.trim())?, memory(second.trim())?);
+    if first.name.eq_ignore_ascii_case(&second.name) {
+        return Err(format!("both memories are called `{}`; give them different names", first.name));
+    }
+    Ok(TwoSizes([first, second]))
+}
+
+pub(super) fn tolerance(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(tolerance) if (0.0..f64::INFINITY).contains(&tolerance) => Ok(tolerance),
+        _ => Err("expected a number that is not negative, as in 1e-5".to_owned()),
+    }
+}
+
+pub(super) fn step_limit(text: &str) -> Result<StepLimit, String> {
+    let time = |text: &str, unit: f64| seconds(text.trim()).map(|d| StepLimit::Time(d.mul_f64(unit)));
+    if let Some(number) = text.strip_suffix("ms") {
+        time(number, 1e-3)
+    } else if let Some(number) = text.strip_suffix('s') {
+        time(number, 1.0)
+    } else {
+        let states = text
+            .parse()
+            .map_err(|_| "expected a number of states, or a time as in 1s or 200ms".to_owned())?;
+        Ok(StepLimit::States(states))
+    }
+}
+
+/// A tensor and its shape.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    pub(crate) name: String,
+    pub(crate) dims: Vec<u64>,
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let dims: Vec<String> = self.dims.iter().map(u64::to_string).collect();
+        write!(f, "{}={}", self.name, dims.join(","))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_limit_that_is_none_says_why() {
+        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
+        for (text, reason) in [
+            ("inf", "too long"),
+            ("1e30", "too long"),
+            ("-1", "not negative"),
+            ("nan", "a number"),
+            ("soon", "a number"),
+        ] {
+            let message = seconds(text).unwrap_err();
+            assert!(message.contains(reason), "{text}: {message}");
+        }
+    }
+
+    #[test]
+    fn two_memories_have_names_and_sizes() {
+        let TwoSizes(memories) = two_memories("fast=128KB, slow=8MiB").unwrap();
+        assert_eq!(memories, [Memory::new("fast", 128_000), Memory::new("slow", 8 << 20)]);
+        for text in ["fast=1KB", "fast=1KB,slow", "a=1,b=2,c=3", "a=1,A=2", "=1,b=2", "a b=1,c=2", "a=-1,b=2"]
+        {
+            assert!(two_memories(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn step_limits_are_states_or_times() {
+        assert_eq!(step_limit("5"), Ok(StepLimit::States(5)));
+        assert_eq!(step_limit("2s"), Ok(StepLimit::Time(Duration::from_secs(2))));
+        assert_eq!(step_limit("200ms"), Ok(StepLimit::Time(Duration::from_millis(200))));
+        assert!(step_limit("soon").is_err() && step_limit("-1s").is_err());
+    }
+}
