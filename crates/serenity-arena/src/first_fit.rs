@@ -1,8 +1,8 @@
 //! Buffers one by one, each to the lowest offset that is free: what an order of buffers is worth.
 
-use crate::limits::Watch;
 use crate::neighbours::Neighbours;
 use crate::{Buffer, Overlap, Problem, Sharing, Step};
+use serenity_search::Watch;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -106,7 +106,7 @@ impl<'a> FirstFit<'a> {
         let mut out_of_time = false;
         for &b in order {
             let buffer = &buffers[b];
-            out_of_time = out_of_time || watch.after(arena.by_offset.len() / 8).is_some();
+            out_of_time = out_of_time || watch.after(arena.by_offset.len() as u64 / 8).is_some();
             if out_of_time {
                 let top = height.max(obstacles_top);
                 offsets[b] = top.next_multiple_of(self.problem.alignment_of(buffer));

@@ -5,8 +5,8 @@
 
 use crate::exact::Answer;
 use crate::first_fit::{FirstFit, Packing};
-use crate::limits::Watch;
 use crate::{Problem, StopReason};
+use serenity_search::Watch;
 
 /// Orders that are tried.
 const ATTEMPTS: usize = 1000;
@@ -28,7 +28,7 @@ pub(crate) fn search(problem: &Problem, capacity: Option<u64>, bound: u64, watch
         }
         (watch.best, watch.bound) = (best.height, bound);
         watch.states += 1;
-        if let Some(reason) = watch.look() {
+        if let Some(reason) = watch.stop(0) {
             stopped = reason;
             break;
         }

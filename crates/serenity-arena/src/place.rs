@@ -1,11 +1,11 @@
 //! The one entry point: a problem and options in, a placement out.
 
 use crate::exact::{self, Answer};
-use crate::limits::Watch;
 use crate::{
     Options, Placement, Planner, Problem, Proof, Stats, StopReason, bound, hill_climb, litert, simple_arena,
     tflm,
 };
+use serenity_search::Watch;
 
 /// Gives every buffer an offset: lowest, if the planner is exact and the limits allow.
 ///
@@ -29,12 +29,7 @@ pub fn place(problem: &Problem, options: &Options) -> Placement {
         size => offset + size.next_multiple_of(rounding),
     });
     let height = tops.max().unwrap_or(0);
-    // Nothing is optimal because a planner says so: the bound must meet the height.
-    let proof = if height <= answer.at_least {
-        Proof::Optimal
-    } else {
-        Proof::Gap { stopped: answer.stopped.unwrap_or(StopReason::Heuristic) }
-    };
+    let proof = Proof::of(height, answer.at_least, answer.stopped);
     Placement {
         offsets: answer.offsets,
         height,

@@ -1,6 +1,6 @@
 //! What comes out: offsets, and what is proved about them.
 
-use crate::StopReason;
+use crate::Proof;
 use std::time::Duration;
 
 /// An offset for every buffer, and what is proved about the height of the arena.
@@ -16,18 +16,6 @@ pub struct Placement {
     pub proof: Proof,
     /// What it took.
     pub stats: Stats,
-}
-
-/// What is proved about a placement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Proof {
-    /// The height equals the bound: no placement is lower.
-    Optimal,
-    /// There may be lower placements between the bound and the height.
-    Gap {
-        /// Why the search ended.
-        stopped: StopReason,
-    },
 }
 
 /// What a search took.

@@ -1,8 +1,7 @@
 //! One line on standard error while a search runs, if somebody is looking.
 
 use crate::size::Size;
-use serenity::placement;
-use serenity::scheduling::{CancelFlag, Progress, ProgressFn};
+use serenity::search::{CancelFlag, Progress, ProgressFn};
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,18 +26,6 @@ impl ProgressLine {
     pub(crate) fn counting(label: &str, what: &'static str) -> (Self, Option<ProgressFn>) {
         let label = label.to_owned();
         Self::showing(move |progress| describe_count(&label, what, progress))
-    }
-
-    /// The same for a placement.
-    pub(crate) fn placing(label: &str) -> (Self, Option<placement::ProgressFn>) {
-        let (line, show) = Self::new(label);
-        let callback = show.map(|show| -> placement::ProgressFn {
-            Arc::new(move |progress: &placement::Progress| {
-                let placement::Progress { best, bound, states, elapsed } = *progress;
-                show(&Progress { best, bound, states, elapsed });
-            })
-        });
-        (line, callback)
     }
 
     fn showing(text: impl Fn(&Progress) -> String + Send + Sync + 'static) -> (Self, Option<ProgressFn>) {
@@ -130,22 +117,16 @@ pub(crate) fn thousands(number: u64) -> String {
 
 /// A flag that the first Ctrl-C raises, so that the search returns its best; the second ends the program.
 pub(crate) fn cancel_on_ctrl_c() -> CancelFlag {
-    cancel_all_on_ctrl_c().0
-}
-
-/// The same for a search and a placement.
-pub(crate) fn cancel_all_on_ctrl_c() -> (CancelFlag, placement::CancelFlag) {
-    let flags = (CancelFlag::default(), placement::CancelFlag::default());
-    let raised = flags.clone();
+    let flag = CancelFlag::default();
+    let raised = flag.clone();
     // Without a handler Ctrl-C ends the program at once, which is no worse than refusing to run.
     let _ = ctrlc::set_handler(move || {
-        if raised.0.is_cancelled() {
+        if raised.is_cancelled() {
             std::process::exit(130);
         }
-        raised.0.cancel();
-        raised.1.cancel();
+        raised.cancel();
     });
-    flags
+    flag
 }
 
 #[cfg(test)]

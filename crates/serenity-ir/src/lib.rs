@@ -53,8 +53,8 @@ pub use kernels::{Kernels, LitertKernels, LitertPlace, LitertTemporary, UnknownK
 pub use lifetimes::{Buffer, Lifetimes};
 pub use memory_model::{
     HandOver, MemoryModel, OrtOrder, OrtSharing, TFLM_ALIGNMENT, UnknownMemoryModel, UnknownOrtOrder,
-    hand_overs, litert_hazards, litert_hosts, ort_bound, ort_layout, ort_sharing, planned_bound, tflm_bytes,
-    tflm_scratch,
+    hand_overs, hand_overs_among, litert_hazards, litert_hosts, ort_bound, ort_layout, ort_sharing,
+    planned_bound, tflm_bytes, tflm_scratch,
 };
 pub use model::{Constant, Model, ModelError, Operand};
 pub use op_kind::{OpKind, Role};

@@ -8,6 +8,7 @@
 use crate::families::families;
 use crate::{Action, Patch};
 use serenity_ir::{Graph, OpId};
+use serenity_search::StopReason;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How long to search, counted, so that the answer does not depend on the clock.
@@ -17,6 +18,17 @@ pub struct Effort {
     pub sets: usize,
     /// Sets to look at first, by the ops of their patches.
     pub first: Vec<BTreeSet<OpId>>,
+}
+
+/// What became of looking at a set of patches.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Evaluation {
+    /// It can be applied, and is worth so much.
+    Worth(Worth),
+    /// It is no set that can be applied, so nothing about it matters.
+    CannotBeApplied,
+    /// Something ended the search before anything was known.
+    RanOut(StopReason),
 }
 
 /// What a set of patches is worth.
@@ -41,23 +53,26 @@ pub struct Choice {
     pub patches: Vec<(Patch, Option<u64>)>,
     /// No set can need less: what the caller knew, or the least bound of all sets if all were looked at.
     pub floor: u64,
+    /// Why the search ended, if it might have found more.
+    pub stopped: Option<StopReason>,
     /// Sets that were looked at.
     pub sets: usize,
 }
 
 /// Searches for the set of `candidates` that needs the least; among those, one without superfluous patches.
 ///
-/// `evaluate` is asked what a set is worth; `None` means that it cannot be applied. No set needs less than `floor`.
+/// `evaluate` is asked what a set is worth, and whether it needs less than so much: if not, it need not find out how much. No set needs less
+/// than `floor`.
 pub fn choose(
     graph: &Graph,
     candidates: &[Patch],
     effort: &Effort,
     floor: u64,
-    evaluate: impl FnMut(&[Patch]) -> Option<Worth>,
+    evaluate: impl FnMut(&[Patch], u64) -> Evaluation,
 ) -> Choice {
-    let mut search = Search { candidates, effort, evaluate, known: BTreeMap::new() };
+    let mut search = Search { candidates, effort, evaluate, known: BTreeMap::new(), asked: 0, ran_out: None };
     let none = vec![false; candidates.len()];
-    let before = search.needs(&none);
+    let before = search.needs(&none, u64::MAX);
     let sets = u32::try_from(candidates.len()).ok().and_then(|count| 1_usize.checked_shl(count));
     let is_small = sets.is_some_and(|sets| sets <= effort.sets);
     let mut best = none.clone();
@@ -72,7 +87,7 @@ pub fn choose(
         // From the best start first: there may be no time for the others.
         let mut starts = starts(candidates, effort);
         starts.push(none);
-        starts.sort_by_cached_key(|start| search.needs(start));
+        starts.sort_by_cached_key(|start| search.needs(start, u64::MAX));
         for start in starts {
             let mut found = search.flip(start, &families, floor);
             found = search.without_superfluous(found, &families);
@@ -80,27 +95,28 @@ pub fn choose(
             found = search.flip(found, &singles, floor);
             found = search.without_superfluous(found, &singles);
             best = search.better(best, found);
-            if search.is_over() || search.needs(&best) <= floor {
+            if search.is_over() || search.needs(&best, 0) <= floor {
                 break;
             }
         }
     }
-    let after = search.needs(&best);
-    let floor = if is_small { floor.max(search.least_bound()) } else { floor };
-    if after >= before {
-        let sets = search.known.len();
-        return Choice { before, after: before, patches: Vec::new(), floor, sets };
-    }
-    let patches = search.known.get(&best).cloned().flatten().map_or_else(Vec::new, |worth| worth.patches);
+    let after = search.needs(&best, 0);
+    let floor = if is_small && search.ran_out.is_none() { floor.max(search.least_bound()) } else { floor };
+    let chosen = search.known.get(&best).and_then(Option::as_ref).filter(|_| after < before);
+    let patches = chosen.map_or_else(Vec::new, |known| known.worth.patches.clone());
     let chosen: Vec<usize> = (0..candidates.len()).filter(|&index| best[index]).collect();
     let patches = patches.into_iter().zip(chosen).map(|(patch, index)| {
         let mut without = best.clone();
         without[index] = false;
-        let needs = Some(search.needs(&without)).filter(|&needs| needs < u64::MAX);
+        let needs = Some(search.needs(&without, u64::MAX)).filter(|&needs| needs < u64::MAX);
         (patch, needs.map(|needs| needs.saturating_sub(after)))
     });
     let patches = patches.collect();
-    Choice { before, after, patches, floor, sets: search.known.len() }
+    let after = after.min(before);
+    // Sets that cannot be counted in time are the usual reason; where all were looked at, their bounds were not good enough.
+    let stopped = search.ran_out.or(Some(if is_small { StopReason::Heuristic } else { StopReason::Work }));
+    let stopped = stopped.filter(|_| after > floor);
+    Choice { before, after, patches, floor, stopped, sets: search.known.len() }
 }
 
 /// What the caller thinks good; everything; what is exact; what takes pieces; what adds up; what goes.
@@ -122,7 +138,18 @@ struct Search<'a, F> {
     candidates: &'a [Patch],
     effort: &'a Effort,
     evaluate: F,
-    known: BTreeMap<Vec<bool>, Option<Worth>>,
+    /// What was looked at; nothing for sets that cannot be applied.
+    known: BTreeMap<Vec<bool>, Option<Known>>,
+    /// How often `evaluate` was asked.
+    asked: usize,
+    ran_out: Option<StopReason>,
+}
+
+/// What is known of a set.
+struct Known {
+    worth: Worth,
+    /// If it needs as much as this, nobody has tried to find out how much less it could be.
+    asked_below: u64,
 }
 
 impl Choice {
@@ -132,48 +159,69 @@ impl Choice {
     }
 }
 
-impl<F: FnMut(&[Patch]) -> Option<Worth>> Search<'_, F> {
-    /// What no set that was looked at can go below; 0 if one of them could not be evaluated.
+impl<F: FnMut(&[Patch], u64) -> Evaluation> Search<'_, F> {
+    /// What no set that was looked at can go below.
     fn least_bound(&self) -> u64 {
-        self.known.values().map(|worth| worth.as_ref().map_or(0, |worth| worth.bound)).min().unwrap_or(0)
+        self.known.values().flatten().map(|known| known.worth.bound).min().unwrap_or(0)
     }
 
     fn is_over(&self) -> bool {
-        self.known.len() >= self.effort.sets
+        self.asked >= self.effort.sets || self.ran_out.is_some()
     }
 
-    /// What a set needs; more than anything if it is not known and there is no time left to find out.
-    fn needs(&mut self, set: &[bool]) -> u64 {
-        if !self.known.contains_key(set) {
-            // What is there without any patch is looked at in any case.
-            if self.is_over() && !self.known.is_empty() {
-                return u64::MAX;
+    /// What a set needs, as far as that is less than `below`: otherwise no more than that it is not. More than anything if it is not known and there
+    /// is no work left to find out.
+    fn needs(&mut self, set: &[bool], below: u64) -> u64 {
+        match self.known.get(set) {
+            None => {}
+            Some(None) => return u64::MAX,
+            Some(Some(Known { worth, asked_below })) => {
+                let is_known =
+                    worth.needs < *asked_below || below <= *asked_below || worth.needs <= worth.bound;
+                if is_known || self.is_over() {
+                    return worth.needs;
+                }
             }
-            let chosen: Vec<Patch> = self
-                .candidates
-                .iter()
-                .zip(set)
-                .filter(|(_, is_in)| **is_in)
-                .map(|(patch, _)| patch.clone())
-                .collect();
-            let worth = (self.evaluate)(&chosen);
-            self.known.insert(set.to_vec(), worth);
         }
-        self.known.get(set).and_then(Option::as_ref).map_or(u64::MAX, |worth| worth.needs)
+        // What is there without any patch is looked at in any case.
+        if self.is_over() && (self.asked > 0 || self.ran_out.is_some()) {
+            return u64::MAX;
+        }
+        self.asked += 1;
+        let chosen = self.candidates.iter().zip(set).filter(|(_, is_in)| **is_in);
+        let chosen: Vec<Patch> = chosen.map(|(patch, _)| patch.clone()).collect();
+        let known = match (self.evaluate)(&chosen, below) {
+            Evaluation::Worth(worth) => Some(Known { worth, asked_below: below }),
+            Evaluation::CannotBeApplied => None,
+            Evaluation::RanOut(reason) => {
+                self.ran_out = Some(reason);
+                return self
+                    .known
+                    .get(set)
+                    .and_then(Option::as_ref)
+                    .map_or(u64::MAX, |known| known.worth.needs);
+            }
+        };
+        let needs = known.as_ref().map_or(u64::MAX, |known| known.worth.needs);
+        self.known.insert(set.to_vec(), known);
+        needs
     }
 
     /// The one that needs less; of two that need the same, the one with fewer patches, then the first.
     fn better(&mut self, one: Vec<bool>, other: Vec<bool>) -> Vec<bool> {
-        let mut cost = |set: &Vec<bool>| (self.needs(set), set.iter().filter(|is_in| **is_in).count());
-        if cost(&other) < cost(&one) { other } else { one }
+        let least = self.needs(&one, u64::MAX);
+        let patches = |set: &[bool]| set.iter().filter(|is_in| **is_in).count();
+        let other_needs = self.needs(&other, least.saturating_add(1));
+        if (other_needs, patches(&other)) < (least, patches(&one)) { other } else { one }
     }
 
     /// Switches groups while that makes the network need less.
     fn flip(&mut self, mut best: Vec<bool>, groups: &[Vec<usize>], floor: u64) -> Vec<bool> {
         loop {
-            let before = self.needs(&best);
+            let before = self.needs(&best, u64::MAX);
+            let mut least = before;
             for group in groups {
-                if self.is_over() || self.needs(&best) <= floor {
+                if self.is_over() || least <= floor {
                     return best;
                 }
                 let is_on = group.iter().any(|&index| best[index]);
@@ -181,11 +229,12 @@ impl<F: FnMut(&[Patch]) -> Option<Worth>> Search<'_, F> {
                 for &index in group {
                     other[index] = !is_on;
                 }
-                if self.needs(&other) < self.needs(&best) {
-                    best = other;
+                let needs = self.needs(&other, least);
+                if needs < least {
+                    (best, least) = (other, needs);
                 }
             }
-            if self.needs(&best) >= before {
+            if least >= before {
                 return best;
             }
         }
@@ -193,6 +242,7 @@ impl<F: FnMut(&[Patch]) -> Option<Worth>> Search<'_, F> {
 
     /// Takes out groups that make no difference: halves of them first, then halves of these.
     fn without_superfluous(&mut self, mut best: Vec<bool>, groups: &[Vec<usize>]) -> Vec<bool> {
+        let mut least = self.needs(&best, u64::MAX);
         let mut chunk = groups.len();
         while chunk > 0 {
             for groups in groups.chunks(chunk) {
@@ -200,8 +250,12 @@ impl<F: FnMut(&[Patch]) -> Option<Worth>> Search<'_, F> {
                 for &index in groups.iter().flatten() {
                     less[index] = false;
                 }
-                if less != best && self.needs(&less) <= self.needs(&best) {
-                    best = less;
+                if less == best {
+                    continue;
+                }
+                let needs = self.needs(&less, least.saturating_add(1));
+                if needs <= least {
+                    (best, least) = (less, needs);
                 }
             }
             chunk /= 2;

@@ -37,7 +37,7 @@ mod sum;
 mod treatment;
 
 pub use apply::{NewConstant, Origin, Rewriting, apply};
-pub use choose::{Choice, Effort, Worth, choose};
+pub use choose::{Choice, Effort, Evaluation, Worth, choose};
 pub use constants::{ConstantError, apply_to_model, described, slice};
 pub use pad_folding::PadFolding;
 pub use patch::{Action, Change, Patch, PatchError};

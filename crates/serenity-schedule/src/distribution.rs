@@ -3,11 +3,11 @@
 //! 'A random order' must be defined. [`sample`] draws uniformly among the ready ops at every step, which favours some orders over
 //! others; [`count`] weighs every order the same.
 
-use crate::limits::{Limits, ProgressFn, StopReason, Watch};
 use crate::rng::{Rng, hash_keys};
 use crate::set_table::{Move, SetTable};
 use crate::walk::{Waiting, Walk};
 use crate::{Problem, bits, bounds};
+use serenity_search::{Limits, ProgressFn, StopReason, Watch};
 use std::collections::BTreeMap;
 
 /// How many orders reach each peak.
@@ -95,7 +95,7 @@ pub fn sample(
         }
         let peak = random_peak(problem, start.clone(), &mut random);
         watch.best = watch.best.min(peak);
-        watch.states += 1;
+        watch.visit(1);
         *peaks.entry(peak).or_insert(0) += 1;
     }
     (Distribution::new(peaks), None)
@@ -188,7 +188,7 @@ pub fn count(
     for _ in 0..problem.len() {
         let mut next = Level::new(SetTable::new(problem));
         for from in 0..level.sets.len() {
-            watch.states += 1;
+            watch.visit(1);
             let orders = &level.orders[from];
             let work = 2 * problem.words() as u64 + 16 + 4 * orders.len() as u64;
             for op in bits::iter(level.sets.ready(from)) {

@@ -6,8 +6,8 @@
 //! concatenation of optimal pieces is optimal.
 
 use crate::answer::Answer;
-use crate::limits::{StopReason, Watch};
 use crate::{Problem, bits, bounds, walk};
+use serenity_search::{StopReason, Watch};
 
 /// The pieces: ops up to and including each cut node, and what follows the last.
 pub(crate) fn pieces(problem: &Problem) -> Vec<Vec<u32>> {

@@ -11,10 +11,10 @@
 //! Under a soft budget, partial schedules that exceed it are dropped. Then no complete schedule may remain; the least peak that
 //! was dropped is a lower bound for all of them.
 
-use crate::limits::{StopReason, Watch};
 use crate::options::StepLimit;
 use crate::set_table::{Move, SetTable};
 use crate::{Problem, bits};
+use serenity_search::{StopReason, Watch};
 use std::time::Instant;
 
 pub(crate) use crate::rng::hash_keys;
@@ -95,7 +95,7 @@ pub(crate) fn search(
         next.clear();
         let step_started = Instant::now();
         for from in 0..current.sets.len() {
-            watch.states += 1;
+            watch.visit(1);
             if let Some(StepLimit::States(most)) = step_limit
                 && from as u64 >= most
             {

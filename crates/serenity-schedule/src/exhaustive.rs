@@ -1,8 +1,8 @@
 //! All orders, one by one: the definition of the optimum, for graphs of a dozen ops and for tests.
 
-use crate::limits::{StopReason, Watch};
 use crate::walk::Waiting;
 use crate::{Problem, bits};
+use serenity_search::{StopReason, Watch};
 
 /// One op of a partial order, and how it stood before it.
 struct Frame {
@@ -45,7 +45,7 @@ pub(crate) fn search(
             untried = frame.op + 1;
             continue;
         };
-        watch.states += 1;
+        watch.visit(1);
         if watch.time_to_look(problem.words() as u64 + 16)
             && let Some(reason) = watch.stop(0)
         {

@@ -34,7 +34,6 @@ mod exhaustive;
 mod greedy;
 mod heuristic;
 mod kahn;
-mod limits;
 mod options;
 mod problem;
 mod rng;
@@ -47,7 +46,7 @@ mod walk;
 pub mod distribution;
 
 pub use exact::{Chain, Rules, Witness, witness};
-pub use limits::{CancelFlag, Limits, Progress, ProgressFn, StopReason};
 pub use options::{Algorithm, Options, StepLimit, UnknownAlgorithm};
 pub use problem::{Buffer, OpIndex, Problem, ProblemError, Step};
-pub use schedule::{Proof, Schedule, Stats, schedule};
+pub use schedule::{Schedule, Stats, schedule};
+pub use serenity_search::{CancelFlag, Limits, Progress, ProgressFn, Proof, StopReason};

@@ -104,6 +104,8 @@ pub struct Options {
     pub rules: Rules,
     /// Threads for the exact engine: two help on hard problems, more do not. The answer does not depend on it.
     pub threads: usize,
+    /// Only orders that need less than this are wanted: the exact engine ends as soon as it has proved that there are none. Any order will do then.
+    pub wanted_below: Option<u64>,
     /// When to give up proving and return the best so far.
     pub limits: Limits,
     /// Called a few times a second with the state of the search.
@@ -117,6 +119,7 @@ impl Default for Options {
             step_limit: StepLimit::default(),
             rules: Rules::default(),
             threads: 1,
+            wanted_below: None,
             limits: Limits::default(),
             progress: None,
         }
@@ -130,6 +133,7 @@ impl fmt::Debug for Options {
             .field("step_limit", &self.step_limit)
             .field("rules", &self.rules)
             .field("threads", &self.threads)
+            .field("wanted_below", &self.wanted_below)
             .field("limits", &self.limits)
             .field("progress", &self.progress.is_some())
             .finish()

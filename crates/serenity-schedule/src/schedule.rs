@@ -3,12 +3,12 @@
 use crate::answer::Answer;
 use crate::divide::{self, Solved};
 use crate::dp::{self, Outcome};
-use crate::limits::{StopReason, Watch};
 use crate::walk::peak_of;
 use crate::{
     Algorithm, OpIndex, Options, Problem, bounds, dfs, exact, exhaustive, greedy, heuristic, kahn,
     soft_budget,
 };
+use serenity_search::{Proof, StopReason, Watch};
 use std::time::Duration;
 
 /// An order, and what is proved about it.
@@ -24,18 +24,6 @@ pub struct Schedule {
     pub proof: Proof,
     /// What it took.
     pub stats: Stats,
-}
-
-/// What is proved about a schedule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Proof {
-    /// The peak equals the bound: no order needs less.
-    Optimal,
-    /// There may be better orders between the bound and the peak.
-    Gap {
-        /// Why the search ended.
-        stopped: StopReason,
-    },
 }
 
 /// What a search took.
@@ -56,7 +44,7 @@ pub fn schedule(problem: &Problem, options: &Options) -> Schedule {
     let mut watch = Watch::new(&options.limits, options.progress.as_ref());
     watch.bound = bounds::simple(problem);
     let found = match options.algorithm {
-        Algorithm::Exact => exact::search(problem, &options.rules, options.threads, &mut watch),
+        Algorithm::Exact => exact::search(problem, options, &mut watch),
         Algorithm::Dp => with_incumbent(problem, &mut watch, |incumbent, watch| {
             let sizes = vec![problem.len()];
             match plain_dp(problem, watch) {
@@ -115,12 +103,7 @@ fn unproved(problem: &Problem, order: Vec<u32>) -> Answer {
 
 fn conclude(problem: &Problem, found: Answer, watch: &Watch) -> Schedule {
     let peak = peak_of(problem, &found.order);
-    // Nothing is optimal because a search says so: the bound must meet the peak.
-    let proof = if peak <= found.at_least {
-        Proof::Optimal
-    } else {
-        Proof::Gap { stopped: found.stopped.unwrap_or(StopReason::Heuristic) }
-    };
+    let proof = Proof::of(peak, found.at_least, found.stopped);
     Schedule {
         order: found.order.into_iter().map(OpIndex).collect(),
         peak,

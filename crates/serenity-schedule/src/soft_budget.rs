@@ -15,9 +15,9 @@
 
 use crate::divide::Solved;
 use crate::dp::{self, Outcome};
-use crate::limits::Watch;
 use crate::options::StepLimit;
 use crate::{Problem, bounds, kahn, walk};
+use serenity_search::Watch;
 
 /// Finds the optimum of one piece.
 pub(crate) fn search(problem: &Problem, step_limit: StepLimit, watch: &mut Watch) -> Solved {

@@ -1,10 +1,10 @@
 //! Orders, judged by the arena that the runtime will use.
 
-use crate::arena::{Offsets, Planned, live_peak, plan_arena, runtime_arena};
+use crate::arena::{Facts, Offsets, Planned, live_peak, plan_arena, runtime_arena, tflm_arena};
 use crate::{Options, refine};
-use serenity_ir::{Graph, Kernels, MemoryModel, OpId};
-use serenity_schedule::Limits;
-use std::time::Instant;
+use serenity_ir::{Graph, Kernels, Lifetimes, MemoryModel, OpId};
+use serenity_search::{Limits, StopReason};
+use std::collections::BTreeSet;
 
 /// Looks at orders of one model.
 pub(crate) struct Judge<'a> {
@@ -14,7 +14,7 @@ pub(crate) struct Judge<'a> {
     /// The orders of the sub-graphs.
     bodies: &'a [Vec<OpId>],
     options: &'a Options,
-    started: Instant,
+    lifetimes: Lifetimes,
 }
 
 impl<'a> Judge<'a> {
@@ -23,9 +23,9 @@ impl<'a> Judge<'a> {
         main: &'a Graph,
         bodies: &'a [Vec<OpId>],
         options: &'a Options,
-        started: Instant,
     ) -> Self {
-        Self { graphs: graphs.iter().collect(), main, bodies, options, started }
+        let lifetimes = options.model.lifetimes(main);
+        Self { graphs: graphs.iter().collect(), main, bodies, options, lifetimes }
     }
 
     fn orders<'b>(&'b self, main: &'b [OpId]) -> Vec<&'b [OpId]> {
@@ -40,92 +40,112 @@ impl<'a> Judge<'a> {
     /// The order that gets the smallest arena from the runtime's own planner, with its arena and its peak: the best of what can be reached from
     /// `starts` by moving ops. No arena is below `bound`.
     pub(crate) fn best_for_planner(&self, starts: &[Vec<OpId>], bound: u64) -> Option<(Vec<OpId>, u64, u64)> {
-        let lifetimes = self.options.model.lifetimes(self.main);
         let evaluate =
-            |order: &[OpId]| refine::cost(&lifetimes, order, self.arena(order).unwrap_or(u64::MAX));
-        let refined = starts
-            .iter()
-            .map(|start| refine::refine(self.main, start.clone(), bound, evaluate, || self.is_over()));
+            |order: &[OpId]| refine::cost(&self.lifetimes, order, self.arena(order).unwrap_or(u64::MAX));
+        let refined = starts.iter().map(|start| self.refine(start, bound, evaluate));
         let (order, (arena, peak, _)) = refined.min_by_key(|(_, cost)| *cost)?;
         (arena < u64::MAX).then_some((order, arena, peak))
     }
 
-    /// The order for which a plan makes the smallest arena, with that plan, and a bound that no order and no plan goes below.
+    /// The order for which a plan makes the smallest arena, with that plan, and a bound that no order and no plan goes below. `known` are plans for this model
+    /// that were made in another way.
     ///
     /// Where there are few orders, all of them are tried, and that settles it.
     pub(crate) fn best_planned(
         &self,
         starts: &[Vec<OpId>],
+        known: &[Seed],
         kernels: Kernels,
         bound: u64,
     ) -> Option<BestPlanned> {
-        let lifetimes = self.options.model.lifetimes(self.main);
+        let facts = &Facts::new(&self.graphs, kernels);
         let evaluate = |order: &[OpId]| {
-            let live = live_peak(&self.graphs, &self.orders(order), kernels).unwrap_or(u64::MAX);
-            refine::cost(&lifetimes, order, live)
+            let live = live_peak(facts, &self.orders(order)).unwrap_or(u64::MAX);
+            refine::cost(&self.lifetimes, order, live)
         };
         let mut best = BestSoFar { found: None, bound };
+        for seed in known {
+            let orders: Vec<&[OpId]> = seed.orders.iter().map(Vec::as_slice).collect();
+            let arena = tflm_arena(facts, &orders, Some(&seed.offsets));
+            let planned = arena.map(|arena| Planned {
+                offsets: seed.offsets.clone(),
+                arena,
+                bound: 0,
+                stopped: Some(StopReason::Heuristic),
+            });
+            best.offer(seed.orders.clone(), planned);
+        }
+        let seeds = known.iter().filter(|seed| seed.orders[1..] == *self.bodies);
+        let starts = starts.iter().chain(seeds.map(|seed| &seed.orders[0]));
+        let mut tried = BTreeSet::new();
         for start in starts {
-            best.offer(start.clone(), self.plan(start, kernels));
+            if !best.is_settled() && tried.insert(start.clone()) {
+                self.try_order(start.clone(), facts, &mut best);
+            }
             if !best.is_settled() {
-                let refined = refine::refine(self.main, start.clone(), bound, evaluate, || self.is_over()).0;
-                let planned = self.plan(&refined, kernels);
-                best.offer(refined, planned);
+                let refined = self.refine(start, bound, evaluate).0;
+                if tried.insert(refined.clone()) {
+                    self.try_order(refined, facts, &mut best);
+                }
             }
         }
         if !best.is_settled()
             && let Some(orders) = all_orders(self.main, MOST_ORDERS)
         {
-            let mut least = u64::MAX;
-            for order in orders {
-                let planned = self.plan(&order, kernels);
-                least = least.min(planned.as_ref().map_or(0, |planned| planned.bound));
-                best.offer(order, planned);
-            }
-            best.bound = bound.max(least);
+            let bounds = orders.into_iter().map(|order| self.try_order(order, facts, &mut best));
+            best.bound = bound.max(bounds.min().unwrap_or(0));
         }
-        let (order, planned) = best.found?;
-        Some(BestPlanned { order, planned, bound: best.bound })
+        let (orders, planned) = best.found?;
+        Some(BestPlanned { orders, planned, bound: best.bound })
     }
 
-    fn plan(&self, order: &[OpId], kernels: Kernels) -> Option<Planned> {
-        plan_arena(&self.graphs, &self.orders(order), kernels, self.placement_limits())
+    /// Plans one order; returns what no plan for it goes below.
+    fn try_order(&self, order: Vec<OpId>, facts: &Facts, best: &mut BestSoFar) -> u64 {
+        let limits = Limits { work: None, ..self.options.limits.clone() };
+        let limits = limits.working(self.options.effort.placement());
+        let planned = plan_arena(facts, &self.orders(&order), limits);
+        let bound = planned.as_ref().map_or(0, |planned| planned.bound);
+        let orders = std::iter::once(order).chain(self.bodies.iter().cloned()).collect();
+        best.offer(orders, planned);
+        bound
     }
 
-    fn is_over(&self) -> bool {
-        let Limits { time, cancel, .. } = &self.options.limits;
-        cancel.is_cancelled() || time.is_some_and(|limit| self.started.elapsed() >= limit)
-    }
-
-    /// What is left of the limits, for one placement.
-    fn placement_limits(&self) -> serenity_arena::Limits {
-        let mut limits = serenity_arena::Limits::default();
-        limits.time = self.options.limits.time.map(|limit| limit.saturating_sub(self.started.elapsed()));
-        limits.memory = self.options.limits.memory;
-        limits.work = Some(PLACEMENT_WORK);
-        limits
+    fn refine(
+        &self,
+        start: &[OpId],
+        bound: u64,
+        evaluate: impl Fn(&[OpId]) -> refine::Cost,
+    ) -> (Vec<OpId>, refine::Cost) {
+        let steps = self.options.effort.refined_steps();
+        refine::refine(self.main, start.to_vec(), (bound, steps), evaluate, || self.options.limits.are_over())
     }
 }
 
-/// The best order with its plan.
+/// A plan that is known already: orders of all graphs, and places.
+#[derive(Clone, Debug)]
+pub(crate) struct Seed {
+    pub(crate) orders: Vec<Vec<OpId>>,
+    pub(crate) offsets: Offsets,
+}
+
+/// The best orders with their plan.
 pub(crate) struct BestPlanned {
-    pub(crate) order: Vec<OpId>,
+    pub(crate) orders: Vec<Vec<OpId>>,
     pub(crate) planned: Planned,
     pub(crate) bound: u64,
 }
 
 struct BestSoFar {
-    found: Option<(Vec<OpId>, Planned)>,
+    found: Option<(Vec<Vec<OpId>>, Planned)>,
     bound: u64,
 }
 
 impl BestSoFar {
-    fn offer(&mut self, order: Vec<OpId>, planned: Option<Planned>) {
-        let arena = |found: &(Vec<OpId>, Planned)| found.1.arena.bytes;
+    fn offer(&mut self, orders: Vec<Vec<OpId>>, planned: Option<Planned>) {
         if let Some(planned) = planned
-            && self.found.as_ref().is_none_or(|best| planned.arena.bytes < arena(best))
+            && self.found.as_ref().is_none_or(|(_, best)| planned.arena.bytes < best.arena.bytes)
         {
-            self.found = Some((order, planned));
+            self.found = Some((orders, planned));
         }
     }
 
@@ -133,10 +153,6 @@ impl BestSoFar {
         self.found.as_ref().is_some_and(|(_, planned)| planned.arena.bytes <= self.bound)
     }
 }
-
-/// Buffers that one placement may look at, a second or two: if it has not settled by then, another order is the better bet. Counted, not timed, so that the
-/// result does not depend on the clock.
-const PLACEMENT_WORK: u64 = 2_000_000;
 
 /// So many orders are tried one by one.
 const MOST_ORDERS: usize = 100;

@@ -22,6 +22,7 @@
 mod arena;
 mod boards;
 mod bridge;
+mod effort;
 mod error;
 mod export;
 mod header;
@@ -49,6 +50,7 @@ pub use serenity_ir as ir;
 pub use serenity_onnx as onnx;
 pub use serenity_rewrite as rewriting;
 pub use serenity_schedule as scheduling;
+pub use serenity_search as search;
 pub use serenity_tflite as tflite;
 pub use serenity_traffic as off_chip;
 pub use serenity_zoo as zoo;
@@ -56,6 +58,7 @@ pub use serenity_zoo as zoo;
 pub use arena::{Arena, ArenaProblem, Content, Offsets, Piece, arena_problem, runtime_arena};
 pub use boards::{Board, boards};
 pub use bridge::problem;
+pub use effort::{Effort, InvalidEffort};
 pub use error::Error;
 pub use export::{Export, ModelFormat, export};
 pub use header::c_header;
@@ -65,11 +68,11 @@ pub use nested::main_graph;
 pub use optimize::{Options, optimize, optimize_model, schedule};
 pub use ort::execution_order;
 pub use output::{planned_model, reordered_graph};
-pub use plan::{Footprint, Plan};
+pub use plan::{Decision, Footprint, Plan};
 pub use plan_file::PlanFile;
 pub use rewrite::{
-    AppliedRewrite, RewriteChoice, RewriteCost, choose_rewrites, optimize_input, possible_rewrites, rewrite,
-    rewrite_again, rewrite_settings, rewritten_graph,
+    AppliedRewrite, RewriteChoice, RewriteCost, optimize_input, possible_rewrites, rewrite, rewrite_again,
+    rewrite_settings, rewritten_graph,
 };
 pub use side_files::check_side_files;
 pub use tail::{Tail, TflmArena};

@@ -1,13 +1,12 @@
 //! The pipeline.
 
 use crate::arena::Offsets;
-use crate::judge::{self, Judge};
-use crate::{Error, Footprint, Plan, bridge, nested, ort};
+use crate::judge::{self, Judge, Seed};
+use crate::{Effort, Error, Footprint, Plan, bridge, nested, ort};
 use serenity_check::{Claim, Fault, Witness, WitnessChain, check, placement_faults};
 use serenity_ir::{Graph, Kernels, Lifetimes, MemoryModel, OpId, TensorId, planned_bound};
-use serenity_schedule::{
-    self as scheduling, Algorithm, Limits, Problem, ProgressFn, Proof, Rules, Schedule, StepLimit,
-};
+use serenity_schedule::{self as scheduling, Algorithm, Problem, Rules, Schedule, StepLimit};
+use serenity_search::{Limits, ProgressFn, Proof};
 use std::time::Instant;
 
 /// Everything a caller may choose.
@@ -23,7 +22,9 @@ pub struct Options {
     pub rules: Rules,
     /// Threads for the exact engine; the answer does not depend on it.
     pub threads: usize,
-    /// When to give up proving and take the best so far.
+    /// How hard to try: every search of the pipeline ends by counted work.
+    pub effort: Effort,
+    /// When to give up proving and take the best so far. A deadline is a safety net: what it cuts may differ from run to run.
     pub limits: Limits,
     /// For TFLM: place the tensors too, with inputs and outputs that overlap where the kernels allow it, for a plan in the model.
     pub plan_arena: bool,
@@ -52,18 +53,24 @@ pub fn optimize(graph: &Graph, options: &Options) -> Result<Plan, Error> {
 /// # Panics
 /// If there is no graph.
 pub fn optimize_model(graphs: &[Graph], options: &Options) -> Result<Plan, Error> {
-    match options.model {
+    no_worse_than(graphs, options, &[])
+}
+
+/// The same, starting from plans of the arena that are known to be possible.
+pub(crate) fn no_worse_than(graphs: &[Graph], options: &Options, known: &[Seed]) -> Result<Plan, Error> {
+    let mut plan = match options.model {
         MemoryModel::Tflm(kernels) | MemoryModel::TflmPlanned(kernels) if options.plan_arena => {
-            with_plan(graphs, kernels, options)
+            with_plan(graphs, kernels, options, known)
         }
         MemoryModel::Ort(walk) => ort::best(graphs, walk, options),
         _ => without_plan(graphs, options),
-    }
+    }?;
+    plan.interrupted = options.limits.interrupted();
+    Ok(plan)
 }
 
 /// The best order for a runtime that places tensors by itself.
 fn without_plan(graphs: &[Graph], options: &Options) -> Result<Plan, Error> {
-    let started = Instant::now();
     let settled = nested::settle(graphs, options)?;
     let mut plan = unchecked(&settled.main, options);
     plan.bodies.clone_from(&settled.orders);
@@ -73,7 +80,7 @@ fn without_plan(graphs: &[Graph], options: &Options) -> Result<Plan, Error> {
         plan.bound = plan.bound.min(bound_of_all_plans(&settled.main, kernels, options, &plan));
         plan.witness = None;
     }
-    let judge = Judge::new(graphs, &settled.main, &settled.orders, options, started);
+    let judge = Judge::new(graphs, &settled.main, &settled.orders, options);
     plan.after.arena = judge.arena(&plan.order);
     plan.settle_proof();
     let can_gain = options.algorithm.is_exact() && plan.after.needs() > plan.bound;
@@ -88,7 +95,7 @@ fn without_plan(graphs: &[Graph], options: &Options) -> Result<Plan, Error> {
 }
 
 /// The best order for TFLM with a plan of the arena in the model, and that plan.
-fn with_plan(graphs: &[Graph], kernels: Kernels, options: &Options) -> Result<Plan, Error> {
+fn with_plan(graphs: &[Graph], kernels: Kernels, options: &Options, known: &[Seed]) -> Result<Plan, Error> {
     let started = Instant::now();
     let as_it_is = MemoryModel::Tflm(kernels);
     // A plan that is not safe with these kernels is worth nothing, and must not be kept.
@@ -98,8 +105,7 @@ fn with_plan(graphs: &[Graph], kernels: Kernels, options: &Options) -> Result<Pl
     let main = &settled.main;
     let mut plan = unchecked(main, planned);
     plan.bodies.clone_from(&settled.orders);
-    let for_bound = Options { limits: what_is_left(&planned.limits, started), ..planned.clone() };
-    plan.bound = plan.bound.min(bound_of_all_plans(main, kernels, &for_bound, &plan));
+    plan.bound = plan.bound.min(bound_of_all_plans(main, kernels, planned, &plan));
     plan.before = Footprint {
         peak: as_it_is
             .lifetimes(&nested::main_graph(graphs, &[], as_it_is))
@@ -110,14 +116,20 @@ fn with_plan(graphs: &[Graph], kernels: Kernels, options: &Options) -> Result<Pl
     };
     let starts = [plan.order.clone(), main.file_order()];
     let starts = if options.algorithm.is_exact() { &starts[..] } else { &starts[..1] };
-    let judge = Judge::new(graphs, main, &settled.orders, planned, started);
-    if let Some(best) = judge.best_planned(starts, kernels, plan.bound) {
-        let peak = planned.model.lifetimes(main).profile(&best.order).peak();
+    let judge = Judge::new(graphs, main, &settled.orders, planned);
+    if let Some(best) = judge.best_planned(starts, known, kernels, plan.bound) {
+        let mut orders = best.orders.into_iter();
+        let order = orders.next().unwrap_or_default();
+        plan.bodies = orders.collect();
+        let with_bodies = nested::main_graph(graphs, &plan.bodies, planned.model);
+        let peak = planned.model.lifetimes(&with_bodies).profile(&order).peak();
         let after = Footprint { peak, arena: Some(best.planned.arena.bytes), ops: plan.after.ops };
         plan.arena_bound = Some(best.bound);
-        plan.take_order(best.order, after);
+        plan.places = Some(Proof::of(best.planned.arena.bytes, best.planned.bound, best.planned.stopped));
+        plan.take_order(order, after);
         plan.offsets = Some(best.planned.offsets);
     }
+    let main = &nested::main_graph(graphs, &plan.bodies, planned.model);
     plan.stats.elapsed = started.elapsed();
     if options.given_plan.is_some() && given.is_none() && plan.offsets.is_some() {
         return checked(graphs, main, plan);
@@ -130,11 +142,6 @@ fn is_safe(graphs: &[Graph], plan: &Offsets, kernels: Kernels) -> bool {
     let own: Vec<Vec<OpId>> = graphs.iter().map(Graph::file_order).collect();
     let orders: Vec<&[OpId]> = own.iter().map(Vec::as_slice).collect();
     placement_faults(&graphs.iter().collect::<Vec<_>>(), &orders, kernels, plan, u64::MAX).is_empty()
-}
-
-/// The limits of a search that began some time ago.
-pub(crate) fn what_is_left(limits: &Limits, started: Instant) -> Limits {
-    Limits { time: limits.time.map(|limit| limit.saturating_sub(started.elapsed())), ..limits.clone() }
 }
 
 /// A bound for every order and every plan. The search takes a tensor for handed over only where one op alone reads it.
@@ -197,6 +204,8 @@ pub(crate) fn unchecked(graph: &Graph, options: &Options) -> Plan {
         rewrites: Vec::new(),
         choice: None,
         offsets: None,
+        places: None,
+        interrupted: None,
         arena_bound: None,
         before: Footprint { peak: lifetimes.profile(&graph.file_order()).peak(), arena: None, ops },
         after: Footprint { peak: found.peak, arena: None, ops },
@@ -211,10 +220,11 @@ pub(crate) fn search(options: &Options) -> scheduling::Options {
     scheduling::Options {
         algorithm: options.algorithm,
         step_limit: options.step_limit,
-        limits: options.limits.clone(),
+        limits: options.limits.working(options.effort.order_states()),
         progress: options.progress.clone(),
         rules: options.rules.clone(),
         threads: options.threads,
+        wanted_below: None,
     }
 }
 
@@ -281,7 +291,7 @@ pub(crate) fn verified(graph: &Graph, plan: Plan) -> Result<Plan, Error> {
         order: &plan.order,
         peak: plan.after.peak,
         bound: plan.bound,
-        optimal: plan.is_optimal() && plan.after.peak == plan.bound,
+        optimal: plan.proof.is_optimal() && plan.after.peak == plan.bound,
         witness: plan.witness.as_ref(),
     };
     let report = check(graph, &claim);

@@ -4,7 +4,8 @@ use crate::{AppliedRewrite, Offsets, RewriteChoice};
 use serde_json::{Value, json};
 use serenity_check::{PlacementFault, Witness, WitnessChain, placement_faults};
 use serenity_ir::{Graph, MemoryModel, OpId};
-use serenity_schedule::{Algorithm, Proof, Stats, StopReason};
+use serenity_schedule::{Algorithm, Stats};
+use serenity_search::{Proof, StopReason};
 
 /// What running a network takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,8 +54,12 @@ pub struct Plan {
     pub bound: u64,
     /// No order and no plan gets an arena below this, if more is known than the bound on peaks.
     pub arena_bound: Option<u64>,
-    /// Whether that settles it.
+    /// Whether that settles the order and, where they are planned, the places: of the rewrites, [`choice`](Self::choice) tells.
     pub proof: Proof,
+    /// Whether the places are proved best for this order, if they were planned.
+    pub places: Option<Proof>,
+    /// What ended the search from outside, if anything did: another run may then give another plan.
+    pub interrupted: Option<StopReason>,
     /// A proof of the bound on peaks that can be checked without a search, if there is one.
     pub witness: Option<Witness>,
     /// What the search took.
@@ -68,6 +73,7 @@ impl Plan {
         self.take_order(orders.next().unwrap_or_default(), self.before);
         self.bodies = orders.collect();
         self.offsets = None;
+        self.places = None;
         self.algorithm = Algorithm::File;
     }
 
@@ -113,9 +119,38 @@ impl Plan {
         placement_faults(&graphs.iter().collect::<Vec<_>>(), &orders, kernels, offsets, arena)
     }
 
-    /// Is it proved that no order needs less, by what counts: the arena where it is known, otherwise the peak?
+    /// Is it proved that no rewrites, no order and no places need less, by what counts: the arena where it is known, otherwise the peak?
     pub fn is_optimal(&self) -> bool {
-        self.proof == Proof::Optimal
+        self.overall().is_optimal()
+    }
+
+    /// What is proved of all decisions together.
+    pub fn overall(&self) -> Proof {
+        let proofs = self.decisions().into_iter().map(|(_, proof, _)| proof);
+        match proofs.filter_map(Proof::stopped).max() {
+            None => Proof::Optimal,
+            // What is unproved when somebody ends the search may have been cut short by it.
+            Some(stopped) => Proof::Gap { stopped: self.interrupted.unwrap_or(stopped) },
+        }
+    }
+
+    /// Everything that was decided, what is proved about it, and what no other decision can go below: rewrites, if there were any to choose from; the order
+    /// for these rewrites, with any places; the places, if they were planned, for this order.
+    pub fn decisions(&self) -> Vec<(Decision, Proof, u64)> {
+        let rewrites = self.choice.map(|choice| (Decision::Rewrites, choice.proof(), choice.floor));
+        let order = (Decision::Order, self.proof, self.least());
+        let places = self.places.map(|places| {
+            // What no order can go below, places of this one cannot.
+            let proof = if self.proof.is_optimal() { Proof::Optimal } else { places };
+            let bound = if proof.is_optimal() { self.after.needs() } else { self.least() };
+            (Decision::Places, proof, bound)
+        });
+        rewrites.into_iter().chain([order]).chain(places).collect()
+    }
+
+    /// May another run with the same options end with another plan, because the clock or somebody outside ended this one?
+    pub fn is_reproducible(&self) -> bool {
+        self.interrupted.is_none()
     }
 
     /// How far what counts may be above the least possible, as a share of the bound; 0 if it is proved optimal.
@@ -139,10 +174,14 @@ impl Plan {
         let order: Vec<u32> = self.order.iter().map(|op| op.0).collect();
         let bodies: Vec<Vec<u32>> = self.bodies.iter().map(|o| o.iter().map(|op| op.0).collect()).collect();
         let kernels = self.model.kernels().map(|kernels| kernels.to_string());
-        let stopped = match self.proof {
-            Proof::Optimal => Value::Null,
-            Proof::Gap { stopped } => stopped.to_string().into(),
-        };
+        let overall = self.overall();
+        let proofs = self.decisions().into_iter().map(|(decision, proof, bound)| {
+            let stopped = proof.stopped().map(StopReason::name);
+            (
+                decision.name().to_owned(),
+                json!({"proof": in_a_word(proof), "stopped": stopped, "bound": bound}),
+            )
+        });
         json!({
             "graph": self.graph,
             "runtime": self.model.to_string(),
@@ -154,8 +193,10 @@ impl Plan {
             "arena": self.after.arena,
             "bound": self.least(),
             "peak_bound": self.bound,
-            "proof": if self.is_optimal() { "optimal" } else { "gap" },
-            "stopped": stopped,
+            "proof": in_a_word(overall),
+            "stopped": overall.stopped().map(|stopped| stopped.to_string()),
+            "proofs": proofs.collect::<serde_json::Map<_, _>>(),
+            "reproducible": self.is_reproducible(),
             "states": self.stats.states,
             "pieces": self.stats.pieces,
             "seconds": self.stats.elapsed.as_secs_f64(),
@@ -168,6 +209,32 @@ impl Plan {
             "witness": self.witness.as_ref().map(witness_to_json),
         })
     }
+}
+
+/// One of the things that a plan decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Which rewrites to make.
+    Rewrites,
+    /// In which order the ops run.
+    Order,
+    /// Where the tensors lie.
+    Places,
+}
+
+impl Decision {
+    /// `rewrites`, `order` or `places`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rewrites => "rewrites",
+            Self::Order => "order",
+            Self::Places => "places",
+        }
+    }
+}
+
+fn in_a_word(proof: Proof) -> &'static str {
+    if proof.is_optimal() { "optimal" } else { "gap" }
 }
 
 fn witness_to_json(witness: &Witness) -> Value {

@@ -8,26 +8,43 @@ use serenity_ir::{Graph, Lifetimes, OpId};
 /// Less is better, the first first: the arena, the peak, and bytes times steps.
 pub(crate) type Cost = (u64, u64, u128);
 
-/// Steps of orders looked at, at most: some seconds for the largest networks, and a fixed number, so that the result does not depend on the clock.
-const MOST_STEPS: usize = 2_000_000;
-
 /// What `order` costs; `arena` is what the runtime makes of it.
 pub(crate) fn cost(lifetimes: &Lifetimes, order: &[OpId], arena: u64) -> Cost {
-    let profile = lifetimes.profile(order);
-    (arena, profile.peak(), profile.steps.iter().map(|step| u128::from(step.during)).sum())
+    // Asked for thousands of orders, so with no more than two allocations, unlike a whole profile.
+    let mut place = vec![0; order.len()];
+    for (position, op) in order.iter().enumerate() {
+        place[op.index()] = position;
+    }
+    let mut changes = vec![0_i128; order.len() + 1];
+    let mut bytes_times_steps = 0;
+    for buffer in lifetimes.buffers() {
+        let at = |op: &OpId| place[op.index()];
+        let first = if buffer.from_start { 0 } else { buffer.writers.iter().map(at).min().unwrap_or(0) };
+        let last = buffer.readers.iter().map(at).max().filter(|_| !buffer.to_end);
+        let end = last.map_or(order.len(), |last| last + 1);
+        changes[first] += i128::from(buffer.bytes);
+        changes[end] -= i128::from(buffer.bytes);
+        bytes_times_steps += u128::from(buffer.bytes) * (end - first) as u128;
+    }
+    let in_use = changes.iter().scan(0, |sum, change| {
+        *sum += change;
+        Some(*sum)
+    });
+    (arena, in_use.max().and_then(|peak| u64::try_from(peak).ok()).unwrap_or(0), bytes_times_steps)
 }
 
-/// The best order found from `start` on, with its cost. Ends when no single move helps, when the arena is down to `target`, or when `stop` says so.
+/// The best order found from `start` on, with its cost. Ends when no single move helps, when the arena is down to `target`, when so many steps of orders
+/// have been looked at, or when `stop` says so.
 pub(crate) fn refine(
     graph: &Graph,
     start: Vec<OpId>,
-    target: u64,
+    (target, steps): (u64, usize),
     evaluate: impl Fn(&[OpId]) -> Cost,
     stop: impl Fn() -> bool,
 ) -> (Vec<OpId>, Cost) {
     let mut best = evaluate(&start);
     let mut order = start;
-    let mut left = MOST_STEPS / order.len().max(1);
+    let mut left = steps / order.len().max(1);
     let mut improved = true;
     while improved && best.0 > target {
         improved = false;

@@ -11,14 +11,13 @@ mod all_orders;
 mod any_order;
 mod search;
 
-use crate::optimize::{best_by_peak, what_is_left};
+use crate::optimize::best_by_peak;
 use crate::{Error, Options, Plan, execution_order};
 use serenity_ir::{Graph, MemoryModel, OpId};
-use serenity_schedule::{Limits, ProgressFn};
+use serenity_search::{Limits, ProgressFn};
 use serenity_traffic::{Grain, Touches, Traffic, TrafficError};
 use std::fmt;
 use std::str::FromStr;
-use std::time::{Duration, Instant};
 
 /// What an order is searched for by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -137,7 +136,6 @@ impl Candidates<'_> {
 /// # Errors
 /// If the sizes of the tensors are beyond any device.
 pub fn least_traffic(graph: &Graph, on_chip: &[u64], options: &TrafficOptions) -> Result<TrafficPlan, Error> {
-    let started = Instant::now();
     let refused = |source: TrafficError| Error::Traffic { graph: graph.name().to_owned(), source };
     let touches = Touches::new(graph, options.model, options.grain).map_err(refused)?;
     let scheduling = Options {
@@ -151,8 +149,7 @@ pub fn least_traffic(graph: &Graph, on_chip: &[u64], options: &TrafficOptions) -
     let mut candidates = Candidates { touches: &touches, sizes: on_chip, list: Vec::new() };
     let peak = candidates.add(&least_peak.order);
 
-    let left = || what_is_left(&options.limits, started);
-    let least_alive = any_order::least_alive(graph, &touches, options.grain, left());
+    let least_alive = any_order::least_alive(graph, &touches, options.grain, options.limits.clone());
     let mut bounds: Vec<u64> =
         on_chip.iter().map(|&size| any_order::bound(&touches, least_alive, size)).collect();
     let mut tried_all_orders = false;
@@ -168,7 +165,7 @@ pub fn least_traffic(graph: &Graph, on_chip: &[u64], options: &TrafficOptions) -
             }
             tried_all_orders = true;
         } else {
-            let is_over = || left().time == Some(Duration::ZERO) || options.limits.cancel.is_cancelled();
+            let is_over = || options.limits.are_over();
             let starts = search::starts(graph, vec![least_peak.order.clone(), own], &scheduling);
             for (i, &size) in on_chip.iter().enumerate() {
                 if candidates.best(i).swept[i].best.bytes() > bounds[i] {

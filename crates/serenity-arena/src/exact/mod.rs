@@ -31,10 +31,10 @@ mod state;
 mod support;
 
 use crate::first_fit::FirstFit;
-use crate::limits::Watch;
 use crate::{Problem, StopReason};
 use lean::Lean;
 use portfolio::{Attempt, Effort, Portfolio};
+use serenity_search::Watch;
 
 /// What the search found, and why it ended if that leaves a gap.
 pub(crate) struct Answer {

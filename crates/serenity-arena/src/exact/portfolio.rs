@@ -8,8 +8,8 @@ use super::memo::Memo;
 use super::model::{Direction, Model};
 use super::search::{Outcome, Search};
 use super::state::{NOWHERE, State};
-use crate::limits::Watch;
 use crate::{Problem, StopReason};
+use serenity_search::Watch;
 
 pub(super) struct Portfolio<'a> {
     problem: &'a Problem,

@@ -9,7 +9,7 @@ use super::choose::{Strategy, are_twins, mix};
 use super::memo::Memo;
 use super::state::{DeadEnd, NOWHERE, State};
 use crate::StopReason;
-use crate::limits::Watch;
+use serenity_search::Watch;
 use std::cmp::Ordering;
 use std::ops::Range;
 
@@ -90,7 +90,7 @@ impl<'a, 's> Search<'a, 's> {
         self.nodes_left -= 1;
         watch.states += 1;
         if let Some(reason) =
-            watch.after(sections.len() + self.state.model.beginning_in(sections.clone()).len())
+            watch.after((sections.len() + self.state.model.beginning_in(sections.clone()).len()) as u64)
         {
             return Step::End(Outcome::Stopped(reason));
         }

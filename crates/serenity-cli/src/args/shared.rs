@@ -6,7 +6,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use serenity::ir::{Kernels, MemoryModel, OrtOrder};
 use serenity::scheduling::{Algorithm, Rules, StepLimit};
-use serenity::{Input, ReadOptions};
+use serenity::{Effort, Input, ReadOptions};
 
 #[derive(Args)]
 pub(crate) struct RuntimeArg {
@@ -91,10 +91,14 @@ pub(crate) struct SearchArgs {
 
 #[derive(Args)]
 pub(crate) struct LimitArgs {
-    /// Return the best order so far, with its bound, after so many seconds; `none` for no limit.
+    /// Return the best so far, with its bound, after so many seconds; `none` for no limit. A safety net: searches end by counted work, and what
+    /// the clock cuts may differ from run to run.
     #[arg(long, value_name = "SECONDS", default_value = "60")]
     pub(crate) time_limit: TimeLimit,
-    /// The same when the tables of the search take this much memory.
+    /// How hard to try, in times the usual counted work of every search.
+    #[arg(long, value_name = "N", default_value_t)]
+    pub(crate) effort: Effort,
+    /// Return the best so far when the tables of the search take this much memory.
     #[arg(long, value_name = "SIZE", default_value = "4GiB")]
     pub(crate) memory_limit: Size,
 }

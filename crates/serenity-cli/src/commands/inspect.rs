@@ -22,8 +22,11 @@ pub(crate) fn run(args: &InspectArgs, out: &mut impl Write) -> Result<Outcome, F
     let model = args.runtime.model(input.default_model);
     let found = serenity::inspect(&input.graphs, model, input.plan().as_ref());
     let (line, progress) = ProgressLine::new(&title(input.graph(), &args.input));
-    let limits =
-        Limits { time: Some(args.time_limit), memory: Some(args.memory_limit.0), cancel: cancel_on_ctrl_c() };
+    let limits = Limits {
+        memory: Some(args.memory_limit.0),
+        cancel: cancel_on_ctrl_c(),
+        ..Limits::lasting(args.time_limit)
+    };
     let best = serenity::optimize_model(
         &input.graphs,
         &Options {

@@ -18,17 +18,14 @@ use crate::printable::printable;
 use crate::progress::thousands;
 use crate::size::Size;
 use serenity::ir::{Graph, OpId, OrtOrder};
-use serenity::scheduling::{CancelFlag, Limits, Proof, Rules, StopReason};
-use serenity::{Board, Options, Plan, placement};
+use serenity::scheduling::Rules;
+use serenity::search::{CancelFlag, Limits, Proof, StopReason};
+use serenity::{Board, Options, Plan};
 
+/// The limits of what begins now.
 fn limits(args: &LimitArgs, cancel: &CancelFlag) -> Limits {
-    Limits { time: args.time_limit.0, memory: Some(args.memory_limit.0), cancel: cancel.clone() }
-}
-
-/// The same for a planner.
-fn placement_limits(args: &LimitArgs, cancel: placement::CancelFlag) -> placement::Limits {
-    let memory = Some(args.memory_limit.0);
-    placement::Limits { time: args.time_limit.0, memory, cancel, ..placement::Limits::default() }
+    let limits = Limits { memory: Some(args.memory_limit.0), cancel: cancel.clone(), ..Limits::default() };
+    args.time_limit.0.map_or(limits.clone(), |time| limits.within(time))
 }
 
 fn search_options(args: &SearchArgs, cancel: &CancelFlag) -> Options {
@@ -41,6 +38,7 @@ fn search_options(args: &SearchArgs, cancel: &CancelFlag) -> Options {
         step_limit: args.step_limit.unwrap_or_default(),
         rules,
         threads: args.threads,
+        effort: args.limits.effort,
         limits: limits(&args.limits, cancel),
         ..Options::default()
     }

@@ -1,10 +1,10 @@
 //! `serenity place`: offsets, for a model in its own order or for a table of buffers.
 
-use super::{count, duration, missing, placement_limits, title};
+use super::{count, duration, limits, missing, title};
 use crate::arena_picture::{arena_over_time, lettered};
 use crate::args::PlaceArgs;
 use crate::printable::printable;
-use crate::progress::{ProgressLine, cancel_all_on_ctrl_c, thousands};
+use crate::progress::{ProgressLine, cancel_on_ctrl_c, thousands};
 use crate::size::Size;
 use crate::{Failure, Outcome};
 use serde_json::{Value, json};
@@ -31,11 +31,11 @@ pub(crate) fn run(args: &PlaceArgs, out: &mut impl Write) -> Result<Outcome, Fai
         check_output(output)?;
     }
     let job = if has_extension(&args.input, "csv") { read_table(args)? } else { read_model(args)? };
-    let (line, progress) = ProgressLine::placing(&job.name);
+    let (line, progress) = ProgressLine::new(&job.name);
     let options = Options {
         planner: args.planner,
         capacity: args.capacity.map(|capacity| capacity.0),
-        limits: placement_limits(&args.limits, cancel_all_on_ctrl_c().1),
+        limits: limits(&args.limits, &cancel_on_ctrl_c()),
         progress,
     };
     let placement = place(&job.problem, &options);

@@ -10,7 +10,6 @@ use serenity::scheduling::distribution::{self, CountError, Distribution};
 use serenity::scheduling::{Limits, Problem, StopReason};
 use serenity::{Options, Plan};
 use std::io::Write;
-use std::time::Instant;
 
 const QUANTILES: [f64; 9] = [0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0];
 
@@ -36,7 +35,6 @@ pub(crate) fn run(args: &SampleArgs, out: &mut impl Write) -> Result<Outcome, Fa
             "give a positive --count, or --exact",
         ));
     }
-    let started = Instant::now();
     let input = args.read.load(&args.input, args.runtime.runtime)?;
     let title = title(input.graph(), &args.input);
     let model = args.runtime.model(input.default_model);
@@ -44,10 +42,11 @@ pub(crate) fn run(args: &SampleArgs, out: &mut impl Write) -> Result<Outcome, Fa
     let limits = limits(&args.limits, &cancel_on_ctrl_c());
     let problem = serenity::problem(&graph, &model.lifetimes(&graph));
     let (peaks, stopped) = distribution(args, &title, &problem, &limits)?;
-    // One time limit for all; whatever is left of it.
-    let limits = Limits { time: limits.time.map(|time| time.saturating_sub(started.elapsed())), ..limits };
     let (line, progress) = ProgressLine::new(&title);
-    let best = serenity::schedule(&graph, &Options { model, limits, progress, ..Options::default() })?;
+    let best = serenity::schedule(
+        &graph,
+        &Options { model, limits, progress, effort: args.limits.effort, ..Options::default() },
+    )?;
     drop(line);
     let sampled = Sampled { peaks, stopped, best };
     if args.json.json {

@@ -13,7 +13,7 @@ use storage::Storage;
 
 pub use litert::{litert_hazards, litert_hosts};
 pub use ort::{OrtOrder, OrtSharing, UnknownOrtOrder, ort_bound, ort_layout, ort_sharing};
-pub use planned::{HandOver, hand_overs, planned_bound};
+pub use planned::{HandOver, hand_overs, hand_overs_among, planned_bound};
 pub use tflm::{TFLM_ALIGNMENT, tflm_bytes, tflm_scratch};
 
 /// How a runtime spends memory. The choice changes what an order costs, never which orders are possible.

@@ -31,7 +31,16 @@ pub fn hand_overs(
     kernels: Kernels,
     dies: impl Fn(TensorId) -> bool,
 ) -> Vec<HandOver> {
-    let mut most: Vec<HandOver> = overlaps(graph, op, kernels)
+    hand_overs_among(graph, &overlaps(graph, op, kernels), dies)
+}
+
+/// The same where the overlaps that the op permits are known already.
+pub fn hand_overs_among(
+    graph: &Graph,
+    permitted: &[Overlap],
+    dies: impl Fn(TensorId) -> bool,
+) -> Vec<HandOver> {
+    let mut most: Vec<HandOver> = permitted
         .iter()
         .filter(|overlap| dies(overlap.input))
         .map(|overlap| HandOver {

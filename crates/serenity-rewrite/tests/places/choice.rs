@@ -3,7 +3,8 @@
 use crate::drawing::Drawing;
 use serde_json::json;
 use serenity_ir::Graph;
-use serenity_rewrite::{Choice, Effort, Patch, Settings, Worth, choose, find};
+use serenity_rewrite::{Choice, Effort, Evaluation, Patch, Settings, Worth, choose, find};
+use serenity_search::StopReason;
 
 /// So many concatenations, each read by two functions of elements: a family of two patches each.
 fn network(families: usize) -> (Graph, Vec<Patch>) {
@@ -31,10 +32,12 @@ fn search(
 ) -> (Choice, Vec<usize>) {
     let (graph, patches) = network(families);
     let place = |patch: &Patch| patches.iter().position(|other| other.op() == patch.op()).unwrap();
-    let evaluate = |set: &[Patch]| {
+    let evaluate = |set: &[Patch], _: u64| {
         let places: Vec<usize> = set.iter().map(place).collect();
-        let needs = price(&places)?;
-        Some(Worth { needs, bound: needs, patches: set.to_vec() })
+        match price(&places) {
+            None => Evaluation::CannotBeApplied,
+            Some(needs) => Evaluation::Worth(Worth { needs, bound: needs, patches: set.to_vec() }),
+        }
     };
     let choice = choose(&graph, &patches, &Effort { sets, first: Vec::new() }, floor, evaluate);
     let chosen = choice.patches.iter().map(|(patch, _)| place(patch)).collect();
@@ -130,14 +133,40 @@ fn nothing_is_proved_by_sets_that_might_need_less_than_was_found() {
     let (graph, patches) = network(1);
     let effort = Effort { sets: 4, first: Vec::new() };
     let choose_by = |bound_of_all: u64| {
-        let evaluate = |set: &[Patch]| {
+        let evaluate = |set: &[Patch], _: u64| {
             let needs = 100 - 10 * set.len() as u64;
             let bound = if set.len() == 2 { bound_of_all } else { needs };
-            Some(Worth { needs, bound, patches: set.to_vec() })
+            Evaluation::Worth(Worth { needs, bound, patches: set.to_vec() })
         };
         choose(&graph, &patches, &effort, 0, evaluate)
     };
     assert!(choose_by(80).is_proved());
     let open = choose_by(70);
     assert_eq!((open.after, open.floor, open.is_proved()), (80, 70, false));
+}
+
+#[test]
+fn nothing_is_proved_by_sets_that_nobody_looked_at() {
+    let (graph, patches) = network(1);
+    let effort = Effort { sets: 4, first: Vec::new() };
+    let choose_until = |last: usize| {
+        let mut looks = 0;
+        choose(&graph, &patches, &effort, 0, |set: &[Patch], _: u64| {
+            looks += 1;
+            if looks > last {
+                return Evaluation::RanOut(StopReason::Time);
+            }
+            let needs = 100 - 10 * set.len() as u64;
+            Evaluation::Worth(Worth { needs, bound: needs, patches: set.to_vec() })
+        })
+    };
+    let whole = choose_until(4);
+    assert_eq!((whole.after, whole.stopped, whole.is_proved()), (80, None, true));
+    // The best of what was seen is kept, and what ended it is told.
+    let cut = choose_until(2);
+    assert_eq!((cut.after, cut.stopped, cut.is_proved()), (90, Some(StopReason::Time), false));
+    // Not even the network as it is could be looked at.
+    let nothing = choose_until(0);
+    assert_eq!((nothing.patches.len(), nothing.stopped), (0, Some(StopReason::Time)));
+    assert!(!nothing.is_proved());
 }

@@ -13,6 +13,17 @@ use crate::walk::steps_of;
 
 /// The best bound found for `problem`, at least `floor`; `order` tells which ops are worth a cut.
 pub(super) fn raise(problem: &Problem, order: &[u32], floor: u64, stop: &dyn Fn() -> bool) -> u64 {
+    raise_up_to(problem, order, floor, (u64::MAX, usize::MAX), stop)
+}
+
+/// The same, until the bound is `enough` or so many cuts have been made.
+pub(super) fn raise_up_to(
+    problem: &Problem,
+    order: &[u32],
+    floor: u64,
+    (enough, cuts): (u64, usize),
+    stop: &dyn Fn() -> bool,
+) -> u64 {
     let steps = steps_of(problem, order);
     let mut by_step: Vec<usize> = (0..order.len()).collect();
     by_step.sort_by_key(|&i| (std::cmp::Reverse(steps[i].during), i));
@@ -21,8 +32,8 @@ pub(super) fn raise(problem: &Problem, order: &[u32], floor: u64, stop: &dyn Fn(
         return bound;
     }
     let closure = Closure::new(problem);
-    for i in by_step {
-        if steps[i].during <= bound || stop() {
+    for i in by_step.into_iter().take(cuts) {
+        if steps[i].during <= bound || bound >= enough || stop() {
             break;
         }
         let op = order[i];

@@ -5,8 +5,8 @@ use super::flood::{Event, Flood};
 use super::instance::Instance;
 use super::part::{self, Part};
 use super::{Rules, beam};
-use crate::limits::{StopReason, Watch};
 use crate::{Problem, bits, bounds, heuristic, walk};
+use serenity_search::{StopReason, Watch};
 
 /// Rounds do not grow beyond this, so that progress is shown and limits are kept.
 const LONGEST_ROUND: u64 = 1 << 15;
@@ -32,6 +32,8 @@ pub(super) struct Engine<'a, 'w> {
     threads: usize,
     /// Bytes for the tables of the search.
     memory: u64,
+    /// Orders that need as much as this are not wanted.
+    wanted_below: u64,
     /// No order of the whole peaks below this.
     pub(super) floor: u64,
     parts: Vec<Part>,
@@ -54,7 +56,7 @@ impl<'a, 'w> Engine<'a, 'w> {
     pub(super) fn new(
         problem: &Problem,
         rules: &'a Rules,
-        (threads, memory): (usize, u64),
+        (threads, memory, wanted_below): (usize, u64, u64),
         floor: u64,
         watch: &'a mut Watch<'w>,
     ) -> Self {
@@ -67,7 +69,8 @@ impl<'a, 'w> Engine<'a, 'w> {
         let parts = part::split(problem, &order, &names, rules, &watch.stopper());
         let sizes = parts.iter().map(|part| part.problem.len()).collect();
         let floor = floor.max(bounds::simple(problem));
-        let mut engine = Self { rules, threads, memory, floor, parts: Vec::new(), sizes, watch };
+        let mut engine =
+            Self { rules, threads, memory, wanted_below, floor, parts: Vec::new(), sizes, watch };
         engine.parts = engine.prepared(parts);
         engine
     }
@@ -86,6 +89,9 @@ impl<'a, 'w> Engine<'a, 'w> {
                 .filter(|&i| self.parts[i].upper > self.floor)
                 .max_by_key(|&i| (self.parts[i].upper, std::cmp::Reverse(i)));
             let Some(worst) = worst else { return Ended::Settled };
+            if self.floor >= self.wanted_below {
+                return Ended::Stopped(StopReason::Capacity);
+            }
             match self.work_on(worst, last) {
                 Progressed::Settled => {}
                 Progressed::Split(parts) => {
@@ -147,7 +153,7 @@ impl<'a, 'w> Engine<'a, 'w> {
             let (event, ran) =
                 run_round(&mut floods, round, (ceiling, memory), self.threads, &self.watch.stopper());
             for ((_, flood), before) in floods.iter().zip(before).take(ran) {
-                self.watch.states += flood.expanded - before;
+                self.watch.visit(flood.expanded - before);
             }
             let expanded: u64 = floods.iter().map(|(_, flood)| flood.expanded).sum();
             let level = floods.iter().map(|(_, flood)| flood.level).max().unwrap_or(0).min(ceiling);
@@ -195,7 +201,7 @@ impl<'a, 'w> Engine<'a, 'w> {
                 let mut effort = Effort { budget: next_question, memory, spent: 0, stop: &stop };
                 ask(part, rules, &mut effort);
                 asked += effort.spent;
-                self.watch.states += effort.spent;
+                self.watch.visit(effort.spent);
                 next_question = next_question.saturating_mul(2);
                 self.floor = self.floor.max(part.lower);
                 if part.lower >= part.upper {

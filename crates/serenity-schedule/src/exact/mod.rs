@@ -54,16 +54,21 @@ pub use rules::Rules;
 pub use witness::{Chain, Witness, witness};
 
 use crate::answer::Answer;
-use crate::limits::{StopReason, Watch};
-use crate::{Problem, bounds, heuristic, walk};
+use crate::{Options, Problem, bounds, heuristic, walk};
 use engine::{Ended, Engine};
+use serenity_search::{StopReason, Watch};
 
 /// How hard to try before looking for larger modules: states for the profile of one module, and for all else, in units of
 /// [`Rules::patience`].
 const EFFORTS: [(u64, u64); 3] = [(16, 256), (256, 4096), (4096, u64::MAX)];
 
+/// Cuts for a first look, where only a better order is wanted: mostly one op or another is in the way of it.
+const QUICK_CUTS: usize = 8;
+
 /// Finds the order of least peak, and proves it unless a limit ends the search first.
-pub(crate) fn search(problem: &Problem, rules: &Rules, threads: usize, watch: &mut Watch) -> Answer {
+pub(crate) fn search(problem: &Problem, options: &Options, watch: &mut Watch) -> Answer {
+    let rules = &options.rules;
+    let wanted_below = options.wanted_below.unwrap_or(u64::MAX);
     let mut best = Answer {
         order: heuristic::best(problem).0,
         at_least: bounds::simple(problem),
@@ -77,6 +82,14 @@ pub(crate) fn search(problem: &Problem, rules: &Rules, threads: usize, watch: &m
         best.stopped = Some(StopReason::Memory);
         return best;
     };
+    if least >= wanted_below && rules.cut_bound {
+        let enough = (wanted_below, QUICK_CUTS);
+        best.at_least = cut_bound::raise_up_to(problem, &best.order, best.at_least, enough, &watch.stopper());
+    }
+    if best.at_least >= wanted_below {
+        best.stopped = Some(StopReason::Capacity);
+        return best;
+    }
     let patience = rules.patience.max(1);
     let mut reduced = modules::Reduced::new(problem);
     for (module_states, states) in EFFORTS {
@@ -91,9 +104,10 @@ pub(crate) fn search(problem: &Problem, rules: &Rules, threads: usize, watch: &m
                 stop: &stop,
             };
             reduced.reduce(rules, &mut effort);
-            watch.states += effort.spent;
+            watch.visit(effort.spent);
         }
-        let mut engine = Engine::new(&reduced.problem, rules, (threads, memory), best.at_least, watch);
+        let limits = (options.threads, memory, wanted_below);
+        let mut engine = Engine::new(&reduced.problem, rules, limits, best.at_least, watch);
         let ended = engine.settle(states);
         best.at_least = engine.floor;
         best.sizes.clone_from(&engine.sizes);

@@ -10,6 +10,7 @@ mod ties;
 
 pub(crate) use planned::{Planned, live_peak, plan_arena};
 pub use problem::{ArenaProblem, arena_problem};
+pub(crate) use tflm::Facts;
 
 use serenity_arena::{Buffer, Options, Planner, Problem, place};
 use serenity_ir::{Graph, MemoryModel, OpId, TensorId};
@@ -85,13 +86,7 @@ pub fn runtime_arena(
 ) -> Option<Arena> {
     match model {
         MemoryModel::Tflm(kernels) | MemoryModel::TflmPlanned(kernels) => {
-            let mut demands = tflm::Run::new(graphs, orders, kernels)?.demands();
-            for demand in &mut demands {
-                if let Content::Tensor { graph, tensor } = demand.content {
-                    demand.buffer.offset = plan.and_then(|plan| *plan.get(graph)?.get(tensor.index())?);
-                }
-            }
-            tflm_arena(&demands)
+            tflm_arena(&Facts::new(graphs, kernels), orders, plan)
         }
         MemoryModel::Litert => litert::arena(graphs.first()?, orders.first()?),
         MemoryModel::Ort(order) => {
@@ -103,8 +98,14 @@ pub fn runtime_arena(
     }
 }
 
-/// What TFLM's planner makes of these demands.
-fn tflm_arena(demands: &[Demand]) -> Option<Arena> {
+/// What TFLM's planner makes of these orders, with a plan or without.
+pub(crate) fn tflm_arena(facts: &Facts, orders: &[&[OpId]], plan: Option<&Offsets>) -> Option<Arena> {
+    let mut demands = tflm::Run::new(facts, orders)?.demands();
+    for demand in &mut demands {
+        if let Content::Tensor { graph, tensor } = demand.content {
+            demand.buffer.offset = plan.and_then(|plan| *plan.get(graph)?.get(tensor.index())?);
+        }
+    }
     let buffers = demands.iter().map(|demand| demand.buffer).collect();
     let problem = Problem::new(buffers, serenity_ir::TFLM_ALIGNMENT).ok()?;
     let placement = place(&problem, &Options::new(Planner::Tflm));

@@ -3,10 +3,12 @@
 //! Offsets are found by the exact planner, for the lifetimes that the runtime will see. Scratch is in the problem, because it needs room, but not in the
 //! plan: the runtime places it, around what is planned. So the head that counts is the one its own planner arrives at in the end.
 
-use super::problem::{ArenaProblem, arena_problem, tensor_buffers};
-use super::{Arena, Offsets, runtime_arena, tflm};
-use serenity_arena::{Limits, Options, place};
-use serenity_ir::{Graph, Kernels, MemoryModel, OpId};
+use super::problem::{ArenaProblem, for_a_plan, tensor_buffers};
+use super::tflm::{Facts, Run};
+use super::{Arena, Content, Offsets, tflm_arena};
+use serenity_arena::{Options, place};
+use serenity_ir::OpId;
+use serenity_search::{Limits, StopReason};
 
 /// Where every tensor lies.
 #[derive(Clone, Debug)]
@@ -17,34 +19,39 @@ pub(crate) struct Planned {
     pub(crate) arena: Arena,
     /// No plan for these orders has a smaller one.
     pub(crate) bound: u64,
+    /// Why the search for places ended, if that leaves a gap.
+    pub(crate) stopped: Option<StopReason>,
 }
 
-/// Places all tensors for one order of each graph. `None` if the sub-graphs call each other without end, or the sizes are absurd.
-pub(crate) fn plan_arena(
-    graphs: &[&Graph],
-    orders: &[&[OpId]],
-    kernels: Kernels,
-    limits: Limits,
-) -> Option<Planned> {
-    let ArenaProblem { problem, contents, .. } =
-        arena_problem(graphs, orders, MemoryModel::TflmPlanned(kernels))?;
+/// Places all tensors for one order of each graph, at least as well as the runtime does by itself. `None` if the sub-graphs call each other without end,
+/// or the sizes are absurd.
+pub(crate) fn plan_arena(facts: &Facts, orders: &[&[OpId]], limits: Limits) -> Option<Planned> {
+    let ArenaProblem { problem, contents, .. } = for_a_plan(facts, orders)?;
     let index = tensor_buffers(&contents);
     let placement = place(&problem, &Options { limits, ..Options::default() });
-    let offset = |graph: usize, tensor| match index.get(&(graph, tensor)) {
-        Some(&i) => Some(placement.offsets[i]),
-        // What no op touches is in nobody's way: it lies at the bottom.
-        None => (graphs[graph].tensor(tensor).bytes > 0).then_some(0),
-    };
-    let offsets: Offsets = graphs
+    let offset = |graph: usize, tensor| index.get(&(graph, tensor)).map(|&at| placement.offsets[at]);
+    let (bound, stopped) = (placement.bound, placement.proof.stopped());
+    let offsets = facts.for_all_tensors(offset);
+    let arena = tflm_arena(facts, orders, Some(&offsets))?;
+    let own = tflm_arena(facts, orders, None)?;
+    if arena.bytes <= own.bytes {
+        return Some(Planned { offsets, arena, bound, stopped });
+    }
+    // Told to put everything where it would put it anyway, the runtime finds the same places for scratch too.
+    let places: std::collections::BTreeMap<_, _> = own
+        .pieces
         .iter()
-        .enumerate()
-        .map(|(graph, g)| g.tensor_ids().map(|tensor| offset(graph, tensor)).collect())
+        .filter_map(|piece| match piece.content {
+            Content::Tensor { graph, tensor } => Some(((graph, tensor), piece.offset)),
+            Content::Scratch { .. } => None,
+        })
         .collect();
-    let arena = runtime_arena(graphs, orders, MemoryModel::TflmPlanned(kernels), Some(&offsets))?;
-    Some(Planned { offsets, arena, bound: placement.bound })
+    let offsets = facts.for_all_tensors(|graph, tensor| places.get(&(graph, tensor)).copied());
+    let arena = tflm_arena(facts, orders, Some(&offsets))?;
+    Some(Planned { offsets, arena, bound, stopped })
 }
 
 /// The most memory in use at any step under a plan: no placement for these orders can do with less.
-pub(crate) fn live_peak(graphs: &[&Graph], orders: &[&[OpId]], kernels: Kernels) -> Option<u64> {
-    Some(tflm::Run::new(graphs, orders, kernels)?.live_peak())
+pub(crate) fn live_peak(facts: &Facts, orders: &[&[OpId]]) -> Option<u64> {
+    Some(Run::new(facts, orders)?.live_peak())
 }

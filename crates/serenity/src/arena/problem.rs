@@ -1,8 +1,9 @@
 //! From a model and its orders to a placement problem, for any planner.
 
-use super::{Content, Demand, litert, tflm};
+use super::tflm::{Facts, Run};
+use super::{Content, Demand, litert};
 use serenity_arena::{Buffer, Overlap, Problem, ProblemError, Sharing, Step};
-use serenity_ir::{Graph, Kernels, MemoryModel, OpId, TFLM_ALIGNMENT, TensorId};
+use serenity_ir::{Graph, MemoryModel, OpId, TFLM_ALIGNMENT, TensorId};
 use std::collections::BTreeMap;
 
 /// The buffers of a model as a planner takes them, and what lies in each.
@@ -49,10 +50,10 @@ pub fn arena_problem(graphs: &[&Graph], orders: &[&[OpId]], model: MemoryModel) 
     let (main, order) = (graphs.first()?, orders.first()?);
     match model {
         MemoryModel::Tflm(kernels) => {
-            let demands = tflm::Run::new(graphs, orders, kernels)?.demands();
+            let demands = Run::new(&Facts::new(graphs, kernels), orders)?.demands();
             assemble(demands, TFLM_ALIGNMENT, Vec::new())
         }
-        MemoryModel::TflmPlanned(kernels) => for_a_plan(graphs, orders, kernels),
+        MemoryModel::TflmPlanned(kernels) => for_a_plan(&Facts::new(graphs, kernels), orders),
         MemoryModel::Litert => {
             let (demands, hosts) = litert::demands(main, order)?;
             let mut arena = assemble(demands, litert::ALIGNMENT, Vec::new())?;
@@ -69,8 +70,8 @@ pub fn arena_problem(graphs: &[&Graph], orders: &[&[OpId]], model: MemoryModel) 
 }
 
 /// For a plan in the model. What no op touches needs none; outputs may lie over inputs.
-fn for_a_plan(graphs: &[&Graph], orders: &[&[OpId]], kernels: Kernels) -> Option<ArenaProblem> {
-    let run = tflm::Run::new(graphs, orders, kernels)?;
+pub(super) fn for_a_plan(facts: &Facts, orders: &[&[OpId]]) -> Option<ArenaProblem> {
+    let run = Run::new(facts, orders)?;
     let demands: Vec<_> = run.demands().into_iter().filter(|demand| demand.buffer.first >= 0).collect();
     let contents: Vec<Content> = demands.iter().map(|demand| demand.content).collect();
     let index = tensor_buffers(&contents);

@@ -4,9 +4,11 @@
 //! entered with another; what the op reads and writes lives until the sub-graphs are done. A tensor that no op touches is given a
 //! place all the same, at a step of its own.
 
-use super::{Content, Demand, bodies};
+use super::{Content, Demand, Offsets, bodies};
 use serenity_arena::{Buffer, Step};
-use serenity_ir::{Graph, Kernels, OpId, Overlap, TensorId, hand_overs, overlaps, tflm_bytes, tflm_scratch};
+use serenity_ir::{
+    Graph, Kernels, OpId, Overlap, TensorId, hand_overs_among, overlaps, tflm_bytes, tflm_scratch,
+};
 
 /// Sub-graphs may call sub-graphs, but not for ever: no model that anybody runs takes more steps, or nests deeper.
 const MOST_STEPS: Step = 1 << 24;
@@ -31,8 +33,43 @@ impl Life {
     }
 }
 
+/// What the runtime knows of a model before it runs anything, whatever the order: asked once, since orders are tried by the thousand.
+pub(crate) struct Facts<'a> {
+    graphs: Vec<&'a Graph>,
+    /// By graph and tensor: bytes in the arena.
+    bytes: Vec<Vec<u64>>,
+    /// By graph and op: what it asks for besides its tensors, which outputs may lie over which inputs, and the sub-graphs that it runs.
+    scratch: Vec<Vec<Vec<u64>>>,
+    permitted: Vec<Vec<Vec<Overlap>>>,
+    bodies: Vec<Vec<Vec<usize>>>,
+}
+
+impl<'a> Facts<'a> {
+    pub(crate) fn new(graphs: &[&'a Graph], kernels: Kernels) -> Self {
+        fn by_op<T>(graphs: &[&Graph], fact: impl Fn(&Graph, OpId) -> T) -> Vec<Vec<T>> {
+            graphs.iter().map(|g| g.op_ids().map(|op| fact(g, op)).collect()).collect()
+        }
+        Self {
+            graphs: graphs.to_vec(),
+            bytes: graphs.iter().map(|g| g.tensors().iter().map(tflm_bytes).collect()).collect(),
+            scratch: by_op(graphs, |g, op| tflm_scratch(g, op, kernels)),
+            permitted: by_op(graphs, |g, op| overlaps(g, op, kernels)),
+            bodies: by_op(graphs, |g, op| bodies(g.op(op))),
+        }
+    }
+
+    /// A place for every tensor that takes room, by graph and tensor. What no op touches is in nobody's way: it lies at the bottom.
+    pub(super) fn for_all_tensors(&self, place: impl Fn(usize, TensorId) -> Option<u64>) -> Offsets {
+        let of_graph = |(graph, g): (usize, &&Graph)| {
+            let place = |t: TensorId| place(graph, t).or((g.tensor(t).bytes > 0).then_some(0));
+            g.tensor_ids().map(place).collect()
+        };
+        self.graphs.iter().enumerate().map(of_graph).collect()
+    }
+}
+
 struct Walk<'a> {
-    graphs: &'a [&'a Graph],
+    facts: &'a Facts<'a>,
     orders: &'a [&'a [OpId]],
     now: Step,
     tensors: Vec<Vec<Life>>,
@@ -42,40 +79,41 @@ struct Walk<'a> {
 /// What one run of a model asks of the arena.
 pub(super) struct Run<'a> {
     walk: Walk<'a>,
-    kernels: Kernels,
 }
 
 impl<'a> Run<'a> {
     /// `None` if the sub-graphs call each other without end.
-    pub(super) fn new(graphs: &'a [&'a Graph], orders: &'a [&'a [OpId]], kernels: Kernels) -> Option<Self> {
+    pub(super) fn new(facts: &'a Facts<'a>, orders: &'a [&'a [OpId]]) -> Option<Self> {
+        let graphs = &facts.graphs;
         let mut walk = Walk {
-            graphs,
+            facts,
             orders,
             now: 0,
             tensors: graphs.iter().map(|g| vec![UNTOUCHED; g.tensors().len()]).collect(),
             ops: graphs.iter().map(|g| vec![UNTOUCHED; g.ops().len()]).collect(),
         };
         walk.enter(0, 0)?;
-        Some(Self { walk, kernels })
+        Some(Self { walk })
     }
 
     /// Everything that TFLM's planner is asked to place, in its order: the tensors of all graphs, then the scratch of all ops.
     pub(super) fn demands(&self) -> Vec<Demand> {
         let mut demands = Vec::new();
-        for (graph, g) in self.walk.graphs.iter().enumerate() {
-            for tensor in g.tensor_ids() {
-                let Life(first, last) = self.walk.tensors[graph][tensor.index()];
-                let bytes = tflm_bytes(g.tensor(tensor));
+        let Facts { bytes, scratch, .. } = self.walk.facts;
+        for (graph, sizes) in bytes.iter().enumerate() {
+            for (tensor, &bytes) in sizes.iter().enumerate() {
+                let Life(first, last) = self.walk.tensors[graph][tensor];
                 if bytes > 0 {
+                    let tensor = TensorId::from_index(tensor);
                     let content = Content::Tensor { graph, tensor };
                     demands.push(Demand { content, buffer: Buffer::new(bytes, first, last.max(first)) });
                 }
             }
         }
-        for (graph, g) in self.walk.graphs.iter().enumerate() {
+        for (graph, scratch) in scratch.iter().enumerate() {
             for &op in self.walk.orders[graph] {
                 let Life(first, last) = self.walk.ops[graph][op.index()];
-                for bytes in tflm_scratch(g, op, self.kernels) {
+                for &bytes in &scratch[op.index()] {
                     let content = Content::Scratch { graph, op };
                     demands.push(Demand { content, buffer: Buffer::new(bytes, first, last.max(first)) });
                 }
@@ -92,8 +130,12 @@ impl<'a> Run<'a> {
             changes[buffer.last as usize + 1] -= i128::from(buffer.size);
         }
         for (index, op, step) in self.single_steps() {
-            let taken =
-                hand_overs(self.walk.graphs[index], op, self.kernels, |t| self.dies_at(index, t, step));
+            let permitted = &self.walk.facts.permitted[index][op.index()];
+            if permitted.is_empty() {
+                continue;
+            }
+            let graph = self.walk.facts.graphs[index];
+            let taken = hand_overs_among(graph, permitted, |t| self.dies_at(index, t, step));
             let bytes: i128 = taken.iter().map(|h| i128::from(h.bytes)).sum();
             changes[step as usize] -= bytes;
             changes[step as usize + 1] += bytes;
@@ -109,9 +151,9 @@ impl<'a> Run<'a> {
     pub(super) fn overlaps(&self) -> Vec<(usize, Overlap)> {
         let mut found = Vec::new();
         for (index, op, step) in self.single_steps() {
-            let permitted = overlaps(self.walk.graphs[index], op, self.kernels);
-            let permitted = permitted.into_iter().filter(|overlap| self.dies_at(index, overlap.input, step));
-            found.extend(permitted.map(|overlap| (index, overlap)));
+            let permitted = self.walk.facts.permitted[index][op.index()].iter();
+            let permitted = permitted.filter(|overlap| self.dies_at(index, overlap.input, step));
+            found.extend(permitted.map(|&overlap| (index, overlap)));
         }
         found
     }
@@ -128,13 +170,14 @@ impl<'a> Run<'a> {
     /// Is this a tensor that comes before a step and is read there for the last time?
     fn dies_at(&self, graph: usize, tensor: TensorId, step: Step) -> bool {
         let Life(first, last) = self.walk.tensors[graph][tensor.index()];
-        first < step && last == step && !self.walk.graphs[graph].is_output(tensor)
+        first < step && last == step && !self.walk.facts.graphs[graph].is_output(tensor)
     }
 }
 
 impl Walk<'_> {
     fn enter(&mut self, index: usize, depth: usize) -> Option<()> {
-        let graph = *self.graphs.get(index)?;
+        let facts = self.facts;
+        let graph = *facts.graphs.get(index)?;
         if depth > DEEPEST {
             return None;
         }
@@ -151,7 +194,7 @@ impl Walk<'_> {
                 self.touch(index, output, true);
             }
             self.ops[index][op.index()].begin(self.now);
-            for body in bodies(node) {
+            for &body in &facts.bodies[index][op.index()] {
                 self.now += 1;
                 self.enter(body, depth + 1)?;
             }

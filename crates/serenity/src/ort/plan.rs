@@ -5,7 +5,6 @@ use super::{Run, Session, steer};
 use crate::{Error, Footprint, Options, Plan, bridge, optimize, refine};
 use serenity_ir::{Graph, OpId, OrtOrder, ort_bound};
 use serenity_schedule::{self as scheduling, Algorithm};
-use std::time::Instant;
 
 /// Times that a walk around an order and a look at single moves take turns.
 const MOST_ROUNDS: usize = 2;
@@ -13,7 +12,6 @@ const MOST_ROUNDS: usize = 2;
 /// Looks for the order of the file that makes ONNX Runtime ask for the least. The plan speaks of the order in which that file runs. Only the main
 /// graph is ordered: what the others need is not known.
 pub(crate) fn best(graphs: &[Graph], walk: OrtOrder, options: &Options) -> Result<Plan, Error> {
-    let started = Instant::now();
     let graph = &graphs[0];
     let session = Session::new(graph, walk);
     let lifetimes = options.model.lifetimes(graph);
@@ -23,10 +21,8 @@ pub(crate) fn best(graphs: &[Graph], walk: OrtOrder, options: &Options) -> Resul
     lower_bound(graph, &mut plan, options);
     let mut file = plan.order.clone();
     if options.algorithm.is_exact() {
-        let stop = || {
-            options.limits.cancel.is_cancelled()
-                || options.limits.time.is_some_and(|limit| started.elapsed() >= limit)
-        };
+        let stop = || options.limits.are_over();
+        let steps = options.effort.refined_steps();
         let evaluate = |file: &[OpId]| {
             let run = session.run(file);
             let bytes_times_steps = refine::cost(&lifetimes, &run.order, 0).2;
@@ -36,12 +32,13 @@ pub(crate) fn best(graphs: &[Graph], walk: OrtOrder, options: &Options) -> Resul
         if walk == OrtOrder::Default {
             starts.extend(steer::numberings(graph, &file));
         }
-        let refined = starts.into_iter().map(|s| refine::refine(graph, s, plan.bound, evaluate, stop));
+        let refined =
+            starts.into_iter().map(|s| refine::refine(graph, s, (plan.bound, steps), evaluate, stop));
         if let Some((mut found, mut cost)) = refined.min_by_key(|(_, cost)| *cost) {
             // Each may find what the other has missed.
             for _ in 0..MOST_ROUNDS {
-                let wandered = wander(&session, found.clone(), plan.bound, stop);
-                let (again, new) = refine::refine(graph, wandered, plan.bound, evaluate, stop);
+                let wandered = wander(&session, found.clone(), plan.bound, options.effort, stop);
+                let (again, new) = refine::refine(graph, wandered, (plan.bound, steps), evaluate, stop);
                 if new >= cost {
                     break;
                 }

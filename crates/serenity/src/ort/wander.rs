@@ -4,14 +4,18 @@
 //! random, and a move stays if it does no harm. The numbers are always the same, and so is the result.
 
 use super::Session;
+use crate::Effort;
 use serenity_ir::{Graph, OpId};
 
-/// Steps of orders looked at, at most, and moves tried.
-const MOST_STEPS: usize = 2_000_000;
-const MOST_MOVES: usize = 8_000;
-
-/// The best order of the file found from `start` on. Ends when it asks for no more than `target`, or when `stop` says so.
-pub(super) fn wander(session: &Session, start: Vec<OpId>, target: u64, stop: impl Fn() -> bool) -> Vec<OpId> {
+/// The best order of the file found from `start` on. Ends when it asks for no more than `target`, when all has been tried that `effort` allows, or when
+/// `stop` says so.
+pub(super) fn wander(
+    session: &Session,
+    start: Vec<OpId>,
+    target: u64,
+    effort: Effort,
+    stop: impl Fn() -> bool,
+) -> Vec<OpId> {
     let cost = |file: &[OpId]| {
         let run = session.run(file);
         (run.requested, run.in_use)
@@ -19,7 +23,8 @@ pub(super) fn wander(session: &Session, start: Vec<OpId>, target: u64, stop: imp
     let mut random = Random(1);
     let mut file = start;
     let mut best = cost(&file);
-    for _ in 0..(MOST_STEPS / file.len().max(1)).min(MOST_MOVES) {
+    let moves = (effort.refined_steps() / file.len().max(1)).min(effort.wandering_moves());
+    for _ in 0..moves {
         if best.0 <= target || stop() {
             break;
         }

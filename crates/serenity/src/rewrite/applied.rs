@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use serenity_ir::{ElementType, Graph, OpId};
-use serenity_rewrite::{NewConstant, Patch, Rewriting};
+use serenity_rewrite::{Choice, NewConstant, Patch, Rewriting};
+use serenity_search::{Proof, StopReason};
 use std::collections::BTreeSet;
 
 /// One rewrite that was made.
@@ -35,19 +36,38 @@ pub struct RewriteChoice {
     pub without: u64,
     /// The same with the rewrites chosen.
     pub with: u64,
+    /// Why the search for a set ended, if there may be a better one.
+    pub stopped: Option<StopReason>,
     /// No set of rewrites needs less.
     pub floor: u64,
 }
 
 impl RewriteChoice {
-    /// Is there no better set?
+    pub(super) fn of(choice: &Choice, with: u64) -> Self {
+        let Choice { before, floor, stopped, sets, .. } = *choice;
+        Self { sets, without: before, with, floor, stopped }
+    }
+
+    /// Is there no better set among all that can be made of the rewrites which the rules propose?
     pub fn is_proved(&self) -> bool {
-        self.with <= self.floor
+        self.proof().is_optimal()
+    }
+
+    /// What is proved about the set.
+    pub fn proof(&self) -> Proof {
+        Proof::of(self.with, self.floor, self.stopped)
     }
 
     pub(crate) fn to_json(self) -> Value {
-        let Self { sets, without, with, floor } = self;
-        json!({"sets": sets, "proved": self.is_proved(), "without": without, "with": with, "floor": floor})
+        let Self { sets, without, with, floor, stopped } = self;
+        json!({
+            "sets": sets,
+            "proved": self.is_proved(),
+            "stopped": stopped.map(StopReason::name),
+            "without": without,
+            "with": with,
+            "floor": floor,
+        })
     }
 }
 

@@ -6,15 +6,19 @@ mod onnx;
 mod search;
 mod tflite;
 
-use crate::optimize::what_is_left;
+use crate::judge::Seed;
+use crate::optimize::no_worse_than;
 use crate::{Error, Input, Options, Plan, Source, optimize_model};
-use serenity_ir::{Graph, MemoryModel};
+use serenity_ir::{Graph, Kernels, MemoryModel};
 use serenity_rewrite::{Choice, Patch, Settings, Sums, apply};
+use serenity_search::StopReason;
 use std::collections::BTreeSet;
 use std::time::Instant;
 
 pub use applied::{AppliedRewrite, RewriteChoice, RewriteCost};
-pub use search::{choose_rewrites, rewritten_graph};
+pub use search::rewritten_graph;
+
+use search::choose_rewrites;
 
 /// A model after some rewrites.
 struct Rewritten {
@@ -122,22 +126,78 @@ const MOST_COSTS: usize = 64;
 /// Plans a model as it is and with the best rewrites found, and takes what needs less; as it is if that makes no difference. Returns the rewritten
 /// model if it is that which was planned; what the plan says of `before` is said of the model as it came.
 ///
+/// More freedom never ends worse: what is found with exact rewrites only, and for kernels of any kind, is kept if nothing better is found.
+///
 /// # Errors
 /// As [`optimize_model`], and if the rewriting itself went wrong. A file that cannot be changed without loss is no error: it is planned as it is.
 pub fn optimize_input(input: &Input, options: &Options) -> Result<(Option<Input>, Plan), Error> {
     let started = Instant::now();
-    let left = || Options { limits: what_is_left(&options.limits, started), ..options.clone() };
-    let mut plan = optimize_model(&input.graphs, options)?;
-    let mut rewritten: Option<Input> = None;
-    // What was rewritten may offer places that were not there before.
+    let exact = Options { exact_rewrites: true, ..options.clone() };
+    let mut best = for_kernels(input, &exact)?;
+    if !options.exact_rewrites && best.has_inexact {
+        best = best.or(for_kernels(input, options)?, input);
+    }
+    best.plan.stats.elapsed = started.elapsed();
+    best.plan.interrupted = options.limits.interrupted();
+    Ok((best.rewritten, best.plan))
+}
+
+/// A plan, and the rewritten model if it is that which was planned.
+struct Found {
+    rewritten: Option<Input>,
+    plan: Plan,
+    /// Were there rewrites, of this model or of what became of it, that are not exact?
+    has_inexact: bool,
+}
+
+impl Found {
+    /// What needs less on a device; this if both need the same.
+    fn or(self, other: Self, input: &Input) -> Self {
+        let need = |found: &Self| whole_need(found.rewritten.as_ref().unwrap_or(input), &found.plan);
+        let has_inexact = self.has_inexact || other.has_inexact;
+        let better = if need(&other) < need(&self) { other } else { self };
+        Self { has_inexact, ..better }
+    }
+}
+
+/// The best found for the kernels of `options`. A plan that holds for kernels of any kind holds for these: it is where the search ends at worst.
+fn for_kernels(input: &Input, options: &Options) -> Result<Found, Error> {
+    let found = in_rounds(input, options)?;
+    let any = options.model.with_kernels(Kernels::Any);
+    if !options.plan_arena || any == options.model {
+        return Ok(found);
+    }
+    let strict = in_rounds(input, &Options { model: any, ..options.clone() })?;
+    let Some(offsets) = strict.plan.offsets.clone() else { return Ok(found) };
+    let orders = std::iter::once(&strict.plan.order).chain(&strict.plan.bodies).cloned().collect();
+    let graphs = &strict.rewritten.as_ref().unwrap_or(input).graphs;
+    // A plan of the arena that the model came with speaks of tensors that may be gone.
+    let given_plan = options.given_plan.clone().filter(|_| strict.rewritten.is_none());
+    let known = Seed { orders, offsets };
+    let plan = no_worse_than(graphs, &Options { given_plan, ..options.clone() }, &[known])?;
+    let Plan { rewrites, choice, .. } = strict.plan;
+    let plan = Plan { before: found.plan.before, rewrites, choice, ..plan };
+    Ok(found.or(Found { plan, ..strict }, input))
+}
+
+/// Plans a model, looks for rewrites with which it needs less, and again, since what was rewritten may offer places that were not there before.
+fn in_rounds(input: &Input, options: &Options) -> Result<Found, Error> {
+    let mut found =
+        Found { rewritten: None, plan: optimize_model(&input.graphs, options)?, has_inexact: false };
     for round in 0..MOST_ROUNDS {
-        let current = rewritten.as_ref().unwrap_or(input);
+        let current = found.rewritten.as_ref().unwrap_or(input);
         if round > 0 && current.graph().ops().len() > MOST_OPS_OF_LATER_ROUNDS {
             break;
         }
+        let mut candidates = possible_rewrites(current, options.model);
+        found.has_inexact |= candidates.iter().any(|patch| !patch.exact);
+        candidates.retain(|patch| patch.exact || !options.exact_rewrites);
         // A plan of the arena that the model came with speaks of tensors that are gone.
         let given_plan = options.given_plan.clone().filter(|_| round == 0);
-        let choice = choose_rewrites(current, &Options { given_plan, ..left() });
+        let choice = choose_rewrites(current, &candidates, &Options { given_plan, ..options.clone() });
+        if round == 0 && choice.sets > 0 {
+            found.plan.choice = Some(RewriteChoice::of(&choice, found.plan.after.needs()));
+        }
         if choice.patches.is_empty() {
             break;
         }
@@ -148,20 +208,30 @@ pub fn optimize_input(input: &Input, options: &Options) -> Result<(Option<Input>
             ) => break,
             other => other?,
         };
-        let smaller = optimize_model(&next.input.graphs, &Options { given_plan: None, ..left() })?;
-        if whole_need(&next.input, &smaller) >= whole_need(current, &plan) {
+        let smaller = optimize_model(&next.input.graphs, &Options { given_plan: None, ..options.clone() })?;
+        if whole_need(&next.input, &smaller) >= whole_need(current, &found.plan) {
             break;
         }
-        let without = plan.choice.map_or(plan.after.needs(), |choice| choice.without);
-        let sets = plan.choice.map_or(0, |choice| choice.sets) + choice.sets;
-        let choice = RewriteChoice { sets, without, with: smaller.after.needs(), floor: choice.floor };
-        let mut rewrites = std::mem::take(&mut plan.rewrites);
-        rewrites.extend(next.applied);
-        plan = Plan { before: plan.before, rewrites, choice: Some(choice), ..smaller };
-        rewritten = Some(next.input);
+        found.take(next, smaller, &choice, round);
     }
-    plan.stats.elapsed = started.elapsed();
-    Ok((rewritten, plan))
+    Ok(found)
+}
+
+impl Found {
+    /// Takes what a round of rewriting has made of it.
+    fn take(&mut self, next: Rewritten, smaller: Plan, choice: &Choice, round: usize) {
+        let mut rewrites = std::mem::take(&mut self.plan.rewrites);
+        rewrites.extend(next.applied);
+        let mut chosen = RewriteChoice::of(choice, smaller.after.needs());
+        if let (Some(before), true) = (self.plan.choice, round > 0) {
+            // Another set in the first round might have offered more in the second: of that nothing is known.
+            let stopped = chosen.stopped.or(Some(StopReason::Heuristic));
+            let sets = before.sets + choice.sets;
+            chosen = RewriteChoice { sets, without: before.without, floor: 0, stopped, ..chosen };
+        }
+        self.plan = Plan { before: self.plan.before, rewrites, choice: Some(chosen), ..smaller };
+        self.rewritten = Some(next.input);
+    }
 }
 
 /// What a device must have: for TFLM, also what it keeps for every operator and tensor.

@@ -1,44 +1,31 @@
 //! What sets of rewrites are worth: the least peak of the rewritten graph.
 
-use super::{possible_rewrites, rewrite_settings, with_main};
+use super::{rewrite_settings, with_main};
 use crate::optimize::search;
 use crate::{Error, Input, Options, bridge, optimize_model};
 use serenity_ir::{Buffer, Graph, Lifetimes, MemoryModel, OpId, Role, TensorId};
-use serenity_rewrite::{Choice, Effort, Patch, Rewriting, Settings, Sums, Worth, apply, choose, find};
-use serenity_schedule::{self as scheduling, Limits};
+use serenity_rewrite::{
+    Choice, Effort, Evaluation, Patch, Rewriting, Settings, Sums, Worth, apply, choose, find,
+};
+use serenity_schedule as scheduling;
 use std::cell::Cell;
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
 
-/// Ops scheduled in all, at most: some seconds. Large graphs get some sets nevertheless, and small ones not more than it takes.
-const MOST_OPS: usize = 60_000;
+/// Sets that are scheduled, whatever the size of the graph.
 const LEAST_SETS: usize = 24;
 const MOST_SETS: usize = 2048;
 
-/// The search for the best order of one set of rewrites ends when it needs so much memory, and the best order found counts: mostly it is the best
-/// there is, and only the proof is missing. What is chosen in the end is scheduled again, to the end. Where
-/// there is a limit on time, that ends it too.
-const MEMORY_PER_SET: u64 = 2 << 20;
-
-/// So many sets, from which the search starts, get more.
+/// So many sets, from which the search starts, get more work than the others.
 const FIRST_SETS: usize = 7;
-const MEMORY_PER_FIRST_SET: u64 = 12 << 20;
-const TIME_PER_SET: Duration = Duration::from_secs(1);
-
-/// The rest is for the plan.
-const SHARE_OF_TIME: u32 = 3;
 
 /// The same for sets that are planned to the end, arena and all. The runtimes place tensors by rules of their own, so the least peak is not always the
 /// least arena.
-const MOST_PLANNED_OPS: usize = 2_400;
 const LEAST_PLANNED_SETS: usize = 4;
 const MOST_PLANNED_SETS: usize = 100;
 
 /// The rewrites with which the main graph of a model needs the least, as its runtime counts: in its arena, if it has one.
-pub fn choose_rewrites(input: &Input, options: &Options) -> Choice {
-    let mut candidates = possible_rewrites(input, options.model);
-    candidates.retain(|patch| patch.exact || !options.exact_rewrites);
-    let by_peak = choose_among(input.graph(), &candidates, options);
+pub(super) fn choose_rewrites(input: &Input, candidates: &[Patch], options: &Options) -> Choice {
+    let by_peak = choose_among(input.graph(), candidates, options);
     // An order for ONNX Runtime is found by trying many, which takes too long to do it for every set.
     let has_quick_plan =
         matches!(options.model, MemoryModel::Tflm(_) | MemoryModel::TflmPlanned(_) | MemoryModel::Litert);
@@ -46,33 +33,21 @@ pub fn choose_rewrites(input: &Input, options: &Options) -> Choice {
         return by_peak;
     }
     let graph = input.graph();
-    let limit = options.limits.time.map(|limit| limit / SHARE_OF_TIME);
-    let evaluator = Evaluator {
-        graph,
-        model: options.model,
-        options,
-        limit,
-        started: Instant::now(),
-        sets: Cell::new(0),
-    };
+    let evaluator = Evaluator { graph, model: options.model, options, sets: Cell::new(0) };
     let settings = rewrite_settings(options.model);
     let worth = |patches: &[Patch]| {
-        if evaluator.is_over() {
-            return None;
-        }
-        let patches = evaluator.in_good_order(patches)?;
-        let rewritten = apply(graph, &patches, &settings).ok()?.graph;
+        let (patches, rewritten) = evaluator.applied(patches, &settings)?;
         let graphs = with_main(input, rewritten);
         let given_plan = options.given_plan.clone().filter(|_| patches.is_empty());
         let plan =
             optimize_model(&graphs, &Options { given_plan, progress: None, ..options.clone() }).ok()?;
         Some(Worth { needs: plan.after.needs(), bound: plan.least(), patches })
     };
-    let sets = (MOST_PLANNED_OPS / graph.ops().len().max(1)).clamp(LEAST_PLANNED_SETS, MOST_PLANNED_SETS);
+    let planned_ops = options.effort.ops_of_all_planned_sets();
+    let sets = (planned_ops / graph.ops().len().max(1)).clamp(LEAST_PLANNED_SETS, MOST_PLANNED_SETS);
     let chosen = by_peak.patches.iter().map(|(patch, _)| patch.op()).collect();
-    let by_arena = choose(graph, &candidates, &Effort { sets, first: vec![chosen] }, by_peak.floor, worth);
-    // If there was no time to plan even one set, the least peak is the best guess: it is planned before it is taken.
-    if by_arena.patches.is_empty() { by_peak } else { by_arena }
+    let effort = Effort { sets, first: vec![chosen] };
+    choose(graph, candidates, &effort, by_peak.floor, |patches, _| evaluator.unless_over(|| worth(patches)))
 }
 
 /// The graph with the rewrites with which it has the least peak under the memory model of `options`, and what was chosen.
@@ -89,18 +64,19 @@ pub fn rewritten_graph(graph: &Graph, options: &Options) -> Result<(Graph, Choic
 
 fn choose_among(graph: &Graph, candidates: &[Patch], options: &Options) -> Choice {
     if candidates.is_empty() {
-        return Choice { before: 0, after: 0, patches: Vec::new(), floor: 0, sets: 0 };
+        return Choice { before: 0, after: 0, patches: Vec::new(), floor: 0, stopped: None, sets: 0 };
     }
     let model = match options.model {
         MemoryModel::Tflm(kernels) if options.plan_arena => MemoryModel::TflmPlanned(kernels),
         other => other,
     };
-    let limit = options.limits.time.map(|limit| limit / SHARE_OF_TIME);
-    let evaluator = Evaluator { graph, model, options, limit, started: Instant::now(), sets: Cell::new(0) };
-    let sets = (MOST_OPS / graph.ops().len().max(1)).clamp(LEAST_SETS, MOST_SETS);
+    let evaluator = Evaluator { graph, model, options, sets: Cell::new(0) };
+    let sets = (options.effort.ops_of_all_sets() / graph.ops().len().max(1)).clamp(LEAST_SETS, MOST_SETS);
     let floor = floor(graph, candidates, model);
     let effort = Effort { sets, first: Vec::new() };
-    choose(graph, candidates, &effort, floor, |patches| evaluator.worth(patches))
+    choose(graph, candidates, &effort, floor, |patches, below| {
+        evaluator.unless_over(|| evaluator.worth(patches, below))
+    })
 }
 
 /// What every rewritten graph needs: an op that no patch is about still reads what it did before it begins, and has written what it did when it ends. Only where
@@ -134,34 +110,44 @@ struct Evaluator<'a> {
     graph: &'a Graph,
     model: MemoryModel,
     options: &'a Options,
-    limit: Option<Duration>,
-    started: Instant,
     /// Sets looked at so far.
     sets: Cell<usize>,
 }
 
 impl Evaluator<'_> {
-    fn worth(&self, patches: &[Patch]) -> Option<Worth> {
-        if self.is_over() {
-            return None;
+    /// What a set is worth, unless something has ended the search.
+    fn unless_over(&self, worth: impl FnOnce() -> Option<Worth>) -> Evaluation {
+        match self.options.limits.interrupted() {
+            Some(reason) => Evaluation::RanOut(reason),
+            None => worth().map_or(Evaluation::CannotBeApplied, Evaluation::Worth),
         }
-        self.sets.set(self.sets.get() + 1);
-        let settings = rewrite_settings(self.model);
-        let patches =
-            if settings.sums == Sums::Chain { self.in_good_order(patches)? } else { patches.to_vec() };
-        let graph = apply(self.graph, &patches, &settings).ok()?.graph;
-        let found = self.schedule(&graph, &self.model.lifetimes(&graph));
-        Some(Worth { needs: found.peak, bound: found.bound, patches })
     }
 
-    /// The same patches, adding up in the order in which the terms come to be in the best order of a graph that leaves this open.
-    fn in_good_order(&self, patches: &[Patch]) -> Option<Vec<Patch>> {
-        let settings = Settings { sums: Sums::Draft, ..rewrite_settings(self.model) };
-        let Rewriting { graph, terms, .. } = apply(self.graph, patches, &settings).ok()?;
-        if terms.is_empty() {
-            return Some(patches.to_vec());
+    fn worth(&self, patches: &[Patch], below: u64) -> Option<Worth> {
+        self.sets.set(self.sets.get() + 1);
+        let (patches, graph) = self.applied(patches, &rewrite_settings(self.model))?;
+        let found = self.schedule(&graph, &self.model.lifetimes(&graph), Some(below));
+        // Where the order decides who writes over what, other orders may need less than this model of the memory says.
+        let bound = match self.model {
+            MemoryModel::Plain | MemoryModel::Paper | MemoryModel::Tflm(_) | MemoryModel::Litert => {
+                found.bound
+            }
+            MemoryModel::TflmPlanned(_) | MemoryModel::Ort(_) => 0,
+        };
+        Some(Worth { needs: found.peak, bound, patches })
+    }
+
+    /// The graph with these patches. They add up in the order in which the terms come to be in the best order of a graph that leaves this open.
+    fn applied(&self, patches: &[Patch], settings: &Settings) -> Option<(Vec<Patch>, Graph)> {
+        if settings.sums != Sums::Chain {
+            return Some((patches.to_vec(), apply(self.graph, patches, settings).ok()?.graph));
         }
-        let found = self.schedule(&graph, &self.model.accumulating_lifetimes(&graph));
+        let draft = Settings { sums: Sums::Draft, ..settings.clone() };
+        let Rewriting { graph, terms, .. } = apply(self.graph, patches, &draft).ok()?;
+        if terms.is_empty() {
+            return Some((patches.to_vec(), graph));
+        }
+        let found = self.schedule(&graph, &self.model.accumulating_lifetimes(&graph), None);
         let mut position = vec![0; graph.ops().len()];
         for (at, op) in found.order.iter().enumerate() {
             position[op.0 as usize] = at;
@@ -174,23 +160,22 @@ impl Evaluator<'_> {
                 patch.clone().with_order(order)
             }
         };
-        Some(patches.iter().map(ordered).collect())
+        let patches: Vec<Patch> = patches.iter().map(ordered).collect();
+        let graph = apply(self.graph, &patches, settings).ok()?.graph;
+        Some((patches, graph))
     }
 
-    fn schedule(&self, graph: &Graph, lifetimes: &Lifetimes) -> scheduling::Schedule {
-        let limits = &self.options.limits;
-        let left = self.limit.map(|limit| limit.saturating_sub(self.started.elapsed()).min(TIME_PER_SET));
+    fn schedule(
+        &self,
+        graph: &Graph,
+        lifetimes: &Lifetimes,
+        wanted_below: Option<u64>,
+    ) -> scheduling::Schedule {
+        let effort = self.options.effort;
         let is_first = self.sets.get() <= FIRST_SETS;
-        let enough = if is_first { MEMORY_PER_FIRST_SET } else { MEMORY_PER_SET };
-        let memory = limits.memory.map_or(enough, |limit| limit.min(enough));
-        let mut search = search(self.options);
-        search.limits = Limits { time: left, memory: Some(memory), cancel: limits.cancel.clone() };
-        search.progress = None;
+        let states = if is_first { effort.states_of_a_first_set() } else { effort.states_of_a_set() };
+        let limits = self.options.limits.working(states);
+        let search = scheduling::Options { limits, progress: None, wanted_below, ..search(self.options) };
         scheduling::schedule(&bridge::problem(graph, lifetimes), &search)
-    }
-
-    fn is_over(&self) -> bool {
-        let is_late = self.limit.is_some_and(|limit| self.started.elapsed() >= limit);
-        is_late || self.options.limits.cancel.is_cancelled()
     }
 }

@@ -3,7 +3,6 @@
 use super::sections::Sections;
 use super::traffic::Traffic;
 use serenity_arena::{Limits, Options, Overlap, Problem, StopReason, place};
-use std::time::Instant;
 
 /// Buffers in all choices that are placed, at most: some seconds, and a fixed number, so that the result does not depend on the clock.
 const MOST_PLACED: usize = 2_000_000;
@@ -37,7 +36,6 @@ pub(super) struct Search<'a> {
     moved: Vec<u64>,
     capacities: [u64; 2],
     limits: &'a Limits,
-    started: Instant,
     placements_left: usize,
     /// Which limit has ended a placement or the search.
     pub(super) stopped: Option<StopReason>,
@@ -58,15 +56,13 @@ impl<'a> Search<'a> {
             moved: traffic.iter().map(|traffic| traffic.bytes()).collect(),
             capacities,
             limits,
-            started: Instant::now(),
             placements_left,
             stopped: None,
         }
     }
 
     pub(super) fn is_over(&self) -> bool {
-        let Limits { time, cancel, .. } = self.limits;
-        cancel.is_cancelled() || time.is_some_and(|limit| self.started.elapsed() >= limit)
+        self.limits.are_over()
     }
 
     /// The best of `first` and some greedy choices, improved by exchanges while that helps. No choice moves fewer bytes than `least`.
@@ -220,11 +216,7 @@ impl<'a> Search<'a> {
     /// Where the buffers of one memory lie, by position in the problem.
     fn offsets(&mut self, in_fast: &[bool], is_fast: bool) -> Vec<u64> {
         let members: Vec<usize> = (0..in_fast.len()).filter(|&b| in_fast[b] == is_fast).collect();
-        let limits = Limits {
-            time: self.limits.time.map(|limit| limit.saturating_sub(self.started.elapsed())),
-            work: Some(self.limits.work.unwrap_or(MOST_WORK).min(MOST_WORK)),
-            ..self.limits.clone()
-        };
+        let limits = self.limits.working(MOST_WORK);
         let capacity = self.capacities[usize::from(!is_fast)];
         let (offsets, stopped) = place_some(self.problem, &members, capacity, limits);
         self.stopped = self.stopped.or(stopped);
@@ -236,11 +228,7 @@ impl<'a> Search<'a> {
     }
 
     fn note_the_clock(&mut self) {
-        if self.is_over() {
-            let cancelled = self.limits.cancel.is_cancelled();
-            let reason = if cancelled { StopReason::Cancelled } else { StopReason::Time };
-            self.stopped = self.stopped.or(Some(reason));
-        }
+        self.stopped = self.stopped.or(self.limits.interrupted());
     }
 }
 

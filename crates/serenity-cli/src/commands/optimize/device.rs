@@ -2,12 +2,11 @@
 
 use crate::Failure;
 use crate::args::{OptimizeArgs, TwoSizes};
-use crate::commands::placement_limits;
 use crate::progress::thousands;
 use crate::size::Size;
 use serde_json::Value;
 use serenity::ir::MemoryModel;
-use serenity::placement::{CancelFlag, Proof, StopReason};
+use serenity::search::{Limits, Proof, StopReason};
 use serenity::two_memories::{Filled, TwoMemories, divide_plan};
 use serenity::{Input, NewFile, Plan};
 use std::io::Write;
@@ -50,11 +49,10 @@ impl DevicePlan {
         args: &OptimizeArgs,
         input: &Input,
         plan: &Plan,
-        cancel: CancelFlag,
+        limits: &Limits,
     ) -> Result<Self, Failure> {
-        let limits = placement_limits(&args.search.limits, cancel);
         let divide =
-            |TwoSizes(memories): &TwoSizes| divide_plan(&input.graphs, plan, memories.clone(), &limits);
+            |TwoSizes(memories): &TwoSizes| divide_plan(&input.graphs, plan, memories.clone(), limits);
         let memories = args.memory.as_ref().map(divide).transpose()?;
         let header = match args.emit_header {
             Some(_) => Some(serenity::c_header(input, plan, memories.as_ref())?),

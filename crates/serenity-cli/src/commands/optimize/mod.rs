@@ -6,7 +6,7 @@ mod report;
 use super::{missing, search_options, title};
 use crate::args::OptimizeArgs;
 use crate::outputs::{Format, OutputFile, graph_text};
-use crate::progress::{ProgressLine, cancel_all_on_ctrl_c};
+use crate::progress::{ProgressLine, cancel_on_ctrl_c};
 use crate::{Failure, Outcome};
 use device::DevicePlan;
 use report::Report;
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, 
     let input = args.read.load(&args.input, args.runtime.runtime)?;
     check_format(args, &input, output.as_ref())?;
     device::check_runtime(args, args.runtime.model(input.default_model))?;
-    let (cancel, cancel_placement) = cancel_all_on_ctrl_c();
+    let cancel = cancel_on_ctrl_c();
     let (line, progress) = ProgressLine::new(&title(input.graph(), &args.input));
     let mut options = Options {
         model: args.runtime.model(input.default_model),
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, 
     };
     drop(line);
     let planned = rewritten.as_ref().unwrap_or(&input);
-    let device = DevicePlan::new(args, planned, &plan, cancel_placement)?;
+    let device = DevicePlan::new(args, planned, &plan, &options.limits)?;
 
     // What is said of the files is true when it is said: nothing is printed before they are written, and nothing can fail in between.
     let report = Report::new(args, &input, planned, &plan);

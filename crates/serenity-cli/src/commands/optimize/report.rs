@@ -2,9 +2,7 @@
 
 use crate::Failure;
 use crate::args::OptimizeArgs;
-use crate::commands::{
-    as_typed, boards_that_fit, count, duration, factor, for_shell, missing, onnx, title, verdict,
-};
+use crate::commands::{as_typed, boards_that_fit, count, duration, factor, for_shell, missing, onnx, title};
 use crate::picture;
 use crate::printable::printable;
 use crate::progress::thousands;
@@ -12,7 +10,8 @@ use crate::size::Size;
 use serde_json::{Value, json};
 use serenity::ir::MemoryModel;
 use serenity::scheduling::Algorithm;
-use serenity::{AppliedRewrite, Footprint, Input, Options, Plan, RewriteCost, Source, Tail};
+use serenity::search::Proof;
+use serenity::{AppliedRewrite, Decision, Footprint, Input, Options, Plan, RewriteCost, Source, Tail};
 use std::io::Write;
 
 pub(super) struct Report<'a> {
@@ -70,6 +69,7 @@ impl<'a> Report<'a> {
         writeln!(out, "{name}: {}{rewritten}, memory model `{}`\n", count(before, "op"), plan.model)?;
         self.print_table(out)?;
         self.print_rewrites(out)?;
+        self.print_proofs(out)?;
         writeln!(
             out,
             "\n  {} {}, {}, {}\n",
@@ -119,7 +119,43 @@ impl<'a> Report<'a> {
             row("Kahn's order", None, self.kahn()?, "breadth first, the paper's baseline")?;
         }
         row("after", plan.after.arena, plan.after.peak, &gain)?;
-        row("lower bound", plan.after.arena.map(|_| plan.least()), plan.bound, &verdict(plan))?;
+        let verdict = if plan.is_optimal() { "proved optimal" } else { "not proved, see below" };
+        row("lower bound", plan.after.arena.map(|_| plan.least()), plan.bound, verdict)?;
+        Ok(())
+    }
+
+    /// What is proved of what, and what ended the rest.
+    fn print_proofs(&self, out: &mut impl Write) -> Result<(), Failure> {
+        let plan = self.plan;
+        let decisions = plan.decisions();
+        let kernels =
+            plan.model.kernels().map_or_else(String::new, |kernels| format!(", kernels `{kernels}`"));
+        let under = format!("memory model `{}`{kernels}", plan.model);
+        if plan.is_optimal() {
+            let nothing: Vec<&str> = decisions.iter().map(|(decision, ..)| none(*decision)).collect();
+            let verb = if nothing.len() == 1 { "needs" } else { "need" };
+            writeln!(out, "\n  proved: {} {verb} less ({under})", nothing.join(" and "))?;
+        } else {
+            writeln!(out, "\n  what is proved ({under}):")?;
+            for (decision, proof, bound) in decisions {
+                let verdict = match (proof, decision) {
+                    (Proof::Optimal, Decision::Rewrites) => "no other set needs less".to_owned(),
+                    (Proof::Optimal, Decision::Order) if plan.rewrites.is_empty() => {
+                        "no other needs less".to_owned()
+                    }
+                    (Proof::Optimal, Decision::Order) => "no other needs less, for these rewrites".to_owned(),
+                    (Proof::Optimal, Decision::Places) => "no others need less, for this order".to_owned(),
+                    (Proof::Gap { stopped }, _) => {
+                        let stopped = plan.interrupted.unwrap_or(stopped);
+                        format!("not proved, {stopped}; none needs less than {}", thousands(bound))
+                    }
+                };
+                writeln!(out, "  {:<9} {verdict}", decision.name())?;
+            }
+        }
+        if let Some(reason) = plan.interrupted {
+            writeln!(out, "  note: {reason}, so another run may end with another result")?;
+        }
         Ok(())
     }
 
@@ -136,12 +172,7 @@ impl<'a> Report<'a> {
         if let Some(choice) = &self.plan.choice {
             let [without, with] = [choice.without, choice.with].map(thousands);
             let sets = count(choice.sets as u64, "set");
-            let proof = if choice.is_proved() {
-                "no set of rewrites needs less".to_owned()
-            } else {
-                format!("others may need less, but none less than {}", thousands(choice.floor))
-            };
-            writeln!(out, "  chosen among {sets}: {without} bytes without, {with} with these; {proof}")?;
+            writeln!(out, "  chosen among {sets}: {without} bytes without, {with} with these")?;
         }
         Ok(())
     }
@@ -277,6 +308,15 @@ impl<'a> Report<'a> {
 /// The whole arena where it is known, otherwise what counts for the memory model.
 fn whole(footprint: Footprint, tail: Option<Tail>) -> u64 {
     tail.map_or(footprint.needs(), |tail| tail.needed(footprint.needs()).arm32)
+}
+
+/// What is said of a decision that is proved.
+fn none(decision: Decision) -> &'static str {
+    match decision {
+        Decision::Rewrites => "no set of rewrites",
+        Decision::Order => "no order",
+        Decision::Places => "no places",
+    }
 }
 
 /// What a rewrite gains by itself, and what it costs.

@@ -1,0 +1,110 @@
+//! How much a search may spend, and how to end it from outside.
+
+use crate::StopReason;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Ends a search from outside: from a signal handler, or another thread.
+#[derive(Clone, Debug, Default)]
+pub struct CancelFlag(Arc<AtomicBool>);
+
+impl CancelFlag {
+    /// Asks every search that holds this flag to end.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Has somebody asked?
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// How much a search may spend. By default, as much as it takes.
+#[derive(Clone, Debug, Default)]
+pub struct Limits {
+    /// The search ends at the first look at the clock after this. A safety net: what it cuts differs from run to run.
+    pub deadline: Option<Instant>,
+    /// Bytes for the tables of the search.
+    pub memory: Option<u64>,
+    /// Work, counted in the search's own unit. Unlike time, this ends the same search at the same point on every machine.
+    pub work: Option<u64>,
+    /// Ends the search at the next look.
+    pub cancel: CancelFlag,
+}
+
+impl Limits {
+    /// Limits that end after so much time from now.
+    pub fn lasting(time: Duration) -> Self {
+        Self::default().within(time)
+    }
+
+    /// The same limits with so much time from now on, if they do not end sooner.
+    #[must_use]
+    pub fn within(&self, time: Duration) -> Self {
+        // A time that no clock can hold is no limit.
+        let end = Instant::now().checked_add(time);
+        let deadline = match (self.deadline, end) {
+            (Some(deadline), Some(end)) => Some(deadline.min(end)),
+            (deadline, end) => deadline.or(end),
+        };
+        Self { deadline, ..self.clone() }
+    }
+
+    /// The same limits with at most so much work.
+    #[must_use]
+    pub fn working(&self, work: u64) -> Self {
+        Self { work: Some(self.work.map_or(work, |limit| limit.min(work))), ..self.clone() }
+    }
+
+    /// The same limits with at most so many bytes of tables.
+    #[must_use]
+    pub fn holding(&self, memory: u64) -> Self {
+        Self { memory: Some(self.memory.map_or(memory, |limit| limit.min(memory))), ..self.clone() }
+    }
+
+    /// Has somebody cancelled it, or has its time come?
+    pub fn interrupted(&self) -> Option<StopReason> {
+        if self.cancel.is_cancelled() {
+            Some(StopReason::Cancelled)
+        } else if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            Some(StopReason::Time)
+        } else {
+            None
+        }
+    }
+
+    /// As [`interrupted`](Self::interrupted), for inner loops that only want to know whether to go on.
+    pub fn are_over(&self) -> bool {
+        self.interrupted().is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tighter_limit_counts() {
+        let limits = Limits { work: Some(10), memory: None, ..Limits::lasting(Duration::ZERO) };
+        let tighter = limits.within(Duration::from_secs(60)).working(20).holding(5);
+        assert_eq!((tighter.work, tighter.memory), (Some(10), Some(5)));
+        assert_eq!(tighter.deadline, limits.deadline);
+        assert_eq!(tighter.interrupted(), Some(StopReason::Time));
+    }
+
+    #[test]
+    fn a_time_beyond_all_clocks_is_no_limit() {
+        assert_eq!(Limits::lasting(Duration::MAX).deadline, None);
+    }
+
+    #[test]
+    fn cancelling_ends_every_copy() {
+        let limits = Limits::default();
+        let copy = limits.working(5);
+        assert!(!copy.are_over());
+        limits.cancel.cancel();
+        assert_eq!(copy.interrupted(), Some(StopReason::Cancelled));
+    }
+}

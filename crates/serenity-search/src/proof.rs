@@ -1,0 +1,106 @@
+//! Whether an answer is proved, and if not, what ended the search.
+
+use std::fmt;
+
+/// Why a search ended before it had proved its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StopReason {
+    /// It is no complete search: it makes one answer, or improves some, and proves nothing beyond a simple bound.
+    Heuristic,
+    /// It was asked whether a capacity can be met, or a figure be beaten, and that is settled.
+    Capacity,
+    /// [`Limits::work`](crate::Limits::work).
+    Work,
+    /// [`Limits::memory`](crate::Limits::memory).
+    Memory,
+    /// [`Limits::deadline`](crate::Limits::deadline).
+    Time,
+    /// [`Limits::cancel`](crate::Limits::cancel).
+    Cancelled,
+}
+
+impl StopReason {
+    /// Does it depend on the clock or on somebody outside, so that another run may give another answer?
+    pub fn is_by_the_clock(self) -> bool {
+        matches!(self, Self::Time | Self::Cancelled)
+    }
+
+    /// A short name that does not change: `heuristic`, `capacity`, `work`, `memory`, `time` or `cancelled`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Heuristic => "heuristic",
+            Self::Capacity => "capacity",
+            Self::Work => "work",
+            Self::Memory => "memory",
+            Self::Time => "time",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+impl fmt::Display for StopReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Heuristic => "the method is a heuristic",
+            Self::Capacity => "it is settled whether what was asked for can be had",
+            Self::Work => "the limit on its work was reached",
+            Self::Memory => "the memory limit was reached",
+            Self::Time => "the time limit was reached",
+            Self::Cancelled => "it was cancelled",
+        })
+    }
+}
+
+/// What is proved about an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// It equals the bound: nothing is better.
+    Optimal,
+    /// There may be something better between the bound and the answer.
+    Gap {
+        /// Why the search ended.
+        stopped: StopReason,
+    },
+}
+
+impl Proof {
+    /// Of something that needs so much, where nothing can need less than `bound`: nothing is optimal because a search says so.
+    pub fn of(needs: u64, bound: u64, stopped: Option<StopReason>) -> Self {
+        if needs <= bound {
+            Self::Optimal
+        } else {
+            Self::Gap { stopped: stopped.unwrap_or(StopReason::Heuristic) }
+        }
+    }
+
+    /// Is nothing better?
+    pub fn is_optimal(self) -> bool {
+        self == Self::Optimal
+    }
+
+    /// Why it is not proved.
+    pub fn stopped(self) -> Option<StopReason> {
+        match self {
+            Self::Optimal => None,
+            Self::Gap { stopped } => Some(stopped),
+        }
+    }
+
+    /// May another run give another answer?
+    pub fn is_by_the_clock(self) -> bool {
+        self.stopped().is_some_and(StopReason::is_by_the_clock)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_bound_that_meets_the_answer_proves_it() {
+        assert_eq!(Proof::of(5, 5, Some(StopReason::Time)), Proof::Optimal);
+        assert_eq!(Proof::of(6, 5, None), Proof::Gap { stopped: StopReason::Heuristic });
+        assert!(Proof::of(6, 5, Some(StopReason::Time)).is_by_the_clock());
+        assert!(!Proof::of(6, 5, Some(StopReason::Work)).is_by_the_clock());
+    }
+}

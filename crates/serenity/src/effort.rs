@@ -1,0 +1,102 @@
+//! How much work each search of the pipeline may do.
+//!
+//! Everything is counted, nothing timed: with the same options the same result comes out of a fast machine and of a starved one. The counts are sized so
+//! that real networks are settled long before they run out; a time limit is a safety net behind them.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// How hard to try: 1 by default, 2 for twice the counted work of every search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort(u32);
+
+impl Default for Effort {
+    fn default() -> Self {
+        Self(1)
+    }
+}
+
+impl Effort {
+    /// So many times the usual work; at least once.
+    pub fn times(factor: u32) -> Self {
+        Self(factor.max(1))
+    }
+
+    fn of(self, usual: u64) -> u64 {
+        usual.saturating_mul(u64::from(self.0))
+    }
+
+    /// States of the search for the best order of a graph: ten seconds or more where it is hard, and never reached where it is not.
+    pub(crate) fn order_states(self) -> u64 {
+        self.of(2_000_000)
+    }
+
+    /// The same for one set of rewrites of many. The best order found counts: mostly it is the best there is, and only the proof is missing.
+    /// What is chosen in the end is scheduled again.
+    pub(crate) fn states_of_a_set(self) -> u64 {
+        self.of(10_000)
+    }
+
+    /// The same for the sets from which the search for rewrites starts.
+    pub(crate) fn states_of_a_first_set(self) -> u64 {
+        self.of(60_000)
+    }
+
+    /// Ops scheduled for all sets of rewrites, at most.
+    pub(crate) fn ops_of_all_sets(self) -> usize {
+        self.of(60_000) as usize
+    }
+
+    /// The same for sets that are planned to the end, arena and all.
+    pub(crate) fn ops_of_all_planned_sets(self) -> usize {
+        self.of(2_400) as usize
+    }
+
+    /// Buffers that the placement of one order may look at: if it has not settled by then, another order is the better bet.
+    pub(crate) fn placement(self) -> u64 {
+        self.of(2_000_000)
+    }
+
+    /// Steps of orders looked at while one order is improved by moving ops.
+    pub(crate) fn refined_steps(self) -> usize {
+        self.of(2_000_000) as usize
+    }
+
+    /// Moves at random that are tried for ONNX Runtime.
+    pub(crate) fn wandering_moves(self) -> usize {
+        self.of(8_000) as usize
+    }
+}
+
+/// Not a number of times.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected how many times the usual work to do, as in 10")]
+pub struct InvalidEffort;
+
+impl FromStr for Effort {
+    type Err = InvalidEffort;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().ok().filter(|&factor| factor > 0).map(Self).ok_or(InvalidEffort)
+    }
+}
+
+impl fmt::Display for Effort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn effort_is_a_number_of_times() {
+        assert_eq!("10".parse(), Ok(Effort::times(10)));
+        assert_eq!(Effort::times(10).placement(), 10 * Effort::default().placement());
+        for text in ["0", "-1", "many", ""] {
+            assert_eq!(text.parse::<Effort>(), Err(InvalidEffort), "{text}");
+        }
+    }
+}
