@@ -63,7 +63,11 @@ pub(crate) fn no_worse_than(graphs: &[Graph], options: &Options, known: &[Seed])
             with_plan(graphs, kernels, options, known)
         }
         MemoryModel::Ort(walk) => ort::best(graphs, walk, options),
-        _ => without_plan(graphs, options),
+        MemoryModel::Plain
+        | MemoryModel::Paper
+        | MemoryModel::Tflm(_)
+        | MemoryModel::TflmPlanned(_)
+        | MemoryModel::Litert => without_plan(graphs, options),
     }?;
     plan.interrupted = options.limits.interrupted();
     Ok(plan)
@@ -264,7 +268,7 @@ fn witness(
 
 /// The tensors of a buffer that take over from each other; the one that names it where others only share it.
 fn in_turn(graph: &Graph, model: MemoryModel, buffer: &serenity_ir::Buffer) -> Vec<TensorId> {
-    if !matches!(model, MemoryModel::TflmPlanned(_)) {
+    if !model.is_planned() {
         return buffer.tensors[..1].to_vec();
     }
     // What is handed over under a plan is read by one op alone, which writes what comes next: in any order that can run they come in turn.

@@ -27,8 +27,10 @@ const MOST_PLANNED_SETS: usize = 100;
 pub(super) fn choose_rewrites(input: &Input, candidates: &[Patch], options: &Options) -> Choice {
     let by_peak = choose_among(input.graph(), candidates, options);
     // An order for ONNX Runtime is found by trying many, which takes too long to do it for every set.
-    let has_quick_plan =
-        matches!(options.model, MemoryModel::Tflm(_) | MemoryModel::TflmPlanned(_) | MemoryModel::Litert);
+    let has_quick_plan = match options.model {
+        MemoryModel::Tflm(_) | MemoryModel::TflmPlanned(_) | MemoryModel::Litert => true,
+        MemoryModel::Plain | MemoryModel::Paper | MemoryModel::Ort(_) => false,
+    };
     if candidates.is_empty() || !has_quick_plan {
         return by_peak;
     }
@@ -68,7 +70,12 @@ fn choose_among(graph: &Graph, candidates: &[Patch], options: &Options) -> Choic
     }
     let model = match options.model {
         MemoryModel::Tflm(kernels) if options.plan_arena => MemoryModel::TflmPlanned(kernels),
-        other => other,
+        MemoryModel::Plain
+        | MemoryModel::Paper
+        | MemoryModel::Tflm(_)
+        | MemoryModel::TflmPlanned(_)
+        | MemoryModel::Litert
+        | MemoryModel::Ort(_) => options.model,
     };
     let evaluator = Evaluator { graph, model, options, sets: Cell::new(0) };
     let sets = (options.effort.ops_of_all_sets() / graph.ops().len().max(1)).clamp(LEAST_SETS, MOST_SETS);
@@ -100,7 +107,9 @@ fn floor(graph: &Graph, candidates: &[Patch], model: MemoryModel) -> u64 {
             MemoryModel::Plain | MemoryModel::Paper | MemoryModel::Tflm(_) => {
                 held(&[op.inputs.as_slice(), &op.outputs].concat())
             }
-            _ => held(&op.inputs).max(held(&op.outputs)),
+            MemoryModel::TflmPlanned(_) | MemoryModel::Litert | MemoryModel::Ort(_) => {
+                held(&op.inputs).max(held(&op.outputs))
+            }
         }
     };
     graph.op_ids().filter(is_untouched).map(needs).max().unwrap_or(0)
