@@ -44,7 +44,7 @@ impl Effort {
 
     /// Ops scheduled for all sets of rewrites, at most.
     pub(crate) fn ops_of_all_sets(self) -> usize {
-        self.of(60_000) as usize
+        self.of(40_000) as usize
     }
 
     /// The same for sets that are planned to the end, arena and all.

@@ -38,7 +38,7 @@ pub(super) fn choose_rewrites(input: &Input, candidates: &[Patch], options: &Opt
     let evaluator = Evaluator { graph, model: options.model, options, sets: Cell::new(0) };
     let settings = rewrite_settings(options.model);
     let worth = |patches: &[Patch]| {
-        let (patches, rewritten) = evaluator.applied(patches, &settings)?;
+        let (patches, rewritten) = evaluator.applied(patches, &settings, u64::MAX)?.ok()?;
         let graphs = with_main(input, rewritten);
         let given_plan = options.given_plan.clone().filter(|_| patches.is_empty());
         let plan =
@@ -134,7 +134,10 @@ impl Evaluator<'_> {
 
     fn worth(&self, patches: &[Patch], below: u64) -> Option<Worth> {
         self.sets.set(self.sets.get() + 1);
-        let (patches, graph) = self.applied(patches, &rewrite_settings(self.model))?;
+        let (patches, graph) = match self.applied(patches, &rewrite_settings(self.model), below)? {
+            Ok(applied) => applied,
+            Err(not_wanted) => return Some(not_wanted),
+        };
         let found = self.schedule(&graph, &self.model.lifetimes(&graph), Some(below));
         // Where the order decides who writes over what, other orders may need less than this model of the memory says.
         let bound = match self.model {
@@ -146,17 +149,26 @@ impl Evaluator<'_> {
         Some(Worth { needs: found.peak, bound, patches })
     }
 
-    /// The graph with these patches. They add up in the order in which the terms come to be in the best order of a graph that leaves this open.
-    fn applied(&self, patches: &[Patch], settings: &Settings) -> Option<(Vec<Patch>, Graph)> {
+    /// The graph with these patches. They add up in the order in which the terms come to be in the best order of a graph that leaves this open. If
+    /// not even that needs less than what is wanted, this is all that is known of them.
+    fn applied(
+        &self,
+        patches: &[Patch],
+        settings: &Settings,
+        below: u64,
+    ) -> Option<Result<(Vec<Patch>, Graph), Worth>> {
         if settings.sums != Sums::Chain {
-            return Some((patches.to_vec(), apply(self.graph, patches, settings).ok()?.graph));
+            return Some(Ok((patches.to_vec(), apply(self.graph, patches, settings).ok()?.graph)));
         }
         let draft = Settings { sums: Sums::Draft, ..settings.clone() };
         let Rewriting { graph, terms, .. } = apply(self.graph, patches, &draft).ok()?;
         if terms.is_empty() {
-            return Some((patches.to_vec(), graph));
+            return Some(Ok((patches.to_vec(), graph)));
         }
-        let found = self.schedule(&graph, &self.model.accumulating_lifetimes(&graph), None);
+        let found = self.schedule(&graph, &self.model.accumulating_lifetimes(&graph), Some(below));
+        if found.bound >= below {
+            return Some(Err(Worth { needs: found.peak.max(below), bound: 0, patches: patches.to_vec() }));
+        }
         let mut position = vec![0; graph.ops().len()];
         for (at, op) in found.order.iter().enumerate() {
             position[op.0 as usize] = at;
@@ -171,7 +183,7 @@ impl Evaluator<'_> {
         };
         let patches: Vec<Patch> = patches.iter().map(ordered).collect();
         let graph = apply(self.graph, &patches, settings).ok()?.graph;
-        Some((patches, graph))
+        Some(Ok((patches, graph)))
     }
 
     fn schedule(
