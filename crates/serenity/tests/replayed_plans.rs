@@ -85,7 +85,7 @@ fn what_the_table_allows_is_safe_in_whole_networks() {
 /// The orders of the models as they are: what matters here are places.
 #[test]
 fn plans_of_whole_networks_pass() {
-    let mut overlapping = 0;
+    let (mut planned, mut all) = (0, 0);
     for (name, input) in built_in().into_iter().chain(real()) {
         for (set, kernels) in Kernels::all() {
             let model = MemoryModel::Tflm(kernels);
@@ -100,9 +100,11 @@ fn plans_of_whole_networks_pass() {
             let order = input.graphs[0].file_order();
             peak(&input.graphs[0], MemoryModel::TflmPlanned(kernels), &order);
             println!("{name}, {set}: places checked in {places:.1?}, peak in {:.1?}", started.elapsed());
-            overlapping += usize::from(plan.offsets.is_some());
+            // A model that gains nothing is kept as it is, without a plan.
+            planned += usize::from(plan.offsets.is_some());
+            all += 1;
         }
     }
-    println!("{overlapping} plans");
-    assert!(overlapping >= NETWORKS.len());
+    println!("{planned} plans for {all} networks and sets of kernels");
+    assert!(planned >= NETWORKS.len());
 }

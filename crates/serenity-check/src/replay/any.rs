@@ -10,15 +10,6 @@ use super::trace::Trace;
 use super::{cmsis_nn, copies, elementwise, reference};
 
 pub(super) fn play(call: &Call, trace: &mut Trace) -> Option<()> {
-    // No known kernel may break it either. One that is not known does not: see above.
-    for known in [reference::play, cmsis_nn::play] {
-        let mut of_kernel = Trace::at(trace.distance());
-        if known(call, &mut of_kernel).is_some() && of_kernel.lost_byte().is_some() {
-            *trace = of_kernel;
-            trace.only_here();
-            return Some(());
-        }
-    }
     match call.kind() {
         "RESHAPE" | "SQUEEZE" | "EXPAND_DIMS" => copies::reshape(call, trace)?,
         kind => {
@@ -28,6 +19,14 @@ pub(super) fn play(call: &Call, trace: &mut Trace) -> Option<()> {
             if !is_same_place {
                 trace.lose_unless_disjoint(input.count * input.item, output.count * output.item);
             }
+        }
+    }
+    // No known kernel may break it either. One that is not known does not: see above.
+    for known in [reference::play, cmsis_nn::play] {
+        let mut of_kernel = Trace::at(trace.distance());
+        let is_broken = known(call, &mut of_kernel).is_some() && of_kernel.lost_byte().is_some();
+        if is_broken && trace.lost_byte().is_none() {
+            *trace = of_kernel;
         }
     }
     trace.only_here();
