@@ -1,8 +1,9 @@
 //! Which memory there is, who fills it and who still wants it: the memory models once more, written down independently.
 
+use crate::replay::nearest;
 use serenity_ir::{
-    ElementType, Graph, Kernels, LitertKernels, LitertPlace, MemoryModel, OpId, Role, Tensor, TensorId,
-    overlaps, scratch,
+    ElementType, Graph, Kernels, LitertKernels, LitertPlace, MemoryModel, Op, OpId, Role, Tensor, TensorId,
+    scratch,
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -193,15 +194,19 @@ fn scratch_memory(graph: &Graph, op: OpId, kernels: Kernels) -> Option<Holding> 
 /// What an op with a plan saves while it runs: it writes over inputs that it alone reads. What saves most comes first; nothing is shared twice.
 fn saved(graph: &Graph, op: OpId, kernels: Kernels, tensors: &[Option<Holding>]) -> Option<Holding> {
     let bytes_of = |t: TensorId| tensors[t.index()].as_ref().map_or(0, |holding| holding.bytes);
-    let mut pairs: Vec<(i64, TensorId, TensorId)> = overlaps(graph, op, kernels)
-        .into_iter()
-        .filter(|pair| graph.consumers(pair.input).len() == 1 && !graph.is_output(pair.input))
-        .filter(|pair| !pair.exact || pair.distance % 16 == 0)
-        .map(|pair| {
-            let reach = bytes_of(pair.output) - rounded(pair.distance) as i64;
-            (reach.min(bytes_of(pair.input)), pair.output, pair.input)
-        })
-        .collect();
+    let Op { inputs, outputs, .. } = graph.op(op);
+    let inputs: BTreeSet<TensorId> = inputs.iter().copied().collect();
+    let mut pairs: Vec<(i64, TensorId, TensorId)> = Vec::new();
+    for input in inputs.into_iter().filter(|&x| graph.consumers(x).len() == 1 && !graph.is_output(x)) {
+        for &output in outputs {
+            let nearest = nearest(graph, op, kernels, input, output);
+            let places = [nearest.at_least.map(rounded), nearest.exactly.filter(|place| place % 16 == 0)];
+            pairs.extend(places.into_iter().flatten().map(|distance| {
+                let reach = bytes_of(output) - distance as i64;
+                (reach.min(bytes_of(input)), output, input)
+            }));
+        }
+    }
     pairs.sort_by_key(|&(bytes, y, x)| (Reverse(bytes), y, x));
     let mut left: BTreeMap<TensorId, i64> = BTreeMap::new();
     let mut done = BTreeSet::new();

@@ -29,6 +29,7 @@ mod order;
 mod ort;
 mod peak;
 mod placement;
+mod replay;
 mod witness;
 
 pub use bound::{Place, Shown};
@@ -37,6 +38,7 @@ pub use deep::{Reproved, reprove};
 pub use order::{OrderFault, faults as order_faults};
 pub use peak::peak;
 pub use placement::{Place as TensorPlace, PlacementFault, placement_faults};
+pub use replay::{Verdict, replay};
 pub use witness::{Witness, WitnessChain, proved_bound};
 
 use serenity_ir::{Graph, MemoryModel, OpId};

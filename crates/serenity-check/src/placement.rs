@@ -2,7 +2,8 @@
 //!
 //! TFLM checks neither overlap nor alignment of a plan that it finds in a model. So this is the last who looks.
 
-use serenity_ir::{ElementType, Graph, Kernels, OpId, Tensor, TensorId, overlaps};
+use crate::replay::{Verdict, replay};
+use serenity_ir::{ElementType, Graph, Kernels, OpId, Tensor, TensorId};
 use std::fmt;
 
 /// TFLM's alignment in bytes.
@@ -60,6 +61,40 @@ pub enum PlacementFault {
     /// Two tensors that are needed at once lie in the same bytes.
     #[error("{0} and {1} are needed at once and share bytes")]
     Clash(Place, Place),
+    /// An op writes over an input that it has not read to the end.
+    #[error(
+        "op {op} (`{label}`) writes element {element} of {output} over byte {byte} of {input} before it has read it"
+    )]
+    Overwritten {
+        /// Which op.
+        op: OpId,
+        /// Its name.
+        label: String,
+        /// What it writes.
+        output: Place,
+        /// Which element of that.
+        element: u64,
+        /// What it reads.
+        input: Place,
+        /// Which byte of that is lost.
+        byte: u64,
+    },
+    /// An op writes over one of its inputs, and nobody knows in which order it reads and writes.
+    #[error(
+        "op {op} (`{label}`) writes {output} over {input}, and how `{kind}` reads and writes is not known"
+    )]
+    UnknownKernel {
+        /// Which op.
+        op: OpId,
+        /// Its name.
+        label: String,
+        /// Its kind.
+        kind: String,
+        /// What it writes.
+        output: Place,
+        /// What it reads.
+        input: Place,
+    },
     /// Sub-graphs that run each other without end.
     #[error("the sub-graphs run each other without end")]
     Endless,
@@ -122,8 +157,8 @@ pub fn placement_faults(
     lives.sort_by_key(|life| (life.begin, life.graph, life.tensor));
     for (i, low) in lives.iter().enumerate() {
         for high in lives[i + 1..].iter().take_while(|high| high.begin < low.end) {
-            if meet_in_time(low, high) && !may_share(graphs, kernels, low, high) {
-                faults.push(PlacementFault::Clash(name(low), name(high)));
+            if meet_in_time(low, high) {
+                faults.extend(sharing_fault(graphs, kernels, low, high, &name));
             }
         }
     }
@@ -151,23 +186,41 @@ fn meet_in_time(a: &Life, b: &Life) -> bool {
     a.0 <= b.1 && b.0 <= a.1
 }
 
-/// May the two share bytes, because one op reads one of them for the last time and writes the other? `low` begins no higher than `high`.
-fn may_share(graphs: &[&Graph], kernels: Kernels, low: &Life, high: &Life) -> bool {
-    let graph = graphs[low.graph];
-    let permits = |output: &Life, input: &Life| {
-        let (Some(written), Some(read)) = (output.steps, input.steps) else { return false };
-        let Some(op) = graph.producer(output.tensor) else { return false };
-        // The reader is gone and the writer begins at one and the same step, and the result is not wanted.
-        low.graph == high.graph
-            && read.1 == written.0
-            && !graph.is_output(input.tensor)
-            && overlaps(graph, op, kernels).iter().any(|pair| {
-                pair.output == output.tensor
-                    && pair.input == input.tensor
-                    && pair.allows(input.begin, output.begin)
-            })
+/// Why the two may not share bytes. They may if one op reads one of them for the last time and writes the other, and does so in time.
+fn sharing_fault(
+    graphs: &[&Graph],
+    kernels: Kernels,
+    low: &Life,
+    high: &Life,
+    name: &impl Fn(&Life) -> Place,
+) -> Option<PlacementFault> {
+    let [writes_low, writes_high] = [(low, high), (high, low)].map(|(output, input)| {
+        let op = written_over(graphs, output, input)?;
+        Some((op, output, input))
+    });
+    let Some((op, output, input)) = writes_low.or(writes_high) else {
+        return Some(PlacementFault::Clash(name(low), name(high)));
     };
-    permits(low, high) || (low.begin == high.begin && permits(high, low))
+    let graph = graphs[output.graph];
+    let (read, written) = ((input.tensor, input.begin), (output.tensor, output.begin));
+    let verdict = replay(graph, op, kernels, read, written);
+    let (label, input, output) = (graph.op_label(op), name(input), name(output));
+    match verdict {
+        Verdict::Safe => None,
+        Verdict::Overwrites { byte, element } => {
+            Some(PlacementFault::Overwritten { op, label, output, element, input, byte })
+        }
+        Verdict::Unknown { kind } => Some(PlacementFault::UnknownKernel { op, label, kind, output, input }),
+    }
+}
+
+/// The op that reads `input` for the last time and writes `output`; nobody wants the input after it.
+fn written_over(graphs: &[&Graph], output: &Life, input: &Life) -> Option<OpId> {
+    let ((written, _), (_, read)) = (output.steps?, input.steps?);
+    let graph = graphs[output.graph];
+    let op = (output.graph == input.graph).then(|| graph.producer(output.tensor))??;
+    let is_read = graph.op(op).inputs.contains(&input.tensor);
+    (is_read && read == written && !graph.is_output(input.tensor)).then_some(op)
 }
 
 fn bytes_in_arena(tensor: &Tensor) -> u64 {
@@ -263,11 +316,51 @@ mod tests {
         assert_eq!(faults([0, 0, 32], 48), Vec::<String>::new());
         assert_eq!(
             faults([0, 32, 48], 64),
-            ["tensor 1 (`a`) and tensor 2 (`y`) are needed at once and share bytes"]
+            [
+                "op 1 (`y`) writes tensor 2 (`y`) over tensor 1 (`a`), and how `CONV_2D` reads and writes is not known"
+            ]
         );
         assert_eq!(
             faults([0, 16, 48], 64),
-            ["tensor 0 (`x`) and tensor 1 (`a`) are needed at once and share bytes"]
+            [
+                "op 0 (`a`) writes element 0 of tensor 1 (`a`) over byte 16 of tensor 0 (`x`) before it has read it"
+            ]
+        );
+    }
+
+    /// A sum over two inputs that both die, and of one input with itself; the first also where one of them is wanted later.
+    #[test]
+    fn a_sum_may_lie_over_both_its_terms_or_over_one_given_twice() {
+        let tensor = |name: &str| Tensor::shaped(name, vec![1, 64], ElementType::Int8).unwrap();
+        let faults = |twice: bool, kept: bool, offsets: [u64; 3]| {
+            let mut g = GraphBuilder::new("");
+            let (a, b) = (g.input(tensor("a")), g.input(tensor("b")));
+            let sum = g.op("sum", "ADD", &[a, if twice { a } else { b }], tensor("sum"));
+            g.output(sum);
+            if kept {
+                g.output(a);
+            }
+            let graph = g.build().unwrap();
+            let offsets = vec![offsets.map(Some).to_vec()];
+            let order = graph.file_order();
+            let faults = placement_faults(&[&graph], &[&order], Kernels::Reference, &offsets, 256);
+            faults.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        // The one where the sum lies, the other beside it; and one above the other, across its end.
+        assert_eq!(faults(false, false, [0, 64, 0]), Vec::<String>::new());
+        assert_eq!(faults(false, false, [16, 80, 16]), Vec::<String>::new());
+        assert_eq!(faults(false, false, [32, 96, 0]), Vec::<String>::new());
+        assert_eq!(
+            faults(false, false, [64, 0, 32]),
+            [
+                "op 0 (`sum`) writes element 0 of tensor 2 (`sum`) over byte 32 of tensor 1 (`b`) before it has read it"
+            ]
+        );
+        assert_eq!(faults(true, false, [0, 128, 0]), Vec::<String>::new());
+        assert_eq!(faults(true, false, [0, 128, 16]).len(), 1);
+        assert_eq!(
+            faults(false, true, [0, 64, 0]),
+            ["tensor 0 (`a`) and tensor 2 (`sum`) are needed at once and share bytes"]
         );
     }
 

@@ -22,8 +22,6 @@ mod products;
 mod reference;
 mod resize;
 mod safe;
-#[cfg(test)]
-mod simulation;
 mod windows;
 
 use crate::{Graph, Kernels, OpId, TensorId};

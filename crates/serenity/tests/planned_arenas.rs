@@ -133,7 +133,7 @@ fn no_order_gets_an_arena_below_the_bound_and_the_best_is_found() {
 
 #[test]
 fn a_tensor_moved_too_close_is_refused() {
-    let (mut moved, mut overlapping) = (0, 0);
+    let (mut moved, mut overlapping, mut onto_itself) = (0, 0, 0);
     for seed in 0..200 {
         let graph = network(seed);
         let options =
@@ -161,6 +161,16 @@ fn a_tensor_moved_too_close_is_refused() {
             if shares && dies && !pair.exact && x >= 16 && x - y < pair.distance.next_multiple_of(16) + 16 {
                 let mut closer = offsets[0].clone();
                 closer[pair.input.index()] = Some(x - 16);
+                // The last block of a join may then be copied onto itself, which does no harm. The table does not go into that.
+                let op = graph.producer(pair.output).unwrap();
+                let block = *graph.tensor(pair.input).shape.as_ref().unwrap().last().unwrap();
+                if graph.op(op).kind.as_str() == "CONCATENATION" && x - 16 == y + pair.distance - block {
+                    let (read, written) = ((pair.input, x - 16), (pair.output, y));
+                    let verdict = check::replay(&graph, op, Kernels::Reference, read, written);
+                    assert_eq!(verdict, check::Verdict::Safe, "seed {seed}");
+                    onto_itself += 1;
+                    continue;
+                }
                 moved += 1;
                 assert!(
                     !faults(&closer).is_empty(),
@@ -172,5 +182,6 @@ fn a_tensor_moved_too_close_is_refused() {
             overlapping += u32::from(shares);
         }
     }
+    println!("{moved} refused, {onto_itself} blocks copied onto themselves");
     assert!(moved >= 20 && overlapping >= moved, "{moved} of {overlapping}");
 }

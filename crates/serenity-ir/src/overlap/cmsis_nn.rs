@@ -84,12 +84,13 @@ fn max_pool(call: &Call) -> Option<Vec<Pair>> {
     Some(further(windows::pool(call)?, output.depth() * output.item))
 }
 
-/// Rows are copied as blocks.
+/// Rows are copied as blocks; pixels, if there is padding between them.
 fn pad(call: &Call) -> Option<Vec<Pair>> {
-    let (input, _) = call.input_and_output(0)?;
+    let (input, output) = call.input_and_output(0)?;
     let columns = input.shape.iter().rev().nth(1).map_or(1, |&columns| columns as i64);
+    let pixels = if input.depth() == output.depth() { columns } else { 1 };
     let is_picture = input.shape.len() <= 4;
-    is_picture.then(|| Some(further(copies::pad(call)?, columns * input.depth() * input.item)))?
+    is_picture.then(|| Some(further(copies::pad(call)?, pixels * input.depth() * input.item)))?
 }
 
 /// The same, with so many bytes more between.

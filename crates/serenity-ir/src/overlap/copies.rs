@@ -1,6 +1,6 @@
 //! Operators that move elements and do not change them.
 
-use super::call::Call;
+use super::call::{Call, Layout};
 use super::safe::{Pair, Safe, walk};
 
 /// The result is the first operand under another shape.
@@ -75,7 +75,7 @@ pub(super) fn concatenation(call: &Call) -> Option<Vec<Pair>> {
 /// Element by element, from front to back: of each, the place in the input is no lower than that in the output.
 pub(super) fn slice(call: &Call) -> Option<Vec<Pair>> {
     let (input, output) = call.moved(0)?;
-    (input.shape.len() == output.shape.len()).then(|| Safe::at_least(0).of_operand(0))
+    is_inside(&input, &output, &vec![1; input.shape.len()]).then(|| Safe::at_least(0).of_operand(0))
 }
 
 /// As a slice, but pieces along the last dimension are copied as blocks if they are in one piece. Backward strides go another way.
@@ -86,6 +86,9 @@ pub(super) fn strided_slice(call: &Call) -> Option<Vec<Pair>> {
         return None;
     }
     let is_last_kept = input.shape.len() == output.shape.len();
+    if is_last_kept && !is_inside(&input, &output, &strides) {
+        return None;
+    }
     let block = match strides.last() {
         Some(1) if is_last_kept => output.depth(),
         Some(1) => input.depth(),
@@ -94,12 +97,21 @@ pub(super) fn strided_slice(call: &Call) -> Option<Vec<Pair>> {
     Some(Safe::at_least(block * input.item).of_operand(0))
 }
 
+/// Can the output be cut out of the input, with these steps?
+fn is_inside(input: &Layout, output: &Layout, strides: &[i64]) -> bool {
+    let sides = || input.shape.iter().zip(output.shape).zip(strides);
+    let fits = |((&from, &to), &stride): ((&u64, &u64), &i64)| {
+        (to as i64 - 1).checked_mul(stride).is_some_and(|last| last < from as i64)
+    };
+    input.shape.len() == output.shape.len() && sides().all(fits)
+}
+
 /// The kernel reads the input once, from front to back, and hands each element to one of the outputs. So none of these is ever ahead.
 pub(super) fn split(call: &Call, operand: usize) -> Option<Vec<Pair>> {
     let input = call.operand(operand)?;
     let safe = Safe::at_least(0);
     let outputs = (0..).map_while(|result| Some((result, call.output(result)?)));
-    let alike =
-        outputs.filter(|&(result, _)| call.result(result).is_some_and(|output| output.dtype == input.dtype));
+    let is_part = |output: Layout| output.dtype == input.dtype && output.count <= input.count;
+    let alike = outputs.filter(|&(result, _)| call.result(result).is_some_and(is_part));
     Some(alike.map(|(result, _)| Pair { operand, result, safe }).collect())
 }

@@ -1,10 +1,11 @@
 //! Element-wise operators, dense layers, transposed convolutions, and what overlaps nothing.
 
 use super::graphs::OneOp;
-use super::{Chance, Trace, asked, assert_tight};
-use crate::ElementType::{Bool, Float32, Int4, Int8, Int16};
-use crate::Kernels::{Any, CmsisNn, Reference};
-use crate::{OpId, overlaps};
+use super::naive::Naive;
+use super::{Chance, Verdict, asked, assert_tight, replayed};
+use serenity_ir::ElementType::{Bool, Float32, Int4, Int8, Int16};
+use serenity_ir::Kernels::{Any, CmsisNn, Reference};
+use serenity_ir::{OpId, overlaps};
 
 #[test]
 fn elements_of_all_widths() {
@@ -13,7 +14,7 @@ fn elements_of_all_widths() {
     for _ in 0..100 {
         let count = chance.from(1, 40);
         let [read, write] = chance.pair(0, 2).map(|kind| &types[kind as usize]);
-        let mut trace = Trace::default();
+        let mut trace = Naive::of(read.1);
         for element in 0..count {
             trace.read(element * read.1);
             trace.write((element + 1) * write.1);
@@ -24,7 +25,7 @@ fn elements_of_all_widths() {
 }
 
 /// `[distance, is it exact]` of all overlaps.
-fn found(op: &OneOp, kernels: crate::Kernels) -> Vec<(u64, bool)> {
+fn found(op: &OneOp, kernels: serenity_ir::Kernels) -> Vec<(u64, bool)> {
     let graph = op.clone().graph();
     overlaps(&graph, OpId(0), kernels).iter().map(|overlap| (overlap.distance, overlap.exact)).collect()
 }
@@ -55,7 +56,7 @@ fn dense_layers() {
     let mut chance = Chance(22);
     for _ in 0..200 {
         let (rows, [depth, outputs]) = (chance.from(1, 5), chance.pair(1, 9));
-        let mut trace = Trace::default();
+        let mut trace = Naive::of(1);
         for row in 0..rows {
             for output in 0..outputs {
                 (0..depth).for_each(|element| trace.read(row * depth + element));
@@ -88,7 +89,38 @@ fn other_kinds_and_types_overlap_nothing() {
     }
     assert_eq!(found(&OneOp::new("RELU").reads(&[9], &Int4).gives(&[9], &Int4), Reference), []);
     assert_eq!(found(&OneOp::new("RELU").reads(&[0], &Bool).gives(&[0], &Bool), Reference), []);
-    let mut unpacked = OneOp::new("RELU").reads(&[9], &Int8).gives(&[9], &Int8).graph();
-    unpacked.tensors[0].bytes = 10;
-    assert_eq!(overlaps(&unpacked, OpId(0), Reference), []);
+    let unpacked = OneOp::new("RELU").reads_unpacked(&[9], &Int8, 10).gives(&[9], &Int8);
+    assert_eq!(found(&unpacked, Reference), []);
+    for op in [unpacked, OneOp::new("RELU").reads(&[9], &Int4).gives(&[9], &Int4)] {
+        let graph = op.graph();
+        let pair = [graph.op(OpId(0)).inputs[0], graph.op(OpId(0)).outputs[0]];
+        assert!(matches!(replayed(&graph, Reference, pair, 0), Verdict::Unknown { .. }));
+    }
+    for kind in ["MEAN", "SUM", "TRANSPOSE", "PACK", "UNPACK", "GATHER", "CUSTOM:RELU", "Relu"] {
+        let graph = OneOp::new(kind).reads(&[9], &Int8).gives(&[9], &Int8).graph();
+        let pair = [graph.op(OpId(0)).inputs[0], graph.op(OpId(0)).outputs[0]];
+        for kernels in [Any, Reference, CmsisNn] {
+            assert_eq!(replayed(&graph, kernels, pair, 0), Verdict::Unknown { kind: kind.to_owned() });
+        }
+    }
+}
+
+/// Each row is read as a whole before the first of its elements is written, and element by element after that.
+#[test]
+fn rows_that_are_passed_over_several_times() {
+    let mut chance = Chance(23);
+    for _ in 0..400 {
+        let (rows, depth) = (chance.from(1, 5), chance.from(1, 7));
+        let (dtype, item) = if chance.coin() { (Int8, 1) } else { (Int16, 2) };
+        let mut trace = Naive::of(1);
+        for row in 0..rows {
+            (0..depth).for_each(|element| trace.read(row * depth + element));
+            for element in row * depth..(row + 1) * depth {
+                trace.read(element);
+                trace.write((element + 1) * item);
+            }
+        }
+        let op = OneOp::new("SOFTMAX").reads(&[rows, depth], &Int8).gives(&[rows, depth], &dtype);
+        assert_tight(op, Reference, rows * depth * item, &trace);
+    }
 }

@@ -1,7 +1,7 @@
 //! Graphs of one op.
 
-use crate::{Attributes, ElementType, Graph, GraphBuilder, Op, OpKind, Tensor};
 use serde_json::{Map, Value, json};
+use serenity_ir::{Attributes, ElementType, Graph, GraphBuilder, Op, OpKind, Tensor, TensorId};
 use std::fmt;
 
 /// One op in the making; operands are added in the order of its signature.
@@ -12,15 +12,24 @@ pub(super) struct OneOp {
     outputs: Vec<Tensor>,
     attributes: Attributes,
     position: usize,
+    /// How often the first activation is given again, behind all others.
+    repeats: usize,
 }
 
 impl OneOp {
     pub(super) fn new(kind: &'static str) -> Self {
-        Self { kind, inputs: vec![], outputs: vec![], attributes: Attributes::new(), position: 0 }
+        Self { kind, inputs: vec![], outputs: vec![], attributes: Attributes::new(), position: 0, repeats: 0 }
     }
 
     pub(super) fn reads(mut self, shape: &[i64], dtype: &ElementType) -> Self {
         self.inputs.push(tensor(shape, dtype));
+        self.position += 1;
+        self
+    }
+
+    /// The first activation once more.
+    pub(super) fn first_again(mut self) -> Self {
+        self.repeats += 1;
         self.position += 1;
         self
     }
@@ -40,6 +49,13 @@ impl OneOp {
         self
     }
 
+    /// An operand with more bytes than its shape needs.
+    pub(super) fn reads_unpacked(mut self, shape: &[i64], dtype: &ElementType, bytes: u64) -> Self {
+        self.inputs.push(Tensor { bytes, ..tensor(shape, dtype) });
+        self.position += 1;
+        self
+    }
+
     pub(super) fn gives(mut self, shape: &[i64], dtype: &ElementType) -> Self {
         self.outputs.push(tensor(shape, dtype));
         self
@@ -52,7 +68,8 @@ impl OneOp {
 
     pub(super) fn graph(self) -> Graph {
         let mut builder = GraphBuilder::new("");
-        let inputs = self.inputs.into_iter().map(|tensor| builder.input(tensor)).collect();
+        let mut inputs: Vec<TensorId> = self.inputs.into_iter().map(|tensor| builder.input(tensor)).collect();
+        inputs.extend(vec![inputs[0]; self.repeats]);
         let outputs = self.outputs.into_iter().map(|tensor| builder.tensor(tensor)).collect();
         builder.push_op(Op {
             name: String::new(),

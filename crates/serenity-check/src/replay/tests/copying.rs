@@ -1,11 +1,12 @@
 //! Padding, concatenation, slices, splits, reshaping.
 
 use super::graphs::OneOp;
-use super::{Chance, Trace, asked, assert_tight};
-use crate::ElementType::{Float32, Int8, Int16};
-use crate::Kernels::{Any, CmsisNn, Reference};
-use crate::{OpId, overlaps};
+use super::naive::Naive;
+use super::{Chance, Verdict, asked, assert_enough, assert_tight, assert_tight_between, nearest, replayed};
 use serde_json::json;
+use serenity_ir::ElementType::{Float32, Int8, Int16};
+use serenity_ir::Kernels::{Any, CmsisNn, Reference};
+use serenity_ir::{OpId, overlaps};
 
 /// All indices of a shape, in order.
 fn indices(shape: &[i64]) -> Vec<Vec<i64>> {
@@ -31,7 +32,7 @@ fn padding() {
         let paddings: Vec<[i64; 2]> = input.iter().map(|_| chance.pair(0, 2)).collect();
         let output: Vec<i64> =
             input.iter().zip(&paddings).map(|(size, [before, after])| before + size + after).collect();
-        let mut trace = Trace::default();
+        let mut trace = Naive::of(2);
         let mut next = 0;
         for (to, index) in (0..).zip(indices(&output)) {
             let is_inside = (0..input.len()).all(|d| (0..input[d]).contains(&(index[d] - paddings[d][0])));
@@ -45,18 +46,24 @@ fn padding() {
         assert_tight(op.clone(), Reference, output.iter().product::<i64>() * 2, &trace);
         assert_eq!(asked(op, CmsisNn, 0, 0), None);
 
-        // CMSIS-NN copies rows of bytes.
-        let row = input.iter().rev().take(2).product();
-        let mut trace = Trace::default();
-        for index in indices(&input) {
-            let to: Vec<i64> = index.iter().zip(&paddings).map(|(at, [before, _])| at + before).collect();
-            if index.iter().rev().take(2).all(|&at| at == 0) {
-                trace.copy(place(&input, &index), place(&output, &to), row);
+        // CMSIS-NN copies rows of bytes, or pixels if there is padding between them.
+        let rank = input.len();
+        let inner = if input[rank - 1] == output[rank - 1] { 2 } else { 1 };
+        let block: i64 = input.iter().rev().take(inner).product();
+        let mut trace = Naive::of(1);
+        let mut next = 0;
+        for (to, index) in (0..).zip(indices(&output)) {
+            let is_inside = |d: usize| (0..input[d]).contains(&(index[d] - paddings[d][0]));
+            let begins = (rank.saturating_sub(inner)..rank).all(|d| index[d] == paddings[d][0]);
+            if !(0..rank).all(is_inside) {
+                trace.write(to + 1);
+            } else if begins {
+                trace.copy(next * block, to, block);
+                next += 1;
             }
         }
         let op = OneOp::new("PAD").reads(&input, &Int8).values(&paddings.concat()).gives(&output, &Int8);
-        let enough = asked(op, CmsisNn, 0, 0).is_none_or(|distance| distance >= trace.least_distance);
-        assert!(enough);
+        assert_tight(op, CmsisNn, output.iter().product(), &trace);
     }
 }
 
@@ -78,7 +85,7 @@ fn concatenation() {
         let op = op.gives(&shape, &Int8);
         let all: i64 = shape.iter().product();
         for operand in 0..3 {
-            let mut trace = Trace::default();
+            let mut trace = Naive::of(1);
             let mut to = 0;
             for copy in 0..outer {
                 for (from, size) in sizes.iter().enumerate() {
@@ -91,8 +98,7 @@ fn concatenation() {
                     to += block;
                 }
             }
-            let shown = Some(trace.least_distance).filter(|&distance| distance < all);
-            assert_eq!(asked(op.clone(), Reference, operand, 0), shown);
+            assert_tight_between(op.clone(), Reference, [operand, 0], all, &trace);
             // Blocks that are copied onto themselves: each operand has one, and lies where it belongs.
             let graph = op.clone().graph();
             let found = overlaps(&graph, OpId(0), Reference);
@@ -100,6 +106,15 @@ fn concatenation() {
             let exact = found.iter().find(|overlap| overlap.exact && overlap.input == input);
             let own_place = sizes[..operand].iter().sum::<i64>() * inner;
             assert_eq!(exact.map(|overlap| overlap.distance as i64), (outer == 1).then_some(own_place));
+            let output = graph.op(OpId(0)).outputs[0];
+            let found = nearest(&graph, OpId(0), Reference, input, output).exactly;
+            assert_eq!(found.map(|distance| distance as i64), (outer == 1).then_some(own_place));
+            if outer == 1 {
+                let pair = [input, output];
+                assert_eq!(replayed(&graph, Reference, pair, own_place), Verdict::Safe);
+                let verdict = replayed(&graph, Reference, pair, own_place - 1);
+                assert!(trace.lost_bytes(own_place - 1).is_empty() == (verdict == Verdict::Safe));
+            }
         }
     }
 }
@@ -108,17 +123,30 @@ fn concatenation() {
 fn a_tensor_given_twice_must_be_safe_both_times() {
     let shape = [4, 2];
     let op = OneOp::new("CONCATENATION").with("axis", 1).reads(&shape, &Int8).gives(&[4, 4], &Int8);
-    let mut graph = op.graph();
-    graph.ops[0].inputs.push(crate::TensorId(0));
+    let graph = op.first_again().graph();
+    let pair = [graph.op(OpId(0)).inputs[0], graph.op(OpId(0)).outputs[0]];
     // The second block of the last row ends at 16, and lies at 6 in the operand.
     let found = overlaps(&graph, OpId(0), Reference);
     assert_eq!(found.iter().map(|overlap| overlap.distance).collect::<Vec<_>>(), [10]);
+    assert_eq!(nearest(&graph, OpId(0), Reference, pair[0], pair[1]).at_least, Some(10));
+    assert_eq!(replayed(&graph, Reference, pair, 10), Verdict::Safe);
+    assert_eq!(replayed(&graph, Reference, pair, 9), Verdict::Overwrites { byte: 6, element: 15 });
     // Once as the picture, once as the filter: the latter was not looked at.
     let op = OneOp::new("FULLY_CONNECTED").reads(&[2, 4], &Int8).gives(&[2, 2], &Int8);
     assert_eq!(asked(op.clone(), Reference, 0, 0), Some(1));
-    let mut graph = op.graph();
-    graph.ops[0].inputs.push(crate::TensorId(0));
+    let graph = op.first_again().graph();
+    let pair = [graph.op(OpId(0)).inputs[0], graph.op(OpId(0)).outputs[0]];
     assert_eq!(overlaps(&graph, OpId(0), Reference), []);
+    assert_eq!(replayed(&graph, Reference, pair, 3), Verdict::Unknown { kind: "FULLY_CONNECTED".to_owned() });
+    // Both operands of a sum.
+    let op = OneOp::new("ADD").reads(&[9], &Int8).gives(&[9], &Int8).first_again();
+    let graph = op.graph();
+    let pair = [graph.op(OpId(0)).inputs[0], graph.op(OpId(0)).outputs[0]];
+    for kernels in [Any, Reference, CmsisNn] {
+        assert_eq!(overlaps(&graph, OpId(0), kernels).len(), 1);
+        assert_eq!(replayed(&graph, kernels, pair, 0), Verdict::Safe);
+        assert_eq!(replayed(&graph, kernels, pair, -2), Verdict::Overwrites { byte: 2, element: 0 });
+    }
 }
 
 #[test]
@@ -131,8 +159,8 @@ fn slices() {
             input.iter().zip(&begin).map(|(&size, &from)| chance.from(from + 1, size)).collect();
         let strides: Vec<i64> = input.iter().map(|_| chance.from(1, 2)).collect();
         let output: Vec<i64> = (0..input.len()).map(|d| (end[d] - begin[d] - 1) / strides[d] + 1).collect();
-        let mut trace = Trace::default();
-        let mut blocks = Trace::default();
+        let mut trace = Naive::of(1);
+        let mut blocks = Naive::of(1);
         for (to, index) in (0..).zip(indices(&output)) {
             let from: Vec<i64> = (0..input.len()).map(|d| begin[d] + index[d] * strides[d]).collect();
             trace.read(place(&input, &from));
@@ -150,11 +178,12 @@ fn slices() {
         let bytes = output.iter().product();
         let op =
             OneOp::new("STRIDED_SLICE").reads(&input, &Int8).values(&begin).values(&end).values(&strides);
-        let distance = asked(op.gives(&output, &Int8), Reference, 0, 0);
-        assert!(distance.is_none_or(|distance| distance >= blocks.least_distance));
+        assert_enough(op.gives(&output, &Int8), Reference, &blocks);
         if strides.iter().all(|&stride| stride == 1) {
             let op = OneOp::new("SLICE").reads(&input, &Int8).values(&begin).values(&output);
-            assert_tight(op.gives(&output, &Int8), Reference, bytes, &trace);
+            let op = op.gives(&output, &Int8);
+            assert_enough(op.clone(), Reference, &trace);
+            assert_eq!(asked(op, Reference, 0, 0), Some(trace.least_distance).filter(|&least| least < bytes));
         }
     }
     let backward = OneOp::new("STRIDED_SLICE").reads(&[9], &Int8).values(&[8]).values(&[0]).values(&[-1]);
@@ -169,7 +198,7 @@ fn splits() {
         let op = OneOp::new("SPLIT_V").with("axis", 1).reads(&[outer, sizes.iter().sum()], &Int8);
         let op = sizes.iter().fold(op, |op, &size| op.gives(&[outer, size], &Int8));
         for result in 0..3 {
-            let mut trace = Trace::default();
+            let mut trace = Naive::of(1);
             let mut from = 0;
             for copy in 0..outer {
                 for (to, size) in sizes.iter().enumerate() {
@@ -183,6 +212,14 @@ fn splits() {
                 }
             }
             assert_eq!(asked(op.clone(), Reference, 0, result), Some(trace.least_distance));
+            let graph = op.clone().graph();
+            let pair = [graph.op(OpId(0)).inputs[0], graph.op(OpId(0)).outputs[result]];
+            assert_eq!(nearest(&graph, OpId(0), Reference, pair[0], pair[1]).at_least, Some(0));
+            for distance in [0, 1, 7] {
+                assert_eq!(replayed(&graph, Reference, pair, distance), Verdict::Safe);
+                assert!(trace.lost_bytes(distance).is_empty());
+            }
+            assert_ne!(replayed(&graph, Reference, pair, -1), Verdict::Safe);
         }
     }
 }
@@ -191,8 +228,14 @@ fn splits() {
 fn reshaping_copies_everything_onto_itself_or_elsewhere() {
     for kernels in [Any, Reference, CmsisNn] {
         let op = OneOp::new("RESHAPE").reads(&[2, 6], &Float32).gives(&[3, 4], &Float32);
-        let [overlap] = overlaps(&op.graph(), OpId(0), kernels)[..] else { panic!() };
+        let [overlap] = overlaps(&op.clone().graph(), OpId(0), kernels)[..] else { panic!() };
         assert!(overlap.allows(16, 16) && !overlap.allows(20, 16) && !overlap.allows(12, 16));
+        let graph = op.graph();
+        let pair = [graph.op(OpId(0)).inputs[0], graph.op(OpId(0)).outputs[0]];
+        let safe = [-48, 0, 48].map(|distance| replayed(&graph, kernels, pair, distance));
+        assert_eq!(safe, [Verdict::Safe, Verdict::Safe, Verdict::Safe]);
+        assert_eq!(replayed(&graph, kernels, pair, 4), Verdict::Overwrites { byte: 0, element: 1 });
+        assert_eq!(replayed(&graph, kernels, pair, -4), Verdict::Overwrites { byte: 4, element: 0 });
     }
     let other_type = OneOp::new("RESHAPE").reads(&[2, 6], &Float32).gives(&[12], &Int8);
     assert_eq!(overlaps(&other_type.graph(), OpId(0), Reference), []);
@@ -209,8 +252,13 @@ fn what_is_not_known_is_not_guessed() {
     let huge = OneOp::new("CONCATENATION").with("axis", 0).reads(&[2, 2], &Int8);
     let huge = huge.constant(&[i64::MAX, 2], &Int8).gives(&[4, 2], &Int8);
     let odd = OneOp::new("RELU").reads(&[2], &Int8).with("constants", json!({"0": {}})).gives(&[2], &Int8);
-    for op in [unknown_amounts, negative, other_amounts, no_axis, too_long, huge, odd] {
+    let outside = OneOp::new("SLICE").reads(&[4, 2], &Int8).values(&[0, 0]).values(&[2, 3]);
+    let outside = outside.gives(&[2, 3], &Int8);
+    for op in [unknown_amounts, negative, other_amounts, no_axis, too_long, huge, odd, outside] {
         let told = op.to_string();
-        assert_eq!(overlaps(&op.graph(), OpId(0), Reference), [], "{told}");
+        let graph = op.graph();
+        assert_eq!(overlaps(&graph, OpId(0), Reference), [], "{told}");
+        let pair = [graph.op(OpId(0)).inputs[0], graph.op(OpId(0)).outputs[0]];
+        assert!(matches!(replayed(&graph, Reference, pair, 16), Verdict::Unknown { .. }), "{told}");
     }
 }

@@ -1,17 +1,18 @@
 //! Convolutions, pools, resizing.
 
 use super::graphs::OneOp;
-use super::{Chance, Trace, asked, assert_tight};
-use crate::ElementType::{self, Float32, Int8};
-use crate::Kernels::{CmsisNn, Reference};
+use super::naive::Naive;
+use super::{Chance, asked, assert_enough, assert_tight};
 use serde_json::json;
+use serenity_ir::ElementType::{self, Float32, Int8};
+use serenity_ir::Kernels::{CmsisNn, Reference};
 
 /// A window and what it slides over, all sides by chance.
-struct Window {
+pub(super) struct Window {
     batches: i64,
     input: [i64; 2],
     output: [i64; 2],
-    kernel: [i64; 2],
+    pub(super) kernel: [i64; 2],
     stride: [i64; 2],
     dilation: [i64; 2],
     before: [i64; 2],
@@ -19,7 +20,7 @@ struct Window {
 }
 
 impl Window {
-    fn by_chance(chance: &mut Chance, is_dilated: bool) -> Self {
+    pub(super) fn by_chance(chance: &mut Chance, is_dilated: bool) -> Self {
         loop {
             let [input, kernel, stride] = [chance.pair(1, 9), chance.pair(1, 4), chance.pair(1, 3)];
             let dilation = if is_dilated { chance.pair(1, 3) } else { [1, 1] };
@@ -42,7 +43,7 @@ impl Window {
         }
     }
 
-    fn describe(&self, op: OneOp) -> OneOp {
+    pub(super) fn describe(&self, op: OneOp) -> OneOp {
         let padding = if self.is_same { "same" } else { "valid" };
         op.with("kernel", json!(self.kernel))
             .with("stride", json!(self.stride))
@@ -76,7 +77,7 @@ impl Window {
         pixels
     }
 
-    fn shapes(&self, input_depth: i64, output_depth: i64) -> [[i64; 4]; 2] {
+    pub(super) fn shapes(&self, input_depth: i64, output_depth: i64) -> [[i64; 4]; 2] {
         let shape = |[height, width]: [i64; 2], depth| [self.batches, height, width, depth];
         [shape(self.input, input_depth), shape(self.output, output_depth)]
     }
@@ -87,8 +88,8 @@ fn bytes(shape: &[i64], dtype: &ElementType) -> i64 {
 }
 
 /// Output channels in groups; each reads the input channels of its group.
-fn convolution_trace(window: &Window, item: i64, groups: i64, reads: i64, writes: i64) -> Trace {
-    let mut trace = Trace::default();
+fn convolution_trace(window: &Window, item: i64, groups: i64, reads: i64, writes: i64) -> Naive {
+    let mut trace = Naive::of(item);
     for (pixel, under) in window.pixels() {
         for channel in 0..groups * writes {
             for read in &under {
@@ -135,8 +136,7 @@ fn convolutions_with_unknown_filters() {
         let [input, output] = window.shapes(groups * reads, groups * writes);
         let op = window.describe(OneOp::new("CONV_2D").reads(&input, &Int8)).gives(&output, &Int8);
         let trace = convolution_trace(&window, 1, groups, reads, writes);
-        let enough = asked(op, Reference, 0, 0).is_none_or(|distance| distance >= trace.least_distance);
-        assert!(enough);
+        assert_enough(op, Reference, &trace);
     }
 }
 
@@ -168,17 +168,31 @@ fn pools() {
         let channels = chance.from(1, 5);
         let [input, output] = window.shapes(channels, channels);
         let trace = convolution_trace(&window, 1, channels, 1, 1);
-        for kind in ["MAX_POOL_2D", "AVERAGE_POOL_2D"] {
+        let average = window.describe(OneOp::new("AVERAGE_POOL_2D").reads(&input, &Int8));
+        let mut whole = Naive::of(channels);
+        for (pixel, under) in window.pixels() {
+            for read in under {
+                whole.read(read * channels);
+            }
+            whole.write((pixel + 1) * channels);
+        }
+        assert_tight(average.gives(&output, &Int8), CmsisNn, bytes(&output, &Int8), &whole);
+        for kind in ["MAX_POOL_2D", "AVERAGE_POOL_2D", "L2_POOL_2D"] {
             let op = window.describe(OneOp::new(kind).reads(&input, &Int8)).gives(&output, &Int8);
             assert_tight(op, Reference, bytes(&output, &Int8), &trace);
         }
 
         // CMSIS-NN takes the first pixel as it is, then looks for larger ones.
-        let mut trace = Trace::default();
+        let mut trace = Naive::of(1);
         for (pixel, under) in window.pixels() {
-            for read in under {
-                trace.copy(read * channels, pixel * channels, channels);
+            for (tap, read) in under.iter().enumerate() {
+                if tap == 0 {
+                    trace.copy(read * channels, pixel * channels, channels);
+                } else {
+                    (0..channels).for_each(|channel| trace.read(read * channels + channel));
+                }
             }
+            trace.write((pixel + 1) * channels);
         }
         let op = window.describe(OneOp::new("MAX_POOL_2D").reads(&input, &Int8)).gives(&output, &Int8);
         assert_tight(op, CmsisNn, bytes(&output, &Int8), &trace);
@@ -223,7 +237,7 @@ fn resizing() {
         let [corners, half] = [[false, false], [true, false], [false, true]][chance.from(0, 2) as usize];
         let read_places =
             |side: usize, place| places(kind, &dtype, place, [input[side], output[side]], corners, half);
-        let mut trace = Trace::default();
+        let mut trace = Naive::of(item);
         for pixel in 0..batches * output[0] * output[1] {
             let (y, x) = (pixel / output[1] % output[0], pixel % output[1]);
             let mut under = Vec::new();

@@ -1,0 +1,137 @@
+//! Where an output lies over an input: is every byte read before it is written over?
+//!
+//! Kernels are replayed for the shapes at hand, in the order in which their loops go: what is read, what is written, and where both lie. Nothing is
+//! looked up: the planner has a table of distances, derived by arithmetic, and this is what that table is held against, on every plan.
+//!
+//! A replay is exact to the byte, but not slow: bytes that are read at once are one range, and channels that are worked through alike are one
+//! step ([`trace`]). What is left grows with the number of output pixels times that of the rows (or taps) of a window.
+//!
+//! Where kernels differ in ways that do not matter, or where the graph does not tell, the replay reads no later and no higher than the
+//! kernel: each such place says why. What it does not know, it refuses.
+
+mod any;
+mod call;
+mod cmsis_nn;
+mod copies;
+mod elementwise;
+mod products;
+mod reference;
+mod resize;
+#[cfg(test)]
+mod tests;
+mod trace;
+mod windows;
+
+use call::Call;
+use serenity_ir::{Graph, Kernels, OpId, TensorId};
+use trace::Trace;
+
+/// May an op write its output where it reads its input?
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Every byte is read for the last time before it is written over.
+    Safe,
+    /// A byte is written over, and read afterwards.
+    Overwrites {
+        /// Which byte of the input.
+        byte: u64,
+        /// Which element of the output is written there.
+        element: u64,
+    },
+    /// In which order the kernel reads and writes is not known.
+    Unknown {
+        /// The kind of the op.
+        kind: String,
+    },
+}
+
+/// Replays `op` on these kernels with one of its inputs and one of its outputs at the given offsets, in bytes from wherever both are counted.
+///
+/// Every clash is between one read and one write. So an op whose output lies over several of its inputs is safe if it is with each of
+/// them; an input that is given twice is read as both.
+///
+/// ```
+/// use serenity_check::{Verdict, replay};
+/// use serenity_ir::{ElementType, GraphBuilder, Kernels, OpId, Tensor};
+/// # fn main() -> Result<(), serenity_ir::GraphError> {
+/// let tensor = |name| Tensor::shaped(name, vec![1, 8, 8, 16], ElementType::Int8).unwrap();
+/// let mut builder = GraphBuilder::new("");
+/// let x = builder.input(tensor("x"));
+/// let y = builder.op("relu", "RELU", &[x], tensor("y"));
+/// let graph = builder.build()?;
+///
+/// assert_eq!(replay(&graph, OpId(0), Kernels::Reference, (x, 32), (y, 16)), Verdict::Safe);
+/// let too_late = replay(&graph, OpId(0), Kernels::Reference, (x, 16), (y, 32));
+/// assert_eq!(too_late, Verdict::Overwrites { byte: 16, element: 0 });
+/// # Ok(()) }
+/// ```
+pub fn replay(
+    graph: &Graph,
+    op: OpId,
+    kernels: Kernels,
+    input: (TensorId, u64),
+    output: (TensorId, u64),
+) -> Verdict {
+    let unknown = || Verdict::Unknown { kind: graph.op(op).kind.as_str().to_owned() };
+    let distance = i64::try_from(i128::from(input.1) - i128::from(output.1));
+    let (Ok(distance), Some(calls)) = (distance, Call::all(graph, op, input.0, output.0)) else {
+        return unknown();
+    };
+    for call in calls {
+        let mut trace = Trace::at(distance);
+        if play(&call, kernels, &mut trace).is_none() {
+            return unknown();
+        }
+        if let Some(byte) = trace.lost_byte() {
+            let item = call.output().map_or(1, |output| output.item);
+            return Verdict::Overwrites { byte: byte as u64, element: ((byte + distance) / item) as u64 };
+        }
+    }
+    Verdict::Safe
+}
+
+/// How near to its output an input may begin: in bytes above it, either at least so many or just so many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Nearest {
+    pub(crate) at_least: Option<u64>,
+    pub(crate) exactly: Option<u64>,
+}
+
+/// The least distances at which a replay is safe. Only distances that are an overlap count.
+pub(crate) fn nearest(
+    graph: &Graph,
+    op: OpId,
+    kernels: Kernels,
+    input: TensorId,
+    output: TensorId,
+) -> Nearest {
+    let is_overlap = |distance: &u64| *distance < graph.tensor(output).bytes;
+    let calls = Call::all(graph, op, input, output).unwrap_or_default();
+    let leads = calls.iter().map(|call| {
+        let mut trace = Trace::at(0);
+        play(call, kernels, &mut trace)?;
+        trace.lead()
+    });
+    let at_least = leads.collect::<Option<Vec<i64>>>().and_then(|leads| leads.into_iter().max());
+    // A block that is copied onto itself stays what it was.
+    let onto_itself = calls.iter().filter_map(|call| match kernels {
+        Kernels::Any => Some(0),
+        _ => copies::own_place(call),
+    });
+    let is_safe =
+        |distance: &u64| replay(graph, op, kernels, (input, *distance), (output, 0)) == Verdict::Safe;
+    let at_least = at_least.and_then(|lead| u64::try_from(lead).ok());
+    let exactly = onto_itself.filter(is_overlap).filter(is_safe).min();
+    Nearest { at_least: at_least.filter(is_overlap), exactly }
+}
+
+/// What the kernel of a call does; `None` if that is not known.
+fn play(call: &Call, kernels: Kernels, trace: &mut Trace) -> Option<()> {
+    match kernels {
+        Kernels::Any => any::play(call, trace),
+        Kernels::Reference => reference::play(call, trace),
+        Kernels::CmsisNn => cmsis_nn::play(call, trace),
+        // What a later version may add.
+        _ => None,
+    }
+}

@@ -1,0 +1,78 @@
+//! A negative control for every rule of the planner's table: what it allows is safe, and 16 bytes less is refused.
+
+#![allow(clippy::print_stdout, reason = "how tight the table is")]
+
+use super::samples::{KINDS, sample};
+use super::{Chance, Verdict, nearest, replayed};
+use serenity_ir::{Kernels, OpId, overlaps};
+
+/// How often each rule is tried.
+const SAMPLES: u64 = 1000;
+
+/// Kernels that read everything before they write anything: no place is too close for them.
+const NEVER_TOO_CLOSE: &[&str] = &["TRANSPOSE_CONV"];
+
+#[test]
+fn what_the_table_allows_is_safe_and_sixteen_bytes_less_is_refused() {
+    for (seed, &kind) in (0..).zip(KINDS) {
+        for (name, kernels) in Kernels::all() {
+            let mut chance = Chance(seed);
+            let (mut allowed, mut refused) = (0, 0);
+            let (mut apart, mut tight) = (0, 0);
+            for _ in 0..SAMPLES {
+                let op = sample(kind, &mut chance);
+                let told = op.to_string();
+                let graph = op.graph();
+                for overlap in overlaps(&graph, OpId(0), kernels) {
+                    let pair = [overlap.input, overlap.output];
+                    let at = |distance: i64| replayed(&graph, kernels, pair, distance);
+                    let distance = overlap.distance as i64;
+                    allowed += 1;
+                    assert_eq!(at(distance), Verdict::Safe, "{told}, {name}: {overlap:?}");
+                    if !overlap.exact {
+                        for more in [1, 5, 16, 1000] {
+                            assert_eq!(at(distance + more), Verdict::Safe, "{told}, {name}: {overlap:?}");
+                        }
+                    }
+                    refused += u64::from(at(distance - 16) != Verdict::Safe);
+                    if distance > 0 {
+                        apart += 1;
+                        tight += u64::from(at(distance - 1) != Verdict::Safe);
+                    }
+                }
+            }
+            println!(
+                "{kind}, {name}: 16 bytes less refused in {refused} of {allowed}, 1 byte less in {tight} of {apart}"
+            );
+            // Where nothing is asked for, reads may be far ahead. Where a distance is, a block may once in a while fall onto itself, or all
+            // may be read before it is reached.
+            if allowed > 0 && !NEVER_TOO_CLOSE.contains(&kind) {
+                assert!(refused * 10 >= allowed * 7 && tight * 10 >= apart * 9, "{kind}, {name}");
+            }
+        }
+    }
+}
+
+/// What is saved while an op runs is counted with the least distances of the replay; the planner counts with its table.
+#[test]
+fn the_nearest_places_are_those_of_the_table() {
+    for (seed, &kind) in (0..).zip(KINDS) {
+        let mut chance = Chance(1000 + seed);
+        for _ in 0..SAMPLES {
+            let op = sample(kind, &mut chance);
+            let told = op.to_string();
+            let graph = op.graph();
+            let (inputs, outputs) = (&graph.op(OpId(0)).inputs, &graph.op(OpId(0)).outputs);
+            for (name, kernels) in Kernels::all() {
+                let table = overlaps(&graph, OpId(0), kernels);
+                for (&input, &output) in inputs.iter().flat_map(|x| outputs.iter().map(move |y| (x, y))) {
+                    let of_pair = table.iter().filter(|found| (found.input, found.output) == (input, output));
+                    let asked = of_pair.map(|found| found.distance).min();
+                    let found = nearest(&graph, OpId(0), kernels, input, output);
+                    let found = [found.at_least, found.exactly].into_iter().flatten().min();
+                    assert_eq!(found, asked, "{told}, {name}");
+                }
+            }
+        }
+    }
+}

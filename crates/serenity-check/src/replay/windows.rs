@@ -1,0 +1,196 @@
+//! Operators that slide a window over rows and columns: convolutions and pools.
+//!
+//! The portable kernels walk over batches, output rows, columns and channels, from front to back. For each output element they read what the window covers
+//! inside the input, of all channels or of some, and then write.
+
+use super::call::{Call, Layout, is_feasible};
+use super::trace::{Beats, Trace};
+use std::ops::Range;
+
+/// More windows that begin in the padding than any real operator has.
+const MOST_PADDED: i64 = 1024;
+
+/// All input channels, or those of its group, for each output channel.
+pub(super) fn convolution(call: &Call, trace: &mut Trace) -> Option<()> {
+    let (input, output) = call.only(0)?;
+    // With a filter of unknown shape, each output channel may read all input channels, and nothing else can be read.
+    let groups = match call.shape_of(1).as_deref() {
+        Some(&[_, _, _, depth]) if depth > 0 => input.depth() / depth,
+        Some(_) => return None,
+        None => 1,
+    };
+    Window::of(call, &input, &output)?.slide(groups, trace)
+}
+
+/// One input channel for each output channel, or for several in a row.
+pub(super) fn depthwise_convolution(call: &Call, trace: &mut Trace) -> Option<()> {
+    let (input, output) = call.only(0)?;
+    Window::of(call, &input, &output)?.slide(input.depth(), trace)
+}
+
+/// Channel by channel.
+pub(super) fn pool(call: &Call, trace: &mut Trace) -> Option<()> {
+    let (input, output) = call.only(0)?;
+    (input.depth() == output.depth())
+        .then(|| Window::of(call, &input, &output)?.slide(input.depth(), trace))?
+}
+
+/// Height and width of the window: the attribute, or the middle dimensions of the filter.
+pub(super) fn kernel(call: &Call) -> Option<[i64; 2]> {
+    call.sides("kernel").or_else(|| match call.shape_of(1)?[..] {
+        [_, height, width, _] if height > 0 && width > 0 => Some([height, width]),
+        _ => None,
+    })
+}
+
+/// A window and what it slides over.
+pub(super) struct Window {
+    batches: i64,
+    rows: Axis,
+    columns: Axis,
+    input_depth: i64,
+    input_item: i64,
+    output_depth: i64,
+    output_item: i64,
+}
+
+/// A window along rows, or along columns.
+struct Axis {
+    input: i64,
+    output: i64,
+    taps: i64,
+    stride: i64,
+    dilation: i64,
+    /// Padding in front of the input.
+    before: i64,
+}
+
+impl Window {
+    pub(super) fn of(call: &Call, input: &Layout, output: &Layout) -> Option<Self> {
+        let [batches, input_height, input_width, input_depth] = input.picture()?;
+        let [output_batches, output_height, output_width, output_depth] = output.picture()?;
+        let [taps, stride] = [kernel(call)?, call.sides("stride")?];
+        let dilation = if call.has("dilation") { call.sides("dilation")? } else { [1, 1] };
+        let is_same = match call.word("padding")? {
+            "same" => true,
+            "valid" => false,
+            _ => return None,
+        };
+        let axis = |side: usize, input, output| {
+            Axis::new(input, output, taps[side], stride[side], dilation[side], is_same)
+        };
+        let rows = axis(0, input_height, output_height)?;
+        let columns = axis(1, input_width, output_width)?;
+        let [most_rows, most_columns] = [rows.most_covered(), columns.most_covered()];
+        let is_small = is_feasible(&[batches, output_height, output_width, most_rows, most_columns]);
+        let is_known = batches == output_batches && is_small;
+        (is_known && rows.covers_anything() && columns.covers_anything()).then_some(Self {
+            batches,
+            rows,
+            columns,
+            input_depth,
+            input_item: input.item,
+            output_depth,
+            output_item: output.item,
+        })
+    }
+
+    /// Output channels are in so many groups, each of which reads as large a share of the input channels.
+    fn slide(&self, groups: i64, trace: &mut Trace) -> Option<()> {
+        if groups < 1 || self.input_depth % groups != 0 || self.output_depth % groups != 0 {
+            return None;
+        }
+        let share = self.input_depth / groups * self.input_item;
+        let elements = self.output_depth / groups;
+        // Where all channels are read, pixels beside each other are one range.
+        let joined = groups == 1 && self.columns.dilation == 1;
+        self.pixels(joined, |pixels, reads| {
+            trace.beats(&Beats {
+                reads,
+                length: share * pixels,
+                read_step: share,
+                elements,
+                item: self.output_item,
+                count: groups,
+            });
+        });
+        Some(())
+    }
+
+    /// All channels of all pixels are read, then all channels of the result are written.
+    pub(super) fn whole_pixels(&self, trace: &mut Trace) {
+        let pixel = self.input_depth * self.input_item;
+        self.pixels(self.columns.dilation == 1, |pixels, reads| {
+            for &read in reads {
+                trace.read(read, read + pixels * pixel);
+            }
+            trace.append(self.output_depth * self.output_item);
+        });
+    }
+
+    /// The first pixel is copied to the result, which the others then replace where they are larger: the result is written before they are
+    /// read.
+    pub(super) fn first_then_larger(&self, trace: &mut Trace) {
+        let pixel = self.input_depth * self.input_item;
+        self.pixels(false, |_, reads| match reads {
+            [] => trace.append(pixel),
+            [first, others @ ..] => {
+                trace.copy(*first, pixel);
+                for &read in others {
+                    trace.read(read, read + pixel);
+                }
+            }
+        });
+    }
+
+    /// For each output pixel, in order: where the input is read, and how many pixels side by side each time.
+    fn pixels(&self, joined: bool, mut visit: impl FnMut(i64, &[i64])) {
+        let pixel = self.input_depth * self.input_item;
+        let mut reads = Vec::new();
+        for batch in 0..self.batches {
+            for rows in self.rows.places() {
+                for columns in self.columns.places() {
+                    reads.clear();
+                    let step = if joined { columns.end - columns.start } else { self.columns.dilation };
+                    for row in rows.clone().step_by(self.rows.dilation as usize) {
+                        let begin = (batch * self.rows.input + row) * self.columns.input;
+                        let places = columns.clone().step_by(step.max(1) as usize);
+                        reads.extend(places.map(|column| (begin + column) * pixel));
+                    }
+                    visit(if joined { step } else { 1 }, &reads);
+                }
+            }
+        }
+    }
+}
+
+impl Axis {
+    fn new(input: i64, output: i64, taps: i64, stride: i64, dilation: i64, is_same: bool) -> Option<Self> {
+        let reach = (taps - 1) * dilation + 1;
+        let begins = if is_same { input } else { (input - reach + 1).max(0) };
+        let before = if is_same { ((output - 1) * stride + reach - input).max(0) / 2 } else { 0 };
+        let is_known = (begins + stride - 1) / stride == output
+            && ((before + stride - 1) / stride).min(output) <= MOST_PADDED;
+        is_known.then_some(Self { input, output, taps, stride, dilation, before })
+    }
+
+    /// For each output place: the input places under the window, one for each tap, in steps of the dilation.
+    fn places(&self) -> impl Iterator<Item = Range<i64>> + '_ {
+        (0..self.output).map(|place| {
+            let begin = place * self.stride - self.before;
+            let padded = if begin < 0 { (-begin - 1) / self.dilation + 1 } else { 0 };
+            let first = begin + padded.min(self.taps) * self.dilation;
+            let end = (begin + (self.taps - 1) * self.dilation + 1).min(self.input);
+            first..end.max(first)
+        })
+    }
+
+    fn covers_anything(&self) -> bool {
+        self.places().any(|places| !places.is_empty())
+    }
+
+    /// No window covers more places than this.
+    fn most_covered(&self) -> i64 {
+        self.taps.min((self.input - 1) / self.dilation + 1)
+    }
+}
