@@ -58,9 +58,23 @@ pub fn optimize_model(graphs: &[Graph], options: &Options) -> Result<Plan, Error
 
 /// The same, starting from plans of the arena that are known to be possible.
 pub(crate) fn no_worse_than(graphs: &[Graph], options: &Options, known: &[Seed]) -> Result<Plan, Error> {
+    let wanted = if_below(graphs, options, known, u64::MAX)?;
+    Ok(wanted.unwrap_or_else(|_| unreachable!("every size is below the largest number")))
+}
+
+/// The same if the model could need less than `below`; otherwise what it needs at least, which is no less.
+pub(crate) fn if_below(
+    graphs: &[Graph],
+    options: &Options,
+    known: &[Seed],
+    below: u64,
+) -> Result<Result<Plan, u64>, Error> {
     let mut plan = match options.model {
         MemoryModel::Tflm(kernels) | MemoryModel::TflmPlanned(kernels) if options.plan_arena => {
-            with_plan(graphs, kernels, options, known)
+            match with_plan(graphs, kernels, options, known, below)? {
+                Ok(plan) => Ok(plan),
+                Err(bound) => return Ok(Err(bound)),
+            }
         }
         MemoryModel::Ort(walk) => ort::best(graphs, walk, options),
         MemoryModel::Plain
@@ -70,7 +84,7 @@ pub(crate) fn no_worse_than(graphs: &[Graph], options: &Options, known: &[Seed])
         | MemoryModel::Litert => without_plan(graphs, options),
     }?;
     plan.interrupted = options.limits.interrupted();
-    Ok(plan)
+    Ok(Ok(plan))
 }
 
 /// The best order for a runtime that places tensors by itself.
@@ -99,7 +113,13 @@ fn without_plan(graphs: &[Graph], options: &Options) -> Result<Plan, Error> {
 }
 
 /// The best order for TFLM with a plan of the arena in the model, and that plan.
-fn with_plan(graphs: &[Graph], kernels: Kernels, options: &Options, known: &[Seed]) -> Result<Plan, Error> {
+fn with_plan(
+    graphs: &[Graph],
+    kernels: Kernels,
+    options: &Options,
+    known: &[Seed],
+    below: u64,
+) -> Result<Result<Plan, u64>, Error> {
     let started = Instant::now();
     let as_it_is = MemoryModel::Tflm(kernels);
     // A plan that is not safe with these kernels is worth nothing, and must not be kept.
@@ -110,6 +130,9 @@ fn with_plan(graphs: &[Graph], kernels: Kernels, options: &Options, known: &[See
     let mut plan = unchecked(main, planned);
     plan.bodies.clone_from(&settled.orders);
     plan.bound = plan.bound.min(bound_of_all_plans(main, kernels, planned, &plan));
+    if plan.bound >= below {
+        return Ok(Err(plan.bound));
+    }
     plan.before = Footprint {
         peak: as_it_is
             .lifetimes(&nested::main_graph(graphs, &[], as_it_is))
@@ -136,9 +159,9 @@ fn with_plan(graphs: &[Graph], kernels: Kernels, options: &Options, known: &[See
     let main = &nested::main_graph(graphs, &plan.bodies, planned.model);
     plan.stats.elapsed = started.elapsed();
     if options.given_plan.is_some() && given.is_none() && plan.offsets.is_some() {
-        return checked(graphs, main, plan);
+        return checked(graphs, main, plan).map(Ok);
     }
-    or_as_it_was(graphs, main, plan)
+    or_as_it_was(graphs, main, plan).map(Ok)
 }
 
 /// Is the plan that a model came with one that the checker accepts for these kernels?

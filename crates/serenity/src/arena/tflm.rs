@@ -125,9 +125,13 @@ impl<'a> Run<'a> {
     /// The most memory in use at any step, if every op that can save something does.
     pub(super) fn live_peak(&self) -> u64 {
         let mut changes = vec![0_i128; self.walk.now as usize + 2];
-        for Demand { buffer, .. } in self.demands().iter().filter(|demand| demand.buffer.first >= 0) {
-            changes[buffer.first as usize] += i128::from(buffer.size);
-            changes[buffer.last as usize + 1] -= i128::from(buffer.size);
+        let Facts { bytes, scratch, .. } = self.walk.facts;
+        let tensors = self.walk.tensors.iter().flatten().zip(bytes.iter().flatten().copied());
+        let scratch = scratch.iter().flatten().map(|parts| parts.iter().sum());
+        let ops = self.walk.ops.iter().flatten().zip(scratch);
+        for (&Life(first, last), bytes) in tensors.chain(ops).filter(|(life, _)| life.0 >= 0) {
+            changes[first as usize] += i128::from(bytes);
+            changes[last.max(first) as usize + 1] -= i128::from(bytes);
         }
         for (index, op, step) in self.single_steps() {
             let permitted = &self.walk.facts.permitted[index][op.index()];

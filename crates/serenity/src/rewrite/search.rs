@@ -1,8 +1,8 @@
 //! What sets of rewrites are worth: the least peak of the rewritten graph.
 
 use super::{rewrite_settings, with_main};
-use crate::optimize::search;
-use crate::{Error, Input, Options, bridge, optimize_model};
+use crate::optimize::{if_below, search};
+use crate::{Error, Input, Options, bridge};
 use serenity_ir::{Buffer, Graph, Lifetimes, MemoryModel, OpId, Role, TensorId};
 use serenity_rewrite::{
     Choice, Effort, Evaluation, Patch, Rewriting, Settings, Sums, Worth, apply, choose, find,
@@ -37,19 +37,24 @@ pub(super) fn choose_rewrites(input: &Input, candidates: &[Patch], options: &Opt
     let graph = input.graph();
     let evaluator = Evaluator { graph, model: options.model, options, sets: Cell::new(0) };
     let settings = rewrite_settings(options.model);
-    let worth = |patches: &[Patch]| {
+    let worth = |patches: &[Patch], below: u64| {
         let (patches, rewritten) = evaluator.applied(patches, &settings, u64::MAX)?.ok()?;
         let graphs = with_main(input, rewritten);
         let given_plan = options.given_plan.clone().filter(|_| patches.is_empty());
-        let plan =
-            optimize_model(&graphs, &Options { given_plan, progress: None, ..options.clone() }).ok()?;
-        Some(Worth { needs: plan.after.needs(), bound: plan.least(), patches })
+        let options = Options { given_plan, progress: None, ..options.clone() };
+        let (needs, bound) = match if_below(&graphs, &options, &[], below).ok()? {
+            Ok(plan) => (plan.after.needs(), plan.least()),
+            Err(bound) => (bound, bound),
+        };
+        Some(Worth { needs, bound, patches })
     };
     let planned_ops = options.effort.ops_of_all_planned_sets();
     let sets = (planned_ops / graph.ops().len().max(1)).clamp(LEAST_PLANNED_SETS, MOST_PLANNED_SETS);
     let chosen = by_peak.patches.iter().map(|(patch, _)| patch.op()).collect();
     let effort = Effort { sets, first: vec![chosen] };
-    choose(graph, candidates, &effort, by_peak.floor, |patches, _| evaluator.unless_over(|| worth(patches)))
+    choose(graph, candidates, &effort, by_peak.floor, |patches, below| {
+        evaluator.unless_over(|| worth(patches, below))
+    })
 }
 
 /// The graph with the rewrites with which it has the least peak under the memory model of `options`, and what was chosen.
