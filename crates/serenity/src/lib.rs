@@ -23,6 +23,7 @@ mod arena;
 mod boards;
 mod bridge;
 mod error;
+mod error_kind;
 mod export;
 mod header;
 mod input;
@@ -57,6 +58,7 @@ pub use arena::{Arena, ArenaProblem, Content, Offsets, Piece, arena_problem, run
 pub use boards::{Board, boards};
 pub use bridge::problem;
 pub use error::Error;
+pub use error_kind::ErrorKind;
 pub use export::{Export, ModelFormat, export};
 pub use header::c_header;
 pub use input::{Input, ReadOptions, Source, load, load_with};

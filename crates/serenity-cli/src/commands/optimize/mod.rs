@@ -7,7 +7,7 @@ use super::{missing, search_options, title};
 use crate::args::OptimizeArgs;
 use crate::outputs::{Format, OutputFile, graph_text};
 use crate::progress::{ProgressLine, cancel_all_on_ctrl_c};
-use crate::{Failure, Outcome};
+use crate::{Failure, Outcome, json};
 use device::DevicePlan;
 use report::Report;
 use serenity::scheduling::Algorithm;
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, 
     if args.json.json {
         let mut object = report.to_json();
         device.add_to(&mut object, planned);
-        writeln!(said, "{object}")?;
+        writeln!(said, "{}", json::object("optimize", Some(&args.input), object))?;
     } else {
         report.print(&mut said)?;
         device.print(args, &mut said)?;
@@ -114,7 +114,7 @@ fn write_files(
 ) -> Result<(), Failure> {
     let mut object = plan.to_json();
     device.add_to(&mut object, input);
-    let plan_text = format!("{object}\n");
+    let plan_text = format!("{}\n", json::plan(object));
     let model;
     let mut files = Vec::new();
     if let Some(output) = output {

@@ -50,6 +50,7 @@ impl<'a> Report<'a> {
         object["before"] = footprint(self.plan.before, self.tails.map(|(before, _)| before));
         object["after"] = footprint(self.plan.after, self.tails.map(|(_, after)| after));
         object["output"] = self.args.output.clone().into();
+        object["budget"] = self.args.budget.map(|budget| budget.0).into();
         object["fits"] = self.args.budget.map(|budget| missing(self.needs(), budget) == 0).into();
         object["missing"] = self.args.budget.map(|budget| missing(self.needs(), budget)).into();
         if let Some(options) = onnx::session_options(self.input, self.plan.model) {
