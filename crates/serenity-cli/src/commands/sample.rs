@@ -143,7 +143,7 @@ fn print(args: &SampleArgs, sampled: &Sampled, out: &mut impl Write) -> Result<(
         let peak = peaks.quantile(q).unwrap_or(0);
         let share = peaks.share_within(peak);
         let bar = "█".repeat((share * 40.0).round() as usize);
-        writeln!(out, "  {:>12}  {:>9.4} %  {bar}", Size(peak), share * 100.0)?;
+        writeln!(out, "{}", format!("  {:>12}  {:>9.4} %  {bar}", Size(peak), share * 100.0).trim_end())?;
     }
     writeln!(out)?;
     if let Some(budget) = args.budget {

@@ -13,8 +13,10 @@ use report::Report;
 use serenity::scheduling::Algorithm;
 use serenity::{Input, NewFile, Options, Plan, Source};
 use std::io::Write;
+use std::time::Instant;
 
 pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
+    let started = Instant::now();
     let output = args.output.as_deref().map(OutputFile::new).transpose()?;
     check_plan_target(args)?;
     device::check_target(args)?;
@@ -44,7 +46,7 @@ pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, 
     let device = DevicePlan::new(args, planned, &plan, cancel_placement)?;
 
     // What is said of the files is true when it is said: nothing is printed before they are written, and nothing can fail in between.
-    let report = Report::new(args, &input, planned, &plan);
+    let report = Report::new(args, &input, planned, &plan, started.elapsed());
     let mut said = Vec::new();
     if args.json.json {
         let mut object = report.to_json();
