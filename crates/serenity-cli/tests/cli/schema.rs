@@ -193,8 +193,10 @@ fn the_kinds_of_errors_are_those_of_the_program() {
     assert_eq!(documented, serenity::ErrorKind::ALL.map(serenity::ErrorKind::name));
     let explained =
         schema()["$defs"]["error"]["properties"]["error"]["properties"]["kind"]["description"].to_string();
+    let formats = include_str!("../../../../docs/FORMATS.md");
     for kind in serenity::ErrorKind::ALL {
-        assert!(explained.contains(&format!("{kind}: ")), "{kind} is not explained");
+        assert!(explained.contains(&format!("{kind}: ")), "{kind} is not explained in {FILE}");
+        assert!(formats.contains(&format!("| `{kind}` | ")), "{kind} is not explained in docs/FORMATS.md");
     }
 }
 

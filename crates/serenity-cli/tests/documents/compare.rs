@@ -10,13 +10,13 @@ use snapbox::{Data, IntoData};
 const LEFT_OUT: &str = "…";
 
 /// What a line costs that only the program has, and one that only the document has.
-const ANOTHER_LINE: f64 = 0.6;
-const LOST_LINE: f64 = 1.0;
+const ANOTHER_LINE: usize = 60;
+const LOST_LINE: usize = 100;
 
 /// What differs, as people read it; `None` if the document is right.
 pub(crate) fn difference(document: &str, program: &str) -> Option<String> {
     let expected = as_pattern(document).raw();
-    let said: String = without_times(program).lines().map(|line| format!("{line}\n")).collect();
+    let said = lines(without_times(program).lines());
     let actual = NormalizeToExpected::new().redact().normalize(said.into_data().raw(), &expected);
     if actual == expected {
         return None;
@@ -25,6 +25,11 @@ pub(crate) fn difference(document: &str, program: &str) -> Option<String> {
     let names: [&dyn std::fmt::Display; 2] = [&"the document", &"the program"];
     write_diff(&mut text, &expected, &actual, Some(names[0]), Some(names[1]), Palette::plain()).unwrap();
     Some(text)
+}
+
+/// Each with its end.
+fn lines<'a>(lines: impl Iterator<Item = &'a str>) -> String {
+    lines.fold(String::new(), |text, line| text + line + "\n")
 }
 
 /// The document as the comparison reads it.
@@ -47,15 +52,13 @@ fn without_times(text: &str) -> String {
             after.strip_prefix(unit).is_some_and(|end| !end.starts_with(|c: char| c.is_alphanumeric()))
         });
         result.push_str(before);
-        match unit.filter(|_| number.split_once('.').is_some_and(|(_, digits)| digits.len() == 1)) {
-            Some(unit) => {
-                result.push_str(LEFT_OUT);
-                rest = &after[unit.len()..];
-            }
-            None => {
-                result.push_str(number);
-                rest = after;
-            }
+        let is_time = number.split_once('.').is_some_and(|(_, digits)| digits.len() == 1);
+        if let Some(unit) = unit.filter(|_| is_time) {
+            result.push_str(LEFT_OUT);
+            rest = &after[unit.len()..];
+        } else {
+            result.push_str(number);
+            rest = after;
         }
     }
     result + rest
@@ -66,24 +69,23 @@ pub(crate) fn regenerated(document: &str, program: &str) -> String {
     let program = without_times(program);
     let (old, new): (Vec<&str>, Vec<&str>) = (document.lines().collect(), program.lines().collect());
     // cost[i][j]: the least that it takes to make the first i lines of the document from the first j of the program.
-    let mut cost = vec![vec![0.0_f64; new.len() + 1]; old.len() + 1];
-    for j in 1..=new.len() {
-        cost[0][j] = j as f64 * ANOTHER_LINE;
-    }
+    let mut cost = vec![vec![0; new.len() + 1]; old.len() + 1];
+    cost[0] = (0..=new.len()).map(|j| j * ANOTHER_LINE).collect();
     for i in 1..=old.len() {
+        let is_left_out = old[i - 1] == LEFT_OUT;
+        let (lost, another) = if is_left_out { (0, 0) } else { (LOST_LINE, ANOTHER_LINE) };
         for j in 0..=new.len() {
-            let dropped = cost[i - 1][j] + if old[i - 1] == LEFT_OUT { 0.0 } else { LOST_LINE };
-            let step = |by: f64| if j == 0 { f64::INFINITY } else { cost[i][j - 1] + by };
-            let same =
-                if j == 0 { f64::INFINITY } else { cost[i - 1][j - 1] + unlikeness(old[i - 1], new[j - 1]) };
-            cost[i][j] = if old[i - 1] == LEFT_OUT {
-                dropped.min(step(0.0))
-            } else {
-                dropped.min(step(ANOTHER_LINE)).min(same)
-            };
+            let mut least = cost[i - 1][j] + lost;
+            if j > 0 {
+                least = least.min(cost[i][j - 1] + another);
+            }
+            if j > 0 && !is_left_out {
+                least = least.min(cost[i - 1][j - 1] + unlikeness(old[i - 1], new[j - 1]));
+            }
+            cost[i][j] = least;
         }
     }
-    let mut lines: Vec<String> = Vec::new();
+    let mut anew: Vec<&str> = Vec::new();
     let (mut i, mut j) = (old.len(), new.len());
     while i > 0 || j > 0 {
         if i > 0 && old[i - 1] == LEFT_OUT {
@@ -93,28 +95,27 @@ pub(crate) fn regenerated(document: &str, program: &str) -> String {
                 from -= 1;
             }
             if from < j {
-                lines.push(LEFT_OUT.to_owned());
+                anew.push(LEFT_OUT);
             }
             (i, j) = (i - 1, from);
         } else if i > 0 && j > 0 && cost[i][j] == cost[i - 1][j - 1] + unlikeness(old[i - 1], new[j - 1]) {
             let keeps = difference(old[i - 1], new[j - 1]).is_none();
-            lines.push(if keeps { old[i - 1] } else { new[j - 1] }.to_owned());
+            anew.push(if keeps { old[i - 1] } else { new[j - 1] });
             (i, j) = (i - 1, j - 1);
         } else if j > 0 && (i == 0 || cost[i][j] == cost[i][j - 1] + ANOTHER_LINE) {
-            lines.push(new[j - 1].to_owned());
+            anew.push(new[j - 1]);
             j -= 1;
         } else {
             i -= 1;
         }
     }
-    lines.reverse();
-    lines.iter().map(|line| format!("{line}\n")).collect()
+    lines(anew.into_iter().rev())
 }
 
-/// 0 for the same line, little for one that says the same of other figures, 2 for one that has no word in common.
-fn unlikeness(old: &str, new: &str) -> f64 {
+/// 0 for the same line, little for one that says the same of other figures, 200 for one that has no word in common.
+fn unlikeness(old: &str, new: &str) -> usize {
     if old == new || (old.contains(LEFT_OUT) && difference(old, new).is_none()) {
-        return 0.0;
+        return 0;
     }
     let words = |line: &str| -> Vec<String> {
         let words = line.split(|c: char| !c.is_alphanumeric());
@@ -125,7 +126,7 @@ fn unlikeness(old: &str, new: &str) -> f64 {
         return ANOTHER_LINE;
     }
     let shared = old.iter().filter(|word| new.contains(word)).count();
-    2.0 - 1.9 * (2 * shared) as f64 / (old.len() + new.len()) as f64
+    200_usize.saturating_sub(190 * 2 * shared / (old.len() + new.len()))
 }
 
 #[test]

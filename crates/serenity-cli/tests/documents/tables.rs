@@ -3,6 +3,7 @@
 use crate::markdown::{Table, row};
 use crate::session::{Session, collection};
 use serde_json::Value;
+use std::path::PathBuf;
 
 /// The rows as they should be; a fault for each that differs.
 pub(crate) fn rows(session: &mut Session, table: &Table) -> String {
@@ -27,11 +28,6 @@ pub(crate) fn rows(session: &mut Session, table: &Table) -> String {
         text += &row(&anew);
     }
     text
-}
-
-#[allow(clippy::print_stderr, reason = "a row that is skipped must say so")]
-fn skipped(cells: &[String], why: &str) {
-    eprintln!("SKIPPED: the row `{}` ({why})", cells[0]);
 }
 
 /// The command that the last cell names.
@@ -166,11 +162,7 @@ fn csv(table: &str, first: &str) -> Vec<String> {
 
 /// model | requested before | after | in use before | after
 fn onnx_runtime(session: &mut Session, cells: &[String]) -> Vec<String> {
-    let path = collection().join(format!("{}.onnx", cells[0].trim_matches('`')));
-    if !path.exists() {
-        skipped(cells, "the collection of models is not here");
-        return cells.to_vec();
-    }
+    let Some(path) = model(cells[0].trim_matches('`'), "onnx") else { return cells.to_vec() };
     session.json(&format!("serenity optimize '{}' -o new.onnx", path.display()));
     let inputs = serenity_judges::Inputs { runs: 1, seed: 1 };
     let models = [path, session.path("new.onnx")];
@@ -182,8 +174,30 @@ fn onnx_runtime(session: &mut Session, cells: &[String]) -> Vec<String> {
     std::iter::once(cells[0].clone()).chain(figures.map(thousands)).collect()
 }
 
-/// Minutes of search, unoptimised as tests are: looked at if `SERENITY_SLOW` is set.
-const SLOW: [&str; 3] = ["nasnet_a_n1_f192_96_int8", "nasnet_mobile_224_int8", "basic_pitch_nmp"];
+/// Half a minute of search and more, unoptimised as tests are.
+const SLOW: [&str; 6] = [
+    "nasnet_a_n1_f192_96_int8",
+    "nasnet_mobile_224_int8",
+    "basic_pitch_nmp",
+    "darts_repo_nasnet_cifar_c16_l8",
+    "nasnet_a_n1_f192_96_tf2onnx",
+    "randwire_ws4_075_stages_c16_32",
+];
+
+/// A model of the collection; `None`, and a plain word why, if it is not looked at.
+#[allow(clippy::print_stderr, reason = "a row that is skipped must say so")]
+fn model(name: &str, extension: &str) -> Option<PathBuf> {
+    let path = collection().join(format!("{name}.{extension}"));
+    let why = if !path.exists() {
+        "the collection of models is not here"
+    } else if SLOW.contains(&name) && std::env::var_os("SERENITY_SLOW").is_none() {
+        "slow: set SERENITY_SLOW=1 to include it"
+    } else {
+        return Some(path);
+    };
+    eprintln!("SKIPPED: the row of {name} ({why})");
+    None
+}
 
 /// model | as it came | `--kernels any` | `--kernels reference` | times less
 fn arenas(session: &mut Session, cells: &[String], rows: &[Vec<String>]) -> Vec<String> {
@@ -202,17 +216,7 @@ fn arenas(session: &mut Session, cells: &[String], rows: &[Vec<String>]) -> Vec<
         "geometric mean" => return means(cells, &rows[..rows.len() - 1]),
         other => panic!("no model is known as `{other}`"),
     };
-    let path = collection().join(format!("{file}.tflite"));
-    let is_slow = SLOW.contains(&file) && std::env::var_os("SERENITY_SLOW").is_none();
-    if is_slow || !path.exists() {
-        let why = if is_slow {
-            "slow: set SERENITY_SLOW to include it"
-        } else {
-            "the collection of models is not here"
-        };
-        skipped(cells, why);
-        return cells.to_vec();
-    }
+    let Some(path) = model(file, "tflite") else { return cells.to_vec() };
     let mut found =
         |kernels: &str| session.json(&format!("serenity optimize '{}' --kernels {kernels}", path.display()));
     let (any, reference) = (found("any"), found("reference"));
