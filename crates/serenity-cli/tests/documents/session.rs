@@ -11,7 +11,9 @@ pub(crate) struct Session {
     document: &'static str,
     /// The Python that has the real runtimes.
     runtimes: Option<PathBuf>,
-    /// What differs.
+    /// What the program says otherwise: writing the document anew mends it.
+    pub(crate) stale: Vec<String>,
+    /// What only its author can mend.
     pub(crate) faults: Vec<String>,
     /// Commands that were run.
     pub(crate) commands: usize,
@@ -29,6 +31,7 @@ impl Session {
             folder: tempfile::tempdir().unwrap(),
             document,
             runtimes: serenity_judges::python(),
+            stale: Vec::new(),
             faults: Vec::new(),
             commands: 0,
         }
@@ -113,7 +116,9 @@ impl Session {
             let said;
             (code, said) = self.run(command, code);
             if let Some(difference) = difference(output, &said) {
-                self.fault(block, &format!("`{command}` does not say what the document says\n{difference}"));
+                let place = format!("{}, line {}", self.document, block.line);
+                self.stale
+                    .push(format!("{place}: `{command}` does not say what the document says\n{difference}"));
                 text += &regenerated(output, &said);
             } else {
                 text += output;

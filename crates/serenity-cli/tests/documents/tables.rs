@@ -20,7 +20,7 @@ pub(crate) fn rows(session: &mut Session, table: &Table) -> String {
         };
         if anew != *cells {
             let (old, new) = (row(cells), row(&anew));
-            session.faults.push(format!(
+            session.stale.push(format!(
                 "the table `{}` after line {} is stale:\n-{old}+{new}",
                 table.name, table.line
             ));
