@@ -49,8 +49,50 @@ pub(crate) enum Command {
     Verify(VerifyArgs),
     Zoo(ZooArgs),
     Paper(PaperArgs),
+    Schema(SchemaArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
+}
+
+impl Command {
+    /// Is a program reading?
+    pub(crate) fn wants_json(&self) -> bool {
+        match self {
+            Self::Optimize(args) => args.json.json,
+            Self::Inspect(args) => args.json.json,
+            Self::Schedule(args) => args.json.json,
+            Self::Place(args) => args.json.json,
+            Self::Traffic(args) => args.json.json,
+            Self::Sample(args) => args.json.json,
+            Self::Check(args) => args.json.json,
+            Self::Verify(args) => args.json.json,
+            Self::Zoo(args) => match &args.command {
+                ZooCommand::List { json } | ZooCommand::Export { json, .. } => json.json,
+            },
+            Self::Paper(args) => args.json.json,
+            Self::Schema(_) | Self::Completions(_) | Self::Man(_) => false,
+        }
+    }
+
+    /// What the command is about, as given, if it is about one thing.
+    pub(crate) fn input(&self) -> Option<&str> {
+        match self {
+            Self::Optimize(args) => Some(&args.input),
+            Self::Inspect(args) => Some(&args.input),
+            Self::Place(args) => Some(&args.input),
+            Self::Traffic(args) => Some(&args.input),
+            Self::Sample(args) => Some(&args.input),
+            Self::Check(args) => Some(&args.input),
+            Self::Verify(args) => Some(&args.a),
+            Self::Zoo(args) => match &args.command {
+                ZooCommand::List { .. } => None,
+                ZooCommand::Export { name, .. } => Some(name),
+            },
+            Self::Schedule(_) | Self::Paper(_) | Self::Schema(_) | Self::Completions(_) | Self::Man(_) => {
+                None
+            }
+        }
+    }
 }
 
 /// Find the order that needs the least memory, and write the model in that order.
@@ -419,6 +461,20 @@ pub(crate) struct PaperArgs {
     pub(crate) threads: usize,
     #[command(flatten)]
     pub(crate) json: JsonArg,
+}
+
+/// Print the JSON Schema of what --json prints, and of plans.
+///
+/// Every output names its own in the field `schema`, as in `serenity.optimize/1`. Fields may be added in later versions; the number is raised if one
+/// changes its meaning or goes away.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    serenity schema > serenity.schema.json\n  \
+    serenity schema optimize")]
+pub(crate) struct SchemaArgs {
+    /// Only this one: the name of a command, or plan, error, zoo-list, zoo-export [default: all].
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
 }
 
 /// Print a completion script for a shell.

@@ -1,6 +1,9 @@
-//! Errors as the user sees them.
+//! Errors as the user sees them, and as programs do.
 
+use crate::json;
 use crate::printable::printable;
+use serde_json::{Map, Value};
+use serenity::ErrorKind;
 use std::borrow::Cow;
 use std::io::{self, Write};
 
@@ -10,32 +13,84 @@ pub(crate) enum Failure {
     Library(serenity::Error),
     /// Standard output cannot be written.
     Output(io::Error),
-    /// The request makes no sense; with a remedy.
-    Request { message: String, help: Option<String> },
+    /// Anything else; with a remedy.
+    Other { kind: ErrorKind, message: String, help: Option<String> },
     /// Already reported, one by one.
     Reported,
 }
 
 impl Failure {
+    /// The request makes no sense.
     pub(crate) fn request(message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self::Request { message: message.into(), help: Some(help.into()) }
+        Self::of(ErrorKind::Request, message, help)
+    }
+
+    pub(crate) fn of(kind: ErrorKind, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::Other { kind, message: message.into(), help: Some(help.into()) }
+    }
+
+    /// Arguments that make no sense, in the words of whoever reads them: a sentence, then suggestions and the usage.
+    pub(crate) fn arguments(error: &clap::Error) -> Self {
+        let text = error.to_string();
+        let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
+        let (message, help) = text.split_once("\n\n").unwrap_or((text, ""));
+        let help = Some(help.trim_start().to_owned()).filter(|help| !help.is_empty());
+        Self::Other { kind: ErrorKind::Arguments, message: message.to_owned(), help }
+    }
+
+    fn kind(&self) -> Option<ErrorKind> {
+        match self {
+            Self::Library(error) => Some(error.kind()),
+            Self::Output(_) => Some(ErrorKind::Write),
+            Self::Other { kind, .. } => Some(*kind),
+            Self::Reported => None,
+        }
+    }
+
+    fn message(&self) -> String {
+        match self {
+            Self::Library(error) => error.to_string(),
+            Self::Output(error) => format!("cannot write to standard output: {error}"),
+            Self::Other { message, .. } => message.clone(),
+            Self::Reported => String::new(),
+        }
+    }
+
+    fn help(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Self::Library(error) => error.help(),
+            Self::Other { help, .. } => help.as_deref().map(Cow::Borrowed),
+            Self::Output(_) | Self::Reported => None,
+        }
     }
 
     /// Writes `error: …` and, where there is a remedy, `help: …` to standard error.
     pub(crate) fn report(&self) {
-        let (message, help) = match self {
-            Self::Library(error) => (error.to_string(), error.help().map(Cow::into_owned)),
-            Self::Output(error) => (format!("cannot write to standard output: {error}"), None),
-            Self::Request { message, help } => (message.clone(), help.clone()),
-            Self::Reported => return,
-        };
-        let message = printable(&message);
+        if matches!(self, Self::Reported) {
+            return;
+        }
         let mut stderr = io::stderr().lock();
         // There is nobody left to tell if this fails.
-        let _ = writeln!(stderr, "error: {message}");
-        if let Some(help) = help {
+        let _ = writeln!(stderr, "error: {}", printable(&self.message()));
+        if let Some(help) = self.help() {
             let _ = writeln!(stderr, "help: {}", printable(&help));
         }
+    }
+
+    /// The same for programs; `None` if it was told already.
+    pub(crate) fn to_json(&self, input: Option<&str>) -> Option<Value> {
+        let mut error = Map::new();
+        error.insert("kind".to_owned(), self.kind()?.name().into());
+        error.insert("message".to_owned(), self.message().into());
+        if let Some(help) = self.help() {
+            error.insert("help".to_owned(), help.into());
+        }
+        if let Self::Library(source) = self
+            && let Some(place) = source.place()
+        {
+            error.insert("place".to_owned(), place.into());
+        }
+        Some(json::object("error", input, serde_json::json!({ "error": error })))
     }
 }
 
@@ -47,7 +102,7 @@ impl From<serenity::Error> for Failure {
 
 impl From<serenity::VerifyError> for Failure {
     fn from(error: serenity::VerifyError) -> Self {
-        Self::Request { message: error.to_string(), help: error.help() }
+        Self::Other { kind: error.kind(), message: error.to_string(), help: error.help() }
     }
 }
 

@@ -1,14 +1,16 @@
 //! The command `serenity`: arguments, progress, messages, exit codes. Everything else is in the library.
 //!
 //! Standard output carries the result, standard error the talk. Exit codes: 0 = done, 1 = a condition the user asked for is not met,
-//! 2 = error.
+//! 2 = error. A reader that closes standard output does not change them.
 
 mod arena_picture;
 mod args;
 mod commands;
 mod failure;
+mod json;
 mod outputs;
 mod picture;
+mod pipe;
 mod printable;
 mod progress;
 mod size;
@@ -16,6 +18,7 @@ mod size;
 use args::{Cli, Command};
 use clap::Parser;
 use failure::Failure;
+use pipe::WhileRead;
 use std::io::{BufWriter, Write};
 use std::process::ExitCode;
 
@@ -27,8 +30,11 @@ enum Outcome {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let mut out = BufWriter::new(std::io::stdout().lock());
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return not_understood(&error),
+    };
+    let mut out = BufWriter::new(WhileRead::new(std::io::stdout().lock()));
     let result = run(&cli, &mut out).and_then(|outcome| {
         out.flush()?;
         Ok(outcome)
@@ -36,10 +42,11 @@ fn main() -> ExitCode {
     match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::ConditionNotMet) => ExitCode::from(1),
-        // Whoever closed the pipe has read enough.
-        Err(Failure::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(failure) => {
             failure.report();
+            if cli.command.wants_json() {
+                tell_programs(&failure, cli.command.input(), &mut out);
+            }
             ExitCode::from(2)
         }
     }
@@ -57,7 +64,27 @@ fn run(cli: &Cli, out: &mut impl Write) -> Result<Outcome, Failure> {
         Command::Verify(args) => commands::verify::run(args, out),
         Command::Zoo(args) => commands::zoo::run(args, out),
         Command::Paper(args) => commands::paper::run(args, out),
+        Command::Schema(args) => commands::reference::schema(args, out),
         Command::Completions(args) => commands::reference::completions(args, out),
         Command::Man(args) => commands::reference::man(args, out),
+    }
+}
+
+/// Help and version, which come this way too, or a command line that makes no sense.
+fn not_understood(error: &clap::Error) -> ExitCode {
+    // There is nobody left to tell if this fails.
+    let _ = error.print();
+    let asks_for_json = std::env::args_os().take_while(|arg| arg != "--").any(|arg| arg == "--json");
+    if error.use_stderr() && asks_for_json {
+        tell_programs(&Failure::arguments(error), None, &mut std::io::stdout().lock());
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
+/// One object on standard output: programs find the error where they look for the result.
+fn tell_programs(failure: &Failure, input: Option<&str>, out: &mut impl Write) {
+    if let Some(object) = failure.to_json(input) {
+        // Standard error has said it already.
+        let _ = writeln!(out, "{object}").and_then(|()| out.flush());
     }
 }

@@ -104,6 +104,26 @@ pub enum Error {
 }
 
 impl Error {
+    /// Where in the file or the model, if that is known.
+    pub fn place(&self) -> Option<String> {
+        match self {
+            Self::Malformed { offset, .. } | Self::Split { offset, .. } | Self::TooDeep { offset, .. } => {
+                Some(format!("byte {offset}"))
+            }
+            Self::NoOperator { node } => Some(format!("node {node}")),
+            Self::Undefined { reader, .. } => Some(reader.clone()),
+            Self::TwoSources { place, .. } => Some(place.clone()),
+            Self::DynamicInput { input, .. } => Some(input.clone()),
+            Self::ShapeConflict { tensor, .. } => Some(tensor.clone()),
+            Self::NoGraph
+            | Self::UnknownName { .. }
+            | Self::Edit(_)
+            | Self::Unfaithful(_)
+            | Self::Graph(_)
+            | Self::Order(_) => None,
+        }
+    }
+
     /// What the user can do about it, where that is not plain from the message.
     pub fn help(&self) -> Option<String> {
         match self {

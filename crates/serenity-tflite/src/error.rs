@@ -78,6 +78,23 @@ pub enum Error {
     Unfaithful(String),
 }
 
+impl Error {
+    /// Where in the model, if that is known.
+    pub fn place(&self) -> Option<String> {
+        match self {
+            Self::Damaged { place, .. }
+            | Self::Reference { place, .. }
+            | Self::Invalid { place, .. }
+            | Self::Repetitive { place, .. } => Some(place.clone()),
+            Self::Graph { sub_graph, .. } | Self::Order { sub_graph, .. } => {
+                Some(format!("sub-graph {sub_graph}"))
+            }
+            Self::Identifier => Some("byte 4".to_owned()),
+            Self::Version { .. } | Self::Edit(_) | Self::Unfaithful(_) => None,
+        }
+    }
+}
+
 /// Says where a fault was met.
 pub(crate) trait At<T> {
     fn at(self, place: impl FnOnce() -> String) -> Result<T, Error>;

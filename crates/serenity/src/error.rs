@@ -1,5 +1,6 @@
 //! What can go wrong between a model and a plan.
 
+use crate::ErrorKind;
 use serenity_check::Fault;
 use serenity_ir::json::JsonError;
 use serenity_rewrite::PatchError;
@@ -146,6 +147,44 @@ pub enum Error {
 }
 
 impl Error {
+    /// What kind of thing went wrong, for programs.
+    pub fn kind(&self) -> ErrorKind {
+        use serenity_onnx::Error as Onnx;
+        use serenity_tflite::Error as Tflite;
+        match self {
+            Self::Read { .. } => ErrorKind::Read,
+            Self::Onnx { source: Onnx::DynamicInput { .. }, .. } => ErrorKind::Size,
+            Self::Onnx { source: Onnx::UnknownName { .. } | Onnx::ShapeConflict { .. }, .. }
+            | Self::UnknownFormat { .. } => ErrorKind::Request,
+            Self::Onnx { source: Onnx::Unfaithful(_), .. }
+            | Self::Tflite { source: Tflite::Unfaithful(_), .. }
+            | Self::Rewrite { .. }
+            | Self::CheckFailed { .. } => ErrorKind::Bug,
+            Self::Json { .. } | Self::Tflite { .. } | Self::Onnx { .. } | Self::NotText { .. } => {
+                ErrorKind::Format
+            }
+            Self::Zoo { .. } => ErrorKind::Network,
+            Self::PlanFile { .. } | Self::WrongPlan { .. } => ErrorKind::Plan,
+            Self::Export { .. } | Self::NoArena { .. } | Self::Traffic { .. } => ErrorKind::Model,
+            Self::NoRoom(_) => ErrorKind::Room,
+            Self::SideFile { .. } | Self::Write { .. } => ErrorKind::Write,
+        }
+    }
+
+    /// Where in the file, if that is known: a path into a JSON document, a line, a byte, or a place in the terms of the model.
+    pub fn place(&self) -> Option<String> {
+        match self {
+            Self::Json { source: JsonError::Field { path, .. }, .. } => Some(path.clone()),
+            Self::Json { source: JsonError::Syntax(error), .. } => {
+                Some(format!("line {} column {}", error.line(), error.column()))
+            }
+            Self::NotText { position, .. } => Some(format!("byte {position}")),
+            Self::Tflite { source, .. } => source.place(),
+            Self::Onnx { source, .. } => source.place(),
+            _ => None,
+        }
+    }
+
     /// What the user can do about it, where that is not plain from the message.
     pub fn help(&self) -> Option<Cow<'static, str>> {
         match self {

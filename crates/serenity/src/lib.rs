@@ -24,6 +24,7 @@ mod boards;
 mod bridge;
 mod effort;
 mod error;
+mod error_kind;
 mod export;
 mod header;
 mod input;
@@ -60,6 +61,7 @@ pub use boards::{Board, boards};
 pub use bridge::problem;
 pub use effort::{Effort, InvalidEffort};
 pub use error::Error;
+pub use error_kind::ErrorKind;
 pub use export::{Export, ModelFormat, export};
 pub use header::c_header;
 pub use input::{Input, ReadOptions, Source, load, load_with};
@@ -79,3 +81,8 @@ pub use tail::{Tail, TflmArena};
 pub use traffic::{Objective, TrafficAt, TrafficOptions, TrafficPlan, UnknownObjective, least_traffic};
 pub use verify::{Comparison, Engine, OutputComparison, Verification, VerifyError, VerifyOptions, verify};
 pub use write::{NewFile, check_target, is_same_file, write_atomically, write_together};
+
+/// The example of the README is compiled and run with the others.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

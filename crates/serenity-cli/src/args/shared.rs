@@ -105,7 +105,8 @@ pub(crate) struct LimitArgs {
 
 #[derive(Args)]
 pub(crate) struct JsonArg {
-    /// Print one JSON object on standard output (one a line for several inputs), and nothing else there.
+    /// Print one JSON object on standard output (one a line for several inputs), and nothing else there; `serenity schema` describes it. An
+    /// error is such an object too.
     #[arg(long)]
     pub(crate) json: bool,
 }

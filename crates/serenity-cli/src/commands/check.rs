@@ -4,7 +4,7 @@ use super::count;
 use crate::args::CheckArgs;
 use crate::printable::printable;
 use crate::progress::{cancel_on_ctrl_c, thousands};
-use crate::{Failure, Outcome};
+use crate::{Failure, Outcome, json};
 use serde_json::{Value, json};
 use serenity::check::{Claim, Fault, Report, Reproved, check, order_faults, placement_faults, reprove};
 use serenity::ir::{Graph, MemoryModel, OpId};
@@ -54,7 +54,9 @@ pub(crate) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Outcome, Fai
         report.faults.push(Fault::BoundRefuted { bound: claim.bound });
     }
     if args.json.json {
-        writeln!(out, "{}", to_json(&claim, &report, deep, placement))?;
+        let mut object = to_json(&claim, &report, deep, placement);
+        object["plan"] = args.plan.as_str().into();
+        writeln!(out, "{}", json::object("check", Some(&args.input), object))?;
     } else if report.is_valid() {
         if !plan.rewrites.is_empty() {
             let places = count(plan.rewrites.len() as u64, "place");

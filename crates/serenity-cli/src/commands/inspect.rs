@@ -6,7 +6,7 @@ use crate::outputs::{OutputFile, graph_text};
 use crate::printable::printable;
 use crate::progress::{ProgressLine, cancel_on_ctrl_c, thousands};
 use crate::size::Size;
-use crate::{Failure, Outcome};
+use crate::{Failure, Outcome, json};
 use serde_json::{Value, json};
 use serenity::ir::{Buffer, BufferId, Graph, MemoryModel, TFLM_ALIGNMENT};
 use serenity::scheduling::Limits;
@@ -43,7 +43,8 @@ pub(crate) fn run(args: &InspectArgs, out: &mut impl Write) -> Result<Outcome, F
         dot.write(graph_text(dot.format, input.graph()).unwrap_or_default().as_bytes())?;
     }
     if args.json.json {
-        writeln!(out, "{}", to_json(&input, model, &found, &best))?;
+        let object = to_json(&input, model, &found, &best);
+        writeln!(out, "{}", json::object("inspect", Some(&args.input), object))?;
     } else {
         print(args, &input, model, &found, &best, out)?;
     }

@@ -4,7 +4,7 @@ use super::{count, duration};
 use crate::args::PaperArgs;
 use crate::printable::printable;
 use crate::progress::StepLine;
-use crate::{Failure, Outcome};
+use crate::{Failure, Outcome, json};
 use serde_json::json;
 use serenity::NewFile;
 use serenity_paper::{Evaluation, Options, evaluate};
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &PaperArgs, out: &mut impl Write) -> Result<Outcome, Fai
             "at_a_glance": evaluation.at_a_glance.rows(),
             "seconds": seconds.as_secs_f64(),
         });
-        writeln!(out, "{object}")?;
+        writeln!(out, "{}", json::object("paper", None, object))?;
     } else {
         writeln!(out, "{}", evaluation.at_a_glance.to_markdown())?;
         let files = count(evaluation.files.len() as u64, "file");
@@ -47,7 +47,8 @@ pub(crate) fn run(args: &PaperArgs, out: &mut impl Write) -> Result<Outcome, Fai
 fn make_folder(path: &str) -> Result<(), Failure> {
     std::fs::create_dir_all(path).map_err(|error| {
         let reason = if Path::new(path).is_file() { "it is a file".to_owned() } else { error.to_string() };
-        Failure::request(
+        Failure::of(
+            serenity::ErrorKind::Write,
             format!("cannot write into the folder `{path}`: {reason}"),
             "name another with --out DIR",
         )

@@ -6,8 +6,9 @@ use crate::args::PlaceArgs;
 use crate::printable::printable;
 use crate::progress::{ProgressLine, cancel_on_ctrl_c, thousands};
 use crate::size::Size;
-use crate::{Failure, Outcome};
+use crate::{Failure, Outcome, json};
 use serde_json::{Value, json};
+use serenity::ErrorKind;
 use serenity::check::{PlacedBuffer, first_clash};
 use serenity::ir::{Graph, MemoryModel, OpId};
 use serenity::placement::csv::{self, Table};
@@ -21,6 +22,8 @@ const MOST_LISTED: usize = 12;
 /// What is to be placed.
 struct Job {
     name: String,
+    /// The name in the file; a table has none.
+    graph: Option<String>,
     model: Option<MemoryModel>,
     table: Table,
     problem: Problem,
@@ -43,7 +46,7 @@ pub(crate) fn run(args: &PlaceArgs, out: &mut impl Write) -> Result<Outcome, Fai
     check(&job, &placement)?;
     let mut said = Vec::new();
     if args.json.json {
-        writeln!(said, "{}", to_json(args, &job, &placement))?;
+        writeln!(said, "{}", json::object("place", Some(&args.input), to_json(args, &job, &placement)))?;
     } else {
         print(args, &job, &placement, &mut said)?;
     }
@@ -79,19 +82,21 @@ fn read_table(args: &PlaceArgs) -> Result<Job, Failure> {
         ));
     }
     let unreadable = |reason: String| {
-        Failure::request(
+        Failure::of(
+            ErrorKind::Format,
             format!("`{}` is not a table of buffers: {reason}", args.input),
             "give a table as minimalloc reads it, its first line `id,lower,upper,size`",
         )
     };
-    let text = std::fs::read_to_string(&args.input).map_err(|error| Failure::Request {
+    let text = std::fs::read_to_string(&args.input).map_err(|error| Failure::Other {
+        kind: ErrorKind::Read,
         message: format!("cannot read `{}`: {error}", args.input),
         help: None,
     })?;
     let table = csv::read(&text).map_err(|error| unreadable(error.to_string()))?;
     let problem = Problem::new(table.buffers.clone(), args.align.unwrap_or(1))
         .map_err(|error| unreadable(error.to_string()))?;
-    Ok(Job { name: printable(&args.input).into_owned(), model: None, table, problem })
+    Ok(Job { name: printable(&args.input).into_owned(), graph: None, model: None, table, problem })
 }
 
 fn read_model(args: &PlaceArgs) -> Result<Job, Failure> {
@@ -109,7 +114,8 @@ fn read_model(args: &PlaceArgs) -> Result<Job, Failure> {
     };
     let ids = arena.contents.iter().map(|content| content.label(&graphs)).collect();
     let table = Table { ids, buffers: arena.problem.buffers().to_vec() };
-    Ok(Job { name, model: Some(model), table, problem: arena.problem })
+    let graph = Some(input.graph().name().to_owned());
+    Ok(Job { name, graph, model: Some(model), table, problem: arena.problem })
 }
 
 /// Nothing leaves that the independent checker does not accept.
@@ -156,17 +162,19 @@ fn to_json(args: &PlaceArgs, job: &Job, placement: &Placement) -> Value {
         Proof::Gap { stopped } => stopped.to_string().into(),
     };
     json!({
-        "input": args.input,
+        "graph": job.graph,
         "runtime": job.model.map(|model| model.to_string()),
         "kernels": job.model.and_then(MemoryModel::kernels).map(|kernels| kernels.to_string()),
         "planner": args.planner.to_string(),
         "alignment": job.problem.alignment(),
+        "arena": placement.height,
         "height": placement.height,
         "bound": placement.bound,
         "proof": if placement.proof == Proof::Optimal { "optimal" } else { "gap" },
         "stopped": stopped,
         "states": placement.stats.states,
         "seconds": placement.stats.elapsed.as_secs_f64(),
+        "budget": args.capacity.map(|capacity| capacity.0),
         "capacity": args.capacity.map(|capacity| capacity.0),
         "fits": args.capacity.map(|capacity| missing(placement.height, capacity) == 0),
         "missing": args.capacity.map(|capacity| missing(placement.height, capacity)),

@@ -1,8 +1,9 @@
-//! `serenity completions` and `serenity man`: from the same definitions as the command line itself.
+//! `serenity completions` and `serenity man`, from the same definitions as the command line itself; `serenity schema`, as it is published.
 
-use crate::args::{Cli, CompletionsArgs, ManArgs};
-use crate::{Failure, Outcome};
+use crate::args::{Cli, CompletionsArgs, ManArgs, SchemaArgs};
+use crate::{Failure, Outcome, json};
 use clap::CommandFactory;
+use serde_json::Value;
 use std::io::Write;
 use std::path::Path;
 
@@ -14,9 +15,34 @@ pub(crate) fn completions(args: &CompletionsArgs, out: &mut impl Write) -> Resul
     Ok(Outcome::Done)
 }
 
+pub(crate) fn schema(args: &SchemaArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
+    let Some(name) = &args.name else {
+        out.write_all(json::SCHEMA.as_bytes())?;
+        return Ok(Outcome::Done);
+    };
+    let mut schema: Value = serde_json::from_str(json::SCHEMA).map_err(std::io::Error::from)?;
+    let names: Vec<&str> = outputs(&schema).collect();
+    if !names.contains(&name.as_str()) {
+        return Err(Failure::request(
+            format!("there is no output `{name}`"),
+            format!("give one of: {}", names.join(", ")),
+        ));
+    }
+    schema["anyOf"] = serde_json::json!([{ "$ref": format!("#/$defs/{name}") }]);
+    writeln!(out, "{schema:#}")?;
+    Ok(Outcome::Done)
+}
+
+/// The names of all that is described, not of their parts.
+fn outputs(schema: &Value) -> impl Iterator<Item = &str> {
+    let all = schema["anyOf"].as_array().into_iter().flatten();
+    all.filter_map(|one| one["$ref"].as_str()?.strip_prefix("#/$defs/"))
+}
+
 pub(crate) fn man(args: &ManArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
     std::fs::create_dir_all(&args.out).map_err(|error| {
-        Failure::request(
+        Failure::of(
+            serenity::ErrorKind::Write,
             format!("cannot create the folder `{}`: {error}", args.out),
             "name another with --out",
         )

@@ -4,8 +4,9 @@ use super::{limits, title, verdict};
 use crate::args::SampleArgs;
 use crate::progress::{ProgressLine, cancel_on_ctrl_c, thousands};
 use crate::size::Size;
-use crate::{Failure, Outcome};
+use crate::{Failure, Outcome, json};
 use serde_json::{Map, Value, json};
+use serenity::ErrorKind;
 use serenity::scheduling::distribution::{self, CountError, Distribution};
 use serenity::scheduling::{Limits, Problem, StopReason};
 use serenity::{Options, Plan};
@@ -50,7 +51,7 @@ pub(crate) fn run(args: &SampleArgs, out: &mut impl Write) -> Result<Outcome, Fa
     drop(line);
     let sampled = Sampled { peaks, stopped, best };
     if args.json.json {
-        writeln!(out, "{}", to_json(args, &sampled))?;
+        writeln!(out, "{}", json::object("sample", Some(&args.input), to_json(args, &sampled)))?;
     } else {
         writeln!(out, "{title}, memory model `{model}`\n")?;
         print(args, &sampled, out)?;
@@ -74,7 +75,7 @@ fn distribution(
     let (peaks, stopped) = distribution::sample(problem, args.count, args.seed, limits, progress.as_ref());
     match stopped {
         Some(reason) if peaks.total() == 0 => {
-            Err(Failure::request(format!("no order was drawn: {reason}"), "give more time"))
+            Err(Failure::of(ErrorKind::Limit, format!("no order was drawn: {reason}"), "give more time"))
         }
         _ => Ok((peaks, stopped)),
     }
@@ -86,7 +87,9 @@ fn measure(args: &SampleArgs) -> &'static str {
 }
 
 fn too_many(input: &str, error: CountError) -> Failure {
-    Failure::request(
+    let kind = if matches!(error, CountError::Stopped(_)) { ErrorKind::Limit } else { ErrorKind::Model };
+    Failure::of(
+        kind,
         format!("`{input}`: the orders cannot be counted: {error}"),
         match error {
             CountError::Stopped(_) => {
@@ -116,6 +119,7 @@ fn to_json(args: &SampleArgs, sampled: &Sampled) -> Value {
         "seed": (!args.exact).then_some(args.seed),
         "quantiles": quantiles,
         "distribution": peaks.peaks().map(|(peak, orders)| json!([peak, integer(orders)])).collect::<Vec<_>>(),
+        "best": best.after.peak,
         "optimum": best.after.peak,
         "proof": if best.is_optimal() { "optimal" } else { "gap" },
         "share_optimal": sampled.share_optimal(),
@@ -138,7 +142,7 @@ fn print(args: &SampleArgs, sampled: &Sampled, out: &mut impl Write) -> Result<(
         let peak = peaks.quantile(q).unwrap_or(0);
         let share = peaks.share_within(peak);
         let bar = "█".repeat((share * 40.0).round() as usize);
-        writeln!(out, "  {:>12}  {:>9.4} %  {bar}", Size(peak), share * 100.0)?;
+        writeln!(out, "{}", format!("  {:>12}  {:>9.4} %  {bar}", Size(peak), share * 100.0).trim_end())?;
     }
     writeln!(out)?;
     if let Some(budget) = args.budget {

@@ -4,8 +4,7 @@ use super::{count, duration, search_options, title, verdict};
 use crate::args::ScheduleArgs;
 use crate::printable::printable;
 use crate::progress::{ProgressLine, cancel_on_ctrl_c, thousands};
-use crate::{Failure, Outcome};
-use serde_json::Value;
+use crate::{Failure, Outcome, json};
 use serenity::scheduling::CancelFlag;
 use serenity::{Options, Plan};
 use std::io::Write;
@@ -26,6 +25,10 @@ pub(crate) fn run(args: &ScheduleArgs, out: &mut impl Write) -> Result<Outcome, 
             // One bad file does not take the others down, but it is not forgotten.
             Err(failure) => {
                 failure.report();
+                if let Some(object) = failure.to_json(Some(input)).filter(|_| args.json.json) {
+                    writeln!(out, "{object}")?;
+                    out.flush()?;
+                }
                 failed = true;
             }
         }
@@ -46,9 +49,7 @@ fn plan(args: &ScheduleArgs, source: &str, cancel: &CancelFlag) -> Result<Plan, 
 
 fn print(args: &ScheduleArgs, input: &str, plan: &Plan, out: &mut impl Write) -> Result<(), Failure> {
     if args.json.json {
-        let mut object = plan.to_json();
-        object["input"] = Value::from(input);
-        writeln!(out, "{object}")?;
+        writeln!(out, "{}", json::object("schedule", Some(input), plan.to_json()))?;
         return Ok(());
     }
     let name = if plan.graph.is_empty() { input } else { &plan.graph };

@@ -4,7 +4,7 @@ use super::{count, limits, op_name, title, verdict};
 use crate::args::TrafficArgs;
 use crate::progress::{ProgressLine, cancel_on_ctrl_c};
 use crate::size::Size;
-use crate::{Failure, Outcome};
+use crate::{Failure, Outcome, json};
 use serde_json::{Value, json};
 use serenity::ir::{Graph, MemoryModel};
 use serenity::off_chip::{Bytes, Grain, Traffic};
@@ -34,7 +34,8 @@ pub(crate) fn run(args: &TrafficArgs, out: &mut impl Write) -> Result<Outcome, F
     let plan = serenity::least_traffic(&graph, &sizes, &options)?;
     drop(line);
     if args.json.json {
-        writeln!(out, "{}", to_json(args, model, &graph, &plan))?;
+        let object = to_json(args, model, &graph, &plan);
+        writeln!(out, "{}", json::object("traffic", Some(&args.input), object))?;
     } else {
         print(args, model, &title, &graph, &plan, out)?;
     }

@@ -3,7 +3,7 @@
 use super::count;
 use crate::args::VerifyArgs;
 use crate::printable::printable;
-use crate::{Failure, Outcome};
+use crate::{Failure, Outcome, json};
 use serde_json::{Value, json};
 use serenity::{Comparison, OutputComparison, Verification, VerifyOptions, verify};
 use std::io::Write;
@@ -17,7 +17,7 @@ pub(crate) fn run(args: &VerifyArgs, out: &mut impl Write) -> Result<Outcome, Fa
     let found = verify(&args.a, &args.b, &options)?;
     let passed = found.is_equal() || args.tolerance.is_some_and(|tolerance| found.is_within(tolerance));
     if args.json.json {
-        writeln!(out, "{}", to_json(args, &found, passed))?;
+        writeln!(out, "{}", json::object("verify", Some(&args.a), to_json(args, &found, passed)))?;
     } else {
         print(args, &found, passed, out)?;
     }
@@ -47,6 +47,7 @@ fn to_json(args: &VerifyArgs, found: &Verification, passed: bool) -> Value {
     };
     let skipped = found.skipped.iter().map(|(engine, why)| json!({"engine": engine.name(), "reason": why}));
     json!({
+        "other": args.b,
         "equal": found.is_equal(),
         "max_abs_difference": found.max_abs_difference(),
         "passed": passed,

@@ -3,7 +3,7 @@
 use super::count;
 use crate::args::{ZooArgs, ZooCommand};
 use crate::outputs::{OutputFile, graph_text};
-use crate::{Failure, Outcome};
+use crate::{Failure, Outcome, json};
 use serde_json::{Map, Value, json};
 use serenity::ModelFormat;
 use serenity::ir::Graph;
@@ -14,7 +14,7 @@ pub(crate) fn run(args: &ZooArgs, out: &mut impl Write) -> Result<Outcome, Failu
     match &args.command {
         ZooCommand::List { json } if json.json => {
             let all: Vec<Value> = networks().iter().map(to_json).collect();
-            writeln!(out, "{}", json!({ "networks": all }))?;
+            writeln!(out, "{}", json::object("zoo-list", None, json!({ "networks": all })))?;
         }
         ZooCommand::List { .. } => list(out)?,
         ZooCommand::Export { name, output, int8, json } => {
@@ -24,7 +24,8 @@ pub(crate) fn run(args: &ZooArgs, out: &mut impl Write) -> Result<Outcome, Failu
                 None => export_graph(spec, output, *int8)?,
             };
             if json.json {
-                writeln!(out, "{}", Value::Object(summary.fields))?;
+                let object = json::object("zoo-export", Some(name), Value::Object(summary.fields));
+                writeln!(out, "{object}")?;
             } else {
                 writeln!(out, "{}", summary.sentence)?;
             }

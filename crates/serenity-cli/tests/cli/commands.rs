@@ -117,9 +117,10 @@ fn the_optima_of_the_paper_are_proved() {
 #[test]
 fn schedule_prints_one_object_a_line_and_goes_on_after_a_bad_file() {
     let run = Desk::new().run(&["schedule", "zoo:swiftnet-a", "missing.json", "zoo:darts-cell", "--json"]);
-    let lines: Vec<Value> = run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(lines.len(), 2);
-    assert_eq!(lines[1]["input"], "zoo:darts-cell");
+    let lines = run.json_lines();
+    let inputs: Vec<&Value> = lines.iter().map(|line| &line["input"]).collect();
+    assert_eq!(inputs, ["zoo:swiftnet-a", "missing.json", "zoo:darts-cell"]);
+    assert_eq!((&lines[1]["error"]["kind"], lines[2].get("error")), (&json!("read"), None));
     assert_eq!(run.code, 2);
     assert!(run.stderr.starts_with("error: cannot read `missing.json`"), "{}", run.stderr);
 }

@@ -1,6 +1,7 @@
 //! Bad input gets a clear error, exit code 2, and nothing is written.
 
 use crate::harness::Desk;
+use serde_json::json;
 
 /// A graph of one op with `tensors` and `op` put in.
 fn graph(tensors: &str, ops: &str) -> String {
@@ -18,7 +19,17 @@ fn assert_refused(input: &str, messages: &[&str]) {
         &["sample", "bad.json"],
     ] {
         let run = desk.run(command);
-        assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{command:?} {run:?}");
+        assert_eq!(run.code, 2, "{command:?} {run:?}");
+        if command.contains(&"--json") {
+            let object = run.json();
+            assert_eq!(
+                (&object["input"], &object["error"]["kind"]),
+                (&json!("bad.json"), &json!("format")),
+                "{object}"
+            );
+        } else {
+            assert_eq!(run.stdout, "", "{command:?} {run:?}");
+        }
         assert!(run.stderr.starts_with("error: "), "{run:?}");
         for message in messages {
             assert!(run.stderr.contains(message), "`{message}` is not in `{}`", run.stderr);
@@ -160,4 +171,55 @@ fn wrong_arguments() {
         assert!(run.stderr.starts_with("error: "), "{args:?} {run:?}");
     }
     assert_eq!(desk.files(), Vec::<String>::new());
+}
+
+#[test]
+fn a_program_finds_the_error_where_it_looks_for_the_result() {
+    let desk = Desk::new();
+    desk.write("bad.json", &graph(&format!("{X}, {{\"bytes\": -4}}"), OP));
+    desk.write("net.json", &graph(&format!("{X}, {Y}"), OP));
+    desk.write("cut.json", "{\"tensors\": [\n");
+    desk.write("model.tflite", "no model at all");
+    desk.write("plan.json", "{}");
+    desk.write("other.json", &desk.run(&["schedule", "zoo:swiftnet-a", "--json"]).stdout);
+    desk.write("table.csv", "this,is,not\n");
+    for (args, kind, input) in [
+        (&["optimize", "bad.json"][..], "format", Some("bad.json")),
+        (&["inspect", "model.tflite"], "format", Some("model.tflite")),
+        (&["place", "table.csv"], "format", Some("table.csv")),
+        (&["place", "nowhere.csv"], "read", Some("nowhere.csv")),
+        (&["traffic", "nowhere.json"], "read", Some("nowhere.json")),
+        (&["sample", "zoo:nothing"], "network", Some("zoo:nothing")),
+        (&["zoo", "export", "swiftnet-a?size=3", "-o", "x.json"], "network", Some("swiftnet-a?size=3")),
+        (&["zoo", "export", "random-tree", "-o", "x.tflite"], "network", Some("random-tree")),
+        (&["check", "plan.json", "net.json"], "plan", Some("net.json")),
+        (&["verify", "net.json", "net.json"], "request", Some("net.json")),
+        (&["verify", "a.onnx", "nowhere.onnx"], "read", Some("a.onnx")),
+        (&["optimize", "net.json", "-o", "net.xyz"], "request", Some("net.json")),
+        (&["optimize", "net.json", "--plan", "no/such/folder.json"], "write", Some("net.json")),
+        (&["optimize", "net.json", "--memory", "a=1,b=1"], "room", Some("net.json")),
+        (
+            &["sample", "zoo:randwire-cifar10", "--exact", "--memory-limit", "1KB"],
+            "limit",
+            Some("zoo:randwire-cifar10"),
+        ),
+        (&["paper", "--out", "plan.json"], "write", None),
+        (&["optimize", "net.json", "--budget", "lots"], "arguments", None),
+        (&["optimize"], "arguments", None),
+        (&["frobnicate"], "arguments", None),
+    ] {
+        let run = desk.run(&[args, &["--json"]].concat());
+        let object = run.json();
+        assert_eq!((run.code, &object["error"]["kind"]), (2, &json!(kind)), "{args:?} {run:?}");
+        assert_eq!(object["input"], json!(input), "{args:?}");
+        // People are told the same.
+        let message = object["error"]["message"].as_str().unwrap();
+        assert!(run.stderr.contains(message.lines().next().unwrap()), "{args:?} {run:?}");
+    }
+    let place = |file| desk.run(&["inspect", file, "--json"]).json()["error"]["place"].clone();
+    assert_eq!(place("bad.json"), "tensors[1].bytes");
+    assert_eq!(place("cut.json"), "line 2 column 0");
+    // Without --json nothing is there for a program to take for a result.
+    assert_eq!(desk.run(&["inspect", "bad.json"]).stdout, "");
+    assert_eq!(desk.run(&["--help", "--json"]).code, 0);
 }

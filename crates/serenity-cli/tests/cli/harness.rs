@@ -1,5 +1,6 @@
 //! Drives the built binary.
 
+use crate::schema::assert_documented;
 use serde_json::Value;
 use std::io::Write;
 use std::path::PathBuf;
@@ -14,9 +15,21 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// The one JSON object on standard output.
+    /// The one JSON object on standard output, which is as documented.
+    #[track_caller]
     pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("{e} in {self:?}"))
+        let object = serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("{e} in {self:?}"));
+        assert_documented(&object);
+        object
+    }
+
+    /// The JSON objects on standard output, one a line.
+    #[track_caller]
+    pub(crate) fn json_lines(&self) -> Vec<Value> {
+        let objects: Vec<Value> =
+            self.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        objects.iter().for_each(assert_documented);
+        objects
     }
 }
 

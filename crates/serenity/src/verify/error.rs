@@ -1,6 +1,7 @@
 //! Why two models could not be compared.
 
 use super::Engine;
+use crate::ErrorKind;
 use std::io;
 
 /// Why two models could not be compared. [`help`](Self::help) names the remedy.
@@ -79,6 +80,18 @@ fn list(skipped: &[(Engine, String)]) -> String {
 }
 
 impl VerifyError {
+    /// What kind of thing went wrong, for programs.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Read { .. } => ErrorKind::Read,
+            Self::NotRunnable { .. } | Self::DifferentFormats { .. } | Self::WrongEngine { .. } => {
+                ErrorKind::Request
+            }
+            Self::NoEngine { .. } | Self::Refused { .. } | Self::SecondFails { .. } => ErrorKind::Runtime,
+            Self::Unreadable { .. } => ErrorKind::Bug,
+        }
+    }
+
     /// What the user can do about it, where that is not plain from the message.
     pub fn help(&self) -> Option<String> {
         match self {

@@ -7,14 +7,16 @@ use super::{missing, search_options, title};
 use crate::args::OptimizeArgs;
 use crate::outputs::{Format, OutputFile, graph_text};
 use crate::progress::{ProgressLine, cancel_on_ctrl_c};
-use crate::{Failure, Outcome};
+use crate::{Failure, Outcome, json};
 use device::DevicePlan;
 use report::Report;
 use serenity::scheduling::Algorithm;
 use serenity::{Input, NewFile, Options, Plan, Source};
 use std::io::Write;
+use std::time::Instant;
 
 pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
+    let started = Instant::now();
     let output = args.output.as_deref().map(OutputFile::new).transpose()?;
     check_plan_target(args)?;
     device::check_target(args)?;
@@ -44,12 +46,12 @@ pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, 
     let device = DevicePlan::new(args, planned, &plan, &options.limits)?;
 
     // What is said of the files is true when it is said: nothing is printed before they are written, and nothing can fail in between.
-    let report = Report::new(args, &input, planned, &plan);
+    let report = Report::new(args, &input, planned, &plan, started.elapsed());
     let mut said = Vec::new();
     if args.json.json {
         let mut object = report.to_json();
         device.add_to(&mut object, planned);
-        writeln!(said, "{object}")?;
+        writeln!(said, "{}", json::object("optimize", Some(&args.input), object))?;
     } else {
         report.print(&mut said)?;
         device.print(args, &mut said)?;
@@ -114,7 +116,7 @@ fn write_files(
 ) -> Result<(), Failure> {
     let mut object = plan.to_json();
     device.add_to(&mut object, input);
-    let plan_text = format!("{object}\n");
+    let plan_text = format!("{}\n", json::plan(object));
     let model;
     let mut files = Vec::new();
     if let Some(output) = output {

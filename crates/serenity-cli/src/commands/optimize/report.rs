@@ -12,6 +12,7 @@ use serenity::scheduling::Algorithm;
 use serenity::search::Proof;
 use serenity::{AppliedRewrite, Decision, Footprint, Input, Options, Plan, RewriteCost, Source, Tail};
 use std::io::Write;
+use std::time::Duration;
 
 pub(super) struct Report<'a> {
     args: &'a OptimizeArgs,
@@ -22,12 +23,20 @@ pub(super) struct Report<'a> {
     plan: &'a Plan,
     /// What TFLM keeps besides the head, before and after, if that is the target and the model is known.
     tails: Option<(Tail, Tail)>,
+    /// From reading the model to the plan, whatever was tried on the way.
+    elapsed: Duration,
 }
 
 impl<'a> Report<'a> {
-    pub(super) fn new(args: &'a OptimizeArgs, input: &'a Input, planned: &'a Input, plan: &'a Plan) -> Self {
+    pub(super) fn new(
+        args: &'a OptimizeArgs,
+        input: &'a Input,
+        planned: &'a Input,
+        plan: &'a Plan,
+        elapsed: Duration,
+    ) -> Self {
         let tails = input.tail(plan.model).zip(planned.tail(plan.model));
-        Self { args, input, planned, plan, tails }
+        Self { args, input, planned, plan, tails, elapsed }
     }
 
     /// What must fit a device: the whole arena where it is known, otherwise what counts for the memory model.
@@ -47,7 +56,9 @@ impl<'a> Report<'a> {
         };
         object["before"] = footprint(self.plan.before, self.tails.map(|(before, _)| before));
         object["after"] = footprint(self.plan.after, self.tails.map(|(_, after)| after));
+        object["seconds"] = self.elapsed.as_secs_f64().into();
         object["output"] = self.args.output.clone().into();
+        object["budget"] = self.args.budget.map(|budget| budget.0).into();
         object["fits"] = self.args.budget.map(|budget| missing(self.needs(), budget) == 0).into();
         object["missing"] = self.args.budget.map(|budget| missing(self.needs(), budget)).into();
         if let Some(options) = onnx::session_options(self.input, self.plan.model) {
@@ -77,7 +88,7 @@ impl<'a> Report<'a> {
             } else {
                 format!("found by {} in", plan.algorithm)
             },
-            duration(plan.stats.elapsed),
+            duration(self.elapsed),
             count(plan.stats.states, "state"),
             count(plan.stats.pieces.len() as u64, "piece")
         )?;

@@ -1,0 +1,109 @@
+//! Every command in README.md and docs/GUIDE.md is run, and does what the document says it does.
+//!
+//! `SERENITY_BLESS=1 cargo test -p serenity-cli --test documents` writes the documents anew, with the same left out as before; look at the
+//! difference before you commit it. How documents are marked up is told in CONTRIBUTING.md.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod compare;
+mod markdown;
+mod session;
+mod tables;
+
+use session::Session;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+fn path(document: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(document)
+}
+
+/// Runs all of a document; what differs, and the document as it should be.
+fn run(session: &mut Session, document: &str) -> String {
+    let mut changes: Vec<(Range<usize>, String)> = Vec::new();
+    for block in markdown::blocks(document) {
+        changes.push((block.range.clone(), session.block(&block)));
+    }
+    for table in markdown::tables(document) {
+        changes.push((table.range.clone(), tables::rows(session, &table)));
+    }
+    changes.sort_by_key(|(range, _)| std::cmp::Reverse(range.start));
+    let mut anew = document.to_owned();
+    for (range, text) in changes {
+        anew.replace_range(range, &text);
+    }
+    anew
+}
+
+#[allow(clippy::print_stderr, reason = "whoever writes files says so")]
+fn check(name: &'static str, at_least: usize) {
+    let document = std::fs::read_to_string(path(name)).unwrap();
+    let mut session = Session::new(name);
+    let anew = run(&mut session, &document);
+    assert!(session.commands >= at_least, "only {} commands of {name} were run", session.commands);
+    if std::env::var_os("SERENITY_BLESS").is_some_and(|value| !value.is_empty()) && anew != document {
+        std::fs::write(path(name), anew).unwrap();
+        eprintln!("{name} is written anew");
+        session.stale.clear();
+    }
+    assert!(session.faults.is_empty(), "{}", session.faults.join("\n\n"));
+    assert!(
+        session.stale.is_empty(),
+        "{}\n\nIf the program is right: SERENITY_BLESS=1 cargo test -p serenity-cli --test documents",
+        session.stale.join("\n\n")
+    );
+}
+
+#[test]
+fn the_readme_is_true() {
+    check("README.md", 10);
+}
+
+#[test]
+fn the_guide_is_true() {
+    check("docs/GUIDE.md", 40);
+}
+
+/// The negative control: whatever is wrong with a document is found.
+#[test]
+fn a_wrong_document_is_refused() {
+    for (document, fault) in [
+        (
+            "```console\n$ serenity zoo export swiftnet-b -o b.json\nswiftnet-b: 20 ops written to `b.json`\n```\n",
+            "+ swiftnet-b: 19 ops",
+        ),
+        (
+            "```console\n$ serenity zoo export swiftnet-b -o b.json\n```\n",
+            "does not say what the document says",
+        ),
+        (
+            "```console\n$ serenity check plan.json zoo:swiftnet-b\n…\n```\n",
+            "exits with 2: let `$ echo $?` follow",
+        ),
+        ("```console\nserenity zoo list\n```\n", "no command in a block of commands"),
+        ("```sh\nserenity optimize zoo:nothing\n```\n", "exits with 2"),
+        ("```text\n$ serenity zoo list\n```\n", "escapes the tests"),
+        ("```shell-session\n$ serenity zoo list\n```\n", "escapes the tests"),
+        ("```bash\nserenity zoo list\n```\n", "escapes the tests"),
+        ("```\nswiftnet: 62 ops\n```\n", "escapes the tests"),
+    ] {
+        let mut session = Session::new("control");
+        run(&mut session, document);
+        session.faults.append(&mut session.stale);
+        assert!(
+            session.faults.len() == 1 && session.faults[0].contains(fault),
+            "{document}{:?}",
+            session.faults
+        );
+    }
+    let mut session = Session::new("control");
+    let stale = "<!-- not run: it takes a day -->\n```text\n$ serenity zoo list\n```\n\n```console\n$ serenity zoo export swiftnet-b -o b.json\nswiftnet-b: 20 ops written to `b.json`\n$ serenity inspect b.json | head -1\nb: …\n```\n";
+    let anew = run(&mut session, stale);
+    let right = stale
+        .replace("20 ops", "19 ops")
+        .replace("b: …", "swiftnet-b: 19 ops, 20 tensors, memory model `plain`");
+    assert_eq!((session.stale.len(), anew), (2, right.clone()), "{:?}", session.stale);
+    let mut session = Session::new("control");
+    let again = run(&mut session, &right);
+    assert_eq!((again, session.stale, session.faults), (right, Vec::new(), Vec::<String>::new()));
+}

@@ -1,0 +1,237 @@
+//! Tables of figures, computed again: a comment `<!-- table: NAME -->` says which of these it is. The first cell of each row says of what.
+
+use crate::markdown::{Table, row};
+use crate::session::{Session, collection};
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// The rows as they should be; a fault for each that differs.
+pub(crate) fn rows(session: &mut Session, table: &Table) -> String {
+    let mut text = String::new();
+    for cells in &table.rows {
+        let anew = match table.name.as_str() {
+            "order" => order(session, cells),
+            "random orders" => random_orders(session, cells),
+            "rewriting" => rewriting(session, cells),
+            "paper" => paper(cells),
+            "onnx runtime" => onnx_runtime(session, cells),
+            "arenas" => arenas(session, cells, &table.rows),
+            other => panic!("no table is called `{other}`"),
+        };
+        if anew != *cells {
+            let (old, new) = (row(cells), row(&anew));
+            session.stale.push(format!(
+                "the table `{}` after line {} is stale:\n-{old}+{new}",
+                table.name, table.line
+            ));
+        }
+        text += &row(&anew);
+    }
+    text
+}
+
+/// The command that the last cell names.
+fn command(cells: &[String]) -> Option<String> {
+    Some(cells.last()?.strip_prefix('`')?.strip_suffix('`')?.to_owned())
+}
+
+fn bytes(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("no number: {value}"))
+}
+
+fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let groups: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().map(|group| std::str::from_utf8(group).unwrap()).collect();
+    groups.join(",")
+}
+
+fn factor(before: u64, after: u64) -> String {
+    format!("{:.2} x", before as f64 / after as f64)
+}
+
+/// network | file | Kahn | optimum | Kahn / optimum | command
+fn order(session: &mut Session, cells: &[String]) -> Vec<String> {
+    let command = command(cells).unwrap();
+    let found = session.json(&command);
+    let kahn =
+        session.json(&command.replace("optimize", "schedule --algorithm kahn").replace(" --no-rewrite", ""));
+    let (before, kahn, after) =
+        (bytes(&found["before"]["peak"]), bytes(&kahn["peak"]), bytes(&found["after"]["peak"]));
+    assert_eq!(found["proof"], "optimal", "{command}");
+    let ratio = format!("{:.2}", kahn as f64 / after as f64);
+    [cells[0].clone(), thousands(before), thousands(kahn), thousands(after), ratio, cells[5].clone()].into()
+}
+
+/// measure | within 250 KB | optimal | command
+fn random_orders(session: &mut Session, cells: &[String]) -> Vec<String> {
+    // The paper's own figures.
+    let Some(command) = command(cells) else { return cells.to_vec() };
+    let found = session.json(&command);
+    let percent = |field: &str| found[field].as_f64().unwrap() * 100.0;
+    let (within, optimal) = (percent("share_within_budget"), percent("share_optimal"));
+    [cells[0].clone(), format!("{within:.2} %"), format!("{optimal:.3} %"), cells[3].clone()].into()
+}
+
+/// network | best order | rewritten | times less | the paper's rewriting
+fn rewriting(session: &mut Session, cells: &[String]) -> Vec<String> {
+    let (network, as_model) = match cells[0].as_str() {
+        "SwiftNet-like cell A" => ("swiftnet-a", false),
+        "SwiftNet-like cell B" => ("swiftnet-b", false),
+        "SwiftNet-like cell C" => ("swiftnet-c", false),
+        "DARTS V2 normal cell" => ("darts-cell", false),
+        "SwiftNet-like cell A as .tflite, float, TFLM" => ("swiftnet-a", true),
+        "SwiftNet-like cell C as .tflite, float, TFLM" => ("swiftnet-c", true),
+        randwire => {
+            assert!(randwire.contains("(`serenity paper`)"), "{randwire}");
+            return randwire_medians(cells);
+        }
+    };
+    let input = if as_model {
+        session.json(&format!("serenity zoo export {network} -o {network}.tflite"));
+        format!("{network}.tflite")
+    } else {
+        format!("zoo:{network}")
+    };
+    let field = if as_model { "arena" } else { "peak" };
+    let mut needs =
+        |options: &str| bytes(&session.json(&format!("serenity optimize {input}{options}"))["after"][field]);
+    let (without, with) = (needs(" --no-rewrite"), needs(""));
+    [cells[0].clone(), thousands(without), thousands(with), factor(without, with), cells[4].clone()].into()
+}
+
+/// From docs/paper, which `scripts/test` computes again.
+fn randwire_medians(cells: &[String]) -> Vec<String> {
+    let found = csv("beyond", "RandWire CIFAR-10 A");
+    for (cell, kilobytes) in [(&cells[1], &found[2]), (&cells[2], &found[4])] {
+        let number: f64 = cell.replace(',', "").parse().unwrap();
+        assert_eq!(format!("{:.1}", number / 1000.0), *kilobytes, "{cells:?}");
+    }
+    let mut anew = cells.to_vec();
+    anew[3] = format!("{} x", found[5]);
+    anew
+}
+
+/// what | paper | here
+fn paper(cells: &[String]) -> Vec<String> {
+    let glance = |name: &str| csv("at-a-glance", name)[2].clone();
+    let times = |name: &str| format!("{} x", glance(name));
+    let here = match cells[0].as_str() {
+        "less peak memory by scheduling, geometric mean of nine cells" => {
+            times("less peak memory by scheduling, geometric mean")
+        }
+        "with the paper's rewriting too" => times("less peak memory with rewriting too, geometric mean"),
+        "DARTS normal cell: TensorFlow Lite, scheduled, rewritten, KB" => {
+            let found = csv("peak-memory", "DARTS ImageNet, normal cell");
+            [&found[2], &found[4], &found[6]].map(String::as_str).join(", ")
+        }
+        "less off-chip traffic with 256 KiB on chip" => {
+            let found = glance("less off-chip traffic with 256 KiB on chip");
+            let (all, rest) = found.split_once(" all cells together, ").unwrap();
+            format!("{all} x all cells together, {} x mean", rest.split(' ').next().unwrap())
+        }
+        "of the 1.68 x, the order alone, with the same semantics on both sides" => {
+            times("of that, the order alone (same semantics on both sides: views, live sum), geometric mean")
+        }
+        other => panic!("the paper's evaluation does not tell: {other}"),
+    };
+    [cells[0].clone(), cells[1].clone(), here].into()
+}
+
+/// A row of a table of docs/paper.
+fn csv(table: &str, first: &str) -> Vec<String> {
+    let path = crate::path(&format!("docs/paper/{table}.csv"));
+    let text = std::fs::read_to_string(path).unwrap();
+    let cells = |line: &str| {
+        let mut quoted = false;
+        let mut cells = vec![String::new()];
+        for c in line.chars() {
+            match c {
+                '"' => quoted = !quoted,
+                ',' if !quoted => cells.push(String::new()),
+                c => cells.last_mut().unwrap().push(c),
+            }
+        }
+        cells
+    };
+    text.lines()
+        .map(cells)
+        .find(|cells| cells[0] == first)
+        .unwrap_or_else(|| panic!("no row `{first}` in {table}.csv"))
+}
+
+/// model | requested before | after | in use before | after
+fn onnx_runtime(session: &mut Session, cells: &[String]) -> Vec<String> {
+    let Some(path) = model(cells[0].trim_matches('`'), "onnx") else { return cells.to_vec() };
+    session.json(&format!("serenity optimize '{}' -o new.onnx", path.display()));
+    let inputs = serenity_judges::Inputs { runs: 1, seed: 1 };
+    let models = [path, session.path("new.onnx")];
+    let Some(seen) = serenity_judges::ort(serenity_judges::OrtOrder::File, &models, &inputs) else {
+        return cells.to_vec();
+    };
+    let [before, after] = [seen[0].accepted(), seen[1].accepted()];
+    let figures = [before.requested_peak, after.requested_peak, before.peak, after.peak];
+    std::iter::once(cells[0].clone()).chain(figures.map(thousands)).collect()
+}
+
+/// Half a minute of search and more, unoptimised as tests are.
+const SLOW: [&str; 6] = [
+    "nasnet_a_n1_f192_96_int8",
+    "nasnet_mobile_224_int8",
+    "basic_pitch_nmp",
+    "darts_repo_nasnet_cifar_c16_l8",
+    "nasnet_a_n1_f192_96_tf2onnx",
+    "randwire_ws4_075_stages_c16_32",
+];
+
+/// A model of the collection; `None`, and a plain word why, if it is not looked at.
+#[allow(clippy::print_stderr, reason = "a row that is skipped must say so")]
+fn model(name: &str, extension: &str) -> Option<PathBuf> {
+    let path = collection().join(format!("{name}.{extension}"));
+    let why = if !path.exists() {
+        "the collection of models is not here"
+    } else if SLOW.contains(&name) && std::env::var_os("SERENITY_SLOW").is_none() {
+        "slow: set SERENITY_SLOW=1 to include it"
+    } else {
+        return Some(path);
+    };
+    eprintln!("SKIPPED: the row of {name} ({why})");
+    None
+}
+
+/// model | as it came | `--kernels any` | `--kernels reference` | times less
+fn arenas(session: &mut Session, cells: &[String], rows: &[Vec<String>]) -> Vec<String> {
+    let file = match cells[0].as_str() {
+        "MLPerf Tiny, visual wake words int8" => "mlperf_tiny_vww_96_int8",
+        "MLPerf Tiny, image classification int8" => "mlperf_tiny_resnet8_int8",
+        "MLPerf Tiny, keyword spotting int8" => "mlperf_tiny_kws_int8",
+        "microWakeWord \"okay nabu\"" => "microwakeword_okay_nabu",
+        "MobileNet v2 0.35, 96x96 int8" => "mobilenet_v2_035_96_int8",
+        "BlazeFace front, 128x128 int8" => "blazeface_front_128_int8",
+        "DenseNet, 64x64 int8" => "densenet_2242_64_int8",
+        "NASNet-A, 96x96 int8" => "nasnet_a_n1_f192_96_int8",
+        "NASNet mobile, 224x224 int8" => "nasnet_mobile_224_int8",
+        "MediaPipe hand recrop, float" => "hand_recrop",
+        "basic-pitch, float" => "basic_pitch_nmp",
+        "geometric mean" => return means(cells, &rows[..rows.len() - 1]),
+        other => panic!("no model is known as `{other}`"),
+    };
+    let Some(path) = model(file, "tflite") else { return cells.to_vec() };
+    let mut found =
+        |kernels: &str| session.json(&format!("serenity optimize '{}' --kernels {kernels}", path.display()));
+    let (any, reference) = (found("any"), found("reference"));
+    let before = bytes(&any["before"]["arena"]);
+    let [any, reference] = [any, reference].map(|found| bytes(&found["after"]["arena"]));
+    [cells[0].clone(), thousands(before), thousands(any), thousands(reference), factor(before, reference)]
+        .into()
+}
+
+/// Over the rows above.
+fn means(cells: &[String], rows: &[Vec<String>]) -> Vec<String> {
+    let mean = |column: usize| {
+        let number = |cell: &str| cell.replace(',', "").parse::<f64>().unwrap();
+        let logarithms = rows.iter().map(|row| (number(&row[1]) / number(&row[column])).ln());
+        format!("{:.2} x", (logarithms.sum::<f64>() / rows.len() as f64).exp())
+    };
+    [cells[0].clone(), String::new(), mean(2), mean(3), String::new()].into()
+}
