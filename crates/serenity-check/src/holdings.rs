@@ -57,12 +57,12 @@ pub(crate) fn holdings(graph: &Graph, model: MemoryModel) -> Holdings {
                 }
             }
             scratch = graph.op_ids().filter_map(|op| scratch_memory(graph, op, kernels)).collect();
-            if matches!(model, MemoryModel::TflmPlanned(_)) {
+            if model.is_planned() {
                 scratch.extend(graph.op_ids().filter_map(|op| saved(graph, op, kernels, &tensors)));
             }
         }
-        // Plain, and what a later version may add without telling us: every tensor for itself.
-        _ => {}
+        // Every tensor for itself.
+        MemoryModel::Plain => {}
     }
     Holdings { tensors, scratch }
 }

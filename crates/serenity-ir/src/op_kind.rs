@@ -8,7 +8,6 @@ pub struct OpKind(String);
 
 /// What a memory model needs to know about an operator type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Role {
     /// Joins its inputs end to end: `CONCATENATION`, `Concat`.
     Concat,

@@ -37,7 +37,11 @@ impl Touches {
     pub fn new(graph: &Graph, model: MemoryModel, grain: Grain) -> Result<Self, TrafficError> {
         let model = match model {
             MemoryModel::TflmPlanned(kernels) => MemoryModel::Tflm(kernels),
-            other => other,
+            MemoryModel::Plain
+            | MemoryModel::Paper
+            | MemoryModel::Tflm(_)
+            | MemoryModel::Litert
+            | MemoryModel::Ort(_) => model,
         };
         let lifetimes = model.lifetimes(graph);
         let only_names = ops_that_only_name(graph, lifetimes.buffers());

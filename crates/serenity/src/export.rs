@@ -8,7 +8,6 @@ use std::path::Path;
 
 /// A format of model files that built-in networks can be written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum ModelFormat {
     /// TensorFlow Lite.
     TfLite,

@@ -22,7 +22,6 @@ pub struct Input {
 
 /// Where a model came from.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub enum Source {
     /// The zoo, or a JSON graph: the graph is all there is.
     Graph,
@@ -123,8 +122,7 @@ fn onnx(path: &str, options: &ReadOptions) -> Result<Input, Error> {
     let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
     let how = serenity_onnx::ReadOptions {
         shapes: options.shapes.clone(),
-        keep_constant_nodes: !options.fold_constants
-            && !matches!(options.model, Some(MemoryModel::Plain | MemoryModel::Paper)),
+        keep_constant_nodes: !options.fold_constants && options.model.is_none_or(MemoryModel::is_runtime),
     };
     let model = serenity_onnx::Model::parse(bytes, &how)
         .map_err(|error| Error::Onnx { path: path.to_owned(), source: error })?;

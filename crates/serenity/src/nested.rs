@@ -51,7 +51,7 @@ fn annotate(graphs: &mut [Graph], orders: &[Vec<OpId>], index: usize, model: Mem
         return;
     }
     // Only TFLM runs sub-graphs in the arena of the graph that calls them.
-    if model.kernels().is_none() {
+    if !model.shares_arena_with_bodies() {
         return;
     }
     for op in graph.op_ids() {

@@ -57,7 +57,11 @@ pub fn optimize_model(graphs: &[Graph], options: &Options) -> Result<Plan, Error
             with_plan(graphs, kernels, options)
         }
         MemoryModel::Ort(walk) => ort::best(graphs, walk, options),
-        _ => without_plan(graphs, options),
+        MemoryModel::Plain
+        | MemoryModel::Paper
+        | MemoryModel::Tflm(_)
+        | MemoryModel::TflmPlanned(_)
+        | MemoryModel::Litert => without_plan(graphs, options),
     }
 }
 
@@ -254,7 +258,7 @@ fn witness(
 
 /// The tensors of a buffer that take over from each other; the one that names it where others only share it.
 fn in_turn(graph: &Graph, model: MemoryModel, buffer: &serenity_ir::Buffer) -> Vec<TensorId> {
-    if !matches!(model, MemoryModel::TflmPlanned(_)) {
+    if !model.is_planned() {
         return buffer.tensors[..1].to_vec();
     }
     // What is handed over under a plan is read by one op alone, which writes what comes next: in any order that can run they come in turn.

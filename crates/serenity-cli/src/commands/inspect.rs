@@ -140,7 +140,13 @@ fn print(
             MemoryModel::Tflm(_) => {
                 format!("{}: without a plan no order can do with less", op_name(graph, found.max_op.0))
             }
-            _ => format!("{}: no order can do with less", op_name(graph, found.max_op.0)),
+            MemoryModel::Plain
+            | MemoryModel::Paper
+            | MemoryModel::TflmPlanned(_)
+            | MemoryModel::Litert
+            | MemoryModel::Ort(_) => {
+                format!("{}: no order can do with less", op_name(graph, found.max_op.0))
+            }
         },
     )?;
     row(out, "best order", best.after.peak, &verdict(best))?;

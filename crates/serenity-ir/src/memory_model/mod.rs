@@ -17,8 +17,9 @@ pub use planned::{HandOver, hand_overs, planned_bound};
 pub use tflm::{TFLM_ALIGNMENT, tflm_bytes, tflm_scratch};
 
 /// How a runtime spends memory. The choice changes what an order costs, never which orders are possible.
+///
+/// Matched without a wildcard wherever it decides something: a new model does not compile before every place has decided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum MemoryModel {
     /// Every tensor has its own buffer, from its producer to its last reader; inputs are there from the start until their last
     /// reader, outputs stay to the end.
@@ -89,7 +90,7 @@ impl MemoryModel {
     pub fn kernels(self) -> Option<Kernels> {
         match self {
             Self::Tflm(kernels) | Self::TflmPlanned(kernels) => Some(kernels),
-            _ => None,
+            Self::Plain | Self::Paper | Self::Litert | Self::Ort(_) => None,
         }
     }
 
@@ -99,7 +100,7 @@ impl MemoryModel {
         match self {
             Self::Tflm(_) => Self::Tflm(kernels),
             Self::TflmPlanned(_) => Self::TflmPlanned(kernels),
-            other => other,
+            Self::Plain | Self::Paper | Self::Litert | Self::Ort(_) => self,
         }
     }
 
@@ -107,7 +108,7 @@ impl MemoryModel {
     pub fn ort_order(self) -> Option<OrtOrder> {
         match self {
             Self::Ort(order) => Some(order),
-            _ => None,
+            Self::Plain | Self::Paper | Self::Tflm(_) | Self::TflmPlanned(_) | Self::Litert => None,
         }
     }
 
@@ -116,7 +117,31 @@ impl MemoryModel {
     pub fn with_ort_order(self, order: OrtOrder) -> Self {
         match self {
             Self::Ort(_) => Self::Ort(order),
-            other => other,
+            Self::Plain | Self::Paper | Self::Tflm(_) | Self::TflmPlanned(_) | Self::Litert => self,
+        }
+    }
+
+    /// Does it stand for a runtime, which computes also what depends on constants only?
+    pub fn is_runtime(self) -> bool {
+        match self {
+            Self::Plain | Self::Paper => false,
+            Self::Tflm(_) | Self::TflmPlanned(_) | Self::Litert | Self::Ort(_) => true,
+        }
+    }
+
+    /// Is the model taken to carry a plan of its arena?
+    pub fn is_planned(self) -> bool {
+        match self {
+            Self::TflmPlanned(_) => true,
+            Self::Plain | Self::Paper | Self::Tflm(_) | Self::Litert | Self::Ort(_) => false,
+        }
+    }
+
+    /// Does it run sub-graphs in the arena of the graph that calls them?
+    pub fn shares_arena_with_bodies(self) -> bool {
+        match self {
+            Self::Tflm(_) | Self::TflmPlanned(_) => true,
+            Self::Plain | Self::Paper | Self::Litert | Self::Ort(_) => false,
         }
     }
 

@@ -99,7 +99,7 @@ pub fn runtime_arena(
             let bytes = crate::ort::Session::new(graphs.first()?, order).run(orders.first()?).requested;
             Some(Arena { bytes, pieces: Vec::new() })
         }
-        _ => None,
+        MemoryModel::Plain | MemoryModel::Paper => None,
     }
 }
 

@@ -64,7 +64,7 @@ pub fn arena_problem(graphs: &[&Graph], orders: &[&[OpId]], model: MemoryModel) 
             }
             Some(arena)
         }
-        _ => by_lifetimes(main, order, model),
+        MemoryModel::Plain | MemoryModel::Paper | MemoryModel::Ort(_) => by_lifetimes(main, order, model),
     }
 }
 
@@ -168,7 +168,10 @@ mod tests {
                 let planner = match model {
                     MemoryModel::Tflm(_) => Planner::Tflm,
                     MemoryModel::Litert => Planner::LiteRt,
-                    _ => continue,
+                    MemoryModel::Plain
+                    | MemoryModel::Paper
+                    | MemoryModel::TflmPlanned(_)
+                    | MemoryModel::Ort(_) => continue,
                 };
                 let own = place(&arena.problem, &Options::new(planner));
                 let runtime = runtime_arena(&[graph], &[&order], model, None).unwrap();

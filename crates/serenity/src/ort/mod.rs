@@ -63,7 +63,11 @@ impl<'a> Session<'a> {
 pub fn execution_order(graph: &Graph, file: &[OpId], model: MemoryModel) -> Vec<OpId> {
     match model {
         MemoryModel::Ort(walk) => Session::new(graph, walk).run(file).order,
-        _ => file.to_vec(),
+        MemoryModel::Plain
+        | MemoryModel::Paper
+        | MemoryModel::Tflm(_)
+        | MemoryModel::TflmPlanned(_)
+        | MemoryModel::Litert => file.to_vec(),
     }
 }
 

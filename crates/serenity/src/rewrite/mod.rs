@@ -29,7 +29,11 @@ struct Rewritten {
 pub fn rewrite_settings(model: MemoryModel) -> Settings {
     match model {
         MemoryModel::Paper => Settings { sums: Sums::Accumulator, rounds_integers: true },
-        _ => Settings { sums: Sums::Chain, rounds_integers: false },
+        MemoryModel::Plain
+        | MemoryModel::Tflm(_)
+        | MemoryModel::TflmPlanned(_)
+        | MemoryModel::Litert
+        | MemoryModel::Ort(_) => Settings { sums: Sums::Chain, rounds_integers: false },
     }
 }
 
@@ -169,7 +173,7 @@ fn whole_need(input: &Input, plan: &Plan) -> u64 {
     let needs = plan.after.needs();
     match (&input.source, plan.model.kernels()) {
         (Source::Tflite(file), Some(kernels)) => crate::Tail::of(file, kernels).needed(needs).arm32,
-        _ => needs,
+        (Source::Tflite(_), None) | (Source::Graph | Source::Onnx(_), _) => needs,
     }
 }
 

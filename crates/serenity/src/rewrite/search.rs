@@ -40,8 +40,10 @@ pub fn choose_rewrites(input: &Input, options: &Options) -> Choice {
     candidates.retain(|patch| patch.exact || !options.exact_rewrites);
     let by_peak = choose_among(input.graph(), &candidates, options);
     // An order for ONNX Runtime is found by trying many, which takes too long to do it for every set.
-    let has_quick_plan =
-        matches!(options.model, MemoryModel::Tflm(_) | MemoryModel::TflmPlanned(_) | MemoryModel::Litert);
+    let has_quick_plan = match options.model {
+        MemoryModel::Tflm(_) | MemoryModel::TflmPlanned(_) | MemoryModel::Litert => true,
+        MemoryModel::Plain | MemoryModel::Paper | MemoryModel::Ort(_) => false,
+    };
     if candidates.is_empty() || !has_quick_plan {
         return by_peak;
     }
@@ -93,7 +95,12 @@ fn choose_among(graph: &Graph, candidates: &[Patch], options: &Options) -> Choic
     }
     let model = match options.model {
         MemoryModel::Tflm(kernels) if options.plan_arena => MemoryModel::TflmPlanned(kernels),
-        other => other,
+        MemoryModel::Plain
+        | MemoryModel::Paper
+        | MemoryModel::Tflm(_)
+        | MemoryModel::TflmPlanned(_)
+        | MemoryModel::Litert
+        | MemoryModel::Ort(_) => options.model,
     };
     let limit = options.limits.time.map(|limit| limit / SHARE_OF_TIME);
     let evaluator = Evaluator { graph, model, options, limit, started: Instant::now(), sets: Cell::new(0) };
@@ -124,7 +131,9 @@ fn floor(graph: &Graph, candidates: &[Patch], model: MemoryModel) -> u64 {
             MemoryModel::Plain | MemoryModel::Paper | MemoryModel::Tflm(_) => {
                 held(&[op.inputs.as_slice(), &op.outputs].concat())
             }
-            _ => held(&op.inputs).max(held(&op.outputs)),
+            MemoryModel::TflmPlanned(_) | MemoryModel::Litert | MemoryModel::Ort(_) => {
+                held(&op.inputs).max(held(&op.outputs))
+            }
         }
     };
     graph.op_ids().filter(is_untouched).map(needs).max().unwrap_or(0)

@@ -118,7 +118,7 @@ impl Input {
     pub fn tail(&self, model: MemoryModel) -> Option<Tail> {
         match (&self.source, model.kernels()) {
             (Source::Tflite(file), Some(kernels)) => Some(Tail::of(file, kernels)),
-            _ => None,
+            (Source::Tflite(_), None) | (Source::Graph | Source::Onnx(_), _) => None,
         }
     }
 }

@@ -30,10 +30,10 @@ pub(super) fn check_target(args: &OptimizeArgs) -> Result<(), Failure> {
 
 /// Only TFLM takes a plan of its arena.
 pub(super) fn check_runtime(args: &OptimizeArgs, model: MemoryModel) -> Result<(), Failure> {
-    match (&args.emit_header, model) {
-        (None, _) | (_, MemoryModel::Tflm(_) | MemoryModel::TflmPlanned(_)) => Ok(()),
-        (Some(header), other) => Err(Failure::request(
-            format!("cannot write `{header}`: the places of tensors are planned for TFLM, not for `{other}`"),
+    match (&args.emit_header, model.kernels()) {
+        (None, _) | (Some(_), Some(_)) => Ok(()),
+        (Some(header), None) => Err(Failure::request(
+            format!("cannot write `{header}`: the places of tensors are planned for TFLM, not for `{model}`"),
             "add --runtime tflm, and the kernels that it is built with",
         )),
     }

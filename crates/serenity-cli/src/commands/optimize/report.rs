@@ -10,7 +10,6 @@ use crate::printable::printable;
 use crate::progress::thousands;
 use crate::size::Size;
 use serde_json::{Value, json};
-use serenity::ir::MemoryModel;
 use serenity::scheduling::Algorithm;
 use serenity::{AppliedRewrite, Footprint, Input, Options, Plan, RewriteCost, Source, Tail};
 use std::io::Write;
@@ -224,7 +223,7 @@ impl<'a> Report<'a> {
         let extension = match self.input.source {
             Source::Tflite(_) => "tflite",
             Source::Onnx(_) => "onnx",
-            _ => "json",
+            Source::Graph => "json",
         };
         writeln!(out)?;
         if self.input.plan().is_some() && plan.reorders() && plan.offsets.is_none() {
@@ -259,9 +258,10 @@ impl<'a> Report<'a> {
         }
         writeln!(out, "look closer: serenity inspect {input}   who is alive at the peak")?;
         // Orders are compared as the plan counts them.
-        let counted = match plan.model {
-            MemoryModel::TflmPlanned(_) if args.runtime.runtime.is_none() => " --runtime tflm-planned",
-            _ => "",
+        let counted = if plan.model.is_planned() && args.runtime.runtime.is_none() {
+            " --runtime tflm-planned"
+        } else {
+            ""
         };
         writeln!(out, "compare:     serenity sample {input}{counted}   how good are random orders?")?;
         if args.budget.is_none() {
