@@ -89,6 +89,24 @@ pub enum Error {
         /// The shape in the file.
         declared: String,
     },
+    /// An element type that the format does not have, or that has no size.
+    #[error("the type `{name}` was given for `{tensor}`, but ONNX has no such type of a fixed size")]
+    UnknownType {
+        /// The tensor.
+        tensor: String,
+        /// What was given.
+        name: String,
+    },
+    /// An element type that the model rules out.
+    #[error("the type `{given}` was given for `{tensor}`, but the model says `{declared}`")]
+    TypeConflict {
+        /// The tensor.
+        tensor: String,
+        /// The type given.
+        given: String,
+        /// The type in the file.
+        declared: String,
+    },
     /// A change that cannot be made.
     #[error("the model cannot be rewritten: {0}")]
     Edit(String),

@@ -3,7 +3,7 @@
 use crate::arena::{Offsets, Planned, live_peak, plan_arena, runtime_arena};
 use crate::{Options, refine};
 use serenity_ir::{Graph, Kernels, MemoryModel, OpId};
-use serenity_schedule::Limits;
+use serenity_schedule::{Algorithm, Limits};
 use std::time::Instant;
 
 /// Looks at orders of one model.
@@ -64,16 +64,19 @@ impl<'a> Judge<'a> {
             let live = live_peak(&self.graphs, &self.orders(order), kernels).unwrap_or(u64::MAX);
             refine::cost(&lifetimes, order, live)
         };
+        // Whoever asks for the model's own order gets it, placed as well as can be.
+        let keeps_order = self.options.algorithm == Algorithm::File;
         let mut best = BestSoFar { found: None, bound };
         for start in starts {
             best.offer(start.clone(), self.plan(start, kernels));
-            if !best.is_settled() {
+            if !best.is_settled() && !keeps_order {
                 let refined = refine::refine(self.main, start.clone(), bound, evaluate, || self.is_over()).0;
                 let planned = self.plan(&refined, kernels);
                 best.offer(refined, planned);
             }
         }
         if !best.is_settled()
+            && !keeps_order
             && let Some(orders) = all_orders(self.main, MOST_ORDERS)
         {
             let mut least = u64::MAX;

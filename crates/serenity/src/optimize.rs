@@ -191,7 +191,7 @@ pub(crate) fn unchecked(graph: &Graph, options: &Options) -> Plan {
         Proof::Gap { .. } => None,
     };
     let ops = graph.ops().len();
-    Plan {
+    let mut plan = Plan {
         graph: graph.name().to_owned(),
         model: options.model,
         algorithm: options.algorithm,
@@ -200,6 +200,7 @@ pub(crate) fn unchecked(graph: &Graph, options: &Options) -> Plan {
         bodies: Vec::new(),
         rewrites: Vec::new(),
         choice: None,
+        unknown: graph.unknown().to_vec(),
         offsets: None,
         arena_bound: None,
         before: Footprint { peak: lifetimes.profile(&graph.file_order()).peak(), arena: None, ops },
@@ -208,7 +209,9 @@ pub(crate) fn unchecked(graph: &Graph, options: &Options) -> Plan {
         proof: found.proof,
         witness,
         stats: found.stats,
-    }
+    };
+    plan.settle_proof();
+    plan
 }
 
 pub(crate) fn search(options: &Options) -> scheduling::Options {

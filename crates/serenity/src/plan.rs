@@ -3,7 +3,7 @@
 use crate::{AppliedRewrite, Offsets, RewriteChoice};
 use serde_json::{Value, json};
 use serenity_check::{PlacementFault, Witness, WitnessChain, placement_faults};
-use serenity_ir::{Graph, MemoryModel, OpId};
+use serenity_ir::{Graph, MemoryModel, OpId, Unknown};
 use serenity_schedule::{Algorithm, Proof, Stats, StopReason};
 
 /// What running a network takes.
@@ -45,6 +45,8 @@ pub struct Plan {
     pub rewrites: Vec<AppliedRewrite>,
     /// How these were chosen, if there was a choice.
     pub choice: Option<RewriteChoice>,
+    /// What is not known of the model. If anything is, nothing is proved; what hides bytes makes every figure a 'no less than'.
+    pub unknown: Vec<Unknown>,
     /// As the model came.
     pub before: Footprint,
     /// In the order of this plan.
@@ -86,9 +88,9 @@ impl Plan {
         self.bound.max(self.arena_bound.unwrap_or(0))
     }
 
-    /// The bound settles it if what counts is no more.
+    /// The bound settles it if what counts is no more, and nothing is unknown.
     pub(crate) fn settle_proof(&mut self) {
-        if self.after.needs() <= self.least() {
+        if self.meets_bound() && self.unknown.is_empty() {
             self.proof = Proof::Optimal;
         } else if self.proof == Proof::Optimal {
             // The order with the least peak is known, but not what is the least that can be made of it.
@@ -113,9 +115,40 @@ impl Plan {
         placement_faults(&graphs.iter().collect::<Vec<_>>(), &orders, kernels, offsets, arena)
     }
 
-    /// Is it proved that no order needs less, by what counts: the arena where it is known, otherwise the peak?
+    /// Is it proved that no order needs less, by what counts: the arena where it is known, otherwise the peak? Never if anything is
+    /// unknown.
     pub fn is_optimal(&self) -> bool {
-        self.proof == Proof::Optimal
+        self.unknown.is_empty() && self.proof == Proof::Optimal
+    }
+
+    /// Is what counts no more than the bound? With [`unknown`](Self::unknown) ops that keep their places, this says: no order that keeps them
+    /// there needs less.
+    pub fn meets_bound(&self) -> bool {
+        self.after.needs() <= self.least()
+    }
+
+    /// Does every figure count all there is? If not, they are what is needed at least: they prove no budget kept and nothing saved.
+    pub fn counts_everything(&self) -> bool {
+        !Unknown::any_hides_bytes(&self.unknown)
+    }
+
+    /// Does it fit so many bytes, if it `needs` this much? Not if it may need more.
+    pub fn fits(&self, needs: u64, budget: u64) -> bool {
+        self.counts_everything() && needs <= budget
+    }
+
+    /// Are the rewrites proved to be the best choice? `None` if there was no choice.
+    pub fn is_choice_proved(&self) -> Option<bool> {
+        self.choice.map(|choice| choice.is_proved() && self.unknown.is_empty())
+    }
+
+    /// Why it is not proved, for people; `None` if it is.
+    pub fn stopped(&self) -> Option<String> {
+        match (Unknown::summary(&self.unknown), self.proof) {
+            (Some(summary), _) => Some(summary),
+            (None, Proof::Optimal) => None,
+            (None, Proof::Gap { stopped }) => Some(stopped.to_string()),
+        }
     }
 
     /// How far what counts may be above the least possible, as a share of the bound; 0 if it is proved optimal.
@@ -139,10 +172,10 @@ impl Plan {
         let order: Vec<u32> = self.order.iter().map(|op| op.0).collect();
         let bodies: Vec<Vec<u32>> = self.bodies.iter().map(|o| o.iter().map(|op| op.0).collect()).collect();
         let kernels = self.model.kernels().map(|kernels| kernels.to_string());
-        let stopped = match self.proof {
-            Proof::Optimal => Value::Null,
-            Proof::Gap { stopped } => stopped.to_string().into(),
-        };
+        let mut choice = self.choice.map(RewriteChoice::to_json);
+        if let Some(choice) = &mut choice {
+            choice["proved"] = self.is_choice_proved().into();
+        }
         json!({
             "graph": self.graph,
             "runtime": self.model.to_string(),
@@ -155,12 +188,13 @@ impl Plan {
             "bound": self.least(),
             "peak_bound": self.bound,
             "proof": if self.is_optimal() { "optimal" } else { "gap" },
-            "stopped": stopped,
+            "stopped": self.stopped(),
+            "unknown": self.unknown.iter().map(Unknown::to_json).collect::<Vec<_>>(),
             "states": self.stats.states,
             "pieces": self.stats.pieces,
             "seconds": self.stats.elapsed.as_secs_f64(),
             "rewrites": self.rewrites.iter().map(AppliedRewrite::to_json).collect::<Vec<_>>(),
-            "rewrite_choice": self.choice.map(RewriteChoice::to_json),
+            "rewrite_choice": choice,
             "order": order,
             "file_order": self.steering.as_ref().map(|order| order.iter().map(|op| op.0).collect::<Vec<_>>()),
             "bodies": bodies,

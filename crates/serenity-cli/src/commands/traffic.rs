@@ -1,6 +1,6 @@
 //! `serenity traffic`: bytes moved between on-chip and off-chip memory.
 
-use super::{count, limits, op_name, title, verdict};
+use super::{count, limits, op_name, title, unknown, verdict};
 use crate::args::TrafficArgs;
 use crate::progress::{ProgressLine, cancel_on_ctrl_c};
 use crate::size::Size;
@@ -51,7 +51,7 @@ fn to_json(args: &TrafficArgs, model: MemoryModel, graph: &Graph, plan: &Traffic
             "bytes": t.best.bytes(),
             "belady": bytes(t.belady),
             "bound": t.bound,
-            "optimal": t.is_optimal,
+            "optimal": t.is_optimal && plan.least_peak.counts_everything(),
             "oversize_ops": t.oversize_ops.iter().map(oversize).collect::<Vec<_>>(),
         })
     };
@@ -78,6 +78,7 @@ fn to_json(args: &TrafficArgs, model: MemoryModel, graph: &Graph, plan: &Traffic
         "compulsory": plan.sizes.first().map(|at| bytes(at.after.compulsory)),
         "peak": {"before": plan.least_peak.before.peak, "least": plan.least_peak.after.peak},
         "tried_all_orders": plan.tried_all_orders,
+        "unknown": unknown::to_json(graph.unknown()),
         "sizes": plan.sizes.iter().map(size).collect::<Vec<_>>(),
     })
 }
@@ -107,13 +108,15 @@ fn print(
     for at in &plan.sizes {
         let (before, after) = (at.before.best.bytes(), at.after.best.bytes());
         let saved = if before == 0 { 0.0 } else { (1.0 - after as f64 / before as f64) * 100.0 };
+        let saved =
+            if plan.least_peak.counts_everything() { format!("{saved:.1} %") } else { "?".to_owned() };
         let rule = [at.before.belady, at.after.belady].map(|b| Size(b.bytes()).to_string());
         let [on_chip, before, after, bound] =
             [at.after.on_chip, before, after, at.after.bound].map(|bytes| Size(bytes).to_string());
         let [rule_before, rule_after] = rule;
         writeln!(
             out,
-            "{on_chip:>12} {before:>12} {after:>12} {bound:>12} {saved:>6.1} %   {rule_before} -> {rule_after}"
+            "{on_chip:>12} {before:>12} {after:>12} {bound:>12} {saved:>8}   {rule_before} -> {rule_after}"
         )?;
     }
     picture(plan, out)?;
@@ -173,6 +176,9 @@ fn explain(args: &TrafficArgs, plan: &TrafficPlan, out: &mut impl Write) -> io::
         Objective::Traffic => "the best order found by traffic, for each size by itself".to_owned(),
     };
     writeln!(out, "\nbefore: the model's own order; after: {after};")?;
+    if !plan.least_peak.counts_everything() {
+        return writeln!(out, "bound: of what is known");
+    }
     let proved = plan.sizes.iter().filter(|at| at.after.is_optimal).count();
     let total = plan.sizes.len();
     writeln!(

@@ -2,7 +2,7 @@
 
 use super::wander::wander;
 use super::{Run, Session, steer};
-use crate::{Error, Footprint, Options, Plan, bridge, optimize, refine};
+use crate::{Error, Footprint, Options, Plan, bridge, nested, optimize, refine};
 use serenity_ir::{Graph, OpId, OrtOrder, ort_bound};
 use serenity_schedule::{self as scheduling, Algorithm};
 use std::time::Instant;
@@ -14,7 +14,7 @@ const MOST_ROUNDS: usize = 2;
 /// graph is ordered: what the others need is not known.
 pub(crate) fn best(graphs: &[Graph], walk: OrtOrder, options: &Options) -> Result<Plan, Error> {
     let started = Instant::now();
-    let graph = &graphs[0];
+    let graph = &nested::main_graph(graphs, &[], options.model);
     let session = Session::new(graph, walk);
     let lifetimes = options.model.lifetimes(graph);
     let own = graph.file_order();

@@ -3,7 +3,7 @@
 use crate::Failure;
 use crate::args::OptimizeArgs;
 use crate::commands::{
-    as_typed, boards_that_fit, count, duration, factor, for_shell, missing, onnx, title, verdict,
+    as_typed, boards_that_fit, count, duration, factor, for_shell, missing, onnx, title, unknown, verdict,
 };
 use crate::picture;
 use crate::printable::printable;
@@ -49,12 +49,13 @@ impl<'a> Report<'a> {
         object["before"] = footprint(self.plan.before, self.tails.map(|(before, _)| before));
         object["after"] = footprint(self.plan.after, self.tails.map(|(_, after)| after));
         object["output"] = self.args.output.clone().into();
-        object["fits"] = self.args.budget.map(|budget| missing(self.needs(), budget) == 0).into();
-        object["missing"] = self.args.budget.map(|budget| missing(self.needs(), budget)).into();
+        object["fits"] = self.args.budget.map(|budget| self.plan.fits(self.needs(), budget.0)).into();
+        let known = self.args.budget.filter(|_| self.plan.counts_everything());
+        object["missing"] = known.map(|budget| missing(self.needs(), budget)).into();
         if let Some(options) = onnx::session_options(self.input, self.plan.model) {
             object["session_options"] = options;
         }
-        if self.tails.is_some() {
+        if self.tails.is_some() && self.plan.counts_everything() {
             object["boards"] = boards_that_fit(self.needs()).iter().map(|board| board.name).collect();
         }
         object
@@ -84,6 +85,7 @@ impl<'a> Report<'a> {
         self.print_picture(out)?;
         self.print_fit(out)?;
         onnx::print_notes(self.input, self.plan.model, out)?;
+        unknown::print(&self.plan.unknown, out)?;
         self.print_next_steps(out)
     }
 
@@ -96,15 +98,19 @@ impl<'a> Report<'a> {
             format!("{:>12} {:>14}", "peak", "bytes")
         };
         writeln!(out, "  {:<14} {heading}", "")?;
+        let at_least = if plan.counts_everything() { "" } else { "at least; " };
         let mut row = |label: &str, arena: Option<u64>, peak: u64, remark: &str| {
             let arena = match arena {
                 Some(bytes) => format!("{:>12} {:>14}", Size(bytes), thousands(bytes)),
                 None if has_arena => format!("{:>27}", ""),
                 None => format!("{:>12}", Size(peak)),
             };
-            writeln!(out, "  {label:<14} {arena} {:>14}   {remark}", thousands(peak))
+            writeln!(out, "  {label:<14} {arena} {:>14}   {at_least}{remark}", thousands(peak))
         };
         let gain = match (plan.before.needs(), plan.after.needs()) {
+            (before, after) if after < before && !plan.counts_everything() => {
+                "less of what is known; more cannot be said".to_owned()
+            }
             (before, after) if after < before => format!(
                 "{:.2}x less ({:.1} % saved)",
                 factor(before, after),
@@ -135,8 +141,10 @@ impl<'a> Report<'a> {
         if let Some(choice) = &self.plan.choice {
             let [without, with] = [choice.without, choice.with].map(thousands);
             let sets = count(choice.sets as u64, "set");
-            let proof = if choice.is_proved() {
+            let proof = if self.plan.is_choice_proved() == Some(true) {
                 "no set of rewrites needs less".to_owned()
+            } else if !self.plan.counts_everything() {
+                "what others need is not known".to_owned()
             } else {
                 format!("others may need less, but none less than {}", thousands(choice.floor))
             };
@@ -161,7 +169,8 @@ impl<'a> Report<'a> {
         let width = terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0));
         let legend =
             if plan.after.peak < plan.before.peak { "█ after  ░ before" } else { "█ bytes in use" };
-        writeln!(out, "memory over time, op by op   {legend}")?;
+        let known = if plan.counts_everything() { "" } else { " (of known size)" };
+        writeln!(out, "memory over time, op by op   {legend}{known}")?;
         for row in picture::memory_over_time(&old, &new, width) {
             writeln!(out, "{row}")?;
         }
@@ -173,9 +182,10 @@ impl<'a> Report<'a> {
         if let Some((old, tail)) = self.tails {
             let (before, after) = (whole(self.plan.before, Some(old)), self.needs());
             let margin = tail.margin(self.plan.after.needs());
+            let at_least = if self.plan.counts_everything() { "" } else { "at least " };
             writeln!(
                 out,
-                "\nthe whole arena on a 32-bit device: {} bytes before, {} after (about {} of them persist; add {} to be safe)",
+                "\nthe whole arena on a 32-bit device: {at_least}{} bytes before, {} after (about {} of them persist; add {} to be safe)",
                 thousands(before),
                 thousands(after),
                 thousands(tail.arm32),
@@ -188,6 +198,10 @@ impl<'a> Report<'a> {
                     count(tail.unknown_kernels, "operator")
                 )?;
             }
+        }
+        if let Some((old, tail)) = self.tails.filter(|_| self.plan.counts_everything()) {
+            let (before, after) = (whole(self.plan.before, Some(old)), self.needs());
+            let margin = tail.margin(self.plan.after.needs());
             let boards = boards_that_fit(after + margin);
             let new = boards.len() - boards_that_fit(before + margin).len();
             match boards.first() {
@@ -206,6 +220,10 @@ impl<'a> Report<'a> {
         }
         if let Some(budget) = self.args.budget {
             match missing(self.needs(), budget) {
+                0 if !self.plan.counts_everything() => {
+                    let (needs, budget) = (thousands(self.needs()), budget.to_string());
+                    writeln!(out, "\n{}", unknown::why_no_budget(&self.plan.unknown, &needs, &budget))?;
+                }
                 0 => writeln!(
                     out,
                     "\nfits {budget} with {} bytes to spare",
