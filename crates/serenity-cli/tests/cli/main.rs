@@ -12,4 +12,5 @@ mod rewrite;
 mod tflite;
 mod tiny_onnx;
 mod traffic;
+mod unknown;
 mod verify;

@@ -120,6 +120,7 @@ pub(super) fn infer(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
         "Unsqueeze" => layout::unsqueeze(call),
         "Transpose" => layout::transpose(call),
         "Concat" => layout::concat(call),
+        "Crop" => layout::crop(call),
         "Split" => layout::split(call),
         "Slice" => layout::slice(call),
         "Pad" => layout::pad(call),
