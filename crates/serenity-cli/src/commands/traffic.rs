@@ -100,7 +100,11 @@ fn print(
     if let Some(at) = plan.sizes.first() {
         let Bytes { reads, writes } = at.after.compulsory;
         let (in_, out_) = (Size(reads), Size(writes));
-        writeln!(out, "compulsory: {in_} in, {out_} out; all else that moves, in and out together:")?;
+        let at_least = if plan.least_peak.counts_everything() { "" } else { ", at least" };
+        writeln!(
+            out,
+            "compulsory: {in_} in, {out_} out{at_least}; all else that moves, in and out together{at_least}:"
+        )?;
     }
     let heads = ["on-chip", "before", "after", "bound", "saved", "by Belady's rule"];
     let [on_chip, before, after, bound, saved, rule] = heads;
@@ -172,12 +176,18 @@ fn print_oversize(
 fn explain(args: &TrafficArgs, plan: &TrafficPlan, out: &mut impl Write) -> io::Result<()> {
     let after = match args.objective {
         Objective::Peak => format!("the order of least peak ({})", verdict(&plan.least_peak)),
-        Objective::Traffic if plan.tried_all_orders => "the best of all orders there are".to_owned(),
+        Objective::Traffic if plan.tried_all_orders && plan.least_peak.unknown.is_empty() => {
+            "the best of all orders there are".to_owned()
+        }
+        Objective::Traffic if plan.tried_all_orders => {
+            "the best of all orders, as far as the model is known".to_owned()
+        }
         Objective::Traffic => "the best order found by traffic, for each size by itself".to_owned(),
     };
     writeln!(out, "\nbefore: the model's own order; after: {after};")?;
     if !plan.least_peak.counts_everything() {
-        return writeln!(out, "bound: of what is known");
+        writeln!(out, "bound: of what is known")?;
+        return unknown::print(&plan.least_peak.unknown, out);
     }
     let proved = plan.sizes.iter().filter(|at| at.after.is_optimal).count();
     let total = plan.sizes.len();
@@ -185,5 +195,6 @@ fn explain(args: &TrafficArgs, plan: &TrafficPlan, out: &mut impl Write) -> io::
         out,
         "bound: for the order `after`, whatever is kept and dropped (met for {proved} of {})",
         count(total as u64, "size")
-    )
+    )?;
+    unknown::print(&plan.least_peak.unknown, out)
 }

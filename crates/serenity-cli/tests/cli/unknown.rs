@@ -39,7 +39,7 @@ fn kinds(object: &Value) -> Vec<&str> {
 }
 
 fn claims_nothing(run: &Run) {
-    for word in ["proved optimal", "x less", " saved", "\nfits "] {
+    for word in ["proved optimal", "x less", "% saved", "\nfits "] {
         assert!(!run.stdout.contains(word), "`{word}` in {run:?}");
     }
 }
@@ -130,7 +130,7 @@ fn an_order_that_keeps_strangers_in_place_is_the_best_of_those_only() {
     let told = desk.run(&["optimize", "held.onnx", "--budget", "1MB"]);
     assert!(!told.stdout.contains("proved optimal"), "{told:?}");
     assert!(told.stdout.contains("2 ops of which nothing is known keep their places"), "{told:?}");
-    assert!(told.stdout.contains("fits 1 MB"), "{told:?}");
+    assert!(told.stdout.contains("\nfits "), "{told:?}");
     // One alone is tied to nothing.
     let one = network(&[node("com.example", "Secret", &["x"], &["a"])], &["a"], &["a"]);
     let desk = desk_with("one.onnx", &one);

@@ -1,6 +1,8 @@
 //! What is read, and what is refused.
 
-use crate::file::{File, INT8, INT32, STRING, Sub, Tensor, Value, activation, constant, diamond, operator, single};
+use crate::file::{
+    File, INT8, INT32, STRING, Sub, Tensor, Value, activation, constant, diamond, operator, single,
+};
 use serde_json::json;
 use serenity_ir::{Graph, OpId, Quantization, TensorId, UnknownKind};
 use serenity_tflite::{Error, Model, ReadOptions, Storage};
@@ -92,7 +94,11 @@ fn unknown_operators_are_called_by_number_and_custom_ones_by_name() {
 fn what_is_not_known_is_told() {
     let told = |sub_graph: Sub| {
         let model = read(&single(sub_graph));
-        model.graphs()[0].unknown().iter().map(|unknown| (unknown.kind, unknown.name.clone())).collect::<Vec<_>>()
+        model.graphs()[0]
+            .unknown()
+            .iter()
+            .map(|unknown| (unknown.kind, unknown.name.clone()))
+            .collect::<Vec<_>>()
     };
     assert_eq!(told(chain()), []);
     // Two strangers keep their order, because nobody says that they need not; one alone is tied to nothing.

@@ -145,6 +145,9 @@ impl<'a> Report<'a> {
                 "no set of rewrites needs less".to_owned()
             } else if !self.plan.counts_everything() {
                 "what others need is not known".to_owned()
+            } else if choice.is_proved() {
+                "no set of rewrites needs less while ops of which nothing is known keep their places"
+                    .to_owned()
             } else {
                 format!("others may need less, but none less than {}", thousands(choice.floor))
             };
