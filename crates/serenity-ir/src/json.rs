@@ -281,7 +281,7 @@ impl Fields {
         }
         let items = self.array("unknown")?;
         let read = |(index, item): (usize, &Value)| {
-            let expected = "an object with a \"kind\" (size, sub-graph or order) and a \"name\"";
+            let expected = "an object with a \"kind\" (size, scratch, sub-graph or order) and a \"name\"";
             Unknown::from_json(item).ok_or_else(|| self.error(&format!("unknown[{index}]"), expected, item))
         };
         items.iter().enumerate().map(read).collect()

@@ -22,7 +22,9 @@ pub struct Unknown {
 pub enum UnknownKind {
     /// How large a tensor is. It counts 0 bytes, so every figure is only what is needed at least.
     Size,
-    /// What a sub-graph needs that an op runs. It counts 0 bytes as well.
+    /// What a kernel needs besides its tensors. It counts 0 bytes as well.
+    Scratch,
+    /// What a sub-graph needs that an op runs. So does this.
     SubGraph,
     /// Whether an op may change places with others. It keeps the place that the file gives it, so an order is at best the best of
     /// those in which it does; figures are as they are.
@@ -30,14 +32,18 @@ pub enum UnknownKind {
 }
 
 /// Names as files spell them.
-const KINDS: [(&str, UnknownKind); 3] =
-    [("size", UnknownKind::Size), ("sub-graph", UnknownKind::SubGraph), ("order", UnknownKind::Order)];
+const KINDS: [(&str, UnknownKind); 4] = [
+    ("size", UnknownKind::Size),
+    ("scratch", UnknownKind::Scratch),
+    ("sub-graph", UnknownKind::SubGraph),
+    ("order", UnknownKind::Order),
+];
 
 impl UnknownKind {
     /// Does it make figures too small?
     pub fn hides_bytes(self) -> bool {
         match self {
-            Self::Size | Self::SubGraph => true,
+            Self::Size | Self::Scratch | Self::SubGraph => true,
             Self::Order => false,
         }
     }
@@ -47,6 +53,7 @@ impl fmt::Display for UnknownKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Size => "size",
+            Self::Scratch => "scratch",
             Self::SubGraph => "sub-graph",
             Self::Order => "order",
         })
@@ -86,12 +93,10 @@ impl Unknown {
                     (_, 0) => None,
                     (UnknownKind::Size, 1) => Some("the size of 1 tensor is unknown".to_owned()),
                     (UnknownKind::Size, n) => Some(format!("the sizes of {n} tensors are unknown")),
-                    (UnknownKind::SubGraph, 1) => {
-                        Some("what 1 op runs as a graph of its own is not counted".to_owned())
-                    }
-                    (UnknownKind::SubGraph, n) => {
-                        Some(format!("what {n} ops run as graphs of their own is not counted"))
-                    }
+                    (UnknownKind::Scratch, 1) => Some("the scratch memory of 1 op is unknown".to_owned()),
+                    (UnknownKind::Scratch, n) => Some(format!("the scratch memory of {n} ops is unknown")),
+                    (UnknownKind::SubGraph, 1) => Some("the sub-graphs of 1 op are not counted".to_owned()),
+                    (UnknownKind::SubGraph, n) => Some(format!("the sub-graphs of {n} ops are not counted")),
                     (UnknownKind::Order, 1) => {
                         Some("1 op of which nothing is known keeps its place".to_owned())
                     }
@@ -122,7 +127,7 @@ mod tests {
         }
         assert_eq!(
             Unknown::summary(&all).unwrap(),
-            "the sizes of 2 tensors are unknown; what 1 op runs as a graph of its own is not counted; 1 op of which nothing is known keeps its place"
+            "the sizes of 2 tensors are unknown; the sub-graphs of 1 op are not counted; 1 op of which nothing is known keeps its place"
         );
         assert!(Unknown::any_hides_bytes(&all) && !Unknown::any_hides_bytes(&all[..1]));
         assert_eq!(Unknown::summary(&[]), None);

@@ -72,7 +72,7 @@ fn annotate(graphs: &mut [Graph], orders: &[Vec<OpId>], index: usize, model: Mem
 }
 
 /// What is not known of a graph under this model: of the sub-graphs that it runs, which must have been asked before, and where they are not
-/// counted; and what LiteRT keeps outside its arena because it does not know how large it will be.
+/// counted; and for LiteRT, what it keeps outside its arena because it does not know how large it will be, and what kernels need that is not modelled.
 fn unknown(graphs: &[Graph], index: usize, model: MemoryModel) -> Vec<Unknown> {
     let graph = &graphs[index];
     let mut unknown = Vec::new();
@@ -96,6 +96,10 @@ fn unknown(graphs: &[Graph], index: usize, model: MemoryModel) -> Vec<Unknown> {
         for tensor in graph.tensor_ids().filter(|&t| kernels.place(t) == LitertPlace::Heap) {
             let reason = "LiteRT learns it only when it runs, and keeps it outside the arena";
             unknown.push(Unknown::new(UnknownKind::Size, graph.tensor_label(tensor), reason));
+        }
+        for op in graph.op_ids().filter(|&op| LitertKernels::needs_more(graph, op)) {
+            let reason = format!("`{}` quantises its input in memory of its own", graph.op(op).kind.as_str());
+            unknown.push(Unknown::new(UnknownKind::Scratch, graph.op_label(op), reason));
         }
     }
     unknown

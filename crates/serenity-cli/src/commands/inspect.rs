@@ -186,7 +186,7 @@ fn print(
             )?;
         }
     }
-    unknown::print(&best.unknown, out)?;
+    unknown::print(&best.unknown, &args.input, out)?;
     if best.after.needs() < best.before.needs() && best.counts_everything() {
         writeln!(
             out,

@@ -245,18 +245,28 @@ fn print(args: &PlaceArgs, job: &Job, placement: &Placement, out: &mut impl Writ
         (None, 0) => {}
         (None, more) => writeln!(out, "… and {more} more: -o FILE.csv writes all of them")?,
     }
-    unknown::print(&job.unknown, out)?;
+    unknown::print(&job.unknown, &args.input, out)?;
     if let Some(capacity) = args.capacity {
-        print_fit(job, placement, capacity, out)?;
+        print_fit(job, &args.input, placement, capacity, out)?;
     }
     Ok(())
 }
 
-fn print_fit(job: &Job, placement: &Placement, capacity: Size, out: &mut impl Write) -> Result<(), Failure> {
+fn print_fit(
+    job: &Job,
+    input: &str,
+    placement: &Placement,
+    capacity: Size,
+    out: &mut impl Write,
+) -> Result<(), Failure> {
     match missing(placement.height, capacity) {
         0 if !job.counts_everything() => {
             let height = thousands(placement.height);
-            writeln!(out, "\n{}", unknown::why_no_budget(&job.unknown, &height, &capacity.to_string()))?;
+            writeln!(
+                out,
+                "\n{}",
+                unknown::why_no_budget(&job.unknown, input, &height, &capacity.to_string())
+            )?;
         }
         0 => writeln!(
             out,

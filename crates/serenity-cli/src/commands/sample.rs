@@ -157,7 +157,12 @@ fn print(args: &SampleArgs, sampled: &Sampled, out: &mut impl Write) -> Result<(
             None => writeln!(
                 out,
                 "  {}",
-                unknown::why_no_budget(&best.unknown, &thousands(best.after.peak), &budget.to_string())
+                unknown::why_no_budget(
+                    &best.unknown,
+                    &args.input,
+                    &thousands(best.after.peak),
+                    &budget.to_string()
+                )
             )?,
         }
     }
@@ -167,6 +172,6 @@ fn print(args: &SampleArgs, sampled: &Sampled, out: &mut impl Write) -> Result<(
     };
     let at_least = if best.counts_everything() { "" } else { "at least " };
     writeln!(out, "  best order {at_least}{} ({}){reached}", Size(best.after.peak), verdict(best))?;
-    unknown::print(&best.unknown, out)?;
+    unknown::print(&best.unknown, &args.input, out)?;
     Ok(())
 }

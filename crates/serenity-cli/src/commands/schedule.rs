@@ -59,6 +59,6 @@ fn print(args: &ScheduleArgs, input: &str, plan: &Plan, out: &mut impl Write) ->
     writeln!(out, "  bound  {} bytes, {}", thousands(plan.bound), verdict(plan))?;
     writeln!(out, "  search {}, {}", count(plan.stats.states, "state"), duration(plan.stats.elapsed))?;
     writeln!(out, "  order  {}", order.join(" "))?;
-    unknown::print(&plan.unknown, out)?;
+    unknown::print(&plan.unknown, input, out)?;
     Ok(())
 }

@@ -187,7 +187,7 @@ fn explain(args: &TrafficArgs, plan: &TrafficPlan, out: &mut impl Write) -> io::
     writeln!(out, "\nbefore: the model's own order; after: {after};")?;
     if !plan.least_peak.counts_everything() {
         writeln!(out, "bound: of what is known")?;
-        return unknown::print(&plan.least_peak.unknown, out);
+        return unknown::print(&plan.least_peak.unknown, &args.input, out);
     }
     let proved = plan.sizes.iter().filter(|at| at.after.is_optimal).count();
     let total = plan.sizes.len();
@@ -196,5 +196,5 @@ fn explain(args: &TrafficArgs, plan: &TrafficPlan, out: &mut impl Write) -> io::
         "bound: for the order `after`, whatever is kept and dropped (met for {proved} of {})",
         count(total as u64, "size")
     )?;
-    unknown::print(&plan.least_peak.unknown, out)
+    unknown::print(&plan.least_peak.unknown, &args.input, out)
 }

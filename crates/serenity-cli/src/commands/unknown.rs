@@ -5,6 +5,7 @@ use crate::printable::printable;
 use serde_json::Value;
 use serenity::ir::{Unknown, UnknownKind};
 use std::io::{self, Write};
+use std::path::Path;
 
 /// Names that are listed; the rest is counted.
 const MOST_NAMED: usize = 3;
@@ -13,8 +14,8 @@ pub(super) fn to_json(unknown: &[Unknown]) -> Value {
     unknown.iter().map(Unknown::to_json).collect()
 }
 
-/// Tells what is unknown, what follows, and what to do about it; nothing if nothing is.
-pub(super) fn print(unknown: &[Unknown], out: &mut dyn Write) -> io::Result<()> {
+/// Tells what is unknown of what was read from `input`, what follows, and what to do about it; nothing if nothing is.
+pub(super) fn print(unknown: &[Unknown], input: &str, out: &mut dyn Write) -> io::Result<()> {
     if unknown.is_empty() {
         return Ok(());
     }
@@ -29,7 +30,8 @@ pub(super) fn print(unknown: &[Unknown], out: &mut dyn Write) -> io::Result<()> 
     )?;
     for (kind, title) in [
         (UnknownKind::Size, "size of"),
-        (UnknownKind::SubGraph, "graphs run by"),
+        (UnknownKind::Scratch, "scratch of"),
+        (UnknownKind::SubGraph, "sub-graphs of"),
         (UnknownKind::Order, "place of"),
     ] {
         let of_kind: Vec<&Unknown> = unknown.iter().filter(|unknown| unknown.kind == kind).collect();
@@ -40,27 +42,30 @@ pub(super) fn print(unknown: &[Unknown], out: &mut dyn Write) -> io::Result<()> 
         if more > 0 {
             let what = match kind {
                 UnknownKind::Size => "more tensor",
-                UnknownKind::SubGraph | UnknownKind::Order => "more op",
+                UnknownKind::Scratch | UnknownKind::SubGraph | UnknownKind::Order => "more op",
             };
             writeln!(out, "- and {}: --json lists all", count(more, what))?;
         }
     }
-    if let Some(remedy) = remedy(unknown) {
+    if let Some(remedy) = remedy(unknown, input) {
         writeln!(out, "  {remedy}")?;
     }
     Ok(())
 }
 
 /// What the user can do to make figures whole.
-pub(super) fn remedy(unknown: &[Unknown]) -> Option<String> {
+fn remedy(unknown: &[Unknown], input: &str) -> Option<String> {
+    // Only an .onnx leaves shapes to whoever runs it.
+    Path::new(input).extension().filter(|extension| extension.eq_ignore_ascii_case("onnx"))?;
     let first = unknown.iter().find(|unknown| unknown.kind == UnknownKind::Size)?;
-    Some(format!("--shape {}=N,N,...:float32 tells a shape and a type", for_shell(&first.name)))
+    let name = for_shell(&first.name);
+    Some(format!("if you know the shape: --shape {name}=N,N,...:float32 tells it, and the type"))
 }
 
 /// Why no budget can be said to be kept.
-pub(super) fn why_no_budget(unknown: &[Unknown], needs: &str, budget: &str) -> String {
+pub(super) fn why_no_budget(unknown: &[Unknown], input: &str, needs: &str, budget: &str) -> String {
     let bytes: Vec<Unknown> = unknown.iter().filter(|unknown| unknown.kind.hides_bytes()).cloned().collect();
     let summary = Unknown::summary(&bytes).unwrap_or_default();
-    let remedy = remedy(unknown).map_or_else(String::new, |remedy| format!("\n  {remedy}"));
+    let remedy = remedy(unknown, input).map_or_else(String::new, |remedy| format!("\n  {remedy}"));
     format!("cannot tell whether it fits {budget}: it needs {needs} bytes at least, but {summary}{remedy}")
 }

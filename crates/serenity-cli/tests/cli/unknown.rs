@@ -120,6 +120,31 @@ fn what_a_graph_of_its_own_needs_is_not_nothing() {
     assert!(told.stdout.contains("what `If` runs is not counted"), "{told:?}");
 }
 
+/// LiteRT quantises what such a layer reads, in memory that is not modelled.
+#[test]
+fn scratch_that_is_not_known_is_not_nothing() {
+    let layer = |dtype: &str| {
+        json!({
+            "tensors": [{"shape": [1, 8], "dtype": "float32"}, {"shape": [1, 4], "dtype": "float32"}],
+            "ops": [{"name": "dense", "type": "FULLY_CONNECTED", "inputs": [0], "outputs": [1],
+                "attributes": {"constants": {"1": {"name": "w", "shape": [4, 8], "dtype": dtype}}}}],
+            "inputs": [0], "outputs": [1],
+        })
+    };
+    let desk = Desk::new();
+    desk.write("hybrid.json", &layer("int8").to_string());
+    desk.write("float.json", &layer("float32").to_string());
+    let run = |file| desk.run(&["optimize", file, "--runtime", "litert", "--budget", "1MB", "--json"]);
+    let hybrid = run("hybrid.json");
+    assert_eq!((hybrid.code, kinds(&hybrid.json())), (1, vec!["scratch"]), "{hybrid:?}");
+    assert_eq!(run("float.json").code, 0);
+    // Other runtimes know nothing of this, and graphs leave no shapes to tell.
+    assert_eq!(desk.run(&["optimize", "hybrid.json", "--budget", "1MB"]).code, 0);
+    let told = desk.run(&["optimize", "hybrid.json", "--runtime", "litert", "--budget", "1MB"]);
+    claims_nothing(&told);
+    assert!(told.stdout.contains("scratch of `dense`") && !told.stdout.contains("--shape"), "{told:?}");
+}
+
 #[test]
 fn an_order_that_keeps_strangers_in_place_is_the_best_of_those_only() {
     let desk = desk_with("held.onnx", &held());

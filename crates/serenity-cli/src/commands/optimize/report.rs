@@ -85,7 +85,7 @@ impl<'a> Report<'a> {
         self.print_picture(out)?;
         self.print_fit(out)?;
         onnx::print_notes(self.input, self.plan.model, out)?;
-        unknown::print(&self.plan.unknown, out)?;
+        unknown::print(&self.plan.unknown, &self.args.input, out)?;
         self.print_next_steps(out)
     }
 
@@ -225,7 +225,11 @@ impl<'a> Report<'a> {
             match missing(self.needs(), budget) {
                 0 if !self.plan.counts_everything() => {
                     let (needs, budget) = (thousands(self.needs()), budget.to_string());
-                    writeln!(out, "\n{}", unknown::why_no_budget(&self.plan.unknown, &needs, &budget))?;
+                    writeln!(
+                        out,
+                        "\n{}",
+                        unknown::why_no_budget(&self.plan.unknown, &self.args.input, &needs, &budget)
+                    )?;
                 }
                 0 => writeln!(
                     out,
