@@ -10,6 +10,9 @@ use std::path::Path;
 /// Names that are listed; the rest is counted.
 const MOST_NAMED: usize = 3;
 
+/// Characters of a name that are shown.
+const LONGEST_NAME: usize = 40;
+
 pub(super) fn to_json(unknown: &[Unknown]) -> Value {
     unknown.iter().map(Unknown::to_json).collect()
 }
@@ -36,7 +39,7 @@ pub(super) fn print(unknown: &[Unknown], input: &str, out: &mut dyn Write) -> io
     ] {
         let of_kind: Vec<&Unknown> = unknown.iter().filter(|unknown| unknown.kind == kind).collect();
         for Unknown { name, reason, .. } in of_kind.iter().take(MOST_NAMED) {
-            writeln!(out, "- {title} `{}`: {}", printable(name), printable(reason))?;
+            writeln!(out, "- {title} `{}`: {}", shortened(&printable(name)), printable(reason))?;
         }
         let more = of_kind.len().saturating_sub(MOST_NAMED) as u64;
         if more > 0 {
@@ -51,6 +54,14 @@ pub(super) fn print(unknown: &[Unknown], input: &str, out: &mut dyn Write) -> io
         writeln!(out, "  {remedy}")?;
     }
     Ok(())
+}
+
+/// A name that leaves room for what is said about it; --json has it in full.
+fn shortened(name: &str) -> String {
+    match name.char_indices().nth(LONGEST_NAME) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
+    }
 }
 
 /// What the user can do to make figures whole.
