@@ -131,7 +131,10 @@ pub(crate) struct OptimizeArgs {
     pub(crate) memory: Option<TwoSizes>,
     #[command(flatten)]
     pub(crate) rewrite: RewriteArgs,
-    /// Keep the model's own order; only say what it needs.
+    /// Keep the model's own order, that of its sub-graphs too; for TFLM only the places of the tensors are planned.
+    ///
+    /// A rewritten model is not the one that came: its ops run in the order that the rewriting gives them, each where the op stood
+    /// that it was made of. Add --no-rewrite to keep the model's order exactly.
     #[arg(long, conflicts_with = "algorithm")]
     pub(crate) no_reorder: bool,
     /// For TFLM: leave the placement of tensors to the runtime. With --no-rewrite as well, operators are reordered and nothing else changes.

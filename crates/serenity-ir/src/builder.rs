@@ -1,7 +1,7 @@
 //! Building a graph, and everything that can be wrong with one.
 
 use crate::order::{find_cycle, lowest_index_first};
-use crate::{Attributes, Graph, GraphError, Op, OpId, OpKind, Tensor, TensorId};
+use crate::{Attributes, Graph, GraphError, Op, OpId, OpKind, Tensor, TensorId, Unknown};
 use serde_json::{Map, Value};
 
 /// The sum of all sizes, doubled and rounded up as no runtime does worse, stays below this: what is added up later cannot overflow 63 bits.
@@ -15,6 +15,7 @@ pub struct GraphBuilder {
     ops: Vec<Op>,
     inputs: Vec<TensorId>,
     outputs: Vec<TensorId>,
+    unknown: Vec<Unknown>,
     extra: Map<String, Value>,
 }
 
@@ -73,6 +74,11 @@ impl GraphBuilder {
         self.outputs.push(id);
     }
 
+    /// Says what is not known of the graph.
+    pub fn unknown(&mut self, unknown: Unknown) {
+        self.unknown.push(unknown);
+    }
+
     /// Keeps fields of the source that we do not know.
     pub fn extra(&mut self, extra: Map<String, Value>) {
         self.extra = extra;
@@ -124,6 +130,7 @@ impl GraphBuilder {
             ops: self.ops,
             inputs: self.inputs,
             outputs: self.outputs,
+            unknown: self.unknown,
             extra: self.extra,
             producers,
             consumers,

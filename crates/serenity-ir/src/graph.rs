@@ -1,6 +1,6 @@
 //! The graph: tensors, and the operators that read and write them.
 
-use crate::{ElementType, OpId, OpKind, Quantization, TensorId};
+use crate::{ElementType, OpId, OpKind, Quantization, TensorId, Unknown};
 use serde_json::{Map, Value};
 
 /// Named attributes of an operator, in the order they were given.
@@ -64,6 +64,7 @@ pub struct Graph {
     /// By tensor: is it among `inputs`, is it among `outputs`?
     pub(crate) is_input: Vec<bool>,
     pub(crate) is_output: Vec<bool>,
+    pub(crate) unknown: Vec<Unknown>,
     pub(crate) extra: Map<String, Value>,
     pub(crate) producers: Vec<Option<OpId>>,
     pub(crate) consumers: Vec<Vec<OpId>>,
@@ -104,6 +105,11 @@ impl Graph {
     /// Does the caller want this tensor?
     pub fn is_output(&self, id: TensorId) -> bool {
         self.is_output[id.index()]
+    }
+
+    /// What is not known of it: what a claim about this graph cannot cover.
+    pub fn unknown(&self) -> &[Unknown] {
+        &self.unknown
     }
 
     /// Fields of the source that we do not know, kept for writing back.
@@ -175,6 +181,17 @@ impl Graph {
     #[must_use]
     pub fn with_workspace(mut self, op: OpId, bytes: u64) -> Self {
         self.ops[op.index()].attributes.insert("workspace".to_owned(), bytes.into());
+        self
+    }
+
+    /// The same graph, of which this is not known either.
+    #[must_use]
+    pub fn with_unknown(mut self, more: impl IntoIterator<Item = Unknown>) -> Self {
+        for unknown in more {
+            if !self.unknown.contains(&unknown) {
+                self.unknown.push(unknown);
+            }
+        }
         self
     }
 

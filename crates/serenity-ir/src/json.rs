@@ -7,7 +7,8 @@
 //!
 //! Activations only. Ids are dense: the tensor at position `i` has id `i` (`"id"` may be left out). Op order is the
 //! file's order. `"name"` is optional everywhere; `"shape"` and `"dtype"` may stand beside `"bytes"`, or instead of it; a tensor may
-//! carry `"quantization"`: `{"scales": [0.5], "zero_points": [3], "axis": 0}`; ops may carry `"attributes"`.
+//! carry `"quantization"`: `{"scales": [0.5], "zero_points": [3], "axis": 0}`; ops may carry `"attributes"`. `"unknown"` lists what
+//! the graph counts as nothing because nobody knows it: `{"kind": "size", "name": "y", "reason": "…"}` ([`Unknown`]).
 //!
 //! Written back is everything that was given, digit by digit and in its own spelling: fields we do not know, a `"dtype"` under another
 //! name, an empty `"name"`. Only `"id"` and `"bytes"`, which may be left out, are always written, and known fields come first.
@@ -16,6 +17,7 @@
 
 use crate::{
     Attributes, ElementType, Graph, GraphBuilder, GraphError, Op, OpKind, Quantization, Tensor, TensorId,
+    Unknown,
 };
 use serde_json::{Map, Value, json};
 
@@ -61,6 +63,9 @@ pub fn parse(text: &str) -> Result<Graph, JsonError> {
     for id in root.ids("outputs")? {
         builder.output(id);
     }
+    for unknown in root.unknown()? {
+        builder.unknown(unknown);
+    }
     builder.extra(root.rest());
     Ok(builder.build()?)
 }
@@ -78,6 +83,9 @@ pub fn write(graph: &Graph) -> String {
     };
     lines.push(list("tensors", graph.tensor_ids().map(|id| tensor_to_json(id, graph.tensor(id))).collect()));
     lines.push(list("ops", graph.ops().iter().map(op_to_json).collect()));
+    if !graph.unknown().is_empty() {
+        lines.push(list("unknown", graph.unknown().iter().map(Unknown::to_json).collect()));
+    }
     lines.push(format!(" \"inputs\": {},", ids_to_json(graph.inputs())));
     lines.push(format!(" \"outputs\": {}}}", ids_to_json(graph.outputs())));
     lines.join("\n") + "\n"
@@ -265,6 +273,18 @@ impl Fields {
                 })
             })
             .collect()
+    }
+
+    fn unknown(&mut self) -> Result<Vec<Unknown>, JsonError> {
+        if !self.map.contains_key("unknown") {
+            return Ok(Vec::new());
+        }
+        let items = self.array("unknown")?;
+        let read = |(index, item): (usize, &Value)| {
+            let expected = "an object with a \"kind\" (size, scratch, sub-graph or order) and a \"name\"";
+            Unknown::from_json(item).ok_or_else(|| self.error(&format!("unknown[{index}]"), expected, item))
+        };
+        items.iter().enumerate().map(read).collect()
     }
 
     fn shape(&mut self) -> Result<Option<Vec<u64>>, JsonError> {

@@ -42,6 +42,7 @@ mod overlap;
 mod profile;
 mod quantization;
 mod same;
+mod unknown;
 
 pub use builder::GraphBuilder;
 pub use dot::to_dot;
@@ -62,3 +63,4 @@ pub use order::OrderError;
 pub use overlap::{Overlap, overlaps};
 pub use profile::{Profile, Step};
 pub use quantization::Quantization;
+pub use unknown::{Unknown, UnknownKind};

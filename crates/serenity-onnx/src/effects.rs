@@ -8,13 +8,24 @@ use std::collections::HashSet;
 /// Does running this node do more than compute its outputs from its inputs: draw random numbers, or whatever an operator that
 /// the standard does not define may do? The graphs it runs count.
 pub(crate) fn has_effects<'a>(node: &Node<'a>, model: &Model<'a>, scope: &Scope<'a, '_>) -> bool {
+    is_secret(node, model)
+        || draws(node, model.opset, scope)
+        || node.bodies().any(|body| body.nodes.iter().any(|inner| has_effects(inner, model, scope)))
+}
+
+/// Is nothing known of this operator: neither what it computes nor what else it does? A function that the model defines is one of these, since
+/// its body is not looked at.
+pub(crate) fn is_secret(node: &Node<'_>, model: &Model<'_>) -> bool {
     let is_defined = is_standard(node.domain)
         || node.domain.starts_with("ai.onnx.")
         || contrib::knows(node.domain, node.op_type);
-    !is_defined
-        || model.functions.contains(&(node.domain, node.op_type))
-        || draws(node, model.opset, scope)
-        || node.bodies().any(|body| body.nodes.iter().any(|inner| has_effects(inner, model, scope)))
+    !is_defined || model.functions.contains(&(node.domain, node.op_type))
+}
+
+/// Is it, or does it run, such an operator?
+pub(crate) fn holds_secrets(node: &Node<'_>, model: &Model<'_>) -> bool {
+    is_secret(node, model)
+        || node.bodies().any(|body| body.nodes.iter().any(|inner| holds_secrets(inner, model)))
 }
 
 /// Is the output random?

@@ -89,6 +89,24 @@ pub enum Error {
         /// The shape in the file.
         declared: String,
     },
+    /// An element type that the format does not have, or that has no size.
+    #[error("the type `{name}` was given for `{tensor}`, but ONNX has no such type of a fixed size")]
+    UnknownType {
+        /// The tensor.
+        tensor: String,
+        /// What was given.
+        name: String,
+    },
+    /// An element type that the model rules out.
+    #[error("the type `{given}` was given for `{tensor}`, but the model says `{declared}`")]
+    TypeConflict {
+        /// The tensor.
+        tensor: String,
+        /// The type given.
+        given: String,
+        /// The type in the file.
+        declared: String,
+    },
     /// A change that cannot be made.
     #[error("the model cannot be rewritten: {0}")]
     Edit(String),
@@ -114,7 +132,9 @@ impl Error {
             Self::Undefined { reader, .. } => Some(reader.clone()),
             Self::TwoSources { place, .. } => Some(place.clone()),
             Self::DynamicInput { input, .. } => Some(input.clone()),
-            Self::ShapeConflict { tensor, .. } => Some(tensor.clone()),
+            Self::ShapeConflict { tensor, .. }
+            | Self::UnknownType { tensor, .. }
+            | Self::TypeConflict { tensor, .. } => Some(tensor.clone()),
             Self::NoGraph
             | Self::UnknownName { .. }
             | Self::Edit(_)

@@ -7,13 +7,13 @@
 //! On request all but `Constant` stay, for a runtime that does not fold.
 
 use crate::attributes::{describe, describe_constant};
-use crate::effects::{captures, has_effects};
+use crate::effects::{captures, has_effects, holds_secrets, is_secret};
 use crate::error::Error;
 use crate::fact::Fact;
 use crate::infer::{Call, Scope};
 use crate::proto::{Model, Node};
 use serde_json::{Map, Value, json};
-use serenity_ir::{Graph, GraphBuilder, Op, OpKind, Tensor, TensorId};
+use serenity_ir::{Graph, GraphBuilder, Op, OpKind, Tensor, TensorId, Unknown, UnknownKind};
 use std::collections::{HashMap, HashSet};
 
 /// The graph, and how it hangs together with the file.
@@ -38,6 +38,15 @@ enum Source {
     Activation(TensorId),
 }
 
+/// An operator, before those that must keep their order are tied together.
+struct Pending {
+    op: Op,
+    /// Must it keep its order?
+    is_ordered: bool,
+    /// Is that so because nothing is known of it?
+    is_secret: bool,
+}
+
 struct Lowering<'m, 'a> {
     model: &'m Model<'a>,
     scope: &'m Scope<'a, 'm>,
@@ -46,8 +55,7 @@ struct Lowering<'m, 'a> {
     results: HashSet<&'a str>,
     builder: GraphBuilder,
     unsized_tensors: Vec<TensorId>,
-    /// Operators, and whether they must keep their order.
-    ops: Vec<(Op, bool)>,
+    ops: Vec<Pending>,
     node_of_op: Vec<usize>,
     folded: Vec<usize>,
     folded_needs: Vec<Vec<usize>>,
@@ -93,14 +101,14 @@ impl<'a> Lowering<'_, 'a> {
             if constants.remove(input.name) {
                 continue;
             }
-            let id = self.add_activation(input.name);
+            let id = self.add_activation(input.name, None);
             self.builder.mark_input(id);
             self.define(input.name, Source::Activation(id), || "the list of inputs".to_owned())?;
         }
         Ok(())
     }
 
-    fn add_activation(&mut self, name: &str) -> TensorId {
+    fn add_activation(&mut self, name: &str, writer: Option<&Node<'a>>) -> TensorId {
         let fact = self.scope.get(name).cloned().unwrap_or_default();
         let bytes = fact.bytes();
         let tensor = Tensor {
@@ -111,6 +119,9 @@ impl<'a> Lowering<'_, 'a> {
         let id = self.builder.tensor(tensor);
         if bytes.is_none() {
             self.unsized_tensors.push(id);
+            let reason =
+                writer.map_or_else(|| "it is no tensor of numbers".to_owned(), |node| self.why_unsized(node));
+            self.builder.unknown(Unknown::new(UnknownKind::Size, name, reason));
         }
         id
     }
@@ -145,7 +156,7 @@ impl<'a> Lowering<'_, 'a> {
             let source = if is_folded {
                 Source::Folded(index)
             } else {
-                let id = self.add_activation(name);
+                let id = self.add_activation(name, Some(node));
                 outputs.push(id);
                 Source::Activation(id)
             };
@@ -155,10 +166,29 @@ impl<'a> Lowering<'_, 'a> {
             self.folded.push(index);
         } else {
             let op = self.make_op(node, &captured, outputs);
-            self.ops.push((op, is_ordered));
+            if self.model.functions.contains(&(node.domain, node.op_type)) {
+                let reason =
+                    format!("the function `{}` that the file defines is not looked into", kind(node));
+                self.builder.unknown(Unknown::new(UnknownKind::SubGraph, node.label(), reason));
+            }
+            self.ops.push(Pending { op, is_ordered, is_secret: holds_secrets(node, self.model) });
             self.node_of_op.push(index);
         }
         Ok(())
+    }
+
+    /// Why nobody knows the size of what this node writes.
+    fn why_unsized(&self, node: &Node<'a>) -> String {
+        let kind = kind(node);
+        if is_secret(node, self.model) {
+            return format!("nothing is known of `{kind}`, which writes it");
+        }
+        let is_unsized =
+            |name: &&&str| !name.is_empty() && self.scope.get(name).is_none_or(|fact| fact.bytes().is_none());
+        match node.inputs.iter().find(is_unsized) {
+            Some(input) => format!("`{kind}` makes it of `{input}`, whose size is unknown"),
+            None => format!("`{kind}` does not tell it before it runs"),
+        }
     }
 
     fn make_op(&mut self, node: &Node<'a>, captured: &[&'a str], outputs: Vec<TensorId>) -> Op {
@@ -216,14 +246,20 @@ impl<'a> Lowering<'_, 'a> {
             }
         }
         // Each op that must keep its order hands a token to the next.
-        let ordered: Vec<usize> = (0..self.ops.len()).filter(|&op| self.ops[op].1).collect();
+        let ordered: Vec<usize> = (0..self.ops.len()).filter(|&op| self.ops[op].is_ordered).collect();
+        // One alone is tied to nothing.
+        for &op in ordered.iter().filter(|&&op| self.ops[op].is_secret && ordered.len() > 1) {
+            let Op { name, kind, .. } = &self.ops[op].op;
+            let reason = format!("nobody says whether `{}` may change places with others", kind.as_str());
+            self.builder.unknown(Unknown::new(UnknownKind::Order, name, reason));
+        }
         for (number, pair) in ordered.windows(2).enumerate() {
             let token = self.builder.tensor(Tensor::sized(format!("state#{number}"), 0));
-            self.ops[pair[0]].0.outputs.push(token);
-            self.ops[pair[1]].0.inputs.push(token);
+            self.ops[pair[0]].op.outputs.push(token);
+            self.ops[pair[1]].op.inputs.push(token);
         }
-        for (op, _) in self.ops {
-            self.builder.push_op(op);
+        for pending in self.ops {
+            self.builder.push_op(pending.op);
         }
         Ok(Lowered {
             graph: self.builder.build()?,

@@ -1,6 +1,7 @@
 //! A model file, read.
 
 use crate::constant::{self, Constant};
+use crate::data_type::DataType;
 use crate::edit::Edit;
 use crate::error::Error;
 use crate::infer::{Scope, Settings};
@@ -8,7 +9,7 @@ use crate::lower::{Lowered, lower};
 use crate::proto::{self, AttributeValue, Dim, ValueInfo};
 use crate::wire::Message;
 use crate::write;
-use serenity_ir::{Graph, OpId, TensorId};
+use serenity_ir::{ElementType, Graph, OpId, TensorId};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
@@ -17,6 +18,8 @@ use std::ops::Range;
 pub struct ReadOptions {
     /// Shapes of dynamic inputs, and of other tensors whose shape cannot be inferred, by name.
     pub shapes: BTreeMap<String, Vec<u64>>,
+    /// Element types of tensors whose type cannot be inferred, by name.
+    pub types: BTreeMap<String, ElementType>,
     /// Take nodes that read constants only for operators like all others, as a runtime does that computes them in every run. `Constant`
     /// itself stays a constant.
     pub keep_constant_nodes: bool,
@@ -63,7 +66,13 @@ impl Model {
         let bytes = bytes.into();
         let model = proto::Model::read(&bytes)?;
         check_inputs(&model.graph, options)?;
-        let settings = Settings { opset: model.opset, functions: &model.functions, shapes: &options.shapes };
+        let types = given_types(options)?;
+        let settings = Settings {
+            opset: model.opset,
+            functions: &model.functions,
+            shapes: &options.shapes,
+            types: &types,
+        };
         let scope = Scope::infer(&model.graph, &[], None, &settings);
         check_given_shapes(&model.graph, &scope, options)?;
         let lowered = lower(&model, &scope, options.keep_constant_nodes)?;
@@ -182,7 +191,8 @@ impl Model {
     }
 
     /// The activations whose size nobody knows before the model runs (data-dependent shapes, sequences, text, operators that the standard
-    /// does not define). They count 0 bytes; [`ReadOptions::shapes`] can give a shape to those that have one.
+    /// does not define). They count 0 bytes, and the [graph](Self::graph) says so (`Graph::unknown`); [`ReadOptions::shapes`] can give a shape to
+    /// those that have one, and [`ReadOptions::types`] a type.
     pub fn unsized_tensors(&self) -> &[TensorId] {
         &self.lowered.unsized_tensors
     }
@@ -245,13 +255,22 @@ fn dynamic_input(input: &ValueInfo<'_>, dims: &[Dim<'_>]) -> Error {
     Error::DynamicInput { input: input.name.to_owned(), shape, example }
 }
 
+/// The element types that the caller gave, by number.
+fn given_types(options: &ReadOptions) -> Result<BTreeMap<String, DataType>, Error> {
+    let number = |(name, element): (&String, &ElementType)| match DataType::of(element) {
+        Some(data_type) => Ok((name.clone(), data_type)),
+        None => Err(Error::UnknownType { tensor: name.clone(), name: element.name().to_owned() }),
+    };
+    options.types.iter().map(number).collect()
+}
+
 /// Every shape the caller gave must name an activation, and not one that turned out otherwise.
 fn check_given_shapes(
     graph: &proto::Graph<'_>,
     scope: &Scope<'_, '_>,
     options: &ReadOptions,
 ) -> Result<(), Error> {
-    if options.shapes.is_empty() {
+    if options.shapes.is_empty() && options.types.is_empty() {
         return Ok(());
     }
     let constants: HashSet<&str> = graph.initializers.iter().map(|t| t.name).collect();
@@ -268,6 +287,13 @@ fn check_given_shapes(
         {
             let (given, declared) = (join(given), join(shape));
             return Err(Error::ShapeConflict { tensor: name.clone(), given, declared });
+        }
+    }
+    for (name, given) in &options.types {
+        let declared = scope.get(name).and_then(|fact| fact.data_type).map(DataType::element_type);
+        if let Some(declared) = declared.filter(|declared| declared != given) {
+            let (given, declared) = (given.name().to_owned(), declared.name().to_owned());
+            return Err(Error::TypeConflict { tensor: name.clone(), given, declared });
         }
     }
     Ok(())

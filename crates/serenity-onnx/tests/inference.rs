@@ -91,6 +91,12 @@ fn layouts() {
     assert_eq!(shape("Pad", &[], &[4, 4], &[&[0, 1, 0, -2]]), some(&[4, 3]));
     assert_eq!(shape("Pad", &[], &[4, 4], &[&[0, -9, 0, 0]]), None);
     assert_eq!(shape("Tile", &[], &[2, 3], &[&[2, 2]]), some(&[4, 6]));
+    let border = |sides: &[i64]| ints_attribute("border", sides);
+    assert_eq!(shape("Crop", &[border(&[1, 2, 3, 4])], &[1, 3, 10, 20], &[]), some(&[1, 3, 4, 16]));
+    let cut = [border(&[1, 2, 0, 0]), ints_attribute("scale", &[5, 6])];
+    assert_eq!(shape("Crop", &cut, &[1, 3, 10, 20], &[]), some(&[1, 3, 5, 6]));
+    assert_eq!(shape("Crop", &[border(&[0, 9, 0, 9])], &[1, 3, 10, 20], &[]), None);
+    assert_eq!(shape("ImageScaler", &[], &[1, 3, 10, 20], &[]), some(&[1, 3, 10, 20]));
     assert_eq!(shape("Expand", &[], &[3, 1], &[&[2, 1, 6]]), some(&[2, 3, 6]));
     assert_eq!(shape("Expand", &[], &[3, 2], &[&[3, 5]]), None);
     assert_eq!(

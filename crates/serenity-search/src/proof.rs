@@ -7,6 +7,8 @@ use std::fmt;
 pub enum StopReason {
     /// It is no complete search: it makes one answer, or improves some, and proves nothing beyond a simple bound.
     Heuristic,
+    /// Not all is known of what was searched, so nothing can be proved about it.
+    Unknown,
     /// It was asked whether a capacity can be met, or a figure be beaten, and that is settled.
     Capacity,
     /// [`Limits::work`](crate::Limits::work).
@@ -25,10 +27,11 @@ impl StopReason {
         matches!(self, Self::Time | Self::Cancelled)
     }
 
-    /// A short name that does not change: `heuristic`, `capacity`, `work`, `memory`, `time` or `cancelled`.
+    /// A short name that does not change: `heuristic`, `unknown`, `capacity`, `work`, `memory`, `time` or `cancelled`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Heuristic => "heuristic",
+            Self::Unknown => "unknown",
             Self::Capacity => "capacity",
             Self::Work => "work",
             Self::Memory => "memory",
@@ -42,6 +45,7 @@ impl fmt::Display for StopReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Heuristic => "the method is a heuristic",
+            Self::Unknown => "not all is known of the model",
             Self::Capacity => "it is settled whether what was asked for can be had",
             Self::Work => "the limit on its work was reached",
             Self::Memory => "the memory limit was reached",

@@ -14,7 +14,8 @@ use crate::sub_graph::SubGraph;
 use crate::tensor::{FileTensor, Storage};
 use crate::{Error, Model};
 use serde_json::{Map, json};
-use serenity_ir::{Graph, GraphBuilder, Op, OpKind, Tensor, TensorId};
+use serenity_ir::{Graph, GraphBuilder, Op, OpKind, Tensor, TensorId, Unknown, UnknownKind};
+use std::collections::BTreeSet;
 
 /// A graph, and which part of the file each part of it stands for.
 pub(crate) struct Lowered {
@@ -47,6 +48,10 @@ pub(crate) fn lower(
         if storage[number] == Storage::Activation {
             let bytes = if handles[number] { 0 } else { tensor.bytes };
             graph_tensors[number] = Some(builder.tensor(ir_tensor(tensor, bytes)));
+            if tensor.has_no_size() {
+                let reason = format!("a tensor of type `{}` has no size before the run", tensor.dtype);
+                builder.unknown(Unknown::new(UnknownKind::Size, tensor.name.as_str(), reason));
+            }
             file_tensors.push(number);
         }
     }
@@ -67,6 +72,13 @@ pub(crate) fn lower(
         });
     }
     let mut pairs = states.required_order(index, sub_graph);
+    for number in held_for_want_of_knowledge(index, sub_graph, states, &pairs) {
+        if let Ok(op) = file_operators.binary_search(&number) {
+            let Op { name, kind, .. } = &ops[op];
+            let reason = format!("nobody says whether `{}` may change places with others", kind.as_str());
+            builder.unknown(Unknown::new(UnknownKind::Order, name, reason));
+        }
+    }
     pairs.extend(control);
     keep_in_order(&mut builder, &mut ops, &file_operators, pairs);
     for op in ops {
@@ -84,6 +96,17 @@ pub(crate) fn lower(
     let graph = if index == 0 { builder.build() } else { builder.build_body() };
     let graph = graph.map_err(|source| Error::Graph { sub_graph: index, source })?;
     Ok(Lowered { graph, graph_tensors, file_tensors, file_operators, storage })
+}
+
+/// The operators that must keep an order because nothing is known of them; not those on state that is known.
+fn held_for_want_of_knowledge(
+    index: usize,
+    sub_graph: &SubGraph,
+    states: &States,
+    pairs: &[(usize, usize)],
+) -> BTreeSet<usize> {
+    let tied = pairs.iter().flat_map(|&(first, second)| [first, second]);
+    tied.filter(|&number| states.is_secret(index, number, &sub_graph.operators[number])).collect()
 }
 
 /// Goes through the operators as the runtime does: what is not there when it is read can only be an empty constant. Returns the operators

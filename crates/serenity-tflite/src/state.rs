@@ -77,6 +77,8 @@ pub(crate) struct States {
     accesses: Vec<Vec<Vec<(State, Access)>>>,
     /// By sub-graph: does running it touch any state?
     stateful: Vec<bool>,
+    /// By sub-graph: does it run an operator of which nothing is known?
+    secretive: Vec<bool>,
 }
 
 impl States {
@@ -86,11 +88,15 @@ impl States {
         for (index, sub_graph) in sub_graphs.iter().enumerate() {
             accesses.push(own_accesses(index, sub_graph, bytes, &mut names, budget)?);
         }
-        let mut states = Self { accesses, stateful: vec![false; sub_graphs.len()] };
+        let none = vec![false; sub_graphs.len()];
+        let mut states = Self { accesses, stateful: none.clone(), secretive: none };
         for index in innermost_first(sub_graphs) {
             let operators = sub_graphs[index].operators.iter().enumerate();
             let mut touches = operators.map(|(number, operator)| states.touches(index, number, operator));
             states.stateful[index] = touches.any(|touches| touches);
+            let mut operators = sub_graphs[index].operators.iter().enumerate();
+            states.secretive[index] =
+                operators.any(|(number, operator)| states.is_secret(index, number, operator));
         }
         Ok(states)
     }
@@ -102,6 +108,12 @@ impl States {
 
     fn is_barrier(&self, operator: &FileOperator) -> bool {
         operator.kind == "CALL_ONCE" || operator.bodies.iter().any(|&body| self.stateful[body])
+    }
+
+    /// Is nothing known of what this operator, or one that it runs, may touch?
+    pub(crate) fn is_secret(&self, sub_graph: usize, number: usize, operator: &FileOperator) -> bool {
+        self.accesses[sub_graph][number].iter().any(|(state, _)| *state == State::Unknown)
+            || operator.bodies.iter().any(|&body| self.secretive[body])
     }
 
     /// Pairs of operators of one sub-graph, the first to run before the second.

@@ -103,6 +103,11 @@ impl FileTensor {
         })
     }
 
+    /// Is its size left to the run, whatever its shape?
+    pub(crate) fn has_no_size(&self) -> bool {
+        [element::STRING, element::VARIANT].contains(&self.type_code)
+    }
+
     /// Does it hold a handle to state, or anything else that is no plain value?
     pub(crate) fn is_handle(&self) -> bool {
         [element::RESOURCE, element::VARIANT].contains(&self.type_code)

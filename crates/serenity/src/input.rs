@@ -1,7 +1,7 @@
 //! Reading models, whatever they are stored in.
 
 use crate::{Error, Offsets};
-use serenity_ir::{Graph, Kernels, MemoryModel, OrtOrder, json};
+use serenity_ir::{ElementType, Graph, Kernels, MemoryModel, OrtOrder, json};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::Read;
@@ -69,6 +69,8 @@ pub struct ReadOptions {
     pub model: Option<MemoryModel>,
     /// For `.onnx`: shapes of dynamic inputs, and of other tensors whose shape cannot be inferred, by name.
     pub shapes: BTreeMap<String, Vec<u64>>,
+    /// For `.onnx`: element types of tensors whose type cannot be inferred, by name.
+    pub types: BTreeMap<String, ElementType>,
 }
 
 /// Reads a model: the path of a `.tflite` or `.onnx` model or of a `.json` graph, `-` for a graph on standard input, or `zoo:NAME` for a built-in network.
@@ -122,6 +124,7 @@ fn onnx(path: &str, options: &ReadOptions) -> Result<Input, Error> {
     let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
     let how = serenity_onnx::ReadOptions {
         shapes: options.shapes.clone(),
+        types: options.types.clone(),
         keep_constant_nodes: !options.fold_constants && options.model.is_none_or(MemoryModel::is_runtime),
     };
     let model = serenity_onnx::Model::parse(bytes, &how)

@@ -3,6 +3,7 @@
 use crate::arena::{Facts, Offsets, Planned, live_peak, plan_arena, runtime_arena, tflm_arena};
 use crate::{Options, refine};
 use serenity_ir::{Graph, Kernels, Lifetimes, MemoryModel, OpId};
+use serenity_schedule::Algorithm;
 use serenity_search::{Limits, StopReason};
 use std::collections::BTreeSet;
 
@@ -63,6 +64,8 @@ impl<'a> Judge<'a> {
             let live = live_peak(facts, &self.orders(order)).unwrap_or(u64::MAX);
             refine::cost(&self.lifetimes, order, live)
         };
+        // Whoever asks for the model's own order gets it, placed as well as can be.
+        let keeps_order = self.options.algorithm == Algorithm::File;
         let mut best = BestSoFar { found: None, bound };
         for seed in known {
             let orders: Vec<&[OpId]> = seed.orders.iter().map(Vec::as_slice).collect();
@@ -82,7 +85,7 @@ impl<'a> Judge<'a> {
             if !best.is_settled() && tried.insert(start.clone()) {
                 self.try_order(start.clone(), facts, &mut best);
             }
-            if !best.is_settled() {
+            if !best.is_settled() && !keeps_order {
                 let refined = self.refine(start, bound, evaluate).0;
                 if tried.insert(refined.clone()) {
                     self.try_order(refined, facts, &mut best);
@@ -90,6 +93,7 @@ impl<'a> Judge<'a> {
             }
         }
         if !best.is_settled()
+            && !keeps_order
             && let Some(orders) = all_orders(self.main, MOST_ORDERS)
         {
             let bounds = orders.into_iter().map(|order| self.try_order(order, facts, &mut best));

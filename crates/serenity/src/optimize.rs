@@ -221,7 +221,7 @@ pub(crate) fn unchecked(graph: &Graph, options: &Options) -> Plan {
         Proof::Gap { .. } => None,
     };
     let ops = graph.ops().len();
-    Plan {
+    let mut plan = Plan {
         graph: graph.name().to_owned(),
         model: options.model,
         algorithm: options.algorithm,
@@ -230,6 +230,7 @@ pub(crate) fn unchecked(graph: &Graph, options: &Options) -> Plan {
         bodies: Vec::new(),
         rewrites: Vec::new(),
         choice: None,
+        unknown: graph.unknown().to_vec(),
         offsets: None,
         places: None,
         interrupted: None,
@@ -240,7 +241,9 @@ pub(crate) fn unchecked(graph: &Graph, options: &Options) -> Plan {
         proof: found.proof,
         witness,
         stats: found.stats,
-    }
+    };
+    plan.settle_proof();
+    plan
 }
 
 pub(crate) fn search(options: &Options) -> scheduling::Options {

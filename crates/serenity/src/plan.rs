@@ -3,7 +3,7 @@
 use crate::{AppliedRewrite, Offsets, RewriteChoice};
 use serde_json::{Value, json};
 use serenity_check::{PlacementFault, Witness, WitnessChain, placement_faults};
-use serenity_ir::{Graph, MemoryModel, OpId};
+use serenity_ir::{Graph, MemoryModel, OpId, Unknown};
 use serenity_schedule::{Algorithm, Stats};
 use serenity_search::{Proof, StopReason};
 
@@ -46,6 +46,8 @@ pub struct Plan {
     pub rewrites: Vec<AppliedRewrite>,
     /// How these were chosen, if there was a choice.
     pub choice: Option<RewriteChoice>,
+    /// What is not known of the model. If anything is, nothing is proved; what hides bytes makes every figure a 'no less than'.
+    pub unknown: Vec<Unknown>,
     /// As the model came.
     pub before: Footprint,
     /// In the order of this plan.
@@ -92,9 +94,9 @@ impl Plan {
         self.bound.max(self.arena_bound.unwrap_or(0))
     }
 
-    /// The bound settles it if what counts is no more.
+    /// The bound settles it if what counts is no more, and nothing is unknown.
     pub(crate) fn settle_proof(&mut self) {
-        if self.after.needs() <= self.least() {
+        if self.meets_bound() && self.unknown.is_empty() {
             self.proof = Proof::Optimal;
         } else if self.proof == Proof::Optimal {
             // The order with the least peak is known, but not what is the least that can be made of it.
@@ -119,7 +121,8 @@ impl Plan {
         placement_faults(&graphs.iter().collect::<Vec<_>>(), &orders, kernels, offsets, arena)
     }
 
-    /// Is it proved that no rewrites, no order and no places need less, by what counts: the arena where it is known, otherwise the peak?
+    /// Is it proved that no rewrites, no order and no places need less, by what counts: the arena where it is known, otherwise the peak? Never if anything
+    /// is unknown.
     pub fn is_optimal(&self) -> bool {
         self.overall().is_optimal()
     }
@@ -135,15 +138,19 @@ impl Plan {
     }
 
     /// Everything that was decided, what is proved about it, and what no other decision can go below: rewrites, if there were any to choose from; the order
-    /// for these rewrites, with any places; the places, if they were planned, for this order.
+    /// for these rewrites, with any places; the places, if they were planned, for this order. Nothing is proved while anything is unknown.
     pub fn decisions(&self) -> Vec<(Decision, Proof, u64)> {
-        let rewrites = self.choice.map(|choice| (Decision::Rewrites, choice.proof(), choice.floor));
-        let order = (Decision::Order, self.proof, self.least());
+        let known = |proof| match self.unknown.is_empty() {
+            true => proof,
+            false => Proof::Gap { stopped: StopReason::Unknown },
+        };
+        let rewrites = self.choice.map(|choice| (Decision::Rewrites, known(choice.proof()), choice.floor));
+        let order = (Decision::Order, known(self.proof), self.least());
         let places = self.places.map(|places| {
             // What no order can go below, places of this one cannot.
             let proof = if self.proof.is_optimal() { Proof::Optimal } else { places };
             let bound = if proof.is_optimal() { self.after.needs() } else { self.least() };
-            (Decision::Places, proof, bound)
+            (Decision::Places, known(proof), bound)
         });
         rewrites.into_iter().chain([order]).chain(places).collect()
     }
@@ -151,6 +158,33 @@ impl Plan {
     /// May another run with the same options end with another plan, because the clock or somebody outside ended this one?
     pub fn is_reproducible(&self) -> bool {
         self.interrupted.is_none()
+    }
+
+    /// Is what counts no more than the bound? With [`unknown`](Self::unknown) ops that keep their places, this says: no order that keeps them
+    /// there needs less.
+    pub fn meets_bound(&self) -> bool {
+        self.after.needs() <= self.least()
+    }
+
+    /// Does every figure count all there is? If not, they are what is needed at least: they prove no budget kept and nothing saved.
+    pub fn counts_everything(&self) -> bool {
+        !Unknown::any_hides_bytes(&self.unknown)
+    }
+
+    /// Does it fit so many bytes, if it `needs` this much? Not if it may need more.
+    pub fn fits(&self, needs: u64, budget: u64) -> bool {
+        self.counts_everything() && needs <= budget
+    }
+
+    /// Are the rewrites proved to be the best choice? `None` if there was no choice.
+    pub fn is_choice_proved(&self) -> Option<bool> {
+        self.choice.map(|choice| choice.is_proved() && self.unknown.is_empty())
+    }
+
+    /// Why it is not proved, for people; `None` if it is.
+    pub fn stopped(&self) -> Option<String> {
+        let summary = Unknown::summary(&self.unknown);
+        summary.or_else(|| self.overall().stopped().map(|stopped| stopped.to_string()))
     }
 
     /// How far what counts may be above the least possible, as a share of the bound; 0 if it is proved optimal.
@@ -174,7 +208,6 @@ impl Plan {
         let order: Vec<u32> = self.order.iter().map(|op| op.0).collect();
         let bodies: Vec<Vec<u32>> = self.bodies.iter().map(|o| o.iter().map(|op| op.0).collect()).collect();
         let kernels = self.model.kernels().map(|kernels| kernels.to_string());
-        let overall = self.overall();
         let proofs = self.decisions().into_iter().map(|(decision, proof, bound)| {
             let stopped = proof.stopped().map(StopReason::name);
             (
@@ -182,6 +215,10 @@ impl Plan {
                 json!({"proof": in_a_word(proof), "stopped": stopped, "bound": bound}),
             )
         });
+        let mut choice = self.choice.map(RewriteChoice::to_json);
+        if let Some(choice) = &mut choice {
+            choice["proved"] = self.is_choice_proved().into();
+        }
         json!({
             "graph": self.graph,
             "runtime": self.model.to_string(),
@@ -193,15 +230,16 @@ impl Plan {
             "arena": self.after.arena,
             "bound": self.least(),
             "peak_bound": self.bound,
-            "proof": in_a_word(overall),
-            "stopped": overall.stopped().map(|stopped| stopped.to_string()),
+            "proof": in_a_word(self.overall()),
+            "stopped": self.stopped(),
             "proofs": proofs.collect::<serde_json::Map<_, _>>(),
             "reproducible": self.is_reproducible(),
+            "unknown": self.unknown.iter().map(Unknown::to_json).collect::<Vec<_>>(),
             "states": self.stats.states,
             "pieces": self.stats.pieces,
             "seconds": self.stats.elapsed.as_secs_f64(),
             "rewrites": self.rewrites.iter().map(AppliedRewrite::to_json).collect::<Vec<_>>(),
-            "rewrite_choice": self.choice.map(RewriteChoice::to_json),
+            "rewrite_choice": choice,
             "order": order,
             "file_order": self.steering.as_ref().map(|order| order.iter().map(|op| op.0).collect::<Vec<_>>()),
             "bodies": bodies,

@@ -53,6 +53,8 @@ pub(crate) struct ReadArgs {
     pub(crate) fold_constants: bool,
     /// The shape of an input that an .onnx model leaves open, or of another tensor whose shape cannot be inferred, as in
     /// input=1,3,224,224; may be given several times.
+    ///
+    /// Where not even the type of its elements can be inferred, it may follow: output=1,64,56,56:float32.
     #[arg(long = "shape", value_name = "NAME=N,N,...", value_parser = shape)]
     pub(crate) shapes: Vec<Shape>,
 }
@@ -64,6 +66,8 @@ impl ReadArgs {
         options.fold_constants = self.fold_constants;
         options.model = runtime;
         options.shapes = self.shapes.iter().map(|shape| (shape.name.clone(), shape.dims.clone())).collect();
+        let types = self.shapes.iter().filter_map(|shape| Some((shape.name.clone(), shape.dtype.clone()?)));
+        options.types = types.collect();
         serenity::load_with(source, &options)
     }
 }

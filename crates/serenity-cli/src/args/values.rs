@@ -2,6 +2,7 @@
 
 use crate::size::Size;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use serenity::ir::ElementType;
 use serenity::scheduling::StepLimit;
 use serenity::two_memories::Memory;
 use std::fmt;
@@ -40,11 +41,15 @@ pub(super) fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 pub(super) fn shape(text: &str) -> Result<Shape, String> {
-    // A name may hold anything, a shape only digits and commas.
+    // A name may hold anything, a shape only digits and commas, and perhaps a type.
     let parts = text.rsplit_once('=').filter(|(name, _)| !name.is_empty());
-    let dims = parts.and_then(|(_, dims)| dims.split(',').map(|dim| dim.trim().parse().ok()).collect());
+    let (dims, dtype) = parts.map_or(("", None), |(_, shape)| match shape.split_once(':') {
+        Some((dims, dtype)) => (dims, Some(ElementType::parse(dtype.trim()))),
+        None => (shape, None),
+    });
+    let dims: Option<Vec<u64>> = dims.split(',').map(|dim| dim.trim().parse().ok()).collect();
     match (parts, dims) {
-        (Some((name, _)), Some(dims)) => Ok(Shape { name: name.to_owned(), dims }),
+        (Some((name, _)), Some(dims)) => Ok(Shape { name: name.to_owned(), dims, dtype }),
         _ => Err("expected a name and its dimensions, as in input=1,3,224,224".to_owned()),
     }
 }
@@ -98,12 +103,14 @@ pub(super) fn step_limit(text: &str) -> Result<StepLimit, String> {
 pub(crate) struct Shape {
     pub(crate) name: String,
     pub(crate) dims: Vec<u64>,
+    pub(crate) dtype: Option<ElementType>,
 }
 
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let dims: Vec<String> = self.dims.iter().map(u64::to_string).collect();
-        write!(f, "{}={}", self.name, dims.join(","))
+        write!(f, "{}={}", self.name, dims.join(","))?;
+        self.dtype.as_ref().map_or(Ok(()), |dtype| write!(f, ":{dtype}"))
     }
 }
 

@@ -1,6 +1,6 @@
 //! `serenity inspect`: what a model needs as it is.
 
-use super::{as_typed, count, op_name, op_name_and_type, title, verdict};
+use super::{as_typed, count, op_name, op_name_and_type, title, unknown, verdict};
 use crate::args::InspectArgs;
 use crate::outputs::{OutputFile, graph_text};
 use crate::printable::printable;
@@ -92,6 +92,8 @@ fn to_json(input: &Input, model: MemoryModel, found: &Inspection, best: &Plan) -
         "best_arena": best.after.arena,
         "bound": best.bound,
         "proof": if best.is_optimal() { "optimal" } else { "gap" },
+        "stopped": best.stopped(),
+        "unknown": unknown::to_json(&best.unknown),
         "peak_step": found.profile.peak_step(),
         "steps": steps,
         "alive_at_peak": alive,
@@ -124,7 +126,9 @@ fn print(
         count(graph.tensors().len() as u64, "tensor"),
         model
     )?;
+    let at_least = if best.counts_everything() { "" } else { "at least; " };
     let row = |out: &mut dyn Write, label: &str, bytes: u64, remark: &str| {
+        let remark = format!("{at_least}{remark}");
         writeln!(out, "  {label:<16} {:>12} {:>14}   {remark}", Size(bytes), thousands(bytes))
     };
     if let Some(arena) = &found.arena {
@@ -186,7 +190,8 @@ fn print(
             )?;
         }
     }
-    if best.after.needs() < best.before.needs() {
+    unknown::print(&best.unknown, &args.input, out)?;
+    if best.after.needs() < best.before.needs() && best.counts_everything() {
         writeln!(
             out,
             "\na better order exists: serenity optimize {}",

@@ -10,6 +10,7 @@ pub(crate) mod reference;
 pub(crate) mod sample;
 pub(crate) mod schedule;
 pub(crate) mod traffic;
+mod unknown;
 pub(crate) mod verify;
 pub(crate) mod zoo;
 
@@ -17,7 +18,7 @@ use crate::args::{LimitArgs, ReadArgs, RuntimeArg, SearchArgs};
 use crate::printable::printable;
 use crate::progress::thousands;
 use crate::size::Size;
-use serenity::ir::{Graph, OpId, OrtOrder};
+use serenity::ir::{Graph, OpId, OrtOrder, Unknown};
 use serenity::scheduling::Rules;
 use serenity::search::{CancelFlag, Limits, Proof, StopReason};
 use serenity::{Board, Options, Plan};
@@ -46,6 +47,13 @@ fn search_options(args: &SearchArgs, cancel: &CancelFlag) -> Options {
 
 /// What is proved, in words.
 fn verdict(plan: &Plan) -> String {
+    if let Some(summary) = Unknown::summary(&plan.unknown) {
+        return if plan.counts_everything() && plan.meets_bound() {
+            format!("no order needs less in which {summary}")
+        } else {
+            format!("not proved: {summary}")
+        };
+    }
     match plan.proof {
         Proof::Optimal => "proved optimal: no order needs less".to_owned(),
         // The order is proved or not, but this is what was made of it.

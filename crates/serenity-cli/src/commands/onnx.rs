@@ -1,15 +1,10 @@
 //! What a user of ONNX Runtime must know to get what the figures promise.
 
-use super::count;
 use crate::Failure;
-use crate::printable::printable;
 use serde_json::{Value, json};
 use serenity::ir::{MemoryModel, OrtOrder};
 use serenity::{Input, Source};
 use std::io::Write;
-
-/// More tensors of unknown size are summed up.
-const MOST_TENSORS: usize = 4;
 
 /// The options of the session that the figures hold for; `None` if the model is for another runtime.
 pub(super) fn session_options(input: &Input, model: MemoryModel) -> Option<Value> {
@@ -21,9 +16,9 @@ pub(super) fn session_options(input: &Input, model: MemoryModel) -> Option<Value
     Some(json!({"execution_order": order, "enable_mem_pattern": false}))
 }
 
-/// The same in Python, and what the figures leave out.
+/// The same in Python, and what the figures are about.
 pub(super) fn print_notes(input: &Input, model: MemoryModel, out: &mut impl Write) -> Result<(), Failure> {
-    let Source::Onnx(onnx) = &input.source else { return Ok(()) };
+    let Source::Onnx(_) = &input.source else { return Ok(()) };
     match model.ort_order().unwrap_or_default() {
         OrtOrder::Priority => {
             writeln!(
@@ -42,20 +37,5 @@ pub(super) fn print_notes(input: &Input, model: MemoryModel, out: &mut impl Writ
         out,
         "the figures are activations in the first run, graph optimisation off; `options.enable_mem_pattern = False` keeps later runs there"
     )?;
-    let unsized_tensors = onnx.unsized_tensors();
-    if !unsized_tensors.is_empty() {
-        let names: Vec<String> = unsized_tensors
-            .iter()
-            .take(MOST_TENSORS)
-            .map(|&t| format!("`{}`", printable(&onnx.graph().tensor_label(t))))
-            .collect();
-        let more = if unsized_tensors.len() > MOST_TENSORS { ", …" } else { "" };
-        writeln!(
-            out,
-            "{} of unknown size counted as 0 bytes: {}{more}; --shape NAME=… gives them one",
-            count(unsized_tensors.len() as u64, "tensor"),
-            names.join(", ")
-        )?;
-    }
     Ok(())
 }

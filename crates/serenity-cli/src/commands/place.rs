@@ -1,6 +1,6 @@
 //! `serenity place`: offsets, for a model in its own order or for a table of buffers.
 
-use super::{count, duration, limits, missing, title};
+use super::{count, duration, limits, missing, title, unknown};
 use crate::arena_picture::{arena_over_time, lettered};
 use crate::args::PlaceArgs;
 use crate::printable::printable;
@@ -10,7 +10,7 @@ use crate::{Failure, Outcome, json};
 use serde_json::{Value, json};
 use serenity::ErrorKind;
 use serenity::check::{PlacedBuffer, first_clash};
-use serenity::ir::{Graph, MemoryModel, OpId};
+use serenity::ir::{Graph, MemoryModel, OpId, Unknown};
 use serenity::placement::csv::{self, Table};
 use serenity::placement::{Options, Placement, Problem, Proof, place};
 use std::io::Write;
@@ -27,6 +27,33 @@ struct Job {
     model: Option<MemoryModel>,
     table: Table,
     problem: Problem,
+    /// What is not known of the model.
+    unknown: Vec<Unknown>,
+}
+
+impl Job {
+    /// Are all sizes known?
+    fn counts_everything(&self) -> bool {
+        !Unknown::any_hides_bytes(&self.unknown)
+    }
+
+    /// Is the placement proved lowest? The order is given, so only unknown bytes are in the way.
+    fn is_optimal(&self, placement: &Placement) -> bool {
+        self.counts_everything() && placement.proof == Proof::Optimal
+    }
+
+    fn fits(&self, placement: &Placement, capacity: Size) -> bool {
+        self.counts_everything() && missing(placement.height, capacity) == 0
+    }
+
+    /// Why it is not proved.
+    fn stopped(&self, placement: &Placement) -> Option<String> {
+        match placement.proof {
+            _ if !self.counts_everything() => Unknown::summary(&self.unknown),
+            Proof::Optimal => None,
+            Proof::Gap { stopped } => Some(stopped.to_string()),
+        }
+    }
 }
 
 pub(crate) fn run(args: &PlaceArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
@@ -55,7 +82,7 @@ pub(crate) fn run(args: &PlaceArgs, out: &mut impl Write) -> Result<Outcome, Fai
     }
     out.write_all(&said)?;
     match args.capacity {
-        Some(capacity) if missing(placement.height, capacity) > 0 => Ok(Outcome::ConditionNotMet),
+        Some(capacity) if !job.fits(&placement, capacity) => Ok(Outcome::ConditionNotMet),
         _ => Ok(Outcome::Done),
     }
 }
@@ -96,7 +123,8 @@ fn read_table(args: &PlaceArgs) -> Result<Job, Failure> {
     let table = csv::read(&text).map_err(|error| unreadable(error.to_string()))?;
     let problem = Problem::new(table.buffers.clone(), args.align.unwrap_or(1))
         .map_err(|error| unreadable(error.to_string()))?;
-    Ok(Job { name: printable(&args.input).into_owned(), graph: None, model: None, table, problem })
+    let unknown = Vec::new();
+    Ok(Job { name: printable(&args.input).into_owned(), graph: None, model: None, table, problem, unknown })
 }
 
 fn read_model(args: &PlaceArgs) -> Result<Job, Failure> {
@@ -115,7 +143,8 @@ fn read_model(args: &PlaceArgs) -> Result<Job, Failure> {
     let ids = arena.contents.iter().map(|content| content.label(&graphs)).collect();
     let table = Table { ids, buffers: arena.problem.buffers().to_vec() };
     let graph = Some(input.graph().name().to_owned());
-    Ok(Job { name, graph, model: Some(model), table, problem: arena.problem })
+    let unknown = serenity::main_graph(&input.graphs, &[], model).unknown().to_vec();
+    Ok(Job { name, graph, model: Some(model), table, problem: arena.problem, unknown })
 }
 
 /// Nothing leaves that the independent checker does not accept.
@@ -157,10 +186,6 @@ fn to_json(args: &PlaceArgs, job: &Job, placement: &Placement) -> Value {
             json!({"id": id, "lower": buffer.first, "upper": upper, "size": buffer.size, "offset": offset})
         })
         .collect();
-    let stopped = match placement.proof {
-        Proof::Optimal => Value::Null,
-        Proof::Gap { stopped } => stopped.to_string().into(),
-    };
     json!({
         "graph": job.graph,
         "runtime": job.model.map(|model| model.to_string()),
@@ -170,14 +195,15 @@ fn to_json(args: &PlaceArgs, job: &Job, placement: &Placement) -> Value {
         "arena": placement.height,
         "height": placement.height,
         "bound": placement.bound,
-        "proof": if placement.proof == Proof::Optimal { "optimal" } else { "gap" },
-        "stopped": stopped,
+        "proof": if job.is_optimal(placement) { "optimal" } else { "gap" },
+        "stopped": job.stopped(placement),
+        "unknown": unknown::to_json(&job.unknown),
         "states": placement.stats.states,
         "seconds": placement.stats.elapsed.as_secs_f64(),
         "budget": args.capacity.map(|capacity| capacity.0),
         "capacity": args.capacity.map(|capacity| capacity.0),
-        "fits": args.capacity.map(|capacity| missing(placement.height, capacity) == 0),
-        "missing": args.capacity.map(|capacity| missing(placement.height, capacity)),
+        "fits": args.capacity.map(|capacity| job.fits(placement, capacity)),
+        "missing": args.capacity.filter(|_| job.counts_everything()).map(|capacity| missing(placement.height, capacity)),
         "impossible": args.capacity.map(|capacity| is_impossible(placement, capacity)),
         "output": args.output,
         "offsets": placement.offsets,
@@ -196,12 +222,13 @@ fn print(args: &PlaceArgs, job: &Job, placement: &Placement, out: &mut impl Writ
         args.planner,
         job.problem.alignment()
     )?;
-    let verdict = match placement.proof {
-        Proof::Optimal => "proved optimal: no placement is lower".to_owned(),
-        Proof::Gap { stopped } => format!("not proved: {stopped}"),
+    let verdict = match job.stopped(placement) {
+        None => "proved optimal: no placement is lower".to_owned(),
+        Some(stopped) => format!("not proved: {stopped}"),
     };
+    let at_least = if job.counts_everything() { "" } else { "at least; " };
     for (label, bytes, remark) in [
-        ("height", placement.height, format!("found in {}", duration(placement.stats.elapsed))),
+        ("height", placement.height, format!("{at_least}found in {}", duration(placement.stats.elapsed))),
         ("lower bound", placement.bound, verdict),
     ] {
         writeln!(out, "  {label:<14} {:>12} {:>14}   {remark}", Size(bytes), thousands(bytes))?;
@@ -226,14 +253,29 @@ fn print(args: &PlaceArgs, job: &Job, placement: &Placement, out: &mut impl Writ
         (None, 0) => {}
         (None, more) => writeln!(out, "… and {more} more: -o FILE.csv writes all of them")?,
     }
+    unknown::print(&job.unknown, &args.input, out)?;
     if let Some(capacity) = args.capacity {
-        print_fit(placement, capacity, out)?;
+        print_fit(job, &args.input, placement, capacity, out)?;
     }
     Ok(())
 }
 
-fn print_fit(placement: &Placement, capacity: Size, out: &mut impl Write) -> Result<(), Failure> {
+fn print_fit(
+    job: &Job,
+    input: &str,
+    placement: &Placement,
+    capacity: Size,
+    out: &mut impl Write,
+) -> Result<(), Failure> {
     match missing(placement.height, capacity) {
+        0 if !job.counts_everything() => {
+            let height = thousands(placement.height);
+            writeln!(
+                out,
+                "\n{}",
+                unknown::why_no_budget(&job.unknown, input, &height, &capacity.to_string())
+            )?;
+        }
         0 => writeln!(
             out,
             "\nfits {capacity} with {} bytes to spare",

@@ -1,6 +1,6 @@
 //! `serenity sample`: how good is a random order?
 
-use super::{limits, title, verdict};
+use super::{limits, title, unknown, verdict};
 use crate::args::SampleArgs;
 use crate::progress::{ProgressLine, cancel_on_ctrl_c, thousands};
 use crate::size::Size;
@@ -26,6 +26,11 @@ impl Sampled {
     /// The share of orders that are optimal, if it is known what that means.
     fn share_optimal(&self) -> Option<f64> {
         self.best.is_optimal().then(|| self.peaks.share_within(self.best.after.peak))
+    }
+
+    /// The share of orders within the budget, if one was given and all is known that it must hold.
+    fn share_within_budget(&self, args: &SampleArgs) -> Option<f64> {
+        args.budget.filter(|_| self.best.counts_everything()).map(|budget| self.peaks.share_within(budget.0))
     }
 }
 
@@ -55,6 +60,9 @@ pub(crate) fn run(args: &SampleArgs, out: &mut impl Write) -> Result<Outcome, Fa
     } else {
         writeln!(out, "{title}, memory model `{model}`\n")?;
         print(args, &sampled, out)?;
+    }
+    if args.budget.is_some() && !sampled.best.counts_everything() {
+        return Ok(Outcome::ConditionNotMet);
     }
     Ok(Outcome::Done)
 }
@@ -123,8 +131,9 @@ fn to_json(args: &SampleArgs, sampled: &Sampled) -> Value {
         "optimum": best.after.peak,
         "proof": if best.is_optimal() { "optimal" } else { "gap" },
         "share_optimal": sampled.share_optimal(),
+        "unknown": unknown::to_json(&best.unknown),
         "budget": args.budget.map(|budget| budget.0),
-        "share_within_budget": args.budget.map(|budget| peaks.share_within(budget.0)),
+        "share_within_budget": sampled.share_within_budget(args),
     })
 }
 
@@ -146,13 +155,26 @@ fn print(args: &SampleArgs, sampled: &Sampled, out: &mut impl Write) -> Result<(
     }
     writeln!(out)?;
     if let Some(budget) = args.budget {
-        let share = peaks.share_within(budget.0) * 100.0;
-        writeln!(out, "  within {budget}: {share:.4} % of the orders")?;
+        match sampled.share_within_budget(args) {
+            Some(share) => writeln!(out, "  within {budget}: {:.4} % of the orders", share * 100.0)?,
+            None => writeln!(
+                out,
+                "  {}",
+                unknown::why_no_budget(
+                    &best.unknown,
+                    &args.input,
+                    &thousands(best.after.peak),
+                    &budget.to_string()
+                )
+            )?,
+        }
     }
     let reached = match sampled.share_optimal() {
         Some(share) => format!(": {:.4} % of the orders reach it", share * 100.0),
         None => String::new(),
     };
-    writeln!(out, "  best order {} ({}){reached}", Size(best.after.peak), verdict(best))?;
+    let at_least = if best.counts_everything() { "" } else { "at least " };
+    writeln!(out, "  best order {at_least}{} ({}){reached}", Size(best.after.peak), verdict(best))?;
+    unknown::print(&best.unknown, &args.input, out)?;
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! `serenity schedule`: an order, nothing else.
 
-use super::{count, duration, search_options, title, verdict};
+use super::{count, duration, search_options, title, unknown, verdict};
 use crate::args::ScheduleArgs;
 use crate::printable::printable;
 use crate::progress::{ProgressLine, cancel_on_ctrl_c, thousands};
@@ -55,9 +55,11 @@ fn print(args: &ScheduleArgs, input: &str, plan: &Plan, out: &mut impl Write) ->
     let name = if plan.graph.is_empty() { input } else { &plan.graph };
     let order: Vec<String> = plan.order.iter().map(ToString::to_string).collect();
     writeln!(out, "{} ({}, {})", printable(name), plan.model, plan.algorithm)?;
-    writeln!(out, "  peak   {} bytes", thousands(plan.after.peak))?;
+    let at_least = if plan.counts_everything() { "" } else { " at least" };
+    writeln!(out, "  peak   {} bytes{at_least}", thousands(plan.after.peak))?;
     writeln!(out, "  bound  {} bytes, {}", thousands(plan.bound), verdict(plan))?;
     writeln!(out, "  search {}, {}", count(plan.stats.states, "state"), duration(plan.stats.elapsed))?;
     writeln!(out, "  order  {}", order.join(" "))?;
+    unknown::print(&plan.unknown, input, out)?;
     Ok(())
 }

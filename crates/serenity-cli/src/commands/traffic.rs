@@ -1,6 +1,6 @@
 //! `serenity traffic`: bytes moved between on-chip and off-chip memory.
 
-use super::{count, limits, op_name, title, verdict};
+use super::{count, limits, op_name, title, unknown, verdict};
 use crate::args::TrafficArgs;
 use crate::progress::{ProgressLine, cancel_on_ctrl_c};
 use crate::size::Size;
@@ -52,7 +52,7 @@ fn to_json(args: &TrafficArgs, model: MemoryModel, graph: &Graph, plan: &Traffic
             "bytes": t.best.bytes(),
             "belady": bytes(t.belady),
             "bound": t.bound,
-            "optimal": t.is_optimal,
+            "optimal": t.is_optimal && plan.least_peak.counts_everything(),
             "oversize_ops": t.oversize_ops.iter().map(oversize).collect::<Vec<_>>(),
         })
     };
@@ -79,6 +79,7 @@ fn to_json(args: &TrafficArgs, model: MemoryModel, graph: &Graph, plan: &Traffic
         "compulsory": plan.sizes.first().map(|at| bytes(at.after.compulsory)),
         "peak": {"before": plan.least_peak.before.peak, "least": plan.least_peak.after.peak},
         "tried_all_orders": plan.tried_all_orders,
+        "unknown": unknown::to_json(graph.unknown()),
         "sizes": plan.sizes.iter().map(size).collect::<Vec<_>>(),
     })
 }
@@ -100,7 +101,11 @@ fn print(
     if let Some(at) = plan.sizes.first() {
         let Bytes { reads, writes } = at.after.compulsory;
         let (in_, out_) = (Size(reads), Size(writes));
-        writeln!(out, "compulsory: {in_} in, {out_} out; all else that moves, in and out together:")?;
+        let at_least = if plan.least_peak.counts_everything() { "" } else { ", at least" };
+        writeln!(
+            out,
+            "compulsory: {in_} in, {out_} out{at_least}; all else that moves, in and out together{at_least}:"
+        )?;
     }
     let heads = ["on-chip", "before", "after", "bound", "saved", "by Belady's rule"];
     let [on_chip, before, after, bound, saved, rule] = heads;
@@ -108,13 +113,15 @@ fn print(
     for at in &plan.sizes {
         let (before, after) = (at.before.best.bytes(), at.after.best.bytes());
         let saved = if before == 0 { 0.0 } else { (1.0 - after as f64 / before as f64) * 100.0 };
+        let saved =
+            if plan.least_peak.counts_everything() { format!("{saved:.1} %") } else { "?".to_owned() };
         let rule = [at.before.belady, at.after.belady].map(|b| Size(b.bytes()).to_string());
         let [on_chip, before, after, bound] =
             [at.after.on_chip, before, after, at.after.bound].map(|bytes| Size(bytes).to_string());
         let [rule_before, rule_after] = rule;
         writeln!(
             out,
-            "{on_chip:>12} {before:>12} {after:>12} {bound:>12} {saved:>6.1} %   {rule_before} -> {rule_after}"
+            "{on_chip:>12} {before:>12} {after:>12} {bound:>12} {saved:>8}   {rule_before} -> {rule_after}"
         )?;
     }
     picture(plan, out)?;
@@ -170,15 +177,25 @@ fn print_oversize(
 fn explain(args: &TrafficArgs, plan: &TrafficPlan, out: &mut impl Write) -> io::Result<()> {
     let after = match args.objective {
         Objective::Peak => format!("the order of least peak ({})", verdict(&plan.least_peak)),
-        Objective::Traffic if plan.tried_all_orders => "the best of all orders there are".to_owned(),
+        Objective::Traffic if plan.tried_all_orders && plan.least_peak.unknown.is_empty() => {
+            "the best of all orders there are".to_owned()
+        }
+        Objective::Traffic if plan.tried_all_orders => {
+            "the best of all orders, as far as the model is known".to_owned()
+        }
         Objective::Traffic => "the best order found by traffic, for each size by itself".to_owned(),
     };
     writeln!(out, "\nbefore: the model's own order; after: {after};")?;
+    if !plan.least_peak.counts_everything() {
+        writeln!(out, "bound: of what is known")?;
+        return unknown::print(&plan.least_peak.unknown, &args.input, out);
+    }
     let proved = plan.sizes.iter().filter(|at| at.after.is_optimal).count();
     let total = plan.sizes.len();
     writeln!(
         out,
         "bound: for the order `after`, whatever is kept and dropped (met for {proved} of {})",
         count(total as u64, "size")
-    )
+    )?;
+    unknown::print(&plan.least_peak.unknown, &args.input, out)
 }

@@ -14,4 +14,5 @@ mod schema;
 mod tflite;
 mod tiny_onnx;
 mod traffic;
+mod unknown;
 mod verify;

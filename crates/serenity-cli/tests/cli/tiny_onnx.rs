@@ -49,6 +49,33 @@ pub(crate) fn with_side_file(file: &str) -> Vec<u8> {
     )
 }
 
+/// A node, for [`network`]; the standard's own domain is an empty one.
+pub(crate) fn node(domain: &str, op: &str, inputs: &[&str], outputs: &[&str]) -> Vec<u8> {
+    let mut content: Vec<u8> = inputs.iter().flat_map(|name| text(1, name)).collect();
+    content.extend(outputs.iter().flat_map(|name| text(2, name)));
+    content.extend([text(4, op), text(7, domain)].concat());
+    content
+}
+
+/// The same node, which runs `body` as its attribute `name`: `y = op(x)` inside, of 8 floats.
+pub(crate) fn running(mut node: Vec<u8>, name: &str, op: &str) -> Vec<u8> {
+    let inner = [text(1, "x"), text(2, "inner"), text(4, op)].concat();
+    let body = [message(1, &inner), text(2, name), message(12, &floats("inner", 8))].concat();
+    // AttributeProto: name, g, type GRAPH.
+    node.extend(message(5, &[text(1, name), message(6, &body), vec![0xa0, 0x01, 5]].concat()));
+    node
+}
+
+/// A model of these nodes on an input `x` of 8 floats. Of the `outputs` nothing is declared but the name; the tensors `declared` are vectors of
+/// 8 floats.
+pub(crate) fn network(nodes: &[Vec<u8>], declared: &[&str], outputs: &[&str]) -> Vec<u8> {
+    let mut graph: Vec<u8> = nodes.iter().flat_map(|node| message(1, node)).collect();
+    graph.extend([text(2, "tiny"), message(11, &floats("x", 8))].concat());
+    graph.extend(outputs.iter().flat_map(|name| message(12, &text(1, name))));
+    graph.extend(declared.iter().flat_map(|name| message(13, &floats(name, 8))));
+    [vec![1 << 3, 8], message(7, &graph), message(8, &[2 << 3, 13])].concat()
+}
+
 /// `ModelProto`: `ir_version` 8, graph, `opset_import` { version 13 }.
 fn model(graph: &[u8]) -> Vec<u8> {
     let length = u8::try_from(graph.len()).ok().filter(|length| *length < 255).expect("a tiny graph");
@@ -70,6 +97,9 @@ fn text(field: u8, value: &str) -> Vec<u8> {
 
 /// A field of bytes: its number with wire type 2, its length, its content.
 fn message(field: u8, content: &[u8]) -> Vec<u8> {
-    let length = u8::try_from(content.len()).ok().filter(|length| *length < 128).expect("a tiny message");
-    [&[field << 3 | 2, length], content].concat()
+    let length =
+        u16::try_from(content.len()).ok().filter(|length| *length < 1 << 14).expect("a tiny message");
+    let low = (length & 0x7f) as u8;
+    let length = if length < 128 { vec![low] } else { vec![low | 0x80, (length >> 7) as u8] };
+    [vec![field << 3 | 2], length, content.to_vec()].concat()
 }

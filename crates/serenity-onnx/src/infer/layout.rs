@@ -219,3 +219,18 @@ pub(super) fn center_crop_pad(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
     }
     one(call.data_type(0), shape)
 }
+
+/// `Crop` of the first versions, never standardised but still run: a border of left, top, right and bottom pixels goes; with a `scale`, what is
+/// left is that high and that wide, from the top left corner.
+pub(super) fn crop(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
+    let &[batch, channels, height, width] = call.shape(0)? else { return None };
+    let border: Vec<u64> =
+        call.ints_attribute("border")?.iter().map(|&side| u64::try_from(side).ok()).collect::<Option<_>>()?;
+    let &[left, top, right, bottom] = border.as_slice() else { return None };
+    let (height, width) = match call.ints_attribute("scale") {
+        Some(&[rows, columns]) => (u64::try_from(rows).ok()?, u64::try_from(columns).ok()?),
+        Some(_) => return None,
+        None => (height.checked_sub(top.checked_add(bottom)?)?, width.checked_sub(left.checked_add(right)?)?),
+    };
+    one(call.data_type(0), vec![batch, channels, height, width])
+}

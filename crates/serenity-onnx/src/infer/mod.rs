@@ -23,6 +23,7 @@ mod window;
 pub(crate) use call::Call;
 pub(crate) use window::Padding;
 
+use crate::data_type::DataType;
 use crate::fact::Fact;
 use crate::proto::{Graph, Node, is_standard};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -35,6 +36,8 @@ pub(crate) struct Settings<'a, 's> {
     pub(crate) functions: &'s HashSet<(&'a str, &'a str)>,
     /// Shapes given by the caller, by tensor.
     pub(crate) shapes: &'s BTreeMap<String, Vec<u64>>,
+    /// Element types given by the caller, by tensor.
+    pub(crate) types: &'s BTreeMap<String, DataType>,
 }
 
 /// The facts of one graph, and those of the graphs around it.
@@ -95,14 +98,20 @@ impl<'a, 'p> Scope<'a, 'p> {
     }
 
     fn apply_given_shapes(&mut self, settings: &Settings<'a, '_>, names: impl Iterator<Item = &'a str>) {
-        if settings.shapes.is_empty() {
+        if settings.shapes.is_empty() && settings.types.is_empty() {
             return;
         }
         for name in names {
-            if let (Some(shape), Some(fact)) = (settings.shapes.get(name), self.facts.get_mut(name))
+            let Some(fact) = self.facts.get_mut(name) else { continue };
+            if let Some(shape) = settings.shapes.get(name)
                 && fact.shape.is_none()
             {
                 *fact = Fact::of(fact.data_type, Some(shape.clone()));
+            }
+            if let Some(&data_type) = settings.types.get(name)
+                && fact.data_type.is_none()
+            {
+                fact.data_type = Some(data_type);
             }
         }
     }

@@ -11,6 +11,8 @@ pub(super) fn infer(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
         "Abs"
         | "Acos"
         | "Acosh"
+        // Of the first versions, never standardised: `Affine`, `ImageScaler`, `ParametricSoftplus`, `ScaledTanh`.
+        | "Affine"
         | "Asin"
         | "Asinh"
         | "Atan"
@@ -33,6 +35,7 @@ pub(super) fn infer(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
         | "HardSwish"
         | "Hardmax"
         | "Identity"
+        | "ImageScaler"
         | "InstanceNormalization"
         | "LRN"
         | "LeakyRelu"
@@ -44,12 +47,14 @@ pub(super) fn infer(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
         | "Neg"
         | "Not"
         | "PRelu"
+        | "ParametricSoftplus"
         | "RMSNormalization"
         | "Reciprocal"
         | "Relu"
         | "ReverseSequence"
         | "RotaryEmbedding"
         | "Round"
+        | "ScaledTanh"
         | "Scatter"
         | "ScatterElements"
         | "ScatterND"
@@ -115,6 +120,7 @@ pub(super) fn infer(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
         "Unsqueeze" => layout::unsqueeze(call),
         "Transpose" => layout::transpose(call),
         "Concat" => layout::concat(call),
+        "Crop" => layout::crop(call),
         "Split" => layout::split(call),
         "Slice" => layout::slice(call),
         "Pad" => layout::pad(call),

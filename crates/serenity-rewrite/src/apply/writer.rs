@@ -221,6 +221,7 @@ impl<'a> Writer<'a> {
         let terms = terms.into_iter().map(|(sum, terms)| (sum, terms.into_values().collect())).collect();
         self.graph.inputs().iter().for_each(|&id| builder.mark_input(id));
         self.graph.outputs().iter().for_each(|&id| builder.output(id));
+        self.graph.unknown().iter().for_each(|unknown| builder.unknown(unknown.clone()));
         builder.extra(self.graph.extra().clone());
         Ok(Rewriting { graph: builder.build_body()?, origins, terms })
     }

@@ -30,6 +30,8 @@ const TYPES: &[(&str, u64)] = &[
     ("float8_e5m2", 8),
 ];
 
+/// Text.
+pub(crate) const STRING: i8 = 5;
 /// Handles to state.
 pub(crate) const RESOURCE: i8 = 13;
 /// Lists and other values of any kind.

@@ -3,6 +3,7 @@
 use flatbuffers::{FlatBufferBuilder, ForwardsUOffset, TableFinishedWIPOffset, VOffsetT, Vector, WIPOffset};
 
 pub(crate) const INT32: i8 = 2;
+pub(crate) const STRING: i8 = 5;
 pub(crate) const INT8: i8 = 9;
 pub(crate) const RESOURCE: i8 = 13;
 

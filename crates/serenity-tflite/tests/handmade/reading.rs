@@ -1,8 +1,10 @@
 //! What is read, and what is refused.
 
-use crate::file::{File, INT8, INT32, Sub, Tensor, Value, activation, constant, diamond, operator, single};
+use crate::file::{
+    File, INT8, INT32, STRING, Sub, Tensor, Value, activation, constant, diamond, operator, single,
+};
 use serde_json::json;
-use serenity_ir::{Graph, OpId, Quantization, TensorId};
+use serenity_ir::{Graph, OpId, Quantization, TensorId, UnknownKind};
 use serenity_tflite::{Error, Model, ReadOptions, Storage};
 
 fn read(file: &File) -> Model {
@@ -86,6 +88,39 @@ fn unknown_operators_are_called_by_number_and_custom_ones_by_name() {
     let model = read(&single(sub_graph));
     let kinds: Vec<&str> = model.graphs()[0].ops().iter().map(|op| op.kind.as_str()).collect();
     assert_eq!(kinds, ["BUILTIN_1000", "CUSTOM:Mine"]);
+}
+
+#[test]
+fn what_is_not_known_is_told() {
+    let told = |sub_graph: Sub| {
+        let model = read(&single(sub_graph));
+        model.graphs()[0]
+            .unknown()
+            .iter()
+            .map(|unknown| (unknown.kind, unknown.name.clone()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(told(chain()), []);
+    // Two strangers keep their order, because nobody says that they need not; one alone is tied to nothing.
+    let mut sub_graph = chain();
+    sub_graph.operators[0].kind = "newer";
+    assert_eq!(told(sub_graph.clone()), []);
+    sub_graph.operators[1].kind = "CUSTOM:Mine";
+    let held = |name: &str| (UnknownKind::Order, name.to_owned());
+    assert_eq!(told(sub_graph.clone()), [held("a"), held("y")]);
+    // Those that are known to be pure are free.
+    sub_graph.operators[1].kind = "CUSTOM:TFLite_Detection_PostProcess";
+    assert_eq!(told(sub_graph), []);
+    // A variable is state that is known.
+    let mut sub_graph = chain();
+    sub_graph.tensors.push(Tensor { variable: true, ..activation("state", 4) });
+    sub_graph.operators[0].inputs.push(3);
+    sub_graph.operators[1].inputs.push(3);
+    assert_eq!(told(sub_graph), []);
+    // Text has no size before the run.
+    let mut sub_graph = chain();
+    sub_graph.tensors[1].dtype = STRING;
+    assert_eq!(told(sub_graph), [(UnknownKind::Size, "a".to_owned())]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::wander::wander;
 use super::{Run, Session, steer};
-use crate::{Error, Footprint, Options, Plan, bridge, optimize, refine};
+use crate::{Error, Footprint, Options, Plan, bridge, nested, optimize, refine};
 use serenity_ir::{Graph, OpId, OrtOrder, ort_bound};
 use serenity_schedule::{self as scheduling, Algorithm};
 
@@ -12,7 +12,7 @@ const MOST_ROUNDS: usize = 2;
 /// Looks for the order of the file that makes ONNX Runtime ask for the least. The plan speaks of the order in which that file runs. Only the main
 /// graph is ordered: what the others need is not known.
 pub(crate) fn best(graphs: &[Graph], walk: OrtOrder, options: &Options) -> Result<Plan, Error> {
-    let graph = &graphs[0];
+    let graph = &nested::main_graph(graphs, &[], options.model);
     let session = Session::new(graph, walk);
     let lifetimes = options.model.lifetimes(graph);
     let own = graph.file_order();

@@ -40,6 +40,7 @@ fn options_without_gone(model: &Model, rewriting: &Rewriting) -> ReadOptions {
         graph.tensor_ids().filter(is_there).map(|id| graph.tensor(id).name.as_str()).collect();
     let mut options = model.options().clone();
     options.shapes.retain(|name, _| there.contains(&name.as_str()));
+    options.types.retain(|name, _| there.contains(&name.as_str()));
     options
 }
 

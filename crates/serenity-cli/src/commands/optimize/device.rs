@@ -41,6 +41,8 @@ pub(super) fn check_runtime(args: &OptimizeArgs, model: MemoryModel) -> Result<(
 pub(super) struct DevicePlan {
     memories: Option<TwoMemories>,
     header: Option<String>,
+    /// What is not known of the model, in a few words, if that hides bytes: then no division is proved.
+    unknown: Option<String>,
 }
 
 impl DevicePlan {
@@ -58,7 +60,8 @@ impl DevicePlan {
             Some(_) => Some(serenity::c_header(input, plan, memories.as_ref())?),
             None => None,
         };
-        Ok(Self { memories, header })
+        let unknown = plan.stopped().filter(|_| !plan.counts_everything());
+        Ok(Self { memories, header, unknown })
     }
 
     /// The fields of a plan that speak of two memories.
@@ -66,7 +69,7 @@ impl DevicePlan {
         if let Some(memories) = &self.memories {
             object["memories"] = memories.to_json(&input.graphs);
             object["slow_bound"] = memories.division.bound.into();
-            let is_optimal = memories.division.proof == Proof::Optimal;
+            let is_optimal = self.unknown.is_none() && memories.division.proof == Proof::Optimal;
             object["memories_proof"] = if is_optimal { "optimal" } else { "gap" }.into();
         }
     }
@@ -79,7 +82,7 @@ impl DevicePlan {
 
     pub(super) fn print(&self, args: &OptimizeArgs, out: &mut impl Write) -> Result<(), Failure> {
         if let Some(memories) = &self.memories {
-            print_memories(memories, out)?;
+            print_memories(memories, self.unknown.as_deref(), out)?;
             let told = args.plan.is_some() || args.emit_header.is_some();
             writeln!(
                 out,
@@ -98,7 +101,11 @@ impl DevicePlan {
     }
 }
 
-fn print_memories(memories: &TwoMemories, out: &mut impl Write) -> Result<(), Failure> {
+fn print_memories(
+    memories: &TwoMemories,
+    unknown: Option<&str>,
+    out: &mut impl Write,
+) -> Result<(), Failure> {
     writeln!(out, "\n  {:<14} {:>12} {:>14} {:>14} {:>14}", "memory", "size", "used", "read", "written")?;
     for Filled { memory, used, traffic, buffers } in &memories.division.memories {
         writeln!(
@@ -114,10 +121,13 @@ fn print_memories(memories: &TwoMemories, out: &mut impl Write) -> Result<(), Fa
     }
     let slow = &memories.division.memories[1];
     let bound = thousands(memories.division.bound);
-    let verdict = match memories.division.proof {
-        Proof::Optimal => "proved least: no division moves fewer".to_owned(),
-        Proof::Gap { stopped: StopReason::Heuristic } => format!("no division moves fewer than {bound}"),
-        Proof::Gap { stopped } => format!("no division moves fewer than {bound}; {stopped}"),
+    let verdict = match (memories.division.proof, unknown) {
+        (_, Some(unknown)) => format!("at least; not proved: {unknown}"),
+        (Proof::Optimal, None) => "proved least: no division moves fewer".to_owned(),
+        (Proof::Gap { stopped: StopReason::Heuristic }, None) => {
+            format!("no division moves fewer than {bound}")
+        }
+        (Proof::Gap { stopped }, None) => format!("no division moves fewer than {bound}; {stopped}"),
     };
     writeln!(
         out,

@@ -3,7 +3,7 @@
 mod device;
 mod report;
 
-use super::{missing, search_options, title};
+use super::{search_options, title};
 use crate::args::OptimizeArgs;
 use crate::outputs::{Format, OutputFile, graph_text};
 use crate::progress::{ProgressLine, cancel_on_ctrl_c};
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, 
     write_files(args, planned, &plan, &device, output.as_ref())?;
     out.write_all(&said)?;
     match args.budget {
-        Some(budget) if missing(report.needs(), budget) > 0 => Ok(Outcome::ConditionNotMet),
+        Some(budget) if !plan.fits(report.needs(), budget.0) => Ok(Outcome::ConditionNotMet),
         _ => Ok(Outcome::Done),
     }
 }

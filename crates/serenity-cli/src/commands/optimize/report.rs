@@ -2,7 +2,9 @@
 
 use crate::Failure;
 use crate::args::OptimizeArgs;
-use crate::commands::{as_typed, boards_that_fit, count, duration, factor, for_shell, missing, onnx, title};
+use crate::commands::{
+    as_typed, boards_that_fit, count, duration, factor, for_shell, missing, onnx, title, unknown,
+};
 use crate::picture;
 use crate::printable::printable;
 use crate::progress::thousands;
@@ -59,12 +61,13 @@ impl<'a> Report<'a> {
         object["seconds"] = self.elapsed.as_secs_f64().into();
         object["output"] = self.args.output.clone().into();
         object["budget"] = self.args.budget.map(|budget| budget.0).into();
-        object["fits"] = self.args.budget.map(|budget| missing(self.needs(), budget) == 0).into();
-        object["missing"] = self.args.budget.map(|budget| missing(self.needs(), budget)).into();
+        object["fits"] = self.args.budget.map(|budget| self.plan.fits(self.needs(), budget.0)).into();
+        let known = self.args.budget.filter(|_| self.plan.counts_everything());
+        object["missing"] = known.map(|budget| missing(self.needs(), budget)).into();
         if let Some(options) = onnx::session_options(self.input, self.plan.model) {
             object["session_options"] = options;
         }
-        if self.tails.is_some() {
+        if self.tails.is_some() && self.plan.counts_everything() {
             object["boards"] = boards_that_fit(self.needs()).iter().map(|board| board.name).collect();
         }
         object
@@ -95,6 +98,7 @@ impl<'a> Report<'a> {
         self.print_picture(out)?;
         self.print_fit(out)?;
         onnx::print_notes(self.input, self.plan.model, out)?;
+        unknown::print(&self.plan.unknown, &self.args.input, out)?;
         self.print_next_steps(out)
     }
 
@@ -107,15 +111,19 @@ impl<'a> Report<'a> {
             format!("{:>12} {:>14}", "peak", "bytes")
         };
         writeln!(out, "  {:<14} {heading}", "")?;
+        let at_least = if plan.counts_everything() { "" } else { "at least; " };
         let mut row = |label: &str, arena: Option<u64>, peak: u64, remark: &str| {
             let arena = match arena {
                 Some(bytes) => format!("{:>12} {:>14}", Size(bytes), thousands(bytes)),
                 None if has_arena => format!("{:>27}", ""),
                 None => format!("{:>12}", Size(peak)),
             };
-            writeln!(out, "  {label:<14} {arena} {:>14}   {remark}", thousands(peak))
+            writeln!(out, "  {label:<14} {arena} {:>14}   {at_least}{remark}", thousands(peak))
         };
         let gain = match (plan.before.needs(), plan.after.needs()) {
+            (before, after) if after < before && !plan.counts_everything() => {
+                "less of what is known; more cannot be said".to_owned()
+            }
             (before, after) if after < before => format!(
                 "{:.2}x less ({:.1} % saved)",
                 factor(before, after),
@@ -203,7 +211,8 @@ impl<'a> Report<'a> {
         let width = terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0));
         let legend =
             if plan.after.peak < plan.before.peak { "█ after  ░ before" } else { "█ bytes in use" };
-        writeln!(out, "memory over time, op by op   {legend}")?;
+        let known = if plan.counts_everything() { "" } else { " (of known size)" };
+        writeln!(out, "memory over time, op by op   {legend}{known}")?;
         for row in picture::memory_over_time(&old, &new, width) {
             writeln!(out, "{row}")?;
         }
@@ -215,9 +224,10 @@ impl<'a> Report<'a> {
         if let Some((old, tail)) = self.tails {
             let (before, after) = (whole(self.plan.before, Some(old)), self.needs());
             let margin = tail.margin(self.plan.after.needs());
+            let at_least = if self.plan.counts_everything() { "" } else { "at least " };
             writeln!(
                 out,
-                "\nthe whole arena on a 32-bit device: {} bytes before, {} after (about {} of them persist; add {} to be safe)",
+                "\nthe whole arena on a 32-bit device: {at_least}{} bytes before, {} after (about {} of them persist; add {} to be safe)",
                 thousands(before),
                 thousands(after),
                 thousands(tail.arm32),
@@ -230,6 +240,10 @@ impl<'a> Report<'a> {
                     count(tail.unknown_kernels, "operator")
                 )?;
             }
+        }
+        if let Some((old, tail)) = self.tails.filter(|_| self.plan.counts_everything()) {
+            let (before, after) = (whole(self.plan.before, Some(old)), self.needs());
+            let margin = tail.margin(self.plan.after.needs());
             let boards = boards_that_fit(after + margin);
             let new = boards.len() - boards_that_fit(before + margin).len();
             match boards.first() {
@@ -248,6 +262,14 @@ impl<'a> Report<'a> {
         }
         if let Some(budget) = self.args.budget {
             match missing(self.needs(), budget) {
+                0 if !self.plan.counts_everything() => {
+                    let (needs, budget) = (thousands(self.needs()), budget.to_string());
+                    writeln!(
+                        out,
+                        "\n{}",
+                        unknown::why_no_budget(&self.plan.unknown, &self.args.input, &needs, &budget)
+                    )?;
+                }
                 0 => writeln!(
                     out,
                     "\nfits {budget} with {} bytes to spare",

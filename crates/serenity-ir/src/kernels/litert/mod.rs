@@ -88,6 +88,12 @@ impl LitertKernels {
         &self.temporaries[op.index()]
     }
 
+    /// Does the kernel of `op` need more than [`temporaries`](Self::temporaries) tell? So it is where weights are quantised and what they are
+    /// applied to is not.
+    pub fn needs_more(graph: &Graph, op: OpId) -> bool {
+        temporaries::are_unknown(&Node::new(graph, op))
+    }
+
     /// Bytes that the kernel of `op` has in the arena of activations while it runs, besides its tensors.
     pub fn workspace(&self, op: OpId) -> u64 {
         let in_arena = self.temporaries(op).iter().filter(|temporary| temporary.place == LitertPlace::Arena);
@@ -249,6 +255,16 @@ mod tests {
         let kernels = LitertKernels::of(&graph);
         let places = graph.op(OpId(0)).outputs.iter().map(|&result| kernels.place(result)).collect();
         (places, kernels.pauses(OpId(0)))
+    }
+
+    #[test]
+    fn weights_that_alone_are_quantized_take_more_than_is_known() {
+        let needs_more = |weights: &ElementType| {
+            let op =
+                OneOp::new("FULLY_CONNECTED").reads(&[1, 8], ElementType::Float32).constant(&[4, 8], weights);
+            LitertKernels::needs_more(&op.gives(&[1, 4], ElementType::Float32).graph(), OpId(0))
+        };
+        assert!(needs_more(&ElementType::Int8) && !needs_more(&ElementType::Float32));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What kernels have in the arena while they run.
 //!
-//! Left out is what kernels with floating-point inputs and quantised weights need to quantise their inputs, and what depends on the number of
-//! threads: one is assumed.
+//! Left out is what kernels with floating-point inputs and quantised weights need to quantise their inputs ([`are_unknown`]), and what depends on
+//! the number of threads: one is assumed.
 
 use super::super::node::{Node, Operand, product};
 use super::{LitertPlace, LitertTemporary, Operands};
@@ -37,6 +37,32 @@ pub(super) fn of(node: &Node, operands: &Operands, place: LitertPlace) -> Vec<Li
         place: if is_kept(position) { LitertPlace::Persistent } else { LitertPlace::Arena },
     };
     requests.map(temporary).collect()
+}
+
+/// Does the kernel quantise floating-point inputs to fit its weights, in memory that is not counted here?
+pub(super) fn are_unknown(node: &Node) -> bool {
+    let may_be_hybrid = matches!(
+        node.kind(),
+        "BATCH_MATMUL"
+            | "BIDIRECTIONAL_SEQUENCE_LSTM"
+            | "BIDIRECTIONAL_SEQUENCE_RNN"
+            | "CONV_2D"
+            | "DEPTHWISE_CONV_2D"
+            | "FULLY_CONNECTED"
+            | "LSTM"
+            | "RNN"
+            | "SVDF"
+            | "TRANSPOSE_CONV"
+            | "UNIDIRECTIONAL_SEQUENCE_LSTM"
+            | "UNIDIRECTIONAL_SEQUENCE_RNN"
+    );
+    let is_quantized = |operand: &Operand| {
+        [ElementType::Int8, ElementType::UInt8, ElementType::Int4].iter().any(|dtype| operand.is(dtype))
+    };
+    let operands = || (0..node.operand_count()).filter_map(|n| node.operand(usize::try_from(n).ok()?));
+    may_be_hybrid
+        && operands().any(|operand| is_quantized(&operand))
+        && node.result(0).is_some_and(|result| result.is(&ElementType::Float32))
 }
 
 /// An index with one place a dimension, the axes counted from the front, the sums in a wide type, and once more the dimensions if
