@@ -44,7 +44,7 @@ impl StopReason {
 impl fmt::Display for StopReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Heuristic => "the method is a heuristic",
+            Self::Heuristic => "not everything was tried",
             Self::Unknown => "not all is known of the model",
             Self::Capacity => "it is settled whether what was asked for can be had",
             Self::Work => "the limit on its work was reached",

@@ -5,8 +5,9 @@
 //! keep gaps of the greatest worth, where at no step more is kept than fits: allowed to keep parts of buffers, that is a flow.
 //! Every sharing-out gives a bound. A good one makes those gaps pay that are dropped, so shares move there from round to round.
 
-use crate::flow::{Interval, pack};
+use crate::flow::{Interval, Work, pack};
 use crate::{Demand, Grain};
+use serenity_search::Limits;
 
 /// A read, in the parts into which a write is shared out.
 const ONE: u64 = 1 << 16;
@@ -25,9 +26,9 @@ pub(crate) struct Bound {
     pub(crate) kept: Vec<u64>,
 }
 
-/// The best bound found for a memory of `capacity` units. Nothing above `enough` is looked for.
-pub(crate) fn bound(demand: &Demand, capacity: u64, enough: u64) -> Bound {
-    let mut work = MOST_WORK;
+/// The best bound found for a memory of `capacity` units, within `limits`. Nothing above `enough` is looked for.
+pub(crate) fn bound(demand: &Demand, capacity: u64, enough: u64, limits: &Limits) -> Bound {
+    let mut work = Work::new(MOST_WORK, limits);
     let mut shares = on_the_longest(demand);
     let mut best = Bound { units: 0, kept: vec![0; demand.gaps.len()] };
     let is_divided = demand.versions.iter().any(|v| v.costs_a_write && v.gaps.len() > 1);
@@ -37,7 +38,7 @@ pub(crate) fn bound(demand: &Demand, capacity: u64, enough: u64) -> Bound {
         if round == 0 || found.units > best.units {
             best = found;
         }
-        if best.units >= enough || work == 0 {
+        if best.units >= enough || work.is_done() {
             break;
         }
     }
@@ -71,7 +72,7 @@ fn move_shares(demand: &Demand, shares: &mut [u64], kept: &[u64], round: u64) {
     }
 }
 
-fn with_shares(demand: &Demand, capacity: u64, shares: &[u64], work: &mut u64) -> Bound {
+fn with_shares(demand: &Demand, capacity: u64, shares: &[u64], work: &mut Work) -> Bound {
     let interval = |(gap, &share): (&crate::demand::Gap, &u64)| Interval {
         // A whole buffer that is kept from its first touch on takes room during that op too. For later touches the gap before
         // counts, if that is kept; to be safe, only that one.
@@ -123,7 +124,7 @@ mod tests {
                 for capacity in [0, 2, 4, 6, 8, 10] {
                     let (plan, is_proved) = exact::improve(&demand, capacity, u64::MAX);
                     let least = plan.unwrap().cost(&demand).bytes() / grain.unit();
-                    let relaxed = bound(&demand, capacity, u64::MAX);
+                    let relaxed = bound(&demand, capacity, u64::MAX, &Limits::default());
                     if is_proved {
                         assert!(relaxed.units <= least, "seed {seed}, {grain}, {capacity}: {least}");
                         met += usize::from(relaxed.units == least);

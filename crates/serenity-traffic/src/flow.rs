@@ -4,6 +4,7 @@
 //! wide as it is large. Whatever flows from the first node to the last crosses every step, so at most as much as flows lies on intervals there;
 //! and every division of the width is such a flow.
 
+use serenity_search::Limits;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -16,6 +17,29 @@ pub(crate) struct Interval {
     pub(crate) profit: u64,
 }
 
+/// How many more arcs may be looked at, if nobody ends the search.
+pub(crate) struct Work<'a> {
+    left: u64,
+    limits: &'a Limits,
+}
+
+impl<'a> Work<'a> {
+    pub(crate) fn new(arcs: u64, limits: &'a Limits) -> Self {
+        Self { left: arcs, limits }
+    }
+
+    /// Takes as much as looking at so many arcs takes; `false` if there is not so much.
+    fn take(&mut self, arcs: u64) -> bool {
+        let is_left = self.left >= arcs && !self.limits.are_over();
+        self.left = if is_left { self.left - arcs } else { 0 };
+        is_left
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        self.left == 0
+    }
+}
+
 /// What a flow takes.
 pub(crate) struct Packed {
     /// Units of each interval.
@@ -26,15 +50,13 @@ pub(crate) struct Packed {
 
 /// The most profitable choice of parts of `intervals` of which at most `width` units cover any step. Every arc looked at costs one of `work`; when
 /// there is none left, what is known by then is returned.
-pub(crate) fn pack(steps: usize, intervals: &[Interval], width: u64, work: &mut u64) -> Packed {
+pub(crate) fn pack(steps: usize, intervals: &[Interval], width: u64, work: &mut Work) -> Packed {
     let mut network = Network::new(steps, intervals);
     let (mut sent, mut profit, mut per_unit) = (0_u64, 0_i128, network.first_price());
     while sent < width && per_unit > 0 {
-        let spent = network.arcs.len() as u64;
-        if *work < spent {
+        if !work.take(network.arcs.len() as u64) {
             break;
         }
-        *work -= spent;
         // Each path is worth no more than the one before, so the rest of the width neither.
         per_unit = network.best_path();
         if per_unit <= 0 {
@@ -166,6 +188,10 @@ impl Network {
 mod tests {
     use super::*;
 
+    fn packed(steps: usize, intervals: &[Interval], width: u64, work: u64) -> Packed {
+        pack(steps, intervals, width, &mut Work::new(work, &Limits::default()))
+    }
+
     fn interval(first: usize, last: usize, units: u64, profit: u64) -> Interval {
         Interval { first, last, units, profit }
     }
@@ -173,21 +199,21 @@ mod tests {
     #[test]
     fn two_short_ones_beat_a_long_one() {
         let intervals = [interval(0, 3, 5, 3), interval(0, 1, 5, 2), interval(2, 3, 4, 2)];
-        let packed = pack(4, &intervals, 5, &mut 1_000_000);
+        let packed = packed(4, &intervals, 5, 1_000_000);
         assert_eq!((packed.taken, packed.most_profit), (vec![1, 4, 4], 19));
     }
 
     #[test]
     fn without_work_the_first_price_stands_for_all() {
         let intervals = [interval(0, 1, 5, 2), interval(1, 2, 5, 7)];
-        assert_eq!(pack(3, &intervals, 5, &mut 0).most_profit, 35);
-        assert_eq!(pack(3, &intervals, 8, &mut 0).most_profit, 56);
-        assert_eq!(pack(3, &intervals, 8, &mut 1_000).most_profit, 5 * 7 + 3 * 2);
+        assert_eq!(packed(3, &intervals, 5, 0).most_profit, 35);
+        assert_eq!(packed(3, &intervals, 8, 0).most_profit, 56);
+        assert_eq!(packed(3, &intervals, 8, 1_000).most_profit, 5 * 7 + 3 * 2);
     }
 
     #[test]
     fn a_line_without_intervals_or_width_has_no_profit() {
-        assert_eq!(pack(0, &[], 5, &mut 100).most_profit, 0);
-        assert_eq!(pack(2, &[interval(0, 0, 3, 3)], 0, &mut 100).most_profit, 0);
+        assert_eq!(packed(0, &[], 5, 100).most_profit, 0);
+        assert_eq!(packed(2, &[interval(0, 0, 3, 3)], 0, 100).most_profit, 0);
     }
 }

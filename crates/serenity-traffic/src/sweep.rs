@@ -4,6 +4,7 @@ use crate::bound::bound;
 use crate::plan::Plan;
 use crate::{Demand, Grain, TrafficError, belady, exact, greedy};
 use serenity_ir::{Graph, MemoryModel, OpId};
+use serenity_search::Limits;
 
 /// Bytes moved, each way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -84,11 +85,16 @@ impl Demand {
 
     /// The traffic for several on-chip sizes, in the order given.
     pub fn sweep(&self, on_chip: &[u64]) -> Vec<Traffic> {
+        self.sweep_within(on_chip, &Limits::default())
+    }
+
+    /// The same; if somebody ends it, bounds are lower and plans simpler than they could be.
+    pub fn sweep_within(&self, on_chip: &[u64], limits: &Limits) -> Vec<Traffic> {
         let mut sizes = self.common_sizes(on_chip.iter().copied().max().unwrap_or(0));
         sizes.extend(on_chip);
         sizes.sort_unstable();
         sizes.dedup();
-        let mut found: Vec<Found> = sizes.iter().map(|&size| self.alone(size)).collect();
+        let mut found: Vec<Found> = sizes.iter().map(|&size| self.alone(size, limits)).collect();
         // A plan for a smaller memory is one for a larger too, and a bound for a larger one for a smaller.
         for i in 1..found.len() {
             if found[i - 1].best.bytes() < found[i].best.bytes() {
@@ -171,7 +177,7 @@ impl Demand {
         best
     }
 
-    fn alone(&self, on_chip: u64) -> Found {
+    fn alone(&self, on_chip: u64, limits: &Limits) -> Found {
         let capacity = self.capacity(on_chip);
         let unit = self.grain.unit();
         let mut plans = self.quick_plans(capacity);
@@ -180,7 +186,7 @@ impl Demand {
         if quick == 0 {
             return Found { belady, best: Bytes::default(), bound: 0 };
         }
-        let relaxed = bound(self, capacity, quick / unit);
+        let relaxed = bound(self, capacity, quick / unit, limits);
         plans.push(greedy::in_order(self, capacity, &greedy::by_share(self, &relaxed.kept)));
         let mut bound = relaxed.units * unit;
         let cost = self.cheapest(&plans).1.bytes();

@@ -8,22 +8,35 @@ use std::str::FromStr;
 
 /// How hard to try: 1 by default, 2 for twice the counted work of every search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Effort(u32);
+pub struct Effort {
+    times: u32,
+    is_draft: bool,
+}
 
 impl Default for Effort {
     fn default() -> Self {
-        Self(1)
+        Self::times(1)
     }
 }
 
 impl Effort {
     /// So many times the usual work; at least once.
     pub fn times(factor: u32) -> Self {
-        Self(factor.max(1))
+        Self { times: factor.max(1), is_draft: false }
+    }
+
+    /// For a plan that is only compared with others: what is chosen is planned again.
+    pub(crate) fn for_a_draft(self) -> Self {
+        Self { is_draft: true, ..self }
     }
 
     fn of(self, usual: u64) -> u64 {
-        usual.saturating_mul(u64::from(self.0))
+        usual.saturating_mul(u64::from(self.times))
+    }
+
+    /// Buffers that a placement may look at which is all that is asked for: ten seconds.
+    pub fn placement_alone(self) -> u64 {
+        self.of(100_000_000)
     }
 
     /// States of the search for the best order of a graph: ten seconds or more where it is hard, and never reached where it is not.
@@ -59,7 +72,7 @@ impl Effort {
 
     /// Steps of orders looked at while one order is improved by moving ops.
     pub(crate) fn refined_steps(self) -> usize {
-        self.of(2_000_000) as usize
+        self.of(if self.is_draft { 250_000 } else { 2_000_000 }) as usize
     }
 
     /// Moves at random that are tried for ONNX Runtime.
@@ -77,13 +90,13 @@ impl FromStr for Effort {
     type Err = InvalidEffort;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        text.parse().ok().filter(|&factor| factor > 0).map(Self).ok_or(InvalidEffort)
+        text.parse().ok().filter(|&factor| factor > 0).map(Self::times).ok_or(InvalidEffort)
     }
 }
 
 impl fmt::Display for Effort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.times.fmt(f)
     }
 }
 

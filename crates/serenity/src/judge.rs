@@ -1,7 +1,7 @@
 //! Orders, judged by the arena that the runtime will use.
 
 use crate::arena::{Facts, Offsets, Planned, live_peak, plan_arena, runtime_arena, tflm_arena};
-use crate::{Options, refine};
+use crate::{Options, Plan, refine};
 use serenity_ir::{Graph, Kernels, Lifetimes, MemoryModel, OpId};
 use serenity_schedule::Algorithm;
 use serenity_search::{Limits, StopReason};
@@ -130,6 +130,14 @@ impl<'a> Judge<'a> {
 pub(crate) struct Seed {
     pub(crate) orders: Vec<Vec<OpId>>,
     pub(crate) offsets: Offsets,
+}
+
+impl Seed {
+    /// What a plan decides; `None` if it places nothing.
+    pub(crate) fn of(plan: &Plan) -> Option<Self> {
+        let orders = std::iter::once(&plan.order).chain(&plan.bodies).cloned().collect();
+        Some(Self { orders, offsets: plan.offsets.clone()? })
+    }
 }
 
 /// The best orders with their plan.

@@ -12,9 +12,9 @@ mod any_order;
 mod search;
 
 use crate::optimize::best_by_peak;
-use crate::{Error, Options, Plan, execution_order};
+use crate::{Effort, Error, Options, Plan, execution_order};
 use serenity_ir::{Graph, MemoryModel, OpId};
-use serenity_search::{Limits, ProgressFn};
+use serenity_search::{Limits, ProgressFn, StopReason};
 use serenity_traffic::{Grain, Touches, Traffic, TrafficError};
 use std::fmt;
 use std::str::FromStr;
@@ -68,6 +68,8 @@ pub struct TrafficOptions {
     pub grain: Grain,
     /// What orders are searched for by.
     pub objective: Objective,
+    /// How hard to look for the order of least peak.
+    pub effort: Effort,
     /// When to give up; the searches of peaks and orders share it.
     pub limits: Limits,
     /// Called a few times a second while the order of least peak is searched for.
@@ -98,6 +100,8 @@ pub struct TrafficPlan {
     pub sizes: Vec<TrafficAt>,
     /// Were all orders of the graph tried?
     pub tried_all_orders: bool,
+    /// What ended the search from outside, if anything did: another run may then find something else.
+    pub interrupted: Option<StopReason>,
 }
 
 /// An order and what it moves, by on-chip size.
@@ -110,6 +114,7 @@ struct Candidate {
 struct Candidates<'a> {
     touches: &'a Touches,
     sizes: &'a [u64],
+    limits: &'a Limits,
     list: Vec<Candidate>,
 }
 
@@ -119,7 +124,7 @@ impl Candidates<'_> {
         if let Some(known) = self.list.iter().position(|candidate| candidate.order == order) {
             return known;
         }
-        let swept = self.touches.in_order(order).sweep(self.sizes);
+        let swept = self.touches.in_order(order).sweep_within(self.sizes, self.limits);
         self.list.push(Candidate { order: order.to_vec(), swept });
         self.list.len() - 1
     }
@@ -140,13 +145,15 @@ pub fn least_traffic(graph: &Graph, on_chip: &[u64], options: &TrafficOptions) -
     let touches = Touches::new(graph, options.model, options.grain).map_err(refused)?;
     let scheduling = Options {
         model: options.model,
+        effort: options.effort,
         limits: options.limits.clone(),
         progress: options.progress.clone(),
         ..Options::default()
     };
     let least_peak = best_by_peak(graph, &scheduling)?;
     let own = execution_order(graph, &graph.file_order(), options.model);
-    let mut candidates = Candidates { touches: &touches, sizes: on_chip, list: Vec::new() };
+    let mut candidates =
+        Candidates { touches: &touches, sizes: on_chip, limits: &options.limits, list: Vec::new() };
     let peak = candidates.add(&least_peak.order);
 
     let least_alive = any_order::least_alive(graph, &touches, options.grain, options.limits.clone());
@@ -193,5 +200,5 @@ pub fn least_traffic(graph: &Graph, on_chip: &[u64], options: &TrafficOptions) -
         }
     };
     let sizes = (0..on_chip.len()).map(answer).collect();
-    Ok(TrafficPlan { least_peak, sizes, tried_all_orders })
+    Ok(TrafficPlan { least_peak, sizes, tried_all_orders, interrupted: options.limits.interrupted() })
 }

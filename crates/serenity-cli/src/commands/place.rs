@@ -65,7 +65,7 @@ pub(crate) fn run(args: &PlaceArgs, out: &mut impl Write) -> Result<Outcome, Fai
     let options = Options {
         planner: args.planner,
         capacity: args.capacity.map(|capacity| capacity.0),
-        limits: limits(&args.limits, &cancel_on_ctrl_c()),
+        limits: limits(&args.limits, &cancel_on_ctrl_c()).working(args.limits.effort.placement_alone()),
         progress,
     };
     let placement = place(&job.problem, &options);

@@ -28,6 +28,7 @@ pub(crate) fn run(args: &TrafficArgs, out: &mut impl Write) -> Result<Outcome, F
         model,
         grain: args.grain,
         objective: args.objective,
+        effort: args.limits.effort,
         limits: limits(&args.limits, &cancel_on_ctrl_c()),
         progress,
     };

@@ -84,74 +84,104 @@ fn most_shared(graph: &Graph, overlap: &Overlap) -> u64 {
 /// while it runs. Here `m` bytes of the output are not counted then, whether it is the last or not, and only from the first reader of the output on; all else costs
 /// the same.
 pub fn planned_bound(graph: &Graph, kernels: Kernels) -> Lifetimes {
-    let mut storage = Storage::with_scratch(graph, kernels);
+    let mut shared = Shared::new(graph, kernels);
     for op in graph.file_order() {
         let mut given = Vec::new();
         for hand_over in hand_overs(graph, op, kernels, |t| !graph.is_output(t)) {
             if graph.consumers(hand_over.input) == [op] {
-                storage.hand_over(hand_over, &mut given);
+                shared.hand_over(hand_over, &mut given);
             } else {
-                storage.count_late(hand_over.output, hand_over.bytes);
+                shared.count_late(hand_over.output, hand_over.bytes);
             }
         }
     }
-    storage.into_lifetimes(graph)
+    shared.storage.into_lifetimes(graph)
 }
 
 impl Storage {
     /// TFLM's with a plan: as without, but what dies is handed over.
     pub(super) fn with_hand_over(graph: &Graph, kernels: Kernels) -> Self {
-        let mut storage = Self::with_scratch(graph, kernels);
+        let mut shared = Shared::new(graph, kernels);
         for op in graph.file_order() {
             let is_private = |t: TensorId| graph.consumers(t) == [op] && !graph.is_output(t);
             let mut given = Vec::new();
             for hand_over in hand_overs(graph, op, kernels, is_private) {
-                storage.hand_over(hand_over, &mut given);
+                shared.hand_over(hand_over, &mut given);
             }
         }
-        storage
+        shared.storage
+    }
+}
+
+/// Storage in which tensors take over from each other, and who lives in each buffer: without that, a long chain would take for ever.
+struct Shared {
+    storage: Storage,
+    tenants: Vec<Vec<TensorId>>,
+}
+
+impl Shared {
+    fn new(graph: &Graph, kernels: Kernels) -> Self {
+        let storage = Storage::with_scratch(graph, kernels);
+        let mut tenants = vec![Vec::new(); storage.bytes.len()];
+        for (tensor, parts) in storage.of.iter().enumerate() {
+            for part in parts {
+                tenants[part.index()].push(TensorId::from_index(tensor));
+            }
+        }
+        Self { storage, tenants }
+    }
+
+    /// A new buffer of so many bytes.
+    fn add(&mut self, bytes: u64) -> BufferId {
+        self.storage.bytes.push(bytes);
+        self.tenants.push(Vec::new());
+        BufferId::from_index(self.storage.bytes.len() - 1)
+    }
+
+    fn let_in(&mut self, tensor: TensorId, part: BufferId) {
+        self.storage.of[tensor.index()].push(part);
+        self.tenants[part.index()].push(tensor);
     }
 
     /// Lets the output live in bytes of the input, but not in those that the same op has `given` to other outputs.
     fn hand_over(&mut self, HandOver { input, output, bytes }: HandOver, given: &mut Vec<BufferId>) {
         let mut left = bytes;
-        for part in self.of[input.index()].clone() {
+        for part in self.storage.of[input.index()].clone() {
             if left == 0 {
                 break;
             }
-            if given.contains(&part) {
+            // Nothing is left of a buffer whose tensor lives in others altogether.
+            if self.storage.bytes[part.index()] == 0 || given.contains(&part) {
                 continue;
             }
-            let kept = self.bytes[part.index()].saturating_sub(left);
+            let kept = self.storage.bytes[part.index()].saturating_sub(left);
             if kept > 0 {
                 self.split(part, kept);
             }
-            left -= self.bytes[part.index()];
-            self.of[output.index()].push(part);
+            left -= self.storage.bytes[part.index()];
+            self.let_in(output, part);
             given.push(part);
         }
-        self.bytes[output.index()] -= bytes;
+        self.storage.bytes[output.index()] -= bytes;
     }
 
     /// Does not count so many bytes of a tensor while it is written.
     fn count_late(&mut self, tensor: TensorId, bytes: u64) {
-        let new = BufferId::from_index(self.bytes.len());
-        self.bytes.push(bytes);
-        self.bytes[tensor.index()] -= bytes;
-        self.of[tensor.index()].push(new);
-        self.late.insert(new, tensor);
+        let new = self.add(bytes);
+        self.storage.bytes[tensor.index()] -= bytes;
+        self.let_in(tensor, new);
+        self.storage.late.insert(new, tensor);
     }
 
     /// Takes so many bytes out of a buffer, into a new one that the same tensors live in.
     fn split(&mut self, part: BufferId, bytes: u64) {
-        let new = BufferId::from_index(self.bytes.len());
-        self.bytes.push(bytes);
-        self.bytes[part.index()] -= bytes;
-        for parts in self.of.iter_mut().filter(|parts| parts.contains(&part)) {
-            parts.push(new);
+        let new = self.add(bytes);
+        self.storage.bytes[part.index()] -= bytes;
+        for tensor in self.tenants[part.index()].clone() {
+            self.let_in(tensor, new);
         }
-        if let Some(&tensor) = self.late.get(&part) {
-            self.late.insert(new, tensor);
+        if let Some(&tensor) = self.storage.late.get(&part) {
+            self.storage.late.insert(new, tensor);
         }
     }
 }

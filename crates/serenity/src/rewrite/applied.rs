@@ -48,6 +48,16 @@ impl RewriteChoice {
         Self { sets, without: before, with, floor, stopped }
     }
 
+    /// The same choice among more sets, of which another search has looked at some: what is proved about all of them, that one has proved.
+    pub(super) fn among(self, more: &Self) -> Self {
+        Self { sets: self.sets + more.sets, floor: self.floor.min(more.floor), stopped: more.stopped, ..self }
+    }
+
+    /// The same set for kernels with which the model needs so much. What was proved, was proved for others.
+    pub(super) fn for_other_kernels(self, with: u64) -> Self {
+        Self { with, floor: 0, stopped: Some(self.stopped.unwrap_or(StopReason::Heuristic)), ..self }
+    }
+
     /// Is there no better set among all that can be made of the rewrites which the rules propose?
     pub fn is_proved(&self) -> bool {
         self.proof().is_optimal()

@@ -137,13 +137,38 @@ const MOST_COSTS: usize = 64;
 pub fn optimize_input(input: &Input, options: &Options) -> Result<(Option<Input>, Plan), Error> {
     let started = Instant::now();
     let exact = Options { exact_rewrites: true, ..options.clone() };
-    let mut best = for_kernels(input, &exact)?;
+    let as_it_is = AsItIs::new(input, options)?;
+    let mut best = for_kernels(&as_it_is, &exact)?;
     if !options.exact_rewrites && best.has_inexact {
-        best = best.or(for_kernels(input, options)?, input);
+        let all = for_kernels(&as_it_is, options)?;
+        let covering = all.plan.choice;
+        best = best.or(all, input);
+        best.plan.choice = best.plan.choice.zip(covering).map(|(choice, covering)| choice.among(&covering));
     }
     best.plan.stats.elapsed = started.elapsed();
     best.plan.interrupted = options.limits.interrupted();
     Ok((best.rewritten, best.plan))
+}
+
+/// A model with the plans that it gets without rewriting.
+struct AsItIs<'a> {
+    input: &'a Input,
+    plan: Plan,
+    /// For kernels of any kind, if its own are of one, and its arena is planned: such a plan holds for all.
+    for_any: Option<(MemoryModel, Plan)>,
+}
+
+impl<'a> AsItIs<'a> {
+    fn new(input: &'a Input, options: &Options) -> Result<Self, Error> {
+        let any = options.model.with_kernels(Kernels::Any);
+        let for_any = if options.plan_arena && any != options.model {
+            Some((any, optimize_model(&input.graphs, &Options { model: any, ..options.clone() })?))
+        } else {
+            None
+        };
+        let known: Vec<Seed> = for_any.iter().filter_map(|(_, plan)| Seed::of(plan)).collect();
+        Ok(Self { input, plan: no_worse_than(&input.graphs, options, &known)?, for_any })
+    }
 }
 
 /// A plan, and the rewritten model if it is that which was planned.
@@ -164,30 +189,26 @@ impl Found {
     }
 }
 
-/// The best found for the kernels of `options`. A plan that holds for kernels of any kind holds for these: it is where the search ends at worst.
-fn for_kernels(input: &Input, options: &Options) -> Result<Found, Error> {
-    let found = in_rounds(input, options)?;
-    let any = options.model.with_kernels(Kernels::Any);
-    if !options.plan_arena || any == options.model {
+/// The best found for the kernels of `options`: at worst, what holds for kernels of any kind.
+fn for_kernels(as_it_is: &AsItIs, options: &Options) -> Result<Found, Error> {
+    let AsItIs { input, plan, for_any } = as_it_is;
+    let found = in_rounds(input, plan, options)?;
+    let Some((model, plan)) = for_any else { return Ok(found) };
+    let strict = in_rounds(input, plan, &Options { model: *model, ..options.clone() })?;
+    let (Some(rewritten), Some(known)) = (&strict.rewritten, Seed::of(&strict.plan)) else {
         return Ok(found);
-    }
-    let strict = in_rounds(input, &Options { model: any, ..options.clone() })?;
-    let Some(offsets) = strict.plan.offsets.clone() else { return Ok(found) };
-    let orders = std::iter::once(&strict.plan.order).chain(&strict.plan.bodies).cloned().collect();
-    let graphs = &strict.rewritten.as_ref().unwrap_or(input).graphs;
-    // A plan of the arena that the model came with speaks of tensors that may be gone.
-    let given_plan = options.given_plan.clone().filter(|_| strict.rewritten.is_none());
-    let known = Seed { orders, offsets };
-    let plan = no_worse_than(graphs, &Options { given_plan, ..options.clone() }, &[known])?;
+    };
+    let options = Options { given_plan: None, ..options.clone() };
+    let plan = no_worse_than(&rewritten.graphs, &options, &[known])?;
     let Plan { rewrites, choice, .. } = strict.plan;
+    let choice = choice.map(|choice| choice.for_other_kernels(plan.after.needs()));
     let plan = Plan { before: found.plan.before, rewrites, choice, ..plan };
     Ok(found.or(Found { plan, ..strict }, input))
 }
 
-/// Plans a model, looks for rewrites with which it needs less, and again, since what was rewritten may offer places that were not there before.
-fn in_rounds(input: &Input, options: &Options) -> Result<Found, Error> {
-    let mut found =
-        Found { rewritten: None, plan: optimize_model(&input.graphs, options)?, has_inexact: false };
+/// Looks for rewrites with which a model needs less than as it is, and again, since what was rewritten may offer places that were not there before.
+fn in_rounds(input: &Input, as_it_is: &Plan, options: &Options) -> Result<Found, Error> {
+    let mut found = Found { rewritten: None, plan: as_it_is.clone(), has_inexact: false };
     for round in 0..MOST_ROUNDS {
         let current = found.rewritten.as_ref().unwrap_or(input);
         if round > 0 && current.graph().ops().len() > MOST_OPS_OF_LATER_ROUNDS {
@@ -198,7 +219,8 @@ fn in_rounds(input: &Input, options: &Options) -> Result<Found, Error> {
         candidates.retain(|patch| patch.exact || !options.exact_rewrites);
         // A plan of the arena that the model came with speaks of tensors that are gone.
         let given_plan = options.given_plan.clone().filter(|_| round == 0);
-        let choice = choose_rewrites(current, &candidates, &Options { given_plan, ..options.clone() });
+        let choice =
+            choose_rewrites(current, &candidates, &Options { given_plan, ..options.clone() }, round > 0);
         if round == 0 && choice.sets > 0 {
             found.plan.choice = Some(RewriteChoice::of(&choice, found.plan.after.needs()));
         }

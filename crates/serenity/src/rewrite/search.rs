@@ -15,6 +15,9 @@ use std::collections::BTreeSet;
 const LEAST_SETS: usize = 24;
 const MOST_SETS: usize = 2048;
 
+/// What was rewritten seldom offers more: a look at it gets this share of the work.
+const SHARE_OF_A_SECOND_LOOK: usize = 4;
+
 /// So many sets, from which the search starts, get more work than the others.
 const FIRST_SETS: usize = 7;
 
@@ -24,8 +27,14 @@ const LEAST_PLANNED_SETS: usize = 4;
 const MOST_PLANNED_SETS: usize = 100;
 
 /// The rewrites with which the main graph of a model needs the least, as its runtime counts: in its arena, if it has one.
-pub(super) fn choose_rewrites(input: &Input, candidates: &[Patch], options: &Options) -> Choice {
-    let by_peak = choose_among(input.graph(), candidates, options);
+pub(super) fn choose_rewrites(
+    input: &Input,
+    candidates: &[Patch],
+    options: &Options,
+    is_second_look: bool,
+) -> Choice {
+    let share = if is_second_look { SHARE_OF_A_SECOND_LOOK } else { 1 };
+    let by_peak = choose_among(input.graph(), candidates, options, share);
     // An order for ONNX Runtime is found by trying many, which takes too long to do it for every set.
     let has_quick_plan = match options.model {
         MemoryModel::Tflm(_) | MemoryModel::TflmPlanned(_) | MemoryModel::Litert => true,
@@ -41,14 +50,15 @@ pub(super) fn choose_rewrites(input: &Input, candidates: &[Patch], options: &Opt
         let (patches, rewritten) = evaluator.applied(patches, &settings, u64::MAX)?.ok()?;
         let graphs = with_main(input, rewritten);
         let given_plan = options.given_plan.clone().filter(|_| patches.is_empty());
-        let options = Options { given_plan, progress: None, ..options.clone() };
+        let effort = options.effort.for_a_draft();
+        let options = Options { given_plan, effort, progress: None, ..options.clone() };
         let (needs, bound) = match if_below(&graphs, &options, &[], below).ok()? {
             Ok(plan) => (plan.after.needs(), plan.least()),
             Err(bound) => (bound, bound),
         };
         Some(Worth { needs, bound, patches })
     };
-    let planned_ops = options.effort.ops_of_all_planned_sets();
+    let planned_ops = options.effort.ops_of_all_planned_sets() / share;
     let sets = (planned_ops / graph.ops().len().max(1)).clamp(LEAST_PLANNED_SETS, MOST_PLANNED_SETS);
     let chosen = by_peak.patches.iter().map(|(patch, _)| patch.op()).collect();
     let effort = Effort { sets, first: vec![chosen] };
@@ -63,13 +73,13 @@ pub(super) fn choose_rewrites(input: &Input, candidates: &[Patch], options: &Opt
 /// If the rules propose what cannot be done, which would be a bug.
 pub fn rewritten_graph(graph: &Graph, options: &Options) -> Result<(Graph, Choice), Error> {
     let settings = rewrite_settings(options.model);
-    let choice = choose_among(graph, &find(graph, &settings), options);
+    let choice = choose_among(graph, &find(graph, &settings), options, 1);
     let patches: Vec<Patch> = choice.patches.iter().map(|(patch, _)| patch.clone()).collect();
     let wrong = |source| Error::Rewrite { name: graph.name().to_owned(), source };
     Ok((apply(graph, &patches, &settings).map_err(wrong)?.graph, choice))
 }
 
-fn choose_among(graph: &Graph, candidates: &[Patch], options: &Options) -> Choice {
+fn choose_among(graph: &Graph, candidates: &[Patch], options: &Options, share: usize) -> Choice {
     if candidates.is_empty() {
         return Choice { before: 0, after: 0, patches: Vec::new(), floor: 0, stopped: None, sets: 0 };
     }
@@ -83,7 +93,8 @@ fn choose_among(graph: &Graph, candidates: &[Patch], options: &Options) -> Choic
         | MemoryModel::Ort(_) => options.model,
     };
     let evaluator = Evaluator { graph, model, options, sets: Cell::new(0) };
-    let sets = (options.effort.ops_of_all_sets() / graph.ops().len().max(1)).clamp(LEAST_SETS, MOST_SETS);
+    let sets =
+        (options.effort.ops_of_all_sets() / share / graph.ops().len().max(1)).clamp(LEAST_SETS, MOST_SETS);
     let floor = floor(graph, candidates, model);
     let effort = Effort { sets, first: Vec::new() };
     choose(graph, candidates, &effort, floor, |patches, below| {

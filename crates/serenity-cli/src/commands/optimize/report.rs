@@ -3,7 +3,7 @@
 use crate::Failure;
 use crate::args::OptimizeArgs;
 use crate::commands::{
-    as_typed, boards_that_fit, count, duration, factor, for_shell, missing, onnx, title, unknown,
+    as_typed, boards_that_fit, count, duration, factor, for_shell, missing, onnx, title, unknown, verdict,
 };
 use crate::picture;
 use crate::printable::printable;
@@ -150,9 +150,11 @@ impl<'a> Report<'a> {
             plan.model.kernels().map_or_else(String::new, |kernels| format!(", kernels `{kernels}`"));
         let under = format!("memory model `{}`{kernels}", plan.model);
         if plan.is_optimal() {
-            let nothing: Vec<&str> = decisions.iter().map(|(decision, ..)| none(*decision)).collect();
+            let nothing: Vec<&str> = decisions.iter().map(|(decision, ..)| self.none(*decision)).collect();
             let verb = if nothing.len() == 1 { "needs" } else { "need" };
             writeln!(out, "\n  proved: {} {verb} less ({under})", nothing.join(" and "))?;
+        } else if !plan.unknown.is_empty() {
+            writeln!(out, "\n  {} ({under})", verdict(plan))?;
         } else {
             writeln!(out, "\n  what is proved ({under}):")?;
             for (decision, proof, bound) in decisions {
@@ -193,6 +195,16 @@ impl<'a> Report<'a> {
             writeln!(out, "  chosen among {sets}: {without} bytes without, {with} with these")?;
         }
         Ok(())
+    }
+
+    /// What is said of a decision that is proved.
+    fn none(&self, decision: Decision) -> &'static str {
+        match decision {
+            Decision::Rewrites if self.args.rewrite.exact_rewrites => "no set of exact rewrites",
+            Decision::Rewrites => "no set of rewrites",
+            Decision::Order => "no order",
+            Decision::Places => "no places",
+        }
     }
 
     fn kahn(&self) -> Result<u64, Failure> {
@@ -341,15 +353,6 @@ impl<'a> Report<'a> {
 /// The whole arena where it is known, otherwise what counts for the memory model.
 fn whole(footprint: Footprint, tail: Option<Tail>) -> u64 {
     tail.map_or(footprint.needs(), |tail| tail.needed(footprint.needs()).arm32)
-}
-
-/// What is said of a decision that is proved.
-fn none(decision: Decision) -> &'static str {
-    match decision {
-        Decision::Rewrites => "no set of rewrites",
-        Decision::Order => "no order",
-        Decision::Places => "no places",
-    }
 }
 
 /// What a rewrite gains by itself, and what it costs.
