@@ -46,7 +46,7 @@ pub use peak::peak;
 pub use placement::{Place as TensorPlace, PlacementFault, placement_faults};
 pub use witness::{Witness, WitnessChain, proved_bound};
 
-use holdings::{Figure, holdings};
+use holdings::{Figure, Holdings, holdings};
 use serenity_ir::{Graph, MemoryModel, OpId};
 
 /// What a plan says.
@@ -250,28 +250,20 @@ pub fn check(graph: &Graph, claim: &Claim) -> Report {
             faults.push(Fault::NotProved { bound, peak });
         }
     }
-    let shown = match claim.witness.map(|witness| proved_bound(graph, claim.model, witness)) {
-        Some(Err(reason)) => {
-            faults.push(Fault::Witness { reason });
-            best_shown(graph, claim.model, Figure::Peak, None)
-        }
-        _ => best_shown(graph, claim.model, Figure::Peak, claim.witness),
-    };
+    let holdings = holdings(graph, claim.model, Figure::Peak);
+    if let Some(Err(reason)) = claim.witness.map(|witness| witness::proved_by(graph, &holdings, witness)) {
+        faults.push(Fault::Witness { reason });
+    }
+    let shown = best_shown(graph, &holdings, claim.witness);
     let bound_verified = claim.bound <= shown.bytes;
     let optimal_verified = faults.is_empty() && claim.optimal && bound_verified;
     Report { faults, shown, bound_verified, optimal_verified }
 }
 
 /// The largest lower bound that one place shows, or the witness.
-pub(crate) fn best_shown(
-    graph: &Graph,
-    model: MemoryModel,
-    figure: Figure,
-    witness: Option<&Witness>,
-) -> Shown {
-    let holdings = holdings(graph, model, figure);
-    let shown = bound::shown(graph, &holdings);
-    match witness.map(|witness| (witness, witness::proved_by(graph, &holdings, witness))) {
+pub(crate) fn best_shown(graph: &Graph, holdings: &Holdings, witness: Option<&Witness>) -> Shown {
+    let shown = bound::shown(graph, holdings);
+    match witness.map(|witness| (witness, witness::proved_by(graph, holdings, witness))) {
         Some((witness, Ok(bytes))) if bytes > shown.bytes => {
             let (op, chains) = (witness.op, witness.chains.len());
             Shown { bytes, place: Place::Chains { op, label: graph.op_label(op), chains } }

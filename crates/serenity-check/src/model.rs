@@ -3,12 +3,13 @@
 use crate::arena::litert::stale_reads;
 use crate::arena::{self, ort};
 use crate::deep::reprove_arena;
-use crate::holdings::Figure;
+use crate::holdings::{Figure, Holdings, holdings};
 use crate::nested::{with_bounds, with_peaks};
 use crate::order::faults as order_faults;
+use crate::peak::peak_of;
+use crate::witness::proved_by;
 use crate::{
-    Fault, PlacementFault, Reproved, Shown, Witness, at, best_shown, peak, placement_faults, proved_bound,
-    reprove,
+    Fault, PlacementFault, Reproved, Shown, Witness, at, best_shown, peak, placement_faults, reprove,
 };
 use serenity_ir::{Graph, MemoryModel, OpId};
 
@@ -76,18 +77,31 @@ impl ModelReport {
 /// If there is no graph.
 pub fn check_model(graphs: &[&Graph], claim: &ModelClaim) -> ModelReport {
     let mut faults = impossible_orders(graphs, claim);
+    let bounds = with_bounds(graphs, claim.model, Figure::Peak);
+    let mut memory = holdings(&bounds, claim.model, Figure::Peak);
+    let shown = best_shown(&bounds, &memory, claim.witness);
     // Nothing can be said of what cannot run.
     if faults.is_empty() {
         let orders = orders(claim);
-        check_peak(graphs, &orders, claim, &mut faults);
+        let mut main = bounds;
+        if graphs.len() > 1 {
+            main = with_peaks(graphs, &orders, claim.model);
+            memory = holdings(&main, claim.model, Figure::Peak);
+        }
+        let (actual, op) = peak_of(&memory, claim.order);
+        if actual != claim.peak {
+            faults.push(Fault::Peak { claimed: claim.peak, actual, place: at(&main, op) });
+        }
         check_arena(graphs, &orders, claim, &mut faults);
-        check_witness(graphs, &orders, claim, &mut faults);
+        check_witness(&main, &memory, claim, &mut faults);
     }
     check_bounds(claim, &mut faults);
-    let model = model_of_bounds(claim);
-    let shown = shown(graphs, claim.model, Figure::Peak, claim.witness);
     let shown_need = match claim.arena {
-        Some(_) => self::shown(graphs, model, Figure::Arena, claim.witness),
+        Some(_) => {
+            let model = model_of_bounds(claim);
+            let main = with_bounds(graphs, model, Figure::Arena);
+            best_shown(&main, &holdings(&main, model, Figure::Arena), claim.witness)
+        }
         None => shown.clone(),
     };
     ModelReport {
@@ -151,10 +165,6 @@ fn model_of_bounds(claim: &ModelClaim) -> MemoryModel {
     }
 }
 
-fn shown(graphs: &[&Graph], model: MemoryModel, figure: Figure, witness: Option<&Witness>) -> Shown {
-    best_shown(&with_bounds(graphs, model, figure), model, figure, witness)
-}
-
 fn impossible_orders(graphs: &[&Graph], claim: &ModelClaim) -> Vec<Fault> {
     let mut faults: Vec<Fault> = order_faults(graphs[0], claim.order).into_iter().map(Fault::Order).collect();
     let (given, wanted) = (claim.bodies.len(), graphs.len() - 1);
@@ -181,14 +191,6 @@ fn impossible_orders(graphs: &[&Graph], claim: &ModelClaim) -> Vec<Fault> {
         }
     }
     faults
-}
-
-fn check_peak(graphs: &[&Graph], orders: &[&[OpId]], claim: &ModelClaim, faults: &mut Vec<Fault>) {
-    let main = with_peaks(graphs, orders, claim.model);
-    let (actual, op) = peak(&main, claim.model, claim.order);
-    if actual != claim.peak {
-        faults.push(Fault::Peak { claimed: claim.peak, actual, place: at(&main, op) });
-    }
 }
 
 fn check_arena(graphs: &[&Graph], orders: &[&[OpId]], claim: &ModelClaim, faults: &mut Vec<Fault>) {
@@ -243,10 +245,9 @@ fn has_arena(model: MemoryModel) -> bool {
 }
 
 /// A witness is there to prove the bound on peaks.
-fn check_witness(graphs: &[&Graph], orders: &[&[OpId]], claim: &ModelClaim, faults: &mut Vec<Fault>) {
+fn check_witness(main: &Graph, memory: &Holdings, claim: &ModelClaim, faults: &mut Vec<Fault>) {
     let Some(witness) = claim.witness else { return };
-    let main = with_peaks(graphs, orders, claim.model);
-    match proved_bound(&main, claim.model, witness) {
+    match proved_by(main, memory, witness) {
         Ok(proved) if proved >= claim.peak_bound => {}
         Ok(proved) => {
             let reason = format!("it shows {proved} bytes, not {}", claim.peak_bound);

@@ -1,6 +1,6 @@
 //! The peak of one order, by giving all memory a birth and a death.
 
-use crate::holdings::{Figure, holdings};
+use crate::holdings::{Figure, Holdings, holdings};
 use serenity_ir::{Graph, MemoryModel, OpId};
 
 /// The peak of `order`, which must be one that can run, and the first op at which it is reached; without ops, what is there before and after.
@@ -8,13 +8,18 @@ use serenity_ir::{Graph, MemoryModel, OpId};
 /// # Panics
 /// If `order` names an op that does not exist.
 pub fn peak(graph: &Graph, model: MemoryModel, order: &[OpId]) -> (u64, Option<OpId>) {
-    let mut time = vec![0; graph.ops().len()];
+    peak_of(&holdings(graph, model, Figure::Peak), order)
+}
+
+/// The same of memory that is known already.
+pub(crate) fn peak_of(holdings: &Holdings, order: &[OpId]) -> (u64, Option<OpId>) {
+    let mut time = vec![0; order.len()];
     for (position, op) in order.iter().enumerate() {
         time[op.index()] = position;
     }
     let end = order.len().saturating_sub(1);
     let mut changes = vec![0_i128; end + 2];
-    for memory in holdings(graph, model, Figure::Peak).iter() {
+    for memory in holdings.iter() {
         let at = |op: &OpId| time[op.index()];
         // Both ends are included. What the caller provides is there from the first op on.
         let birth = memory.writers.iter().map(at).min().unwrap_or(0);

@@ -90,3 +90,100 @@ pub(crate) fn proved_by(graph: &Graph, holdings: &Holdings, witness: &Witness) -
     }
     u64::try_from(bound).map_err(|_| "it counts less than the op saves".to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::peak::peak;
+    use serenity_ir::{GraphBuilder, Tensor};
+
+    struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, limit: u64) -> u64 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 33) % limit
+        }
+    }
+
+    fn graph(random: &mut Random) -> Graph {
+        let mut g = GraphBuilder::new("");
+        let mut tensors = vec![g.input(Tensor::sized("", 1 + random.below(40)))];
+        for _ in 0..2 + random.below(4) {
+            let mut pick = || tensors[random.below(tensors.len() as u64) as usize];
+            let inputs = [pick(), pick()];
+            let kind = ["X", "CONCAT", "ACCUMULATE"][random.below(3) as usize];
+            tensors.push(g.op("", kind, &inputs, Tensor::sized("", random.below(40))));
+        }
+        g.output(tensors[tensors.len() - 1]);
+        g.build().unwrap()
+    }
+
+    fn least_peak(graph: &Graph, model: MemoryModel, order: &mut Vec<OpId>) -> u64 {
+        if order.len() == graph.ops().len() {
+            return peak(graph, model, order).0;
+        }
+        let mut least = u64::MAX;
+        for op in graph.op_ids() {
+            if !order.contains(&op) && graph.predecessors(op).iter().all(|p| order.contains(p)) {
+                order.push(op);
+                least = least.min(least_peak(graph, model, order));
+                order.pop();
+            }
+        }
+        least
+    }
+
+    /// Thousands of witnesses that nobody derived from a flow: whatever is accepted is true.
+    #[test]
+    fn no_forgery_proves_more_than_the_least_peak() {
+        let mut random = Random(7);
+        let (mut accepted, mut tight) = (0, 0);
+        for _ in 0..400 {
+            let graph = graph(&mut random);
+            for model in [MemoryModel::Plain, MemoryModel::Paper] {
+                let least = least_peak(&graph, model, &mut Vec::new());
+                for _ in 0..60 {
+                    let op = OpId(random.below(graph.ops().len() as u64 + 1) as u32);
+                    let chains = (0..random.below(4)).map(|_| {
+                        let tensor = |random: &mut Random| {
+                            TensorId(random.below(graph.tensors().len() as u64 + 1) as u32)
+                        };
+                        let tensors: Vec<TensorId> =
+                            (0..random.below(4)).map(|_| tensor(&mut random)).collect();
+                        let size = tensors.first().and_then(|t| graph.tensors().get(t.index()));
+                        let bytes = match random.below(6) {
+                            0 => u64::MAX - random.below(3),
+                            1 => (1 << 63) + random.below(3),
+                            2 => random.below(40),
+                            _ => size.map_or(0, |tensor| tensor.bytes),
+                        };
+                        WitnessChain { bytes, tensors }
+                    });
+                    let witness = Witness { op, chains: chains.collect() };
+                    if let Ok(bound) = proved_bound(&graph, model, &witness) {
+                        assert!(bound <= least, "{bound} > {least}: {witness:?} {graph:?}");
+                        accepted += 1;
+                        tight += usize::from(bound == least);
+                    }
+                }
+            }
+        }
+        assert!(accepted > 1000 && tight > 0, "{accepted} {tight}");
+    }
+
+    /// 2^63 bytes are more than any tensor has.
+    #[test]
+    fn a_chain_of_absurd_size_is_refused() {
+        let mut g = GraphBuilder::new("");
+        let x = g.input(Tensor::sized("x", 8));
+        let y = g.op("y", "X", &[x], Tensor::sized("y", 8));
+        g.output(y);
+        let graph = g.build().unwrap();
+        for bytes in [9, i64::MAX as u64, 1 << 63, u64::MAX] {
+            let witness = Witness { op: OpId(0), chains: vec![WitnessChain { bytes, tensors: vec![x] }] };
+            let proved = proved_bound(&graph, MemoryModel::Plain, &witness);
+            assert_eq!(proved, Err("it counts more bytes of tensor 0 than it has".to_owned()));
+        }
+    }
+}
