@@ -44,7 +44,7 @@ pub struct PlanFile {
     pub before: Option<ClaimedFootprint>,
     /// What it needs now, if it says so a second time.
     pub after: Option<ClaimedFootprint>,
-    /// The names of all its fields.
+    /// The names of all its fields that say something.
     pub fields: Vec<String>,
     /// Fields that cannot be understood, and why.
     pub malformed: Vec<(String, String)>,
@@ -129,7 +129,7 @@ impl PlanFile {
             witness: reader.optional("witness", "must be an op and its chains of tensors", witness),
             before: reader.optional("before", FOOTPRINT, footprint),
             after: reader.optional("after", FOOTPRINT, footprint),
-            fields: plan.keys().cloned().collect(),
+            fields: plan.iter().filter(|(_, value)| !value.is_null()).map(|(name, _)| name.clone()).collect(),
             malformed,
         })
     }

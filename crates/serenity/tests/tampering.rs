@@ -301,6 +301,7 @@ fn tamper(case: &Case) -> [usize; 3] {
     let verdict = check_plan(&case.input, &whole, &CheckOptions::default());
     assert!(verdict.is_valid(), "{}: {:?}", case.name, verdict.problems().collect::<Vec<_>>());
     let mut counts = [0; 3];
+    let mut accepted = Vec::new();
     for Change { path, plan, what } in changes(&case.plan) {
         let Ok(file) = PlanFile::from_json(&plan) else {
             counts[0] += 1;
@@ -318,17 +319,28 @@ fn tamper(case: &Case) -> [usize; 3] {
             counts[1] += 1;
             continue;
         }
+        // A bound that rests on a search is said not to be verified.
+        let is_open = matches!(verdict.status(&path[0]), Some(Status::NotVerified { .. }));
+        if is_open && ["bound", "peak_bound"].contains(&path[0].as_str()) {
+            counts[1] += 1;
+            continue;
+        }
         // The terms of a sum may be added in another order: all figures were counted again for the model that this makes.
-        let is_other_sum = path[0] == "rewrites" && path.iter().any(|key| key == "order");
+        // And rewrites are made all at once, in whatever order they are listed.
+        let is_other_sum = path[0] == "rewrites"
+            && (path.iter().any(|key| key == "order") || (path.len() == 1 && what.contains("swapped")));
         let is_about_this_model = path[0] != "rewrites" || whole.rewrites.is_empty();
         let is_harmless = is_other_sum || (is_about_this_model && is_true(case, &file));
         // A claim that is not made any more is not verified any more.
         let is_withdrawn = path.len() == 1 && (what == "removed" || what == "null") && path[0] != "runtime";
         let is_silent = !is_withdrawn || !is_verified(&path[0]);
         let is_harmless = is_harmless && is_silent;
-        assert!(is_harmless, "{}: accepted {}: {what}", case.name, path.join("."));
+        if !is_harmless {
+            accepted.push(format!("{}: {what}", path.join(".")));
+        }
         counts[2] += 1;
     }
+    assert!(accepted.is_empty(), "{}: accepted {accepted:#?}", case.name);
     counts
 }
 

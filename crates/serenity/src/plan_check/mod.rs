@@ -147,7 +147,7 @@ fn check_figures(planned: &Input, plan: &PlanFile, deep: Option<Deep>, verdict: 
     }
     if verdict.is_valid() {
         confirm(plan, &report, verdict);
-        check_bounds(&graphs, &claim, &report, deep, verdict);
+        check_bounds(&graphs, plan, &claim, &report, deep, verdict);
     }
     verdict.shown_bound = report.shown_need.bytes;
     verdict.shown_reason = report.shown_need.place.to_string();
@@ -203,6 +203,7 @@ fn confirm(plan: &PlanFile, report: &ModelReport, verdict: &mut Verdict) {
 /// How far the bounds are shown, by one place, by the witness, or by a search.
 fn check_bounds(
     graphs: &[&Graph],
+    plan: &PlanFile,
     claim: &ModelClaim,
     report: &ModelReport,
     deep: Option<Deep>,
@@ -249,7 +250,8 @@ fn check_bounds(
     let optimality = claim.optimal.then_some(optimality);
     let claims = [("bound", Some(of_need)), ("peak_bound", Some(of_peak)), ("proof", optimality)];
     for (claim, status) in claims {
-        if let Some(status) = status {
+        let is_made = claim != "peak_bound" || plan.fields.iter().any(|field| field == claim);
+        if let Some(status) = status.filter(|_| is_made) {
             verdict.claims.push(CheckedClaim { claim: claim.to_owned(), status });
         }
     }

@@ -9,12 +9,16 @@ use serenity_rewrite::{Patch, Settings, Sums, apply};
 /// The model with all that the plan says rewritten again; `None`, and why, if that cannot be done.
 pub(super) fn redo(input: &Input, plan: &PlanFile, verdict: &mut Verdict) -> Option<Input> {
     let mut current = input.clone();
-    let rounds = plan.rewrites.last().map_or(0, |last| last.round + 1);
-    let mut done = 0;
-    for round in 0..rounds {
+    let (mut done, mut round) = (0, 0);
+    while done < plan.rewrites.len() {
         let claimed: Vec<&AppliedRewrite> =
             plan.rewrites[done..].iter().take_while(|claimed| claimed.round == round).collect();
+        if claimed.is_empty() {
+            verdict.refuted("rewrites", "`rewrites` must come round by round, from round 0 on");
+            return None;
+        }
         done += claimed.len();
+        round += 1;
         let patches = match find_again(&current, &claimed, verdict.model) {
             Ok(patches) => patches,
             Err(fault) => {
@@ -30,10 +34,6 @@ pub(super) fn redo(input: &Input, plan: &PlanFile, verdict: &mut Verdict) -> Opt
                 return None;
             }
         };
-    }
-    if done < plan.rewrites.len() {
-        verdict.refuted("rewrites", "`rewrites` must come round by round, from round 0 on");
-        return None;
     }
     if done > 0 {
         let exact = plan.rewrites.iter().filter(|rewrite| rewrite.exact).count();
@@ -59,9 +59,6 @@ fn refusal(plan: &PlanFile, fault: &str) -> String {
 }
 
 fn find_again(input: &Input, claimed: &[&AppliedRewrite], model: MemoryModel) -> Result<Vec<Patch>, String> {
-    if claimed.is_empty() {
-        return Err("a round without rewrites".to_owned());
-    }
     let possible = possible_rewrites(input, model);
     let find = |claimed: &&AppliedRewrite| {
         let found = possible.iter().find(|patch| claimed.rule == patch.rule && claimed.ops == patch.ops());
