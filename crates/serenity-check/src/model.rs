@@ -222,7 +222,7 @@ fn check_arena(graphs: &[&Graph], orders: &[&[OpId]], claim: &ModelClaim, faults
                 faults.extend(of_places.into_iter().map(Fault::Placement));
             }
             None => {
-                faults.push(Fault::Offsets { reason: format!("but `{}` takes no such plan", claim.model) })
+                faults.push(Fault::Offsets { reason: format!("but `{}` takes no such plan", claim.model) });
             }
         }
         if faults.iter().any(|fault| matches!(fault, Fault::Placement(PlacementFault::Shape(_)))) {

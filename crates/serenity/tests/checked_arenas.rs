@@ -1,5 +1,7 @@
 //! The checker's own planners against those of the pipeline: two texts of the same runtimes, equal to the byte on thousands of random graphs.
 
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
 use serenity::check;
 use serenity::ir::{
     Attributes, ElementType, Graph, GraphBuilder, Kernels, MemoryModel, Op, OpId, OpKind, OrtOrder, Tensor,
@@ -78,10 +80,10 @@ fn tensor(random: &mut Random) -> Tensor {
 
 fn graph(random: &mut Random, kinds: &[&str], ops: u64, bodies: u64) -> Graph {
     let mut g = GraphBuilder::new("");
-    let mut known: Vec<TensorId> = (0..1 + random.below(3)).map(|_| g.input(tensor(random))).collect();
+    let mut known: Vec<TensorId> = (0..=random.below(3)).map(|_| g.input(tensor(random))).collect();
     for _ in 0..ops {
         let recent = known.len().saturating_sub(1 + random.below(12) as usize);
-        let inputs: Vec<TensorId> = (0..1 + random.below(3)).map(|_| random.pick(&known[recent..])).collect();
+        let inputs: Vec<TensorId> = (0..=random.below(3)).map(|_| random.pick(&known[recent..])).collect();
         let kind = random.pick(kinds);
         let results =
             if kind.eq_ignore_ascii_case("split") { 1 + random.below(24) } else { 1 + random.below(8) / 7 };
@@ -97,7 +99,7 @@ fn graph(random: &mut Random, kinds: &[&str], ops: u64, bodies: u64) -> Graph {
                 .insert("constants".into(), serde_json::json!({position: {"shape": [2], "dtype": "int32"}}));
         }
         if bodies > 0 && random.below(5) == 0 {
-            let run: Vec<u64> = (0..1 + random.below(2)).map(|_| 1 + random.below(bodies)).collect();
+            let run: Vec<u64> = (0..=random.below(2)).map(|_| 1 + random.below(bodies)).collect();
             attributes.insert("bodies".into(), run.into());
         }
         known.extend(&outputs);

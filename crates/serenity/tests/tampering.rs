@@ -1,6 +1,9 @@
 //! Every field of a plan, changed one at a time: each change is refused, or the field is one that the check says it does not cover, or what the plan says
 //! then is true all the same, by the count of the pipeline (which shares no code with the checker).
 
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+#![allow(clippy::print_stderr, reason = "what was seen, and what was skipped")]
+
 use serde_json::{Value, json};
 use serenity::ir::{Graph, Kernels, MemoryModel, OpId, OrtOrder};
 use serenity::placement::Sharing;

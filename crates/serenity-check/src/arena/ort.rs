@@ -201,7 +201,7 @@ fn buffers(graph: &Graph, nodes: &Nodes, steps: &[usize]) -> Vec<Option<usize>> 
         }
         for &value in node.reads.iter().chain(&node.writes) {
             let Some(buffer) = lies_in[value] else { continue };
-            wanted[buffer] -= 1;
+            wanted[buffer] = wanted[buffer].saturating_sub(1);
             if wanted[buffer] == 0
                 && let Some(layout) = layout_of(buffer)
             {

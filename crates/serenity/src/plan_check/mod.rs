@@ -43,7 +43,7 @@ pub struct Deep<'a> {
 /// assert!(check_plan(&input, &PlanFile::from_json(&json).unwrap(), &CheckOptions::default()).is_valid());
 /// json["peak"] = 1.into();
 /// let verdict = check_plan(&input, &PlanFile::from_json(&json).unwrap(), &CheckOptions::default());
-/// assert_eq!(verdict.problems().next(), Some("the peak is 200704 bytes (at op 7, `a/dw4b`), not 1"));
+/// assert_eq!(verdict.problems().next(), Some("the peak is 200704 bytes (at op 16, `a/pw10`), not 1"));
 /// # Ok(()) }
 /// ```
 pub fn check_plan(input: &Input, plan: &PlanFile, options: &CheckOptions) -> Verdict {
@@ -178,7 +178,7 @@ fn confirm(plan: &PlanFile, report: &ModelReport, verdict: &mut Verdict) {
     match &plan.file_order {
         Some(_) if follows => verdict.verified("file_order", "ONNX Runtime makes `order` of it"),
         Some(_) => {
-            verdict.not_verified("file_order", "an order that can run, but no `arena` is stated for it")
+            verdict.not_verified("file_order", "an order that can run, but no `arena` is stated for it");
         }
         None => {}
     }
