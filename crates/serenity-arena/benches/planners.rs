@@ -104,7 +104,7 @@ fn run(problems: &[Problem], planner: Planner) -> Result<Tally, Box<dyn Error>> 
     let mut tally = Tally::default();
     for problem in problems {
         let mut options = Options::new(planner);
-        options.limits.time = Some(PATIENCE);
+        options.limits = options.limits.within(PATIENCE);
         let (placement, time) = timed(problem, &options)?;
         // The bound that needs no search is the same for all planners.
         let bound = place(problem, &Options::new(Planner::SimpleArena)).bound;
@@ -125,7 +125,7 @@ fn instances(paths: &[PathBuf]) -> Result<(), Box<dyn Error>> {
         let mirrored = buffers.iter().rev().map(|b| Buffer::new(b.size, !b.last, !b.first)).collect();
         let problem = Problem::new(buffers, 1)?;
         let mut within = Options { capacity: Some(capacity), ..Options::default() };
-        within.limits.time = Some(PATIENCE);
+        within.limits = within.limits.within(PATIENCE);
         let forwards = timed(&problem, &within)?;
         let backwards = timed(&Problem::new(mirrored, 1)?, &within)?;
         if forwards.0.height > capacity || backwards.0.height > capacity {

@@ -32,7 +32,7 @@ fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
 
 fn options() -> Options {
     let mut options = Options::default();
-    options.limits.time = Some(PATIENCE);
+    options.limits = options.limits.within(PATIENCE);
     options
 }
 

@@ -17,7 +17,7 @@ fn hard() -> Problem {
 fn time() {
     for (_, planner) in Planner::all() {
         let mut options = Options::new(planner);
-        options.limits.time = Some(Duration::from_millis(200));
+        options.limits = options.limits.within(Duration::from_millis(200));
         let started = Instant::now();
         let placement = place(&hard(), &options);
         assert_valid(&hard(), &placement);
@@ -84,7 +84,7 @@ fn progress_is_reported() {
     let calls = Arc::new(AtomicU64::new(0));
     let counter = Arc::clone(&calls);
     let mut options = Options::default();
-    options.limits.time = Some(Duration::from_millis(600));
+    options.limits = options.limits.within(Duration::from_millis(600));
     options.progress = Some(Arc::new(move |progress| {
         assert!(progress.bound <= progress.best);
         counter.fetch_add(1, Ordering::Relaxed);

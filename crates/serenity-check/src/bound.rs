@@ -1,7 +1,7 @@
 //! A lower bound that needs no search.
 
-use crate::holdings::holdings;
-use serenity_ir::{Graph, MemoryModel, OpId};
+use crate::holdings::Holdings;
+use serenity_ir::{Graph, OpId};
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -55,10 +55,10 @@ impl fmt::Display for Place {
 }
 
 /// The largest of: what is in use at the start, what stays at the end, what one op reads and writes. Every order needs that much.
-pub(crate) fn shown(graph: &Graph, model: MemoryModel) -> Shown {
-    let (mut inputs, mut results) = (0_i64, 0_i64);
-    let mut by_op = vec![0_i64; graph.ops().len()];
-    for memory in holdings(graph, model).iter() {
+pub(crate) fn shown(graph: &Graph, holdings: &Holdings) -> Shown {
+    let (mut inputs, mut results) = (0_i128, 0_i128);
+    let mut by_op = vec![0_i128; graph.ops().len()];
+    for memory in holdings.iter() {
         if memory.writers.is_empty() {
             inputs += memory.bytes;
         }
@@ -70,7 +70,8 @@ pub(crate) fn shown(graph: &Graph, model: MemoryModel) -> Shown {
             by_op[op.index()] += memory.bytes;
         }
     }
-    let bytes = |sum: i64| u64::try_from(sum).unwrap_or(0);
+    // A sum below 0 shows nothing, and one beyond 64 bits is shown as far as that goes.
+    let bytes = |sum: i128| sum.clamp(0, i128::from(u64::MAX)) as u64;
     let mut best = Shown { bytes: bytes(inputs), place: Place::Inputs };
     if bytes(results) > best.bytes {
         best = Shown { bytes: bytes(results), place: Place::Results };

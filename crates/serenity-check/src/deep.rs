@@ -5,7 +5,7 @@
 //! without it can be done after it with no more memory, since the memory in use is a submodular function of what has run.
 //! Everything else is plain enumeration, written without a look at the engine whose claims it checks.
 
-use crate::holdings::{Holding, holdings};
+use crate::holdings::{Figure, Holding, holdings};
 use serenity_ir::{Graph, MemoryModel, OpId};
 use std::collections::HashSet;
 
@@ -34,9 +34,31 @@ pub fn reprove(
     most_states: u64,
     stop: &dyn Fn() -> bool,
 ) -> Reproved {
+    search(graph, model, Figure::Peak, bound, most_states, stop)
+}
+
+/// The same of the arena, whatever the plan: [`Reproved::No`] then only says that this cannot be shown so.
+pub(crate) fn reprove_arena(
+    graph: &Graph,
+    model: MemoryModel,
+    bound: u64,
+    most_states: u64,
+    stop: &dyn Fn() -> bool,
+) -> Reproved {
+    search(graph, model, Figure::Arena, bound, most_states, stop)
+}
+
+fn search(
+    graph: &Graph,
+    model: MemoryModel,
+    figure: Figure,
+    bound: u64,
+    most_states: u64,
+    stop: &dyn Fn() -> bool,
+) -> Reproved {
     let Some(limit) = bound.checked_sub(1) else { return Reproved::Yes { states: 0 } };
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let search = Search::new(graph, model, limit);
+    let limit = i128::from(limit);
+    let search = Search::new(graph, model, figure, limit);
     let start = State { run: vec![0; search.words], in_use: search.at_start() };
     if start.in_use > limit {
         return Reproved::Yes { states: 0 };
@@ -68,7 +90,7 @@ pub fn reprove(
 /// A set of executed ops, and what it leaves in use.
 struct State {
     run: Vec<u64>,
-    in_use: i64,
+    in_use: i128,
 }
 
 fn has_run(state: &State, op: OpId) -> bool {
@@ -77,7 +99,7 @@ fn has_run(state: &State, op: OpId) -> bool {
 
 struct Search {
     words: usize,
-    limit: i64,
+    limit: i128,
     predecessors: Vec<Vec<OpId>>,
     memory: Vec<Holding>,
     /// The memory each op writes or reads.
@@ -85,9 +107,9 @@ struct Search {
 }
 
 impl Search {
-    fn new(graph: &Graph, model: MemoryModel, limit: i64) -> Self {
+    fn new(graph: &Graph, model: MemoryModel, figure: Figure, limit: i128) -> Self {
         let ops = graph.ops().len();
-        let memory: Vec<Holding> = holdings(graph, model).iter().cloned().collect();
+        let memory: Vec<Holding> = holdings(graph, model, figure).iter().cloned().collect();
         let mut touched = vec![Vec::new(); ops];
         for (i, holding) in memory.iter().enumerate() {
             for op in holding.writers.iter().chain(&holding.readers) {
@@ -105,7 +127,7 @@ impl Search {
         }
     }
 
-    fn at_start(&self) -> i64 {
+    fn at_start(&self) -> i128 {
         self.memory.iter().filter(|m| m.writers.is_empty()).map(|m| m.bytes).sum()
     }
 

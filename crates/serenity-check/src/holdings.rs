@@ -1,9 +1,9 @@
 //! Which memory there is, who fills it and who still wants it: the memory models once more, written down independently.
 
+use crate::arena::{litert, tflm::bytes_unpacked};
 use crate::replay::nearest;
 use serenity_ir::{
-    ElementType, Graph, Kernels, LitertKernels, LitertPlace, MemoryModel, Op, OpId, Role, Tensor, TensorId,
-    scratch,
+    Graph, Kernels, LitertKernels, LitertPlace, MemoryModel, Op, OpId, Role, TensorId, scratch,
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,13 +12,20 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Holding {
     /// Less than 0 for what an op saves while it runs.
-    pub(crate) bytes: i64,
+    pub(crate) bytes: i128,
     /// It is in use once one of these has begun, or from the start if there are none.
     pub(crate) writers: Vec<OpId>,
     /// It is in use until all of these have ended.
     pub(crate) readers: Vec<OpId>,
     /// The caller wants it in the end.
     pub(crate) kept: bool,
+}
+
+impl Holding {
+    /// Memory of one op while it runs.
+    pub(crate) fn during(op: OpId, bytes: i128) -> Self {
+        Self { bytes, writers: vec![op], readers: vec![op], kept: false }
+    }
 }
 
 /// All memory of a graph under one memory model.
@@ -35,7 +42,16 @@ impl Holdings {
     }
 }
 
-pub(crate) fn holdings(graph: &Graph, model: MemoryModel) -> Holdings {
+/// What the order decides, decided for the worse or for the better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Figure {
+    /// As the memory model counts: what an op saves only if others have run before is not saved.
+    Peak,
+    /// As no arena can undercut, whatever the order and the plan: whatever could be saved is.
+    Arena,
+}
+
+pub(crate) fn holdings(graph: &Graph, model: MemoryModel, figure: Figure) -> Holdings {
     let mut tensors: Vec<Option<Holding>> = graph.tensor_ids().map(|t| own_memory(graph, t)).collect();
     let mut scratch = Vec::new();
     match model {
@@ -45,7 +61,7 @@ pub(crate) fn holdings(graph: &Graph, model: MemoryModel) -> Holdings {
                 share_as_the_paper_does(graph, op, &mut tensors);
             }
         }
-        MemoryModel::Ort(_) => crate::ort::share(graph, &mut tensors),
+        MemoryModel::Ort(_) => scratch = crate::ort::share(graph, &mut tensors, figure),
         MemoryModel::Litert => {
             let kernels = LitertKernels::of(graph);
             share_as_litert_does(graph, &kernels, &mut tensors);
@@ -54,12 +70,12 @@ pub(crate) fn holdings(graph: &Graph, model: MemoryModel) -> Holdings {
         MemoryModel::Tflm(kernels) | MemoryModel::TflmPlanned(kernels) => {
             for (holding, tensor) in tensors.iter_mut().zip(graph.tensors()) {
                 if let Some(holding) = holding {
-                    holding.bytes = rounded(bytes_unpacked(tensor)) as i64;
+                    holding.bytes = rounded(bytes_unpacked(tensor));
                 }
             }
             scratch = graph.op_ids().filter_map(|op| scratch_memory(graph, op, kernels)).collect();
             if model.is_planned() {
-                scratch.extend(graph.op_ids().filter_map(|op| saved(graph, op, kernels, &tensors)));
+                scratch.extend(graph.op_ids().filter_map(|op| saved(graph, op, kernels, &tensors, figure)));
             }
         }
         // Every tensor for itself.
@@ -77,7 +93,7 @@ fn own_memory(graph: &Graph, t: TensorId) -> Option<Holding> {
         return None;
     }
     let readers = if readers.is_empty() { writers.clone() } else { readers };
-    Some(Holding { bytes: graph.tensor(t).bytes as i64, writers, readers, kept })
+    Some(Holding { bytes: i128::from(graph.tensor(t).bytes), writers, readers, kept })
 }
 
 fn share_as_the_paper_does(graph: &Graph, id: OpId, holdings: &mut [Option<Holding>]) {
@@ -120,35 +136,20 @@ fn share_as_litert_does(graph: &Graph, kernels: &LitertKernels, holdings: &mut [
     // Memory is given back after the last read, so never if there is none. Inputs are the caller's.
     for t in graph.tensor_ids().filter(|&t| graph.is_input(t) || graph.consumers(t).is_empty()) {
         if graph.is_input(t) {
-            let unread = Holding { bytes: graph.tensor(t).bytes as i64, ..Holding::default() };
+            let unread = Holding { bytes: i128::from(graph.tensor(t).bytes), ..Holding::default() };
             holdings[t.index()].get_or_insert(unread);
         }
         if let Some(holding) = &mut holdings[t.index()] {
             holding.kept = true;
         }
     }
-    // Where a tensor lies: in the memory of another, which may itself lie elsewhere.
-    let mut lies_in: Vec<TensorId> = graph.tensor_ids().collect();
+    let guests = litert::hosts(graph, |t| !is_elsewhere(t));
     for id in graph.file_order() {
-        let op = graph.op(id);
-        let Some(&result) = op.outputs.first() else { continue };
-        let (operands, changes) = match op.kind.as_str() {
-            "RESHAPE" | "EXPAND_DIMS" | "SQUEEZE" | "BITCAST" => (1, false),
-            "SOFTMAX" | "DYNAMIC_UPDATE_SLICE" => (1, true),
-            "ADD" | "SUB" | "MUL" | "DIV" => (2, true),
-            _ => continue,
-        };
-        let chosen = (0..operands).filter_map(|position| op.operand(position)).find(|&t| {
-            let same_size = graph.tensor(t).bytes == graph.tensor(result).bytes;
-            let is_free = !graph.is_input(t) && !graph.is_output(result);
-            let can_change = graph.tensor(t).bytes > 4 && uses(graph, t) == 1;
-            same_size && is_free && !is_elsewhere(t) && (can_change || !changes)
-        });
-        let Some(host) = chosen.map(|t| lies_in[t.index()]) else { continue };
-        if changes && uses(graph, host) > 1 {
+        let Some(&result) = graph.op(id).outputs.first() else { continue };
+        let litert::Guest { host, changes } = guests[result.index()];
+        if host == result {
             continue;
         }
-        lies_in[result.index()] = host;
         let Some(guest) = holdings[result.index()].take() else { continue };
         let Some(memory) = &mut holdings[host.index()] else { continue };
         memory.readers.extend(guest.readers);
@@ -161,68 +162,82 @@ fn share_as_litert_does(graph: &Graph, kernels: &LitertKernels, holdings: &mut [
     }
 }
 
-/// How often a tensor is read, and whether the caller wants it.
-fn uses(graph: &Graph, t: TensorId) -> usize {
-    let reads = |&op: &OpId| graph.op(op).inputs.iter().filter(|&&input| input == t).count();
-    graph.consumers(t).iter().map(reads).sum::<usize>() + usize::from(graph.is_output(t))
-}
-
 fn temporaries(kernels: &LitertKernels, op: OpId) -> Option<Holding> {
     let in_arena = kernels.temporaries(op).iter().filter(|temporary| temporary.place == LitertPlace::Arena);
-    let bytes: u64 = in_arena.map(|temporary| temporary.bytes).sum();
-    (bytes > 0).then(|| Holding { bytes: bytes as i64, writers: vec![op], readers: vec![op], kept: false })
+    let bytes: i128 = in_arena.map(|temporary| i128::from(temporary.bytes)).sum();
+    (bytes > 0).then(|| Holding::during(op, bytes))
 }
 
-/// TFLM gives each int4 element a byte.
-fn bytes_unpacked(tensor: &Tensor) -> u64 {
-    match (&tensor.dtype, &tensor.shape) {
-        (Some(ElementType::Int4), Some(shape)) => shape.iter().product(),
-        _ => tensor.bytes,
-    }
-}
-
-fn rounded(bytes: u64) -> u64 {
-    bytes.div_ceil(16) * 16
+fn rounded(bytes: u64) -> i128 {
+    (i128::from(bytes) + 15) / 16 * 16
 }
 
 fn scratch_memory(graph: &Graph, op: OpId, kernels: Kernels) -> Option<Holding> {
     let own = scratch(graph, op, kernels);
-    let bytes: u64 = own.into_iter().chain(graph.op(op).workspace()).map(rounded).sum();
-    (bytes > 0).then(|| Holding { bytes: bytes as i64, writers: vec![op], readers: vec![op], kept: false })
+    let bytes: i128 = own.into_iter().chain(graph.op(op).workspace()).map(rounded).sum();
+    (bytes > 0).then(|| Holding::during(op, bytes))
 }
 
-/// What an op with a plan saves while it runs: it writes over inputs that it alone reads. What saves most comes first; nothing is shared twice.
-fn saved(graph: &Graph, op: OpId, kernels: Kernels, tensors: &[Option<Holding>]) -> Option<Holding> {
+/// What an op with a plan saves while it runs: it writes over inputs that it alone reads or, where everything counts that could be saved, over all that
+/// it might be the last to read.
+fn saved(
+    graph: &Graph,
+    op: OpId,
+    kernels: Kernels,
+    tensors: &[Option<Holding>],
+    figure: Figure,
+) -> Option<Holding> {
     let bytes_of = |t: TensorId| tensors[t.index()].as_ref().map_or(0, |holding| holding.bytes);
+    let may_die =
+        |t: TensorId| !graph.is_output(t) && (figure == Figure::Arena || graph.consumers(t).len() == 1);
     let Op { inputs, outputs, .. } = graph.op(op);
-    let inputs: BTreeSet<TensorId> = inputs.iter().copied().collect();
-    let mut pairs: Vec<(i64, TensorId, TensorId)> = Vec::new();
-    for input in inputs.into_iter().filter(|&x| graph.consumers(x).len() == 1 && !graph.is_output(x)) {
+    // By result and operand, the most that they can share.
+    let mut pairs: BTreeMap<(TensorId, TensorId), i128> = BTreeMap::new();
+    for &input in inputs.iter().collect::<BTreeSet<_>>().into_iter().filter(|&&input| may_die(input)) {
         for &output in outputs {
             let nearest = nearest(graph, op, kernels, input, output);
-            let places = [nearest.at_least.map(rounded), nearest.exactly.filter(|place| place % 16 == 0)];
-            pairs.extend(places.into_iter().flatten().map(|distance| {
-                let reach = bytes_of(output) - distance as i64;
-                (reach.min(bytes_of(input)), output, input)
-            }));
+            let places = [nearest.at_least, nearest.exactly.filter(|place| place % 16 == 0)];
+            for distance in places.into_iter().flatten() {
+                let shared = (bytes_of(output) - rounded(distance)).min(bytes_of(input)).max(0);
+                let most = pairs.entry((output, input)).or_default();
+                *most = shared.max(*most);
+            }
         }
     }
-    pairs.sort_by_key(|&(bytes, y, x)| (Reverse(bytes), y, x));
-    let mut left: BTreeMap<TensorId, i64> = BTreeMap::new();
-    let mut done = BTreeSet::new();
+    let saved = match figure {
+        Figure::Peak => shared_in_turn(&pairs, bytes_of),
+        Figure::Arena => most_shared(&pairs, bytes_of),
+    };
+    (saved > 0).then(|| Holding::during(op, -saved))
+}
+
+/// What saves most comes first; nothing is shared twice.
+fn shared_in_turn(pairs: &BTreeMap<(TensorId, TensorId), i128>, bytes_of: impl Fn(TensorId) -> i128) -> i128 {
+    let mut by_gain: Vec<_> = pairs.iter().map(|(&(y, x), &bytes)| (bytes, y, x)).collect();
+    by_gain.sort_by_key(|&(bytes, y, x)| (Reverse(bytes), y, x));
+    let mut left: BTreeMap<TensorId, i128> = BTreeMap::new();
     let mut saved = 0;
-    for (bytes, y, x) in pairs {
-        if !done.insert((y, x)) {
-            continue;
-        }
-        let (of_y, of_x) =
-            (left.get(&y).copied().unwrap_or(bytes_of(y)), left.get(&x).copied().unwrap_or(bytes_of(x)));
+    for (bytes, y, x) in by_gain {
+        let of_y = left.get(&y).copied().unwrap_or_else(|| bytes_of(y));
+        let of_x = left.get(&x).copied().unwrap_or_else(|| bytes_of(x));
         let shared = bytes.min(of_y).min(of_x).max(0);
         left.insert(y, of_y - shared);
         left.insert(x, of_x - shared);
         saved += shared;
     }
-    (saved > 0).then(|| Holding { bytes: -saved, writers: vec![op], readers: vec![op], kept: false })
+    saved
+}
+
+/// No more than this is shared, however the pairs lie: no result shares more than it has, and no operand gives more.
+fn most_shared(pairs: &BTreeMap<(TensorId, TensorId), i128>, bytes_of: impl Fn(TensorId) -> i128) -> i128 {
+    let limit = |side: &dyn Fn(&(TensorId, TensorId)) -> TensorId| -> i128 {
+        let mut sums: BTreeMap<TensorId, i128> = BTreeMap::new();
+        for (pair, bytes) in pairs {
+            *sums.entry(side(pair)).or_default() += bytes;
+        }
+        sums.into_iter().map(|(t, sum)| sum.min(bytes_of(t))).sum()
+    };
+    limit(&|pair| pair.0).min(limit(&|pair| pair.1))
 }
 
 /// Who depends on whom, transitively, for a few ops of interest.

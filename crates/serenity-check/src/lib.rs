@@ -1,11 +1,12 @@
 //! The independent verifier.
 //!
 //! In comes a graph and a [`Claim`] about it: run the ops in this order, the peak is so many bytes, no order needs less than so
-//! many. Out comes a [`Report`] with every fault found.
+//! many. Out comes a [`Report`] with every fault found. For a whole model, a [`ModelClaim`]: the orders of its sub-graphs, the arena that the runtime
+//! will need, and the places of a plan for it ([`check_model`]).
 //!
 //! Promised: no code is shared with what is checked. The schedulers reason about sets of executed ops; this crate gives every
-//! tensor a birth and a death on the time line of the one order claimed ([`peak`]), and adds up. It is small enough to be read in
-//! one sitting, and every plan passes through it before anything is written.
+//! tensor a birth and a death on the time line of the one order claimed ([`peak`]), and adds up. The runtimes' planners are written down here once more
+//! ([`arena()`]). It is small enough to be read in one sitting, and every plan passes through it before anything is written.
 //!
 //! ```
 //! use serenity_check::{Claim, check};
@@ -21,26 +22,33 @@
 //! assert_eq!(report.faults[0].to_string(), "the peak is 15 bytes (at op 1, `b`), not 14");
 //! ```
 
+mod arena;
 mod bound;
 mod buffers;
 mod deep;
 mod holdings;
+mod model;
+mod nested;
 mod order;
 mod ort;
 mod peak;
 mod placement;
 mod replay;
+mod timeline;
 mod witness;
 
+pub use arena::arena;
 pub use bound::{Place, Shown};
 pub use buffers::{PlacedBuffer, first_clash};
 pub use deep::{Reproved, reprove};
+pub use model::{ModelClaim, ModelReport, Offsets, check_model, model_peak, ort_order, reprove_model};
 pub use order::{OrderFault, faults as order_faults};
 pub use peak::peak;
 pub use placement::{Place as TensorPlace, PlacementFault, placement_faults};
 pub use replay::{Verdict, replay};
 pub use witness::{Witness, WitnessChain, proved_bound};
 
+use holdings::{Figure, Holdings, holdings};
 use serenity_ir::{Graph, MemoryModel, OpId};
 
 /// What a plan says.
@@ -68,16 +76,108 @@ pub enum Fault {
     #[error(transparent)]
     Order(#[from] OrderFault),
     /// The peak is not what is claimed.
-    #[error("the peak is {actual} bytes (at op {op}, `{label}`), not {claimed}")]
+    #[error("the peak is {actual} bytes ({place}), not {claimed}")]
     Peak {
         /// What is claimed.
         claimed: u64,
         /// What it is.
         actual: u64,
         /// Where it is reached first.
+        place: String,
+    },
+    /// The orders of a model are not as many as its graphs.
+    #[error("`bodies` must hold an order for each of the {wanted} sub-graphs, not {given}")]
+    Bodies {
+        /// How many there are.
+        given: usize,
+        /// How many there must be.
+        wanted: usize,
+    },
+    /// The order of a sub-graph cannot run.
+    #[error("in graph {graph}: {fault}")]
+    BodyOrder {
+        /// Which graph.
+        graph: usize,
+        /// Why not.
+        fault: OrderFault,
+    },
+    /// LiteRT would read what it has written over.
+    #[error("op {op} (`{label}`) would read `{tensor}` after LiteRT has written over it")]
+    Stale {
+        /// Who reads.
         op: OpId,
-        /// The name of that op.
+        /// Its name.
         label: String,
+        /// What it reads.
+        tensor: String,
+    },
+    /// ONNX Runtime runs the file in another order.
+    #[error(
+        "ONNX Runtime would not run the file in this order: at position {position} comes op {op} (`{label}`)"
+    )]
+    OtherOrder {
+        /// Where it differs first.
+        position: usize,
+        /// What runs there.
+        op: OpId,
+        /// Its name.
+        label: String,
+    },
+    /// The arena is not what is claimed.
+    #[error("the runtime's arena takes {actual} bytes, not {claimed}")]
+    Arena {
+        /// What is claimed.
+        claimed: u64,
+        /// What it is.
+        actual: u64,
+    },
+    /// An arena where there is none.
+    #[error("the plan states an arena of {claimed} bytes, but `{model}` stands for no runtime with one")]
+    NoArena {
+        /// What is claimed.
+        claimed: u64,
+        /// The memory model.
+        model: MemoryModel,
+    },
+    /// Sub-graphs that run each other without end have no arena.
+    #[error("the plan states an arena of {claimed} bytes, but the model does not come to an end")]
+    EndlessArena {
+        /// What is claimed.
+        claimed: u64,
+    },
+    /// Places without a size to fit into, or for a runtime that takes none.
+    #[error("the plan places tensors (`offsets`), {reason}")]
+    Offsets {
+        /// What is wrong with that.
+        reason: String,
+    },
+    /// A lower bound above an arena that was reached.
+    #[error("the bound of {bound} bytes is above the arena of {arena} that this plan reaches")]
+    BoundAboveArena {
+        /// The bound claimed.
+        bound: u64,
+        /// The arena of the plan.
+        arena: u64,
+    },
+    /// Called optimal without a bound that says so.
+    #[error(
+        "the plan is called optimal, but its bound of {bound} bytes leaves a gap below the arena of {arena}"
+    )]
+    ArenaNotProved {
+        /// The bound claimed.
+        bound: u64,
+        /// The arena of the plan.
+        arena: u64,
+    },
+    /// What is needed at a peak is needed of an arena, so the bound for arenas is no lower.
+    #[error("the bound of {bound} bytes is not that on peaks, {peak_bound}, {reason}")]
+    Bounds {
+        /// The bound claimed for what counts.
+        bound: u64,
+        /// The bound claimed for peaks.
+        peak_bound: u64,
+        /// Why it should be.
+        reason: String,
     },
     /// The plan of the arena is not safe.
     #[error(transparent)]
@@ -143,8 +243,7 @@ pub fn check(graph: &Graph, claim: &Claim) -> Report {
     if faults.is_empty() {
         let (peak, op) = peak::peak(graph, claim.model, claim.order);
         if peak != claim.peak {
-            let label = graph.op_label(op);
-            faults.push(Fault::Peak { claimed: claim.peak, actual: peak, op, label });
+            faults.push(Fault::Peak { claimed: claim.peak, actual: peak, place: at(graph, op) });
         }
         let bound = claim.bound;
         if bound > peak {
@@ -153,18 +252,31 @@ pub fn check(graph: &Graph, claim: &Claim) -> Report {
             faults.push(Fault::NotProved { bound, peak });
         }
     }
-    let mut shown = bound::shown(graph, claim.model);
-    match claim.witness.map(|witness| (witness, proved_bound(graph, claim.model, witness))) {
-        Some((witness, Ok(bytes))) if bytes > shown.bytes => {
-            let (op, chains) = (witness.op, witness.chains.len());
-            shown = Shown { bytes, place: Place::Chains { op, label: graph.op_label(op), chains } };
-        }
-        Some((_, Err(reason))) => faults.push(Fault::Witness { reason }),
-        _ => {}
+    let holdings = holdings(graph, claim.model, Figure::Peak);
+    if let Some(Err(reason)) = claim.witness.map(|witness| witness::proved_by(graph, &holdings, witness)) {
+        faults.push(Fault::Witness { reason });
     }
+    let shown = best_shown(graph, &holdings, claim.witness);
     let bound_verified = claim.bound <= shown.bytes;
     let optimal_verified = faults.is_empty() && claim.optimal && bound_verified;
     Report { faults, shown, bound_verified, optimal_verified }
+}
+
+/// The largest lower bound that one place shows, or the witness.
+pub(crate) fn best_shown(graph: &Graph, holdings: &Holdings, witness: Option<&Witness>) -> Shown {
+    let shown = bound::shown(graph, holdings);
+    match witness.map(|witness| (witness, witness::proved_by(graph, holdings, witness))) {
+        Some((witness, Ok(bytes))) if bytes > shown.bytes => {
+            let (op, chains) = (witness.op, witness.chains.len());
+            Shown { bytes, place: Place::Chains { op, label: graph.op_label(op), chains } }
+        }
+        _ => shown,
+    }
+}
+
+/// Where a peak is reached, in words.
+pub(crate) fn at(graph: &Graph, op: Option<OpId>) -> String {
+    op.map_or("before any op".to_owned(), |op| format!("at op {op}, `{}`", graph.op_label(op)))
 }
 
 #[cfg(test)]
@@ -217,7 +329,7 @@ mod tests {
     #[test]
     fn the_paper_s_views_cost_nothing_and_keep_their_pieces() {
         let graph = diamond();
-        assert_eq!(peak(&graph, MemoryModel::Paper, &graph.file_order()), (35, OpId(3)));
+        assert_eq!(peak(&graph, MemoryModel::Paper, &graph.file_order()), (35, Some(OpId(3))));
         let claim = |bound| Claim {
             model: MemoryModel::Paper,
             order: &[OpId(0), OpId(1), OpId(2), OpId(3)],
@@ -279,7 +391,8 @@ mod tests {
             g.build().unwrap()
         };
         let witness = |graph: Graph| {
-            let shown = bound::shown(&graph, MemoryModel::Plain);
+            let holdings = holdings(&graph, MemoryModel::Plain, Figure::Peak);
+            let shown = bound::shown(&graph, &holdings);
             (shown.bytes, shown.place)
         };
         assert_eq!(witness(graph(5, 1)), (15, Place::Inputs));

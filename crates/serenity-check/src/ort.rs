@@ -1,13 +1,14 @@
 //! ONNX Runtime's memory once more, written down independently.
 
-use crate::holdings::Holding;
-use serenity_ir::{Graph, Op, OpId, TensorId};
+use crate::holdings::{Figure, Holding};
+use serenity_ir::{Graph, Op, OpId, Tensor, TensorId};
+use std::collections::BTreeSet;
 
 /// Operators whose result is their first operand under another shape.
-const RESHAPE: [&str; 5] = ["Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"];
+pub(crate) const RESHAPE: [&str; 5] = ["Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"];
 
 /// Operators that write over their first operand if they can.
-const OVERWRITE: [&str; 18] = [
+pub(crate) const OVERWRITE: [&str; 18] = [
     "Cast",
     "Celu",
     "Clip",
@@ -28,8 +29,8 @@ const OVERWRITE: [&str; 18] = [
     "Trilu",
 ];
 
-/// Puts every tensor where ONNX Runtime has it in whatever order.
-pub(crate) fn share(graph: &Graph, holdings: &mut [Option<Holding>]) {
+/// Puts every tensor where ONNX Runtime has it in whatever order; returns what is in use during single ops only.
+pub(crate) fn share(graph: &Graph, holdings: &mut [Option<Holding>], figure: Figure) -> Vec<Holding> {
     let mut places = Places {
         lies_in: graph.tensor_ids().collect(),
         // The caller may look at inputs before and at outputs after the run.
@@ -40,6 +41,7 @@ pub(crate) fn share(graph: &Graph, holdings: &mut [Option<Holding>]) {
                 graph.consumers(t).len() + by_caller.into_iter().filter(|&looks| looks).count()
             })
             .collect(),
+        may_be_overwriting: vec![false; graph.tensors().len()],
     };
     for t in graph.tensor_ids() {
         // What is never read is never released.
@@ -58,6 +60,42 @@ pub(crate) fn share(graph: &Graph, holdings: &mut [Option<Holding>]) {
     for input in graph.inputs() {
         holdings[input.index()] = None;
     }
+    match figure {
+        Figure::Peak => Vec::new(),
+        Figure::Arena => relax(graph, &places, holdings),
+    }
+}
+
+/// Counts only what is needed in every order: what may be written over an operand in some orders counts from its first reader on; what nobody reads counts
+/// while it is computed, since another tensor may take its memory later; and a `DequantizeLinear` is computed for each of its readers.
+fn relax(graph: &Graph, places: &Places, holdings: &mut [Option<Holding>]) -> Vec<Holding> {
+    let mut residents: Vec<Vec<TensorId>> = vec![Vec::new(); graph.tensors().len()];
+    for t in graph.tensor_ids() {
+        residents[places.lies_in[t.index()].index()].push(t);
+    }
+    let is_copied = |t: &TensorId| {
+        let kind = graph.producer(*t).map(|op| graph.op(op).kind.as_str());
+        let looks = graph.consumers(*t).len() + usize::from(graph.is_output(*t));
+        kind == Some("DequantizeLinear") && looks > 1
+    };
+    let mut during = Vec::new();
+    for host in graph.tensor_ids() {
+        let tensors = &residents[host.index()];
+        let Some(memory) = &mut holdings[host.index()] else { continue };
+        memory.kept = tensors.iter().any(|&t| graph.is_output(t));
+        if tensors.iter().any(is_copied) {
+            let users: BTreeSet<OpId> = memory.writers.iter().chain(&memory.readers).copied().collect();
+            during.extend(users.into_iter().map(|op| Holding::during(op, memory.bytes)));
+            holdings[host.index()] = None;
+        } else if places.may_be_overwriting[host.index()] {
+            if tensors.iter().all(|&t| graph.consumers(t).is_empty()) {
+                holdings[host.index()] = None;
+            } else {
+                memory.writers.clone_from(&memory.readers);
+            }
+        }
+    }
+    during
 }
 
 struct Places {
@@ -65,6 +103,8 @@ struct Places {
     lies_in: Vec<TensorId>,
     /// By tensor whose memory it is: how many look at it, but for the ops that put others there.
     looks: Vec<usize>,
+    /// By tensor: may it be written over its operand, in some orders?
+    may_be_overwriting: Vec<bool>,
 }
 
 impl Places {
@@ -91,10 +131,13 @@ impl Places {
         };
         let host = self.lies_in[operand.index()];
         let fits = reshapes
-            || (self.looks[host.index()] == 1
-                && op.inputs.iter().filter(|&&t| t == operand).count() == 1
+            || (op.inputs.iter().filter(|&&t| t == operand).count() == 1
                 && same_layout(graph, operand, result));
         if !fits {
+            return;
+        }
+        if !reshapes && self.looks[host.index()] > 1 {
+            self.may_be_overwriting[result.index()] = true;
             return;
         }
         self.lies_in[result.index()] = host;
@@ -112,8 +155,12 @@ impl Places {
 }
 
 fn same_layout(graph: &Graph, a: TensorId, b: TensorId) -> bool {
-    let (a, b) = (graph.tensor(a), graph.tensor(b));
-    let ranked = a.shape.as_ref().is_some_and(|shape| !shape.is_empty());
-    let width = |dtype: &Option<serenity_ir::ElementType>| dtype.as_ref().and_then(|d| d.bytes_of(&[2]));
-    ranked && a.shape == b.shape && width(&a.dtype).is_some() && width(&a.dtype) == width(&b.dtype)
+    let (a, b) = (layout(graph.tensor(a)), layout(graph.tensor(b)));
+    a.is_some() && a == b
+}
+
+/// Shape and bytes of two elements: tensors that agree in both can take each other's place. `None` if one is unknown, or there is no dimension.
+pub(crate) fn layout(tensor: &Tensor) -> Option<(&[u64], u64)> {
+    let shape = tensor.shape.as_deref().filter(|shape| !shape.is_empty())?;
+    Some((shape, tensor.dtype.as_ref()?.bytes_of(&[2])?))
 }

@@ -2,15 +2,14 @@
 //!
 //! TFLM checks neither overlap nor alignment of a plan that it finds in a model. So this is the last who looks.
 
+use crate::arena::tflm::bytes_unpacked;
 use crate::replay::{Verdict, replay};
-use serenity_ir::{ElementType, Graph, Kernels, OpId, Tensor, TensorId};
+use crate::timeline::{Span, Timeline};
+use serenity_ir::{Graph, Kernels, OpId, TensorId};
 use std::fmt;
 
 /// TFLM's alignment in bytes.
 const ALIGNMENT: u64 = 16;
-
-/// Sub-graphs may run sub-graphs, but a plan for more steps than this is not believed.
-const MOST_STEPS: u64 = 1 << 24;
 
 /// A tensor of one of a model's graphs, by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,15 +99,12 @@ pub enum PlacementFault {
     Endless,
 }
 
-/// First and last step of every tensor of one graph; `None` for what no op touches.
-type Steps = Vec<Option<(u64, u64)>>;
-
 /// First and last step of a tensor, and where it lies.
 #[derive(Clone, Copy)]
 struct Life {
     graph: usize,
     tensor: TensorId,
-    steps: Option<(u64, u64)>,
+    steps: Option<Span>,
     begin: u64,
     end: u64,
 }
@@ -124,7 +120,7 @@ pub fn placement_faults(
     if let Some(reason) = misfit(graphs, orders, offsets) {
         return vec![PlacementFault::Shape(reason)];
     }
-    let Some(steps) = steps(graphs, orders) else { return vec![PlacementFault::Endless] };
+    let Some(line) = Timeline::of(graphs, orders) else { return vec![PlacementFault::Endless] };
     let name = |life: &Life| Place {
         graph: life.graph,
         tensor: life.tensor,
@@ -134,11 +130,14 @@ pub fn placement_faults(
     let mut lives = Vec::new();
     for (graph, g) in graphs.iter().enumerate() {
         for tensor in g.tensor_ids() {
-            let bytes = bytes_in_arena(g.tensor(tensor));
+            // A size that cannot be rounded up fits no arena either way.
+            let bytes = bytes_unpacked(g.tensor(tensor));
+            let bytes = bytes.checked_next_multiple_of(ALIGNMENT).unwrap_or(u64::MAX);
             if bytes == 0 {
                 continue;
             }
-            let mut life = Life { graph, tensor, steps: steps[graph][tensor.index()], begin: 0, end: 0 };
+            let mut life =
+                Life { graph, tensor, steps: line.tensors[graph][tensor.index()], begin: 0, end: 0 };
             let Some(offset) = offsets[graph][tensor.index()] else {
                 faults.push(PlacementFault::Missing(name(&life)));
                 continue;
@@ -223,70 +222,10 @@ fn written_over(graphs: &[&Graph], output: &Life, input: &Life) -> Option<OpId> 
     (is_read && read == written && !graph.is_output(input.tensor)).then_some(op)
 }
 
-fn bytes_in_arena(tensor: &Tensor) -> u64 {
-    let bytes = match (&tensor.dtype, &tensor.shape) {
-        (Some(ElementType::Int4), Some(shape)) => shape.iter().product(),
-        _ => tensor.bytes,
-    };
-    bytes.div_ceil(ALIGNMENT) * ALIGNMENT
-}
-
-/// When each tensor is needed, on the one time line of all graphs: every op is a step, and every sub-graph is entered with one.
-fn steps(graphs: &[&Graph], orders: &[&[OpId]]) -> Option<Vec<Steps>> {
-    /// What is still to be done, the next last.
-    enum Todo {
-        Enter(usize),
-        Run(usize, OpId),
-        Finish(usize, OpId),
-        Leave(usize),
-    }
-    let mut steps: Vec<Steps> = graphs.iter().map(|g| vec![None; g.tensors().len()]).collect();
-    let mut touch = |graph: usize, tensors: &[TensorId], now: u64| {
-        for t in tensors {
-            let life = &mut steps[graph][t.index()];
-            *life = Some(life.map_or((now, now), |(first, last)| (first, last.max(now))));
-        }
-    };
-    let mut now = 0;
-    let mut todo = vec![Todo::Enter(0)];
-    while let Some(next) = todo.pop() {
-        if now > MOST_STEPS || todo.len() as u64 > MOST_STEPS {
-            return None;
-        }
-        match next {
-            Todo::Enter(graph) => {
-                // The main graph is there at step 0; every other is entered with a step of its own.
-                now += u64::from(!todo.is_empty());
-                touch(graph, graphs[graph].inputs(), now);
-                todo.push(Todo::Leave(graph));
-                todo.extend(orders[graph].iter().rev().map(|&op| Todo::Run(graph, op)));
-            }
-            Todo::Run(graph, id) => {
-                now += 1;
-                let op = graphs[graph].op(id);
-                touch(graph, &op.outputs, now);
-                todo.push(Todo::Finish(graph, id));
-                let bodies = op.attributes.get("bodies").and_then(|bodies| bodies.as_array());
-                let bodies =
-                    bodies.into_iter().flatten().filter_map(|body| usize::try_from(body.as_u64()?).ok());
-                let bodies: Vec<usize> = bodies.filter(|&body| body < graphs.len()).collect();
-                todo.extend(bodies.into_iter().rev().map(Todo::Enter));
-            }
-            Todo::Finish(graph, id) => {
-                let op = graphs[graph].op(id);
-                touch(graph, &op.inputs, now);
-                touch(graph, &op.outputs, now);
-            }
-            Todo::Leave(graph) => touch(graph, graphs[graph].outputs(), now),
-        }
-    }
-    Some(steps)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serenity_ir::GraphBuilder;
+    use serenity_ir::{ElementType, GraphBuilder, Tensor};
 
     /// `x` (32 bytes) through `RELU` to `a` (32), through `CONV_2D` to `y` (16).
     fn chain() -> Graph {
@@ -375,5 +314,34 @@ mod tests {
         assert_eq!(missing[0].to_string(), "tensor 1 (`a`) has no place");
         let wrong = placement_faults(&[&graph], &[&order], Kernels::Any, &[vec![]], 64);
         assert_eq!(wrong[0].to_string(), "the plan places the tensors of other graphs: 3 tensors, 0 offsets");
+    }
+
+    /// The sub-graph has more tensors than the main graph that runs it, so its numbers mean nothing there.
+    #[test]
+    fn tensors_of_two_graphs_do_not_share_bytes_while_both_are_needed() {
+        let graph = |text: &str| serenity_ir::json::parse(text).unwrap();
+        let main = graph(
+            r#"{"tensors": [{"bytes": 16}, {"bytes": 16}], "inputs": [0], "outputs": [1],
+                "ops": [{"type": "WHILE", "inputs": [0], "outputs": [1], "attributes": {"bodies": [1]}}]}"#,
+        );
+        let body = graph(
+            r#"{"tensors": [{"bytes": 16}, {"bytes": 16}, {"bytes": 16}], "inputs": [0], "outputs": [2],
+                "ops": [{"type": "X", "inputs": [0], "outputs": [1]}, {"type": "X", "inputs": [1], "outputs": [2]}]}"#,
+        );
+        let (graphs, orders) = ([&main, &body], [main.file_order(), body.file_order()]);
+        let orders: Vec<&[OpId]> = orders.iter().map(Vec::as_slice).collect();
+        let mut offsets = vec![[0, 16].map(Some).to_vec(), [32, 48, 32].map(Some).to_vec()];
+        let check = |offsets: &[Vec<Option<u64>>]| {
+            placement_faults(&graphs, &orders, Kernels::Any, offsets, 64)
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(check(&offsets), Vec::<String>::new());
+        offsets[1][2] = Some(16);
+        assert_eq!(
+            check(&offsets),
+            ["tensor 1 (`tensor#1`) and tensor 2 (`tensor#2`) of graph 1 are needed at once and share bytes"]
+        );
     }
 }

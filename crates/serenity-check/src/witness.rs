@@ -9,7 +9,7 @@
 //! A tensor lends no more than its size to all chains together. So the bytes of the chains, and the op's own scratch, are a lower bound for every
 //! order.
 
-use crate::holdings::{Holding, Reach, holdings};
+use crate::holdings::{Figure, Holding, Holdings, Reach, holdings};
 use serenity_ir::{Graph, MemoryModel, OpId, TensorId};
 
 /// The proof of a lower bound.
@@ -35,24 +35,30 @@ pub struct WitnessChain {
 /// # Errors
 /// What is wrong with it.
 pub fn proved_bound(graph: &Graph, model: MemoryModel, witness: &Witness) -> Result<u64, String> {
+    proved_by(graph, &holdings(graph, model, Figure::Peak), witness)
+}
+
+/// The same for a memory that is counted in another way.
+pub(crate) fn proved_by(graph: &Graph, holdings: &Holdings, witness: &Witness) -> Result<u64, String> {
     let op = witness.op;
     if op.index() >= graph.ops().len() {
         return Err(format!("it names op {op}, but the graph has only {} ops", graph.ops().len()));
     }
-    let holdings = holdings(graph, model);
     let mut reach = Reach::new(graph);
-    let mut lent = vec![0_u64; graph.tensors().len()];
+    let mut lent = vec![0_i128; graph.tensors().len()];
     // What the op needs besides its tensors is in use whenever it runs, and what it saves is not.
-    let own: i64 = holdings.scratch.iter().filter(|s| s.writers == [op]).map(|s| s.bytes).sum();
-    let mut bound = 0_u64;
+    let own: i128 = holdings.scratch.iter().filter(|s| s.writers == [op]).map(|s| s.bytes).sum();
+    let mut bound = own;
     for chain in &witness.chains {
         let mut memory: Vec<&Holding> = Vec::new();
         for &t in &chain.tensors {
             let holding = holdings.tensors.get(t.index()).and_then(Option::as_ref);
-            memory.push(holding.ok_or_else(|| format!("tensor {t} has no memory of its own"))?);
+            let holding = holding.ok_or_else(|| format!("tensor {t} has no memory of its own"))?;
+            memory.push(holding);
+            // In 128 bits: no sum of as many 64-bit numbers as fit a memory overflows, so nothing can slip past the comparison.
             let sum = &mut lent[t.index()];
-            *sum = sum.checked_add(chain.bytes).ok_or("its bytes overflow")?;
-            if i64::try_from(*sum).is_ok_and(|sum| sum > memory[memory.len() - 1].bytes) {
+            *sum += i128::from(chain.bytes);
+            if *sum > holding.bytes {
                 return Err(format!("it counts more bytes of tensor {t} than it has"));
             }
         }
@@ -80,7 +86,104 @@ pub fn proved_bound(graph: &Graph, model: MemoryModel, witness: &Witness) -> Res
                 chain.tensors[chain.tensors.len() - 1]
             ));
         }
-        bound = bound.checked_add(chain.bytes).ok_or("its bytes overflow")?;
+        bound += i128::from(chain.bytes);
     }
-    bound.checked_add_signed(own).ok_or_else(|| "it counts less than the op saves".to_owned())
+    u64::try_from(bound).map_err(|_| "it counts less than the op saves".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::peak::peak;
+    use serenity_ir::{GraphBuilder, Tensor};
+
+    struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, limit: u64) -> u64 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 33) % limit
+        }
+    }
+
+    fn graph(random: &mut Random) -> Graph {
+        let mut g = GraphBuilder::new("");
+        let mut tensors = vec![g.input(Tensor::sized("", 1 + random.below(40)))];
+        for _ in 0..2 + random.below(4) {
+            let mut pick = || tensors[random.below(tensors.len() as u64) as usize];
+            let inputs = [pick(), pick()];
+            let kind = ["X", "CONCAT", "ACCUMULATE"][random.below(3) as usize];
+            tensors.push(g.op("", kind, &inputs, Tensor::sized("", random.below(40))));
+        }
+        g.output(tensors[tensors.len() - 1]);
+        g.build().unwrap()
+    }
+
+    fn least_peak(graph: &Graph, model: MemoryModel, order: &mut Vec<OpId>) -> u64 {
+        if order.len() == graph.ops().len() {
+            return peak(graph, model, order).0;
+        }
+        let mut least = u64::MAX;
+        for op in graph.op_ids() {
+            if !order.contains(&op) && graph.predecessors(op).iter().all(|p| order.contains(p)) {
+                order.push(op);
+                least = least.min(least_peak(graph, model, order));
+                order.pop();
+            }
+        }
+        least
+    }
+
+    /// Thousands of witnesses that nobody derived from a flow: whatever is accepted is true.
+    #[test]
+    fn no_forgery_proves_more_than_the_least_peak() {
+        let mut random = Random(7);
+        let (mut accepted, mut tight) = (0, 0);
+        for _ in 0..400 {
+            let graph = graph(&mut random);
+            for model in [MemoryModel::Plain, MemoryModel::Paper] {
+                let least = least_peak(&graph, model, &mut Vec::new());
+                for _ in 0..60 {
+                    let op = OpId(random.below(graph.ops().len() as u64 + 1) as u32);
+                    let chains = (0..random.below(4)).map(|_| {
+                        let tensor = |random: &mut Random| {
+                            TensorId(random.below(graph.tensors().len() as u64 + 1) as u32)
+                        };
+                        let tensors: Vec<TensorId> =
+                            (0..random.below(4)).map(|_| tensor(&mut random)).collect();
+                        let size = tensors.first().and_then(|t| graph.tensors().get(t.index()));
+                        let bytes = match random.below(6) {
+                            0 => u64::MAX - random.below(3),
+                            1 => (1 << 63) + random.below(3),
+                            2 => random.below(40),
+                            _ => size.map_or(0, |tensor| tensor.bytes),
+                        };
+                        WitnessChain { bytes, tensors }
+                    });
+                    let witness = Witness { op, chains: chains.collect() };
+                    if let Ok(bound) = proved_bound(&graph, model, &witness) {
+                        assert!(bound <= least, "{bound} > {least}: {witness:?} {graph:?}");
+                        accepted += 1;
+                        tight += usize::from(bound == least);
+                    }
+                }
+            }
+        }
+        assert!(accepted > 1000 && tight > 0, "{accepted} {tight}");
+    }
+
+    /// 2^63 bytes are more than any tensor has.
+    #[test]
+    fn a_chain_of_absurd_size_is_refused() {
+        let mut g = GraphBuilder::new("");
+        let x = g.input(Tensor::sized("x", 8));
+        let y = g.op("y", "X", &[x], Tensor::sized("y", 8));
+        g.output(y);
+        let graph = g.build().unwrap();
+        for bytes in [9, i64::MAX as u64, 1 << 63, u64::MAX] {
+            let witness = Witness { op: OpId(0), chains: vec![WitnessChain { bytes, tensors: vec![x] }] };
+            let proved = proved_bound(&graph, MemoryModel::Plain, &witness);
+            assert_eq!(proved, Err("it counts more bytes of tensor 0 than it has".to_owned()));
+        }
+    }
 }

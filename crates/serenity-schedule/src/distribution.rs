@@ -255,7 +255,7 @@ mod tests {
         let limits = Limits { memory: Some(1 << 20), ..Limits::default() };
         assert_eq!(count(&wide, &limits, None), Err(CountError::Stopped(StopReason::Memory)));
         let narrow = Problem::new(5000, Vec::new(), (1..5000).map(|i| (OpIndex(i - 1), OpIndex(i)))).unwrap();
-        let limits = Limits { time: Some(std::time::Duration::ZERO), ..Limits::default() };
+        let limits = Limits::lasting(std::time::Duration::ZERO);
         assert_eq!(count(&narrow, &limits, None), Err(CountError::Stopped(StopReason::Time)));
     }
 

@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn limits_are_looked_at_where_a_step_has_one_state() {
         let chain = Problem::new(5000, Vec::new(), (1..5000).map(|i| (OpIndex(i - 1), OpIndex(i)))).unwrap();
-        let limits = Limits { time: Some(Duration::ZERO), ..Limits::default() };
+        let limits = Limits::lasting(Duration::ZERO);
         let (reason, states) = stopped(&chain, &limits);
         assert!(reason == Some(StopReason::Time) && states < 1000, "{states} states");
     }

@@ -27,6 +27,22 @@ impl StopReason {
         matches!(self, Self::Time | Self::Cancelled)
     }
 
+    /// All there are.
+    pub const ALL: [Self; 7] = [
+        Self::Heuristic,
+        Self::Unknown,
+        Self::Capacity,
+        Self::Work,
+        Self::Memory,
+        Self::Time,
+        Self::Cancelled,
+    ];
+
+    /// The one with this [`name`](Self::name).
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.name() == name)
+    }
+
     /// A short name that does not change: `heuristic`, `unknown`, `capacity`, `work`, `memory`, `time` or `cancelled`.
     pub fn name(self) -> &'static str {
         match self {

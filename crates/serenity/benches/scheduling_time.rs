@@ -84,7 +84,7 @@ fn measure_network(network: &str) {
 
 /// One schedule, and the median CPU time to find it.
 fn measure(problem: &Problem, algorithm: Algorithm) -> (Schedule, Duration) {
-    let limits = Limits { time: Some(TIME_LIMIT), memory: Some(MEMORY_LIMIT), ..Limits::default() };
+    let limits = Limits::lasting(TIME_LIMIT).holding(MEMORY_LIMIT);
     let options = Options { algorithm, limits, ..Options::default() };
     let mut times = Vec::new();
     loop {

@@ -35,6 +35,7 @@ mod optimize;
 mod ort;
 mod output;
 mod plan;
+mod plan_check;
 mod plan_file;
 mod refine;
 mod rewrite;
@@ -71,10 +72,11 @@ pub use optimize::{Options, optimize, optimize_model, schedule};
 pub use ort::execution_order;
 pub use output::{planned_model, reordered_graph};
 pub use plan::{Decision, Footprint, Plan};
-pub use plan_file::PlanFile;
+pub use plan_check::{CheckOptions, CheckedClaim, Deep, NOT_COVERED, Status, Verdict, check_plan};
+pub use plan_file::{ClaimedFootprint, ClaimedProof, PlanFile};
 pub use rewrite::{
-    AppliedRewrite, RewriteChoice, RewriteCost, optimize_input, possible_rewrites, rewrite, rewrite_again,
-    rewrite_settings, rewritten_graph,
+    AppliedRewrite, RewriteChoice, RewriteCost, optimize_input, possible_rewrites, rewrite, rewrite_settings,
+    rewritten_graph,
 };
 pub use side_files::check_side_files;
 pub use tail::{Tail, TflmArena};

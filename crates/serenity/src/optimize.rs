@@ -2,8 +2,9 @@
 
 use crate::arena::Offsets;
 use crate::judge::{self, Judge, Seed};
+use crate::plan_check::plan_faults;
 use crate::{Effort, Error, Footprint, Plan, bridge, nested, ort};
-use serenity_check::{Claim, Fault, Witness, WitnessChain, check, placement_faults};
+use serenity_check::{Witness, WitnessChain, placement_faults};
 use serenity_ir::{Graph, Kernels, Lifetimes, MemoryModel, OpId, TensorId, planned_bound};
 use serenity_schedule::{self as scheduling, Algorithm, Problem, Rules, Schedule, StepLimit};
 use serenity_search::{Limits, ProgressFn, Proof};
@@ -93,9 +94,18 @@ fn without_plan(graphs: &[Graph], options: &Options) -> Result<Plan, Error> {
     let mut plan = unchecked(&settled.main, options);
     plan.bodies.clone_from(&settled.orders);
     plan.before.arena = judge::own_arena(graphs, options.model, options.given_plan.as_ref());
+    if graphs.len() > 1 {
+        // As it came, its sub-graphs run in their own orders.
+        let own = nested::main_graph(graphs, &[], options.model);
+        plan.before.peak = options.model.lifetimes(&own).profile(&own.file_order()).peak();
+    }
     if let (Some(_), Some(kernels)) = (&options.given_plan, options.model.kernels()) {
         // The plan that it came with may share what the runtime by itself does not.
         plan.bound = plan.bound.min(bound_of_all_plans(&settled.main, kernels, options, &plan));
+        // Or what nobody here knows to be safe, as between sub-graphs: then nothing is proved.
+        if plan.before.arena.is_some_and(|arena| arena < plan.bound) {
+            plan.bound = 0;
+        }
         plan.witness = None;
     }
     let judge = Judge::new(graphs, &settled.main, &settled.orders, options);
@@ -109,7 +119,7 @@ fn without_plan(graphs: &[Graph], options: &Options) -> Result<Plan, Error> {
     {
         plan.take_order(order, Footprint { peak, arena: Some(smaller), ops: plan.after.ops });
     }
-    or_as_it_was(graphs, &settled.main, plan)
+    or_as_it_was(graphs, plan, options.given_plan.as_ref())
 }
 
 /// The best order for TFLM with a plan of the arena in the model, and that plan.
@@ -156,12 +166,11 @@ fn with_plan(
         plan.take_order(order, after);
         plan.offsets = Some(best.planned.offsets);
     }
-    let main = &nested::main_graph(graphs, &plan.bodies, planned.model);
     plan.stats.elapsed = started.elapsed();
     if options.given_plan.is_some() && given.is_none() && plan.offsets.is_some() {
-        return checked(graphs, main, plan).map(Ok);
+        return verified(graphs, plan, None).map(Ok);
     }
-    or_as_it_was(graphs, main, plan).map(Ok)
+    or_as_it_was(graphs, plan, given).map(Ok)
 }
 
 /// Is the plan that a model came with one that the checker accepts for these kernels?
@@ -180,17 +189,17 @@ fn bound_of_all_plans(main: &Graph, kernels: Kernels, options: &Options, plan: &
     scheduling::schedule(&bridge::problem(main, &lifetimes), &search(options)).bound
 }
 
-/// The plan, or the model's own order if that needs no more. `main` is the first graph with what its sub-graphs need.
-fn or_as_it_was(graphs: &[Graph], main: &Graph, mut plan: Plan) -> Result<Plan, Error> {
+/// The plan, or the model's own order, with the plan of the arena that it was `given`, if that needs no more.
+fn or_as_it_was(graphs: &[Graph], mut plan: Plan, given: Option<&Offsets>) -> Result<Plan, Error> {
     if !plan.is_no_gain() {
-        return checked(graphs, main, plan);
+        return verified(graphs, plan, None);
     }
     plan.keep_own_order(graphs);
     // Its sub-graphs may need more in their own orders.
     let own = nested::main_graph(graphs, &plan.bodies, plan.model);
     plan.after.peak = plan.model.lifetimes(&own).profile(&plan.order).peak();
     plan.settle_proof();
-    verified(&own, plan)
+    verified(graphs, plan, given)
 }
 
 /// Orders `graph` with exactly the algorithm asked for, better or worse than the model's own order.
@@ -198,7 +207,7 @@ fn or_as_it_was(graphs: &[Graph], main: &Graph, mut plan: Plan) -> Result<Plan, 
 /// # Errors
 /// Only if the result fails its own check, which would be a bug.
 pub fn schedule(graph: &Graph, options: &Options) -> Result<Plan, Error> {
-    verified(graph, unchecked(graph, options))
+    verified(std::slice::from_ref(graph), unchecked(graph, options), None)
 }
 
 /// The order with the least peak, whatever a runtime makes of it.
@@ -207,7 +216,7 @@ pub(crate) fn best_by_peak(graph: &Graph, options: &Options) -> Result<Plan, Err
     if plan.after.peak >= plan.before.peak {
         plan.keep_own_order(std::slice::from_ref(graph));
     }
-    verified(graph, plan)
+    verified(std::slice::from_ref(graph), plan, None)
 }
 
 /// What the search finds, not yet checked.
@@ -304,30 +313,8 @@ fn in_turn(graph: &Graph, model: MemoryModel, buffer: &serenity_ir::Buffer) -> V
     tensors
 }
 
-/// The plan, if the checker accepts its places too.
-fn checked(graphs: &[Graph], main: &Graph, plan: Plan) -> Result<Plan, Error> {
-    let faults: Vec<Fault> = plan.placement_faults(graphs).into_iter().map(Fault::Placement).collect();
-    if faults.is_empty() {
-        verified(main, plan)
-    } else {
-        Err(Error::CheckFailed { graph: plan.graph, faults })
-    }
-}
-
-/// Nothing leaves this crate that the independent checker does not accept.
-pub(crate) fn verified(graph: &Graph, plan: Plan) -> Result<Plan, Error> {
-    let claim = Claim {
-        model: plan.model,
-        order: &plan.order,
-        peak: plan.after.peak,
-        bound: plan.bound,
-        optimal: plan.proof.is_optimal() && plan.after.peak == plan.bound,
-        witness: plan.witness.as_ref(),
-    };
-    let report = check(graph, &claim);
-    if report.is_valid() {
-        Ok(plan)
-    } else {
-        Err(Error::CheckFailed { graph: plan.graph, faults: report.faults })
-    }
+/// Nothing leaves this crate that the independent checker does not accept. `given` is the plan of the arena that the model came with, if that is kept.
+pub(crate) fn verified(graphs: &[Graph], plan: Plan, given: Option<&Offsets>) -> Result<Plan, Error> {
+    let faults = plan_faults(&graphs.iter().collect::<Vec<_>>(), &plan, given);
+    if faults.is_empty() { Ok(plan) } else { Err(Error::CheckFailed { graph: plan.graph, faults }) }
 }

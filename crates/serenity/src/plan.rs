@@ -140,9 +140,8 @@ impl Plan {
     /// Everything that was decided, what is proved about it, and what no other decision can go below: rewrites, if there were any to choose from; the order
     /// for these rewrites, with any places; the places, if they were planned, for this order. Nothing is proved while anything is unknown.
     pub fn decisions(&self) -> Vec<(Decision, Proof, u64)> {
-        let known = |proof| match self.unknown.is_empty() {
-            true => proof,
-            false => Proof::Gap { stopped: StopReason::Unknown },
+        let known = |proof| {
+            if self.unknown.is_empty() { proof } else { Proof::Gap { stopped: StopReason::Unknown } }
         };
         let rewrites = self.choice.map(|choice| (Decision::Rewrites, known(choice.proof()), choice.floor));
         let order = (Decision::Order, known(self.proof), self.least());

@@ -1,10 +1,14 @@
 //! Reading a plan back, to check it.
+//!
+//! Without an order, a peak, a bound and a proof there is no plan, and [`PlanFile::parse`] says so. Every other field may be missing, which claims nothing; but one
+//! that is there and cannot be understood is remembered as [`malformed`](PlanFile::malformed), and refused by the check: no claim is dropped silently.
 
 use crate::input::read_text;
-use crate::{AppliedRewrite, Error, Offsets};
-use serde_json::Value;
+use crate::{AppliedRewrite, Decision, Error, Offsets, RewriteChoice, RewriteCost};
+use serde_json::{Map, Value};
 use serenity_check::{Witness, WitnessChain};
 use serenity_ir::{Kernels, MemoryModel, OpId, OrtOrder, TensorId};
+use serenity_search::StopReason;
 
 /// What a plan file claims. Nothing of it is trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,9 +17,15 @@ pub struct PlanFile {
     pub model: Option<MemoryModel>,
     /// What was rewritten before the rest was planned.
     pub rewrites: Vec<AppliedRewrite>,
+    /// How that was chosen, and whether that is called proved.
+    pub rewrite_choice: Option<(RewriteChoice, bool)>,
+    /// How many ops it says there are.
+    pub ops: Option<u64>,
     /// The ops in execution order.
     pub order: Vec<OpId>,
-    /// The same for the graphs after the main one; empty if it says nothing of them.
+    /// The ops in the order of the file, if the runtime runs that in another.
+    pub file_order: Option<Vec<OpId>>,
+    /// The orders of the graphs after the main one; empty if it says nothing of them.
     pub bodies: Vec<Vec<OpId>>,
     /// Where it places the tensors, if it does.
     pub offsets: Option<Offsets>,
@@ -24,20 +34,58 @@ pub struct PlanFile {
     /// The peak it claims.
     pub peak: u64,
     /// The lower bound on peaks that it claims.
-    pub bound: u64,
+    pub peak_bound: u64,
     /// The lower bound it claims for what counts: the arena if there is one, otherwise the peak.
-    pub arena_bound: u64,
-    /// Does it claim that the peak is the least possible?
+    pub bound: u64,
+    /// Does it claim that nothing needs less?
     pub optimal: bool,
-    /// The proof of the bound, if it carries one.
+    /// What it claims to be proved of each decision, if it says.
+    pub proofs: Option<Vec<ClaimedProof>>,
+    /// What it says is unknown of the model, if it says.
+    pub unknown: Option<Vec<Value>>,
+    /// The proof of the bound on peaks, if it carries one.
     pub witness: Option<Witness>,
+    /// What the model needed as it came, if it says.
+    pub before: Option<ClaimedFootprint>,
+    /// What it needs now, if it says so a second time.
+    pub after: Option<ClaimedFootprint>,
+    /// The names of all its fields that say something.
+    pub fields: Vec<String>,
+    /// Fields that cannot be understood, and why.
+    pub malformed: Vec<(String, String)>,
+}
+
+/// What is proved of one decision, as a plan says it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimedProof {
+    /// Of which.
+    pub decision: Decision,
+    /// Is it called optimal?
+    pub is_optimal: bool,
+    /// What ended the search, if it is not.
+    pub stopped: Option<String>,
+    /// What no other decision goes below.
+    pub bound: u64,
+}
+
+/// What a model needs, as `optimize --json` says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClaimedFootprint {
+    /// The peak.
+    pub peak: u64,
+    /// The runtime's arena.
+    pub arena: Option<u64>,
+    /// With all that TFLM keeps besides, on 32-bit Arm and on x86-64.
+    pub total: Option<(u64, u64)>,
+    /// The number of ops.
+    pub ops: u64,
 }
 
 impl PlanFile {
     /// Reads a plan: what `optimize --plan` writes, or what `schedule --json` and `optimize --json` print.
     ///
     /// # Errors
-    /// If the file cannot be read, or a field is missing or of the wrong kind.
+    /// If the file cannot be read, or is no plan.
     pub fn load(path: &str) -> Result<Self, Error> {
         let text = read_text(path)?;
         Self::parse(&text).map_err(|reason| Error::PlanFile { path: path.to_owned(), reason })
@@ -49,108 +97,267 @@ impl PlanFile {
     /// As [`load`](Self::load).
     pub fn parse(text: &str) -> Result<Self, String> {
         let plan: Value = serde_json::from_str(text).map_err(|error| format!("not valid JSON: {error}"))?;
-        let number = |key: &str| {
-            plan.get(key)
-                .and_then(Value::as_u64)
-                .ok_or_else(|| format!("`{key}` must be a whole number of bytes"))
-        };
-        let kernels = match plan.get("kernels") {
-            None | Some(Value::Null) => Kernels::default(),
-            Some(value) => {
-                let name = value.as_str().ok_or("`kernels` must be the name of a kernel set")?;
-                name.parse().map_err(|error| format!("`kernels`: {error}"))?
-            }
-        };
-        let model = match plan.get("runtime") {
-            None | Some(Value::Null) => None,
-            Some(Value::String(name)) => Some(name.parse().map_err(|error| format!("`runtime`: {error}"))?),
-            Some(other) => return Err(format!("`runtime` must be the name of a memory model, not {other}")),
-        };
-        let ort_order = match plan.get("ort_order") {
-            None | Some(Value::Null) => OrtOrder::default(),
-            Some(value) => {
-                let name = value.as_str().ok_or("`ort_order` must be the name of an order")?;
-                name.parse().map_err(|error| format!("`ort_order`: {error}"))?
-            }
-        };
+        Self::from_json(&plan)
+    }
+
+    /// As [`parse`](Self::parse), from what was parsed.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn from_json(plan: &Value) -> Result<Self, String> {
+        let plan = plan.as_object().ok_or("a plan is a JSON object")?;
         let optimal = match plan.get("proof").and_then(Value::as_str) {
             Some("optimal") => true,
             Some("gap") => false,
             _ => return Err("`proof` must be \"optimal\" or \"gap\"".to_owned()),
         };
+        let order = list(present(plan, "order").ok_or("`order` must be an array of op numbers")?, op)
+            .map_err(|at| format!("`order{at}` must be the number of an op"))?;
+        if let Some(schema) = present(plan, "schema")
+            && !SCHEMAS.iter().any(|known| schema == known)
+        {
+            return Err(format!("`schema` must be one of {}, not {schema}", SCHEMAS.join(", ")));
+        }
+        let (peak, bound) = (bytes(plan, "peak")?, bytes(plan, "bound")?);
+        let mut malformed = Vec::new();
+        let mut reader = Reader { plan, malformed: &mut malformed };
+        let arena = reader.optional("arena", "must be a whole number of bytes", unsigned);
+        let peak_bound = reader.optional("peak_bound", "must be a whole number of bytes", unsigned);
+        if peak_bound.is_none() && arena.is_some() {
+            reader.complain("peak_bound", "must stand beside an `arena`: `bound` speaks of that");
+        }
         Ok(Self {
-            model: model.map(|model: MemoryModel| model.with_kernels(kernels).with_ort_order(ort_order)),
-            rewrites: match plan.get("rewrites") {
-                None | Some(Value::Null) => Vec::new(),
-                Some(list) => rewrites(list)
-                    .ok_or("`rewrites` must be an array of objects, each with a `rule` and `ops`")?,
-            },
-            order: order("order", plan.get("order"))?,
-            offsets: match plan.get("offsets") {
-                None | Some(Value::Null) => None,
-                Some(value) => Some(offsets(value).ok_or(
-                    "`offsets` must be a list a graph, of a place in bytes or null for each of its tensors",
-                )?),
-            },
-            arena: plan.get("arena").and_then(Value::as_u64),
-            bodies: match plan.get("bodies") {
-                None | Some(Value::Null) => Vec::new(),
-                Some(Value::Array(bodies)) => {
-                    let numbered = bodies.iter().enumerate();
-                    numbered
-                        .map(|(i, body)| order(&format!("bodies[{i}]"), Some(body)))
-                        .collect::<Result<_, _>>()?
-                }
-                Some(_) => return Err("`bodies` must be an array of orders".to_owned()),
-            },
-            peak: number("peak")?,
-            // Where there is an arena, `bound` speaks of that.
-            bound: match (plan.get("arena").and_then(Value::as_u64), plan.get("peak_bound")) {
-                (Some(_), Some(_)) => number("peak_bound")?,
-                _ => number("bound")?,
-            },
-            arena_bound: number("bound")?,
+            model: model(plan)?,
+            rewrites: reader.list("rewrites", rewrite).unwrap_or_default(),
+            rewrite_choice: reader.optional(
+                "rewrite_choice",
+                "must be an object with `sets`, `proved`, `without`, `with` and `floor`",
+                choice,
+            ),
+            ops: reader.optional("ops", "must be the number of ops", unsigned),
+            order,
+            file_order: reader.list("file_order", |value| op(value).ok_or("must be the number of an op")),
+            bodies: reader
+                .list("bodies", |body| list(body, op).map_err(|_| "must be an array of op numbers"))
+                .unwrap_or_default(),
+            offsets: reader.list("offsets", |graph| {
+                list(graph, |value| place(value).ok())
+                    .map_err(|_| "must hold a place in bytes, or null, for each tensor of the graph")
+            }),
+            arena,
+            peak,
+            peak_bound: peak_bound.unwrap_or(bound),
+            bound,
             optimal,
-            witness: match plan.get("witness") {
-                None | Some(Value::Null) => None,
-                Some(value) => {
-                    Some(witness(value).ok_or("`witness` must be an op and its chains of tensors")?)
-                }
-            },
+            proofs: reader.optional(
+                "proofs",
+                "must say of `rewrites`, `order` and `places` what is proved: a `proof`, what `stopped` it and a `bound`",
+                proofs,
+            ),
+            unknown: reader.list("unknown", |value| Ok(value.clone())),
+            witness: reader.optional("witness", "must be an op and its chains of tensors", witness),
+            before: reader.optional("before", FOOTPRINT, footprint),
+            after: reader.optional("after", FOOTPRINT, footprint),
+            fields: plan.iter().filter(|(_, value)| !value.is_null()).map(|(name, _)| name.clone()).collect(),
+            malformed,
         })
     }
 }
 
-fn rewrites(value: &Value) -> Option<Vec<AppliedRewrite>> {
-    value.as_array()?.iter().map(AppliedRewrite::from_json).collect()
+/// What a plan may call itself; one that says nothing is taken for one of these.
+const SCHEMAS: [&str; 3] = ["serenity.plan/1", "serenity.optimize/1", "serenity.schedule/1"];
+
+const FOOTPRINT: &str = "must be an object with `peak`, `arena`, `total` and `ops`";
+
+/// Reads fields that may be missing or null, and remembers those that are neither that nor what they should be.
+struct Reader<'a> {
+    plan: &'a Map<String, Value>,
+    malformed: &'a mut Vec<(String, String)>,
 }
 
-fn order(field: &str, value: Option<&Value>) -> Result<Vec<OpId>, String> {
-    let list =
-        value.and_then(Value::as_array).ok_or_else(|| format!("`{field}` must be an array of op numbers"))?;
-    let op = |(position, value): (usize, &Value)| {
-        let id = value.as_u64().and_then(|id| u32::try_from(id).ok());
-        id.map(OpId).ok_or_else(|| format!("`{field}[{position}]` must be the number of an op, not {value}"))
-    };
-    list.iter().enumerate().map(op).collect()
+impl Reader<'_> {
+    fn complain(&mut self, field: &str, what: &str) {
+        self.malformed.push((field.to_owned(), format!("`{field}` {what}")));
+    }
+
+    fn optional<T>(&mut self, field: &str, what: &str, read: impl Fn(&Value) -> Option<T>) -> Option<T> {
+        let value = present(self.plan, field)?;
+        let read = read(value);
+        if read.is_none() {
+            self.complain(field, what);
+        }
+        read
+    }
+
+    fn list<T>(&mut self, field: &str, read: impl Fn(&Value) -> Result<T, &'static str>) -> Option<Vec<T>> {
+        let value = present(self.plan, field)?;
+        let Some(items) = value.as_array() else {
+            self.complain(field, "must be an array");
+            return None;
+        };
+        let mut list = Vec::with_capacity(items.len());
+        for (index, item) in items.iter().enumerate() {
+            match read(item) {
+                Ok(item) => list.push(item),
+                Err(what) => {
+                    self.malformed.push((field.to_owned(), format!("`{field}[{index}]` {what}")));
+                    return None;
+                }
+            }
+        }
+        Some(list)
+    }
 }
 
-fn offsets(value: &Value) -> Option<Offsets> {
-    let place = |value: &Value| match value {
-        Value::Null => Some(None),
-        value => value.as_u64().map(Some),
+fn present<'a>(plan: &'a Map<String, Value>, field: &str) -> Option<&'a Value> {
+    plan.get(field).filter(|value| !value.is_null())
+}
+
+fn bytes(plan: &Map<String, Value>, field: &str) -> Result<u64, String> {
+    let value = plan.get(field).and_then(Value::as_u64);
+    value.ok_or_else(|| format!("`{field}` must be a whole number of bytes"))
+}
+
+fn unsigned(value: &Value) -> Option<u64> {
+    value.as_u64()
+}
+
+/// All items of an array, or the place of the first that is none.
+fn list<T>(value: &Value, read: impl Fn(&Value) -> Option<T>) -> Result<Vec<T>, String> {
+    let items = value.as_array().ok_or_else(String::new)?;
+    let read = |(index, item)| read(item).ok_or_else(|| format!("[{index}]"));
+    items.iter().enumerate().map(read).collect()
+}
+
+fn op(value: &Value) -> Option<OpId> {
+    value.as_u64().and_then(|id| u32::try_from(id).ok()).map(OpId)
+}
+
+/// A number, or nothing at all for null.
+fn place(value: &Value) -> Result<Option<u64>, &'static str> {
+    match value {
+        Value::Null => Ok(None),
+        value => value.as_u64().map(Some).ok_or("must be a whole number of bytes, or null"),
+    }
+}
+
+fn model(plan: &Map<String, Value>) -> Result<Option<MemoryModel>, String> {
+    let name = |field: &str| match present(plan, field) {
+        None => Ok(None),
+        Some(Value::String(name)) => Ok(Some(name.as_str())),
+        Some(other) => Err(format!("`{field}` must be a name, not {other}")),
     };
-    value.as_array()?.iter().map(|graph| graph.as_array()?.iter().map(place).collect()).collect()
+    let unknown = |field: &str, error: &dyn std::fmt::Display| format!("`{field}`: {error}");
+    let (kernels, walk) = (name("kernels")?, name("ort_order")?);
+    let Some(model) = name("runtime")? else {
+        return match kernels.or(walk) {
+            None => Ok(None),
+            Some(_) => Err("`kernels` and `ort_order` must stand beside a `runtime`".to_owned()),
+        };
+    };
+    let model: MemoryModel = model.parse().map_err(|error| unknown("runtime", &error))?;
+    if kernels.is_some() != model.kernels().is_some() {
+        return Err(format!("`kernels` must be stated for TFLM and for nothing else, not for `{model}`"));
+    }
+    if walk.is_some() != model.ort_order().is_some() {
+        return Err(format!("`ort_order` must be stated for ort and for nothing else, not for `{model}`"));
+    }
+    let kernels: Option<Kernels> =
+        kernels.map(str::parse).transpose().map_err(|error| unknown("kernels", &error))?;
+    let walk: Option<OrtOrder> =
+        walk.map(str::parse).transpose().map_err(|error| unknown("ort_order", &error))?;
+    Ok(Some(model.with_kernels(kernels.unwrap_or_default()).with_ort_order(walk.unwrap_or_default())))
+}
+
+/// One rewrite; all its fields must be there.
+fn rewrite(value: &Value) -> Result<AppliedRewrite, &'static str> {
+    let signed = |key: &str| value.get(key).and_then(Value::as_i64);
+    let count = |value: &Value| value.as_u64().and_then(|count| usize::try_from(count).ok());
+    let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+    // No rule adds multiplications.
+    if signed("extra_macs") != Some(0) {
+        return Err("must have `extra_macs` 0");
+    }
+    let gain = match value.get("gain") {
+        Some(Value::Null) => None,
+        Some(gain) => Some(gain.as_u64().ok_or("must have a `gain` in bytes, or null")?),
+        None => return Err("must have a `gain` in bytes, or null"),
+    };
+    Ok(AppliedRewrite {
+        rule: text("rule").ok_or("must have a `rule`")?,
+        round: value.get("round").and_then(count).ok_or("must have a `round`")?,
+        ops: value.get("ops").and_then(|ops| list(ops, op).ok()).ok_or("must have `ops`, their numbers")?,
+        order: value
+            .get("order")
+            .and_then(|order| list(order, count).ok())
+            .ok_or("must have an `order` of its terms")?,
+        text: text("text").ok_or("must have a `text`")?,
+        exact: value.get("exact").and_then(Value::as_bool).ok_or("must say whether it is `exact`")?,
+        gain,
+        cost: RewriteCost {
+            ops: signed("extra_ops").ok_or("must have `extra_ops`")?,
+            weight_bytes: signed("extra_weight_bytes").ok_or("must have `extra_weight_bytes`")?,
+            additions: signed("extra_additions").ok_or("must have `extra_additions`")?,
+        },
+    })
+}
+
+fn choice(value: &Value) -> Option<(RewriteChoice, bool)> {
+    let number = |key: &str| value.get(key)?.as_u64();
+    let choice = RewriteChoice {
+        sets: usize::try_from(number("sets")?).ok()?,
+        without: number("without")?,
+        with: number("with")?,
+        floor: number("floor")?,
+        stopped: stop_reason(value.get("stopped")?).ok()?,
+    };
+    Some((choice, value.get("proved")?.as_bool()?))
+}
+
+/// A reason by its name, or nothing at all for null.
+fn stop_reason(value: &Value) -> Result<Option<StopReason>, &'static str> {
+    match value {
+        Value::Null => Ok(None),
+        value => {
+            let reason = value.as_str().and_then(StopReason::named);
+            reason.map(Some).ok_or("must be the name of a reason, or null")
+        }
+    }
+}
+
+fn proofs(value: &Value) -> Option<Vec<ClaimedProof>> {
+    let proof = |(name, value): (&String, &Value)| {
+        let decision = [Decision::Rewrites, Decision::Order, Decision::Places];
+        let is_optimal = match value.get("proof")?.as_str()? {
+            "optimal" => true,
+            "gap" => false,
+            _ => return None,
+        };
+        Some(ClaimedProof {
+            decision: decision.into_iter().find(|decision| decision.name() == name)?,
+            is_optimal,
+            stopped: stop_reason(value.get("stopped")?).ok()?.map(|reason| reason.name().to_owned()),
+            bound: value.get("bound")?.as_u64()?,
+        })
+    };
+    value.as_object()?.iter().map(proof).collect()
+}
+
+fn footprint(value: &Value) -> Option<ClaimedFootprint> {
+    let number = |key: &str| value.get(key)?.as_u64();
+    let total = match value.get("total")? {
+        Value::Null => None,
+        total => Some((total.get("arm32")?.as_u64()?, total.get("x86_64")?.as_u64()?)),
+    };
+    let arena = place(value.get("arena")?).ok()?;
+    Some(ClaimedFootprint { peak: number("peak")?, arena, total, ops: number("ops")? })
 }
 
 fn witness(value: &Value) -> Option<Witness> {
-    let id = |value: &Value| value.as_u64().and_then(|id| u32::try_from(id).ok());
+    let tensor = |value: &Value| op(value).map(|id| TensorId(id.0));
     let chain = |value: &Value| {
-        let tensors = value.get("tensors")?.as_array()?.iter().map(|t| id(t).map(TensorId));
-        Some(WitnessChain { bytes: value.get("bytes")?.as_u64()?, tensors: tensors.collect::<Option<_>>()? })
+        let tensors = list(value.get("tensors")?, tensor).ok()?;
+        Some(WitnessChain { bytes: value.get("bytes")?.as_u64()?, tensors })
     };
-    Some(Witness {
-        op: OpId(id(value.get("op")?)?),
-        chains: value.get("chains")?.as_array()?.iter().map(chain).collect::<Option<_>>()?,
-    })
+    Some(Witness { op: op(value.get("op")?)?, chains: list(value.get("chains")?, chain).ok()? })
 }

@@ -66,7 +66,7 @@ fn optimized(path: &Path, order: OrtOrder, folder: &Path) -> Case {
     let name = path.file_stem().unwrap().to_string_lossy().into_owned();
     let input = load(path.to_str().unwrap()).unwrap();
     assert_eq!(input.default_model, MemoryModel::Ort(OrtOrder::Priority));
-    let limits = Limits { time: Some(LIMIT), ..Limits::default() };
+    let limits = Limits::lasting(LIMIT);
     let options = Options { model: MemoryModel::Ort(order), limits, ..Options::default() };
     let plan = optimize_model(&input.graphs, &options).unwrap();
     let written = planned_model(&input, &plan).unwrap();

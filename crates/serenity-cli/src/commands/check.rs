@@ -1,14 +1,12 @@
-//! `serenity check`: the independent proof check.
+//! `serenity check`: prints what became of each claim of a plan.
 
-use super::count;
 use crate::args::CheckArgs;
 use crate::printable::printable;
 use crate::progress::{cancel_on_ctrl_c, thousands};
 use crate::{Failure, Outcome, json};
 use serde_json::{Value, json};
-use serenity::check::{Claim, Fault, Report, Reproved, check, order_faults, placement_faults, reprove};
-use serenity::ir::{Graph, MemoryModel, OpId};
-use serenity::{Input, PlanFile};
+use serenity::check::Reproved;
+use serenity::{CheckOptions, Deep, PlanFile, Status, Verdict, check_plan};
 use std::io::Write;
 use std::time::Instant;
 
@@ -21,183 +19,132 @@ pub(crate) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Outcome, Fai
     }
     let plan = PlanFile::load(&args.plan)?;
     let input = args.read.load(&args.input, args.runtime.runtime.or(plan.model))?;
-    let input = if plan.rewrites.is_empty() { input } else { rewritten(args, &plan, &input)? };
     let named = args.runtime.runtime.or(plan.model).unwrap_or(input.default_model);
     let model = match args.runtime.kernels {
         Some(kernels) => named.with_kernels(kernels),
         None if args.runtime.runtime.is_some() => args.runtime.model(named),
         None => named,
     };
-    let claim = Claim {
-        model,
-        order: &plan.order,
-        peak: plan.peak,
-        bound: plan.bound,
-        // Said of the arena where there is one.
-        optimal: plan.optimal && (plan.arena.is_none() || plan.peak == plan.bound),
-        witness: plan.witness.as_ref(),
-    };
-    let body_faults: Vec<Fault> = input.graphs[1..]
-        .iter()
-        .zip(&plan.bodies)
-        .flat_map(|(graph, order)| order_faults(graph, order))
-        .map(Fault::Order)
-        .collect();
-    let bodies = if body_faults.is_empty() { &plan.bodies[..] } else { &[] };
-    let graph = serenity::main_graph(&input.graphs, bodies, model);
-    let mut report = check(&graph, &claim);
-    report.faults.extend(body_faults);
-    let placement = placement(&plan, &input, model, &mut report);
-    let deep =
-        (args.deep && report.is_valid() && !report.bound_verified).then(|| prove_again(args, &graph, &claim));
-    if deep == Some(Reproved::No) {
-        report.faults.push(Fault::BoundRefuted { bound: claim.bound });
-    }
-    if args.json.json {
-        let mut object = to_json(&claim, &report, deep, placement);
-        object["plan"] = args.plan.as_str().into();
-        writeln!(out, "{}", json::object("check", Some(&args.input), object))?;
-    } else if report.is_valid() {
-        if !plan.rewrites.is_empty() {
-            let places = count(plan.rewrites.len() as u64, "place");
-            writeln!(
-                out,
-                "rewritten first: {places}, as the plan says; `serenity verify` runs both models and compares"
-            )?;
-        }
-        print_verified(&claim, &report, deep, out)?;
-        if let Some(arena) = placement {
-            writeln!(
-                out,
-                "placement verified: in an arena of {} bytes nothing is written over while it is needed",
-                thousands(arena)
-            )?;
-        }
-    } else {
-        for fault in &report.faults {
-            writeln!(out, "invalid: {}", printable(&fault.to_string()))?;
-        }
-    }
-    Ok(if report.is_valid() { Outcome::Done } else { Outcome::ConditionNotMet })
-}
-
-/// The model that the plan speaks of: a plan for a rewritten model says what was rewritten, and the same is done again here.
-fn rewritten(args: &CheckArgs, plan: &PlanFile, input: &Input) -> Result<Input, Failure> {
-    let model = args.runtime.runtime.or(plan.model).unwrap_or(input.default_model);
-    if let Some(again) = serenity::rewrite_again(input, &plan.rewrites, model)? {
-        return Ok(again);
-    }
-    Err(Failure::request(
-        format!(
-            "the plan `{}` is for a model that was rewritten in {}, and `{}` cannot be rewritten in the same",
-            args.plan,
-            count(plan.rewrites.len() as u64, "place"),
-            args.input
-        ),
-        "give the model that was optimised, not the file that was written: this check rewrites it again",
-    ))
-}
-
-/// Checks the places of the tensors, if the plan has any; the arena they are in, if nothing is wrong.
-fn placement(plan: &PlanFile, input: &Input, model: MemoryModel, report: &mut Report) -> Option<u64> {
-    if let Some(arena) = plan.arena.filter(|&arena| plan.arena_bound > arena) {
-        report.faults.push(Fault::BoundAbovePeak { bound: plan.arena_bound, peak: arena });
-    }
-    let (offsets, arena, kernels) = (plan.offsets.as_ref()?, plan.arena?, model.kernels()?);
-    if !report.is_valid() {
-        return None;
-    }
-    let own = input.graphs[1..].iter().map(Graph::file_order);
-    let bodies: Vec<Vec<OpId>> = plan.bodies.iter().cloned().chain(own.skip(plan.bodies.len())).collect();
-    let orders: Vec<&[OpId]> =
-        std::iter::once(plan.order.as_slice()).chain(bodies.iter().map(Vec::as_slice)).collect();
-    let graphs: Vec<&Graph> = input.graphs.iter().collect();
-    let faults = placement_faults(&graphs, &orders, kernels, offsets, arena);
-    report.faults.extend(faults.into_iter().map(Fault::Placement));
-    report.is_valid().then_some(arena)
-}
-
-/// Proves the bound by the checker's own search, within the limits.
-fn prove_again(args: &CheckArgs, graph: &Graph, claim: &Claim) -> Reproved {
     let started = Instant::now();
     let cancel = cancel_on_ctrl_c();
-    // A set of executed ops takes its bits twice (to do, and done) and some bookkeeping.
-    let most_states = args.memory_limit.0 / (2 * (graph.ops().len() as u64 / 8 + 1) + 64);
     let stop = || cancel.is_cancelled() || started.elapsed() >= args.time_limit;
-    reprove(graph, claim.model, claim.bound, most_states, &stop)
+    let deep = args.deep.then_some(Deep { memory: args.memory_limit.0, stop: &stop });
+    let verdict = check_plan(&input, &plan, &CheckOptions { model: Some(model), deep });
+    if args.json.json {
+        let mut object = to_json(&plan, &verdict);
+        object["plan"] = args.plan.as_str().into();
+        writeln!(out, "{}", json::object("check", Some(&args.input), object))?;
+    } else {
+        print(&plan, &verdict, args.deep, out)?;
+    }
+    Ok(if verdict.is_valid() { Outcome::Done } else { Outcome::ConditionNotMet })
 }
 
-fn to_json(claim: &Claim, report: &Report, deep: Option<Reproved>, placement: Option<u64>) -> Value {
-    let reproved = matches!(deep, Some(Reproved::Yes { .. }));
+fn to_json(plan: &PlanFile, verdict: &Verdict) -> Value {
+    let claims: Vec<Value> = verdict
+        .claims
+        .iter()
+        .map(|claim| {
+            let status = &claim.status;
+            json!({"claim": claim.claim, "status": status.name(), "detail": status.detail()})
+        })
+        .collect();
     json!({
-        "valid": report.is_valid(),
-        "problems": report.faults.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        "runtime": claim.model.to_string(),
-        "peak": claim.peak,
-        "bound": claim.bound,
-        "bound_verified": report.bound_verified || reproved,
-        "optimal_claimed": claim.optimal,
-        "optimal_verified": report.is_valid() && claim.optimal && (report.bound_verified || reproved),
-        "deep_states": match deep {
-            Some(Reproved::Yes { states } | Reproved::GaveUp { states }) => Some(states),
-            _ => None,
-        },
-        "shown_bound": report.shown.bytes,
-        "placement_verified": placement.is_some(),
+        "valid": verdict.is_valid(),
+        "problems": verdict.problems().collect::<Vec<_>>(),
+        "runtime": verdict.model.to_string(),
+        "peak": plan.peak,
+        "bound": plan.bound,
+        "bound_verified": verdict.is_verified("bound"),
+        "optimal_claimed": plan.optimal,
+        "optimal_verified": verdict.is_verified("proof"),
+        "deep_states": verdict.deep.and_then(|deep| states(deep.1)),
+        "shown_bound": verdict.shown_bound,
+        "placement_verified": verdict.is_verified("offsets"),
+        "arena_verified": verdict.is_verified("arena"),
+        "claims": claims,
     })
 }
 
+fn states(reproved: Reproved) -> Option<u64> {
+    match reproved {
+        Reproved::Yes { states } | Reproved::GaveUp { states } => Some(states),
+        Reproved::No => None,
+    }
+}
+
+/// Names of claims for people, where the field's own does not do.
+const TITLES: [(&str, &str); 5] = [
+    ("file_order", "order of the file"),
+    ("bodies", "sub-graphs"),
+    ("offsets", "placement"),
+    ("peak_bound", "bound on peaks"),
+    ("proof", "optimality"),
+];
+
 /// Says what was verified and, as plainly, what was not.
-fn print_verified(
-    claim: &Claim,
-    report: &Report,
-    deep: Option<Reproved>,
-    out: &mut impl Write,
-) -> Result<(), Failure> {
-    let (peak, bound) = (thousands(claim.peak), thousands(claim.bound));
-    let reason = printable(&report.shown.place.to_string()).into_owned();
-    writeln!(
-        out,
-        "order and peak verified: {} in an order that can run, peak {peak} bytes",
-        count(claim.order.len() as u64, "op")
-    )?;
-    if report.optimal_verified {
-        writeln!(out, "optimality verified: no order needs less, because {reason}")?;
+fn print(plan: &PlanFile, verdict: &Verdict, is_deep: bool, out: &mut impl Write) -> Result<(), Failure> {
+    if !verdict.is_valid() {
+        for problem in verdict.problems() {
+            say(out, &format!("invalid: {problem}"))?;
+        }
         return Ok(());
     }
-    if let Some(Reproved::Yes { states }) = deep {
-        let what = if claim.optimal { "optimality" } else { "bound" };
-        writeln!(
-            out,
-            "{what} verified: an independent search of {} found no order below {bound} bytes",
-            count(states, "set")
-        )?;
-        return Ok(());
+    let (ops, peak) = (super::count(plan.order.len() as u64, "op"), thousands(plan.peak));
+    say(out, &format!("order and peak verified: {ops} in an order that can run, peak {peak} bytes"))?;
+    let is_optimal = verdict.is_verified("proof");
+    let mut open = Vec::new();
+    for claim in &verdict.claims {
+        let name = claim.claim.as_str();
+        let title = TITLES.iter().find(|(field, _)| *field == name).map_or(name, |(_, title)| title);
+        match &claim.status {
+            // Said above, said by what follows from them, or of no interest as long as they are right.
+            Status::Verified { .. } if ["order", "peak", "ops", "witness", "after"].contains(&name) => {}
+            Status::Verified { .. } if is_optimal && name == "bound" => {}
+            _ if name == "peak_bound" && (plan.arena.is_none() || is_optimal) => {}
+            Status::NotVerified { .. } if serenity::NOT_COVERED.iter().any(|(field, _)| *field == name) => {
+                open.push(name);
+            }
+            Status::Verified { how } => say(out, &format!("{title} verified: {how}"))?,
+            Status::NotVerified { why } => say(out, &format!("{title} NOT verified: {why}"))?,
+            Status::Refuted { .. } => {}
+        }
     }
-    if report.bound_verified {
-        writeln!(out, "bound verified: no order needs less than {bound} bytes, because {reason}")?;
-    } else {
-        writeln!(
+    let is_open = matches!(verdict.status("bound"), Some(Status::NotVerified { .. }));
+    match verdict.deep.map(|deep| deep.1) {
+        Some(Reproved::GaveUp { states }) if is_open => say(
             out,
-            "bound NOT verified: the plan claims that no order needs less than {bound} bytes; by itself this check can \
-             only show {} ({reason})",
-            thousands(report.shown.bytes)
-        )?;
+            &format!(
+                "the independent search gave up after {}; raise --time-limit or --memory-limit",
+                super::count(states, "set")
+            ),
+        )?,
+        _ if is_open && !is_deep => {
+            say(out, "--deep tries to prove it again, without trusting whoever claims it")?;
+        }
+        _ => {}
     }
-    if let Some(Reproved::GaveUp { states }) = deep {
-        writeln!(
-            out,
-            "the independent search gave up after {}; raise --time-limit or --memory-limit",
-            count(states, "set")
-        )?;
-    } else if !report.bound_verified {
-        writeln!(out, "--deep tries to prove it again, without trusting whoever claims it")?;
-    }
-    if claim.optimal {
-        writeln!(
-            out,
-            "optimality NOT verified: the plan claims it, and nothing here confirms or refutes it"
-        )?;
+    open.dedup();
+    if !open.is_empty() {
+        say(out, &format!("not covered by this check: {}", open.join(", ")))?;
     }
     Ok(())
+}
+
+/// Lines of at most 80 columns; what goes on is indented.
+fn say(out: &mut impl Write, text: &str) -> Result<(), Failure> {
+    const WIDTH: usize = 80;
+    let mut line = String::new();
+    for word in printable(text).split(' ') {
+        if !line.trim().is_empty() && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            writeln!(out, "{line}")?;
+            line = format!("  {word}");
+        } else {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    Ok(writeln!(out, "{line}")?)
 }

@@ -63,7 +63,7 @@ pub(crate) fn best(graphs: &[Graph], walk: OrtOrder, options: &Options) -> Resul
     plan.before = footprint(&before);
     plan.take_order(after.order.clone(), footprint(&after));
     plan.steering = (file != plan.order).then_some(file);
-    optimize::verified(graph, plan)
+    optimize::verified(graphs, plan, None)
 }
 
 /// The bound of the search holds for its memory model, in which an op writes over an input only if nobody else reads it. ONNX Runtime does so

@@ -69,11 +69,11 @@ impl RewriteChoice {
     }
 
     pub(crate) fn to_json(self) -> Value {
-        let Self { sets, without, with, floor, stopped } = self;
+        let Self { sets, without, with, floor, .. } = self;
         json!({
             "sets": sets,
             "proved": self.is_proved(),
-            "stopped": stopped.map(StopReason::name),
+            "stopped": self.proof().stopped().map(StopReason::name),
             "without": without,
             "with": with,
             "floor": floor,
@@ -151,11 +151,6 @@ impl AppliedRewrite {
         }
     }
 
-    /// Is it this patch that was applied, whatever the order in which it adds up?
-    pub(super) fn is_of(&self, patch: &Patch) -> bool {
-        self.rule == patch.rule && self.ops == patch.ops()
-    }
-
     pub(crate) fn to_json(&self) -> Value {
         json!({
             "rule": self.rule,
@@ -169,28 +164,6 @@ impl AppliedRewrite {
             "extra_macs": 0,
             "extra_additions": self.cost.additions,
             "text": self.text,
-        })
-    }
-
-    /// From what a plan claims; only the rule and the ops must be there.
-    pub(crate) fn from_json(value: &Value) -> Option<Self> {
-        let number = |key: &str| value.get(key).and_then(Value::as_i64).unwrap_or(0);
-        let op = |op: &Value| op.as_u64().and_then(|op| u32::try_from(op).ok()).map(OpId);
-        let place = |place: &Value| place.as_u64().and_then(|place| usize::try_from(place).ok());
-        let order = value.get("order").and_then(Value::as_array).map_or([].as_slice(), Vec::as_slice);
-        Some(Self {
-            rule: value.get("rule")?.as_str()?.to_owned(),
-            round: value.get("round").and_then(place).unwrap_or(0),
-            ops: value.get("ops")?.as_array()?.iter().map(op).collect::<Option<_>>()?,
-            order: order.iter().map(place).collect::<Option<_>>()?,
-            text: value.get("text").and_then(Value::as_str).unwrap_or_default().to_owned(),
-            exact: value.get("exact").and_then(Value::as_bool).unwrap_or(false),
-            gain: value.get("gain").and_then(Value::as_u64),
-            cost: RewriteCost {
-                ops: number("extra_ops"),
-                weight_bytes: number("extra_weight_bytes"),
-                additions: number("extra_additions"),
-            },
         })
     }
 }

@@ -12,7 +12,6 @@ use crate::{Error, Input, Options, Plan, Source, optimize_model};
 use serenity_ir::{Graph, Kernels, MemoryModel};
 use serenity_rewrite::{Choice, Patch, Settings, Sums, apply};
 use serenity_search::StopReason;
-use std::collections::BTreeSet;
 use std::time::Instant;
 
 pub use applied::{AppliedRewrite, RewriteChoice, RewriteCost};
@@ -94,30 +93,6 @@ pub fn rewrite(input: &Input, patches: &[Patch], model: MemoryModel) -> Result<I
 
 fn with_main(input: &Input, graph: Graph) -> Vec<Graph> {
     std::iter::once(graph).chain(input.graphs[1..].iter().cloned()).collect()
-}
-
-/// Does again what a plan says was rewritten; `None` if that cannot be done to this model.
-///
-/// # Errors
-/// As [`rewrite`].
-pub fn rewrite_again(
-    input: &Input,
-    claimed: &[AppliedRewrite],
-    model: MemoryModel,
-) -> Result<Option<Input>, Error> {
-    let mut current = input.clone();
-    let rounds: BTreeSet<usize> = claimed.iter().map(|claimed| claimed.round).collect();
-    for round in rounds {
-        let possible = possible_rewrites(&current, model);
-        let patch = |claimed: &AppliedRewrite| {
-            let found = possible.iter().find(|patch| claimed.is_of(patch))?;
-            Some(found.clone().with_order(claimed.order.clone()))
-        };
-        let of_round = claimed.iter().filter(|claimed| claimed.round == round);
-        let Some(patches) = of_round.map(patch).collect::<Option<Vec<Patch>>>() else { return Ok(None) };
-        current = rewrite(&current, &patches, model)?;
-    }
-    Ok(Some(current))
 }
 
 /// Times that a model is rewritten, and how large it may be to be looked at again.
@@ -273,20 +248,26 @@ fn whole_need(input: &Input, plan: &Plan) -> u64 {
 fn rewrite_by(input: &Input, choice: &Choice, round: usize, model: MemoryModel) -> Result<Rewritten, Error> {
     let patches: Vec<Patch> = choice.patches.iter().map(|(patch, _)| patch.clone()).collect();
     let new = rewrite(input, &patches, model)?;
-    let settings = rewrite_settings(model);
-    let make = |patches: &[Patch]| apply(input.graph(), patches, &settings).ok();
-    let (all, none) = (make(&patches), make(&[]));
-    let applied = choice.patches.iter().enumerate().map(|(index, (patch, gain))| {
+    let costs = costs(input.graph(), &patches, rewrite_settings(model));
+    let applied = choice.patches.iter().zip(costs);
+    let applied =
+        applied.map(|((patch, gain), cost)| AppliedRewrite::new(patch, round, *gain, cost)).collect();
+    Ok(Rewritten { input: new, applied })
+}
+
+/// What each of some patches adds to a graph beside the others.
+pub(crate) fn costs(graph: &Graph, patches: &[Patch], settings: Settings) -> Vec<RewriteCost> {
+    let make = |patches: &[Patch]| apply(graph, patches, &settings).ok();
+    let (all, none) = (make(patches), make(&[]));
+    let cost = |(index, patch): (usize, &Patch)| {
         let (without, with) = if patches.len() > MOST_COSTS {
             (none.clone(), make(std::slice::from_ref(patch)))
         } else {
             let others = patches.iter().enumerate().filter(|(other, _)| *other != index);
             (make(&others.map(|(_, patch)| patch.clone()).collect::<Vec<_>>()), all.clone())
         };
-        let cost =
-            without.zip(with).map(|(without, with)| RewriteCost::between(input.graph(), &without, &with));
-        AppliedRewrite::new(patch, round, *gain, cost.unwrap_or_default())
-    });
-    let applied = applied.collect();
-    Ok(Rewritten { input: new, applied })
+        let cost = without.zip(with).map(|(without, with)| RewriteCost::between(graph, &without, &with));
+        cost.unwrap_or_default()
+    };
+    patches.iter().enumerate().map(cost).collect()
 }

@@ -47,7 +47,7 @@ pub(super) fn choose_rewrites(
     let evaluator = Evaluator { graph, model: options.model, options, sets: Cell::new(0) };
     let settings = rewrite_settings(options.model);
     let worth = |patches: &[Patch], below: u64| {
-        let (patches, rewritten) = evaluator.applied(patches, &settings, u64::MAX)?.ok()?;
+        let (patches, rewritten) = evaluator.applied(patches, settings, u64::MAX)?.ok()?;
         let graphs = with_main(input, rewritten);
         let given_plan = options.given_plan.clone().filter(|_| patches.is_empty());
         let effort = options.effort.for_a_draft();
@@ -150,7 +150,7 @@ impl Evaluator<'_> {
 
     fn worth(&self, patches: &[Patch], below: u64) -> Option<Worth> {
         self.sets.set(self.sets.get() + 1);
-        let (patches, graph) = match self.applied(patches, &rewrite_settings(self.model), below)? {
+        let (patches, graph) = match self.applied(patches, rewrite_settings(self.model), below)? {
             Ok(applied) => applied,
             Err(not_wanted) => return Some(not_wanted),
         };
@@ -170,13 +170,13 @@ impl Evaluator<'_> {
     fn applied(
         &self,
         patches: &[Patch],
-        settings: &Settings,
+        settings: Settings,
         below: u64,
     ) -> Option<Result<(Vec<Patch>, Graph), Worth>> {
         if settings.sums != Sums::Chain {
-            return Some(Ok((patches.to_vec(), apply(self.graph, patches, settings).ok()?.graph)));
+            return Some(Ok((patches.to_vec(), apply(self.graph, patches, &settings).ok()?.graph)));
         }
-        let draft = Settings { sums: Sums::Draft, ..settings.clone() };
+        let draft = Settings { sums: Sums::Draft, ..settings };
         let Rewriting { graph, terms, .. } = apply(self.graph, patches, &draft).ok()?;
         if terms.is_empty() {
             return Some(Ok((patches.to_vec(), graph)));
@@ -198,7 +198,7 @@ impl Evaluator<'_> {
             }
         };
         let patches: Vec<Patch> = patches.iter().map(ordered).collect();
-        let graph = apply(self.graph, &patches, settings).ok()?.graph;
+        let graph = apply(self.graph, &patches, &settings).ok()?.graph;
         Some(Ok((patches, graph)))
     }
 

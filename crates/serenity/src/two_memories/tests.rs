@@ -141,7 +141,7 @@ fn an_op_reads_an_input_once_and_scratch_counts_twice() {
 fn a_time_limit_ends_the_search_with_a_valid_division() {
     let (problem, traffic) = instance(&mut Random(7));
     let memories = [Memory::new("fast", 10), Memory::new("slow", 1000)];
-    let limits = Limits { time: Some(std::time::Duration::ZERO), ..Limits::default() };
+    let limits = Limits::lasting(std::time::Duration::ZERO);
     let division = divide(&problem, &traffic, memories, &limits).unwrap();
     assert_eq!(division.fault(&problem), None);
 }

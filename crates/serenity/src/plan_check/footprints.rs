@@ -1,0 +1,74 @@
+//! What a plan says of the model as it came, and a second time of what it needs now.
+
+use super::own_offsets;
+use super::verdict::Verdict;
+use crate::plan_file::ClaimedFootprint;
+use crate::{Input, PlanFile, TflmArena};
+use serenity_check::{arena, model_peak, ort_order};
+use serenity_ir::{Graph, MemoryModel, OpId};
+
+/// `input` is the model as it came, `planned` what the plan speaks of.
+pub(super) fn check(input: &Input, planned: &Input, plan: &PlanFile, verdict: &mut Verdict) {
+    if let Some(claimed) = plan.before {
+        let is = before(input, plan, verdict.model);
+        compare("before", claimed, is, "in the order of the model", verdict);
+    }
+    if let Some(claimed) = plan.after {
+        let total = total(planned, verdict.model, plan.arena.unwrap_or(plan.peak));
+        let ops = planned.graph().ops().len() as u64;
+        let is = ClaimedFootprint { peak: plan.peak, arena: plan.arena, total, ops };
+        compare("after", claimed, is, "the same figures as above", verdict);
+    }
+}
+
+fn compare(field: &str, claimed: ClaimedFootprint, is: ClaimedFootprint, how: &str, verdict: &mut Verdict) {
+    let number = |value: Option<u64>| value.map_or("null".to_owned(), |value| value.to_string());
+    let pair = |value: Option<(u64, u64)>| {
+        value.map_or("null".to_owned(), |(arm, x86)| format!("{arm} on Arm and {x86} on x86-64"))
+    };
+    let faults: Vec<String> = [
+        ("peak", number(Some(is.peak)), number(Some(claimed.peak))),
+        ("arena", number(is.arena), number(claimed.arena)),
+        ("ops", number(Some(is.ops)), number(Some(claimed.ops))),
+        ("total", pair(is.total), pair(claimed.total)),
+    ]
+    .into_iter()
+    .filter(|(_, is, said)| is != said)
+    .map(|(what, is, said)| format!("`{field}.{what}` is {is}, not {said}"))
+    .collect();
+    if faults.is_empty() {
+        verdict.verified(field, how);
+        if claimed.total.is_some() {
+            verdict
+                .not_verified("total", "it agrees with our own estimate of what TFLM keeps besides the head");
+        }
+    }
+    for fault in faults {
+        verdict.refuted(field, fault);
+    }
+}
+
+/// As it came: its own orders, its own plan of the arena.
+fn before(input: &Input, plan: &PlanFile, model: MemoryModel) -> ClaimedFootprint {
+    let graphs: Vec<&Graph> = input.graphs.iter().collect();
+    let own: Vec<Vec<OpId>> = graphs.iter().map(|graph| graph.file_order()).collect();
+    // Without a plan of ours nothing is handed over.
+    let as_it_is = match model {
+        MemoryModel::TflmPlanned(kernels) => MemoryModel::Tflm(kernels),
+        model => model,
+    };
+    let mut orders: Vec<&[OpId]> = own.iter().map(Vec::as_slice).collect();
+    let offsets = own_offsets(input, model);
+    let arena = plan.arena.and_then(|_| arena(&graphs, &orders, as_it_is, offsets.as_deref()));
+    let runs = ort_order(graphs[0], &own[0], model);
+    orders[0] = &runs;
+    let peak = model_peak(&graphs, &orders, as_it_is);
+    let total = total(input, model, arena.unwrap_or(peak));
+    ClaimedFootprint { peak, arena, total, ops: graphs[0].ops().len() as u64 }
+}
+
+/// What TFLM takes in all, by the pipeline's own estimate.
+fn total(input: &Input, model: MemoryModel, head: u64) -> Option<(u64, u64)> {
+    let TflmArena { arm32, x86_64 } = input.tail(model)?.needed(head);
+    Some((arm32, x86_64))
+}

@@ -1,0 +1,271 @@
+//! `serenity check`: every claim of a plan is verified, refuted, or said not to be verified.
+
+mod footprints;
+mod proofs;
+mod rewrites;
+mod verdict;
+
+pub use verdict::{CheckedClaim, NOT_COVERED, Status, Verdict};
+
+use crate::{Input, Offsets, Plan, PlanFile};
+use serenity_check::{
+    Fault, ModelClaim, ModelReport, Offsets as Places, Place, Reproved, Shown, arena, check_model,
+    placement_faults, reprove_model,
+};
+use serenity_ir::{Graph, MemoryModel, OpId};
+
+/// How to check a plan.
+#[derive(Clone, Copy, Default)]
+pub struct CheckOptions<'a> {
+    /// The memory model to check it for, whatever the plan says.
+    pub model: Option<MemoryModel>,
+    /// Prove bounds again by a search, where no single op shows them.
+    pub deep: Option<Deep<'a>>,
+}
+
+/// Limits of a search.
+#[derive(Clone, Copy)]
+pub struct Deep<'a> {
+    /// Bytes that it may take.
+    pub memory: u64,
+    /// Asked now and then whether to stop.
+    pub stop: &'a dyn Fn() -> bool,
+}
+
+/// Checks what a plan claims of a model. Rewrites are found and made again; orders, peaks, arenas, places and bounds are recomputed by the independent
+/// checker.
+///
+/// ```
+/// use serenity::{CheckOptions, Options, PlanFile, check_plan, load, optimize};
+/// # fn main() -> Result<(), serenity::Error> {
+/// let input = load("zoo:swiftnet-a")?;
+/// let plan = optimize(input.graph(), &Options { model: input.default_model, ..Options::default() })?;
+/// let mut json = plan.to_json();
+/// assert!(check_plan(&input, &PlanFile::from_json(&json).unwrap(), &CheckOptions::default()).is_valid());
+/// json["peak"] = 1.into();
+/// let verdict = check_plan(&input, &PlanFile::from_json(&json).unwrap(), &CheckOptions::default());
+/// assert_eq!(verdict.problems().next(), Some("the peak is 200704 bytes (at op 16, `a/pw10`), not 1"));
+/// # Ok(()) }
+/// ```
+pub fn check_plan(input: &Input, plan: &PlanFile, options: &CheckOptions) -> Verdict {
+    let model = options.model.or(plan.model).unwrap_or(input.default_model);
+    let mut verdict = Verdict::new(model);
+    for (field, fault) in &plan.malformed {
+        verdict.refuted(field, fault);
+    }
+    if plan.malformed.iter().any(|(field, _)| field == "rewrites") {
+        return verdict;
+    }
+    let Some(planned) = rewrites::redo(input, plan, &mut verdict) else { return verdict };
+    check_figures(&planned, plan, options.deep, &mut verdict);
+    footprints::check(input, &planned, plan, &mut verdict);
+    proofs::check(&planned, plan, &mut verdict);
+    let is_open = |field: &&String| NOT_COVERED.iter().any(|(name, _)| name == field);
+    for field in plan.fields.iter().filter(is_open) {
+        let reason = NOT_COVERED.iter().find(|(name, _)| name == field).map_or("", |(_, reason)| reason);
+        verdict.not_verified(field, reason);
+    }
+    verdict
+}
+
+/// What the independent checker finds wrong with a plan that was just made. `own` is the plan of the arena that the model came with, if the model is
+/// kept as it is.
+pub(crate) fn plan_faults(graphs: &[&Graph], plan: &Plan, own: Option<&Offsets>) -> Vec<Fault> {
+    let ours = plan.offsets.as_ref().map(|offsets| Places { places: offsets, planned: true });
+    let claim = ModelClaim {
+        model: plan.model,
+        order: &plan.order,
+        file_order: plan.steering.as_deref(),
+        bodies: &plan.bodies,
+        offsets: ours.or(own.map(|offsets| Places { places: offsets, planned: false })),
+        peak: plan.after.peak,
+        peak_bound: plan.bound,
+        arena: plan.after.arena,
+        bound: plan.least(),
+        optimal: plan.proof.is_optimal(),
+        witness: plan.witness.as_ref(),
+    };
+    check_model(graphs, &claim).faults
+}
+
+/// The plan of the arena that the model came with, as far as the pipeline keeps to it: one that is not safe is no match for a plan of ours.
+fn own_offsets(input: &Input, model: MemoryModel) -> Option<Offsets> {
+    let own = input.plan()?;
+    let MemoryModel::TflmPlanned(kernels) = model else { return Some(own) };
+    let orders: Vec<Vec<OpId>> = input.graphs.iter().map(Graph::file_order).collect();
+    let orders: Vec<&[OpId]> = orders.iter().map(Vec::as_slice).collect();
+    let graphs: Vec<&Graph> = input.graphs.iter().collect();
+    placement_faults(&graphs, &orders, kernels, &own, u64::MAX).is_empty().then_some(own)
+}
+
+/// The plan of the arena that the file keeps, if nothing in it changes and that gives the arena stated.
+fn kept_offsets(planned: &Input, plan: &PlanFile, model: MemoryModel) -> Option<Offsets> {
+    let is_own = |(graph, order): (&Graph, &Vec<OpId>)| graph.file_order() == *order;
+    let orders = || std::iter::once(&plan.order).chain(&plan.bodies);
+    let is_kept = plan.rewrites.is_empty()
+        && orders().count() == planned.graphs.len()
+        && planned.graphs.iter().zip(orders()).all(is_own);
+    let own = own_offsets(planned, model).filter(|_| is_kept)?;
+    let graphs: Vec<&Graph> = planned.graphs.iter().collect();
+    let orders: Vec<&[OpId]> = orders().map(Vec::as_slice).collect();
+    (arena(&graphs, &orders, model, Some(&own)) == plan.arena).then_some(own)
+}
+
+fn check_figures(planned: &Input, plan: &PlanFile, deep: Option<Deep>, verdict: &mut Verdict) {
+    let graphs: Vec<&Graph> = planned.graphs.iter().collect();
+    let kept = if plan.offsets.is_none() { kept_offsets(planned, plan, verdict.model) } else { None };
+    let offsets = plan.offsets.as_ref().map(|places| Places { places, planned: true });
+    let claim = ModelClaim {
+        model: verdict.model,
+        order: &plan.order,
+        file_order: plan.file_order.as_deref(),
+        bodies: &plan.bodies,
+        offsets: offsets.or(kept.as_ref().map(|places| Places { places, planned: false })),
+        peak: plan.peak,
+        peak_bound: plan.peak_bound,
+        arena: plan.arena,
+        bound: plan.bound,
+        optimal: plan.optimal,
+        witness: plan.witness.as_ref(),
+    };
+    let report = check_model(&graphs, &claim);
+    let ops = graphs[0].ops().len() as u64;
+    match plan.ops {
+        Some(said) if said != ops => verdict.refuted("ops", format!("there are {ops} ops, not {said}")),
+        Some(_) => verdict.verified("ops", format!("{ops} ops")),
+        None => {}
+    }
+    for (graph, offsets) in graphs.iter().zip(plan.offsets.iter().flatten()) {
+        for (tensor, _) in graph.tensor_ids().zip(offsets).filter(|(_, offset)| offset.is_some()) {
+            if graph.tensor(tensor).bytes == 0 {
+                let label = graph.tensor_label(tensor);
+                verdict
+                    .refuted("offsets", format!("tensor {tensor} (`{label}`) takes no room and has a place"));
+            }
+        }
+    }
+    for fault in &report.faults {
+        verdict.refuted(claim_of(fault), fault.to_string());
+    }
+    if verdict.is_valid() {
+        confirm(plan, &report, verdict);
+        check_bounds(&graphs, plan, &claim, &report, deep, verdict);
+    }
+    verdict.shown_bound = report.shown_need.bytes;
+    verdict.shown_reason = report.shown_need.place.to_string();
+}
+
+/// The field of a plan that a fault is about.
+fn claim_of(fault: &Fault) -> &'static str {
+    match fault {
+        Fault::Order(_) | Fault::Stale { .. } | Fault::OtherOrder { .. } => "order",
+        Fault::Bodies { .. } | Fault::BodyOrder { .. } => "bodies",
+        Fault::Peak { .. } => "peak",
+        Fault::Arena { .. } | Fault::NoArena { .. } | Fault::EndlessArena { .. } => "arena",
+        Fault::Offsets { .. } | Fault::Placement(_) => "offsets",
+        Fault::Witness { .. } => "witness",
+        Fault::BoundAbovePeak { .. } | Fault::BoundRefuted { .. } => "peak_bound",
+        Fault::NotProved { .. } | Fault::ArenaNotProved { .. } => "proof",
+        _ => "bound",
+    }
+}
+
+/// What is right if nothing is wrong.
+fn confirm(plan: &PlanFile, report: &ModelReport, verdict: &mut Verdict) {
+    let model = verdict.model;
+    let has_arena = !matches!(model, MemoryModel::Plain | MemoryModel::Paper);
+    let follows = matches!(model, MemoryModel::Ort(_)) && plan.arena.is_some();
+    let order = if follows { "ONNX Runtime runs the file in this order" } else { "an order that can run" };
+    verdict.verified("order", order);
+    match &plan.file_order {
+        Some(_) if follows => verdict.verified("file_order", "ONNX Runtime makes `order` of it"),
+        Some(_) => {
+            verdict.not_verified("file_order", "an order that can run, but no `arena` is stated for it");
+        }
+        None => {}
+    }
+    if !plan.bodies.is_empty() {
+        let graphs = plan.bodies.len();
+        verdict.verified("bodies", format!("orders in which {graphs} sub-graphs can run"));
+    }
+    verdict.verified("peak", format!("{} bytes", plan.peak));
+    if let Some(arena) = plan.arena {
+        verdict.verified("arena", format!("the runtime's planner, followed here, needs {arena} bytes"));
+    } else if has_arena {
+        verdict.not_verified("arena", "the plan states none");
+    }
+    if plan.offsets.is_some() {
+        verdict.verified("offsets", "nothing is written over while it is needed");
+    }
+    if plan.witness.is_some() {
+        verdict.verified("witness", format!("it proves {} bytes", report.shown.bytes));
+    }
+}
+
+/// How far the bounds are shown, by one place, by the witness, or by a search.
+fn check_bounds(
+    graphs: &[&Graph],
+    plan: &PlanFile,
+    claim: &ModelClaim,
+    report: &ModelReport,
+    deep: Option<Deep>,
+    verdict: &mut Verdict,
+) {
+    let is_plain_to_see = |verified: bool, place: &Place| verified && !matches!(place, Place::Chains { .. });
+    let is_settled = is_plain_to_see(report.peak_bound_verified, &report.shown.place)
+        && is_plain_to_see(report.bound_verified, &report.shown_need.place);
+    if let Some(Deep { memory, stop }) = deep.filter(|_| !is_settled) {
+        // A set of executed ops takes its bits twice (to do, and done) and some bookkeeping.
+        let most_states = memory / (2 * (graphs[0].ops().len() as u64 / 8 + 1) + 64);
+        let proved = reprove_model(graphs, claim, most_states, stop);
+        // With sub-graphs the search counts less than they need, so that it refutes nothing.
+        if proved.0 == Reproved::No && graphs.len() == 1 {
+            let fault = Fault::BoundRefuted { bound: claim.peak_bound };
+            verdict.refuted("peak_bound", fault.to_string());
+            return;
+        }
+        verdict.deep = Some(proved);
+    }
+    let who = if claim.arena.is_some() { "no order and no plan" } else { "no order" };
+    let state = |who: &str, verified: bool, bound: u64, shown: &Shown, deep: Option<Reproved>| match deep {
+        Some(Reproved::Yes { states }) => Status::Verified { how: searched(states, bound) },
+        _ if verified => {
+            Status::Verified { how: format!("{who} needs less than {bound} bytes, because {}", shown.place) }
+        }
+        _ => Status::NotVerified {
+            why: format!(
+                "the plan claims that {who} needs less than {bound} bytes; by itself this check can only show {} ({})",
+                shown.bytes, shown.place
+            ),
+        },
+    };
+    let (deep_peak, deep_need) = verdict.deep.unzip();
+    let of_peak = state("no order", report.peak_bound_verified, claim.peak_bound, &report.shown, deep_peak);
+    let of_need = state(who, report.bound_verified, claim.bound, &report.shown_need, deep_need);
+    let optimality = match (&of_need, deep_need) {
+        (Status::NotVerified { .. }, _) => Status::NotVerified {
+            why: "the plan claims it, and nothing here confirms or refutes it".to_owned(),
+        },
+        (_, Some(Reproved::Yes { states })) => Status::Verified { how: searched(states, claim.bound) },
+        _ => Status::Verified { how: format!("{who} needs less, because {}", report.shown_need.place) },
+    };
+    // What is shown here is shown for these rewrites.
+    let optimality = match optimality {
+        Status::Verified { how } if plan.rewrite_choice.is_some() => {
+            Status::NotVerified { why: format!("{how}; but that no rewrites need less rests on the search") }
+        }
+        other => other,
+    };
+    let optimality = claim.optimal.then_some(optimality);
+    let claims = [("bound", Some(of_need)), ("peak_bound", Some(of_peak)), ("proof", optimality)];
+    for (claim, status) in claims {
+        let is_made = claim != "peak_bound" || plan.fields.iter().any(|field| field == claim);
+        if let Some(status) = status.filter(|_| is_made) {
+            verdict.claims.push(CheckedClaim { claim: claim.to_owned(), status });
+        }
+    }
+}
+
+fn searched(states: u64, bound: u64) -> String {
+    format!("an independent search of {states} sets found no order below {bound} bytes")
+}

@@ -1,0 +1,98 @@
+//! Does a plan call proved what its own figures prove, and does it own up to what is unknown?
+
+use super::verdict::Verdict;
+use crate::plan_file::ClaimedProof;
+use crate::{Decision, Input, PlanFile, main_graph};
+
+/// `planned` is what the plan speaks of.
+pub(super) fn check(planned: &Input, plan: &PlanFile, verdict: &mut Verdict) {
+    let is_known = check_unknown(planned, plan, verdict);
+    let needs = plan.arena.unwrap_or(plan.peak);
+    let choice = plan.rewrite_choice.map(|(choice, _)| choice);
+    let order = (Decision::Order, is_known && needs <= plan.bound, plan.bound);
+    let rewrites = choice.map(|choice| (Decision::Rewrites, is_known && choice.is_proved(), choice.floor));
+    let proved: Vec<(Decision, bool, u64)> = rewrites.into_iter().chain([order]).collect();
+    if plan.optimal
+        && let Some((decision, ..)) = proved.iter().find(|(_, is_proved, _)| !is_proved)
+    {
+        let why = if is_known { "its figures do not prove it" } else { "something is unknown" };
+        verdict.refuted("proof", format!("the plan is called optimal, but of its {} {why}", decision.name()));
+    }
+    let Some(claimed) = &plan.proofs else { return };
+    let mut faults = Vec::new();
+    for (decision, is_proved, bound) in proved {
+        match claimed.iter().find(|proof| proof.decision == decision) {
+            None => faults.push(format!("`proofs.{}` is missing", decision.name())),
+            Some(proof) => faults.extend(fault(proof, is_proved, bound)),
+        }
+    }
+    for proof in claimed {
+        let name = proof.decision.name();
+        if proof.is_optimal == proof.stopped.is_some() {
+            faults
+                .push(format!("`proofs.{name}.stopped` must say why, if it is not proved, and nothing else"));
+        }
+        match proof.decision {
+            Decision::Rewrites if choice.is_none() => {
+                faults.push("`proofs.rewrites` speaks of a choice, and there was none".to_owned());
+            }
+            Decision::Places if plan.offsets.is_none() => {
+                faults.push("`proofs.places` speaks of places, and none are planned".to_owned());
+            }
+            // For one order, more may be proved than for all.
+            Decision::Places => {
+                let is_proved = proof.is_optimal && is_known;
+                let must_be = is_known && needs <= plan.bound;
+                let bound = if proof.is_optimal { needs } else { plan.bound };
+                faults.extend(fault(proof, is_proved || must_be, bound));
+            }
+            Decision::Rewrites | Decision::Order => {}
+        }
+    }
+    let all = claimed.iter().all(|proof| proof.is_optimal);
+    if faults.is_empty() && all != plan.optimal {
+        faults.push("`proof` must be \"optimal\" if all of `proofs` are, and only then".to_owned());
+    }
+    if faults.is_empty() {
+        verdict.verified("proofs", "they follow from the bounds that the plan states");
+    }
+    for fault in faults {
+        verdict.refuted("proofs", fault);
+    }
+}
+
+fn fault(proof: &ClaimedProof, is_proved: bool, bound: u64) -> Option<String> {
+    let name = proof.decision.name();
+    if proof.bound != bound {
+        Some(format!("`proofs.{name}.bound` is {bound} by the rest of the plan, not {}", proof.bound))
+    } else if proof.is_optimal != is_proved {
+        let word = if is_proved { "optimal" } else { "gap" };
+        Some(format!("`proofs.{name}.proof` is \"{word}\" by the rest of the plan"))
+    } else {
+        None
+    }
+}
+
+/// Is everything known of the model? The plan must say so.
+fn check_unknown(planned: &Input, plan: &PlanFile, verdict: &mut Verdict) -> bool {
+    let fits = plan.bodies.len() + 1 == planned.graphs.len()
+        && planned.graphs[1..]
+            .iter()
+            .zip(&plan.bodies)
+            .all(|(graph, order)| graph.check_order(order).is_ok());
+    let bodies = if fits { &plan.bodies[..] } else { &[] };
+    let graph = main_graph(&planned.graphs, bodies, verdict.model);
+    let is: Vec<_> = graph.unknown().iter().map(serenity_ir::Unknown::to_json).collect();
+    match &plan.unknown {
+        Some(said) if *said != is => {
+            let [is, said] = [is.len(), said.len()];
+            verdict.refuted(
+                "unknown",
+                format!("`unknown` is not what is unknown of the model: {is} entries, here {said}"),
+            );
+        }
+        Some(_) => verdict.verified("unknown", format!("{} entries", is.len())),
+        None => {}
+    }
+    is.is_empty()
+}

@@ -1,0 +1,148 @@
+//! Does a plan say what was rewritten, and can that be done?
+
+use super::verdict::Verdict;
+use crate::rewrite::{costs, possible_rewrites, rewrite, rewrite_settings};
+use crate::{AppliedRewrite, Input, PlanFile};
+use serenity_ir::{Graph, MemoryModel};
+use serenity_rewrite::{Patch, Settings, Sums, apply};
+
+/// The model with all that the plan says rewritten again; `None`, and why, if that cannot be done.
+pub(super) fn redo(input: &Input, plan: &PlanFile, verdict: &mut Verdict) -> Option<Input> {
+    let mut current = input.clone();
+    let (mut done, mut round) = (0, 0);
+    while done < plan.rewrites.len() {
+        let claimed: Vec<&AppliedRewrite> =
+            plan.rewrites[done..].iter().take_while(|claimed| claimed.round == round).collect();
+        if claimed.is_empty() {
+            verdict.refuted("rewrites", "`rewrites` must come round by round, from round 0 on");
+            return None;
+        }
+        done += claimed.len();
+        round += 1;
+        let patches = match find_again(&current, &claimed, verdict.model) {
+            Ok(patches) => patches,
+            Err(fault) => {
+                verdict.refuted("rewrites", refusal(plan, &fault));
+                return None;
+            }
+        };
+        check_what_is_said(current.graph(), &claimed, &patches, verdict);
+        current = match rewrite(&current, &patches, verdict.model) {
+            Ok(next) => next,
+            Err(error) => {
+                verdict.refuted("rewrites", refusal(plan, &error.to_string()));
+                return None;
+            }
+        };
+    }
+    if done > 0 {
+        let exact = plan.rewrites.iter().filter(|rewrite| rewrite.exact).count();
+        verdict.verified(
+            "rewrites",
+            format!(
+                "{done} found and made again, {exact} of them exact; `serenity verify` runs both models and compares"
+            ),
+        );
+        verdict.not_verified("gain", "of each rewrite: what the search found without it");
+    }
+    check_choice(plan, verdict);
+    Some(current)
+}
+
+fn refusal(plan: &PlanFile, fault: &str) -> String {
+    let count = plan.rewrites.len();
+    let places = if count == 1 { "1 place".to_owned() } else { format!("{count} places") };
+    format!(
+        "the plan is for a model that was rewritten in {places}, and this one cannot be rewritten in the same ({fault}); check the plan with the \
+         model that was optimised, not with the file that was written"
+    )
+}
+
+fn find_again(input: &Input, claimed: &[&AppliedRewrite], model: MemoryModel) -> Result<Vec<Patch>, String> {
+    let possible = possible_rewrites(input, model);
+    let find = |claimed: &&AppliedRewrite| {
+        let found = possible.iter().find(|patch| claimed.rule == patch.rule && claimed.ops == patch.ops());
+        let found = found.ok_or_else(|| {
+            let ops: Vec<String> = claimed.ops.iter().map(ToString::to_string).collect();
+            format!("no `{}` at op {}", claimed.rule, ops.join(", "))
+        })?;
+        Ok(found.clone().with_order(claimed.order.clone()))
+    };
+    let patches = claimed.iter().map(find).collect::<Result<Vec<Patch>, String>>()?;
+    let draft = Settings { sums: Sums::Draft, ..rewrite_settings(model) };
+    let draft = apply(input.graph(), &patches, &draft).map_err(|error| error.to_string())?;
+    for (claimed, patch) in claimed.iter().zip(&patches) {
+        let terms = draft.terms.get(&patch.op()).map_or(0, Vec::len);
+        let mut sorted = claimed.order.clone();
+        sorted.sort_unstable();
+        let is_order = sorted.is_empty() || sorted == (0..terms).collect::<Vec<_>>();
+        if !is_order || patch.order() != claimed.order {
+            return Err(format!(
+                "the `order` of `{}` must hold each of its {terms} terms once",
+                claimed.rule
+            ));
+        }
+    }
+    Ok(patches)
+}
+
+/// Is each of them what the plan says it is, and does it cost what the plan says?
+fn check_what_is_said(graph: &Graph, claimed: &[&AppliedRewrite], patches: &[Patch], verdict: &mut Verdict) {
+    let costs = costs(graph, patches, rewrite_settings(verdict.model));
+    for ((claimed, patch), cost) in claimed.iter().zip(patches).zip(costs) {
+        let name = format!("the rewrite `{}` of op {}", claimed.rule, patch.op());
+        if claimed.exact != patch.exact {
+            let is = if patch.exact { "is exact" } else { "is not exact" };
+            verdict.refuted("rewrites", format!("{name} {is}, the plan says otherwise"));
+        }
+        if claimed.text != patch.identity {
+            verdict.refuted("rewrites", format!("{name} is another: `{}`", patch.identity));
+        }
+        for (what, said, is) in [
+            ("extra_ops", claimed.cost.ops, cost.ops),
+            ("extra_weight_bytes", claimed.cost.weight_bytes, cost.weight_bytes),
+            ("extra_additions", claimed.cost.additions, cost.additions),
+        ] {
+            if said != is {
+                verdict.refuted("rewrites", format!("`{what}` of {name} is {is}, not {said}"));
+            }
+        }
+    }
+}
+
+/// What is said of the choice must agree with the rest of the plan.
+fn check_choice(plan: &PlanFile, verdict: &mut Verdict) {
+    let needs = plan.arena.unwrap_or(plan.peak);
+    match plan.rewrite_choice {
+        None if plan.rewrites.is_empty() => {}
+        None => verdict.not_verified("rewrite_choice", "the plan does not say how they were chosen"),
+        Some((choice, proved)) => {
+            if choice.with != needs {
+                let fault = format!("`rewrite_choice.with` is {needs} bytes, not {}", choice.with);
+                verdict.refuted("rewrite_choice", fault);
+            }
+            if choice.with >= choice.without && !plan.rewrites.is_empty() {
+                let fault = format!("`rewrite_choice.without` must be above {} bytes", choice.with);
+                verdict.refuted("rewrite_choice", fault);
+            }
+            if choice.floor > choice.with {
+                let fault = format!("`rewrite_choice.floor` must not be above {} bytes", choice.with);
+                verdict.refuted("rewrite_choice", fault);
+            }
+            if choice.stopped.is_some() == choice.is_proved() {
+                let fault =
+                    "`rewrite_choice.stopped` must say why others may need less, and nothing if none do";
+                verdict.refuted("rewrite_choice", fault);
+            }
+            let is_known = plan.unknown.as_ref().is_none_or(Vec::is_empty);
+            if proved != (choice.is_proved() && is_known) {
+                let fault = "`rewrite_choice.proved` does not agree with its `floor`";
+                verdict.refuted("rewrite_choice", fault);
+            }
+            verdict.not_verified(
+                "rewrite_choice",
+                "that these are the best rewrites, and what the model needs without them, rests on the search",
+            );
+        }
+    }
+}
