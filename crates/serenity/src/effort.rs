@@ -3,8 +3,12 @@
 //! Everything is counted, nothing timed: with the same options the same result comes out of a fast machine and of a starved one. The counts are sized so
 //! that real networks are settled long before they run out; a time limit is a safety net behind them.
 
+use serenity_schedule::Algorithm;
 use std::fmt;
 use std::str::FromStr;
+
+/// For the paper's algorithms, whose states are cheap and many: mostly the limit on memory comes first.
+const CHEAP_STATES: u64 = 200_000_000;
 
 /// How hard to try: 1 by default, 2 for twice the counted work of every search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,9 +43,15 @@ impl Effort {
         self.of(100_000_000)
     }
 
-    /// States of the search for the best order of a graph: ten seconds or more where it is hard, and never reached where it is not.
-    pub(crate) fn order_states(self) -> u64 {
-        self.of(2_000_000)
+    /// States of the search for an order that is all that is asked for: ten seconds or more where it is hard, and never reached where it is not.
+    pub(crate) fn states_of_an_order_alone(self, algorithm: Algorithm) -> u64 {
+        self.of(if algorithm == Algorithm::Exact { 2_000_000 } else { CHEAP_STATES })
+    }
+
+    /// The same where it is one search of several. A state of a large graph takes longer.
+    pub(crate) fn states_of_an_order(self, algorithm: Algorithm, ops: usize) -> u64 {
+        let exact = (40_000_000 / ops.max(1) as u64).clamp(20_000, 400_000);
+        self.of(if algorithm == Algorithm::Exact { exact } else { CHEAP_STATES })
     }
 
     /// The same for one set of rewrites of many. The best order found counts: mostly it is the best there is, and only the proof is missing.

@@ -186,7 +186,7 @@ fn bound_of_all_plans(main: &Graph, kernels: Kernels, options: &Options, plan: &
     if lifetimes == options.model.lifetimes(main) {
         return plan.bound;
     }
-    scheduling::schedule(&bridge::problem(main, &lifetimes), &search(options)).bound
+    scheduling::schedule(&bridge::problem(main, &lifetimes), &search_for(main, options)).bound
 }
 
 /// The plan, or the model's own order, with the plan of the arena that it was `given`, if that needs no more.
@@ -207,6 +207,8 @@ fn or_as_it_was(graphs: &[Graph], mut plan: Plan, given: Option<&Offsets>) -> Re
 /// # Errors
 /// Only if the result fails its own check, which would be a bug.
 pub fn schedule(graph: &Graph, options: &Options) -> Result<Plan, Error> {
+    let limits = options.limits.working(options.effort.states_of_an_order_alone(options.algorithm));
+    let options = &Options { limits, ..options.clone() };
     verified(std::slice::from_ref(graph), unchecked(graph, options), None)
 }
 
@@ -223,7 +225,7 @@ pub(crate) fn best_by_peak(graph: &Graph, options: &Options) -> Result<Plan, Err
 pub(crate) fn unchecked(graph: &Graph, options: &Options) -> Plan {
     let lifetimes = options.model.lifetimes(graph);
     let problem = bridge::problem(graph, &lifetimes);
-    let found = scheduling::schedule(&problem, &search(options));
+    let found = scheduling::schedule(&problem, &search_for(graph, options));
     // Where it ends early there is nothing to prove, and no time to prove it.
     let witness = match found.proof {
         Proof::Optimal => witness(graph, options.model, &lifetimes, &problem, &found),
@@ -255,11 +257,18 @@ pub(crate) fn unchecked(graph: &Graph, options: &Options) -> Plan {
     plan
 }
 
+/// The same within the work that one search of several gets, unless it has a limit already.
+pub(crate) fn search_for(graph: &Graph, options: &Options) -> scheduling::Options {
+    let work = options.effort.states_of_an_order(options.algorithm, graph.ops().len());
+    let work = options.limits.work.unwrap_or(work);
+    scheduling::Options { limits: options.limits.working(work), ..search(options) }
+}
+
 pub(crate) fn search(options: &Options) -> scheduling::Options {
     scheduling::Options {
         algorithm: options.algorithm,
         step_limit: options.step_limit,
-        limits: options.limits.working(options.effort.order_states()),
+        limits: options.limits.clone(),
         progress: options.progress.clone(),
         rules: options.rules.clone(),
         threads: options.threads,

@@ -5,6 +5,7 @@
 //! where that is known. Not what weights take.
 
 mod chunks;
+mod lists;
 mod nodes;
 mod plan;
 mod requests;
@@ -15,7 +16,7 @@ mod wander;
 
 pub(crate) use plan::best;
 
-use nodes::Nodes;
+use nodes::{Facts, Nodes};
 use serenity_ir::{Graph, MemoryModel, OpId, OrtOrder};
 
 /// One run.
@@ -32,6 +33,7 @@ pub(crate) struct Run {
 pub(crate) struct Session<'a> {
     graph: &'a Graph,
     walk: OrtOrder,
+    facts: Facts,
     /// What kernels ask for while they run, by op.
     temporaries: Vec<u64>,
 }
@@ -39,19 +41,19 @@ pub(crate) struct Session<'a> {
 impl<'a> Session<'a> {
     pub(crate) fn new(graph: &'a Graph, walk: OrtOrder) -> Self {
         let temporaries = graph.op_ids().map(|op| temporaries::temporary(graph, op)).collect();
-        Self { graph, walk, temporaries }
+        Self { graph, walk, facts: Facts::new(graph), temporaries }
     }
 
     /// Runs a file whose nodes stand in the order `file`.
     pub(crate) fn run(&self, file: &[OpId]) -> Run {
-        let nodes = Nodes::of(self.graph, file);
+        let nodes = Nodes::of(&self.facts, file);
         let steps = match self.walk {
-            OrtOrder::Priority => walk::priority(&nodes),
+            OrtOrder::Priority => walk::priority(&nodes, &self.facts),
             OrtOrder::Default => walk::default(&nodes),
         };
-        let taken = requests::follow(self.graph, &nodes, &steps, &self.temporaries);
+        let taken = requests::follow(self.graph, &self.facts, &nodes, &steps, &self.temporaries);
         let mut seen = vec![false; self.temporaries.len()];
-        let ops = steps.iter().map(|&step| nodes.list[step].op);
+        let ops = steps.iter().map(|&step| nodes.ops[step]);
         let order: Vec<OpId> = ops.filter(|op| !std::mem::replace(&mut seen[op.index()], true)).collect();
         // Ops with effects keep their order in a file of ours, but ONNX Runtime may see no reason to; then we promise nothing.
         let order = if self.graph.check_order(&order).is_ok() { order } else { file.to_vec() };

@@ -73,7 +73,8 @@ fn lower_bound(graph: &Graph, plan: &mut Plan, options: &Options) {
     if lifetimes == options.model.lifetimes(graph) {
         return;
     }
-    let found = scheduling::schedule(&bridge::problem(graph, &lifetimes), &optimize::search(options));
+    let found =
+        scheduling::schedule(&bridge::problem(graph, &lifetimes), &optimize::search_for(graph, options));
     if found.bound < plan.bound {
         plan.bound = found.bound;
         plan.witness = None;

@@ -4,9 +4,9 @@
 //! freed last among those of its shape and element size. Whoever shares a buffer keeps it from the first writer to the last reader of all.
 
 use super::chunks::Chunks;
-use super::nodes::{Node, Nodes, Value};
-use serenity_ir::{Graph, OrtSharing, TensorId, ort_layout, ort_sharing};
-use std::collections::HashMap;
+use super::lists::Lists;
+use super::nodes::{Facts, Nodes, Value};
+use serenity_ir::{Graph, OrtSharing};
 
 /// Where a value lies.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -18,13 +18,13 @@ enum Place {
 }
 
 struct Planner<'a> {
-    graph: &'a Graph,
+    facts: &'a Facts,
     nodes: &'a Nodes,
     places: Vec<Place>,
     /// Of each buffer, the reads to come, with one for the writing of each value in it and one for the caller.
     uses: Vec<usize>,
-    /// Buffers to be taken again, the last one freed at the end.
-    free: HashMap<(&'a [u64], u64), Vec<Value>>,
+    /// Buffers to be taken again, by layout, the last one freed at the end.
+    free: Vec<Vec<Value>>,
 }
 
 /// What a run takes.
@@ -36,13 +36,19 @@ pub(super) struct Taken {
 }
 
 /// Follows a run; `temporaries` are by op.
-pub(super) fn follow(graph: &Graph, nodes: &Nodes, steps: &[usize], temporaries: &[u64]) -> Taken {
-    let places = plan(graph, nodes, steps);
-    let bytes = |value: Value| graph.tensor(nodes.tensors[value]).bytes;
+pub(super) fn follow(
+    graph: &Graph,
+    facts: &Facts,
+    nodes: &Nodes,
+    steps: &[usize],
+    temporaries: &[u64],
+) -> Taken {
+    let places = plan(graph, facts, nodes, steps);
+    let bytes = |value: Value| facts.bytes[nodes.tensors[value]];
     let mut released: Vec<Option<usize>> = vec![None; places.len()];
     let mut is_read = vec![false; places.len()];
     for (time, &step) in steps.iter().enumerate() {
-        for &value in &nodes.list[step].inputs {
+        for &value in nodes.inputs.of(step) {
             is_read[value] = true;
             if let Place::Buffer(buffer) = places[value] {
                 released[buffer] = Some(time);
@@ -52,31 +58,27 @@ pub(super) fn follow(graph: &Graph, nodes: &Nodes, steps: &[usize], temporaries:
     // Results stay; so does what nobody reads, with whatever buffer it took.
     for (value, place) in places.iter().enumerate() {
         if let Place::Buffer(buffer) = *place
-            && (!is_read[value] || graph.is_output(nodes.tensors[value]))
+            && (!is_read[value] || facts.is_output[nodes.tensors[value]])
         {
             released[buffer] = None;
         }
     }
-    let mut released_at = vec![Vec::new(); steps.len()];
-    for (buffer, time) in released.iter().enumerate() {
-        if let Some(time) = *time {
-            released_at[time].push(buffer);
-        }
-    }
+    let released: Vec<(usize, Value)> =
+        released.iter().enumerate().filter_map(|(buffer, time)| Some(((*time)?, buffer))).collect();
+    let released_at = Lists::grouped(steps.len(), &released);
     let mut chunks = Chunks::default();
     let mut chunk_of = vec![None; places.len()];
     let (mut now, mut requested) = (0, 0);
-    for (&step, released) in steps.iter().zip(released_at) {
-        let node = &nodes.list[step];
-        for &value in node.outputs.iter().filter(|&&value| places[value] == Place::Buffer(value)) {
+    for (time, &step) in steps.iter().enumerate() {
+        for &value in nodes.outputs.of(step).iter().filter(|&&value| places[value] == Place::Buffer(value)) {
             chunk_of[value] = chunks.take(bytes(value));
             now += bytes(value);
         }
-        if let Some(chunk) = chunks.take(temporaries[node.op.index()]) {
+        if let Some(chunk) = chunks.take(temporaries[nodes.ops[step].index()]) {
             chunks.give_back(chunk);
         }
         requested = requested.max(now);
-        for buffer in released {
+        for &buffer in released_at.of(time) {
             now -= bytes(buffer);
             if let Some(chunk) = chunk_of[buffer] {
                 chunks.give_back(chunk);
@@ -86,16 +88,16 @@ pub(super) fn follow(graph: &Graph, nodes: &Nodes, steps: &[usize], temporaries:
     Taken { requested, in_use: chunks.most() }
 }
 
-fn plan(graph: &Graph, nodes: &Nodes, steps: &[usize]) -> Vec<Place> {
+fn plan(graph: &Graph, facts: &Facts, nodes: &Nodes, steps: &[usize]) -> Vec<Place> {
     let mut planner = Planner {
-        graph,
+        facts,
         nodes,
         places: (0..nodes.tensors.len()).map(Place::Buffer).collect(),
         uses: vec![0; nodes.tensors.len()],
-        free: HashMap::new(),
+        free: vec![Vec::new(); facts.layouts],
     };
-    for node in &nodes.list {
-        for &value in node.inputs.iter().chain(&node.outputs) {
+    for node in 0..nodes.ops.len() {
+        for &value in nodes.inputs.of(node).iter().chain(nodes.outputs.of(node)) {
             planner.uses[value] += 1;
         }
     }
@@ -106,15 +108,16 @@ fn plan(graph: &Graph, nodes: &Nodes, steps: &[usize]) -> Vec<Place> {
         planner.places[tensor.index()] = Place::Outside;
     }
     for &step in steps {
-        planner.step(&nodes.list[step]);
+        planner.step(step);
     }
     planner.places
 }
 
-impl<'a> Planner<'a> {
-    fn step(&mut self, node: &Node) {
-        for (position, &output) in node.outputs.iter().enumerate() {
-            if self.graph.is_output(self.tensor(output)) {
+impl Planner<'_> {
+    fn step(&mut self, node: usize) {
+        let nodes = self.nodes;
+        for (position, &output) in nodes.outputs.of(node).iter().enumerate() {
+            if self.facts.is_output[nodes.tensors[output]] {
                 continue;
             }
             let shared = if position == 0 { self.shared(node, output) } else { None };
@@ -125,27 +128,26 @@ impl<'a> Planner<'a> {
                 }
             }
         }
-        for &value in node.inputs.iter().chain(&node.outputs) {
+        for &value in nodes.inputs.of(node).iter().chain(nodes.outputs.of(node)) {
             if let Place::Buffer(buffer) = self.places[value] {
                 self.uses[buffer] -= 1;
                 if self.uses[buffer] == 0
                     && let Some(layout) = self.layout(buffer)
                 {
-                    self.free.entry(layout).or_default().push(buffer);
+                    self.free[layout].push(buffer);
                 }
             }
         }
     }
 
     /// The place of the first input, for a view or to write over it.
-    fn shared(&self, node: &Node, output: Value) -> Option<Place> {
-        let op = self.graph.op(node.op);
-        let sharing = ort_sharing(op);
+    fn shared(&self, node: usize, output: Value) -> Option<Place> {
+        let (sharing, is_tensor, is_constant) = self.facts.first_input[self.nodes.ops[node].index()];
         if sharing == OrtSharing::None {
             return None;
         }
-        let Some(&input) = node.inputs.first().filter(|_| op.operand(0).is_some()) else {
-            return (sharing == OrtSharing::View && op.constant(0).is_some()).then_some(Place::Outside);
+        let Some(&input) = self.nodes.inputs.of(node).first().filter(|_| is_tensor) else {
+            return (sharing == OrtSharing::View && is_constant).then_some(Place::Outside);
         };
         let place = self.places[input];
         match (sharing, place) {
@@ -160,14 +162,10 @@ impl<'a> Planner<'a> {
 
     fn freed(&mut self, output: Value) -> Option<Place> {
         let layout = self.layout(output)?;
-        self.free.get_mut(&layout)?.pop().map(Place::Buffer)
+        self.free[layout].pop().map(Place::Buffer)
     }
 
-    fn layout(&self, value: Value) -> Option<(&'a [u64], u64)> {
-        ort_layout(self.graph.tensor(self.tensor(value)))
-    }
-
-    fn tensor(&self, value: Value) -> TensorId {
-        self.nodes.tensors[value]
+    fn layout(&self, value: Value) -> Option<usize> {
+        self.facts.layout[self.nodes.tensors[value]]
     }
 }
