@@ -51,6 +51,8 @@ pub struct Choice {
     pub after: u64,
     /// The patches to apply, and how much more would be needed without each of them, as far as that was looked at.
     pub patches: Vec<(Patch, Option<u64>)>,
+    /// Other good sets, the best first, by the ops of their patches.
+    pub others: Vec<BTreeSet<OpId>>,
     /// No set can need less: what the caller knew, or the least bound of all sets if all were looked at.
     pub floor: u64,
     /// Why the search ended, if it might have found more.
@@ -76,6 +78,7 @@ pub fn choose(
     let sets = u32::try_from(candidates.len()).ok().and_then(|count| 1_usize.checked_shl(count));
     let is_small = sets.is_some_and(|sets| sets <= effort.sets);
     let mut best = none.clone();
+    let mut ends = Vec::new();
     if is_small {
         for bits in 1..sets.unwrap_or(0) {
             let set: Vec<bool> = (0..candidates.len()).map(|index| bits >> index & 1 == 1).collect();
@@ -87,13 +90,19 @@ pub fn choose(
         // From the best start first: there may be no time for the others.
         let mut starts = starts(candidates, effort);
         starts.push(none);
-        starts.sort_by_cached_key(|start| search.needs(start, u64::MAX));
+        let mut least = u64::MAX;
+        starts.sort_by_cached_key(|start| {
+            let needs = search.needs(start, least);
+            least = least.min(needs);
+            needs
+        });
         for start in starts {
             let mut found = search.flip(start, &families, floor);
             found = search.without_superfluous(found, &families);
             found = search.without_superfluous(found, &singles);
             found = search.flip(found, &singles, floor);
             found = search.without_superfluous(found, &singles);
+            ends.push((search.needs(&found, 0), found.clone()));
             best = search.better(best, found);
             if search.is_over() || search.needs(&best, 0) <= floor {
                 break;
@@ -116,8 +125,23 @@ pub fn choose(
     // Sets that cannot be counted in time are the usual reason; where all were looked at, their bounds were not good enough.
     let stopped = search.ran_out.or(Some(if is_small { StopReason::Heuristic } else { StopReason::Work }));
     let stopped = stopped.filter(|_| after > floor);
-    Choice { before, after, patches, floor, stopped, sets: search.known.len() }
+    let others = others(candidates, &best, ends);
+    Choice { before, after, patches, others, floor, stopped, sets: search.known.len() }
 }
+
+/// The sets in which the search has ended besides the best, those that need least first, by the ops of their patches.
+fn others(candidates: &[Patch], best: &[bool], mut ends: Vec<(u64, Vec<bool>)>) -> Vec<BTreeSet<OpId>> {
+    ends.sort();
+    ends.dedup();
+    let others = ends.into_iter().map(|(_, set)| set).filter(|set| set != best);
+    let ops = |set: Vec<bool>| {
+        candidates.iter().zip(set).filter(|(_, is_in)| *is_in).map(|(patch, _)| patch.op()).collect()
+    };
+    others.map(ops).filter(|ops: &BTreeSet<OpId>| !ops.is_empty()).take(MOST_OTHERS).collect()
+}
+
+/// More are of no use to whoever looks at them by another measure.
+const MOST_OTHERS: usize = 3;
 
 /// What the caller thinks good; everything; what is exact; what takes pieces; what adds up; what goes.
 fn starts(candidates: &[Patch], effort: &Effort) -> Vec<Vec<bool>> {

@@ -67,12 +67,12 @@ impl Effort {
 
     /// Ops scheduled for all sets of rewrites, at most.
     pub(crate) fn ops_of_all_sets(self) -> usize {
-        self.of(40_000) as usize
+        self.of(30_000) as usize
     }
 
     /// The same for sets that are planned to the end, arena and all.
     pub(crate) fn ops_of_all_planned_sets(self) -> usize {
-        self.of(2_400) as usize
+        self.of(3_000) as usize
     }
 
     /// Buffers that the placement of one order may look at: if it has not settled by then, another order is the better bet.
@@ -85,9 +85,14 @@ impl Effort {
         self.of(if self.is_draft { 250_000 } else { 2_000_000 }) as usize
     }
 
+    /// The same for ONNX Runtime, which takes longer to follow.
+    pub(crate) fn ort_steps(self) -> usize {
+        self.of(500_000) as usize
+    }
+
     /// Moves at random that are tried for ONNX Runtime.
     pub(crate) fn wandering_moves(self) -> usize {
-        self.of(8_000) as usize
+        self.of(2_500) as usize
     }
 }
 

@@ -105,6 +105,10 @@ impl<'a> Judge<'a> {
 
     /// Plans one order; returns what no plan for it goes below.
     fn try_order(&self, order: Vec<OpId>, facts: &Facts, best: &mut BestSoFar) -> u64 {
+        let live = live_peak(facts, &self.orders(&order)).unwrap_or(0);
+        if best.found.as_ref().is_some_and(|(_, planned)| planned.arena.bytes <= live) {
+            return live;
+        }
         let limits = Limits { work: None, ..self.options.limits.clone() };
         let limits = limits.working(self.options.effort.placement());
         let planned = plan_arena(facts, &self.orders(&order), limits);

@@ -97,7 +97,7 @@ pub(crate) struct SearchArgs {
 pub(crate) struct LimitArgs {
     /// Return the best so far, with its bound, after so many seconds; `none` for no limit. A safety net: searches end by counted work, and what
     /// the clock cuts may differ from run to run.
-    #[arg(long, value_name = "SECONDS", default_value = "60")]
+    #[arg(long, value_name = "SECONDS", default_value = "300")]
     pub(crate) time_limit: TimeLimit,
     /// How hard to try, in times the usual counted work of every search.
     #[arg(long, value_name = "N", default_value_t)]

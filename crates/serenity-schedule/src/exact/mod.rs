@@ -82,6 +82,11 @@ pub(crate) fn search(problem: &Problem, options: &Options, watch: &mut Watch) ->
         best.stopped = Some(StopReason::Memory);
         return best;
     };
+    if least >= wanted_below && rules.cut_bound && rules.beam {
+        let floor = (best.at_least, rules.lazy);
+        best.order = beam::better_order(problem, best.order, &[1, 4], floor, &watch.stopper());
+        least = walk::peak_of(problem, &best.order);
+    }
     if least >= wanted_below && rules.cut_bound {
         let enough = (wanted_below, QUICK_CUTS);
         best.at_least = cut_bound::raise_up_to(problem, &best.order, best.at_least, enough, &watch.stopper());

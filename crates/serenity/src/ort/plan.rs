@@ -22,7 +22,7 @@ pub(crate) fn best(graphs: &[Graph], walk: OrtOrder, options: &Options) -> Resul
     let mut file = plan.order.clone();
     if options.algorithm.is_exact() {
         let stop = || options.limits.are_over();
-        let steps = options.effort.refined_steps();
+        let steps = options.effort.ort_steps();
         let evaluate = |file: &[OpId]| {
             let run = session.run(file);
             let bytes_times_steps = refine::cost(&lifetimes, &run.order, 0).2;

@@ -23,7 +23,7 @@ pub(super) fn wander(
     let mut random = Random(1);
     let mut file = start;
     let mut best = cost(&file);
-    let moves = (effort.refined_steps() / file.len().max(1)).min(effort.wandering_moves());
+    let moves = (effort.ort_steps() / file.len().max(1)).min(effort.wandering_moves());
     for _ in 0..moves {
         if best.0 <= target || stop() {
             break;

@@ -167,9 +167,10 @@ impl Found {
 /// The best found for the kernels of `options`: at worst, what holds for kernels of any kind.
 fn for_kernels(as_it_is: &AsItIs, options: &Options) -> Result<Found, Error> {
     let AsItIs { input, plan, for_any } = as_it_is;
+    let Some((model, plan_for_any)) = for_any else { return in_rounds(input, plan, options) };
+    // First, so that what the clock cuts is what might have been better.
+    let strict = in_rounds(input, plan_for_any, &Options { model: *model, ..options.clone() })?;
     let found = in_rounds(input, plan, options)?;
-    let Some((model, plan)) = for_any else { return Ok(found) };
-    let strict = in_rounds(input, plan, &Options { model: *model, ..options.clone() })?;
     let (Some(rewritten), Some(known)) = (&strict.rewritten, Seed::of(&strict.plan)) else {
         return Ok(found);
     };

@@ -12,7 +12,7 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 
 /// Sets that are scheduled, whatever the size of the graph.
-const LEAST_SETS: usize = 24;
+const LEAST_SETS: usize = 12;
 const MOST_SETS: usize = 2048;
 
 /// What was rewritten seldom offers more: a look at it gets this share of the work.
@@ -61,7 +61,8 @@ pub(super) fn choose_rewrites(
     let planned_ops = options.effort.ops_of_all_planned_sets() / share;
     let sets = (planned_ops / graph.ops().len().max(1)).clamp(LEAST_PLANNED_SETS, MOST_PLANNED_SETS);
     let chosen = by_peak.patches.iter().map(|(patch, _)| patch.op()).collect();
-    let effort = Effort { sets, first: vec![chosen] };
+    let first = std::iter::once(chosen).chain(by_peak.others.iter().cloned()).collect();
+    let effort = Effort { sets, first };
     choose(graph, candidates, &effort, by_peak.floor, |patches, below| {
         evaluator.unless_over(|| worth(patches, below))
     })
@@ -81,7 +82,15 @@ pub fn rewritten_graph(graph: &Graph, options: &Options) -> Result<(Graph, Choic
 
 fn choose_among(graph: &Graph, candidates: &[Patch], options: &Options, share: usize) -> Choice {
     if candidates.is_empty() {
-        return Choice { before: 0, after: 0, patches: Vec::new(), floor: 0, stopped: None, sets: 0 };
+        return Choice {
+            before: 0,
+            after: 0,
+            patches: Vec::new(),
+            others: Vec::new(),
+            floor: 0,
+            stopped: None,
+            sets: 0,
+        };
     }
     let model = match options.model {
         MemoryModel::Tflm(kernels) if options.plan_arena => MemoryModel::TflmPlanned(kernels),
