@@ -44,6 +44,9 @@ fn a_forged_claim_of_optimality_is_not_endorsed() {
     assert_eq!((&plan["proof"], plan["peak"].as_u64()), (&"gap".into(), Some(213_248)));
     plan["proof"] = "optimal".into();
     (plan["bound"], plan["peak_bound"]) = (plan["peak"].clone(), plan["peak"].clone());
+    // Whoever forges one field must forge all that speak of it.
+    assert_eq!(check(&desk, &plan).0, 1);
+    plan["proofs"]["order"] = serde_json::json!({"proof": "optimal", "stopped": null, "bound": plan["peak"]});
     let (code, report) = check(&desk, &plan);
     assert_eq!((code, &report["valid"], &report["optimal_verified"]), (0, &true.into(), &false.into()));
     assert_eq!((&report["bound_verified"], &report["optimal_claimed"]), (&false.into(), &true.into()));
@@ -64,6 +67,7 @@ fn a_bound_that_one_place_shows_is_verified_and_the_place_is_named() {
     plan["proof"] = "gap".into();
     plan["bound"] = 1.into();
     plan["peak_bound"] = 1.into();
+    plan["proofs"]["order"] = serde_json::json!({"proof": "gap", "stopped": "work", "bound": 1});
     desk.write("plan.json", &plan.to_string());
     let run = desk.run(&["check", "plan.json", "zoo:mobilenet"]);
     assert!(run.stdout.contains("bound verified: no order needs less than 1 bytes"), "{}", run.stdout);
@@ -307,7 +311,7 @@ fn plans_that_were_accepted_once_are_refused() {
         ("forged-witness", "zoo:swiftnet-a", "more bytes of tensor 0 than it has"),
         ("tl_arena1", vww, "arena takes 82944 bytes, not 1"),
         ("to_arena1", "light_inception_v1.onnx", "arena takes 4647168 bytes, not 1"),
-        ("t_off0", vww, "share bytes"),
+        ("t_off0", vww, "over tensor 0"),
         ("t_off0_noarena", vww, "no `arena`"),
         ("t_off0_strarena", vww, "`arena` must be a whole number of bytes"),
         ("t_arena2_opt", vww, "arena takes 55296 bytes, not 110592"),

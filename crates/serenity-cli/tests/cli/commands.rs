@@ -11,7 +11,7 @@ fn optimize_shows_before_and_after_with_a_picture() {
         "62 ops, 73 after rewriting",
         "213.2 KB",
         "150.5 KB",
-        "proved optimal",
+        "order     no other needs less, for these rewrites",
         "worth",
         "█",
         "░",
