@@ -156,7 +156,7 @@ impl Plan {
 
     /// May another run with the same options end with another plan, because the clock or somebody outside ended this one?
     pub fn is_reproducible(&self) -> bool {
-        self.interrupted.is_none()
+        self.interrupted.is_none() && !self.overall().is_by_the_clock()
     }
 
     /// Is what counts no more than the bound? With [`unknown`](Self::unknown) ops that keep their places, this says: no order that keeps them

@@ -5,6 +5,7 @@ mod check;
 mod commands;
 mod errors;
 mod harness;
+mod limits;
 mod onnx;
 mod paper;
 mod pipes;
