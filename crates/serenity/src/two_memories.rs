@@ -102,7 +102,7 @@ pub struct NoRoom {
 
 /// Divides buffers among two memories, the preferred one first, so that few bytes are moved in the second.
 ///
-/// The same input gives the same division, unless [`Limits::time`] ends the search; the proof then says so.
+/// The same input gives the same division, unless [`Limits::deadline`] ends the search; the proof then says so.
 ///
 /// # Errors
 /// If no division is found that fits.
