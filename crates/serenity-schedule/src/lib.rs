@@ -45,7 +45,7 @@ mod walk;
 
 pub mod distribution;
 
-pub use exact::{Chain, Rules, Witness, witness};
+pub use exact::{Chain, Memo, Rules, Witness, witness};
 pub use options::{Algorithm, Options, StepLimit, UnknownAlgorithm};
 pub use problem::{Buffer, OpIndex, Problem, ProblemError, Step};
 pub use schedule::{Schedule, Stats, schedule};

@@ -1,6 +1,6 @@
 //! What the caller may choose.
 
-use crate::{Limits, ProgressFn, Rules};
+use crate::{Limits, Memo, ProgressFn, Rules};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -106,6 +106,8 @@ pub struct Options {
     pub threads: usize,
     /// Only orders that need less than this are wanted: the exact engine ends as soon as it has proved that there are none. Any order will do then.
     pub wanted_below: Option<u64>,
+    /// What the exact engine remembers of problems that it has seen; a clone of one memo serves for problems that resemble each other.
+    pub memo: Memo,
     /// When to give up proving and return the best so far.
     pub limits: Limits,
     /// Called a few times a second with the state of the search.
@@ -120,6 +122,7 @@ impl Default for Options {
             rules: Rules::default(),
             threads: 1,
             wanted_below: None,
+            memo: Memo::default(),
             limits: Limits::default(),
             progress: None,
         }
@@ -134,6 +137,7 @@ impl fmt::Debug for Options {
             .field("rules", &self.rules)
             .field("threads", &self.threads)
             .field("wanted_below", &self.wanted_below)
+            .field("memo", &self.memo)
             .field("limits", &self.limits)
             .field("progress", &self.progress.is_some())
             .finish()

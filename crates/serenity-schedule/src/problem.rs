@@ -33,7 +33,7 @@ impl OpIndex {
 ///
 /// Where there is one writer, whoever else reads waits for it. Where there are several, the edges given to [`Problem::new`] must put
 /// whoever only reads behind all of them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Buffer {
     /// Size.
     pub bytes: u64,

@@ -273,6 +273,7 @@ pub(crate) fn search(options: &Options) -> scheduling::Options {
         rules: options.rules.clone(),
         threads: options.threads,
         wanted_below: None,
+        memo: scheduling::Memo::default(),
     }
 }
 

@@ -8,6 +8,7 @@
 use crate::{Buffer, OpIndex, Problem};
 
 /// One step of a module's profile, and so one op of the chain that replaces it.
+#[derive(Clone)]
 pub(super) struct ProfileStep {
     /// The ops it runs.
     pub(super) ops: Vec<u32>,
@@ -15,6 +16,13 @@ pub(super) struct ProfileStep {
     pub(super) during: u64,
     /// What it leaves in use.
     pub(super) after: u64,
+}
+
+impl ProfileStep {
+    /// The same in terms of the ops that these ops stand for.
+    pub(super) fn standing_for(self, origins: &[Vec<u32>]) -> Self {
+        Self { ops: self.ops.iter().flat_map(|&op| &origins[op as usize]).copied().collect(), ..self }
+    }
 }
 
 /// A module and the chain that replaces it.
@@ -71,6 +79,24 @@ impl Region {
         };
         self.steps = steps.into_iter().map(named).collect();
         self
+    }
+
+    /// By how many ops its chain is shorter.
+    pub(super) fn saves(&self) -> usize {
+        self.ops.len() - self.steps.len()
+    }
+
+    /// The same in the numbering of a module around it.
+    pub(super) fn within(&self, outer: &Self) -> Self {
+        let local = |ops: &[u32]| {
+            ops.iter().filter_map(|op| outer.ops.binary_search(op).ok()).map(|at| at as u32).collect()
+        };
+        let step = |step: &ProfileStep| ProfileStep { ops: local(&step.ops), ..*step };
+        Self {
+            ops: local(&self.ops),
+            problem: self.problem.clone(),
+            steps: self.steps.iter().map(step).collect(),
+        }
     }
 }
 

@@ -43,6 +43,7 @@ mod engine;
 mod flood;
 mod flow;
 mod instance;
+mod memo;
 mod modules;
 mod part;
 mod profile;
@@ -50,6 +51,7 @@ mod rules;
 mod waypoints;
 mod witness;
 
+pub use memo::Memo;
 pub use rules::Rules;
 pub use witness::{Chain, Witness, witness};
 
@@ -108,7 +110,7 @@ pub(crate) fn search(problem: &Problem, options: &Options, watch: &mut Watch) ->
                 memory,
                 stop: &stop,
             };
-            reduced.reduce(rules, &mut effort);
+            reduced.reduce(rules, &options.memo, &mut effort);
             watch.visit(effort.spent);
         }
         let limits = (options.threads, memory, wanted_below);

@@ -23,12 +23,16 @@
 use super::Rules;
 use super::closure::Closure;
 use super::contract::{Region, contract};
-use super::profile::{self, Effort};
+use super::memo::Memo;
+use super::profile::Effort;
 use crate::{Problem, bits};
 use std::collections::HashSet;
 
 /// Larger modules are left to the search, which splits them in other ways.
 const LARGEST: u32 = 400;
+
+/// The same, others in it replaced, for modules around others that were found just before: there may be more to replace in it first.
+const LARGEST_AROUND_OTHERS: usize = 8;
 
 /// So many exits are tried for an entry, the farthest first.
 const MOST_EXITS: usize = 16;
@@ -56,7 +60,7 @@ impl Reduced {
     }
 
     /// Replaces modules by chains, innermost first, until there are none left whose profile can be found with so much effort.
-    pub(super) fn reduce(&mut self, rules: &Rules, effort: &mut Effort) {
+    pub(super) fn reduce(&mut self, rules: &Rules, memo: &Memo, effort: &mut Effort) {
         let mut stubborn: HashSet<Name> = HashSet::new();
         let mut changed = true;
         while changed && !(effort.stop)() {
@@ -67,6 +71,7 @@ impl Reduced {
                     taken: vec![0; self.problem.words()],
                     reduced: self,
                     rules,
+                    memo,
                     effort,
                     stubborn: &mut stubborn,
                     regions: Vec::new(),
@@ -87,6 +92,7 @@ impl Reduced {
 struct Finder<'a, 'e> {
     reduced: &'a Reduced,
     rules: &'a Rules,
+    memo: &'a Memo,
     effort: &'a mut Effort<'e>,
     stubborn: &'a mut HashSet<Name>,
     /// Ops that are in a module already.
@@ -112,29 +118,33 @@ impl Finder<'_, '_> {
                 return self.regions;
             }
             // The op that all paths from the entry pass next, the one after that, and so on: the largest that is a module.
-            let mut candidates: Vec<(u32, Vec<u64>)> = Vec::new();
-            for exit in std::iter::successors(joins[entry as usize], |&join| joins[join as usize]) {
+            let exits: Vec<u32> = std::iter::successors(joins[entry as usize], |&join| joins[join as usize])
+                .take(LARGEST as usize)
+                .collect();
+            // What is between grows from exit to exit.
+            let fitting = exits.partition_point(|&exit| {
                 let ops = between(&closure, Some(entry), exit);
-                if size(&ops) > LARGEST || self.overlaps(&ops) {
-                    break;
-                }
-                candidates.push((exit, ops));
-            }
-            let found =
-                candidates.iter().rev().take(MOST_EXITS).find(|(exit, ops)| {
-                    size(ops) > 1 && is_module(problem, &closure, Some(entry), *exit, ops)
-                });
+                size(&ops) <= LARGEST && !self.overlaps(&ops)
+            });
+            let sets = exits[..fitting]
+                .iter()
+                .rev()
+                .take(MOST_EXITS)
+                .map(|&exit| (exit, between(&closure, Some(entry), exit)));
+            let mut sets = sets;
+            let found = sets
+                .find(|(exit, ops)| size(ops) > 1 && is_module(problem, &closure, Some(entry), *exit, ops));
             if let Some((_, ops)) = found {
-                self.take(ops);
+                self.take(&ops);
             }
         }
-        // Any op may close all that leads to it.
+        // Any op may close all that leads to it, what was closed before included: so a long network folds up from its start at once.
         for &exit in &problem.topological {
             if (self.effort.stop)() {
                 break;
             }
             let ops = between(&closure, None, exit);
-            let fits = (2..=LARGEST).contains(&size(&ops)) && !self.overlaps(&ops);
+            let fits = (2..=LARGEST).contains(&size(&ops)) && !self.cuts_a_region(&ops);
             if fits && is_module(problem, &closure, None, exit, &ops) {
                 self.take(&ops);
             }
@@ -146,20 +156,44 @@ impl Finder<'_, '_> {
         ops.iter().zip(&self.taken).any(|(a, b)| a & b != 0)
     }
 
-    /// Computes the profile of a module, and keeps it if it is shorter than the module.
+    /// Is a part of some region in the set, and a part not?
+    fn cuts_a_region(&self, set: &[u64]) -> bool {
+        self.overlaps(set)
+            && self.regions.iter().any(|region| {
+                let inside = region.ops.iter().filter(|&&op| bits::contains(set, op)).count();
+                inside > 0 && inside < region.ops.len()
+            })
+    }
+
+    /// Computes the profile of a module, and keeps it if it is shorter than the module. Regions within it are replaced first, and become part of it.
     fn take(&mut self, set: &[u64]) {
         let ops: Vec<u32> = bits::iter(set).collect();
+        let is_inner = |region: &Region| bits::contains(set, region.ops[0]);
+        let inner: Vec<&Region> = self.regions.iter().filter(|region| is_inner(region)).collect();
+        let saved: usize = inner.iter().map(|region| region.saves()).sum();
+        let length = ops.len() - saved;
         let originals = ops.iter().flat_map(|&op| &self.reduced.sequences[op as usize]).copied();
-        let name = (originals.clone().min(), originals.max(), ops.len());
-        if self.stubborn.contains(&name) || (self.effort.stop)() {
+        let name = (originals.clone().min(), originals.max(), length);
+        let is_for_later = !inner.is_empty() && length > LARGEST_AROUND_OTHERS;
+        if length < 2 || is_for_later || self.stubborn.contains(&name) || (self.effort.stop)() {
             return;
         }
         let region = Region::new(&self.reduced.problem, ops);
-        match profile::of(&region.problem, self.rules, self.effort) {
-            Some(steps) if steps.len() < region.ops.len() => {
+        let steps = if inner.is_empty() {
+            self.memo.profile_of(&region.problem, self.rules, self.effort)
+        } else {
+            let inner: Vec<Region> = inner.into_iter().map(|inner| inner.within(&region)).collect();
+            let (problem, origins) = contract(&region.problem, &inner);
+            self.memo
+                .profile_of(&problem, self.rules, self.effort)
+                .map(|steps| steps.into_iter().map(|step| step.standing_for(&origins)).collect())
+        };
+        match steps {
+            Some(steps) if steps.len() < length => {
                 for (taken, &ops) in self.taken.iter_mut().zip(set) {
                     *taken |= ops;
                 }
+                self.regions.retain(|region| !is_inner(region));
                 self.regions.push(region.with_steps(steps));
             }
             _ => {
@@ -235,6 +269,7 @@ mod tests {
         let mut reduced = Reduced::new(problem);
         reduced.reduce(
             &Rules::default(),
+            &Memo::default(),
             &mut Effort { states: 1000, spent: 0, memory: u64::MAX, stop: &|| false },
         );
         reduced

@@ -7,7 +7,7 @@ use serenity_ir::{Buffer, Graph, Lifetimes, MemoryModel, OpId, Role, TensorId};
 use serenity_rewrite::{
     Choice, Effort, Evaluation, Patch, Rewriting, Settings, Sums, Worth, apply, choose, find,
 };
-use serenity_schedule as scheduling;
+use serenity_schedule::{self as scheduling, Memo};
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
@@ -44,7 +44,8 @@ pub(super) fn choose_rewrites(
         return by_peak;
     }
     let graph = input.graph();
-    let evaluator = Evaluator { graph, model: options.model, options, sets: Cell::new(0) };
+    let evaluator =
+        Evaluator { graph, model: options.model, options, sets: Cell::new(0), memo: Memo::default() };
     let settings = rewrite_settings(options.model);
     let worth = |patches: &[Patch], below: u64| {
         let (patches, rewritten) = evaluator.applied(patches, settings, u64::MAX)?.ok()?;
@@ -101,7 +102,7 @@ fn choose_among(graph: &Graph, candidates: &[Patch], options: &Options, share: u
         | MemoryModel::Litert
         | MemoryModel::Ort(_) => options.model,
     };
-    let evaluator = Evaluator { graph, model, options, sets: Cell::new(0) };
+    let evaluator = Evaluator { graph, model, options, sets: Cell::new(0), memo: Memo::default() };
     let sets =
         (options.effort.ops_of_all_sets() / share / graph.ops().len().max(1)).clamp(LEAST_SETS, MOST_SETS);
     let floor = floor(graph, candidates, model);
@@ -146,6 +147,8 @@ struct Evaluator<'a> {
     options: &'a Options,
     /// Sets looked at so far.
     sets: Cell<usize>,
+    /// Of the sets looked at so far: most of the graph is the same in all.
+    memo: Memo,
 }
 
 impl Evaluator<'_> {
@@ -221,7 +224,9 @@ impl Evaluator<'_> {
         let is_first = self.sets.get() <= FIRST_SETS;
         let states = if is_first { effort.states_of_a_first_set() } else { effort.states_of_a_set() };
         let limits = self.options.limits.working(states);
-        let search = scheduling::Options { limits, progress: None, wanted_below, ..search(self.options) };
+        let memo = self.memo.clone();
+        let search =
+            scheduling::Options { limits, progress: None, wanted_below, memo, ..search(self.options) };
         scheduling::schedule(&bridge::problem(graph, lifetimes), &search)
     }
 }
