@@ -13,6 +13,9 @@ use serenity_search::Watch;
 use std::cmp::Ordering;
 use std::ops::Range;
 
+/// So many items looked at while conclusions are drawn are as much work as one looked at to choose.
+const BRIEF_LOOKS: u64 = 8;
+
 pub(super) enum Outcome {
     /// The state holds a placement.
     Found,
@@ -89,9 +92,9 @@ impl<'a, 's> Search<'a, 's> {
         }
         self.nodes_left -= 1;
         watch.states += 1;
-        if let Some(reason) =
-            watch.after((sections.len() + self.state.model.beginning_in(sections.clone()).len()) as u64)
-        {
+        let looked_at = sections.len() + self.state.model.beginning_in(sections.clone()).len();
+        let briefly = self.state.take_looked_at() / BRIEF_LOOKS;
+        if let Some(reason) = watch.after(looked_at as u64 + briefly) {
             return Step::End(Outcome::Stopped(reason));
         }
         let entry = self.state.mark();

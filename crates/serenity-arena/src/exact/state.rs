@@ -49,6 +49,8 @@ pub(super) struct State<'a> {
     pub(super) just_placed: JustPlaced,
     pub(super) witnesses: Witnesses,
     pub(super) scratch: Vec<u32>,
+    /// Items looked at while conclusions were drawn, since [`Self::take_looked_at`] was asked the last time.
+    pub(super) looked_at: u64,
 }
 
 /// For each item the one that settled a question the last time: it most often does so again. Itself, if there is none yet.
@@ -140,6 +142,7 @@ impl<'a> State<'a> {
             just_placed: JustPlaced::default(),
             witnesses: Witnesses::new(items as u32),
             scratch: Vec::new(),
+            looked_at: 0,
         };
         for (index, item) in model.items.iter().enumerate() {
             state.load[item.sections.clone()].iter_mut().for_each(|load| *load += item.span);
@@ -421,6 +424,7 @@ impl<'a> State<'a> {
     fn raise_refused(&mut self, dirty: Range<usize>) -> Result<(), DeadEnd> {
         let model = self.model;
         for item in model.living_in(dirty) {
+            self.looked_at += 1;
             if self.refused[item] && self.is_open(item) {
                 let support = self.support(item);
                 if support >= NOWHERE {
@@ -437,6 +441,11 @@ impl<'a> State<'a> {
         let Range { start, end } = self.stirred.take()?;
         let sections = start.max(within.start)..end.min(within.end);
         (sections.start < sections.end).then_some(sections)
+    }
+
+    /// Items looked at since the last time.
+    pub(super) fn take_looked_at(&mut self) -> u64 {
+        std::mem::take(&mut self.looked_at)
     }
 
     pub(super) fn mark(&self) -> usize {

@@ -23,6 +23,7 @@ impl State<'_> {
         let it = &model.items[item];
         let mut support = NOWHERE;
         for other in model.living_with(item) {
+            self.looked_at += 1;
             if !self.is_open(other) || other == item {
                 continue;
             }
