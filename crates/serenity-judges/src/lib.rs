@@ -14,9 +14,11 @@
 //! # }
 //! ```
 
+mod cores;
 mod reports;
 mod run;
 
+pub use cores::on_all_cores;
 pub use reports::{Across, LiteRt, Ort, Rewritten, SubGraph, Tflm, Verdict};
 pub use run::{Engine, OrtOrder, python};
 

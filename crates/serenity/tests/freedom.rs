@@ -5,6 +5,7 @@
 use serenity::ir::{Kernels, MemoryModel};
 use serenity::zoo::Precision;
 use serenity::{Input, ModelFormat, Options, export, load, optimize_input, optimize_model};
+use serenity_judges::on_all_cores;
 
 /// Without rewrites, with exact ones, with all.
 fn arenas(input: &Input, kernels: Kernels) -> [u64; 3] {
@@ -24,15 +25,16 @@ fn arenas(input: &Input, kernels: Kernels) -> [u64; 3] {
 fn looser_kernels_and_more_rewrites_need_no_more() {
     let folder = std::env::temp_dir().join(format!("serenity-freedom-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    for (network, precision) in [
+    let cases = [
         ("swiftnet-a", Precision::Int8),
         ("swiftnet-b", Precision::Float32),
         ("swiftnet-c", Precision::Float32),
         ("darts-cell", Precision::Float32),
         ("mobilenet?resolution=32", Precision::Int8),
         ("randwire-cifar10?nodes=8", Precision::Float32),
-    ] {
-        let path = folder.join("net.tflite");
+    ];
+    on_all_cores(&cases, |&(network, precision)| {
+        let path = folder.join(format!("{}.tflite", network.split('?').next().unwrap()));
         std::fs::write(&path, export(network, ModelFormat::TfLite, precision).unwrap().bytes).unwrap();
         let input = load(path.to_str().unwrap()).unwrap();
         let (any, reference) = (arenas(&input, Kernels::Any), arenas(&input, Kernels::Reference));
@@ -43,6 +45,6 @@ fn looser_kernels_and_more_rewrites_need_no_more() {
             any.iter().zip(reference).all(|(any, reference)| reference <= *any),
             "{network}: {any:?} {reference:?}"
         );
-    }
+    });
     std::fs::remove_dir_all(&folder).unwrap();
 }

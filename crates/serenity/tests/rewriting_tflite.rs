@@ -10,7 +10,7 @@ use serenity::{
     Input, ModelFormat, Options, Source, export, load, optimize_input, optimize_model, planned_model,
     possible_rewrites, rewrite,
 };
-use serenity_judges::{Engine, Inputs, Rewritten, Verdict};
+use serenity_judges::{Engine, Inputs, Rewritten, Verdict, on_all_cores};
 use std::path::{Path, PathBuf};
 
 const TFLM: MemoryModel = MemoryModel::Tflm(Kernels::Any);
@@ -219,15 +219,14 @@ fn rules_alone_and_random_sets_compute_the_same() {
 /// What is chosen for a runtime: the models for which something is, and what the arena is to be then.
 fn chosen(folder: &Path, subjects: &[Subject], model: MemoryModel) -> (Pairs, Vec<u64>) {
     let options = Options { model, plan_arena: model.kernels().is_some(), ..Options::default() };
-    let (mut pairs, mut arenas) = (Pairs::default(), Vec::new());
-    for subject in subjects {
+    let found = on_all_cores(subjects, |subject| {
         let name = &subject.name;
         let order_only = optimize_model(&subject.input.graphs, &options).unwrap();
         let (new, plan) = optimize_input(&subject.input, &options).unwrap();
         let [before, ordered] = [order_only.before, order_only.after].map(|footprint| footprint.needs());
         let rewritten = plan.after.needs();
         println!("{model:?} | {name} | {before} | {ordered} | {rewritten}");
-        let Some(new) = new else { continue };
+        let new = new?;
         assert!(rewritten < ordered, "{name}");
         let after = folder.join(format!("{name} for {model:?}.tflite"));
         std::fs::write(&after, planned_model(&new, &plan).unwrap()).unwrap();
@@ -239,10 +238,10 @@ fn chosen(folder: &Path, subjects: &[Subject], model: MemoryModel) -> (Pairs, Ve
             println!("{model:?} | {name} | a second time: {}", again.after.needs());
         }
         let exact = plan.rewrites.iter().all(|rewrite| rewrite.exact);
-        pairs.0.push(Pair { name: name.clone(), before: subject.path.clone(), after, exact });
-        arenas.push(rewritten);
-    }
-    (pairs, arenas)
+        Some((Pair { name: name.clone(), before: subject.path.clone(), after, exact }, rewritten))
+    });
+    let (pairs, arenas) = found.into_iter().flatten().unzip();
+    (Pairs(pairs), arenas)
 }
 
 fn assert_tflm_needs_what_plans_say(folder: &Path, subjects: &[Subject]) {

@@ -13,6 +13,7 @@ use serenity::{
     arena_problem, check_plan, execution_order, export, load, main_graph, optimize_input, optimize_model,
     runtime_arena,
 };
+use serenity_judges::on_all_cores;
 use std::path::{Path, PathBuf};
 
 /// A plan, the model that it was made for, and the model that it speaks of.
@@ -351,37 +352,35 @@ fn tamper(case: &Case) -> [usize; 3] {
 fn every_change_is_refused_or_named() {
     let folder = std::env::temp_dir().join(format!("serenity-tampering-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let mut sums = [0; 3];
-    let mut tried = 0;
-    let mut attempt = |case: &Case| {
-        let counts = tamper(case);
+    let mut cases: Vec<(String, String, MemoryModel, bool)> = GRAPHS
+        .iter()
+        .map(|&(network, model)| (network.to_owned(), network.to_owned(), model, true))
+        .collect();
+    for (index, &(network, format, precision, model, plan_arena)) in FILES.iter().enumerate() {
+        let extension = if format == ModelFormat::TfLite { "tflite" } else { "onnx" };
+        let path = folder.join(format!("{index}.{extension}"));
+        std::fs::write(&path, export(network, format, precision).unwrap().bytes).unwrap();
+        cases.push((network.to_owned(), path.to_str().unwrap().to_owned(), model, plan_arena));
+    }
+    for (name, model, plan_arena) in SHARED {
+        let path = shared().join("models").join(name);
+        if path.exists() {
+            cases.push(((*name).to_owned(), path.to_str().unwrap().to_owned(), *model, *plan_arena));
+        } else {
+            eprintln!("SKIPPED: no {} (set SERENITY_SHARED to the collection)", path.display());
+        }
+    }
+    let counts = on_all_cores(&cases, |(name, path, model, plan_arena)| {
+        let case = case(name, path, *model, *plan_arena);
+        let counts = tamper(&case);
         let [refused, not_covered, harmless] = counts;
         eprintln!(
             "{}: {refused} refused, {not_covered} not covered, {harmless} true all the same",
             case.name
         );
-        for (sum, count) in sums.iter_mut().zip(counts) {
-            *sum += count;
-        }
-        tried += 1;
-    };
-    for (network, model) in GRAPHS {
-        attempt(&case(network, network, *model, true));
-    }
-    for (index, &(network, format, precision, model, plan_arena)) in FILES.iter().enumerate() {
-        let extension = if format == ModelFormat::TfLite { "tflite" } else { "onnx" };
-        let path = folder.join(format!("{index}.{extension}"));
-        std::fs::write(&path, export(network, format, precision).unwrap().bytes).unwrap();
-        attempt(&case(network, path.to_str().unwrap(), model, plan_arena));
-    }
-    for (name, model, plan_arena) in SHARED {
-        let path = shared().join("models").join(name);
-        if path.exists() {
-            attempt(&case(name, path.to_str().unwrap(), *model, *plan_arena));
-        } else {
-            eprintln!("SKIPPED: no {} (set SERENITY_SHARED to the collection)", path.display());
-        }
-    }
+        counts
+    });
     std::fs::remove_dir_all(&folder).unwrap();
-    assert!(tried >= 18 && sums[0] > 2 * (sums[1] + sums[2]), "{sums:?}");
+    let sums: [usize; 3] = std::array::from_fn(|kind| counts.iter().map(|counts| counts[kind]).sum());
+    assert!(counts.len() >= 18 && sums[0] > 2 * (sums[1] + sums[2]), "{sums:?}");
 }

@@ -9,7 +9,7 @@ use serenity::ir::{Kernels, MemoryModel};
 use serenity::scheduling::Limits;
 use serenity::zoo::Precision;
 use serenity::{ModelFormat, Options, Plan, export, load, optimize_input, optimize_model, planned_model};
-use serenity_judges::{Inputs, Verdict};
+use serenity_judges::{Inputs, Verdict, on_all_cores};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -153,14 +153,12 @@ fn tflm_needs_what_we_predict_and_computes_the_same() {
         ("planned for any kernels", Kernels::Any, true),
         ("planned for reference kernels", Kernels::Reference, true),
     ];
-    let mut results = Vec::new();
-    for (index, path) in models.iter().enumerate() {
-        for (how, kernels, plan_arena) in ways {
-            let model = MemoryModel::Tflm(kernels);
-            let options = Options { model, plan_arena, limits: limits(), ..Options::default() };
-            results.push(optimized(index, path, how, &options, folder.path()));
-        }
-    }
+    let cases: Vec<_> = (0..models.len()).flat_map(|index| ways.map(|way| (index, way))).collect();
+    let results = on_all_cores(&cases, |&(index, (how, kernels, plan_arena))| {
+        let model = MemoryModel::Tflm(kernels);
+        let options = Options { model, plan_arena, limits: limits(), ..Options::default() };
+        optimized(index, &models[index], how, &options, folder.path())
+    });
     compare(&models, &results, |files| {
         let verdicts = serenity_judges::tflm(files, &Inputs::default())?;
         let look = |report: serenity_judges::Tflm| Seen { arena: report.head, outputs: report.outputs };
@@ -173,11 +171,9 @@ fn litert_needs_what_we_predict_and_computes_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let models = models(folder.path());
     let options = Options { model: MemoryModel::Litert, limits: limits(), ..Options::default() };
-    let results: Vec<Optimized> = models
-        .iter()
-        .enumerate()
-        .map(|(index, path)| optimized(index, path, "reordered", &options, folder.path()))
-        .collect();
+    let cases: Vec<(usize, &PathBuf)> = models.iter().enumerate().collect();
+    let results =
+        on_all_cores(&cases, |&(index, path)| optimized(index, path, "reordered", &options, folder.path()));
     compare(&models, &results, |files| {
         let verdicts = serenity_judges::litert(files, &Inputs::default())?;
         let look =
