@@ -10,7 +10,7 @@ use serenity::{Error, rewritten_graph};
 use serenity_report::{Column, Table};
 
 /// Random networks for which the best set is searched: each takes a few hundred searches for an order.
-const MOST_SEEDS: u64 = 100;
+const MOST_SEEDS: u64 = 30;
 
 /// The least live sums of one network, in bytes.
 struct Least {

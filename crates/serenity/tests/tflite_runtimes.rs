@@ -141,7 +141,7 @@ fn seen<T>(verdict: Verdict<T>, look: impl Fn(T) -> Seen) -> Verdict<Seen> {
 
 /// What is found must be as predicted, whatever it is: a search that ends early will do.
 fn limits() -> Limits {
-    Limits::lasting(Duration::from_secs(5))
+    Limits::lasting(Duration::from_secs(2))
 }
 
 #[test]
