@@ -6,7 +6,8 @@
 //! Everything else is plain enumeration, written without a look at the engine whose claims it checks.
 
 use crate::holdings::{Figure, Holding, holdings};
-use serenity_ir::{Graph, MemoryModel, OpId};
+use serenity_ir::{Graph, OpId};
+use serenity_runtimes::MemoryModel;
 use std::collections::HashSet;
 
 /// What became of trying to prove a bound again.

@@ -2,9 +2,8 @@
 
 use crate::arena::{litert, tflm::bytes_unpacked};
 use crate::replay::nearest;
-use serenity_ir::{
-    Graph, Kernels, LitertKernels, LitertPlace, MemoryModel, Op, OpId, Role, TensorId, scratch,
-};
+use serenity_ir::{Graph, Op, OpId, Role, TensorId};
+use serenity_runtimes::{Kernels, LitertKernels, LitertPlace, MemoryModel, scratch};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 

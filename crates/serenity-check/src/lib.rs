@@ -49,7 +49,8 @@ pub use replay::{Verdict, replay};
 pub use witness::{Witness, WitnessChain, proved_bound};
 
 use holdings::{Figure, Holdings, holdings};
-use serenity_ir::{Graph, MemoryModel, OpId};
+use serenity_ir::{Graph, OpId};
+use serenity_runtimes::MemoryModel;
 
 /// What a plan says.
 #[derive(Clone, Copy, Debug)]

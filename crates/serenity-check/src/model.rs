@@ -11,7 +11,8 @@ use crate::witness::proved_by;
 use crate::{
     Fault, PlacementFault, Reproved, Shown, Witness, at, best_shown, peak, placement_faults, reprove,
 };
-use serenity_ir::{Graph, MemoryModel, OpId};
+use serenity_ir::{Graph, OpId};
+use serenity_runtimes::MemoryModel;
 
 /// What a plan says of a model.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,8 @@
 use crate::arena::tflm::bytes_unpacked;
 use crate::replay::{Verdict, replay};
 use crate::timeline::{Span, Timeline};
-use serenity_ir::{Graph, Kernels, OpId, TensorId};
+use serenity_ir::{Graph, OpId, TensorId};
+use serenity_runtimes::Kernels;
 use std::fmt;
 
 /// TFLM's alignment in bytes.

@@ -10,7 +10,8 @@
 //! order.
 
 use crate::holdings::{Figure, Holding, Holdings, Reach, holdings};
-use serenity_ir::{Graph, MemoryModel, OpId, TensorId};
+use serenity_ir::{Graph, OpId, TensorId};
+use serenity_runtimes::MemoryModel;
 
 /// The proof of a lower bound.
 #[derive(Clone, Debug, PartialEq, Eq)]

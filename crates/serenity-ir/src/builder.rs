@@ -299,7 +299,7 @@ mod tests {
         b.output(x);
         let graph = b.build_body().unwrap();
         assert_eq!(graph.file_order(), []);
-        let profile = crate::MemoryModel::Plain.lifetimes(&graph).profile(&[]);
+        let profile = crate::Lifetimes::of(&graph).profile(&[]);
         assert!(profile.peak() <= 8);
     }
 

@@ -1,15 +1,15 @@
 //! Operator graphs of neural networks, and what they cost in memory.
 //!
 //! In comes a description of a network: tensors, and operators that read and write them (from a [`GraphBuilder`],
-//! or from the [JSON format](json)). Out comes a validated [`Graph`], its [`Lifetimes`] under a [`MemoryModel`]
-//! (which buffers exist, who brings each to life, who must have run before it can go), and the [`Profile`] of
+//! or from the [JSON format](json)). Out comes a validated [`Graph`], its [`Lifetimes`] wherever its tensors
+//! are stored (which buffers exist, who brings each to life, who must have run before it can go), and the [`Profile`] of
 //! any execution order: the memory in use at every step, and the peak.
 //!
 //! Promised: a `Graph` is acyclic, every id in it is in range, every tensor has at most one producer, every tensor that is read
 //! exists, and the sum of all sizes fits in 63 bits, so nothing downstream needs to check for overflow again.
 //!
 //! ```
-//! use serenity_ir::{GraphBuilder, MemoryModel, Tensor};
+//! use serenity_ir::{GraphBuilder, Lifetimes, Tensor};
 //! # fn main() -> Result<(), serenity_ir::GraphError> {
 //! let mut builder = GraphBuilder::new("tiny");
 //! let x = builder.input(Tensor::sized("x", 100));
@@ -18,7 +18,7 @@
 //! builder.output(b);
 //! let graph = builder.build()?;
 //!
-//! let lifetimes = MemoryModel::Plain.lifetimes(&graph);
+//! let lifetimes = Lifetimes::of(&graph);
 //! let profile = lifetimes.profile(&graph.file_order());
 //! assert_eq!(profile.peak(), 200);
 //! # Ok(()) }
@@ -31,17 +31,15 @@ mod error;
 mod graph;
 mod ids;
 pub mod json;
-mod kernels;
 mod lifetimes;
-mod memory_model;
 mod model;
 mod op_kind;
 mod operands;
 mod order;
-mod overlap;
 mod profile;
 mod quantization;
 mod same;
+mod storage;
 mod unknown;
 
 pub use builder::GraphBuilder;
@@ -50,17 +48,11 @@ pub use element_type::ElementType;
 pub use error::GraphError;
 pub use graph::{Attributes, Graph, Op, Tensor};
 pub use ids::{BufferId, OpId, TensorId};
-pub use kernels::{Kernels, LitertKernels, LitertPlace, LitertTemporary, UnknownKernels, scratch};
 pub use lifetimes::{Buffer, Lifetimes};
-pub use memory_model::{
-    HandOver, MemoryModel, OrtOrder, OrtSharing, TFLM_ALIGNMENT, UnknownMemoryModel, UnknownOrtOrder,
-    hand_overs, hand_overs_among, litert_hazards, litert_hosts, ort_bound, ort_layout, ort_sharing,
-    planned_bound, tflm_bytes, tflm_scratch,
-};
 pub use model::{Constant, Model, ModelError, Operand};
 pub use op_kind::{OpKind, Role};
 pub use order::OrderError;
-pub use overlap::{Overlap, overlaps};
 pub use profile::{Profile, Step};
 pub use quantization::Quantization;
+pub use storage::{MOST_SCRATCH, Storage};
 pub use unknown::{Unknown, UnknownKind};

@@ -4,7 +4,7 @@
 //! ops that must all have run before it can go. A model that merges tensors (views, in-place results) gives a buffer
 //! several writers or the readers of several tensors; nothing downstream needs to know why.
 
-use crate::{BufferId, OpId, TensorId};
+use crate::{BufferId, Graph, OpId, Storage, TensorId};
 
 /// Memory that is in use from the first of its writers until the last of its readers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +40,16 @@ pub struct Lifetimes {
 }
 
 impl Lifetimes {
+    /// Those of a graph in which every tensor has a buffer of its own, from its producer to its last reader.
+    pub fn of(graph: &Graph) -> Self {
+        Storage::one_buffer_a_tensor(graph).into_lifetimes(graph)
+    }
+
+    /// These buffers of a graph, however they came about.
+    pub fn new(graph: &Graph, buffers: Vec<Buffer>) -> Self {
+        Self { ops: graph.ops().len(), buffers }
+    }
+
     /// The buffers.
     pub fn buffers(&self) -> &[Buffer] {
         &self.buffers
@@ -75,7 +85,7 @@ impl Lifetimes {
 
 #[cfg(test)]
 mod tests {
-    use crate::{GraphBuilder, MemoryModel, Tensor};
+    use crate::{GraphBuilder, Lifetimes, Tensor};
 
     #[test]
     fn an_op_that_reads_a_result_needs_it_too() {
@@ -87,7 +97,7 @@ mod tests {
             g.output(result);
         }
         let graph = g.build().unwrap();
-        let lifetimes = MemoryModel::Plain.lifetimes(&graph);
+        let lifetimes = Lifetimes::of(&graph);
         assert_eq!(lifetimes.working_sets(), [110, 111]);
         // Being read does not let a result go.
         let after: Vec<u64> = lifetimes.profile(&graph.file_order()).steps.iter().map(|s| s.after).collect();

@@ -103,30 +103,3 @@ impl Lifetimes {
         alive
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::{GraphBuilder, MemoryModel, OpId, Tensor};
-
-    #[test]
-    fn who_is_alive_adds_up_to_the_profile_at_every_step() {
-        let mut g = GraphBuilder::new("");
-        let x = g.input(Tensor::sized("x", 7));
-        let a = g.op("a", "X", &[x], Tensor::sized("a", 11));
-        let b = g.op("b", "X", &[x, a], Tensor::sized("b", 13));
-        g.op("dead", "X", &[], Tensor::sized("dead", 17));
-        let c = g.op("c", "CONCAT", &[a, b], Tensor::sized("c", 24));
-        g.output(c);
-        let graph = g.build().unwrap();
-        for (_, model) in MemoryModel::all() {
-            let lifetimes = model.lifetimes(&graph);
-            for order in [graph.file_order(), vec![OpId(2), OpId(0), OpId(1), OpId(3)]] {
-                let profile = lifetimes.profile(&order);
-                for (position, step) in profile.steps.iter().enumerate() {
-                    let alive = lifetimes.alive_during(&order, position);
-                    assert_eq!(alive.iter().map(|&b| lifetimes.buffer(b).bytes).sum::<u64>(), step.during);
-                }
-            }
-        }
-    }
-}

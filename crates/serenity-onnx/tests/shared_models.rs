@@ -7,7 +7,8 @@
     reason = "a failed unwrap is a failed test; skipping is said"
 )]
 
-use serenity_ir::{MemoryModel, OpId, json};
+use serenity_ir::Lifetimes;
+use serenity_ir::{OpId, json};
 use serenity_onnx::{Model, NodeSource, ReadOptions};
 use std::path::{Path, PathBuf};
 
@@ -65,7 +66,7 @@ fn graphs_are_those_of_the_collection() {
         assert!(model.unsized_tensors().is_empty(), "{name}: {:?}", model.unsized_tensors());
         let known = std::fs::read_to_string(shared.join(format!("graphs/{name}.json"))).unwrap();
         let known = json::parse(&known).unwrap();
-        let peak = |g: &serenity_ir::Graph| MemoryModel::Plain.lifetimes(g).profile(&g.file_order()).peak();
+        let peak = |g: &serenity_ir::Graph| Lifetimes::of(g).profile(&g.file_order()).peak();
         println!("{name}: {} ops, peak {}", graph.ops().len(), peak(graph));
         assert_eq!(peak(graph), peak(&known), "{name}");
         assert_eq!(peak(graph), listed_peak(&optima, &name), "{name}");

@@ -4,10 +4,11 @@
 //! concatenation, keeps graph inputs, and places tensors in its arena of 2019. The scheduled side takes a concatenation for a view of its
 //! pieces, lets inputs go after their last reader, and uses the same arena. A factor between the two sides mixes all of that.
 
-use serenity::ir::{Graph, MemoryModel, OpId, Profile};
+use serenity::ir::{Graph, OpId, Profile};
 use serenity::placement::{self, Limits, Planner, Problem};
+use serenity::runtimes::MemoryModel;
 use serenity::scheduling::Algorithm;
-use serenity::{Content, Error, Plan, arena_problem, schedule};
+use serenity::{Content, Error, Plan, schedule};
 
 /// A concatenation copies its pieces.
 pub(crate) const COPIES: MemoryModel = MemoryModel::Plain;
@@ -87,7 +88,7 @@ impl<'a> Run<'a> {
         inputs: Inputs,
     ) -> Result<(Problem, placement::Placement), Error> {
         let no_arena = || Error::NoArena { graph: self.graph.name().to_owned() };
-        let arena = arena_problem(&[self.graph], &[&self.order], self.model).ok_or_else(no_arena)?;
+        let arena = self.model.placement_problem(&[self.graph], &[&self.order]).ok_or_else(no_arena)?;
         let mut buffers = arena.problem.buffers().to_vec();
         if inputs == Inputs::Kept {
             for (buffer, content) in buffers.iter_mut().zip(&arena.contents) {

@@ -10,7 +10,8 @@
 mod order;
 
 use order::another_order;
-use serenity_ir::{Graph, MemoryModel, OpId, TensorId, json};
+use serenity_ir::Lifetimes;
+use serenity_ir::{Graph, OpId, TensorId, json};
 use serenity_tflite::{Model, OFFLINE_PLAN, OfflinePlan, OperatorSource, ReadOptions};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -64,7 +65,7 @@ fn the_graphs_are_those_of_the_collection() {
             assert_eq!(sizes(graph, &ours.inputs), sizes(&known, &theirs.inputs), "{name}: {}", ours.name);
             assert_eq!(sizes(graph, &ours.outputs), sizes(&known, &theirs.outputs), "{name}: {}", ours.name);
         }
-        let peak = MemoryModel::Plain.lifetimes(graph).profile(&graph.file_order()).peak();
+        let peak = Lifetimes::of(graph).profile(&graph.file_order()).peak();
         assert_eq!(Some(&peak), peaks.get(name.as_str()), "{name}");
     }
 }

@@ -93,7 +93,8 @@ fn with_shares(demand: &Demand, capacity: u64, shares: &[u64], work: &mut Work) 
 mod tests {
     use super::*;
     use crate::exact;
-    use serenity_ir::{GraphBuilder, MemoryModel, Tensor};
+    use serenity_ir::{GraphBuilder, Tensor};
+    use serenity_runtimes::MemoryModel;
 
     /// Chains with skips of all lengths.
     fn demand(seed: u64, grain: Grain) -> Demand {

@@ -1,7 +1,8 @@
 //! Who touches what, when, in one order.
 
 use crate::{Bytes, Grain, Touches, TrafficError};
-use serenity_ir::{Graph, MemoryModel, OpId};
+use serenity_ir::{Graph, OpId};
+use serenity_runtimes::MemoryModel;
 use std::ops::Range;
 
 /// A buffer between two ops in a row that touch it: it is kept on chip meanwhile, or dropped and read again.

@@ -1,6 +1,6 @@
 //! Bytes moved between on-chip and off-chip memory.
 //!
-//! In comes an order of a network's ops, a [`MemoryModel`](serenity_ir::MemoryModel) (which tensors share a buffer, which ops only name what is
+//! In comes an order of a network's ops, a [`MemoryModel`](serenity_runtimes::MemoryModel) (which tensors share a buffer, which ops only name what is
 //! there) and the size of the on-chip memory. Out comes the [`Traffic`]: what Belady's rule moves, as in the SERENITY paper; what the best
 //! plan moves that we found; and a lower bound that no plan for this order can beat.
 //!

@@ -3,7 +3,8 @@
 use crate::bound::bound;
 use crate::plan::Plan;
 use crate::{Demand, Grain, TrafficError, belady, exact, greedy};
-use serenity_ir::{Graph, MemoryModel, OpId};
+use serenity_ir::{Graph, OpId};
+use serenity_runtimes::MemoryModel;
 use serenity_search::Limits;
 
 /// Bytes moved, each way.

@@ -2,7 +2,8 @@
 
 use crate::demand::{Demand, Gap, Operand, Touched, Version};
 use crate::{Bytes, Grain, TrafficError};
-use serenity_ir::{Buffer, Graph, MemoryModel, OpId, Role};
+use serenity_ir::{Buffer, Graph, OpId, Role};
+use serenity_runtimes::MemoryModel;
 
 /// A buffer and the ops that touch it.
 #[derive(Clone, Debug, PartialEq, Eq)]

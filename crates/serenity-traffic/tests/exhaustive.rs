@@ -4,7 +4,8 @@
 mod common;
 
 use common::{Streaming, least_traffic, network};
-use serenity_ir::{MemoryModel, Tensor};
+use serenity_ir::Tensor;
+use serenity_runtimes::MemoryModel;
 use serenity_traffic::{Grain, PAGE, sweep, traffic};
 
 #[test]

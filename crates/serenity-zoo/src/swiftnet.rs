@@ -202,7 +202,7 @@ fn suffix(name: &str) -> &str {
 mod tests {
     use crate::testing::{kahn_peak, optimal_peak};
     use crate::{build, macs, weights};
-    use serenity_ir::MemoryModel::{Paper, Plain};
+    use serenity_runtimes::MemoryModel::{Paper, Plain};
 
     #[test]
     fn the_cells_have_the_node_counts_and_the_peaks_of_the_paper() {

@@ -4,8 +4,9 @@
 //! identifiers; the names as they are in the model stand beside them in comments.
 
 use crate::two_memories::TwoMemories;
-use crate::{Arena, Content, Error, Input, Offsets, Piece, Plan, Source, runtime_arena};
-use serenity_ir::{Graph, OpId, TFLM_ALIGNMENT};
+use crate::{Arena, Content, Error, Input, Offsets, Piece, Plan, Source};
+use serenity_ir::{Graph, OpId};
+use serenity_runtimes::TFLM_ALIGNMENT;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
@@ -32,7 +33,7 @@ pub fn c_header(input: &Input, plan: &Plan, memories: Option<&TwoMemories>) -> R
     let arena = plan
         .model
         .kernels()
-        .and_then(|_| runtime_arena(&graphs, &orders, plan.model, plan.offsets.as_ref().or(own.as_ref())))
+        .and_then(|_| plan.model.arena(&graphs, &orders, plan.offsets.as_ref().or(own.as_ref())))
         .ok_or_else(|| Error::WrongPlan { reason: "it places no tensors; plan for TFLM".to_owned() })?;
     let mut header = Header { input, plan, graphs, prefix: prefix(input), text: String::new() };
     header.preamble();
@@ -271,7 +272,8 @@ impl Names {
 mod tests {
     use super::*;
     use crate::{Options, load, optimize_model};
-    use serenity_ir::{GraphBuilder, Kernels, MemoryModel, Tensor};
+    use serenity_ir::{GraphBuilder, Tensor};
+    use serenity_runtimes::{Kernels, MemoryModel};
 
     #[test]
     fn identifiers_are_unique_whatever_the_names() {

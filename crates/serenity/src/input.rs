@@ -1,7 +1,8 @@
 //! Reading models, whatever they are stored in.
 
-use crate::{Error, Offsets};
-use serenity_ir::{ElementType, Graph, Kernels, MemoryModel, OrtOrder, json};
+use crate::{Error, Offsets, Tail};
+use serenity_ir::{ElementType, Graph, json};
+use serenity_runtimes::{Kernels, MemoryModel, OrtOrder};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::Read;
@@ -50,6 +51,14 @@ impl Input {
             offsets.push(graph.tensor_ids().map(offset).collect());
         }
         left.is_empty().then_some(offsets)
+    }
+
+    /// What TFLM keeps besides the head, if it is the target and the model is known with all its tensors.
+    pub fn tail(&self, model: MemoryModel) -> Option<Tail> {
+        match (&self.source, model.kernels()) {
+            (Source::Tflite(file), Some(kernels)) => Some(Tail::of(file, kernels)),
+            (Source::Tflite(_), None) | (Source::Graph | Source::Onnx(_), _) => None,
+        }
     }
 
     fn of_graph(name: &str, graph: Graph, default_model: MemoryModel) -> Self {

@@ -1,7 +1,8 @@
 //! What a model needs as it is.
 
-use crate::{Arena, Offsets, execution_order, nested, runtime_arena};
-use serenity_ir::{BufferId, Graph, Lifetimes, MemoryModel, OpId, Profile};
+use crate::{Arena, Offsets, main_graph};
+use serenity_ir::{BufferId, Graph, Lifetimes, OpId, Profile};
+use serenity_runtimes::MemoryModel;
 
 /// What a model needs in the order it came with.
 #[derive(Clone, Debug)]
@@ -26,9 +27,9 @@ pub struct Inspection {
 /// If there is no graph.
 pub fn inspect(graphs: &[Graph], model: MemoryModel, plan: Option<&Offsets>) -> Inspection {
     let orders: Vec<Vec<OpId>> = graphs.iter().map(Graph::file_order).collect();
-    let graph = &nested::main_graph(graphs, &orders[1..], model);
+    let graph = &main_graph(graphs, &orders[1..], model);
     let lifetimes = model.lifetimes(graph);
-    let order = execution_order(graph, &graph.file_order(), model);
+    let order = model.execution_order(graph, &graph.file_order());
     let profile = lifetimes.profile(&order);
     let alive_at_peak = lifetimes.alive_during(&order, profile.peak_step());
     let working_sets = lifetimes.working_sets();
@@ -39,6 +40,6 @@ pub fn inspect(graphs: &[Graph], model: MemoryModel, plan: Option<&Offsets>) -> 
         }
     }
     let borrowed: Vec<&[OpId]> = orders.iter().map(Vec::as_slice).collect();
-    let arena = runtime_arena(&graphs.iter().collect::<Vec<_>>(), &borrowed, model, plan);
+    let arena = model.arena(&graphs.iter().collect::<Vec<_>>(), &borrowed, plan);
     Inspection { lifetimes, order, profile, max_op, alive_at_peak, arena }
 }

@@ -1,8 +1,8 @@
 //! Orders, judged by the arena that the runtime will use.
 
-use crate::arena::{Facts, Offsets, Planned, live_peak, plan_arena, runtime_arena, tflm_arena};
-use crate::{Options, Plan, refine};
-use serenity_ir::{Graph, Kernels, Lifetimes, MemoryModel, OpId};
+use crate::{Offsets, Options, Plan, refine};
+use serenity_ir::{Graph, Lifetimes, OpId};
+use serenity_runtimes::{Kernels, MemoryModel, Planned, TflmFacts, live_peak, plan_arena, tflm_arena};
 use serenity_schedule::Algorithm;
 use serenity_search::{Limits, StopReason};
 use std::collections::BTreeSet;
@@ -35,7 +35,7 @@ impl<'a> Judge<'a> {
 
     /// The arena that the runtime's own planner makes of an order.
     pub(crate) fn arena(&self, order: &[OpId]) -> Option<u64> {
-        Some(runtime_arena(&self.graphs, &self.orders(order), self.options.model, None)?.bytes)
+        Some(self.options.model.arena(&self.graphs, &self.orders(order), None)?.bytes)
     }
 
     /// The order that gets the smallest arena from the runtime's own planner, with its arena and its peak: the best of what can be reached from
@@ -59,7 +59,7 @@ impl<'a> Judge<'a> {
         kernels: Kernels,
         bound: u64,
     ) -> Option<BestPlanned> {
-        let facts = &Facts::new(&self.graphs, kernels);
+        let facts = &TflmFacts::new(&self.graphs, kernels);
         let evaluate = |order: &[OpId]| {
             let live = live_peak(facts, &self.orders(order)).unwrap_or(u64::MAX);
             refine::cost(&self.lifetimes, order, live)
@@ -104,7 +104,7 @@ impl<'a> Judge<'a> {
     }
 
     /// Plans one order; returns what no plan for it goes below.
-    fn try_order(&self, order: Vec<OpId>, facts: &Facts, best: &mut BestSoFar) -> u64 {
+    fn try_order(&self, order: Vec<OpId>, facts: &TflmFacts, best: &mut BestSoFar) -> u64 {
         let live = live_peak(facts, &self.orders(&order)).unwrap_or(0);
         if best.found.as_ref().is_some_and(|(_, planned)| planned.arena.bytes <= live) {
             return live;
@@ -211,5 +211,5 @@ fn all_orders(graph: &Graph, most: usize) -> Option<Vec<Vec<OpId>>> {
 pub(crate) fn own_arena(graphs: &[Graph], model: MemoryModel, plan: Option<&Offsets>) -> Option<u64> {
     let own: Vec<Vec<OpId>> = graphs.iter().map(Graph::file_order).collect();
     let orders: Vec<&[OpId]> = own.iter().map(Vec::as_slice).collect();
-    Some(runtime_arena(&graphs.iter().collect::<Vec<_>>(), &orders, model, plan)?.bytes)
+    Some(model.arena(&graphs.iter().collect::<Vec<_>>(), &orders, plan)?.bytes)
 }

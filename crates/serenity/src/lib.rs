@@ -16,10 +16,9 @@
 //! # Ok(()) }
 //! ```
 //!
-//! The rooms behind this one can be used alone: [`ir`] (graphs and memory models), [`rewriting`] (identities), [`scheduling`] (orders of
+//! The rooms behind this one can be used alone: [`ir`] (graphs), [`runtimes`] (what each of them does with memory), [`rewriting`] (identities), [`scheduling`] (orders of
 //! any DAG of buffers), [`off_chip`] (traffic), [`check`] (the verifier) and [`zoo`] (the built-in networks).
 
-mod arena;
 mod boards;
 mod bridge;
 mod effort;
@@ -40,7 +39,6 @@ mod plan_file;
 mod refine;
 mod rewrite;
 mod side_files;
-mod tail;
 mod traffic;
 pub mod two_memories;
 mod verify;
@@ -51,13 +49,15 @@ pub use serenity_check as check;
 pub use serenity_ir as ir;
 pub use serenity_onnx as onnx;
 pub use serenity_rewrite as rewriting;
+pub use serenity_runtimes as runtimes;
 pub use serenity_schedule as scheduling;
 pub use serenity_search as search;
 pub use serenity_tflite as tflite;
 pub use serenity_traffic as off_chip;
 pub use serenity_zoo as zoo;
 
-pub use arena::{Arena, ArenaProblem, Content, Offsets, Piece, arena_problem, runtime_arena};
+pub use serenity_runtimes::{Arena, ArenaProblem, Content, Offsets, Piece, Tail, TflmArena, main_graph};
+
 pub use boards::{Board, boards};
 pub use bridge::problem;
 pub use effort::{Effort, InvalidEffort};
@@ -67,9 +67,7 @@ pub use export::{Export, ModelFormat, export};
 pub use header::c_header;
 pub use input::{Input, ReadOptions, Source, load, load_with};
 pub use inspect::{Inspection, inspect};
-pub use nested::main_graph;
 pub use optimize::{Options, optimize, optimize_model, schedule};
-pub use ort::execution_order;
 pub use output::{planned_model, reordered_graph};
 pub use plan::{Decision, Footprint, Plan};
 pub use plan_check::{CheckOptions, CheckedClaim, Deep, NOT_COVERED, Status, Verdict, check_plan};
@@ -79,7 +77,6 @@ pub use rewrite::{
     rewritten_graph,
 };
 pub use side_files::check_side_files;
-pub use tail::{Tail, TflmArena};
 pub use traffic::{Objective, TrafficAt, TrafficOptions, TrafficPlan, UnknownObjective, least_traffic};
 pub use verify::{Comparison, Engine, OutputComparison, Verification, VerifyError, VerifyOptions, verify};
 pub use write::{NewFile, check_target, is_same_file, write_atomically, write_together};

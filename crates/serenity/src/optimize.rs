@@ -1,11 +1,11 @@
 //! The pipeline.
 
-use crate::arena::Offsets;
 use crate::judge::{self, Judge, Seed};
 use crate::plan_check::plan_faults;
-use crate::{Effort, Error, Footprint, Plan, bridge, nested, ort};
+use crate::{Effort, Error, Footprint, Offsets, Plan, bridge, main_graph, nested, ort};
 use serenity_check::{Witness, WitnessChain, placement_faults};
-use serenity_ir::{Graph, Kernels, Lifetimes, MemoryModel, OpId, TensorId, planned_bound};
+use serenity_ir::{Graph, Lifetimes, OpId, TensorId};
+use serenity_runtimes::{Kernels, MemoryModel, planned_bound};
 use serenity_schedule::{self as scheduling, Algorithm, Problem, Rules, Schedule, StepLimit};
 use serenity_search::{Limits, ProgressFn, Proof};
 use std::time::Instant;
@@ -96,7 +96,7 @@ fn without_plan(graphs: &[Graph], options: &Options) -> Result<Plan, Error> {
     plan.before.arena = judge::own_arena(graphs, options.model, options.given_plan.as_ref());
     if graphs.len() > 1 {
         // As it came, its sub-graphs run in their own orders.
-        let own = nested::main_graph(graphs, &[], options.model);
+        let own = main_graph(graphs, &[], options.model);
         plan.before.peak = options.model.lifetimes(&own).profile(&own.file_order()).peak();
     }
     if let (Some(_), Some(kernels)) = (&options.given_plan, options.model.kernels()) {
@@ -144,10 +144,7 @@ fn with_plan(
         return Ok(Err(plan.bound));
     }
     plan.before = Footprint {
-        peak: as_it_is
-            .lifetimes(&nested::main_graph(graphs, &[], as_it_is))
-            .profile(&main.file_order())
-            .peak(),
+        peak: as_it_is.lifetimes(&main_graph(graphs, &[], as_it_is)).profile(&main.file_order()).peak(),
         arena: judge::own_arena(graphs, as_it_is, given),
         ops: plan.before.ops,
     };
@@ -158,7 +155,7 @@ fn with_plan(
         let mut orders = best.orders.into_iter();
         let order = orders.next().unwrap_or_default();
         plan.bodies = orders.collect();
-        let with_bodies = nested::main_graph(graphs, &plan.bodies, planned.model);
+        let with_bodies = main_graph(graphs, &plan.bodies, planned.model);
         let peak = planned.model.lifetimes(&with_bodies).profile(&order).peak();
         let after = Footprint { peak, arena: Some(best.planned.arena.bytes), ops: plan.after.ops };
         plan.arena_bound = Some(best.bound);
@@ -196,7 +193,7 @@ fn or_as_it_was(graphs: &[Graph], mut plan: Plan, given: Option<&Offsets>) -> Re
     }
     plan.keep_own_order(graphs);
     // Its sub-graphs may need more in their own orders.
-    let own = nested::main_graph(graphs, &plan.bodies, plan.model);
+    let own = main_graph(graphs, &plan.bodies, plan.model);
     plan.after.peak = plan.model.lifetimes(&own).profile(&plan.order).peak();
     plan.settle_proof();
     verified(graphs, plan, given)

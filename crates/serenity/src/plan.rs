@@ -3,7 +3,8 @@
 use crate::{AppliedRewrite, Offsets, RewriteChoice};
 use serde_json::{Value, json};
 use serenity_check::{PlacementFault, Witness, WitnessChain, placement_faults};
-use serenity_ir::{Graph, MemoryModel, OpId, Unknown};
+use serenity_ir::{Graph, OpId, Unknown};
+use serenity_runtimes::MemoryModel;
 use serenity_schedule::{Algorithm, Stats};
 use serenity_search::{Proof, StopReason};
 

@@ -7,7 +7,8 @@ use crate::input::read_text;
 use crate::{AppliedRewrite, Decision, Error, Offsets, RewriteChoice, RewriteCost};
 use serde_json::{Map, Value};
 use serenity_check::{Witness, WitnessChain};
-use serenity_ir::{Kernels, MemoryModel, OpId, OrtOrder, TensorId};
+use serenity_ir::{OpId, TensorId};
+use serenity_runtimes::{Kernels, MemoryModel, OrtOrder};
 use serenity_search::StopReason;
 
 /// What a plan file claims. Nothing of it is trusted.

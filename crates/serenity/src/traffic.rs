@@ -12,8 +12,9 @@ mod any_order;
 mod search;
 
 use crate::optimize::best_by_peak;
-use crate::{Effort, Error, Options, Plan, execution_order};
-use serenity_ir::{Graph, MemoryModel, OpId};
+use crate::{Effort, Error, Options, Plan};
+use serenity_ir::{Graph, OpId};
+use serenity_runtimes::MemoryModel;
 use serenity_search::{Limits, ProgressFn, StopReason};
 use serenity_traffic::{Grain, Touches, Traffic, TrafficError};
 use std::fmt;
@@ -151,7 +152,7 @@ pub fn least_traffic(graph: &Graph, on_chip: &[u64], options: &TrafficOptions) -
         ..Options::default()
     };
     let least_peak = best_by_peak(graph, &scheduling)?;
-    let own = execution_order(graph, &graph.file_order(), options.model);
+    let own = options.model.execution_order(graph, &graph.file_order());
     let mut candidates =
         Candidates { touches: &touches, sizes: on_chip, limits: &options.limits, list: Vec::new() };
     let peak = candidates.add(&least_peak.order);

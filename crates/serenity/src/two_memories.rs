@@ -31,7 +31,7 @@ mod search;
 mod sections;
 mod traffic;
 
-use crate::{ArenaProblem, Content, Error, Plan, arena_problem};
+use crate::{ArenaProblem, Content, Error, Plan};
 use search::Search;
 use sections::Sections;
 use serde_json::{Value, json};
@@ -174,7 +174,9 @@ pub fn divide_plan(
     let graphs: Vec<&Graph> = graphs.iter().collect();
     let orders: Vec<&[OpId]> =
         std::iter::once(plan.order.as_slice()).chain(plan.bodies.iter().map(Vec::as_slice)).collect();
-    let arena = arena_problem(&graphs, &orders, plan.model)
+    let arena = plan
+        .model
+        .placement_problem(&graphs, &orders)
         .ok_or_else(|| Error::NoArena { graph: plan.graph.clone() })?;
     let traffic = traffic(&graphs, &arena);
     let division = divide(&arena.problem, &traffic, memories, limits)?;

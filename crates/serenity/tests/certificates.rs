@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use serenity::check::{Reproved, Witness, WitnessChain, proved_bound, reprove};
-use serenity::ir::{Graph, MemoryModel, OpId, TensorId};
+use serenity::ir::{Graph, OpId, TensorId};
+use serenity::runtimes::MemoryModel;
 use serenity::scheduling::Algorithm;
 use serenity::{Options, schedule, zoo};
 

@@ -3,11 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use serenity::check;
-use serenity::ir::{
-    Attributes, ElementType, Graph, GraphBuilder, Kernels, MemoryModel, Op, OpId, OpKind, OrtOrder, Tensor,
-    TensorId,
-};
-use serenity::{execution_order, main_graph, runtime_arena};
+use serenity::ir::{Attributes, ElementType, Graph, GraphBuilder, Op, OpId, OpKind, Tensor, TensorId};
+use serenity::main_graph;
+use serenity::runtimes::{Kernels, MemoryModel, OrtOrder};
 
 struct Random(u64);
 
@@ -160,7 +158,7 @@ fn tflm_with_and_without_a_plan() {
             let model = MemoryModel::Tflm(kernels);
             for plan in [None, Some(&offsets)] {
                 let ours = check::arena(&refs, &orders, model, plan.map(Vec::as_slice));
-                let theirs = runtime_arena(&refs, &orders, model, plan).map(|arena| arena.bytes);
+                let theirs = model.arena(&refs, &orders, plan).map(|arena| arena.bytes);
                 assert_eq!(ours, theirs, "{round} {kernels} {}", plan.is_some());
             }
             for model in [model, MemoryModel::TflmPlanned(kernels)] {
@@ -181,7 +179,7 @@ fn litert() {
         let count = 1 + random.below(24);
         let graph = graph(&mut random, TFLITE, count, 0);
         let order = random_order(&graph, &mut random);
-        let theirs = runtime_arena(&[&graph], &[&order], MemoryModel::Litert, None).map(|arena| arena.bytes);
+        let theirs = MemoryModel::Litert.arena(&[&graph], &[&order], None).map(|arena| arena.bytes);
         assert_eq!(check::arena(&[&graph], &[&order], MemoryModel::Litert, None), theirs, "{round}");
         rounds += usize::from(theirs.is_some_and(|bytes| bytes > 0));
     }
@@ -197,11 +195,11 @@ fn onnx_runtime_in_both_orders() {
         let file = random_order(&graph, &mut random);
         for (_, walk) in OrtOrder::all() {
             let model = MemoryModel::Ort(walk);
-            let theirs = runtime_arena(&[&graph], &[&file], model, None).map(|arena| arena.bytes);
+            let theirs = model.arena(&[&graph], &[&file], None).map(|arena| arena.bytes);
             assert_eq!(check::arena(&[&graph], &[&file], model, None), theirs, "{round} {walk}");
             assert_eq!(
                 check::ort_order(&graph, &file, model),
-                execution_order(&graph, &file, model),
+                model.execution_order(&graph, &file),
                 "{round} {walk}"
             );
         }

@@ -4,7 +4,8 @@
 //! ops, which `optimality.rs` compares with the former.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-use serenity::ir::{MemoryModel, OpId};
+use serenity::ir::OpId;
+use serenity::runtimes::MemoryModel;
 use serenity::scheduling::{Algorithm, Buffer, OpIndex, Options, Problem, Proof, Rules, schedule};
 use serenity::zoo;
 

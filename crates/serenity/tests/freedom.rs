@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-use serenity::ir::{Kernels, MemoryModel};
+use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::zoo::Precision;
 use serenity::{Input, ModelFormat, Options, export, load, optimize_input, optimize_model};
 use serenity_judges::on_all_cores;

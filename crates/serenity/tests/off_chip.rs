@@ -1,8 +1,9 @@
 //! Off-chip traffic of the networks of the paper.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-use serenity::ir::{Graph, MemoryModel};
+use serenity::ir::Graph;
 use serenity::off_chip::{Grain, Traffic, traffic};
+use serenity::runtimes::MemoryModel;
 use serenity::scheduling::Algorithm;
 use serenity::{Objective, Options, TrafficOptions, TrafficPlan, least_traffic, schedule, zoo};
 

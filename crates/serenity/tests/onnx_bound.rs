@@ -2,8 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-use serenity::ir::{ElementType, Graph, GraphBuilder, MemoryModel, OpId, OrtOrder, Tensor, TensorId};
-use serenity::{Options, optimize, runtime_arena};
+use serenity::ir::{ElementType, Graph, GraphBuilder, OpId, Tensor, TensorId};
+use serenity::runtimes::{MemoryModel, OrtOrder};
+use serenity::{Options, optimize};
 
 const KINDS: [&str; 8] = ["Conv", "Relu", "Relu", "Reshape", "Add", "Concat", "DequantizeLinear", "Sigmoid"];
 
@@ -61,7 +62,7 @@ fn no_order_of_the_file_needs_less_than_the_bound() {
         for (_, walk) in OrtOrder::all() {
             let model = MemoryModel::Ort(walk);
             let plan = optimize(&graph, &Options { model, ..Options::default() }).unwrap();
-            let needs = |file: &[OpId]| runtime_arena(&[&graph], &[file], model, None).unwrap().bytes;
+            let needs = |file: &[OpId]| model.arena(&[&graph], &[file], None).unwrap().bytes;
             assert!(
                 plan.bound <= plan.after.peak && plan.bound <= plan.after.needs(),
                 "graph {number} {walk} {} {:?} {:?}\n{}",

@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "what was seen, and what was skipped")]
 
-use serenity::ir::{MemoryModel, OrtOrder};
+use serenity::runtimes::{MemoryModel, OrtOrder};
 use serenity::scheduling::Limits;
 use serenity::zoo::Precision;
 use serenity::{Input, ModelFormat, Options, Plan, export, load, optimize_model, planned_model};

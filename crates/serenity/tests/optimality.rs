@@ -5,7 +5,8 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use serenity::check;
-use serenity::ir::{Graph, MemoryModel, OpId};
+use serenity::ir::{Graph, OpId};
+use serenity::runtimes::MemoryModel;
 use serenity::scheduling::{Algorithm, StepLimit};
 use serenity::{Options, schedule, zoo};
 

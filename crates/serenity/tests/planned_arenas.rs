@@ -5,10 +5,8 @@
 
 use serde_json::json;
 use serenity::check;
-use serenity::ir::{
-    Attributes, ElementType, Graph, GraphBuilder, Kernels, MemoryModel, Op, OpId, OpKind, Tensor, TensorId,
-    overlaps,
-};
+use serenity::ir::{Attributes, ElementType, Graph, GraphBuilder, Op, OpId, OpKind, Tensor, TensorId};
+use serenity::runtimes::{Kernels, MemoryModel, overlaps};
 use serenity::scheduling::Algorithm;
 use serenity::{Options, optimize, schedule};
 

@@ -4,7 +4,8 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "what was seen, and what was skipped")]
 
 use serenity::check::{Verdict, peak, replay};
-use serenity::ir::{Graph, Kernels, MemoryModel, overlaps};
+use serenity::ir::Graph;
+use serenity::runtimes::{Kernels, MemoryModel, overlaps};
 use serenity::scheduling::Algorithm;
 use serenity::zoo::Precision;
 use serenity::{Input, ModelFormat, Options, export, load, optimize_model};

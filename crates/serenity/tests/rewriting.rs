@@ -5,9 +5,9 @@
 
 use serde_json::{Value, json};
 use serenity::ir::{
-    Attributes, Constant, ElementType, GraphBuilder, Kernels, MemoryModel, Model, Op, OpKind, Operand,
-    Quantization, Tensor,
+    Attributes, Constant, ElementType, GraphBuilder, Model, Op, OpKind, Operand, Quantization, Tensor,
 };
+use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::{Input, Options, load, optimize_input, planned_model, possible_rewrites, rewrite, tflite};
 use serenity_judges::{Inputs, Verdict};
 use std::path::{Path, PathBuf};

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "what was seen, and what was skipped")]
 
-use serenity::ir::{Kernels, MemoryModel};
 use serenity::rewriting::Patch;
+use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::zoo::Precision;
 use serenity::{
     Input, ModelFormat, Options, Source, export, load, optimize_input, optimize_model, planned_model,

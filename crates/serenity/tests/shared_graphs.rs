@@ -6,7 +6,7 @@
     reason = "a failed unwrap is a failed test; a skipped one says so"
 )]
 
-use serenity::ir::MemoryModel;
+use serenity::runtimes::MemoryModel;
 use serenity::scheduling::{Algorithm, Limits};
 use serenity::{Options, load, schedule};
 use std::path::PathBuf;

@@ -5,13 +5,13 @@
 #![allow(clippy::print_stderr, reason = "what was seen, and what was skipped")]
 
 use serde_json::{Value, json};
-use serenity::ir::{Graph, Kernels, MemoryModel, OpId, OrtOrder};
+use serenity::ir::{Graph, OpId};
 use serenity::placement::Sharing;
+use serenity::runtimes::{Kernels, MemoryModel, OrtOrder};
 use serenity::zoo::Precision;
 use serenity::{
-    CheckOptions, Content, Footprint, Input, ModelFormat, NOT_COVERED, Options, PlanFile, Status,
-    arena_problem, check_plan, execution_order, export, load, main_graph, optimize_input, optimize_model,
-    runtime_arena,
+    CheckOptions, Content, Footprint, Input, ModelFormat, NOT_COVERED, Options, PlanFile, Status, check_plan,
+    export, load, main_graph, optimize_input, optimize_model,
 };
 use serenity_judges::on_all_cores;
 use std::path::{Path, PathBuf};
@@ -252,13 +252,13 @@ fn is_true(case: &Case, plan: &PlanFile) -> bool {
     };
     let in_file = orders(file);
     let in_file: Vec<&[OpId]> = in_file.iter().map(Vec::as_slice).collect();
-    let arena = runtime_arena(&graphs, &in_file, model, plan.offsets.as_ref()).map(|arena| arena.bytes);
+    let arena = model.arena(&graphs, &in_file, plan.offsets.as_ref()).map(|arena| arena.bytes);
     let needs = plan.arena.unwrap_or(plan.peak);
     let is_same_model = case.plan["runtime"] == model.to_string();
     let number = |field: &str| case.plan[field].as_u64().unwrap();
     model.lifetimes(&main).profile(&plan.order).peak() == plan.peak
         && plan.arena.is_none_or(|stated| Some(stated) == arena)
-        && (plan.arena.is_none() || execution_order(graphs[0], file, model) == plan.order)
+        && (plan.arena.is_none() || model.execution_order(graphs[0], file) == plan.order)
         && (plan.offsets.is_none() || is_safe(&graphs, &in_file, model, plan))
         && (!is_same_model || (plan.bound <= number("bound") && plan.peak_bound <= number("peak_bound")))
         && (!plan.optimal || plan.bound == needs)
@@ -267,7 +267,7 @@ fn is_true(case: &Case, plan: &PlanFile) -> bool {
 /// All pairs of buffers, one by one.
 fn is_safe(graphs: &[&Graph], orders: &[&[OpId]], model: MemoryModel, plan: &PlanFile) -> bool {
     let (Some(offsets), Some(kernels)) = (&plan.offsets, model.kernels()) else { return false };
-    let arena = arena_problem(graphs, orders, MemoryModel::TflmPlanned(kernels)).unwrap();
+    let arena = MemoryModel::TflmPlanned(kernels).placement_problem(graphs, orders).unwrap();
     let buffers = arena.problem.buffers();
     let place = |i: usize| match arena.contents[i] {
         Content::Tensor { graph, tensor } => *offsets.get(graph)?.get(tensor.index())?,

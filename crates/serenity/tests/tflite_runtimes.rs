@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "what was seen, and what was skipped")]
 
-use serenity::ir::{Kernels, MemoryModel};
+use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::scheduling::Limits;
 use serenity::zoo::Precision;
 use serenity::{ModelFormat, Options, Plan, export, load, optimize_input, optimize_model, planned_model};

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "what was seen, and what was skipped")]
 
-use serenity::ir::{Kernels, MemoryModel};
+use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::zoo::Precision;
 use serenity::{ModelFormat, Tail, export, inspect, load};
 use serenity_judges::{Inputs, Tflm, Verdict, tflm, tflm_each_within};

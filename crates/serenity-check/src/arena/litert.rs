@@ -5,7 +5,8 @@
 //! size, the largest first, of equals those of the earlier op. Each takes the smallest gap that holds it, or lies on top.
 
 use super::sorting::{hash_set, std_sort};
-use serenity_ir::{Graph, LitertKernels, LitertPlace, OpId, TensorId};
+use serenity_ir::{Graph, OpId, TensorId};
+use serenity_runtimes::{LitertKernels, LitertPlace};
 
 /// Every tensor begins at a multiple of this.
 const ALIGNMENT: u64 = 64;

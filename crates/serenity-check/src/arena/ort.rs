@@ -6,7 +6,8 @@
 //! read of all that lie in it; never, if one of them is a result of the graph or is read by nobody.
 
 use crate::ort::{OVERWRITE, RESHAPE, layout};
-use serenity_ir::{Graph, OpId, OrtOrder, TensorId};
+use serenity_ir::{Graph, OpId, TensorId};
+use serenity_runtimes::OrtOrder;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What became of a file.

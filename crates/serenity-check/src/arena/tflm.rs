@@ -5,7 +5,8 @@
 //! over the scratch of all ops in the order in which they are prepared. What no op touches meets only its like.
 
 use crate::timeline::{Span, Timeline};
-use serenity_ir::{ElementType, Graph, Kernels, OpId, Tensor, scratch};
+use serenity_ir::{ElementType, Graph, OpId, Tensor};
+use serenity_runtimes::{Kernels, scratch};
 
 /// TFLM rounds every size up to a multiple of this.
 const ALIGNMENT: u64 = 16;

@@ -23,7 +23,8 @@ mod trace;
 mod windows;
 
 use call::Call;
-use serenity_ir::{Graph, Kernels, OpId, TensorId};
+use serenity_ir::{Graph, OpId, TensorId};
+use serenity_runtimes::Kernels;
 use trace::Trace;
 
 /// May an op write its output where it reads its input?

@@ -4,7 +4,7 @@ use super::values::{Shape, TimeLimit, named, shape, step_limit};
 use crate::size::Size;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use serenity::ir::{Kernels, MemoryModel, OrtOrder};
+use serenity::runtimes::{Kernels, MemoryModel, OrtOrder};
 use serenity::scheduling::{Algorithm, Rules, StepLimit};
 use serenity::{Effort, Input, ReadOptions};
 

@@ -2,7 +2,7 @@
 
 use crate::Failure;
 use serde_json::{Value, json};
-use serenity::ir::{MemoryModel, OrtOrder};
+use serenity::runtimes::{MemoryModel, OrtOrder};
 use serenity::{Input, Source};
 use std::io::Write;
 

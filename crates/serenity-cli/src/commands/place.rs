@@ -10,9 +10,10 @@ use crate::{Failure, Outcome, json};
 use serde_json::{Value, json};
 use serenity::ErrorKind;
 use serenity::check::{PlacedBuffer, first_clash};
-use serenity::ir::{Graph, MemoryModel, OpId, Unknown};
+use serenity::ir::{Graph, OpId, Unknown};
 use serenity::placement::csv::{self, Table};
 use serenity::placement::{Options, Placement, Problem, Proof, place};
+use serenity::runtimes::MemoryModel;
 use std::io::Write;
 use std::path::Path;
 
@@ -135,7 +136,7 @@ fn read_model(args: &PlaceArgs) -> Result<Job, Failure> {
     let own: Vec<Vec<OpId>> = graphs.iter().map(|graph| graph.file_order()).collect();
     let orders: Vec<&[OpId]> = own.iter().map(Vec::as_slice).collect();
     let too_large = || serenity::Error::NoArena { graph: name.clone() };
-    let arena = serenity::arena_problem(&graphs, &orders, model).ok_or_else(too_large)?;
+    let arena = model.placement_problem(&graphs, &orders).ok_or_else(too_large)?;
     let arena = match args.align {
         Some(align) => arena.aligned(align).map_err(|_| too_large())?,
         None => arena,

@@ -6,8 +6,9 @@ use crate::progress::{ProgressLine, cancel_on_ctrl_c};
 use crate::size::Size;
 use crate::{Failure, Outcome, json};
 use serde_json::{Value, json};
-use serenity::ir::{Graph, MemoryModel};
+use serenity::ir::Graph;
 use serenity::off_chip::{Bytes, Grain, Traffic};
+use serenity::runtimes::MemoryModel;
 use serenity::{Objective, TrafficAt, TrafficOptions, TrafficPlan};
 use std::io::{self, Write};
 

@@ -4,7 +4,8 @@
 //! copy lies off-chip, and makes every choice at every step.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-use serenity_ir::{Graph, GraphBuilder, MemoryModel, OpId, Role, Tensor, TensorId};
+use serenity_ir::{Graph, GraphBuilder, OpId, Role, Tensor, TensorId};
+use serenity_runtimes::MemoryModel;
 use serenity_traffic::{Grain, PAGE};
 use std::collections::BTreeMap;
 

@@ -58,7 +58,7 @@ fn make(options: &Options) -> Result<Graph, ZooError> {
 mod tests {
     use crate::build;
     use crate::testing::{kahn_peak, optimal_peak};
-    use serenity_ir::MemoryModel::{Paper, Plain};
+    use serenity_runtimes::MemoryModel::{Paper, Plain};
 
     const UNIT: u64 = 150_528;
 

@@ -1,9 +1,9 @@
 //! The best order of a file for ONNX Runtime.
 
 use super::wander::wander;
-use super::{Run, Session, steer};
-use crate::{Error, Footprint, Options, Plan, bridge, nested, optimize, refine};
-use serenity_ir::{Graph, OpId, OrtOrder, ort_bound};
+use crate::{Error, Footprint, Options, Plan, bridge, main_graph, optimize, refine};
+use serenity_ir::{Graph, OpId};
+use serenity_runtimes::{OrtOrder, OrtRun as Run, OrtSession as Session, numberings, ort_bound};
 use serenity_schedule::{self as scheduling, Algorithm};
 
 /// Times that a walk around an order and a look at single moves take turns.
@@ -12,7 +12,7 @@ const MOST_ROUNDS: usize = 2;
 /// Looks for the order of the file that makes ONNX Runtime ask for the least. The plan speaks of the order in which that file runs. Only the main
 /// graph is ordered: what the others need is not known.
 pub(crate) fn best(graphs: &[Graph], walk: OrtOrder, options: &Options) -> Result<Plan, Error> {
-    let graph = &nested::main_graph(graphs, &[], options.model);
+    let graph = &main_graph(graphs, &[], options.model);
     let session = Session::new(graph, walk);
     let lifetimes = options.model.lifetimes(graph);
     let own = graph.file_order();
@@ -30,7 +30,7 @@ pub(crate) fn best(graphs: &[Graph], walk: OrtOrder, options: &Options) -> Resul
         };
         let mut starts = vec![file.clone(), own.clone()];
         if walk == OrtOrder::Default {
-            starts.extend(steer::numberings(graph, &file));
+            starts.extend(numberings(graph, &file));
         }
         let refined =
             starts.into_iter().map(|s| refine::refine(graph, s, (plan.bound, steps), evaluate, stop));

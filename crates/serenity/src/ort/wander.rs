@@ -3,14 +3,14 @@
 //! What ONNX Runtime asks for changes by leaps: which buffer a tensor takes decides what is held, and for how long. So ops are moved at
 //! random, and a move stays if it does no harm. The numbers are always the same, and so is the result.
 
-use super::Session;
 use crate::Effort;
 use serenity_ir::{Graph, OpId};
+use serenity_runtimes::OrtSession;
 
 /// The best order of the file found from `start` on. Ends when it asks for no more than `target`, when all has been tried that `effort` allows, or when
 /// `stop` says so.
 pub(super) fn wander(
-    session: &Session,
+    session: &OrtSession,
     start: Vec<OpId>,
     target: u64,
     effort: Effort,
@@ -28,7 +28,7 @@ pub(super) fn wander(
         if best.0 <= target || stop() {
             break;
         }
-        let moved = with_move(session.graph, &file, &mut random);
+        let moved = with_move(session.graph(), &file, &mut random);
         let new = cost(&moved);
         if new <= best {
             (file, best) = (moved, new);

@@ -5,7 +5,8 @@ use super::verdict::Verdict;
 use crate::plan_file::ClaimedFootprint;
 use crate::{Input, PlanFile, TflmArena};
 use serenity_check::{arena, model_peak, ort_order};
-use serenity_ir::{Graph, MemoryModel, OpId};
+use serenity_ir::{Graph, OpId};
+use serenity_runtimes::MemoryModel;
 
 /// `input` is the model as it came, `planned` what the plan speaks of.
 pub(super) fn check(input: &Input, planned: &Input, plan: &PlanFile, verdict: &mut Verdict) {

@@ -12,7 +12,8 @@ use serenity_check::{
     Fault, ModelClaim, ModelReport, Offsets as Places, Place, Reproved, Shown, arena, check_model,
     placement_faults, reprove_model,
 };
-use serenity_ir::{Graph, MemoryModel, OpId};
+use serenity_ir::{Graph, OpId};
+use serenity_runtimes::MemoryModel;
 
 /// How to check a plan.
 #[derive(Clone, Copy, Default)]

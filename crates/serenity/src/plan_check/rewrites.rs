@@ -3,8 +3,9 @@
 use super::verdict::Verdict;
 use crate::rewrite::{costs, possible_rewrites, rewrite, rewrite_settings};
 use crate::{AppliedRewrite, Input, PlanFile};
-use serenity_ir::{Graph, MemoryModel};
+use serenity_ir::Graph;
 use serenity_rewrite::{Patch, Settings, Sums, apply};
+use serenity_runtimes::MemoryModel;
 
 /// The model with all that the plan says rewritten again; `None`, and why, if that cannot be done.
 pub(super) fn redo(input: &Input, plan: &PlanFile, verdict: &mut Verdict) -> Option<Input> {

@@ -1,7 +1,7 @@
 //! What became of each claim of a plan.
 
 use serenity_check::Reproved;
-use serenity_ir::MemoryModel;
+use serenity_runtimes::MemoryModel;
 
 /// What became of one claim.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,8 +9,9 @@ mod tflite;
 use crate::judge::Seed;
 use crate::optimize::no_worse_than;
 use crate::{Error, Input, Options, Plan, Source, optimize_model};
-use serenity_ir::{Graph, Kernels, MemoryModel};
+use serenity_ir::Graph;
 use serenity_rewrite::{Choice, Patch, Settings, Sums, apply};
+use serenity_runtimes::{Kernels, MemoryModel};
 use serenity_search::StopReason;
 use std::time::Instant;
 

@@ -3,10 +3,11 @@
 use super::{rewrite_settings, with_main};
 use crate::optimize::{if_below, search};
 use crate::{Error, Input, Options, bridge};
-use serenity_ir::{Buffer, Graph, Lifetimes, MemoryModel, OpId, Role, TensorId};
+use serenity_ir::{Buffer, Graph, Lifetimes, OpId, Role, TensorId};
 use serenity_rewrite::{
     Choice, Effort, Evaluation, Patch, Rewriting, Settings, Sums, Worth, apply, choose, find,
 };
+use serenity_runtimes::MemoryModel;
 use serenity_schedule::{self as scheduling, Memo};
 use std::cell::Cell;
 use std::collections::BTreeSet;

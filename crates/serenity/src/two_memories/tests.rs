@@ -130,8 +130,8 @@ fn an_op_reads_an_input_once_and_scratch_counts_twice() {
     let b = g.op("b", "ADD", &[a, x], serenity_ir::Tensor::sized("b", 10));
     g.output(b);
     let graph = &g.build().unwrap().with_workspace(OpId(0), 48);
-    let model = serenity_ir::MemoryModel::Tflm(serenity_ir::Kernels::Any);
-    let arena = arena_problem(&[graph], &[&graph.file_order()], model).unwrap();
+    let model = serenity_runtimes::MemoryModel::Tflm(serenity_runtimes::Kernels::Any);
+    let arena = model.placement_problem(&[graph], &[&graph.file_order()]).unwrap();
     let moved: Vec<(u64, u64)> =
         traffic(&[graph], &arena).iter().map(|traffic| (traffic.read, traffic.written)).collect();
     assert_eq!(moved, [(200, 0), (10, 10), (0, 10), (48, 48)]);

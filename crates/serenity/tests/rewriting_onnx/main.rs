@@ -10,8 +10,8 @@ mod refused;
 #[path = "../../../serenity-onnx/tests/wire/mod.rs"]
 mod wire;
 
-use serenity::ir::{MemoryModel, OrtOrder};
 use serenity::rewriting::Patch;
+use serenity::runtimes::{MemoryModel, OrtOrder};
 use serenity::zoo::Precision;
 use serenity::{Input, ModelFormat, Source, export, load, possible_rewrites, rewrite};
 use serenity_judges::{Inputs, Verdict};

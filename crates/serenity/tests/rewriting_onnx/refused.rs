@@ -2,7 +2,7 @@
 
 use super::wire::*;
 use super::{MODEL, collection, read, stem};
-use serenity::ir::MemoryModel;
+use serenity::runtimes::MemoryModel;
 use serenity::{Input, ReadOptions, load_with, possible_rewrites, rewrite};
 
 /// A convolution, then `more`, over `a` and `b` joined.

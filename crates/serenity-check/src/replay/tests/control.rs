@@ -4,7 +4,8 @@
 
 use super::samples::{KINDS, sample};
 use super::{Chance, Verdict, nearest, replayed};
-use serenity_ir::{Kernels, OpId, overlaps};
+use serenity_ir::OpId;
+use serenity_runtimes::{Kernels, overlaps};
 
 /// How often each rule is tried.
 const SAMPLES: u64 = 1000;

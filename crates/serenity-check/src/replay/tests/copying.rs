@@ -5,8 +5,9 @@ use super::naive::Naive;
 use super::{Chance, Verdict, asked, assert_enough, assert_tight, assert_tight_between, nearest, replayed};
 use serde_json::json;
 use serenity_ir::ElementType::{Float32, Int8, Int16};
-use serenity_ir::Kernels::{Any, CmsisNn, Reference};
-use serenity_ir::{OpId, overlaps};
+use serenity_ir::OpId;
+use serenity_runtimes::Kernels::{Any, CmsisNn, Reference};
+use serenity_runtimes::overlaps;
 
 /// All indices of a shape, in order.
 fn indices(shape: &[i64]) -> Vec<Vec<i64>> {

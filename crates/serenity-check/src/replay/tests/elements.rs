@@ -4,8 +4,9 @@ use super::graphs::OneOp;
 use super::naive::Naive;
 use super::{Chance, Verdict, asked, assert_tight, replayed};
 use serenity_ir::ElementType::{Bool, Float32, Int4, Int8, Int16};
-use serenity_ir::Kernels::{Any, CmsisNn, Reference};
-use serenity_ir::{OpId, overlaps};
+use serenity_ir::OpId;
+use serenity_runtimes::Kernels::{Any, CmsisNn, Reference};
+use serenity_runtimes::overlaps;
 
 #[test]
 fn elements_of_all_widths() {
@@ -25,7 +26,7 @@ fn elements_of_all_widths() {
 }
 
 /// `[distance, is it exact]` of all overlaps.
-fn found(op: &OneOp, kernels: serenity_ir::Kernels) -> Vec<(u64, bool)> {
+fn found(op: &OneOp, kernels: serenity_runtimes::Kernels) -> Vec<(u64, bool)> {
     let graph = op.clone().graph();
     overlaps(&graph, OpId(0), kernels).iter().map(|overlap| (overlap.distance, overlap.exact)).collect()
 }

@@ -12,7 +12,8 @@ mod sliding;
 use super::{Verdict, nearest, replay};
 use graphs::OneOp;
 use naive::Naive;
-use serenity_ir::{Graph, Kernels, OpId, Overlap, TensorId, overlaps};
+use serenity_ir::{Graph, OpId, TensorId};
+use serenity_runtimes::{Kernels, Overlap, overlaps};
 
 /// Small numbers by chance, the same on every run.
 struct Chance(u64);

@@ -5,7 +5,7 @@ use super::naive::Naive;
 use super::{Chance, asked, assert_enough, assert_tight};
 use serde_json::json;
 use serenity_ir::ElementType::{self, Float32, Int8};
-use serenity_ir::Kernels::{CmsisNn, Reference};
+use serenity_runtimes::Kernels::{CmsisNn, Reference};
 
 /// A window and what it slides over, all sides by chance.
 pub(super) struct Window {

@@ -5,7 +5,7 @@ use crate::args::{OptimizeArgs, TwoSizes};
 use crate::progress::thousands;
 use crate::size::Size;
 use serde_json::Value;
-use serenity::ir::MemoryModel;
+use serenity::runtimes::MemoryModel;
 use serenity::search::{Limits, Proof, StopReason};
 use serenity::two_memories::{Filled, TwoMemories, divide_plan};
 use serenity::{Input, NewFile, Plan};

@@ -214,11 +214,7 @@ impl<'a> Report<'a> {
 
     fn print_picture(&self, out: &mut impl Write) -> Result<(), Failure> {
         let (came, graph, plan) = (self.input.graph(), self.planned.graph(), self.plan);
-        let old = plan.model.lifetimes(came).profile(&serenity::execution_order(
-            came,
-            &came.file_order(),
-            plan.model,
-        ));
+        let old = plan.model.lifetimes(came).profile(&plan.model.execution_order(came, &came.file_order()));
         let new = plan.model.lifetimes(graph).profile(&plan.order);
         let width = terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0));
         let legend =

@@ -1,0 +1,97 @@
+//! From the place of every tensor to the lifetimes of buffers.
+
+use crate::{Buffer, BufferId, Graph, Lifetimes, OpId, TensorId};
+use std::collections::BTreeMap;
+
+/// More scratch than this is not counted: no device has it, and the sum of all sizes must stay below 2^63.
+pub const MOST_SCRATCH: u64 = 1 << 60;
+
+/// Where the bytes of each tensor lie.
+pub struct Storage {
+    /// Size of each buffer; as many as there are tensors, some of them without one.
+    pub bytes: Vec<u64>,
+    /// For each tensor, the buffers that hold it: its own, or for a view those of its pieces.
+    pub of: Vec<Vec<BufferId>>,
+    /// For each tensor, whether its op only gives another name to what others have written.
+    pub is_view: Vec<bool>,
+    /// Buffers that are not counted while this tensor is written, only from its first reader on.
+    pub late: BTreeMap<BufferId, TensorId>,
+    /// Memory an op needs besides its tensors while it runs.
+    pub scratch: Vec<(OpId, u64)>,
+    /// For each tensor, whether it stays to the end though nobody wants it then.
+    pub stays: Vec<bool>,
+}
+
+impl Storage {
+    /// Every tensor has a buffer of its own.
+    pub fn one_buffer_a_tensor(graph: &Graph) -> Self {
+        Self {
+            bytes: graph.tensors().iter().map(|t| t.bytes).collect(),
+            of: graph.tensor_ids().map(|t| vec![BufferId(t.0)]).collect(),
+            is_view: vec![false; graph.tensors().len()],
+            late: BTreeMap::new(),
+            scratch: Vec::new(),
+            stays: vec![false; graph.tensors().len()],
+        }
+    }
+
+    /// The lifetimes that follow.
+    pub fn into_lifetimes(self, graph: &Graph) -> Lifetimes {
+        let empty = |&bytes: &u64| Buffer {
+            bytes,
+            tensors: Vec::new(),
+            writers: Vec::new(),
+            readers: Vec::new(),
+            from_start: false,
+            to_end: false,
+        };
+        let mut buffers: Vec<Buffer> = self.bytes.iter().map(empty).collect();
+        for t in graph.tensor_ids() {
+            for &b in &self.of[t.index()] {
+                let buffer = &mut buffers[b.index()];
+                if b.0 == t.0 {
+                    buffer.tensors.insert(0, t);
+                } else {
+                    buffer.tensors.push(t);
+                }
+                buffer.from_start |= graph.is_input(t);
+                buffer.to_end |= graph.is_output(t) || self.stays[t.index()];
+                buffer.readers.extend(graph.consumers(t));
+                if self.late.get(&b) == Some(&t) {
+                    buffer.writers.extend(graph.consumers(t));
+                    continue;
+                }
+                if !self.is_view[t.index()] {
+                    buffer.writers.extend(graph.producer(t));
+                }
+                // Whoever writes a tensor, or makes a view of it, holds it while running, also if nobody reads the result.
+                buffer.readers.extend(graph.producer(t));
+            }
+        }
+        for buffer in &mut buffers {
+            finish(buffer);
+        }
+        buffers.retain(|b| {
+            b.bytes > 0 && (!b.readers.is_empty() || b.to_end) && (b.from_start || !b.writers.is_empty())
+        });
+        for &(op, bytes) in &self.scratch {
+            buffers.push(Buffer { writers: vec![op], readers: vec![op], ..empty(&bytes) });
+        }
+        Lifetimes { ops: graph.ops().len(), buffers }
+    }
+}
+
+fn finish(buffer: &mut Buffer) {
+    for ops in [&mut buffer.writers, &mut buffer.readers] {
+        ops.sort_unstable();
+        ops.dedup();
+    }
+    if buffer.from_start {
+        buffer.writers.clear();
+    }
+    if buffer.readers.iter().any(|op| buffer.writers.binary_search(op).is_err()) {
+        // Whoever only reads runs after all who write, so writers hold a buffer only where nobody reads.
+        let writers = &buffer.writers;
+        buffer.readers.retain(|op| writers.binary_search(op).is_err());
+    }
+}

@@ -1,0 +1,64 @@
+//! What the runtimes do: one folder each.
+//!
+//! In comes a [`Graph`](serenity_ir::Graph) and an order. Out comes, for the runtime that a [`MemoryModel`] names, what that runtime will make of them: the [lifetimes](MemoryModel::lifetimes)
+//! of its buffers, its [arena](MemoryModel::arena) to the byte, the [placement problem](MemoryModel::placement_problem) where a plan may decide, the [order](MemoryModel::execution_order) in which
+//! it runs a file, and what it [adds](main_graph) to a graph: hazards, sub-graphs in its arena, what cannot be known of it.
+//!
+//! | folder | runtime |
+//! |---|---|
+//! | `tflm` | TensorFlow Lite for Microcontrollers: kernel sets, their scratch, what may overlap, plans, the persistent tail |
+//! | `litert` | LiteRT (TensorFlow Lite): temporaries of its kernels, sharing, its arena planner |
+//! | `ort` | ONNX Runtime: its walk, its sharing, its arena |
+//! | `plain`, `paper` | no runtime: the counts of the textbook and of the paper |
+//!
+//! Promised: figures are those that the real runtimes report; what is not known is said, never counted as nothing. Everything a runtime does stands behind [`Runtime`]; to add one is to
+//! write a folder and a name in [`MemoryModel`]: nothing compiles before both are there.
+//!
+//! ```
+//! use serenity_ir::{GraphBuilder, Tensor};
+//! use serenity_runtimes::{Kernels, MemoryModel};
+//! # fn main() -> Result<(), serenity_ir::GraphError> {
+//! let mut builder = GraphBuilder::new("tiny");
+//! let x = builder.input(Tensor::sized("x", 100));
+//! let y = builder.op("y", "RELU", &[x], Tensor::sized("y", 100));
+//! builder.output(y);
+//! let graph = builder.build()?;
+//!
+//! let model = MemoryModel::Tflm(Kernels::Any);
+//! let arena = model.arena(&[&graph], &[&graph.file_order()], None).map(|arena| arena.bytes);
+//! assert_eq!(arena, Some(2 * 112));
+//! # Ok(()) }
+//! ```
+
+mod arena;
+mod litert;
+mod memory_model;
+mod nested;
+mod node;
+mod ort;
+mod paper;
+mod plain;
+mod problem;
+mod runtime;
+#[cfg(test)]
+mod testing;
+mod tflm;
+
+pub use arena::{Arena, Content, Offsets, Piece};
+pub use litert::kernels::{LitertKernels, LitertPlace, LitertTemporary};
+pub use litert::{litert_hazards, litert_hosts};
+pub use memory_model::{MemoryModel, UnknownMemoryModel};
+pub use nested::{annotate, bodies, callees_first, main_graph};
+pub use ort::{
+    OrtOrder, OrtSharing, Run as OrtRun, Session as OrtSession, UnknownOrtOrder, numberings, ort_bound,
+    ort_layout, ort_sharing,
+};
+pub use problem::ArenaProblem;
+pub use runtime::Runtime;
+pub use tflm::hand_over::{HandOver, hand_overs, hand_overs_among, planned_bound};
+pub use tflm::kernels::{Kernels, UnknownKernels, scratch};
+pub use tflm::overlap::{Overlap, overlaps};
+pub use tflm::plan::{Planned, live_peak, plan_arena};
+pub use tflm::run::Facts as TflmFacts;
+pub use tflm::tail::{Tail, TflmArena};
+pub use tflm::{TFLM_ALIGNMENT, tflm_arena, tflm_bytes, tflm_scratch};

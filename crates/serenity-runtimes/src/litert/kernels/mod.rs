@@ -1,0 +1,350 @@
+//! What the reference kernels of LiteRT (TensorFlow Lite) keep outside the arena, and what they need in it besides their tensors.
+//!
+//! While a graph is prepared, some kernels compute their result at once if everything they read is constant by then; it lies on the heap
+//! from there on and counts as a constant for the kernels that follow. Others learn only while the graph runs how large their
+//! result will be; it lies on the heap too, and the planner stops there: what comes later is planned when the run has come so far. The
+//! tables hold what release 2.3.0 of `ai-edge-litert` was seen to do; a kind that is not listed keeps its results in the arena and
+//! needs nothing else.
+
+mod temporaries;
+
+use crate::node::Node;
+use serde_json::Value;
+use serenity_ir::{ElementType, Graph, Op, OpId, TensorId};
+
+/// Where LiteRT keeps a tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LitertPlace {
+    /// In the arena, together with the other activations.
+    Arena,
+    /// On the heap, computed while the graph is prepared: as good as a constant.
+    Folded,
+    /// In the second arena, whose contents stay from run to run.
+    Persistent,
+    /// On the heap, since its size is known only when it is computed.
+    Heap,
+}
+
+/// Memory that a kernel asks for besides its tensors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LitertTemporary {
+    /// Size.
+    pub bytes: u64,
+    /// In the arena while the kernel runs, or in the one whose contents stay.
+    pub place: LitertPlace,
+}
+
+/// What LiteRT's kernels do with the memory of one graph.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LitertKernels {
+    places: Vec<LitertPlace>,
+    temporaries: Vec<Vec<LitertTemporary>>,
+    pauses: Vec<bool>,
+}
+
+/// As many elements a folded product has at most.
+const LARGEST_FOLDED_PRODUCT: u64 = 8;
+
+impl LitertKernels {
+    /// Goes through the graph as the runtime does when it prepares it.
+    ///
+    /// ```
+    /// use serenity_ir::{GraphBuilder, Tensor};
+    /// use serenity_runtimes::{LitertKernels, LitertPlace};
+    /// # fn main() -> Result<(), serenity_ir::GraphError> {
+    /// let mut builder = GraphBuilder::new("");
+    /// let x = builder.input(Tensor::sized("x", 64));
+    /// let shape = builder.op("shape", "SHAPE", &[x], Tensor::sized("shape", 8));
+    /// let first = builder.op("first", "GATHER", &[shape], Tensor::sized("first", 4));
+    /// let kernels = LitertKernels::of(&builder.build()?);
+    /// assert_eq!([x, shape, first].map(|t| kernels.place(t)), [LitertPlace::Arena, LitertPlace::Folded, LitertPlace::Folded]);
+    /// # Ok(()) }
+    /// ```
+    pub fn of(graph: &Graph) -> Self {
+        let mut kernels = Self {
+            places: vec![LitertPlace::Arena; graph.tensors().len()],
+            temporaries: vec![Vec::new(); graph.ops().len()],
+            pauses: vec![false; graph.ops().len()],
+        };
+        for id in graph.file_order() {
+            let operands = Operands { op: graph.op(id), places: &kernels.places };
+            let (place, placed) = results(graph, id, &operands);
+            kernels.pauses[id.index()] =
+                place == LitertPlace::Heap || takes_its_shape_while_running(&operands);
+            kernels.temporaries[id.index()] = temporaries::of(&Node::new(graph, id), &operands, place);
+            for &result in graph.op(id).outputs.iter().take(placed) {
+                kernels.places[result.index()] = place;
+            }
+        }
+        kernels
+    }
+
+    /// Where a tensor lies.
+    pub fn place(&self, tensor: TensorId) -> LitertPlace {
+        self.places[tensor.index()]
+    }
+
+    /// What the kernel of `op` has in the arenas besides its tensors, in the order in which it asks.
+    pub fn temporaries(&self, op: OpId) -> &[LitertTemporary] {
+        &self.temporaries[op.index()]
+    }
+
+    /// Does the kernel of `op` need more than [`temporaries`](Self::temporaries) tell? So it is where weights are quantised and what they are
+    /// applied to is not.
+    pub fn needs_more(graph: &Graph, op: OpId) -> bool {
+        temporaries::are_unknown(&Node::new(graph, op))
+    }
+
+    /// Bytes that the kernel of `op` has in the arena of activations while it runs, besides its tensors.
+    pub fn workspace(&self, op: OpId) -> u64 {
+        let in_arena = self.temporaries(op).iter().filter(|temporary| temporary.place == LitertPlace::Arena);
+        in_arena.fold(0, |sum, temporary| sum.saturating_add(temporary.bytes))
+    }
+
+    /// Is what follows `op` planned only after it has run?
+    pub fn pauses(&self, op: OpId) -> bool {
+        self.pauses[op.index()]
+    }
+}
+
+/// The operands of an op, with what is known of their values while the graph is prepared.
+struct Operands<'a> {
+    op: &'a Op,
+    places: &'a [LitertPlace],
+}
+
+impl Operands<'_> {
+    /// Is the operand there and constant by then? One that is not there needs no value.
+    fn is_known(&self, position: usize) -> bool {
+        self.op.operand(position).is_none_or(|tensor| self.is_folded(tensor))
+    }
+
+    /// Is the operand a constant of the model?
+    fn is_constant(&self, position: usize) -> bool {
+        self.op.constant(position).is_some()
+    }
+
+    /// The values of a constant operand, if there are just as many.
+    fn numbers<const COUNT: usize>(&self, position: usize) -> Option<[u64; COUNT]> {
+        let values = self.op.constant(position)?.get("values")?.as_array()?;
+        values.iter().map(Value::as_u64).collect::<Option<Vec<_>>>()?.try_into().ok()
+    }
+
+    fn all_known(&self) -> bool {
+        self.op.inputs.iter().all(|&tensor| self.is_folded(tensor))
+    }
+
+    fn is_folded(&self, tensor: TensorId) -> bool {
+        self.places[tensor.index()] == LitertPlace::Folded
+    }
+}
+
+/// Where the first results lie, and how many they are; the others lie in the arena.
+fn results(graph: &Graph, id: OpId, operands: &Operands) -> (LitertPlace, usize) {
+    let op = operands.op;
+    let of_unknown_size = match op.kind.as_str() {
+        "UNIQUE" | "NON_MAX_SUPPRESSION_V4" => 1,
+        "NON_MAX_SUPPRESSION_V5" => 2,
+        _ => op.outputs.len(),
+    };
+    if folds(graph, id, operands) {
+        (LitertPlace::Folded, op.outputs.len())
+    } else if matches!(op.kind.as_str(), "DEQUANTIZE" | "DENSIFY") && operands.is_constant(0) {
+        (LitertPlace::Persistent, op.outputs.len())
+    } else if has_results_of_unknown_size(graph, operands) {
+        (LitertPlace::Heap, of_unknown_size)
+    } else {
+        (LitertPlace::Arena, op.outputs.len())
+    }
+}
+
+fn folds(graph: &Graph, id: OpId, operands: &Operands) -> bool {
+    match operands.op.kind.as_str() {
+        // The shape of a tensor is known before its values.
+        "SHAPE" | "RANK" => true,
+        "BROADCAST_ARGS" | "CONCATENATION" | "GATHER" | "MUL" | "RANGE" | "RESHAPE" | "STRIDED_SLICE"
+        | "TILE" => operands.all_known(),
+        "REDUCE_PROD" => {
+            let elements = Node::new(graph, id).result(0).and_then(|result| result.elements());
+            operands.all_known() && elements.is_some_and(|count| count <= LARGEST_FOLDED_PRODUCT)
+        }
+        _ => false,
+    }
+}
+
+/// The size of the result depends on the values of some operands. Are they unknown?
+fn has_results_of_unknown_size(graph: &Graph, operands: &Operands) -> bool {
+    let op = operands.op;
+    let decisive: &[usize] = match op.kind.as_str() {
+        "UNIQUE" => return true,
+        // It believes the file, unless that says that a dimension may change.
+        "SLICE" if !op.outputs.iter().any(|&t| has_open_dimension(graph, t)) => &[],
+        "CONV_3D_TRANSPOSE"
+        | "FILL"
+        | "RANDOM_STANDARD_NORMAL"
+        | "RANDOM_UNIFORM"
+        | "SPLIT"
+        | "TRANSPOSE_CONV"
+        | "WHERE" => &[0],
+        "MULTINOMIAL" => &[0, 1],
+        "RANGE" => &[0, 1, 2],
+        "ARG_MAX"
+        | "ARG_MIN"
+        | "BROADCAST_TO"
+        | "EXPAND_DIMS"
+        | "MEAN"
+        | "MIRROR_PAD"
+        | "ONE_HOT"
+        | "PAD"
+        | "PADV2"
+        | "REDUCE_ALL"
+        | "REDUCE_ANY"
+        | "REDUCE_MAX"
+        | "REDUCE_MIN"
+        | "REDUCE_PROD"
+        | "RESIZE_BILINEAR"
+        | "RESIZE_NEAREST_NEIGHBOR"
+        | "RFFT2D"
+        | "SPARSE_TO_DENSE"
+        | "SUM"
+        | "TILE"
+        | "TOPK_V2"
+        | "TRANSPOSE" => &[1],
+        "BATCH_TO_SPACE_ND"
+        | "SLICE"
+        | "SPACE_TO_BATCH_ND"
+        | "SPLIT_V"
+        | "UNSORTED_SEGMENT_MAX"
+        | "UNSORTED_SEGMENT_MIN"
+        | "UNSORTED_SEGMENT_PROD"
+        | "UNSORTED_SEGMENT_SUM" => &[1, 2],
+        "STRIDED_SLICE" => &[1, 2, 3],
+        "NON_MAX_SUPPRESSION_V4" | "NON_MAX_SUPPRESSION_V5" | "SCATTER_ND" => &[2],
+        _ => &[],
+    };
+    !decisive.iter().all(|&position| operands.is_known(position))
+        || op.outputs.iter().any(|&t| is_text(graph, t))
+}
+
+/// A reshaping to a shape that is computed: its size is known, so it may share its input's memory, but the planner stops there all the same.
+fn takes_its_shape_while_running(operands: &Operands) -> bool {
+    operands.op.kind.as_str() == "RESHAPE" && !operands.is_known(1)
+}
+
+fn has_open_dimension(graph: &Graph, tensor: TensorId) -> bool {
+    let signature = graph.tensor(tensor).extra.get("shape_signature").and_then(Value::as_array);
+    signature.is_some_and(|dims| dims.iter().any(|dim| dim.as_i64() == Some(-1)))
+}
+
+fn is_text(graph: &Graph, tensor: TensorId) -> bool {
+    matches!(&graph.tensor(tensor).dtype, Some(ElementType::Other(name)) if name.eq_ignore_ascii_case("string"))
+}
+
+/// All of this was seen in the runtime.
+#[cfg(test)]
+mod tests {
+    use super::LitertPlace::{self, Arena, Folded, Heap, Persistent};
+    use super::*;
+    use crate::testing::OneOp;
+    use serde_json::json;
+    use serenity_ir::ElementType::{Float32, Int8, Int32, Int64};
+    use serenity_ir::{GraphBuilder, Tensor};
+
+    /// Where the results lie, and whether the planner stops there.
+    fn outcome(op: OneOp) -> (Vec<LitertPlace>, bool) {
+        let graph = op.graph();
+        let kernels = LitertKernels::of(&graph);
+        let places = graph.op(OpId(0)).outputs.iter().map(|&result| kernels.place(result)).collect();
+        (places, kernels.pauses(OpId(0)))
+    }
+
+    #[test]
+    fn weights_that_alone_are_quantized_take_more_than_is_known() {
+        let needs_more = |weights: &ElementType| {
+            let op =
+                OneOp::new("FULLY_CONNECTED").reads(&[1, 8], ElementType::Float32).constant(&[4, 8], weights);
+            LitertKernels::needs_more(&op.gives(&[1, 4], ElementType::Float32).graph(), OpId(0))
+        };
+        assert!(needs_more(&ElementType::Int8) && !needs_more(&ElementType::Float32));
+    }
+
+    #[test]
+    fn some_kernels_compute_on_constants_at_once() {
+        let of_constants =
+            |kind| outcome(OneOp::new(kind).constant(&[8], &Int32).constant(&[8], &Int32).gives(&[8], Int32));
+        for kind in
+            ["MUL", "GATHER", "CONCATENATION", "RESHAPE", "STRIDED_SLICE", "TILE", "BROADCAST_ARGS", "RANGE"]
+        {
+            assert_eq!(of_constants(kind), (vec![Folded], false), "{kind}");
+        }
+        for kind in ["ADD", "SUB", "CAST", "PACK", "SLICE", "FILL", "PAD", "TRANSPOSE", "EXPAND_DIMS", "MEAN"]
+        {
+            assert_eq!(of_constants(kind), (vec![Arena], false), "{kind}");
+        }
+        let product = |count: u64| {
+            let op = OneOp::new("REDUCE_PROD").constant(&[3, count], &Int32).constant(&[1], &Int32);
+            outcome(op.gives(&[count], Int32)).0
+        };
+        assert_eq!((product(8), product(9)), (vec![Folded], vec![Arena]));
+        assert_eq!(
+            outcome(OneOp::new("SHAPE").reads(&[2, 3], Float32).gives(&[2], Int32)),
+            (vec![Folded], false)
+        );
+    }
+
+    #[test]
+    fn unpacked_constants_persist() {
+        let unpacked = OneOp::new("DEQUANTIZE").constant(&[8], &Int8).gives(&[8], Float32);
+        assert_eq!(outcome(unpacked), (vec![Persistent], false));
+        let activation = OneOp::new("DEQUANTIZE").reads(&[8], Int8).gives(&[8], Float32);
+        assert_eq!(outcome(activation), (vec![Arena], false));
+    }
+
+    #[test]
+    fn results_of_unknown_size_lie_on_the_heap() {
+        let computed =
+            |kind| outcome(OneOp::new(kind).reads(&[8], Float32).reads(&[1], Int32).gives(&[8], Float32));
+        for kind in
+            ["TRANSPOSE", "PAD", "RESIZE_BILINEAR", "TILE", "BROADCAST_TO", "MEAN", "TOPK_V2", "EXPAND_DIMS"]
+        {
+            assert_eq!(computed(kind), (vec![Heap], true), "{kind}");
+        }
+        for kind in ["ADD", "GATHER", "CUMSUM", "REVERSE_V2"] {
+            assert_eq!(computed(kind), (vec![Arena], false), "{kind}");
+        }
+        // The size of what is reshaped is known, its shape is not.
+        assert_eq!(computed("RESHAPE"), (vec![Arena], true));
+        let unique = OneOp::new("UNIQUE").reads(&[8], Int32).gives(&[8], Int32).gives(&[8], Int64);
+        assert_eq!(outcome(unique), (vec![Heap, Arena], true));
+    }
+
+    #[test]
+    fn a_slice_believes_the_file_unless_a_dimension_is_open() {
+        let sliced = |signature: serde_json::Value| {
+            let mut builder = GraphBuilder::new("");
+            let [x, begin, size] = [(); 3].map(|()| builder.input(Tensor::sized("", 8)));
+            let mut result = Tensor::sized("", 8);
+            result.extra.insert("shape_signature".to_owned(), signature);
+            let result = builder.op("", "SLICE", &[x, begin, size], result);
+            LitertKernels::of(&builder.build().unwrap()).place(result)
+        };
+        assert_eq!((sliced(json!([1, 2])), sliced(json!([-1, 2]))), (Arena, Heap));
+    }
+
+    #[test]
+    fn what_is_folded_counts_as_constant() {
+        let mut builder = GraphBuilder::new("");
+        let x = builder.input(Tensor::sized("x", 64));
+        let shape = builder.op("shape", "SHAPE", &[x], Tensor::sized("shape", 8));
+        let twice = builder.op("twice", "MUL", &[shape, shape], Tensor::sized("twice", 8));
+        let sum = builder.op("sum", "ADD", &[twice, shape], Tensor::sized("sum", 8));
+        let known = builder.op("known", "RESHAPE", &[x, twice], Tensor::sized("known", 64));
+        let computed = builder.op("computed", "TILE", &[x, sum], Tensor::sized("computed", 64));
+        let kernels = LitertKernels::of(&builder.build().unwrap());
+        assert_eq!(
+            [shape, twice, sum, known, computed].map(|t| kernels.place(t)),
+            [Folded, Folded, Arena, Arena, Heap]
+        );
+        assert_eq!([3, 4].map(|op| kernels.pauses(OpId(op))), [false, true]);
+    }
+}

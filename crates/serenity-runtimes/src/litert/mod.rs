@@ -1,0 +1,304 @@
+//! What LiteRT's arena planner shares, and what stays in its arena.
+//!
+//! An operator that only reshapes gets its input's memory for its output. One that computes element by element writes over an input, if nobody
+//! else reads it. Neither happens to graph inputs, which belong to the caller, nor for graph outputs. Memory is given back after the last
+//! read; so what nobody reads stays for ever.
+
+mod arena;
+pub(crate) mod kernels;
+mod ties;
+
+use crate::problem::{assemble, tensor_buffers};
+use crate::{Arena, ArenaProblem, LitertKernels, LitertPlace, Offsets, Runtime};
+use serenity_ir::{BufferId, Graph, MOST_SCRATCH, Op, OpId, Storage, TensorId, Unknown, UnknownKind};
+use std::collections::BTreeMap;
+
+/// What an operator may do with the memory of its inputs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sharing {
+    /// Its output is the first input under another shape.
+    View,
+    /// It may write its output over one of so many first operands.
+    Overwrite(usize),
+    None,
+}
+
+fn sharing(op: &Op) -> Sharing {
+    match op.kind.as_str() {
+        "RESHAPE" | "EXPAND_DIMS" | "SQUEEZE" | "BITCAST" => Sharing::View,
+        "ADD" | "SUB" | "MUL" | "DIV" => Sharing::Overwrite(2),
+        "SOFTMAX" | "DYNAMIC_UPDATE_SLICE" => Sharing::Overwrite(1),
+        _ => Sharing::None,
+    }
+}
+
+/// Tensors too small to be worth writing over, as LiteRT has it.
+const SMALLEST_OVERWRITTEN: u64 = 5;
+
+/// For each tensor the one in whose memory LiteRT's planner wants to put it, itself if it is to have its own. `place` tells where each tensor
+/// lies at the time of planning.
+pub fn litert_hosts(graph: &Graph, place: impl Fn(TensorId) -> LitertPlace) -> Vec<TensorId> {
+    let mut hosts: Vec<TensorId> = graph.tensor_ids().collect();
+    for op in graph.file_order() {
+        let node = graph.op(op);
+        let Some(&output) = node.outputs.first() else { continue };
+        let (candidates, is_view) = match sharing(node) {
+            Sharing::None => continue,
+            Sharing::View => (1, true),
+            Sharing::Overwrite(operands) => (operands, false),
+        };
+        let fits = |input: TensorId| {
+            let bytes = graph.tensor(input).bytes;
+            let is_free = !graph.is_input(input) && !graph.is_output(output);
+            is_free
+                && place(input) == LitertPlace::Arena
+                && bytes == graph.tensor(output).bytes
+                && (is_view || (bytes >= SMALLEST_OVERWRITTEN && is_read_once(graph, input)))
+        };
+        let Some(input) = (0..candidates).filter_map(|position| node.operand(position)).find(|&t| fits(t))
+        else {
+            continue;
+        };
+        let host = hosts[input.index()];
+        // The runtime has made its choice by now: if this one is no good, it does not try the next operand.
+        if is_view || is_read_once(graph, host) {
+            hosts[output.index()] = host;
+        }
+    }
+    hosts
+}
+
+/// Is there one reader, which reads it once, and nobody who wants it in the end?
+fn is_read_once(graph: &Graph, tensor: TensorId) -> bool {
+    match *graph.consumers(tensor) {
+        [] => !graph.is_output(tensor),
+        [reader] => {
+            let reads = graph.op(reader).inputs.iter().filter(|&&input| input == tensor).count();
+            reads == 1 && !graph.is_output(tensor)
+        }
+        _ => false,
+    }
+}
+
+/// Readers that must stay before an op which writes over what they read: LiteRT looks at the readers of the tensor it writes over, and of the
+/// one that owns the memory, but not at those of other names that memory has by then.
+pub fn litert_hazards(graph: &Graph) -> Vec<(OpId, OpId)> {
+    let kernels = LitertKernels::of(graph);
+    let hosts = litert_hosts(graph, |tensor| kernels.place(tensor));
+    let mut residents: BTreeMap<TensorId, Vec<TensorId>> = BTreeMap::new();
+    let mut pairs = Vec::new();
+    let mut has_run = vec![false; graph.ops().len()];
+    for op in graph.file_order() {
+        let node = graph.op(op);
+        let host = node.outputs.first().map(|output| hosts[output.index()]);
+        if let (Some(host), Sharing::Overwrite(_)) = (host, sharing(node))
+            && Some(&host) != node.outputs.first()
+        {
+            let names = residents.get(&host).into_iter().flatten().chain([&host]);
+            let readers =
+                names.flat_map(|&name| graph.consumers(name)).filter(|reader| has_run[reader.index()]);
+            let lies_there =
+                |reader: &&OpId| graph.op(**reader).outputs.iter().any(|t| hosts[t.index()] == host);
+            pairs.extend(readers.filter(|reader| !lies_there(reader)).map(|&reader| (reader, op)));
+        }
+        for &output in &node.outputs {
+            residents.entry(hosts[output.index()]).or_default().push(output);
+        }
+        has_run[op.index()] = true;
+    }
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs
+}
+
+pub(crate) struct Litert;
+
+impl Runtime for Litert {
+    fn storage(&self, graph: &Graph) -> Storage {
+        in_place(graph)
+    }
+
+    fn hazards(&self, graph: &Graph) -> Vec<(OpId, OpId)> {
+        litert_hazards(graph)
+    }
+
+    /// What it keeps outside its arena because it does not know how large it will be, and what kernels need that is not modelled.
+    fn unknown(&self, graph: &Graph) -> Vec<Unknown> {
+        let mut unknown = Vec::new();
+        let kernels = LitertKernels::of(graph);
+        for tensor in graph.tensor_ids().filter(|&t| kernels.place(t) == LitertPlace::Heap) {
+            let reason = "LiteRT learns it only when it runs, and keeps it outside the arena";
+            unknown.push(Unknown::new(UnknownKind::Size, graph.tensor_label(tensor), reason));
+        }
+        for op in graph.op_ids().filter(|&op| LitertKernels::needs_more(graph, op)) {
+            let reason = format!("`{}` quantises its input in memory of its own", graph.op(op).kind.as_str());
+            unknown.push(Unknown::new(UnknownKind::Scratch, graph.op_label(op), reason));
+        }
+        unknown
+    }
+
+    fn arena(&self, graphs: &[&Graph], orders: &[&[OpId]], _plan: Option<&Offsets>) -> Option<Arena> {
+        arena::arena(graphs.first()?, orders.first()?)
+    }
+
+    /// It stops to plan anew after an op whose result has no known size; here everything is placed at once.
+    fn placement_problem(&self, graphs: &[&Graph], orders: &[&[OpId]]) -> Option<ArenaProblem> {
+        let main = graphs.first()?;
+        let (demands, hosts) = arena::demands(main, orders.first()?)?;
+        let mut arena = assemble(demands, arena::ALIGNMENT, Vec::new())?;
+        let buffers = tensor_buffers(&arena.contents);
+        for (tensor, host) in main.tensor_ids().zip(hosts).filter(|(tensor, host)| tensor != host) {
+            if let Some(&at) = buffers.get(&(0, host)) {
+                arena.tensors[at].push(tensor);
+            }
+        }
+        Some(arena)
+    }
+}
+
+/// Inputs and what nobody reads stay, what may share memory shares it, some results lie elsewhere.
+fn in_place(graph: &Graph) -> Storage {
+    let kernels = LitertKernels::of(graph);
+    let hosts = litert_hosts(graph, |tensor| kernels.place(tensor));
+    let mut storage = Storage::one_buffer_a_tensor(graph);
+    for (tensor, &host) in graph.tensor_ids().zip(&hosts) {
+        if host != tensor {
+            storage.of[tensor.index()] = vec![BufferId(host.0)];
+            let producer = graph.producer(tensor).map(|op| sharing(graph.op(op)));
+            storage.is_view[tensor.index()] = producer == Some(Sharing::View);
+        }
+        if host != tensor || kernels.place(tensor) != LitertPlace::Arena {
+            storage.bytes[tensor.index()] = 0;
+        }
+        // In the memory of another it goes with that one, which is read at least by the op that put it there.
+        let is_unread = host == tensor && graph.consumers(tensor).is_empty();
+        storage.stays[tensor.index()] = graph.is_input(tensor) || is_unread;
+    }
+    let mut left = MOST_SCRATCH;
+    for op in graph.op_ids() {
+        let bytes = kernels.workspace(op).min(left);
+        left -= bytes;
+        if bytes > 0 {
+            storage.scratch.push((op, bytes));
+        }
+    }
+    storage
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::MemoryModel;
+    use serenity_ir::{GraphBuilder, OpId, Tensor, TensorId};
+
+    fn peak_and_buffers(g: GraphBuilder) -> (u64, Vec<Vec<TensorId>>) {
+        let graph = g.build().unwrap();
+        let lifetimes = MemoryModel::Litert.lifetimes(&graph);
+        let tensors = lifetimes.buffers().iter().map(|b| b.tensors.clone()).collect();
+        (lifetimes.profile(&graph.file_order()).peak(), tensors)
+    }
+
+    #[test]
+    fn a_sum_is_written_over_an_operand_that_nobody_else_reads() {
+        let mut g = GraphBuilder::new("");
+        let x = g.input(Tensor::sized("x", 10));
+        let a = g.op("a", "CONV_2D", &[x], Tensor::sized("a", 10));
+        let b = g.op("b", "CONV_2D", &[x], Tensor::sized("b", 10));
+        let s = g.op("s", "ADD", &[a, b], Tensor::sized("s", 10));
+        let y = g.op("y", "CONV_2D", &[s], Tensor::sized("y", 10));
+        g.output(y);
+        let (peak, buffers) = peak_and_buffers(g);
+        // x stays; s lies in a; b goes before y comes.
+        assert_eq!((peak, &buffers[1]), (30, &vec![a, s]));
+    }
+
+    #[test]
+    fn inputs_outputs_repeated_and_shared_operands_are_not_written_over() {
+        let mut g = GraphBuilder::new("");
+        let x = g.input(Tensor::sized("x", 10));
+        let a = g.op("a", "ADD", &[x], Tensor::sized("a", 10));
+        let b = g.op("b", "MUL", &[a, a], Tensor::sized("b", 10));
+        let c = g.op("c", "SUB", &[b], Tensor::sized("c", 10));
+        let d = g.op("d", "DIV", &[b, c], Tensor::sized("d", 10));
+        g.output(d);
+        assert!(peak_and_buffers(g).1.iter().all(|tensors| tensors.len() == 1));
+    }
+
+    #[test]
+    fn a_view_shares_also_what_others_read_and_protects_it() {
+        let mut g = GraphBuilder::new("");
+        let x = g.input(Tensor::sized("x", 1));
+        let a = g.op("a", "CONV_2D", &[x], Tensor::sized("a", 10));
+        let v = g.op("v", "RESHAPE", &[a], Tensor::sized("v", 10));
+        let s = g.op("s", "SOFTMAX", &[v], Tensor::sized("s", 10));
+        let y = g.op("y", "CONV_2D", &[s, a], Tensor::sized("y", 1));
+        g.output(y);
+        let graph = g.build().unwrap();
+        let lifetimes = MemoryModel::Litert.lifetimes(&graph);
+        let buffer = lifetimes.buffers().iter().find(|b| b.tensors == [a, v]).unwrap();
+        assert_eq!(
+            (&buffer.writers[..], &buffer.readers[..]),
+            (&[OpId(0)][..], &[OpId(1), OpId(2), OpId(3)][..])
+        );
+    }
+
+    #[test]
+    fn once_an_operand_is_chosen_the_other_is_not_tried() {
+        let mut g = GraphBuilder::new("");
+        let x = g.input(Tensor::sized("x", 1));
+        let a = g.op("a", "CONV_2D", &[x], Tensor::sized("a", 10));
+        let v = g.op("v", "RESHAPE", &[a], Tensor::sized("v", 10));
+        let b = g.op("b", "CONV_2D", &[x], Tensor::sized("b", 10));
+        let s = g.op("s", "ADD", &[v, b], Tensor::sized("s", 10));
+        let y = g.op("y", "CONV_2D", &[s, a], Tensor::sized("y", 1));
+        g.output(y);
+        // v is read once, but a, whose memory it is, is not.
+        assert!(peak_and_buffers(g).1.contains(&vec![s]));
+    }
+
+    #[test]
+    fn small_tensors_are_reshaped_in_place_but_not_written_over() {
+        let mut g = GraphBuilder::new("");
+        let x = g.input(Tensor::sized("x", 1));
+        let a = g.op("a", "CONV_2D", &[x], Tensor::sized("a", 4));
+        let v = g.op("v", "SQUEEZE", &[a], Tensor::sized("v", 4));
+        let s = g.op("s", "SOFTMAX", &[v], Tensor::sized("s", 4));
+        let y = g.op("y", "CONV_2D", &[s], Tensor::sized("y", 1));
+        g.output(y);
+        let buffers = peak_and_buffers(g).1;
+        assert!(buffers.contains(&vec![a, v]) && buffers.contains(&vec![s]));
+    }
+
+    #[test]
+    fn what_lies_elsewhere_costs_nothing_and_what_nobody_reads_stays() {
+        let mut g = GraphBuilder::new("");
+        let x = g.input(Tensor::sized("x", 100));
+        let shape = g.op("shape", "SHAPE", &[x], Tensor::sized("shape", 8));
+        let sizes = g.op("sizes", "CONV_2D", &[shape], Tensor::sized("sizes", 8));
+        let heap = g.op("heap", "TILE", &[x, sizes], Tensor::sized("heap", 1000));
+        g.op("unread", "CONV_2D", &[heap], Tensor::sized("unread", 20));
+        let y = g.op("y", "CONV_2D", &[heap], Tensor::sized("y", 3));
+        g.output(y);
+        let graph = g.build().unwrap();
+        let profile = MemoryModel::Litert.lifetimes(&graph).profile(&graph.file_order());
+        let after: Vec<u64> = profile.steps.iter().map(|s| s.after).collect();
+        assert_eq!(after, [100, 108, 100, 120, 123]);
+    }
+
+    #[test]
+    fn who_reads_another_name_of_what_is_written_over_must_stay_ahead() {
+        let mut g = GraphBuilder::new("");
+        let x = g.input(Tensor::sized("x", 64));
+        let a = g.op("a", "CONV_2D", &[x], Tensor::sized("a", 64));
+        let v1 = g.op("v1", "RESHAPE", &[a], Tensor::sized("v1", 64));
+        let v2 = g.op("v2", "RESHAPE", &[v1], Tensor::sized("v2", 64));
+        let r = g.op("r", "CONV_2D", &[v1], Tensor::sized("r", 64));
+        let s = g.op("s", "SOFTMAX", &[v2], Tensor::sized("s", 64));
+        let y = g.op("y", "CONV_2D", &[s, r], Tensor::sized("y", 64));
+        g.output(y);
+        let graph = g.build().unwrap();
+        assert_eq!(crate::litert_hazards(&graph), [(OpId(3), OpId(4))]);
+        let bound = graph.with_precedence(&[(OpId(3), OpId(4))]);
+        assert_eq!(bound.predecessors(OpId(4)), [OpId(2), OpId(3)]);
+        assert!(bound.check_order(&bound.file_order()).is_ok());
+    }
+}

@@ -1,0 +1,103 @@
+//! What a runtime adds to a graph: ops that run sub-graphs need what those need, and some orders would run into its faults.
+
+use crate::MemoryModel;
+use serenity_ir::{Graph, OpId, Unknown, UnknownKind};
+
+/// The sub-graphs that an op runs.
+pub fn bodies(op: &serenity_ir::Op) -> Vec<usize> {
+    let listed = op.attributes.get("bodies").and_then(serde_json::Value::as_array);
+    listed.into_iter().flatten().filter_map(|index| usize::try_from(index.as_u64()?).ok()).collect()
+}
+
+/// The main graph of a model with what its sub-graphs need, for a runtime that runs them in the same arena, and with what is unknown of the
+/// whole model. `bodies` are their orders; their own
+/// where none is given.
+///
+/// # Panics
+/// If there is no graph, or an order is not one of its graph.
+pub fn main_graph(graphs: &[Graph], bodies: &[Vec<OpId>], model: MemoryModel) -> Graph {
+    let mut annotated = graphs.to_vec();
+    let mut orders: Vec<Vec<OpId>> = graphs.iter().map(Graph::file_order).collect();
+    for (order, given) in orders.iter_mut().skip(1).zip(bodies) {
+        order.clone_from(given);
+    }
+    for index in callees_first(graphs) {
+        annotate(&mut annotated, &orders, index, model);
+    }
+    annotated.swap_remove(0)
+}
+
+/// Writes into one graph what the runtime adds: into each op what the sub-graphs it runs need, which must have been written into those before; and
+/// what must not change places.
+pub fn annotate(graphs: &mut [Graph], orders: &[Vec<OpId>], index: usize, model: MemoryModel) {
+    let mut graph = graphs[index].clone();
+    let unknown = unknown(graphs, index, model);
+    graph = graph.with_unknown(unknown);
+    let runtime = model.runtime();
+    let hazards = runtime.hazards(&graph);
+    graph = graph.with_precedence(&hazards);
+    if !runtime.shares_arena_with_bodies() {
+        graphs[index] = graph;
+        return;
+    }
+    for op in graph.op_ids() {
+        let needs = bodies(graph.op(op)).into_iter().filter(|&body| body < graphs.len());
+        // One after the other, so the largest counts.
+        let most = needs.map(|body| model.lifetimes(&graphs[body]).profile(&orders[body]).peak()).max();
+        if let Some(bytes) = most {
+            graph = graph.with_workspace(op, bytes);
+        }
+    }
+    graphs[index] = graph;
+}
+
+/// What is not known of a graph under this model: of the sub-graphs that it runs, which must have been asked before, and where they are not
+/// counted; and what its runtime does not know.
+fn unknown(graphs: &[Graph], index: usize, model: MemoryModel) -> Vec<Unknown> {
+    let (graph, runtime) = (&graphs[index], model.runtime());
+    let mut unknown = Vec::new();
+    for id in graph.op_ids() {
+        let op = graph.op(id);
+        for body in bodies(op) {
+            match graphs.get(body) {
+                Some(body) if runtime.shares_arena_with_bodies() => {
+                    unknown.extend(body.unknown().iter().cloned());
+                }
+                Some(body) if needs_nothing(body) => {}
+                Some(_) | None => {
+                    let reason = format!("what `{}` runs is not counted", op.kind.as_str());
+                    unknown.push(Unknown::new(UnknownKind::SubGraph, graph.op_label(id), reason));
+                }
+            }
+        }
+    }
+    unknown.extend(runtime.unknown(graph));
+    unknown
+}
+
+/// Is there nothing in it to count, as in a graph that sets variables to constants?
+fn needs_nothing(body: &Graph) -> bool {
+    body.unknown().is_empty() && body.tensors().iter().all(|tensor| tensor.bytes == 0)
+}
+
+/// All graphs, each after those it runs; graphs that run each other without end come in any order.
+pub fn callees_first(graphs: &[Graph]) -> Vec<usize> {
+    let callees = |index: usize| -> Vec<usize> {
+        graphs[index].ops().iter().flat_map(bodies).filter(|&body| body < graphs.len()).collect()
+    };
+    let mut order = Vec::new();
+    let mut seen = vec![false; graphs.len()];
+    for root in 0..graphs.len() {
+        // Depth first with a stack of our own: a file may nest as deep as it likes.
+        let mut open = vec![(root, false)];
+        while let Some((index, is_done)) = open.pop() {
+            if is_done {
+                order.push(index);
+            } else if !std::mem::replace(&mut seen[index], true) {
+                open.push((index, true));
+                open.extend(callees(index).into_iter().map(|callee| (callee, false)));
+            }
+        }
+    }
+    order
+}

@@ -1,0 +1,197 @@
+//! ONNX Runtime, followed step by step: what it makes of the order of a file, and what that takes.
+//!
+//! Written from measurements of version 1.31.1 on the CPU with graph optimisation off, first run. Of every node it predicts when it runs and what
+//! the arena is asked for, to the byte; how the arena rounds that, but for chance in the choice of regions; and what kernels ask for while they run
+//! where that is known. Not what weights take.
+
+mod chunks;
+mod lists;
+mod nodes;
+mod requests;
+mod sharing;
+mod steer;
+mod temporaries;
+mod walk;
+
+pub use sharing::{OrtOrder, OrtSharing, UnknownOrtOrder, ort_bound, ort_layout, ort_sharing};
+pub use steer::numberings;
+
+use crate::{Arena, Offsets, Runtime};
+use nodes::{Facts, Nodes};
+use serenity_ir::{Graph, Lifetimes, OpId, Storage};
+
+/// One run.
+pub struct Run {
+    /// The ops in the order in which they run. One that runs several times stands where it first does.
+    pub order: Vec<OpId>,
+    /// The most bytes of activations that are asked for and not given back, at any time.
+    pub requested: u64,
+    /// The most bytes in the chunks that the arena hands out for them and for what kernels need.
+    pub in_use: u64,
+}
+
+/// ONNX Runtime with a model loaded.
+pub struct Session<'a> {
+    graph: &'a Graph,
+    walk: OrtOrder,
+    facts: Facts,
+    /// What kernels ask for while they run, by op.
+    temporaries: Vec<u64>,
+}
+
+impl<'a> Session<'a> {
+    /// Loads a graph, to be run in such an order.
+    pub fn new(graph: &'a Graph, walk: OrtOrder) -> Self {
+        let temporaries = graph.op_ids().map(|op| temporaries::temporary(graph, op)).collect();
+        Self { graph, walk, facts: Facts::new(graph), temporaries }
+    }
+
+    /// What was loaded.
+    pub fn graph(&self) -> &Graph {
+        self.graph
+    }
+
+    /// Runs a file whose nodes stand in the order `file`.
+    pub fn run(&self, file: &[OpId]) -> Run {
+        let nodes = Nodes::of(&self.facts, file);
+        let steps = match self.walk {
+            OrtOrder::Priority => walk::priority(&nodes, &self.facts),
+            OrtOrder::Default => walk::default(&nodes),
+        };
+        let taken = requests::follow(self.graph, &self.facts, &nodes, &steps, &self.temporaries);
+        let mut seen = vec![false; self.temporaries.len()];
+        let ops = steps.iter().map(|&step| nodes.ops[step]);
+        let order: Vec<OpId> = ops.filter(|op| !std::mem::replace(&mut seen[op.index()], true)).collect();
+        // Ops with effects keep their order in a file of ours, but ONNX Runtime may see no reason to; then we promise nothing.
+        let order = if self.graph.check_order(&order).is_ok() { order } else { file.to_vec() };
+        Run { order, requested: taken.requested, in_use: taken.in_use }
+    }
+}
+
+pub(crate) struct Ort {
+    pub(crate) order: OrtOrder,
+}
+
+impl Runtime for Ort {
+    fn storage(&self, graph: &Graph) -> Storage {
+        sharing::storage(graph)
+    }
+
+    fn bound(&self, graph: &Graph) -> Lifetimes {
+        ort_bound(graph)
+    }
+
+    /// Its arena grows as it goes: what it is asked for counts, there are no places.
+    fn arena(&self, graphs: &[&Graph], orders: &[&[OpId]], _plan: Option<&Offsets>) -> Option<Arena> {
+        let bytes = Session::new(graphs.first()?, self.order).run(orders.first()?).requested;
+        Some(Arena { bytes, pieces: Vec::new() })
+    }
+
+    fn execution_order(&self, graph: &Graph, file: &[OpId]) -> Vec<OpId> {
+        Session::new(graph, self.order).run(file).order
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::steer::numberings;
+    use super::*;
+    use serenity_ir::{ElementType, GraphBuilder, Tensor};
+
+    fn floats(name: &str, count: u64) -> Tensor {
+        Tensor {
+            shape: Some(vec![1, count]),
+            dtype: Some(ElementType::Float32),
+            ..Tensor::sized(name, 4 * count)
+        }
+    }
+
+    fn run(graph: &Graph, file: &[OpId], walk: OrtOrder) -> Run {
+        Session::new(graph, walk).run(file)
+    }
+
+    fn ids(order: &[OpId]) -> Vec<u32> {
+        order.iter().map(|op| op.0).collect()
+    }
+
+    #[test]
+    fn of_two_branches_the_default_walk_takes_the_later_one_first() {
+        let mut g = GraphBuilder::new("");
+        let x = g.input(floats("x", 1));
+        let a = g.op("a", "Conv", &[x], floats("a", 10));
+        let b = g.op("b", "Conv", &[x], floats("b", 20));
+        let s = g.op("s", "Concat", &[a, b], floats("s", 30));
+        g.output(s);
+        let graph = g.build().unwrap();
+        let file = graph.file_order();
+        assert_eq!(ids(&run(&graph, &file, OrtOrder::Default).order), [1, 0, 2]);
+        assert_eq!(ids(&run(&graph, &file, OrtOrder::Priority).order), [0, 1, 2]);
+        let steered = [1, 0, 2].map(OpId);
+        assert_eq!(ids(&run(&graph, &steered, OrtOrder::Default).order), [0, 1, 2]);
+    }
+
+    #[test]
+    fn shapes_run_as_soon_as_they_can() {
+        let mut g = GraphBuilder::new("");
+        let x = g.input(floats("x", 1));
+        let a = g.op("a", "Conv", &[x], floats("a", 10));
+        let b = g.op("b", "Conv", &[a], floats("b", 10));
+        let n = g.op("n", "Shape", &[a], floats("n", 2));
+        let y = g.op("y", "Expand", &[b, n], floats("y", 10));
+        g.output(y);
+        let graph = g.build().unwrap();
+        let found = run(&graph, &graph.file_order(), OrtOrder::Priority);
+        assert_eq!(ids(&found.order), [0, 2, 1, 3]);
+    }
+
+    /// Two tensors of one shape, one after the other, share a buffer, which is held between them.
+    #[test]
+    fn a_buffer_that_will_be_taken_again_is_held() {
+        let build = |last: u64| {
+            let mut g = GraphBuilder::new("");
+            let x = g.input(floats("x", 1));
+            let a = g.op("a", "Conv", &[x], floats("a", 100));
+            let b = g.op("b", "Conv", &[a], floats("b", 30));
+            let c = g.op("c", "Conv", &[b], floats("c", 40));
+            let d = g.op("d", "Conv", &[c], floats("d", last));
+            let y = g.op("y", "Conv", &[d], floats("y", 1));
+            g.output(y);
+            g.build().unwrap()
+        };
+        let requested = |graph: &Graph| run(graph, &graph.file_order(), OrtOrder::Priority).requested;
+        assert_eq!(requested(&build(101)), 4 * (101 + 40));
+        assert_eq!(requested(&build(100)), 4 * (100 + 30 + 40));
+    }
+
+    /// The second reader of a `DequantizeLinear` gets one of its own, which runs when nothing else can.
+    #[test]
+    fn every_dequantize_has_one_reader() {
+        let mut g = GraphBuilder::new("");
+        let x = g.input(floats("x", 1));
+        let q = g.op("q", "DequantizeLinear", &[x], floats("q", 10));
+        let a = g.op("a", "Conv", &[q], floats("a", 1));
+        let b = g.op("b", "Conv", &[q], floats("b", 1));
+        let c = g.op("c", "Conv", &[a], floats("c", 1));
+        let y = g.op("y", "Concat", &[c, b], floats("y", 2));
+        g.output(y);
+        let graph = g.build().unwrap();
+        let found = run(&graph, &graph.file_order(), OrtOrder::Priority);
+        assert_eq!(ids(&found.order), [0, 1, 3, 2, 4]);
+    }
+
+    #[test]
+    fn steered_numberings_can_run() {
+        let mut g = GraphBuilder::new("");
+        let x = g.input(floats("x", 1));
+        let a = g.op("a", "Conv", &[x], floats("a", 10));
+        let b = g.op("b", "Conv", &[x], floats("b", 20));
+        let c = g.op("c", "Conv", &[a], floats("c", 5));
+        let s = g.op("s", "Concat", &[c, b], floats("s", 30));
+        g.output(s);
+        let graph = g.build().unwrap();
+        let wanted = [0, 2, 1, 3].map(OpId);
+        let found = numberings(&graph, &wanted);
+        assert!(found.iter().all(|order| graph.check_order(order).is_ok()));
+        assert!(found.iter().any(|order| run(&graph, order, OrtOrder::Default).order == wanted));
+    }
+}

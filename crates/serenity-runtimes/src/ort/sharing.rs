@@ -1,0 +1,262 @@
+//! What ONNX Runtime allocates on the CPU, its graph optimisation off.
+//!
+//! Measured on version 1.31.1. Graph inputs belong to the caller. Every graph output has a buffer of its own until the end of the run. An operator
+//! that only reshapes gives another name to its input's memory, which costs nothing if that is the caller's or a constant. Some operators write
+//! over their first input, if nobody reads it afterwards; here that counts if nobody else reads it at all, whatever the order. What nobody reads is
+//! not released before the end, and neither is memory that it shares.
+//!
+//! ONNX Runtime also gives a buffer of the same shape to a later tensor, and holds it in between. That depends on the whole order, so
+//! it is not in the lifetimes: whoever wants the exact figure of one order must follow the runtime's own planner.
+
+use serenity_ir::{Buffer, Graph, Lifetimes, Op, OpId, Storage, Tensor, TensorId};
+use std::collections::HashSet;
+use std::fmt;
+use std::str::FromStr;
+
+/// In which order ONNX Runtime runs the nodes of a file: a choice of whoever makes the session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum OrtOrder {
+    /// `ExecutionOrder.PRIORITY_BASED`: the first in the file of all that can run, but `Shape` and `Size` as soon as they can.
+    #[default]
+    Priority,
+    /// `ExecutionOrder.DEFAULT`: a walk backwards from the outputs, which the order of the file only steers.
+    Default,
+}
+
+/// Names as the command line spells them.
+const ORDERS: &[(&str, OrtOrder)] = &[("priority", OrtOrder::Priority), ("default", OrtOrder::Default)];
+
+impl OrtOrder {
+    /// All orders, by name.
+    pub fn all() -> impl Iterator<Item = (&'static str, Self)> {
+        ORDERS.iter().copied()
+    }
+}
+
+impl fmt::Display for OrtOrder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Priority => "priority",
+            Self::Default => "default",
+        })
+    }
+}
+
+/// A name that is no order of ONNX Runtime.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown order `{0}`; choose priority or default")]
+pub struct UnknownOrtOrder(String);
+
+impl FromStr for OrtOrder {
+    type Err = UnknownOrtOrder;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let known = ORDERS.iter().find(|(known, _)| *known == name);
+        known.map(|&(_, order)| order).ok_or_else(|| UnknownOrtOrder(name.to_owned()))
+    }
+}
+
+/// What ONNX Runtime does with the memory of an operator's first input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OrtSharing {
+    /// The first output is the same bytes under another shape.
+    View,
+    /// The first output may be written over it.
+    Overwrite,
+    /// Nothing.
+    None,
+}
+
+/// What ONNX Runtime does with the memory of the first input of `op`.
+pub fn ort_sharing(op: &Op) -> OrtSharing {
+    match op.kind.as_str() {
+        "Reshape" | "Flatten" | "Squeeze" | "Unsqueeze" | "Identity" => OrtSharing::View,
+        "Relu" | "LeakyRelu" | "Elu" | "Celu" | "Selu" | "ThresholdedRelu" | "Clip" | "HardSigmoid"
+        | "Sigmoid" | "Tanh" | "Softplus" | "Softsign" | "Softmax" | "LogSoftmax" | "Shrink" | "Cast"
+        | "ScatterElements" | "Trilu" => OrtSharing::Overwrite,
+        _ => OrtSharing::None,
+    }
+}
+
+/// Shape and bytes an element, if both are known and there is a dimension: tensors that agree in both can take each other's place.
+pub fn ort_layout(tensor: &Tensor) -> Option<(&[u64], u64)> {
+    let shape = tensor.shape.as_deref().filter(|shape| !shape.is_empty())?;
+    // Of two elements, so that types of less than a byte have a size too.
+    Some((shape, tensor.dtype.as_ref()?.bytes_of(&[2])?))
+}
+
+/// Inputs cost nothing, and what may share memory in every order shares it.
+pub(super) fn storage(graph: &Graph) -> Storage {
+    with_doubtful(graph).0
+}
+
+/// The same, and the tensors that may be written over an input of theirs in some orders only.
+fn with_doubtful(graph: &Graph) -> (Storage, HashSet<TensorId>) {
+    let mut doubtful = HashSet::new();
+    let mut storage = Storage::one_buffer_a_tensor(graph);
+    for &input in graph.inputs() {
+        storage.bytes[input.index()] = 0;
+    }
+    // Of each buffer, how many reads are not by ops that write their result into it; the caller counts as a reader.
+    let callers = |t: TensorId| usize::from(graph.is_input(t)) + usize::from(graph.is_output(t));
+    let mut reads: Vec<usize> = graph.tensor_ids().map(|t| graph.consumers(t).len() + callers(t)).collect();
+    for op in graph.file_order() {
+        let node = graph.op(op);
+        let sharing = ort_sharing(node);
+        let Some(&output) = node.outputs.first().filter(|&&t| !graph.is_output(t)) else { continue };
+        if sharing == OrtSharing::None {
+            continue;
+        }
+        let Some(input) = node.operand(0) else {
+            if sharing == OrtSharing::View && node.constant(0).is_some() {
+                // The constant's own memory, which nobody writes to.
+                storage.bytes[output.index()] = 0;
+                reads[output.index()] += 1;
+            }
+            continue;
+        };
+        let buffer = storage.of[input.index()][0];
+        let is_view = sharing == OrtSharing::View;
+        if !is_view && !can_overwrite(graph, node, input, output) {
+            continue;
+        }
+        if !is_view && reads[buffer.index()] > 1 {
+            doubtful.insert(output);
+            continue;
+        }
+        storage.of[output.index()] = vec![buffer];
+        storage.is_view[output.index()] = is_view;
+        storage.bytes[output.index()] = 0;
+        reads[buffer.index()] += reads[output.index()];
+        reads[buffer.index()] -= 1;
+    }
+    for t in graph.tensor_ids() {
+        storage.stays[t.index()] = graph.producer(t).is_some() && graph.consumers(t).is_empty();
+    }
+    (storage, doubtful)
+}
+
+/// Lifetimes that ONNX Runtime never undercuts, in whatever order. As in [`MemoryModel::Ort`](crate::MemoryModel::Ort), but
+///
+/// - what may be written over an input in some orders counts only from its first reader on, because the saving ends there;
+/// - what nobody reads counts only while it is computed, because another tensor may take its memory later; and
+/// - a `DequantizeLinear` that several read is computed for each of them: its result counts while it is computed and while one of them runs.
+pub fn ort_bound(graph: &Graph) -> Lifetimes {
+    let (storage, doubtful) = with_doubtful(graph);
+    let mut buffers = storage.into_lifetimes(graph).buffers().to_vec();
+    let mut alone = Vec::new();
+    for buffer in &mut buffers {
+        buffer.to_end = buffer.tensors.iter().any(|&t| graph.is_output(t));
+        if buffer.tensors.iter().any(|&t| is_copied(graph, t)) {
+            let mut users: Vec<OpId> = buffer.writers.iter().chain(&buffer.readers).copied().collect();
+            users.sort_unstable();
+            users.dedup();
+            let during = |op: OpId| Buffer {
+                tensors: Vec::new(),
+                writers: vec![op],
+                readers: vec![op],
+                to_end: false,
+                ..*buffer
+            };
+            alone.extend(users.into_iter().map(during));
+            buffer.bytes = 0;
+        } else if buffer.tensors.first().is_some_and(|t| doubtful.contains(t)) {
+            if buffer.tensors.iter().all(|&t| graph.consumers(t).is_empty()) {
+                buffer.bytes = 0;
+            }
+            buffer.writers.clone_from(&buffer.readers);
+        }
+    }
+    buffers.retain(|buffer| buffer.bytes > 0);
+    buffers.extend(alone);
+    Lifetimes::new(graph, buffers)
+}
+
+/// Does ONNX Runtime compute this tensor for each of its readers?
+fn is_copied(graph: &Graph, tensor: TensorId) -> bool {
+    let producer = graph.producer(tensor).map(|op| graph.op(op).kind.as_str());
+    let reads = graph.consumers(tensor).len() + usize::from(graph.is_output(tensor));
+    producer == Some("DequantizeLinear") && reads > 1
+}
+
+/// Would the result fit exactly, and is there one look at the input only?
+fn can_overwrite(graph: &Graph, op: &Op, input: TensorId, output: TensorId) -> bool {
+    let layout = |t: TensorId| ort_layout(graph.tensor(t));
+    op.inputs.iter().filter(|&&t| t == input).count() == 1
+        && layout(input).is_some()
+        && layout(input) == layout(output)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{MemoryModel, OrtOrder};
+    use serenity_ir::{ElementType, Graph, GraphBuilder, Tensor, TensorId};
+
+    const ORT: MemoryModel = MemoryModel::Ort(OrtOrder::Priority);
+
+    fn floats(name: &str, count: u64) -> Tensor {
+        Tensor {
+            shape: Some(vec![1, count]),
+            dtype: Some(ElementType::Float32),
+            ..Tensor::sized(name, 4 * count)
+        }
+    }
+
+    fn profile(graph: &Graph) -> Vec<u64> {
+        let lifetimes = ORT.lifetimes(graph);
+        lifetimes.profile(&graph.file_order()).steps.iter().map(|step| step.during).collect()
+    }
+
+    #[test]
+    fn inputs_are_the_callers_and_a_last_reader_writes_over_its_input() {
+        let mut g = GraphBuilder::new("");
+        let x = g.input(floats("x", 100));
+        let a = g.op("a", "Relu", &[x], floats("a", 100));
+        let b = g.op("b", "Relu", &[a], floats("b", 100));
+        let c = g.op("c", "Add", &[b, b], floats("c", 100));
+        let d = g.op("d", "Sigmoid", &[c], floats("d", 100));
+        g.output(d);
+        // Not over the input, not into the output, and Add never.
+        assert_eq!(profile(&g.build().unwrap()), [400, 400, 800, 800]);
+    }
+
+    #[test]
+    fn what_others_read_or_reads_twice_or_has_another_layout_is_not_written_over() {
+        let mut g = GraphBuilder::new("");
+        let x = g.input(floats("x", 1));
+        let a = g.op("a", "Conv", &[x], floats("a", 10));
+        let b = g.op("b", "Relu", &[a], floats("b", 10));
+        let c = g.op("c", "Clip", &[b, b], floats("c", 10));
+        let d = g.op("d", "Cast", &[c], Tensor { dtype: Some(ElementType::Int8), ..floats("d", 10) });
+        let e = g.op("e", "Concat", &[a, d], floats("e", 20));
+        g.output(e);
+        let graph = g.build().unwrap();
+        assert!(ORT.lifetimes(&graph).buffers().iter().all(|b| b.tensors.len() == 1));
+    }
+
+    #[test]
+    fn a_view_shares_with_other_readers_and_is_free_on_what_is_not_the_runtimes() {
+        let mut g = GraphBuilder::new("");
+        let x = g.input(floats("x", 10));
+        let v = g.op("v", "Reshape", &[x], floats("v", 10));
+        let w = g.op("w", "Relu", &[v], floats("w", 10));
+        let a = g.op("a", "Flatten", &[w], floats("a", 10));
+        let b = g.op("b", "Relu", &[a], floats("b", 10));
+        let c = g.op("c", "Add", &[b, w], floats("c", 10));
+        g.output(c);
+        let graph = g.build().unwrap();
+        let tensors: Vec<Vec<TensorId>> =
+            ORT.lifetimes(&graph).buffers().iter().map(|b| b.tensors.clone()).collect();
+        assert_eq!(tensors, [vec![w, a], vec![b], vec![c]]);
+    }
+
+    #[test]
+    fn what_nobody_reads_stays() {
+        let mut g = GraphBuilder::new("");
+        let x = g.input(floats("x", 1));
+        g.op("dead", "Conv", &[x], floats("dead", 10));
+        let y = g.op("y", "Conv", &[x], floats("y", 1));
+        g.output(y);
+        assert_eq!(profile(&g.build().unwrap()), [40, 44]);
+    }
+}

@@ -1,0 +1,75 @@
+//! From a model and its orders to a placement problem, for any planner.
+
+use crate::Content;
+use crate::arena::Demand;
+use serenity_arena::{Buffer, Overlap, Problem, ProblemError, Step};
+use serenity_ir::{Lifetimes, OpId, TensorId};
+use std::collections::BTreeMap;
+
+/// The buffers of a model as a planner takes them, and what lies in each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArenaProblem {
+    /// The buffers: sizes as the runtime counts them, and its alignment.
+    pub problem: Problem,
+    /// What each buffer holds, in the same order.
+    pub contents: Vec<Content>,
+    /// The tensors in each buffer, of the graph that its content names: those that share memory under the memory model. None for scratch.
+    pub tensors: Vec<Vec<TensorId>>,
+}
+
+impl ArenaProblem {
+    /// The same for another alignment.
+    ///
+    /// # Errors
+    /// If the alignment is 0, or makes the sizes absurd.
+    pub fn aligned(self, alignment: u64) -> Result<Self, ProblemError> {
+        let problem = Problem::new(self.problem.buffers().to_vec(), alignment)?
+            .with_overlaps(self.problem.overlaps().to_vec())?;
+        Ok(Self { problem, ..self })
+    }
+}
+
+/// Which buffer each tensor names, by graph and tensor.
+pub(crate) fn tensor_buffers(contents: &[Content]) -> BTreeMap<(usize, TensorId), usize> {
+    let named = contents.iter().enumerate().filter_map(|(buffer, content)| match *content {
+        Content::Tensor { graph, tensor } => Some(((graph, tensor), buffer)),
+        Content::Scratch { .. } => None,
+    });
+    named.collect()
+}
+
+pub(crate) fn assemble(demands: Vec<Demand>, alignment: u64, overlaps: Vec<Overlap>) -> Option<ArenaProblem> {
+    let contents: Vec<Content> = demands.iter().map(|demand| demand.content).collect();
+    let buffers = demands.into_iter().map(|demand| demand.buffer).collect();
+    let problem = Problem::new(buffers, alignment).and_then(|p| p.with_overlaps(overlaps)).ok()?;
+    let own = |content: &Content| match *content {
+        Content::Tensor { tensor, .. } => vec![tensor],
+        Content::Scratch { .. } => Vec::new(),
+    };
+    let tensors = contents.iter().map(own).collect();
+    Some(ArenaProblem { problem, contents, tensors })
+}
+
+/// For a memory model that stands for no runtime: its buffers, at any byte.
+pub(crate) fn by_lifetimes(lifetimes: &Lifetimes, order: &[OpId]) -> Option<ArenaProblem> {
+    let mut step = vec![0; order.len()];
+    for (position, op) in order.iter().enumerate() {
+        step[op.index()] = position as Step;
+    }
+    let end = order.len().saturating_sub(1) as Step;
+    let (mut demands, mut tensors) = (Vec::new(), Vec::new());
+    for buffer in lifetimes.buffers() {
+        let first = buffer.writers.iter().map(|op| step[op.index()]).min();
+        let last = buffer.readers.iter().map(|op| step[op.index()]).max();
+        let first = first.filter(|_| !buffer.from_start).unwrap_or(0);
+        let last = last.filter(|_| !buffer.to_end).unwrap_or(end).max(first);
+        let content = match (buffer.tensors.first(), buffer.writers.first()) {
+            (Some(&tensor), _) => Content::Tensor { graph: 0, tensor },
+            (None, Some(&op)) => Content::Scratch { graph: 0, op },
+            (None, None) => continue,
+        };
+        demands.push(Demand { content, buffer: Buffer::new(buffer.bytes, first, last) });
+        tensors.push(buffer.tensors.clone());
+    }
+    Some(ArenaProblem { tensors, ..assemble(demands, 1, Vec::new())? })
+}

@@ -1,0 +1,47 @@
+//! What everybody else knows of a runtime.
+
+use crate::{Arena, ArenaProblem, Offsets, problem};
+use serenity_ir::{Graph, Lifetimes, OpId, Storage, Unknown};
+
+/// How a runtime spends memory. Only where each tensor lies must be said; the rest is what a runtime without any peculiarities would do.
+pub trait Runtime {
+    /// Where the bytes of each tensor lie, and what is in use besides them.
+    fn storage(&self, graph: &Graph) -> Storage;
+
+    /// Lifetimes below whose least peak no order gets, and no plan of the arena.
+    fn bound(&self, graph: &Graph) -> Lifetimes {
+        self.storage(graph).into_lifetimes(graph)
+    }
+
+    /// Pairs of ops that must keep their order, because the runtime would go wrong otherwise.
+    fn hazards(&self, _graph: &Graph) -> Vec<(OpId, OpId)> {
+        Vec::new()
+    }
+
+    /// What it does not know of a graph before it runs, or what nobody knows of its kernels.
+    fn unknown(&self, _graph: &Graph) -> Vec<Unknown> {
+        Vec::new()
+    }
+
+    /// Does it run sub-graphs in the arena of the graph that calls them?
+    fn shares_arena_with_bodies(&self) -> bool {
+        false
+    }
+
+    /// The arena that it uses if each graph runs in its order, with a plan or without; `None` if it has none, or if sub-graphs call each other
+    /// without end.
+    fn arena(&self, _graphs: &[&Graph], _orders: &[&[OpId]], _plan: Option<&Offsets>) -> Option<Arena> {
+        None
+    }
+
+    /// What is to be placed if each graph runs in its order. Steps are those of the runtime; for none, the positions of the ops.
+    fn placement_problem(&self, graphs: &[&Graph], orders: &[&[OpId]]) -> Option<ArenaProblem> {
+        let graph = graphs.first()?;
+        problem::by_lifetimes(&self.storage(graph).into_lifetimes(graph), orders.first()?)
+    }
+
+    /// The order in which it runs a graph whose ops stand in its file in the order `file`.
+    fn execution_order(&self, _graph: &Graph, file: &[OpId]) -> Vec<OpId> {
+        file.to_vec()
+    }
+}

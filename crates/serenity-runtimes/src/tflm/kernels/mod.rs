@@ -1,0 +1,109 @@
+//! Which kernels run the model, and the working memory they ask for.
+
+mod cmsis_nn;
+mod reference;
+
+use crate::node::Node;
+use serenity_ir::{Graph, OpId};
+use std::fmt;
+use std::str::FromStr;
+
+/// The kernels that `TensorFlow` Lite for Microcontrollers is built with. They compute the same, but need different working memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Kernels {
+    /// Not known. Scratch is counted as for [`Reference`](Self::Reference).
+    #[default]
+    Any,
+    /// The portable kernels, as in the Python package `tflite-micro`.
+    Reference,
+    /// Arm's CMSIS-NN on cores with the DSP extension and without vectors (Cortex-M4, M7, M33), built by GCC or clang.
+    /// Cores with vectors (MVE: Cortex-M55, M85) need other sizes.
+    CmsisNn,
+}
+
+/// Names as the command line spells them.
+const NAMES: &[(&str, Kernels)] =
+    &[("any", Kernels::Any), ("reference", Kernels::Reference), ("cmsis-nn", Kernels::CmsisNn)];
+
+/// A name that is no set of kernels.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown kernels `{0}`; choose one of: any, reference, cmsis-nn")]
+pub struct UnknownKernels(String);
+
+impl FromStr for Kernels {
+    type Err = UnknownKernels;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        NAMES
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|&(_, kernels)| kernels)
+            .ok_or_else(|| UnknownKernels(name.to_owned()))
+    }
+}
+
+impl fmt::Display for Kernels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Any => "any",
+            Self::Reference => "reference",
+            Self::CmsisNn => "cmsis-nn",
+        })
+    }
+}
+
+impl Kernels {
+    /// All sets of kernels, by name.
+    pub fn all() -> impl Iterator<Item = (&'static str, Self)> {
+        NAMES.iter().copied()
+    }
+}
+
+/// The scratch buffers that the kernel of `op` asks for in `TensorFlow` Lite for Microcontrollers: sizes in bytes, in order of request, not
+/// rounded (the runtime's planner rounds each up to 16). They live while the op runs, and not longer.
+///
+/// What the graph does not tell (shapes, types, attributes) is not guessed: such an op counts without scratch. So does an op whose
+/// kernel could not run, because a size would not fit in the 31 bits that kernels reckon with. Requests for 0 bytes are left out.
+///
+/// Attributes that matter: `kernel`, `stride`, `dilation` (1 if absent), `constants`, `absent`, and for a few kinds
+/// `time_major` (false if absent), `fft_length`, `max_detections`, `num_classes`.
+///
+/// ```
+/// use serenity_ir::{GraphBuilder, OpId, Tensor};
+/// use serenity_runtimes::{Kernels, scratch};
+/// # fn main() -> Result<(), serenity_ir::GraphError> {
+/// let mut builder = GraphBuilder::new("sum of three");
+/// let pieces = [(); 3].map(|()| builder.input(Tensor::sized("x", 32)));
+/// builder.op("sum", "ADD_N", &pieces, Tensor::sized("y", 32));
+/// let graph = builder.build()?;
+/// assert_eq!(scratch(&graph, OpId(0), Kernels::CmsisNn), [12]); // a pointer to each piece
+/// # Ok(()) }
+/// ```
+pub fn scratch(graph: &Graph, op: OpId, kernels: Kernels) -> Vec<u64> {
+    let node = Node::new(graph, op);
+    let requests = match kernels {
+        Kernels::Any | Kernels::Reference => reference::scratch(&node),
+        Kernels::CmsisNn => cmsis_nn::scratch(&node),
+    };
+    let mut requests = requests.unwrap_or_default();
+    requests.retain(|&bytes| bytes > 0);
+    requests
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_go_both_ways() {
+        for (name, kernels) in Kernels::all() {
+            assert_eq!(name.parse(), Ok(kernels));
+            assert_eq!(kernels.to_string(), name);
+        }
+        assert_eq!(Kernels::default(), Kernels::Any);
+        assert_eq!(
+            "helium".parse::<Kernels>().unwrap_err().to_string(),
+            "unknown kernels `helium`; choose one of: any, reference, cmsis-nn"
+        );
+    }
+}

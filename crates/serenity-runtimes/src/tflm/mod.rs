@@ -1,0 +1,154 @@
+//! What TensorFlow Lite for Microcontrollers asks its planner for.
+
+pub(crate) mod hand_over;
+pub(crate) mod kernels;
+pub(crate) mod overlap;
+pub(crate) mod plan;
+pub(crate) mod run;
+pub(crate) mod tail;
+
+use crate::problem::{assemble, tensor_buffers};
+use crate::{Arena, ArenaProblem, Content, Kernels, Offsets, Piece, Runtime, planned_bound, scratch};
+use run::{Facts, Run};
+use serenity_arena::{Options, Overlap, Planner, Problem, Sharing, place};
+use serenity_ir::{ElementType, Graph, Lifetimes, MOST_SCRATCH, OpId, Storage, Tensor};
+use std::collections::BTreeMap;
+
+/// TFLM aligns everything to so many bytes.
+pub const TFLM_ALIGNMENT: u64 = 16;
+
+/// Without a plan in the model: its own planner places everything.
+pub(crate) struct Tflm {
+    pub(crate) kernels: Kernels,
+}
+
+impl Runtime for Tflm {
+    fn storage(&self, graph: &Graph) -> Storage {
+        with_scratch(graph, self.kernels)
+    }
+
+    fn shares_arena_with_bodies(&self) -> bool {
+        true
+    }
+
+    fn arena(&self, graphs: &[&Graph], orders: &[&[OpId]], plan: Option<&Offsets>) -> Option<Arena> {
+        tflm_arena(&Facts::new(graphs, self.kernels), orders, plan)
+    }
+
+    fn placement_problem(&self, graphs: &[&Graph], orders: &[&[OpId]]) -> Option<ArenaProblem> {
+        let demands = Run::new(&Facts::new(graphs, self.kernels), orders)?.demands();
+        assemble(demands, TFLM_ALIGNMENT, Vec::new())
+    }
+}
+
+/// With a plan in the model: an op may write over what dies with it.
+pub(crate) struct TflmPlanned {
+    pub(crate) kernels: Kernels,
+}
+
+impl Runtime for TflmPlanned {
+    fn storage(&self, graph: &Graph) -> Storage {
+        hand_over::with_hand_over(graph, self.kernels)
+    }
+
+    fn bound(&self, graph: &Graph) -> Lifetimes {
+        planned_bound(graph, self.kernels)
+    }
+
+    fn shares_arena_with_bodies(&self) -> bool {
+        true
+    }
+
+    fn arena(&self, graphs: &[&Graph], orders: &[&[OpId]], plan: Option<&Offsets>) -> Option<Arena> {
+        tflm_arena(&Facts::new(graphs, self.kernels), orders, plan)
+    }
+
+    fn placement_problem(&self, graphs: &[&Graph], orders: &[&[OpId]]) -> Option<ArenaProblem> {
+        for_a_plan(&Facts::new(graphs, self.kernels), orders)
+    }
+}
+
+/// Rounded sizes, and the scratch of these kernels.
+fn with_scratch(graph: &Graph, kernels: Kernels) -> Storage {
+    let mut storage = Storage::one_buffer_a_tensor(graph);
+    storage.bytes = graph.tensors().iter().map(tflm_bytes).collect();
+    let mut left = MOST_SCRATCH;
+    for op in graph.op_ids() {
+        let bytes = tflm_scratch(graph, op, kernels).into_iter().fold(0, u64::saturating_add).min(left);
+        left -= bytes;
+        if bytes > 0 {
+            storage.scratch.push((op, bytes));
+        }
+    }
+    storage
+}
+
+/// Bytes that a tensor takes in TFLM's arena.
+pub fn tflm_bytes(tensor: &Tensor) -> u64 {
+    let unpacked = match (&tensor.dtype, &tensor.shape) {
+        (Some(ElementType::Int4), Some(shape)) => ElementType::Int8.bytes_of(shape).unwrap_or(tensor.bytes),
+        _ => tensor.bytes,
+    };
+    unpacked.next_multiple_of(TFLM_ALIGNMENT)
+}
+
+/// The scratch buffers of an op in TFLM's arena, in the order in which the kernel asks for them: its own, and what the sub-graphs it runs need
+/// (`workspace`).
+pub fn tflm_scratch(graph: &Graph, op: OpId, kernels: Kernels) -> Vec<u64> {
+    let mut sizes = scratch(graph, op, kernels);
+    sizes.extend(graph.op(op).workspace());
+    sizes
+        .into_iter()
+        .filter(|&bytes| bytes > 0)
+        .map(|bytes| bytes.min(MOST_SCRATCH).next_multiple_of(TFLM_ALIGNMENT))
+        .collect()
+}
+
+/// What TFLM's planner makes of these orders, with a plan or without.
+pub fn tflm_arena(facts: &Facts, orders: &[&[OpId]], plan: Option<&Offsets>) -> Option<Arena> {
+    let mut demands = Run::new(facts, orders)?.demands();
+    for demand in &mut demands {
+        if let Content::Tensor { graph, tensor } = demand.content {
+            demand.buffer.offset = plan.and_then(|plan| *plan.get(graph)?.get(tensor.index())?);
+        }
+    }
+    let buffers = demands.iter().map(|demand| demand.buffer).collect();
+    let problem = Problem::new(buffers, TFLM_ALIGNMENT).ok()?;
+    let placement = place(&problem, &Options::new(Planner::Tflm));
+    let pieces = demands
+        .iter()
+        .zip(&placement.offsets)
+        .map(|(demand, &offset)| Piece { content: demand.content, bytes: demand.buffer.size, offset })
+        .collect();
+    Some(Arena { bytes: placement.height, pieces })
+}
+
+/// For a plan in the model. What no op touches needs none; outputs may lie over inputs.
+pub(crate) fn for_a_plan(facts: &Facts, orders: &[&[OpId]]) -> Option<ArenaProblem> {
+    let run = Run::new(facts, orders)?;
+    let demands: Vec<_> = run.demands().into_iter().filter(|demand| demand.buffer.first >= 0).collect();
+    let contents: Vec<Content> = demands.iter().map(|demand| demand.content).collect();
+    let index = tensor_buffers(&contents);
+    let mut sharing = BTreeMap::new();
+    for (graph, overlap) in run.overlaps() {
+        let ends = index.get(&(graph, overlap.output)).zip(index.get(&(graph, overlap.input)));
+        if let (Some((&writer, &over)), Some(how)) = (ends, sharing_of(&overlap)) {
+            // Where there are two ways to lie, the one that leaves a choice.
+            let known = sharing.entry((writer, over)).or_insert(how);
+            if let Sharing::Below { .. } = how {
+                *known = how;
+            }
+        }
+    }
+    let overlaps = sharing.into_iter().map(|((writer, over), how)| Overlap { writer, over, how });
+    assemble(demands, TFLM_ALIGNMENT, overlaps.collect())
+}
+
+/// How the two ends of a permission may lie, in the planner's terms; `None` if it has none for it.
+fn sharing_of(overlap: &crate::Overlap) -> Option<Sharing> {
+    match overlap {
+        crate::Overlap { exact: false, distance, .. } => Some(Sharing::Below { distance: *distance }),
+        crate::Overlap { exact: true, distance: 0, .. } => Some(Sharing::SameOffset),
+        _ => None,
+    }
+}

@@ -1,0 +1,113 @@
+//! Which inputs an operator's output may overlap in memory, and how closely.
+//!
+//! A kernel reads some elements, writes one, reads on. An output may lie over an input as long as no write hits an element that a later
+//! read still wants. Say that the input begins `d` bytes above the output. The write of output bytes `[a, b)` leaves alone a later read of
+//! input bytes from `c` on iff `b <= d + c`. So the least safe distance is the largest `b - c` over all reads and the writes before them,
+//! and every larger distance is safe too. For a kernel that writes its output from front to back, one element (of `e` bytes) at a time, that is the
+//! largest `e * j - c` over all output elements `j` and the bytes `c` they are made from: only the lowest input that each output element
+//! needs matters, and where the loops of a kernel are a nest over dimensions, each dimension adds its own part.
+//!
+//! Blocks that a kernel copies by `memcpy` may not overlap themselves, whatever the direction: a block counts as written before it is read.
+//! Only a block that is copied onto itself stays what it was, which is why some overlaps demand an exact distance.
+//!
+//! Every condition is about one input and one output, since every clash is between one write and one read. So conditions of several inputs, or of
+//! several outputs, hold together: an `ADD` whose operands both die may overlap both.
+
+mod any;
+mod call;
+mod cmsis_nn;
+mod copies;
+mod elementwise;
+mod products;
+mod reference;
+mod resize;
+mod safe;
+mod windows;
+
+use crate::Kernels;
+use call::Call;
+use safe::Safe;
+use serenity_ir::{Graph, OpId, TensorId};
+use std::collections::BTreeMap;
+
+/// Leave to let an output overlap an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overlap {
+    /// The tensor that is read.
+    pub input: TensorId,
+    /// The tensor that is written.
+    pub output: TensorId,
+    /// How many bytes above the output the input must begin.
+    pub distance: u64,
+    /// Must it begin just there? If not, any greater distance will do as well.
+    pub exact: bool,
+}
+
+impl Overlap {
+    /// Does this allow the input and the output to begin at these offsets?
+    pub fn allows(&self, input_offset: u64, output_offset: u64) -> bool {
+        input_offset.checked_sub(output_offset).is_some_and(|distance| {
+            if self.exact { distance == self.distance } else { distance >= self.distance }
+        })
+    }
+}
+
+/// The overlaps that are safe while `op` runs on these kernels. A pair that is not listed must be disjoint; for one that is listed twice,
+/// either condition is enough. Overlaps that would be no overlap, since the input would begin behind the output's end, are left out.
+///
+/// This is about the kernel alone. Whether the input may be overwritten is for the caller to know: nobody may want it afterwards, so this
+/// op is its last reader, it is no output of the graph, and nothing else shares its memory. Scratch of the op ([`scratch`](crate::scratch)) must
+/// be disjoint from both.
+///
+/// By kernels:
+/// - [`Kernels::Any`]: element-wise operators in place, and reshaping ones, at exactly the same offset.
+/// - [`Kernels::Reference`]: by the order in which the portable kernels read and write. Convolutions, pools, padding, concatenation,
+///   resizing, slices and splits, dense layers, and everything element by element.
+/// - [`Kernels::CmsisNn`]: what is left of that where CMSIS-NN works in another order.
+///
+/// What the graph does not tell (shapes, types, attributes, small constants) is not guessed: such an op overlaps nothing.
+///
+/// ```
+/// use serenity_ir::{ElementType, GraphBuilder, OpId, Tensor};
+/// use serenity_runtimes::{Kernels, overlaps};
+/// # fn main() -> Result<(), serenity_ir::GraphError> {
+/// let tensor = |name| Tensor::shaped(name, vec![1, 8, 8, 16], ElementType::Int8).unwrap();
+/// let mut builder = GraphBuilder::new("");
+/// let x = builder.input(tensor("x"));
+/// let y = builder.op("relu", "RELU", &[x], tensor("y"));
+/// let graph = builder.build()?;
+///
+/// let [overlap] = overlaps(&graph, OpId(0), Kernels::Any)[..] else { unreachable!() };
+/// assert_eq!((overlap.input, overlap.output), (x, y));
+/// assert!(overlap.allows(64, 64) && !overlap.allows(80, 64));
+/// # Ok(()) }
+/// ```
+pub fn overlaps(graph: &Graph, op: OpId, kernels: Kernels) -> Vec<Overlap> {
+    let call = Call::new(graph, op);
+    let found = match kernels {
+        Kernels::Any => any::overlaps(&call),
+        Kernels::Reference => reference::overlaps(&call),
+        Kernels::CmsisNn => cmsis_nn::overlaps(&call),
+    };
+
+    // A tensor that is given as several operands must be safe as each of them.
+    let mut uses: BTreeMap<TensorId, usize> = BTreeMap::new();
+    for input in call.activations() {
+        *uses.entry(input).or_default() += 1;
+    }
+    let mut pairs: BTreeMap<(TensorId, TensorId), (Safe, usize)> = BTreeMap::new();
+    for pair in found.unwrap_or_default() {
+        let (Some(input), Some(output)) = (call.activation(pair.operand), call.output(pair.result)) else {
+            continue;
+        };
+        let entry = pairs.entry((input, output)).or_insert((pair.safe, 0));
+        *entry = (entry.0.and(pair.safe), entry.1 + 1);
+    }
+    pairs.retain(|(input, _), (_, judged)| uses.get(input) == Some(judged));
+
+    let each_way = pairs.into_iter().flat_map(|((input, output), (safe, _))| {
+        let ways = [(safe.exactly, true), (safe.at_least, false)];
+        ways.map(|(distance, exact)| Some(Overlap { input, output, distance: distance?, exact }))
+    });
+    each_way.flatten().filter(|overlap| overlap.distance < graph.tensor(overlap.output).bytes).collect()
+}

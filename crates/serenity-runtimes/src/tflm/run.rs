@@ -1,0 +1,224 @@
+//! TensorFlow Lite for Microcontrollers: all sub-graphs share one arena and one time line.
+//!
+//! Graph inputs exist from the step at which their graph is entered. Every op is one step, and every sub-graph that an op runs is
+//! entered with another; what the op reads and writes lives until the sub-graphs are done. A tensor that no op touches is given a
+//! place all the same, at a step of its own.
+
+use crate::arena::Demand;
+use crate::{Content, Offsets, bodies};
+use crate::{Kernels, Overlap, hand_overs_among, overlaps, tflm_bytes, tflm_scratch};
+use serenity_arena::{Buffer, Step};
+use serenity_ir::{Graph, OpId, TensorId};
+
+/// Sub-graphs may call sub-graphs, but not for ever: no model that anybody runs takes more steps, or nests deeper.
+const MOST_STEPS: Step = 1 << 24;
+const DEEPEST: usize = 64;
+
+/// First and last step.
+#[derive(Clone, Copy)]
+struct Life(Step, Step);
+
+/// As TFLM has it for what no op touches.
+const UNTOUCHED: Life = Life(-1, -1);
+
+impl Life {
+    fn begin(&mut self, now: Step) {
+        if self.0 < 0 {
+            self.0 = now;
+        }
+    }
+
+    fn extend(&mut self, now: Step) {
+        self.1 = self.1.max(now);
+    }
+}
+
+/// What the runtime knows of a model before it runs anything, whatever the order: asked once, since orders are tried by the thousand.
+pub struct Facts<'a> {
+    graphs: Vec<&'a Graph>,
+    /// By graph and tensor: bytes in the arena.
+    bytes: Vec<Vec<u64>>,
+    /// By graph and op: what it asks for besides its tensors, which outputs may lie over which inputs, and the sub-graphs that it runs.
+    scratch: Vec<Vec<Vec<u64>>>,
+    permitted: Vec<Vec<Vec<Overlap>>>,
+    bodies: Vec<Vec<Vec<usize>>>,
+}
+
+impl<'a> Facts<'a> {
+    /// Of these graphs, the main one first, with these kernels.
+    pub fn new(graphs: &[&'a Graph], kernels: Kernels) -> Self {
+        fn by_op<T>(graphs: &[&Graph], fact: impl Fn(&Graph, OpId) -> T) -> Vec<Vec<T>> {
+            graphs.iter().map(|g| g.op_ids().map(|op| fact(g, op)).collect()).collect()
+        }
+        Self {
+            graphs: graphs.to_vec(),
+            bytes: graphs.iter().map(|g| g.tensors().iter().map(tflm_bytes).collect()).collect(),
+            scratch: by_op(graphs, |g, op| tflm_scratch(g, op, kernels)),
+            permitted: by_op(graphs, |g, op| overlaps(g, op, kernels)),
+            bodies: by_op(graphs, |g, op| bodies(g.op(op))),
+        }
+    }
+
+    /// A place for every tensor that takes room, by graph and tensor. What no op touches is in nobody's way: it lies at the bottom.
+    pub(super) fn for_all_tensors(&self, place: impl Fn(usize, TensorId) -> Option<u64>) -> Offsets {
+        let of_graph = |(graph, g): (usize, &&Graph)| {
+            let place = |t: TensorId| place(graph, t).or((g.tensor(t).bytes > 0).then_some(0));
+            g.tensor_ids().map(place).collect()
+        };
+        self.graphs.iter().enumerate().map(of_graph).collect()
+    }
+}
+
+struct Walk<'a> {
+    facts: &'a Facts<'a>,
+    orders: &'a [&'a [OpId]],
+    now: Step,
+    tensors: Vec<Vec<Life>>,
+    ops: Vec<Vec<Life>>,
+}
+
+/// What one run of a model asks of the arena.
+pub(super) struct Run<'a> {
+    walk: Walk<'a>,
+}
+
+impl<'a> Run<'a> {
+    /// `None` if the sub-graphs call each other without end.
+    pub(super) fn new(facts: &'a Facts<'a>, orders: &'a [&'a [OpId]]) -> Option<Self> {
+        let graphs = &facts.graphs;
+        let mut walk = Walk {
+            facts,
+            orders,
+            now: 0,
+            tensors: graphs.iter().map(|g| vec![UNTOUCHED; g.tensors().len()]).collect(),
+            ops: graphs.iter().map(|g| vec![UNTOUCHED; g.ops().len()]).collect(),
+        };
+        walk.enter(0, 0)?;
+        Some(Self { walk })
+    }
+
+    /// Everything that TFLM's planner is asked to place, in its order: the tensors of all graphs, then the scratch of all ops.
+    pub(super) fn demands(&self) -> Vec<Demand> {
+        let mut demands = Vec::new();
+        let Facts { bytes, scratch, .. } = self.walk.facts;
+        for (graph, sizes) in bytes.iter().enumerate() {
+            for (tensor, &bytes) in sizes.iter().enumerate() {
+                let Life(first, last) = self.walk.tensors[graph][tensor];
+                if bytes > 0 {
+                    let tensor = TensorId::from_index(tensor);
+                    let content = Content::Tensor { graph, tensor };
+                    demands.push(Demand { content, buffer: Buffer::new(bytes, first, last.max(first)) });
+                }
+            }
+        }
+        for (graph, scratch) in scratch.iter().enumerate() {
+            for &op in self.walk.orders[graph] {
+                let Life(first, last) = self.walk.ops[graph][op.index()];
+                for &bytes in &scratch[op.index()] {
+                    let content = Content::Scratch { graph, op };
+                    demands.push(Demand { content, buffer: Buffer::new(bytes, first, last.max(first)) });
+                }
+            }
+        }
+        demands
+    }
+
+    /// The most memory in use at any step, if every op that can save something does.
+    pub(super) fn live_peak(&self) -> u64 {
+        let mut changes = vec![0_i128; self.walk.now as usize + 2];
+        let Facts { bytes, scratch, .. } = self.walk.facts;
+        let tensors = self.walk.tensors.iter().flatten().zip(bytes.iter().flatten().copied());
+        let scratch = scratch.iter().flatten().map(|parts| parts.iter().sum());
+        let ops = self.walk.ops.iter().flatten().zip(scratch);
+        for (&Life(first, last), bytes) in tensors.chain(ops).filter(|(life, _)| life.0 >= 0) {
+            changes[first as usize] += i128::from(bytes);
+            changes[last.max(first) as usize + 1] -= i128::from(bytes);
+        }
+        for (index, op, step) in self.single_steps() {
+            let permitted = &self.walk.facts.permitted[index][op.index()];
+            if permitted.is_empty() {
+                continue;
+            }
+            let graph = self.walk.facts.graphs[index];
+            let taken = hand_overs_among(graph, permitted, |t| self.dies_at(index, t, step));
+            let bytes: i128 = taken.iter().map(|h| i128::from(h.bytes)).sum();
+            changes[step as usize] -= bytes;
+            changes[step as usize + 1] += bytes;
+        }
+        let in_use = changes.iter().scan(0, |sum, change| {
+            *sum += change;
+            Some(*sum)
+        });
+        u64::try_from(in_use.max().unwrap_or(0)).unwrap_or(0)
+    }
+
+    /// Which outputs may be written over which inputs, because those die with the op that writes.
+    pub(super) fn overlaps(&self) -> Vec<(usize, Overlap)> {
+        let mut found = Vec::new();
+        for (index, op, step) in self.single_steps() {
+            let permitted = self.walk.facts.permitted[index][op.index()].iter();
+            let permitted = permitted.filter(|overlap| self.dies_at(index, overlap.input, step));
+            found.extend(permitted.map(|&overlap| (index, overlap)));
+        }
+        found
+    }
+
+    /// All ops that run, with their graph and step, but for those that run others: nobody knows when these read.
+    fn single_steps(&self) -> impl Iterator<Item = (usize, OpId, Step)> {
+        self.walk.ops.iter().enumerate().flat_map(|(graph, lives)| {
+            let ops = lives.iter().enumerate();
+            ops.filter(|(_, life)| life.0 > 0 && life.0 == life.1)
+                .map(move |(op, life)| (graph, OpId::from_index(op), life.0))
+        })
+    }
+
+    /// Is this a tensor that comes before a step and is read there for the last time?
+    fn dies_at(&self, graph: usize, tensor: TensorId, step: Step) -> bool {
+        let Life(first, last) = self.walk.tensors[graph][tensor.index()];
+        first < step && last == step && !self.walk.facts.graphs[graph].is_output(tensor)
+    }
+}
+
+impl Walk<'_> {
+    fn enter(&mut self, index: usize, depth: usize) -> Option<()> {
+        let facts = self.facts;
+        let graph = *facts.graphs.get(index)?;
+        if depth > DEEPEST {
+            return None;
+        }
+        for &input in graph.inputs() {
+            self.touch(index, input, true);
+        }
+        for &op in self.orders[index] {
+            self.now += 1;
+            if self.now > MOST_STEPS {
+                return None;
+            }
+            let node = graph.op(op);
+            for &output in &node.outputs {
+                self.touch(index, output, true);
+            }
+            self.ops[index][op.index()].begin(self.now);
+            for &body in &facts.bodies[index][op.index()] {
+                self.now += 1;
+                self.enter(body, depth + 1)?;
+            }
+            for &tensor in node.inputs.iter().chain(&node.outputs) {
+                self.touch(index, tensor, false);
+            }
+            self.ops[index][op.index()].extend(self.now);
+        }
+        for &output in graph.outputs() {
+            self.touch(index, output, false);
+        }
+        Some(())
+    }
+
+    fn touch(&mut self, graph: usize, tensor: TensorId, begins: bool) {
+        let life = &mut self.tensors[graph][tensor.index()];
+        if begins {
+            life.begin(self.now);
+        }
+        life.extend(self.now);
+    }
+}

@@ -1,0 +1,282 @@
+//! What TFLM keeps for ever, at the far end of its arena, and the arena that is needed because of it.
+//!
+//! TFLM's arena has a *head* of activations and scratch, the same on every device (see [`MemoryModel::arena`](crate::MemoryModel::arena)), and a
+//! *tail* that grows from the other end: descriptions of tensors and operators, and what kernels prepare once. The tail is a list of
+//! requests, each of them aligned; [`replay`] repeats that list for a given [`Layout`]. It hardly depends on the order of the operators:
+//! only the options of operators are aligned to less than 16, which is worth a few bytes of padding.
+//!
+//! While kernels prepare and the head is planned, TFLM keeps notes where the head will be. In a model of many small tensors they
+//! are larger than the head, and then they decide how large the arena must be.
+
+mod kernels;
+mod layout;
+
+use crate::{Kernels, TFLM_ALIGNMENT, scratch, tflm_bytes};
+use kernels::{Node, options, prepared, stored_bytes, user_data};
+use layout::{ARM32, ARM32_CMSIS_NN, ARM32_CMSIS_NN_LARGEST, ARM32_LARGEST, Layout, X86_64};
+use serenity_ir::Graph;
+use serenity_tflite::{FileTensor, Model, Storage, SubGraph};
+use std::collections::BTreeSet;
+
+/// TFLM's notes always have room for so many requests for scratch more than there are, since the next operator may come with as many.
+const SPARE_SCRATCH_REQUESTS: u64 = 12;
+
+/// What TFLM's planner writes down about each buffer it places.
+const PLANNED_BUFFER: u64 = 40;
+
+/// What a kernel may keep that we do not know, in the margin: twice as much as the largest of the common ones.
+const UNKNOWN_KERNEL: u64 = 512;
+
+/// No device has as much; more is not counted, so that sums stay far below 2^64.
+const MOST: u64 = 1 << 60;
+
+/// TFLM's tail in bytes.
+///
+/// On x86-64 it is exactly what the Python package `tflite-micro` keeps (of the release that the tests run), if all kernels are known. On
+/// a 32-bit device it is an estimate: the same list of requests with the sizes of 32-bit structures, for a build without compression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tail {
+    /// On a 32-bit device, such as an Arm Cortex-M.
+    pub arm32: u64,
+    /// On a 64-bit computer, such as the one that runs the tests: always with the portable kernels.
+    pub x86_64: u64,
+    /// How many operators have kernels that we do not know. They are counted without what those keep.
+    pub unknown_kernels: u64,
+    arm32_planning: u64,
+    x86_64_planning: u64,
+    /// The largest that a 32-bit build is likely to need.
+    largest: Replayed,
+}
+
+/// Bytes of a whole arena of TFLM, which must begin at a multiple of 16.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TflmArena {
+    /// On a 32-bit device.
+    pub arm32: u64,
+    /// On a 64-bit computer.
+    pub x86_64: u64,
+}
+
+impl Tail {
+    /// What TFLM keeps for a model if it is built with these kernels.
+    pub fn of(model: &Model, kernels: Kernels) -> Self {
+        let layout = if kernels == Kernels::CmsisNn { &ARM32_CMSIS_NN } else { &ARM32 };
+        let arm32 = replay(model, layout, kernels);
+        let x86_64 = replay(model, &X86_64, Kernels::Reference);
+        let unknown_kernels =
+            Node::all(model).filter(|n| user_data(n.kind(), layout).is_none()).count() as u64;
+        let (largest, sums) = if kernels == Kernels::Reference {
+            (replay(model, &ARM32_LARGEST, kernels), 0)
+        } else {
+            // Kernels that are not known may be those of CMSIS-NN.
+            (replay(model, &ARM32_CMSIS_NN_LARGEST, Kernels::CmsisNn), kernel_sums(model))
+        };
+        let more = sums + TFLM_ALIGNMENT + UNKNOWN_KERNEL * unknown_kernels;
+        Self {
+            arm32: arm32.tail,
+            x86_64: x86_64.tail,
+            unknown_kernels,
+            arm32_planning: arm32.planning,
+            x86_64_planning: x86_64.planning,
+            largest: Replayed { tail: largest.tail + more, planning: largest.planning + more },
+        }
+    }
+
+    /// The arena that a head of so many bytes needs: head and tail, or more if TFLM's notes while it plans are larger than the head.
+    ///
+    /// An arena of `x86_64` bytes is enough for the Python package `tflite-micro`, and where head and tail decide, 16 bytes less are not. For a device, add the [`margin`](Self::margin).
+    pub fn needed(&self, head: u64) -> TflmArena {
+        TflmArena {
+            arm32: whole(head, Replayed { tail: self.arm32, planning: self.arm32_planning }),
+            x86_64: whole(head, Replayed { tail: self.x86_64, planning: self.x86_64_planning }),
+        }
+    }
+
+    /// What to add to the arena of a 32-bit device whose build we do not know, if the head has so many bytes.
+    ///
+    /// It is no share of the tail but the difference to another replay of the list, with everything at once that is known to make a
+    /// 32-bit build larger: compression, a recording allocator, the largest options of any release; one word more for each tensor and
+    /// operator, for releases to come; what is lost if the arena does not begin at a multiple of 16; 512 bytes for every
+    /// operator whose kernel we do not know; and, unless the kernels are the portable ones, what those of CMSIS-NN keep, with the sums that they
+    /// need on cores with vectors.
+    ///
+    /// Compilers that store an enumeration in a byte only make the tail smaller. Not covered, because nothing in the model tells: kernels of
+    /// other vendors, unknown kernels that keep copies of tensors, and the head itself, where other kernels ask for
+    /// other scratch.
+    pub fn margin(&self, head: u64) -> u64 {
+        whole(head, self.largest).saturating_sub(self.needed(head).arm32)
+    }
+}
+
+/// An arena of this head, rounded up so that it ends as TFLM wants it.
+fn whole(head: u64, replayed: Replayed) -> u64 {
+    (head.min(MOST) + replayed.tail).max(replayed.planning).next_multiple_of(TFLM_ALIGNMENT)
+}
+
+/// What one build of TFLM needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Replayed {
+    tail: u64,
+    /// The arena until the head is planned: notes, and what is in the tail by then.
+    planning: u64,
+}
+
+/// Requests from the arena's end downwards.
+#[derive(Default)]
+struct Requests {
+    used: u64,
+}
+
+impl Requests {
+    fn push(&mut self, bytes: u64, alignment: u64) {
+        let used = self.used + bytes.min(MOST);
+        self.used = used.next_multiple_of(alignment).min(MOST);
+    }
+}
+
+/// Goes through everything that TFLM asks its allocator to keep, in its order.
+fn replay(model: &Model, layout: &Layout, kernels: Kernels) -> Replayed {
+    let mut requests = Requests::default();
+    let pointer = layout.pointer;
+    for object in [layout.arena_allocator, layout.memory_planner, layout.micro_allocator] {
+        requests.push(object, pointer);
+    }
+    let resources = resources(model).collect::<BTreeSet<_>>().len() as u64;
+    if resources > 0 {
+        requests.push(layout.resources, TFLM_ALIGNMENT);
+        requests.push(layout.resource * resources, TFLM_ALIGNMENT);
+    }
+    requests.push(layout.builtin_data_allocator, pointer);
+    requests.push(layout.sub_graph * model.sub_graphs().len() as u64, pointer);
+    for sub_graph in model.sub_graphs() {
+        requests.push(layout.eval_tensor * sub_graph.tensors().len() as u64, pointer);
+    }
+    for sub_graph in model.sub_graphs() {
+        requests.push(layout.node * sub_graph.operators().len() as u64, pointer);
+    }
+    for node in Node::all(model) {
+        let (bytes, alignment) = options(node.kind(), layout);
+        requests.push(bytes, alignment);
+    }
+    // First the data of all kernels, then what all of them prepare; but where everything is aligned alike, the order does not matter.
+    for node in Node::all(model) {
+        let own = user_data(node.kind(), layout).filter(|&bytes| bytes > 0);
+        for bytes in own.into_iter().chain(prepared(&node, layout, kernels)) {
+            requests.push(bytes, TFLM_ALIGNMENT);
+        }
+    }
+    for bytes in assigned_resources(model) {
+        requests.push(bytes, TFLM_ALIGNMENT);
+    }
+    let scratch = scratch_buffers(model, kernels);
+    if scratch > 0 {
+        requests.push(pointer * scratch, pointer);
+    }
+    let tensors = model.sub_graphs().iter().flat_map(SubGraph::tensors);
+    for variable in tensors.filter(|tensor| tensor.storage == Storage::Variable) {
+        requests.push(stored_bytes(variable), TFLM_ALIGNMENT);
+    }
+    let planning = requests.used + notes(model, layout, scratch);
+    if let Some(main) = model.sub_graphs().first() {
+        for ends in [main.inputs(), main.outputs()] {
+            let tensors = ends.iter().filter_map(|&tensor| main.tensors().get(tensor));
+            ends_of_the_graph(&mut requests, layout, tensors);
+        }
+    }
+    Replayed { tail: requests.used, planning }
+}
+
+/// Graph inputs or outputs, as the caller gets them: a list of pointers, and a description of each.
+fn ends_of_the_graph<'m>(
+    requests: &mut Requests,
+    layout: &Layout,
+    tensors: impl Iterator<Item = &'m FileTensor> + Clone,
+) {
+    let count = tensors.clone().count() as u64;
+    if count > 0 {
+        requests.push(layout.pointer * count, TFLM_ALIGNMENT);
+    }
+    for tensor in tensors {
+        for (bytes, alignment) in description(tensor, layout) {
+            requests.push(bytes, alignment);
+        }
+    }
+}
+
+/// A tensor as kernels see it while they prepare, and the caller for ever: sizes and alignments.
+fn description(tensor: &FileTensor, layout: &Layout) -> Vec<(u64, u64)> {
+    let mut requests = vec![(layout.tensor, layout.pointer)];
+    let quantization = tensor.quantization.as_ref();
+    if let Some(q) = quantization.filter(|q| !q.scales.is_empty() && !q.zero_points.is_empty()) {
+        requests.extend([(layout.quantization, layout.pointer), (4 + 4 * q.scales.len() as u64, 4)]);
+    }
+    requests
+}
+
+/// What TFLM writes down where the head will be: requests for scratch, and besides first the operands of the kernel that prepares,
+/// then what it knows of each tensor and its plan.
+fn notes(model: &Model, layout: &Layout, scratch: u64) -> u64 {
+    let align = |bytes: u64| bytes.next_multiple_of(TFLM_ALIGNMENT);
+    let operands = Node::all(model).map(|node| {
+        let requests = node.operands().flat_map(|tensor| description(tensor, layout));
+        let bytes: u64 = requests.map(|(bytes, _)| bytes.next_multiple_of(layout.pointer)).sum();
+        bytes * node.descriptions_at_once()
+    });
+    let tensors: u64 = model.sub_graphs().iter().map(|sub_graph| sub_graph.tensors().len() as u64).sum();
+    let activations = model.graphs().iter().flat_map(Graph::tensors);
+    let placed = activations.filter(|tensor| tflm_bytes(tensor) > 0).count() as u64 + scratch;
+    let plan = align(layout.allocation_info * (tensors + scratch))
+        + align(layout.pointer * model.sub_graphs().len() as u64)
+        + align(PLANNED_BUFFER * placed);
+    align(layout.scratch_request * (scratch + SPARE_SCRATCH_REQUESTS)) + plan.max(operands.max().unwrap_or(0))
+}
+
+/// How many scratch buffers all kernels ask for together.
+fn scratch_buffers(model: &Model, kernels: Kernels) -> u64 {
+    let count =
+        |graph: &Graph| graph.op_ids().map(|op| scratch(graph, op, kernels).len() as u64).sum::<u64>();
+    model.graphs().iter().map(count).sum()
+}
+
+/// The container and the name of a resource variable, for every operator that makes a handle to one.
+fn resources(model: &Model) -> impl Iterator<Item = Resource<'_>> {
+    Node::all(model).filter(|node| node.kind() == "VAR_HANDLE").map(|node| resource(&node))
+}
+
+type Resource<'m> = (&'m [u8], &'m [u8]);
+
+fn resource<'m>(handle: &Node<'m>) -> Resource<'m> {
+    let (sub_graph, number) = handle.place;
+    [0, 1].map(|field| handle.model.option_text(sub_graph, number, field)).into()
+}
+
+/// The bytes of every resource variable that the main sub-graph assigns, once each: that is where they get their memory.
+fn assigned_resources(model: &Model) -> Vec<u64> {
+    let in_main = || Node::all(model).take_while(|node| node.place.0 == 0);
+    let tensors = model.sub_graphs().first().map_or(0, |main| main.tensors().len());
+    let mut made_by = vec![None; tensors];
+    for handle in in_main().filter(|node| node.kind() == "VAR_HANDLE") {
+        for output in handle.operator.outputs.iter().flatten() {
+            if let Some(maker) = made_by.get_mut(*output) {
+                *maker = Some(resource(&handle));
+            }
+        }
+    }
+    let mut assigned = BTreeSet::new();
+    let mut sizes = Vec::new();
+    for node in in_main().filter(|node| node.kind() == "ASSIGN_VARIABLE") {
+        let handle = node.operator.inputs.first().copied().flatten();
+        let variable = handle.and_then(|tensor| made_by.get(tensor).copied().flatten());
+        if variable.is_some_and(|variable| assigned.insert(variable)) {
+            sizes.push(node.input(1).map_or(0, stored_bytes));
+        }
+    }
+    sizes
+}
+
+/// On cores with vectors, new releases of CMSIS-NN keep the sum of each row of a dense layer's weights.
+fn kernel_sums(model: &Model) -> u64 {
+    let dense = Node::all(model).filter(|node| node.kind() == "FULLY_CONNECTED");
+    let rows = dense.filter_map(|node| node.input(1)?.shape.first().copied());
+    rows.fold(0, |sum: u64, rows| (sum + rows.min(MOST / 4) * 4).next_multiple_of(TFLM_ALIGNMENT).min(MOST))
+}
