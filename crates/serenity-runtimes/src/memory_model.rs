@@ -123,6 +123,24 @@ impl MemoryModel {
         }
     }
 
+    /// The same for a model that carries a plan of its arena, if it can.
+    #[must_use]
+    pub fn with_plan(self) -> Self {
+        match self {
+            Self::Tflm(kernels) => Self::TflmPlanned(kernels),
+            Self::Plain | Self::Paper | Self::TflmPlanned(_) | Self::Litert | Self::Ort(_) => self,
+        }
+    }
+
+    /// The same for a model that carries none.
+    #[must_use]
+    pub fn without_plan(self) -> Self {
+        match self {
+            Self::TflmPlanned(kernels) => Self::Tflm(kernels),
+            Self::Plain | Self::Paper | Self::Tflm(_) | Self::Litert | Self::Ort(_) => self,
+        }
+    }
+
     /// Is the model taken to carry a plan of its arena?
     pub fn is_planned(self) -> bool {
         match self {

@@ -18,6 +18,10 @@ impl Runtime for Paper {
         }
         storage
     }
+
+    fn accumulates(&self) -> bool {
+        true
+    }
 }
 
 /// The output of a concatenation lies where its pieces lie.

@@ -23,6 +23,26 @@ pub trait Runtime {
         Vec::new()
     }
 
+    /// Does the order decide who writes over what, so that an order may need less than the lifetimes say?
+    fn shares_by_order(&self) -> bool {
+        false
+    }
+
+    /// May an op write its result over an input?
+    fn works_in_place(&self) -> bool {
+        false
+    }
+
+    /// Has it an op that adds partial results up in one buffer, in whatever order they come to be?
+    fn accumulates(&self) -> bool {
+        false
+    }
+
+    /// Is its arena known without following it step by step, so that sets of rewrites can be compared by it?
+    fn plans_at_once(&self) -> bool {
+        false
+    }
+
     /// Does it run sub-graphs in the arena of the graph that calls them?
     fn shares_arena_with_bodies(&self) -> bool {
         false

@@ -36,15 +36,7 @@ impl Touches {
     /// # Errors
     /// If the sizes are beyond any device.
     pub fn new(graph: &Graph, model: MemoryModel, grain: Grain) -> Result<Self, TrafficError> {
-        let model = match model {
-            MemoryModel::TflmPlanned(kernels) => MemoryModel::Tflm(kernels),
-            MemoryModel::Plain
-            | MemoryModel::Paper
-            | MemoryModel::Tflm(_)
-            | MemoryModel::Litert
-            | MemoryModel::Ort(_) => model,
-        };
-        let lifetimes = model.lifetimes(graph);
+        let lifetimes = model.without_plan().lifetimes(graph);
         let only_names = ops_that_only_name(graph, lifetimes.buffers());
         let moving =
             |ops: &[OpId]| ops.iter().copied().filter(|op| !only_names[op.index()]).collect::<Vec<_>>();

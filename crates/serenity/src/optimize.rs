@@ -5,7 +5,7 @@ use crate::plan_check::plan_faults;
 use crate::{Effort, Error, Footprint, Offsets, Plan, bridge, main_graph, nested, ort};
 use serenity_check::{Witness, WitnessChain, placement_faults};
 use serenity_ir::{Graph, Lifetimes, OpId, TensorId};
-use serenity_runtimes::{Kernels, MemoryModel, planned_bound};
+use serenity_runtimes::{Kernels, MemoryModel};
 use serenity_schedule::{self as scheduling, Algorithm, Problem, Rules, Schedule, StepLimit};
 use serenity_search::{Limits, ProgressFn, Proof};
 use std::time::Instant;
@@ -70,20 +70,16 @@ pub(crate) fn if_below(
     known: &[Seed],
     below: u64,
 ) -> Result<Result<Plan, u64>, Error> {
-    let mut plan = match options.model {
-        MemoryModel::Tflm(kernels) | MemoryModel::TflmPlanned(kernels) if options.plan_arena => {
+    let mut plan = match (options.model.kernels(), options.model.ort_order()) {
+        (Some(kernels), _) if options.plan_arena => {
             match with_plan(graphs, kernels, options, known, below)? {
-                Ok(plan) => Ok(plan),
+                Ok(plan) => plan,
                 Err(bound) => return Ok(Err(bound)),
             }
         }
-        MemoryModel::Ort(walk) => ort::best(graphs, walk, options),
-        MemoryModel::Plain
-        | MemoryModel::Paper
-        | MemoryModel::Tflm(_)
-        | MemoryModel::TflmPlanned(_)
-        | MemoryModel::Litert => without_plan(graphs, options),
-    }?;
+        (_, Some(walk)) => ort::best(graphs, walk, options)?,
+        _ => without_plan(graphs, options)?,
+    };
     plan.interrupted = options.limits.interrupted();
     Ok(Ok(plan))
 }
@@ -99,9 +95,9 @@ fn without_plan(graphs: &[Graph], options: &Options) -> Result<Plan, Error> {
         let own = main_graph(graphs, &[], options.model);
         plan.before.peak = options.model.lifetimes(&own).profile(&own.file_order()).peak();
     }
-    if let (Some(_), Some(kernels)) = (&options.given_plan, options.model.kernels()) {
+    if options.given_plan.is_some() && options.model.kernels().is_some() {
         // The plan that it came with may share what the runtime by itself does not.
-        plan.bound = plan.bound.min(bound_of_all_plans(&settled.main, kernels, options, &plan));
+        plan.bound = plan.bound.min(bound_of_all_plans(&settled.main, options, &plan));
         // Or what nobody here knows to be safe, as between sub-graphs: then nothing is proved.
         if plan.before.arena.is_some_and(|arena| arena < plan.bound) {
             plan.bound = 0;
@@ -131,15 +127,15 @@ fn with_plan(
     below: u64,
 ) -> Result<Result<Plan, u64>, Error> {
     let started = Instant::now();
-    let as_it_is = MemoryModel::Tflm(kernels);
+    let as_it_is = options.model.without_plan();
     // A plan that is not safe with these kernels is worth nothing, and must not be kept.
     let given = options.given_plan.as_ref().filter(|plan| is_safe(graphs, plan, kernels));
-    let planned = &Options { model: MemoryModel::TflmPlanned(kernels), ..options.clone() };
+    let planned = &Options { model: options.model.with_plan(), ..options.clone() };
     let settled = nested::settle(graphs, planned)?;
     let main = &settled.main;
     let mut plan = unchecked(main, planned);
     plan.bodies.clone_from(&settled.orders);
-    plan.bound = plan.bound.min(bound_of_all_plans(main, kernels, planned, &plan));
+    plan.bound = plan.bound.min(bound_of_all_plans(main, planned, &plan));
     if plan.bound >= below {
         return Ok(Err(plan.bound));
     }
@@ -178,8 +174,8 @@ fn is_safe(graphs: &[Graph], plan: &Offsets, kernels: Kernels) -> bool {
 }
 
 /// A bound for every order and every plan. The search takes a tensor for handed over only where one op alone reads it.
-fn bound_of_all_plans(main: &Graph, kernels: Kernels, options: &Options, plan: &Plan) -> u64 {
-    let lifetimes = planned_bound(main, kernels);
+fn bound_of_all_plans(main: &Graph, options: &Options, plan: &Plan) -> u64 {
+    let lifetimes = options.model.with_plan().bound(main);
     if lifetimes == options.model.lifetimes(main) {
         return plan.bound;
     }

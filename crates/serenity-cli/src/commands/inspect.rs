@@ -145,18 +145,11 @@ fn print(
         out,
         "largest op alone",
         found.max_op.1,
-        &match model {
-            MemoryModel::Tflm(_) => {
-                format!("{}: without a plan no order can do with less", op_name(graph, found.max_op.0))
-            }
-            MemoryModel::Plain
-            | MemoryModel::Paper
-            | MemoryModel::TflmPlanned(_)
-            | MemoryModel::Litert
-            | MemoryModel::Ort(_) => {
-                format!("{}: no order can do with less", op_name(graph, found.max_op.0))
-            }
-        },
+        &format!(
+            "{}: {}no order can do with less",
+            op_name(graph, found.max_op.0),
+            if model.with_plan() == model { "" } else { "without a plan " }
+        ),
     )?;
     row(out, "best order", best.after.peak, &verdict(best))?;
     if let Some(arena) = best.after.arena {

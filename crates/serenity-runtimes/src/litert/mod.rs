@@ -118,6 +118,14 @@ impl Runtime for Litert {
         in_place(graph)
     }
 
+    fn works_in_place(&self) -> bool {
+        true
+    }
+
+    fn plans_at_once(&self) -> bool {
+        true
+    }
+
     fn hazards(&self, graph: &Graph) -> Vec<(OpId, OpId)> {
         litert_hazards(graph)
     }

@@ -81,6 +81,14 @@ impl Runtime for Ort {
         ort_bound(graph)
     }
 
+    fn shares_by_order(&self) -> bool {
+        true
+    }
+
+    fn works_in_place(&self) -> bool {
+        true
+    }
+
     /// Its arena grows as it goes: what it is asked for counts, there are no places.
     fn arena(&self, graphs: &[&Graph], orders: &[&[OpId]], _plan: Option<&Offsets>) -> Option<Arena> {
         let bytes = Session::new(graphs.first()?, self.order).run(orders.first()?).requested;

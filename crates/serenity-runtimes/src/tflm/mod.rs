@@ -27,6 +27,10 @@ impl Runtime for Tflm {
         with_scratch(graph, self.kernels)
     }
 
+    fn plans_at_once(&self) -> bool {
+        true
+    }
+
     fn shares_arena_with_bodies(&self) -> bool {
         true
     }
@@ -53,6 +57,18 @@ impl Runtime for TflmPlanned {
 
     fn bound(&self, graph: &Graph) -> Lifetimes {
         planned_bound(graph, self.kernels)
+    }
+
+    fn shares_by_order(&self) -> bool {
+        true
+    }
+
+    fn works_in_place(&self) -> bool {
+        true
+    }
+
+    fn plans_at_once(&self) -> bool {
+        true
     }
 
     fn shares_arena_with_bodies(&self) -> bool {

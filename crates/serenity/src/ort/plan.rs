@@ -3,7 +3,7 @@
 use super::wander::wander;
 use crate::{Error, Footprint, Options, Plan, bridge, main_graph, optimize, refine};
 use serenity_ir::{Graph, OpId};
-use serenity_runtimes::{OrtOrder, OrtRun as Run, OrtSession as Session, numberings, ort_bound};
+use serenity_runtimes::{OrtOrder, OrtRun as Run, OrtSession as Session, numberings};
 use serenity_schedule::{self as scheduling, Algorithm};
 
 /// Times that a walk around an order and a look at single moves take turns.
@@ -69,7 +69,7 @@ pub(crate) fn best(graphs: &[Graph], walk: OrtOrder, options: &Options) -> Resul
 /// The bound of the search holds for its memory model, in which an op writes over an input only if nobody else reads it. ONNX Runtime does so
 /// whenever nobody reads it any more.
 fn lower_bound(graph: &Graph, plan: &mut Plan, options: &Options) {
-    let lifetimes = ort_bound(graph);
+    let lifetimes = options.model.bound(graph);
     if lifetimes == options.model.lifetimes(graph) {
         return;
     }

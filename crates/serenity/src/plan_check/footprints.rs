@@ -54,10 +54,7 @@ fn before(input: &Input, plan: &PlanFile, model: MemoryModel) -> ClaimedFootprin
     let graphs: Vec<&Graph> = input.graphs.iter().collect();
     let own: Vec<Vec<OpId>> = graphs.iter().map(|graph| graph.file_order()).collect();
     // Without a plan of ours nothing is handed over.
-    let as_it_is = match model {
-        MemoryModel::TflmPlanned(kernels) => MemoryModel::Tflm(kernels),
-        model => model,
-    };
+    let as_it_is = model.without_plan();
     let mut orders: Vec<&[OpId]> = own.iter().map(Vec::as_slice).collect();
     let offsets = own_offsets(input, model);
     let arena = plan.arena.and_then(|_| arena(&graphs, &orders, as_it_is, offsets.as_deref()));

@@ -92,7 +92,7 @@ pub(crate) fn plan_faults(graphs: &[&Graph], plan: &Plan, own: Option<&Offsets>)
 /// The plan of the arena that the model came with, as far as the pipeline keeps to it: one that is not safe is no match for a plan of ours.
 fn own_offsets(input: &Input, model: MemoryModel) -> Option<Offsets> {
     let own = input.plan()?;
-    let MemoryModel::TflmPlanned(kernels) = model else { return Some(own) };
+    let Some(kernels) = model.kernels().filter(|_| model.is_planned()) else { return Some(own) };
     let orders: Vec<Vec<OpId>> = input.graphs.iter().map(Graph::file_order).collect();
     let orders: Vec<&[OpId]> = orders.iter().map(Vec::as_slice).collect();
     let graphs: Vec<&Graph> = input.graphs.iter().collect();
@@ -174,8 +174,8 @@ fn claim_of(fault: &Fault) -> &'static str {
 /// What is right if nothing is wrong.
 fn confirm(plan: &PlanFile, report: &ModelReport, verdict: &mut Verdict) {
     let model = verdict.model;
-    let has_arena = !matches!(model, MemoryModel::Plain | MemoryModel::Paper);
-    let follows = matches!(model, MemoryModel::Ort(_)) && plan.arena.is_some();
+    let has_arena = model.is_runtime();
+    let follows = model.ort_order().is_some() && plan.arena.is_some();
     let order = if follows { "ONNX Runtime runs the file in this order" } else { "an order that can run" };
     verdict.verified("order", order);
     match &plan.file_order {

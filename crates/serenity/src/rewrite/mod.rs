@@ -31,13 +31,10 @@ struct Rewritten {
 /// What the rules are allowed for a runtime: the paper counts with ops that add into an accumulator, whatever the type of its elements; real ones
 /// have an addition, and must compute what the model computes.
 pub fn rewrite_settings(model: MemoryModel) -> Settings {
-    match model {
-        MemoryModel::Paper => Settings { sums: Sums::Accumulator, rounds_integers: true },
-        MemoryModel::Plain
-        | MemoryModel::Tflm(_)
-        | MemoryModel::TflmPlanned(_)
-        | MemoryModel::Litert
-        | MemoryModel::Ort(_) => Settings { sums: Sums::Chain, rounds_integers: false },
+    if model.runtime().accumulates() {
+        Settings { sums: Sums::Accumulator, rounds_integers: true }
+    } else {
+        Settings { sums: Sums::Chain, rounds_integers: false }
     }
 }
 

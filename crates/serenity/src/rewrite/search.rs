@@ -37,11 +37,7 @@ pub(super) fn choose_rewrites(
     let share = if is_second_look { SHARE_OF_A_SECOND_LOOK } else { 1 };
     let by_peak = choose_among(input.graph(), candidates, options, share);
     // An order for ONNX Runtime is found by trying many, which takes too long to do it for every set.
-    let has_quick_plan = match options.model {
-        MemoryModel::Tflm(_) | MemoryModel::TflmPlanned(_) | MemoryModel::Litert => true,
-        MemoryModel::Plain | MemoryModel::Paper | MemoryModel::Ort(_) => false,
-    };
-    if candidates.is_empty() || !has_quick_plan {
+    if candidates.is_empty() || !options.model.runtime().plans_at_once() {
         return by_peak;
     }
     let graph = input.graph();
@@ -94,15 +90,7 @@ fn choose_among(graph: &Graph, candidates: &[Patch], options: &Options, share: u
             sets: 0,
         };
     }
-    let model = match options.model {
-        MemoryModel::Tflm(kernels) if options.plan_arena => MemoryModel::TflmPlanned(kernels),
-        MemoryModel::Plain
-        | MemoryModel::Paper
-        | MemoryModel::Tflm(_)
-        | MemoryModel::TflmPlanned(_)
-        | MemoryModel::Litert
-        | MemoryModel::Ort(_) => options.model,
-    };
+    let model = if options.plan_arena { options.model.with_plan() } else { options.model };
     let evaluator = Evaluator { graph, model, options, sets: Cell::new(0), memo: Memo::default() };
     let sets =
         (options.effort.ops_of_all_sets() / share / graph.ops().len().max(1)).clamp(LEAST_SETS, MOST_SETS);
@@ -117,7 +105,7 @@ fn choose_among(graph: &Graph, candidates: &[Patch], options: &Options, share: u
 /// nothing is done in place must both be there at once.
 fn floor(graph: &Graph, candidates: &[Patch], model: MemoryModel) -> u64 {
     let is_touched: BTreeSet<OpId> = candidates.iter().flat_map(Patch::ops).collect();
-    let lifetimes = model.lifetimes(graph);
+    let (lifetimes, in_place) = (model.lifetimes(graph), model.runtime().works_in_place());
     let held = |tensors: &[TensorId]| {
         let holds = |buffer: &&Buffer| buffer.tensors.iter().any(|tensor| tensors.contains(tensor));
         lifetimes.buffers().iter().filter(holds).map(|buffer| buffer.bytes).sum::<u64>()
@@ -130,13 +118,10 @@ fn floor(graph: &Graph, candidates: &[Patch], model: MemoryModel) -> u64 {
     };
     let needs = |op: OpId| {
         let op = graph.op(op);
-        match model {
-            MemoryModel::Plain | MemoryModel::Paper | MemoryModel::Tflm(_) => {
-                held(&[op.inputs.as_slice(), &op.outputs].concat())
-            }
-            MemoryModel::TflmPlanned(_) | MemoryModel::Litert | MemoryModel::Ort(_) => {
-                held(&op.inputs).max(held(&op.outputs))
-            }
+        if in_place {
+            held(&op.inputs).max(held(&op.outputs))
+        } else {
+            held(&[op.inputs.as_slice(), &op.outputs].concat())
         }
     };
     graph.op_ids().filter(is_untouched).map(needs).max().unwrap_or(0)
@@ -169,12 +154,7 @@ impl Evaluator<'_> {
         };
         let found = self.schedule(&graph, &self.model.lifetimes(&graph), Some(below));
         // Where the order decides who writes over what, other orders may need less than this model of the memory says.
-        let bound = match self.model {
-            MemoryModel::Plain | MemoryModel::Paper | MemoryModel::Tflm(_) | MemoryModel::Litert => {
-                found.bound
-            }
-            MemoryModel::TflmPlanned(_) | MemoryModel::Ort(_) => 0,
-        };
+        let bound = if self.model.runtime().shares_by_order() { 0 } else { found.bound };
         Some(Worth { needs: found.peak, bound, patches })
     }
 
