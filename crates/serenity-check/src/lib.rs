@@ -10,7 +10,8 @@
 //!
 //! ```
 //! use serenity_check::{Claim, check};
-//! use serenity_ir::{GraphBuilder, MemoryModel, OpId, Tensor};
+//! use serenity_ir::{GraphBuilder, OpId, Tensor};
+//! use serenity_runtimes::MemoryModel;
 //! let mut builder = GraphBuilder::new("tiny");
 //! let a = builder.op("a", "X", &[], Tensor::sized("a", 10));
 //! let b = builder.op("b", "X", &[a], Tensor::sized("b", 5));

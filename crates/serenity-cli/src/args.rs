@@ -8,6 +8,7 @@ pub(crate) use values::TwoSizes;
 
 use crate::size::Size;
 use clap::{Args, Parser, Subcommand};
+use serenity::Rewrites;
 use serenity::off_chip::Grain;
 use serenity::placement::Planner;
 use serenity::{Engine, Objective};
@@ -165,6 +166,16 @@ pub(crate) struct RewriteArgs {
     /// Rewrite operators only where the results stay the same bit for bit.
     #[arg(long, conflicts_with = "no_rewrite")]
     pub(crate) exact_rewrites: bool,
+}
+
+impl RewriteArgs {
+    pub(crate) fn allowed(&self) -> Rewrites {
+        match (self.no_rewrite, self.exact_rewrites) {
+            (true, _) => Rewrites::None,
+            (false, true) => Rewrites::Exact,
+            (false, false) => Rewrites::All,
+        }
+    }
 }
 
 /// Show what a model needs now, op by op, and who is alive at the peak.

@@ -30,7 +30,8 @@
 //! Belady's rule is optimal for objects of one size that are only read. See `docs/DESIGN.md` for proofs.
 //!
 //! ```
-//! use serenity_ir::{GraphBuilder, MemoryModel, Tensor};
+//! use serenity_ir::{GraphBuilder, Tensor};
+//! use serenity_runtimes::MemoryModel;
 //! use serenity_traffic::{Grain, traffic};
 //! let mut builder = GraphBuilder::new("skip");
 //! let x = builder.input(Tensor::sized("x", 10));

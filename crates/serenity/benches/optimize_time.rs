@@ -5,7 +5,7 @@
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its table")]
 
-use serenity::{Options, load, optimize_input};
+use serenity::{Optimized, Options, load, optimize};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ fn main() {
             given_plan: input.plan(),
             ..Options::default()
         };
-        let Ok((_, plan)) = optimize_input(&input, &options) else { continue };
+        let Ok(Optimized { plan, .. }) = optimize(&input, &options) else { continue };
         let time = cpu_time().saturating_sub(started);
         println!(
             "{name:<48} {:>12} {:>12} {:>10.2}",

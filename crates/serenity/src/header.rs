@@ -271,7 +271,7 @@ impl Names {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Options, load, optimize_model};
+    use crate::{Options, load, plan_graphs};
     use serenity_ir::{GraphBuilder, Tensor};
     use serenity_runtimes::{Kernels, MemoryModel};
 
@@ -315,7 +315,7 @@ mod tests {
         for input in [load("zoo:swiftnet-b").unwrap(), hostile()] {
             let options =
                 Options { model: MemoryModel::Tflm(Kernels::Any), plan_arena: true, ..Options::default() };
-            let plan = optimize_model(&input.graphs, &options).unwrap();
+            let plan = plan_graphs(&input.graphs, &options).unwrap();
             let header = c_header(&input, &plan, None).unwrap();
             assert!(!header.contains("secret"), "{header}");
             let head = format!("_ARENA_HEAD_BYTES {}u ", plan.after.needs());
@@ -331,7 +331,7 @@ mod tests {
     #[test]
     fn other_runtimes_have_no_header() {
         let input = load("zoo:swiftnet-b").unwrap();
-        let plan = optimize_model(&input.graphs, &Options::default()).unwrap();
+        let plan = plan_graphs(&input.graphs, &Options::default()).unwrap();
         assert!(c_header(&input, &plan, None).is_err());
     }
 

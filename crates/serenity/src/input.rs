@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A model that was read.
 #[derive(Clone, Debug)]
@@ -21,15 +22,15 @@ pub struct Input {
     pub source: Source,
 }
 
-/// Where a model came from.
+/// Where a model came from. Clones share the file.
 #[derive(Clone, Debug)]
 pub enum Source {
     /// The zoo, or a JSON graph: the graph is all there is.
     Graph,
     /// A TensorFlow Lite file.
-    Tflite(Box<serenity_tflite::Model>),
+    Tflite(Arc<serenity_tflite::Model>),
     /// An ONNX file.
-    Onnx(Box<serenity_onnx::Model>),
+    Onnx(Arc<serenity_onnx::Model>),
 }
 
 impl Input {
@@ -63,6 +64,14 @@ impl Input {
 
     fn of_graph(name: &str, graph: Graph, default_model: MemoryModel) -> Self {
         Self { name: name.to_owned(), graphs: vec![graph], default_model, source: Source::Graph }
+    }
+}
+
+impl From<Graph> for Input {
+    /// A graph that was made in memory.
+    fn from(graph: Graph) -> Self {
+        let name = graph.name().to_owned();
+        Self::of_graph(&name, graph, MemoryModel::Plain)
     }
 }
 
@@ -125,7 +134,7 @@ fn tflite(path: &str, options: &ReadOptions) -> Result<Input, Error> {
         name: path.to_owned(),
         graphs: model.graphs().to_vec(),
         default_model: MemoryModel::Tflm(Kernels::Any),
-        source: Source::Tflite(Box::new(model)),
+        source: Source::Tflite(Arc::new(model)),
     })
 }
 
@@ -142,7 +151,7 @@ fn onnx(path: &str, options: &ReadOptions) -> Result<Input, Error> {
         name: path.to_owned(),
         graphs: vec![model.graph().clone()],
         default_model: MemoryModel::Ort(OrtOrder::Priority),
-        source: Source::Onnx(Box::new(model)),
+        source: Source::Onnx(Arc::new(model)),
     })
 }
 

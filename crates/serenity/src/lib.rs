@@ -1,6 +1,6 @@
 //! Run a neural network in the least memory.
 //!
-//! In comes a model (a `.tflite` or `.onnx` file, the JSON graph format, or a built-in network; see [`load`]). Out comes a [`Plan`]: the order
+//! In comes a model (a `.tflite` or `.onnx` file, the JSON graph format, or a built-in network; see [`load`]). Out comes, by [`optimize`], a model that needs less and its [`Plan`]: the order
 //! in which its operators should run, the peak memory before and after, a lower bound that no order can beat, and the proof.
 //!
 //! Promised: a plan is never worse than the order the model came with; it has passed the independent checker; nothing is called optimal
@@ -10,9 +10,9 @@
 //! use serenity::{Options, load, optimize};
 //! # fn main() -> Result<(), serenity::Error> {
 //! let input = load("zoo:swiftnet-a")?;
-//! let plan = optimize(input.graph(), &Options { model: input.default_model, ..Options::default() })?;
-//! assert_eq!((plan.before.peak, plan.after.peak), (213_248, 200_704));
-//! assert!(plan.is_optimal());
+//! let best = optimize(&input, &Options::for_input(&input))?;
+//! assert_eq!((best.plan.before.peak, best.plan.after.peak), (213_248, 150_528));
+//! assert!(best.plan.is_optimal());
 //! # Ok(()) }
 //! ```
 //!
@@ -67,14 +67,13 @@ pub use export::{Export, ModelFormat, export};
 pub use header::c_header;
 pub use input::{Input, ReadOptions, Source, load, load_with};
 pub use inspect::{Inspection, inspect};
-pub use optimize::{Options, optimize, optimize_model, schedule};
+pub use optimize::{Optimized, Options, Rewrites, optimize, plan_graphs, schedule};
 pub use output::{planned_model, reordered_graph};
 pub use plan::{Decision, Footprint, Plan};
 pub use plan_check::{CheckOptions, CheckedClaim, Deep, NOT_COVERED, Status, Verdict, check_plan};
 pub use plan_file::{ClaimedFootprint, ClaimedProof, PlanFile};
 pub use rewrite::{
-    AppliedRewrite, RewriteChoice, RewriteCost, optimize_input, possible_rewrites, rewrite, rewrite_settings,
-    rewritten_graph,
+    AppliedRewrite, RewriteChoice, RewriteCost, possible_rewrites, rewrite, rewrite_settings, rewritten_graph,
 };
 pub use side_files::check_side_files;
 pub use traffic::{Objective, TrafficAt, TrafficOptions, TrafficPlan, UnknownObjective, least_traffic};

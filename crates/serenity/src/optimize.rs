@@ -2,7 +2,8 @@
 
 use crate::judge::{self, Judge, Seed};
 use crate::plan_check::plan_faults;
-use crate::{Effort, Error, Footprint, Offsets, Plan, bridge, main_graph, nested, ort};
+use crate::rewrite::optimize_input;
+use crate::{Effort, Error, Footprint, Input, Offsets, Plan, bridge, main_graph, nested, ort, planned_model};
 use serenity_check::{Witness, WitnessChain, placement_faults};
 use serenity_ir::{Graph, Lifetimes, OpId, TensorId};
 use serenity_runtimes::{Kernels, MemoryModel};
@@ -31,29 +32,89 @@ pub struct Options {
     pub plan_arena: bool,
     /// For TFLM: the plan that the model came with.
     pub given_plan: Option<Offsets>,
-    /// Rewrite only where the results stay the same bit for bit.
-    pub exact_rewrites: bool,
+    /// Which rewrites may be made.
+    pub rewrites: Rewrites,
     /// Called a few times a second with the state of the search.
     pub progress: Option<ProgressFn>,
 }
 
-/// Finds the order in which `graph` needs the least memory. Where no order is better than the model's own, the model's own.
+/// Which operators may be replaced by others that compute the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rewrites {
+    /// None.
+    None,
+    /// Where the results stay the same bit for bit.
+    Exact,
+    /// In models of floats also where they stay the same up to rounding.
+    #[default]
+    All,
+}
+
+impl Options {
+    /// What the command does by default: everything that makes this model need less where it is most likely to run.
+    pub fn for_input(input: &Input) -> Self {
+        Self { model: input.default_model, plan_arena: true, given_plan: input.plan(), ..Self::default() }
+    }
+}
+
+/// What became of a model.
+#[derive(Clone, Debug)]
+pub struct Optimized {
+    /// The model that the plan is for: rewritten if the plan lists rewrites, otherwise as it came.
+    pub model: Input,
+    /// What was decided, what it needs, and what is proved of that.
+    pub plan: Plan,
+}
+
+impl Optimized {
+    /// The bytes of the file to run, in the format it came in.
+    ///
+    /// # Errors
+    /// If there is no file (the input was a graph), or if it holds what cannot be kept.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
+        planned_model(&self.model, &self.plan)
+    }
+}
+
+/// The one door: rewrites a model, orders its operators and places its tensors so that it needs the least memory. Where nothing is better than what
+/// came in, it stays as it is.
+///
+/// ```
+/// use serenity::{ModelFormat, Options, export, load, optimize};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("model.tflite");
+/// let model = export("swiftnet-c", ModelFormat::TfLite, serenity::zoo::Precision::Float32)?;
+/// std::fs::write(&path, model.bytes)?;
+///
+/// let input = load(path.to_str().unwrap_or_default())?;
+/// let best = optimize(&input, &Options::for_input(&input))?;
+/// // What TensorFlow Lite Micro needs for activations, before and after.
+/// assert_eq!((best.plan.before.arena, best.plan.after.arena), (Some(194_432), Some(75_264)));
+/// std::fs::write(&path, best.to_bytes()?)?;
+/// # Ok(()) }
+/// ```
+///
+/// # Errors
+/// If the result fails its own check, or the rewriting went wrong: either would be a bug. A file that cannot be changed without loss is no error: it is
+/// planned as it is.
+pub fn optimize(input: &Input, options: &Options) -> Result<Optimized, Error> {
+    let (rewritten, plan) = match options.rewrites {
+        Rewrites::None => (None, plan_graphs(&input.graphs, options)?),
+        Rewrites::Exact | Rewrites::All => optimize_input(input, options)?,
+    };
+    Ok(Optimized { model: rewritten.unwrap_or_else(|| input.clone()), plan })
+}
+
+/// The order and the places with which a model of several graphs needs the least, the main one first: each is ordered, and an op that runs others (its attribute
+/// `bodies`) is counted with what they need. For a runtime that has a planner of its own, orders are judged by the arena which that planner makes of them.
 ///
 /// # Errors
 /// Only if the result fails its own check, which would be a bug.
-pub fn optimize(graph: &Graph, options: &Options) -> Result<Plan, Error> {
-    optimize_model(std::slice::from_ref(graph), options)
-}
-
-/// The same for a model of several graphs, the main one first: each is ordered, and an op that runs others (its attribute `bodies`) is
-/// counted with what they need. For a runtime that has a planner of its own, orders are judged by the arena which that planner makes of them.
-///
-/// # Errors
-/// As [`optimize`].
 ///
 /// # Panics
 /// If there is no graph.
-pub fn optimize_model(graphs: &[Graph], options: &Options) -> Result<Plan, Error> {
+pub fn plan_graphs(graphs: &[Graph], options: &Options) -> Result<Plan, Error> {
     no_worse_than(graphs, options, &[])
 }
 

@@ -4,16 +4,16 @@
 
 use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::zoo::Precision;
-use serenity::{Input, ModelFormat, Options, export, load, optimize_input, optimize_model};
+use serenity::{Input, ModelFormat, Options, Rewrites, export, load, optimize, plan_graphs};
 use serenity_judges::on_all_cores;
 
 /// Without rewrites, with exact ones, with all.
 fn arenas(input: &Input, kernels: Kernels) -> [u64; 3] {
     let model = MemoryModel::Tflm(kernels);
     let options = Options { model, plan_arena: true, given_plan: input.plan(), ..Options::default() };
-    let none = optimize_model(&input.graphs, &options).unwrap();
-    let exact = optimize_input(input, &Options { exact_rewrites: true, ..options.clone() }).unwrap().1;
-    let all = optimize_input(input, &options).unwrap().1;
+    let none = plan_graphs(&input.graphs, &options).unwrap();
+    let exact = optimize(input, &Options { rewrites: Rewrites::Exact, ..options.clone() }).unwrap().plan;
+    let all = optimize(input, &options).unwrap().plan;
     [none, exact, all].map(|plan| {
         let whole = input.tail(plan.model).map(|tail| tail.needed(plan.after.needs()).arm32);
         assert!(plan.is_reproducible() && whole.is_some());

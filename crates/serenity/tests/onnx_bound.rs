@@ -4,7 +4,7 @@
 
 use serenity::ir::{ElementType, Graph, GraphBuilder, OpId, Tensor, TensorId};
 use serenity::runtimes::{MemoryModel, OrtOrder};
-use serenity::{Options, optimize};
+use serenity::{Options, plan_graphs};
 
 const KINDS: [&str; 8] = ["Conv", "Relu", "Relu", "Reshape", "Add", "Concat", "DequantizeLinear", "Sigmoid"];
 
@@ -61,7 +61,8 @@ fn no_order_of_the_file_needs_less_than_the_bound() {
         let graph = graph(&mut random);
         for (_, walk) in OrtOrder::all() {
             let model = MemoryModel::Ort(walk);
-            let plan = optimize(&graph, &Options { model, ..Options::default() }).unwrap();
+            let plan =
+                plan_graphs(std::slice::from_ref(&graph), &Options { model, ..Options::default() }).unwrap();
             let needs = |file: &[OpId]| model.arena(&[&graph], &[file], None).unwrap().bytes;
             assert!(
                 plan.bound <= plan.after.peak && plan.bound <= plan.after.needs(),

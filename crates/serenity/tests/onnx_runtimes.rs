@@ -8,7 +8,7 @@
 use serenity::runtimes::{MemoryModel, OrtOrder};
 use serenity::scheduling::Limits;
 use serenity::zoo::Precision;
-use serenity::{Input, ModelFormat, Options, Plan, export, load, optimize_model, planned_model};
+use serenity::{Input, ModelFormat, Options, Plan, export, load, plan_graphs, planned_model};
 use serenity_judges::{Inputs, Ort, Verdict};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -68,7 +68,7 @@ fn optimized(path: &Path, order: OrtOrder, folder: &Path) -> Case {
     assert_eq!(input.default_model, MemoryModel::Ort(OrtOrder::Priority));
     let limits = Limits::lasting(LIMIT);
     let options = Options { model: MemoryModel::Ort(order), limits, ..Options::default() };
-    let plan = optimize_model(&input.graphs, &options).unwrap();
+    let plan = plan_graphs(&input.graphs, &options).unwrap();
     let written = planned_model(&input, &plan).unwrap();
     let is_changed = written != std::fs::read(path).unwrap();
     assert_eq!(is_changed, plan.reorders(), "{name}");

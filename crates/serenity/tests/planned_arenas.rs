@@ -8,7 +8,7 @@ use serenity::check;
 use serenity::ir::{Attributes, ElementType, Graph, GraphBuilder, Op, OpId, OpKind, Tensor, TensorId};
 use serenity::runtimes::{Kernels, MemoryModel, overlaps};
 use serenity::scheduling::Algorithm;
-use serenity::{Options, optimize, schedule};
+use serenity::{Options, plan_graphs, schedule};
 
 /// Numbers that are the same on every machine.
 struct Rng(u64);
@@ -112,11 +112,11 @@ fn no_order_gets_an_arena_below_the_bound_and_the_best_is_found() {
         for kernels in [Kernels::Any, Kernels::Reference] {
             let options =
                 Options { model: MemoryModel::Tflm(kernels), plan_arena: true, ..Options::default() };
-            let found = optimize(&graph, &options).unwrap();
+            let found = plan_graphs(std::slice::from_ref(&graph), &options).unwrap();
             let fixed = Options { algorithm: Algorithm::File, ..options };
             let mut least = u64::MAX;
             every_order(&graph, &mut Vec::new(), &mut |order| {
-                let plan = optimize(&graph.reordered(order).unwrap(), &fixed).unwrap();
+                let plan = plan_graphs(&[graph.reordered(order).unwrap()], &fixed).unwrap();
                 least = least.min(plan.after.needs());
             });
             assert!(found.bound <= least, "seed {seed}, {kernels}: bound {} of {least}", found.bound);
@@ -136,7 +136,7 @@ fn a_tensor_moved_too_close_is_refused() {
         let graph = network(seed);
         let options =
             Options { model: MemoryModel::Tflm(Kernels::Reference), plan_arena: true, ..Options::default() };
-        let plan = optimize(&graph, &options).unwrap();
+        let plan = plan_graphs(std::slice::from_ref(&graph), &options).unwrap();
         let Some(offsets) = &plan.offsets else { continue };
         let faults = |offsets: &Vec<Option<u64>>| {
             let arena = plan.after.arena.unwrap();

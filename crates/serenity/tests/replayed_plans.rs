@@ -8,7 +8,7 @@ use serenity::ir::Graph;
 use serenity::runtimes::{Kernels, MemoryModel, overlaps};
 use serenity::scheduling::Algorithm;
 use serenity::zoo::Precision;
-use serenity::{Input, ModelFormat, Options, export, load, optimize_model};
+use serenity::{Input, ModelFormat, Options, export, load, plan_graphs};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -92,7 +92,7 @@ fn plans_of_whole_networks_pass() {
             let model = MemoryModel::Tflm(kernels);
             let options =
                 Options { model, plan_arena: true, algorithm: Algorithm::File, ..Options::default() };
-            let plan = optimize_model(&input.graphs, &options).unwrap();
+            let plan = plan_graphs(&input.graphs, &options).unwrap();
             let started = Instant::now();
             assert_eq!(plan.placement_faults(&input.graphs), [], "{name}, {set}");
             let places = started.elapsed();

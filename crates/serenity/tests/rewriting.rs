@@ -8,7 +8,9 @@ use serenity::ir::{
     Attributes, Constant, ElementType, GraphBuilder, Model, Op, OpKind, Operand, Quantization, Tensor,
 };
 use serenity::runtimes::{Kernels, MemoryModel};
-use serenity::{Input, Options, load, optimize_input, planned_model, possible_rewrites, rewrite, tflite};
+use serenity::{
+    Input, Optimized, Options, load, optimize, planned_model, possible_rewrites, rewrite, tflite,
+};
 use serenity_judges::{Inputs, Verdict};
 use std::path::{Path, PathBuf};
 
@@ -309,16 +311,16 @@ fn a_rewrite_is_kept_only_if_it_needs_less() {
     let folder = tempfile::tempdir().unwrap();
     let options = Options { model: MemoryModel::Tflm(Kernels::Any), plan_arena: true, ..Options::default() };
     let input = read(&PLAIN.write(folder.path(), "model.tflite"));
-    let (rewritten, plan) = optimize_input(&input, &options).unwrap();
-    assert!(rewritten.is_some() && plan.after.needs() < plan.before.needs());
+    let Optimized { plan, .. } = optimize(&input, &options).unwrap();
+    assert!(plan.after.needs() < plan.before.needs());
     assert_eq!((plan.before.ops, plan.after.ops, plan.rewrites.len()), (2, 1, 1));
     // A pad by nothing, of an image so small that all else vanishes in the rounding of sizes.
     let no_gain = Case { size: [1, 1], kernel: [1, 1], stride: [1, 1], ..PLAIN };
     let input = read(&no_gain.write(folder.path(), "model.tflite"));
     assert_eq!(without_pads(&input).1, 1);
     let options = Options { model: MemoryModel::Tflm(Kernels::Reference), ..options };
-    let (rewritten, plan) = optimize_input(&input, &options).unwrap();
-    assert!(rewritten.is_none() && plan.rewrites.is_empty(), "{plan:?}");
+    let Optimized { model, plan } = optimize(&input, &options).unwrap();
+    assert!(model.graphs == input.graphs && plan.rewrites.is_empty(), "{plan:?}");
 }
 
 /// How many of the pads of real models fold, and what TFLM needs at most then, where that is known.
@@ -354,9 +356,9 @@ fn real_models_compute_the_same_in_less() {
                 plan_arena: true,
                 ..Options::default()
             };
-            let (smaller, plan) = optimize_input(&input, &options).unwrap();
+            let Optimized { model: smaller, plan } = optimize(&input, &options).unwrap();
             let new = folder.path().join(format!("{name}_planned.tflite"));
-            std::fs::write(&new, planned_model(smaller.as_ref().unwrap(), &plan).unwrap()).unwrap();
+            std::fs::write(&new, planned_model(&smaller, &plan).unwrap()).unwrap();
             planned.push((name, new, plan, most));
         }
     }

@@ -7,7 +7,7 @@ use serenity::rewriting::Patch;
 use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::zoo::Precision;
 use serenity::{
-    Input, ModelFormat, Options, Source, export, load, optimize_input, optimize_model, planned_model,
+    Input, ModelFormat, Optimized, Options, Source, export, load, optimize, plan_graphs, planned_model,
     possible_rewrites, rewrite,
 };
 use serenity_judges::{Engine, Inputs, Rewritten, Verdict, on_all_cores};
@@ -221,20 +221,23 @@ fn chosen(folder: &Path, subjects: &[Subject], model: MemoryModel) -> (Pairs, Ve
     let options = Options { model, plan_arena: model.kernels().is_some(), ..Options::default() };
     let found = on_all_cores(subjects, |subject| {
         let name = &subject.name;
-        let order_only = optimize_model(&subject.input.graphs, &options).unwrap();
-        let (new, plan) = optimize_input(&subject.input, &options).unwrap();
+        let order_only = plan_graphs(&subject.input.graphs, &options).unwrap();
+        let Optimized { model: new, plan } = optimize(&subject.input, &options).unwrap();
         let [before, ordered] = [order_only.before, order_only.after].map(|footprint| footprint.needs());
         let rewritten = plan.after.needs();
         println!("{model:?} | {name} | {before} | {ordered} | {rewritten}");
-        let new = new?;
+        if plan.rewrites.is_empty() {
+            return None;
+        }
         assert!(rewritten < ordered, "{name}");
         let after = folder.join(format!("{name} for {model:?}.tflite"));
         std::fs::write(&after, planned_model(&new, &plan).unwrap()).unwrap();
         // A second time there is mostly nothing left to do. The search is no proof, so where it starts from matters; but it never does harm.
-        let (more, again) = optimize_input(&load(after.to_str().unwrap()).unwrap(), &options).unwrap();
+        let again = optimize(&load(after.to_str().unwrap()).unwrap(), &options).unwrap().plan;
+        let has_more = !again.rewrites.is_empty();
         assert!(again.after.needs() <= rewritten, "{name}");
-        assert_eq!(more.is_some(), again.after.needs() < rewritten, "{name}: {:?}", again.rewrites);
-        if more.is_some() {
+        assert_eq!(has_more, again.after.needs() < rewritten, "{name}: {:?}", again.rewrites);
+        if has_more {
             println!("{model:?} | {name} | a second time: {}", again.after.needs());
         }
         let exact = plan.rewrites.iter().all(|rewrite| rewrite.exact);

@@ -10,8 +10,8 @@ use serenity::placement::Sharing;
 use serenity::runtimes::{Kernels, MemoryModel, OrtOrder};
 use serenity::zoo::Precision;
 use serenity::{
-    CheckOptions, Content, Footprint, Input, ModelFormat, NOT_COVERED, Options, PlanFile, Status, check_plan,
-    export, load, main_graph, optimize_input, optimize_model,
+    CheckOptions, Content, Footprint, Input, ModelFormat, NOT_COVERED, Optimized, Options, PlanFile,
+    Rewrites, Status, check_plan, export, load, main_graph, optimize,
 };
 use serenity_judges::on_all_cores;
 use std::path::{Path, PathBuf};
@@ -28,12 +28,8 @@ fn case(name: &str, path: &str, model: MemoryModel, plan_arena: bool) -> Case {
     let input = load(path).unwrap();
     let options = Options { model, plan_arena, given_plan: input.plan(), ..Options::default() };
     // Rewriting is a search of its own: a few with many rewrites are enough.
-    let (rewritten, plan) = if REWRITTEN.contains(&name) {
-        optimize_input(&input, &options).unwrap()
-    } else {
-        (None, optimize_model(&input.graphs, &options).unwrap())
-    };
-    let planned = rewritten.unwrap_or_else(|| input.clone());
+    let rewrites = if REWRITTEN.contains(&name) { Rewrites::All } else { Rewrites::None };
+    let Optimized { model: planned, plan } = optimize(&input, &Options { rewrites, ..options }).unwrap();
     let mut json = plan.to_json();
     let footprint = |of: &Input, needs: Footprint| {
         let total = of.tail(plan.model).map(|tail| tail.needed(needs.needs()));

@@ -8,7 +8,7 @@
 use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::scheduling::Limits;
 use serenity::zoo::Precision;
-use serenity::{ModelFormat, Options, Plan, export, load, optimize_input, optimize_model, planned_model};
+use serenity::{ModelFormat, Options, Plan, Rewrites, export, load, optimize};
 use serenity_judges::{Inputs, Verdict, on_all_cores};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -65,13 +65,11 @@ struct Optimized {
 /// Optimises a model and writes the result beside the others. Where it is planned it is rewritten too, as the command does by default.
 fn optimized(model: usize, path: &Path, how: &'static str, options: &Options, folder: &Path) -> Optimized {
     let input = load(path.to_str().unwrap()).unwrap();
-    let (rewritten, plan) = if options.plan_arena {
-        optimize_input(&input, options).unwrap()
-    } else {
-        (None, optimize_model(&input.graphs, options).unwrap())
-    };
+    let rewrites = if options.plan_arena { Rewrites::All } else { Rewrites::None };
+    let best = optimize(&input, &Options { rewrites, ..options.clone() }).unwrap();
+    let bytes = best.to_bytes().unwrap();
+    let plan = best.plan;
     assert!(plan.after.needs() <= plan.before.needs(), "{}, {how}", path.display());
-    let bytes = planned_model(rewritten.as_ref().unwrap_or(&input), &plan).unwrap();
     let file = (bytes != std::fs::read(path).unwrap()).then(|| {
         let file = folder.join(format!("{model}_{}.tflite", how.replace(' ', "_")));
         std::fs::write(&file, &bytes).unwrap();

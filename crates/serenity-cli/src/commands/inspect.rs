@@ -28,7 +28,7 @@ pub(crate) fn run(args: &InspectArgs, out: &mut impl Write) -> Result<Outcome, F
         cancel: cancel_on_ctrl_c(),
         ..Limits::lasting(args.time_limit)
     };
-    let best = serenity::optimize_model(
+    let best = serenity::plan_graphs(
         &input.graphs,
         &Options {
             model,

@@ -40,7 +40,7 @@ pub struct Deep<'a> {
 /// use serenity::{CheckOptions, Options, PlanFile, check_plan, load, optimize};
 /// # fn main() -> Result<(), serenity::Error> {
 /// let input = load("zoo:swiftnet-a")?;
-/// let plan = optimize(input.graph(), &Options { model: input.default_model, ..Options::default() })?;
+/// let plan = optimize(&input, &Options::for_input(&input))?.plan;
 /// let mut json = plan.to_json();
 /// assert!(check_plan(&input, &PlanFile::from_json(&json).unwrap(), &CheckOptions::default()).is_valid());
 /// json["peak"] = 1.into();

@@ -8,11 +8,12 @@ mod tflite;
 
 use crate::judge::Seed;
 use crate::optimize::no_worse_than;
-use crate::{Error, Input, Options, Plan, Source, optimize_model};
+use crate::{Error, Input, Options, Plan, Rewrites, Source, plan_graphs};
 use serenity_ir::Graph;
 use serenity_rewrite::{Choice, Patch, Settings, Sums, apply};
 use serenity_runtimes::{Kernels, MemoryModel};
 use serenity_search::StopReason;
+use std::sync::Arc;
 use std::time::Instant;
 
 pub use applied::{AppliedRewrite, RewriteChoice, RewriteCost};
@@ -76,7 +77,7 @@ pub fn rewrite(input: &Input, patches: &[Patch], model: MemoryModel) -> Result<I
             let new = tflite::rewritten(file, &rewriting).map_err(refused)?;
             Ok(Input {
                 graphs: new.graphs().to_vec(),
-                source: Source::Tflite(Box::new(new)),
+                source: Source::Tflite(Arc::new(new)),
                 ..input.clone()
             })
         }
@@ -84,7 +85,7 @@ pub fn rewrite(input: &Input, patches: &[Patch], model: MemoryModel) -> Result<I
             let refused = |source| Error::Onnx { path: input.name.clone(), source };
             let new = onnx::rewritten(file, &rewriting).map_err(refused)?;
             let graphs = vec![new.graph().clone()];
-            Ok(Input { graphs, source: Source::Onnx(Box::new(new)), ..input.clone() })
+            Ok(Input { graphs, source: Source::Onnx(Arc::new(new)), ..input.clone() })
         }
     }
 }
@@ -100,19 +101,17 @@ const MOST_OPS_OF_LATER_ROUNDS: usize = 400;
 /// The cost of more rewrites than these is that of each alone, not of each beside the others.
 const MOST_COSTS: usize = 64;
 
-/// Plans a model as it is and with the best rewrites found, and takes what needs less; as it is if that makes no difference. Returns the rewritten
-/// model if it is that which was planned; what the plan says of `before` is said of the model as it came.
+/// Plans a model as it is and with the best rewrites found, and takes what needs less; as it is if that makes no difference. What the plan says of `before` is said of
+/// the model as it came.
 ///
-/// More freedom never ends worse: what is found with exact rewrites only, and for kernels of any kind, is kept if nothing better is found.
-///
-/// # Errors
-/// As [`optimize_model`], and if the rewriting itself went wrong. A file that cannot be changed without loss is no error: it is planned as it is.
-pub fn optimize_input(input: &Input, options: &Options) -> Result<(Option<Input>, Plan), Error> {
+/// More freedom never ends worse: what is found with exact rewrites only, and for kernels of any kind, is kept if nothing better is found. A file that
+/// cannot be changed without loss is no error: it is planned as it is.
+pub(crate) fn optimize_input(input: &Input, options: &Options) -> Result<(Option<Input>, Plan), Error> {
     let started = Instant::now();
-    let exact = Options { exact_rewrites: true, ..options.clone() };
+    let exact = Options { rewrites: Rewrites::Exact, ..options.clone() };
     let as_it_is = AsItIs::new(input, options)?;
     let mut best = for_kernels(&as_it_is, &exact)?;
-    if !options.exact_rewrites && best.has_inexact {
+    if options.rewrites == Rewrites::All && best.has_inexact {
         let all = for_kernels(&as_it_is, options)?;
         let covering = all.plan.choice;
         best = best.or(all, input);
@@ -135,7 +134,7 @@ impl<'a> AsItIs<'a> {
     fn new(input: &'a Input, options: &Options) -> Result<Self, Error> {
         let any = options.model.with_kernels(Kernels::Any);
         let for_any = if options.plan_arena && any != options.model {
-            Some((any, optimize_model(&input.graphs, &Options { model: any, ..options.clone() })?))
+            Some((any, plan_graphs(&input.graphs, &Options { model: any, ..options.clone() })?))
         } else {
             None
         };
@@ -190,7 +189,7 @@ fn in_rounds(input: &Input, as_it_is: &Plan, options: &Options) -> Result<Found,
         }
         let mut candidates = possible_rewrites(current, options.model);
         found.has_inexact |= candidates.iter().any(|patch| !patch.exact);
-        candidates.retain(|patch| patch.exact || !options.exact_rewrites);
+        candidates.retain(|patch| patch.exact || options.rewrites == Rewrites::All);
         // A plan of the arena that the model came with speaks of tensors that are gone.
         let given_plan = options.given_plan.clone().filter(|_| round == 0);
         let choice =
@@ -208,7 +207,7 @@ fn in_rounds(input: &Input, as_it_is: &Plan, options: &Options) -> Result<Found,
             ) => break,
             other => other?,
         };
-        let smaller = optimize_model(&next.input.graphs, &Options { given_plan: None, ..options.clone() })?;
+        let smaller = plan_graphs(&next.input.graphs, &Options { given_plan: None, ..options.clone() })?;
         if whole_need(&next.input, &smaller) >= whole_need(current, &found.plan) {
             break;
         }

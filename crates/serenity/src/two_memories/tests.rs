@@ -102,7 +102,7 @@ fn a_division_is_valid_close_to_the_best_and_never_below_the_bound() {
 fn what_fits_the_fast_memory_lies_there() {
     let input = crate::load("zoo:swiftnet-a").unwrap();
     let options = crate::Options { model: input.default_model, ..crate::Options::default() };
-    let plan = crate::optimize(input.graph(), &options).unwrap();
+    let plan = crate::plan_graphs(&input.graphs, &options).unwrap();
     let divided = |fast: u64, slow: u64| {
         let memories = [Memory::new("fast", fast), Memory::new("slow", slow)];
         divide_plan(&input.graphs, &plan, memories, &Limits::default())

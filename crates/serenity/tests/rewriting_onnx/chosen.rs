@@ -1,7 +1,7 @@
 //! What is rewritten by itself: only what makes ONNX Runtime ask for less, and once.
 
 use super::{MODEL, collection, exported, read, stem};
-use serenity::{Options, Plan, optimize_input, optimize_model, planned_model};
+use serenity::{Optimized, Options, Plan, optimize, plan_graphs, planned_model};
 use serenity_judges::{Inputs, Verdict};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -31,8 +31,8 @@ fn optimized(path: &Path, folder: &Path) -> Case {
     let input = read(path);
     let name = stem(path);
     let started = Instant::now();
-    let ordered = optimize_model(&input.graphs, &options()).unwrap();
-    let (rewritten, plan) = optimize_input(&input, &options()).unwrap();
+    let ordered = plan_graphs(&input.graphs, &options()).unwrap();
+    let Optimized { model: rewritten, plan } = optimize(&input, &options()).unwrap();
     println!(
         "{name}: {} -> {} -> {} with {} rewrites, {:.1?}",
         plan.before.needs(),
@@ -41,7 +41,7 @@ fn optimized(path: &Path, folder: &Path) -> Case {
         plan.rewrites.len(),
         started.elapsed()
     );
-    let rewritten = rewritten.unwrap_or_else(|| panic!("{name} was not rewritten"));
+    assert!(!plan.rewrites.is_empty(), "{name} was not rewritten");
     let files = ["ordered", "rewritten"].map(|how| folder.join(format!("{name}_{how}.onnx")));
     std::fs::write(&files[0], planned_model(&input, &ordered).unwrap()).unwrap();
     std::fs::write(&files[1], planned_model(&rewritten, &plan).unwrap()).unwrap();
@@ -55,10 +55,10 @@ fn what_is_rewritten_asks_for_less_as_predicted() {
     let is_in = |path: &&PathBuf| GAINS.contains(&stem(path).as_str());
     let cases: Vec<Case> = models.iter().filter(is_in).map(|path| optimized(path, folder.path())).collect();
     for Case { name, plans, files } in &cases {
-        let (again, plan) = optimize_input(&read(&files[1]), &options()).unwrap();
+        let plan = optimize(&read(&files[1]), &options()).unwrap().plan;
         println!("{name} again: {} -> {}", plans[1].after.needs(), plan.after.needs());
         assert!(
-            again.is_none() && plan.after.needs() <= plans[1].after.needs(),
+            plan.rewrites.is_empty() && plan.after.needs() <= plans[1].after.needs(),
             "{name}: {:?}",
             plan.rewrites
         );

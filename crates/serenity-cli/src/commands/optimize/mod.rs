@@ -11,7 +11,7 @@ use crate::{Failure, Outcome, json};
 use device::DevicePlan;
 use report::Report;
 use serenity::scheduling::Algorithm;
-use serenity::{Input, NewFile, Options, Plan, Source};
+use serenity::{Input, NewFile, Optimized, Options, Plan, Source};
 use std::io::Write;
 use std::time::Instant;
 
@@ -29,20 +29,16 @@ pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, 
         model: args.runtime.model(input.default_model),
         progress,
         plan_arena: !args.no_plan,
-        exact_rewrites: args.rewrite.exact_rewrites,
+        rewrites: args.rewrite.allowed(),
         given_plan: input.plan(),
         ..search_options(&args.search, &cancel)
     };
     if args.no_reorder {
         options.algorithm = Algorithm::File;
     }
-    let (rewritten, plan) = if args.rewrite.no_rewrite {
-        (None, serenity::optimize_model(&input.graphs, &options)?)
-    } else {
-        serenity::optimize_input(&input, &options)?
-    };
+    let Optimized { model: planned, plan } = serenity::optimize(&input, &options)?;
     drop(line);
-    let planned = rewritten.as_ref().unwrap_or(&input);
+    let planned = &planned;
     let device = DevicePlan::new(args, planned, &plan, &options.limits)?;
 
     // What is said of the files is true when it is said: nothing is printed before they are written, and nothing can fail in between.
