@@ -53,7 +53,8 @@ pub enum Verdict {
 ///
 /// ```
 /// use serenity_check::{Verdict, replay};
-/// use serenity_ir::{ElementType, GraphBuilder, Kernels, OpId, Tensor};
+/// use serenity_ir::{ElementType, GraphBuilder, OpId, Tensor};
+/// use serenity_runtimes::Kernels;
 /// # fn main() -> Result<(), serenity_ir::GraphError> {
 /// let tensor = |name| Tensor::shaped(name, vec![1, 8, 8, 16], ElementType::Int8).unwrap();
 /// let mut builder = GraphBuilder::new("");
