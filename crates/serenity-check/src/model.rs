@@ -148,10 +148,7 @@ pub fn model_peak(graphs: &[&Graph], orders: &[&[OpId]], model: MemoryModel) -> 
 /// # Panics
 /// If it is not an order of the graph.
 pub fn ort_order(graph: &Graph, file: &[OpId], model: MemoryModel) -> Vec<OpId> {
-    match model {
-        MemoryModel::Ort(walk) => ort::run(graph, file, walk).order,
-        _ => file.to_vec(),
-    }
+    model.ort_order().map_or_else(|| file.to_vec(), |walk| ort::run(graph, file, walk).order)
 }
 
 fn orders<'a>(claim: &ModelClaim<'a>) -> Vec<&'a [OpId]> {
@@ -160,10 +157,7 @@ fn orders<'a>(claim: &ModelClaim<'a>) -> Vec<&'a [OpId]> {
 
 /// With a plan in the model an op may write over what it reads last, whoever made the plan.
 fn model_of_bounds(claim: &ModelClaim) -> MemoryModel {
-    match claim.model {
-        MemoryModel::Tflm(kernels) if claim.offsets.is_some() => MemoryModel::TflmPlanned(kernels),
-        model => model,
-    }
+    if claim.offsets.is_some() { claim.model.with_plan() } else { claim.model }
 }
 
 fn impossible_orders(graphs: &[&Graph], claim: &ModelClaim) -> Vec<Fault> {
@@ -242,7 +236,7 @@ fn check_arena(graphs: &[&Graph], orders: &[&[OpId]], claim: &ModelClaim, faults
 }
 
 fn has_arena(model: MemoryModel) -> bool {
-    !matches!(model, MemoryModel::Plain | MemoryModel::Paper)
+    model.is_runtime()
 }
 
 /// A witness is there to prove the bound on peaks.

@@ -18,7 +18,7 @@ pub(crate) fn with_bounds(graphs: &[&Graph], model: MemoryModel, figure: Figure)
 }
 
 fn with(graphs: &[&Graph], model: MemoryModel, needs: impl Fn(usize, &Graph) -> u64) -> Graph {
-    let is_tflm = matches!(model, MemoryModel::Tflm(_) | MemoryModel::TflmPlanned(_));
+    let is_tflm = model.kernels().is_some();
     if !is_tflm || graphs.len() == 1 {
         return graphs[0].clone();
     }

@@ -65,3 +65,38 @@ pub trait Runtime {
         file.to_vec()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Content;
+    use serenity_ir::{GraphBuilder, Tensor, TensorId};
+
+    /// Rounds every tensor up to a page, and is a runtime like any other in all else.
+    struct Pages;
+
+    impl Runtime for Pages {
+        fn storage(&self, graph: &Graph) -> Storage {
+            let mut storage = Storage::one_buffer_a_tensor(graph);
+            storage.bytes.iter_mut().for_each(|bytes| *bytes = bytes.next_multiple_of(4096));
+            storage
+        }
+    }
+
+    #[test]
+    fn a_runtime_need_only_say_where_tensors_lie() {
+        let mut g = GraphBuilder::new("");
+        let x = g.input(Tensor::sized("x", 1));
+        let y = g.op("y", "RELU", &[x], Tensor::sized("y", 5000));
+        g.output(y);
+        let graph = g.build().unwrap();
+        let order = graph.file_order();
+        assert_eq!(Pages.bound(&graph).profile(&order).peak(), 3 * 4096);
+        assert_eq!(Pages.execution_order(&graph, &order), order);
+        assert_eq!(Pages.arena(&[&graph], &[&order], None), None);
+        let problem = Pages.placement_problem(&[&graph], &[&order]).unwrap();
+        assert_eq!(problem.contents[0], Content::Tensor { graph: 0, tensor: TensorId(0) });
+        assert_eq!(problem.problem.buffers().iter().map(|buffer| buffer.size).sum::<u64>(), 3 * 4096);
+        assert!(Pages.hazards(&graph).is_empty() && Pages.unknown(&graph).is_empty());
+    }
+}

@@ -24,13 +24,12 @@ pub fn arena(
     model: MemoryModel,
     offsets: Option<&[Vec<Option<u64>>]>,
 ) -> Option<u64> {
-    match model {
-        MemoryModel::Tflm(kernels) | MemoryModel::TflmPlanned(kernels) => {
-            tflm::head(graphs, orders, kernels, offsets)
-        }
-        MemoryModel::Litert => litert::span(graphs.first()?, orders.first()?),
-        MemoryModel::Ort(walk) => Some(ort::run(graphs.first()?, orders.first()?, walk).requested),
-        // No runtime, no arena. A model that is new has none before somebody writes it down here.
-        _ => None,
+    if let Some(kernels) = model.kernels() {
+        return tflm::head(graphs, orders, kernels, offsets);
     }
+    if let Some(walk) = model.ort_order() {
+        return Some(ort::run(graphs.first()?, orders.first()?, walk).requested);
+    }
+    // An arena of a runtime that is new here is refused, because none is found.
+    (model == MemoryModel::Litert).then(|| litert::span(graphs.first()?, orders.first()?))?
 }
