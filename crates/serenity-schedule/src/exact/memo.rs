@@ -11,8 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Ops of all modules that are remembered, at most.
 const MOST_OPS: usize = 1 << 20;
 
-/// Profiles of modules, shared by all clones. It saves work and changes nothing else: what was found once counts as if it had been found again, for
-/// one set of [`Rules`].
+/// Profiles of modules, shared by all clones. It saves work and changes nothing else: what was found once counts as if it had been found again.
 #[derive(Clone, Default)]
 pub struct Memo(Arc<Mutex<Known>>);
 
@@ -22,12 +21,13 @@ struct Known {
     ops: usize,
 }
 
-/// All that a profile depends on, besides the rules: the module, and the states that it may take.
+/// All that a profile depends on: the module, the rules, and the states that it may take.
 #[derive(PartialEq, Eq, Hash)]
 struct Key {
     predecessors: Vec<Vec<u32>>,
     buffers: Vec<Buffer>,
     base: u64,
+    rules: Rules,
     states: u64,
 }
 
@@ -49,6 +49,7 @@ impl Memo {
             predecessors: module.predecessors.clone(),
             buffers: module.buffers.clone(),
             base: module.base,
+            rules: rules.clone(),
             states: effort.states,
         };
         let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -57,12 +58,11 @@ impl Memo {
             return found.steps.clone();
         }
         let before = effort.spent;
+        effort.is_cut = false;
         let steps = profile::of(module, rules, effort);
         let spent = effort.spent - before;
-        // What ended for another reason may end otherwise next time.
-        let is_settled = steps.is_some() || spent >= effort.states;
         let mut known = known();
-        if is_settled && known.ops + module.len() <= MOST_OPS {
+        if !effort.is_cut && known.ops + module.len() <= MOST_OPS {
             known.ops += module.len();
             known.profiles.insert(key, Found { steps: steps.clone(), spent });
         }

@@ -109,6 +109,7 @@ pub(crate) fn search(problem: &Problem, options: &Options, watch: &mut Watch) ->
                 spent: 0,
                 memory,
                 stop: &stop,
+                is_cut: false,
             };
             reduced.reduce(rules, &options.memo, &mut effort);
             watch.visit(effort.spent);

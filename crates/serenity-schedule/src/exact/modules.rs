@@ -270,7 +270,7 @@ mod tests {
         reduced.reduce(
             &Rules::default(),
             &Memo::default(),
-            &mut Effort { states: 1000, spent: 0, memory: u64::MAX, stop: &|| false },
+            &mut Effort { states: 1000, spent: 0, memory: u64::MAX, stop: &|| false, is_cut: false },
         );
         reduced
     }

@@ -17,6 +17,8 @@ pub(super) struct Effort<'a> {
     /// Bytes for the tables of one.
     pub(super) memory: u64,
     pub(super) stop: &'a dyn Fn() -> bool,
+    /// Was a search ended by anything but its states? Then it may end otherwise next time.
+    pub(super) is_cut: bool,
 }
 
 /// The profile of a module, or `None` if it takes too many states.
@@ -55,7 +57,10 @@ fn descend(problem: Problem, rules: &Rules, effort: &mut Effort) -> Option<Vec<P
     let mut flood = Flood::new(&instance, &rules, 0);
     let event = flood.run(effort.states, u64::MAX, effort.memory, effort.stop);
     effort.spent += flood.expanded;
-    let Event::Solved(heads) = event else { return None };
+    let Event::Solved(heads) = event else {
+        effort.is_cut |= flood.expanded < effort.states;
+        return None;
+    };
     let order = instance.expand(&heads);
     let costs = steps_of(&instance.problem, &order);
     let mut steps: Vec<ProfileStep> = Vec::new();

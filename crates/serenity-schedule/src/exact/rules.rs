@@ -2,7 +2,7 @@
 
 /// Which rules the exact engine uses. All are on by default, and none changes the answer; they exist so that a benchmark can show what
 /// each is worth.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[expect(clippy::struct_excessive_bools, reason = "one independent switch a rule")]
 pub struct Rules {
     /// R1: go to a valley of the root for good.
