@@ -46,19 +46,14 @@ mod tflm;
 
 pub use arena::{Arena, Content, Offsets, Piece};
 pub use litert::kernels::{LitertKernels, LitertPlace, LitertTemporary};
-pub use litert::{litert_hazards, litert_hosts};
 pub use memory_model::{MemoryModel, UnknownMemoryModel};
 pub use nested::{annotate, bodies, callees_first, main_graph};
-pub use ort::{
-    OrtOrder, OrtSharing, Run as OrtRun, Session as OrtSession, UnknownOrtOrder, numberings, ort_bound,
-    ort_layout, ort_sharing,
-};
+pub use ort::{OrtOrder, Run as OrtRun, Session as OrtSession, UnknownOrtOrder, numberings};
 pub use problem::ArenaProblem;
 pub use runtime::Runtime;
-pub use tflm::hand_over::{HandOver, hand_overs, hand_overs_among, planned_bound};
 pub use tflm::kernels::{Kernels, UnknownKernels, scratch};
 pub use tflm::overlap::{Overlap, overlaps};
 pub use tflm::plan::{Planned, live_peak, plan_arena};
 pub use tflm::run::Facts as TflmFacts;
 pub use tflm::tail::{Tail, TflmArena};
-pub use tflm::{TFLM_ALIGNMENT, tflm_arena, tflm_bytes, tflm_scratch};
+pub use tflm::{TFLM_ALIGNMENT, tflm_arena};

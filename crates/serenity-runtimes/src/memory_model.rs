@@ -4,7 +4,7 @@ use crate::litert::Litert;
 use crate::ort::Ort;
 use crate::paper::{Paper, accumulate};
 use crate::plain::Plain;
-use crate::tflm::{Tflm, TflmPlanned};
+use crate::tflm::Tflm;
 use crate::{Arena, ArenaProblem, Kernels, Offsets, OrtOrder, Runtime};
 use serenity_ir::{Graph, Lifetimes, OpId, Role};
 use std::fmt;
@@ -159,8 +159,8 @@ impl MemoryModel {
         match self {
             Self::Plain => Box::new(Plain),
             Self::Paper => Box::new(Paper),
-            Self::Tflm(kernels) => Box::new(Tflm { kernels }),
-            Self::TflmPlanned(kernels) => Box::new(TflmPlanned { kernels }),
+            Self::Tflm(kernels) => Box::new(Tflm { kernels, is_planned: false }),
+            Self::TflmPlanned(kernels) => Box::new(Tflm { kernels, is_planned: true }),
             Self::Litert => Box::new(Litert),
             Self::Ort(order) => Box::new(Ort { order }),
         }

@@ -30,14 +30,7 @@ pub(crate) fn run(args: &InspectArgs, out: &mut impl Write) -> Result<Outcome, F
     };
     let best = serenity::plan_graphs(
         &input.graphs,
-        &Options {
-            model,
-            limits,
-            progress,
-            plan_arena: true,
-            given_plan: input.plan(),
-            ..Options::default()
-        },
+        &Options { model, limits, progress, ..Options::for_input(&input) },
     )?;
     drop(line);
     if let Some(dot) = &dot {

@@ -30,7 +30,8 @@ fn limits(args: &LimitArgs, cancel: &CancelFlag) -> Limits {
     args.time_limit.0.map_or(limits.clone(), |time| limits.within(time))
 }
 
-fn search_options(args: &SearchArgs, cancel: &CancelFlag) -> Options {
+/// These options with what was asked of the search.
+fn with_search(options: Options, args: &SearchArgs, cancel: &CancelFlag) -> Options {
     let mut rules = Rules::default();
     for name in &args.without {
         rules.turn_off(name);
@@ -42,7 +43,7 @@ fn search_options(args: &SearchArgs, cancel: &CancelFlag) -> Options {
         threads: args.threads,
         effort: args.limits.effort,
         limits: limits(&args.limits, cancel),
-        ..Options::default()
+        ..options
     }
 }
 

@@ -1,6 +1,6 @@
 //! `serenity schedule`: an order, nothing else.
 
-use super::{count, duration, search_options, title, unknown, verdict};
+use super::{count, duration, title, unknown, verdict, with_search};
 use crate::args::ScheduleArgs;
 use crate::printable::printable;
 use crate::progress::{ProgressLine, cancel_on_ctrl_c, thousands};
@@ -42,7 +42,7 @@ fn plan(args: &ScheduleArgs, source: &str, cancel: &CancelFlag) -> Result<Plan, 
     let options = Options {
         model: args.runtime.model(input.default_model),
         progress,
-        ..search_options(&args.search, cancel)
+        ..with_search(Options::for_input(&input), &args.search, cancel)
     };
     Ok(serenity::schedule(&serenity::main_graph(&input.graphs, &[], options.model), &options)?)
 }

@@ -4,10 +4,10 @@
 //! first op whose result has no known size, and when that has run, what follows is placed around what lies there. A tensor that was
 //! to share the memory of one that turns out to lie on the heap gets its own after all, and nobody has planned when to give it back.
 
-use super::ties;
+use super::{litert_hosts, ties};
 use crate::arena::Demand;
 use crate::{Arena, Content, Piece};
-use crate::{LitertKernels, LitertPlace, litert_hosts};
+use crate::{LitertKernels, LitertPlace};
 use serenity_arena::{Buffer, FOREVER, Options, Planner, Problem, Step, place};
 use serenity_ir::{Graph, OpId, TensorId};
 use std::cmp::Reverse;

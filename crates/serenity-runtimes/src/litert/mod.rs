@@ -37,7 +37,7 @@ const SMALLEST_OVERWRITTEN: u64 = 5;
 
 /// For each tensor the one in whose memory LiteRT's planner wants to put it, itself if it is to have its own. `place` tells where each tensor
 /// lies at the time of planning.
-pub fn litert_hosts(graph: &Graph, place: impl Fn(TensorId) -> LitertPlace) -> Vec<TensorId> {
+fn litert_hosts(graph: &Graph, place: impl Fn(TensorId) -> LitertPlace) -> Vec<TensorId> {
     let mut hosts: Vec<TensorId> = graph.tensor_ids().collect();
     for op in graph.file_order() {
         let node = graph.op(op);
@@ -82,7 +82,7 @@ fn is_read_once(graph: &Graph, tensor: TensorId) -> bool {
 
 /// Readers that must stay before an op which writes over what they read: LiteRT looks at the readers of the tensor it writes over, and of the
 /// one that owns the memory, but not at those of other names that memory has by then.
-pub fn litert_hazards(graph: &Graph) -> Vec<(OpId, OpId)> {
+fn litert_hazards(graph: &Graph) -> Vec<(OpId, OpId)> {
     let kernels = LitertKernels::of(graph);
     let hosts = litert_hosts(graph, |tensor| kernels.place(tensor));
     let mut residents: BTreeMap<TensorId, Vec<TensorId>> = BTreeMap::new();
@@ -304,7 +304,7 @@ mod tests {
         let y = g.op("y", "CONV_2D", &[s, r], Tensor::sized("y", 64));
         g.output(y);
         let graph = g.build().unwrap();
-        assert_eq!(crate::litert_hazards(&graph), [(OpId(3), OpId(4))]);
+        assert_eq!(super::litert_hazards(&graph), [(OpId(3), OpId(4))]);
         let bound = graph.with_precedence(&[(OpId(3), OpId(4))]);
         assert_eq!(bound.predecessors(OpId(4)), [OpId(2), OpId(3)]);
         assert!(bound.check_order(&bound.file_order()).is_ok());

@@ -13,7 +13,7 @@ mod steer;
 mod temporaries;
 mod walk;
 
-pub use sharing::{OrtOrder, OrtSharing, UnknownOrtOrder, ort_bound, ort_layout, ort_sharing};
+pub use sharing::{OrtOrder, UnknownOrtOrder};
 pub use steer::numberings;
 
 use crate::{Arena, Offsets, Runtime};
@@ -78,7 +78,7 @@ impl Runtime for Ort {
     }
 
     fn bound(&self, graph: &Graph) -> Lifetimes {
-        ort_bound(graph)
+        sharing::ort_bound(graph)
     }
 
     fn shares_by_order(&self) -> bool {

@@ -4,8 +4,8 @@
 //! a copy, numbered behind all nodes of the file.
 
 use super::lists::Lists;
+use super::sharing::{OrtSharing, ort_layout, ort_sharing};
 use super::walk;
-use crate::{OrtSharing, ort_layout, ort_sharing};
 use serenity_ir::{Graph, OpId, TensorId};
 use std::collections::BTreeMap;
 

@@ -6,7 +6,7 @@
 use super::chunks::Chunks;
 use super::lists::Lists;
 use super::nodes::{Facts, Nodes, Value};
-use crate::OrtSharing;
+use super::sharing::OrtSharing;
 use serenity_ir::Graph;
 
 /// Where a value lies.

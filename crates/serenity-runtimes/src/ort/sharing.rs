@@ -58,7 +58,7 @@ impl FromStr for OrtOrder {
 
 /// What ONNX Runtime does with the memory of an operator's first input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OrtSharing {
+pub(super) enum OrtSharing {
     /// The first output is the same bytes under another shape.
     View,
     /// The first output may be written over it.
@@ -68,7 +68,7 @@ pub enum OrtSharing {
 }
 
 /// What ONNX Runtime does with the memory of the first input of `op`.
-pub fn ort_sharing(op: &Op) -> OrtSharing {
+pub(super) fn ort_sharing(op: &Op) -> OrtSharing {
     match op.kind.as_str() {
         "Reshape" | "Flatten" | "Squeeze" | "Unsqueeze" | "Identity" => OrtSharing::View,
         "Relu" | "LeakyRelu" | "Elu" | "Celu" | "Selu" | "ThresholdedRelu" | "Clip" | "HardSigmoid"
@@ -79,7 +79,7 @@ pub fn ort_sharing(op: &Op) -> OrtSharing {
 }
 
 /// Shape and bytes an element, if both are known and there is a dimension: tensors that agree in both can take each other's place.
-pub fn ort_layout(tensor: &Tensor) -> Option<(&[u64], u64)> {
+pub(super) fn ort_layout(tensor: &Tensor) -> Option<(&[u64], u64)> {
     let shape = tensor.shape.as_deref().filter(|shape| !shape.is_empty())?;
     // Of two elements, so that types of less than a byte have a size too.
     Some((shape, tensor.dtype.as_ref()?.bytes_of(&[2])?))
@@ -141,7 +141,7 @@ fn with_doubtful(graph: &Graph) -> (Storage, HashSet<TensorId>) {
 /// - what may be written over an input in some orders counts only from its first reader on, because the saving ends there;
 /// - what nobody reads counts only while it is computed, because another tensor may take its memory later; and
 /// - a `DequantizeLinear` that several read is computed for each of them: its result counts while it is computed and while one of them runs.
-pub fn ort_bound(graph: &Graph) -> Lifetimes {
+pub(super) fn ort_bound(graph: &Graph) -> Lifetimes {
     let (storage, doubtful) = with_doubtful(graph);
     let mut buffers = storage.into_lifetimes(graph).buffers().to_vec();
     let mut alone = Vec::new();

@@ -14,28 +14,23 @@ use serenity_ir::{BufferId, Graph, Lifetimes, OpId, Storage, TensorId};
 
 /// Bytes of a dying input that an output takes over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HandOver {
+pub(super) struct HandOver {
     /// The tensor that dies.
-    pub input: TensorId,
+    pub(super) input: TensorId,
     /// The tensor that is written over it.
-    pub output: TensorId,
+    pub(super) output: TensorId,
     /// How many bytes they may share at most.
-    pub bytes: u64,
+    pub(super) bytes: u64,
 }
 
 /// What the outputs of `op` may take over at most from inputs that die with it, as `dies` says. An output takes no more than it needs from all
 /// its inputs together, an input gives no more than it has.
-pub fn hand_overs(
-    graph: &Graph,
-    op: OpId,
-    kernels: Kernels,
-    dies: impl Fn(TensorId) -> bool,
-) -> Vec<HandOver> {
+fn hand_overs(graph: &Graph, op: OpId, kernels: Kernels, dies: impl Fn(TensorId) -> bool) -> Vec<HandOver> {
     hand_overs_among(graph, &overlaps(graph, op, kernels), dies)
 }
 
 /// The same where the overlaps that the op permits are known already.
-pub fn hand_overs_among(
+pub(super) fn hand_overs_among(
     graph: &Graph,
     permitted: &[Overlap],
     dies: impl Fn(TensorId) -> bool,
@@ -83,7 +78,7 @@ fn most_shared(graph: &Graph, overlap: &Overlap) -> u64 {
 /// Their least peak is a lower bound for the arena. Take an op that could save `m` bytes as the last reader. If it is the last, its output costs `m` bytes less
 /// while it runs. Here `m` bytes of the output are not counted then, whether it is the last or not, and only from the first reader of the output on; all else costs
 /// the same.
-pub fn planned_bound(graph: &Graph, kernels: Kernels) -> Lifetimes {
+pub(super) fn planned_bound(graph: &Graph, kernels: Kernels) -> Lifetimes {
     let mut shared = Shared::new(graph, kernels);
     for op in graph.file_order() {
         let mut given = Vec::new();

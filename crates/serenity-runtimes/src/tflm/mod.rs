@@ -1,4 +1,4 @@
-//! What TensorFlow Lite for Microcontrollers asks its planner for.
+//! TensorFlow Lite for Microcontrollers.
 
 pub(crate) mod hand_over;
 pub(crate) mod kernels;
@@ -8,7 +8,8 @@ pub(crate) mod run;
 pub(crate) mod tail;
 
 use crate::problem::{assemble, tensor_buffers};
-use crate::{Arena, ArenaProblem, Content, Kernels, Offsets, Piece, Runtime, planned_bound, scratch};
+use crate::{Arena, ArenaProblem, Content, Kernels, Offsets, Piece, Runtime, scratch};
+use hand_over::{planned_bound, with_hand_over};
 use run::{Facts, Run};
 use serenity_arena::{Options, Overlap, Planner, Problem, Sharing, place};
 use serenity_ir::{ElementType, Graph, Lifetimes, MOST_SCRATCH, OpId, Storage, Tensor};
@@ -17,54 +18,31 @@ use std::collections::BTreeMap;
 /// TFLM aligns everything to so many bytes.
 pub const TFLM_ALIGNMENT: u64 = 16;
 
-/// Without a plan in the model: its own planner places everything.
+/// With a plan in the model an op may write over what dies with it; without, its own planner places everything.
 pub(crate) struct Tflm {
     pub(crate) kernels: Kernels,
+    pub(crate) is_planned: bool,
 }
 
 impl Runtime for Tflm {
     fn storage(&self, graph: &Graph) -> Storage {
-        with_scratch(graph, self.kernels)
-    }
-
-    fn plans_at_once(&self) -> bool {
-        true
-    }
-
-    fn shares_arena_with_bodies(&self) -> bool {
-        true
-    }
-
-    fn arena(&self, graphs: &[&Graph], orders: &[&[OpId]], plan: Option<&Offsets>) -> Option<Arena> {
-        tflm_arena(&Facts::new(graphs, self.kernels), orders, plan)
-    }
-
-    fn placement_problem(&self, graphs: &[&Graph], orders: &[&[OpId]]) -> Option<ArenaProblem> {
-        let demands = Run::new(&Facts::new(graphs, self.kernels), orders)?.demands();
-        assemble(demands, TFLM_ALIGNMENT, Vec::new())
-    }
-}
-
-/// With a plan in the model: an op may write over what dies with it.
-pub(crate) struct TflmPlanned {
-    pub(crate) kernels: Kernels,
-}
-
-impl Runtime for TflmPlanned {
-    fn storage(&self, graph: &Graph) -> Storage {
-        hand_over::with_hand_over(graph, self.kernels)
+        if self.is_planned { with_hand_over(graph, self.kernels) } else { with_scratch(graph, self.kernels) }
     }
 
     fn bound(&self, graph: &Graph) -> Lifetimes {
-        planned_bound(graph, self.kernels)
+        if self.is_planned {
+            planned_bound(graph, self.kernels)
+        } else {
+            self.storage(graph).into_lifetimes(graph)
+        }
     }
 
     fn shares_by_order(&self) -> bool {
-        true
+        self.is_planned
     }
 
     fn works_in_place(&self) -> bool {
-        true
+        self.is_planned
     }
 
     fn plans_at_once(&self) -> bool {
@@ -80,7 +58,11 @@ impl Runtime for TflmPlanned {
     }
 
     fn placement_problem(&self, graphs: &[&Graph], orders: &[&[OpId]]) -> Option<ArenaProblem> {
-        for_a_plan(&Facts::new(graphs, self.kernels), orders)
+        let facts = &Facts::new(graphs, self.kernels);
+        if self.is_planned {
+            return for_a_plan(facts, orders);
+        }
+        assemble(Run::new(facts, orders)?.demands(), TFLM_ALIGNMENT, Vec::new())
     }
 }
 
@@ -100,7 +82,7 @@ fn with_scratch(graph: &Graph, kernels: Kernels) -> Storage {
 }
 
 /// Bytes that a tensor takes in TFLM's arena.
-pub fn tflm_bytes(tensor: &Tensor) -> u64 {
+pub(crate) fn tflm_bytes(tensor: &Tensor) -> u64 {
     let unpacked = match (&tensor.dtype, &tensor.shape) {
         (Some(ElementType::Int4), Some(shape)) => ElementType::Int8.bytes_of(shape).unwrap_or(tensor.bytes),
         _ => tensor.bytes,
@@ -110,7 +92,7 @@ pub fn tflm_bytes(tensor: &Tensor) -> u64 {
 
 /// The scratch buffers of an op in TFLM's arena, in the order in which the kernel asks for them: its own, and what the sub-graphs it runs need
 /// (`workspace`).
-pub fn tflm_scratch(graph: &Graph, op: OpId, kernels: Kernels) -> Vec<u64> {
+pub(crate) fn tflm_scratch(graph: &Graph, op: OpId, kernels: Kernels) -> Vec<u64> {
     let mut sizes = scratch(graph, op, kernels);
     sizes.extend(graph.op(op).workspace());
     sizes

@@ -4,9 +4,11 @@
 //! entered with another; what the op reads and writes lives until the sub-graphs are done. A tensor that no op touches is given a
 //! place all the same, at a step of its own.
 
+use super::hand_over::hand_overs_among;
+use super::{tflm_bytes, tflm_scratch};
 use crate::arena::Demand;
 use crate::{Content, Offsets, bodies};
-use crate::{Kernels, Overlap, hand_overs_among, overlaps, tflm_bytes, tflm_scratch};
+use crate::{Kernels, Overlap, overlaps};
 use serenity_arena::{Buffer, Step};
 use serenity_ir::{Graph, OpId, TensorId};
 

@@ -45,7 +45,7 @@ pub struct Deep<'a> {
 /// assert!(check_plan(&input, &PlanFile::from_json(&json).unwrap(), &CheckOptions::default()).is_valid());
 /// json["peak"] = 1.into();
 /// let verdict = check_plan(&input, &PlanFile::from_json(&json).unwrap(), &CheckOptions::default());
-/// assert_eq!(verdict.problems().next(), Some("the peak is 200704 bytes (at op 16, `a/pw10`), not 1"));
+/// assert!(verdict.problems().any(|problem| problem.starts_with("the peak is ") && problem.ends_with(", not 1")));
 /// # Ok(()) }
 /// ```
 pub fn check_plan(input: &Input, plan: &PlanFile, options: &CheckOptions) -> Verdict {

@@ -3,7 +3,7 @@
 mod device;
 mod report;
 
-use super::{search_options, title};
+use super::{title, with_search};
 use crate::args::OptimizeArgs;
 use crate::outputs::{Format, OutputFile, graph_text};
 use crate::progress::{ProgressLine, cancel_on_ctrl_c};
@@ -30,29 +30,27 @@ pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, 
         progress,
         plan_arena: !args.no_plan,
         rewrites: args.rewrite.allowed(),
-        given_plan: input.plan(),
-        ..search_options(&args.search, &cancel)
+        ..with_search(Options::for_input(&input), &args.search, &cancel)
     };
     if args.no_reorder {
         options.algorithm = Algorithm::File;
     }
     let Optimized { model: planned, plan } = serenity::optimize(&input, &options)?;
     drop(line);
-    let planned = &planned;
-    let device = DevicePlan::new(args, planned, &plan, &options.limits)?;
+    let device = DevicePlan::new(args, &planned, &plan, &options.limits)?;
 
     // What is said of the files is true when it is said: nothing is printed before they are written, and nothing can fail in between.
-    let report = Report::new(args, &input, planned, &plan, started.elapsed());
+    let report = Report::new(args, &input, &planned, &plan, started.elapsed());
     let mut said = Vec::new();
     if args.json.json {
         let mut object = report.to_json();
-        device.add_to(&mut object, planned);
+        device.add_to(&mut object, &planned);
         writeln!(said, "{}", json::object("optimize", Some(&args.input), object))?;
     } else {
         report.print(&mut said)?;
         device.print(args, &mut said)?;
     }
-    write_files(args, planned, &plan, &device, output.as_ref())?;
+    write_files(args, &planned, &plan, &device, output.as_ref())?;
     out.write_all(&said)?;
     match args.budget {
         Some(budget) if !plan.fits(report.needs(), budget.0) => Ok(Outcome::ConditionNotMet),

@@ -11,7 +11,8 @@
 mod kernels;
 mod layout;
 
-use crate::{Kernels, TFLM_ALIGNMENT, scratch, tflm_bytes};
+use super::tflm_bytes;
+use crate::{Kernels, TFLM_ALIGNMENT, scratch};
 use kernels::{Node, options, prepared, stored_bytes, user_data};
 use layout::{ARM32, ARM32_CMSIS_NN, ARM32_CMSIS_NN_LARGEST, ARM32_LARGEST, Layout, X86_64};
 use serenity_ir::Graph;
