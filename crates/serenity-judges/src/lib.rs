@@ -17,10 +17,12 @@
 mod cores;
 mod reports;
 mod run;
+mod shared;
 
 pub use cores::on_all_cores;
 pub use reports::{Across, LiteRt, Ort, Rewritten, SubGraph, Tflm, Verdict};
 pub use run::{Engine, OrtOrder, python};
+pub use shared::{shared, shared_files};
 
 use std::path::Path;
 

@@ -3,18 +3,12 @@
 
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]
 
-use serenity_judges::{Inputs, OrtOrder, Verdict, litert, ort, tflm, tflm_within};
-use std::path::{Path, PathBuf};
+use serenity_judges::{Inputs, OrtOrder, Verdict, litert, ort, shared, tflm, tflm_within};
+use std::path::PathBuf;
 
 /// The paths of models; `None`, and said plainly, if they are not here.
 fn models(names: &[&str]) -> Option<Vec<PathBuf>> {
-    let shared = std::env::var_os("SERENITY_SHARED")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"), PathBuf::from);
-    let folder = shared.join("models");
-    if !folder.exists() {
-        eprintln!("SKIPPED: no models at {}; set SERENITY_SHARED to their folder", folder.display());
-        return None;
-    }
+    let folder = shared("models")?;
     Some(names.iter().map(|name| folder.join(name)).collect())
 }
 

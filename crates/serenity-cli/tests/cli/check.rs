@@ -2,6 +2,7 @@
 
 use crate::harness::Desk;
 use serde_json::Value;
+use serenity_judges::shared;
 
 fn plan(desk: &Desk) -> Value {
     desk.run(&["schedule", "zoo:swiftnet-a", "--json"]).json()
@@ -299,13 +300,7 @@ fn every_claim_is_listed() {
 /// The plans of the issue, where they are at hand.
 #[test]
 fn plans_that_were_accepted_once_are_refused() {
-    use std::path::{Path, PathBuf};
-    let shared = std::env::var_os("SERENITY_SHARED")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"), PathBuf::from);
-    if !shared.join("repro").exists() {
-        eprintln!("SKIPPED: no plans at {}; set SERENITY_SHARED to their folder", shared.display());
-        return;
-    }
+    let (Some(repro), Some(models)) = (shared("repro"), shared("models")) else { return };
     let (vww, resnet8) = ("mlperf_tiny_vww_96_int8.tflite", "mlperf_tiny_resnet8_int8.tflite");
     for (plan, model, fault) in [
         ("forged-witness", "zoo:swiftnet-a", "more bytes of tensor 0 than it has"),
@@ -318,14 +313,13 @@ fn plans_that_were_accepted_once_are_refused() {
         ("scratch-ignored", resnet8, "arena takes 33888 bytes, not 33312"),
         ("rewrites-exact", "zoo:swiftnet", "is not exact"),
     ] {
-        let file = shared.join("repro").join(format!("check-{plan}.json"));
-        let model =
-            if model.starts_with("zoo:") { PathBuf::from(model) } else { shared.join("models").join(model) };
+        let file = repro.join(format!("check-{plan}.json"));
+        let model = if model.starts_with("zoo:") { model.into() } else { models.join(model) };
         let run = Desk::new().run(&["check", file.to_str().unwrap(), model.to_str().unwrap(), "--json"]);
         assert_eq!(run.code, 1, "{plan}: {run:?}");
         assert!(run.json()["problems"].to_string().contains(fault), "{plan}: {run:?}");
     }
-    let loops = shared.join("repro/loops-share-bytes.tflite");
+    let loops = repro.join("loops-share-bytes.tflite");
     let run = Desk::new().run(&["inspect", loops.to_str().unwrap()]);
     assert_eq!(run.code, 0, "{run:?}");
 }

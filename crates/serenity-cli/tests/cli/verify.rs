@@ -3,7 +3,7 @@
 use crate::harness::{Desk, Run};
 use crate::tiny_onnx::{one_op, one_op_named};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use serenity_judges::shared;
 
 /// A desk with models on it, and the Python with the runtimes; `None`, and said plainly, without them.
 fn desk(models: &[(&str, Vec<u8>)]) -> Option<(Desk, String)> {
@@ -20,15 +20,8 @@ fn verify(desk: &Desk, python: &str, args: &[&str]) -> Run {
 }
 
 /// Models that are not ours; `None`, and said plainly, if they are not here.
-#[allow(clippy::print_stderr, reason = "a skipped test says so")]
-fn shared(names: [&str; 2]) -> Option<[String; 2]> {
-    let shared = std::env::var_os("SERENITY_SHARED")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"), PathBuf::from);
-    let folder = shared.join("models");
-    if !folder.exists() {
-        eprintln!("SKIPPED: no models at {}; set SERENITY_SHARED to their folder", folder.display());
-        return None;
-    }
+fn real(names: [&str; 2]) -> Option<[String; 2]> {
+    let folder = shared("models")?;
     Some(names.map(|name| folder.join(name).to_str().unwrap().to_owned()))
 }
 
@@ -112,8 +105,7 @@ fn a_model_that_does_not_run_is_an_error() {
 #[test]
 fn a_model_for_microcontrollers_runs_there_too() {
     let Some((desk, python)) = desk(&[]) else { return };
-    let Some([keywords, residual]) =
-        shared(["mlperf_tiny_kws_int8.tflite", "mlperf_tiny_resnet8_int8.tflite"])
+    let Some([keywords, residual]) = real(["mlperf_tiny_kws_int8.tflite", "mlperf_tiny_resnet8_int8.tflite"])
     else {
         return;
     };
@@ -128,7 +120,7 @@ fn a_model_for_microcontrollers_runs_there_too() {
 #[test]
 fn a_runtime_that_does_not_take_the_first_model_is_not_asked() {
     let Some((desk, python)) = desk(&[]) else { return };
-    let Some([model, _]) = shared(["mobilenet_v1_0.25_128_quant.tflite", ""]) else { return };
+    let Some([model, _]) = real(["mobilenet_v1_0.25_128_quant.tflite", ""]) else { return };
     let run = verify(&desk, &python, &[&model, &model, "--runs", "1"]);
     assert_eq!(run.code, 0, "{run:?}");
     assert!(run.stdout.contains("not asked: TensorFlow Lite for Microcontrollers"), "{run:?}");

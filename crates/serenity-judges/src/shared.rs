@@ -1,0 +1,28 @@
+//! Data that is not part of the project: real models, graphs with known optima, inputs that broke us once.
+
+use std::path::{Path, PathBuf};
+
+/// A folder of the collection (`SERENITY_SHARED`, or `shared` beside the project); `None`, and said plainly, if it is not here.
+#[allow(clippy::print_stderr, reason = "what is skipped is said")]
+pub fn shared(folder: &str) -> Option<PathBuf> {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    let folder = std::env::var_os("SERENITY_SHARED").map_or_else(beside, PathBuf::from).join(folder);
+    if !folder.is_dir() {
+        eprintln!("SKIPPED: nothing at {}; SERENITY_SHARED names the collection", folder.display());
+        return None;
+    }
+    Some(folder)
+}
+
+/// The files of such a folder with this extension, by name; none if the folder is not here.
+///
+/// # Panics
+/// If the folder cannot be read.
+pub fn shared_files(folder: &str, extension: &str) -> Vec<PathBuf> {
+    let Some(folder) = shared(folder) else { return Vec::new() };
+    let entries = std::fs::read_dir(&folder).expect("a folder can be listed");
+    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.retain(|path| path.extension().is_some_and(|found| found == extension));
+    files.sort();
+    files
+}

@@ -1,0 +1,75 @@
+//! Small random models, rich in places where identities hold, and in places where they almost hold.
+
+mod author;
+mod layers;
+mod patterns;
+mod rng;
+
+pub(crate) use author::{Recipe, random_model};
+pub(crate) use rng::Rng;
+
+use crate::identities::interpreter::{Data, Grid};
+use serenity_ir::{ElementType, Model};
+
+/// Inputs for a model: floats from -2 to 2, or all integers.
+pub(crate) fn random_inputs(model: &Model, seed: u64) -> Vec<Data> {
+    let mut rng = Rng::new(seed);
+    let tensors = model.graph().inputs().iter().map(|&input| model.graph().tensor(input));
+    tensors
+        .map(|tensor| {
+            let shape: Vec<usize> = tensor.shape.iter().flatten().map(|&size| size as usize).collect();
+            if tensor.dtype == Some(ElementType::Int8) {
+                Data::Int8(Grid::from_fn(&shape, |_| rng.between(-128, 127) as i8))
+            } else {
+                Data::Float(Grid::from_fn(&shape, |_| rng.real(-2.0, 2.0)))
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::identities::interpreter::run;
+    use std::collections::BTreeMap;
+
+    /// How often each kind of op reads what each kind of op writes.
+    fn pairs(model: &Model, counts: &mut BTreeMap<(String, String), u32>) {
+        let graph = model.graph();
+        for op in graph.ops() {
+            for writer in op.inputs.iter().filter_map(|&input| graph.producer(input)) {
+                let kinds = (graph.op(writer).kind.to_string(), op.kind.to_string());
+                *counts.entry(kinds).or_default() += 1;
+            }
+        }
+    }
+
+    #[test]
+    fn models_run_and_have_what_rewriting_looks_for() {
+        for is_int8 in [false, true] {
+            let mut counts = BTreeMap::new();
+            for seed in 0..1000 {
+                let model = random_model(Recipe { seed, is_int8, for_litert: false });
+                run(&model, &random_inputs(&model, seed));
+                pairs(&model, &mut counts);
+            }
+            let seen = |writer: &str, reader: &str| {
+                counts.get(&(writer.to_owned(), reader.to_owned())).copied().unwrap_or_default()
+            };
+            for reader in ["CONV_2D", "DEPTHWISE_CONV_2D", "RELU", "MAX_POOL_2D", "PAD", "MUL", "ADD", "MEAN"]
+            {
+                assert!(seen("CONCATENATION", reader) > 50, "{reader}: {}", seen("CONCATENATION", reader));
+            }
+            for (writer, reader) in [("CONCATENATION", "CONCATENATION"), ("PAD", "CONV_2D"), ("ADD", "ADD")] {
+                assert!(seen(writer, reader) > 50, "{writer}, {reader}: {}", seen(writer, reader));
+            }
+        }
+    }
+
+    #[test]
+    fn a_seed_stands_for_one_model() {
+        let model = |seed| random_model(Recipe { seed, is_int8: true, for_litert: false });
+        assert_eq!(model(1), model(1));
+        assert_ne!(model(1).graph().ops(), model(2).graph().ops());
+    }
+}

@@ -1,0 +1,10 @@
+//! Small models made by hand with the `flatbuffers` crate, so that nothing of ours writes what we read.
+
+mod damage;
+mod file;
+pub(crate) mod order;
+mod patch;
+mod reading;
+mod reuse;
+mod state;
+mod writing;

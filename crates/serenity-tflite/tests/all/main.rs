@@ -1,0 +1,7 @@
+//! Files read and written. One program: a program for each file would cost more to build than to run.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "what was seen, and what was skipped")]
+
+mod handmade;
+mod shared_models;

@@ -1,0 +1,123 @@
+//! Proofs of lower bounds: those we write hold, and none that holds says too much.
+
+use serenity::check::{Reproved, Witness, WitnessChain, proved_bound, reprove};
+use serenity::ir::{Graph, OpId, TensorId};
+use serenity::runtimes::MemoryModel;
+use serenity::scheduling::Algorithm;
+use serenity::{Options, schedule, zoo};
+
+fn graph(seed: u64, ops: u32) -> Graph {
+    zoo::build(&format!("random-dag?ops={ops}&seed={seed}")).unwrap()
+}
+
+fn least_peak(graph: &Graph, model: MemoryModel) -> u64 {
+    let options = Options { model, algorithm: Algorithm::Exhaustive, ..Options::default() };
+    schedule(graph, &options).unwrap().after.peak
+}
+
+#[test]
+fn every_witness_we_write_proves_the_optimum() {
+    let mut found = 0;
+    for seed in 0..3000 {
+        let graph = graph(seed, 9);
+        for (_, model) in MemoryModel::all() {
+            let plan = schedule(&graph, &Options { model, ..Options::default() }).unwrap();
+            if let Some(witness) = &plan.witness {
+                found += 1;
+                assert_eq!(proved_bound(&graph, model, witness), Ok(plan.after.peak), "seed {seed}, {model}");
+            }
+        }
+    }
+    assert!(found > 4000, "only {found} of 6000 plans carry a witness");
+}
+
+/// A small generator of arbitrary numbers: any will do, as long as they are the same every time.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % end.max(1)
+    }
+}
+
+/// Chains made up without any sense: whatever the checker accepts must be true.
+fn made_up(graph: &Graph, numbers: &mut Numbers) -> Witness {
+    let mut left: Vec<u64> = graph.tensors().iter().map(|t| t.bytes).collect();
+    let chains = (0..=numbers.below(4))
+        .map(|_| {
+            let tensors: Vec<TensorId> =
+                (0..=numbers.below(2)).map(|_| TensorId::from_index(numbers.below(left.len()))).collect();
+            let bytes = tensors.iter().map(|t| left[t.index()]).min().unwrap_or(0);
+            for t in &tensors {
+                left[t.index()] = left[t.index()].saturating_sub(bytes);
+            }
+            WitnessChain { bytes, tensors }
+        })
+        .collect();
+    Witness { op: OpId::from_index(numbers.below(graph.ops().len())), chains }
+}
+
+#[test]
+fn no_witness_that_is_accepted_exceeds_the_optimum() {
+    let mut numbers = Numbers(7);
+    let mut accepted = 0;
+    for seed in 0..400 {
+        let graph = graph(seed, 7);
+        for (_, model) in MemoryModel::all() {
+            let least = least_peak(&graph, model);
+            for _ in 0..100 {
+                let witness = made_up(&graph, &mut numbers);
+                if let Ok(bound) = proved_bound(&graph, model, &witness) {
+                    accepted += 1;
+                    assert!(
+                        bound <= least,
+                        "seed {seed}, {model}: {witness:?} proves {bound}, but {least} is possible"
+                    );
+                }
+            }
+        }
+    }
+    assert!(accepted > 1000, "only {accepted} were accepted: the test shows little");
+}
+
+#[test]
+fn a_witness_that_is_changed_is_refused_or_proves_less() {
+    let graph = zoo::build("swiftnet-a").unwrap();
+    let model = MemoryModel::Paper;
+    let plan = schedule(&graph, &Options { model, ..Options::default() }).unwrap();
+    let witness = plan.witness.unwrap();
+    let bound = |witness: &Witness| proved_bound(&graph, model, witness).unwrap_or(0);
+    assert_eq!(bound(&witness), 200_704);
+    for i in 0..witness.chains.len() {
+        let mut more = witness.clone();
+        more.chains[i].bytes += 1;
+        assert!(bound(&more) <= 200_704);
+        let mut twice = witness.clone();
+        twice.chains.push(witness.chains[i].clone());
+        assert!(bound(&twice) <= 200_704);
+        let mut empty = witness.clone();
+        empty.chains[i].tensors.clear();
+        assert_eq!(bound(&empty), 0);
+    }
+    for (op, tensor) in [(u32::MAX, 0), (0, u32::MAX)] {
+        let chains = vec![WitnessChain { bytes: 1, tensors: vec![TensorId(tensor)] }];
+        assert!(proved_bound(&graph, model, &Witness { op: OpId(op), chains }).is_err());
+    }
+}
+
+#[test]
+fn the_checker_s_own_search_agrees_with_the_definition() {
+    for seed in 0..1500 {
+        let graph = graph(seed, 8);
+        for (_, model) in MemoryModel::all() {
+            let least = least_peak(&graph, model);
+            let again = |bound| reprove(&graph, model, bound, u64::MAX, &|| false);
+            assert!(matches!(again(least), Reproved::Yes { .. }), "seed {seed}, {model}");
+            assert_eq!(again(least + 1), Reproved::No, "seed {seed}, {model}");
+        }
+    }
+    let hard = zoo::build("randwire-cifar10").unwrap();
+    let gave_up = reprove(&hard, MemoryModel::Paper, 1_277_952, 10, &|| false);
+    assert!(matches!(gave_up, Reproved::GaveUp { .. }));
+}

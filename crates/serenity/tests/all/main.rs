@@ -1,0 +1,24 @@
+//! The whole pipeline on graphs and files. One program: a program for each file would cost more to build than to run.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "what was seen, and what was skipped")]
+
+mod certificates;
+mod checked_arenas;
+mod exact_engine;
+mod exported_models;
+mod freedom;
+mod off_chip;
+mod onnx_bound;
+mod onnx_runtimes;
+mod optimality;
+mod placement_problems;
+mod planned_arenas;
+mod replayed_plans;
+mod rewriting;
+mod rewriting_onnx;
+mod rewriting_tflite;
+mod shared_graphs;
+mod tampering;
+mod tflite_runtimes;
+mod tflm_tail;

@@ -1,0 +1,33 @@
+//! What is to be placed, and what the runtimes' own planners make of it.
+
+use serenity::placement::{Options, Planner, place};
+use serenity::runtimes::MemoryModel;
+
+/// Every network in its own order, under every memory model.
+#[test]
+fn the_bound_is_the_peak_and_a_runtimes_planner_gets_its_own_arena() {
+    for network in ["swiftnet-b", "darts-cell", "randwire-cifar10?nodes=12"] {
+        let graph = &serenity::zoo::build(network).unwrap();
+        let order = graph.file_order();
+        for (name, model) in MemoryModel::all() {
+            let arena = model.placement_problem(&[graph], &[&order]).unwrap();
+            assert_eq!(arena.contents.len(), arena.problem.buffers().len());
+            let peak = model.lifetimes(graph).profile(&order).peak();
+            let placement = place(&arena.problem, &Options::default());
+            if arena.problem.overlaps().is_empty() {
+                let slack = arena.problem.alignment() * arena.contents.len() as u64;
+                assert!((peak..=peak + slack).contains(&placement.bound), "{network} {name}");
+            }
+            let planner = match name {
+                "tflm" => Planner::Tflm,
+                "litert" => Planner::LiteRt,
+                _ => continue,
+            };
+            let own = place(&arena.problem, &Options::new(planner));
+            let runtime = model.arena(&[graph], &[&order], None).unwrap();
+            assert_eq!(own.height, runtime.bytes, "{network} {name}");
+            let offsets: Vec<u64> = runtime.pieces.iter().map(|piece| piece.offset).collect();
+            assert_eq!(own.offsets, offsets, "{network} {name}");
+        }
+    }
+}

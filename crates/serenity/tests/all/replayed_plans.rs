@@ -1,0 +1,100 @@
+//! Plans for whole networks, held against replayed kernels: those that the checker sees, and every overlap that the planner may choose.
+
+use serenity::check::{Verdict, peak, replay};
+use serenity::ir::Graph;
+use serenity::runtimes::{Kernels, MemoryModel, overlaps};
+use serenity::scheduling::Algorithm;
+use serenity::zoo::Precision;
+use serenity::{Input, ModelFormat, Options, export, load, plan_graphs};
+use serenity_judges::shared_files;
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Together they use every operator that the zoo lowers to.
+const NETWORKS: &[&str] = &[
+    "swiftnet-a",
+    "swiftnet-b",
+    "swiftnet-c",
+    "darts-cell",
+    "nasnet-cifar?cells=1&filters=8",
+    "amoebanet-cifar?cells=1&filters=8",
+    "pnasnet-cifar?cells=1&filters=8",
+    "randwire-cifar10?nodes=10",
+    "mobilenet?resolution=64",
+    "densenet?resolution=32",
+    "inception?resolution=32",
+];
+
+fn built_in() -> Vec<(String, Input)> {
+    let folder = tempfile::tempdir().unwrap();
+    let exported = |name: &&str| {
+        let file = folder.path().join("network.tflite");
+        std::fs::write(&file, export(name, ModelFormat::TfLite, Precision::Int8).unwrap().bytes).unwrap();
+        ((*name).to_owned(), load(file.to_str().unwrap()).unwrap())
+    };
+    NETWORKS.iter().map(exported).collect()
+}
+
+fn real() -> Vec<(String, Input)> {
+    let paths = shared_files("models", "tflite");
+    let named = |path: PathBuf| {
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        (name, load(path.to_str().unwrap()).unwrap())
+    };
+    paths.into_iter().map(named).collect()
+}
+
+/// What the table allows, at the closest: every bit of it must be safe. How many pairs, and how many of them 16 bytes closer are refused.
+fn closest(name: &str, graph: &Graph, kernels: Kernels) -> (usize, usize) {
+    let (mut pairs, mut refused) = (0, 0);
+    for op in graph.op_ids() {
+        for overlap in overlaps(graph, op, kernels) {
+            // As a planner aligns them; far enough from 0 to move them closer.
+            let above =
+                overlap.distance + if overlap.exact { 0 } else { overlap.distance.wrapping_neg() % 16 };
+            let at = |input: u64| replay(graph, op, kernels, (overlap.input, input), (overlap.output, 16));
+            assert_eq!(at(16 + above), Verdict::Safe, "{name}, {kernels}, {}", graph.op_label(op));
+            pairs += 1;
+            refused += usize::from(at(above) != Verdict::Safe);
+        }
+    }
+    (pairs, refused)
+}
+
+#[test]
+fn what_the_table_allows_is_safe_in_whole_networks() {
+    for (name, input) in built_in().into_iter().chain(real()) {
+        for (set, kernels) in Kernels::all() {
+            let found = input.graphs.iter().map(|graph| closest(&name, graph, kernels));
+            let (pairs, refused) = found.fold((0, 0), |sum, found| (sum.0 + found.0, sum.1 + found.1));
+            println!("{name}, {set}: {pairs} pairs safe, {refused} of them refused 16 bytes closer");
+        }
+    }
+}
+
+/// The orders of the models as they are: what matters here are places.
+#[test]
+fn plans_of_whole_networks_pass() {
+    let (mut planned, mut all) = (0, 0);
+    for (name, input) in built_in().into_iter().chain(real()) {
+        for (set, kernels) in Kernels::all() {
+            let model = MemoryModel::Tflm(kernels);
+            let options =
+                Options { model, plan_arena: true, algorithm: Algorithm::File, ..Options::default() };
+            let plan = plan_graphs(&input.graphs, &options).unwrap();
+            let started = Instant::now();
+            assert_eq!(plan.placement_faults(&input.graphs), [], "{name}, {set}");
+            let places = started.elapsed();
+            // What ops save while they run is found by replaying all of them.
+            let started = Instant::now();
+            let order = input.graphs[0].file_order();
+            peak(&input.graphs[0], MemoryModel::TflmPlanned(kernels), &order);
+            println!("{name}, {set}: places checked in {places:.1?}, peak in {:.1?}", started.elapsed());
+            // A model that gains nothing is kept as it is, without a plan.
+            planned += usize::from(plan.offsets.is_some());
+            all += 1;
+        }
+    }
+    println!("{planned} plans for {all} networks and sets of kernels");
+    assert!(planned >= NETWORKS.len());
+}

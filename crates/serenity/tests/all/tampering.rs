@@ -1,0 +1,371 @@
+//! Every field of a plan, changed one at a time: each change is refused, or the field is one that the check says it does not cover, or what the plan says
+//! then is true all the same, by the count of the pipeline (which shares no code with the checker).
+
+use serde_json::{Value, json};
+use serenity::ir::{Graph, OpId};
+use serenity::placement::Sharing;
+use serenity::runtimes::{Kernels, MemoryModel, OrtOrder};
+use serenity::zoo::Precision;
+use serenity::{
+    CheckOptions, Content, Footprint, Input, ModelFormat, NOT_COVERED, Optimized, Options, PlanFile,
+    Rewrites, Status, check_plan, export, load, main_graph, optimize,
+};
+use serenity_judges::{on_all_cores, shared};
+
+/// A plan, the model that it was made for, and the model that it speaks of.
+struct Case {
+    name: String,
+    input: Input,
+    planned: Input,
+    plan: Value,
+}
+
+fn case(name: &str, path: &str, model: MemoryModel, plan_arena: bool) -> Case {
+    let input = load(path).unwrap();
+    let options = Options { model, plan_arena, given_plan: input.plan(), ..Options::default() };
+    // Rewriting is a search of its own: a few with many rewrites are enough.
+    let rewrites = if REWRITTEN.contains(&name) { Rewrites::All } else { Rewrites::None };
+    let Optimized { model: planned, plan } = optimize(&input, &Options { rewrites, ..options }).unwrap();
+    let mut json = plan.to_json();
+    let footprint = |of: &Input, needs: Footprint| {
+        let total = of.tail(plan.model).map(|tail| tail.needed(needs.needs()));
+        json!({
+            "peak": needs.peak,
+            "arena": needs.arena,
+            "total": total.map(|total| json!({"arm32": total.arm32, "x86_64": total.x86_64})),
+            "ops": needs.ops,
+        })
+    };
+    json["before"] = footprint(&input, plan.before);
+    json["after"] = footprint(&planned, plan.after);
+    let rewrites = plan.rewrites.len();
+    Case { name: format!("{name} for {model}, {rewrites} rewrites"), input, planned, plan: json }
+}
+
+const PLAIN: MemoryModel = MemoryModel::Plain;
+const PAPER: MemoryModel = MemoryModel::Paper;
+const ANY: MemoryModel = MemoryModel::Tflm(Kernels::Any);
+const REFERENCE: MemoryModel = MemoryModel::Tflm(Kernels::Reference);
+const CMSIS_NN: MemoryModel = MemoryModel::Tflm(Kernels::CmsisNn);
+const LITERT: MemoryModel = MemoryModel::Litert;
+const PRIORITY: MemoryModel = MemoryModel::Ort(OrtOrder::Priority);
+const DEFAULT: MemoryModel = MemoryModel::Ort(OrtOrder::Default);
+
+/// What is rewritten first.
+const REWRITTEN: &[&str] = &["zoo:swiftnet-b", "swiftnet-b"];
+
+/// Built-in networks as graphs.
+const GRAPHS: &[(&str, MemoryModel)] = &[
+    ("zoo:swiftnet-a", PLAIN),
+    ("zoo:swiftnet-b", PAPER),
+    ("zoo:swiftnet-c", PAPER),
+    ("zoo:darts-cell", PLAIN),
+    ("zoo:randwire-cifar10?nodes=10", PAPER),
+    ("zoo:mobilenet", PLAIN),
+];
+
+/// Built-in networks as files: name, format, precision, target, and whether the arena is planned.
+const FILES: &[(&str, ModelFormat, Precision, MemoryModel, bool)] = &[
+    ("swiftnet-a", ModelFormat::TfLite, Precision::Int8, ANY, true),
+    ("swiftnet-b", ModelFormat::TfLite, Precision::Float32, REFERENCE, true),
+    ("swiftnet-c", ModelFormat::TfLite, Precision::Int8, CMSIS_NN, true),
+    ("mobilenet?resolution=32", ModelFormat::TfLite, Precision::Int8, REFERENCE, true),
+    ("mobilenet?resolution=32", ModelFormat::TfLite, Precision::Int8, CMSIS_NN, false),
+    ("swiftnet-a", ModelFormat::TfLite, Precision::Int8, REFERENCE, false),
+    ("swiftnet-b", ModelFormat::TfLite, Precision::Float32, ANY, false),
+    ("swiftnet-b", ModelFormat::TfLite, Precision::Float32, LITERT, false),
+    ("darts-cell", ModelFormat::TfLite, Precision::Int8, LITERT, false),
+    ("swiftnet-a", ModelFormat::Onnx, Precision::Float32, PRIORITY, false),
+    ("swiftnet-b", ModelFormat::Onnx, Precision::Float32, DEFAULT, false),
+    ("mobilenet?resolution=32", ModelFormat::Onnx, Precision::Float32, PRIORITY, false),
+];
+
+/// Models of the collection, the small ones.
+const SHARED: &[(&str, MemoryModel, bool)] = &[
+    ("mlperf_tiny_vww_96_int8.tflite", ANY, true),
+    ("mlperf_tiny_kws_int8.tflite", REFERENCE, true),
+    ("mlperf_tiny_resnet8_int8.tflite", CMSIS_NN, true),
+    ("microwakeword_okay_nabu.tflite", CMSIS_NN, true),
+    ("tflm_mnist_lstm_int8.tflite", LITERT, false),
+    ("tflm_audio_preprocessor_int8.tflite", LITERT, false),
+];
+
+/// A change: where, and to what.
+struct Change {
+    path: Vec<String>,
+    plan: Value,
+    what: String,
+}
+
+/// All changes of one value, made in a copy of the whole plan.
+fn changes(plan: &Value) -> Vec<Change> {
+    let mut found: Vec<Change> = Vec::new();
+    let mut open: Vec<Vec<String>> = vec![Vec::new()];
+    while let Some(path) = open.pop() {
+        let value = at(plan, &path);
+        let mut put = |what: &str, new: Value| {
+            let mut changed = plan.clone();
+            *at_mut(&mut changed, &path) = new;
+            if changed == *plan {
+                return;
+            }
+            found.push(Change { path: path.clone(), plan: changed, what: what.to_owned() });
+        };
+        if !path.is_empty() && !value.is_null() {
+            put("null", Value::Null);
+            put("wrong type", if value.is_string() { json!(7) } else { json!("7") });
+        }
+        match value {
+            Value::Null => {
+                for new in [json!(0), json!(1), json!("any"), json!([0]), json!({})] {
+                    put("something for null", new);
+                }
+            }
+            Value::Bool(old) => put("not", json!(!old)),
+            Value::Number(number) => {
+                let old = number.as_i64().unwrap_or(0);
+                let new = [
+                    json!(old + 1),
+                    json!(old - 1),
+                    json!(old * 2),
+                    json!(0),
+                    json!(u64::MAX),
+                    json!(1_u64 << 63),
+                    json!(0.5),
+                ];
+                for new in new.into_iter().filter(|new| new != value) {
+                    put(&format!("{old} to {new}"), new);
+                }
+            }
+            Value::String(old) => {
+                for new in NAMES.iter().filter(|new| *new != old) {
+                    put(&format!("`{old}` to `{new}`"), json!(new));
+                }
+            }
+            Value::Array(items) => {
+                let mut edit = |what: String, edit: &dyn Fn(&mut Vec<Value>)| {
+                    let mut new = items.clone();
+                    edit(&mut new);
+                    put(&what, new.into());
+                };
+                for index in some_of(items.len()) {
+                    edit(format!("without {index}"), &|list| drop(list.remove(index)));
+                    edit(format!("{index} twice"), &|list| list.insert(index, list[index].clone()));
+                    if index + 1 < items.len() && items[index] != items[index + 1] {
+                        edit(format!("{index} and the next swapped"), &|list| list.swap(index, index + 1));
+                    }
+                    if index > 0 && items[index] != items[0] {
+                        edit(format!("{index} and the first swapped"), &|list| list.swap(index, 0));
+                    }
+                }
+                edit("emptied".to_owned(), &|list| list.clear());
+                for index in some_of(items.len()) {
+                    open.push([path.as_slice(), &[index.to_string()]].concat());
+                }
+            }
+            Value::Object(fields) => {
+                for key in fields.keys() {
+                    let mut changed = plan.clone();
+                    let fields = at_mut(&mut changed, &path).as_object_mut().unwrap();
+                    fields.remove(key);
+                    let path = [path.as_slice(), std::slice::from_ref(key)].concat();
+                    found.push(Change { path: path.clone(), plan: changed, what: "removed".to_owned() });
+                    open.push(path);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Values that fields with names have.
+const NAMES: &[&str] = &[
+    "plain",
+    "paper",
+    "tflm",
+    "tflm-planned",
+    "litert",
+    "ort",
+    "any",
+    "reference",
+    "cmsis-nn",
+    "priority",
+    "default",
+    "optimal",
+    "gap",
+    "pad-folding",
+    "channel-partitioning",
+    "kernel-partitioning",
+    "x",
+];
+
+/// The first, the last, and a few between.
+fn some_of(count: usize) -> Vec<usize> {
+    let mut some: Vec<usize> =
+        (0..4).map(|part| part * count.saturating_sub(1) / 3).filter(|&i| i < count).collect();
+    some.dedup();
+    some
+}
+
+fn at<'a>(value: &'a Value, path: &[String]) -> &'a Value {
+    path.iter().fold(value, |value, key| match value {
+        Value::Array(items) => &items[key.parse::<usize>().unwrap()],
+        value => &value[key],
+    })
+}
+
+fn at_mut<'a>(value: &'a mut Value, path: &[String]) -> &'a mut Value {
+    path.iter().fold(value, |value, key| match value {
+        Value::Array(items) => &mut items[key.parse::<usize>().unwrap()],
+        value => &mut value[key],
+    })
+}
+
+/// Is what the plan says of the model true, as the pipeline counts? Bounds are, if they are no higher than those that it proved.
+fn is_true(case: &Case, plan: &PlanFile) -> bool {
+    let model = plan.model.unwrap_or(case.input.default_model);
+    let graphs: Vec<&Graph> = case.planned.graphs.iter().collect();
+    let can_run = |(graph, order): (&&Graph, &Vec<OpId>)| graph.check_order(order).is_ok();
+    if plan.bodies.len() + 1 != graphs.len() || !graphs[1..].iter().zip(&plan.bodies).all(can_run) {
+        return false;
+    }
+    let main = main_graph(&case.planned.graphs, &plan.bodies, model);
+    let file = plan.file_order.as_ref().unwrap_or(&plan.order);
+    if main.check_order(&plan.order).is_err() || main.check_order(file).is_err() {
+        return false;
+    }
+    let orders = |first: &'_ [OpId]| -> Vec<Vec<OpId>> {
+        std::iter::once(first.to_vec()).chain(plan.bodies.iter().cloned()).collect()
+    };
+    let in_file = orders(file);
+    let in_file: Vec<&[OpId]> = in_file.iter().map(Vec::as_slice).collect();
+    let arena = model.arena(&graphs, &in_file, plan.offsets.as_ref()).map(|arena| arena.bytes);
+    let needs = plan.arena.unwrap_or(plan.peak);
+    let is_same_model = case.plan["runtime"] == model.to_string();
+    let number = |field: &str| case.plan[field].as_u64().unwrap();
+    model.lifetimes(&main).profile(&plan.order).peak() == plan.peak
+        && plan.arena.is_none_or(|stated| Some(stated) == arena)
+        && (plan.arena.is_none() || model.execution_order(graphs[0], file) == plan.order)
+        && (plan.offsets.is_none() || is_safe(&graphs, &in_file, model, plan))
+        && (!is_same_model || (plan.bound <= number("bound") && plan.peak_bound <= number("peak_bound")))
+        && (!plan.optimal || plan.bound == needs)
+}
+
+/// All pairs of buffers, one by one.
+fn is_safe(graphs: &[&Graph], orders: &[&[OpId]], model: MemoryModel, plan: &PlanFile) -> bool {
+    let (Some(offsets), Some(kernels)) = (&plan.offsets, model.kernels()) else { return false };
+    let arena = MemoryModel::TflmPlanned(kernels).placement_problem(graphs, orders).unwrap();
+    let buffers = arena.problem.buffers();
+    let place = |i: usize| match arena.contents[i] {
+        Content::Tensor { graph, tensor } => *offsets.get(graph)?.get(tensor.index())?,
+        Content::Scratch { .. } => None,
+    };
+    let may_share = |writer: usize, over: usize, low: u64, high: u64| {
+        arena.problem.overlaps().iter().any(|overlap| {
+            (overlap.writer, overlap.over) == (writer, over)
+                && match overlap.how {
+                    Sharing::Below { distance } => high >= low + distance,
+                    Sharing::SameOffset => high == low,
+                }
+        })
+    };
+    let is_tensor = |i: &usize| matches!(arena.contents[*i], Content::Tensor { .. });
+    (0..buffers.len()).filter(is_tensor).all(|y| {
+        let Some(at_y) = place(y) else { return false };
+        at_y % 16 == 0
+            && (0..y).filter(is_tensor).all(|x| {
+                let Some(at_x) = place(x) else { return false };
+                let (a, b) = (&buffers[x], &buffers[y]);
+                a.last < b.first
+                    || b.last < a.first
+                    || at_x + a.size <= at_y
+                    || at_y + b.size <= at_x
+                    || may_share(y, x, at_y, at_x)
+                    || may_share(x, y, at_x, at_y)
+            })
+    })
+}
+
+/// How many changes were refused, are not covered, are true all the same.
+fn tamper(case: &Case) -> [usize; 3] {
+    let whole = PlanFile::from_json(&case.plan).unwrap();
+    let verdict = check_plan(&case.input, &whole, &CheckOptions::default());
+    assert!(verdict.is_valid(), "{}: {:?}", case.name, verdict.problems().collect::<Vec<_>>());
+    let mut counts = [0; 3];
+    let mut accepted = Vec::new();
+    for Change { path, plan, what } in changes(&case.plan) {
+        let Ok(file) = PlanFile::from_json(&plan) else {
+            counts[0] += 1;
+            continue;
+        };
+        let verdict = check_plan(&case.input, &file, &CheckOptions::default());
+        if !verdict.is_valid() {
+            counts[0] += 1;
+            continue;
+        }
+        let is_verified = |field: &str| matches!(verdict.status(field), Some(Status::Verified { .. }));
+        let not_covered = path.iter().find(|key| NOT_COVERED.iter().any(|(field, _)| field == key));
+        if let Some(field) = not_covered {
+            assert!(!is_verified(field), "{}: {} {what} is called verified", case.name, path.join("."));
+            counts[1] += 1;
+            continue;
+        }
+        // A bound that rests on a search is said not to be verified.
+        let is_open = matches!(verdict.status(&path[0]), Some(Status::NotVerified { .. }));
+        if is_open && ["bound", "peak_bound"].contains(&path[0].as_str()) {
+            counts[1] += 1;
+            continue;
+        }
+        // The terms of a sum may be added in another order: all figures were counted again for the model that this makes.
+        // And rewrites are made all at once, in whatever order they are listed.
+        let is_other_sum = path[0] == "rewrites"
+            && (path.iter().any(|key| key == "order") || (path.len() == 1 && what.contains("swapped")));
+        let is_about_this_model = path[0] != "rewrites" || whole.rewrites.is_empty();
+        let is_harmless = is_other_sum || (is_about_this_model && is_true(case, &file));
+        // A claim that is not made any more is not verified any more.
+        let is_withdrawn = path.len() == 1 && (what == "removed" || what == "null") && path[0] != "runtime";
+        let is_silent = !is_withdrawn || !is_verified(&path[0]);
+        let is_harmless = is_harmless && is_silent;
+        if !is_harmless {
+            accepted.push(format!("{}: {what}", path.join(".")));
+        }
+        counts[2] += 1;
+    }
+    assert!(accepted.is_empty(), "{}: accepted {accepted:#?}", case.name);
+    counts
+}
+
+#[test]
+fn every_change_is_refused_or_named() {
+    let folder = std::env::temp_dir().join(format!("serenity-tampering-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut cases: Vec<(String, String, MemoryModel, bool)> = GRAPHS
+        .iter()
+        .map(|&(network, model)| (network.to_owned(), network.to_owned(), model, true))
+        .collect();
+    for (index, &(network, format, precision, model, plan_arena)) in FILES.iter().enumerate() {
+        let extension = if format == ModelFormat::TfLite { "tflite" } else { "onnx" };
+        let path = folder.join(format!("{index}.{extension}"));
+        std::fs::write(&path, export(network, format, precision).unwrap().bytes).unwrap();
+        cases.push((network.to_owned(), path.to_str().unwrap().to_owned(), model, plan_arena));
+    }
+    if let Some(folder) = shared("models") {
+        let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+        cases.extend(
+            SHARED.iter().map(|&(name, model, plan_arena)| (name.to_owned(), path(name), model, plan_arena)),
+        );
+    }
+    let counts = on_all_cores(&cases, |(name, path, model, plan_arena)| {
+        let case = case(name, path, *model, *plan_arena);
+        let counts = tamper(&case);
+        let [refused, not_covered, harmless] = counts;
+        eprintln!(
+            "{}: {refused} refused, {not_covered} not covered, {harmless} true all the same",
+            case.name
+        );
+        counts
+    });
+    std::fs::remove_dir_all(&folder).unwrap();
+    let sums: [usize; 3] = std::array::from_fn(|kind| counts.iter().map(|counts| counts[kind]).sum());
+    assert!(counts.len() >= 18 && sums[0] > 2 * (sums[1] + sums[2]), "{sums:?}");
+}

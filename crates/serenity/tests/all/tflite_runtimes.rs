@@ -1,0 +1,168 @@
+//! Judged by the outside: TensorFlow Lite for Microcontrollers and LiteRT run every model before and after.
+//!
+//! The models are built-in networks, exported with weights, and the collection of real ones where it is present.
+
+use serenity::runtimes::{Kernels, MemoryModel};
+use serenity::scheduling::Limits;
+use serenity::zoo::Precision;
+use serenity::{ModelFormat, Options, Plan, Rewrites, export, load, optimize};
+use serenity_judges::{Inputs, Verdict, on_all_cores, shared_files};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Small enough for seconds, and together they use every operator that the zoo lowers to.
+const NETWORKS: &[&str] = &[
+    "swiftnet-a",
+    "swiftnet-b",
+    "swiftnet-c",
+    "darts-cell",
+    "nasnet-cifar?cells=1&filters=8",
+    "amoebanet-cifar?cells=1&filters=8",
+    "pnasnet-cifar?cells=1&filters=8",
+    "randwire-cifar10?nodes=10",
+    "mobilenet?resolution=64",
+    "densenet?resolution=32",
+    "inception?resolution=32",
+];
+
+/// The models to judge: those made here, in `folder`, and those of the collection.
+fn models(folder: &Path) -> Vec<PathBuf> {
+    let mut models = Vec::new();
+    for name in NETWORKS {
+        for (precision, suffix) in [(Precision::Float32, "float"), (Precision::Int8, "int8")] {
+            let file = folder.join(format!("{}_{suffix}.tflite", name.replace(['?', '=', '&'], "_")));
+            std::fs::write(&file, export(name, ModelFormat::TfLite, precision).unwrap().bytes).unwrap();
+            models.push(file);
+        }
+    }
+    models.extend(shared_files("models", "tflite"));
+    models
+}
+
+/// What became of one model.
+struct Optimized {
+    /// Which model, by its place in the list.
+    model: usize,
+    how: &'static str,
+    plan: Plan,
+    /// The new file; `None` if the model is kept as it is, byte for byte.
+    file: Option<PathBuf>,
+}
+
+/// Optimises a model and writes the result beside the others. Where it is planned it is rewritten too, as the command does by default.
+fn optimized(model: usize, path: &Path, how: &'static str, options: &Options, folder: &Path) -> Optimized {
+    let input = load(path.to_str().unwrap()).unwrap();
+    let rewrites = if options.plan_arena { Rewrites::All } else { Rewrites::None };
+    let best = optimize(&input, &Options { rewrites, ..options.clone() }).unwrap();
+    let bytes = best.to_bytes().unwrap();
+    let plan = best.plan;
+    assert!(plan.after.needs() <= plan.before.needs(), "{}, {how}", path.display());
+    let file = (bytes != std::fs::read(path).unwrap()).then(|| {
+        let file = folder.join(format!("{model}_{}.tflite", how.replace(' ', "_")));
+        std::fs::write(&file, &bytes).unwrap();
+        file
+    });
+    Optimized { model, how, plan, file }
+}
+
+/// What a runtime says of a model, as far as it concerns us: the bytes of its arena, and what it computes.
+struct Seen {
+    arena: u64,
+    outputs: Result<Vec<String>, String>,
+}
+
+/// Judges all models and what became of them, and compares with what was predicted.
+fn compare(
+    models: &[PathBuf],
+    results: &[Optimized],
+    judge: impl Fn(&[&Path]) -> Option<Vec<Verdict<Seen>>>,
+) {
+    let files = models.iter().chain(results.iter().filter_map(|r| r.file.as_ref()));
+    let Some(mut before) = judge(&files.map(PathBuf::as_path).collect::<Vec<_>>()) else { return };
+    let mut after = before.split_off(models.len()).into_iter();
+    let mut faults = Vec::new();
+    for result in results {
+        let name = models[result.model].file_stem().unwrap().to_string_lossy().into_owned();
+        let own = &before[result.model];
+        let new = result.file.as_ref().map(|_| after.next().unwrap());
+        let (own, new) = match (own, new.as_ref().unwrap_or(own)) {
+            (Verdict::Accepted(own), Verdict::Accepted(new)) => (own, new),
+            (Verdict::Refused(_), Verdict::Refused(_)) => {
+                println!("{name}, {}: refused by the runtime", result.how);
+                continue;
+            }
+            (Verdict::Accepted(_), Verdict::Refused(reason)) => {
+                faults.push(format!("{name}, {}: refused after: {reason}", result.how));
+                continue;
+            }
+            (Verdict::Refused(reason), Verdict::Accepted(_)) => {
+                faults.push(format!("{name}, {}: refused before: {reason}", result.how));
+                continue;
+            }
+        };
+        println!("{name}, {}: {} -> {}", result.how, own.arena, new.arena);
+        let predicted = (result.plan.before.arena, result.plan.after.arena);
+        if predicted != (Some(own.arena), Some(new.arena)) {
+            faults.push(format!(
+                "{name}, {}: predicted {predicted:?}, seen {} -> {}",
+                result.how, own.arena, new.arena
+            ));
+        }
+        // What rewrites change by rounding is judged with all other rewrites.
+        let is_exact = result.plan.rewrites.iter().all(|rewrite| rewrite.exact);
+        if is_exact && own.outputs != new.outputs {
+            faults.push(format!("{name}, {}: other outputs", result.how));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+fn seen<T>(verdict: Verdict<T>, look: impl Fn(T) -> Seen) -> Verdict<Seen> {
+    match verdict {
+        Verdict::Accepted(report) => Verdict::Accepted(look(report)),
+        Verdict::Refused(reason) => Verdict::Refused(reason),
+    }
+}
+
+/// What is found must be as predicted, whatever it is: a search that ends early will do.
+fn limits() -> Limits {
+    Limits::lasting(Duration::from_secs(2))
+}
+
+#[test]
+fn tflm_needs_what_we_predict_and_computes_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let models = models(folder.path());
+    let ways = [
+        ("reordered", Kernels::Any, false),
+        ("planned for any kernels", Kernels::Any, true),
+        ("planned for reference kernels", Kernels::Reference, true),
+    ];
+    let cases: Vec<_> = (0..models.len()).flat_map(|index| ways.map(|way| (index, way))).collect();
+    let results = on_all_cores(&cases, |&(index, (how, kernels, plan_arena))| {
+        let model = MemoryModel::Tflm(kernels);
+        let options = Options { model, plan_arena, limits: limits(), ..Options::default() };
+        optimized(index, &models[index], how, &options, folder.path())
+    });
+    compare(&models, &results, |files| {
+        let verdicts = serenity_judges::tflm(files, &Inputs::default())?;
+        let look = |report: serenity_judges::Tflm| Seen { arena: report.head, outputs: report.outputs };
+        Some(verdicts.into_iter().map(|verdict| seen(verdict, look)).collect())
+    });
+}
+
+#[test]
+fn litert_needs_what_we_predict_and_computes_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let models = models(folder.path());
+    let options = Options { model: MemoryModel::Litert, limits: limits(), ..Options::default() };
+    let cases: Vec<(usize, &PathBuf)> = models.iter().enumerate().collect();
+    let results =
+        on_all_cores(&cases, |&(index, path)| optimized(index, path, "reordered", &options, folder.path()));
+    compare(&models, &results, |files| {
+        let verdicts = serenity_judges::litert(files, &Inputs::default())?;
+        let look =
+            |report: serenity_judges::LiteRt| Seen { arena: report.main.arena, outputs: Ok(report.outputs) };
+        Some(verdicts.into_iter().map(|verdict| seen(verdict, look)).collect())
+    });
+}

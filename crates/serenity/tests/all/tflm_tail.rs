@@ -1,0 +1,125 @@
+//! Judged by TensorFlow Lite for Microcontrollers itself: what it keeps, and whether the arena that we name is enough.
+
+use serenity::runtimes::{Kernels, MemoryModel};
+use serenity::zoo::Precision;
+use serenity::{ModelFormat, Tail, export, inspect, load};
+use serenity_judges::{Inputs, Tflm, Verdict, shared_files, tflm, tflm_each_within};
+use std::path::{Path, PathBuf};
+
+const TFLM: MemoryModel = MemoryModel::Tflm(Kernels::Reference);
+
+const ALLOCATE_ONLY: Inputs = Inputs { runs: 0, seed: 1 };
+
+/// Together they use every operator that the zoo lowers to.
+const NETWORKS: &[&str] = &["swiftnet-a", "darts-cell", "mobilenet", "inception"];
+
+/// A model with what we say about it.
+struct Predicted {
+    path: PathBuf,
+    head: u64,
+    tail: Tail,
+}
+
+impl Predicted {
+    fn new(path: PathBuf) -> Self {
+        let input = load(path.to_str().unwrap()).unwrap();
+        let head = inspect(&input.graphs, TFLM, None).arena.unwrap().bytes;
+        let tail = input.tail(TFLM).unwrap();
+        Self { path, head, tail }
+    }
+
+    fn name(&self) -> String {
+        self.path.file_stem().unwrap().to_string_lossy().into_owned()
+    }
+
+    fn needed(&self) -> u64 {
+        self.tail.needed(self.head).x86_64
+    }
+}
+
+/// Built-in networks, exported into `folder`, and the collection of real models where it is present.
+fn models(folder: &Path) -> Vec<Predicted> {
+    let mut paths = Vec::new();
+    for name in NETWORKS {
+        for precision in [Precision::Float32, Precision::Int8] {
+            let file = folder.join(format!("{name}_{precision:?}.tflite"));
+            std::fs::write(&file, export(name, ModelFormat::TfLite, precision).unwrap().bytes).unwrap();
+            paths.push(file);
+        }
+    }
+    paths.extend(shared_files("models", "tflite"));
+    paths.sort();
+    paths.into_iter().map(Predicted::new).collect()
+}
+
+#[test]
+fn the_kernels_count_on_a_device_and_the_margin_covers_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("swiftnet-a.tflite");
+    let model = export("swiftnet-a", ModelFormat::TfLite, Precision::Int8).unwrap();
+    std::fs::write(&path, model.bytes).unwrap();
+    let input = load(path.to_str().unwrap()).unwrap();
+    let tail = |kernels| input.tail(MemoryModel::Tflm(kernels)).unwrap();
+    let (any, reference, cmsis_nn) = (tail(Kernels::Any), tail(Kernels::Reference), tail(Kernels::CmsisNn));
+    assert_eq!((reference.x86_64, reference.arm32, reference.unknown_kernels), (9040, 6748, 0));
+    assert_eq!((any.arm32, cmsis_nn.x86_64), (reference.arm32, reference.x86_64));
+    for head in [0, 100_000] {
+        assert!(any.needed(head).arm32 + any.margin(head) >= cmsis_nn.needed(head).arm32);
+        assert!(reference.margin(head) < any.margin(head));
+        assert!(any.margin(head) < any.arm32);
+    }
+    // Without any head, notes decide.
+    assert!(any.needed(0).arm32 > any.arm32);
+    assert!(input.tail(MemoryModel::Litert).is_none());
+}
+
+#[test]
+fn tflm_keeps_what_we_predict_and_needs_no_larger_arena() {
+    let folder = tempfile::tempdir().unwrap();
+    let models = models(folder.path());
+    let paths: Vec<&Path> = models.iter().map(|model| model.path.as_path()).collect();
+    let Some(verdicts) = tflm(&paths, &ALLOCATE_ONLY) else { return };
+    let mut accepted: Vec<(&Predicted, &Tflm)> = Vec::new();
+    for (model, verdict) in models.iter().zip(&verdicts) {
+        match verdict {
+            Verdict::Accepted(seen) => accepted.push((model, seen)),
+            Verdict::Refused(_) => println!("{}: refused by TFLM", model.name()),
+        }
+    }
+    let mut faults = Vec::new();
+    for &(model, seen) in &accepted {
+        let (name, tail) = (model.name(), model.tail);
+        println!(
+            "{name}: tail {} (seen {}), needs {}; on 32 bits {}, needs {} and up to {} more",
+            tail.x86_64,
+            seen.tail,
+            model.needed(),
+            tail.arm32,
+            tail.needed(model.head).arm32,
+            tail.margin(model.head)
+        );
+        if (tail.x86_64, tail.unknown_kernels) != (seen.tail, 0) {
+            faults.push(format!("{name}: predicted {tail:?}, seen {} in {:?}", seen.tail, seen.split));
+        }
+        if tail.arm32 >= tail.x86_64 {
+            faults.push(format!("{name}: pointers of half the size make nothing smaller: {tail:?}"));
+        }
+    }
+
+    let paths: Vec<&Path> = accepted.iter().map(|(model, _)| model.path.as_path()).collect();
+    let within = |less: u64| {
+        let arenas: Vec<u64> = accepted.iter().map(|(model, _)| model.needed() - less).collect();
+        tflm_each_within(&arenas, &paths, &ALLOCATE_ONLY).unwrap()
+    };
+    for ((model, _), verdict) in accepted.iter().zip(within(0)) {
+        if let Verdict::Refused(reason) = verdict {
+            faults.push(format!("{}: {} bytes are not enough: {reason}", model.name(), model.needed()));
+        }
+    }
+    for ((model, _), verdict) in accepted.iter().zip(within(64)) {
+        if let Verdict::Accepted(_) = verdict {
+            faults.push(format!("{}: 64 bytes less than {} are enough", model.name(), model.needed()));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
