@@ -2,7 +2,7 @@
 
 use crate::ErrorKind;
 use serenity_check::Fault;
-use serenity_ir::json::JsonError;
+use serenity_formats::{FileError, Problem};
 use serenity_rewrite::PatchError;
 use serenity_zoo::ZooError;
 use std::borrow::Cow;
@@ -20,29 +20,13 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
-    /// A file is not in the JSON graph format.
-    #[error("`{path}` is not a graph: {source}")]
-    Json {
+    /// A file is not what its name says, leaves a size open, or holds what cannot be kept.
+    #[error("`{path}` {source}")]
+    File {
         /// The file.
         path: String,
-        /// Why.
-        source: JsonError,
-    },
-    /// A file is not a TensorFlow Lite model.
-    #[error("`{path}` is not a TensorFlow Lite model that can be read: {source}")]
-    Tflite {
-        /// The file.
-        path: String,
-        /// Why.
-        source: serenity_tflite::Error,
-    },
-    /// A file is not an ONNX model, or one that leaves sizes open.
-    #[error("`{path}` is not an ONNX model that can be read: {source}")]
-    Onnx {
-        /// The file.
-        path: String,
-        /// Why.
-        source: serenity_onnx::Error,
+        /// What is wrong with it.
+        source: FileError,
     },
     /// A model that would not find its constants in the folder it is written to.
     #[error(
@@ -149,20 +133,17 @@ pub enum Error {
 impl Error {
     /// What kind of thing went wrong, for programs.
     pub fn kind(&self) -> ErrorKind {
-        use serenity_onnx::Error as Onnx;
-        use serenity_tflite::Error as Tflite;
         match self {
             Self::Read { .. } => ErrorKind::Read,
-            Self::Onnx { source: Onnx::DynamicInput { .. }, .. } => ErrorKind::Size,
-            Self::Onnx { source: Onnx::UnknownName { .. } | Onnx::ShapeConflict { .. }, .. }
-            | Self::UnknownFormat { .. } => ErrorKind::Request,
-            Self::Onnx { source: Onnx::Unfaithful(_), .. }
-            | Self::Tflite { source: Tflite::Unfaithful(_), .. }
-            | Self::Rewrite { .. }
-            | Self::CheckFailed { .. } => ErrorKind::Bug,
-            Self::Json { .. } | Self::Tflite { .. } | Self::Onnx { .. } | Self::NotText { .. } => {
-                ErrorKind::Format
-            }
+            Self::File { source, .. } => match source.problem {
+                Problem::Damaged | Problem::CannotKeep => ErrorKind::Format,
+                Problem::OpenSize => ErrorKind::Size,
+                Problem::Request => ErrorKind::Request,
+                Problem::Unfaithful => ErrorKind::Bug,
+            },
+            Self::UnknownFormat { .. } => ErrorKind::Request,
+            Self::Rewrite { .. } | Self::CheckFailed { .. } => ErrorKind::Bug,
+            Self::NotText { .. } => ErrorKind::Format,
             Self::Zoo { .. } => ErrorKind::Network,
             Self::PlanFile { .. } | Self::WrongPlan { .. } => ErrorKind::Plan,
             Self::Export { .. } | Self::NoArena { .. } | Self::Traffic { .. } => ErrorKind::Model,
@@ -174,13 +155,8 @@ impl Error {
     /// Where in the file, if that is known: a path into a JSON document, a line, a byte, or a place in the terms of the model.
     pub fn place(&self) -> Option<String> {
         match self {
-            Self::Json { source: JsonError::Field { path, .. }, .. } => Some(path.clone()),
-            Self::Json { source: JsonError::Syntax(error), .. } => {
-                Some(format!("line {} column {}", error.line(), error.column()))
-            }
+            Self::File { source, .. } => source.place.clone(),
             Self::NotText { position, .. } => Some(format!("byte {position}")),
-            Self::Tflite { source, .. } => source.place(),
-            Self::Onnx { source, .. } => source.place(),
             _ => None,
         }
     }
@@ -188,7 +164,7 @@ impl Error {
     /// What the user can do about it, where that is not plain from the message.
     pub fn help(&self) -> Option<Cow<'static, str>> {
         match self {
-            Self::Onnx { source, .. } => source.help().map(Cow::Owned),
+            Self::File { source, .. } => source.help.clone().map(Cow::Owned),
             _ => self.fixed_help().map(Cow::Borrowed),
         }
     }

@@ -4,7 +4,7 @@
 //! identifiers; the names as they are in the model stand beside them in comments.
 
 use crate::two_memories::TwoMemories;
-use crate::{Arena, Content, Error, Input, Offsets, Piece, Plan, Source};
+use crate::{Arena, Content, Error, Format, Input, Offsets, Piece, Plan};
 use serenity_ir::{Graph, OpId};
 use serenity_runtimes::TFLM_ALIGNMENT;
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ const LINE: usize = 100;
 /// # Errors
 /// If the plan is not one for TFLM, or belongs to another model.
 pub fn c_header(input: &Input, plan: &Plan, memories: Option<&TwoMemories>) -> Result<String, Error> {
-    let graphs: Vec<&Graph> = input.graphs.iter().collect();
+    let graphs: Vec<&Graph> = input.graphs().iter().collect();
     let orders: Vec<&[OpId]> =
         std::iter::once(plan.order.as_slice()).chain(plan.bodies.iter().map(Vec::as_slice)).collect();
     // A plan without offsets keeps everything as the model came: with its own plan, or where the runtime's planner puts it.
@@ -182,8 +182,8 @@ impl Header<'_> {
 fn model_name(input: &Input) -> String {
     let graph_name = input.graph().name();
     let stem = || Path::new(&input.name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    match &input.source {
-        Source::Graph if !graph_name.is_empty() => graph_name.to_owned(),
+    match input.file.format() {
+        Format::Json if !graph_name.is_empty() => graph_name.to_owned(),
         _ => stem().filter(|stem| stem != "-").unwrap_or_else(|| "model".to_owned()),
     }
 }
@@ -304,10 +304,7 @@ mod tests {
         let a = g.op("f", "CONV_2D", &[x], Tensor::sized("*/ #ERROR", 64));
         let b = g.op("g", "CONV_2D", &[a], Tensor::sized("", 64));
         g.output(b);
-        let mut input = load("zoo:swiftnet-b").unwrap();
-        input.graphs = vec![g.build().unwrap()];
-        input.name = "/home/someone/secret/net.json".to_owned();
-        input
+        Input { name: "/home/someone/secret/net.json".to_owned(), ..g.build().unwrap().into() }
     }
 
     #[test]
@@ -315,7 +312,7 @@ mod tests {
         for input in [load("zoo:swiftnet-b").unwrap(), hostile()] {
             let options =
                 Options { model: MemoryModel::Tflm(Kernels::Any), plan_arena: true, ..Options::default() };
-            let plan = plan_graphs(&input.graphs, &options).unwrap();
+            let plan = plan_graphs(input.graphs(), &options).unwrap();
             let header = c_header(&input, &plan, None).unwrap();
             assert!(!header.contains("secret"), "{header}");
             let head = format!("_ARENA_HEAD_BYTES {}u ", plan.after.needs());
@@ -331,7 +328,7 @@ mod tests {
     #[test]
     fn other_runtimes_have_no_header() {
         let input = load("zoo:swiftnet-b").unwrap();
-        let plan = plan_graphs(&input.graphs, &Options::default()).unwrap();
+        let plan = plan_graphs(input.graphs(), &Options::default()).unwrap();
         assert!(c_header(&input, &plan, None).is_err());
     }
 

@@ -38,7 +38,6 @@ mod plan_check;
 mod plan_file;
 mod refine;
 mod rewrite;
-mod side_files;
 mod traffic;
 pub mod two_memories;
 mod verify;
@@ -56,6 +55,7 @@ pub use serenity_tflite as tflite;
 pub use serenity_traffic as off_chip;
 pub use serenity_zoo as zoo;
 
+pub use serenity_formats::{FileError, Format, ModelFile, ReadOptions};
 pub use serenity_runtimes::{Arena, ArenaProblem, Content, Offsets, Piece, Tail, TflmArena, main_graph};
 
 pub use boards::{Board, boards};
@@ -63,19 +63,18 @@ pub use bridge::problem;
 pub use effort::{Effort, InvalidEffort};
 pub use error::Error;
 pub use error_kind::ErrorKind;
-pub use export::{Export, ModelFormat, export};
+pub use export::{Export, export};
 pub use header::c_header;
-pub use input::{Input, ReadOptions, Source, load, load_with};
+pub use input::{Input, load, load_with};
 pub use inspect::{Inspection, inspect};
 pub use optimize::{Optimized, Options, Rewrites, optimize, plan_graphs, schedule};
-pub use output::{planned_model, reordered_graph};
+pub use output::{check_side_files, planned_model, reordered_graph};
 pub use plan::{Decision, Footprint, Plan};
 pub use plan_check::{CheckOptions, CheckedClaim, Deep, NOT_COVERED, Status, Verdict, check_plan};
 pub use plan_file::{ClaimedFootprint, ClaimedProof, PlanFile};
 pub use rewrite::{
     AppliedRewrite, RewriteChoice, RewriteCost, possible_rewrites, rewrite, rewrite_settings, rewritten_graph,
 };
-pub use side_files::check_side_files;
 pub use traffic::{Objective, TrafficAt, TrafficOptions, TrafficPlan, UnknownObjective, least_traffic};
 pub use verify::{Comparison, Engine, OutputComparison, Verification, VerifyError, VerifyOptions, verify};
 pub use write::{NewFile, check_target, is_same_file, write_atomically, write_together};

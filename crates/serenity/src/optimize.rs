@@ -80,11 +80,11 @@ impl Optimized {
 /// came in, it stays as it is.
 ///
 /// ```
-/// use serenity::{ModelFormat, Options, export, load, optimize};
+/// use serenity::{Format, Options, export, load, optimize};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("model.tflite");
-/// let model = export("swiftnet-c", ModelFormat::TfLite, serenity::zoo::Precision::Float32)?;
+/// let model = export("swiftnet-c", Format::TfLite, serenity::zoo::Precision::Float32)?;
 /// std::fs::write(&path, model.bytes)?;
 ///
 /// let input = load(path.to_str().unwrap_or_default())?;
@@ -100,7 +100,7 @@ impl Optimized {
 /// planned as it is.
 pub fn optimize(input: &Input, options: &Options) -> Result<Optimized, Error> {
     let (rewritten, plan) = match options.rewrites {
-        Rewrites::None => (None, plan_graphs(&input.graphs, options)?),
+        Rewrites::None => (None, plan_graphs(input.graphs(), options)?),
         Rewrites::Exact | Rewrites::All => optimize_input(input, options)?,
     };
     Ok(Optimized { model: rewritten.unwrap_or_else(|| input.clone()), plan })

@@ -2,7 +2,7 @@
 
 use super::{as_typed, count, op_name, op_name_and_type, title, unknown, verdict};
 use crate::args::InspectArgs;
-use crate::outputs::{OutputFile, graph_text};
+use crate::outputs::OutputFile;
 use crate::printable::printable;
 use crate::progress::{ProgressLine, cancel_on_ctrl_c, thousands};
 use crate::size::Size;
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &InspectArgs, out: &mut impl Write) -> Result<Outcome, F
     let dot = args.dot.as_deref().map(OutputFile::dot).transpose()?;
     let input = args.read.load(&args.input, args.runtime.runtime)?;
     let model = args.runtime.model(input.default_model);
-    let found = serenity::inspect(&input.graphs, model, input.plan().as_ref());
+    let found = serenity::inspect(input.graphs(), model, input.plan().as_ref());
     let (line, progress) = ProgressLine::new(&title(input.graph(), &args.input));
     let limits = Limits {
         memory: Some(args.memory_limit.0),
@@ -29,12 +29,12 @@ pub(crate) fn run(args: &InspectArgs, out: &mut impl Write) -> Result<Outcome, F
         ..Limits::lasting(args.time_limit)
     };
     let best = serenity::plan_graphs(
-        &input.graphs,
+        input.graphs(),
         &Options { model, limits, progress, ..Options::for_input(&input) },
     )?;
     drop(line);
     if let Some(dot) = &dot {
-        dot.write(graph_text(dot.format, input.graph()).unwrap_or_default().as_bytes())?;
+        dot.write(dot.content.graph_text(input.graph()).unwrap_or_default().as_bytes())?;
     }
     if args.json.json {
         let object = to_json(&input, model, &found, &best);

@@ -3,12 +3,14 @@
 use crate::Failure;
 use serde_json::{Value, json};
 use serenity::runtimes::{MemoryModel, OrtOrder};
-use serenity::{Input, Source};
+use serenity::{Format, Input};
 use std::io::Write;
 
 /// The options of the session that the figures hold for; `None` if the model is for another runtime.
 pub(super) fn session_options(input: &Input, model: MemoryModel) -> Option<Value> {
-    let Source::Onnx(_) = input.source else { return None };
+    if input.file.format() != Format::Onnx {
+        return None;
+    }
     let order = match model.ort_order().unwrap_or_default() {
         OrtOrder::Priority => "PRIORITY_BASED",
         OrtOrder::Default => "DEFAULT",
@@ -18,7 +20,9 @@ pub(super) fn session_options(input: &Input, model: MemoryModel) -> Option<Value
 
 /// The same in Python, and what the figures are about.
 pub(super) fn print_notes(input: &Input, model: MemoryModel, out: &mut impl Write) -> Result<(), Failure> {
-    let Source::Onnx(_) = &input.source else { return Ok(()) };
+    if input.file.format() != Format::Onnx {
+        return Ok(());
+    }
     match model.ort_order().unwrap_or_default() {
         OrtOrder::Priority => {
             writeln!(

@@ -132,7 +132,7 @@ fn read_model(args: &PlaceArgs) -> Result<Job, Failure> {
     let input = args.read.load(&args.input, args.runtime.runtime)?;
     let model = args.runtime.model(input.default_model);
     let name = title(input.graph(), &args.input);
-    let graphs: Vec<&Graph> = input.graphs.iter().collect();
+    let graphs: Vec<&Graph> = input.graphs().iter().collect();
     let own: Vec<Vec<OpId>> = graphs.iter().map(|graph| graph.file_order()).collect();
     let orders: Vec<&[OpId]> = own.iter().map(Vec::as_slice).collect();
     let too_large = || serenity::Error::NoArena { graph: name.clone() };
@@ -144,7 +144,7 @@ fn read_model(args: &PlaceArgs) -> Result<Job, Failure> {
     let ids = arena.contents.iter().map(|content| content.label(&graphs)).collect();
     let table = Table { ids, buffers: arena.problem.buffers().to_vec() };
     let graph = Some(input.graph().name().to_owned());
-    let unknown = serenity::main_graph(&input.graphs, &[], model).unknown().to_vec();
+    let unknown = serenity::main_graph(input.graphs(), &[], model).unknown().to_vec();
     Ok(Job { name, graph, model: Some(model), table, problem: arena.problem, unknown })
 }
 

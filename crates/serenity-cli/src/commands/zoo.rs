@@ -2,10 +2,10 @@
 
 use super::count;
 use crate::args::{ZooArgs, ZooCommand};
-use crate::outputs::{OutputFile, graph_text};
+use crate::outputs::OutputFile;
 use crate::{Failure, Outcome, json};
 use serde_json::{Map, Value, json};
-use serenity::ModelFormat;
+use serenity::Format;
 use serenity::ir::Graph;
 use serenity::zoo::{Network, Precision, build, macs, networks, weights};
 use std::io::Write;
@@ -19,7 +19,7 @@ pub(crate) fn run(args: &ZooArgs, out: &mut impl Write) -> Result<Outcome, Failu
         ZooCommand::List { .. } => list(out)?,
         ZooCommand::Export { name, output, int8, json } => {
             let spec = name.strip_prefix("zoo:").unwrap_or(name);
-            let summary = match ModelFormat::of_path(output) {
+            let summary = match Format::of_path(output).filter(|format| format.has_weights()) {
                 Some(format) => export_model(spec, output, format, *int8)?,
                 None => export_graph(spec, output, *int8)?,
             };
@@ -57,9 +57,9 @@ impl Summary {
 }
 
 /// A model with weights.
-fn export_model(spec: &str, output: &str, format: ModelFormat, int8: bool) -> Result<Summary, Failure> {
+fn export_model(spec: &str, output: &str, format: Format, int8: bool) -> Result<Summary, Failure> {
     serenity::check_target(output)?;
-    if int8 && format == ModelFormat::Onnx {
+    if int8 && format == Format::Onnx {
         let message = format!("`{output}`: 8-bit models are not offered as .onnx");
         return Err(Failure::request(message, "end the name in .tflite, or leave out --int8"));
     }
@@ -79,7 +79,7 @@ fn export_graph(spec: &str, output: &str, int8: bool) -> Result<Summary, Failure
         return Err(Failure::request(message, "end the name in .tflite, or leave out --int8"));
     }
     let input = serenity::load(&format!("zoo:{spec}"))?;
-    file.write(graph_text(file.format, input.graph()).unwrap_or_default().as_bytes())?;
+    file.write(file.content.graph_text(input.graph()).unwrap_or_default().as_bytes())?;
     Ok(Summary::new(input.graph(), output))
 }
 

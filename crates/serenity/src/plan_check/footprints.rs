@@ -51,7 +51,7 @@ fn compare(field: &str, claimed: ClaimedFootprint, is: ClaimedFootprint, how: &s
 
 /// As it came: its own orders, its own plan of the arena.
 fn before(input: &Input, plan: &PlanFile, model: MemoryModel) -> ClaimedFootprint {
-    let graphs: Vec<&Graph> = input.graphs.iter().collect();
+    let graphs: Vec<&Graph> = input.graphs().iter().collect();
     let own: Vec<Vec<OpId>> = graphs.iter().map(|graph| graph.file_order()).collect();
     // Without a plan of ours nothing is handed over.
     let as_it_is = model.without_plan();

@@ -93,9 +93,9 @@ pub(crate) fn plan_faults(graphs: &[&Graph], plan: &Plan, own: Option<&Offsets>)
 fn own_offsets(input: &Input, model: MemoryModel) -> Option<Offsets> {
     let own = input.plan()?;
     let Some(kernels) = model.kernels().filter(|_| model.is_planned()) else { return Some(own) };
-    let orders: Vec<Vec<OpId>> = input.graphs.iter().map(Graph::file_order).collect();
+    let orders: Vec<Vec<OpId>> = input.graphs().iter().map(Graph::file_order).collect();
     let orders: Vec<&[OpId]> = orders.iter().map(Vec::as_slice).collect();
-    let graphs: Vec<&Graph> = input.graphs.iter().collect();
+    let graphs: Vec<&Graph> = input.graphs().iter().collect();
     placement_faults(&graphs, &orders, kernels, &own, u64::MAX).is_empty().then_some(own)
 }
 
@@ -104,16 +104,16 @@ fn kept_offsets(planned: &Input, plan: &PlanFile, model: MemoryModel) -> Option<
     let is_own = |(graph, order): (&Graph, &Vec<OpId>)| graph.file_order() == *order;
     let orders = || std::iter::once(&plan.order).chain(&plan.bodies);
     let is_kept = plan.rewrites.is_empty()
-        && orders().count() == planned.graphs.len()
-        && planned.graphs.iter().zip(orders()).all(is_own);
+        && orders().count() == planned.graphs().len()
+        && planned.graphs().iter().zip(orders()).all(is_own);
     let own = own_offsets(planned, model).filter(|_| is_kept)?;
-    let graphs: Vec<&Graph> = planned.graphs.iter().collect();
+    let graphs: Vec<&Graph> = planned.graphs().iter().collect();
     let orders: Vec<&[OpId]> = orders().map(Vec::as_slice).collect();
     (arena(&graphs, &orders, model, Some(&own)) == plan.arena).then_some(own)
 }
 
 fn check_figures(planned: &Input, plan: &PlanFile, deep: Option<Deep>, verdict: &mut Verdict) {
-    let graphs: Vec<&Graph> = planned.graphs.iter().collect();
+    let graphs: Vec<&Graph> = planned.graphs().iter().collect();
     let kept = if plan.offsets.is_none() { kept_offsets(planned, plan, verdict.model) } else { None };
     let offsets = plan.offsets.as_ref().map(|places| Places { places, planned: true });
     let claim = ModelClaim {

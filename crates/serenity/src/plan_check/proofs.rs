@@ -75,13 +75,13 @@ fn fault(proof: &ClaimedProof, is_proved: bool, bound: u64) -> Option<String> {
 
 /// Is everything known of the model? The plan must say so.
 fn check_unknown(planned: &Input, plan: &PlanFile, verdict: &mut Verdict) -> bool {
-    let fits = plan.bodies.len() + 1 == planned.graphs.len()
-        && planned.graphs[1..]
+    let fits = plan.bodies.len() + 1 == planned.graphs().len()
+        && planned.graphs()[1..]
             .iter()
             .zip(&plan.bodies)
             .all(|(graph, order)| graph.check_order(order).is_ok());
     let bodies = if fits { &plan.bodies[..] } else { &[] };
-    let graph = main_graph(&planned.graphs, bodies, verdict.model);
+    let graph = main_graph(planned.graphs(), bodies, verdict.model);
     let is: Vec<_> = graph.unknown().iter().map(serenity_ir::Unknown::to_json).collect();
     match &plan.unknown {
         Some(said) if *said != is => {

@@ -1,19 +1,16 @@
 //! Rewriting a model: in its graph and, where it came from a file, in the file.
 
 mod applied;
-mod conditions;
-mod onnx;
 mod search;
-mod tflite;
 
 use crate::judge::Seed;
 use crate::optimize::no_worse_than;
-use crate::{Error, Input, Options, Plan, Rewrites, Source, plan_graphs};
+use crate::{Error, Input, Options, Plan, Rewrites, plan_graphs};
+use serenity_formats::{FileError, Problem};
 use serenity_ir::Graph;
 use serenity_rewrite::{Choice, Patch, Settings, Sums, apply};
 use serenity_runtimes::{Kernels, MemoryModel};
 use serenity_search::StopReason;
-use std::sync::Arc;
 use std::time::Instant;
 
 pub use applied::{AppliedRewrite, RewriteChoice, RewriteCost};
@@ -44,18 +41,7 @@ pub fn possible_rewrites(input: &Input, model: MemoryModel) -> Vec<Patch> {
     let graph = input.graph();
     let settings = rewrite_settings(model);
     let mut patches = serenity_rewrite::find(graph, &settings);
-    match &input.source {
-        Source::Graph => {}
-        Source::Tflite(file) if !file.folds_constants() => {
-            patches.retain(|patch| conditions::holds_in_tflite(file, graph, patch));
-        }
-        // No runtime has accumulators.
-        Source::Onnx(file) if settings.sums == Sums::Chain => {
-            let mut conditions = onnx::Conditions::of(file);
-            patches.retain(|patch| conditions.hold_for(patch));
-        }
-        Source::Tflite(_) | Source::Onnx(_) => patches.clear(),
-    }
+    input.file.retain_possible(&settings, &mut patches);
     patches
 }
 
@@ -70,28 +56,8 @@ pub fn rewrite(input: &Input, patches: &[Patch], model: MemoryModel) -> Result<I
     }
     let wrong = |source| Error::Rewrite { name: input.name.clone(), source };
     let rewriting = apply(input.graph(), patches, &rewrite_settings(model)).map_err(wrong)?;
-    match &input.source {
-        Source::Graph => Ok(Input { graphs: with_main(input, rewriting.graph), ..input.clone() }),
-        Source::Tflite(file) => {
-            let refused = |source| Error::Tflite { path: input.name.clone(), source };
-            let new = tflite::rewritten(file, &rewriting).map_err(refused)?;
-            Ok(Input {
-                graphs: new.graphs().to_vec(),
-                source: Source::Tflite(Arc::new(new)),
-                ..input.clone()
-            })
-        }
-        Source::Onnx(file) => {
-            let refused = |source| Error::Onnx { path: input.name.clone(), source };
-            let new = onnx::rewritten(file, &rewriting).map_err(refused)?;
-            let graphs = vec![new.graph().clone()];
-            Ok(Input { graphs, source: Source::Onnx(Arc::new(new)), ..input.clone() })
-        }
-    }
-}
-
-fn with_main(input: &Input, graph: Graph) -> Vec<Graph> {
-    std::iter::once(graph).chain(input.graphs[1..].iter().cloned()).collect()
+    let new = input.file.rewritten(&rewriting);
+    Ok(input.with_file(new.map_err(|source| Error::File { path: input.name.clone(), source })?))
 }
 
 /// Times that a model is rewritten, and how large it may be to be looked at again.
@@ -134,12 +100,12 @@ impl<'a> AsItIs<'a> {
     fn new(input: &'a Input, options: &Options) -> Result<Self, Error> {
         let any = options.model.with_kernels(Kernels::Any);
         let for_any = if options.plan_arena && any != options.model {
-            Some((any, plan_graphs(&input.graphs, &Options { model: any, ..options.clone() })?))
+            Some((any, plan_graphs(input.graphs(), &Options { model: any, ..options.clone() })?))
         } else {
             None
         };
         let known: Vec<Seed> = for_any.iter().filter_map(|(_, plan)| Seed::of(plan)).collect();
-        Ok(Self { input, plan: no_worse_than(&input.graphs, options, &known)?, for_any })
+        Ok(Self { input, plan: no_worse_than(input.graphs(), options, &known)?, for_any })
     }
 }
 
@@ -172,7 +138,7 @@ fn for_kernels(as_it_is: &AsItIs, options: &Options) -> Result<Found, Error> {
         return Ok(found);
     };
     let options = Options { given_plan: None, ..options.clone() };
-    let plan = no_worse_than(&rewritten.graphs, &options, &[known])?;
+    let plan = no_worse_than(rewritten.graphs(), &options, &[known])?;
     let Plan { rewrites, choice, .. } = strict.plan;
     let choice = choice.map(|choice| choice.for_other_kernels(plan.after.needs()));
     let plan = Plan { before: found.plan.before, rewrites, choice, ..plan };
@@ -201,13 +167,10 @@ fn in_rounds(input: &Input, as_it_is: &Plan, options: &Options) -> Result<Found,
             break;
         }
         let next = match rewrite_by(current, &choice, round, options.model) {
-            Err(
-                Error::Tflite { source: serenity_tflite::Error::Edit(_), .. }
-                | Error::Onnx { source: serenity_onnx::Error::Edit(_), .. },
-            ) => break,
+            Err(Error::File { source: FileError { problem: Problem::CannotKeep, .. }, .. }) => break,
             other => other?,
         };
-        let smaller = plan_graphs(&next.input.graphs, &Options { given_plan: None, ..options.clone() })?;
+        let smaller = plan_graphs(next.input.graphs(), &Options { given_plan: None, ..options.clone() })?;
         if whole_need(&next.input, &smaller) >= whole_need(current, &found.plan) {
             break;
         }
@@ -236,10 +199,7 @@ impl Found {
 /// What a device must have: for TFLM, also what it keeps for every operator and tensor.
 fn whole_need(input: &Input, plan: &Plan) -> u64 {
     let needs = plan.after.needs();
-    match (&input.source, plan.model.kernels()) {
-        (Source::Tflite(file), Some(kernels)) => crate::Tail::of(file, kernels).needed(needs).arm32,
-        (Source::Tflite(_), None) | (Source::Graph | Source::Onnx(_), _) => needs,
-    }
+    input.tail(plan.model).map_or(needs, |tail| tail.needed(needs).arm32)
 }
 
 /// Applies what was chosen.

@@ -1,6 +1,6 @@
 //! What sets of rewrites are worth: the least peak of the rewritten graph.
 
-use super::{rewrite_settings, with_main};
+use super::rewrite_settings;
 use crate::optimize::{if_below, search};
 use crate::{Error, Input, Options, bridge};
 use serenity_ir::{Buffer, Graph, Lifetimes, OpId, Role, TensorId};
@@ -11,6 +11,7 @@ use serenity_runtimes::MemoryModel;
 use serenity_schedule::{self as scheduling, Memo};
 use std::cell::Cell;
 use std::collections::BTreeSet;
+use std::iter::once;
 
 /// Sets that are scheduled, whatever the size of the graph.
 const LEAST_SETS: usize = 12;
@@ -46,7 +47,7 @@ pub(super) fn choose_rewrites(
     let settings = rewrite_settings(options.model);
     let worth = |patches: &[Patch], below: u64| {
         let (patches, rewritten) = evaluator.applied(patches, settings, u64::MAX)?.ok()?;
-        let graphs = with_main(input, rewritten);
+        let graphs: Vec<Graph> = once(rewritten).chain(input.graphs()[1..].iter().cloned()).collect();
         let given_plan = options.given_plan.clone().filter(|_| patches.is_empty());
         let effort = options.effort.for_a_draft();
         let options = Options { given_plan, effort, progress: None, ..options.clone() };

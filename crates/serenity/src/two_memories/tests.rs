@@ -102,10 +102,10 @@ fn a_division_is_valid_close_to_the_best_and_never_below_the_bound() {
 fn what_fits_the_fast_memory_lies_there() {
     let input = crate::load("zoo:swiftnet-a").unwrap();
     let options = crate::Options { model: input.default_model, ..crate::Options::default() };
-    let plan = crate::plan_graphs(&input.graphs, &options).unwrap();
+    let plan = crate::plan_graphs(input.graphs(), &options).unwrap();
     let divided = |fast: u64, slow: u64| {
         let memories = [Memory::new("fast", fast), Memory::new("slow", slow)];
-        divide_plan(&input.graphs, &plan, memories, &Limits::default())
+        divide_plan(input.graphs(), &plan, memories, &Limits::default())
     };
     let all = divided(200_704, 0).unwrap().division;
     assert_eq!((all.memories[1].traffic.bytes(), all.bound, all.proof), (0, 0, Proof::Optimal));
@@ -115,7 +115,7 @@ fn what_fits_the_fast_memory_lies_there() {
     // Nothing is lost on the way.
     let whole = all.memories[0].traffic;
     assert_eq!(fast.traffic.plus(slow.traffic), whole);
-    let listed = some.to_json(&input.graphs);
+    let listed = some.to_json(input.graphs());
     assert_eq!((&listed[0]["name"], &listed[1]["capacity"]), (&json!("fast"), &json!(1_000_000)));
     // Two bytes are missing, whatever lies where.
     let error = divided(100_000, 100_702).unwrap_err();

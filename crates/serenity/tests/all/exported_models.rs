@@ -1,7 +1,7 @@
 //! Exported networks are read back as what was written.
 
 use serenity::zoo::Precision;
-use serenity::{ModelFormat, export};
+use serenity::{Format, export};
 use serenity_ir::Operand;
 use serenity_tflite::Model;
 
@@ -10,7 +10,7 @@ fn a_tflite_export_is_read_back_as_it_was_written() {
     for spec in ["swiftnet-a", "darts-cell", "randwire-cifar10?nodes=8&channels=8", "mobilenet?resolution=32"]
     {
         for precision in [Precision::Float32, Precision::Int8] {
-            let exported = export(spec, ModelFormat::TfLite, precision).unwrap();
+            let exported = export(spec, Format::TfLite, precision).unwrap();
             let (written, file) = (exported.model, Model::parse(exported.bytes).unwrap());
             let [graph] = file.graphs() else { panic!("{spec} has one graph") };
             assert_eq!(graph.name(), written.graph().name());

@@ -2,14 +2,14 @@
 
 use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::zoo::Precision;
-use serenity::{Input, ModelFormat, Options, Rewrites, export, load, optimize, plan_graphs};
+use serenity::{Format, Input, Options, Rewrites, export, load, optimize, plan_graphs};
 use serenity_judges::on_all_cores;
 
 /// Without rewrites, with exact ones, with all.
 fn arenas(input: &Input, kernels: Kernels) -> [u64; 3] {
     let model = MemoryModel::Tflm(kernels);
     let options = Options { model, plan_arena: true, given_plan: input.plan(), ..Options::default() };
-    let none = plan_graphs(&input.graphs, &options).unwrap();
+    let none = plan_graphs(input.graphs(), &options).unwrap();
     let exact = optimize(input, &Options { rewrites: Rewrites::Exact, ..options.clone() }).unwrap().plan;
     let all = optimize(input, &options).unwrap().plan;
     [none, exact, all].map(|plan| {
@@ -33,7 +33,7 @@ fn looser_kernels_and_more_rewrites_need_no_more() {
     ];
     on_all_cores(&cases, |&(network, precision)| {
         let path = folder.join(format!("{}.tflite", network.split('?').next().unwrap()));
-        std::fs::write(&path, export(network, ModelFormat::TfLite, precision).unwrap().bytes).unwrap();
+        std::fs::write(&path, export(network, Format::TfLite, precision).unwrap().bytes).unwrap();
         let input = load(path.to_str().unwrap()).unwrap();
         let (any, reference) = (arenas(&input, Kernels::Any), arenas(&input, Kernels::Reference));
         for arenas in [any, reference] {

@@ -5,7 +5,7 @@
 use serenity::runtimes::{MemoryModel, OrtOrder};
 use serenity::scheduling::Limits;
 use serenity::zoo::Precision;
-use serenity::{Input, ModelFormat, Options, Plan, export, load, plan_graphs, planned_model};
+use serenity::{Format, Input, Options, Plan, export, load, plan_graphs, planned_model};
 use serenity_judges::{Inputs, Ort, Verdict, shared_files};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -24,7 +24,7 @@ const LIMIT: Duration = Duration::from_secs(2);
 fn exported(folder: &Path) -> Vec<PathBuf> {
     let one = |name: &&str| {
         let file = folder.join(format!("{}.onnx", name.replace(['?', '='], "_")));
-        std::fs::write(&file, export(name, ModelFormat::Onnx, Precision::Float32).unwrap().bytes).unwrap();
+        std::fs::write(&file, export(name, Format::Onnx, Precision::Float32).unwrap().bytes).unwrap();
         file
     };
     NETWORKS.iter().map(one).collect()
@@ -53,7 +53,7 @@ fn optimized(path: &Path, order: OrtOrder, folder: &Path) -> Case {
     assert_eq!(input.default_model, MemoryModel::Ort(OrtOrder::Priority));
     let limits = Limits::lasting(LIMIT);
     let options = Options { model: MemoryModel::Ort(order), limits, ..Options::default() };
-    let plan = plan_graphs(&input.graphs, &options).unwrap();
+    let plan = plan_graphs(input.graphs(), &options).unwrap();
     let written = planned_model(&input, &plan).unwrap();
     let is_changed = written != std::fs::read(path).unwrap();
     assert_eq!(is_changed, plan.reorders(), "{name}");
@@ -158,7 +158,7 @@ fn exported_networks_compute_what_they_compute_as_tflite() {
     let folder = tempfile::tempdir().unwrap();
     let models = exported(folder.path());
     for (name, path) in NETWORKS.iter().zip(&models) {
-        let tflite = export(name, ModelFormat::TfLite, Precision::Float32).unwrap();
+        let tflite = export(name, Format::TfLite, Precision::Float32).unwrap();
         std::fs::write(path.with_extension("tflite"), tflite.bytes).unwrap();
     }
     let Some(verdicts) = serenity_judges::across(&models, &Inputs::default()) else { return };

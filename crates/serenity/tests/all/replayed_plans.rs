@@ -5,7 +5,7 @@ use serenity::ir::Graph;
 use serenity::runtimes::{Kernels, MemoryModel, overlaps};
 use serenity::scheduling::Algorithm;
 use serenity::zoo::Precision;
-use serenity::{Input, ModelFormat, Options, export, load, plan_graphs};
+use serenity::{Format, Input, Options, export, load, plan_graphs};
 use serenity_judges::shared_files;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -29,7 +29,7 @@ fn built_in() -> Vec<(String, Input)> {
     let folder = tempfile::tempdir().unwrap();
     let exported = |name: &&str| {
         let file = folder.path().join("network.tflite");
-        std::fs::write(&file, export(name, ModelFormat::TfLite, Precision::Int8).unwrap().bytes).unwrap();
+        std::fs::write(&file, export(name, Format::TfLite, Precision::Int8).unwrap().bytes).unwrap();
         ((*name).to_owned(), load(file.to_str().unwrap()).unwrap())
     };
     NETWORKS.iter().map(exported).collect()
@@ -65,7 +65,7 @@ fn closest(name: &str, graph: &Graph, kernels: Kernels) -> (usize, usize) {
 fn what_the_table_allows_is_safe_in_whole_networks() {
     for (name, input) in built_in().into_iter().chain(real()) {
         for (set, kernels) in Kernels::all() {
-            let found = input.graphs.iter().map(|graph| closest(&name, graph, kernels));
+            let found = input.graphs().iter().map(|graph| closest(&name, graph, kernels));
             let (pairs, refused) = found.fold((0, 0), |sum, found| (sum.0 + found.0, sum.1 + found.1));
             println!("{name}, {set}: {pairs} pairs safe, {refused} of them refused 16 bytes closer");
         }
@@ -81,14 +81,14 @@ fn plans_of_whole_networks_pass() {
             let model = MemoryModel::Tflm(kernels);
             let options =
                 Options { model, plan_arena: true, algorithm: Algorithm::File, ..Options::default() };
-            let plan = plan_graphs(&input.graphs, &options).unwrap();
+            let plan = plan_graphs(input.graphs(), &options).unwrap();
             let started = Instant::now();
-            assert_eq!(plan.placement_faults(&input.graphs), [], "{name}, {set}");
+            assert_eq!(plan.placement_faults(input.graphs()), [], "{name}, {set}");
             let places = started.elapsed();
             // What ops save while they run is found by replaying all of them.
             let started = Instant::now();
-            let order = input.graphs[0].file_order();
-            peak(&input.graphs[0], MemoryModel::TflmPlanned(kernels), &order);
+            let order = input.graphs()[0].file_order();
+            peak(input.graph(), MemoryModel::TflmPlanned(kernels), &order);
             println!("{name}, {set}: places checked in {places:.1?}, peak in {:.1?}", started.elapsed());
             // A model that gains nothing is kept as it is, without a plan.
             planned += usize::from(plan.offsets.is_some());

@@ -162,11 +162,6 @@ fn read(path: &Path) -> Input {
     load(path.to_str().unwrap()).unwrap()
 }
 
-fn bytes(input: &Input) -> &[u8] {
-    let serenity::Source::Tflite(model) = &input.source else { panic!("no file") };
-    model.bytes()
-}
-
 /// Both runtimes must compute the same with each pair of models.
 fn assert_same_outputs(pairs: &[(PathBuf, PathBuf)]) {
     let files: Vec<&PathBuf> = pairs.iter().flat_map(|(old, new)| [old, new]).collect();
@@ -232,10 +227,10 @@ fn a_folded_pad_changes_no_bit() {
             assert_eq!(folds, 1, "{case:?}");
             assert_eq!(rewritten.graph().ops()[0].attributes["padding"], "same");
             let new = folder.path().join(format!("{}_new.tflite", pairs.len()));
-            std::fs::write(&new, bytes(&rewritten)).unwrap();
+            std::fs::write(&new, rewritten.file.bytes()).unwrap();
             // What is read from the disk is what was given; and there is nothing left to do.
             let (again, folds) = without_pads(&read(&new));
-            assert_eq!((again.graphs, folds), (rewritten.graphs, 0), "{case:?}");
+            assert_eq!((again.graphs(), folds), (rewritten.graphs(), 0), "{case:?}");
             pairs.push((old, new));
         }
     }
@@ -248,7 +243,7 @@ fn what_would_not_be_the_same_stays_as_it_is() {
     let changed = |case: &Case| {
         let input = read(&case.write(folder.path(), "model.tflite"));
         let (rewritten, folds) = without_pads(&input);
-        assert_eq!(folds == 0, bytes(&input) == bytes(&rewritten), "{case:?}");
+        assert_eq!(folds == 0, input.file.bytes() == rewritten.file.bytes(), "{case:?}");
         folds > 0
     };
     assert!(changed(&PLAIN));
@@ -317,7 +312,7 @@ fn a_rewrite_is_kept_only_if_it_needs_less() {
     assert_eq!(without_pads(&input).1, 1);
     let options = Options { model: MemoryModel::Tflm(Kernels::Reference), ..options };
     let Optimized { model, plan } = optimize(&input, &options).unwrap();
-    assert!(model.graphs == input.graphs && plan.rewrites.is_empty(), "{plan:?}");
+    assert!(model.graphs() == input.graphs() && plan.rewrites.is_empty(), "{plan:?}");
 }
 
 /// How many of the pads of real models fold, and what TFLM needs at most then, where that is known.
@@ -340,7 +335,7 @@ fn real_models_compute_the_same_in_less() {
         let (rewritten, folded) = without_pads(&input);
         assert_eq!((folded, without_pads(&rewritten).1), (folds, 0), "{name}");
         let new = folder.path().join(format!("{name}.tflite"));
-        std::fs::write(&new, bytes(&rewritten)).unwrap();
+        std::fs::write(&new, rewritten.file.bytes()).unwrap();
         rewritten_pairs.push((old, new));
         if let Some(most) = most {
             let options = Options {

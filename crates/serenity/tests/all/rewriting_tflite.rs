@@ -4,8 +4,8 @@ use serenity::rewriting::Patch;
 use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::zoo::Precision;
 use serenity::{
-    Input, ModelFormat, Optimized, Options, Source, export, load, optimize, plan_graphs, planned_model,
-    possible_rewrites, rewrite,
+    Format, Input, Optimized, Options, export, load, optimize, plan_graphs, planned_model, possible_rewrites,
+    rewrite,
 };
 use serenity_judges::{Engine, Inputs, Rewritten, Verdict, on_all_cores, shared};
 use std::path::{Path, PathBuf};
@@ -68,16 +68,11 @@ fn built_in(folder: &Path, names: &[&str]) -> Vec<Subject> {
         for (precision, suffix) in [(Precision::Float32, "float"), (Precision::Int8, "int8")] {
             let name = format!("{} {suffix}", spec.split('?').next().unwrap());
             let path = folder.join(format!("{name}.tflite"));
-            std::fs::write(&path, export(spec, ModelFormat::TfLite, precision).unwrap().bytes).unwrap();
+            std::fs::write(&path, export(spec, Format::TfLite, precision).unwrap().bytes).unwrap();
             subjects.push(Subject::new(&name, path));
         }
     }
     subjects
-}
-
-fn bytes(input: &Input) -> &[u8] {
-    let Source::Tflite(model) = &input.source else { panic!("no file") };
-    model.bytes()
 }
 
 /// A model before and after.
@@ -97,7 +92,7 @@ impl Pairs {
     /// Rewrites a model by these patches.
     fn add(&mut self, folder: &Path, subject: &Subject, what: &str, patches: &[Patch]) {
         let new = rewrite(&subject.input, patches, TFLM).unwrap_or_else(|e| panic!("{}: {e}", subject.name));
-        let (old, new) = (bytes(&subject.input), bytes(&new));
+        let (old, new) = (subject.input.file.bytes(), new.file.bytes());
         let name = format!("{}, {what}", subject.name);
         println!("{name}: {} rewrites, {} bytes + {}", patches.len(), old.len(), new.len() - old.len());
         let after = folder.join(format!("after {}.tflite", self.0.len()));
@@ -213,7 +208,7 @@ fn chosen(folder: &Path, subjects: &[Subject], model: MemoryModel) -> (Pairs, Ve
     let options = Options { model, plan_arena: model.kernels().is_some(), ..Options::default() };
     let found = on_all_cores(subjects, |subject| {
         let name = &subject.name;
-        let order_only = plan_graphs(&subject.input.graphs, &options).unwrap();
+        let order_only = plan_graphs(subject.input.graphs(), &options).unwrap();
         let Optimized { model: new, plan } = optimize(&subject.input, &options).unwrap();
         let [before, ordered] = [order_only.before, order_only.after].map(|footprint| footprint.needs());
         let rewritten = plan.after.needs();

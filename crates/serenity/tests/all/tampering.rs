@@ -7,8 +7,8 @@ use serenity::placement::Sharing;
 use serenity::runtimes::{Kernels, MemoryModel, OrtOrder};
 use serenity::zoo::Precision;
 use serenity::{
-    CheckOptions, Content, Footprint, Input, ModelFormat, NOT_COVERED, Optimized, Options, PlanFile,
-    Rewrites, Status, check_plan, export, load, main_graph, optimize,
+    CheckOptions, Content, Footprint, Format, Input, NOT_COVERED, Optimized, Options, PlanFile, Rewrites,
+    Status, check_plan, export, load, main_graph, optimize,
 };
 use serenity_judges::{on_all_cores, shared};
 
@@ -65,19 +65,19 @@ const GRAPHS: &[(&str, MemoryModel)] = &[
 ];
 
 /// Built-in networks as files: name, format, precision, target, and whether the arena is planned.
-const FILES: &[(&str, ModelFormat, Precision, MemoryModel, bool)] = &[
-    ("swiftnet-a", ModelFormat::TfLite, Precision::Int8, ANY, true),
-    ("swiftnet-b", ModelFormat::TfLite, Precision::Float32, REFERENCE, true),
-    ("swiftnet-c", ModelFormat::TfLite, Precision::Int8, CMSIS_NN, true),
-    ("mobilenet?resolution=32", ModelFormat::TfLite, Precision::Int8, REFERENCE, true),
-    ("mobilenet?resolution=32", ModelFormat::TfLite, Precision::Int8, CMSIS_NN, false),
-    ("swiftnet-a", ModelFormat::TfLite, Precision::Int8, REFERENCE, false),
-    ("swiftnet-b", ModelFormat::TfLite, Precision::Float32, ANY, false),
-    ("swiftnet-b", ModelFormat::TfLite, Precision::Float32, LITERT, false),
-    ("darts-cell", ModelFormat::TfLite, Precision::Int8, LITERT, false),
-    ("swiftnet-a", ModelFormat::Onnx, Precision::Float32, PRIORITY, false),
-    ("swiftnet-b", ModelFormat::Onnx, Precision::Float32, DEFAULT, false),
-    ("mobilenet?resolution=32", ModelFormat::Onnx, Precision::Float32, PRIORITY, false),
+const FILES: &[(&str, Format, Precision, MemoryModel, bool)] = &[
+    ("swiftnet-a", Format::TfLite, Precision::Int8, ANY, true),
+    ("swiftnet-b", Format::TfLite, Precision::Float32, REFERENCE, true),
+    ("swiftnet-c", Format::TfLite, Precision::Int8, CMSIS_NN, true),
+    ("mobilenet?resolution=32", Format::TfLite, Precision::Int8, REFERENCE, true),
+    ("mobilenet?resolution=32", Format::TfLite, Precision::Int8, CMSIS_NN, false),
+    ("swiftnet-a", Format::TfLite, Precision::Int8, REFERENCE, false),
+    ("swiftnet-b", Format::TfLite, Precision::Float32, ANY, false),
+    ("swiftnet-b", Format::TfLite, Precision::Float32, LITERT, false),
+    ("darts-cell", Format::TfLite, Precision::Int8, LITERT, false),
+    ("swiftnet-a", Format::Onnx, Precision::Float32, PRIORITY, false),
+    ("swiftnet-b", Format::Onnx, Precision::Float32, DEFAULT, false),
+    ("mobilenet?resolution=32", Format::Onnx, Precision::Float32, PRIORITY, false),
 ];
 
 /// Models of the collection, the small ones.
@@ -224,12 +224,12 @@ fn at_mut<'a>(value: &'a mut Value, path: &[String]) -> &'a mut Value {
 /// Is what the plan says of the model true, as the pipeline counts? Bounds are, if they are no higher than those that it proved.
 fn is_true(case: &Case, plan: &PlanFile) -> bool {
     let model = plan.model.unwrap_or(case.input.default_model);
-    let graphs: Vec<&Graph> = case.planned.graphs.iter().collect();
+    let graphs: Vec<&Graph> = case.planned.graphs().iter().collect();
     let can_run = |(graph, order): (&&Graph, &Vec<OpId>)| graph.check_order(order).is_ok();
     if plan.bodies.len() + 1 != graphs.len() || !graphs[1..].iter().zip(&plan.bodies).all(can_run) {
         return false;
     }
-    let main = main_graph(&case.planned.graphs, &plan.bodies, model);
+    let main = main_graph(case.planned.graphs(), &plan.bodies, model);
     let file = plan.file_order.as_ref().unwrap_or(&plan.order);
     if main.check_order(&plan.order).is_err() || main.check_order(file).is_err() {
         return false;
@@ -344,7 +344,7 @@ fn every_change_is_refused_or_named() {
         .map(|&(network, model)| (network.to_owned(), network.to_owned(), model, true))
         .collect();
     for (index, &(network, format, precision, model, plan_arena)) in FILES.iter().enumerate() {
-        let extension = if format == ModelFormat::TfLite { "tflite" } else { "onnx" };
+        let extension = if format == Format::TfLite { "tflite" } else { "onnx" };
         let path = folder.join(format!("{index}.{extension}"));
         std::fs::write(&path, export(network, format, precision).unwrap().bytes).unwrap();
         cases.push((network.to_owned(), path.to_str().unwrap().to_owned(), model, plan_arena));

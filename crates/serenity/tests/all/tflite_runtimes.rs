@@ -5,7 +5,7 @@
 use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::scheduling::Limits;
 use serenity::zoo::Precision;
-use serenity::{ModelFormat, Options, Plan, Rewrites, export, load, optimize};
+use serenity::{Format, Options, Plan, Rewrites, export, load, optimize};
 use serenity_judges::{Inputs, Verdict, on_all_cores, shared_files};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -31,7 +31,7 @@ fn models(folder: &Path) -> Vec<PathBuf> {
     for name in NETWORKS {
         for (precision, suffix) in [(Precision::Float32, "float"), (Precision::Int8, "int8")] {
             let file = folder.join(format!("{}_{suffix}.tflite", name.replace(['?', '=', '&'], "_")));
-            std::fs::write(&file, export(name, ModelFormat::TfLite, precision).unwrap().bytes).unwrap();
+            std::fs::write(&file, export(name, Format::TfLite, precision).unwrap().bytes).unwrap();
             models.push(file);
         }
     }
@@ -126,7 +126,7 @@ fn seen<T>(verdict: Verdict<T>, look: impl Fn(T) -> Seen) -> Verdict<Seen> {
 
 /// What is found must be as predicted, whatever it is: a search that ends early will do.
 fn limits() -> Limits {
-    Limits::lasting(Duration::from_secs(2))
+    Limits::lasting(Duration::from_secs(1))
 }
 
 #[test]

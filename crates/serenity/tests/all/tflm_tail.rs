@@ -2,7 +2,7 @@
 
 use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::zoo::Precision;
-use serenity::{ModelFormat, Tail, export, inspect, load};
+use serenity::{Format, Tail, export, inspect, load};
 use serenity_judges::{Inputs, Tflm, Verdict, shared_files, tflm, tflm_each_within};
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ struct Predicted {
 impl Predicted {
     fn new(path: PathBuf) -> Self {
         let input = load(path.to_str().unwrap()).unwrap();
-        let head = inspect(&input.graphs, TFLM, None).arena.unwrap().bytes;
+        let head = inspect(input.graphs(), TFLM, None).arena.unwrap().bytes;
         let tail = input.tail(TFLM).unwrap();
         Self { path, head, tail }
     }
@@ -43,7 +43,7 @@ fn models(folder: &Path) -> Vec<Predicted> {
     for name in NETWORKS {
         for precision in [Precision::Float32, Precision::Int8] {
             let file = folder.join(format!("{name}_{precision:?}.tflite"));
-            std::fs::write(&file, export(name, ModelFormat::TfLite, precision).unwrap().bytes).unwrap();
+            std::fs::write(&file, export(name, Format::TfLite, precision).unwrap().bytes).unwrap();
             paths.push(file);
         }
     }
@@ -56,7 +56,7 @@ fn models(folder: &Path) -> Vec<Predicted> {
 fn the_kernels_count_on_a_device_and_the_margin_covers_them() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("swiftnet-a.tflite");
-    let model = export("swiftnet-a", ModelFormat::TfLite, Precision::Int8).unwrap();
+    let model = export("swiftnet-a", Format::TfLite, Precision::Int8).unwrap();
     std::fs::write(&path, model.bytes).unwrap();
     let input = load(path.to_str().unwrap()).unwrap();
     let tail = |kernels| input.tail(MemoryModel::Tflm(kernels)).unwrap();

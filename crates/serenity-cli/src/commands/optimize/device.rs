@@ -54,7 +54,7 @@ impl DevicePlan {
         limits: &Limits,
     ) -> Result<Self, Failure> {
         let divide =
-            |TwoSizes(memories): &TwoSizes| divide_plan(&input.graphs, plan, memories.clone(), limits);
+            |TwoSizes(memories): &TwoSizes| divide_plan(input.graphs(), plan, memories.clone(), limits);
         let memories = args.memory.as_ref().map(divide).transpose()?;
         let header = match args.emit_header {
             Some(_) => Some(serenity::c_header(input, plan, memories.as_ref())?),
@@ -67,7 +67,7 @@ impl DevicePlan {
     /// The fields of a plan that speak of two memories.
     pub(super) fn add_to(&self, object: &mut Value, input: &Input) {
         if let Some(memories) = &self.memories {
-            object["memories"] = memories.to_json(&input.graphs);
+            object["memories"] = memories.to_json(input.graphs());
             object["slow_bound"] = memories.division.bound.into();
             let is_optimal = self.unknown.is_none() && memories.division.proof == Proof::Optimal;
             object["memories_proof"] = if is_optimal { "optimal" } else { "gap" }.into();

@@ -5,13 +5,13 @@ mod report;
 
 use super::{title, with_search};
 use crate::args::OptimizeArgs;
-use crate::outputs::{Format, OutputFile, graph_text};
+use crate::outputs::{Content, OutputFile};
 use crate::progress::{ProgressLine, cancel_on_ctrl_c};
 use crate::{Failure, Outcome, json};
 use device::DevicePlan;
 use report::Report;
 use serenity::scheduling::Algorithm;
-use serenity::{Input, NewFile, Optimized, Options, Plan, Source};
+use serenity::{Input, NewFile, Optimized, Options, Plan};
 use std::io::Write;
 use std::time::Instant;
 
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, 
     check_plan_target(args)?;
     device::check_target(args)?;
     let input = args.read.load(&args.input, args.runtime.runtime)?;
-    check_format(args, &input, output.as_ref())?;
+    check_format(&input, output.as_ref())?;
     device::check_runtime(args, args.runtime.model(input.default_model))?;
     let cancel = cancel_on_ctrl_c();
     let (line, progress) = ProgressLine::new(&title(input.graph(), &args.input));
@@ -81,23 +81,28 @@ fn refuse_input(args: &OptimizeArgs, target: &str) -> Result<(), Failure> {
 }
 
 /// A model can be written in the format it came in, and as a graph.
-fn check_format(args: &OptimizeArgs, input: &Input, output: Option<&OutputFile>) -> Result<(), Failure> {
-    let Some(OutputFile { path, format }) = output else { return Ok(()) };
-    match (format, &input.source) {
-        (Format::Tflite, Source::Tflite(_)) if args.read.fold_constants => Err(Failure::request(
-            format!("cannot write `{path}`: with --fold-constants some operators of the model are left out"),
-            "leave out --fold-constants, or write the graph alone as .json",
-        )),
-        (Format::Json | Format::Dot, _) | (Format::Tflite, Source::Tflite(_)) => Ok(()),
-        (Format::Onnx, Source::Onnx(_)) => Ok(serenity::check_side_files(input, path)?),
-        (Format::Tflite | Format::Onnx, Source::Graph) => Err(Failure::request(
+fn check_format(input: &Input, output: Option<&OutputFile>) -> Result<(), Failure> {
+    let Some(OutputFile { path, content: Content::File(format) }) = output else { return Ok(()) };
+    let own = input.file.format();
+    if !format.has_weights() {
+        Ok(())
+    } else if !own.has_weights() {
+        Err(Failure::request(
             format!("cannot write `{path}`: the input is a graph, without the weights that a model needs"),
             "give a .tflite or .onnx file as input; `serenity zoo export NAME -o net.tflite` makes one of a built-in network",
-        )),
-        (Format::Tflite | Format::Onnx, _) => Err(Failure::request(
+        ))
+    } else if *format != own {
+        Err(Failure::request(
             format!("cannot write `{path}`: a model is written in the format it came in"),
             "end the name as that of the input, or write the graph alone as .json",
-        )),
+        ))
+    } else if !input.file.is_whole() {
+        Err(Failure::request(
+            format!("cannot write `{path}`: with --fold-constants some operators of the model are left out"),
+            "leave out --fold-constants, or write the graph alone as .json",
+        ))
+    } else {
+        Ok(serenity::check_side_files(input, path)?)
     }
 }
 
@@ -114,7 +119,7 @@ fn write_files(
     let model;
     let mut files = Vec::new();
     if let Some(output) = output {
-        model = match graph_text(output.format, &serenity::reordered_graph(input, plan)?) {
+        model = match output.content.graph_text(&serenity::reordered_graph(input, plan)?) {
             Some(text) => text.into_bytes(),
             None => serenity::planned_model(input, plan)?,
         };

@@ -12,7 +12,7 @@ use crate::size::Size;
 use serde_json::{Value, json};
 use serenity::scheduling::Algorithm;
 use serenity::search::Proof;
-use serenity::{AppliedRewrite, Decision, Footprint, Input, Options, Plan, RewriteCost, Source, Tail};
+use serenity::{AppliedRewrite, Decision, Footprint, Input, Options, Plan, RewriteCost, Tail};
 use std::io::Write;
 use std::time::Duration;
 
@@ -292,11 +292,8 @@ impl<'a> Report<'a> {
     fn print_next_steps(&self, out: &mut impl Write) -> Result<(), Failure> {
         let (args, plan) = (self.args, self.plan);
         let input = as_typed(&args.input, &args.read, &args.runtime);
-        let extension = match self.input.source {
-            Source::Tflite(_) => "tflite",
-            Source::Onnx(_) => "onnx",
-            Source::Graph => "json",
-        };
+        let format = self.input.file.format();
+        let extension = format.extensions()[0];
         writeln!(out)?;
         if self.input.plan().is_some() && plan.reorders() && plan.offsets.is_none() {
             writeln!(
@@ -320,7 +317,8 @@ impl<'a> Report<'a> {
             (None, Some(plan)) => writeln!(out, "prove it:    serenity check {} {input}", for_shell(plan))?,
             (None, None) => {}
         }
-        if let (Some(path), Source::Tflite(_) | Source::Onnx(_)) = (&args.output, &self.input.source)
+        if let Some(path) = &args.output
+            && format.has_weights()
             && !in_place
         {
             let is_exact = plan.rewrites.iter().all(|rewrite| rewrite.exact);

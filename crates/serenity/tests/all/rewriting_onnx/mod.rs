@@ -9,7 +9,7 @@ mod wire;
 use serenity::rewriting::Patch;
 use serenity::runtimes::{MemoryModel, OrtOrder};
 use serenity::zoo::Precision;
-use serenity::{Input, ModelFormat, Source, export, load, possible_rewrites, rewrite};
+use serenity::{Format, Input, export, load, possible_rewrites, rewrite};
 use serenity_judges::{Inputs, Verdict, shared_files};
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ const NETWORKS: &[&str] =
 fn exported(folder: &Path) -> Vec<PathBuf> {
     let one = |name: &&str| {
         let file = folder.join(format!("{}.onnx", name.replace(['?', '='], "_")));
-        std::fs::write(&file, export(name, ModelFormat::Onnx, Precision::Float32).unwrap().bytes).unwrap();
+        std::fs::write(&file, export(name, Format::Onnx, Precision::Float32).unwrap().bytes).unwrap();
         file
     };
     NETWORKS.iter().map(one).collect()
@@ -41,11 +41,6 @@ fn read(path: &Path) -> Input {
     load(path.to_str().unwrap()).unwrap()
 }
 
-fn bytes(input: &Input) -> &[u8] {
-    let Source::Onnx(model) = &input.source else { panic!("no file") };
-    model.bytes()
-}
-
 /// Some of the patches of a model, made by force.
 struct Forced {
     label: String,
@@ -62,7 +57,7 @@ fn forced(path: &Path, input: &Input, patches: &[Patch], label: &str, folder: &P
     let name = stem(path);
     let rewritten = rewrite(input, patches, MODEL).unwrap_or_else(|error| panic!("{name}, {label}: {error}"));
     let after = folder.join(format!("{name}_{label}.onnx"));
-    std::fs::write(&after, bytes(&rewritten)).unwrap();
+    std::fs::write(&after, rewritten.file.bytes()).unwrap();
     Some(Forced {
         label: format!("{name}, {label} ({})", patches.len()),
         before: path.to_owned(),

@@ -1,9 +1,5 @@
 //! A rewritten graph as an `.onnx` file.
 
-mod conditions;
-
-pub(super) use conditions::Conditions;
-
 use serde_json::Value;
 use serenity_ir::{Attributes, ElementType, Op, OpId, Role, TensorId};
 use serenity_onnx::{Attribute, Constant, Edit, Error, Model, NodeSource, ReadOptions};

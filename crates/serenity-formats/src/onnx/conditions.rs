@@ -6,7 +6,7 @@ use serenity_rewrite::{Action, Patch, slice};
 use std::collections::BTreeMap;
 
 /// What is asked of every patch.
-pub(in crate::rewrite) struct Conditions<'m> {
+pub(super) struct Conditions<'m> {
     model: &'m Model,
     is_quantised: bool,
     /// By constant, since many ops may share one.
@@ -14,14 +14,14 @@ pub(in crate::rewrite) struct Conditions<'m> {
 }
 
 impl<'m> Conditions<'m> {
-    pub(in crate::rewrite) fn of(model: &'m Model) -> Self {
+    pub(super) fn of(model: &'m Model) -> Self {
         let ops = model.graph().ops().iter().map(|op| op.kind.as_str());
         let folded = model.folded().iter().map(|node| node.op_type.as_str());
         Self { model, is_quantised: ops.chain(folded).any(quantises), is_divisible: BTreeMap::new() }
     }
 
     /// Does what a rule proposes hold for what the file says?
-    pub(in crate::rewrite) fn hold_for(&mut self, patch: &Patch) -> bool {
+    pub(super) fn hold_for(&mut self, patch: &Patch) -> bool {
         // A difference in the last bit becomes a whole step where numbers are rounded to integers.
         let is_same = patch.exact || !self.is_quantised;
         is_same

@@ -8,7 +8,7 @@ use serenity_tflite::Model;
 const MOST_STEPS: usize = 2;
 
 /// Does what a rule proposes for the main graph hold for what the file says?
-pub(super) fn holds_in_tflite(model: &Model, graph: &Graph, patch: &Patch) -> bool {
+pub(super) fn hold(model: &Model, graph: &Graph, patch: &Patch) -> bool {
     match &patch.action {
         Action::Bypass { op, changes } => {
             has_a_fixed_size(model, *op)

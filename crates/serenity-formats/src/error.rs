@@ -1,0 +1,45 @@
+//! What can be wrong with a file.
+
+use std::error::Error;
+use std::fmt;
+
+/// Why a file cannot be read, or cannot be written as asked. Its message goes on after the name of the file.
+#[derive(Debug)]
+pub struct FileError {
+    /// What kind of problem it is.
+    pub problem: Problem,
+    /// Where in the file, if that is known.
+    pub place: Option<String>,
+    /// What the user can do about it, where that is not plain from the message.
+    pub help: Option<String>,
+    /// What it is not: 'is not a graph'.
+    pub(crate) verdict: &'static str,
+    pub(crate) source: Box<dyn Error + Send + Sync>,
+}
+
+/// A kind of problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// It is not what its name says, or damaged.
+    Damaged,
+    /// It leaves a size open.
+    OpenSize,
+    /// What the reader was told about it does not fit it.
+    Request,
+    /// It holds what cannot be kept through a change.
+    CannotKeep,
+    /// What was written is not what was meant: a fault of ours.
+    Unfaithful,
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}: {}", self.verdict, self.source)
+    }
+}
+
+impl Error for FileError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&*self.source)
+    }
+}

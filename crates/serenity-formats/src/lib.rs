@@ -1,0 +1,75 @@
+//! Files that hold a network, whatever their format.
+//!
+//! In come bytes ([`Format::read`]); out comes a [`ModelFile`]: its graphs, and what only the file can tell. A file that was rewritten or planned is
+//! written back in the format it came in, with all that it held besides. Nothing here decides anything.
+//!
+//! ```
+//! use serenity_formats::{Format, ReadOptions};
+//! let text = br#"{"tensors": [{"name": "x", "bytes": 4}], "ops": [{"name": "make", "kind": "MAKE", "inputs": [], "outputs": [0]}]}"#;
+//! let file = Format::of_path("net.json").unwrap().read(text.to_vec(), &ReadOptions::default()).unwrap();
+//! assert_eq!((file.graphs()[0].ops().len(), file.format()), (1, Format::Json));
+//! ```
+
+mod error;
+mod format;
+mod graph;
+mod onnx;
+mod tflite;
+
+pub use error::{FileError, Problem};
+pub use format::{Format, ReadOptions};
+pub use graph::GraphFile;
+
+use serenity_ir::{Graph, OpId};
+use serenity_rewrite::{Patch, Rewriting, Settings};
+use serenity_runtimes::{Kernels, Offsets, Tail};
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+/// A file that was read.
+pub trait ModelFile: fmt::Debug + Send + Sync {
+    /// Its format.
+    fn format(&self) -> Format;
+
+    /// Its bytes.
+    fn bytes(&self) -> Cow<'_, [u8]>;
+
+    /// The main graph, and those that its ops run.
+    fn graphs(&self) -> &[Graph];
+
+    /// Leaves those patches of its main graph that hold for what the file says, and that it has room for.
+    fn retain_possible(&self, settings: &Settings, patches: &mut Vec<Patch>);
+
+    /// The file with its main graph rewritten. It was read again, and is the rewritten graph.
+    ///
+    /// # Errors
+    /// If it holds what cannot be carried over.
+    fn rewritten(&self, rewriting: &Rewriting) -> Result<Arc<dyn ModelFile>, FileError>;
+
+    /// The bytes of the file with the ops of each graph in another order and, if given, with these places of its tensors.
+    ///
+    /// # Errors
+    /// If these are no orders of its ops, or it holds what cannot be kept.
+    fn planned(&self, orders: &[&[OpId]], places: Option<&Offsets>) -> Result<Vec<u8>, FileError>;
+
+    /// The places of tensors that it came with, by graph, by tensor.
+    fn places(&self) -> Option<Offsets> {
+        None
+    }
+
+    /// What TFLM keeps for it besides the head of its arena, if TFLM can run it.
+    fn tail(&self, _kernels: Kernels) -> Option<Tail> {
+        None
+    }
+
+    /// Files that it keeps its constants in, as it names them.
+    fn side_files(&self) -> &[String] {
+        &[]
+    }
+
+    /// Was nothing left out when it was read, so that it can be written back?
+    fn is_whole(&self) -> bool {
+        true
+    }
+}

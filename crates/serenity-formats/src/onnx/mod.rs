@@ -1,0 +1,71 @@
+//! ONNX.
+
+mod conditions;
+mod rewritten;
+
+use crate::{FileError, Format, ModelFile, Problem, ReadOptions};
+use conditions::Conditions;
+use serenity_ir::{Graph, OpId};
+use serenity_onnx::{Error, Model};
+use serenity_rewrite::{Patch, Rewriting, Settings, Sums};
+use serenity_runtimes::{MemoryModel, Offsets};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+pub(crate) fn read(bytes: Vec<u8>, options: &ReadOptions) -> Result<impl ModelFile + use<>, FileError> {
+    let how = serenity_onnx::ReadOptions {
+        shapes: options.shapes.clone(),
+        types: options.types.clone(),
+        keep_constant_nodes: !options.fold_constants && options.model.is_none_or(MemoryModel::is_runtime),
+    };
+    Ok(Onnx(Model::parse(bytes, &how)?))
+}
+
+#[derive(Debug)]
+struct Onnx(Model);
+
+impl ModelFile for Onnx {
+    fn format(&self) -> Format {
+        Format::Onnx
+    }
+
+    fn bytes(&self) -> Cow<'_, [u8]> {
+        Cow::Borrowed(self.0.bytes())
+    }
+
+    fn graphs(&self) -> &[Graph] {
+        std::slice::from_ref(self.0.graph())
+    }
+
+    fn retain_possible(&self, settings: &Settings, patches: &mut Vec<Patch>) {
+        let mut conditions = Conditions::of(&self.0);
+        // There is no operator that adds into an accumulator.
+        patches.retain(|patch| settings.sums == Sums::Chain && conditions.hold_for(patch));
+    }
+
+    fn rewritten(&self, rewriting: &Rewriting) -> Result<Arc<dyn ModelFile>, FileError> {
+        Ok(Arc::new(Self(rewritten::rewritten(&self.0, rewriting)?)))
+    }
+
+    fn planned(&self, orders: &[&[OpId]], _: Option<&Offsets>) -> Result<Vec<u8>, FileError> {
+        Ok(self.0.reordered(orders.first().copied().unwrap_or_default())?)
+    }
+
+    fn side_files(&self) -> &[String] {
+        self.0.side_files()
+    }
+}
+
+impl From<Error> for FileError {
+    fn from(error: Error) -> Self {
+        let problem = match &error {
+            Error::DynamicInput { .. } => Problem::OpenSize,
+            Error::UnknownName { .. } | Error::ShapeConflict { .. } => Problem::Request,
+            Error::Edit(_) => Problem::CannotKeep,
+            Error::Unfaithful(_) => Problem::Unfaithful,
+            _ => Problem::Damaged,
+        };
+        let (place, help) = (error.place(), error.help());
+        Self { problem, place, help, verdict: "is not an ONNX model that can be read", source: error.into() }
+    }
+}

@@ -1,0 +1,108 @@
+//! TensorFlow Lite.
+
+mod conditions;
+mod rewritten;
+
+use crate::{FileError, Format, ModelFile, Problem, ReadOptions};
+use serenity_ir::{Graph, OpId};
+use serenity_rewrite::{Patch, Rewriting, Settings};
+use serenity_runtimes::{Kernels, Offsets, Tail};
+use serenity_tflite::{Error, Model, OFFLINE_PLAN, OfflinePlan, OperatorSource};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+pub(crate) fn read(bytes: Vec<u8>, options: &ReadOptions) -> Result<impl ModelFile + use<>, FileError> {
+    let how = serenity_tflite::ReadOptions { fold_constants: options.fold_constants };
+    Ok(Tflite(Model::parse_with(bytes, how)?))
+}
+
+#[derive(Debug)]
+struct Tflite(Model);
+
+impl ModelFile for Tflite {
+    fn format(&self) -> Format {
+        Format::TfLite
+    }
+
+    fn bytes(&self) -> Cow<'_, [u8]> {
+        Cow::Borrowed(self.0.bytes())
+    }
+
+    fn graphs(&self) -> &[Graph] {
+        self.0.graphs()
+    }
+
+    fn retain_possible(&self, _: &Settings, patches: &mut Vec<Patch>) {
+        let Self(model) = self;
+        let graph = &model.graphs()[0];
+        patches.retain(|patch| self.is_whole() && conditions::hold(model, graph, patch));
+    }
+
+    fn rewritten(&self, rewriting: &Rewriting) -> Result<Arc<dyn ModelFile>, FileError> {
+        Ok(Arc::new(Self(rewritten::rewritten(&self.0, rewriting)?)))
+    }
+
+    fn planned(&self, orders: &[&[OpId]], places: Option<&Offsets>) -> Result<Vec<u8>, FileError> {
+        let Some(places) = places else {
+            let orders: Vec<Vec<OpId>> = orders.iter().map(|order| order.to_vec()).collect();
+            return Ok(self.0.reordered(&orders)?);
+        };
+        Ok(with_offline_plan(&self.0, orders, places)?)
+    }
+
+    fn places(&self) -> Option<Offsets> {
+        let plan = self.0.offline_plan()?;
+        let mut left = plan.offsets.as_slice();
+        let mut offsets = Vec::new();
+        for (graph, sub_graph) in self.graphs().iter().zip(self.0.sub_graphs()) {
+            let (here, rest) = left.split_at_checked(sub_graph.tensors().len())?;
+            left = rest;
+            let offset = |t| u64::try_from(*here.get(sub_graph.file_tensor(t)?)?).ok();
+            offsets.push(graph.tensor_ids().map(offset).collect());
+        }
+        left.is_empty().then_some(offsets)
+    }
+
+    fn tail(&self, kernels: Kernels) -> Option<Tail> {
+        Some(Tail::of(&self.0, kernels))
+    }
+
+    fn is_whole(&self) -> bool {
+        !self.0.folds_constants()
+    }
+}
+
+/// The model in other orders, with a plan that TFLM obeys.
+fn with_offline_plan(model: &Model, orders: &[&[OpId]], places: &Offsets) -> Result<Vec<u8>, Error> {
+    let mut entries = Vec::new();
+    for (sub_graph, places) in model.sub_graphs().iter().zip(places) {
+        for index in 0..sub_graph.tensors().len() {
+            let place = sub_graph.graph_tensor(index).and_then(|t| *places.get(t.index())?);
+            let too_far = |_| Error::Edit("an offset beyond 2 GiB cannot be written".to_owned());
+            entries.push(place.map_or(Ok(-1), i32::try_from).map_err(too_far)?);
+        }
+    }
+    let plan = OfflinePlan { sub_graphs: model.sub_graphs().len() as i32, offsets: entries };
+    let mut edit = model.edit();
+    for (index, (sub_graph, order)) in model.sub_graphs().iter().zip(orders).enumerate() {
+        let kept = |&op: &OpId| sub_graph.file_operator(op).map(OperatorSource::Kept);
+        let operators: Option<Vec<_>> = order.iter().map(kept).collect();
+        let too_many = || Error::Edit("the plan names an op too many".to_owned());
+        edit.set_operators(index, operators.ok_or_else(too_many)?)?;
+    }
+    edit.set_metadata(OFFLINE_PLAN, plan.to_bytes());
+    Ok(edit.finish()?.bytes)
+}
+
+impl From<Error> for FileError {
+    fn from(error: Error) -> Self {
+        let problem = match &error {
+            Error::Edit(_) => Problem::CannotKeep,
+            Error::Unfaithful(_) => Problem::Unfaithful,
+            _ => Problem::Damaged,
+        };
+        let place = error.place();
+        let verdict = "is not a TensorFlow Lite model that can be read";
+        Self { problem, place, help: None, verdict, source: error.into() }
+    }
+}
