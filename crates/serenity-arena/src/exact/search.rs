@@ -239,13 +239,19 @@ fn place_unless_tried(state: &mut State, item: usize, tried: &[u32]) -> Result<(
 }
 
 /// What an open part looks like to the search: it fails if and only if any other that looks the same does.
+///
+/// What is placed matters to open items only by where it lets them rest, which is their `lowest`; with one exception. An open item that may begin where
+/// a placed one does, and is not above it yet, may rest there or on top of it but nowhere between: then where that one lies belongs to the look.
 fn signature(state: &State, sections: &Range<usize>) -> u128 {
     let mut sum = 0_u128;
+    let mut add = |look: u64| sum = sum.wrapping_add(u128::from(mix(look)) << 64 | u128::from(look));
     for item in state.model.beginning_in(sections.clone()) {
         if state.is_open(item) {
-            let low =
-                mix(state.lowest[item] as u64 ^ mix((item as u64) << 1 | u64::from(state.refused[item])));
-            sum = sum.wrapping_add(u128::from(mix(low)) << 64 | u128::from(low));
+            let own = mix((item as u64) << 1 | u64::from(state.refused[item]));
+            add(mix(state.lowest[item] as u64 ^ own));
+            for (partner, offset) in state.glued_below(item) {
+                add(mix(offset as u64 ^ mix(own ^ mix(!(partner as u64)))));
+            }
         }
     }
     sum

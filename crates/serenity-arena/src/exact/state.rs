@@ -211,19 +211,28 @@ impl<'a> State<'a> {
                     at = to;
                 }
             }
-            for partner in self.model.shared.of(item) {
-                if partner.relation == Relation::Glue && !self.is_open(partner.item) {
-                    let offset = self.offset[partner.item];
-                    let top = offset + self.model.spans[partner.item];
-                    if offset < at && at < top {
-                        at = top;
-                    }
+            for (_, offset, top) in self.glued(item) {
+                if offset < at && at < top {
+                    at = top;
                 }
             }
             if at == before {
                 return at;
             }
         }
+    }
+
+    /// The placed items that may begin where `item` does: which, from where, and to where.
+    fn glued(&self, item: usize) -> impl Iterator<Item = (usize, i64, i64)> + '_ {
+        let partners = self.model.shared.of(item).iter().map(|partner| (partner.item, partner.relation));
+        let placed = partners.filter(|&(other, relation)| relation == Relation::Glue && !self.is_open(other));
+        placed.map(|(other, _)| (other, self.offset[other], self.offset[other] + self.model.spans[other]))
+    }
+
+    /// Those of them that `item`, which is open, is not above yet, and where they lie.
+    pub(super) fn glued_below(&self, item: usize) -> impl Iterator<Item = (usize, i64)> + '_ {
+        let lowest = self.lowest[item];
+        self.glued(item).filter(move |&(.., top)| lowest < top).map(|(other, offset, _)| (other, offset))
     }
 
     pub(super) fn extent(&self, item: usize) -> (i64, i64) {
