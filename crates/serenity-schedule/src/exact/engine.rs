@@ -1,9 +1,8 @@
 //! The search proper: works on the worst part until none matters.
 
 use super::decide::{Decision, Effort, decide};
-use super::flood::{Event, Flood};
-use super::instance::Instance;
 use super::part::{self, Part};
+use super::sides::{Directions, Round, Sides};
 use super::{Rules, beam};
 use crate::{Problem, bits, bounds, heuristic, walk};
 use serenity_search::{StopReason, Watch};
@@ -128,126 +127,97 @@ impl<'a, 'w> Engine<'a, 'w> {
         parts
     }
 
-    /// Works on one part, until `last` states have been visited in all.
+    /// Works on one part, until `last` states have been visited in all: by floods from both ends, in rounds that grow, and between them by whatever else might
+    /// settle it sooner.
     fn work_on(&mut self, index: usize, last: u64) -> Progressed {
-        let rules = self.rules;
-        let problem = self.parts[index].problem.clone();
-        let forward = Instance::new(problem.clone(), rules.lazy);
-        let backward = Instance::new(problem.reversed(), rules.lazy);
-        let part = &mut self.parts[index];
-        let mut floods = vec![(true, Flood::new(&forward, rules, part.lower.max(self.floor)))];
-        if rules.backward {
-            floods.push((false, Flood::new(&backward, rules, part.lower.max(self.floor))));
-        }
-        let patience = rules.patience.max(1);
-        let mut round = patience;
-        let mut asked = 0_u64;
-        let mut next_question = DECIDE_AFTER.saturating_mul(patience);
-        let mut wide_beams = WIDE_BEAMS.iter().copied();
-        let mut next_beam = wide_beams.next();
+        let directions = Directions::of(&self.parts[index].problem, self.rules);
+        let mut sides = Sides::new(&directions, self.rules, self.parts[index].lower.max(self.floor));
+        let mut pace = Pace::new(self.rules);
         loop {
-            let part = &mut self.parts[index];
-            let ceiling = part.upper;
-            let memory = self.memory / floods.len() as u64;
-            let before: Vec<u64> = floods.iter().map(|(_, flood)| flood.expanded).collect();
-            let (event, ran) =
-                run_round(&mut floods, round, (ceiling, memory), self.threads, &self.watch.stopper());
-            for ((_, flood), before) in floods.iter().zip(before).take(ran) {
-                self.watch.visit(flood.expanded - before);
-            }
-            let expanded: u64 = floods.iter().map(|(_, flood)| flood.expanded).sum();
-            let level = floods.iter().map(|(_, flood)| flood.level).max().unwrap_or(0).min(ceiling);
-            part.lower = part.lower.max(level);
-            if let Some((is_forward, heads)) = event {
-                let instance = if is_forward { &forward } else { &backward };
-                let mut order = instance.expand(&heads);
-                if !is_forward {
-                    order.reverse();
-                }
-                part.offer(order);
-                part.lower = part.upper;
-            }
-            self.floor = self.floor.max(part.lower);
-            if part.lower >= part.upper {
+            self.flood(index, &mut sides, pace.round);
+            if self.is_settled(index) {
                 return Progressed::Settled;
             }
-            for (_, flood) in &mut floods {
-                flood.raise(part.lower);
+            if let Some(end) = self.end(&sides, last) {
+                return end;
             }
-            self.report();
-            let tables: u64 = floods.iter().map(|(_, flood)| flood.memory()).sum();
-            if tables > self.memory {
-                return Progressed::Stopped(StopReason::Memory);
-            }
-            if let Some(reason) = self.watch.limit_reached(0) {
-                return Progressed::Stopped(reason);
-            }
-            if self.watch.states > last {
-                return Progressed::Tired;
-            }
-            if rules.reroot
-                && expanded >= REROOT_AFTER.saturating_mul(patience)
-                && let Some(parts) = self.reroot(index, &floods, &forward, &backward)
+            let expanded = sides.expanded();
+            if pace.is_time_to_reroot(expanded)
+                && let Some(parts) = self.reroot(index, sides.commitments())
             {
                 return Progressed::Split(parts);
             }
-            let part = &mut self.parts[index];
-            if rules.descent
-                && expanded >= DECIDE_AFTER.saturating_mul(patience)
-                && asked.saturating_mul(8) <= expanded
-            {
-                let stop = self.watch.stopper();
-                let memory = self.memory.saturating_sub(tables);
-                let mut effort = Effort { budget: next_question, memory, spent: 0, stop: &stop };
-                ask(part, rules, &mut effort);
-                asked += effort.spent;
-                self.watch.visit(effort.spent);
-                next_question = next_question.saturating_mul(2);
-                self.floor = self.floor.max(part.lower);
-                if part.lower >= part.upper {
+            if pace.is_time_to_ask(expanded) {
+                self.ask(index, &sides, &mut pace);
+                if self.is_settled(index) {
                     return Progressed::Settled;
                 }
             }
-            if let Some(width) = next_beam
-                && expanded > 100 * width as u64
-            {
-                part.improve(&[width], self.floor, rules, &self.watch.stopper());
-                next_beam = wide_beams.next();
+            if let Some(width) = pace.beam(expanded) {
+                self.parts[index].improve(&[width], self.floor, self.rules, &self.watch.stopper());
             }
-            round = round.saturating_mul(2).min(LONGEST_ROUND.max(patience));
+            pace.lengthen();
         }
     }
 
-    /// What is left between the commitments of both sides, split again; `None` if there are none.
-    fn reroot(
-        &mut self,
-        index: usize,
-        floods: &[(bool, Flood)],
-        forward: &Instance,
-        backward: &Instance,
-    ) -> Option<Vec<Part>> {
-        let part = &self.parts[index];
-        let mut prefix = Vec::new();
-        let mut suffix = Vec::new();
-        for (is_forward, flood) in floods {
-            if *is_forward {
-                prefix = forward.expand(&flood.committed);
-            } else {
-                suffix = backward.expand(&flood.committed);
-                suffix.reverse();
+    fn is_settled(&self, index: usize) -> bool {
+        self.parts[index].lower >= self.parts[index].upper
+    }
+
+    /// One round of the floods.
+    fn flood(&mut self, index: usize, sides: &mut Sides, states: u64) {
+        let part = &mut self.parts[index];
+        let round = Round { states, ceiling: part.upper, memory: self.memory, threads: self.threads };
+        let (found, visited) = sides.run(&round, &self.watch.stopper());
+        self.watch.visit(visited);
+        part.lower = part.lower.max(sides.level().min(part.upper));
+        if let Some(order) = found {
+            part.offer(order);
+            part.lower = part.upper;
+        }
+        sides.raise(part.lower);
+        self.floor = self.floor.max(part.lower);
+        if !self.is_settled(index) {
+            self.report();
+        }
+    }
+
+    /// Has the search come to a limit?
+    fn end(&mut self, sides: &Sides, last: u64) -> Option<Progressed> {
+        if sides.memory() > self.memory {
+            return Some(Progressed::Stopped(StopReason::Memory));
+        }
+        if let Some(reason) = self.watch.limit_reached(0) {
+            return Some(Progressed::Stopped(reason));
+        }
+        (self.watch.states > last).then_some(Progressed::Tired)
+    }
+
+    /// Asks the decision procedure for something better than the best, until it says no or has had enough.
+    fn ask(&mut self, index: usize, sides: &Sides, pace: &mut Pace) {
+        let stop = self.watch.stopper();
+        let memory = self.memory.saturating_sub(sides.memory());
+        let mut effort = Effort { budget: pace.next_question, memory, spent: 0, stop: &stop };
+        let part = &mut self.parts[index];
+        while part.upper > part.lower {
+            match decide(&part.problem, part.upper - 1, self.rules, &mut effort) {
+                Decision::Feasible(order) => part.offer(order),
+                Decision::Infeasible => part.lower = part.upper,
+                Decision::Unknown => break,
             }
         }
-        let mut is_prefix = vec![false; part.problem.len()];
-        for &op in &prefix {
-            is_prefix[op as usize] = true;
-        }
-        if suffix.iter().any(|&op| is_prefix[op as usize]) {
-            // They have met: take the longer one alone.
-            if prefix.len() >= suffix.len() { suffix.clear() } else { prefix.clear() }
-        }
+        pace.asked += effort.spent;
+        pace.next_question = pace.next_question.saturating_mul(2);
+        self.watch.visit(effort.spent);
+        self.floor = self.floor.max(part.lower);
+    }
+
+    /// What is left between a beginning and an end that are settled, split again; `None` if there are neither.
+    fn reroot(&mut self, index: usize, (prefix, suffix): (Vec<u32>, Vec<u32>)) -> Option<Vec<Part>> {
         if prefix.is_empty() && suffix.is_empty() {
             return None;
         }
+        let part = &self.parts[index];
         let problem = &part.problem;
         let mut place = vec![1_u8; problem.len()];
         for (ops, side) in [(&prefix, 0), (&suffix, 2)] {
@@ -292,50 +262,43 @@ impl<'a, 'w> Engine<'a, 'w> {
     }
 }
 
-/// One round of every flood, in parallel if that is worth a thread. The answer of the first that has one, and how many would have run up to it
-/// one after the other: neither depends on which is faster.
-fn run_round(
-    floods: &mut [(bool, Flood)],
-    budget: u64,
-    (ceiling, memory): (u64, u64),
-    threads: usize,
-    stop: &(dyn Fn() -> bool + Sync),
-) -> (Option<(bool, Vec<u32>)>, usize) {
-    const WORTH_A_THREAD: u64 = 1024;
-    if threads > 1 && budget >= WORTH_A_THREAD {
-        let events: Vec<Event> = std::thread::scope(|scope| {
-            let run = |flood: &mut Flood| flood.run(budget, ceiling, memory, &stop);
-            let runs: Vec<_> = floods.iter_mut().map(|(_, flood)| scope.spawn(move || run(flood))).collect();
-            runs.into_iter()
-                .map(|run| run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-                .collect()
-        });
-        for (i, (event, (is_forward, _))) in events.into_iter().zip(floods.iter()).enumerate() {
-            match event {
-                Event::Solved(heads) => return (Some((*is_forward, heads)), i + 1),
-                Event::Ceiling => return (None, i + 1),
-                Event::Budget => {}
-            }
-        }
-    } else {
-        for (i, (is_forward, flood)) in floods.iter_mut().enumerate() {
-            match flood.run(budget, ceiling, memory, &stop) {
-                Event::Solved(heads) => return (Some((*is_forward, heads)), i + 1),
-                Event::Ceiling => return (None, i + 1),
-                Event::Budget => {}
-            }
-        }
-    }
-    (None, floods.len())
+/// What is tried when, by the states that the floods have visited.
+struct Pace<'a> {
+    rules: &'a Rules,
+    patience: u64,
+    /// States of the next round.
+    round: u64,
+    /// States that questions have taken, and those of the next.
+    asked: u64,
+    next_question: u64,
+    wide_beams: std::slice::Iter<'static, usize>,
 }
 
-/// Asks the decision procedure for something better than the best, until it says no or has had enough.
-fn ask(part: &mut Part, rules: &Rules, effort: &mut Effort) {
-    while part.upper > part.lower {
-        match decide(&part.problem, part.upper - 1, rules, effort) {
-            Decision::Feasible(order) => part.offer(order),
-            Decision::Infeasible => part.lower = part.upper,
-            Decision::Unknown => return,
-        }
+impl<'a> Pace<'a> {
+    fn new(rules: &'a Rules) -> Self {
+        let patience = rules.patience.max(1);
+        let next_question = DECIDE_AFTER.saturating_mul(patience);
+        Self { rules, patience, round: patience, asked: 0, next_question, wide_beams: WIDE_BEAMS.iter() }
+    }
+
+    fn is_time_to_reroot(&self, expanded: u64) -> bool {
+        self.rules.reroot && expanded >= REROOT_AFTER.saturating_mul(self.patience)
+    }
+
+    /// Questions take an eighth of what floods do, or the last one more.
+    fn is_time_to_ask(&self, expanded: u64) -> bool {
+        self.rules.descent
+            && expanded >= DECIDE_AFTER.saturating_mul(self.patience)
+            && self.asked.saturating_mul(8) <= expanded
+    }
+
+    /// The width of the next beam, if it is time for it.
+    fn beam(&mut self, expanded: u64) -> Option<usize> {
+        let width = *self.wide_beams.as_slice().first()?;
+        (expanded > 100 * width as u64).then(|| self.wide_beams.next().copied())?
+    }
+
+    fn lengthen(&mut self) {
+        self.round = self.round.saturating_mul(2).min(LONGEST_ROUND.max(self.patience));
     }
 }

@@ -48,6 +48,7 @@ mod modules;
 mod part;
 mod profile;
 mod rules;
+mod sides;
 mod waypoints;
 mod witness;
 
