@@ -1,9 +1,9 @@
-//! What every JSON output has in common: `docs/schema/serenity.schema.json` describes all of it.
+//! What every JSON output has in common: `serenity.schema.json` describes all of it.
 
 use serde_json::{Map, Value};
 
 /// The published description.
-pub(crate) const SCHEMA: &str = include_str!("../../../docs/schema/serenity.schema.json");
+pub(crate) const SCHEMA: &str = include_str!("../serenity.schema.json");
 
 /// Raised when a field changes its meaning or goes away; not when one is added.
 const VERSION: u32 = 1;

@@ -1,4 +1,4 @@
-//! `docs/schema/serenity.schema.json` says all that programs are told, and nothing else: every JSON output of these tests is compared with it.
+//! `crates/serenity-cli/serenity.schema.json` says all that programs are told, and nothing else: every JSON output of these tests is compared with it.
 //!
 //! The published schema allows fields to be added, as users must; here a field that it does not name is a fault. The validator knows the part
 //! of JSON Schema that the file uses, and refuses to work with any other.
@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-const FILE: &str = "docs/schema/serenity.schema.json";
+const FILE: &str = "crates/serenity-cli/serenity.schema.json";
 
 fn schema() -> Value {
-    serde_json::from_str(include_str!("../../../../docs/schema/serenity.schema.json")).unwrap()
+    serde_json::from_str(include_str!("../../serenity.schema.json")).unwrap()
 }
 
 /// Panics unless `object` is exactly what the schema says of an object of its kind.
