@@ -79,7 +79,5 @@ fn stretch(span: &mut Option<Span>, now: u64) {
 
 /// The sub-graphs that an op runs, of so many graphs.
 pub(crate) fn bodies(op: &Op, graphs: usize) -> Vec<usize> {
-    let listed = op.attributes.get("bodies").and_then(|bodies| bodies.as_array());
-    let listed = listed.into_iter().flatten().filter_map(|body| usize::try_from(body.as_u64()?).ok());
-    listed.filter(|&body| body < graphs).collect()
+    op.bodies().filter(|&body| body < graphs).collect()
 }

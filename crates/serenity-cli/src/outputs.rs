@@ -1,8 +1,9 @@
 //! Files to be written: refused before the work begins, written together when it is done.
 
 use crate::Failure;
+use serenity::Format;
 use serenity::ir::{Graph, json, to_dot};
-use serenity::{Format, NewFile};
+use serenity::write::NewFile;
 use std::path::Path;
 
 /// A place for a model, as its name asks for.
@@ -33,7 +34,7 @@ impl<'a> OutputFile<'a> {
                 ));
             }
         };
-        serenity::check_target(path)?;
+        serenity::write::check_target(path)?;
         Ok(Self { path, content })
     }
 
@@ -47,7 +48,7 @@ impl<'a> OutputFile<'a> {
     }
 
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
-        Ok(serenity::write_atomically(self.path, bytes)?)
+        Ok(serenity::write::write_atomically(self.path, bytes)?)
     }
 
     pub(crate) fn with<'b>(&'b self, bytes: &'b [u8]) -> NewFile<'b> {

@@ -25,6 +25,7 @@
 //! ```
 
 mod builder;
+mod call;
 mod dot;
 mod element_type;
 mod error;
@@ -43,6 +44,7 @@ mod storage;
 mod unknown;
 
 pub use builder::GraphBuilder;
+pub use call::{Call, Described, Given, Layout, Stored, counted_product, from_front};
 pub use dot::to_dot;
 pub use element_type::ElementType;
 pub use error::GraphError;

@@ -6,9 +6,9 @@
 
 use serenity::ir::{Graph, OpId, Profile};
 use serenity::placement::{self, Limits, Planner, Problem};
-use serenity::runtimes::MemoryModel;
+use serenity::runtimes::{Content, MemoryModel};
 use serenity::scheduling::Algorithm;
-use serenity::{Content, Error, Plan, schedule};
+use serenity::{Error, Plan, schedule};
 
 /// A concatenation copies its pieces.
 pub(crate) const COPIES: MemoryModel = MemoryModel::Plain;

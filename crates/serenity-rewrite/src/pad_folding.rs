@@ -7,7 +7,7 @@
 use crate::same_padding::Axis;
 use crate::{Action, Change, Patch, Rule, Settings, short_name};
 use serde_json::{Value, json};
-use serenity_ir::{Attributes, ElementType, Graph, Op, OpId, Tensor, TensorId};
+use serenity_ir::{Attributes, ElementType, Graph, Op, OpId, Stored, Tensor, TensorId};
 
 /// `PAD` or `PADV2` with zeros, then `CONV_2D` or `DEPTHWISE_CONV_2D` with padding `valid`, one or several: the convolutions alone, with
 /// padding `same`.
@@ -76,9 +76,8 @@ impl Zeros {
         if from.dtype != to.dtype || from.quantization != to.quantization || !pads_with(op, zero) {
             return None;
         }
-        let [[0, 0], height, width, [0, 0]] = pairs(op.attributes.get("paddings")?)? else {
-            return None;
-        };
+        let paddings = op.paddings()?;
+        let &[[0, 0], height, width, [0, 0]] = paddings.as_slice() else { return None };
         let amounts = [height, width];
         let &[batch, rows, columns, channels] = from.shape.as_deref()? else { return None };
         let wider = |size: u64, [before, after]: [u64; 2]| size.checked_add(before)?.checked_add(after);
@@ -126,7 +125,7 @@ fn is_folding_reader(graph: &Graph, id: OpId, zeros: &Zeros) -> bool {
     ["CONV_2D", "DEPTHWISE_CONV_2D"].contains(&op.kind.as_str())
         && op.operand(0) == Some(zeros.padded)
         && reads == 1
-        && op.attributes.get("padding").and_then(Value::as_str) == Some("valid")
+        && op.word("padding") == Some("valid")
         && has_fixed_filter(graph, op, graph.tensor(zeros.given))
         && gives_same_results(graph, op, zeros) == Some(true)
 }
@@ -137,10 +136,9 @@ fn has_fixed_filter(graph: &Graph, op: &Op, elements: &Tensor) -> bool {
     let computed = op.operand(1);
     let is_fixed =
         computed.and_then(|filter| graph.producer(filter)).map(|writer| graph.op(writer).inputs.is_empty());
-    let described = op.constant(1).and_then(|filter| filter.get("dtype")).and_then(Value::as_str);
     let dtype = match computed {
         Some(filter) => graph.tensor(filter).dtype.clone(),
-        None => described.map(ElementType::parse),
+        None => op.constant(1).and_then(Stored::dtype),
     };
     let is_float = |dtype: &ElementType| *dtype == ElementType::Float32;
     // A graph without a file says nothing of its weights.
@@ -150,9 +148,9 @@ fn has_fixed_filter(graph: &Graph, op: &Op, elements: &Tensor) -> bool {
 
 fn gives_same_results(graph: &Graph, op: &Op, zeros: &Zeros) -> Option<bool> {
     let &[output] = op.outputs.as_slice() else { return None };
-    let pair = |name: &str| positive_pair(op.attributes.get(name)?);
+    let pair = |name: &str| op.pair(name).filter(|pair| !pair.contains(&0));
     let (kernel, stride) = (pair("kernel")?, pair("stride")?);
-    let dilation = if op.attributes.contains_key("dilation") { pair("dilation")? } else { [1, 1] };
+    let dilation = if op.has("dilation") { pair("dilation")? } else { [1, 1] };
     let (given, written) = (graph.tensor(zeros.given), graph.tensor(output));
     let (&[batch, rows, columns, _], &[batches, height, width, _]) =
         (given.shape.as_deref()?, written.shape.as_deref()?)
@@ -165,21 +163,6 @@ fn gives_same_results(graph: &Graph, op: &Op, zeros: &Zeros) -> Option<bool> {
         axis.same_results(before, after)
     };
     Some([batches, height, width] == [batch, results(0, rows)?, results(1, columns)?])
-}
-
-/// Amounts before and after, for each of four dimensions.
-fn pairs(value: &Value) -> Option<[[u64; 2]; 4]> {
-    let pairs = value.as_array()?.iter().map(|pair| numbers(pair)?.try_into().ok());
-    pairs.collect::<Option<Vec<[u64; 2]>>>()?.try_into().ok()
-}
-
-/// Height and width.
-fn positive_pair(value: &Value) -> Option<[u64; 2]> {
-    numbers(value)?.try_into().ok().filter(|pair: &[u64; 2]| !pair.contains(&0))
-}
-
-fn numbers(value: &Value) -> Option<Vec<u64>> {
-    value.as_array()?.iter().map(Value::as_u64).collect()
 }
 
 #[cfg(test)]

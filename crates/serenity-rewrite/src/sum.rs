@@ -3,7 +3,6 @@
 //! Addition is associative and commutative up to rounding, so the terms of a sum may be added in any order, each as soon as it exists, into one
 //! accumulator. A term that nobody else reads is gone once it is added; a sum that waits for all its terms holds all of them.
 
-use crate::treatment::has_no_activation;
 use crate::{Action, Patch, Rule, Settings, short_name};
 use serde_json::{Value, json};
 use serenity_ir::{Graph, Op, OpId, TensorId};
@@ -91,7 +90,7 @@ enum Kind {
 fn kind(op: &Op) -> Option<Kind> {
     match op.kind.as_str() {
         "ADD" | "ADD_N" | "Add" | "Sum" => Some(Kind::Addition),
-        "SEPARABLE_CONV_2D" if op.attributes.contains_key("input_weights") => Some(Kind::Prelude),
+        "SEPARABLE_CONV_2D" if op.has("input_weights") => Some(Kind::Prelude),
         _ => None,
     }
 }
@@ -123,14 +122,14 @@ fn has_like_terms(graph: &Graph, op: &Op) -> bool {
         && first.shape.is_some()
         && others.iter().all(is_like)
         && has_factors.is_none_or(|factors| factors.len() == op.inputs.len())
-        && !op.attributes.contains_key("constants")
+        && !op.has_constants()
 }
 
 /// The addition that writes `tensor`, if `reader` alone reads it.
 fn inner_addition(graph: &Graph, reader: OpId, tensor: TensorId) -> Option<OpId> {
     let producer = graph.producer(tensor)?;
     let op = graph.op(producer);
-    let is_addition = matches!(sum_kind(graph, op), Some(Kind::Addition)) && has_no_activation(op);
+    let is_addition = matches!(sum_kind(graph, op), Some(Kind::Addition)) && !op.has_activation();
     let is_private = graph.consumers(tensor) == [reader]
         && !graph.is_output(tensor)
         && graph.op(reader).inputs.iter().filter(|&&input| input == tensor).count() == 1;

@@ -181,9 +181,9 @@ impl MemoryModel {
         storage.into_lifetimes(graph)
     }
 
-    /// As [`Runtime::bound`].
-    pub fn bound(self, graph: &Graph) -> Lifetimes {
-        self.runtime().bound(graph)
+    /// As [`Runtime::least_lifetimes`].
+    pub fn least_lifetimes(self, graph: &Graph) -> Lifetimes {
+        self.runtime().least_lifetimes(graph)
     }
 
     /// As [`Runtime::arena`].

@@ -1,13 +1,7 @@
 //! What a runtime adds to a graph: ops that run sub-graphs need what those need, and some orders would run into its faults.
 
 use crate::MemoryModel;
-use serenity_ir::{Graph, OpId, Unknown, UnknownKind};
-
-/// The sub-graphs that an op runs.
-pub fn bodies(op: &serenity_ir::Op) -> Vec<usize> {
-    let listed = op.attributes.get("bodies").and_then(serde_json::Value::as_array);
-    listed.into_iter().flatten().filter_map(|index| usize::try_from(index.as_u64()?).ok()).collect()
-}
+use serenity_ir::{Graph, Op, OpId, Unknown, UnknownKind};
 
 /// The main graph of a model with what its sub-graphs need, for a runtime that runs them in the same arena, and with what is unknown of the
 /// whole model. `bodies` are their orders; their own
@@ -41,7 +35,7 @@ pub fn annotate(graphs: &mut [Graph], orders: &[Vec<OpId>], index: usize, model:
         return;
     }
     for op in graph.op_ids() {
-        let needs = bodies(graph.op(op)).into_iter().filter(|&body| body < graphs.len());
+        let needs = graph.op(op).bodies().filter(|&body| body < graphs.len());
         // One after the other, so the largest counts.
         let most = needs.map(|body| model.lifetimes(&graphs[body]).profile(&orders[body]).peak()).max();
         if let Some(bytes) = most {
@@ -58,7 +52,7 @@ fn unknown(graphs: &[Graph], index: usize, model: MemoryModel) -> Vec<Unknown> {
     let mut unknown = Vec::new();
     for id in graph.op_ids() {
         let op = graph.op(id);
-        for body in bodies(op) {
+        for body in op.bodies() {
             match graphs.get(body) {
                 Some(body) if runtime.shares_arena_with_bodies() => {
                     unknown.extend(body.unknown().iter().cloned());
@@ -83,7 +77,7 @@ fn needs_nothing(body: &Graph) -> bool {
 /// All graphs, each after those it runs; graphs that run each other without end come in any order.
 pub fn callees_first(graphs: &[Graph]) -> Vec<usize> {
     let callees = |index: usize| -> Vec<usize> {
-        graphs[index].ops().iter().flat_map(bodies).filter(|&body| body < graphs.len()).collect()
+        graphs[index].ops().iter().flat_map(Op::bodies).filter(|&body| body < graphs.len()).collect()
     };
     let mut order = Vec::new();
     let mut seen = vec![false; graphs.len()];

@@ -9,7 +9,7 @@ pub trait Runtime {
     fn storage(&self, graph: &Graph) -> Storage;
 
     /// Lifetimes below whose least peak no order gets, and no plan of the arena.
-    fn bound(&self, graph: &Graph) -> Lifetimes {
+    fn least_lifetimes(&self, graph: &Graph) -> Lifetimes {
         self.storage(graph).into_lifetimes(graph)
     }
 
@@ -91,7 +91,7 @@ mod tests {
         g.output(y);
         let graph = g.build().unwrap();
         let order = graph.file_order();
-        assert_eq!(Pages.bound(&graph).profile(&order).peak(), 3 * 4096);
+        assert_eq!(Pages.least_lifetimes(&graph).profile(&order).peak(), 3 * 4096);
         assert_eq!(Pages.execution_order(&graph, &order), order);
         assert_eq!(Pages.arena(&[&graph], &[&order], None), None);
         let problem = Pages.placement_problem(&[&graph], &[&order]).unwrap();

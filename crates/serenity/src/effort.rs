@@ -3,12 +3,32 @@
 //! Everything is counted, nothing timed: with the same options the same result comes out of a fast machine and of a starved one. The counts are sized so
 //! that real networks are settled long before they run out; a time limit is a safety net behind them.
 
+use serenity_ir::Graph;
 use serenity_schedule::Algorithm;
 use std::fmt;
 use std::str::FromStr;
 
 /// For the paper's algorithms, whose states are cheap and many: mostly the limit on memory comes first.
 const CHEAP_STATES: u64 = 200_000_000;
+
+/// Where there are no more orders than these, each is tried to the end, arena and all.
+pub(crate) const MOST_ORDERS: usize = 100;
+
+/// So many sets, from which the search starts, get more work than the others.
+pub(crate) const FIRST_SETS: usize = 7;
+
+/// Times that a model is rewritten, since what was rewritten may offer places that were not there before,
+pub(crate) const REWRITING_ROUNDS: usize = 4;
+/// and how many ops it may have to be looked at again: it seldom gains.
+pub(crate) const MOST_OPS_OF_LATER_ROUNDS: usize = 400;
+/// For the same reason a second look gets this share of the work.
+pub(crate) const SHARE_OF_A_SECOND_LOOK: usize = 4;
+
+/// The cost of more rewrites than these is that of each alone, not of each beside the others.
+pub(crate) const MOST_COSTS: usize = 64;
+
+/// For ONNX Runtime: times that a walk around an order and a look at single moves take turns.
+pub(crate) const WALKS: usize = 2;
 
 /// How hard to try: 1 by default, 2 for twice the counted work of every search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,14 +85,15 @@ impl Effort {
         self.of(60_000)
     }
 
-    /// Ops scheduled for all sets of rewrites, at most.
-    pub(crate) fn ops_of_all_sets(self) -> usize {
-        self.of(30_000) as usize
+    /// Sets of rewrites of a graph that are scheduled, in a share of the usual work: fewer of a large one.
+    pub(crate) fn sets(self, graph: &Graph, share: usize) -> usize {
+        (self.of(30_000) as usize / share / graph.ops().len().max(1)).clamp(12, 2048)
     }
 
-    /// The same for sets that are planned to the end, arena and all.
-    pub(crate) fn ops_of_all_planned_sets(self) -> usize {
-        self.of(3_000) as usize
+    /// The same for sets that are planned to the end, arena and all. The runtimes place tensors by rules of their own, so the least peak is not always
+    /// the least arena.
+    pub(crate) fn planned_sets(self, graph: &Graph, share: usize) -> usize {
+        (self.of(3_000) as usize / share / graph.ops().len().max(1)).clamp(4, 100)
     }
 
     /// Buffers that the placement of one order may look at: if it has not settled by then, another order is the better bet.

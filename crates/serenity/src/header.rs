@@ -4,9 +4,9 @@
 //! identifiers; the names as they are in the model stand beside them in comments.
 
 use crate::two_memories::TwoMemories;
-use crate::{Arena, Content, Error, Format, Input, Offsets, Piece, Plan};
+use crate::{Error, Format, Input, Plan};
 use serenity_ir::{Graph, OpId};
-use serenity_runtimes::TFLM_ALIGNMENT;
+use serenity_runtimes::{Arena, Content, Offsets, Piece, TFLM_ALIGNMENT};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;

@@ -1,9 +1,9 @@
 //! Reading models, whatever they are stored in.
 
-use crate::{Error, Offsets, Tail};
+use crate::Error;
 use serenity_formats::{Format, GraphFile, ModelFile, ReadOptions};
 use serenity_ir::Graph;
-use serenity_runtimes::MemoryModel;
+use serenity_runtimes::{MemoryModel, Offsets, Tail};
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;

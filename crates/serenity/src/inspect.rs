@@ -1,8 +1,7 @@
 //! What a model needs as it is.
 
-use crate::{Arena, Offsets, main_graph};
 use serenity_ir::{BufferId, Graph, Lifetimes, OpId, Profile};
-use serenity_runtimes::MemoryModel;
+use serenity_runtimes::{Arena, MemoryModel, Offsets, main_graph};
 
 /// What a model needs in the order it came with.
 #[derive(Clone, Debug)]

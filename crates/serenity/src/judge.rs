@@ -1,8 +1,11 @@
 //! Orders, judged by the arena that the runtime will use.
 
-use crate::{Offsets, Options, Plan, refine};
+use crate::effort::MOST_ORDERS;
+use crate::{Options, Plan, refine};
 use serenity_ir::{Graph, Lifetimes, OpId};
-use serenity_runtimes::{Kernels, MemoryModel, Planned, TflmFacts, live_peak, plan_arena, tflm_arena};
+use serenity_runtimes::{
+    Kernels, MemoryModel, Offsets, Planned, TflmFacts, live_peak, plan_arena, tflm_arena,
+};
 use serenity_schedule::Algorithm;
 use serenity_search::{Limits, StopReason};
 use std::collections::BTreeSet;
@@ -169,9 +172,6 @@ impl BestSoFar {
         self.found.as_ref().is_some_and(|(_, planned)| planned.arena.bytes <= self.bound)
     }
 }
-
-/// So many orders are tried one by one.
-const MOST_ORDERS: usize = 100;
 
 /// All orders in which a graph can run; `None` if there are more than `most`.
 fn all_orders(graph: &Graph, most: usize) -> Option<Vec<Vec<OpId>>> {

@@ -41,7 +41,7 @@ mod rewrite;
 mod traffic;
 pub mod two_memories;
 mod verify;
-mod write;
+pub mod write;
 
 pub use serenity_arena as placement;
 pub use serenity_check as check;
@@ -56,7 +56,6 @@ pub use serenity_traffic as off_chip;
 pub use serenity_zoo as zoo;
 
 pub use serenity_formats::{FileError, Format, ModelFile, ReadOptions};
-pub use serenity_runtimes::{Arena, ArenaProblem, Content, Offsets, Piece, Tail, TflmArena, main_graph};
 
 pub use boards::{Board, boards};
 pub use bridge::problem;
@@ -71,13 +70,12 @@ pub use optimize::{Optimized, Options, Rewrites, optimize, plan_graphs, schedule
 pub use output::{check_side_files, planned_model, reordered_graph};
 pub use plan::{Decision, Footprint, Plan};
 pub use plan_check::{CheckOptions, CheckedClaim, Deep, NOT_COVERED, Status, Verdict, check_plan};
-pub use plan_file::{ClaimedFootprint, ClaimedProof, PlanFile};
+pub use plan_file::PlanFile;
 pub use rewrite::{
     AppliedRewrite, RewriteChoice, RewriteCost, possible_rewrites, rewrite, rewrite_settings, rewritten_graph,
 };
 pub use traffic::{Objective, TrafficAt, TrafficOptions, TrafficPlan, UnknownObjective, least_traffic};
 pub use verify::{Comparison, Engine, OutputComparison, Verification, VerifyError, VerifyOptions, verify};
-pub use write::{NewFile, check_target, is_same_file, write_atomically, write_together};
 
 /// The example of the README is compiled and run with the others.
 #[cfg(doctest)]

@@ -3,10 +3,10 @@
 use crate::judge::{self, Judge, Seed};
 use crate::plan_check::plan_faults;
 use crate::rewrite::optimize_input;
-use crate::{Effort, Error, Footprint, Input, Offsets, Plan, bridge, main_graph, nested, ort, planned_model};
+use crate::{Effort, Error, Footprint, Input, Plan, bridge, nested, ort, planned_model};
 use serenity_check::{Witness, WitnessChain, placement_faults};
 use serenity_ir::{Graph, Lifetimes, OpId, TensorId};
-use serenity_runtimes::{Kernels, MemoryModel};
+use serenity_runtimes::{Kernels, MemoryModel, Offsets, main_graph};
 use serenity_schedule::{self as scheduling, Algorithm, Problem, Rules, Schedule, StepLimit};
 use serenity_search::{Limits, ProgressFn, Proof};
 use std::time::Instant;
@@ -236,7 +236,7 @@ fn is_safe(graphs: &[Graph], plan: &Offsets, kernels: Kernels) -> bool {
 
 /// A bound for every order and every plan. The search takes a tensor for handed over only where one op alone reads it.
 fn bound_of_all_plans(main: &Graph, options: &Options, plan: &Plan) -> u64 {
-    let lifetimes = options.model.with_plan().bound(main);
+    let lifetimes = options.model.with_plan().least_lifetimes(main);
     if lifetimes == options.model.lifetimes(main) {
         return plan.bound;
     }

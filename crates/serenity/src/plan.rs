@@ -1,10 +1,10 @@
 //! The result: an order with its proof.
 
-use crate::{AppliedRewrite, Offsets, RewriteChoice};
+use crate::{AppliedRewrite, RewriteChoice};
 use serde_json::{Value, json};
 use serenity_check::{PlacementFault, Witness, WitnessChain, placement_faults};
 use serenity_ir::{Graph, OpId, Unknown};
-use serenity_runtimes::MemoryModel;
+use serenity_runtimes::{MemoryModel, Offsets};
 use serenity_schedule::{Algorithm, Stats};
 use serenity_search::{Proof, StopReason};
 

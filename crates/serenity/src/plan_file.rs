@@ -4,11 +4,11 @@
 //! that is there and cannot be understood is remembered as [`malformed`](PlanFile::malformed), and refused by the check: no claim is dropped silently.
 
 use crate::input::read_text;
-use crate::{AppliedRewrite, Decision, Error, Offsets, RewriteChoice, RewriteCost};
+use crate::{AppliedRewrite, Decision, Error, RewriteChoice, RewriteCost};
 use serde_json::{Map, Value};
 use serenity_check::{Witness, WitnessChain};
 use serenity_ir::{OpId, TensorId};
-use serenity_runtimes::{Kernels, MemoryModel, OrtOrder};
+use serenity_runtimes::{Kernels, MemoryModel, Offsets, OrtOrder};
 use serenity_search::StopReason;
 
 /// What a plan file claims. Nothing of it is trusted.
@@ -19,7 +19,7 @@ pub struct PlanFile {
     /// What was rewritten before the rest was planned.
     pub rewrites: Vec<AppliedRewrite>,
     /// How that was chosen, and whether that is called proved.
-    pub rewrite_choice: Option<(RewriteChoice, bool)>,
+    pub(crate) rewrite_choice: Option<(RewriteChoice, bool)>,
     /// How many ops it says there are.
     pub ops: Option<u64>,
     /// The ops in execution order.
@@ -41,45 +41,45 @@ pub struct PlanFile {
     /// Does it claim that nothing needs less?
     pub optimal: bool,
     /// What it claims to be proved of each decision, if it says.
-    pub proofs: Option<Vec<ClaimedProof>>,
+    pub(crate) proofs: Option<Vec<ClaimedProof>>,
     /// What it says is unknown of the model, if it says.
-    pub unknown: Option<Vec<Value>>,
+    pub(crate) unknown: Option<Vec<Value>>,
     /// The proof of the bound on peaks, if it carries one.
     pub witness: Option<Witness>,
     /// What the model needed as it came, if it says.
-    pub before: Option<ClaimedFootprint>,
+    pub(crate) before: Option<ClaimedFootprint>,
     /// What it needs now, if it says so a second time.
-    pub after: Option<ClaimedFootprint>,
+    pub(crate) after: Option<ClaimedFootprint>,
     /// The names of all its fields that say something.
-    pub fields: Vec<String>,
+    pub(crate) fields: Vec<String>,
     /// Fields that cannot be understood, and why.
-    pub malformed: Vec<(String, String)>,
+    pub(crate) malformed: Vec<(String, String)>,
 }
 
 /// What is proved of one decision, as a plan says it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClaimedProof {
+pub(crate) struct ClaimedProof {
     /// Of which.
-    pub decision: Decision,
+    pub(crate) decision: Decision,
     /// Is it called optimal?
-    pub is_optimal: bool,
+    pub(crate) is_optimal: bool,
     /// What ended the search, if it is not.
-    pub stopped: Option<String>,
+    pub(crate) stopped: Option<String>,
     /// What no other decision goes below.
-    pub bound: u64,
+    pub(crate) bound: u64,
 }
 
 /// What a model needs, as `optimize --json` says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ClaimedFootprint {
+pub(crate) struct ClaimedFootprint {
     /// The peak.
-    pub peak: u64,
+    pub(crate) peak: u64,
     /// The runtime's arena.
-    pub arena: Option<u64>,
+    pub(crate) arena: Option<u64>,
     /// With all that TFLM keeps besides, on 32-bit Arm and on x86-64.
-    pub total: Option<(u64, u64)>,
+    pub(crate) total: Option<(u64, u64)>,
     /// The number of ops.
-    pub ops: u64,
+    pub(crate) ops: u64,
 }
 
 impl PlanFile {

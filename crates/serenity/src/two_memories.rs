@@ -31,13 +31,14 @@ mod search;
 mod sections;
 mod traffic;
 
-use crate::{ArenaProblem, Content, Error, Plan};
+use crate::{Error, Plan};
 use search::Search;
 use sections::Sections;
 use serde_json::{Value, json};
 use serenity_arena::{Limits, Overlap, Problem, Proof, StopReason};
 use serenity_check::{PlacedBuffer, first_clash};
 use serenity_ir::{Graph, OpId};
+use serenity_runtimes::{ArenaProblem, Content};
 use std::collections::BTreeMap;
 
 pub use traffic::{Traffic, traffic};

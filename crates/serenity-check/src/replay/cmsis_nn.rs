@@ -27,7 +27,7 @@ pub(super) fn play(call: &Call, trace: &mut Trace) -> Option<()> {
             | "MINIMUM"
             | "SOFTMAX"
     );
-    match call.dtype_of(call.first_activation()?)? {
+    match call.dtype(call.first_activation()?)? {
         ElementType::Float32 => reference::play(call, trace),
         _ if !is_ours => reference::play(call, trace),
         ElementType::Int8 => of_bytes(call, trace),
@@ -63,7 +63,7 @@ fn of_bytes(call: &Call, trace: &mut Trace) -> Option<()> {
 /// filters of 4 bits were not looked at.
 fn convolution(call: &Call, trace: &mut Trace) -> Option<()> {
     let (input, _) = call.only(0)?;
-    let [_, height, _, depth] = input.picture()?;
+    let [_, height, _, depth] = input.dims::<4>()?;
     let [_, _, _, filter_depth] = call.shape_of(1)?[..] else { return None };
     let [rows, columns] = windows::kernel(call)?;
     let is_product = rows == 1 && (columns == 1 || height == 1);
@@ -80,7 +80,7 @@ fn depthwise_convolution(call: &Call, trace: &mut Trace) -> Option<()> {
 }
 
 fn has_byte_filter(call: &Call) -> bool {
-    call.dtype_of(1) == Some(ElementType::Int8)
+    call.dtype(1) == Some(ElementType::Int8)
 }
 
 /// Into a column of sums for one pixel, all channels at once, then out.

@@ -1,7 +1,8 @@
 //! Operators that move elements and do not change them.
 
-use super::call::{Call, Layout, is_feasible};
+use super::call::{Call, is_feasible};
 use super::trace::{Beats, Trace};
+use serenity_ir::Layout;
 
 /// One copy of everything.
 pub(super) fn reshape(call: &Call, trace: &mut Trace) -> Option<()> {
@@ -50,7 +51,7 @@ pub(super) enum Row {
 impl Padding {
     pub(super) fn of(call: &Call) -> Option<Self> {
         let (input, output) = call.only_moved(0)?;
-        let amounts = call.values_of(1)?;
+        let amounts = call.values(1)?;
         let item = input.item;
         let [mut input, mut output] = [&input, &output].map(sizes);
         if output.len() != input.len() || amounts.len() != 2 * input.len() {
@@ -192,7 +193,7 @@ pub(super) fn slice(call: &Call, trace: &mut Trace) -> Option<()> {
 /// As a slice, but pieces along the last dimension are copied as blocks if they are in one piece. Backward strides go another way.
 pub(super) fn strided_slice(call: &Call, trace: &mut Trace) -> Option<()> {
     let (input, output) = call.only_moved(0)?;
-    let strides = call.values_of(3).filter(|strides| strides.len() == input.shape.len())?;
+    let strides = call.values(3).filter(|strides| strides.len() == input.shape.len())?;
     if strides.iter().any(|&stride| stride < 1) {
         return None;
     }

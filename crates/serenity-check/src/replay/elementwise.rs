@@ -1,7 +1,8 @@
 //! Operators that work element by element.
 
-use super::call::{Call, Layout, is_feasible};
+use super::call::{Call, is_feasible};
 use super::trace::{Beats, Trace};
+use serenity_ir::Layout;
 
 /// How many operands an element-wise kind has that any kernel reads but once; `None` if it is another kind.
 pub(super) fn read_once(kind: &str) -> Option<usize> {

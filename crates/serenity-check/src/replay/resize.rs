@@ -3,9 +3,10 @@
 //! The portable kernels walk over batches, output rows, columns and channels, from front to back. Which places they read follows from the same
 //! arithmetic in 32 bits that they do. Where rounding may differ between machines, everything counts that one of them may read.
 
-use super::call::{Call, Layout, is_feasible};
+use super::call::{Call, is_feasible};
 use super::trace::{Beats, Trace};
 use serenity_ir::ElementType;
+use serenity_ir::Layout;
 
 /// Larger pictures than this are not looked at.
 const LONGEST_SIDE: i64 = 4096;
@@ -57,8 +58,8 @@ pub(super) fn nearest_neighbor(call: &Call, trace: &mut Trace) -> Option<()> {
 
 impl Scaling {
     fn of(call: &Call, input: &Layout, output: &Layout, places: fn(&Axis, i64) -> Vec<i64>) -> Option<Self> {
-        let [batches, input_height, input_width, depth] = input.picture()?;
-        let [output_batches, output_height, output_width, output_depth] = output.picture()?;
+        let [batches, input_height, input_width, depth] = input.dims::<4>()?;
+        let [output_batches, output_height, output_width, output_depth] = output.dims::<4>()?;
         let sides = [input_height, input_width, output_height, output_width];
         let is_scaled = batches == output_batches && depth == output_depth;
         let is_small = sides.iter().all(|&side| side <= LONGEST_SIDE)
@@ -67,7 +68,7 @@ impl Scaling {
             return None;
         }
         let [align_corners, half_pixel_centers] =
-            [call.flag("align_corners")?, call.flag("half_pixel_centers")?];
+            [call.op.flag("align_corners")?, call.op.flag("half_pixel_centers")?];
         let along = |input, output| {
             let axis = Axis { input, output, align_corners, half_pixel_centers };
             (0..output).map(|place| places(&axis, place)).collect()

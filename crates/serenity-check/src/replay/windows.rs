@@ -3,8 +3,9 @@
 //! The portable kernels walk over batches, output rows, columns and channels, from front to back. For each output element they read what the window covers
 //! inside the input, of all channels or of some, and then write.
 
-use super::call::{Call, Layout, is_feasible};
+use super::call::{Call, is_feasible};
 use super::trace::{Beats, Trace};
+use serenity_ir::Layout;
 use std::ops::Range;
 
 /// More windows that begin in the padding than any real operator has.
@@ -67,11 +68,11 @@ struct Axis {
 
 impl Window {
     pub(super) fn of(call: &Call, input: &Layout, output: &Layout) -> Option<Self> {
-        let [batches, input_height, input_width, input_depth] = input.picture()?;
-        let [output_batches, output_height, output_width, output_depth] = output.picture()?;
+        let [batches, input_height, input_width, input_depth] = input.dims::<4>()?;
+        let [output_batches, output_height, output_width, output_depth] = output.dims::<4>()?;
         let [taps, stride] = [kernel(call)?, call.sides("stride")?];
-        let dilation = if call.has("dilation") { call.sides("dilation")? } else { [1, 1] };
-        let is_same = match call.word("padding")? {
+        let dilation = if call.op.has("dilation") { call.sides("dilation")? } else { [1, 1] };
+        let is_same = match call.op.word("padding")? {
             "same" => true,
             "valid" => false,
             _ => return None,

@@ -9,9 +9,9 @@ use crate::size::Size;
 use crate::{Failure, Outcome, json};
 use serde_json::{Value, json};
 use serenity::ir::{Buffer, BufferId, Graph};
-use serenity::runtimes::{MemoryModel, TFLM_ALIGNMENT};
+use serenity::runtimes::{Arena, Content, MemoryModel, TFLM_ALIGNMENT, Tail};
 use serenity::scheduling::Limits;
-use serenity::{Arena, Content, Input, Inspection, Options, Plan, Tail};
+use serenity::{Input, Inspection, Options, Plan};
 use std::io::{self, Write};
 
 /// What may take long at the peak of a real network: the rest is summed up.

@@ -6,7 +6,7 @@ use crate::printable::printable;
 use crate::progress::StepLine;
 use crate::{Failure, Outcome, json};
 use serde_json::json;
-use serenity::NewFile;
+use serenity::write::NewFile;
 use serenity_paper::{Evaluation, Options, evaluate};
 use std::io::Write;
 use std::path::Path;
@@ -64,5 +64,5 @@ fn write(folder: &str, evaluation: &Evaluation) -> Result<(), Failure> {
         .zip(&evaluation.files)
         .map(|(path, file)| NewFile { path, bytes: file.text.as_bytes() })
         .collect();
-    Ok(serenity::write_together(&files)?)
+    Ok(serenity::write::write_together(&files)?)
 }

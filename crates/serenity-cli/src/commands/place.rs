@@ -79,7 +79,10 @@ pub(crate) fn run(args: &PlaceArgs, out: &mut impl Write) -> Result<Outcome, Fai
         print(args, &job, &placement, &mut said)?;
     }
     if let Some(output) = &args.output {
-        serenity::write_atomically(output, csv::write(&job.table, Some(&placement.offsets)).as_bytes())?;
+        serenity::write::write_atomically(
+            output,
+            csv::write(&job.table, Some(&placement.offsets)).as_bytes(),
+        )?;
     }
     out.write_all(&said)?;
     match args.capacity {
@@ -99,7 +102,7 @@ fn check_output(path: &str) -> Result<(), Failure> {
             "end the name in .csv",
         ));
     }
-    Ok(serenity::check_target(path)?)
+    Ok(serenity::write::check_target(path)?)
 }
 
 fn read_table(args: &PlaceArgs) -> Result<Job, Failure> {
@@ -144,7 +147,7 @@ fn read_model(args: &PlaceArgs) -> Result<Job, Failure> {
     let ids = arena.contents.iter().map(|content| content.label(&graphs)).collect();
     let table = Table { ids, buffers: arena.problem.buffers().to_vec() };
     let graph = Some(input.graph().name().to_owned());
-    let unknown = serenity::main_graph(input.graphs(), &[], model).unknown().to_vec();
+    let unknown = serenity::runtimes::main_graph(input.graphs(), &[], model).unknown().to_vec();
     Ok(Job { name, graph, model: Some(model), table, problem: arena.problem, unknown })
 }
 

@@ -68,7 +68,7 @@ fn write_page(command: &clap::Command, folder: &str, out: &mut impl Write) -> Re
     clap_mangen::Man::new(command.clone()).render(&mut page)?;
     let path = Path::new(folder).join(format!("{name}.1"));
     let path = path.to_string_lossy();
-    serenity::write_atomically(&path, &page)?;
+    serenity::write::write_atomically(&path, &page)?;
     writeln!(out, "{path}")?;
     Ok(())
 }

@@ -44,7 +44,7 @@ fn plan(args: &ScheduleArgs, source: &str, cancel: &CancelFlag) -> Result<Plan, 
         progress,
         ..with_search(Options::for_input(&input), &args.search, cancel)
     };
-    Ok(serenity::schedule(&serenity::main_graph(input.graphs(), &[], options.model), &options)?)
+    Ok(serenity::schedule(&serenity::runtimes::main_graph(input.graphs(), &[], options.model), &options)?)
 }
 
 fn print(args: &ScheduleArgs, input: &str, plan: &Plan, out: &mut impl Write) -> Result<(), Failure> {

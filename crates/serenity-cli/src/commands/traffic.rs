@@ -22,7 +22,7 @@ pub(crate) fn run(args: &TrafficArgs, out: &mut impl Write) -> Result<Outcome, F
     let input = args.read.load(&args.input, args.runtime.runtime)?;
     let model = args.runtime.model(input.default_model);
     let title = title(input.graph(), &args.input);
-    let graph = serenity::main_graph(input.graphs(), &[], model);
+    let graph = serenity::runtimes::main_graph(input.graphs(), &[], model);
     let sizes: Vec<u64> = args.on_chip.iter().map(|size| size.0).collect();
     let (line, progress) = ProgressLine::new(&title);
     let options = TrafficOptions {

@@ -58,14 +58,14 @@ impl Summary {
 
 /// A model with weights.
 fn export_model(spec: &str, output: &str, format: Format, int8: bool) -> Result<Summary, Failure> {
-    serenity::check_target(output)?;
+    serenity::write::check_target(output)?;
     if int8 && format == Format::Onnx {
         let message = format!("`{output}`: 8-bit models are not offered as .onnx");
         return Err(Failure::request(message, "end the name in .tflite, or leave out --int8"));
     }
     let precision = if int8 { Precision::Int8 } else { Precision::Float32 };
     let export = serenity::export(spec, format, precision)?;
-    serenity::write_atomically(output, &export.bytes)?;
+    serenity::write::write_atomically(output, &export.bytes)?;
     let mut summary = Summary::new(export.model.graph(), output);
     summary.fields.insert("bytes".to_owned(), json!(export.bytes.len()));
     Ok(summary)

@@ -1,6 +1,6 @@
 //! What only an `.onnx` file can tell about whether an identity holds.
 
-use serenity_ir::{Graph, OpId};
+use serenity_ir::{Call, Given, Graph, OpId};
 use serenity_onnx::Model;
 use serenity_rewrite::{Action, Patch, slice};
 use std::collections::BTreeMap;
@@ -59,11 +59,11 @@ impl<'m> Conditions<'m> {
 
 /// The names of an op's constants.
 fn constants(graph: &Graph, op: OpId) -> impl Iterator<Item = Option<&str>> {
-    let described = graph.op(op).attributes.get("constants").and_then(|constants| constants.as_object());
-    described
-        .into_iter()
-        .flat_map(|constants| constants.values())
-        .map(|constant| constant.get("name")?.as_str())
+    let call = Call::new(graph, op);
+    (0..call.operand_count()).filter_map(move |position| match call.given(position) {
+        Given::Constant(constant) => Some(constant.name()),
+        _ => None,
+    })
 }
 
 /// Is this an operator that rounds to integers, or works on such?

@@ -109,7 +109,7 @@ impl Writer<'_> {
         old_inputs: &[String],
     ) -> Result<Vec<String>, Error> {
         let old = self.model.graph().op(from);
-        if op.kind.role() == Role::Concat && !old.attributes.contains_key("constants") {
+        if op.kind.role() == Role::Concat && !old.has_constants() {
             // It may have more pieces than before.
             return Ok(self.activations(&op.inputs));
         }

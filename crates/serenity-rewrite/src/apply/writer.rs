@@ -6,7 +6,7 @@ use super::describe::{joined, rename, set_constant};
 use super::{NewConstant, Origin, Pieces, Rewriting};
 use crate::constants::part_of_quantization;
 use crate::sum::Sum;
-use crate::treatment::{Apart, Slice, Sums, computed_from_constants};
+use crate::treatment::{Apart, Slice, Sums, computed_from_constants, is_onnx};
 use crate::{PatchError, Settings};
 use serde_json::json;
 use serenity_ir::{Attributes, Graph, GraphBuilder, Op, OpId, OpKind, Tensor, TensorId};
@@ -330,9 +330,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Operators of ONNX are not all capitals.
     pub(super) fn is_onnx(&self, id: OpId) -> bool {
-        self.graph.op(id).kind.as_str().contains(|c: char| c.is_ascii_lowercase())
+        is_onnx(self.graph.op(id))
     }
 
     fn add_tensor(&mut self, tensor: Tensor) -> TensorId {

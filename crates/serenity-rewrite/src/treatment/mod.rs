@@ -12,8 +12,7 @@
 mod onnx;
 mod tflite;
 
-use serde_json::Value;
-use serenity_ir::{ElementType, Graph, Op, OpId, Role, Tensor, TensorId};
+use serenity_ir::{ElementType, Graph, Op, OpId, Role, Stored, Tensor, TensorId, from_front};
 
 /// What becomes of an op whose input comes in pieces.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,15 +83,12 @@ fn treatment_of(graph: &Graph, op: OpId, tensor: TensorId, axis: usize) -> Optio
 pub(crate) fn concat_axis(graph: &Graph, id: OpId) -> Option<usize> {
     let op = graph.op(id);
     let &[output] = op.outputs.as_slice() else { return None };
-    if op.kind.role() != Role::Concat || op.inputs.len() < 2 || op.attributes.contains_key("constants") {
-        return None;
-    }
-    if !has_no_activation(op) {
+    if op.kind.role() != Role::Concat || op.inputs.len() < 2 || op.has_activation() || op.has_constants() {
         return None;
     }
     let whole = graph.tensor(output);
     let shape = whole.shape.as_ref()?;
-    let axis = normalised(op.attributes.get("axis")?.as_i64()?, shape.len())?;
+    let axis = from_front(op.number("axis")?, shape.len())?;
     let joined = op.inputs.iter().try_fold(0_u64, |joined, &piece| {
         joined.checked_add(size_of_piece(graph.tensor(piece), whole, axis)?)
     });
@@ -108,14 +104,9 @@ fn size_of_piece(piece: &Tensor, whole: &Tensor, axis: usize) -> Option<u64> {
     part.get(axis).copied().filter(|&size| is_alike && fits && size > 0)
 }
 
-/// Axes may be counted from the end.
-pub(crate) fn normalised(axis: i64, rank: usize) -> Option<usize> {
-    let axis = if axis < 0 { axis.checked_add(i64::try_from(rank).ok()?)? } else { axis };
-    usize::try_from(axis).ok().filter(|&axis| axis < rank)
-}
-
-pub(crate) fn has_no_activation(op: &Op) -> bool {
-    op.attributes.get("activation").is_none_or(|activation| activation == "none")
+/// Is the op one of ONNX, by its name? Those of `TFLite` have others, and what is in neither list is never rewritten.
+pub(crate) fn is_onnx(op: &Op) -> bool {
+    onnx::is_known(op.kind.as_str())
 }
 
 /// An op, seen from one of its inputs.
@@ -129,12 +120,8 @@ pub(crate) struct Call<'a> {
 }
 
 /// Elements that share a byte cannot be taken apart.
-fn has_whole_bytes(constant: &Value) -> bool {
-    element_type(constant).is_none_or(|dtype| dtype.bits().is_some_and(|bits| bits % 8 == 0))
-}
-
-fn element_type(constant: &Value) -> Option<ElementType> {
-    constant.get("dtype").and_then(Value::as_str).map(ElementType::parse)
+fn has_whole_bytes(constant: Stored<'_>) -> bool {
+    constant.dtype().is_none_or(|dtype| dtype.bits().is_some_and(|bits| bits % 8 == 0))
 }
 
 /// What an op is given as one of its operands.
@@ -169,9 +156,7 @@ impl<'a> Call<'a> {
             return Given::Other;
         }
         if let Some(constant) = self.op.constant(position) {
-            let dims = constant.get("shape").and_then(Value::as_array);
-            let shape = dims.and_then(|dims| dims.iter().map(Value::as_u64).collect());
-            return shape.filter(|_| has_whole_bytes(constant)).map_or(Given::Other, Given::Fixed);
+            return constant.shape().filter(|_| has_whole_bytes(constant)).map_or(Given::Other, Given::Fixed);
         }
         let Some(tensor) = self.op.operand(position) else { return Given::Absent };
         match (computed_from_constants(self.graph, tensor), &self.graph.tensor(tensor).shape) {
@@ -192,7 +177,7 @@ impl<'a> Call<'a> {
     pub(crate) fn has_weights_of_its_kind(&self, position: usize) -> bool {
         use ElementType::{BFloat16, Float16, Float32, Float64};
         let is_float = |dtype: &ElementType| matches!(dtype, Float16 | BFloat16 | Float32 | Float64);
-        let weights = self.op.constant(position).and_then(element_type);
+        let weights = self.op.constant(position).and_then(Stored::dtype);
         let elements = self.graph.tensor(self.tensor).dtype.as_ref();
         weights.zip(elements).is_none_or(|(weights, elements)| is_float(&weights) == is_float(elements))
     }
@@ -229,7 +214,7 @@ impl<'a> Call<'a> {
         let fixed = usize::from(self.op.operand(0) == Some(self.tensor));
         let has_its_shape = self.output == self.input;
         // Before its version 7, ONNX aligned operands in a way of its own, and said so.
-        let is_aligned_otherwise = self.op.attributes.contains_key("broadcast");
+        let is_aligned_otherwise = self.op.has("broadcast");
         if !has_its_shape || !self.is_alone() || is_aligned_otherwise {
             return None;
         }
@@ -242,7 +227,7 @@ pub(crate) fn computed_from_constants(graph: &Graph, tensor: TensorId) -> Option
     let producer = graph.producer(tensor)?;
     let op = graph.op(producer);
     let is_sliceable = match op.kind.as_str() {
-        "ConstantOfShape" => op.constant(0).is_some_and(|shape| shape.get("values").is_some()),
+        "ConstantOfShape" => op.constant(0).is_some_and(|shape| shape.values().is_some()),
         kind => onnx::UNARY.contains(&kind) && op.constant(0).is_some(),
     };
     (is_sliceable && op.inputs.is_empty() && op.outputs.len() == 1).then_some(producer)

@@ -1,7 +1,6 @@
 //! Operators as ONNX spells them. Feature maps have their channels behind the batch.
 
 use super::{Apart, Call, Given, Slice, Sums, Treatment};
-use serde_json::Value;
 
 /// Element by element, whatever the element's place.
 pub(super) const UNARY: [&str; 28] = [
@@ -37,6 +36,31 @@ pub(super) const UNARY: [&str; 28] = [
 
 const BINARY: [&str; 6] = ["Add", "Div", "Mul", "PRelu", "Pow", "Sub"];
 
+/// Other operators that are rewritten, or written anew.
+const OTHERS: [&str; 17] = [
+    "AveragePool",
+    "BatchNormalization",
+    "Clip",
+    "Concat",
+    "Conv",
+    "Gemm",
+    "GlobalAveragePool",
+    "GlobalMaxPool",
+    "LpPool",
+    "MatMul",
+    "MaxPool",
+    "Pad",
+    "ReduceMax",
+    "ReduceMean",
+    "ReduceMin",
+    "ReduceSum",
+    "Sum",
+];
+
+pub(super) fn is_known(kind: &str) -> bool {
+    UNARY.contains(&kind) || BINARY.contains(&kind) || OTHERS.contains(&kind)
+}
+
 pub(super) fn treatment(call: &Call<'_>) -> Option<Treatment> {
     let is_channel = call.axis == 1 && call.input.len() > 2;
     match call.op.kind.as_str() {
@@ -55,9 +79,8 @@ pub(super) fn treatment(call: &Call<'_>) -> Option<Treatment> {
         }
         "Pad" if call.is_alone() => pad(call),
         "ReduceMax" | "ReduceMean" | "ReduceMin" | "ReduceSum" if call.is_alone() => {
-            let axes = call.op.attributes.get("axes").or_else(|| call.op.constant(1)?.get("values"))?;
-            let keeps = call.op.attributes.get("keepdims").and_then(Value::as_i64).unwrap_or(1) != 0;
-            call.reduced(axes, keeps)
+            let axes = call.op.numbers("axes").or_else(|| call.op.constant(1)?.values())?;
+            call.reduced(&axes, call.op.number("keepdims") != Some(0))
         }
         _ => None,
     }
@@ -65,7 +88,7 @@ pub(super) fn treatment(call: &Call<'_>) -> Option<Treatment> {
 
 /// Over all channels at once, or each by itself.
 fn convolution(call: &Call<'_>) -> Option<Treatment> {
-    let group = call.op.attributes.get("group").map_or(Some(1), Value::as_u64)?;
+    let group = if call.op.has("group") { call.op.size("group")? } else { 1 };
     let Given::Fixed(weights) = call.given(1) else { return None };
     let bias = match call.given(2) {
         Given::Fixed(_) => Some(2),
@@ -97,11 +120,11 @@ fn matrix(call: &Call<'_>, axis: usize) -> Option<Treatment> {
 }
 
 fn dense(call: &Call<'_>) -> Option<Treatment> {
-    let number = |name: &str| call.op.attributes.get(name).and_then(Value::as_i64).unwrap_or(0);
-    if number("transA") != 0 {
+    let is_set = |name: &str| call.op.number(name).unwrap_or(0) != 0;
+    if is_set("transA") {
         return None;
     }
-    let Treatment::Sums(sums) = matrix(call, usize::from(number("transB") != 0))? else { return None };
+    let Treatment::Sums(sums) = matrix(call, usize::from(is_set("transB")))? else { return None };
     let bias = match call.given(2) {
         Given::Fixed(_) if call.op.constant(2).is_some() => Some(2),
         Given::Absent => None,
@@ -112,7 +135,7 @@ fn dense(call: &Call<'_>) -> Option<Treatment> {
 }
 
 fn batch_normalisation(call: &Call<'_>) -> Option<Treatment> {
-    let is_training = call.op.attributes.get("training_mode").and_then(Value::as_i64).unwrap_or(0) != 0;
+    let is_training = call.op.number("training_mode").unwrap_or(0) != 0;
     let slice = |position| match call.given(position) {
         Given::Fixed(shape) if shape == [call.positions()] => {
             Some(Slice { position, axis: 0, multiplier: 1 })
@@ -124,8 +147,7 @@ fn batch_normalisation(call: &Call<'_>) -> Option<Treatment> {
 
 /// All amounts before, then all after; they may be for some axes only, which then are listed.
 fn pad(call: &Call<'_>) -> Option<Treatment> {
-    let listed = call.op.attributes.get("pads").or_else(|| call.op.constant(1)?.get("values"))?;
-    let amounts: Vec<i64> = listed.as_array()?.iter().map(Value::as_i64).collect::<Option<_>>()?;
+    let amounts = call.op.numbers("pads").or_else(|| call.op.constant(1)?.values())?;
     let rank = call.input.len();
     let has_axes = call.op.constant(3).is_some();
     let is_none = amounts.len() == 2 * rank && amounts[call.axis] == 0 && amounts[call.axis + rank] == 0;

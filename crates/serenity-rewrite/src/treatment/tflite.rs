@@ -1,7 +1,7 @@
 //! Operators as `TFLite` and the built-in networks spell them. Feature maps have their channels last.
 
 use super::{Apart, Call, Given, Slice, Sums, Treatment};
-use serde_json::Value;
+use serenity_ir::from_front;
 
 /// Element by element, whatever the element's place.
 const UNARY: [&str; 27] = [
@@ -43,7 +43,7 @@ pub(super) fn treatment(call: &Call<'_>) -> Option<Treatment> {
     let is_channel = call.input.len() == 4 && call.axis == 3;
     match call.op.kind.as_str() {
         "CONV_2D" if is_channel => sums(call, 3),
-        "SEPARABLE_CONV_2D" if is_channel && call.is_alone() && !has_constants(call) => {
+        "SEPARABLE_CONV_2D" if is_channel && call.is_alone() && !call.op.has_constants() => {
             Some(Treatment::Sums(Sums { weights: None, bias: None }))
         }
         "DEPTHWISE_CONV_2D" if is_channel => depthwise(call),
@@ -60,29 +60,22 @@ pub(super) fn treatment(call: &Call<'_>) -> Option<Treatment> {
             call.apart(Vec::new())
         }
         "PAD" | "PADV2" | "MIRROR_PAD" if call.is_alone() => {
-            let amounts = call.op.attributes.get("paddings")?.as_array()?.get(call.axis)?.as_array()?;
-            let is_none = amounts.len() == 2 && amounts.iter().all(|amount| amount.as_u64() == Some(0));
-            if is_none { call.apart(Vec::new()) } else { None }
+            let is_padded = *call.op.paddings()?.get(call.axis)? != [0, 0];
+            if is_padded { None } else { call.apart(Vec::new()) }
         }
         kind if REDUCTIONS.contains(&kind) && call.is_alone() => reduction(call),
         _ => None,
     }
 }
 
-fn has_constants(call: &Call<'_>) -> bool {
-    call.op.attributes.contains_key("constants")
-}
-
 fn has_plain_weights(call: &Call<'_>) -> bool {
-    call.op.attributes.get("weights_format").is_none_or(|format| format == "default")
+    !call.op.has("weights_format") || call.op.word("weights_format") == Some("default")
 }
 
 /// A convolution or a dense layer whose weights have their inputs along `axis`.
 fn sums(call: &Call<'_>, axis: usize) -> Option<Treatment> {
-    let has_groups = ["group", "groups"]
-        .iter()
-        .filter_map(|name| call.op.attributes.get(*name))
-        .any(|groups| *groups != 1);
+    let has_groups =
+        ["group", "groups"].iter().any(|name| call.op.has(name) && call.op.number(name) != Some(1));
     if has_groups
         || !call.is_alone()
         || call.op.operand(0) != Some(call.tensor)
@@ -94,7 +87,7 @@ fn sums(call: &Call<'_>, axis: usize) -> Option<Treatment> {
         Given::Fixed(shape) if shape.get(axis) == Some(&call.positions()) => {
             Some(Slice { position: 1, axis, multiplier: 1 })
         }
-        Given::Absent if !has_constants(call) => None,
+        Given::Absent if !call.op.has_constants() => None,
         _ => return None,
     };
     let bias = match call.given(2) {
@@ -121,7 +114,7 @@ fn depthwise(call: &Call<'_>) -> Option<Treatment> {
                 slices.push(Slice { position, axis, multiplier });
             }
             // A graph without a file says nothing of its weights, and a bias may be left out.
-            Given::Absent if position == 2 || !has_constants(call) => {}
+            Given::Absent if position == 2 || !call.op.has_constants() => {}
             _ => return None,
         }
     }
@@ -130,19 +123,16 @@ fn depthwise(call: &Call<'_>) -> Option<Treatment> {
 
 /// A summary over other axes.
 fn reduction(call: &Call<'_>) -> Option<Treatment> {
-    let axes = call.op.attributes.get("axes").or_else(|| call.op.attributes.get("axis"))?;
-    let keeps = call.op.attributes.get("keep_dims").and_then(Value::as_bool).unwrap_or(false);
-    call.reduced(axes, keeps)
+    let op = call.op;
+    let listed = |name| op.numbers(name).or_else(|| Some(vec![op.number(name)?]));
+    call.reduced(&listed("axes").or_else(|| listed("axis"))?, op.flag("keep_dims").unwrap_or(false))
 }
 
 impl Call<'_> {
     /// A summary over `axes`, which stay as axes of one position if it `keeps` them.
-    pub(super) fn reduced(&self, axes: &Value, keeps: bool) -> Option<Treatment> {
+    pub(super) fn reduced(&self, axes: &[i64], keeps: bool) -> Option<Treatment> {
         let rank = self.input.len();
-        let one = [axes.clone()];
-        let list = axes.as_array().map_or(one.as_slice(), Vec::as_slice);
-        let axes: Option<Vec<usize>> =
-            list.iter().map(|axis| super::normalised(axis.as_i64()?, rank)).collect();
+        let axes: Option<Vec<usize>> = axes.iter().map(|&axis| from_front(axis, rank)).collect();
         let axes = axes.filter(|axes| !axes.is_empty() && !axes.contains(&self.axis))?;
         let gone = (0..self.axis).filter(|axis| axes.contains(axis)).count();
         self.apart_along(if keeps { self.axis } else { self.axis - gone }, Vec::new())

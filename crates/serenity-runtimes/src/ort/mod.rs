@@ -77,8 +77,8 @@ impl Runtime for Ort {
         sharing::storage(graph)
     }
 
-    fn bound(&self, graph: &Graph) -> Lifetimes {
-        sharing::ort_bound(graph)
+    fn least_lifetimes(&self, graph: &Graph) -> Lifetimes {
+        sharing::ort_least_lifetimes(graph)
     }
 
     fn shares_by_order(&self) -> bool {

@@ -141,7 +141,7 @@ fn with_doubtful(graph: &Graph) -> (Storage, HashSet<TensorId>) {
 /// - what may be written over an input in some orders counts only from its first reader on, because the saving ends there;
 /// - what nobody reads counts only while it is computed, because another tensor may take its memory later; and
 /// - a `DequantizeLinear` that several read is computed for each of them: its result counts while it is computed and while one of them runs.
-pub(super) fn ort_bound(graph: &Graph) -> Lifetimes {
+pub(super) fn ort_least_lifetimes(graph: &Graph) -> Lifetimes {
     let (storage, doubtful) = with_doubtful(graph);
     let mut buffers = storage.into_lifetimes(graph).buffers().to_vec();
     let mut alone = Vec::new();

@@ -78,7 +78,7 @@ fn most_shared(graph: &Graph, overlap: &Overlap) -> u64 {
 /// Their least peak is a lower bound for the arena. Take an op that could save `m` bytes as the last reader. If it is the last, its output costs `m` bytes less
 /// while it runs. Here `m` bytes of the output are not counted then, whether it is the last or not, and only from the first reader of the output on; all else costs
 /// the same.
-pub(super) fn planned_bound(graph: &Graph, kernels: Kernels) -> Lifetimes {
+pub(super) fn planned_least_lifetimes(graph: &Graph, kernels: Kernels) -> Lifetimes {
     let mut shared = Shared::new(graph, kernels);
     for op in graph.file_order() {
         let mut given = Vec::new();

@@ -9,7 +9,7 @@ pub(crate) mod tail;
 
 use crate::problem::{assemble, tensor_buffers};
 use crate::{Arena, ArenaProblem, Content, Kernels, Offsets, Piece, Runtime, scratch};
-use hand_over::{planned_bound, with_hand_over};
+use hand_over::{planned_least_lifetimes, with_hand_over};
 use run::{Facts, Run};
 use serenity_arena::{Options, Overlap, Planner, Problem, Sharing, place};
 use serenity_ir::{ElementType, Graph, Lifetimes, MOST_SCRATCH, OpId, Storage, Tensor};
@@ -29,9 +29,9 @@ impl Runtime for Tflm {
         if self.is_planned { with_hand_over(graph, self.kernels) } else { with_scratch(graph, self.kernels) }
     }
 
-    fn bound(&self, graph: &Graph) -> Lifetimes {
+    fn least_lifetimes(&self, graph: &Graph) -> Lifetimes {
         if self.is_planned {
-            planned_bound(graph, self.kernels)
+            planned_least_lifetimes(graph, self.kernels)
         } else {
             self.storage(graph).into_lifetimes(graph)
         }

@@ -7,7 +7,7 @@
 use super::hand_over::hand_overs_among;
 use super::{tflm_bytes, tflm_scratch};
 use crate::arena::Demand;
-use crate::{Content, Offsets, bodies};
+use crate::{Content, Offsets};
 use crate::{Kernels, Overlap, overlaps};
 use serenity_arena::{Buffer, Step};
 use serenity_ir::{Graph, OpId, TensorId};
@@ -57,7 +57,7 @@ impl<'a> Facts<'a> {
             bytes: graphs.iter().map(|g| g.tensors().iter().map(tflm_bytes).collect()).collect(),
             scratch: by_op(graphs, |g, op| tflm_scratch(g, op, kernels)),
             permitted: by_op(graphs, |g, op| overlaps(g, op, kernels)),
-            bodies: by_op(graphs, |g, op| bodies(g.op(op))),
+            bodies: by_op(graphs, |g, op| g.op(op).bodies().collect()),
         }
     }
 

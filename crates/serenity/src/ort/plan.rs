@@ -1,13 +1,11 @@
 //! The best order of a file for ONNX Runtime.
 
 use super::wander::wander;
-use crate::{Error, Footprint, Options, Plan, bridge, main_graph, optimize, refine};
+use crate::effort::WALKS;
+use crate::{Error, Footprint, Options, Plan, bridge, optimize, refine};
 use serenity_ir::{Graph, OpId};
-use serenity_runtimes::{OrtOrder, OrtRun as Run, OrtSession as Session, numberings};
+use serenity_runtimes::{OrtOrder, OrtRun as Run, OrtSession as Session, main_graph, numberings};
 use serenity_schedule::{self as scheduling, Algorithm};
-
-/// Times that a walk around an order and a look at single moves take turns.
-const MOST_ROUNDS: usize = 2;
 
 /// Looks for the order of the file that makes ONNX Runtime ask for the least. The plan speaks of the order in which that file runs. Only the main
 /// graph is ordered: what the others need is not known.
@@ -36,7 +34,7 @@ pub(crate) fn best(graphs: &[Graph], walk: OrtOrder, options: &Options) -> Resul
             starts.into_iter().map(|s| refine::refine(graph, s, (plan.bound, steps), evaluate, stop));
         if let Some((mut found, mut cost)) = refined.min_by_key(|(_, cost)| *cost) {
             // Each may find what the other has missed.
-            for _ in 0..MOST_ROUNDS {
+            for _ in 0..WALKS {
                 let wandered = wander(&session, found.clone(), plan.bound, options.effort, stop);
                 let (again, new) = refine::refine(graph, wandered, (plan.bound, steps), evaluate, stop);
                 if new >= cost {
@@ -69,7 +67,7 @@ pub(crate) fn best(graphs: &[Graph], walk: OrtOrder, options: &Options) -> Resul
 /// The bound of the search holds for its memory model, in which an op writes over an input only if nobody else reads it. ONNX Runtime does so
 /// whenever nobody reads it any more.
 fn lower_bound(graph: &Graph, plan: &mut Plan, options: &Options) {
-    let lifetimes = options.model.bound(graph);
+    let lifetimes = options.model.least_lifetimes(graph);
     if lifetimes == options.model.lifetimes(graph) {
         return;
     }

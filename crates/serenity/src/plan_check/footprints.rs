@@ -3,10 +3,10 @@
 use super::own_offsets;
 use super::verdict::Verdict;
 use crate::plan_file::ClaimedFootprint;
-use crate::{Input, PlanFile, TflmArena};
+use crate::{Input, PlanFile};
 use serenity_check::{arena, model_peak, ort_order};
 use serenity_ir::{Graph, OpId};
-use serenity_runtimes::MemoryModel;
+use serenity_runtimes::{MemoryModel, TflmArena};
 
 /// `input` is the model as it came, `planned` what the plan speaks of.
 pub(super) fn check(input: &Input, planned: &Input, plan: &PlanFile, verdict: &mut Verdict) {

@@ -7,13 +7,13 @@ mod verdict;
 
 pub use verdict::{CheckedClaim, NOT_COVERED, Status, Verdict};
 
-use crate::{Input, Offsets, Plan, PlanFile};
+use crate::{Input, Plan, PlanFile};
 use serenity_check::{
     Fault, ModelClaim, ModelReport, Offsets as Places, Place, Reproved, Shown, arena, check_model,
     placement_faults, reprove_model,
 };
 use serenity_ir::{Graph, OpId};
-use serenity_runtimes::MemoryModel;
+use serenity_runtimes::{MemoryModel, Offsets};
 
 /// How to check a plan.
 #[derive(Clone, Copy, Default)]

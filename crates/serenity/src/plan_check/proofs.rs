@@ -2,7 +2,8 @@
 
 use super::verdict::Verdict;
 use crate::plan_file::ClaimedProof;
-use crate::{Decision, Input, PlanFile, main_graph};
+use crate::{Decision, Input, PlanFile};
+use serenity_runtimes::main_graph;
 
 /// `planned` is what the plan speaks of.
 pub(super) fn check(planned: &Input, plan: &PlanFile, verdict: &mut Verdict) {

@@ -1,7 +1,7 @@
 //! What was rewritten, as a plan says it.
 
 use serde_json::{Value, json};
-use serenity_ir::{ElementType, Graph, OpId};
+use serenity_ir::{Graph, OpId};
 use serenity_rewrite::{Choice, NewConstant, Patch, Rewriting};
 use serenity_search::{Proof, StopReason};
 use std::collections::BTreeSet;
@@ -108,9 +108,7 @@ impl RewriteCost {
 fn zero_bytes(graph: &Graph, rewriting: &Rewriting) -> u64 {
     let bytes = |op: OpId, position: usize| {
         let constant = graph.op(op).constant(position)?;
-        let shape: Vec<u64> =
-            constant.get("shape")?.as_array()?.iter().map(Value::as_u64).collect::<Option<_>>()?;
-        ElementType::parse(constant.get("dtype")?.as_str()?).bytes_of(&shape)
+        constant.dtype()?.bytes_of(&constant.shape()?)
     };
     // The parts of one op share their zeros.
     let zeros: BTreeSet<(OpId, usize)> = rewriting

@@ -3,6 +3,7 @@
 mod applied;
 mod search;
 
+use crate::effort::{MOST_COSTS, MOST_OPS_OF_LATER_ROUNDS, REWRITING_ROUNDS};
 use crate::judge::Seed;
 use crate::optimize::no_worse_than;
 use crate::{Error, Input, Options, Plan, Rewrites, plan_graphs};
@@ -59,13 +60,6 @@ pub fn rewrite(input: &Input, patches: &[Patch], model: MemoryModel) -> Result<I
     let new = input.file.rewritten(&rewriting);
     Ok(input.with_file(new.map_err(|source| Error::File { path: input.name.clone(), source })?))
 }
-
-/// Times that a model is rewritten, and how large it may be to be looked at again.
-const MOST_ROUNDS: usize = 4;
-const MOST_OPS_OF_LATER_ROUNDS: usize = 400;
-
-/// The cost of more rewrites than these is that of each alone, not of each beside the others.
-const MOST_COSTS: usize = 64;
 
 /// Plans a model as it is and with the best rewrites found, and takes what needs less; as it is if that makes no difference. What the plan says of `before` is said of
 /// the model as it came.
@@ -148,7 +142,7 @@ fn for_kernels(as_it_is: &AsItIs, options: &Options) -> Result<Found, Error> {
 /// Looks for rewrites with which a model needs less than as it is, and again, since what was rewritten may offer places that were not there before.
 fn in_rounds(input: &Input, as_it_is: &Plan, options: &Options) -> Result<Found, Error> {
     let mut found = Found { rewritten: None, plan: as_it_is.clone(), has_inexact: false };
-    for round in 0..MOST_ROUNDS {
+    for round in 0..REWRITING_ROUNDS {
         let current = found.rewritten.as_ref().unwrap_or(input);
         if round > 0 && current.graph().ops().len() > MOST_OPS_OF_LATER_ROUNDS {
             break;

@@ -1,6 +1,7 @@
 //! What sets of rewrites are worth: the least peak of the rewritten graph.
 
 use super::rewrite_settings;
+use crate::effort::{FIRST_SETS, SHARE_OF_A_SECOND_LOOK};
 use crate::optimize::{if_below, search};
 use crate::{Error, Input, Options, bridge};
 use serenity_ir::{Buffer, Graph, Lifetimes, OpId, Role, TensorId};
@@ -12,21 +13,6 @@ use serenity_schedule::{self as scheduling, Memo};
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::iter::once;
-
-/// Sets that are scheduled, whatever the size of the graph.
-const LEAST_SETS: usize = 12;
-const MOST_SETS: usize = 2048;
-
-/// What was rewritten seldom offers more: a look at it gets this share of the work.
-const SHARE_OF_A_SECOND_LOOK: usize = 4;
-
-/// So many sets, from which the search starts, get more work than the others.
-const FIRST_SETS: usize = 7;
-
-/// The same for sets that are planned to the end, arena and all. The runtimes place tensors by rules of their own, so the least peak is not always the
-/// least arena.
-const LEAST_PLANNED_SETS: usize = 4;
-const MOST_PLANNED_SETS: usize = 100;
 
 /// The rewrites with which the main graph of a model needs the least, as its runtime counts: in its arena, if it has one.
 pub(super) fn choose_rewrites(
@@ -57,8 +43,7 @@ pub(super) fn choose_rewrites(
         };
         Some(Worth { needs, bound, patches })
     };
-    let planned_ops = options.effort.ops_of_all_planned_sets() / share;
-    let sets = (planned_ops / graph.ops().len().max(1)).clamp(LEAST_PLANNED_SETS, MOST_PLANNED_SETS);
+    let sets = options.effort.planned_sets(graph, share);
     let chosen = by_peak.patches.iter().map(|(patch, _)| patch.op()).collect();
     let first = std::iter::once(chosen).chain(by_peak.others.iter().cloned()).collect();
     let effort = Effort { sets, first };
@@ -93,8 +78,7 @@ fn choose_among(graph: &Graph, candidates: &[Patch], options: &Options, share: u
     }
     let model = if options.plan_arena { options.model.with_plan() } else { options.model };
     let evaluator = Evaluator { graph, model, options, sets: Cell::new(0), memo: Memo::default() };
-    let sets =
-        (options.effort.ops_of_all_sets() / share / graph.ops().len().max(1)).clamp(LEAST_SETS, MOST_SETS);
+    let sets = options.effort.sets(graph, share);
     let floor = floor(graph, candidates, model);
     let effort = Effort { sets, first: Vec::new() };
     choose(graph, candidates, &effort, floor, |patches, below| {

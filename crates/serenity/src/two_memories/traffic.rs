@@ -1,7 +1,7 @@
 //! Bytes that ops read and write.
 
-use crate::{ArenaProblem, Content};
 use serenity_ir::{Graph, TensorId};
+use serenity_runtimes::{ArenaProblem, Content};
 use std::collections::BTreeMap;
 
 /// Bytes moved during one run.

@@ -2,8 +2,7 @@
 
 use serenity::check;
 use serenity::ir::{Attributes, ElementType, Graph, GraphBuilder, Op, OpId, OpKind, Tensor, TensorId};
-use serenity::main_graph;
-use serenity::runtimes::{Kernels, MemoryModel, OrtOrder};
+use serenity::runtimes::{Kernels, MemoryModel, OrtOrder, main_graph};
 
 struct Random(u64);
 

@@ -7,6 +7,7 @@ mod certificates;
 mod checked_arenas;
 mod exact_engine;
 mod exported_models;
+mod formats;
 mod freedom;
 mod off_chip;
 mod onnx_bound;

@@ -4,11 +4,11 @@
 use serde_json::{Value, json};
 use serenity::ir::{Graph, OpId};
 use serenity::placement::Sharing;
-use serenity::runtimes::{Kernels, MemoryModel, OrtOrder};
+use serenity::runtimes::{Content, Kernels, MemoryModel, OrtOrder, main_graph};
 use serenity::zoo::Precision;
 use serenity::{
-    CheckOptions, Content, Footprint, Format, Input, NOT_COVERED, Optimized, Options, PlanFile, Rewrites,
-    Status, check_plan, export, load, main_graph, optimize,
+    CheckOptions, Footprint, Format, Input, NOT_COVERED, Optimized, Options, PlanFile, Rewrites, Status,
+    check_plan, export, load, optimize,
 };
 use serenity_judges::{on_all_cores, shared};
 

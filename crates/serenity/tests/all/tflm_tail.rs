@@ -1,8 +1,8 @@
 //! Judged by TensorFlow Lite for Microcontrollers itself: what it keeps, and whether the arena that we name is enough.
 
-use serenity::runtimes::{Kernels, MemoryModel};
+use serenity::runtimes::{Kernels, MemoryModel, Tail};
 use serenity::zoo::Precision;
-use serenity::{Format, Tail, export, inspect, load};
+use serenity::{Format, export, inspect, load};
 use serenity_judges::{Inputs, Tflm, Verdict, shared_files, tflm, tflm_each_within};
 use std::path::{Path, PathBuf};
 

@@ -8,16 +8,17 @@ use serde_json::Value;
 use serenity::runtimes::MemoryModel;
 use serenity::search::{Limits, Proof, StopReason};
 use serenity::two_memories::{Filled, TwoMemories, divide_plan};
-use serenity::{Input, NewFile, Plan};
+use serenity::write::NewFile;
+use serenity::{Input, Plan};
 use std::io::Write;
 
 /// Refuses a header that could not be written in the end.
 pub(super) fn check_target(args: &OptimizeArgs) -> Result<(), Failure> {
     let Some(header) = &args.emit_header else { return Ok(()) };
-    serenity::check_target(header)?;
+    serenity::write::check_target(header)?;
     super::refuse_input(args, header)?;
     for (option, other) in [("-o", &args.output), ("--plan", &args.plan)] {
-        if other.as_ref().is_some_and(|other| serenity::is_same_file(other, header)) {
+        if other.as_ref().is_some_and(|other| serenity::write::is_same_file(other, header)) {
             return Err(Failure::request(
                 format!("the header and what {option} asks for would both be written to `{header}`"),
                 format!("give {option} and --emit-header different names"),

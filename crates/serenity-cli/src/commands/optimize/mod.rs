@@ -11,7 +11,8 @@ use crate::{Failure, Outcome, json};
 use device::DevicePlan;
 use report::Report;
 use serenity::scheduling::Algorithm;
-use serenity::{Input, NewFile, Optimized, Options, Plan};
+use serenity::write::NewFile;
+use serenity::{Input, Optimized, Options, Plan};
 use std::io::Write;
 use std::time::Instant;
 
@@ -60,10 +61,10 @@ pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, 
 
 fn check_plan_target(args: &OptimizeArgs) -> Result<(), Failure> {
     let Some(plan) = &args.plan else { return Ok(()) };
-    serenity::check_target(plan)?;
+    serenity::write::check_target(plan)?;
     refuse_input(args, plan)?;
     match &args.output {
-        Some(output) if serenity::is_same_file(output, plan) => Err(Failure::request(
+        Some(output) if serenity::write::is_same_file(output, plan) => Err(Failure::request(
             format!("the model and the plan would both be written to `{plan}`"),
             "give -o and --plan different names",
         )),
@@ -73,7 +74,7 @@ fn check_plan_target(args: &OptimizeArgs) -> Result<(), Failure> {
 
 /// What is no model must not be written over the model.
 fn refuse_input(args: &OptimizeArgs, target: &str) -> Result<(), Failure> {
-    if serenity::is_same_file(&args.input, target) {
+    if serenity::write::is_same_file(&args.input, target) {
         let message = format!("`{target}` is the model itself, which would be lost");
         return Err(Failure::request(message, "give another name"));
     }
@@ -129,5 +130,5 @@ fn write_files(
         files.push(NewFile { path, bytes: plan_text.as_bytes() });
     }
     files.extend(device.files(args));
-    Ok(serenity::write_together(&files)?)
+    Ok(serenity::write::write_together(&files)?)
 }

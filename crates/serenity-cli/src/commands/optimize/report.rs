@@ -10,9 +10,10 @@ use crate::printable::printable;
 use crate::progress::thousands;
 use crate::size::Size;
 use serde_json::{Value, json};
+use serenity::runtimes::Tail;
 use serenity::scheduling::Algorithm;
 use serenity::search::Proof;
-use serenity::{AppliedRewrite, Decision, Footprint, Input, Options, Plan, RewriteCost, Tail};
+use serenity::{AppliedRewrite, Decision, Footprint, Input, Options, Plan, RewriteCost};
 use std::io::Write;
 use std::time::Duration;
 
@@ -301,7 +302,8 @@ impl<'a> Report<'a> {
                 "note: the plan of the arena that the model came with is for another order: it is dropped"
             )?;
         }
-        let in_place = args.output.as_ref().is_some_and(|path| serenity::is_same_file(path, &args.input));
+        let in_place =
+            args.output.as_ref().is_some_and(|path| serenity::write::is_same_file(path, &args.input));
         match (&args.output, &args.plan) {
             (None, _) if plan.reorders() || plan.offsets.is_some() || !plan.rewrites.is_empty() => {
                 writeln!(

@@ -8,9 +8,8 @@
 
 mod temporaries;
 
-use crate::node::Node;
 use serde_json::Value;
-use serenity_ir::{ElementType, Graph, Op, OpId, TensorId};
+use serenity_ir::{Call, ElementType, Graph, Op, OpId, TensorId};
 
 /// Where LiteRT keeps a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +70,7 @@ impl LitertKernels {
             let (place, placed) = results(graph, id, &operands);
             kernels.pauses[id.index()] =
                 place == LitertPlace::Heap || takes_its_shape_while_running(&operands);
-            kernels.temporaries[id.index()] = temporaries::of(&Node::new(graph, id), &operands, place);
+            kernels.temporaries[id.index()] = temporaries::of(&Call::new(graph, id), &operands, place);
             for &result in graph.op(id).outputs.iter().take(placed) {
                 kernels.places[result.index()] = place;
             }
@@ -92,7 +91,7 @@ impl LitertKernels {
     /// Does the kernel of `op` need more than [`temporaries`](Self::temporaries) tell? So it is where weights are quantised and what they are
     /// applied to is not.
     pub fn needs_more(graph: &Graph, op: OpId) -> bool {
-        temporaries::are_unknown(&Node::new(graph, op))
+        temporaries::are_unknown(&Call::new(graph, op))
     }
 
     /// Bytes that the kernel of `op` has in the arena of activations while it runs, besides its tensors.
@@ -126,8 +125,8 @@ impl Operands<'_> {
 
     /// The values of a constant operand, if there are just as many.
     fn numbers<const COUNT: usize>(&self, position: usize) -> Option<[u64; COUNT]> {
-        let values = self.op.constant(position)?.get("values")?.as_array()?;
-        values.iter().map(Value::as_u64).collect::<Option<Vec<_>>>()?.try_into().ok()
+        let values: [i64; COUNT] = self.op.constant(position)?.values()?.try_into().ok()?;
+        values.iter().all(|&value| value >= 0).then(|| values.map(|value| value as u64))
     }
 
     fn all_known(&self) -> bool {
@@ -165,7 +164,7 @@ fn folds(graph: &Graph, id: OpId, operands: &Operands) -> bool {
         "BROADCAST_ARGS" | "CONCATENATION" | "GATHER" | "MUL" | "RANGE" | "RESHAPE" | "STRIDED_SLICE"
         | "TILE" => operands.all_known(),
         "REDUCE_PROD" => {
-            let elements = Node::new(graph, id).result(0).and_then(|result| result.elements());
+            let elements = Call::new(graph, id).described_result(0).and_then(|result| result.elements());
             operands.all_known() && elements.is_some_and(|count| count <= LARGEST_FOLDED_PRODUCT)
         }
         _ => false,

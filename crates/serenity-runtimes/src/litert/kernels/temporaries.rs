@@ -4,8 +4,7 @@
 //! the number of threads: one is assumed.
 
 use super::{LitertPlace, LitertTemporary, Operands};
-use crate::node::{Node, Operand, product};
-use serenity_ir::ElementType;
+use serenity_ir::{Call, Described, ElementType, counted_product};
 
 /// `sizeof(int32_t)`, `sizeof(float)`.
 const WORD: u64 = 4;
@@ -14,23 +13,23 @@ const WORD: u64 = 4;
 const LONG: u64 = 8;
 
 /// The requests in order, without those for 0 bytes; none where the graph does not tell.
-pub(super) fn of(node: &Node, operands: &Operands, place: LitertPlace) -> Vec<LitertTemporary> {
-    let requests = match node.kind() {
+pub(super) fn of(call: &Call, operands: &Operands, place: LitertPlace) -> Vec<LitertTemporary> {
+    let requests = match call.kind() {
         "MEAN" | "SUM" | "REDUCE_PROD" | "REDUCE_MAX" | "REDUCE_MIN" | "REDUCE_ALL" | "REDUCE_ANY" => {
-            reduction(node, operands, place)
+            reduction(call, operands, place)
         }
-        "BATCH_MATMUL" => transposed_factors(node),
-        "ADD_N" => node.result(0).and_then(|sum| Some(vec![bytes(&sum)?])),
-        "SVDF" => svdf(node),
-        "RFFT2D" if place == LitertPlace::Arena => transform(node, operands),
-        "CUSTOM:TFLite_Detection_PostProcess" => detections(node),
-        "LSTM" => lstm(node, node.operand(0).and_then(|input| input.shape.first().copied()), 0),
-        "UNIDIRECTIONAL_SEQUENCE_LSTM" => lstm(node, sequence_batch(node), LSTM_PADDING),
-        "BIDIRECTIONAL_SEQUENCE_LSTM" => both_directions(node),
+        "BATCH_MATMUL" => transposed_factors(call),
+        "ADD_N" => call.described_result(0).and_then(|sum| Some(vec![bytes(&sum)?])),
+        "SVDF" => svdf(call),
+        "RFFT2D" if place == LitertPlace::Arena => transform(call, operands),
+        "CUSTOM:TFLite_Detection_PostProcess" => detections(call),
+        "LSTM" => lstm(call, call.described(0).and_then(|input| input.shape.first().copied()), 0),
+        "UNIDIRECTIONAL_SEQUENCE_LSTM" => lstm(call, sequence_batch(call), LSTM_PADDING),
+        "BIDIRECTIONAL_SEQUENCE_LSTM" => both_directions(call),
         _ => None,
     };
     // A constant second factor is transposed once and kept.
-    let is_kept = |position| node.kind() == "BATCH_MATMUL" && position == 1 && operands.is_constant(1);
+    let is_kept = |position| call.kind() == "BATCH_MATMUL" && position == 1 && operands.is_constant(1);
     let requests = requests.unwrap_or_default().into_iter().enumerate().filter(|&(_, bytes)| bytes > 0);
     let temporary = |(position, bytes)| LitertTemporary {
         bytes,
@@ -40,9 +39,9 @@ pub(super) fn of(node: &Node, operands: &Operands, place: LitertPlace) -> Vec<Li
 }
 
 /// Does the kernel quantise floating-point inputs to fit its weights, in memory that is not counted here?
-pub(super) fn are_unknown(node: &Node) -> bool {
+pub(super) fn are_unknown(call: &Call) -> bool {
     let may_be_hybrid = matches!(
-        node.kind(),
+        call.kind(),
         "BATCH_MATMUL"
             | "BIDIRECTIONAL_SEQUENCE_LSTM"
             | "BIDIRECTIONAL_SEQUENCE_RNN"
@@ -56,32 +55,32 @@ pub(super) fn are_unknown(node: &Node) -> bool {
             | "UNIDIRECTIONAL_SEQUENCE_LSTM"
             | "UNIDIRECTIONAL_SEQUENCE_RNN"
     );
-    let is_quantized = |operand: &Operand| {
+    let is_quantized = |operand: &Described| {
         [ElementType::Int8, ElementType::UInt8, ElementType::Int4].iter().any(|dtype| operand.is(dtype))
     };
-    let operands = || (0..node.operand_count()).filter_map(|n| node.operand(usize::try_from(n).ok()?));
+    let operands = || (0..call.operand_count()).filter_map(|position| call.described(position));
     may_be_hybrid
         && operands().any(|operand| is_quantized(&operand))
-        && node.result(0).is_some_and(|result| result.is(&ElementType::Float32))
+        && call.described_result(0).is_some_and(|result| result.is(&ElementType::Float32))
 }
 
 /// An index with one place a dimension, the axes counted from the front, the sums in a wide type, and once more the dimensions if
 /// what is reduced is a constant.
-fn reduction(node: &Node, operands: &Operands, place: LitertPlace) -> Option<Vec<u64>> {
-    let input = node.operand(0)?;
-    let index = product(&[WORD, input.rank()])?;
+fn reduction(call: &Call, operands: &Operands, place: LitertPlace) -> Option<Vec<u64>> {
+    let input = call.described(0)?;
+    let index = counted_product(&[WORD, input.rank()])?;
     let mut requests = vec![index];
     if place == LitertPlace::Folded {
         return Some(requests);
     }
     if operands.is_known(1) {
-        requests.push(product(&[WORD, node.operand(1)?.elements()?])?);
-        if matches!(node.kind(), "MEAN" | "SUM" | "REDUCE_PROD") {
+        requests.push(counted_product(&[WORD, call.described(1)?.elements()?])?);
+        if matches!(call.kind(), "MEAN" | "SUM" | "REDUCE_PROD") {
             let width = match input.dtype? {
                 ElementType::Int32 | ElementType::Int64 => LONG,
                 _ => WORD,
             };
-            requests.push(product(&[width, node.result(0)?.elements()?])?);
+            requests.push(counted_product(&[width, call.described_result(0)?.elements()?])?);
         }
     }
     if operands.is_known(0) {
@@ -91,19 +90,19 @@ fn reduction(node: &Node, operands: &Operands, place: LitertPlace) -> Option<Vec
 }
 
 /// Both factors are transposed, wanted or not.
-fn transposed_factors(node: &Node) -> Option<Vec<u64>> {
-    Some(vec![bytes(&node.operand(0)?)?, bytes(&node.operand(1)?)?])
+fn transposed_factors(call: &Call) -> Option<Vec<u64>> {
+    Some(vec![bytes(&call.described(0)?)?, bytes(&call.described(1)?)?])
 }
 
 /// The features of all filters; quantised, also the outputs before they are scaled.
-fn svdf(node: &Node) -> Option<Vec<u64>> {
-    let input = node.operand(0)?;
+fn svdf(call: &Call) -> Option<Vec<u64>> {
+    let input = call.described(0)?;
     let ([batch, _], [filters, _], [_, units]) =
-        (input.dims()?, node.operand(1)?.dims()?, node.result(0)?.dims()?);
-    let features = product(&[WORD, batch, filters])?;
+        (input.dims()?, call.described(1)?.dims()?, call.described_result(0)?.dims()?);
+    let features = counted_product(&[WORD, batch, filters])?;
     match input.dtype? {
         ElementType::Float32 => Some(vec![features]),
-        ElementType::Int8 => Some(vec![features, product(&[WORD, batch, units])?]),
+        ElementType::Int8 => Some(vec![features, counted_product(&[WORD, batch, units])?]),
         _ => None,
     }
 }
@@ -111,68 +110,75 @@ fn svdf(node: &Node) -> Option<Vec<u64>> {
 /// Elements a row that the sequence kernel adds, for the sake of aligned reading.
 const LSTM_PADDING: u64 = 16;
 
-fn sequence_batch(node: &Node) -> Option<u64> {
-    let [slow, fast, _] = node.operand(0)?.dims()?;
-    Some(if node.flag("time_major") { fast } else { slow })
+fn sequence_batch(call: &Call) -> Option<u64> {
+    let [slow, fast, _] = call.described(0)?.dims()?;
+    Some(if call.op.flag("time_major").unwrap_or(false) { fast } else { slow })
 }
 
 /// Floating point: one buffer. Integers: a buffer a gate, one for the result before it is projected, and one for wide sums.
-fn lstm(node: &Node, batch: Option<u64>, padding: u64) -> Option<Vec<u64>> {
-    let (input, weights, batch) = (node.operand(0)?, node.operand(2)?, batch?);
+fn lstm(call: &Call, batch: Option<u64>, padding: u64) -> Option<Vec<u64>> {
+    let (input, weights, batch) = (call.described(0)?, call.described(2)?, batch?);
     let [cells, _] = weights.dims()?;
     if input.dtype != weights.dtype {
         return None;
     }
     match input.dtype? {
-        ElementType::Float32 => Some(vec![gates(node, batch, 1, padding)?]),
+        ElementType::Float32 => Some(vec![gates(call, batch, 1, padding)?]),
         ElementType::Int8 => {
-            let gate = product(&[2, batch, cells])?;
-            Some(vec![gate, gate, gate, gate, product(&[batch, cells])?, product(&[WORD, batch, cells])?])
+            let gate = counted_product(&[2, batch, cells])?;
+            Some(vec![
+                gate,
+                gate,
+                gate,
+                gate,
+                counted_product(&[batch, cells])?,
+                counted_product(&[WORD, batch, cells])?,
+            ])
         }
         _ => None,
     }
 }
 
 /// All gates (the first of them may be left out) and a sum. The weights of the input begin at the operand `weights`.
-fn gates(node: &Node, batch: u64, weights: usize, padding: u64) -> Option<u64> {
-    let [cells, _] = node.operand(weights + 1)?.dims()?;
-    let buffers = if node.operand(weights).is_some() { 5 } else { 4 };
-    product(&[WORD, batch, product(&[cells, buffers])? + padding])
+fn gates(call: &Call, batch: u64, weights: usize, padding: u64) -> Option<u64> {
+    let [cells, _] = call.described(weights + 1)?.dims()?;
+    let buffers = if call.described(weights).is_some() { 5 } else { 4 };
+    counted_product(&[WORD, batch, counted_product(&[cells, buffers])? + padding])
 }
 
 /// Only the first direction is padded.
-fn both_directions(node: &Node) -> Option<Vec<u64>> {
-    let (input, weights, batch) = (node.operand(0)?, node.operand(2)?, sequence_batch(node)?);
+fn both_directions(call: &Call) -> Option<Vec<u64>> {
+    let (input, weights, batch) = (call.described(0)?, call.described(2)?, sequence_batch(call)?);
     if !input.is(&ElementType::Float32) || input.dtype != weights.dtype {
         return None;
     }
-    Some(vec![gates(node, batch, 1, LSTM_PADDING)?, gates(node, batch, 18, 0)?])
+    Some(vec![gates(call, batch, 1, LSTM_PADDING)?, gates(call, batch, 18, 0)?])
 }
 
 /// Tables of the transform, a column, and all rows as pairs of numbers.
-fn transform(node: &Node, operands: &Operands) -> Option<Vec<u64>> {
+fn transform(call: &Call, operands: &Operands) -> Option<Vec<u64>> {
     let [height, width] = operands.numbers(1).or_else(|| {
-        let shape = node.result(0)?.shape;
+        let shape = call.described_result(0)?.shape;
         let [.., height, frequencies] = shape[..] else { return None };
         Some([height, frequencies.checked_sub(1)?.checked_mul(2)?])
     })?;
     let integers = 2 + height.max(width / 2).isqrt();
     let sines = (height / 2).max(width / 4) + width / 4;
     Some(vec![
-        product(&[WORD, integers])?,
-        product(&[LONG, sines])?,
-        product(&[LONG, height])?,
-        product(&[LONG, height, width.checked_add(2)?])?,
+        counted_product(&[WORD, integers])?,
+        counted_product(&[LONG, sines])?,
+        counted_product(&[LONG, height])?,
+        counted_product(&[LONG, height, width.checked_add(2)?])?,
     ])
 }
 
 /// Decoded boxes and their scores.
-fn detections(node: &Node) -> Option<Vec<u64>> {
-    let ([_, boxes, _], [_, rows, classes]) = (node.operand(0)?.dims()?, node.operand(1)?.dims()?);
-    Some(vec![product(&[WORD, boxes, 4])?, product(&[WORD, rows, classes])?])
+fn detections(call: &Call) -> Option<Vec<u64>> {
+    let ([_, boxes, _], [_, rows, classes]) = (call.described(0)?.dims()?, call.described(1)?.dims()?);
+    Some(vec![counted_product(&[WORD, boxes, 4])?, counted_product(&[WORD, rows, classes])?])
 }
 
-fn bytes(tensor: &Operand) -> Option<u64> {
+fn bytes(tensor: &Described) -> Option<u64> {
     // Kernels count elements in `int`.
     tensor.elements()?;
     tensor.dtype.as_ref()?.bytes_of(&tensor.shape)

@@ -5,8 +5,7 @@
 //! A build by Arm Compiler 6 would ask for 4 bytes a channel more in 1x1 convolutions; GCC and clang ask for nothing there.
 
 use super::reference;
-use crate::node::{Node, product};
-use serenity_ir::ElementType;
+use serenity_ir::{Call, ElementType, counted_product};
 
 /// These cores have 32 bits.
 const POINTER: u64 = 4;
@@ -18,110 +17,110 @@ const COLUMN_PAIR: u64 = 2 * 2;
 const FEW_CHANNELS: u64 = 16;
 
 /// The requests in order; `None` if there are none, or if the graph does not tell.
-pub(super) fn scratch(node: &Node) -> Option<Vec<u64>> {
-    match node.kind() {
-        "CONV_2D" => convolution(node),
-        "DEPTHWISE_CONV_2D" => depthwise_convolution(node),
-        "FULLY_CONNECTED" => fully_connected(node),
-        "TRANSPOSE_CONV" => transposed_convolution(node),
-        "AVERAGE_POOL_2D" => average_pool(node),
-        "UNIDIRECTIONAL_SEQUENCE_LSTM" => lstm(node),
-        "ADD_N" => reference::pointers(node, POINTER),
-        _ => reference::scratch(node),
+pub(super) fn scratch(call: &Call) -> Option<Vec<u64>> {
+    match call.kind() {
+        "CONV_2D" => convolution(call),
+        "DEPTHWISE_CONV_2D" => depthwise_convolution(call),
+        "FULLY_CONNECTED" => fully_connected(call),
+        "TRANSPOSE_CONV" => transposed_convolution(call),
+        "AVERAGE_POOL_2D" => average_pool(call),
+        "UNIDIRECTIONAL_SEQUENCE_LSTM" => lstm(call),
+        "ADD_N" => reference::pointers(call, POINTER),
+        _ => reference::scratch(call),
     }
 }
 
 /// The inputs under the window, as columns of a matrix. Filters of 4 bits get the buffer of those of 8.
-fn convolution(node: &Node) -> Option<Vec<u64>> {
-    let input = node.operand(0)?;
+fn convolution(call: &Call) -> Option<Vec<u64>> {
+    let input = call.described(0)?;
     let [_, _, _, channels] = input.dims()?;
-    let kernel @ [height, width] = node.kernel()?;
-    let column = product(&[height, width, channels])?;
+    let kernel @ [height, width] = call.kernel()?;
+    let column = counted_product(&[height, width, channels])?;
     match input.dtype? {
         ElementType::Int8 => {
-            let is_matrix_product = kernel == [1, 1] && !is_dilated(node) && !is_grouped(node, channels);
+            let is_matrix_product = kernel == [1, 1] && !is_dilated(call) && !is_grouped(call, channels);
             (!is_matrix_product).then(|| columns(column))?
         }
-        ElementType::Int16 => Some(vec![product(&[COLUMN_PAIR, column])?]),
+        ElementType::Int16 => Some(vec![counted_product(&[COLUMN_PAIR, column])?]),
         _ => None,
     }
 }
 
 /// One column a pixel, unless there is a kernel for just this shape. There is one for 3x3, whose padding of at most 1 the format ensures.
-fn depthwise_convolution(node: &Node) -> Option<Vec<u64>> {
-    let (input, filter) = (node.operand(0)?, node.operand(1));
+fn depthwise_convolution(call: &Call) -> Option<Vec<u64>> {
+    let (input, filter) = (call.described(0)?, call.described(1));
     let [batch, _, _, channels] = input.dims()?;
-    let kernel @ [height, width] = node.kernel()?;
+    let kernel @ [height, width] = call.kernel()?;
     let is_fast = input.is(&ElementType::Int8)
         && batch == 1
-        && node.result(0)?.depth()? == channels
-        && !is_dilated(node);
+        && call.described_result(0)?.depth()? == channels
+        && !is_dilated(call);
     let is_packed = filter.is_some_and(|filter| filter.is(&ElementType::Int4));
     if !is_fast || (kernel == [3, 3] && !is_packed) {
         return None;
     }
-    Some(vec![product(&[2, channels, height, width])?])
+    Some(vec![counted_product(&[2, channels, height, width])?])
 }
 
 /// Of more than one row, it may run as a 1x1 convolution, which wants multiplier and shift for each channel. (If the model has them for
 /// each channel, which the graph does not tell, no copy is made.)
-fn fully_connected(node: &Node) -> Option<Vec<u64>> {
-    let (input, filter, output) = (node.operand(0)?, node.operand(1)?, node.result(0)?);
+fn fully_connected(call: &Call) -> Option<Vec<u64>> {
+    let (input, filter, output) = (call.described(0)?, call.described(1)?, call.described_result(0)?);
     let is_convolution = input.is(&ElementType::Int8)
         && !filter.is(&ElementType::Int4)
         && output.rank() > 2
         && filter.depth()?.is_multiple_of(4);
-    is_convolution.then(|| Some(vec![product(&[2 * 4, output.depth()?])?]))?
+    is_convolution.then(|| Some(vec![counted_product(&[2 * 4, output.depth()?])?]))?
 }
 
 /// With small strides and many channels a plain convolution with the filter turned round, otherwise rows of 32-bit sums.
-fn transposed_convolution(node: &Node) -> Option<Vec<u64>> {
-    let input = node.operand(2)?;
+fn transposed_convolution(call: &Call) -> Option<Vec<u64>> {
+    let input = call.described(2)?;
     if !input.is(&ElementType::Int8) {
-        return reference::transposed_convolution(node);
+        return reference::transposed_convolution(call);
     }
     let [_, _, input_width, channels] = input.dims()?;
-    let [outputs, height, width, _] = node.operand(1)?.dims()?;
-    let [down, across] = node.pair("stride")?;
+    let [outputs, height, width, _] = call.described(1)?.dims()?;
+    let [down, across] = call.op.pair("stride")?;
     if down <= 2 && across <= 2 && channels > FEW_CHANNELS {
-        let column = product(&[height, width, channels])?;
+        let column = counted_product(&[height, width, channels])?;
         let mut requests = columns(column)?;
-        requests.push(product(&[column, outputs])?);
+        requests.push(counted_product(&[column, outputs])?);
         return Some(requests);
     }
     // The library compares the window's width with the vertical stride: so it is, and so it is counted.
-    let row = product(&[input_width.checked_sub(1)?, across])?.checked_add(width.max(down))?;
-    Some(vec![product(&[4, row, outputs, height.max(down)])?])
+    let row = counted_product(&[input_width.checked_sub(1)?, across])?.checked_add(width.max(down))?;
+    Some(vec![counted_product(&[4, row, outputs, height.max(down)])?])
 }
 
 /// A 32-bit sum for each channel.
-fn average_pool(node: &Node) -> Option<Vec<u64>> {
-    let input = node.operand(0)?;
+fn average_pool(call: &Call) -> Option<Vec<u64>> {
+    let input = call.described(0)?;
     let [_, _, _, channels] = input.dims()?;
     match input.dtype? {
-        ElementType::Int8 | ElementType::Int16 => Some(vec![product(&[4, channels])?]),
+        ElementType::Int8 | ElementType::Int16 => Some(vec![counted_product(&[4, channels])?]),
         _ => None,
     }
 }
 
 /// Quantised ones do without the fourth buffer.
-fn lstm(node: &Node) -> Option<Vec<u64>> {
-    let is_float = node.operand(0)?.is(&ElementType::Float32);
-    reference::lstm(node, if is_float { 4 } else { 3 })
+fn lstm(call: &Call) -> Option<Vec<u64>> {
+    let is_float = call.described(0)?.is(&ElementType::Float32);
+    reference::lstm(call, if is_float { 4 } else { 3 })
 }
 
 /// A pair of columns, each of a length that is a multiple of 4.
 fn columns(column: u64) -> Option<Vec<u64>> {
-    Some(vec![product(&[COLUMN_PAIR, 4, column.div_ceil(4)])?])
+    Some(vec![counted_product(&[COLUMN_PAIR, 4, column.div_ceil(4)])?])
 }
 
-fn is_dilated(node: &Node) -> bool {
-    node.pair("dilation").is_some_and(|dilation| dilation != [1, 1])
+fn is_dilated(call: &Call) -> bool {
+    call.op.pair("dilation").is_some_and(|dilation| dilation != [1, 1])
 }
 
 /// Does each filter see only some of the channels?
-fn is_grouped(node: &Node, channels: u64) -> bool {
-    node.operand(1).and_then(|filter| filter.depth()).is_some_and(|depth| depth != channels)
+fn is_grouped(call: &Call, channels: u64) -> bool {
+    call.described(1).and_then(|filter| filter.depth()).is_some_and(|depth| depth != channels)
 }
 
 /// The figures follow from the sources; the runtime at hand has the portable kernels.

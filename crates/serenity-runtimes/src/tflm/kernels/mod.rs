@@ -3,8 +3,7 @@
 mod cmsis_nn;
 mod reference;
 
-use crate::node::Node;
-use serenity_ir::{Graph, OpId};
+use serenity_ir::{Call, Graph, OpId};
 use std::fmt;
 use std::str::FromStr;
 
@@ -80,10 +79,10 @@ impl Kernels {
 /// # Ok(()) }
 /// ```
 pub fn scratch(graph: &Graph, op: OpId, kernels: Kernels) -> Vec<u64> {
-    let node = Node::new(graph, op);
+    let call = Call::new(graph, op);
     let requests = match kernels {
-        Kernels::Any | Kernels::Reference => reference::scratch(&node),
-        Kernels::CmsisNn => cmsis_nn::scratch(&node),
+        Kernels::Any | Kernels::Reference => reference::scratch(&call),
+        Kernels::CmsisNn => cmsis_nn::scratch(&call),
     };
     let mut requests = requests.unwrap_or_default();
     requests.retain(|&bytes| bytes > 0);

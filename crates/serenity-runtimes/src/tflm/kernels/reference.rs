@@ -4,8 +4,7 @@
 //! scratch. Not counted: the buffers into which a build with compression unpacks compressed constants, since only the model's metadata
 //! tells which those are. `BATCH_MATMUL` keeps its transposed operands for ever, which is not scratch.
 
-use crate::node::{Node, product};
-use serenity_ir::ElementType;
+use serenity_ir::{Call, ElementType, counted_product};
 
 /// `sizeof(int)`, `sizeof(int32_t)`, `sizeof(float)`.
 const WORD: u64 = 4;
@@ -17,37 +16,37 @@ const LONG: u64 = 8;
 const POINTER: u64 = 8;
 
 /// The requests in order; `None` if there are none, or if the graph does not tell.
-pub(super) fn scratch(node: &Node) -> Option<Vec<u64>> {
-    match node.kind() {
-        "CONV_2D" | "DEPTHWISE_CONV_2D" | "FULLY_CONNECTED" => unpacked_filter(node),
-        "TRANSPOSE_CONV" => transposed_convolution(node),
-        "MEAN" | "SUM" => sum(node),
-        "REDUCE_MAX" | "REDUCE_MIN" | "REDUCE_ALL" => index_and_axes(node),
-        "SVDF" => svdf(node),
-        "UNIDIRECTIONAL_SEQUENCE_LSTM" => lstm(node, 4),
-        "ADD_N" => pointers(node, POINTER),
-        "MIRROR_PAD" => strides(node),
-        "CUSTOM:SignalRfft" => padded_signal(node),
-        "CUSTOM:TFLite_Detection_PostProcess" => detections(node),
+pub(super) fn scratch(call: &Call) -> Option<Vec<u64>> {
+    match call.kind() {
+        "CONV_2D" | "DEPTHWISE_CONV_2D" | "FULLY_CONNECTED" => unpacked_filter(call),
+        "TRANSPOSE_CONV" => transposed_convolution(call),
+        "MEAN" | "SUM" => sum(call),
+        "REDUCE_MAX" | "REDUCE_MIN" | "REDUCE_ALL" => index_and_axes(call),
+        "SVDF" => svdf(call),
+        "UNIDIRECTIONAL_SEQUENCE_LSTM" => lstm(call, 4),
+        "ADD_N" => pointers(call, POINTER),
+        "MIRROR_PAD" => strides(call),
+        "CUSTOM:SignalRfft" => padded_signal(call),
+        "CUSTOM:TFLite_Detection_PostProcess" => detections(call),
         _ => None,
     }
 }
 
 /// Filters of 4 bits are unpacked to a byte a weight.
-fn unpacked_filter(node: &Node) -> Option<Vec<u64>> {
-    let filter = node.operand(1)?;
+fn unpacked_filter(call: &Call) -> Option<Vec<u64>> {
+    let filter = call.described(1)?;
     filter.is(&ElementType::Int4).then(|| Some(vec![filter.elements()?]))?
 }
 
 /// Quantised ones add up in wide accumulators; old models have a narrow bias that is widened first.
-pub(super) fn transposed_convolution(node: &Node) -> Option<Vec<u64>> {
-    let (input, sums) = (node.operand(2)?, node.result(0)?.elements()?);
+pub(super) fn transposed_convolution(call: &Call) -> Option<Vec<u64>> {
+    let (input, sums) = (call.described(2)?, call.described_result(0)?.elements()?);
     match input.dtype? {
-        ElementType::Int8 => Some(vec![product(&[WORD, sums])?]),
+        ElementType::Int8 => Some(vec![counted_product(&[WORD, sums])?]),
         ElementType::Int16 => {
-            let mut requests = vec![product(&[LONG, sums])?];
-            if let Some(bias) = node.operand(3).filter(|bias| bias.is(&ElementType::Int16)) {
-                requests.push(product(&[LONG, bias.elements()?])?);
+            let mut requests = vec![counted_product(&[LONG, sums])?];
+            if let Some(bias) = call.described(3).filter(|bias| bias.is(&ElementType::Int16)) {
+                requests.push(counted_product(&[LONG, bias.elements()?])?);
             }
             Some(requests)
         }
@@ -56,81 +55,81 @@ pub(super) fn transposed_convolution(node: &Node) -> Option<Vec<u64>> {
 }
 
 /// Quantised ones add up in wide accumulators.
-fn sum(node: &Node) -> Option<Vec<u64>> {
-    let mut requests = index_and_axes(node)?;
-    if matches!(node.operand(0)?.dtype?, ElementType::Int8 | ElementType::Int16) {
-        requests.insert(0, product(&[WORD, node.result(0)?.elements()?])?);
+fn sum(call: &Call) -> Option<Vec<u64>> {
+    let mut requests = index_and_axes(call)?;
+    if matches!(call.described(0)?.dtype?, ElementType::Int8 | ElementType::Int16) {
+        requests.insert(0, counted_product(&[WORD, call.described_result(0)?.elements()?])?);
     }
     Some(requests)
 }
 
 /// Every reduction walks by an index with one place a dimension, and keeps its axes counted from the front.
-fn index_and_axes(node: &Node) -> Option<Vec<u64>> {
-    let (input, axes) = (node.operand(0)?, node.operand(1)?.elements()?);
-    Some(vec![product(&[WORD, input.rank()])?, product(&[WORD, axes])?])
+fn index_and_axes(call: &Call) -> Option<Vec<u64>> {
+    let (input, axes) = (call.described(0)?, call.described(1)?.elements()?);
+    Some(vec![counted_product(&[WORD, input.rank()])?, counted_product(&[WORD, axes])?])
 }
 
 /// The features of all filters; quantised, also the outputs before they are scaled.
-fn svdf(node: &Node) -> Option<Vec<u64>> {
-    let input = node.operand(0)?;
+fn svdf(call: &Call) -> Option<Vec<u64>> {
+    let input = call.described(0)?;
     let ([batch, _], [filters, _], [_, units]) =
-        (input.dims()?, node.operand(1)?.dims()?, node.result(0)?.dims()?);
-    let features = product(&[WORD, batch, filters])?;
+        (input.dims()?, call.described(1)?.dims()?, call.described_result(0)?.dims()?);
+    let features = counted_product(&[WORD, batch, filters])?;
     match input.dtype? {
         ElementType::Float32 => Some(vec![features]),
-        ElementType::Int8 => Some(vec![features, product(&[WORD, batch, units])?]),
+        ElementType::Int8 => Some(vec![features, counted_product(&[WORD, batch, units])?]),
         _ => None,
     }
 }
 
 /// Each of `buffers` holds one gate for all of a batch, in the type of the cell state.
-pub(super) fn lstm(node: &Node, buffers: usize) -> Option<Vec<u64>> {
-    let input = node.operand(0)?;
+pub(super) fn lstm(call: &Call, buffers: usize) -> Option<Vec<u64>> {
+    let input = call.described(0)?;
     let [slow, fast, _] = input.dims()?;
-    let batch = if node.flag("time_major") { fast } else { slow };
+    let batch = if call.op.flag("time_major").unwrap_or(false) { fast } else { slow };
     let cell = match input.dtype? {
         ElementType::Float32 => 4,
         ElementType::Int8 | ElementType::Int16 => 2,
         _ => return None,
     };
-    let gate = product(&[batch, node.result(0)?.depth()?, cell])?;
+    let gate = counted_product(&[batch, call.described_result(0)?.depth()?, cell])?;
     Some(vec![gate; buffers])
 }
 
 /// Where each operand lies.
-pub(super) fn pointers(node: &Node, pointer: u64) -> Option<Vec<u64>> {
-    Some(vec![product(&[node.operand_count(), pointer])?])
+pub(super) fn pointers(call: &Call, pointer: u64) -> Option<Vec<u64>> {
+    Some(vec![counted_product(&[call.operand_count() as u64, pointer])?])
 }
 
 /// How far apart neighbours are along each dimension, in the output and in the input.
-fn strides(node: &Node) -> Option<Vec<u64>> {
-    let strides = product(&[WORD, node.operand(0)?.rank()])?;
+fn strides(call: &Call) -> Option<Vec<u64>> {
+    let strides = counted_product(&[WORD, call.described(0)?.rank()])?;
     Some(vec![strides; 2])
 }
 
 /// The signal, padded to the length of the transform. Of n real values, n/2 + 1 complex ones come out.
-fn padded_signal(node: &Node) -> Option<Vec<u64>> {
-    let bytes = match node.operand(0)?.dtype? {
+fn padded_signal(call: &Call) -> Option<Vec<u64>> {
+    let bytes = match call.described(0)?.dtype? {
         ElementType::Int16 => 2,
         ElementType::Int32 | ElementType::Float32 => 4,
         _ => return None,
     };
-    let length = match node.number("fft_length") {
+    let length = match call.op.size("fft_length") {
         Some(length) => length,
-        None => node.result(0)?.depth()?.checked_sub(2)?,
+        None => call.described_result(0)?.depth()?.checked_sub(2)?,
     };
-    Some(vec![product(&[length, bytes])?])
+    Some(vec![counted_product(&[length, bytes])?])
 }
 
 /// Decoded boxes, scores, and the lists that non-maximum suppression sorts.
-fn detections(node: &Node) -> Option<Vec<u64>> {
-    let ([_, boxes, _], [_, rows, columns]) = (node.operand(0)?.dims()?, node.operand(1)?.dims()?);
-    let (kept, classes) = (node.number("max_detections")?, node.number("num_classes")?);
-    let scores = product(&[WORD, rows, columns])?;
-    let [one, all_kept] = [product(&[WORD, boxes])?, product(&[WORD, boxes, kept])?];
+fn detections(call: &Call) -> Option<Vec<u64>> {
+    let ([_, boxes, _], [_, rows, columns]) = (call.described(0)?.dims()?, call.described(1)?.dims()?);
+    let (kept, classes) = (call.op.size("max_detections")?, call.op.size("num_classes")?);
+    let scores = counted_product(&[WORD, rows, columns])?;
+    let [one, all_kept] = [counted_product(&[WORD, boxes])?, counted_product(&[WORD, boxes, kept])?];
     Some(vec![
         boxes,
-        product(&[WORD, boxes, 4])?,
+        counted_product(&[WORD, boxes, 4])?,
         scores,
         one,
         one,
@@ -138,8 +137,8 @@ fn detections(node: &Node) -> Option<Vec<u64>> {
         all_kept,
         one,
         all_kept,
-        product(&[WORD, boxes, kept.max(classes)])?,
-        product(&[WORD, boxes, kept.min(boxes)])?,
+        counted_product(&[WORD, boxes, kept.max(classes)])?,
+        counted_product(&[WORD, boxes, kept.min(boxes)])?,
     ])
 }
 

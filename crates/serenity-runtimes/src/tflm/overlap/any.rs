@@ -7,10 +7,10 @@
 //! This holds for kernels that read each element but once. It does not for those that pass over the input several times (`SOFTMAX`), nor
 //! surely where a smaller operand is broadcast: a kernel may spread that over the output first.
 
-use super::call::Call;
 use super::copies;
 use super::elementwise::{ACTIVATIONS, ARITHMETIC, in_place};
 use super::safe::Pair;
+use serenity_ir::Call;
 
 pub(super) fn overlaps(call: &Call) -> Option<Vec<Pair>> {
     match call.kind() {

@@ -3,10 +3,9 @@
 //! Read in the sources of `TensorFlow` Lite for Microcontrollers and of CMSIS-NN. Only 8-bit integers were looked at: 16-bit ones overlap nothing
 //! where a kernel of CMSIS-NN runs. Floats run on the portable kernels.
 
-use super::call::Call;
 use super::safe::{Pair, Safe};
 use super::{copies, elementwise, reference, windows};
-use serenity_ir::ElementType;
+use serenity_ir::{Call, ElementType};
 
 pub(super) fn overlaps(call: &Call) -> Option<Vec<Pair>> {
     let is_ours = matches!(
@@ -25,7 +24,7 @@ pub(super) fn overlaps(call: &Call) -> Option<Vec<Pair>> {
             | "MINIMUM"
             | "SOFTMAX"
     );
-    let first = (0..call.operand_count()).find(|&operand| call.activation(operand).is_some())?;
+    let first = call.first_activation()?;
     match call.dtype(first)? {
         ElementType::Int8 if is_ours => of_bytes(call),
         ElementType::Float32 => reference::overlaps(call),

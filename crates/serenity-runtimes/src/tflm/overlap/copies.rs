@@ -1,7 +1,7 @@
 //! Operators that move elements and do not change them.
 
-use super::call::{Call, Layout};
 use super::safe::{Pair, Safe, walk};
+use serenity_ir::{Call, Layout};
 
 /// The result is the first operand under another shape.
 pub(super) const RESHAPING: &[&str] = &["RESHAPE", "SQUEEZE", "EXPAND_DIMS"];

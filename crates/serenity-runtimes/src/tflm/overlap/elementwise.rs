@@ -1,7 +1,7 @@
 //! Operators that work element by element.
 
-use super::call::{Call, Layout};
 use super::safe::{Pair, Safe, walk};
+use serenity_ir::{Call, Layout};
 
 /// Of one operand. Any kernels run these in place.
 pub(super) const ACTIVATIONS: &[&str] = &[

@@ -14,7 +14,6 @@
 //! several outputs, hold together: an `ADD` whose operands both die may overlap both.
 
 mod any;
-mod call;
 mod cmsis_nn;
 mod copies;
 mod elementwise;
@@ -25,9 +24,8 @@ mod safe;
 mod windows;
 
 use crate::Kernels;
-use call::Call;
 use safe::Safe;
-use serenity_ir::{Graph, OpId, TensorId};
+use serenity_ir::{Call, Graph, OpId, TensorId};
 use std::collections::BTreeMap;
 
 /// Leave to let an output overlap an input.

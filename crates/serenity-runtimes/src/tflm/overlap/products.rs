@@ -1,8 +1,7 @@
 //! Operators that multiply by a matrix, or scatter.
 
-use super::call::Call;
 use super::safe::{Pair, Safe, walk};
-use serenity_ir::ElementType;
+use serenity_ir::{Call, ElementType};
 
 /// The portable kernel makes one output after the other, row by row of the batch, and reads the whole input row for each.
 pub(super) fn fully_connected(call: &Call) -> Option<Vec<Pair>> {

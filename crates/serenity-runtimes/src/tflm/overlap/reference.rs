@@ -1,8 +1,8 @@
 //! What the portable kernels allow, kind by kind. Each function says in which order its kernel reads and writes.
 
-use super::call::Call;
 use super::safe::Pair;
 use super::{copies, elementwise, products, resize, windows};
+use serenity_ir::Call;
 
 pub(super) fn overlaps(call: &Call) -> Option<Vec<Pair>> {
     match call.kind() {

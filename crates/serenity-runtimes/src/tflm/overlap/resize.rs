@@ -3,9 +3,8 @@
 //! The portable kernels walk over batches, output rows, columns and channels, from front to back. Which rows and columns they read follows from the
 //! same arithmetic in 32 bits that they do: where rounding may differ between machines, the lower place counts.
 
-use super::call::{Call, Layout};
 use super::safe::{Pair, Safe, walk};
-use serenity_ir::ElementType;
+use serenity_ir::{Call, ElementType, Layout};
 
 /// Larger pictures than this are not looked at row by row.
 const LONGEST_SIDE: i64 = 4096;
@@ -45,7 +44,8 @@ fn scale(call: &Call, input: &Layout, output: &Layout, lowest: fn(&Mapping, i64)
     if batches != output_batches || depth != output_depth || sides.iter().any(|&side| side > LONGEST_SIDE) {
         return None;
     }
-    let [align_corners, half_pixel_centers] = [call.flag("align_corners")?, call.flag("half_pixel_centers")?];
+    let [align_corners, half_pixel_centers] =
+        [call.op.flag("align_corners")?, call.op.flag("half_pixel_centers")?];
     let largest_lead = |input, output, write_step, read_step| {
         let mapping = Mapping { input, output, align_corners, half_pixel_centers };
         let leads = (0..output).map(|place| place * write_step - lowest(&mapping, place) * read_step);

@@ -4,8 +4,8 @@
 //! window covers, of all channels or of some, and then write. The lowest input element that is read is the one under the window's first
 //! row and column that are not padding.
 
-use super::call::{Call, Layout};
 use super::safe::{Pair, Safe, walk};
+use serenity_ir::{Call, Layout};
 
 /// More rows of padding than any real window has.
 const MOST_PADDED: i64 = 1024;
@@ -41,8 +41,8 @@ fn slide(call: &Call, input: &Layout, output: &Layout, groups: i64) -> Option<Ve
     if batches != output_batches || groups < 1 || input_depth % groups != 0 || output_depth % groups != 0 {
         return None;
     }
-    let [kernel, stride, dilation] = [kernel(call)?, call.pair("stride")?, dilation(call)?];
-    let is_same = match call.word("padding")? {
+    let [kernel, stride, dilation] = [kernel(call)?, call.sides("stride")?, dilation(call)?];
+    let is_same = match call.op.word("padding")? {
         "same" => true,
         "valid" => false,
         _ => return None,
@@ -71,14 +71,14 @@ fn slide(call: &Call, input: &Layout, output: &Layout, groups: i64) -> Option<Ve
 
 /// Height and width of the window: the attribute, or the middle dimensions of the filter.
 pub(super) fn kernel(call: &Call) -> Option<[i64; 2]> {
-    call.pair("kernel").or_else(|| match call.shape(1)?[..] {
+    call.sides("kernel").or_else(|| match call.shape(1)?[..] {
         [_, height, width, _] if height > 0 && width > 0 => Some([height as i64, width as i64]),
         _ => None,
     })
 }
 
 fn dilation(call: &Call) -> Option<[i64; 2]> {
-    if call.has("dilation") { call.pair("dilation") } else { Some([1, 1]) }
+    if call.op.has("dilation") { call.sides("dilation") } else { Some([1, 1]) }
 }
 
 /// A window along rows, or along columns.
