@@ -5,7 +5,8 @@
 //!
 //! ```
 //! use serenity_formats::{Format, ReadOptions};
-//! let text = br#"{"tensors": [{"name": "x", "bytes": 4}], "ops": [{"type": "MAKE", "outputs": [0]}]}"#;
+//! let text = br#"{"tensors": [{"name": "x", "bytes": 4}], "ops": [{"type": "MAKE", "inputs": [], "outputs": [0]}],
+//!     "inputs": [], "outputs": [0]}"#;
 //! let file = Format::of_path("net.json").unwrap().read(text.to_vec(), &ReadOptions::default()).unwrap();
 //! assert_eq!((file.graphs()[0].ops().len(), file.format()), (1, Format::Json));
 //! ```

@@ -14,7 +14,7 @@ const MOST: u64 = i32::MAX as u64;
 /// ```
 /// use serenity_ir::{Call, OpId, json};
 /// let graph = json::parse(r#"{"tensors": [{"bytes": 8}, {"bytes": 8}], "ops": [{"type": "ADD", "inputs": [0], "outputs": [1],
-///     "attributes": {"constants": {"0": {"shape": [2], "dtype": "int32", "values": [3, 4]}}}}], "inputs": [0]}"#).unwrap();
+///     "attributes": {"constants": {"0": {"shape": [2], "dtype": "int32", "values": [3, 4]}}}}], "inputs": [0], "outputs": [1]}"#).unwrap();
 /// let call = Call::new(&graph, OpId(0));
 /// assert_eq!((call.activation(0), call.activation(1)), (None, Some(graph.inputs()[0])));
 /// assert_eq!((call.shape(0), call.values(0)), (Some(vec![2]), Some(vec![3, 4])));
