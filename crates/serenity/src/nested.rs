@@ -1,6 +1,7 @@
 //! The orders of sub-graphs.
 
-use crate::{Error, Options, optimize};
+use crate::order::best_by_peak;
+use crate::{Error, Options};
 use serenity_ir::{Graph, OpId};
 use serenity_runtimes::{annotate, callees_first};
 
@@ -18,7 +19,7 @@ pub(crate) fn settle(graphs: &[Graph], options: &Options) -> Result<Settled, Err
     for index in callees_first(graphs) {
         annotate(&mut annotated, &orders, index, options.model);
         if index > 0 && !graphs[index].ops().is_empty() {
-            orders[index] = optimize::best_by_peak(&annotated[index], options)?.order;
+            orders[index] = best_by_peak(&annotated[index], options)?.order;
         }
     }
     Ok(Settled { main: annotated.swap_remove(0), orders: orders.split_off(1) })

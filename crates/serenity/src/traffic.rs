@@ -11,7 +11,7 @@ mod all_orders;
 mod any_order;
 mod search;
 
-use crate::optimize::best_by_peak;
+use crate::order::best_by_peak;
 use crate::{Effort, Error, Options, Plan};
 use serenity_ir::{Graph, OpId};
 use serenity_runtimes::MemoryModel;

@@ -27,6 +27,7 @@
 
 mod bound;
 mod frontier;
+mod memory;
 mod search;
 mod sections;
 mod traffic;
@@ -41,16 +42,8 @@ use serenity_ir::{Graph, OpId};
 use serenity_runtimes::{ArenaProblem, Content};
 use std::collections::BTreeMap;
 
+pub use memory::{Memory, NoRoom};
 pub use traffic::{Traffic, traffic};
-
-/// A memory of a device.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Memory {
-    /// What the user calls it.
-    pub name: String,
-    /// Its size in bytes.
-    pub capacity: u64,
-}
 
 impl Memory {
     /// A memory of that name and size.
@@ -83,22 +76,6 @@ pub struct Division {
     pub bound: u64,
     /// Does the division meet the bound? If not, why the search ended.
     pub proof: Proof,
-}
-
-/// Buffers that fit two memories in no way that was found.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the tensors do not fit `{}` ({} bytes) and `{}` ({} bytes): {missing} bytes are missing{}",
-    .memories[0].name, .memories[0].capacity, .memories[1].name, .memories[1].capacity,
-    if *.proved { ", whatever lies where" } else { " for the best division found" }
-)]
-pub struct NoRoom {
-    /// The memories.
-    pub memories: [Memory; 2],
-    /// So many bytes more in the second memory would do; at least so many, if it is proved.
-    pub missing: u64,
-    /// Is it proved that nothing fits?
-    pub proved: bool,
 }
 
 /// Divides buffers among two memories, the preferred one first, so that few bytes are moved in the second.

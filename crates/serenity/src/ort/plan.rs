@@ -2,7 +2,7 @@
 
 use super::wander::wander;
 use crate::effort::WALKS;
-use crate::{Error, Footprint, Options, Plan, bridge, optimize, refine};
+use crate::{Error, Footprint, Options, Plan, bridge, order, refine};
 use serenity_ir::{Graph, OpId};
 use serenity_runtimes::{OrtOrder, OrtRun as Run, OrtSession as Session, main_graph, numberings};
 use serenity_schedule::{self as scheduling, Algorithm};
@@ -14,7 +14,7 @@ pub(crate) fn best(graphs: &[Graph], walk: OrtOrder, options: &Options) -> Resul
     let session = Session::new(graph, walk);
     let lifetimes = options.model.lifetimes(graph);
     let own = graph.file_order();
-    let mut plan = optimize::unchecked(graph, options);
+    let mut plan = order::unchecked(graph, options);
     plan.bodies = graphs[1..].iter().map(Graph::file_order).collect();
     lower_bound(graph, &mut plan, options);
     let mut file = plan.order.clone();
@@ -61,7 +61,7 @@ pub(crate) fn best(graphs: &[Graph], walk: OrtOrder, options: &Options) -> Resul
     plan.before = footprint(&before);
     plan.take_order(after.order.clone(), footprint(&after));
     plan.steering = (file != plan.order).then_some(file);
-    optimize::verified(graphs, plan, None)
+    order::verified(graphs, plan, None)
 }
 
 /// The bound of the search holds for its memory model, in which an op writes over an input only if nobody else reads it. ONNX Runtime does so
@@ -71,8 +71,7 @@ fn lower_bound(graph: &Graph, plan: &mut Plan, options: &Options) {
     if lifetimes == options.model.lifetimes(graph) {
         return;
     }
-    let found =
-        scheduling::schedule(&bridge::problem(graph, &lifetimes), &optimize::search_for(graph, options));
+    let found = scheduling::schedule(&bridge::problem(graph, &lifetimes), &order::search_for(graph, options));
     if found.bound < plan.bound {
         plan.bound = found.bound;
         plan.witness = None;

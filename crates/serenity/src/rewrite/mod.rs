@@ -5,7 +5,7 @@ mod search;
 
 use crate::effort::{MOST_COSTS, MOST_OPS_OF_LATER_ROUNDS, REWRITING_ROUNDS};
 use crate::judge::Seed;
-use crate::optimize::no_worse_than;
+use crate::planning::no_worse_than;
 use crate::{Error, Input, Options, Plan, Rewrites, plan_graphs};
 use serenity_formats::{FileError, Problem};
 use serenity_ir::Graph;

@@ -2,7 +2,8 @@
 
 use super::rewrite_settings;
 use crate::effort::{FIRST_SETS, SHARE_OF_A_SECOND_LOOK};
-use crate::optimize::{if_below, search};
+use crate::order::search;
+use crate::planning::if_below;
 use crate::{Error, Input, Options, bridge};
 use serenity_ir::{Buffer, Graph, Lifetimes, OpId, Role, TensorId};
 use serenity_rewrite::{

@@ -2,7 +2,7 @@
 //!
 //! Ops are moved one at a time while that lowers the traffic of a quick plan, or keeps it and brings the ops that touch a buffer closer together.
 
-use crate::optimize::unchecked;
+use crate::order::unchecked;
 use crate::refine::with_moved;
 use crate::{Options, refine};
 use serenity_ir::{Graph, OpId};

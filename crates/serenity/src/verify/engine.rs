@@ -1,9 +1,6 @@
 //! The runtimes that can be asked.
 
-use super::VerifyError;
-use std::ffi::OsStr;
 use std::fmt;
-use std::path::Path;
 use std::str::FromStr;
 
 /// A runtime that can run models.
@@ -78,21 +75,3 @@ impl FromStr for Engine {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected litert, tflm or onnxruntime")]
 pub struct UnknownEngine;
-
-/// The engines that may take two models, by their names.
-pub(super) fn for_models(a: &str, b: &str) -> Result<&'static [Engine], VerifyError> {
-    let of_a = for_model(a)?;
-    if of_a == for_model(b)? {
-        return Ok(of_a);
-    }
-    Err(VerifyError::DifferentFormats { a: a.to_owned(), b: b.to_owned() })
-}
-
-fn for_model(path: &str) -> Result<&'static [Engine], VerifyError> {
-    let extension = Path::new(path).extension().and_then(OsStr::to_str).unwrap_or_default();
-    match extension.to_ascii_lowercase().as_str() {
-        "tflite" => Ok(&[Engine::LiteRt, Engine::Tflm]),
-        "onnx" => Ok(&[Engine::OnnxRuntime]),
-        _ => Err(VerifyError::NotRunnable { path: path.to_owned() }),
-    }
-}

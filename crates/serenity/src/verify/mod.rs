@@ -12,6 +12,7 @@ pub use error::VerifyError;
 
 use python::{Answer, Culprit};
 use serde_json::Value;
+use serenity_formats::Format;
 use std::path::{Path, PathBuf};
 
 /// How to compare two models.
@@ -139,7 +140,7 @@ impl OutputComparison {
 /// # Errors
 /// If the models are not of one kind, if no runtime is installed that takes the first, or if a runtime takes the first but not the second.
 pub fn verify(a: &str, b: &str, options: &VerifyOptions) -> Result<Verification, VerifyError> {
-    let engines = engine::for_models(a, b)?;
+    let engines = for_models(a, b)?;
     let asked = match options.engine {
         Some(engine) if engines.contains(&engine) => vec![engine],
         Some(engine) => return Err(VerifyError::WrongEngine { engine, path: a.to_owned() }),
@@ -181,5 +182,22 @@ pub fn verify(a: &str, b: &str, options: &VerifyOptions) -> Result<Verification,
         Err(VerifyError::Refused { skipped })
     } else {
         Err(VerifyError::NoEngine { skipped, tried })
+    }
+}
+
+/// The engines that may take two models, by their names.
+fn for_models(a: &str, b: &str) -> Result<&'static [Engine], VerifyError> {
+    let of_a = for_model(a)?;
+    if of_a == for_model(b)? {
+        return Ok(of_a);
+    }
+    Err(VerifyError::DifferentFormats { a: a.to_owned(), b: b.to_owned() })
+}
+
+fn for_model(path: &str) -> Result<&'static [Engine], VerifyError> {
+    match Format::of_path(path) {
+        Some(Format::TfLite) => Ok(&[Engine::LiteRt, Engine::Tflm]),
+        Some(Format::Onnx) => Ok(&[Engine::OnnxRuntime]),
+        Some(Format::Json) | None => Err(VerifyError::NotRunnable { path: path.to_owned() }),
     }
 }

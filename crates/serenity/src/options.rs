@@ -1,0 +1,52 @@
+//! What a caller may choose.
+
+use crate::{Effort, Input};
+use serenity_runtimes::{MemoryModel, Offsets};
+use serenity_schedule::{Algorithm, Rules, StepLimit};
+use serenity_search::{Limits, ProgressFn};
+
+/// Everything a caller may choose.
+#[derive(Clone, Default)]
+pub struct Options {
+    /// How the runtime that will run the model spends memory.
+    pub model: MemoryModel,
+    /// How to find the order.
+    pub algorithm: Algorithm,
+    /// Adaptive soft budgeting's limit on one search step.
+    pub step_limit: StepLimit,
+    /// Which rules the exact engine uses.
+    pub rules: Rules,
+    /// Threads for the exact engine; the answer does not depend on it.
+    pub threads: usize,
+    /// How hard to try: every search of the pipeline ends by counted work.
+    pub effort: Effort,
+    /// When to give up proving and take the best so far. A deadline is a safety net: what it cuts may differ from run to run.
+    pub limits: Limits,
+    /// For TFLM: place the tensors too, with inputs and outputs that overlap where the kernels allow it, for a plan in the model.
+    pub plan_arena: bool,
+    /// For TFLM: the plan that the model came with.
+    pub given_plan: Option<Offsets>,
+    /// Which rewrites may be made.
+    pub rewrites: Rewrites,
+    /// Called a few times a second with the state of the search.
+    pub progress: Option<ProgressFn>,
+}
+
+/// Which operators may be replaced by others that compute the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rewrites {
+    /// None.
+    None,
+    /// Where the results stay the same bit for bit.
+    Exact,
+    /// In models of floats also where they stay the same up to rounding.
+    #[default]
+    All,
+}
+
+impl Options {
+    /// What the command does by default: everything that makes this model need less where it is most likely to run.
+    pub fn for_input(input: &Input) -> Self {
+        Self { model: input.default_model, plan_arena: true, given_plan: input.plan(), ..Self::default() }
+    }
+}

@@ -1,0 +1,161 @@
+//! The order and the places of a model as it is.
+
+use crate::judge::{self, Judge, Seed};
+use crate::order::{search_for, unchecked, verified};
+use crate::{Error, Footprint, Options, Plan, bridge, nested, ort};
+use serenity_check::placement_faults;
+use serenity_ir::{Graph, OpId};
+use serenity_runtimes::{Kernels, Offsets, main_graph};
+use serenity_schedule as scheduling;
+use serenity_search::Proof;
+use std::time::Instant;
+
+/// The order and the places with which a model of several graphs needs the least, the main one first: each is ordered, and an op that runs others (its attribute
+/// `bodies`) is counted with what they need. For a runtime that has a planner of its own, orders are judged by the arena which that planner makes of them.
+///
+/// # Errors
+/// Only if the result fails its own check, which would be a bug.
+///
+/// # Panics
+/// If there is no graph.
+pub fn plan_graphs(graphs: &[Graph], options: &Options) -> Result<Plan, Error> {
+    no_worse_than(graphs, options, &[])
+}
+
+/// The same, starting from plans of the arena that are known to be possible.
+pub(crate) fn no_worse_than(graphs: &[Graph], options: &Options, known: &[Seed]) -> Result<Plan, Error> {
+    let wanted = if_below(graphs, options, known, u64::MAX)?;
+    Ok(wanted.unwrap_or_else(|_| unreachable!("every size is below the largest number")))
+}
+
+/// The same if the model could need less than `below`; otherwise what it needs at least, which is no less.
+pub(crate) fn if_below(
+    graphs: &[Graph],
+    options: &Options,
+    known: &[Seed],
+    below: u64,
+) -> Result<Result<Plan, u64>, Error> {
+    let mut plan = match (options.model.kernels(), options.model.ort_order()) {
+        (Some(kernels), _) if options.plan_arena => {
+            match with_plan(graphs, kernels, options, known, below)? {
+                Ok(plan) => plan,
+                Err(bound) => return Ok(Err(bound)),
+            }
+        }
+        (_, Some(walk)) => ort::best(graphs, walk, options)?,
+        _ => without_plan(graphs, options)?,
+    };
+    plan.interrupted = options.limits.interrupted();
+    Ok(Ok(plan))
+}
+
+/// The best order for a runtime that places tensors by itself.
+fn without_plan(graphs: &[Graph], options: &Options) -> Result<Plan, Error> {
+    let settled = nested::settle(graphs, options)?;
+    let mut plan = unchecked(&settled.main, options);
+    plan.bodies.clone_from(&settled.orders);
+    plan.before.arena = judge::own_arena(graphs, options.model, options.given_plan.as_ref());
+    if graphs.len() > 1 {
+        // As it came, its sub-graphs run in their own orders.
+        let own = main_graph(graphs, &[], options.model);
+        plan.before.peak = options.model.lifetimes(&own).profile(&own.file_order()).peak();
+    }
+    if options.given_plan.is_some() && options.model.kernels().is_some() {
+        // The plan that it came with may share what the runtime by itself does not.
+        plan.bound = plan.bound.min(bound_of_all_plans(&settled.main, options, &plan));
+        // Or what nobody here knows to be safe, as between sub-graphs: then nothing is proved.
+        if plan.before.arena.is_some_and(|arena| arena < plan.bound) {
+            plan.bound = 0;
+        }
+        plan.witness = None;
+    }
+    let judge = Judge::new(graphs, &settled.main, &settled.orders, options);
+    plan.after.arena = judge.arena(&plan.order);
+    plan.settle_proof();
+    let can_gain = options.algorithm.is_exact() && plan.after.needs() > plan.bound;
+    if let (Some(arena), true) = (plan.after.arena, can_gain)
+        && let Some((order, smaller, peak)) =
+            judge.best_for_planner(&[plan.order.clone(), settled.main.file_order()], plan.bound)
+        && smaller < arena
+    {
+        plan.take_order(order, Footprint { peak, arena: Some(smaller), ops: plan.after.ops });
+    }
+    or_as_it_was(graphs, plan, options.given_plan.as_ref())
+}
+
+/// The best order for TFLM with a plan of the arena in the model, and that plan.
+fn with_plan(
+    graphs: &[Graph],
+    kernels: Kernels,
+    options: &Options,
+    known: &[Seed],
+    below: u64,
+) -> Result<Result<Plan, u64>, Error> {
+    let started = Instant::now();
+    let as_it_is = options.model.without_plan();
+    // A plan that is not safe with these kernels is worth nothing, and must not be kept.
+    let given = options.given_plan.as_ref().filter(|plan| is_safe(graphs, plan, kernels));
+    let planned = &Options { model: options.model.with_plan(), ..options.clone() };
+    let settled = nested::settle(graphs, planned)?;
+    let main = &settled.main;
+    let mut plan = unchecked(main, planned);
+    plan.bodies.clone_from(&settled.orders);
+    plan.bound = plan.bound.min(bound_of_all_plans(main, planned, &plan));
+    if plan.bound >= below {
+        return Ok(Err(plan.bound));
+    }
+    plan.before = Footprint {
+        peak: as_it_is.lifetimes(&main_graph(graphs, &[], as_it_is)).profile(&main.file_order()).peak(),
+        arena: judge::own_arena(graphs, as_it_is, given),
+        ops: plan.before.ops,
+    };
+    let starts = [plan.order.clone(), main.file_order()];
+    let starts = if options.algorithm.is_exact() { &starts[..] } else { &starts[..1] };
+    let judge = Judge::new(graphs, main, &settled.orders, planned);
+    if let Some(best) = judge.best_planned(starts, known, kernels, plan.bound) {
+        let mut orders = best.orders.into_iter();
+        let order = orders.next().unwrap_or_default();
+        plan.bodies = orders.collect();
+        let with_bodies = main_graph(graphs, &plan.bodies, planned.model);
+        let peak = planned.model.lifetimes(&with_bodies).profile(&order).peak();
+        let after = Footprint { peak, arena: Some(best.planned.arena.bytes), ops: plan.after.ops };
+        plan.arena_bound = Some(best.bound);
+        plan.places = Some(Proof::of(best.planned.arena.bytes, best.planned.bound, best.planned.stopped));
+        plan.take_order(order, after);
+        plan.offsets = Some(best.planned.offsets);
+    }
+    plan.stats.elapsed = started.elapsed();
+    if options.given_plan.is_some() && given.is_none() && plan.offsets.is_some() {
+        return verified(graphs, plan, None).map(Ok);
+    }
+    or_as_it_was(graphs, plan, given).map(Ok)
+}
+
+/// Is the plan that a model came with one that the checker accepts for these kernels?
+fn is_safe(graphs: &[Graph], plan: &Offsets, kernels: Kernels) -> bool {
+    let own: Vec<Vec<OpId>> = graphs.iter().map(Graph::file_order).collect();
+    let orders: Vec<&[OpId]> = own.iter().map(Vec::as_slice).collect();
+    placement_faults(&graphs.iter().collect::<Vec<_>>(), &orders, kernels, plan, u64::MAX).is_empty()
+}
+
+/// A bound for every order and every plan. The search takes a tensor for handed over only where one op alone reads it.
+fn bound_of_all_plans(main: &Graph, options: &Options, plan: &Plan) -> u64 {
+    let lifetimes = options.model.with_plan().least_lifetimes(main);
+    if lifetimes == options.model.lifetimes(main) {
+        return plan.bound;
+    }
+    scheduling::schedule(&bridge::problem(main, &lifetimes), &search_for(main, options)).bound
+}
+
+/// The plan, or the model's own order, with the plan of the arena that it was `given`, if that needs no more.
+fn or_as_it_was(graphs: &[Graph], mut plan: Plan, given: Option<&Offsets>) -> Result<Plan, Error> {
+    if !plan.is_no_gain() {
+        return verified(graphs, plan, None);
+    }
+    plan.keep_own_order(graphs);
+    // Its sub-graphs may need more in their own orders.
+    let own = main_graph(graphs, &plan.bodies, plan.model);
+    plan.after.peak = plan.model.lifetimes(&own).profile(&plan.order).peak();
+    plan.settle_proof();
+    verified(graphs, plan, given)
+}
