@@ -14,7 +14,8 @@ mod peer;
 mod table;
 
 use arguments::{Arguments, Task};
-use serenity::ir::{Graph, Lifetimes, MemoryModel};
+use serenity::ir::{Graph, Lifetimes};
+use serenity::runtimes::MemoryModel;
 use serenity::scheduling::Problem;
 use std::error::Error;
 use std::process::ExitCode;
@@ -30,7 +31,7 @@ pub(crate) struct Network {
 impl Network {
     /// Reads `GRAPH.json` or builds `zoo:NAME`. Every tensor gets a buffer of its own: the only memory model that peers share.
     fn load(source: &str) -> Result<Self, Box<dyn Error>> {
-        let graph = serenity::load(source)?.graph;
+        let graph = serenity::load(source)?.graph().clone();
         let lifetimes = MemoryModel::Plain.lifetimes(&graph);
         let problem = serenity::problem(&graph, &lifetimes);
         Ok(Self { name: networks::short_name(source), graph, lifetimes, problem })

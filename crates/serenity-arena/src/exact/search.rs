@@ -13,8 +13,8 @@ use serenity_search::Watch;
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// So many items looked at while conclusions are drawn count as one looked at to choose. Each costs about half as much; but how much work is allowed
-/// was settled before they were counted at all, and by an eighth searches end about where they did.
+/// So many items looked at while conclusions are drawn count as one looked at to choose. Each costs about half as much, so this is generous: what a
+/// search may look at was settled before these counted at all, and with an eighth every arena that the README states is still reached.
 const BRIEF_LOOKS: u64 = 8;
 
 pub(super) enum Outcome {
