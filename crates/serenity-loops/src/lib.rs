@@ -1,7 +1,29 @@
 //! Windows of row-local operators as loops over stripes.
 //!
-//! In comes the main graph of a model; out comes a [`Looped`] one, in which a window of consecutive operators runs a few rows at a time.
+//! In comes the main graph of a model and the order in which its ops run. A *window* is a run of ops of that order whose rows depend on few rows of each other
+//! ([`RowLocal`]). Computed a few rows at a time, tensors inside it exist as stripes only. Out comes a [`Looped`] model, in which chosen windows are loops: graphs
+//! of operators that runtimes have (`WHILE`, `SLICE`, `DYNAMIC_UPDATE_SLICE` …), which compute the same bit for bit.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `rows` | which operators are row-local, and which rows need which |
+//! | `window` | consecutive operators, what enters and what leaves |
+//! | `halo`, `lines` | the two ways to get the rows that stripes share: computed again, or carried |
+//! | `program` | what an iteration does, whichever way |
+//! | `estimate` | what it needs |
+//! | `search` | which windows, in which way |
+//! | `emit` | the graphs |
 
+mod emit;
+mod estimate;
+mod halo;
+mod lines;
 mod looped;
+mod program;
+mod rows;
+mod search;
+mod window;
 
 pub use looped::Looped;
+pub use rows::{RowLocal, Rows, Sliding};
+pub use search::{Choice, Summary, Windows};

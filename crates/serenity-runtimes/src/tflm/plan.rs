@@ -54,5 +54,10 @@ pub fn plan_arena(facts: &Facts, orders: &[&[OpId]], limits: Limits) -> Option<P
 
 /// The most memory in use at any step under a plan: no placement for these orders can do with less.
 pub fn live_peak(facts: &Facts, orders: &[&[OpId]]) -> Option<u64> {
-    Some(Run::new(facts, orders)?.live_peak())
+    Run::new(facts, orders)?.live().into_iter().max()
+}
+
+/// The memory in use under a plan while each op of the main graph runs, in its order.
+pub fn live_by_op(facts: &Facts, orders: &[&[OpId]]) -> Option<Vec<u64>> {
+    Some(Run::new(facts, orders)?.live_by_op())
 }

@@ -125,8 +125,19 @@ impl<'a> Run<'a> {
         demands
     }
 
-    /// The most memory in use at any step, if every op that can save something does.
-    pub(super) fn live_peak(&self) -> u64 {
+    /// The memory in use while each op of the main graph runs, in its order, if every op that can save something does.
+    pub(super) fn live_by_op(&self) -> Vec<u64> {
+        let in_use = self.live();
+        let lives = self.walk.orders[0].iter().map(|op| self.walk.ops[0][op.index()]);
+        lives
+            .map(|Life(first, last)| {
+                in_use[first as usize..=last as usize].iter().copied().max().unwrap_or(0)
+            })
+            .collect()
+    }
+
+    /// The memory in use at each step, if every op that can save something does.
+    pub(super) fn live(&self) -> Vec<u64> {
         let mut changes = vec![0_i128; self.walk.now as usize + 2];
         let Facts { bytes, scratch, .. } = self.walk.facts;
         let tensors = self.walk.tensors.iter().flatten().zip(bytes.iter().flatten().copied());
@@ -149,9 +160,9 @@ impl<'a> Run<'a> {
         }
         let in_use = changes.iter().scan(0, |sum, change| {
             *sum += change;
-            Some(*sum)
+            Some(u64::try_from(*sum).unwrap_or(0))
         });
-        u64::try_from(in_use.max().unwrap_or(0)).unwrap_or(0)
+        in_use.collect()
     }
 
     /// Which outputs may be written over which inputs, because those die with the op that writes.

@@ -1,0 +1,184 @@
+//! What a loop needs, before anything is placed.
+//!
+//! Stripes that are views of others or that lie in others take no room of their own, as in the plan that is made in the end: new rows lie in their line
+//! buffer, behind those carried.
+
+use crate::program::{ALIGNMENT, Program, Step, StripeId, aligned, constant};
+use crate::window::Window;
+use serenity_ir::{Graph, GraphBuilder, OpId, Tensor, TensorId};
+use serenity_runtimes::{Kernels, overlaps, scratch};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+/// Bytes for the counter and the numbers cut out of tables.
+const SMALL_CHANGE: i64 = 96;
+
+/// What kernels do with stripes, asked once for each shape.
+pub(crate) struct Costs {
+    kernels: Kernels,
+    known: RefCell<BTreeMap<Asked, OnStripes>>,
+}
+
+/// An op, whether its padding becomes `VALID`, and the rows and added columns of all its stripes.
+type Asked = (OpId, bool, Vec<i64>);
+
+/// An op on stripes.
+#[derive(Clone, Debug, Default)]
+struct OnStripes {
+    scratch: i64,
+    /// By input: bytes that the result may share with it if it dies.
+    shared: Vec<i64>,
+}
+
+impl Costs {
+    pub(crate) fn new(kernels: Kernels) -> Self {
+        Self { kernels, known: RefCell::default() }
+    }
+
+    fn of(&self, window: &Window, program: &Program, step: &Step) -> OnStripes {
+        let Step::Run { op, inputs, out, is_valid } = step else { return OnStripes::default() };
+        let op = window.ops[*op].op;
+        let sizes = inputs.iter().chain([out]).flat_map(|&s| {
+            let stripe = program.stripes[s];
+            [stripe.rows, stripe.columns]
+        });
+        let key = (op, *is_valid, sizes.collect());
+        if let Some(known) = self.known.borrow().get(&key) {
+            return known.clone();
+        }
+        let asked = self.ask(window, program, op, inputs, *out, *is_valid).unwrap_or_default();
+        self.known.borrow_mut().insert(key, asked.clone());
+        asked
+    }
+
+    fn ask(
+        &self,
+        window: &Window,
+        program: &Program,
+        op: OpId,
+        inputs: &[StripeId],
+        out: StripeId,
+        is_valid: bool,
+    ) -> Option<OnStripes> {
+        let whole = window.graph.op(op);
+        let mut graph = GraphBuilder::new("");
+        let mut given: BTreeMap<TensorId, TensorId> = BTreeMap::new();
+        for &input in inputs {
+            let tensor = graph.input(stripe_tensor(window.graph, program, input)?);
+            given.insert(program.stripes[input].like, tensor);
+        }
+        let output = graph.tensor(stripe_tensor(window.graph, program, out)?);
+        let mut on_stripes = whole.clone();
+        on_stripes.inputs = whole.inputs.iter().map(|t| given.get(t).copied()).collect::<Option<_>>()?;
+        on_stripes.outputs = vec![output];
+        if is_valid {
+            on_stripes.attributes.insert("padding".to_owned(), "valid".into());
+        }
+        graph.push_op(on_stripes);
+        graph.output(output);
+        let graph = graph.build().ok()?;
+        let made = aligned(graph.tensor(output).bytes as i64);
+        let found = overlaps(&graph, OpId(0), self.kernels);
+        let shared = |input: &StripeId| {
+            let tensor = given[&program.stripes[*input].like];
+            let read = aligned(graph.tensor(tensor).bytes as i64);
+            let ways = found.iter().filter(|overlap| overlap.input == tensor);
+            ways.map(|overlap| read.min(made - aligned(overlap.distance as i64)).max(0)).max().unwrap_or(0)
+        };
+        let bytes = scratch(&graph, OpId(0), self.kernels);
+        Some(OnStripes {
+            scratch: bytes.iter().map(|&bytes| aligned(bytes as i64)).sum(),
+            shared: inputs.iter().map(shared).collect(),
+        })
+    }
+}
+
+/// A stripe as a tensor.
+pub(crate) fn stripe_tensor(graph: &Graph, program: &Program, stripe: StripeId) -> Option<Tensor> {
+    let stripe = program.stripes[stripe];
+    let like = graph.tensor(stripe.like);
+    let mut shape = like.shape.clone()?;
+    *shape.get_mut(1)? = stripe.rows as u64;
+    *shape.get_mut(2)? += stripe.columns as u64;
+    let tensor = Tensor::shaped(like.name.clone(), shape, like.dtype.clone()?)?;
+    Some(Tensor { quantization: like.quantization.clone(), ..tensor })
+}
+
+/// Bytes in use while the loop runs: its states, and the most that its body has at once.
+pub(crate) fn peak(window: &Window, program: &Program, costs: &Costs) -> i64 {
+    let bytes: Vec<i64> = program
+        .stripes
+        .iter()
+        .map(|stripe| {
+            let columns = window.graph.tensor(stripe.like).shape.as_ref().map_or(1, |shape| shape[2] as i64);
+            aligned(window.row_bytes(stripe.like) / columns * (columns + stripe.columns) * stripe.rows)
+        })
+        .collect();
+    let mut state = aligned(program.state);
+    if !program.shares {
+        state += aligned(window.graph.tensor(program.wholes[0]).bytes as i64);
+    }
+    for &whole in &program.wholes[1..] {
+        state += aligned(window.graph.tensor(whole).bytes as i64);
+    }
+    // In whose room each stripe lies, when it is last read, and what its room takes besides what is carried there.
+    let mut room: Vec<StripeId> = (0..bytes.len()).collect();
+    let mut taken = bytes.clone();
+    for step in &program.steps {
+        match step {
+            Step::Rows { of, begins, out } => {
+                let row = window.row_bytes(program.stripes[*of].like);
+                if constant(begins).is_some_and(|begin| begin * row % ALIGNMENT == 0) {
+                    room[*out] = room[*of];
+                }
+            }
+            Step::Border { of, out, .. } => room[*out] = room[*of],
+            Step::Join { carried, new, out } => {
+                let row = window.row_bytes(program.stripes[*new].like);
+                let kept = carried.map_or(0, |carried| program.carries[carried].rows * row);
+                state += aligned(kept);
+                if kept % ALIGNMENT == 0 {
+                    // The new rows come first: the buffer is there from then on.
+                    room[*out] = room[*new];
+                    taken[room[*new]] = taken[room[*new]].max(bytes[*out] - kept);
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut last = vec![0; bytes.len()];
+    for (at, step) in program.steps.iter().enumerate() {
+        for &read in step.reads() {
+            last[room[read]] = at;
+        }
+    }
+    let (mut live, mut most) = (0, 0);
+    let mut is_there = vec![false; bytes.len()];
+    for (at, step) in program.steps.iter().enumerate() {
+        let mut saved = 0;
+        if let Some(out) = step.makes()
+            && !is_there[room[out]]
+        {
+            is_there[room[out]] = true;
+            live += taken[room[out]];
+            let dies = |input: StripeId| last[room[input]] == at;
+            match step {
+                Step::Run { inputs, .. } => {
+                    let on_stripes = costs.of(window, program, step);
+                    let shares = inputs.iter().zip(&on_stripes.shared).filter(|(input, _)| dies(**input));
+                    saved = shares.map(|(_, &shared)| shared).max().unwrap_or(0) - on_stripes.scratch;
+                }
+                Step::Rows { of, .. } if dies(*of) => saved = bytes[out],
+                _ => {}
+            }
+        }
+        most = most.max(live - saved);
+        for (stripe, is_there) in is_there.iter_mut().enumerate() {
+            if *is_there && last[stripe] <= at && room[stripe] == stripe {
+                *is_there = false;
+                live -= taken[stripe];
+            }
+        }
+    }
+    state + most + SMALL_CHANGE
+}

@@ -1,0 +1,312 @@
+//! Stripes whose halo is computed again: every iteration is like every other.
+//!
+//! Iteration `i` of `N = ⌈H / p⌉` makes rows `b..b + p` of the result, `b = min(i p, H - p)`: the last ones perhaps twice, with the same values. It cuts
+//! `L` rows of what enters, from row `A` on, and runs every operator unmodified on them. A stripe of a tensor that is `f` times coarser begins at its row
+//! `A / f`, so `A` is a multiple of all `f`.
+//!
+//! *Which rows are right.* Row `j` of a stripe is right if all rows that it needs, cut to the tensor, are right rows of the stripes it is made of. A stripe
+//! that begins at row 0 has the true padding there, and so has one that ends with the tensor, provided that the operator puts as many rows of padding above
+//! a stripe as above the whole. Both are tested, for every iteration; the stripe grows until all wanted rows are right.
+
+use crate::program::{Program, Step, Stripe, StripeId, aligned, constant};
+use crate::rows::{Rows, Sliding};
+use crate::window::Window;
+use serenity_ir::TensorId;
+use std::collections::BTreeMap;
+
+/// The rows of one window in stripes of `rows` of the result.
+struct Halo<'w> {
+    window: &'w Window<'w>,
+    /// How much coarser each tensor is than the one that enters.
+    coarseness: BTreeMap<TensorId, i64>,
+    /// First rows of the result, by iteration.
+    starts: Vec<i64>,
+    step: i64,
+}
+
+/// A loop that makes `step` rows of the result an iteration from stripes of `enters` and of all else that enters; `None` if there is none.
+pub(crate) fn program(window: &Window, enters: TensorId, step: i64) -> Option<Program> {
+    let height = window.height(window.leaves);
+    if step < 1 || step >= height || !window.are_of_one_type(enters, window.leaves) {
+        return None;
+    }
+    let iterations = (height + step - 1) / step;
+    let halo = Halo {
+        window,
+        coarseness: coarseness(window, enters)?,
+        starts: (0..iterations).map(|i| (i * step).min(height - step)).collect(),
+        step,
+    };
+    let (stripe, begins) = halo.stripes(enters)?;
+    let rows = halo.rows(enters, stripe)?;
+    Some(halo.emit(enters, &begins, &rows))
+}
+
+/// How much coarser each tensor is than the first that enters; `None` if paths disagree. What else enters must meet a tensor of the window row for row.
+fn coarseness(window: &Window, enters: TensorId) -> Option<BTreeMap<TensorId, i64>> {
+    let mut of = BTreeMap::from([(enters, 1)]);
+    for op in &window.ops {
+        let mut known = op.inputs.iter().filter_map(|input| of.get(input).copied());
+        let first = known.next()?;
+        if known.any(|other| other != first) {
+            return None;
+        }
+        let others: Vec<TensorId> =
+            op.inputs.iter().filter(|input| !of.contains_key(input)).copied().collect();
+        if !others.is_empty() && op.rows != Rows::Alike {
+            return None;
+        }
+        of.extend(others.into_iter().map(|other| (other, first)));
+        of.insert(op.output, first * op.rows.stride());
+    }
+    Some(of)
+}
+
+impl Halo<'_> {
+    /// The rows of a stripe of what enters, and where it begins in each iteration.
+    fn stripes(&self, enters: TensorId) -> Option<(i64, Vec<i64>)> {
+        let height = self.window.height(enters);
+        let grain = self.coarseness.values().copied().max()?;
+        let needed: Vec<(i64, i64)> = self.starts.iter().map(|&b| self.needed(enters, b)).collect();
+        let low: Vec<i64> = needed.iter().map(|(low, _)| low / grain * grain).collect();
+        let mut rows = needed.iter().zip(&low).map(|((_, high), low)| high - low).max()?;
+        rows += (height - rows).rem_euclid(grain);
+        while rows < height {
+            let begins: Vec<i64> = low.iter().map(|&low| low.min(height - rows)).collect();
+            if self.is_right(enters, rows, &begins) {
+                return Some((rows, begins));
+            }
+            rows += grain;
+        }
+        None
+    }
+
+    /// The rows of what enters that rows of the result from `start` on depend on.
+    fn needed(&self, enters: TensorId, start: i64) -> (i64, i64) {
+        let mut wanted = BTreeMap::from([(self.window.leaves, (start, start + self.step))]);
+        for op in self.window.ops.iter().rev() {
+            let Some(&range) = wanted.get(&op.output) else { continue };
+            for &input in &op.inputs {
+                let (low, high) = op.rows.needed(range);
+                let height = self.window.height(input);
+                let (low, high) = (low.clamp(0, height), high.clamp(0, height));
+                let entry = wanted.entry(input).or_insert((low, high));
+                *entry = (entry.0.min(low), entry.1.max(high));
+            }
+        }
+        wanted.get(&enters).copied().unwrap_or((0, 0))
+    }
+
+    /// The rows of each stripe if one of `enters` has so many.
+    fn rows(&self, enters: TensorId, stripe: i64) -> Option<BTreeMap<TensorId, i64>> {
+        let mut rows = BTreeMap::from([(enters, stripe)]);
+        for op in &self.window.ops {
+            let mut known = op.inputs.iter().filter_map(|input| rows.get(input).copied());
+            let first = known.next()?;
+            if known.any(|other| other != first) {
+                return None;
+            }
+            for &input in &op.inputs {
+                rows.entry(input).or_insert(first);
+            }
+            rows.insert(op.output, op.rows.made_of(first)?);
+        }
+        Some(rows)
+    }
+
+    fn is_right(&self, enters: TensorId, stripe: i64, begins: &[i64]) -> bool {
+        let Some(rows) = self.rows(enters, stripe) else { return false };
+        let is_in_phase = self.window.ops.iter().all(|op| match op.rows {
+            Rows::Sliding(Sliding { is_same: true, extent, stride, top, .. }) => {
+                let (read, made) = (rows[&op.inputs[0]], rows[&op.output]);
+                ((made - 1) * stride + extent - read).max(0) / 2 == top
+            }
+            _ => true,
+        });
+        // Of what enters besides, a stripe must be inside the tensor.
+        let is_inside = self.window.enters.iter().all(|t| {
+            let (coarse, height) = (self.coarseness[t], self.window.height(*t));
+            begins.iter().all(|begin| begin % coarse == 0 && begin / coarse + rows[t] <= height)
+        });
+        is_in_phase
+            && is_inside
+            && begins.iter().zip(&self.starts).all(|(&begin, &start)| {
+                let (low, high) = self.right_rows(&rows, begin);
+                let first = begin / self.coarseness[&self.window.leaves];
+                first + low <= start && start + self.step <= first + high
+            })
+    }
+
+    /// The rows of the result's stripe that are right if the stripe of what enters begins at a row.
+    fn right_rows(&self, rows: &BTreeMap<TensorId, i64>, begin: i64) -> (i64, i64) {
+        let mut right: BTreeMap<TensorId, (i64, i64)> =
+            self.window.enters.iter().map(|&t| (t, (0, rows[&t]))).collect();
+        for op in &self.window.ops {
+            let first = begin / self.coarseness[&op.output];
+            let (mut low, mut high) = (0, rows[&op.output]);
+            for input in &op.inputs {
+                let (height, before) = (self.window.height(*input), begin / self.coarseness[input]);
+                let (from, to) = right[input];
+                let (touches_top, touches_end) =
+                    (before == 0 && from == 0, before + rows[input] == height && to == rows[input]);
+                let is_right = |row: i64| {
+                    let (a, b) = op.rows.needed((first + row, first + row + 1));
+                    match op.rows {
+                        Rows::Padded { .. } if a < 0 => touches_top,
+                        Rows::Padded { .. } if a >= height => touches_end,
+                        _ => a.max(0) >= before + from && b.min(height) <= before + to,
+                    }
+                };
+                while low < high && !is_right(low) {
+                    low += 1;
+                }
+                while low < high && !is_right(high - 1) {
+                    high -= 1;
+                }
+            }
+            right.insert(op.output, (low, high));
+        }
+        right[&self.window.leaves]
+    }
+
+    fn emit(&self, enters: TensorId, begins: &[i64], rows: &BTreeMap<TensorId, i64>) -> Program {
+        let window = self.window;
+        let mut body = Body {
+            halo: self,
+            stripes: Vec::new(),
+            steps: Vec::new(),
+            full: BTreeMap::new(),
+            cut: BTreeMap::new(),
+        };
+        let wholes: Vec<TensorId> =
+            std::iter::once(enters).chain(window.enters.iter().copied().filter(|&t| t != enters)).collect();
+        // Behind the last operator with a halo only wanted rows are worth computing.
+        let last_halo = window.ops.iter().rposition(|op| op.rows.has_halo()).map_or(0, |last| last + 1);
+        let trimmed = if window.ops[last_halo..].iter().all(|op| op.rows.stride() == 1) {
+            last_halo
+        } else {
+            window.ops.len()
+        };
+        let mut extra = 0;
+        for (index, op) in window.ops.iter().enumerate() {
+            let is_trimmed = index >= trimmed;
+            let inputs: Vec<StripeId> = op
+                .inputs
+                .iter()
+                .map(|&t| {
+                    if is_trimmed {
+                        body.wanted(t, &wholes, begins)
+                    } else {
+                        body.whole_stripe(t, &wholes, begins, rows)
+                    }
+                })
+                .collect();
+            let made = if is_trimmed { self.step } else { rows[&op.output] };
+            let out = body.stripe(op.output, made);
+            body.steps.push(Step::Run { op: index, inputs, out, is_valid: false });
+            let place = if is_trimmed { &mut body.cut } else { &mut body.full };
+            place.insert(op.output, out);
+            let run = made * self.starts.len() as i64;
+            extra += (op.macs as i64 / window.height(op.output)) * (run - window.height(op.output));
+        }
+        let of = body.wanted(window.leaves, &wholes, begins);
+        body.steps.push(Step::Put { of, begins: self.starts.clone() });
+        let shares = window.is_last_reader_of(enters);
+        let distance = if shares { self.distance(enters, begins) } else { 0 };
+        let bytes = |t: TensorId| window.graph.tensor(t).bytes as i64;
+        let state =
+            if shares { bytes(window.leaves).max(distance + bytes(enters)) } else { bytes(window.leaves) };
+        Program {
+            iterations: self.starts.len() as i64,
+            wholes,
+            leaves: window.leaves,
+            shares,
+            state,
+            distance,
+            carries: Vec::new(),
+            stripes: body.stripes,
+            steps: body.steps,
+            extra_macs: extra,
+        }
+    }
+
+    /// How far above the result's first byte what enters must begin. An iteration reads its stripe first and writes its rows last: these must end where what
+    /// later iterations read begins.
+    fn distance(&self, enters: TensorId, begins: &[i64]) -> i64 {
+        let (read, written) = (self.window.row_bytes(enters), self.window.row_bytes(self.window.leaves));
+        let mut least = 0;
+        let mut earliest_later = i64::MAX;
+        for (&begin, &start) in begins.iter().zip(&self.starts).rev() {
+            if earliest_later < i64::MAX {
+                least = least.max((start + self.step) * written - earliest_later * read);
+            }
+            earliest_later = earliest_later.min(begin);
+        }
+        aligned(least)
+    }
+}
+
+struct Body<'h> {
+    halo: &'h Halo<'h>,
+    stripes: Vec<Stripe>,
+    steps: Vec<Step>,
+    /// Stripes with their halo, and those of just the wanted rows.
+    full: BTreeMap<TensorId, StripeId>,
+    cut: BTreeMap<TensorId, StripeId>,
+}
+
+impl Body<'_> {
+    fn stripe(&mut self, like: TensorId, rows: i64) -> StripeId {
+        self.stripes.push(Stripe { like, rows, columns: 0 });
+        self.stripes.len() - 1
+    }
+
+    fn cut_whole(&mut self, whole: usize, like: TensorId, rows: i64, begins: Vec<i64>) -> StripeId {
+        let out = self.stripe(like, rows);
+        self.steps.push(Step::Cut { whole, begins, out });
+        out
+    }
+
+    fn whole_stripe(
+        &mut self,
+        t: TensorId,
+        wholes: &[TensorId],
+        begins: &[i64],
+        rows: &BTreeMap<TensorId, i64>,
+    ) -> StripeId {
+        if let Some(&known) = self.full.get(&t) {
+            return known;
+        }
+        let coarse = self.halo.coarseness[&t];
+        let begins = begins.iter().map(|begin| begin / coarse).collect();
+        let whole = wholes.iter().position(|&whole| whole == t).unwrap_or(0);
+        let stripe = self.cut_whole(whole, t, rows[&t], begins);
+        self.full.insert(t, stripe);
+        stripe
+    }
+
+    /// Just the rows that are wanted of the result.
+    fn wanted(&mut self, t: TensorId, wholes: &[TensorId], begins: &[i64]) -> StripeId {
+        if let Some(&known) = self.cut.get(&t) {
+            return known;
+        }
+        let step = self.halo.step;
+        let stripe = if let Some(whole) = wholes.iter().position(|&whole| whole == t) {
+            self.cut_whole(whole, t, step, self.halo.starts.clone())
+        } else {
+            let of = self.full[&t];
+            let coarse = self.halo.coarseness[&t];
+            let begins: Vec<i64> =
+                self.halo.starts.iter().zip(begins).map(|(start, begin)| start - begin / coarse).collect();
+            if constant(&begins) == Some(0) && self.stripes[of].rows == step {
+                of
+            } else {
+                let out = self.stripe(t, step);
+                self.steps.push(Step::Rows { of, begins, out });
+                out
+            }
+        };
+        self.cut.insert(t, stripe);
+        stripe
+    }
+}

@@ -1,0 +1,304 @@
+//! Stripes with line buffers: every row is computed once, and rows that later stripes need are carried.
+//!
+//! An iteration makes `p` rows of the result. Let a tensor `t` be `f` times coarser than the one that enters, and the result `F` times. Then an iteration makes
+//! `n = p F / f` new rows of `t`. In iteration `i` the buffer of `t` holds rows `lo + i n .. E + i n`; the last `n` of them are new, the others carried. Backwards
+//! from the result (`E = 0` for now), a reader of `t` that makes rows up to `E'` needs those up to `(E' - 1) s - t + k`, and `E` is the most that any needs; `lo`
+//! is the least that any needs.
+//!
+//! *Warm-up.* For no row from 0 on to be skipped, the first iteration must begin early: `W = max ⌈E / n⌉` iterations earlier (at least one), in which the rows of
+//! the result would be negative. They are written over row 0, which comes later. So there are `H / p + W` iterations.
+//!
+//! *Rows outside.* A convolution takes rows above and below a tensor for zero points. Here they are rows of a buffer: the carried rows start as zero points, and
+//! where an iteration has computed rows that are outside, zero points are written over the `q` of them that a window can reach. Buffers have `q` rows to spare for
+//! iterations that have none.
+
+use crate::program::{Carry, Program, Step, Stripe, StripeId, aligned};
+use crate::rows::{RowLocal, Rows, Sliding};
+use crate::window::Window;
+use serenity_ir::TensorId;
+use std::collections::BTreeMap;
+
+/// The rows of each tensor of a window in the first iteration.
+struct Lines<'w> {
+    window: &'w Window<'w>,
+    enters: TensorId,
+    step: i64,
+    iterations: i64,
+    of: BTreeMap<TensorId, Line>,
+}
+
+/// Rows `low..end` in the first iteration, and `new` ones more in each.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    low: i64,
+    end: i64,
+    new: i64,
+    /// Rows outside the tensor that a window can reach.
+    border: i64,
+}
+
+impl Line {
+    fn carried(&self) -> i64 {
+        self.end - self.new - self.low
+    }
+
+    /// Does it take more than its new rows?
+    fn is_buffered(&self) -> bool {
+        self.carried() > 0 || self.border > 0
+    }
+}
+
+/// A loop that makes `step` rows of the result an iteration; `None` if there is none.
+pub(crate) fn program(window: &Window, step: i64) -> Option<Program> {
+    let &[enters] = window.enters.as_slice() else { return None };
+    let height = window.height(window.leaves);
+    let is_possible = step >= 1
+        && height % step == 0
+        && height / step >= 2
+        && window.is_last_reader_of(enters)
+        && window.are_of_one_type(enters, window.leaves);
+    if !is_possible || !window.ops.iter().all(|op| can_stream(op)) {
+        return None;
+    }
+    let lines = Lines::new(window, enters, step)?;
+    Some(lines.emit())
+}
+
+/// Windows over zero points, or over nothing outside; and row for row.
+fn can_stream(op: &RowLocal) -> bool {
+    match op.rows {
+        Rows::Alike | Rows::Sliding(Sliding { takes_zero_points: true, .. }) => true,
+        Rows::Sliding(Sliding { top, bottom, sides, .. }) => (top, bottom, sides) == (0, 0, [0, 0]),
+        Rows::Padded { top, bottom } => (top, bottom) == (0, 0),
+        Rows::Cropped { .. } => false,
+    }
+}
+
+impl<'w> Lines<'w> {
+    fn new(window: &'w Window<'w>, enters: TensorId, step: i64) -> Option<Self> {
+        let mut coarse = BTreeMap::from([(enters, 1)]);
+        for op in &window.ops {
+            let mut known = op.inputs.iter().map(|input| coarse.get(input).copied());
+            let first = known.next()??;
+            if known.any(|other| other != Some(first)) {
+                return None;
+            }
+            coarse.insert(op.output, first * op.rows.stride());
+        }
+        let coarsest = coarse[&window.leaves];
+        let mut of = BTreeMap::new();
+        for (&tensor, &coarse) in &coarse {
+            if (step * coarsest) % coarse != 0 {
+                return None;
+            }
+            let new = step * coarsest / coarse;
+            of.insert(tensor, Line { low: i64::MAX, end: i64::MIN, new, border: 0 });
+        }
+        of.get_mut(&window.leaves)?.end = 0;
+        for op in window.ops.iter().rev() {
+            let made = of[&op.output];
+            if made.end == i64::MIN {
+                return None;
+            }
+            let (low, end) = op.rows.needed((made.end - made.new, made.end));
+            let border = match op.rows {
+                Rows::Sliding(Sliding { takes_zero_points: true, top, bottom, .. }) => top.max(bottom),
+                _ => 0,
+            };
+            for input in &op.inputs {
+                let line = of.get_mut(input)?;
+                line.low = line.low.min(low);
+                line.end = line.end.max(end);
+                line.border = line.border.max(border);
+            }
+        }
+        for line in of.values_mut() {
+            line.low = line.low.min(line.end - line.new);
+        }
+        let is_inner = |t: &TensorId| *t != enters && *t != window.leaves;
+        let delays =
+            of.iter().filter(|(t, _)| is_inner(t)).map(|(_, line)| -(-line.end).div_euclid(line.new));
+        let warm_up = delays.max().unwrap_or(1).max(1);
+        for line in of.values_mut() {
+            line.end -= (warm_up - 1) * line.new;
+            line.low -= (warm_up - 1) * line.new;
+        }
+        // Both ends of a tensor in one buffer would need two borders at once.
+        let is_apart = of.iter().filter(|(t, _)| is_inner(t)).all(|(&t, line)| {
+            line.border == 0 || window.height(t) >= line.carried() + line.new - line.border
+        });
+        let iterations = window.height(window.leaves) / step + warm_up;
+        is_apart.then_some(Self { window, enters, step, iterations, of })
+    }
+
+    fn emit(&self) -> Program {
+        let Self { window, enters, .. } = *self;
+        let mut body = Body {
+            lines: self,
+            carries: Vec::new(),
+            stripes: Vec::new(),
+            steps: Vec::new(),
+            held: BTreeMap::new(),
+            kept: Vec::new(),
+        };
+        let x = self.of[&enters];
+        let first = body.stripe(enters, x.end - x.low, 0);
+        body.steps.push(Step::Cut { whole: 0, begins: self.begins(|i| x.low + i * x.new), out: first });
+        body.held.insert(enters, first);
+        for (index, op) in window.ops.iter().enumerate() {
+            body.run(index, op);
+            if op.output != window.leaves {
+                body.buffer(op.output);
+            }
+        }
+        let y = self.of[&window.leaves];
+        let of = body.held[&window.leaves];
+        let begins = self.begins(|i| (y.end - self.step + i * self.step).max(0));
+        body.steps.push(Step::Put { of, begins });
+        body.keep_last();
+        let Body { carries, stripes, steps, .. } = body;
+        let (state, distance) = self.state();
+        let height = window.height(window.leaves);
+        let rows = i128::from(self.iterations * self.step - height);
+        let extra_macs = (i128::from(window.macs()) * rows / i128::from(height)) as i64;
+        Program {
+            iterations: self.iterations,
+            wholes: vec![enters],
+            leaves: window.leaves,
+            shares: true,
+            state,
+            distance,
+            carries,
+            stripes,
+            steps,
+            extra_macs,
+        }
+    }
+
+    fn begins(&self, row: impl Fn(i64) -> i64) -> Vec<i64> {
+        (0..self.iterations).map(row).collect()
+    }
+
+    /// Bytes of the state, and where in it the rows of what enters begin. Rows outside of what enters are there too, around it.
+    fn state(&self) -> (i64, i64) {
+        let Self { window, enters, step, iterations, .. } = *self;
+        let (x, y) = (self.of[&enters], self.of[&window.leaves]);
+        let (read, written) = (window.row_bytes(enters), window.row_bytes(window.leaves));
+        let above = (-x.low).max(0);
+        let below = (x.end + (iterations - 1) * x.new - window.height(enters)).max(0);
+        let clash = |i: i64| {
+            let end_of_write = (y.end + i * step).max(step) * written;
+            end_of_write - (above + x.low + (i + 1) * x.new) * read
+        };
+        let least = (0..iterations - 1).map(clash).max().unwrap_or(0).max(0);
+        let distance = aligned(least + above * read);
+        let bytes = |t: TensorId| window.graph.tensor(t).bytes as i64;
+        (bytes(window.leaves).max(distance + bytes(enters) + below * read), distance)
+    }
+}
+
+struct Body<'l> {
+    lines: &'l Lines<'l>,
+    carries: Vec<Carry>,
+    stripes: Vec<Stripe>,
+    steps: Vec<Step>,
+    /// The rows that are there of each tensor, from its first on.
+    held: BTreeMap<TensorId, StripeId>,
+    /// Buffers of which rows are carried on: from which row, and as what.
+    kept: Vec<(StripeId, i64, usize)>,
+}
+
+impl Body<'_> {
+    fn stripe(&mut self, like: TensorId, rows: i64, columns: i64) -> StripeId {
+        self.stripes.push(Stripe { like, rows, columns });
+        self.stripes.len() - 1
+    }
+
+    fn run(&mut self, index: usize, op: &RowLocal) {
+        let made = self.lines.of[&op.output];
+        let (from, to) = op.rows.needed((made.end - made.new, made.end));
+        let mut inputs = Vec::new();
+        for &input in &op.inputs {
+            let low = self.lines.of[&input].low;
+            let mut stripe = self.rows(input, from - low, to - from);
+            if let Rows::Sliding(Sliding { sides, .. }) = op.rows
+                && sides != [0, 0]
+            {
+                let out = self.stripe(input, to - from, sides[0] + sides[1]);
+                self.steps.push(Step::Widen { of: stripe, sides, out });
+                stripe = out;
+            }
+            inputs.push(stripe);
+        }
+        let is_valid = matches!(op.rows, Rows::Sliding(Sliding { is_same: true, .. }));
+        let out = self.stripe(op.output, made.new, 0);
+        self.steps.push(Step::Run { op: index, inputs, out, is_valid });
+        self.held.insert(op.output, out);
+    }
+
+    /// Rows of what is held of a tensor.
+    fn rows(&mut self, tensor: TensorId, begin: i64, rows: i64) -> StripeId {
+        let of = self.held[&tensor];
+        if begin == 0 && self.stripes[of].rows == rows {
+            return of;
+        }
+        let out = self.stripe(tensor, rows, 0);
+        self.steps.push(Step::Rows { of, begins: vec![begin; self.lines.iterations as usize], out });
+        out
+    }
+
+    /// Puts new rows behind the carried ones, and says what is carried on.
+    fn buffer(&mut self, tensor: TensorId) {
+        let line = self.lines.of[&tensor];
+        if !line.is_buffered() {
+            return;
+        }
+        let (carried, all) = (line.carried(), line.carried() + line.new);
+        let carry = (carried > 0).then(|| {
+            self.carries.push(Carry { like: tensor, rows: carried });
+            self.carries.len() - 1
+        });
+        let new = self.held[&tensor];
+        let mut held = self.stripe(tensor, all + line.border, 0);
+        self.steps.push(Step::Join { carried: carry, new, out: held });
+        if line.border > 0 {
+            let (height, border) = (self.lines.window.height(tensor), line.border);
+            let begins = self.lines.begins(|i| {
+                let low = line.low + i * line.new;
+                let above = -border - low;
+                if low < 0 && (0..=all - border).contains(&above) {
+                    above
+                } else if (0..=all).contains(&(height - low)) {
+                    height - low
+                } else {
+                    all
+                }
+            });
+            let out = self.stripe(tensor, all + border, 0);
+            self.steps.push(Step::Border { of: held, rows: border, begins, out });
+            held = out;
+        }
+        self.held.insert(tensor, held);
+        if let Some(carried) = carry {
+            self.kept.push((held, line.new, carried));
+        }
+    }
+
+    /// Rows are carried on when nobody reads the buffer any more: so they can be moved within it.
+    fn keep_last(&mut self) {
+        for (buffer, begin, carried) in std::mem::take(&mut self.kept) {
+            let mut parts = vec![buffer];
+            let mut last = 0;
+            for (at, step) in self.steps.iter().enumerate() {
+                if !step.reads().iter().any(|read| parts.contains(read)) {
+                    continue;
+                }
+                last = at;
+                if let Step::Rows { out, .. } = step {
+                    parts.push(*out);
+                }
+            }
+            self.steps.insert(last + 1, Step::Keep { of: buffer, begin, carried });
+        }
+    }
+}

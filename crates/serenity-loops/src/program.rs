@@ -1,0 +1,104 @@
+//! What one iteration of a loop does, whichever way it gets its rows.
+
+use serenity_ir::TensorId;
+
+/// Runtimes place tensors at multiples of this.
+pub(crate) const ALIGNMENT: i64 = 16;
+
+/// The number of a stripe.
+pub(crate) type StripeId = usize;
+
+/// A tensor of the body: rows of a tensor of the graph, with columns added on both sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stripe {
+    pub(crate) like: TensorId,
+    pub(crate) rows: i64,
+    pub(crate) columns: i64,
+}
+
+/// A step of the body. `begins` has a row for each iteration.
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    /// Copies rows of something that is there as a whole: the tensor that enters (0), or another one.
+    Cut { whole: usize, begins: Vec<i64>, out: StripeId },
+    /// Rows of a stripe.
+    Rows { of: StripeId, begins: Vec<i64>, out: StripeId },
+    /// A stripe with columns of zero points before and behind.
+    Widen { of: StripeId, sides: [i64; 2], out: StripeId },
+    /// Runs an op of the window on stripes: as it is, or with a padding `VALID`.
+    Run { op: usize, inputs: Vec<StripeId>, out: StripeId, is_valid: bool },
+    /// The rows of a line buffer: those carried, new ones, and some to spare.
+    Join { carried: Option<usize>, new: StripeId, out: StripeId },
+    /// Writes rows of zero points over rows of a line buffer.
+    Border { of: StripeId, rows: i64, begins: Vec<i64>, out: StripeId },
+    /// Rows of a line buffer are carried to the next iteration.
+    Keep { of: StripeId, begin: i64, carried: usize },
+    /// Writes rows of the tensor that leaves.
+    Put { of: StripeId, begins: Vec<i64> },
+}
+
+/// Rows that go from iteration to iteration.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Carry {
+    pub(crate) like: TensorId,
+    pub(crate) rows: i64,
+}
+
+/// A loop over stripes.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    pub(crate) iterations: i64,
+    /// The tensors that enter as a whole; the first is read from the state that the result is written to, if it dies there.
+    pub(crate) wholes: Vec<TensorId>,
+    pub(crate) leaves: TensorId,
+    /// Does the first of the wholes share its bytes with the result?
+    pub(crate) shares: bool,
+    /// Bytes of the state that the result is written to, from its first byte on, and the byte at which the shared tensor begins.
+    pub(crate) state: i64,
+    pub(crate) distance: i64,
+    pub(crate) carries: Vec<Carry>,
+    pub(crate) stripes: Vec<Stripe>,
+    pub(crate) steps: Vec<Step>,
+    /// Multiplications more than without a loop.
+    pub(crate) extra_macs: i64,
+}
+
+impl Step {
+    /// The stripes that it reads.
+    pub(crate) fn reads(&self) -> &[StripeId] {
+        match self {
+            Self::Cut { .. } => &[],
+            Self::Run { inputs, .. } => inputs,
+            Self::Rows { of, .. }
+            | Self::Widen { of, .. }
+            | Self::Join { new: of, .. }
+            | Self::Border { of, .. }
+            | Self::Keep { of, .. }
+            | Self::Put { of, .. } => std::slice::from_ref(of),
+        }
+    }
+
+    /// The stripe that it makes.
+    pub(crate) fn makes(&self) -> Option<StripeId> {
+        match *self {
+            Self::Cut { out, .. }
+            | Self::Rows { out, .. }
+            | Self::Widen { out, .. }
+            | Self::Run { out, .. }
+            | Self::Join { out, .. }
+            | Self::Border { out, .. } => Some(out),
+            Self::Keep { .. } | Self::Put { .. } => None,
+        }
+    }
+}
+
+/// The one row that it is in every iteration, if it is.
+pub(crate) fn constant(begins: &[i64]) -> Option<i64> {
+    let (&first, rest) = begins.split_first()?;
+    rest.iter().all(|&begin| begin == first).then_some(first)
+}
+
+/// The next place at which a tensor can begin.
+pub(crate) fn aligned(bytes: i64) -> i64 {
+    (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT
+}

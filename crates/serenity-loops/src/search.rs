@@ -1,0 +1,344 @@
+//! Which windows become loops, and in which way.
+//!
+//! Every run of row-local ops of the order, from which one tensor leaves, can become a loop in several ways: with a halo computed again or with lines carried, with
+//! so many rows an iteration. Each has an estimate of the memory in use while it runs, its extra multiplications, and what it adds to the persistent memory. For a
+//! cap on the memory, dynamic programming over positions of the order finds the windows of least cost that stay below it; caps are tried from low to high.
+
+use crate::emit::{Chosen, emit};
+use crate::estimate::{Costs, peak};
+use crate::program::{Program, aligned};
+use crate::rows::RowLocal;
+use crate::window::Window;
+use crate::{Looped, halo, lines};
+use serenity_ir::{Graph, OpId, TensorId};
+use serenity_runtimes::{Kernels, TflmFacts, live_by_op};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Windows of more ops gain little and take long to look at.
+const LONGEST: usize = 40;
+/// Halos grow with every operator that has one.
+const MOST_HALOS: usize = 4;
+/// Windows that do not touch this share of the peak are let alone: in percent.
+const WORTH_A_LOOK: u64 = 20;
+/// Caps that are tried.
+const MOST_CAPS: usize = 200;
+
+/// Rows of the result an iteration.
+const STEPS_WITH_HALO: &[i64] = &[1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 64];
+const STEPS_OF_LINES: &[i64] = &[1, 2, 3, 4, 6, 8];
+
+/// Persistent bytes on a device of 32 bits, measured: of a loop, of each tensor that enters besides, of each line buffer.
+const TAIL_OF_A_LOOP: u64 = 1200;
+const TAIL_OF_A_WHOLE: u64 = 150;
+const TAIL_OF_A_CARRY: u64 = 400;
+
+/// How a window is computed in stripes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Way {
+    /// With a halo of the tensor that enters.
+    Halo { enters: TensorId, step: i64 },
+    /// With line buffers.
+    Lines { step: i64 },
+}
+
+/// One way to make a loop of a window.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    way: Way,
+    /// Bytes in use while it runs, everything else included.
+    bytes: u64,
+    extra_macs: u64,
+    tail: u64,
+}
+
+/// All that can be done to a model in one order.
+pub struct Windows<'g> {
+    graphs: &'g [Graph],
+    order: Vec<OpId>,
+    /// By position: what is known of the op.
+    locals: Vec<Option<RowLocal>>,
+    /// By position: the memory in use.
+    live: Vec<u64>,
+    /// What the inputs of the model take, before anything runs.
+    inputs: u64,
+    /// By first and last position.
+    candidates: BTreeMap<(usize, usize), Vec<Candidate>>,
+    macs: u64,
+}
+
+/// Loops that were chosen together.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    loops: Vec<(usize, usize, Way)>,
+    /// The estimate of the memory in use.
+    pub bytes: u64,
+    /// Multiplications more than without loops.
+    pub extra_macs: u64,
+    /// Bytes that the loops add to what the runtime keeps, by estimate.
+    pub tail: u64,
+}
+
+/// A loop of a choice, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// The ops of the main graph that it runs.
+    pub ops: Vec<OpId>,
+    /// Does it carry rows from stripe to stripe? If not, it computes them again.
+    pub carries: bool,
+    /// Rows of the result an iteration.
+    pub step: u64,
+    /// How often its body runs.
+    pub iterations: u64,
+    /// Multiplications more than without it.
+    pub extra_macs: u64,
+    /// What enters, and what leaves.
+    pub enters: Vec<TensorId>,
+    /// What leaves.
+    pub leaves: TensorId,
+}
+
+impl<'g> Windows<'g> {
+    /// Looks at all windows of the main graph in an order, for kernels of TFLM. At most `most_macs` multiplications more are of interest. `None` if the model cannot run.
+    pub fn new(
+        graphs: &'g [Graph],
+        order: &[OpId],
+        kernels: Kernels,
+        most_macs: u64,
+        is_over: impl Fn() -> bool,
+    ) -> Option<Self> {
+        let main = graphs.first()?;
+        let facts = TflmFacts::new(&graphs.iter().collect::<Vec<_>>(), kernels);
+        let own: Vec<Vec<OpId>> = graphs[1..].iter().map(Graph::file_order).collect();
+        let orders: Vec<&[OpId]> = std::iter::once(order).chain(own.iter().map(Vec::as_slice)).collect();
+        let live = live_by_op(&facts, &orders)?;
+        let locals: Vec<Option<RowLocal>> = order.iter().map(|&op| RowLocal::of(main, op)).collect();
+        let inputs = main.inputs().iter().map(|&t| aligned(main.tensor(t).bytes as i64) as u64).sum();
+        let macs = locals.iter().flatten().map(|local| local.macs).sum();
+        let mut windows =
+            Self { graphs, order: order.to_vec(), locals, live, inputs, candidates: BTreeMap::new(), macs };
+        windows.look(kernels, most_macs, is_over);
+        Some(windows)
+    }
+
+    /// Multiplications of the row-local ops as they are.
+    pub fn macs(&self) -> u64 {
+        self.macs
+    }
+
+    fn look(&mut self, kernels: Kernels, most_macs: u64, is_over: impl Fn() -> bool) {
+        let costs = Costs::new(kernels);
+        let peak = self.live.iter().copied().max().unwrap_or(0);
+        let worth = peak / 100 * WORTH_A_LOOK;
+        let mut found = BTreeMap::new();
+        for first in 0..self.order.len() {
+            if is_over() {
+                break;
+            }
+            let mut ops: Vec<&RowLocal> = Vec::new();
+            for last in first..self.order.len().min(first + LONGEST) {
+                let Some(local) = &self.locals[last] else { break };
+                ops.push(local);
+                let most = self.live[first..=last].iter().copied().max().unwrap_or(0);
+                if most < worth {
+                    continue;
+                }
+                let Some(window) = Window::new(&self.graphs[0], ops.clone()) else { continue };
+                let candidates = self.ways(&window, first, most, most_macs, &costs);
+                if !candidates.is_empty() {
+                    found.insert((first, last), candidates);
+                }
+            }
+        }
+        self.candidates = found;
+    }
+
+    /// The ways in which a window needs less than it does now.
+    fn ways(
+        &self,
+        window: &Window,
+        first: usize,
+        most: u64,
+        most_macs: u64,
+        costs: &Costs,
+    ) -> Vec<Candidate> {
+        let others = self.others_alive(window, first);
+        let bytes = |t: TensorId| aligned(window.graph.tensor(t).bytes as i64) as u64;
+        let mut found: Vec<Candidate> = Vec::new();
+        let mut offer = |program: Option<Program>, way: Way| -> bool {
+            let Some(program) = program else { return true };
+            let extra_macs = program.extra_macs.max(0) as u64;
+            let bytes = others + peak(window, &program, costs) as u64;
+            let wholes = program.wholes.len() as u64 - 1;
+            let tail =
+                TAIL_OF_A_LOOP + TAIL_OF_A_WHOLE * wholes + TAIL_OF_A_CARRY * program.carries.len() as u64;
+            if bytes < most && extra_macs <= most_macs {
+                found.push(Candidate { way, bytes, extra_macs, tail });
+            }
+            bytes < most
+        };
+        let height = window.height(window.leaves);
+        let halos = window.ops.iter().filter(|op| op.rows.has_halo()).count();
+        if halos <= MOST_HALOS {
+            // What enters by the first op: it is where the stripes are cut.
+            for &enters in &window.ops[0].inputs {
+                let shared = window.is_last_reader_of(enters);
+                let room = if shared {
+                    bytes(enters).max(bytes(window.leaves))
+                } else {
+                    bytes(enters) + bytes(window.leaves)
+                };
+                let rest: u64 = window.enters.iter().filter(|&&t| t != enters).map(|&t| bytes(t)).sum();
+                if others + room + rest >= most {
+                    continue;
+                }
+                for &step in STEPS_WITH_HALO.iter().take_while(|&&step| step < height) {
+                    if !offer(halo::program(window, enters, step), Way::Halo { enters, step }) {
+                        break;
+                    }
+                }
+            }
+        }
+        if let [enters] = window.enters[..]
+            && others + bytes(enters).max(bytes(window.leaves)) < most
+        {
+            for &step in STEPS_OF_LINES.iter().take_while(|&&step| step < height) {
+                if !offer(lines::program(window, step), Way::Lines { step }) {
+                    break;
+                }
+            }
+        }
+        undominated(found)
+    }
+
+    /// Bytes that are in use all through a window, and that it does not touch.
+    fn others_alive(&self, window: &Window, first: usize) -> u64 {
+        let graph = &self.graphs[0];
+        let has_come: BTreeSet<OpId> = self.order[..first].iter().copied().collect();
+        let is_alive = |t: TensorId| {
+            let is_there = match graph.producer(t) {
+                Some(op) => has_come.contains(&op),
+                None => graph.is_input(t),
+            };
+            let is_wanted = graph.is_output(t) || graph.consumers(t).iter().any(|op| !has_come.contains(op));
+            is_there && is_wanted && !window.enters.contains(&t)
+        };
+        let alive = graph.tensor_ids().filter(|&t| is_alive(t));
+        alive.map(|t| aligned(graph.tensor(t).bytes as i64) as u64).sum()
+    }
+
+    /// The choices worth planning, each within `most_macs` more multiplications: for each cap on the memory in use the cheapest one, without those that another beats in memory
+    /// and in what they add to the tail. The least memory comes first.
+    pub fn choices(&self, most_macs: u64) -> Vec<Choice> {
+        let estimates = self.candidates.values().flatten().map(|candidate| candidate.bytes);
+        let caps: BTreeSet<u64> =
+            estimates.chain(self.live.iter().copied()).map(|bytes| bytes.max(self.inputs)).collect();
+        let caps: Vec<u64> = caps.into_iter().collect();
+        let stride = caps.len().div_ceil(MOST_CAPS).max(1);
+        let mut found: Vec<Choice> = Vec::new();
+        for &cap in caps.iter().step_by(stride) {
+            let Some(choice) = self.cheapest(cap, most_macs) else { continue };
+            let is_new = !choice.loops.is_empty()
+                && found.iter().all(|known| known.tail > choice.tail || known.extra_macs > choice.extra_macs);
+            if is_new {
+                found.push(choice);
+            }
+        }
+        found
+    }
+
+    /// The cheapest windows that keep everything within a cap.
+    fn cheapest(&self, cap: u64, most_macs: u64) -> Option<Choice> {
+        let positions = self.order.len();
+        let mut by_end: Vec<Vec<(usize, &Vec<Candidate>)>> = vec![Vec::new(); positions + 1];
+        for (&(first, last), candidates) in &self.candidates {
+            by_end[last + 1].push((first, candidates));
+        }
+        // A byte of the tail is worth some multiplications: the fewer loops the better, all else equal.
+        let price_of_tail = (self.macs / 50_000_000).max(1);
+        let mut best: Vec<Option<(u64, usize, Option<Candidate>)>> = vec![None; positions + 1];
+        best[0] = Some((0, 0, None));
+        for end in 1..=positions {
+            let mut here = None;
+            if let Some((cost, ..)) = best[end - 1]
+                && self.live[end - 1] <= cap
+            {
+                here = Some((cost, end - 1, None));
+            }
+            for &(first, candidates) in &by_end[end] {
+                let Some((cost, ..)) = best[first] else { continue };
+                for candidate in candidates.iter().filter(|candidate| candidate.bytes <= cap) {
+                    let cost = cost + candidate.extra_macs + candidate.tail * price_of_tail;
+                    if here.is_none_or(|(known, ..)| cost < known) {
+                        here = Some((cost, first, Some(*candidate)));
+                    }
+                }
+            }
+            best[end] = here;
+        }
+        let mut choice = Choice { loops: Vec::new(), bytes: cap, extra_macs: 0, tail: 0 };
+        let mut end = positions;
+        while end > 0 {
+            let (_, first, candidate) = best[end]?;
+            if let Some(candidate) = candidate {
+                choice.loops.push((first, end - 1, candidate.way));
+                choice.extra_macs += candidate.extra_macs;
+                choice.tail += candidate.tail;
+            }
+            end = first;
+        }
+        choice.loops.reverse();
+        (choice.extra_macs <= most_macs).then_some(choice)
+    }
+
+    fn chosen(&self, choice: &Choice) -> Option<Vec<Chosen<'_>>> {
+        let each = choice.loops.iter().map(|&(first, last, way)| {
+            let ops: Option<Vec<&RowLocal>> = self.locals[first..=last].iter().map(Option::as_ref).collect();
+            let window = Window::new(&self.graphs[0], ops?)?;
+            let program = match way {
+                Way::Halo { enters, step } => halo::program(&window, enters, step)?,
+                Way::Lines { step } => lines::program(&window, step)?,
+            };
+            Some(Chosen { window, program })
+        });
+        each.collect()
+    }
+
+    /// The model with these loops.
+    pub fn looped(&self, choice: &Choice) -> Option<Looped> {
+        emit(self.graphs, &self.order, &self.chosen(choice)?)
+    }
+
+    /// What the loops of a choice are.
+    pub fn summary(&self, choice: &Choice) -> Vec<Summary> {
+        let chosen = self.chosen(choice).unwrap_or_default();
+        let each = chosen.iter().zip(&choice.loops).map(|(chosen, &(.., way))| {
+            let (carries, step) = match way {
+                Way::Halo { step, .. } => (false, step),
+                Way::Lines { step } => (true, step),
+            };
+            Summary {
+                ops: chosen.window.ops.iter().map(|op| op.op).collect(),
+                carries,
+                step: step as u64,
+                iterations: chosen.program.iterations as u64,
+                extra_macs: chosen.program.extra_macs.max(0) as u64,
+                enters: chosen.program.wholes.clone(),
+                leaves: chosen.program.leaves,
+            }
+        });
+        each.collect()
+    }
+}
+
+/// Those that no other beats in everything.
+fn undominated(candidates: Vec<Candidate>) -> Vec<Candidate> {
+    let beats = |one: &Candidate, other: &Candidate| {
+        let worth = |c: &Candidate| (c.bytes, c.extra_macs, c.tail);
+        one.bytes <= other.bytes
+            && one.extra_macs <= other.extra_macs
+            && one.tail <= other.tail
+            && worth(one) != worth(other)
+    };
+    let all = candidates.clone();
+    candidates.into_iter().filter(|candidate| !all.iter().any(|other| beats(other, candidate))).collect()
+}
