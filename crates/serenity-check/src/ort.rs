@@ -1,33 +1,29 @@
 //! ONNX Runtime's memory once more, written down independently.
 
 use crate::holdings::{Figure, Holding};
+use serenity_ir::Operator::*;
 use serenity_ir::{Graph, Op, OpId, Tensor, TensorId};
 use std::collections::BTreeSet;
 
-/// Operators whose result is their first operand under another shape.
-pub(crate) const RESHAPE: [&str; 5] = ["Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"];
+/// What an operator does with the memory of its first operand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reuse {
+    /// The result is the operand under another shape.
+    Reshapes,
+    /// The result is written over it, if it can be.
+    Overwrites,
+}
 
-/// Operators that write over their first operand if they can.
-pub(crate) const OVERWRITE: [&str; 18] = [
-    "Cast",
-    "Celu",
-    "Clip",
-    "Elu",
-    "HardSigmoid",
-    "LeakyRelu",
-    "LogSoftmax",
-    "Relu",
-    "ScatterElements",
-    "Selu",
-    "Shrink",
-    "Sigmoid",
-    "Softmax",
-    "Softplus",
-    "Softsign",
-    "Tanh",
-    "ThresholdedRelu",
-    "Trilu",
-];
+pub(crate) fn reuse(op: &Op) -> Option<Reuse> {
+    match op.kind.operator() {
+        Flatten | Identity | Reshape | Squeeze | Unsqueeze => Some(Reuse::Reshapes),
+        Cast | Celu | Clip | Elu | HardSigmoid | LeakyRelu | LogSoftmax | Relu | ScatterElements | Selu
+        | Shrink | Sigmoid | Softmax | Softplus | Softsign | Tanh | ThresholdedRelu | Trilu => {
+            Some(Reuse::Overwrites)
+        }
+        _ => None,
+    }
+}
 
 /// Puts every tensor where ONNX Runtime has it in whatever order; returns what is in use during single ops only.
 pub(crate) fn share(graph: &Graph, holdings: &mut [Option<Holding>], figure: Figure) -> Vec<Holding> {
@@ -74,9 +70,9 @@ fn relax(graph: &Graph, places: &Places, holdings: &mut [Option<Holding>]) -> Ve
         residents[places.lies_in[t.index()].index()].push(t);
     }
     let is_copied = |t: &TensorId| {
-        let kind = graph.producer(*t).map(|op| graph.op(op).kind.as_str());
+        let operator = graph.producer(*t).map(|op| graph.op(op).kind.operator());
         let looks = graph.consumers(*t).len() + usize::from(graph.is_output(*t));
-        kind == Some("DequantizeLinear") && looks > 1
+        operator == Some(DequantizeLinear) && looks > 1
     };
     let mut during = Vec::new();
     for host in graph.tensor_ids() {
@@ -116,11 +112,8 @@ impl Places {
         result: TensorId,
         holdings: &mut [Option<Holding>],
     ) {
-        let kind = op.kind.as_str();
-        let reshapes = RESHAPE.contains(&kind);
-        if !reshapes && !OVERWRITE.contains(&kind) {
-            return;
-        }
+        let Some(reuse) = reuse(op) else { return };
+        let reshapes = reuse == Reuse::Reshapes;
         let Some(operand) = op.operand(0) else {
             if reshapes && op.constant(0).is_some() {
                 // A constant by another name.

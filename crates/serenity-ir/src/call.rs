@@ -2,7 +2,7 @@
 //!
 //! A graph holds activations only; a reader of files describes the rest in attributes. This is the one place that knows how.
 
-use crate::{ElementType, Graph, Op, OpId, Tensor, TensorId};
+use crate::{ElementType, Graph, Op, OpId, Operator, Tensor, TensorId};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -93,9 +93,9 @@ impl<'g> Call<'g> {
         Self { op, graph, operands }
     }
 
-    /// What kind of operator it is, as its format spells it.
-    pub fn kind(&self) -> &'g str {
-        self.op.kind.as_str()
+    /// What operator it is.
+    pub fn operator(&self) -> Operator {
+        self.op.kind.operator()
     }
 
     /// How many operands there are, absent ones between others included.

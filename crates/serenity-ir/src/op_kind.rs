@@ -1,10 +1,14 @@
 //! What an operator is called, and the few roles that memory models care about.
 
+use crate::Operator;
 use std::fmt;
 
 /// The name of an operator type as its format spells it: `CONV_2D`, `Conv`, `CUSTOM:SignalRfft`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct OpKind(String);
+pub struct OpKind {
+    name: String,
+    operator: Operator,
+}
 
 /// What a memory model needs to know about an operator type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,12 +24,18 @@ pub enum Role {
 impl OpKind {
     /// The kind of this name.
     pub fn new(name: impl Into<String>) -> Self {
-        Self(name.into())
+        let name = name.into();
+        Self { operator: Operator::named(&name), name }
     }
 
     /// The name as given.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.name
+    }
+
+    /// The operator of this name.
+    pub fn operator(&self) -> Operator {
+        self.operator
     }
 
     /// The role of this kind, whatever the spelling.
@@ -37,7 +47,7 @@ impl OpKind {
     /// assert_eq!(OpKind::new("CONV_2D").role(), Role::Compute);
     /// ```
     pub fn role(&self) -> Role {
-        let is = |names: &[&str]| names.iter().any(|n| n.eq_ignore_ascii_case(&self.0));
+        let is = |names: &[&str]| names.iter().any(|n| n.eq_ignore_ascii_case(&self.name));
         if is(&["CONCATENATION", "CONCAT"]) {
             Role::Concat
         } else if is(&["ACCUMULATE"]) {
@@ -50,6 +60,6 @@ impl OpKind {
 
 impl fmt::Display for OpKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.name)
     }
 }

@@ -7,7 +7,7 @@
 use crate::same_padding::Axis;
 use crate::{Action, Change, Patch, Rule, Settings, short_name};
 use serde_json::{Value, json};
-use serenity_ir::{Attributes, ElementType, Graph, Op, OpId, Stored, Tensor, TensorId};
+use serenity_ir::{Attributes, ElementType, Graph, Op, OpId, Operator, Stored, Tensor, TensorId};
 
 /// `PAD` or `PADV2` with zeros, then `CONV_2D` or `DEPTHWISE_CONV_2D` with padding `valid`, one or several: the convolutions alone, with
 /// padding `same`.
@@ -108,9 +108,9 @@ fn stored_zero(tensor: &Tensor) -> Option<i64> {
 
 /// Is this what the op writes around its input? `PAD` always writes zero, `PADV2` what it is given.
 fn pads_with(op: &Op, zero: i64) -> bool {
-    match op.kind.as_str() {
-        "PAD" => true,
-        "PADV2" => op
+    match op.kind.operator() {
+        Operator::PAD => true,
+        Operator::PADV2 => op
             .attributes
             .get("pad_value")
             .is_some_and(|value| value.as_i64() == Some(zero) || (zero == 0 && value.as_f64() == Some(0.0))),
@@ -122,7 +122,7 @@ fn pads_with(op: &Op, zero: i64) -> bool {
 fn is_folding_reader(graph: &Graph, id: OpId, zeros: &Zeros) -> bool {
     let op = graph.op(id);
     let reads = op.inputs.iter().filter(|&&input| input == zeros.padded).count();
-    ["CONV_2D", "DEPTHWISE_CONV_2D"].contains(&op.kind.as_str())
+    matches!(op.kind.operator(), Operator::CONV_2D | Operator::DEPTHWISE_CONV_2D)
         && op.operand(0) == Some(zeros.padded)
         && reads == 1
         && op.word("padding") == Some("valid")

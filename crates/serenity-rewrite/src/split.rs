@@ -4,7 +4,7 @@
 
 use crate::treatment::{Treatment, concat_axis, treatment};
 use crate::{Action, Patch, Rule, Settings, short_name};
-use serenity_ir::{Graph, OpId, Role, TensorId};
+use serenity_ir::{Graph, OpId, Operator, Role, TensorId};
 use std::collections::BTreeMap;
 
 /// A convolution (or another product with constant weights) of a concatenation is the sum of the convolutions of its pieces: the paper's
@@ -86,7 +86,7 @@ fn patch(rule: &'static str, op: OpId, identity: String, exact: bool) -> Patch {
 
 fn is_depthwise(graph: &Graph, site: &Site) -> bool {
     matches!(&site.treatment, Treatment::Apart(apart) if apart.is_grouped)
-        || graph.op(site.op).kind.as_str() == "DEPTHWISE_CONV_2D"
+        || graph.op(site.op).kind.operator() == Operator::DEPTHWISE_CONV_2D
 }
 
 /// An op that could work on the pieces of an input.

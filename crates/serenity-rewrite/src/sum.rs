@@ -5,6 +5,7 @@
 
 use crate::{Action, Patch, Rule, Settings, short_name};
 use serde_json::{Value, json};
+use serenity_ir::Operator::{self, *};
 use serenity_ir::{Graph, Op, OpId, TensorId};
 
 /// Sums of three terms or more, and ops that begin with one: an accumulation, in the order in which the terms come to be.
@@ -88,9 +89,9 @@ enum Kind {
 }
 
 fn kind(op: &Op) -> Option<Kind> {
-    match op.kind.as_str() {
-        "ADD" | "ADD_N" | "Add" | "Sum" => Some(Kind::Addition),
-        "SEPARABLE_CONV_2D" if op.has("input_weights") => Some(Kind::Prelude),
+    match op.kind.operator() {
+        ADD | ADD_N | Add | Operator::Sum => Some(Kind::Addition),
+        SEPARABLE_CONV_2D if op.has("input_weights") => Some(Kind::Prelude),
         _ => None,
     }
 }

@@ -5,6 +5,7 @@
 //! size, the largest first, of equals those of the earlier op. Each takes the smallest gap that holds it, or lies on top.
 
 use super::sorting::{hash_set, std_sort};
+use serenity_ir::Operator::*;
 use serenity_ir::{Graph, OpId, TensorId};
 use serenity_runtimes::{LitertKernels, LitertPlace};
 
@@ -169,10 +170,10 @@ pub(crate) fn hosts(graph: &Graph, is_in_arena: impl Fn(TensorId) -> bool) -> Ve
     for id in graph.file_order() {
         let op = graph.op(id);
         let Some(&result) = op.outputs.first() else { continue };
-        let (operands, changes) = match op.kind.as_str() {
-            "RESHAPE" | "EXPAND_DIMS" | "SQUEEZE" | "BITCAST" => (1, false),
-            "SOFTMAX" | "DYNAMIC_UPDATE_SLICE" => (1, true),
-            "ADD" | "SUB" | "MUL" | "DIV" => (2, true),
+        let (operands, changes) = match op.kind.operator() {
+            RESHAPE | EXPAND_DIMS | SQUEEZE | BITCAST => (1, false),
+            SOFTMAX | DYNAMIC_UPDATE_SLICE => (1, true),
+            ADD | SUB | MUL | DIV => (2, true),
             _ => continue,
         };
         let chosen = (0..operands).filter_map(|position| op.operand(position)).find(|&t| {

@@ -5,8 +5,8 @@
 //! the same shape that was freed last, or in a new one. A buffer is asked for when the first value in it is computed, and given back after the last
 //! read of all that lie in it; never, if one of them is a result of the graph or is read by nobody.
 
-use crate::ort::{OVERWRITE, RESHAPE, layout};
-use serenity_ir::{Graph, OpId, TensorId};
+use crate::ort::{Reuse, layout, reuse};
+use serenity_ir::{Graph, OpId, Operator, TensorId};
 use serenity_runtimes::OrtOrder;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -79,7 +79,7 @@ impl<'a> Nodes<'a> {
         for number in self.backwards() {
             let Node { op, ref writes, .. } = self.all[number];
             let &[value] = &writes[..] else { continue };
-            if self.graph.op(op).kind.as_str() != "DequantizeLinear" {
+            if self.graph.op(op).kind.operator() != Operator::DequantizeLinear {
                 continue;
             }
             let tensor = self.tensor_of[value];
@@ -117,7 +117,9 @@ impl<'a> Nodes<'a> {
     /// `PRIORITY_BASED`: of all that can run, `Shape` and `Size` first, then the lowest number.
     fn by_priority(&self) -> Vec<usize> {
         let (mut before, after) = self.neighbours();
-        let is_late = |n: usize| !matches!(self.graph.op(self.all[n].op).kind.as_str(), "Shape" | "Size");
+        let is_late = |n: usize| {
+            !matches!(self.graph.op(self.all[n].op).kind.operator(), Operator::Shape | Operator::Size)
+        };
         let mut ready: BTreeSet<(bool, usize)> =
             (0..self.all.len()).filter(|&n| before[n].is_empty()).map(|n| (is_late(n), n)).collect();
         let mut steps = Vec::new();
@@ -181,12 +183,11 @@ fn buffers(graph: &Graph, nodes: &Nodes, steps: &[usize]) -> Vec<Option<usize>> 
         let node = &nodes.all[step];
         let op = graph.op(node.op);
         for (position, &result) in node.writes.iter().enumerate().filter(|(_, value)| !is_result(**value)) {
-            let kind = if position == 0 { op.kind.as_str() } else { "" };
             let operand = node.reads.first().filter(|_| op.operand(0).is_some());
-            let place = match operand {
-                Some(&operand) if RESHAPE.contains(&kind) => Some(lies_in[operand]),
-                None if RESHAPE.contains(&kind) && op.constant(0).is_some() => Some(None),
-                Some(&operand) if OVERWRITE.contains(&kind) => {
+            let place = match (reuse(op).filter(|_| position == 0), operand) {
+                (Some(Reuse::Reshapes), Some(&operand)) => Some(lies_in[operand]),
+                (Some(Reuse::Reshapes), None) if op.constant(0).is_some() => Some(None),
+                (Some(Reuse::Overwrites), Some(&operand)) => {
                     let same = layout_of(operand).is_some() && layout_of(operand) == layout_of(result);
                     lies_in[operand].filter(|&buffer| same && wanted[buffer] == 1).map(Some)
                 }

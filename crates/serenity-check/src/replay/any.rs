@@ -8,12 +8,13 @@
 use super::call::Call;
 use super::trace::Trace;
 use super::{cmsis_nn, copies, elementwise, reference};
+use serenity_ir::Operator::*;
 
 pub(super) fn play(call: &Call, trace: &mut Trace) -> Option<()> {
-    match call.kind() {
-        "RESHAPE" | "SQUEEZE" | "EXPAND_DIMS" => copies::reshape(call, trace)?,
-        kind => {
-            let operands = elementwise::read_once(kind)?;
+    match call.operator() {
+        RESHAPE | SQUEEZE | EXPAND_DIMS => copies::reshape(call, trace)?,
+        operator => {
+            let operands = elementwise::read_once(operator)?;
             let (input, output) = elementwise::alike(call, operands)?;
             let is_same_place = trace.distance() == 0 && input.item == output.item;
             if !is_same_place {

@@ -9,46 +9,35 @@ use super::trace::Trace;
 use super::windows::Window;
 use super::{elementwise, reference, windows};
 use serenity_ir::ElementType;
+use serenity_ir::Operator::*;
 
 pub(super) fn play(call: &Call, trace: &mut Trace) -> Option<()> {
-    let is_ours = matches!(
-        call.kind(),
-        "CONV_2D"
-            | "DEPTHWISE_CONV_2D"
-            | "TRANSPOSE_CONV"
-            | "FULLY_CONNECTED"
-            | "AVERAGE_POOL_2D"
-            | "MAX_POOL_2D"
-            | "PAD"
-            | "PADV2"
-            | "ADD"
-            | "MUL"
-            | "MAXIMUM"
-            | "MINIMUM"
-            | "SOFTMAX"
-    );
-    match call.dtype(call.first_activation()?)? {
-        ElementType::Float32 => reference::play(call, trace),
-        _ if !is_ours => reference::play(call, trace),
-        ElementType::Int8 => of_bytes(call, trace),
-        _ => None,
+    let dtype = call.dtype(call.first_activation()?)?;
+    match call.operator() {
+        CONV_2D | DEPTHWISE_CONV_2D | TRANSPOSE_CONV | FULLY_CONNECTED | AVERAGE_POOL_2D | MAX_POOL_2D
+        | PAD | PADV2 | ADD | MUL | MAXIMUM | MINIMUM | SOFTMAX
+            if dtype != ElementType::Float32 =>
+        {
+            (dtype == ElementType::Int8).then(|| of_bytes(call, trace))?
+        }
+        _ => reference::play(call, trace),
     }
 }
 
 fn of_bytes(call: &Call, trace: &mut Trace) -> Option<()> {
-    match call.kind() {
-        "CONV_2D" => convolution(call, trace),
-        "DEPTHWISE_CONV_2D" => depthwise_convolution(call, trace),
-        "AVERAGE_POOL_2D" => average_pool(call, trace),
-        "MAX_POOL_2D" => max_pool(call, trace),
-        "PAD" | "PADV2" => pad(call, trace),
+    match call.operator() {
+        CONV_2D => convolution(call, trace),
+        DEPTHWISE_CONV_2D => depthwise_convolution(call, trace),
+        AVERAGE_POOL_2D => average_pool(call, trace),
+        MAX_POOL_2D => max_pool(call, trace),
+        PAD | PADV2 => pad(call, trace),
         // `ADD` and `MUL` read four elements, then write four: no read is later than one by one.
-        "ADD" | "MUL" | "MAXIMUM" | "MINIMUM" => {
+        ADD | MUL | MAXIMUM | MINIMUM => {
             elementwise::alike(call, 2)?;
             elementwise::one_by_one(call, 2, trace)
         }
         // Row by row: the largest, the sum, then each element once more before it is written. Results of 16 bits were not looked at.
-        "SOFTMAX" => {
+        SOFTMAX => {
             let (input, output) = call.only(0)?;
             (input.dtype == output.dtype).then(|| elementwise::softmax(call, trace))?
         }

@@ -3,6 +3,7 @@
 use super::call::{Call, is_feasible};
 use super::trace::{Beats, Trace};
 use serenity_ir::Layout;
+use serenity_ir::Operator::*;
 
 /// One copy of everything.
 pub(super) fn reshape(call: &Call, trace: &mut Trace) -> Option<()> {
@@ -122,9 +123,9 @@ pub(super) fn concatenation(call: &Call, trace: &mut Trace) -> Option<()> {
 
 /// Where an operand lies that is copied as one block, onto itself: so many bytes above the output.
 pub(super) fn own_place(call: &Call) -> Option<u64> {
-    match call.kind() {
-        "RESHAPE" | "SQUEEZE" | "EXPAND_DIMS" => Some(0),
-        "CONCATENATION" => {
+    match call.operator() {
+        RESHAPE | SQUEEZE | EXPAND_DIMS => Some(0),
+        CONCATENATION => {
             let blocks = Blocks::of(call).filter(|blocks| blocks.copies == 1)?;
             u64::try_from(blocks.before).ok()
         }

@@ -3,25 +3,24 @@
 use super::call::{Call, is_feasible};
 use super::trace::{Beats, Trace};
 use serenity_ir::Layout;
+use serenity_ir::Operator::{self, *};
 
-/// How many operands an element-wise kind has that any kernel reads but once; `None` if it is another kind.
-pub(super) fn read_once(kind: &str) -> Option<usize> {
-    match kind {
-        "RELU" | "RELU6" | "RELU_N1_TO_1" | "RELU_0_TO_1" | "LEAKY_RELU" | "ELU" | "HARD_SWISH"
-        | "LOGISTIC" | "TANH" | "ABS" | "NEG" | "SQUARE" | "FLOOR" | "CEIL" | "ROUND" => Some(1),
-        "ADD" | "SUB" | "MUL" => Some(2),
+/// How many operands an element-wise operator has that any kernel reads but once; `None` if it is another.
+pub(super) fn read_once(operator: Operator) -> Option<usize> {
+    match operator {
+        RELU | RELU6 | RELU_N1_TO_1 | RELU_0_TO_1 | LEAKY_RELU | ELU | HARD_SWISH | LOGISTIC | TANH | ABS
+        | NEG | SQUARE | FLOOR | CEIL | ROUND => Some(1),
+        ADD | SUB | MUL => Some(2),
         _ => None,
     }
 }
 
-/// How many operands an element-wise kind has; `None` if it is another kind.
-pub(super) fn operands(kind: &str) -> Option<usize> {
-    read_once(kind).or(match kind {
-        "QUANTIZE" | "DEQUANTIZE" | "CAST" | "EXP" | "LOG" | "SQRT" | "RSQRT" | "SIN" | "COS"
-        | "LOGICAL_NOT" => Some(1),
-        "DIV" | "MAXIMUM" | "MINIMUM" | "SQUARED_DIFFERENCE" | "FLOOR_DIV" | "FLOOR_MOD" | "PRELU"
-        | "LOGICAL_AND" | "LOGICAL_OR" | "EQUAL" | "NOT_EQUAL" | "LESS" | "LESS_EQUAL" | "GREATER"
-        | "GREATER_EQUAL" => Some(2),
+/// How many operands an element-wise operator has; `None` if it is another.
+pub(super) fn operands(operator: Operator) -> Option<usize> {
+    read_once(operator).or(match operator {
+        QUANTIZE | DEQUANTIZE | CAST | EXP | LOG | SQRT | RSQRT | SIN | COS | LOGICAL_NOT => Some(1),
+        DIV | MAXIMUM | MINIMUM | SQUARED_DIFFERENCE | FLOOR_DIV | FLOOR_MOD | PRELU | LOGICAL_AND
+        | LOGICAL_OR | EQUAL | NOT_EQUAL | LESS | LESS_EQUAL | GREATER | GREATER_EQUAL => Some(2),
         _ => None,
     })
 }

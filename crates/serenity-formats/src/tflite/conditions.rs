@@ -1,6 +1,6 @@
 //! What only the file can tell about whether an identity holds: the weights themselves.
 
-use serenity_ir::{ElementType, Graph, OpId};
+use serenity_ir::{ElementType, Graph, OpId, Operator};
 use serenity_rewrite::{Action, Patch, slice};
 use serenity_tflite::Model;
 
@@ -83,7 +83,7 @@ impl<'a> Stored<'a> {
             let Some(id) = sub_graph.graph_tensor(tensor) else { break };
             let writer = &sub_graph.operators()[graph.producer(id)?.index()];
             let [Some(source)] = writer.inputs.as_slice() else { return None };
-            if !["DEQUANTIZE", "DENSIFY"].contains(&writer.kind.as_str()) {
+            if !matches!(Operator::named(&writer.kind), Operator::DEQUANTIZE | Operator::DENSIFY) {
                 return None;
             }
             tensor = *source;

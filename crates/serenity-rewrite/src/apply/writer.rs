@@ -9,7 +9,7 @@ use crate::sum::Sum;
 use crate::treatment::{Apart, Slice, Sums, computed_from_constants, is_onnx};
 use crate::{PatchError, Settings};
 use serde_json::json;
-use serenity_ir::{Attributes, Graph, GraphBuilder, Op, OpId, OpKind, Tensor, TensorId};
+use serenity_ir::{Attributes, Graph, GraphBuilder, Op, OpId, OpKind, Operator, Tensor, TensorId};
 use std::collections::BTreeMap;
 
 pub(super) struct Writer<'a> {
@@ -292,7 +292,7 @@ impl<'a> Writer<'a> {
         let Some(source) = computed_from_constants(self.graph, computed) else { return };
         let new = self.add_tensor(self.part_of(computed, slice.axis, range, suffix));
         let mut copy = self.graph.op(source).clone();
-        let part = if copy.kind.as_str() == "ConstantOfShape" {
+        let part = if copy.kind.operator() == Operator::ConstantOfShape {
             NewConstant::Dimensions(self.tensors[new.index()].shape.clone().unwrap_or_default())
         } else {
             NewConstant::Slice { axis: slice.axis, from, to }
@@ -320,7 +320,7 @@ impl<'a> Writer<'a> {
             return;
         };
         if old.constant(position).is_some() {
-            let is_optional = old.kind.as_str() == "Conv";
+            let is_optional = old.kind.operator() == Operator::Conv;
             let none = if is_optional { NewConstant::Absent } else { NewConstant::Zeros };
             set_constant(&mut op.attributes, position, &none, "none");
             origin.constants.insert(position, none);

@@ -12,7 +12,10 @@
 mod onnx;
 mod tflite;
 
-use serenity_ir::{ElementType, Graph, Op, OpId, Role, Stored, Tensor, TensorId, from_front};
+use serenity_ir::{
+    ElementType, Given, Graph, Op, OpId, Operator, Role, Stored, Tensor, TensorId, from_front,
+};
+use std::ops::Deref;
 
 /// What becomes of an op whose input comes in pieces.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,17 +109,25 @@ fn size_of_piece(piece: &Tensor, whole: &Tensor, axis: usize) -> Option<u64> {
 
 /// Is the op one of ONNX, by its name? Those of `TFLite` have others, and what is in neither list is never rewritten.
 pub(crate) fn is_onnx(op: &Op) -> bool {
-    onnx::is_known(op.kind.as_str())
+    onnx::is_known(op.kind.operator())
 }
 
 /// An op, seen from one of its inputs.
 pub(crate) struct Call<'a> {
-    pub(crate) graph: &'a Graph,
-    pub(crate) op: &'a Op,
+    whole: serenity_ir::Call<'a>,
+    graph: &'a Graph,
     pub(crate) tensor: TensorId,
     pub(crate) axis: usize,
     pub(crate) input: &'a [u64],
     pub(crate) output: &'a [u64],
+}
+
+impl<'a> Deref for Call<'a> {
+    type Target = serenity_ir::Call<'a>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.whole
+    }
 }
 
 /// Elements that share a byte cannot be taken apart.
@@ -124,23 +135,13 @@ fn has_whole_bytes(constant: Stored<'_>) -> bool {
     constant.dtype().is_none_or(|dtype| dtype.bits().is_some_and(|bits| bits % 8 == 0))
 }
 
-/// What an op is given as one of its operands.
-pub(crate) enum Given {
-    /// A constant, or one that is computed from constants alone in a way that can be done for a part.
-    Fixed(Vec<u64>),
-    /// Nothing.
-    Absent,
-    /// A tensor, or something of unknown shape.
-    Other,
-}
-
 impl<'a> Call<'a> {
     fn new(graph: &'a Graph, op: OpId, tensor: TensorId, axis: usize) -> Option<Self> {
-        let op = graph.op(op);
-        let &[output] = op.outputs.as_slice() else { return None };
+        let whole = serenity_ir::Call::new(graph, op);
+        let &[output] = whole.op.outputs.as_slice() else { return None };
         let input = graph.tensor(tensor).shape.as_deref()?;
         let output = graph.tensor(output).shape.as_deref()?;
-        (axis < input.len()).then_some(Self { graph, op, tensor, axis, input, output })
+        (axis < input.len()).then_some(Self { whole, graph, tensor, axis, input, output })
     }
 
     /// Positions along the axis.
@@ -148,27 +149,31 @@ impl<'a> Call<'a> {
         self.input[self.axis]
     }
 
-    pub(crate) fn given(&self, position: usize) -> Given {
-        if self.op.is_absent(position) {
-            return Given::Absent;
+    /// The shape of a constant, or of one that is computed from constants alone in a way that can be done for a part.
+    pub(crate) fn fixed(&self, position: usize) -> Option<Vec<u64>> {
+        match self.given(position) {
+            Given::Constant(constant) => constant.shape().filter(|_| has_whole_bytes(constant)),
+            Given::Activation(tensor) => {
+                computed_from_constants(self.graph, tensor)?;
+                self.graph.tensor(tensor).shape.clone()
+            }
+            Given::Variable(_) | Given::Absent => None,
         }
-        if self.op.variable(position).is_some() {
-            return Given::Other;
-        }
-        if let Some(constant) = self.op.constant(position) {
-            return constant.shape().filter(|_| has_whole_bytes(constant)).map_or(Given::Other, Given::Fixed);
-        }
-        let Some(tensor) = self.op.operand(position) else { return Given::Absent };
-        match (computed_from_constants(self.graph, tensor), &self.graph.tensor(tensor).shape) {
-            (Some(_), Some(shape)) => Given::Fixed(shape.clone()),
-            _ => Given::Other,
-        }
+    }
+
+    pub(crate) fn is_absent(&self, position: usize) -> bool {
+        matches!(self.given(position), Given::Absent)
+    }
+
+    /// The operand that is added at last, if there is one.
+    pub(crate) fn bias(&self) -> Option<usize> {
+        (!self.is_absent(2)).then_some(2)
     }
 
     /// Is the tensor the first operand, and all else that the op reads fixed?
     pub(crate) fn is_first_of_fixed(&self) -> bool {
         let others = self.op.inputs.iter().filter(|&&input| input != self.tensor);
-        self.op.operand(0) == Some(self.tensor)
+        self.activation(0) == Some(self.tensor)
             && others.copied().all(|input| computed_from_constants(self.graph, input).is_some())
     }
 
@@ -189,7 +194,7 @@ impl<'a> Call<'a> {
 
     /// What an elementwise op needs of an operand that is spread over the input.
     pub(crate) fn spread(&self, position: usize) -> Option<Vec<Slice>> {
-        let Given::Fixed(shape) = self.given(position) else { return None };
+        let shape = self.fixed(position)?;
         let missing = self.input.len().checked_sub(shape.len())?;
         let Some(axis) = self.axis.checked_sub(missing) else { return Some(Vec::new()) };
         match shape[axis] {
@@ -209,9 +214,14 @@ impl<'a> Call<'a> {
         (self.output.get(axis) == Some(&self.positions())).then_some(Treatment::Apart(apart))
     }
 
+    /// An op of one operand, element by element, whatever the element's place.
+    pub(crate) fn elementwise(&self) -> Option<Treatment> {
+        (self.is_alone() && self.output == self.input).then(|| self.apart(Vec::new()))?
+    }
+
     /// An op of two operands, elementwise, one of them fixed.
     pub(crate) fn elementwise_with_fixed(&self) -> Option<Treatment> {
-        let fixed = usize::from(self.op.operand(0) == Some(self.tensor));
+        let fixed = usize::from(self.activation(0) == Some(self.tensor));
         let has_its_shape = self.output == self.input;
         // Before its version 7, ONNX aligned operands in a way of its own, and said so.
         let is_aligned_otherwise = self.op.has("broadcast");
@@ -226,9 +236,9 @@ impl<'a> Call<'a> {
 pub(crate) fn computed_from_constants(graph: &Graph, tensor: TensorId) -> Option<OpId> {
     let producer = graph.producer(tensor)?;
     let op = graph.op(producer);
-    let is_sliceable = match op.kind.as_str() {
-        "ConstantOfShape" => op.constant(0).is_some_and(|shape| shape.values().is_some()),
-        kind => onnx::UNARY.contains(&kind) && op.constant(0).is_some(),
+    let is_sliceable = match op.kind.operator() {
+        Operator::ConstantOfShape => op.constant(0).is_some_and(|shape| shape.values().is_some()),
+        operator => onnx::is_unary(operator) && op.constant(0).is_some(),
     };
     (is_sliceable && op.inputs.is_empty() && op.outputs.len() == 1).then_some(producer)
 }

@@ -1,100 +1,72 @@
 //! Operators as ONNX spells them. Feature maps have their channels behind the batch.
 
-use super::{Apart, Call, Given, Slice, Sums, Treatment};
+use super::{Apart, Call, Slice, Sums, Treatment};
+use serenity_ir::Operator::{self, *};
 
-/// Element by element, whatever the element's place.
-pub(super) const UNARY: [&str; 28] = [
-    "Abs",
-    "Cast",
-    "Ceil",
-    "Celu",
-    "Cos",
-    "Elu",
-    "Erf",
-    "Exp",
-    "Floor",
-    "Gelu",
-    "HardSigmoid",
-    "HardSwish",
-    "Identity",
-    "LeakyRelu",
-    "Log",
-    "Mish",
-    "Neg",
-    "Reciprocal",
-    "Relu",
-    "Round",
-    "Selu",
-    "Sigmoid",
-    "Sign",
-    "Sin",
-    "Softplus",
-    "Softsign",
-    "Sqrt",
-    "Tanh",
-];
+/// What is done with elements.
+#[derive(PartialEq, Eq)]
+enum Family {
+    /// Something with each, whatever its place.
+    Unary,
+    /// Something with each and its partner.
+    Binary,
+    /// Something else, by operators that are rewritten, or written anew.
+    Other,
+}
 
-const BINARY: [&str; 6] = ["Add", "Div", "Mul", "PRelu", "Pow", "Sub"];
+fn family(operator: Operator) -> Option<Family> {
+    match operator {
+        Abs | Cast | Ceil | Celu | Cos | Elu | Erf | Exp | Floor | Gelu | HardSigmoid | HardSwish
+        | Identity | LeakyRelu | Log | Mish | Neg | Reciprocal | Relu | Round | Selu | Sigmoid | Sign
+        | Sin | Softplus | Softsign | Sqrt | Tanh => Some(Family::Unary),
+        Add | Div | Mul | PRelu | Pow | Sub => Some(Family::Binary),
+        AveragePool | BatchNormalization | Clip | Concat | Conv | Gemm | GlobalAveragePool
+        | GlobalMaxPool | LpPool | MatMul | MaxPool | Pad | ReduceMax | ReduceMean | ReduceMin
+        | ReduceSum | Sum => Some(Family::Other),
+        _ => None,
+    }
+}
 
-/// Other operators that are rewritten, or written anew.
-const OTHERS: [&str; 17] = [
-    "AveragePool",
-    "BatchNormalization",
-    "Clip",
-    "Concat",
-    "Conv",
-    "Gemm",
-    "GlobalAveragePool",
-    "GlobalMaxPool",
-    "LpPool",
-    "MatMul",
-    "MaxPool",
-    "Pad",
-    "ReduceMax",
-    "ReduceMean",
-    "ReduceMin",
-    "ReduceSum",
-    "Sum",
-];
+pub(super) fn is_known(operator: Operator) -> bool {
+    family(operator).is_some()
+}
 
-pub(super) fn is_known(kind: &str) -> bool {
-    UNARY.contains(&kind) || BINARY.contains(&kind) || OTHERS.contains(&kind)
+pub(super) fn is_unary(operator: Operator) -> bool {
+    family(operator) == Some(Family::Unary)
 }
 
 pub(super) fn treatment(call: &Call<'_>) -> Option<Treatment> {
     let is_channel = call.axis == 1 && call.input.len() > 2;
-    match call.op.kind.as_str() {
-        "Conv" if is_channel && call.is_first_of_fixed() => convolution(call),
-        "MatMul" if call.axis + 1 == call.input.len() && call.input.len() > 1 => matrix(call, 0),
-        "Gemm" if call.axis == 1 && call.input.len() == 2 => dense(call),
-        "BatchNormalization" if is_channel && call.is_first_of_fixed() => batch_normalisation(call),
-        kind if UNARY.contains(&kind) && call.is_alone() && call.output == call.input => {
+    match call.operator() {
+        Conv if is_channel && call.is_first_of_fixed() => convolution(call),
+        MatMul if call.axis + 1 == call.input.len() && call.input.len() > 1 => matrix(call, 0),
+        Gemm if call.axis == 1 && call.input.len() == 2 => dense(call),
+        BatchNormalization if is_channel && call.is_first_of_fixed() => batch_normalisation(call),
+        Clip if call.is_alone() => call.apart(Vec::new()),
+        PRelu if call.activation(0) != Some(call.tensor) => None,
+        AveragePool | GlobalAveragePool | GlobalMaxPool | LpPool | MaxPool if is_channel => {
             call.apart(Vec::new())
         }
-        "Clip" if call.is_alone() => call.apart(Vec::new()),
-        "PRelu" if call.op.operand(0) != Some(call.tensor) => None,
-        kind if BINARY.contains(&kind) => call.elementwise_with_fixed(),
-        "AveragePool" | "GlobalAveragePool" | "GlobalMaxPool" | "LpPool" | "MaxPool" if is_channel => {
-            call.apart(Vec::new())
-        }
-        "Pad" if call.is_alone() => pad(call),
-        "ReduceMax" | "ReduceMean" | "ReduceMin" | "ReduceSum" if call.is_alone() => {
-            let axes = call.op.numbers("axes").or_else(|| call.op.constant(1)?.values())?;
+        Pad if call.is_alone() => pad(call),
+        ReduceMax | ReduceMean | ReduceMin | ReduceSum if call.is_alone() => {
+            let axes = call.op.numbers("axes").or_else(|| call.values(1))?;
             call.reduced(&axes, call.op.number("keepdims") != Some(0))
         }
-        _ => None,
+        operator => match family(operator)? {
+            Family::Unary => call.elementwise(),
+            Family::Binary => call.elementwise_with_fixed(),
+            Family::Other => None,
+        },
     }
 }
 
 /// Over all channels at once, or each by itself.
 fn convolution(call: &Call<'_>) -> Option<Treatment> {
     let group = if call.op.has("group") { call.op.size("group")? } else { 1 };
-    let Given::Fixed(weights) = call.given(1) else { return None };
-    let bias = match call.given(2) {
-        Given::Fixed(_) => Some(2),
-        Given::Absent => None,
-        Given::Other => return None,
-    };
+    let (weights, bias) = (call.fixed(1)?, call.bias());
+    if bias.is_some_and(|bias| call.fixed(bias).is_none()) {
+        return None;
+    }
     let filters = *weights.first()?;
     if group == 1 && weights.get(1) == Some(&call.positions()) {
         let weights = Some(Slice { position: 1, axis: 1, multiplier: 1 });
@@ -111,7 +83,7 @@ fn convolution(call: &Call<'_>) -> Option<Treatment> {
 
 /// Times a matrix, or a vector, that is the same for all rows.
 fn matrix(call: &Call<'_>, axis: usize) -> Option<Treatment> {
-    let Given::Fixed(weights) = call.given(1) else { return None };
+    let weights = call.fixed(1)?;
     let is_fit = weights.len() <= 2 && weights.get(axis) == Some(&call.positions());
     (is_fit && call.is_first_of_fixed()).then_some(Treatment::Sums(Sums {
         weights: Some(Slice { position: 1, axis, multiplier: 1 }),
@@ -125,22 +97,19 @@ fn dense(call: &Call<'_>) -> Option<Treatment> {
         return None;
     }
     let Treatment::Sums(sums) = matrix(call, usize::from(is_set("transB")))? else { return None };
-    let bias = match call.given(2) {
-        Given::Fixed(_) if call.op.constant(2).is_some() => Some(2),
-        Given::Absent => None,
-        // Where it cannot be left out, zeros take its place, and a constant is needed to make them of.
-        Given::Fixed(_) | Given::Other => return None,
-    };
+    let bias = call.bias();
+    // Where it cannot be left out, zeros take its place, and a constant is needed to make them of.
+    if bias.is_some_and(|bias| call.op.constant(bias).is_none() || call.fixed(bias).is_none()) {
+        return None;
+    }
     Some(Treatment::Sums(Sums { bias, ..sums }))
 }
 
 fn batch_normalisation(call: &Call<'_>) -> Option<Treatment> {
     let is_training = call.op.number("training_mode").unwrap_or(0) != 0;
-    let slice = |position| match call.given(position) {
-        Given::Fixed(shape) if shape == [call.positions()] => {
-            Some(Slice { position, axis: 0, multiplier: 1 })
-        }
-        _ => None,
+    let slice = |position| {
+        let is_for_channels = call.fixed(position)? == [call.positions()];
+        is_for_channels.then_some(Slice { position, axis: 0, multiplier: 1 })
     };
     if is_training { None } else { call.apart((1..=4).map(slice).collect::<Option<_>>()?) }
 }

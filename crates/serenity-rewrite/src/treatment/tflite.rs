@@ -1,69 +1,37 @@
 //! Operators as `TFLite` and the built-in networks spell them. Feature maps have their channels last.
 
-use super::{Apart, Call, Given, Slice, Sums, Treatment};
+use super::{Apart, Call, Slice, Sums, Treatment};
+use serenity_ir::Operator::*;
 use serenity_ir::from_front;
-
-/// Element by element, whatever the element's place.
-const UNARY: [&str; 27] = [
-    "ABS",
-    "CAST",
-    "CEIL",
-    "COS",
-    "DEQUANTIZE",
-    "ELU",
-    "EXP",
-    "FLOOR",
-    "GELU",
-    "HARD_SWISH",
-    "LEAKY_RELU",
-    "LOG",
-    "LOGICAL_NOT",
-    "LOGISTIC",
-    "NEG",
-    "QUANTIZE",
-    "RELU",
-    "RELU6",
-    "RELU_0_TO_1",
-    "RELU_N1_TO_1",
-    "ROUND",
-    "RSQRT",
-    "SIGN",
-    "SIN",
-    "SQRT",
-    "SQUARE",
-    "TANH",
-];
-
-const BINARY: [&str; 9] =
-    ["ADD", "DIV", "MAXIMUM", "MINIMUM", "MUL", "POW", "PRELU", "SQUARED_DIFFERENCE", "SUB"];
-
-const REDUCTIONS: [&str; 5] = ["MEAN", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD", "SUM"];
 
 pub(super) fn treatment(call: &Call<'_>) -> Option<Treatment> {
     let is_channel = call.input.len() == 4 && call.axis == 3;
-    match call.op.kind.as_str() {
-        "CONV_2D" if is_channel => sums(call, 3),
-        "SEPARABLE_CONV_2D" if is_channel && call.is_alone() && !call.op.has_constants() => {
+    match call.operator() {
+        CONV_2D if is_channel => sums(call, 3),
+        SEPARABLE_CONV_2D if is_channel && call.is_alone() && !call.op.has_constants() => {
             Some(Treatment::Sums(Sums { weights: None, bias: None }))
         }
-        "DEPTHWISE_CONV_2D" if is_channel => depthwise(call),
-        "FULLY_CONNECTED" if call.input.len() == 2 && call.axis == 1 && has_plain_weights(call) => {
+        DEPTHWISE_CONV_2D if is_channel => depthwise(call),
+        FULLY_CONNECTED if call.input.len() == 2 && call.axis == 1 && has_plain_weights(call) => {
             sums(call, 1)
         }
-        kind if UNARY.contains(&kind) && call.is_alone() && call.output == call.input => {
+        ABS | CAST | CEIL | COS | DEQUANTIZE | ELU | EXP | FLOOR | GELU | HARD_SWISH | LEAKY_RELU | LOG
+        | LOGICAL_NOT | LOGISTIC | NEG | QUANTIZE | RELU | RELU6 | RELU_0_TO_1 | RELU_N1_TO_1 | ROUND
+        | RSQRT | SIGN | SIN | SQRT | SQUARE | TANH => call.elementwise(),
+        PRELU if call.activation(0) != Some(call.tensor) => None,
+        ADD | DIV | MAXIMUM | MINIMUM | MUL | POW | PRELU | SQUARED_DIFFERENCE | SUB => {
+            call.elementwise_with_fixed()
+        }
+        AVERAGE_POOL_2D | MAX_POOL_2D | RESIZE_BILINEAR | RESIZE_NEAREST_NEIGHBOR
+            if is_channel && call.is_alone() =>
+        {
             call.apart(Vec::new())
         }
-        kind if BINARY.contains(&kind) && call.op.kind.as_str() != "PRELU" => call.elementwise_with_fixed(),
-        "PRELU" if call.op.operand(0) == Some(call.tensor) => call.elementwise_with_fixed(),
-        "AVERAGE_POOL_2D" | "MAX_POOL_2D" if is_channel && call.is_alone() => call.apart(Vec::new()),
-        "RESIZE_BILINEAR" | "RESIZE_NEAREST_NEIGHBOR" if is_channel && call.is_alone() => {
-            call.apart(Vec::new())
-        }
-        "PAD" | "PADV2" | "MIRROR_PAD" if call.is_alone() => {
+        PAD | PADV2 | MIRROR_PAD if call.is_alone() => {
             let is_padded = *call.op.paddings()?.get(call.axis)? != [0, 0];
             if is_padded { None } else { call.apart(Vec::new()) }
         }
-        kind if REDUCTIONS.contains(&kind) && call.is_alone() => reduction(call),
+        MEAN | REDUCE_MAX | REDUCE_MIN | REDUCE_PROD | SUM if call.is_alone() => reduction(call),
         _ => None,
     }
 }
@@ -78,28 +46,25 @@ fn sums(call: &Call<'_>, axis: usize) -> Option<Treatment> {
         ["group", "groups"].iter().any(|name| call.op.has(name) && call.op.number(name) != Some(1));
     if has_groups
         || !call.is_alone()
-        || call.op.operand(0) != Some(call.tensor)
+        || call.activation(0) != Some(call.tensor)
         || !call.has_weights_of_its_kind(1)
     {
         return None;
     }
-    let weights = match call.given(1) {
-        Given::Fixed(shape) if shape.get(axis) == Some(&call.positions()) => {
+    let weights = match call.fixed(1) {
+        Some(shape) if shape.get(axis) == Some(&call.positions()) => {
             Some(Slice { position: 1, axis, multiplier: 1 })
         }
-        Given::Absent if !call.op.has_constants() => None,
+        None if call.is_absent(1) && !call.op.has_constants() => None,
         _ => return None,
     };
-    let bias = match call.given(2) {
-        Given::Fixed(_) => Some(2),
-        Given::Absent => None,
-        Given::Other => return None,
-    };
-    Some(Treatment::Sums(Sums { weights, bias }))
+    let bias = call.bias();
+    let is_fixed = bias.is_none_or(|bias| call.fixed(bias).is_some());
+    is_fixed.then_some(Treatment::Sums(Sums { weights, bias }))
 }
 
 fn depthwise(call: &Call<'_>) -> Option<Treatment> {
-    if !call.is_alone() || call.op.operand(0) != Some(call.tensor) || !call.has_weights_of_its_kind(1) {
+    if !call.is_alone() || call.activation(0) != Some(call.tensor) || !call.has_weights_of_its_kind(1) {
         return None;
     }
     let multiplier = call.output.get(3)?.checked_div(call.positions())?;
@@ -109,12 +74,12 @@ fn depthwise(call: &Call<'_>) -> Option<Treatment> {
     }
     let mut slices = Vec::new();
     for (position, axis) in [(1, 3), (2, 0)] {
-        match call.given(position) {
-            Given::Fixed(shape) if shape.get(axis) == Some(&filters) => {
+        match call.fixed(position) {
+            Some(shape) if shape.get(axis) == Some(&filters) => {
                 slices.push(Slice { position, axis, multiplier });
             }
             // A graph without a file says nothing of its weights, and a bias may be left out.
-            Given::Absent if position == 2 || !call.op.has_constants() => {}
+            None if call.is_absent(position) && (position == 2 || !call.op.has_constants()) => {}
             _ => return None,
         }
     }

@@ -10,6 +10,7 @@ mod ties;
 
 use crate::problem::{assemble, tensor_buffers};
 use crate::{Arena, ArenaProblem, LitertKernels, LitertPlace, Offsets, Runtime};
+use serenity_ir::Operator::*;
 use serenity_ir::{BufferId, Graph, MOST_SCRATCH, Op, OpId, Storage, TensorId, Unknown, UnknownKind};
 use std::collections::BTreeMap;
 
@@ -24,10 +25,10 @@ enum Sharing {
 }
 
 fn sharing(op: &Op) -> Sharing {
-    match op.kind.as_str() {
-        "RESHAPE" | "EXPAND_DIMS" | "SQUEEZE" | "BITCAST" => Sharing::View,
-        "ADD" | "SUB" | "MUL" | "DIV" => Sharing::Overwrite(2),
-        "SOFTMAX" | "DYNAMIC_UPDATE_SLICE" => Sharing::Overwrite(1),
+    match op.kind.operator() {
+        RESHAPE | EXPAND_DIMS | SQUEEZE | BITCAST => Sharing::View,
+        ADD | SUB | MUL | DIV => Sharing::Overwrite(2),
+        SOFTMAX | DYNAMIC_UPDATE_SLICE => Sharing::Overwrite(1),
         _ => Sharing::None,
     }
 }
@@ -139,7 +140,7 @@ impl Runtime for Litert {
             unknown.push(Unknown::new(UnknownKind::Size, graph.tensor_label(tensor), reason));
         }
         for op in graph.op_ids().filter(|&op| LitertKernels::needs_more(graph, op)) {
-            let reason = format!("`{}` quantises its input in memory of its own", graph.op(op).kind.as_str());
+            let reason = format!("`{}` quantises its input in memory of its own", graph.op(op).kind);
             unknown.push(Unknown::new(UnknownKind::Scratch, graph.op_label(op), reason));
         }
         unknown

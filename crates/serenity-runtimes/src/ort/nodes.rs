@@ -6,7 +6,7 @@
 use super::lists::Lists;
 use super::sharing::{OrtSharing, ort_layout, ort_sharing};
 use super::walk;
-use serenity_ir::{Graph, OpId, TensorId};
+use serenity_ir::{Graph, OpId, Operator, TensorId};
 use std::collections::BTreeMap;
 
 /// A tensor, or the copy of one.
@@ -43,16 +43,16 @@ impl Facts {
             ort_layout(tensor).map(|layout| *numbers.entry(layout).or_insert(next))
         });
         let layout: Vec<Option<usize>> = layout.collect();
-        let is_kind = |kinds: &[&str]| {
-            graph.ops().iter().map(|op| kinds.contains(&op.kind.as_str())).collect::<Vec<bool>>()
+        let is_kind = |operators: &[Operator]| {
+            graph.ops().iter().map(|op| operators.contains(&op.kind.operator())).collect::<Vec<bool>>()
         };
         let first_input =
             |op: &serenity_ir::Op| (ort_sharing(op), op.operand(0).is_some(), op.constant(0).is_some());
         let mut facts = Self {
             inputs: graph.ops().iter().map(|op| real(&op.inputs)).collect(),
             outputs: graph.ops().iter().map(|op| real(&op.outputs)).collect(),
-            is_size: is_kind(&["Shape", "Size"]),
-            is_dequantizer: is_kind(&["DequantizeLinear"]),
+            is_size: is_kind(&[Operator::Shape, Operator::Size]),
+            is_dequantizer: is_kind(&[Operator::DequantizeLinear]),
             first_input: graph.ops().iter().map(first_input).collect(),
             bytes: graph.tensors().iter().map(|tensor| tensor.bytes).collect(),
             is_output: graph.tensor_ids().map(|tensor| graph.is_output(tensor)).collect(),

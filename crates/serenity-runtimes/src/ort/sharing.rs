@@ -8,6 +8,7 @@
 //! ONNX Runtime also gives a buffer of the same shape to a later tensor, and holds it in between. That depends on the whole order, so
 //! it is not in the lifetimes: whoever wants the exact figure of one order must follow the runtime's own planner.
 
+use serenity_ir::Operator::*;
 use serenity_ir::{Buffer, Graph, Lifetimes, Op, OpId, Storage, Tensor, TensorId};
 use std::collections::HashSet;
 use std::fmt;
@@ -69,11 +70,12 @@ pub(super) enum OrtSharing {
 
 /// What ONNX Runtime does with the memory of the first input of `op`.
 pub(super) fn ort_sharing(op: &Op) -> OrtSharing {
-    match op.kind.as_str() {
-        "Reshape" | "Flatten" | "Squeeze" | "Unsqueeze" | "Identity" => OrtSharing::View,
-        "Relu" | "LeakyRelu" | "Elu" | "Celu" | "Selu" | "ThresholdedRelu" | "Clip" | "HardSigmoid"
-        | "Sigmoid" | "Tanh" | "Softplus" | "Softsign" | "Softmax" | "LogSoftmax" | "Shrink" | "Cast"
-        | "ScatterElements" | "Trilu" => OrtSharing::Overwrite,
+    match op.kind.operator() {
+        Reshape | Flatten | Squeeze | Unsqueeze | Identity => OrtSharing::View,
+        Relu | LeakyRelu | Elu | Celu | Selu | ThresholdedRelu | Clip | HardSigmoid | Sigmoid | Tanh
+        | Softplus | Softsign | Softmax | LogSoftmax | Shrink | Cast | ScatterElements | Trilu => {
+            OrtSharing::Overwrite
+        }
         _ => OrtSharing::None,
     }
 }
@@ -174,9 +176,9 @@ pub(super) fn ort_least_lifetimes(graph: &Graph) -> Lifetimes {
 
 /// Does ONNX Runtime compute this tensor for each of its readers?
 fn is_copied(graph: &Graph, tensor: TensorId) -> bool {
-    let producer = graph.producer(tensor).map(|op| graph.op(op).kind.as_str());
+    let producer = graph.producer(tensor).map(|op| graph.op(op).kind.operator());
     let reads = graph.consumers(tensor).len() + usize::from(graph.is_output(tensor));
-    producer == Some("DequantizeLinear") && reads > 1
+    producer == Some(DequantizeLinear) && reads > 1
 }
 
 /// Would the result fit exactly, and is there one look at the input only?

@@ -1,13 +1,17 @@
 //! What ONNX Runtime's kernels ask the arena for while they run, on one thread.
 
-use serenity_ir::{Call, Graph, OpId};
+use serenity_ir::{Call, Graph, OpId, Operator};
 
 /// What one thread of a convolution works in.
 const CONVOLUTION: u64 = 1 << 16;
 
 /// The temporary buffers of an op, as far as they are known: of convolutions on floats.
 pub(super) fn temporary(graph: &Graph, op: OpId) -> u64 {
-    if graph.op(op).kind.as_str() == "Conv" { convolution(graph, op).unwrap_or(CONVOLUTION) } else { 0 }
+    if graph.op(op).kind.operator() == Operator::Conv {
+        convolution(graph, op).unwrap_or(CONVOLUTION)
+    } else {
+        0
+    }
 }
 
 fn convolution(graph: &Graph, op: OpId) -> Option<u64> {

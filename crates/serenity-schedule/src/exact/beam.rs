@@ -119,3 +119,28 @@ fn search(instance: &Instance, width: usize, floor: u64, stop: &dyn Fn() -> bool
     heads.reverse();
     Some(heads)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{NEVER, is_order, least_peak, problems};
+    use super::*;
+
+    #[test]
+    fn a_beam_that_drops_nothing_finds_the_optimum() {
+        for problem in problems() {
+            let least = least_peak(&problem);
+            for lazy in [false, true] {
+                let instance = Instance::new(problem.clone(), lazy);
+                for (width, optimum) in [(1, None), (1 << problem.ops, Some(least))] {
+                    let order = order(&instance, width, 0, NEVER).unwrap();
+                    assert!(is_order(&problem, &order));
+                    assert!(optimum.is_none_or(|optimum| peak_of(&problem, &order) == optimum));
+                }
+            }
+            let file = problem.topological.clone();
+            let better = better_order(&problem, file.clone(), &[1], (0, true), NEVER);
+            assert!(peak_of(&problem, &better) <= peak_of(&problem, &file));
+            assert_eq!(better_order(&problem, file.clone(), &[1], (0, true), &|| true), file);
+        }
+    }
+}

@@ -78,3 +78,28 @@ pub(super) fn reached(op: u32, edges: &[Vec<u32>], words: usize) -> Vec<u64> {
     }
     set
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::problems;
+    use super::*;
+
+    #[test]
+    fn ancestors_and_descendants_are_what_can_be_reached() {
+        for problem in problems() {
+            let closure = Closure::new(&problem);
+            let immediate = closure.immediate_predecessors(&problem);
+            for op in 0..problem.ops {
+                let ancestors = reached(op, &problem.predecessors, problem.words());
+                assert_eq!(closure.ancestors.row(op), ancestors);
+                assert_eq!(closure.descendants.row(op), reached(op, &problem.successors, problem.words()));
+                // What was left out is implied, and nothing else was kept.
+                assert_eq!(reached(op, &immediate, problem.words()), ancestors);
+                for &p in &immediate[op as usize] {
+                    let without = immediate[op as usize].iter().filter(|&&other| other != p);
+                    assert!(without.copied().all(|q| !bits::contains(closure.ancestors.row(q), p)));
+                }
+            }
+        }
+    }
+}

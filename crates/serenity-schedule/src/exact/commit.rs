@@ -33,3 +33,40 @@ pub(super) fn minimised(instance: &Instance, state: &State, moves: &[u32]) -> Ve
     // Lazy ops of the minimiser whose head is outside it change nothing: leaving them out does not raise f.
     moves.iter().copied().filter(kept).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{problems, sets};
+    use super::*;
+
+    #[test]
+    fn a_valley_is_reduced_to_its_largest_minimiser() {
+        let mut reduced = 0;
+        for problem in problems() {
+            let instance = Instance::new(problem.clone(), false);
+            let (sets, order) = (sets(&problem), &problem.topological);
+            let set_of = |ops: &[u32]| ops.iter().fold(0_u64, |set, op| set | 1 << op);
+            for from in 0..order.len() {
+                let mut state = instance.start();
+                for &op in &order[..from] {
+                    let cost = instance.cost(&mut state.done, state.in_use, op);
+                    instance.advance(&mut state, op, cost.after);
+                }
+                for to in from + 1..=order.len() {
+                    let (low, high) = (set_of(&order[..from]), set_of(&order[..to]));
+                    if problem.in_use_after(&[high]) > state.in_use {
+                        continue;
+                    }
+                    let between = || sets.iter().filter(|&&set| low & !set == 0 && set & !high == 0);
+                    let in_use = |set: &u64| problem.in_use_after(&[*set]);
+                    let least = between().map(in_use).min().unwrap();
+                    let largest = between().filter(|set| in_use(set) == least).fold(0, |all, set| all | set);
+                    let kept = minimised(&instance, &state, &order[from..to]);
+                    assert_eq!(low | set_of(&kept), largest);
+                    reduced += usize::from(largest != high);
+                }
+            }
+        }
+        assert!(reduced > 100, "{reduced}");
+    }
+}

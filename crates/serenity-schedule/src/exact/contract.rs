@@ -317,3 +317,48 @@ impl Pool {
         pieces
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::profile::{self, Effort};
+    use super::super::testing::{NEVER, is_order, least_peak, problems, side_by_side};
+    use super::*;
+    use crate::Rules;
+
+    fn chain_of(problem: &Problem, ops: std::ops::Range<u32>) -> Region {
+        let region = Region::new(problem, ops.collect());
+        let mut effort = Effort { states: u64::MAX, spent: 0, memory: u64::MAX, stop: NEVER, is_cut: false };
+        let steps = profile::of(&region.problem, &Rules::default(), &mut effort).unwrap();
+        region.with_steps(steps)
+    }
+
+    #[test]
+    fn a_chain_needs_as_much_as_its_module_whatever_runs_beside_it() {
+        let small: Vec<Problem> = problems().filter(|problem| problem.len() < 6).collect();
+        let mut saved = 0;
+        for pair in small.windows(2) {
+            let whole = side_by_side(&pair[0], &pair[1]);
+            let first = chain_of(&whole, 0..pair[0].ops);
+            let second = chain_of(&whole, pair[0].ops..whole.ops);
+            saved += first.saves() + second.saves();
+            for regions in [vec![first], vec![second]] {
+                let (chained, origins) = contract(&whole, &regions);
+                assert_eq!(chained.len(), whole.len() - regions[0].saves());
+                assert_eq!(least_peak(&chained), least_peak(&whole));
+                let order: Vec<u32> =
+                    chained.topological.iter().flat_map(|&op| &origins[op as usize]).copied().collect();
+                assert!(is_order(&whole, &order));
+            }
+        }
+        assert!(saved > 100, "{saved}");
+    }
+
+    #[test]
+    fn pieces_add_up() {
+        let op = OpIndex;
+        let mut pool = Pool::new(vec![Buffer::given(3, [op(0)]), Buffer::given(4, [op(1)])]);
+        let bytes = |pieces: Vec<Buffer>| pieces.iter().map(|piece| piece.bytes).collect::<Vec<_>>();
+        assert_eq!(bytes(pool.take(5)), [4, 1]);
+        assert_eq!((pool.total(), bytes(pool.take(5)), pool.total()), (2, vec![2], 0));
+    }
+}

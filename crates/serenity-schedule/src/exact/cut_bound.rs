@@ -42,3 +42,34 @@ pub(super) fn raise_up_to(
     }
     bound
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{NEVER, least_peak, problems, sets};
+    use super::*;
+    use crate::{bits, bounds};
+
+    #[test]
+    fn the_bound_is_what_some_op_cannot_do_without() {
+        let mut raised = 0;
+        for problem in problems() {
+            let during = |op: u32, set: &u64| problem.in_use_after(&[*set]) + problem.allocated(&[*set], op);
+            let before = |op: u32| {
+                let predecessors = &problem.predecessors[op as usize];
+                let can_run = move |set: &u64| predecessors.iter().all(|&p| bits::contains(&[*set], p));
+                sets(&problem).into_iter().filter(move |set| can_run(set) && !bits::contains(&[*set], op))
+            };
+            let least = (0..problem.ops).map(|op| before(op).map(|set| during(op, &set)).min().unwrap());
+            let expected = least.max().unwrap().max(problem.at_start()).max(problem.at_end());
+            let bound = raise(&problem, &problem.topological, 0, NEVER);
+            assert_eq!(bound, expected);
+            assert!(bound <= least_peak(&problem));
+            assert_eq!(raise(&problem, &problem.topological, expected + 1, NEVER), expected + 1);
+            let simple = bounds::simple(&problem);
+            raised += usize::from(bound > simple);
+            let quick = raise_up_to(&problem, &problem.topological, simple, (u64::MAX, 1), NEVER);
+            assert!((simple..=expected).contains(&quick));
+        }
+        assert!(raised > 20, "{raised}");
+    }
+}

@@ -153,3 +153,23 @@ impl<'a> Cut<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{problems, sets};
+    use super::*;
+
+    #[test]
+    fn a_cut_is_the_minimum_over_all_sets() {
+        for problem in problems() {
+            let sets = sets(&problem);
+            let in_use = |set: &u64| problem.in_use_after(&[*set]);
+            let least = sets.iter().map(in_use).min().unwrap();
+            let minimisers = || sets.iter().filter(|set| in_use(set) == least);
+            let found = minimum(&problem);
+            assert_eq!(found.value, least);
+            assert_eq!(found.least, [minimisers().fold(u64::MAX, |all, set| all & set)]);
+            assert_eq!(found.greatest, [minimisers().fold(0, |all, set| all | set)]);
+        }
+    }
+}

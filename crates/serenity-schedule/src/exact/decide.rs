@@ -110,3 +110,35 @@ fn walk(instance: &Instance, goal: u64, limit: u64, rules: &Rules, effort: &mut 
     effort.spent += descent.expanded;
     outcome
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{NEVER, is_order, least_peak, problems};
+    use super::*;
+    use crate::walk::peak_of;
+
+    #[test]
+    fn there_is_an_order_within_the_least_peak_and_none_below() {
+        for problem in problems() {
+            let least = least_peak(&problem);
+            for rule in ["", "components", "lazy"] {
+                let mut rules = Rules::default();
+                rules.turn_off(rule);
+                let ask = |limit| {
+                    let mut effort = Effort { budget: u64::MAX, memory: u64::MAX, spent: 0, stop: NEVER };
+                    decide(&problem, limit, &rules, &mut effort)
+                };
+                let Decision::Feasible(order) = ask(least) else { panic!("{rule}: there is an order") };
+                assert!(is_order(&problem, &order) && peak_of(&problem, &order) == least, "{rule}");
+                assert!(least == 0 || matches!(ask(least - 1), Decision::Infeasible), "{rule}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_spent_budget_decides_nothing() {
+        let problem = problems().max_by_key(Problem::len).unwrap();
+        let mut effort = Effort { budget: 0, memory: u64::MAX, spent: 1, stop: &|| true };
+        assert!(matches!(decide(&problem, u64::MAX, &Rules::default(), &mut effort), Decision::Unknown));
+    }
+}

@@ -224,3 +224,36 @@ impl<'a> Descent<'a> {
 fn memory_key(state: &State, allowed: &[u64]) -> Box<[u64]> {
     state.done.iter().chain(allowed).copied().collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{NEVER, least_peak, problems, reachable};
+    use super::*;
+    use crate::walk::peak_of;
+
+    #[test]
+    fn a_valley_is_found_just_where_there_is_one() {
+        let mut hopeless = 0;
+        for problem in problems() {
+            let instance = Instance::new(problem.clone(), false);
+            let (start, all) = (instance.start(), (1 << problem.ops) - 1);
+            for limit in [least_peak(&problem) - 1, least_peak(&problem)] {
+                let is_valley = |&set: &u64| problem.in_use_after(&[set]) <= start.in_use;
+                let has_valley = reachable(&problem, 0, limit).iter().skip(1).any(is_valley);
+                for components in [false, true] {
+                    let mut descent = Descent::new(&instance, limit, components);
+                    match descent.find_valley(&start, u64::MAX, u64::MAX, NEVER) {
+                        Found::Valley(moves) | Found::End(moves) => {
+                            let set = moves.iter().fold(0, |set, head| set | 1 << head);
+                            assert!(peak_of(&problem, &moves) <= limit && (is_valley(&set) || set == all));
+                        }
+                        Found::Nothing => assert!(!has_valley),
+                        Found::Budget => panic!("there is no end to the budget"),
+                    }
+                    hopeless += usize::from(!has_valley);
+                }
+            }
+        }
+        assert!(hopeless > 20, "{hopeless}");
+    }
+}

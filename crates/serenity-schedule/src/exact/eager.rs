@@ -63,3 +63,35 @@ fn pop(set: &mut [u64]) -> Option<u32> {
     bits::remove(set, first);
     Some(first)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{least_peak, problems, reachable};
+    use super::*;
+    use crate::walk::peak_of;
+
+    #[test]
+    fn eager_moves_leave_none_and_lose_nothing() {
+        for problem in problems() {
+            let (limit, all) = (least_peak(&problem), (1 << problem.ops) - 1);
+            let instance = Instance::new(problem.clone(), false);
+            let (mut state, mut trail) = (instance.start(), Vec::new());
+            close(&instance, &mut state, limit, &mut trail);
+            assert!(problem.in_use_after(&state.done) == state.in_use && state.in_use <= problem.at_start());
+            assert!(peak_of(&problem, &trail) <= limit);
+            assert!(reachable(&problem, state.done[0], limit).contains(&all));
+            for head in bits::iter(&state.ready.clone()) {
+                let cost = instance.cost(&mut state.done, state.in_use, head);
+                assert!(cost.after > state.in_use || cost.during > limit);
+                // After a move from here, a look at what it affects finds as much as a look at everything.
+                let mut next = state.clone();
+                instance.advance(&mut next, head, cost.after);
+                let (mut other, mut whole, mut part) = (next.clone(), Vec::new(), Vec::new());
+                close(&instance, &mut other, limit, &mut whole);
+                let mut room = next.done.clone();
+                close_after(&instance, &mut next, limit, &mut part, (head, state.in_use), &mut room);
+                assert_eq!((&next.done, next.in_use), (&other.done, other.in_use));
+            }
+        }
+    }
+}

@@ -302,3 +302,32 @@ impl<'a> Pace<'a> {
         self.round = self.round.saturating_mul(2).min(LONGEST_ROUND.max(self.patience));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{is_order, least_peak, problems};
+    use super::*;
+    use serenity_search::Limits;
+
+    #[test]
+    fn every_part_is_settled_at_the_least_peak() {
+        let limits = Limits::default();
+        for problem in problems() {
+            let least = least_peak(&problem);
+            // So little patience that all of the machinery is used.
+            for rules in [Rules::default(), Rules { patience: 1, beam: false, ..Rules::default() }] {
+                let mut watch = Watch::new(&limits, None);
+                let mut engine = Engine::new(&problem, &rules, (1, u64::MAX, u64::MAX), 0, &mut watch);
+                assert!(matches!(engine.settle(u64::MAX), Ended::Settled));
+                let order = engine.order();
+                assert!(is_order(&problem, &order));
+                assert_eq!((engine.floor, walk::peak_of(&problem, &order)), (least, least));
+            }
+            let mut watch = Watch::new(&limits, None);
+            let rules = Rules::default();
+            let mut engine = Engine::new(&problem, &rules, (1, u64::MAX, least), 0, &mut watch);
+            engine.settle(u64::MAX);
+            assert!(engine.floor <= least);
+        }
+    }
+}

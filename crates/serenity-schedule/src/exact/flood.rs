@@ -307,3 +307,41 @@ impl<'a> Flood<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{NEVER, is_order, least_peak, problems};
+    use super::*;
+    use crate::walk::peak_of;
+
+    /// Runs to the end, in small pieces.
+    fn solve(instance: &Instance, rules: &Rules, ceiling: u64) -> (Option<Vec<u32>>, u64) {
+        let mut flood = Flood::new(instance, rules, 0);
+        loop {
+            match flood.run(3, ceiling, u64::MAX, NEVER) {
+                Event::Solved(heads) => return (Some(heads), flood.level),
+                Event::Ceiling => return (None, flood.level),
+                Event::Budget => {}
+            }
+        }
+    }
+
+    #[test]
+    fn the_level_at_the_end_is_the_least_peak() {
+        for problem in problems() {
+            let least = least_peak(&problem);
+            for rule in ["", "commit", "eager", "minimise-valleys", "lazy"] {
+                let mut rules = Rules::default();
+                rules.turn_off(rule);
+                for problem in [problem.clone(), problem.reversed()] {
+                    let instance = Instance::new(problem, rules.lazy);
+                    let (heads, level) = solve(&instance, &rules, u64::MAX);
+                    let order = instance.expand(&heads.unwrap());
+                    assert!(is_order(&instance.problem, &order), "{rule}");
+                    assert_eq!((level, peak_of(&instance.problem, &order)), (least, least), "{rule}");
+                    assert_eq!(solve(&instance, &rules, least).0, None, "{rule}");
+                }
+            }
+        }
+    }
+}

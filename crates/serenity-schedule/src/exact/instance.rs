@@ -249,3 +249,46 @@ fn find_lazy(problem: &Problem, closure: &Closure, predecessors: &[Vec<u32>]) ->
     }
     lazy
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{is_order, least_peak, problems};
+    use super::*;
+    use std::collections::BTreeMap;
+
+    /// The least peak of all sequences of heads.
+    fn least_of_heads(instance: &Instance, state: &State, peak: u64, known: &mut BTreeMap<u64, u64>) -> u64 {
+        if state.is_complete() {
+            return peak;
+        }
+        let best = known.entry(state.done[0]).or_insert(u64::MAX);
+        if *best <= peak {
+            return u64::MAX;
+        }
+        *best = peak;
+        let after = |head: u32| {
+            let mut next = state.clone();
+            let cost = instance.cost(&mut next.done, next.in_use, head);
+            assert_eq!(next.done, state.done, "it was put back");
+            instance.advance(&mut next, head, cost.after);
+            assert_eq!(next.in_use, instance.problem.in_use_after(&next.done));
+            least_of_heads(instance, &next, peak.max(cost.during), known)
+        };
+        bits::iter(&state.ready).map(after).min().unwrap_or(u64::MAX)
+    }
+
+    #[test]
+    fn an_optimal_order_can_be_had_from_heads_alone() {
+        let mut lazy = 0;
+        for problem in problems() {
+            let instance = Instance::new(problem.clone(), true);
+            let start = instance.start();
+            let least = least_of_heads(&instance, &start, start.in_use, &mut BTreeMap::new());
+            assert_eq!(least, least_peak(&problem));
+            assert!(is_order(&problem, &instance.expand(&instance.heads)));
+            lazy += problem.len() - instance.heads.len();
+            assert_eq!(Instance::new(problem.clone(), false).heads.len(), problem.len());
+        }
+        assert!(lazy > 100, "{lazy}");
+    }
+}

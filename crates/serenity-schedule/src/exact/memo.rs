@@ -75,3 +75,39 @@ impl fmt::Debug for Memo {
         f.write_str("Memo")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{NEVER, problems};
+    use super::*;
+
+    fn effort(states: u64, stop: &dyn Fn() -> bool) -> Effort<'_> {
+        Effort { states, spent: 0, memory: u64::MAX, stop, is_cut: false }
+    }
+
+    #[test]
+    fn what_is_known_takes_no_search_and_counts_as_if_it_did() {
+        let (memo, rules) = (Memo::default(), Rules::default());
+        let told = |steps: Vec<ProfileStep>| {
+            steps.into_iter().map(|step| (step.ops, step.during, step.after)).collect::<Vec<_>>()
+        };
+        for problem in problems() {
+            let mut fresh = effort(1000, NEVER);
+            let steps = memo.profile_of(&problem, &rules, &mut fresh).unwrap();
+            let mut known = effort(1000, &|| true);
+            let again = memo.profile_of(&problem, &rules, &mut known).unwrap();
+            assert_eq!((told(again), known.spent), (told(steps), fresh.spent));
+        }
+    }
+
+    #[test]
+    fn what_was_cut_or_asked_otherwise_is_not_known() {
+        let problem = problems().next().unwrap();
+        let (memo, rules) = (Memo::default(), Rules::default());
+        assert!(memo.profile_of(&problem, &rules, &mut effort(1000, &|| true)).is_none());
+        assert!(memo.profile_of(&problem, &rules, &mut effort(1000, NEVER)).is_some());
+        let others = Rules { lazy: false, ..rules.clone() };
+        assert!(memo.profile_of(&problem, &others, &mut effort(1000, &|| true)).is_none());
+        assert!(memo.profile_of(&problem, &rules, &mut effort(1001, &|| true)).is_none());
+    }
+}

@@ -49,6 +49,8 @@ mod part;
 mod profile;
 mod rules;
 mod sides;
+#[cfg(test)]
+mod testing;
 mod waypoints;
 mod witness;
 
@@ -141,4 +143,26 @@ pub(crate) fn search(problem: &Problem, options: &Options, watch: &mut Watch) ->
 /// directions of time, and a set of ops for every buffer.
 fn fixed_memory(problem: &Problem) -> u64 {
     8 * problem.words() as u64 * (8 * problem.len() as u64 + problem.buffers.len() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::{least_peak, problems};
+    use super::*;
+
+    #[test]
+    fn no_rule_changes_the_optimum() {
+        for problem in problems().step_by(3) {
+            let least = least_peak(&problem);
+            for rule in Rules::names() {
+                let mut options = Options::default();
+                options.rules.patience = 1;
+                options.rules.turn_off(rule);
+                let mut watch = Watch::new(&options.limits, None);
+                let found = search(&problem, &options, &mut watch);
+                let peak = walk::peak_of(&problem, &found.order);
+                assert_eq!((peak, found.at_least, found.stopped), (least, least, None), "{rule}");
+            }
+        }
+    }
 }

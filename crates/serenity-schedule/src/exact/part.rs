@@ -95,3 +95,32 @@ pub(super) fn split(
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{NEVER, is_order, least_peak, problems};
+    use super::*;
+
+    #[test]
+    fn parts_are_stretches_of_the_order_and_what_is_known_of_them_holds() {
+        let rules = Rules::default();
+        for problem in problems() {
+            let names: Vec<u32> = (0..problem.ops).map(|op| 100 + op).collect();
+            let mut parts = split(&problem, &problem.topological, &names, &rules, NEVER);
+            let order: Vec<u32> = parts.iter().flat_map(Part::named_order).map(|name| name - 100).collect();
+            assert!(is_order(&problem, &order));
+            for part in &mut parts {
+                let least = least_peak(&part.problem);
+                assert_eq!(part.upper, peak_of(&part.problem, &part.order));
+                assert!(part.lower <= least && least <= part.upper);
+                part.bound_by_cuts(0, &rules, NEVER);
+                assert!(part.lower <= least);
+                part.improve(&[64], 0, &rules, NEVER);
+                assert_eq!((part.upper, peak_of(&part.problem, &part.order)), (least, least));
+                let best = part.order.clone();
+                part.offer(part.problem.topological.clone());
+                assert_eq!(part.order, best);
+            }
+        }
+    }
+}

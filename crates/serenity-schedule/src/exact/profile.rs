@@ -85,3 +85,39 @@ fn descend(problem: Problem, rules: &Rules, effort: &mut Effort) -> Option<Vec<P
     debug_assert_eq!(start, order.len(), "the end is the lowest set, so it is committed to");
     Some(steps)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{NEVER, is_order, least_peak, problems};
+    use super::*;
+
+    #[test]
+    fn a_profile_is_an_order_of_least_peak_told_by_its_valleys() {
+        for problem in problems() {
+            let mut effort =
+                Effort { states: u64::MAX, spent: 0, memory: u64::MAX, stop: NEVER, is_cut: false };
+            let profile = of(&problem, &Rules::default(), &mut effort).unwrap();
+            let order: Vec<u32> = profile.iter().flat_map(|step| step.ops.clone()).collect();
+            assert!(is_order(&problem, &order));
+            let mut costs = steps_of(&problem, &order).into_iter();
+            let (mut peak, mut before) = (problem.at_start(), problem.at_start());
+            for step in &profile {
+                let own: Vec<_> = costs.by_ref().take(step.ops.len()).collect();
+                assert_eq!(own.iter().map(|cost| cost.during).max(), Some(step.during));
+                assert_eq!(own.last().map(|cost| cost.after), Some(step.after));
+                // It stands still only where it is no higher than on the way there.
+                assert!(own.iter().all(|cost| cost.after >= step.after.min(before)));
+                (peak, before) = (peak.max(step.during), step.after);
+            }
+            assert_eq!(peak, least_peak(&problem));
+        }
+    }
+
+    #[test]
+    fn too_few_states_give_no_profile() {
+        let problem = problems().max_by_key(Problem::len).unwrap();
+        let mut effort = Effort { states: 1, spent: 0, memory: u64::MAX, stop: NEVER, is_cut: false };
+        assert!(of(&problem, &Rules::default(), &mut effort).is_none());
+        assert!(!effort.is_cut, "the same states would not do next time either");
+    }
+}

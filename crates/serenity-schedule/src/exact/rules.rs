@@ -95,3 +95,25 @@ impl Rules {
         switch.is_some()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_has_a_name_and_turns_off_nothing_else() {
+        let all = Rules::default();
+        let mut none = Rules::default();
+        let mut seen = Vec::new();
+        for name in Rules::names() {
+            let mut rules = Rules::default();
+            assert!(rules.turn_off(name) && rules != all && !seen.contains(&rules), "{name}");
+            seen.push(rules);
+            assert!(none.turn_off(name));
+        }
+        // Each is one switch, so all of them leave none on.
+        assert!(!format!("{none:?}").contains("true"));
+        assert!(!none.turn_off("magic"));
+        assert_eq!(none.patience, all.patience);
+    }
+}

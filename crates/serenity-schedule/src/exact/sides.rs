@@ -141,3 +141,32 @@ impl<'d> Sides<'d> {
         (prefix, suffix)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{NEVER, is_order, least_peak, problems};
+    use super::*;
+    use crate::walk::peak_of;
+
+    #[test]
+    fn both_sides_come_to_the_same_whoever_is_faster() {
+        for problem in problems() {
+            let (least, rules) = (least_peak(&problem), Rules::default());
+            let directions = Directions::of(&problem, &rules);
+            let mut answers = [1, 2].map(|threads| {
+                let mut sides = Sides::new(&directions, &rules, 0);
+                // Worth a thread, and more than there are states.
+                let round = Round { states: 2048, ceiling: u64::MAX, memory: u64::MAX, threads };
+                let (order, visited) = sides.run(&round, NEVER);
+                assert!(sides.level() <= least && sides.expanded() >= visited);
+                let (prefix, suffix) = sides.commitments();
+                assert!(prefix.iter().all(|op| !suffix.contains(op)));
+                (order.unwrap(), visited)
+            });
+            assert_eq!(answers[0], answers[1]);
+            let order = std::mem::take(&mut answers[0].0);
+            assert!(is_order(&problem, &order));
+            assert_eq!(peak_of(&problem, &order), least);
+        }
+    }
+}

@@ -189,3 +189,29 @@ fn is_lowest_between(problem: &Problem, low: &[u64], high: &[u64], least: u64) -
     let segment = problem.segment(low, problem.in_use_after(low), &between);
     cuts::minimum(&segment.problem).value >= least
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{NEVER, is_order, least_peak, problems};
+    use super::*;
+
+    #[test]
+    fn the_optimum_of_the_whole_is_the_largest_of_the_parts() {
+        let mut groups = 0;
+        for problem in problems() {
+            let least = least_peak(&problem);
+            for rule in ["global-waypoints", "local-waypoints", ""] {
+                let mut rules = Rules::default();
+                rules.turn_off(rule);
+                let found = split(&problem, &problem.topological, &rules, NEVER);
+                assert!(is_order(&problem, &found.concat()), "{rule}");
+                groups += found.len();
+                let whole: Vec<u32> = (0..problem.ops).collect();
+                let parts = parts(&problem, &[0], found, &whole);
+                let peaks = parts.iter().map(|part| least_peak(&part.problem));
+                assert_eq!(peaks.max(), Some(least), "{rule}");
+            }
+        }
+        assert!(groups > 1500, "{groups}");
+    }
+}

@@ -1,6 +1,7 @@
 //! What was rewritten, as a plan says it.
 
 use serde_json::{Value, json};
+use serenity_ir::Operator::*;
 use serenity_ir::{Graph, OpId};
 use serenity_rewrite::{Choice, NewConstant, Patch, Rewriting};
 use serenity_search::{Proof, StopReason};
@@ -130,8 +131,7 @@ fn additions(rewriting: &Rewriting) -> u64 {
         let shape = graph.tensor(*op.outputs.first()?).shape.as_ref()?;
         Some(shape.iter().product::<u64>() * (op.inputs.len() as u64).saturating_sub(1))
     };
-    let is_sum =
-        |op: &&serenity_ir::Op| ["ADD", "ADD_N", "Add", "Sum", "ACCUMULATE"].contains(&op.kind.as_str());
+    let is_sum = |op: &&serenity_ir::Op| matches!(op.kind.operator(), ADD | ADD_N | Add | Sum | ACCUMULATE);
     graph.ops().iter().filter(is_sum).filter_map(elements).sum()
 }
 

@@ -5,6 +5,7 @@ use crate::effort::{FIRST_SETS, SHARE_OF_A_SECOND_LOOK};
 use crate::order::search;
 use crate::planning::if_below;
 use crate::{Error, Input, Options, bridge};
+use serenity_ir::Operator::{ADD, ADD_N, Add, Sum};
 use serenity_ir::{Buffer, Graph, Lifetimes, OpId, Role, TensorId};
 use serenity_rewrite::{
     Choice, Effort, Evaluation, Patch, Rewriting, Settings, Sums, Worth, apply, choose, find,
@@ -100,7 +101,7 @@ fn floor(graph: &Graph, candidates: &[Patch], model: MemoryModel) -> u64 {
     let is_untouched = |&op: &OpId| {
         graph.op(op).kind.role() == Role::Compute
             && !is_touched.contains(&op)
-            && !["ADD", "ADD_N", "Add", "Sum"].contains(&graph.op(op).kind.as_str())
+            && !matches!(graph.op(op).kind.operator(), ADD | ADD_N | Add | Sum)
     };
     let needs = |op: OpId| {
         let op = graph.op(op);

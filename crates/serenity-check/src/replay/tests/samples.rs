@@ -5,6 +5,7 @@ use super::graphs::OneOp;
 use super::sliding::Window;
 use serde_json::json;
 use serenity_ir::ElementType::{self, Float32, Int8, Int16};
+use serenity_ir::Operator;
 
 /// Every kind that the table knows.
 pub(super) const KINDS: &[&str] = &[
@@ -173,7 +174,7 @@ fn elements(op: OneOp, kind: &str, dtype: &ElementType, chance: &mut Chance) -> 
         ("QUANTIZE" | "DEQUANTIZE" | "CAST", 1) => Float32,
         _ => dtype.clone(),
     };
-    let op = match (super::super::elementwise::operands(kind), chance.from(0, 5)) {
+    let op = match (super::super::elementwise::operands(Operator::named(kind)), chance.from(0, 5)) {
         (Some(2), 0) => full.constant(&[shape[3]], dtype),
         (Some(2), 1) => full.first_again(),
         (Some(2), _) => full.reads(&shape, dtype),

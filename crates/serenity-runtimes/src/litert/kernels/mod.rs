@@ -9,6 +9,7 @@
 mod temporaries;
 
 use serde_json::Value;
+use serenity_ir::Operator::*;
 use serenity_ir::{Call, ElementType, Graph, Op, OpId, TensorId};
 
 /// Where LiteRT keeps a tensor.
@@ -141,14 +142,14 @@ impl Operands<'_> {
 /// Where the first results lie, and how many they are; the others lie in the arena.
 fn results(graph: &Graph, id: OpId, operands: &Operands) -> (LitertPlace, usize) {
     let op = operands.op;
-    let of_unknown_size = match op.kind.as_str() {
-        "UNIQUE" | "NON_MAX_SUPPRESSION_V4" => 1,
-        "NON_MAX_SUPPRESSION_V5" => 2,
+    let of_unknown_size = match op.kind.operator() {
+        UNIQUE | NON_MAX_SUPPRESSION_V4 => 1,
+        NON_MAX_SUPPRESSION_V5 => 2,
         _ => op.outputs.len(),
     };
     if folds(graph, id, operands) {
         (LitertPlace::Folded, op.outputs.len())
-    } else if matches!(op.kind.as_str(), "DEQUANTIZE" | "DENSIFY") && operands.is_constant(0) {
+    } else if matches!(op.kind.operator(), DEQUANTIZE | DENSIFY) && operands.is_constant(0) {
         (LitertPlace::Persistent, op.outputs.len())
     } else if has_results_of_unknown_size(graph, operands) {
         (LitertPlace::Heap, of_unknown_size)
@@ -158,12 +159,13 @@ fn results(graph: &Graph, id: OpId, operands: &Operands) -> (LitertPlace, usize)
 }
 
 fn folds(graph: &Graph, id: OpId, operands: &Operands) -> bool {
-    match operands.op.kind.as_str() {
+    match operands.op.kind.operator() {
         // The shape of a tensor is known before its values.
-        "SHAPE" | "RANK" => true,
-        "BROADCAST_ARGS" | "CONCATENATION" | "GATHER" | "MUL" | "RANGE" | "RESHAPE" | "STRIDED_SLICE"
-        | "TILE" => operands.all_known(),
-        "REDUCE_PROD" => {
+        SHAPE | RANK => true,
+        BROADCAST_ARGS | CONCATENATION | GATHER | MUL | RANGE | RESHAPE | STRIDED_SLICE | TILE => {
+            operands.all_known()
+        }
+        REDUCE_PROD => {
             let elements = Call::new(graph, id).described_result(0).and_then(|result| result.elements());
             operands.all_known() && elements.is_some_and(|count| count <= LARGEST_FOLDED_PRODUCT)
         }
@@ -174,51 +176,51 @@ fn folds(graph: &Graph, id: OpId, operands: &Operands) -> bool {
 /// The size of the result depends on the values of some operands. Are they unknown?
 fn has_results_of_unknown_size(graph: &Graph, operands: &Operands) -> bool {
     let op = operands.op;
-    let decisive: &[usize] = match op.kind.as_str() {
-        "UNIQUE" => return true,
+    let decisive: &[usize] = match op.kind.operator() {
+        UNIQUE => return true,
         // It believes the file, unless that says that a dimension may change.
-        "SLICE" if !op.outputs.iter().any(|&t| has_open_dimension(graph, t)) => &[],
-        "CONV_3D_TRANSPOSE"
-        | "FILL"
-        | "RANDOM_STANDARD_NORMAL"
-        | "RANDOM_UNIFORM"
-        | "SPLIT"
-        | "TRANSPOSE_CONV"
-        | "WHERE" => &[0],
-        "MULTINOMIAL" => &[0, 1],
-        "RANGE" => &[0, 1, 2],
-        "ARG_MAX"
-        | "ARG_MIN"
-        | "BROADCAST_TO"
-        | "EXPAND_DIMS"
-        | "MEAN"
-        | "MIRROR_PAD"
-        | "ONE_HOT"
-        | "PAD"
-        | "PADV2"
-        | "REDUCE_ALL"
-        | "REDUCE_ANY"
-        | "REDUCE_MAX"
-        | "REDUCE_MIN"
-        | "REDUCE_PROD"
-        | "RESIZE_BILINEAR"
-        | "RESIZE_NEAREST_NEIGHBOR"
-        | "RFFT2D"
-        | "SPARSE_TO_DENSE"
-        | "SUM"
-        | "TILE"
-        | "TOPK_V2"
-        | "TRANSPOSE" => &[1],
-        "BATCH_TO_SPACE_ND"
-        | "SLICE"
-        | "SPACE_TO_BATCH_ND"
-        | "SPLIT_V"
-        | "UNSORTED_SEGMENT_MAX"
-        | "UNSORTED_SEGMENT_MIN"
-        | "UNSORTED_SEGMENT_PROD"
-        | "UNSORTED_SEGMENT_SUM" => &[1, 2],
-        "STRIDED_SLICE" => &[1, 2, 3],
-        "NON_MAX_SUPPRESSION_V4" | "NON_MAX_SUPPRESSION_V5" | "SCATTER_ND" => &[2],
+        SLICE if !op.outputs.iter().any(|&t| has_open_dimension(graph, t)) => &[],
+        CONV_3D_TRANSPOSE
+        | FILL
+        | RANDOM_STANDARD_NORMAL
+        | RANDOM_UNIFORM
+        | SPLIT
+        | TRANSPOSE_CONV
+        | WHERE => &[0],
+        MULTINOMIAL => &[0, 1],
+        RANGE => &[0, 1, 2],
+        ARG_MAX
+        | ARG_MIN
+        | BROADCAST_TO
+        | EXPAND_DIMS
+        | MEAN
+        | MIRROR_PAD
+        | ONE_HOT
+        | PAD
+        | PADV2
+        | REDUCE_ALL
+        | REDUCE_ANY
+        | REDUCE_MAX
+        | REDUCE_MIN
+        | REDUCE_PROD
+        | RESIZE_BILINEAR
+        | RESIZE_NEAREST_NEIGHBOR
+        | RFFT2D
+        | SPARSE_TO_DENSE
+        | SUM
+        | TILE
+        | TOPK_V2
+        | TRANSPOSE => &[1],
+        BATCH_TO_SPACE_ND
+        | SLICE
+        | SPACE_TO_BATCH_ND
+        | SPLIT_V
+        | UNSORTED_SEGMENT_MAX
+        | UNSORTED_SEGMENT_MIN
+        | UNSORTED_SEGMENT_PROD
+        | UNSORTED_SEGMENT_SUM => &[1, 2],
+        STRIDED_SLICE => &[1, 2, 3],
+        NON_MAX_SUPPRESSION_V4 | NON_MAX_SUPPRESSION_V5 | SCATTER_ND => &[2],
         _ => &[],
     };
     !decisive.iter().all(|&position| operands.is_known(position))
@@ -227,7 +229,7 @@ fn has_results_of_unknown_size(graph: &Graph, operands: &Operands) -> bool {
 
 /// A reshaping to a shape that is computed: its size is known, so it may share its input's memory, but the planner stops there all the same.
 fn takes_its_shape_while_running(operands: &Operands) -> bool {
-    operands.op.kind.as_str() == "RESHAPE" && !operands.is_known(1)
+    operands.op.kind.operator() == RESHAPE && !operands.is_known(1)
 }
 
 fn has_open_dimension(graph: &Graph, tensor: TensorId) -> bool {

@@ -4,6 +4,7 @@
 //! the number of threads: one is assumed.
 
 use super::{LitertPlace, LitertTemporary, Operands};
+use serenity_ir::Operator::*;
 use serenity_ir::{Call, Described, ElementType, counted_product};
 
 /// `sizeof(int32_t)`, `sizeof(float)`.
@@ -14,22 +15,22 @@ const LONG: u64 = 8;
 
 /// The requests in order, without those for 0 bytes; none where the graph does not tell.
 pub(super) fn of(call: &Call, operands: &Operands, place: LitertPlace) -> Vec<LitertTemporary> {
-    let requests = match call.kind() {
-        "MEAN" | "SUM" | "REDUCE_PROD" | "REDUCE_MAX" | "REDUCE_MIN" | "REDUCE_ALL" | "REDUCE_ANY" => {
+    let requests = match call.operator() {
+        MEAN | SUM | REDUCE_PROD | REDUCE_MAX | REDUCE_MIN | REDUCE_ALL | REDUCE_ANY => {
             reduction(call, operands, place)
         }
-        "BATCH_MATMUL" => transposed_factors(call),
-        "ADD_N" => call.described_result(0).and_then(|sum| Some(vec![bytes(&sum)?])),
-        "SVDF" => svdf(call),
-        "RFFT2D" if place == LitertPlace::Arena => transform(call, operands),
-        "CUSTOM:TFLite_Detection_PostProcess" => detections(call),
-        "LSTM" => lstm(call, call.described(0).and_then(|input| input.shape.first().copied()), 0),
-        "UNIDIRECTIONAL_SEQUENCE_LSTM" => lstm(call, sequence_batch(call), LSTM_PADDING),
-        "BIDIRECTIONAL_SEQUENCE_LSTM" => both_directions(call),
+        BATCH_MATMUL => transposed_factors(call),
+        ADD_N => call.described_result(0).and_then(|sum| Some(vec![bytes(&sum)?])),
+        SVDF => svdf(call),
+        RFFT2D if place == LitertPlace::Arena => transform(call, operands),
+        TFLite_Detection_PostProcess => detections(call),
+        LSTM => lstm(call, call.described(0).and_then(|input| input.shape.first().copied()), 0),
+        UNIDIRECTIONAL_SEQUENCE_LSTM => lstm(call, sequence_batch(call), LSTM_PADDING),
+        BIDIRECTIONAL_SEQUENCE_LSTM => both_directions(call),
         _ => None,
     };
     // A constant second factor is transposed once and kept.
-    let is_kept = |position| call.kind() == "BATCH_MATMUL" && position == 1 && operands.is_constant(1);
+    let is_kept = |position| call.operator() == BATCH_MATMUL && position == 1 && operands.is_constant(1);
     let requests = requests.unwrap_or_default().into_iter().enumerate().filter(|&(_, bytes)| bytes > 0);
     let temporary = |(position, bytes)| LitertTemporary {
         bytes,
@@ -41,19 +42,19 @@ pub(super) fn of(call: &Call, operands: &Operands, place: LitertPlace) -> Vec<Li
 /// Does the kernel quantise floating-point inputs to fit its weights, in memory that is not counted here?
 pub(super) fn are_unknown(call: &Call) -> bool {
     let may_be_hybrid = matches!(
-        call.kind(),
-        "BATCH_MATMUL"
-            | "BIDIRECTIONAL_SEQUENCE_LSTM"
-            | "BIDIRECTIONAL_SEQUENCE_RNN"
-            | "CONV_2D"
-            | "DEPTHWISE_CONV_2D"
-            | "FULLY_CONNECTED"
-            | "LSTM"
-            | "RNN"
-            | "SVDF"
-            | "TRANSPOSE_CONV"
-            | "UNIDIRECTIONAL_SEQUENCE_LSTM"
-            | "UNIDIRECTIONAL_SEQUENCE_RNN"
+        call.operator(),
+        BATCH_MATMUL
+            | BIDIRECTIONAL_SEQUENCE_LSTM
+            | BIDIRECTIONAL_SEQUENCE_RNN
+            | CONV_2D
+            | DEPTHWISE_CONV_2D
+            | FULLY_CONNECTED
+            | LSTM
+            | RNN
+            | SVDF
+            | TRANSPOSE_CONV
+            | UNIDIRECTIONAL_SEQUENCE_LSTM
+            | UNIDIRECTIONAL_SEQUENCE_RNN
     );
     let is_quantized = |operand: &Described| {
         [ElementType::Int8, ElementType::UInt8, ElementType::Int4].iter().any(|dtype| operand.is(dtype))
@@ -75,7 +76,7 @@ fn reduction(call: &Call, operands: &Operands, place: LitertPlace) -> Option<Vec
     }
     if operands.is_known(1) {
         requests.push(counted_product(&[WORD, call.described(1)?.elements()?])?);
-        if matches!(call.kind(), "MEAN" | "SUM" | "REDUCE_PROD") {
+        if matches!(call.operator(), MEAN | SUM | REDUCE_PROD) {
             let width = match input.dtype? {
                 ElementType::Int32 | ElementType::Int64 => LONG,
                 _ => WORD,

@@ -5,6 +5,7 @@
 //! A build by Arm Compiler 6 would ask for 4 bytes a channel more in 1x1 convolutions; GCC and clang ask for nothing there.
 
 use super::reference;
+use serenity_ir::Operator::*;
 use serenity_ir::{Call, ElementType, counted_product};
 
 /// These cores have 32 bits.
@@ -18,14 +19,14 @@ const FEW_CHANNELS: u64 = 16;
 
 /// The requests in order; `None` if there are none, or if the graph does not tell.
 pub(super) fn scratch(call: &Call) -> Option<Vec<u64>> {
-    match call.kind() {
-        "CONV_2D" => convolution(call),
-        "DEPTHWISE_CONV_2D" => depthwise_convolution(call),
-        "FULLY_CONNECTED" => fully_connected(call),
-        "TRANSPOSE_CONV" => transposed_convolution(call),
-        "AVERAGE_POOL_2D" => average_pool(call),
-        "UNIDIRECTIONAL_SEQUENCE_LSTM" => lstm(call),
-        "ADD_N" => reference::pointers(call, POINTER),
+    match call.operator() {
+        CONV_2D => convolution(call),
+        DEPTHWISE_CONV_2D => depthwise_convolution(call),
+        FULLY_CONNECTED => fully_connected(call),
+        TRANSPOSE_CONV => transposed_convolution(call),
+        AVERAGE_POOL_2D => average_pool(call),
+        UNIDIRECTIONAL_SEQUENCE_LSTM => lstm(call),
+        ADD_N => reference::pointers(call, POINTER),
         _ => reference::scratch(call),
     }
 }

@@ -4,6 +4,7 @@
 //! scratch. Not counted: the buffers into which a build with compression unpacks compressed constants, since only the model's metadata
 //! tells which those are. `BATCH_MATMUL` keeps its transposed operands for ever, which is not scratch.
 
+use serenity_ir::Operator::*;
 use serenity_ir::{Call, ElementType, counted_product};
 
 /// `sizeof(int)`, `sizeof(int32_t)`, `sizeof(float)`.
@@ -17,17 +18,17 @@ const POINTER: u64 = 8;
 
 /// The requests in order; `None` if there are none, or if the graph does not tell.
 pub(super) fn scratch(call: &Call) -> Option<Vec<u64>> {
-    match call.kind() {
-        "CONV_2D" | "DEPTHWISE_CONV_2D" | "FULLY_CONNECTED" => unpacked_filter(call),
-        "TRANSPOSE_CONV" => transposed_convolution(call),
-        "MEAN" | "SUM" => sum(call),
-        "REDUCE_MAX" | "REDUCE_MIN" | "REDUCE_ALL" => index_and_axes(call),
-        "SVDF" => svdf(call),
-        "UNIDIRECTIONAL_SEQUENCE_LSTM" => lstm(call, 4),
-        "ADD_N" => pointers(call, POINTER),
-        "MIRROR_PAD" => strides(call),
-        "CUSTOM:SignalRfft" => padded_signal(call),
-        "CUSTOM:TFLite_Detection_PostProcess" => detections(call),
+    match call.operator() {
+        CONV_2D | DEPTHWISE_CONV_2D | FULLY_CONNECTED => unpacked_filter(call),
+        TRANSPOSE_CONV => transposed_convolution(call),
+        MEAN | SUM => sum(call),
+        REDUCE_MAX | REDUCE_MIN | REDUCE_ALL => index_and_axes(call),
+        SVDF => svdf(call),
+        UNIDIRECTIONAL_SEQUENCE_LSTM => lstm(call, 4),
+        ADD_N => pointers(call, POINTER),
+        MIRROR_PAD => strides(call),
+        SignalRfft => padded_signal(call),
+        TFLite_Detection_PostProcess => detections(call),
         _ => None,
     }
 }

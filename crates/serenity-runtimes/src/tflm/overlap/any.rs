@@ -8,15 +8,14 @@
 //! surely where a smaller operand is broadcast: a kernel may spread that over the output first.
 
 use super::copies;
-use super::elementwise::{ACTIVATIONS, ARITHMETIC, in_place};
+use super::elementwise::{in_place, operands_read_once};
 use super::safe::Pair;
 use serenity_ir::Call;
+use serenity_ir::Operator::*;
 
 pub(super) fn overlaps(call: &Call) -> Option<Vec<Pair>> {
-    match call.kind() {
-        kind if copies::RESHAPING.contains(&kind) => copies::reshape(call),
-        kind if ACTIVATIONS.contains(&kind) => in_place(call, 1),
-        kind if ARITHMETIC.contains(&kind) => in_place(call, 2),
-        _ => None,
+    match call.operator() {
+        RESHAPE | SQUEEZE | EXPAND_DIMS => copies::reshape(call),
+        operator => in_place(call, operands_read_once(operator)?),
     }
 }

@@ -5,47 +5,35 @@
 
 use super::safe::{Pair, Safe};
 use super::{copies, elementwise, reference, windows};
+use serenity_ir::Operator::*;
 use serenity_ir::{Call, ElementType};
 
 pub(super) fn overlaps(call: &Call) -> Option<Vec<Pair>> {
-    let is_ours = matches!(
-        call.kind(),
-        "CONV_2D"
-            | "DEPTHWISE_CONV_2D"
-            | "TRANSPOSE_CONV"
-            | "FULLY_CONNECTED"
-            | "AVERAGE_POOL_2D"
-            | "MAX_POOL_2D"
-            | "PAD"
-            | "PADV2"
-            | "ADD"
-            | "MUL"
-            | "MAXIMUM"
-            | "MINIMUM"
-            | "SOFTMAX"
-    );
-    let first = call.first_activation()?;
-    match call.dtype(first)? {
-        ElementType::Int8 if is_ours => of_bytes(call),
-        ElementType::Float32 => reference::overlaps(call),
-        _ if is_ours => None,
+    let dtype = call.dtype(call.first_activation()?)?;
+    match call.operator() {
+        CONV_2D | DEPTHWISE_CONV_2D | TRANSPOSE_CONV | FULLY_CONNECTED | AVERAGE_POOL_2D | MAX_POOL_2D
+        | PAD | PADV2 | ADD | MUL | MAXIMUM | MINIMUM | SOFTMAX
+            if dtype != ElementType::Float32 =>
+        {
+            (dtype == ElementType::Int8).then(|| of_bytes(call))?
+        }
         _ => reference::overlaps(call),
     }
 }
 
 fn of_bytes(call: &Call) -> Option<Vec<Pair>> {
-    match call.kind() {
-        "CONV_2D" => convolution(call),
-        "DEPTHWISE_CONV_2D" => depthwise_convolution(call),
+    match call.operator() {
+        CONV_2D => convolution(call),
+        DEPTHWISE_CONV_2D => depthwise_convolution(call),
         // Into a column of sums for one pixel, all channels at once, then out.
-        "AVERAGE_POOL_2D" => windows::pool(call),
-        "MAX_POOL_2D" => max_pool(call),
-        "PAD" | "PADV2" => pad(call),
+        AVERAGE_POOL_2D => windows::pool(call),
+        MAX_POOL_2D => max_pool(call),
+        PAD | PADV2 => pad(call),
         // Four elements are read, then four written.
-        "ADD" | "MUL" if !elementwise::is_broadcast(call, 2) => Some(elementwise::front_to_back(call, 2)),
-        "MAXIMUM" | "MINIMUM" => elementwise::in_place(call, 2),
+        ADD | MUL if !elementwise::is_broadcast(call, 2) => Some(elementwise::front_to_back(call, 2)),
+        MAXIMUM | MINIMUM => elementwise::in_place(call, 2),
         // Row by row: the largest, the sum, then each element once more before it is written.
-        "SOFTMAX" => elementwise::in_place(call, 1),
+        SOFTMAX => elementwise::in_place(call, 1),
         // Dense layers of many rows run as 1x1 convolutions; transposed convolutions run one of two ways, both row by row.
         _ => None,
     }

@@ -3,9 +3,6 @@
 use super::safe::{Pair, Safe, walk};
 use serenity_ir::{Call, Layout};
 
-/// The result is the first operand under another shape.
-pub(super) const RESHAPING: &[&str] = &["RESHAPE", "SQUEEZE", "EXPAND_DIMS"];
-
 /// One copy of everything, which must be disjoint or go onto itself.
 pub(super) fn reshape(call: &Call) -> Option<Vec<Pair>> {
     let (input, output) = call.moved(0)?;

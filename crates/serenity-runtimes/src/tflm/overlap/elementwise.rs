@@ -1,70 +1,30 @@
 //! Operators that work element by element.
 
 use super::safe::{Pair, Safe, walk};
+use serenity_ir::Operator::{self, *};
 use serenity_ir::{Call, Layout};
 
-/// Of one operand. Any kernels run these in place.
-pub(super) const ACTIVATIONS: &[&str] = &[
-    "RELU",
-    "RELU6",
-    "RELU_N1_TO_1",
-    "RELU_0_TO_1",
-    "LEAKY_RELU",
-    "ELU",
-    "HARD_SWISH",
-    "LOGISTIC",
-    "TANH",
-    "ABS",
-    "NEG",
-    "SQUARE",
-    "FLOOR",
-    "CEIL",
-    "ROUND",
-];
+/// How many operands an element-wise operator has that any kernels run in place, if none of them is broadcast; `None` if it is another.
+pub(super) fn operands_read_once(operator: Operator) -> Option<usize> {
+    match operator {
+        RELU | RELU6 | RELU_N1_TO_1 | RELU_0_TO_1 | LEAKY_RELU | ELU | HARD_SWISH | LOGISTIC | TANH | ABS
+        | NEG | SQUARE | FLOOR | CEIL | ROUND => Some(1),
+        ADD | SUB | MUL => Some(2),
+        _ => None,
+    }
+}
 
-/// Of two operands. Any kernels run these in place, if neither operand is broadcast.
-pub(super) const ARITHMETIC: &[&str] = &["ADD", "SUB", "MUL"];
-
-/// Of one operand, in the portable kernels. `SOFTMAX` passes over a row several times, but writes an element no earlier than in the last
-/// pass that reads it, and reads nothing before that element again.
-const MORE_OF_ONE: &[&str] = &[
-    "QUANTIZE",
-    "DEQUANTIZE",
-    "CAST",
-    "SOFTMAX",
-    "EXP",
-    "LOG",
-    "SQRT",
-    "RSQRT",
-    "SIN",
-    "COS",
-    "LOGICAL_NOT",
-];
-
-/// Of two operands, in the portable kernels.
-const MORE_OF_TWO: &[&str] = &[
-    "DIV",
-    "MAXIMUM",
-    "MINIMUM",
-    "SQUARED_DIFFERENCE",
-    "FLOOR_DIV",
-    "FLOOR_MOD",
-    "PRELU",
-    "LOGICAL_AND",
-    "LOGICAL_OR",
-    "EQUAL",
-    "NOT_EQUAL",
-    "LESS",
-    "LESS_EQUAL",
-    "GREATER",
-    "GREATER_EQUAL",
-];
-
-/// How many operands an element-wise kind works on; `None` if it is another kind.
-pub(super) fn operands(kind: &str) -> Option<usize> {
-    let one = ACTIVATIONS.contains(&kind) || MORE_OF_ONE.contains(&kind);
-    let two = ARITHMETIC.contains(&kind) || MORE_OF_TWO.contains(&kind);
-    one.then_some(1).or(two.then_some(2))
+/// How many operands an element-wise operator has in the portable kernels; `None` if it is another. `SOFTMAX` passes over a row several times,
+/// but writes an element no earlier than in the last pass that reads it, and reads nothing before that element again.
+pub(super) fn operands(operator: Operator) -> Option<usize> {
+    operands_read_once(operator).or(match operator {
+        QUANTIZE | DEQUANTIZE | CAST | SOFTMAX | EXP | LOG | SQRT | RSQRT | SIN | COS | LOGICAL_NOT => {
+            Some(1)
+        }
+        DIV | MAXIMUM | MINIMUM | SQUARED_DIFFERENCE | FLOOR_DIV | FLOOR_MOD | PRELU | LOGICAL_AND
+        | LOGICAL_OR | EQUAL | NOT_EQUAL | LESS | LESS_EQUAL | GREATER | GREATER_EQUAL => Some(2),
+        _ => None,
+    })
 }
 
 /// At the same offset only: the operands are as large as the result, element for element.

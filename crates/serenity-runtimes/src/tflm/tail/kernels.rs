@@ -3,6 +3,7 @@
 use super::layout::Layout;
 use crate::Kernels;
 use serenity_ir::ElementType;
+use serenity_ir::Operator::{self, *};
 use serenity_tflite::{FileOperator, FileTensor, Model, SubGraph};
 
 /// One operator of a model.
@@ -24,8 +25,8 @@ impl<'m> Node<'m> {
         })
     }
 
-    pub(super) fn kind(&self) -> &'m str {
-        &self.operator.kind
+    pub(super) fn operator(&self) -> Operator {
+        Operator::named(&self.operator.kind)
     }
 
     fn tensor(&self, operands: &[Option<usize>], position: usize) -> Option<&'m FileTensor> {
@@ -50,9 +51,9 @@ impl<'m> Node<'m> {
 
     /// How many descriptions of each operand its kernel holds while it prepares: some ask for them again before they give them back.
     pub(super) fn descriptions_at_once(&self) -> u64 {
-        match self.kind() {
-            "CONV_2D" | "DEPTHWISE_CONV_2D" | "TRANSPOSE_CONV" | "CONCATENATION" | "MEAN" | "SUM"
-            | "REDUCE_MAX" | "REDUCE_MIN" | "REDUCE_ALL" => 2,
+        match self.operator() {
+            CONV_2D | DEPTHWISE_CONV_2D | TRANSPOSE_CONV | CONCATENATION | MEAN | SUM | REDUCE_MAX
+            | REDUCE_MIN | REDUCE_ALL => 2,
             _ => 1,
         }
     }
@@ -73,117 +74,107 @@ pub(super) fn stored_bytes(tensor: &FileTensor) -> u64 {
 }
 
 /// The structure into which an operator's options are unpacked: bytes and alignment.
-pub(super) fn options(kind: &str, layout: &Layout) -> (u64, u64) {
-    match kind {
-        "CONV_2D" | "DEPTHWISE_CONV_2D" => (28, 4),
-        "TRANSPOSE_CONV" => (20, 4),
-        "FULLY_CONNECTED" => layout.fully_connected_options,
-        "VAR_HANDLE" => layout.var_handle_options,
-        "AVERAGE_POOL_2D" | "MAX_POOL_2D" | "L2_POOL_2D" => (40, 4),
-        "RESHAPE" | "SQUEEZE" => (36, 4),
-        "STRIDED_SLICE" => (24, 4),
-        "UNIDIRECTIONAL_SEQUENCE_LSTM" => (16, 4),
-        "SVDF" => (12, 4),
-        "ADD" | "SUB" | "CAST" | "CONCATENATION" | "GATHER" | "PACK" | "UNPACK" | "IF" | "WHILE" => (8, 4),
-        "MUL" | "DIV" | "ARG_MAX" | "ARG_MIN" | "CALL_ONCE" | "DEPTH_TO_SPACE" | "SPACE_TO_DEPTH"
-        | "L2_NORMALIZATION" | "LEAKY_RELU" | "MIRROR_PAD" | "SHAPE" | "SOFTMAX" | "SPLIT" | "SPLIT_V" => {
-            (4, 4)
-        }
-        "BATCH_MATMUL" => (3, 1),
-        "RESIZE_BILINEAR" | "RESIZE_NEAREST_NEIGHBOR" | "CUMSUM" => (2, 1),
-        "MEAN" | "SUM" | "REDUCE_MAX" | "REDUCE_MIN" | "REDUCE_ALL" => (1, 1),
+pub(super) fn options(operator: Operator, layout: &Layout) -> (u64, u64) {
+    match operator {
+        CONV_2D | DEPTHWISE_CONV_2D => (28, 4),
+        TRANSPOSE_CONV => (20, 4),
+        FULLY_CONNECTED => layout.fully_connected_options,
+        VAR_HANDLE => layout.var_handle_options,
+        AVERAGE_POOL_2D | MAX_POOL_2D | L2_POOL_2D => (40, 4),
+        RESHAPE | SQUEEZE => (36, 4),
+        STRIDED_SLICE => (24, 4),
+        UNIDIRECTIONAL_SEQUENCE_LSTM => (16, 4),
+        SVDF => (12, 4),
+        ADD | SUB | CAST | CONCATENATION | GATHER | PACK | UNPACK | IF | WHILE => (8, 4),
+        MUL | DIV | ARG_MAX | ARG_MIN | CALL_ONCE | DEPTH_TO_SPACE | SPACE_TO_DEPTH | L2_NORMALIZATION
+        | LEAKY_RELU | MIRROR_PAD | SHAPE | SOFTMAX | SPLIT | SPLIT_V => (4, 4),
+        BATCH_MATMUL => (3, 1),
+        RESIZE_BILINEAR | RESIZE_NEAREST_NEIGHBOR | CUMSUM => (2, 1),
+        MEAN | SUM | REDUCE_MAX | REDUCE_MIN | REDUCE_ALL => (1, 1),
         _ => (0, 1),
     }
 }
 
 /// The data that a kernel keeps whatever the operands are; `None` if the kernel is not known.
-pub(super) fn user_data(kind: &str, layout: &Layout) -> Option<u64> {
-    Some(match kind {
-        "CONV_2D" | "DEPTHWISE_CONV_2D" => layout.convolution,
-        "TRANSPOSE_CONV" => layout.transposed_convolution,
-        "FULLY_CONNECTED" => layout.fully_connected,
-        "CONCATENATION" => layout.concatenation,
-        "SOFTMAX" => layout.softmax,
-        "BATCH_MATMUL" => layout.batch_matmul,
-        "UNIDIRECTIONAL_SEQUENCE_LSTM" => 688,
-        "ELU" => 256,
-        "SQUARED_DIFFERENCE" => 112,
-        "STRIDED_SLICE" => 84,
-        "CUSTOM:SignalFilterBank" => 64,
-        "ADD" => 60,
-        "PAD" | "PADV2" | "CUSTOM:SignalFilterBankSpectralSubtraction" => 56,
-        "SUB" => 52,
-        "CUSTOM:SignalRfft" => 48,
-        "MEAN" | "SUM" | "REDUCE_MAX" | "REDUCE_MIN" | "REDUCE_ALL" => 44,
-        "MUL" | "SVDF" => 36,
-        "AVERAGE_POOL_2D" | "MAX_POOL_2D" | "QUANTIZE" | "DEQUANTIZE" | "EQUAL" | "NOT_EQUAL" | "GREATER"
-        | "GREATER_EQUAL" | "LESS" | "LESS_EQUAL" => 32,
-        "ABS" | "RSQRT" | "RELU" | "PRELU" | "DIV" => 28,
-        "LEAKY_RELU" => 24,
-        "HARD_SWISH" | "MIRROR_PAD" => 20,
-        "LOGISTIC" | "TANH" => 16,
-        "RELU6"
-        | "IF"
-        | "WHILE"
-        | "CALL_ONCE"
-        | "CUSTOM:SignalWindow"
-        | "CUSTOM:SignalEnergy"
-        | "CUSTOM:SignalFilterBankLog" => 8,
-        "ASSIGN_VARIABLE" | "VAR_HANDLE" | "L2_NORMALIZATION" | "SPACE_TO_BATCH_ND" | "CUSTOM:SignalPCAN" => {
-            4
-        }
-        "SELECT_V2" => 1,
-        "ARG_MAX"
-        | "ARG_MIN"
-        | "ADD_N"
-        | "BATCH_TO_SPACE_ND"
-        | "BROADCAST_ARGS"
-        | "BROADCAST_TO"
-        | "CAST"
-        | "CEIL"
-        | "COS"
-        | "CUMSUM"
-        | "DEPTH_TO_SPACE"
-        | "SPACE_TO_DEPTH"
-        | "DYNAMIC_UPDATE_SLICE"
-        | "EMBEDDING_LOOKUP"
-        | "EXP"
-        | "EXPAND_DIMS"
-        | "FILL"
-        | "FLOOR"
-        | "FLOOR_DIV"
-        | "FLOOR_MOD"
-        | "GATHER"
-        | "GATHER_ND"
-        | "L2_POOL_2D"
-        | "LOG"
-        | "LOGICAL_AND"
-        | "LOGICAL_NOT"
-        | "LOGICAL_OR"
-        | "LOG_SOFTMAX"
-        | "MAXIMUM"
-        | "MINIMUM"
-        | "NEG"
-        | "PACK"
-        | "READ_VARIABLE"
-        | "RESHAPE"
-        | "RESIZE_BILINEAR"
-        | "RESIZE_NEAREST_NEIGHBOR"
-        | "REVERSE_V2"
-        | "ROUND"
-        | "SHAPE"
-        | "SIN"
-        | "SLICE"
-        | "SPLIT"
-        | "SPLIT_V"
-        | "SQRT"
-        | "SQUARE"
-        | "SQUEEZE"
-        | "TRANSPOSE"
-        | "UNPACK"
-        | "ZEROS_LIKE"
-        | "CUSTOM:SignalFftAutoScale"
-        | "CUSTOM:SignalFilterBankSquareRoot" => 0,
+pub(super) fn user_data(operator: Operator, layout: &Layout) -> Option<u64> {
+    Some(match operator {
+        CONV_2D | DEPTHWISE_CONV_2D => layout.convolution,
+        TRANSPOSE_CONV => layout.transposed_convolution,
+        FULLY_CONNECTED => layout.fully_connected,
+        CONCATENATION => layout.concatenation,
+        SOFTMAX => layout.softmax,
+        BATCH_MATMUL => layout.batch_matmul,
+        UNIDIRECTIONAL_SEQUENCE_LSTM => 688,
+        ELU => 256,
+        SQUARED_DIFFERENCE => 112,
+        STRIDED_SLICE => 84,
+        SignalFilterBank => 64,
+        ADD => 60,
+        PAD | PADV2 | SignalFilterBankSpectralSubtraction => 56,
+        SUB => 52,
+        SignalRfft => 48,
+        MEAN | SUM | REDUCE_MAX | REDUCE_MIN | REDUCE_ALL => 44,
+        MUL | SVDF => 36,
+        AVERAGE_POOL_2D | MAX_POOL_2D | QUANTIZE | DEQUANTIZE | EQUAL | NOT_EQUAL | GREATER
+        | GREATER_EQUAL | LESS | LESS_EQUAL => 32,
+        ABS | RSQRT | RELU | PRELU | DIV => 28,
+        LEAKY_RELU => 24,
+        HARD_SWISH | MIRROR_PAD => 20,
+        LOGISTIC | TANH => 16,
+        RELU6 | IF | WHILE | CALL_ONCE | SignalWindow | SignalEnergy | SignalFilterBankLog => 8,
+        ASSIGN_VARIABLE | VAR_HANDLE | L2_NORMALIZATION | SPACE_TO_BATCH_ND | SignalPCAN => 4,
+        SELECT_V2 => 1,
+        ARG_MAX
+        | ARG_MIN
+        | ADD_N
+        | BATCH_TO_SPACE_ND
+        | BROADCAST_ARGS
+        | BROADCAST_TO
+        | CAST
+        | CEIL
+        | COS
+        | CUMSUM
+        | DEPTH_TO_SPACE
+        | SPACE_TO_DEPTH
+        | DYNAMIC_UPDATE_SLICE
+        | EMBEDDING_LOOKUP
+        | EXP
+        | EXPAND_DIMS
+        | FILL
+        | FLOOR
+        | FLOOR_DIV
+        | FLOOR_MOD
+        | GATHER
+        | GATHER_ND
+        | L2_POOL_2D
+        | LOG
+        | LOGICAL_AND
+        | LOGICAL_NOT
+        | LOGICAL_OR
+        | LOG_SOFTMAX
+        | MAXIMUM
+        | MINIMUM
+        | NEG
+        | PACK
+        | READ_VARIABLE
+        | RESHAPE
+        | RESIZE_BILINEAR
+        | RESIZE_NEAREST_NEIGHBOR
+        | REVERSE_V2
+        | ROUND
+        | SHAPE
+        | SIN
+        | SLICE
+        | SPLIT
+        | SPLIT_V
+        | SQRT
+        | SQUARE
+        | SQUEEZE
+        | TRANSPOSE
+        | UNPACK
+        | ZEROS_LIKE
+        | SignalFftAutoScale
+        | SignalFilterBankSquareRoot => 0,
         _ => return None,
     })
 }
@@ -193,27 +184,27 @@ pub(super) fn prepared(node: &Node, layout: &Layout, kernels: Kernels) -> Vec<u6
     let (int8, int16) = (ElementType::Int8, ElementType::Int16);
     let is_quantized = node.input_is(&[int8.clone(), int16.clone()]);
     let when = |is_kept: bool, bytes: u64| if is_kept { vec![bytes] } else { Vec::new() };
-    match node.kind() {
+    match node.operator() {
         // A multiplier and a shift for each channel, also where one would do.
-        "CONV_2D" | "TRANSPOSE_CONV" => vec![words(dimension(node.input(1), 0)); 2],
-        "DEPTHWISE_CONV_2D" => vec![words(dimension(node.input(1), 3)); 2],
-        "FULLY_CONNECTED" => fully_connected(node, is_quantized, kernels),
-        "BATCH_MATMUL" => batch_matmul(node, layout, is_quantized),
-        "GATHER" | "GATHER_ND" | "DEPTH_TO_SPACE" | "SPACE_TO_DEPTH" | "L2_POOL_2D" => {
+        CONV_2D | TRANSPOSE_CONV => vec![words(dimension(node.input(1), 0)); 2],
+        DEPTHWISE_CONV_2D => vec![words(dimension(node.input(1), 3)); 2],
+        FULLY_CONNECTED => fully_connected(node, is_quantized, kernels),
+        BATCH_MATMUL => batch_matmul(node, layout, is_quantized),
+        GATHER | GATHER_ND | DEPTH_TO_SPACE | SPACE_TO_DEPTH | L2_POOL_2D => {
             vec![dims(node.output(0))]
         }
-        "EMBEDDING_LOOKUP" => vec![dims(node.output(0)), layout.embedding_lookup],
+        EMBEDDING_LOOKUP => vec![dims(node.output(0)), layout.embedding_lookup],
         // Two tables of 513 values.
-        "SOFTMAX" if node.input_is(&[int16]) => vec![1026; 2],
-        "LOG_SOFTMAX" => when(node.input_is(&[int8]), layout.log_softmax),
-        "ADD_N" => when(is_quantized, 40),
-        "CUMSUM" => when(is_quantized, 36),
-        "CUSTOM:SignalRfft" => vec![fourier_transform(node, layout)],
+        SOFTMAX if node.input_is(&[int16]) => vec![1026; 2],
+        LOG_SOFTMAX => when(node.input_is(&[int8]), layout.log_softmax),
+        ADD_N => when(is_quantized, 40),
+        CUMSUM => when(is_quantized, 36),
+        SignalRfft => vec![fourier_transform(node, layout)],
         // 64 bits for each channel and one more; 32 bits for each.
-        "CUSTOM:SignalFilterBank" => {
+        SignalFilterBank => {
             vec![words(elements(node.output(0)).saturating_add(1)).saturating_mul(2)]
         }
-        "CUSTOM:SignalFilterBankSpectralSubtraction" => vec![words(elements(node.output(0)))],
+        SignalFilterBankSpectralSubtraction => vec![words(elements(node.output(0)))],
         _ => Vec::new(),
     }
 }

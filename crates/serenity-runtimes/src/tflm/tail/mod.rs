@@ -15,7 +15,7 @@ use super::tflm_bytes;
 use crate::{Kernels, TFLM_ALIGNMENT, scratch};
 use kernels::{Node, options, prepared, stored_bytes, user_data};
 use layout::{ARM32, ARM32_CMSIS_NN, ARM32_CMSIS_NN_LARGEST, ARM32_LARGEST, Layout, X86_64};
-use serenity_ir::Graph;
+use serenity_ir::{Graph, Operator};
 use serenity_tflite::{FileTensor, Model, Storage, SubGraph};
 use std::collections::BTreeSet;
 
@@ -65,7 +65,7 @@ impl Tail {
         let arm32 = replay(model, layout, kernels);
         let x86_64 = replay(model, &X86_64, Kernels::Reference);
         let unknown_kernels =
-            Node::all(model).filter(|n| user_data(n.kind(), layout).is_none()).count() as u64;
+            Node::all(model).filter(|n| user_data(n.operator(), layout).is_none()).count() as u64;
         let (largest, sums) = if kernels == Kernels::Reference {
             (replay(model, &ARM32_LARGEST, kernels), 0)
         } else {
@@ -156,12 +156,12 @@ fn replay(model: &Model, layout: &Layout, kernels: Kernels) -> Replayed {
         requests.push(layout.node * sub_graph.operators().len() as u64, pointer);
     }
     for node in Node::all(model) {
-        let (bytes, alignment) = options(node.kind(), layout);
+        let (bytes, alignment) = options(node.operator(), layout);
         requests.push(bytes, alignment);
     }
     // First the data of all kernels, then what all of them prepare; but where everything is aligned alike, the order does not matter.
     for node in Node::all(model) {
-        let own = user_data(node.kind(), layout).filter(|&bytes| bytes > 0);
+        let own = user_data(node.operator(), layout).filter(|&bytes| bytes > 0);
         for bytes in own.into_iter().chain(prepared(&node, layout, kernels)) {
             requests.push(bytes, TFLM_ALIGNMENT);
         }
@@ -241,7 +241,7 @@ fn scratch_buffers(model: &Model, kernels: Kernels) -> u64 {
 
 /// The container and the name of a resource variable, for every operator that makes a handle to one.
 fn resources(model: &Model) -> impl Iterator<Item = Resource<'_>> {
-    Node::all(model).filter(|node| node.kind() == "VAR_HANDLE").map(|node| resource(&node))
+    Node::all(model).filter(|node| node.operator() == Operator::VAR_HANDLE).map(|node| resource(&node))
 }
 
 type Resource<'m> = (&'m [u8], &'m [u8]);
@@ -256,7 +256,7 @@ fn assigned_resources(model: &Model) -> Vec<u64> {
     let in_main = || Node::all(model).take_while(|node| node.place.0 == 0);
     let tensors = model.sub_graphs().first().map_or(0, |main| main.tensors().len());
     let mut made_by = vec![None; tensors];
-    for handle in in_main().filter(|node| node.kind() == "VAR_HANDLE") {
+    for handle in in_main().filter(|node| node.operator() == Operator::VAR_HANDLE) {
         for output in handle.operator.outputs.iter().flatten() {
             if let Some(maker) = made_by.get_mut(*output) {
                 *maker = Some(resource(&handle));
@@ -265,7 +265,7 @@ fn assigned_resources(model: &Model) -> Vec<u64> {
     }
     let mut assigned = BTreeSet::new();
     let mut sizes = Vec::new();
-    for node in in_main().filter(|node| node.kind() == "ASSIGN_VARIABLE") {
+    for node in in_main().filter(|node| node.operator() == Operator::ASSIGN_VARIABLE) {
         let handle = node.operator.inputs.first().copied().flatten();
         let variable = handle.and_then(|tensor| made_by.get(tensor).copied().flatten());
         if variable.is_some_and(|variable| assigned.insert(variable)) {
@@ -277,7 +277,7 @@ fn assigned_resources(model: &Model) -> Vec<u64> {
 
 /// On cores with vectors, new releases of CMSIS-NN keep the sum of each row of a dense layer's weights.
 fn kernel_sums(model: &Model) -> u64 {
-    let dense = Node::all(model).filter(|node| node.kind() == "FULLY_CONNECTED");
+    let dense = Node::all(model).filter(|node| node.operator() == Operator::FULLY_CONNECTED);
     let rows = dense.filter_map(|node| node.input(1)?.shape.first().copied());
     rows.fold(0, |sum: u64, rows| (sum + rows.min(MOST / 4) * 4).next_multiple_of(TFLM_ALIGNMENT).min(MOST))
 }
