@@ -12,41 +12,15 @@
 //!
 //! For padding `SAME` a kernel takes `t = max((H' - 1) s + (k - 1) d + 1 - H, 0) / 2`, for `VALID` it is 0.
 
+use serenity_ir::Operator::{self, *};
 use serenity_ir::{Call, ElementType, Graph, OpId, TensorId};
 
 /// Operators that make a row of one row of each operand.
-const ELEMENTWISE: &[&str] = &[
-    "RELU",
-    "RELU6",
-    "RELU_N1_TO_1",
-    "RELU_0_TO_1",
-    "LEAKY_RELU",
-    "PRELU",
-    "ELU",
-    "HARD_SWISH",
-    "LOGISTIC",
-    "TANH",
-    "ABS",
-    "NEG",
-    "SQUARE",
-    "FLOOR",
-    "CEIL",
-    "ROUND",
-    "EXP",
-    "LOG",
-    "SQRT",
-    "RSQRT",
-    "SIN",
-    "COS",
-    "ADD",
-    "SUB",
-    "MUL",
-    "DIV",
-    "MAXIMUM",
-    "MINIMUM",
-    "SQUARED_DIFFERENCE",
-    "QUANTIZE",
-    "DEQUANTIZE",
+#[rustfmt::skip]
+const ELEMENTWISE: &[Operator] = &[
+    RELU, RELU6, RELU_N1_TO_1, RELU_0_TO_1, LEAKY_RELU, PRELU, ELU, HARD_SWISH, LOGISTIC, TANH, ABS,
+    NEG, SQUARE, FLOOR, CEIL, ROUND, EXP, LOG, SQRT, RSQRT, SIN, COS, ADD, SUB, MUL, DIV, MAXIMUM,
+    MINIMUM, SQUARED_DIFFERENCE, QUANTIZE, DEQUANTIZE,
 ];
 
 /// How rows of the result follow from rows of the inputs.
@@ -126,14 +100,14 @@ impl RowLocal {
         let first = *inputs.first()?;
         let from = image(graph, first)?;
         let all_alike = || inputs.iter().all(|&t| image(graph, t).is_some_and(|dims| dims[1] == to[1]));
-        let rows = match call.kind() {
-            "CONV_2D" | "DEPTHWISE_CONV_2D" if inputs.len() == 1 && has_fixed_filter(&call) => {
+        let rows = match call.operator() {
+            CONV_2D | DEPTHWISE_CONV_2D if inputs.len() == 1 && has_fixed_filter(&call) => {
                 Rows::Sliding(sliding(&call, from, to, true)?)
             }
-            "AVERAGE_POOL_2D" | "MAX_POOL_2D" => Rows::Sliding(sliding(&call, from, to, false)?),
-            "CONCATENATION" if call.axis(4)? == 3 && !call.op.has_constants() && all_alike() => Rows::Alike,
-            "PAD" => padded(&call, from, to)?,
-            "STRIDED_SLICE" => cropped(&call, from, to)?,
+            AVERAGE_POOL_2D | MAX_POOL_2D => Rows::Sliding(sliding(&call, from, to, false)?),
+            CONCATENATION if call.axis(4)? == 3 && !call.op.has_constants() && all_alike() => Rows::Alike,
+            PAD => padded(&call, from, to)?,
+            STRIDED_SLICE => cropped(&call, from, to)?,
             kind if ELEMENTWISE.contains(&kind) && all_alike() && constants_fit_any_row(&call) => Rows::Alike,
             _ => return None,
         };
@@ -227,9 +201,9 @@ fn cropped(call: &Call, from: [i64; 4], to: [i64; 4]) -> Option<Rows> {
 fn macs(call: &Call, to: [i64; 4]) -> u64 {
     let results = to.iter().product::<i64>() as u64;
     let filter = call.described(1).and_then(|filter| filter.dims::<4>());
-    match (call.kind(), filter) {
-        ("CONV_2D", Some([_, height, width, depth])) => results * height * width * depth,
-        ("DEPTHWISE_CONV_2D", Some([_, height, width, _])) => results * height * width,
+    match (call.operator(), filter) {
+        (CONV_2D, Some([_, height, width, depth])) => results * height * width * depth,
+        (DEPTHWISE_CONV_2D, Some([_, height, width, _])) => results * height * width,
         _ => 0,
     }
 }
