@@ -22,6 +22,8 @@ mod looped;
 mod program;
 mod rows;
 mod search;
+#[cfg(test)]
+mod simulation;
 mod window;
 
 pub use looped::Looped;

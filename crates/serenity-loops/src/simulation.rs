@@ -1,0 +1,281 @@
+//! Loops over stripes, followed row by row, against the whole: thousands of random windows.
+//!
+//! A row is one number, made of the numbers of the rows that it depends on; two rows are equal only if all these are. What stands for zero is 0, inside a tensor or
+//! outside. The state is followed in blocks of 16 bytes, so that rows written too early destroy what is still wanted.
+
+use crate::program::{ALIGNMENT, Program, Step, StripeId};
+use crate::rows::{RowLocal, Rows, Sliding};
+use crate::window::Window;
+use crate::{halo, lines};
+use serde_json::json;
+use serenity_ir::{Attributes, ElementType, Graph, GraphBuilder, Op, OpKind, Tensor, TensorId};
+use std::collections::BTreeMap;
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % limit
+    }
+
+    fn of<T: Copy>(&mut self, list: &[T]) -> T {
+        list[self.below(list.len())]
+    }
+}
+
+/// A network of some row-local ops, most of them one after the other.
+fn network(random: &mut Random) -> Graph {
+    let mut graph = GraphBuilder::new("");
+    let image =
+        |rows: u64, channels: u64| Tensor::shaped("", vec![1, rows, 1, channels], ElementType::Int8).unwrap();
+    let rows = random.of(&[4, 6, 8, 9, 12, 16, 21, 24]);
+    let mut all = vec![graph.input(image(rows, random.of(&[16, 32])))];
+    for _ in 0..2 + random.below(6) {
+        let from = if random.below(4) == 0 { random.of(&all) } else { all[all.len() - 1] };
+        let shape = graph.get(from).shape.clone().unwrap();
+        let (rows, channels) = (shape[1], shape[3]);
+        let mut attributes = Attributes::new();
+        let mut inputs = vec![from];
+        let (kind, made, depth) = match random.below(8) {
+            0..4 => {
+                let kernel = random.of(&[1, 2, 3, 3, 5]);
+                let stride = random.of(&[1, 1, 1, 2]);
+                let dilation = if stride == 1 { random.of(&[1, 1, 2]) } else { 1 };
+                let is_same = random.below(3) > 0;
+                let is_pool = random.below(4) == 0;
+                let dilation = if is_pool { 1 } else { dilation };
+                let extent = (kernel - 1) * dilation + 1;
+                if extent > rows {
+                    continue;
+                }
+                let made = if is_same { rows.div_ceil(stride) } else { (rows - extent) / stride + 1 };
+                attributes.insert("stride".into(), json!([stride, 1]));
+                attributes.insert("padding".into(), json!(if is_same { "same" } else { "valid" }));
+                attributes.insert("kernel".into(), json!([kernel, 1]));
+                if is_pool {
+                    ("MAX_POOL_2D", made, channels)
+                } else {
+                    let depth = random.of(&[16, 32, 48]);
+                    attributes.insert("dilation".into(), json!([dilation, 1]));
+                    let filter = json!({"shape": [depth, kernel, 1, channels], "dtype": "int8"});
+                    attributes.insert("constants".into(), json!({"1": filter}));
+                    ("CONV_2D", made, depth)
+                }
+            }
+            4 => {
+                let [top, bottom] = [random.below(3) as u64, random.below(3) as u64];
+                let values = [0, 0, top, bottom, 0, 0, 0, 0];
+                let paddings = json!({"1": {"shape": [4, 2], "dtype": "int32", "values": values}});
+                attributes.insert("constants".into(), paddings);
+                ("PAD", rows + top + bottom, channels)
+            }
+            kind => {
+                let is_sum = kind == 5;
+                let partners = all.iter().copied().filter(|&t| {
+                    let other = graph.get(t).shape.clone().unwrap();
+                    t != from && other[1] == rows && (!is_sum || other[3] == channels)
+                });
+                let partners: Vec<TensorId> = partners.collect();
+                if partners.is_empty() || kind == 7 {
+                    ("RELU", rows, channels)
+                } else {
+                    let other = random.of(&partners);
+                    inputs.push(other);
+                    attributes.insert("axis".into(), json!(3));
+                    let depth =
+                        if is_sum { channels } else { channels + graph.get(other).shape.clone().unwrap()[3] };
+                    (if is_sum { "ADD" } else { "CONCATENATION" }, rows, depth)
+                }
+            }
+        };
+        if made < 2 || depth > 96 {
+            continue;
+        }
+        let output = graph.tensor(image(made, depth));
+        graph.push_op(Op {
+            name: String::new(),
+            kind: OpKind::new(kind),
+            inputs,
+            outputs: vec![output],
+            attributes,
+            extra: Attributes::new(),
+        });
+        all.push(output);
+    }
+    graph.output(all[all.len() - 1]);
+    graph.build_body().unwrap()
+}
+
+/// What stands for a row, of the operator and the rows that it is made of.
+fn made_of(op: usize, rows: &[u64]) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64 ^ (op as u64 + 1);
+    for &row in rows {
+        hash = (hash ^ row).wrapping_mul(0x0100_0000_01b3).rotate_left(23);
+    }
+    hash | 1
+}
+
+/// Runs an op on rows, whole tensors or stripes, as a kernel does.
+fn run(op: &RowLocal, inputs: &[&[u64]], made: i64, is_valid: bool) -> Vec<u64> {
+    let read = inputs[0].len() as i64;
+    let top = match op.rows {
+        Rows::Sliding(Sliding { is_same: true, extent, stride, .. }) if !is_valid => {
+            ((made - 1) * stride + extent - read).max(0) / 2
+        }
+        _ => 0,
+    };
+    let row = |row: i64| match op.rows {
+        Rows::Alike => {
+            let rows: Vec<u64> = inputs.iter().map(|input| input[row as usize]).collect();
+            made_of(op.op.index(), &rows)
+        }
+        Rows::Sliding(Sliding { extent, stride, takes_zero_points, .. }) => {
+            let covered = (0..extent).map(|tap| row * stride - top + tap);
+            let value = |at: i64| usize::try_from(at).ok().and_then(|at| inputs[0].get(at).copied());
+            let rows: Vec<u64> = if takes_zero_points {
+                covered.map(|at| value(at).unwrap_or(0)).collect()
+            } else {
+                covered.filter_map(value).collect()
+            };
+            made_of(op.op.index(), &rows)
+        }
+        Rows::Padded { top, .. } => {
+            usize::try_from(row - top).ok().and_then(|at| inputs[0].get(at).copied()).unwrap_or(0)
+        }
+        Rows::Cropped { top } => inputs[0][(row + top) as usize],
+    };
+    (0..made).map(row).collect()
+}
+
+/// Follows a loop; returns the rows of the tensor that leaves.
+fn follow(window: &Window, program: &Program, whole: &BTreeMap<TensorId, Vec<u64>>) -> Vec<u64> {
+    let blocks = |t: TensorId| window.row_bytes(t) / ALIGNMENT;
+    let garbage = |at: i64| 0xdead_0000_0000_0000 | (at as u64) << 1;
+    let room = (program.state + ALIGNMENT - 1) / ALIGNMENT;
+    let mut state: Vec<(u64, i64)> = (0..room).map(|_| (0, -1)).collect();
+    let enters = program.wholes[0];
+    if program.shares {
+        for (row, &value) in whole[&enters].iter().enumerate() {
+            for part in 0..blocks(enters) {
+                state[(program.distance / ALIGNMENT + row as i64 * blocks(enters) + part) as usize] =
+                    (value, part);
+            }
+        }
+    }
+    let mut carries: Vec<Vec<u64>> =
+        program.carries.iter().map(|carry| vec![0; carry.rows as usize]).collect();
+    for iteration in 0..program.iterations as usize {
+        let mut stripes: BTreeMap<StripeId, Vec<u64>> = BTreeMap::new();
+        let mut kept = carries.clone();
+        for step in &program.steps {
+            let rows_of = |id: StripeId| program.stripes[id].rows;
+            match step {
+                Step::Cut { whole: number, begins, out } => {
+                    let t = program.wholes[*number];
+                    let rows = (begins[iteration]..begins[iteration] + rows_of(*out)).map(|row| {
+                        if *number > 0 || !program.shares {
+                            return whole[&t][usize::try_from(row).expect("a cut begins inside")];
+                        }
+                        let at = program.distance / ALIGNMENT + row * blocks(t);
+                        let parts = (0..blocks(t)).map(|part| state[usize::try_from(at + part).unwrap()]);
+                        let parts: Vec<(u64, i64)> = parts.collect();
+                        // Rows around what enters are zero points.
+                        if parts.iter().all(|part| *part == (0, -1)) {
+                            return 0;
+                        }
+                        let is_one =
+                            parts.iter().enumerate().all(|(part, found)| *found == (parts[0].0, part as i64));
+                        if is_one { parts[0].0 } else { garbage(at) }
+                    });
+                    stripes.insert(*out, rows.collect());
+                }
+                Step::Rows { of, begins, out } => {
+                    let begin = begins[iteration] as usize;
+                    let rows = stripes[of][begin..begin + rows_of(*out) as usize].to_vec();
+                    stripes.insert(*out, rows);
+                }
+                Step::Widen { of, out, .. } => {
+                    stripes.insert(*out, stripes[of].clone());
+                }
+                Step::Run { op, inputs, out, is_valid } => {
+                    let inputs: Vec<&[u64]> = inputs.iter().map(|input| stripes[input].as_slice()).collect();
+                    let rows = run(window.ops[*op], &inputs, rows_of(*out), *is_valid);
+                    stripes.insert(*out, rows);
+                }
+                Step::Join { carried, new, out } => {
+                    let mut rows = carried.map_or(Vec::new(), |carried| carries[carried].clone());
+                    rows.extend(&stripes[new]);
+                    rows.resize(rows_of(*out) as usize, 0);
+                    stripes.insert(*out, rows);
+                }
+                Step::Border { of, rows, begins, out } => {
+                    let begin = begins[iteration] as usize;
+                    let mut buffer = stripes[of].clone();
+                    buffer[begin..begin + *rows as usize].fill(0);
+                    stripes.insert(*out, buffer);
+                }
+                Step::Keep { of, begin, carried } => {
+                    let rows = program.carries[*carried].rows;
+                    kept[*carried] = stripes[of][*begin as usize..(*begin + rows) as usize].to_vec();
+                }
+                Step::Put { of, begins } => {
+                    let t = program.leaves;
+                    for (row, &value) in stripes[of].iter().enumerate() {
+                        for part in 0..blocks(t) {
+                            let at = (begins[iteration] + row as i64) * blocks(t) + part;
+                            state[at as usize] = (value, part);
+                        }
+                    }
+                }
+            }
+        }
+        carries = kept;
+    }
+    let rows = window.height(program.leaves);
+    (0..rows).map(|row| state[(row * blocks(program.leaves)) as usize].0).collect()
+}
+
+#[test]
+fn stripes_are_the_rows_of_the_whole() {
+    let mut random = Random(1);
+    let mut seen = [0; 2];
+    for _ in 0..1200 {
+        let graph = network(&mut random);
+        let locals: Vec<Option<RowLocal>> = graph.op_ids().map(|op| RowLocal::of(&graph, op)).collect();
+        let mut whole: BTreeMap<TensorId, Vec<u64>> = BTreeMap::new();
+        for &input in graph.inputs() {
+            let rows = graph.tensor(input).shape.as_ref().unwrap()[1];
+            whole.insert(input, (0..rows).map(|row| made_of(1000, &[row])).collect());
+        }
+        for (op, local) in graph.ops().iter().zip(&locals) {
+            let local = local.as_ref().unwrap_or_else(|| panic!("not row-local: {op:?}"));
+            let inputs: Vec<&[u64]> = local.inputs.iter().map(|input| whole[input].as_slice()).collect();
+            let made = graph.tensor(local.output).shape.as_ref().unwrap()[1] as i64;
+            let rows = run(local, &inputs, made, false);
+            whole.insert(local.output, rows);
+        }
+        for first in 0..locals.len() {
+            for last in first..locals.len() {
+                let ops: Vec<&RowLocal> = locals[first..=last].iter().flatten().collect();
+                let Some(window) = Window::new(&graph, ops) else { continue };
+                for step in [1, 2, 3, 5] {
+                    let lines = lines::program(&window, step);
+                    let halos =
+                        window.ops[0].inputs.iter().map(|&enters| halo::program(&window, enters, step));
+                    for (way, program) in halos.map(|program| (0, program)).chain([(1, lines)]) {
+                        let Some(program) = program else { continue };
+                        seen[way] += 1;
+                        let rows = follow(&window, &program, &whole);
+                        assert_eq!(
+                            rows, whole[&window.leaves],
+                            "way {way}, {program:#?} of {:#?}",
+                            window.ops
+                        );
+                    }
+                }
+            }
+        }
+    }
+    assert!(seen.iter().all(|&count| count > 400), "{seen:?}");
+}
