@@ -279,20 +279,38 @@ fn what_cannot_be_written_is_refused() {
     assert!(file.looped(&less).is_err());
 }
 
+/// The file with a plan in which no two tensors share a byte.
+fn planned(file: &dyn ModelFile) -> Arc<dyn ModelFile> {
+    let mut end = 0;
+    let mut place = |graph: &Graph, id: TensorId| {
+        let start = end;
+        end += graph.tensor(id).bytes.next_multiple_of(16);
+        Some(start)
+    };
+    let places: Vec<Vec<Option<u64>>> =
+        file.graphs().iter().map(|graph| graph.tensor_ids().map(|id| place(graph, id)).collect()).collect();
+    let orders: Vec<Vec<OpId>> = file.graphs().iter().map(Graph::file_order).collect();
+    let orders: Vec<&[OpId]> = orders.iter().map(Vec::as_slice).collect();
+    let planned = read(file.planned(&orders, Some(&places)).unwrap());
+    assert_eq!(planned.places(), Some(places));
+    planned
+}
+
 #[test]
 fn the_runtimes_compute_the_same() {
     let folder = tempfile::tempdir().unwrap();
-    let mut paths = [Vec::new(), Vec::new()];
+    let (mut before, mut after) = (Vec::new(), Vec::new());
     for numbers in [int8(), float()] {
         let file = numbers.file();
         let written = file.looped(&numbers.looped(file.as_ref())).unwrap();
-        for (paths, (when, file)) in paths.iter_mut().zip([("before", &file), ("after", &written)]) {
-            let path = folder.path().join(format!("{}-{when}.tflite", numbers.dtype.name()));
-            std::fs::write(&path, file.bytes()).unwrap();
-            paths.push(path);
-        }
+        let [old, new, at_fixed_places] = ["old", "new", "planned"]
+            .map(|name| folder.path().join(format!("{}-{name}.tflite", numbers.dtype.name())));
+        std::fs::write(&old, file.bytes()).unwrap();
+        std::fs::write(&new, written.bytes()).unwrap();
+        std::fs::write(&at_fixed_places, planned(written.as_ref()).bytes()).unwrap();
+        before.extend([old.clone(), old]);
+        after.extend([new, at_fixed_places]);
     }
-    let [before, after] = paths;
     let inputs = Inputs { runs: 4, seed: 1 };
     for engine in [Engine::Tflm, Engine::LiteRtReference, Engine::LiteRt] {
         let Some(verdicts) = serenity_judges::rewritten_tflite(engine, &before, &after, &inputs) else {
