@@ -22,6 +22,7 @@ pub use format::{Format, ReadOptions};
 pub use graph::GraphFile;
 
 use serenity_ir::{Graph, OpId};
+use serenity_loops::Looped;
 use serenity_rewrite::{Patch, Rewriting, Settings};
 use serenity_runtimes::{Kernels, Offsets, Tail};
 use std::borrow::Cow;
@@ -47,6 +48,20 @@ pub trait ModelFile: fmt::Debug + Send + Sync {
     /// # Errors
     /// If it holds what cannot be carried over.
     fn rewritten(&self, rewriting: &Rewriting) -> Result<Arc<dyn ModelFile>, FileError>;
+
+    /// The file with windows of its main graph in loops. It was read again, and is those graphs.
+    ///
+    /// # Errors
+    /// If it has no room for loops, or holds what cannot be carried over.
+    fn looped(&self, _looped: &Looped) -> Result<Arc<dyn ModelFile>, FileError> {
+        Err(FileError {
+            problem: Problem::Request,
+            place: None,
+            help: None,
+            verdict: "cannot hold loops",
+            source: "only a `.tflite` model can".into(),
+        })
+    }
 
     /// The bytes of the file with the ops of each graph in another order and, if given, with these places of its tensors.
     ///

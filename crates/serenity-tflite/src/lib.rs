@@ -33,6 +33,7 @@ mod sub_graph;
 mod tensor;
 mod write;
 
+pub use attributes::operands::is_said_by_operands;
 pub use create::{CreateError, create};
 pub use error::Error;
 pub use flat::Fault;

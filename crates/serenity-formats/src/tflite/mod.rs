@@ -1,10 +1,14 @@
 //! TensorFlow Lite.
 
 mod conditions;
+mod constants;
+mod looped;
+mod operators;
 mod rewritten;
 
 use crate::{FileError, Format, ModelFile, Problem, ReadOptions};
 use serenity_ir::{Graph, OpId};
+use serenity_loops::Looped;
 use serenity_rewrite::{Patch, Rewriting, Settings};
 use serenity_runtimes::{Kernels, Offsets, Tail};
 use serenity_tflite::{Error, Model, OFFLINE_PLAN, OfflinePlan, OperatorSource};
@@ -40,6 +44,10 @@ impl ModelFile for Tflite {
 
     fn rewritten(&self, rewriting: &Rewriting) -> Result<Arc<dyn ModelFile>, FileError> {
         Ok(Arc::new(Self(rewritten::rewritten(&self.0, rewriting)?)))
+    }
+
+    fn looped(&self, looped: &Looped) -> Result<Arc<dyn ModelFile>, FileError> {
+        Ok(Arc::new(Self(looped::looped(&self.0, looped)?)))
     }
 
     fn planned(&self, orders: &[&[OpId]], places: Option<&Offsets>) -> Result<Vec<u8>, FileError> {

@@ -1,12 +1,10 @@
 //! A rewritten graph as a `.tflite` file.
 
-use serenity_ir::{Attributes, Constant, ElementType, Graph, Op, TensorId};
+use super::operators::{self, MAIN, changed_options, version};
+use serenity_ir::{Constant, Graph, Op, TensorId};
 use serenity_rewrite::{NewConstant, Origin, Rewriting};
 use serenity_tflite::{Edit, Error, Model, NewOptions, NewTensor, OperatorSource, SubGraph};
-use std::collections::{BTreeMap, BTreeSet};
-
-/// The main graph: it alone is rewritten.
-const MAIN: usize = 0;
+use std::collections::BTreeMap;
 
 /// The file with its main graph rewritten, read again.
 pub(super) fn rewritten(model: &Model, rewriting: &Rewriting) -> Result<Model, Error> {
@@ -26,7 +24,7 @@ pub(super) fn rewritten(model: &Model, rewriting: &Rewriting) -> Result<Model, E
     for (op, origin) in rewriting.graph.ops().iter().zip(&rewriting.origins) {
         operators.push(writer.operator(&rewriting.graph, op, origin)?);
     }
-    writer.retire(&operators)?;
+    operators::retire(&mut writer.edit, writer.sub_graph, &operators, |_| true)?;
     writer.edit.set_operators(MAIN, operators)?;
     let new = Model::parse(writer.edit.finish()?.bytes)?;
     if !new.graphs()[MAIN].computes_as(&rewriting.graph) {
@@ -49,16 +47,7 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn add_activation(&mut self, id: TensorId, rewriting: &Rewriting) -> Result<(), Error> {
-        let tensor = rewriting.graph.tensor(id);
-        let refused = || Error::Edit(format!("tensor `{}` has no shape or type", tensor.name));
-        let new = NewTensor {
-            name: tensor.name.clone(),
-            shape: tensor.shape.clone().ok_or_else(refused)?,
-            dtype: tensor.dtype.clone().ok_or_else(refused)?,
-            buffer: 0,
-            quantization: tensor.quantization.clone(),
-        };
-        let number = self.edit.add_tensor(MAIN, new)?;
+        let number = self.edit.add_tensor(MAIN, operators::activation(rewriting.graph.tensor(id))?)?;
         self.tensors.insert(id, number);
         Ok(())
     }
@@ -70,8 +59,8 @@ impl Writer<'_> {
     fn operator(&mut self, graph: &Graph, op: &Op, origin: &Origin) -> Result<OperatorSource, Error> {
         let outputs: Vec<Option<usize>> = op.outputs.iter().map(|&t| self.activation(t)).collect();
         let Some(from) = origin.op else {
-            let version = version(op.outputs.first().and_then(|&t| graph.tensor(t).dtype.as_ref()));
-            let code = self.edit.operator_code(op.kind.as_str(), version)?;
+            let dtype = op.outputs.first().and_then(|&t| graph.tensor(t).dtype.as_ref());
+            let code = self.edit.operator_code(op.kind.as_str(), version(op.kind.as_str(), dtype))?;
             let inputs = op.inputs.iter().map(|&t| self.activation(t)).collect();
             let options = NewOptions::of(op.kind.as_str(), &op.attributes)?;
             return Ok(OperatorSource::New { code, inputs, outputs, options });
@@ -150,51 +139,6 @@ impl Writer<'_> {
         self.constants.insert(key, number);
         Ok(Some(number))
     }
-
-    /// Leaves nothing of tensors that no operator touches any more.
-    fn retire(&mut self, operators: &[OperatorSource]) -> Result<(), Error> {
-        let mut used: BTreeSet<usize> =
-            self.sub_graph.inputs().iter().chain(self.sub_graph.outputs()).copied().collect();
-        for operator in operators {
-            match operator {
-                OperatorSource::Kept(kept) => {
-                    let old = &self.sub_graph.operators()[*kept];
-                    used.extend(old.inputs.iter().chain(&old.outputs).flatten());
-                }
-                OperatorSource::Rewired { inputs, outputs, .. }
-                | OperatorSource::Changed { inputs, outputs, .. }
-                | OperatorSource::New { inputs, outputs, .. } => {
-                    used.extend(inputs.iter().chain(outputs).flatten());
-                }
-            }
-        }
-        let touched =
-            self.sub_graph.operators().iter().flat_map(|old| old.inputs.iter().chain(&old.outputs).flatten());
-        let touched: BTreeSet<usize> = touched.copied().collect();
-        for &tensor in touched.difference(&used) {
-            self.edit.retire_tensor(MAIN, tensor)?;
-        }
-        Ok(())
-    }
-}
-
-/// The version of `ADD` and `CONCATENATION` in which they learned of a type.
-fn version(dtype: Option<&ElementType>) -> i32 {
-    match dtype {
-        Some(ElementType::Int16) => 3,
-        Some(ElementType::Int8) => 2,
-        _ => 1,
-    }
-}
-
-/// The options in which an op differs from the one it comes from.
-fn changed_options(old: &Op, new: &Op) -> Attributes {
-    let is_option = |name: &str| !["constants", "bias", "input_weights"].contains(&name);
-    let changed = new
-        .attributes
-        .iter()
-        .filter(|(name, value)| is_option(name) && old.attributes.get(*name) != Some(value));
-    changed.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 fn last_part(name: &str) -> &str {

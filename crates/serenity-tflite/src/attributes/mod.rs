@@ -5,7 +5,7 @@
 //! positions of operands that are left out; `bodies` lists the sub-graphs that the operator runs.
 
 mod constants;
-mod operands;
+pub(crate) mod operands;
 pub(crate) mod options;
 
 use crate::budget::Budget;

@@ -67,6 +67,17 @@ const FILTERS: &[(&str, usize, std::ops::Range<usize>, usize)] = &[
     ("FULLY_CONNECTED", 1, 0..0, 2),
 ];
 
+/// Does an attribute of an operator of this kind say what its constant operands hold, or what shape they have? The rest are options.
+pub fn is_said_by_operands(kind: &str, attribute: &str) -> bool {
+    let is_number = |&(kinds, operands): &(&[&str], &[Named])| {
+        kinds.contains(&kind) && operands.iter().any(|(_, name, _)| *name == attribute)
+    };
+    let is_filter = |known: &(&str, usize, std::ops::Range<usize>, usize)| known.0 == kind;
+    NUMBERS.iter().any(is_number)
+        || ["kernel", "bias"].contains(&attribute) && FILTERS.iter().any(is_filter)
+        || ["constants", "variables", "absent"].contains(&attribute)
+}
+
 /// Adds what the operands of one operator say.
 pub(crate) fn describe(
     model: &Model,

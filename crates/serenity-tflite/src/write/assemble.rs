@@ -24,6 +24,7 @@ impl Edit<'_> {
             return Err(Error::Edit("it was read with constants folded; read it without".to_owned()));
         }
         self.check_operators()?;
+        self.check_moved_operators()?;
         self.check_state_order()?;
         let dropped_metadata = self.carry_metadata();
         let (metadata, metadata_buffers) = self.metadata_nodes(&Table::root(&self.model.bytes)?)?;
@@ -64,8 +65,8 @@ impl Edit<'_> {
 
     /// Every operator of the old list that is named must be there. As it is it goes to one place only; changed, it may be divided among several.
     fn check_operators(&self) -> Result<(), Error> {
-        for (index, (edit, old)) in self.sub_graphs.iter().zip(&self.model.sub_graphs).enumerate() {
-            let count = old.operators.len();
+        for (index, edit) in self.sub_graphs.iter().enumerate() {
+            let count = self.model.sub_graphs[self.origin(index)].operators.len();
             let mut used = vec![false; count];
             for source in edit.operators.iter().flatten() {
                 let origin = source.origin();
@@ -107,6 +108,9 @@ impl Edit<'_> {
         let mut sub_graphs = Vec::new();
         for (index, table) in old.tables(slot::SUB_GRAPHS)?.iter().enumerate() {
             sub_graphs.push(self.sub_graph(index, &table?)?);
+        }
+        for new in &self.new_sub_graphs {
+            sub_graphs.push(self.new_sub_graph_node(sub_graphs.len(), new)?);
         }
         fields.push((slot::SUB_GRAPHS, Field::Node(Node::Vector(sub_graphs))));
         fields.extend(metadata);
@@ -170,7 +174,7 @@ impl Edit<'_> {
             let number = old.number(sub_graph::DEBUG_METADATA_INDEX, -1)?;
             fields.push((sub_graph::DEBUG_METADATA_INDEX, Field::I32(number)));
         }
-        fields.extend(tensors(old, edit)?);
+        fields.extend(tensors(self.model, old, edit)?);
         match &edit.operators {
             None => fields.extend(
                 old.target(sub_graph::OPERATORS)?
@@ -185,7 +189,8 @@ impl Edit<'_> {
         Ok(Node::Table(fields))
     }
 
-    fn operator(&self, sub_graph: usize, source: &OperatorSource) -> Result<Node, Error> {
+    pub(crate) fn operator(&self, sub_graph: usize, source: &OperatorSource) -> Result<Node, Error> {
+        let sub_graph = self.origin(sub_graph);
         let position = |operator: usize| self.model.sub_graphs[sub_graph].operators[operator].position;
         let (inputs, outputs, mut fields) = match source {
             OperatorSource::Kept(operator) => return Ok(Node::Old(position(*operator))),
@@ -208,7 +213,7 @@ impl Edit<'_> {
                     }
                     NewOptions::Table { kind, fields: values } => {
                         let values =
-                            values.iter().map(|&(slot, value)| (slot, option_field(value))).collect();
+                            values.iter().map(|(slot, value)| (*slot, option_field(value))).collect();
                         fields.push((operator::OPTIONS_TYPE, Field::U8(*kind)));
                         fields.push((operator::OPTIONS, Field::Node(Node::Table(values))));
                     }

@@ -3,7 +3,7 @@
 use crate::operator::FileOperator;
 use crate::sub_graph::SubGraph;
 use crate::tensor::FileTensor;
-use crate::write::edit::{Edit, NewTensor, OperatorSource};
+use crate::write::edit::{AddedTensor, Edit, NewTensor, OperatorSource};
 use crate::write::extents::extents;
 use crate::write::options;
 use crate::write::ranges::Ranges;
@@ -52,7 +52,7 @@ pub(crate) fn check(edit: &Edit, written: &Written) -> Result<(), Error> {
     }
     same("bytes that got another use", written.reuses_only_what_is_free(old.buffers.len(), &new)?)?;
     same("the metadata", has_metadata(edit, &new))?;
-    same("the number of sub-graphs", new.sub_graphs.len() == old.sub_graphs.len())?;
+    same("the number of sub-graphs", new.sub_graphs.len() == edit.sub_graphs.len())?;
     for (index, sub_graph) in new.sub_graphs.iter().enumerate() {
         check_sub_graph(edit, &new, written, index, sub_graph)
             .map_err(|what| Error::Unfaithful(format!("sub-graph {index}, {what}")))?;
@@ -128,29 +128,34 @@ fn check_sub_graph(
     index: usize,
     tables: &SubGraph,
 ) -> Result<(), String> {
-    let old = &edit.model.sub_graphs[index];
     let changes = &edit.sub_graphs[index];
-    if (&tables.name, &tables.inputs, &tables.outputs) != (&old.name, &old.inputs, &old.outputs) {
+    let (old_tensors, old_operators, wanted) = if let Some(new) = edit.new_sub_graph(index) {
+        ([].as_slice(), 0, (&new.name, &new.inputs, &new.outputs))
+    } else {
+        let old = &edit.model.sub_graphs[index];
+        (old.tensors.as_slice(), old.operators.len(), (&old.name, &old.inputs, &old.outputs))
+    };
+    if (&tables.name, &tables.inputs, &tables.outputs) != wanted {
         return Err("its name, inputs or outputs".to_owned());
     }
-    if tables.tensors.len() != old.tensors.len() + changes.new_tensors.len() {
+    if tables.tensors.len() != old_tensors.len() + changes.new_tensors.len() {
         return Err("the number of tensors".to_owned());
     }
     for (number, tensor) in tables.tensors.iter().enumerate() {
-        let wanted = match number.checked_sub(old.tensors.len()) {
-            Some(added) => changes.new_tensors.get(added),
-            None => changes.replaced_tensors.get(&number),
-        };
-        let same = match (wanted, old.tensors.get(number)) {
-            (Some(wanted), _) => is_new_tensor(tensor, wanted),
-            (None, Some(old)) => is_same_tensor(tensor, old),
-            (None, None) => false,
+        let added = number.checked_sub(old_tensors.len()).and_then(|added| changes.new_tensors.get(added));
+        let same = match (added, changes.replaced_tensors.get(&number), old_tensors.get(number)) {
+            (Some(AddedTensor::New(wanted)), ..) | (None, Some(wanted), _) => is_new_tensor(tensor, wanted),
+            (Some(AddedTensor::Old { sub_graph, tensor: copied }), ..) => {
+                is_same_tensor(tensor, &edit.model.sub_graphs[*sub_graph].tensors[*copied])
+            }
+            (None, None, Some(old)) => is_same_tensor(tensor, old),
+            (None, None, None) => false,
         };
         if !same {
             return Err(format!("tensor {number}"));
         }
     }
-    let kept = || (0..old.operators.len()).map(OperatorSource::Kept).collect();
+    let kept = || (0..old_operators).map(OperatorSource::Kept).collect();
     let sources = changes.operators.clone().unwrap_or_else(kept);
     if tables.operators.len() != sources.len() {
         return Err("the number of operators".to_owned());
@@ -188,10 +193,12 @@ fn is_same_operator(
     source: &OperatorSource,
 ) -> bool {
     let operator = &new.sub_graphs[sub_graph].operators[number];
-    let old_operators = &edit.model.sub_graphs[sub_graph].operators;
+    let old_operators = &edit.model.sub_graphs[edit.origin(sub_graph)].operators;
     match source {
-        OperatorSource::New { code, inputs, outputs, .. } => {
-            operator.code == *code && (&operator.inputs, &operator.outputs) == (inputs, outputs)
+        OperatorSource::New { code, inputs, outputs, options } => {
+            operator.code == *code
+                && (&operator.inputs, &operator.outputs) == (inputs, outputs)
+                && options::are_as_given(new, operator, options)
         }
         OperatorSource::Rewired { operator: origin, inputs, outputs } => {
             let (inputs, outputs) = (inputs.clone(), outputs.clone());

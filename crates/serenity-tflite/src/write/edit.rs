@@ -3,6 +3,7 @@
 use crate::operator::OperatorCode;
 use crate::schema::{builtin, element};
 use crate::tensor::FileTensor;
+use crate::write::sub_graphs::NewSubGraph;
 use crate::{Error, Model};
 use serenity_ir::{Attributes, ElementType, Quantization};
 use std::collections::BTreeMap;
@@ -18,8 +19,9 @@ pub struct Edit<'a> {
     /// Added behind the old ones.
     pub(crate) buffers: Vec<Vec<u8>>,
     pub(crate) codes: Vec<OperatorCode>,
-    /// By sub-graph.
+    /// By sub-graph, new ones behind the old ones.
     pub(crate) sub_graphs: Vec<SubGraphEdit>,
+    pub(crate) new_sub_graphs: Vec<NewSubGraph>,
     /// By name: new bytes, or `None` to remove it.
     pub(crate) metadata: BTreeMap<String, Option<Vec<u8>>>,
 }
@@ -28,7 +30,7 @@ pub struct Edit<'a> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SubGraphEdit {
     pub(crate) replaced_tensors: BTreeMap<usize, NewTensor>,
-    pub(crate) new_tensors: Vec<NewTensor>,
+    pub(crate) new_tensors: Vec<AddedTensor>,
     pub(crate) operators: Option<Vec<OperatorSource>>,
 }
 
@@ -36,6 +38,17 @@ impl SubGraphEdit {
     pub(crate) fn changes_tensors(&self) -> bool {
         !self.replaced_tensors.is_empty() || !self.new_tensors.is_empty()
     }
+}
+
+/// A tensor behind the old ones of a sub-graph.
+#[derive(Clone, Debug)]
+pub(crate) enum AddedTensor {
+    New(NewTensor),
+    /// A constant that another sub-graph has as well.
+    Old {
+        sub_graph: usize,
+        tensor: usize,
+    },
 }
 
 /// A tensor to be written.
@@ -53,7 +66,7 @@ pub struct NewTensor {
     pub quantization: Option<Quantization>,
 }
 
-/// One operator of the new list.
+/// One operator of the new list. That of a new sub-graph takes old operators from the list of the sub-graph that it comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OperatorSource {
     /// An operator of the old list, as it is.
@@ -108,7 +121,7 @@ impl OperatorSource {
 pub enum NewOptions {
     /// None at all.
     None,
-    /// Those of an operator of the old list of the same sub-graph.
+    /// Those of an operator of the old list of the same sub-graph, or of the one that a new sub-graph comes from.
     SameAs(usize),
     /// A table of its own, of a type of the schema's union `BuiltinOptions`.
     Table {
@@ -120,7 +133,7 @@ pub enum NewOptions {
 }
 
 /// The value of one field of an operator's options.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum OptionValue {
     /// A small enumeration, such as a padding or an activation.
     Byte(i8),
@@ -130,6 +143,8 @@ pub enum OptionValue {
     Int(i32),
     /// A real number.
     Float(f32),
+    /// A list of whole numbers.
+    Ints(Vec<i32>),
 }
 
 /// A file that was written, and what could not be kept.
@@ -150,6 +165,7 @@ impl Model {
             buffers: if self.buffers.len() == 0 { vec![Vec::new()] } else { Vec::new() },
             codes: Vec::new(),
             sub_graphs: vec![SubGraphEdit::default(); self.sub_graphs.len()],
+            new_sub_graphs: Vec::new(),
             metadata: BTreeMap::new(),
         }
     }
@@ -168,11 +184,11 @@ impl Edit<'_> {
     /// If there is no such sub-graph or buffer, or the format cannot express the tensor.
     pub fn add_tensor(&mut self, sub_graph: usize, tensor: NewTensor) -> Result<usize, Error> {
         self.check_tensor(&tensor)?;
-        let old = self.model.sub_graphs.get(sub_graph).map(|tables| tables.tensors.len());
-        let (Some(old), Some(edit)) = (old, self.sub_graphs.get_mut(sub_graph)) else {
+        let old = self.model.sub_graphs.get(sub_graph).map_or(0, |tables| tables.tensors.len());
+        let Some(edit) = self.sub_graphs.get_mut(sub_graph) else {
             return Err(self.no_sub_graph(sub_graph));
         };
-        edit.new_tensors.push(tensor);
+        edit.new_tensors.push(AddedTensor::New(tensor));
         Ok(old + edit.new_tensors.len() - 1)
     }
 
@@ -245,15 +261,15 @@ impl Edit<'_> {
         self.metadata.insert(name.to_owned(), None);
     }
 
-    fn old_tensor(&self, sub_graph: usize, index: usize) -> Result<&FileTensor, Error> {
+    pub(crate) fn old_tensor(&self, sub_graph: usize, index: usize) -> Result<&FileTensor, Error> {
         let tables = self.model.sub_graphs.get(sub_graph).ok_or_else(|| self.no_sub_graph(sub_graph))?;
         tables.tensors.get(index).ok_or_else(|| {
             Error::Edit(format!("sub-graph {sub_graph}: tensor {index} of {}", tables.tensors.len()))
         })
     }
 
-    fn no_sub_graph(&self, index: usize) -> Error {
-        Error::Edit(format!("sub-graph {index} of {}", self.model.sub_graphs.len()))
+    pub(crate) fn no_sub_graph(&self, index: usize) -> Error {
+        Error::Edit(format!("sub-graph {index} of {}", self.sub_graphs.len()))
     }
 
     fn check_tensor(&self, tensor: &NewTensor) -> Result<(), Error> {

@@ -17,5 +17,6 @@ mod parts;
 mod ranges;
 mod reorder;
 mod reuse;
+mod sub_graphs;
 
 pub use edit::{Edit, Edited, NewOptions, NewTensor, OperatorSource, OptionValue};

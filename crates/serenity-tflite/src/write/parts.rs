@@ -1,11 +1,12 @@
 //! The parts a new root is made of: new tables, and the fields of old ones that are carried over.
 
-use crate::Error;
 use crate::flat::{Fault, Table};
 use crate::operator::OperatorCode;
 use crate::schema::{builtin, element, operator, operator_code, quantization, sub_graph, tensor};
 use crate::write::edit::{NewTensor, OptionValue, SubGraphEdit};
 use crate::write::node::{Field, Fields, Node};
+use crate::write::sub_graphs::added_tensor_node;
+use crate::{Error, Model};
 
 /// The first field behind the last one we know, if there is any: it may be a number or a distance, and only a distance would change.
 pub(crate) fn unknown_field(table: &Table, last_known: usize) -> Result<Option<usize>, Fault> {
@@ -36,7 +37,11 @@ pub(crate) fn extended(old: &Table, slot: usize, more: Vec<Node>) -> Result<Opti
     Ok(Some((slot, Field::Node(Node::Vector(nodes)))))
 }
 
-pub(crate) fn tensors(old: &Table, edit: &SubGraphEdit) -> Result<Option<(usize, Field)>, Fault> {
+pub(crate) fn tensors(
+    model: &Model,
+    old: &Table,
+    edit: &SubGraphEdit,
+) -> Result<Option<(usize, Field)>, Fault> {
     if !edit.changes_tensors() {
         return Ok(old.target(sub_graph::TENSORS)?.map(|t| (sub_graph::TENSORS, Field::Node(Node::Old(t)))));
     }
@@ -53,11 +58,11 @@ pub(crate) fn tensors(old: &Table, edit: &SubGraphEdit) -> Result<Option<(usize,
             None => Node::Old(table?.position()),
         });
     }
-    nodes.extend(edit.new_tensors.iter().map(|tensor| tensor_node(tensor, None)));
+    nodes.extend(edit.new_tensors.iter().map(|tensor| added_tensor_node(model, tensor)));
     Ok(Some((sub_graph::TENSORS, Field::Node(Node::Vector(nodes)))))
 }
 
-fn tensor_node(new: &NewTensor, name: Option<Node>) -> Node {
+pub(crate) fn tensor_node(new: &NewTensor, name: Option<Node>) -> Node {
     // Checked when the tensor was added: the type is known, the dimensions fit.
     let shape = new.shape.iter().map(|&dim| dim as i32);
     let mut fields = vec![
@@ -87,12 +92,13 @@ pub(crate) fn code_node(code: &OperatorCode) -> Node {
     ])
 }
 
-pub(crate) fn option_field(value: OptionValue) -> Field {
+pub(crate) fn option_field(value: &OptionValue) -> Field {
     match value {
-        OptionValue::Byte(value) => Field::I8(value),
-        OptionValue::Bool(value) => Field::U8(u8::from(value)),
-        OptionValue::Int(value) => Field::I32(value),
-        OptionValue::Float(value) => Field::F32(value),
+        OptionValue::Byte(value) => Field::I8(*value),
+        OptionValue::Bool(value) => Field::U8(u8::from(*value)),
+        OptionValue::Int(value) => Field::I32(*value),
+        OptionValue::Float(value) => Field::F32(*value),
+        OptionValue::Ints(values) => Field::Node(Node::i32s(values.iter().copied())),
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::flat::{Fault, Table};
 use crate::schema::{buffer, model as slot};
-use crate::write::edit::Edit;
+use crate::write::edit::{AddedTensor, Edit};
 use crate::write::extents::extents;
 use crate::write::node::DATA_ALIGNMENT;
 use crate::write::ranges::Ranges;
@@ -100,9 +100,12 @@ impl Edit<'_> {
                 let new = edit.replaced_tensors.get(&number).map(|new| new.buffer);
                 dead.remove(&new.unwrap_or(tensor.buffer));
             }
-            for new in &edit.new_tensors {
-                dead.remove(&new.buffer);
-            }
+        }
+        for added in self.sub_graphs.iter().flat_map(|edit| &edit.new_tensors) {
+            dead.remove(&match added {
+                AddedTensor::New(new) => new.buffer,
+                AddedTensor::Old { sub_graph, tensor } => old.sub_graphs[*sub_graph].tensors[*tensor].buffer,
+            });
         }
         for kept in old.metadata.iter().filter(|metadata| !self.metadata.contains_key(&metadata.name)) {
             dead.remove(&kept.buffer);

@@ -7,4 +7,5 @@ mod patch;
 mod reading;
 mod reuse;
 mod state;
+mod sub_graphs;
 mod writing;

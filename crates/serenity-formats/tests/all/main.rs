@@ -1,0 +1,5 @@
+//! Files changed and read again. One program: a program for each file would cost more to build than to run.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod looped;
