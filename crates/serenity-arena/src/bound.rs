@@ -51,7 +51,7 @@ fn savings(problem: &Problem) -> BTreeMap<Step, u64> {
         }
         let distance = match overlap.how {
             Sharing::SameOffset => 0,
-            Sharing::Below { distance } => distance,
+            Sharing::Below { distance } | Sharing::AtDistance { distance } => distance,
         };
         let most = rounded(x, problem).min(rounded(y, problem).saturating_sub(distance));
         let (sum, least) = shared.entry(overlap.writer).or_insert((0, u64::MAX));

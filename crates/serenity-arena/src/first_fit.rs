@@ -191,5 +191,13 @@ fn block(
             blocked.push((start - size, start, who));
             blocked.push((start, end, who));
         }
+        Some((Sharing::AtDistance { distance }, is_writer)) => {
+            // Where they would be apart anyway, there is nothing to permit.
+            let lower = if is_writer { buffer.size } else { (end - start) as u64 };
+            let distance = distance.min(lower) as i64;
+            let at = if is_writer { start - distance } else { start + distance };
+            blocked.push((start - size, at, who));
+            blocked.push((at, end, who));
+        }
     }
 }

@@ -6,7 +6,8 @@
 //! and it is NP-hard. In practice the exact planner here settles most problems in a millisecond.
 //!
 //! In comes a [`Problem`]: [`Buffer`]s, each with a size and the steps from which to which it is in use; if wanted an alignment, fixed
-//! offsets, [`Reserved`] ranges, and [`Overlap`]s, which let an op write its result over an input that it reads for the last time. Out
+//! offsets, [`Reserved`] ranges, [`Overlap`]s, which let an op write its result over an input that it reads for the last time, and
+//! [`Tie`]s, which keep buffers at a fixed distance from one another. Out
 //! comes a [`Placement`]: an offset for each buffer, the height of the arena, a lower bound that no placement can beat, and why the
 //! search ended.
 //!
@@ -55,8 +56,10 @@ mod place;
 mod placed;
 mod placement;
 mod problem;
+mod rigid;
 mod simple_arena;
 mod tflm;
+mod tie;
 
 pub mod csv;
 
@@ -67,3 +70,4 @@ pub use place::place;
 pub use placement::{Placement, Stats};
 pub use problem::{Problem, ProblemError, Reserved};
 pub use serenity_search::{CancelFlag, Limits, Progress, ProgressFn, Proof, StopReason};
+pub use tie::Tie;

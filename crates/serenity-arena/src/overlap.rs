@@ -25,6 +25,11 @@ pub enum Sharing {
     },
     /// `offset(writer) == offset(over)`: in place, or not at all.
     SameOffset,
+    /// `offset(writer) + distance == offset(over)`: exactly there, or apart. With a distance of 0 it is [`SameOffset`](Self::SameOffset).
+    AtDistance {
+        /// How far below.
+        distance: u64,
+    },
 }
 
 impl Overlap {
@@ -38,6 +43,11 @@ impl Overlap {
         Self { writer, over, how: Sharing::SameOffset }
     }
 
+    /// `writer` may begin exactly `distance` bytes below `over`.
+    pub fn at_distance(writer: usize, over: usize, distance: u64) -> Self {
+        Self { writer, over, how: Sharing::AtDistance { distance } }
+    }
+
     /// Does this permission cover these two offsets?
     pub fn permits(&self, writer_offset: u64, over_offset: u64) -> bool {
         match self.how {
@@ -45,6 +55,7 @@ impl Overlap {
                 writer_offset.checked_add(distance).is_some_and(|lowest| lowest <= over_offset)
             }
             Sharing::SameOffset => writer_offset == over_offset,
+            Sharing::AtDistance { distance } => writer_offset.checked_add(distance) == Some(over_offset),
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::exact::{self, Answer};
 use crate::{
-    Options, Placement, Planner, Problem, Proof, Stats, StopReason, bound, hill_climb, litert, simple_arena,
-    tflm,
+    Options, Placement, Planner, Problem, Proof, Stats, StopReason, bound, hill_climb, litert, rigid,
+    simple_arena, tflm,
 };
 use serenity_search::Watch;
 
@@ -15,6 +15,9 @@ pub fn place(problem: &Problem, options: &Options) -> Placement {
     let bound = bound::simple(problem);
     let unproved = |offsets| Answer { offsets, at_least: bound, stopped: Some(StopReason::Heuristic) };
     let answer = match options.planner {
+        planner if rigid::is_needed(problem, planner) => {
+            rigid::search(problem, planner, options.capacity, &options.limits, &mut watch)
+        }
         Planner::Exact => exact::search(problem, options.capacity, bound, &mut watch),
         Planner::Tflm => unproved(tflm::offsets(problem)),
         Planner::LiteRt => unproved(litert::offsets(problem)),

@@ -1,10 +1,11 @@
 //! A checked problem: what every planner starts from.
 
-use crate::{Buffer, Overlap, Step};
+use crate::tie::{self, Member};
+use crate::{Buffer, Overlap, Step, Tie};
 use std::collections::BTreeSet;
 
 /// Sizes and offsets, added up, stay below this, so that no planner needs to think of overflow.
-const MOST_BYTES: u64 = 1 << 60;
+pub(crate) const MOST_BYTES: u64 = 1 << 60;
 
 /// Buffers to be placed, and the rules that hold for all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +14,9 @@ pub struct Problem {
     alignment: u64,
     overlaps: Vec<Overlap>,
     reserved: Vec<Reserved>,
+    ties: Vec<Tie>,
+    /// What the ties come to, by buffer; empty if there are none.
+    members: Vec<Member>,
 }
 
 /// Bytes that no buffer may use for some time: room for scratch that somebody else places, or a hole in the memory.
@@ -110,6 +114,76 @@ pub enum ProblemError {
         /// The first step of the former.
         begins: Step,
     },
+    /// A tie that names a buffer that does not exist.
+    #[error("tie {tie} names buffer {buffer}, but there are only {count}, counted from 0")]
+    TieToNobody {
+        /// Which tie.
+        tie: usize,
+        /// What it names.
+        buffer: usize,
+        /// How many buffers there are.
+        count: usize,
+    },
+    /// A tie against others.
+    #[error(
+        "tie {tie} puts buffer {buffer} {distance} bytes above buffer {to}, but by the ties before it that is {known}; drop one of them"
+    )]
+    TiesDisagree {
+        /// The tie that closes the circle.
+        tie: usize,
+        /// The upper one.
+        buffer: usize,
+        /// The lower one.
+        to: usize,
+        /// How far it says.
+        distance: u64,
+        /// How far the others say; negative for below.
+        known: i128,
+    },
+    /// A tie that would leave a buffer unaligned.
+    #[error(
+        "tie {tie} has a distance of {distance} bytes, no multiple of {alignment}, to which the buffers tied together are aligned"
+    )]
+    TieUnaligned {
+        /// Which tie.
+        tie: usize,
+        /// Its distance.
+        distance: u64,
+        /// What it must be a multiple of: the alignments of all buffers of the group.
+        alignment: u64,
+    },
+    /// Fixed buffers that ties do not let lie where they are fixed.
+    #[error(
+        "buffer {buffer} is fixed at offset {offset}, but buffer {other}, which is fixed too, and the ties between them put it at {expected}"
+    )]
+    FixedAgainstTies {
+        /// Which.
+        buffer: usize,
+        /// Where it is fixed.
+        offset: u64,
+        /// The other fixed buffer.
+        other: usize,
+        /// Where that would have it; negative for below the arena.
+        expected: i128,
+    },
+    /// A buffer that is tied to a fixed one from too far below.
+    #[error(
+        "buffer {buffer} would begin below offset 0, because buffer {fixed}, to which it is tied, is fixed; raise {fixed}"
+    )]
+    TiedBelowZero {
+        /// Which.
+        buffer: usize,
+        /// The fixed one.
+        fixed: usize,
+    },
+    /// Distances nobody has.
+    #[error(
+        "buffer {buffer} and those tied to it bring the sizes to more than 2^60 bytes; check the distances of its ties"
+    )]
+    TiesTooLarge {
+        /// One of the group that went over.
+        buffer: usize,
+    },
     /// Two overlaps for the same two buffers.
     #[error("overlap {overlap} speaks of buffers {writer} and {over} a second time; keep one of the two")]
     OverlapTwice {
@@ -141,7 +215,8 @@ impl Problem {
             check(index, buffer)?;
             top = top_above(top, buffer, alignment).ok_or(ProblemError::TooLarge { buffer: index })?;
         }
-        Ok(Self { buffers, alignment, overlaps: Vec::new(), reserved: Vec::new() })
+        let (overlaps, reserved, ties, members) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Ok(Self { buffers, alignment, overlaps, reserved, ties, members })
     }
 
     /// The same, with permission for some buffers to be written over others. Only planners that know of it make use of it:
@@ -191,6 +266,21 @@ impl Problem {
         Ok(Self { reserved, ..self })
     }
 
+    /// The same, with buffers that lie at fixed distances from one another: see [`Tie`]. Only planners that know of it keep to it:
+    /// [`Planner::Exact`](crate::Planner::Exact) and [`Planner::HillClimb`](crate::Planner::HillClimb). The others place every buffer
+    /// for itself, and their placement breaks the ties.
+    ///
+    /// Of a group with a fixed buffer all are fixed, so neither their alignment nor other fixed buffers are held against them.
+    ///
+    /// # Errors
+    ///
+    /// See [`ProblemError`]: unknown buffers, ties that contradict one another or fixed offsets, distances that are no multiple of the
+    /// alignment of every buffer of the group, absurd distances.
+    pub fn with_ties(self, ties: Vec<Tie>) -> Result<Self, ProblemError> {
+        let members = tie::members(&self, &ties)?;
+        Ok(Self { ties, members, ..self })
+    }
+
     /// The buffers, in the order given.
     pub fn buffers(&self) -> &[Buffer] {
         &self.buffers
@@ -204,6 +294,16 @@ impl Problem {
     /// Which buffers may be written over which.
     pub fn overlaps(&self) -> &[Overlap] {
         &self.overlaps
+    }
+
+    /// Which buffers lie at a fixed distance from which.
+    pub fn ties(&self) -> &[Tie] {
+        &self.ties
+    }
+
+    /// The group of a buffer, and where in it the buffer begins.
+    pub(crate) fn member(&self, buffer: usize) -> Member {
+        self.members.get(buffer).copied().unwrap_or(Member { group: buffer, offset: 0 })
     }
 
     /// What must stay free.
@@ -240,7 +340,7 @@ fn top_above(top: u64, buffer: &Buffer, alignment: u64) -> Option<u64> {
     (end <= MOST_BYTES).then_some(end)
 }
 
-fn common_multiple(a: u64, b: u64) -> Option<u64> {
+pub(crate) fn common_multiple(a: u64, b: u64) -> Option<u64> {
     (a / common_divisor(a, b)).checked_mul(b)
 }
 

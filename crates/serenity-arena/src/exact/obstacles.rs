@@ -57,7 +57,10 @@ impl<'a> Permissions<'a> {
                 add((from, obstacle.start));
                 add((obstacle.start, to));
             }
-            (None, None) => add((from, to)),
+            // `place` leaves these to `rigid`.
+            (Some(Sharing::AtDistance { .. }), _) | (_, Some(Sharing::AtDistance { .. })) | (None, None) => {
+                add((from, to));
+            }
         }
     }
 }

@@ -57,6 +57,8 @@ impl Shared {
             let (y, x) = (&items[writer], &items[over]);
             let distance = match overlap.how {
                 Sharing::SameOffset => 0,
+                // `place` leaves these to `rigid`.
+                Sharing::AtDistance { .. } => continue,
                 // Offsets differ by whole cells.
                 Sharing::Below { distance } => up(distance.min(y.span as u64) as i64, cell),
             };
@@ -65,7 +67,7 @@ impl Shared {
                 continue;
             }
             let (to_over, to_writer) = match overlap.how {
-                Sharing::SameOffset => (Relation::Glue, Relation::Glue),
+                Sharing::SameOffset | Sharing::AtDistance { .. } => (Relation::Glue, Relation::Glue),
                 Sharing::Below { .. } => (Relation::PartnerAbove(distance), Relation::PartnerBelow(distance)),
             };
             partners.push((writer, Partner { item: over, relation: to_over }));

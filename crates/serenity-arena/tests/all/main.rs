@@ -8,3 +8,4 @@ mod exact_is_exact;
 mod known_data;
 mod limits_hold;
 mod planners_are_valid;
+mod ties_are_kept;

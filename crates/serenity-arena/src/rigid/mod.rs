@@ -1,0 +1,108 @@
+//! Placement of groups that move as one.
+//!
+//! Buffers that are tied together are contracted to a [unit](units). For two units the distances at which they cannot lie from one
+//! another are a union of open intervals, found once ([`table`]); a permission to share bytes only cuts these, so nothing that follows
+//! needs to know of it. First fit places units in an order, each at the lowest place that is left ([`fit`]), and a local search
+//! looks for a good order ([`climb`]). The [bound] is what the units in use at one step cover. Where that leaves a gap, all
+//! placements of a few units are gone through ([`all`]).
+//!
+//! The exact planner for single buffers knows nothing of units: what it proves rests on buffers having no holes.
+
+mod all;
+mod bound;
+mod climb;
+mod fit;
+mod fronts;
+mod order;
+mod table;
+mod units;
+
+use crate::exact::Answer;
+use crate::{Limits, Planner, Problem, Sharing, StopReason};
+use fronts::Fronts;
+use serenity_search::Watch;
+use table::Table;
+use units::Units;
+
+/// Intervals that the search looks at unless the caller sets a limit: half a second of work.
+const BUDGET: u64 = 200_000_000;
+
+/// Is there anything in the problem that other planners do not know?
+pub(crate) fn is_needed(problem: &Problem, planner: Planner) -> bool {
+    let has_exact_distances =
+        || problem.overlaps().iter().any(|overlap| matches!(overlap.how, Sharing::AtDistance { .. }));
+    match planner {
+        Planner::Exact => !problem.ties().is_empty() || has_exact_distances(),
+        Planner::HillClimb => !problem.ties().is_empty(),
+        Planner::Tflm | Planner::LiteRt | Planner::SimpleArena => false,
+    }
+}
+
+/// Looks for a low placement, or with a `capacity` for one within it.
+pub(crate) fn search(
+    problem: &Problem,
+    planner: Planner,
+    capacity: Option<u64>,
+    limits: &Limits,
+    watch: &mut Watch,
+) -> Answer {
+    let units = Units::new(problem);
+    let fixed_top = units.fixed_top();
+    let bound = bound::of(problem, &units);
+    let mut fronts = Fronts { positions: Vec::new(), height: u64::MAX, bound, capacity, fixed_top };
+    let (height, positions) = stacked(problem, &units);
+    fronts.found(height, &positions, watch);
+    let stopped = match Table::new(problem, &units, watch) {
+        Ok(_) if fronts.is_settled() => None,
+        Ok(table) => {
+            fronts.bound = fronts.bound.max(bound::above_ground(&units, &table));
+            let budget = limits.work.unwrap_or(BUDGET);
+            close(&units, &table, planner, &mut fronts, budget, watch)
+        }
+        Err(reason) => Some(reason),
+    };
+    let stopped = if fronts.height <= fronts.bound { None } else { stopped.or(Some(StopReason::Capacity)) };
+    Answer { offsets: units.offsets(problem, &fronts.positions), at_least: fronts.bound, stopped }
+}
+
+fn close(
+    units: &Units,
+    table: &Table,
+    planner: Planner,
+    fronts: &mut Fronts,
+    budget: u64,
+    watch: &mut Watch,
+) -> Option<StopReason> {
+    let units = units.movable();
+    if planner == Planner::Exact {
+        // A little of the search first: from a good placement all are gone through faster.
+        let stopped = climb::search(units, table, fronts, budget / 16, watch);
+        if fronts.is_settled() || stopped != Some(StopReason::Heuristic) {
+            return stopped;
+        }
+        let stopped = all::search(units, table, fronts, budget, watch);
+        if fronts.is_settled() || stopped.is_some() {
+            return stopped;
+        }
+    }
+    climb::search(units, table, fronts, budget, watch)
+}
+
+/// One on top of the other: always possible.
+fn stacked(problem: &Problem, units: &Units) -> (i64, Vec<i64>) {
+    let reserved =
+        problem.reserved().iter().map(|range| (range.offset + range.size) as i64).max().unwrap_or(0);
+    let (mut top, mut height) = (units.fixed_top().max(reserved), 0);
+    let mut positions = Vec::new();
+    for unit in units.movable() {
+        if unit.height == 0 {
+            positions.push(0);
+            continue;
+        }
+        let at = (top + unit.step - 1) / unit.step * unit.step;
+        top = at + unit.height;
+        height = top;
+        positions.push(at);
+    }
+    (height, positions)
+}

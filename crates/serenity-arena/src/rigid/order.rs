@@ -1,0 +1,159 @@
+//! An order of units, what first fit makes of it, and what changes if a few of them move in it.
+
+use super::fit;
+use super::table::Table;
+
+/// Units in an order, each at the lowest place that those before it leave.
+pub(super) struct Order<'a> {
+    table: &'a Table,
+    heights: &'a [i64],
+    steps: &'a [i64],
+    /// Units in order.
+    pub(super) units: Vec<u32>,
+    /// Where in the order each unit is.
+    pub(super) ranks: Vec<u32>,
+    pub(super) positions: Vec<i64>,
+    /// On whom each unit rests: another unit, or the ground.
+    pub(super) supports: Vec<u32>,
+    /// Units that have to be placed again.
+    is_stale: Vec<bool>,
+    /// The first rank at which one of those may be.
+    stale_from: usize,
+    /// To take back what was done since the last [`keep`](Self::keep): moves, and places.
+    moves: Vec<(usize, usize)>,
+    places: Vec<(u32, i64, u32)>,
+    blocked: Vec<(i64, i64, u32)>,
+    /// Intervals looked at.
+    pub(super) work: u64,
+}
+
+impl<'a> Order<'a> {
+    pub(super) fn new(table: &'a Table, heights: &'a [i64], steps: &'a [i64], units: &[u32]) -> Self {
+        let count = units.len();
+        let mut order = Self {
+            table,
+            heights,
+            steps,
+            units: units.to_vec(),
+            ranks: vec![0; count],
+            positions: vec![0; count],
+            supports: vec![count as u32; count],
+            is_stale: vec![true; count],
+            stale_from: 0,
+            moves: Vec::new(),
+            places: Vec::new(),
+            blocked: Vec::new(),
+            work: 0,
+        };
+        order.restart(units);
+        order
+    }
+
+    /// All over again.
+    pub(super) fn restart(&mut self, units: &[u32]) {
+        self.units.copy_from_slice(units);
+        for (rank, &unit) in units.iter().enumerate() {
+            self.ranks[unit as usize] = rank as u32;
+        }
+        self.is_stale.fill(true);
+        self.stale_from = 0;
+        self.settle(0, i64::MAX);
+        self.keep();
+    }
+
+    pub(super) fn top(&self, unit: usize) -> i64 {
+        self.positions[unit] + self.heights[unit]
+    }
+
+    pub(super) fn height(&self) -> i64 {
+        (0..self.units.len()).map(|unit| self.top(unit)).max().unwrap_or(0)
+    }
+
+    /// Takes a unit from one rank to another.
+    pub(super) fn shift(&mut self, from: usize, to: usize) {
+        self.moves.push((from, to));
+        self.rotate(from, to);
+        let unit = self.units[to] as usize;
+        self.is_stale[unit] = true;
+        let (low, high) = (from.min(to), from.max(to));
+        // For those that it passed it is now in the way, or no longer.
+        for forbidden in self.table.of(unit) {
+            if let Some(&rank) = self.ranks.get(forbidden.other as usize)
+                && (low..=high).contains(&(rank as usize))
+            {
+                self.is_stale[forbidden.other as usize] = true;
+            }
+        }
+        self.stale_from = self.stale_from.min(low);
+    }
+
+    fn rotate(&mut self, from: usize, to: usize) {
+        if from < to {
+            self.units[from..=to].rotate_left(1);
+        } else {
+            self.units[to..=from].rotate_right(1);
+        }
+        for rank in from.min(to)..=from.max(to) {
+            self.ranks[self.units[rank] as usize] = rank as u32;
+        }
+    }
+
+    /// Places again what has to be. Returns how far, added up, units end above the target; `None` as soon as that is more than `most`.
+    pub(super) fn settle(&mut self, target: i64, most: i64) -> Option<i64> {
+        let mut excess = 0_i64;
+        for rank in 0..self.units.len() {
+            let unit = self.units[rank] as usize;
+            if rank >= self.stale_from && self.is_stale[unit] {
+                self.is_stale[unit] = false;
+                self.place(unit, rank as u32);
+            }
+            excess = excess.saturating_add((self.top(unit) - target).max(0));
+            if excess > most {
+                // What is left is as stale as it was: whoever stops here takes everything back.
+                return None;
+            }
+        }
+        self.stale_from = self.units.len();
+        Some(excess)
+    }
+
+    fn place(&mut self, unit: usize, rank: u32) {
+        let (ranks, positions) = (&self.ranks, &self.positions);
+        let position = |other: usize| (ranks[other] < rank).then(|| positions[other]);
+        let (at, support) = fit::lowest(self.table, unit, self.steps[unit], position, &mut self.blocked);
+        self.work += self.table.of(unit).len() as u64;
+        if (at, support) == (self.positions[unit], self.supports[unit]) {
+            return;
+        }
+        self.places.push((unit as u32, self.positions[unit], self.supports[unit]));
+        let has_moved = at != self.positions[unit];
+        (self.positions[unit], self.supports[unit]) = (at, support);
+        if has_moved {
+            for forbidden in self.table.of(unit) {
+                if let Some(&other) = self.ranks.get(forbidden.other as usize)
+                    && other > rank
+                {
+                    self.is_stale[forbidden.other as usize] = true;
+                }
+            }
+        }
+    }
+
+    /// What was done stays.
+    pub(super) fn keep(&mut self) {
+        self.moves.clear();
+        self.places.clear();
+    }
+
+    /// As it was when it was last kept.
+    pub(super) fn take_back(&mut self) {
+        while let Some((from, to)) = self.moves.pop() {
+            self.rotate(to, from);
+        }
+        while let Some((unit, at, support)) = self.places.pop() {
+            (self.positions[unit as usize], self.supports[unit as usize]) = (at, support);
+        }
+        self.is_stale.fill(false);
+        self.stale_from = self.units.len();
+    }
+}
