@@ -18,8 +18,8 @@ pub(crate) struct Chosen<'g> {
     pub(crate) program: Program,
 }
 
-/// Constants from so many bytes on are made by an operator when the model runs, so that files stay small.
-const LARGE_CONSTANT: i64 = 256;
+/// Constants from so many bytes on are made by an operator when the model runs, so that files stay small. An operator costs some 60 bytes of memory.
+const LARGE_CONSTANT: u64 = 2048;
 
 /// The model with these loops, its main graph in this order; `None` if a tensor has no shape.
 pub(crate) fn emit(graphs: &[Graph], order: &[OpId], loops: &[Chosen]) -> Option<Looped> {
@@ -132,8 +132,7 @@ impl Writer {
 
     fn reshape(&mut self, from: TensorId, to: TensorId) -> Option<()> {
         let shape: Vec<i64> = self.graph.get(to).shape.as_ref()?.iter().map(|&side| side as i64).collect();
-        let option = [("new_shape", json!(shape))];
-        self.op("RESHAPE", vec![Given(from), numbers(&shape)], vec![to], &option);
+        self.op("RESHAPE", vec![Given(from)], vec![to], &[("new_shape", json!(shape))]);
         Some(())
     }
 
@@ -198,6 +197,15 @@ impl Loop<'_> {
         Constant(described)
     }
 
+    /// A constant full of what stands for zero or, if that were large, a tensor.
+    fn zeros_or_filled(&self, writer: &mut Writer, like: TensorId, tensor: Tensor) -> Option<Operand> {
+        // No kernel fills tensors of 16 bits.
+        if tensor.bytes < LARGE_CONSTANT || tensor.dtype == Some(ElementType::Int16) {
+            return Some(self.zeros(like, tensor.shape.as_ref()?));
+        }
+        self.filled(writer, like, tensor).map(Given)
+    }
+
     /// A tensor full of what stands for zero, made by an op.
     fn filled(&self, writer: &mut Writer, like: TensorId, tensor: Tensor) -> Option<TensorId> {
         let shape: Vec<i64> = tensor.shape.as_ref()?.iter().map(|&side| side as i64).collect();
@@ -243,15 +251,11 @@ impl Loop<'_> {
             operands.push(Given(self.widened(main, flat)?));
         } else {
             let state = self.flat(program.leaves, program.state)?;
-            operands.push(Given(self.filled(main, program.leaves, state)?));
+            operands.push(self.zeros_or_filled(main, program.leaves, state)?);
         }
         for carry in &program.carries {
             let tensor = self.rows(carry.like, carry.rows)?;
-            operands.push(if (tensor.bytes as i64) < LARGE_CONSTANT {
-                self.zeros(carry.like, tensor.shape.as_ref()?)
-            } else {
-                Given(self.filled(main, carry.like, tensor)?)
-            });
+            operands.push(self.zeros_or_filled(main, carry.like, tensor)?);
         }
         for &whole in &program.wholes[usize::from(program.shares)..] {
             operands.push(Given(flat_whole(main, whole)?));
@@ -280,13 +284,13 @@ impl Loop<'_> {
         let mut parts = Vec::new();
         if program.distance > 0 {
             let above = self.flat(enters, program.distance)?;
-            parts.push(Given(self.filled(main, enters, above)?));
+            parts.push(self.zeros_or_filled(main, enters, above)?);
         }
         parts.push(Given(flat));
         let rest = program.state - program.distance - bytes;
         if rest > 0 {
             let below = self.flat(enters, rest)?;
-            parts.push(Given(self.filled(main, enters, below)?));
+            parts.push(self.zeros_or_filled(main, enters, below)?);
         }
         let state = main.graph.tensor(self.flat(enters, program.state)?);
         let options = [("axis", json!(0)), ("activation", json!("none"))];

@@ -1,5 +1,6 @@
 //! The one door.
 
+use crate::loops::with_loops;
 use crate::rewrite::optimize_input;
 use crate::{Error, Input, Options, Plan, Rewrites, plan_graphs, planned_model};
 
@@ -49,5 +50,9 @@ pub fn optimize(input: &Input, options: &Options) -> Result<Optimized, Error> {
         Rewrites::None => (None, plan_graphs(input.graphs(), options)?),
         Rewrites::Exact | Rewrites::All => optimize_input(input, options)?,
     };
-    Ok(Optimized { model: rewritten.unwrap_or_else(|| input.clone()), plan })
+    let found = Optimized { model: rewritten.unwrap_or_else(|| input.clone()), plan };
+    match options.loops {
+        Some(loops) => with_loops(found, loops, options),
+        None => Ok(found),
+    }
 }

@@ -1,6 +1,6 @@
 //! What a caller may choose.
 
-use crate::{Effort, Input};
+use crate::{Effort, Input, Loops};
 use serenity_runtimes::{MemoryModel, Offsets};
 use serenity_schedule::{Algorithm, Rules, StepLimit};
 use serenity_search::{Limits, ProgressFn};
@@ -28,6 +28,8 @@ pub struct Options {
     pub given_plan: Option<Offsets>,
     /// Which rewrites may be made.
     pub rewrites: Rewrites,
+    /// For TFLM: whether windows of operators may become loops over a few rows at a time.
+    pub loops: Option<Loops>,
     /// Called a few times a second with the state of the search.
     pub progress: Option<ProgressFn>,
 }

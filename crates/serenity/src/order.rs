@@ -47,6 +47,7 @@ pub(crate) fn unchecked(graph: &Graph, options: &Options) -> Plan {
         bodies: Vec::new(),
         rewrites: Vec::new(),
         choice: None,
+        loops: None,
         unknown: graph.unknown().to_vec(),
         offsets: None,
         places: None,

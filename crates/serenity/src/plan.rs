@@ -1,6 +1,6 @@
 //! The result: an order with its proof.
 
-use crate::{AppliedRewrite, RewriteChoice};
+use crate::{AppliedLoops, AppliedRewrite, RewriteChoice};
 use serde_json::{Value, json};
 use serenity_check::{PlacementFault, Witness, WitnessChain, placement_faults};
 use serenity_ir::{Graph, OpId, Unknown};
@@ -47,6 +47,8 @@ pub struct Plan {
     pub rewrites: Vec<AppliedRewrite>,
     /// How these were chosen, if there was a choice.
     pub choice: Option<RewriteChoice>,
+    /// The loops that windows of it became. If there are any, all else here is said of the model with loops, but for `before`.
+    pub loops: Option<AppliedLoops>,
     /// What is not known of the model. If anything is, nothing is proved; what hides bytes makes every figure a 'no less than'.
     pub unknown: Vec<Unknown>,
     /// As the model came.

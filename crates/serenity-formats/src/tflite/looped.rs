@@ -9,7 +9,7 @@ use serenity_tflite::{
     Edit, Error, FileTensor, Model, NewOptions, NewTensor, OperatorSource, Storage, SubGraph,
 };
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The file with its main graph in loops, read again.
 pub(super) fn looped(model: &Model, looped: &Looped) -> Result<Model, Error> {
@@ -20,7 +20,7 @@ pub(super) fn looped(model: &Model, looped: &Looped) -> Result<Model, Error> {
     if looped.graphs.len() < old || looped.origins.len() != looped.graphs.len() {
         return Err(Error::Edit("the loops are those of another model".to_owned()));
     }
-    let mut writer = Writer::new(model);
+    let mut writer = Writer::new(model, looped);
     for graph in &looped.graphs[old..] {
         writer.edit.add_sub_graph(graph.name(), MAIN)?;
     }
@@ -34,6 +34,27 @@ pub(super) fn looped(model: &Model, looped: &Looped) -> Result<Model, Error> {
         return Err(Error::Unfaithful("the graphs with loops".to_owned()));
     }
     Ok(new)
+}
+
+/// Tensors that nothing touches in the new main graph. The last come first: they are taken from the end.
+fn free(main: &SubGraph, new: &Graph, kept: &[Option<OpId>]) -> Vec<usize> {
+    let kept: BTreeSet<usize> = kept.iter().flatten().map(|op| op.index()).collect();
+    let mut used: BTreeSet<usize> = main.inputs().iter().chain(main.outputs()).copied().collect();
+    used.extend(
+        new.ops()
+            .iter()
+            .flat_map(|op| op.inputs.iter().chain(&op.outputs))
+            .filter_map(|&t| main.file_tensor(t)),
+    );
+    let mut touched = BTreeSet::new();
+    for (number, operator) in main.operators().iter().enumerate() {
+        let list = if kept.contains(&number) { &mut used } else { &mut touched };
+        list.extend(operator.inputs.iter().chain(&operator.outputs).flatten());
+    }
+    let is_plain = |tensor: &&usize| main.tensors()[**tensor].storage != Storage::Variable;
+    let mut free: Vec<usize> = touched.difference(&used).filter(is_plain).copied().collect();
+    free.reverse();
+    free
 }
 
 /// The graphs that each op runs.
@@ -57,10 +78,12 @@ struct Writer<'a> {
     constants: BTreeMap<(usize, String), usize>,
     /// Buffers by their bytes.
     buffers: BTreeMap<Cow<'a, [u8]>, usize>,
+    /// Places of the old main graph's tensors that nothing touches any more.
+    free: Vec<usize>,
 }
 
 impl<'a> Writer<'a> {
-    fn new(model: &'a Model) -> Self {
+    fn new(model: &'a Model, looped: &Looped) -> Self {
         let tensors = model.sub_graphs().iter().flat_map(SubGraph::tensors);
         let stored = tensors.filter(|tensor| tensor.storage == Storage::Constant && tensor.buffer > 0);
         let buffers = stored.map(|tensor| (Cow::Borrowed(model.buffer(tensor.buffer)), tensor.buffer));
@@ -72,13 +95,14 @@ impl<'a> Writer<'a> {
             copied: BTreeMap::new(),
             constants: BTreeMap::new(),
             buffers: buffers.collect(),
+            free: free(&model.sub_graphs()[MAIN], &looped.graphs[MAIN], &looped.origins[MAIN]),
         }
     }
 
     fn sub_graph(&mut self, index: usize, graph: &Graph, origins: &[Option<OpId>]) -> Result<(), Error> {
         let old = if index == MAIN { self.model.graphs()[MAIN].tensors().len() } else { 0 };
         for id in graph.tensor_ids().skip(old) {
-            let number = self.edit.add_tensor(index, operators::activation(graph.tensor(id))?)?;
+            let number = self.add(index, operators::activation(graph.tensor(id))?)?;
             if index == MAIN {
                 self.activations.insert(id, number);
             }
@@ -99,6 +123,17 @@ impl<'a> Writer<'a> {
             self.edit.set_inputs_outputs(index, inputs, outputs)?;
         }
         self.edit.set_operators(index, list)
+    }
+
+    /// Adds a tensor, in the place of one that nothing touches any more if there is one: runtimes keep something for each that is listed.
+    fn add(&mut self, index: usize, tensor: NewTensor) -> Result<usize, Error> {
+        if index == MAIN
+            && let Some(place) = self.free.pop()
+        {
+            self.edit.replace_tensor(index, place, tensor)?;
+            return Ok(place);
+        }
+        self.edit.add_tensor(index, tensor)
     }
 
     /// Where the file has these tensors. It has none for those that are made up to keep ops in order.
@@ -205,7 +240,7 @@ impl<'a> Writer<'a> {
             buffer,
             quantization: made.quantization,
         };
-        let number = self.edit.add_tensor(index, new)?;
+        let number = self.add(index, new)?;
         self.constants.insert(key, number);
         Ok(number)
     }

@@ -6,14 +6,16 @@ pub(crate) mod overlap;
 pub(crate) mod plan;
 pub(crate) mod run;
 pub(crate) mod tail;
+mod ties;
 
 use crate::problem::{assemble, tensor_buffers};
 use crate::{Arena, ArenaProblem, Content, Kernels, Offsets, Piece, Runtime, scratch};
 use hand_over::{planned_least_lifetimes, with_hand_over};
 use run::{Facts, Run};
-use serenity_arena::{Options, Overlap, Planner, Problem, Sharing, place};
+use serenity_arena::{Buffer, Options, Overlap, Planner, Problem, Sharing, place};
 use serenity_ir::{ElementType, Graph, Lifetimes, MOST_SCRATCH, OpId, Storage, Tensor};
 use std::collections::BTreeMap;
+use ties::Ties;
 
 /// TFLM aligns everything to so many bytes.
 pub const TFLM_ALIGNMENT: u64 = 16;
@@ -60,7 +62,7 @@ impl Runtime for Tflm {
     fn placement_problem(&self, graphs: &[&Graph], orders: &[&[OpId]]) -> Option<ArenaProblem> {
         let facts = &Facts::new(graphs, self.kernels);
         if self.is_planned {
-            return for_a_plan(facts, orders);
+            return for_a_plan(facts, orders)?.tied();
         }
         assemble(Run::new(facts, orders)?.demands(), TFLM_ALIGNMENT, Vec::new())
     }
@@ -121,8 +123,22 @@ pub fn tflm_arena(facts: &Facts, orders: &[&[OpId]], plan: Option<&Offsets>) -> 
     Some(Arena { bytes: placement.height, pieces })
 }
 
+/// What a plan is to place, and which copies it can make void.
+pub(crate) struct ForAPlan {
+    all: ArenaProblem,
+    ties: Ties,
+}
+
+impl ForAPlan {
+    /// With all copies void that can be.
+    fn tied(self) -> Option<ArenaProblem> {
+        let ArenaProblem { problem, contents, tensors } = self.all;
+        Some(ArenaProblem { problem: problem.with_ties(self.ties.all).ok()?, contents, tensors })
+    }
+}
+
 /// For a plan in the model. What no op touches needs none; outputs may lie over inputs.
-pub(crate) fn for_a_plan(facts: &Facts, orders: &[&[OpId]]) -> Option<ArenaProblem> {
+pub(crate) fn for_a_plan(facts: &Facts, orders: &[&[OpId]]) -> Option<ForAPlan> {
     let run = Run::new(facts, orders)?;
     let demands: Vec<_> = run.demands().into_iter().filter(|demand| demand.buffer.first >= 0).collect();
     let contents: Vec<Content> = demands.iter().map(|demand| demand.content).collect();
@@ -138,8 +154,11 @@ pub(crate) fn for_a_plan(facts: &Facts, orders: &[&[OpId]]) -> Option<ArenaProbl
             }
         }
     }
+    let buffers: Vec<Buffer> = demands.iter().map(|demand| demand.buffer).collect();
+    let ties = ties::ties(&run, &buffers, &index);
     let overlaps = sharing.into_iter().map(|((writer, over), how)| Overlap { writer, over, how });
-    assemble(demands, TFLM_ALIGNMENT, overlaps.collect())
+    let all = assemble(demands, TFLM_ALIGNMENT, overlaps.collect())?;
+    Some(ForAPlan { all, ties })
 }
 
 /// How the two ends of a permission may lie, in the planner's terms; `None` if it has none for it.
@@ -147,6 +166,6 @@ fn sharing_of(overlap: &crate::Overlap) -> Option<Sharing> {
     match overlap {
         crate::Overlap { exact: false, distance, .. } => Some(Sharing::Below { distance: *distance }),
         crate::Overlap { exact: true, distance: 0, .. } => Some(Sharing::SameOffset),
-        _ => None,
+        crate::Overlap { .. } => None,
     }
 }

@@ -4,10 +4,11 @@
 //! plan: the runtime places it, around what is planned. So the head that counts is the one its own planner arrives at in the end.
 
 use super::run::{Facts, Run};
-use super::{for_a_plan, tflm_arena};
+use super::ties::Ties;
+use super::{ForAPlan, for_a_plan, tflm_arena};
 use crate::problem::tensor_buffers;
 use crate::{Arena, ArenaProblem, Content, Offsets};
-use serenity_arena::{Options, place};
+use serenity_arena::{Options, Placement, Problem, Tie, place};
 use serenity_ir::OpId;
 use serenity_search::{Limits, StopReason};
 
@@ -27,11 +28,15 @@ pub struct Planned {
 /// Places all tensors for one order of each graph, at least as well as the runtime does by itself. `None` if the sub-graphs call each other without end,
 /// or the sizes are absurd.
 pub fn plan_arena(facts: &Facts, orders: &[&[OpId]], limits: Limits) -> Option<Planned> {
-    let ArenaProblem { problem, contents, .. } = for_a_plan(facts, orders)?;
+    let ForAPlan { all: ArenaProblem { problem, contents, .. }, ties } = for_a_plan(facts, orders)?;
     let index = tensor_buffers(&contents);
-    let placement = place(&problem, &Options { limits, ..Options::default() });
+    let has_ties = !ties.all.is_empty();
+    let live = live_peak(facts, orders)?;
+    let placement = place_tied(&problem, ties, live, &Options { limits, ..Options::default() })?;
     let offset = |graph: usize, tensor| index.get(&(graph, tensor)).map(|&at| placement.offsets[at]);
-    let (bound, stopped) = (placement.bound, placement.proof.stopped());
+    // Which copies are void is a choice: no choice needs less than is in use.
+    let bound = if has_ties { placement.bound.min(live) } else { placement.bound };
+    let stopped = placement.proof.stopped().or((placement.height > bound).then_some(StopReason::Heuristic));
     let offsets = facts.for_all_tensors(offset);
     let arena = tflm_arena(facts, orders, Some(&offsets))?;
     let own = tflm_arena(facts, orders, None)?;
@@ -50,6 +55,33 @@ pub fn plan_arena(facts: &Facts, orders: &[&[OpId]], limits: Limits) -> Option<P
     let offsets = facts.for_all_tensors(|graph, tensor| places.get(&(graph, tensor)).copied());
     let arena = tflm_arena(facts, orders, Some(&offsets))?;
     Some(Planned { offsets, arena, bound, stopped })
+}
+
+/// Places buffers with copies void. Those that bring something to where a loop wants it hold loops that follow each other together, which may lift some of them: one
+/// by one such copies are made after all, if that helps.
+fn place_tied(problem: &Problem, ties: Ties, least: u64, options: &Options) -> Option<Placement> {
+    let place_with = |ties: &[Tie]| Some(place(&problem.clone().with_ties(ties.to_vec()).ok()?, options));
+    let Ties { mut all, mut links } = ties;
+    let mut best = place_with(&all)?;
+    while best.height > least {
+        let mut better = None;
+        for &link in &links {
+            let mut others = all.clone();
+            others.remove(link);
+            let placement = place_with(&others)?;
+            if placement.height
+                < better.as_ref().map_or(best.height, |(_, known): &(usize, Placement)| known.height)
+            {
+                better = Some((link, placement));
+            }
+        }
+        let Some((link, placement)) = better else { break };
+        all.remove(link);
+        links.retain(|&other| other != link);
+        links.iter_mut().filter(|other| **other > link).for_each(|other| *other -= 1);
+        best = placement;
+    }
+    Some(best)
 }
 
 /// The most memory in use at any step under a plan: no placement for these orders can do with less.

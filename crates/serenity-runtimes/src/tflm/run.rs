@@ -5,12 +5,15 @@
 //! place all the same, at a step of its own.
 
 use super::hand_over::hand_overs_among;
+use super::ties;
 use super::{tflm_bytes, tflm_scratch};
 use crate::arena::Demand;
+use crate::problem::tensor_buffers;
 use crate::{Content, Offsets};
 use crate::{Kernels, Overlap, overlaps};
 use serenity_arena::{Buffer, Step};
 use serenity_ir::{Graph, OpId, TensorId};
+use std::collections::BTreeSet;
 
 /// Sub-graphs may call sub-graphs, but not for ever: no model that anybody runs takes more steps, or nests deeper.
 const MOST_STEPS: Step = 1 << 24;
@@ -99,6 +102,20 @@ impl<'a> Run<'a> {
         Some(Self { walk })
     }
 
+    pub(super) fn graphs(&self) -> &[&'a Graph] {
+        &self.walk.facts.graphs
+    }
+
+    /// Is a tensor read for the last time by the op that writes `output`, once, and wanted by nobody else?
+    pub(super) fn dies_with(&self, graph: usize, tensor: TensorId, output: TensorId) -> bool {
+        let of = self.walk.facts.graphs[graph];
+        let Some(op) = of.producer(output) else { return false };
+        let last = self.walk.tensors[graph][tensor.index()].1;
+        last == self.walk.ops[graph][op.index()].1
+            && !of.is_output(tensor)
+            && of.op(op).inputs.iter().filter(|&&input| input == tensor).count() == 1
+    }
+
     /// Everything that TFLM's planner is asked to place, in its order: the tensors of all graphs, then the scratch of all ops.
     pub(super) fn demands(&self) -> Vec<Demand> {
         let mut demands = Vec::new();
@@ -158,11 +175,40 @@ impl<'a> Run<'a> {
             changes[step as usize] -= bytes;
             changes[step as usize + 1] += bytes;
         }
+        self.take_off_ties(&mut changes);
         let in_use = changes.iter().scan(0, |sum, change| {
             *sum += change;
             Some(u64::try_from(*sum).unwrap_or(0))
         });
         in_use.collect()
+    }
+
+    /// Takes off what is counted twice where copies are void: of tensors that are tied and in use together, only the bytes that some of them has count.
+    fn take_off_ties(&self, changes: &mut [i128]) {
+        let demands: Vec<Demand> =
+            self.demands().into_iter().filter(|demand| demand.buffer.first >= 0).collect();
+        let contents: Vec<Content> = demands.iter().map(|demand| demand.content).collect();
+        let buffers: Vec<Buffer> = demands.iter().map(|demand| demand.buffer).collect();
+        for group in ties::groups(self, &buffers, &tensor_buffers(&contents)) {
+            let steps = group.iter().flat_map(|&(b, _)| buffers[b].first..=buffers[b].last);
+            let steps: BTreeSet<Step> = steps.collect();
+            for step in steps {
+                let mut alive: Vec<(i64, i64)> = Vec::new();
+                for &(b, at) in &group {
+                    if (buffers[b].first..=buffers[b].last).contains(&step) {
+                        alive.push((at, at + buffers[b].size as i64));
+                    }
+                }
+                alive.sort_unstable();
+                let (mut twice, mut end) = (0, i64::MIN);
+                for (from, to) in alive {
+                    twice += (end.min(to) - from).max(0);
+                    end = end.max(to);
+                }
+                changes[step as usize] -= i128::from(twice);
+                changes[step as usize + 1] += i128::from(twice);
+            }
+        }
     }
 
     /// Which outputs may be written over which inputs, because those die with the op that writes.

@@ -191,7 +191,7 @@ impl Found {
 }
 
 /// What a device must have: for TFLM, also what it keeps for every operator and tensor.
-fn whole_need(input: &Input, plan: &Plan) -> u64 {
+pub(crate) fn whole_need(input: &Input, plan: &Plan) -> u64 {
     let needs = plan.after.needs();
     input.tail(plan.model).map_or(needs, |tail| tail.needed(needs).arm32)
 }

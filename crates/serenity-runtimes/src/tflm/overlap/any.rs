@@ -5,7 +5,7 @@
 //! wants that any more. So the very same offset is safe, and nothing else is.
 //!
 //! This holds for kernels that read each element but once. It does not for those that pass over the input several times (`SOFTMAX`), nor
-//! surely where a smaller operand is broadcast: a kernel may spread that over the output first.
+//! surely where a smaller operand is broadcast: a kernel may spread that over the output first. `SLICE` is the same code in every set of kernels known.
 
 use super::copies;
 use super::elementwise::{in_place, operands_read_once};
@@ -15,6 +15,8 @@ use serenity_ir::Operator::*;
 
 pub(super) fn overlaps(call: &Call) -> Option<Vec<Pair>> {
     match call.operator() {
+        // Nobody replaces the portable kernel.
+        SLICE => copies::slice(call),
         RESHAPE | SQUEEZE | EXPAND_DIMS => copies::reshape(call),
         operator => in_place(call, operands_read_once(operator)?),
     }

@@ -1,0 +1,338 @@
+//! Copies that a plan makes void.
+//!
+//! Some operators only copy: `RESHAPE` all of its input, `SLICE` a part, `CONCATENATION` of blocks each input to its place, `DYNAMIC_UPDATE_SLICE` all that it does not write, and
+//! `WHILE` its state, from its inputs to its outputs, from there to the inputs of its sub-graphs and back. If both ends of a copy are *tied*, so that every byte is copied onto
+//! itself, one buffer holds both. Nobody's kernels replace these operators, but for `RESHAPE`, which everywhere leaves alone what it finds in place.
+//!
+//! Tensors that are tied to each other make a group. Two of a group whose bytes meet while both are in use must agree about them:
+//!
+//! - they are the two ends of one such copy, or parts of one and the same tensor that nothing writes meanwhile (a write is a tensor of the group that comes to be meanwhile);
+//! - or the one is written over the other as it dies, in a way that the kernel permits;
+//! - or the one is a state of a `WHILE`, the other within its sub-graphs: while these run, the state is what their own tensors hold. It is copied to them before, and from them after.
+//!
+//! A tie that would break this is not made, and the copy is one.
+
+use super::TFLM_ALIGNMENT;
+use super::run::Run;
+use crate::Overlap;
+use serenity_arena::{Buffer, Tie};
+use serenity_ir::{Call, Graph, OpId, Operator, TensorId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A tensor of one of the graphs.
+pub(super) type Place = (usize, TensorId);
+
+/// One end of a copy lies `distance` bytes above the other.
+#[derive(Clone, Copy, Debug)]
+struct Copy {
+    upper: Place,
+    lower: Place,
+    distance: u64,
+    /// Does the one show a part of the other, rather than take its place?
+    is_view: bool,
+    /// Does it bring a tensor of the main graph to where a loop wants it? Then it may be better to copy.
+    is_link: bool,
+}
+
+/// The ties of a model, and which of them could be let go.
+#[derive(Default)]
+pub(crate) struct Ties {
+    pub(super) all: Vec<Tie>,
+    /// Numbers of ties that bring something to where a loop wants it.
+    pub(super) links: Vec<usize>,
+}
+
+/// Ties for the buffers of a run, which `index` finds by tensor; none if there is no loop.
+pub(super) fn ties(run: &Run, buffers: &[Buffer], index: &BTreeMap<Place, usize>) -> Ties {
+    tied(run, buffers, index).map_or_else(Ties::default, |(ties, _)| ties)
+}
+
+/// Buffers that are tied to each other, and how far above a common origin each lies.
+pub(super) fn groups(
+    run: &Run,
+    buffers: &[Buffer],
+    index: &BTreeMap<Place, usize>,
+) -> Vec<Vec<(usize, i64)>> {
+    let Some((_, groups)) = tied(run, buffers, index) else { return Vec::new() };
+    let of = |members: &Vec<Place>| members.iter().map(|place| (index[place], groups.of[place].1)).collect();
+    groups.members.iter().map(of).collect()
+}
+
+fn tied<'a>(
+    run: &Run,
+    buffers: &'a [Buffer],
+    index: &'a BTreeMap<Place, usize>,
+) -> Option<(Ties, Groups<'a>)> {
+    let graphs = run.graphs();
+    let mut found = Ties::default();
+    let loops: Vec<State> = states(graphs);
+    if loops.is_empty() {
+        return None;
+    }
+    let mut groups = Groups {
+        buffers,
+        index,
+        inside: inside(graphs, &loops),
+        states: loops
+            .iter()
+            .enumerate()
+            .flat_map(|(at, state)| state.outside().map(move |place| (place, at)))
+            .collect(),
+        of: BTreeMap::new(),
+        members: Vec::new(),
+        copies: BTreeSet::new(),
+        views: BTreeMap::new(),
+        permitted: BTreeMap::new(),
+    };
+    for (graph, overlap) in run.overlaps() {
+        groups.permitted.entry(((graph, overlap.input), (graph, overlap.output))).or_default().push(overlap);
+    }
+    let copies = loops.iter().flat_map(|state| state.copies(run)).chain(copies(graphs));
+    for copy in copies {
+        let (Some(&buffer), Some(&to)) = (index.get(&copy.upper), index.get(&copy.lower)) else { continue };
+        if copy.distance.is_multiple_of(TFLM_ALIGNMENT) && groups.join(&copy) {
+            if copy.is_link {
+                found.links.push(found.all.len());
+            }
+            found.all.push(Tie { buffer, to, distance: copy.distance });
+        }
+    }
+    Some((found, groups))
+}
+
+/// One tensor of the state of a loop, in all the graphs that have it.
+struct State {
+    input: Option<Place>,
+    output: Place,
+    within: Vec<Place>,
+    /// The sub-graphs.
+    bodies: Vec<usize>,
+    /// Does the body hand it on as it is?
+    is_unchanged: bool,
+}
+
+fn states(graphs: &[&Graph]) -> Vec<State> {
+    let mut found = Vec::new();
+    for (index, graph) in graphs.iter().enumerate() {
+        for op in graph.op_ids() {
+            let call = Call::new(graph, op);
+            let bodies: Vec<usize> = call.op.bodies().collect();
+            let (&[condition, body], Operator::WHILE) = (bodies.as_slice(), call.operator()) else {
+                continue;
+            };
+            let (Some(entered), Some(run)) = (graphs.get(condition), graphs.get(body)) else { continue };
+            for (slot, &output) in call.op.outputs.iter().enumerate() {
+                let of = |list: &[TensorId], graph: usize| list.get(slot).map(|&t| (graph, t));
+                let within =
+                    [of(entered.inputs(), condition), of(run.inputs(), body), of(run.outputs(), body)];
+                let is_unchanged = run.inputs().get(slot) == run.outputs().get(slot);
+                let input = call.activation(slot).map(|input| (index, input));
+                let (within, output) = (within.into_iter().flatten().collect(), (index, output));
+                found.push(State { input, output, within, bodies: bodies.clone(), is_unchanged });
+            }
+        }
+    }
+    found
+}
+
+impl State {
+    fn outside(&self) -> impl Iterator<Item = Place> {
+        self.input.into_iter().chain([self.output])
+    }
+
+    fn copies(&self, run: &Run) -> Vec<Copy> {
+        // What goes through the loop unchanged only shows what came in, and that may be wanted afterwards.
+        let is_view = self.is_unchanged;
+        let tie = |upper, lower| Copy { upper, lower, distance: 0, is_view, is_link: false };
+        let dying = |&(graph, t): &Place| is_view || run.dies_with(graph, t, self.output.1);
+        let input = self.input.filter(dying).map(|input| tie(self.output, input));
+        let within: BTreeSet<Place> = self.within.iter().copied().collect();
+        within.into_iter().map(|place| tie(place, self.output)).chain(input).collect()
+    }
+}
+
+/// By sub-graph: the loops, by number, that run it, however deep.
+fn inside(graphs: &[&Graph], loops: &[State]) -> Vec<BTreeSet<usize>> {
+    let mut within = vec![BTreeSet::new(); graphs.len()];
+    for (number, state) in loops.iter().enumerate() {
+        let mut open = state.bodies.clone();
+        while let Some(graph) = open.pop() {
+            if graph < graphs.len() && within[graph].insert(number) {
+                open.extend(graphs[graph].ops().iter().flat_map(serenity_ir::Op::bodies));
+            }
+        }
+    }
+    within
+}
+
+/// All copies but those of loops.
+fn copies(graphs: &[&Graph]) -> Vec<Copy> {
+    let mut found = Vec::new();
+    for (index, graph) in graphs.iter().enumerate() {
+        for op in graph.op_ids() {
+            found.extend(copies_of(graph, index, op).unwrap_or_default());
+        }
+    }
+    found
+}
+
+fn copies_of(graph: &Graph, index: usize, op: OpId) -> Option<Vec<Copy>> {
+    let call = Call::new(graph, op);
+    let output = (index, call.output(0)?);
+    let (is_link, place) = (index == 0, |t| (index, t));
+    let one = |upper, lower, distance, is_view| Some(vec![Copy { upper, lower, distance, is_view, is_link }]);
+    match call.operator() {
+        Operator::RESHAPE => {
+            let (from, to) = call.moved(0)?;
+            (from.count == to.count).then_some(())?;
+            one(output, place(call.activation(0)?), 0, true)
+        }
+        Operator::SLICE => {
+            let (from, to) = call.moved(0)?;
+            let begins = call.values(1)?;
+            let at = block(from.shape, to.shape, &begins)?;
+            one(output, place(call.activation(0)?), at.checked_mul(from.item as u64)?, true)
+        }
+        Operator::DYNAMIC_UPDATE_SLICE => {
+            call.moved(0)?;
+            one(output, place(call.activation(0)?), 0, false)
+        }
+        Operator::CONCATENATION => {
+            let to = call.only_result()?;
+            let axis = call.axis(to.shape.len())?;
+            (to.shape[..axis].iter().all(|&side| side == 1) && !call.op.has_activation()).then_some(())?;
+            let mut at = 0_u64;
+            let mut found = Vec::new();
+            for position in 0..call.operand_count() {
+                let shape = call.shape(position)?;
+                if let Some(input) = call.activation(position)
+                    && call.dtype(position).as_ref() == Some(to.dtype)
+                {
+                    let (upper, lower) = (place(input), output);
+                    found.push(Copy { upper, lower, distance: at, is_view: false, is_link });
+                }
+                let elements = serenity_ir::counted_product(&shape)?;
+                at = at.checked_add(elements.checked_mul(to.item as u64)?)?;
+            }
+            Some(found)
+        }
+        _ => None,
+    }
+}
+
+/// Where a slice begins in its tensor, in elements, if it is in one piece.
+fn block(from: &[u64], to: &[u64], begins: &[i64]) -> Option<u64> {
+    if from.len() != to.len() || begins.len() != from.len() {
+        return None;
+    }
+    // Behind the first side of which there is more than one, everything is taken.
+    let cut = to.iter().position(|&side| side != 1).unwrap_or(to.len());
+    let is_whole = (cut + 1..to.len()).all(|side| to[side] == from[side]);
+    let mut at = 0_u64;
+    for (side, &begin) in begins.iter().enumerate() {
+        let begin = u64::try_from(begin).ok()?;
+        (begin.checked_add(to[side])? <= from[side]).then_some(())?;
+        at = at.checked_mul(from[side])?.checked_add(begin)?;
+    }
+    is_whole.then_some(at)
+}
+
+/// Tensors that are tied so far.
+struct Groups<'a> {
+    buffers: &'a [Buffer],
+    index: &'a BTreeMap<Place, usize>,
+    /// By sub-graph: the states of loops that it runs within.
+    inside: Vec<BTreeSet<usize>>,
+    states: BTreeMap<Place, usize>,
+    /// The group of a tensor, and how far above its origin it lies.
+    of: BTreeMap<Place, (usize, i64)>,
+    members: Vec<Vec<Place>>,
+    /// Ends of copies, the lower number first.
+    copies: BTreeSet<(Place, Place)>,
+    /// What a view shows.
+    views: BTreeMap<Place, Place>,
+    /// By input and output: how the one may be written over the other.
+    permitted: BTreeMap<(Place, Place), Vec<Overlap>>,
+}
+
+impl Groups<'_> {
+    /// Ties the ends of a copy, if all that are then tied agree.
+    fn join(&mut self, copy: &Copy) -> bool {
+        let &Copy { upper, lower, distance, .. } = copy;
+        let [one, other] = [upper, lower].map(|place| self.group(place));
+        let shift = self.of[&lower].1 + distance as i64 - self.of[&upper].1;
+        let pair = (upper.min(lower), upper.max(lower));
+        if one == other {
+            let is_same = shift == 0;
+            if is_same {
+                self.copies.insert(pair);
+            }
+            return is_same;
+        }
+        let is_new = self.copies.insert(pair);
+        let view = copy.is_view.then(|| self.views.insert(upper, lower));
+        let agree = self.members[one].iter().all(|&a| {
+            let at = self.of[&a].1 + shift;
+            self.members[other].iter().all(|&b| self.agree(a, at, b, self.of[&b].1))
+        });
+        if !agree {
+            if is_new {
+                self.copies.remove(&pair);
+            }
+            if view.is_some() {
+                self.views.remove(&upper);
+            }
+            return false;
+        }
+        for place in std::mem::take(&mut self.members[one]) {
+            self.of.entry(place).and_modify(|of| *of = (other, of.1 + shift));
+            self.members[other].push(place);
+        }
+        true
+    }
+
+    fn group(&mut self, place: Place) -> usize {
+        let next = self.members.len();
+        let (group, _) = *self.of.entry(place).or_insert((next, 0));
+        if group == next {
+            self.members.push(vec![place]);
+        }
+        group
+    }
+
+    /// May two tensors lie so many bytes above a common origin?
+    fn agree(&self, a: Place, a_at: i64, b: Place, b_at: i64) -> bool {
+        let [x, y] = [a, b].map(|place| self.buffers[self.index[&place]]);
+        let are_apart = a_at + x.size as i64 <= b_at
+            || b_at + y.size as i64 <= a_at
+            || x.last < y.first
+            || y.last < x.first;
+        are_apart
+            || self.copies.contains(&(a.min(b), a.max(b)))
+            || self.base(a) == self.base(b)
+            || self.is_state_of(a, b)
+            || self.is_state_of(b, a)
+            || self.hands_over(a, a_at, b, b_at)
+            || self.hands_over(b, b_at, a, a_at)
+    }
+
+    /// What a view shows in the end.
+    fn base(&self, mut place: Place) -> Place {
+        while let Some(&shown) = self.views.get(&place) {
+            place = shown;
+        }
+        place
+    }
+
+    /// Is the first a state of a loop that the second is within?
+    fn is_state_of(&self, state: Place, other: Place) -> bool {
+        self.states.get(&state).is_some_and(|number| self.inside[other.0].contains(number))
+    }
+
+    /// Is the second written over the first by an op that permits it, as the first dies?
+    fn hands_over(&self, input: Place, input_at: i64, output: Place, output_at: i64) -> bool {
+        let ways = self.permitted.get(&(input, output)).into_iter().flatten();
+        let distance = u64::try_from(input_at - output_at).ok();
+        distance.is_some_and(|distance| ways.clone().any(|overlap| overlap.allows(distance, 0)))
+    }
+}
