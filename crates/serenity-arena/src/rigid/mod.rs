@@ -6,7 +6,8 @@
 //! looks for a good order ([`climb`]). The [bound] is what the units in use at one step cover. Where that leaves a gap, all
 //! placements of a few units are gone through ([`all`]).
 //!
-//! The exact planner for single buffers knows nothing of units: what it proves rests on buffers having no holes.
+//! The exact planner for single buffers knows nothing of units: what it proves rests on buffers having no holes. Nor does it know of
+//! overlaps at an exact distance, so problems with those come here too.
 
 mod all;
 mod bound;
@@ -17,8 +18,8 @@ mod order;
 mod table;
 mod units;
 
-use crate::exact::Answer;
-use crate::{Limits, Planner, Problem, Sharing, StopReason};
+use crate::exact::{self, Answer};
+use crate::{Limits, Overlap, Planner, Problem, Sharing, StopReason};
 use fronts::Fronts;
 use serenity_search::Watch;
 use table::Table;
@@ -46,17 +47,29 @@ pub(crate) fn search(
     limits: &Limits,
     watch: &mut Watch,
 ) -> Answer {
+    let plain = if problem.ties().is_empty() { without_exact_distances(problem) } else { None };
+    if let Some((plain, false)) = &plain {
+        return exact::search(plain, capacity, crate::bound::simple(plain), watch);
+    }
     let units = Units::new(problem);
     let fixed_top = units.fixed_top();
     let bound = bound::of(problem, &units);
     let mut fronts = Fronts { positions: Vec::new(), height: u64::MAX, bound, capacity, fixed_top };
     let (height, positions) = stacked(problem, &units);
     fronts.found(height, &positions, watch);
+    let budget = limits.work.unwrap_or(BUDGET);
+    if let Some((plain, _)) = &plain {
+        let limits = limits.working(budget / 4);
+        let answer = exact::search(plain, capacity, bound, &mut Watch::new(&limits, None));
+        let (height, positions) = units.positions(problem, &answer.offsets);
+        fronts.found(height, &positions, watch);
+        // How much of it was needed nobody knows. A limit that this reaches is seen below.
+        let _ = watch.after(budget / 4);
+    }
     let stopped = match Table::new(problem, &units, watch) {
         Ok(_) if fronts.is_settled() => None,
         Ok(table) => {
             fronts.bound = fronts.bound.max(bound::above_ground(&units, &table));
-            let budget = limits.work.unwrap_or(BUDGET);
             close(&units, &table, planner, &mut fronts, budget, watch)
         }
         Err(reason) => Some(reason),
@@ -86,6 +99,22 @@ fn close(
         }
     }
     climb::search(units, table, fronts, budget, watch)
+}
+
+/// The problem as the exact planner for single buffers knows it, and whether that takes permissions away. If so, its placements are
+/// good ones of the whole problem, but what it proves says nothing.
+fn without_exact_distances(problem: &Problem) -> Option<(Problem, bool)> {
+    let mut takes_away = false;
+    let known = |&overlap: &Overlap| match overlap.how {
+        Sharing::AtDistance { distance: 0 } => Some(Overlap { how: Sharing::SameOffset, ..overlap }),
+        Sharing::AtDistance { .. } => {
+            takes_away = true;
+            None
+        }
+        Sharing::Below { .. } | Sharing::SameOffset => Some(overlap),
+    };
+    let overlaps = problem.overlaps().iter().filter_map(known).collect();
+    Some((problem.clone().with_overlaps(overlaps).ok()?, takes_away))
 }
 
 /// One on top of the other: always possible.

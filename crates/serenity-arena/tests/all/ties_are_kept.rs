@@ -158,7 +158,7 @@ fn ties(numbers: &mut Numbers, count: usize, unit: u64) -> Vec<Tie> {
     for _ in 0..count {
         at.push(numbers.below(4) * unit);
     }
-    for _ in 0..1 + numbers.below(count as u64) {
+    for _ in 0..=numbers.below(count as u64) {
         let (a, b) = (numbers.below(count as u64) as usize, numbers.below(count as u64) as usize);
         let (buffer, to) = if at[a] < at[b] { (b, a) } else { (a, b) };
         ties.push(Tie { buffer, to, distance: at[buffer] - at[to] });
@@ -183,7 +183,7 @@ fn random(numbers: &mut Numbers) -> Result<Problem, ProblemError> {
         }
     }
     let overlaps = overlaps(numbers, &buffers, alignment);
-    let ties = ties(numbers, buffers.len(), alignment);
+    let ties = if numbers.one_in(5) { vec![] } else { ties(numbers, buffers.len(), alignment) };
     let mut reserved = Vec::new();
     if numbers.one_in(3) {
         let offset = numbers.below(5 * alignment);
