@@ -183,3 +183,59 @@ impl Forest {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Buffer;
+
+    fn refused(buffers: &[Buffer], ties: &[(usize, usize, u64)]) -> ProblemError {
+        let ties = ties.iter().map(|&(buffer, to, distance)| Tie { buffer, to, distance }).collect();
+        Problem::new(buffers.to_vec(), 16).unwrap().with_ties(ties).unwrap_err()
+    }
+
+    #[test]
+    fn ties_that_cannot_be_kept_are_refused_by_name() {
+        let fine = Buffer::new(16, 0, 1);
+        let three = [fine; 3];
+        assert_eq!(
+            refused(&three, &[(0, 1, 0), (3, 1, 0)]),
+            ProblemError::TieToNobody { tie: 1, buffer: 3, count: 3 }
+        );
+        assert_eq!(
+            refused(&three, &[(1, 0, 16), (2, 1, 16), (0, 2, 16)]),
+            ProblemError::TiesDisagree { tie: 2, buffer: 0, to: 2, distance: 16, known: -32 }
+        );
+        assert!(matches!(refused(&three, &[(1, 1, 16)]), ProblemError::TiesDisagree { known: 0, .. }));
+        assert_eq!(
+            refused(&three, &[(1, 0, 24)]),
+            ProblemError::TieUnaligned { tie: 0, distance: 24, alignment: 16 }
+        );
+        assert_eq!(
+            refused(&[fine, fine, fine.aligned(64)], &[(1, 0, 64), (2, 1, 16)]),
+            ProblemError::TieUnaligned { tie: 1, distance: 16, alignment: 64 }
+        );
+        assert_eq!(
+            refused(&[fine.at(0), fine.at(48)], &[(1, 0, 32)]),
+            ProblemError::FixedAgainstTies { buffer: 1, offset: 48, other: 0, expected: 32 }
+        );
+        assert_eq!(
+            refused(&[fine, fine.at(16)], &[(1, 0, 32)]),
+            ProblemError::TiedBelowZero { buffer: 0, fixed: 1 }
+        );
+        assert_eq!(refused(&three, &[(1, 0, 1 << 60)]), ProblemError::TiesTooLarge { buffer: 1 });
+    }
+
+    #[test]
+    fn a_circle_that_closes_is_kept() {
+        let ties = [(1, 0, 16), (2, 1, 16), (2, 0, 32)];
+        let ties = ties.map(|(buffer, to, distance)| Tie { buffer, to, distance }).to_vec();
+        let problem =
+            Problem::new(vec![Buffer::new(16, 0, 1); 4], 16).unwrap().with_ties(ties.clone()).unwrap();
+        assert_eq!(problem.ties(), ties);
+        let members: Vec<Member> = (0..4).map(|buffer| problem.member(buffer)).collect();
+        assert!(members[..3].iter().all(|member| member.group == members[0].group));
+        assert_eq!(members.iter().map(|member| member.offset).collect::<Vec<_>>(), [0, 16, 32, 0]);
+        assert_ne!(members[3].group, members[0].group);
+    }
+}

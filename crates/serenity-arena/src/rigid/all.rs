@@ -21,6 +21,11 @@ use serenity_search::Watch;
 /// More units than this are not worth the attempt.
 const MOST_UNITS: usize = 12;
 
+/// Are there few enough, and can all of them go down by the same step?
+pub(super) fn is_worth_trying(units: &[Unit]) -> bool {
+    units.len() <= MOST_UNITS && units.windows(2).all(|pair| pair[0].step == pair[1].step)
+}
+
 /// Lowers the height and, if it gets through before `budget` is spent, raises the bound to it.
 pub(super) fn search(
     units: &[Unit],
@@ -30,9 +35,6 @@ pub(super) fn search(
     watch: &mut Watch,
 ) -> Option<StopReason> {
     let step = units.first().map_or(1, |unit| unit.step);
-    if units.len() > MOST_UNITS || units.iter().any(|unit| unit.step != step) {
-        return None;
-    }
     let mut all = All {
         units,
         table,
@@ -49,8 +51,7 @@ pub(super) fn search(
             fronts.bound = fronts.height.max(fronts.bound);
             None
         }
-        End::Spent => None,
-        End::Settled => None,
+        End::Spent | End::Settled => None,
         End::Stopped(reason) => Some(reason),
     }
 }

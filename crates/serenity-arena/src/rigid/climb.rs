@@ -9,12 +9,26 @@ use super::order::Order;
 use super::table::Table;
 use super::units::Unit;
 use crate::StopReason;
+use crate::hill_climb::Random;
 use serenity_search::Watch;
 use std::cmp::Reverse;
 
-/// Moves without a better placement after which the search goes back to the best order, or on to another start.
-const PATIENCE: u32 = 3000;
+/// Attempts without a better placement after which the search goes back to the best order, or on to another start.
+const PATIENCE: u32 = 10_000;
 
+/// Units moved in an attempt, at most.
+const MOST_CHANGES: usize = 3;
+
+/// Of so many changes, one is of any unit; the others concern one that ends too high.
+const ONE_IN_ANYWHERE: usize = 2;
+
+/// Units moved before the search goes on from an order that it has been at before.
+const SHAKES: usize = 4;
+
+/// Of so many attempts, one may end a little worse.
+const ONE_IN_WORSE: usize = 64;
+
+/// Ends when the height is settled, a limit is reached, or after `budget` intervals.
 pub(super) fn search(
     units: &[Unit],
     table: &Table,
@@ -57,7 +71,7 @@ fn orders(units: &[Unit]) -> Vec<Vec<u32>> {
     let lifetime = |unit: &Unit| i128::from(unit.last()) - i128::from(unit.first()) + 1;
     let by = |key: &dyn Fn(&Unit) -> i128| {
         let mut order: Vec<u32> = (0..units.len() as u32).collect();
-        order.sort_by_key(|&unit| Reverse(key(&units[unit as usize])));
+        order.sort_by_key(|&unit| (Reverse(key(&units[unit as usize])), units[unit as usize].first()));
         order
     };
     vec![
@@ -78,6 +92,7 @@ struct Climb<'a> {
     lack: i64,
     /// Those that do.
     above: Vec<u32>,
+    /// One of those, what it rests on, and so on.
     chain: Vec<u32>,
 }
 
@@ -97,7 +112,7 @@ impl Climb<'_> {
             self.order.restart(start);
             self.aim(best_height - 1);
             if round > 0 {
-                for _ in 0..4 {
+                for _ in 0..SHAKES {
                     self.shake();
                 }
                 self.order.settle(0, i64::MAX);
@@ -131,12 +146,13 @@ impl Climb<'_> {
         }
     }
 
-    /// Sets the target, and sees who is above it.
+    /// Sets the target.
     fn aim(&mut self, target: i64) {
         self.target = target;
         self.look();
     }
 
+    /// Who is above the target?
     fn look(&mut self) {
         self.above.clear();
         self.lack = 0;
@@ -151,11 +167,12 @@ impl Climb<'_> {
 
     /// Tries a change; was it taken?
     fn step(&mut self) -> bool {
-        let changes = 1 + self.random.below(3);
+        let changes = 1 + self.random.below(MOST_CHANGES);
         for _ in 0..changes {
             self.change();
         }
-        let slack = if self.random.below(64) == 0 { self.target >> (4 + self.random.below(6)) } else { 0 };
+        let is_lenient = self.random.below(ONE_IN_WORSE) == 0;
+        let slack = if is_lenient { self.target >> (4 + self.random.below(6)) } else { 0 };
         let taken = self.order.settle(self.target, self.lack.saturating_add(slack)).is_some();
         if taken {
             self.order.keep();
@@ -166,15 +183,17 @@ impl Climb<'_> {
         taken
     }
 
+    /// Moves any unit to anywhere.
     fn shake(&mut self) {
         let count = self.order.units.len();
         let (from, to) = (self.random.below(count), self.random.below(count));
         self.order.shift(from, to);
     }
 
+    /// Moves a unit, mostly one of a tower that is too high.
     fn change(&mut self) {
         let count = self.order.units.len();
-        if self.above.is_empty() || self.random.below(4) == 0 {
+        if self.above.is_empty() || self.random.below(ONE_IN_ANYWHERE) == 0 {
             return self.shake();
         }
         let top = self.above[self.random.below(self.above.len())];
@@ -190,12 +209,13 @@ impl Climb<'_> {
                 let below = self.chain[1 + self.random.below(self.chain.len() - 1)];
                 self.put(top, self.order.ranks[below as usize] as usize);
             }
-            // One of the tower after all others, or anywhere.
+            // One of the tower to anywhere.
             2 => {
                 let unit = self.chain[self.random.below(self.chain.len())];
                 let to = self.random.below(count);
                 self.put(unit, to);
             }
+            // The topmost before any other, or before all.
             _ => {
                 let to = self.random.below(1 + self.order.ranks[top as usize] as usize);
                 let is_first = self.random.below(3) == 0;
@@ -207,15 +227,5 @@ impl Climb<'_> {
     fn put(&mut self, unit: u32, to: usize) {
         let from = self.order.ranks[unit as usize] as usize;
         self.order.shift(from, to);
-    }
-}
-
-/// The same numbers in every run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % limit
     }
 }

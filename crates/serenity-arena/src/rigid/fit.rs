@@ -3,6 +3,8 @@
 use super::table::Table;
 
 /// Where a unit can lie at the lowest among those that have a position, and on which of them it rests, if not on the ground.
+///
+/// Leaves in `blocked` what is forbidden, in no order.
 pub(super) fn lowest(
     table: &Table,
     unit: usize,
@@ -21,17 +23,27 @@ pub(super) fn lowest(
             blocked.push((at + forbidden.from, at + forbidden.to, forbidden.other));
         }
     }
-    blocked.sort_unstable();
     let (mut at, mut support) = (0, ground as u32);
-    // By where they begin, so what has been passed cannot block again.
-    for &(from, to, who) in &*blocked {
-        if at <= from {
-            break;
+    // Over and over, with what is still ahead: cheaper than sorting, since few of them are on the way up.
+    let mut has_risen = true;
+    let mut ahead = blocked.len();
+    while has_risen {
+        has_risen = false;
+        let mut kept = 0;
+        for index in 0..ahead {
+            let (from, to, who) = blocked[index];
+            if at < to {
+                if from < at {
+                    at = (to + step - 1) / step * step;
+                    support = who;
+                    has_risen = true;
+                } else {
+                    blocked.swap(kept, index);
+                    kept += 1;
+                }
+            }
         }
-        if at < to {
-            at = (to + step - 1) / step * step;
-            support = who;
-        }
+        ahead = kept;
     }
     (at, support)
 }

@@ -17,6 +17,8 @@ pub(super) struct Order<'a> {
     pub(super) supports: Vec<u32>,
     /// Units that have to be placed again.
     is_stale: Vec<bool>,
+    /// Units that have come before others, so that they may be in their way wherever they lie.
+    is_new: Vec<bool>,
     /// The first rank at which one of those may be.
     stale_from: usize,
     /// To take back what was done since the last [`keep`](Self::keep): moves, and places.
@@ -39,6 +41,7 @@ impl<'a> Order<'a> {
             positions: vec![0; count],
             supports: vec![count as u32; count],
             is_stale: vec![true; count],
+            is_new: vec![false; count],
             stale_from: 0,
             moves: Vec::new(),
             places: Vec::new(),
@@ -76,12 +79,18 @@ impl<'a> Order<'a> {
         let unit = self.units[to] as usize;
         self.is_stale[unit] = true;
         let (low, high) = (from.min(to), from.max(to));
-        // For those that it passed it is now in the way, or no longer.
-        for forbidden in self.table.of(unit) {
-            if let Some(&rank) = self.ranks.get(forbidden.other as usize)
-                && (low..=high).contains(&(rank as usize))
-            {
-                self.is_stale[forbidden.other as usize] = true;
+        if to < from {
+            self.is_new[unit] = true;
+        } else {
+            let at = self.positions[unit];
+            for forbidden in self.table.of(unit) {
+                let other = forbidden.other as usize;
+                if let Some(&rank) = self.ranks.get(other)
+                    && (low..high).contains(&(rank as usize))
+                    && forbidden.supports(at, self.positions[other])
+                {
+                    self.is_stale[other] = true;
+                }
             }
         }
         self.stale_from = self.stale_from.min(low);
@@ -105,7 +114,9 @@ impl<'a> Order<'a> {
             let unit = self.units[rank] as usize;
             if rank >= self.stale_from && self.is_stale[unit] {
                 self.is_stale[unit] = false;
+                let was_at = self.positions[unit];
                 self.place(unit, rank as u32);
+                self.pass_on(unit, rank as u32, was_at);
             }
             excess = excess.saturating_add((self.top(unit) - target).max(0));
             if excess > most {
@@ -126,15 +137,25 @@ impl<'a> Order<'a> {
             return;
         }
         self.places.push((unit as u32, self.positions[unit], self.supports[unit]));
-        let has_moved = at != self.positions[unit];
-        (self.positions[unit], self.supports[unit]) = (at, support);
-        if has_moved {
-            for forbidden in self.table.of(unit) {
-                if let Some(&other) = self.ranks.get(forbidden.other as usize)
-                    && other > rank
-                {
-                    self.is_stale[forbidden.other as usize] = true;
-                }
+        self.positions[unit] = at;
+        self.supports[unit] = support;
+    }
+
+    /// Those after a unit that has come to lie elsewhere, or has not been before them.
+    fn pass_on(&mut self, unit: usize, rank: u32, was_at: i64) {
+        let at = self.positions[unit];
+        let is_new = std::mem::take(&mut self.is_new[unit]);
+        if was_at == at && !is_new {
+            return;
+        }
+        for forbidden in self.table.of(unit) {
+            let other = forbidden.other as usize;
+            if let Some(&later) = self.ranks.get(other)
+                && later > rank
+                && !self.is_stale[other]
+            {
+                let there = self.positions[other];
+                self.is_stale[other] = forbidden.forbids(at, there) || forbidden.supports(was_at, there);
             }
         }
     }
@@ -154,6 +175,7 @@ impl<'a> Order<'a> {
             (self.positions[unit as usize], self.supports[unit as usize]) = (at, support);
         }
         self.is_stale.fill(false);
+        self.is_new.fill(false);
         self.stale_from = self.units.len();
     }
 }

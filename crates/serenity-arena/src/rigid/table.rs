@@ -16,6 +16,18 @@ pub(super) struct Forbidden {
     pub(super) to: i64,
 }
 
+impl Forbidden {
+    /// With the unit at `at`, can the other one not lie at `other`?
+    pub(super) fn forbids(&self, at: i64, other: i64) -> bool {
+        at - self.to < other && other < at - self.from
+    }
+
+    /// With the unit at `at`, may it be on account of this that the other one lies no lower than `other`?
+    pub(super) fn supports(&self, at: i64, other: i64) -> bool {
+        at - self.to < other && at > self.from
+    }
+}
+
 /// Of every unit that can move, what is forbidden to it: by those that can move, and by what lies where it lies, as seen from offset 0.
 ///
 /// Intervals are widened to multiples of what both units are aligned to, which forbids nothing more, and then those that meet are

@@ -59,20 +59,17 @@ impl Units {
         for buffer in 0..buffers.len() {
             groups.entry(problem.member(buffer).group).or_default().push(buffer);
         }
-        let mut groups: Vec<(Vec<usize>, Unit)> = groups
-            .into_values()
-            .map(|members| (unit(problem, &members), members))
-            .map(|(u, m)| (m, u))
-            .collect();
-        groups.sort_by_key(|(_, unit)| unit.fixed.is_some());
-        let movable = groups.partition_point(|(_, unit)| unit.fixed.is_none());
+        let contract = |members: Vec<usize>| (unit(problem, &members), members);
+        let mut groups: Vec<(Unit, Vec<usize>)> = groups.into_values().map(contract).collect();
+        groups.sort_by_key(|(unit, _)| unit.fixed.is_some());
+        let movable = groups.partition_point(|(unit, _)| unit.fixed.is_none());
         let mut of = vec![0; buffers.len()];
-        for (index, (members, _)) in groups.iter().enumerate() {
+        for (index, (_, members)) in groups.iter().enumerate() {
             for &buffer in members {
                 of[buffer] = index;
             }
         }
-        Self { all: groups.into_iter().map(|(_, unit)| unit).collect(), movable, of }
+        Self { all: groups.into_iter().map(|(unit, _)| unit).collect(), movable, of }
     }
 
     /// Those that can move.
@@ -84,6 +81,19 @@ impl Units {
     pub(super) fn fixed_top(&self) -> i64 {
         let fixed = self.all[self.movable..].iter().filter(|unit| !unit.parts.is_empty());
         fixed.map(|unit| unit.fixed.unwrap_or(0) + unit.height).max().unwrap_or(0)
+    }
+
+    /// The height of a placement, and the positions of the units that can move.
+    pub(super) fn positions(&self, problem: &Problem, offsets: &[u64]) -> (i64, Vec<i64>) {
+        let mut positions = vec![0; self.movable];
+        let mut height = 0;
+        for (buffer, (&unit, &offset)) in self.of.iter().zip(offsets).enumerate() {
+            if let Some(position) = positions.get_mut(unit) {
+                *position = (offset - problem.member(buffer).offset) as i64;
+                height = height.max(*position + self.all[unit].height);
+            }
+        }
+        (height, positions)
     }
 
     /// By buffer, from the positions of the units that can move.
