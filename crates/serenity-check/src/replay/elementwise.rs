@@ -15,7 +15,7 @@ pub(super) fn read_once(kind: &str) -> Option<usize> {
 }
 
 /// How many operands an element-wise kind has; `None` if it is another kind.
-pub(super) fn operands(kind: &str) -> Option<usize> {
+pub(crate) fn operands(kind: &str) -> Option<usize> {
     read_once(kind).or(match kind {
         "QUANTIZE" | "DEQUANTIZE" | "CAST" | "EXP" | "LOG" | "SQRT" | "RSQRT" | "SIN" | "COS"
         | "LOGICAL_NOT" => Some(1),
