@@ -28,6 +28,7 @@ mod bound;
 mod buffers;
 mod deep;
 mod holdings;
+pub mod loops;
 mod model;
 mod nested;
 mod order;

@@ -16,7 +16,7 @@ pub(super) fn read_once(operator: Operator) -> Option<usize> {
 }
 
 /// How many operands an element-wise operator has; `None` if it is another.
-pub(super) fn operands(operator: Operator) -> Option<usize> {
+pub(crate) fn operands(operator: Operator) -> Option<usize> {
     read_once(operator).or(match operator {
         QUANTIZE | DEQUANTIZE | CAST | EXP | LOG | SQRT | RSQRT | SIN | COS | LOGICAL_NOT => Some(1),
         DIV | MAXIMUM | MINIMUM | SQUARED_DIFFERENCE | FLOOR_DIV | FLOOR_MOD | PRELU | LOGICAL_AND

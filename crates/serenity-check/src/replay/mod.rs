@@ -23,6 +23,7 @@ mod trace;
 mod windows;
 
 use call::Call;
+pub(crate) use elementwise::operands as element_operands;
 use serenity_ir::{Graph, OpId, TensorId};
 use serenity_runtimes::Kernels;
 use trace::Trace;

@@ -1,0 +1,179 @@
+//! What an op does: move bytes, make rows from rows, run others, or something of which only that is known what it reads and writes.
+
+use super::operands::{Operand, Packed};
+use super::windows::Window;
+use crate::replay::element_operands;
+use serenity_ir::Operator::{self, *};
+use serenity_ir::{ElementType, Graph, Op, OpId, from_front};
+
+/// What an op does.
+#[derive(Clone, Debug)]
+pub(super) enum Act {
+    Move(Move),
+    /// A comparison whose operands may be known.
+    Less,
+    While {
+        cond: usize,
+        body: usize,
+    },
+    Window(Window),
+    /// Each row of the result is made from one row of each operand.
+    Rows(Vec<RowOperand>),
+    /// All of the result is made from all of the operands.
+    Whole,
+    Unknown(&'static str),
+}
+
+/// Ways to move bytes without changing them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Move {
+    Reshape,
+    Slice,
+    /// `STRIDED_SLICE` without strides.
+    Crop,
+    Concatenation {
+        axis: usize,
+    },
+    Pad,
+    /// `DYNAMIC_UPDATE_SLICE`.
+    Update,
+    Fill,
+}
+
+/// An operand that is read row by row. The last, at no position, is the result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct RowOperand {
+    pub(super) position: usize,
+    /// How many rows it has: one for each of the result, or one for all.
+    pub(super) rows: u64,
+    /// Width and depth.
+    pub(super) row: [u64; 2],
+    pub(super) row_bytes: u64,
+}
+
+impl Act {
+    pub(super) fn of(graph: &Graph, id: OpId, operands: &[Operand], graphs: usize) -> Self {
+        let op = graph.op(id);
+        match op.kind.operator() {
+            WHILE => match op.bodies().collect::<Vec<_>>()[..] {
+                [cond, body] if cond < graphs && body < graphs => Self::While { cond, body },
+                _ => Self::Unknown("it names no condition and no body"),
+            },
+            _ if op.has("bodies") => Self::Unknown("it runs sub-graphs, and which is not known"),
+            LESS => Self::Less,
+            operator => {
+                let window = || Window::of(graph, id, operands).map(Self::Window);
+                let rows = || rows(graph, id, operands).map(Self::Rows);
+                let moves = || moves(graph, op, operands, operator).map(Self::Move);
+                moves().or_else(window).or_else(rows).unwrap_or(Self::Whole)
+            }
+        }
+    }
+
+    /// Do both make the same of the same? Where bytes are only moved, what moves where is seen when it does.
+    pub(super) fn is_alike(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Window(a), Self::Window(b)) => a.is_alike(b),
+            (Self::Rows(a), Self::Rows(b)) => {
+                let row = |operand: &RowOperand| (operand.position, operand.row, operand.row_bytes);
+                a.iter().map(row).eq(b.iter().map(row))
+            }
+            (Self::Whole, Self::Whole) | (Self::Less, Self::Less) => true,
+            (Self::Move(a), Self::Move(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+/// The only result, if there is but one.
+pub(super) fn only_result(graph: &Graph, op: &Op) -> Option<Packed> {
+    match op.outputs[..] {
+        [output] => Packed::tensor(graph, output),
+        _ => None,
+    }
+}
+
+fn moves(graph: &Graph, op: &Op, operands: &[Operand], operator: Operator) -> Option<Move> {
+    let output = only_result(graph, op)?;
+    let packed = |position: usize| operands.get(position)?.packed(graph);
+    let like_output = |position| packed(position).filter(|input| input.dtype == output.dtype);
+    let of_same_rank = || like_output(0).filter(|input| input.shape.len() == output.shape.len());
+    // A part of the channels of each pixel would be as many pieces as there are pixels.
+    let of_whole_pixels =
+        || of_same_rank().filter(|input| input.shape.len() < 4 || input.shape.last() == output.shape.last());
+    match operator {
+        RESHAPE | SQUEEZE | EXPAND_DIMS => {
+            like_output(0).filter(|input| input.bytes == output.bytes).map(|_| Move::Reshape)
+        }
+        SLICE => of_whole_pixels().map(|_| Move::Slice),
+        STRIDED_SLICE => {
+            let is_plain = ["ellipsis_mask", "new_axis_mask", "shrink_axis_mask"]
+                .iter()
+                .all(|mask| op.number(mask).unwrap_or(0) == 0)
+                && op.flag("offset") != Some(true);
+            is_plain.then(of_whole_pixels)?.map(|_| Move::Crop)
+        }
+        CONCATENATION => {
+            let axis = from_front(op.number("axis")?, output.shape.len())?;
+            let is_of_channels = output.shape.len() == 4 && axis == 3;
+            let is_copied = output.dtype != ElementType::UInt8 && !op.has_activation() && !is_of_channels;
+            let fits = |position: usize| {
+                like_output(position).is_some_and(|input| {
+                    input.shape.len() == output.shape.len()
+                        && (0..input.shape.len()).all(|d| d == axis || input.shape[d] == output.shape[d])
+                })
+            };
+            let sum = (0..operands.len()).map(|position| packed(position).map_or(0, |p| p.shape[axis]));
+            let is_complete = (0..operands.len()).all(fits) && sum.sum::<u64>() == output.shape[axis];
+            (is_copied && is_complete).then_some(Move::Concatenation { axis })
+        }
+        PAD | PADV2 => of_same_rank().map(|_| Move::Pad),
+        DYNAMIC_UPDATE_SLICE => {
+            let (operand, update) = (like_output(0)?, like_output(1)?);
+            let fits = operand.shape == output.shape
+                && update.shape.len() == output.shape.len()
+                && update.shape.iter().zip(&output.shape).all(|(part, whole)| part <= whole);
+            fits.then_some(Move::Update)
+        }
+        FILL => like_output(1).filter(|value| value.bytes == value.item).map(|_| Move::Fill),
+        _ => None,
+    }
+}
+
+/// Element-wise ops, and concatenations of channels, on pictures.
+fn rows(graph: &Graph, id: OpId, operands: &[Operand]) -> Option<Vec<RowOperand>> {
+    let op = graph.op(id);
+    let output = only_result(graph, op)?;
+    let [height, width, depth] = output.picture()?;
+    let is_concatenation = op.kind.operator() == CONCATENATION;
+    match element_operands(op.kind.operator()) {
+        Some(count) => (operands.len() == count).then_some(())?,
+        None => (is_concatenation && from_front(op.number("axis")?, 4) == Some(3)).then_some(())?,
+    }
+    let mut rows = Vec::new();
+    for (position, operand) in operands.iter().enumerate() {
+        let given = operand.packed(graph)?;
+        // Operands with fewer dimensions are broadcast along the first.
+        let mut shape = vec![1; 4_usize.checked_sub(given.shape.len())?];
+        shape.extend(&given.shape);
+        let &[1, own_height, own_width, own_depth] = &shape[..] else { return None };
+        let fits = if is_concatenation {
+            given.shape.len() == 4 && own_height == height && own_width == width
+        } else {
+            [(own_height, height), (own_width, width), (own_depth, depth)]
+                .iter()
+                .all(|(own, of)| own == of || *own == 1)
+        };
+        let row_bytes = own_width * own_depth * given.item;
+        let row = RowOperand { position, rows: own_height, row: [own_width, own_depth], row_bytes };
+        rows.push(fits.then_some(row)?);
+    }
+    let position = operands.len();
+    rows.push(RowOperand {
+        position,
+        rows: height,
+        row: [width, depth],
+        row_bytes: width * depth * output.item,
+    });
+    Some(rows)
+}
