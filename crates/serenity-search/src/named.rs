@@ -1,4 +1,4 @@
-//! Choices that people make by name.
+//! Names that people and programs rely on.
 
 use std::fmt;
 
@@ -30,11 +30,11 @@ impl fmt::Display for UnknownName {
 
 impl std::error::Error for UnknownName {}
 
-/// Gives the variants of an enum the names by which people ask for them: `all` of them, `FromStr` and `Display`. A variant without a name does not
-/// compile. What a variant holds is what its name stands for; it is called so whatever it holds.
+/// Gives the variants of an enum their names: `all` of them, and the `name` of each. If people choose by them, and so it is said what is chosen, `FromStr`
+/// and `Display` as well. A variant without a name does not compile; one that holds something is called so whatever it holds.
 ///
 /// ```
-/// #[derive(Debug, PartialEq)]
+/// #[derive(Clone, Copy, Debug, PartialEq)]
 /// pub enum Grain { Tensor, Page(u32) }
 /// serenity_search::named! { "grain": Grain { "tensor" => Tensor, "page" => Page(1024) } }
 /// assert_eq!("page".parse(), Ok(Grain::Page(1024)));
@@ -43,13 +43,8 @@ impl std::error::Error for UnknownName {}
 /// ```
 #[macro_export]
 macro_rules! named {
-    ($what:literal: $type:ident { $($name:literal => $variant:ident $(($with:expr))?),+ $(,)? }) => {
-        impl $type {
-            /// All of them, by name.
-            pub fn all() -> impl Iterator<Item = (&'static str, Self)> {
-                [$(($name, Self::$variant $(($with))?)),+].into_iter()
-            }
-        }
+    ($what:literal: $type:ident $variants:tt) => {
+        $crate::named! { $type $variants }
 
         impl std::str::FromStr for $type {
             type Err = $crate::UnknownName;
@@ -62,9 +57,22 @@ macro_rules! named {
 
         impl std::fmt::Display for $type {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(match self {
+                f.write_str(self.name())
+            }
+        }
+    };
+    ($type:ident { $($name:literal => $variant:ident $(($with:expr))?),+ $(,)? }) => {
+        impl $type {
+            /// All of them, by name.
+            pub fn all() -> impl Iterator<Item = (&'static str, Self)> {
+                [$(($name, Self::$variant $(($with))?)),+].into_iter()
+            }
+
+            /// The name, which does not change.
+            pub fn name(self) -> &'static str {
+                match self {
                     $(Self::$variant { .. } => $name,)+
-                })
+                }
             }
         }
     };
