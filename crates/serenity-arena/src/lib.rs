@@ -64,10 +64,10 @@ mod tie;
 pub mod csv;
 
 pub use buffer::{Buffer, FOREVER, Step};
-pub use options::{Options, Planner, UnknownPlanner};
+pub use options::{Options, Planner};
 pub use overlap::{Overlap, Sharing};
 pub use place::place;
 pub use placement::{Placement, Stats};
 pub use problem::{Problem, ProblemError, Reserved};
-pub use serenity_search::{CancelFlag, Limits, Progress, ProgressFn, Proof, StopReason};
+pub use serenity_search::{CancelFlag, Limits, Progress, ProgressFn, Proof, StopReason, UnknownName};
 pub use tie::Tie;

@@ -2,7 +2,6 @@
 
 use crate::{Limits, ProgressFn};
 use std::fmt;
-use std::str::FromStr;
 
 /// How to find offsets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -21,40 +20,13 @@ pub enum Planner {
     HillClimb,
 }
 
-const NAMES: &[(&str, Planner)] = &[
-    ("exact", Planner::Exact),
-    ("tflm", Planner::Tflm),
-    ("litert", Planner::LiteRt),
-    ("simple-arena", Planner::SimpleArena),
-    ("hill-climb", Planner::HillClimb),
-];
-
-impl Planner {
-    /// All planners with their names.
-    pub fn all() -> impl Iterator<Item = (&'static str, Self)> {
-        NAMES.iter().copied()
-    }
-}
-
-/// A name that is no planner.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown planner `{name}`; choose one of: {}", NAMES.iter().map(|n| n.0).collect::<Vec<_>>().join(", "))]
-pub struct UnknownPlanner {
-    name: String,
-}
-
-impl FromStr for Planner {
-    type Err = UnknownPlanner;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        let known = NAMES.iter().find(|(known, _)| *known == name);
-        known.map(|&(_, planner)| planner).ok_or_else(|| UnknownPlanner { name: name.to_owned() })
-    }
-}
-
-impl fmt::Display for Planner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(NAMES.iter().find(|(_, planner)| planner == self).map_or("", |(name, _)| name))
+serenity_search::named! {
+    "planner": Planner {
+        "exact" => Exact,
+        "tflm" => Tflm,
+        "litert" => LiteRt,
+        "simple-arena" => SimpleArena,
+        "hill-climb" => HillClimb,
     }
 }
 

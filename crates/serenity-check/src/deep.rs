@@ -35,21 +35,11 @@ pub fn reprove(
     most_states: u64,
     stop: &dyn Fn() -> bool,
 ) -> Reproved {
-    search(graph, model, Figure::Peak, bound, most_states, stop)
+    reprove_figure(graph, model, Figure::Peak, bound, most_states, stop)
 }
 
-/// The same of the arena, whatever the plan: [`Reproved::No`] then only says that this cannot be shown so.
-pub(crate) fn reprove_arena(
-    graph: &Graph,
-    model: MemoryModel,
-    bound: u64,
-    most_states: u64,
-    stop: &dyn Fn() -> bool,
-) -> Reproved {
-    search(graph, model, Figure::Arena, bound, most_states, stop)
-}
-
-fn search(
+/// The same of what is held as the figure counts it. Of the arena, [`Reproved::No`] only says that it cannot be shown so, whatever the plan.
+pub(crate) fn reprove_figure(
     graph: &Graph,
     model: MemoryModel,
     figure: Figure,

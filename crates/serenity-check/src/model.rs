@@ -2,7 +2,7 @@
 
 use crate::arena::litert::stale_reads;
 use crate::arena::{self, ort};
-use crate::deep::reprove_arena;
+use crate::deep::reprove_figure;
 use crate::holdings::{Figure, Holdings, holdings};
 use crate::nested::{with_bounds, with_peaks};
 use crate::order::faults as order_faults;
@@ -132,7 +132,7 @@ pub fn reprove_model(
     }
     let model = model_of_bounds(claim);
     let main = with_bounds(graphs, model, Figure::Arena);
-    (of_peaks, reprove_arena(&main, model, claim.bound, most_states, stop))
+    (of_peaks, reprove_figure(&main, model, Figure::Arena, claim.bound, most_states, stop))
 }
 
 /// The peak of a model whose graphs run in these orders.

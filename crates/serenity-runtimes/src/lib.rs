@@ -45,12 +45,12 @@ mod tflm;
 
 pub use arena::{Arena, Content, Offsets, Piece};
 pub use litert::kernels::{LitertKernels, LitertPlace, LitertTemporary};
-pub use memory_model::{MemoryModel, UnknownMemoryModel};
+pub use memory_model::MemoryModel;
 pub use nested::{annotate, callees_first, main_graph};
-pub use ort::{OrtOrder, Run as OrtRun, Session as OrtSession, UnknownOrtOrder, numberings};
+pub use ort::{OrtOrder, Run as OrtRun, Session as OrtSession, numberings};
 pub use problem::ArenaProblem;
 pub use runtime::Runtime;
-pub use tflm::kernels::{Kernels, UnknownKernels, scratch};
+pub use tflm::kernels::{Kernels, scratch};
 pub use tflm::overlap::{Overlap, overlaps};
 pub use tflm::plan::{Planned, live_by_op, live_peak, plan_arena};
 pub use tflm::run::Facts as TflmFacts;

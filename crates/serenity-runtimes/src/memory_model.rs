@@ -7,8 +7,6 @@ use crate::plain::Plain;
 use crate::tflm::Tflm;
 use crate::{Arena, ArenaProblem, Kernels, Offsets, OrtOrder, Runtime};
 use serenity_ir::{Graph, Lifetimes, OpId, Role};
-use std::fmt;
-use std::str::FromStr;
 
 /// How a runtime spends memory. The choice changes what an order costs, never which orders are possible.
 ///
@@ -39,43 +37,14 @@ pub enum MemoryModel {
     Ort(OrtOrder),
 }
 
-/// Names as the command line spells them.
-const NAMES: &[(&str, MemoryModel)] = &[
-    ("plain", MemoryModel::Plain),
-    ("paper", MemoryModel::Paper),
-    ("tflm", MemoryModel::Tflm(Kernels::Any)),
-    ("tflm-planned", MemoryModel::TflmPlanned(Kernels::Any)),
-    ("litert", MemoryModel::Litert),
-    ("ort", MemoryModel::Ort(OrtOrder::Priority)),
-];
-
-/// A name that is no memory model.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown memory model `{0}`; choose one of: plain, paper, tflm, tflm-planned, litert, ort")]
-pub struct UnknownMemoryModel(String);
-
-impl FromStr for MemoryModel {
-    type Err = UnknownMemoryModel;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        NAMES
-            .iter()
-            .find(|(known, _)| *known == name)
-            .map(|&(_, model)| model)
-            .ok_or_else(|| UnknownMemoryModel(name.to_owned()))
-    }
-}
-
-impl fmt::Display for MemoryModel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Plain => "plain",
-            Self::Paper => "paper",
-            Self::Tflm(_) => "tflm",
-            Self::TflmPlanned(_) => "tflm-planned",
-            Self::Litert => "litert",
-            Self::Ort(_) => "ort",
-        })
+serenity_search::named! {
+    "memory model": MemoryModel {
+        "plain" => Plain,
+        "paper" => Paper,
+        "tflm" => Tflm(Kernels::Any),
+        "tflm-planned" => TflmPlanned(Kernels::Any),
+        "litert" => Litert,
+        "ort" => Ort(OrtOrder::Priority),
     }
 }
 
@@ -147,11 +116,6 @@ impl MemoryModel {
             Self::TflmPlanned(_) => true,
             Self::Plain | Self::Paper | Self::Tflm(_) | Self::Litert | Self::Ort(_) => false,
         }
-    }
-
-    /// All models, by name.
-    pub fn all() -> impl Iterator<Item = (&'static str, Self)> {
-        NAMES.iter().copied()
     }
 
     /// The runtime behind the name.

@@ -6,7 +6,7 @@
 //! concatenation of optimal pieces is optimal.
 
 use crate::answer::Answer;
-use crate::{Problem, bits, bounds, walk};
+use crate::{Problem, bounds, walk};
 use serenity_search::{StopReason, Watch};
 
 /// The pieces: ops up to and including each cut node, and what follows the last.
@@ -69,11 +69,8 @@ pub(crate) fn conquer(
         sizes: pieces.iter().map(Vec::len).collect(),
     };
     let peaks_from = peaks_from(problem, incumbent);
-    let mut done = vec![0; problem.words()];
-    let mut in_use = problem.at_start();
-    let mut peak = in_use;
-    for ops in pieces {
-        let segment = problem.segment(&done, in_use, &ops);
+    let mut peak = problem.at_start();
+    for segment in problem.segments(&pieces) {
         match solve(&segment.problem, watch) {
             Solved::Optimal { order, peak: of_piece } => {
                 combined.order.extend(segment.lift(&order));
@@ -89,10 +86,6 @@ pub(crate) fn conquer(
         }
         watch.raise_bound(combined.at_least);
         watch.best = watch.best.min(peak.max(peaks_from[combined.order.len()]));
-        in_use = segment.problem.at_end();
-        for op in ops {
-            bits::insert(&mut done, op);
-        }
     }
     combined
 }

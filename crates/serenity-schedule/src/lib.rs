@@ -46,7 +46,7 @@ mod walk;
 pub mod distribution;
 
 pub use exact::{Chain, Memo, Rules, Witness, witness};
-pub use options::{Algorithm, Options, StepLimit, UnknownAlgorithm};
+pub use options::{Algorithm, Options, StepLimit};
 pub use problem::{Buffer, OpIndex, Problem, ProblemError, Step};
 pub use schedule::{Schedule, Stats, schedule};
-pub use serenity_search::{CancelFlag, Limits, Progress, ProgressFn, Proof, StopReason};
+pub use serenity_search::{CancelFlag, Limits, Progress, ProgressFn, Proof, StopReason, UnknownName};

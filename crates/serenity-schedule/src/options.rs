@@ -2,7 +2,6 @@
 
 use crate::{Limits, Memo, ProgressFn, Rules};
 use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 
 /// How to find an order.
@@ -30,49 +29,24 @@ pub enum Algorithm {
     File,
 }
 
-const NAMES: &[(&str, Algorithm)] = &[
-    ("exact", Algorithm::Exact),
-    ("dp", Algorithm::Dp),
-    ("dp+dc", Algorithm::DpDivide),
-    ("dp+dc+asb", Algorithm::DpDivideBudget),
-    ("exhaustive", Algorithm::Exhaustive),
-    ("greedy", Algorithm::Greedy),
-    ("dfs", Algorithm::Dfs),
-    ("kahn", Algorithm::Kahn),
-    ("file", Algorithm::File),
-];
+serenity_search::named! {
+    "algorithm": Algorithm {
+        "exact" => Exact,
+        "dp" => Dp,
+        "dp+dc" => DpDivide,
+        "dp+dc+asb" => DpDivideBudget,
+        "exhaustive" => Exhaustive,
+        "greedy" => Greedy,
+        "dfs" => Dfs,
+        "kahn" => Kahn,
+        "file" => File,
+    }
+}
 
 impl Algorithm {
-    /// All algorithms with their names.
-    pub fn all() -> impl Iterator<Item = (&'static str, Self)> {
-        NAMES.iter().copied()
-    }
-
     /// Does it prove what it finds, given time?
     pub fn is_exact(self) -> bool {
         matches!(self, Self::Exact | Self::Dp | Self::DpDivide | Self::DpDivideBudget | Self::Exhaustive)
-    }
-}
-
-/// A name that is no algorithm.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown algorithm `{name}`; choose one of: {}", NAMES.iter().map(|n| n.0).collect::<Vec<_>>().join(", "))]
-pub struct UnknownAlgorithm {
-    name: String,
-}
-
-impl FromStr for Algorithm {
-    type Err = UnknownAlgorithm;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        let known = NAMES.iter().find(|(known, _)| *known == name);
-        known.map(|&(_, algorithm)| algorithm).ok_or_else(|| UnknownAlgorithm { name: name.to_owned() })
-    }
-}
-
-impl fmt::Display for Algorithm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(NAMES.iter().find(|(_, a)| a == self).map_or("", |(name, _)| name))
     }
 }
 

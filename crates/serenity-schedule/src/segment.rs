@@ -62,6 +62,21 @@ impl Problem {
         }
         Segment { problem: Self::assemble(predecessors, buffers, base), ops }
     }
+
+    /// The segments of groups of ops that run one after the other, from the start.
+    pub(crate) fn segments(&self, groups: &[Vec<u32>]) -> Vec<Segment> {
+        let mut done = vec![0; self.words()];
+        let mut in_use = self.at_start();
+        let mut segment = |group: &Vec<u32>| {
+            let segment = self.segment(&done, in_use, group);
+            in_use = segment.problem.at_end();
+            for &op in group {
+                bits::insert(&mut done, op);
+            }
+            segment
+        };
+        groups.iter().map(&mut segment).collect()
+    }
 }
 
 /// The ops of the pairs of `buffer` at the front of `pairs`, which moves behind them.

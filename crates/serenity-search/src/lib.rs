@@ -22,9 +22,11 @@
 //! ```
 
 mod limits;
+mod named;
 mod proof;
 mod watch;
 
 pub use limits::{CancelFlag, Limits};
+pub use named::UnknownName;
 pub use proof::{Proof, StopReason};
 pub use watch::{Progress, ProgressFn, Watch};

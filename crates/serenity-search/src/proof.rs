@@ -27,33 +27,21 @@ impl StopReason {
         matches!(self, Self::Time | Self::Cancelled)
     }
 
-    /// All there are.
-    pub const ALL: [Self; 7] = [
-        Self::Heuristic,
-        Self::Unknown,
-        Self::Capacity,
-        Self::Work,
-        Self::Memory,
-        Self::Time,
-        Self::Cancelled,
-    ];
-
     /// The one with this [`name`](Self::name).
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|reason| reason.name() == name)
+        Self::all().find_map(|(known, reason)| (known == name).then_some(reason))
     }
+}
 
-    /// A short name that does not change: `heuristic`, `unknown`, `capacity`, `work`, `memory`, `time` or `cancelled`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Heuristic => "heuristic",
-            Self::Unknown => "unknown",
-            Self::Capacity => "capacity",
-            Self::Work => "work",
-            Self::Memory => "memory",
-            Self::Time => "time",
-            Self::Cancelled => "cancelled",
-        }
+crate::named! {
+    StopReason {
+        "heuristic" => Heuristic,
+        "unknown" => Unknown,
+        "capacity" => Capacity,
+        "work" => Work,
+        "memory" => Memory,
+        "time" => Time,
+        "cancelled" => Cancelled,
     }
 }
 

@@ -62,6 +62,6 @@ mod touches;
 
 pub use demand::Demand;
 pub use error::TrafficError;
-pub use grain::{Grain, PAGE, UnknownGrain};
+pub use grain::{Grain, PAGE};
 pub use sweep::{Bytes, Traffic, sweep, traffic};
 pub use touches::{TouchedBuffer, Touches};

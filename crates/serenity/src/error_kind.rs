@@ -33,41 +33,21 @@ pub enum ErrorKind {
     Bug,
 }
 
-impl ErrorKind {
-    /// Every kind.
-    pub const ALL: [Self; 13] = [
-        Self::Arguments,
-        Self::Request,
-        Self::Read,
-        Self::Format,
-        Self::Network,
-        Self::Size,
-        Self::Plan,
-        Self::Model,
-        Self::Room,
-        Self::Write,
-        Self::Runtime,
-        Self::Limit,
-        Self::Bug,
-    ];
-
-    /// The name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Arguments => "arguments",
-            Self::Request => "request",
-            Self::Read => "read",
-            Self::Format => "format",
-            Self::Network => "network",
-            Self::Size => "size",
-            Self::Plan => "plan",
-            Self::Model => "model",
-            Self::Room => "room",
-            Self::Write => "write",
-            Self::Runtime => "runtime",
-            Self::Limit => "limit",
-            Self::Bug => "bug",
-        }
+serenity_search::named! {
+    ErrorKind {
+        "arguments" => Arguments,
+        "request" => Request,
+        "read" => Read,
+        "format" => Format,
+        "network" => Network,
+        "size" => Size,
+        "plan" => Plan,
+        "model" => Model,
+        "room" => Room,
+        "write" => Write,
+        "runtime" => Runtime,
+        "limit" => Limit,
+        "bug" => Bug,
     }
 }
 

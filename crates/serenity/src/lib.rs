@@ -83,7 +83,7 @@ pub use planning::plan_graphs;
 pub use rewrite::{
     AppliedRewrite, RewriteChoice, RewriteCost, possible_rewrites, rewrite, rewrite_settings, rewritten_graph,
 };
-pub use traffic::{Objective, TrafficAt, TrafficOptions, TrafficPlan, UnknownObjective, least_traffic};
+pub use traffic::{Objective, TrafficAt, TrafficOptions, TrafficPlan, least_traffic};
 pub use verify::{Comparison, Engine, OutputComparison, Verification, VerifyError, VerifyOptions, verify};
 
 /// The example of the README is compiled and run with the others.

@@ -262,16 +262,7 @@ pub enum Decision {
     Places,
 }
 
-impl Decision {
-    /// `rewrites`, `order` or `places`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Rewrites => "rewrites",
-            Self::Order => "order",
-            Self::Places => "places",
-        }
-    }
-}
+serenity_search::named! { Decision { "rewrites" => Rewrites, "order" => Order, "places" => Places } }
 
 fn in_a_word(proof: Proof) -> &'static str {
     if proof.is_optimal() { "optimal" } else { "gap" }

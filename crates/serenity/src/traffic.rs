@@ -17,8 +17,6 @@ use serenity_ir::{Graph, OpId};
 use serenity_runtimes::MemoryModel;
 use serenity_search::{Limits, ProgressFn, StopReason};
 use serenity_traffic::{Grain, Touches, Traffic, TrafficError};
-use std::fmt;
-use std::str::FromStr;
 
 /// What an order is searched for by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -30,35 +28,7 @@ pub enum Objective {
     Traffic,
 }
 
-/// A name that is no objective.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown objective `{0}`; choose peak or traffic")]
-pub struct UnknownObjective(String);
-
-impl Objective {
-    /// All objectives, by name.
-    pub fn all() -> impl Iterator<Item = (&'static str, Self)> {
-        [("peak", Self::Peak), ("traffic", Self::Traffic)].into_iter()
-    }
-}
-
-impl fmt::Display for Objective {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Peak => "peak",
-            Self::Traffic => "traffic",
-        })
-    }
-}
-
-impl FromStr for Objective {
-    type Err = UnknownObjective;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        let found = Self::all().find(|(known, _)| *known == name);
-        found.map(|(_, objective)| objective).ok_or_else(|| UnknownObjective(name.to_owned()))
-    }
-}
+serenity_search::named! { "objective": Objective { "peak" => Peak, "traffic" => Traffic } }
 
 /// Everything a caller may choose.
 #[derive(Clone, Default)]

@@ -13,7 +13,7 @@ mod steer;
 mod temporaries;
 mod walk;
 
-pub use sharing::{OrtOrder, UnknownOrtOrder};
+pub use sharing::OrtOrder;
 pub use steer::numberings;
 
 use crate::{Arena, Offsets, Runtime};

@@ -11,8 +11,6 @@
 use serenity_ir::Operator::*;
 use serenity_ir::{Buffer, Graph, Lifetimes, Op, OpId, Storage, Tensor, TensorId};
 use std::collections::HashSet;
-use std::fmt;
-use std::str::FromStr;
 
 /// In which order ONNX Runtime runs the nodes of a file: a choice of whoever makes the session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -24,38 +22,7 @@ pub enum OrtOrder {
     Default,
 }
 
-/// Names as the command line spells them.
-const ORDERS: &[(&str, OrtOrder)] = &[("priority", OrtOrder::Priority), ("default", OrtOrder::Default)];
-
-impl OrtOrder {
-    /// All orders, by name.
-    pub fn all() -> impl Iterator<Item = (&'static str, Self)> {
-        ORDERS.iter().copied()
-    }
-}
-
-impl fmt::Display for OrtOrder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Priority => "priority",
-            Self::Default => "default",
-        })
-    }
-}
-
-/// A name that is no order of ONNX Runtime.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown order `{0}`; choose priority or default")]
-pub struct UnknownOrtOrder(String);
-
-impl FromStr for OrtOrder {
-    type Err = UnknownOrtOrder;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        let known = ORDERS.iter().find(|(known, _)| *known == name);
-        known.map(|&(_, order)| order).ok_or_else(|| UnknownOrtOrder(name.to_owned()))
-    }
-}
+serenity_search::named! { "order": OrtOrder { "priority" => Priority, "default" => Default } }
 
 /// What ONNX Runtime does with the memory of an operator's first input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,9 @@
 
 use super::instance::Instance;
 use super::{Rules, beam, cut_bound, waypoints};
+use crate::segment::Segment;
 use crate::walk::peak_of;
-use crate::{Problem, bits, bounds};
+use crate::{Problem, bounds};
 
 /// A stretch between two waypoints.
 pub(super) struct Part {
@@ -72,28 +73,21 @@ pub(super) fn split(
     rules: &Rules,
     stop: &dyn Fn() -> bool,
 ) -> Vec<Part> {
-    let mut done = vec![0; problem.words()];
-    let mut in_use = problem.at_start();
-    waypoints::split(problem, order, rules, stop)
-        .into_iter()
-        .map(|group| {
-            let segment = problem.segment(&done, in_use, &group);
-            in_use = segment.problem.at_end();
-            for &op in &group {
-                bits::insert(&mut done, op);
-            }
-            // Groups come in the order of `order`; translate to the part's own numbering.
-            let local: Vec<u32> =
-                group.iter().filter_map(|op| segment.ops.binary_search(op).ok()).map(|i| i as u32).collect();
-            Part {
-                upper: peak_of(&segment.problem, &local),
-                lower: bounds::simple(&segment.problem),
-                order: local,
-                names: segment.ops.iter().map(|&op| names[op as usize]).collect(),
-                problem: segment.problem,
-            }
-        })
-        .collect()
+    let groups = waypoints::split(problem, order, rules, stop);
+    let segments = problem.segments(&groups);
+    // Groups come in the order of `order`; translate to the part's own numbering.
+    let part = |(segment, group): (Segment, &Vec<u32>)| {
+        let local = group.iter().filter_map(|op| segment.ops.binary_search(op).ok());
+        let order: Vec<u32> = local.map(|i| i as u32).collect();
+        Part {
+            upper: peak_of(&segment.problem, &order),
+            lower: bounds::simple(&segment.problem),
+            order,
+            names: segment.ops.iter().map(|&op| names[op as usize]).collect(),
+            problem: segment.problem,
+        }
+    };
+    segments.into_iter().zip(&groups).map(part).collect()
 }
 
 #[cfg(test)]

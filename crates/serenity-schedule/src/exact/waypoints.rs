@@ -34,8 +34,7 @@ pub(super) fn split(
         position[op as usize] = i as u32;
     }
     let mut open: Vec<Segment> = if rules.local_waypoints {
-        let nothing = vec![0; problem.words()];
-        parts(problem, &nothing, divide::pieces(problem), &(0..problem.ops).collect::<Vec<_>>())
+        problem.segments(&divide::pieces(problem))
     } else {
         vec![Segment { problem: problem.clone(), ops: whole }]
     };
@@ -51,9 +50,9 @@ pub(super) fn split(
         let global = if rules.global_waypoints { global(&segment.problem) } else { Vec::new() };
         if !global.is_empty() {
             // Each part may have minima of its own.
-            let nothing = vec![0; segment.problem.words()];
-            let pieces = pieces_between(&global, &local);
-            open.extend(parts(&segment.problem, &nothing, pieces, &segment.ops).into_iter().rev());
+            let inner = segment.problem.segments(&pieces_between(&global, &local));
+            let named = |part: Segment| Segment { ops: segment.lift(&part.ops).collect(), ..part };
+            open.extend(inner.into_iter().map(named).rev());
             continue;
         }
         let found = if rules.local_waypoints { prefixes(&segment.problem, &local, stop) } else { Vec::new() };
@@ -64,26 +63,6 @@ pub(super) fn split(
         }
     }
     groups
-}
-
-/// The segments of consecutive groups of ops; `names` are the ops of `problem` in the whole.
-fn parts(problem: &Problem, before: &[u64], groups: Vec<Vec<u32>>, names: &[u32]) -> Vec<Segment> {
-    let mut done = before.to_vec();
-    let mut in_use = problem.at_start();
-    groups
-        .into_iter()
-        .map(|group| {
-            let mut segment = problem.segment(&done, in_use, &group);
-            in_use = segment.problem.at_end();
-            for op in group {
-                bits::insert(&mut done, op);
-            }
-            for op in &mut segment.ops {
-                *op = names[*op as usize];
-            }
-            segment
-        })
-        .collect()
 }
 
 /// The ops of `order` grouped by the first of the rising `sets` that contains them.
@@ -206,8 +185,7 @@ mod tests {
                 let found = split(&problem, &problem.topological, &rules, NEVER);
                 assert!(is_order(&problem, &found.concat()), "{rule}");
                 groups += found.len();
-                let whole: Vec<u32> = (0..problem.ops).collect();
-                let parts = parts(&problem, &[0], found, &whole);
+                let parts = problem.segments(&found);
                 let peaks = parts.iter().map(|part| least_peak(&part.problem));
                 assert_eq!(peaks.max(), Some(least), "{rule}");
             }

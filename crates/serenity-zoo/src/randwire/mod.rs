@@ -48,16 +48,21 @@ const OPS: NetworkOption = NetworkOption::choice(
     "a node is one op (node), a sum and two convolutions (split), or the same with additions of two (binary)",
 );
 
-const fn channels(default: &'static str) -> NetworkOption {
-    NetworkOption::integer("channels", default, (2, 4096), "channels C of the first stage")
-}
-
-const fn resolution(default: &'static str) -> NetworkOption {
-    NetworkOption::integer("resolution", default, (8, 1024), "height and width of the image")
-}
-
-const fn stage(last: u64) -> NetworkOption {
-    NetworkOption::integer("stage", "0", (0, last), "one stage alone, from 1; 0 is the whole network")
+/// What can be chosen of a network with so many stages, and what its channels and its resolution are if nothing is said.
+const fn options(channels: &'static str, resolution: &'static str, stages: u64) -> [NetworkOption; 11] {
+    [
+        SEED,
+        NODES,
+        K,
+        P,
+        NetworkOption::integer("channels", channels, (2, 4096), "channels C of the first stage"),
+        NetworkOption::integer("resolution", resolution, (8, 1024), "height and width of the image"),
+        GRAPH,
+        M,
+        dtype_option("float32"),
+        OPS,
+        NetworkOption::integer("stage", "0", (0, stages), "one stage alone, from 1; 0 is the whole network"),
+    ]
 }
 
 /// For CIFAR-10.
@@ -66,19 +71,7 @@ pub(crate) const RANDWIRE_CIFAR10: Network = Network {
     summary: "randomly wired network for CIFAR-10, two stages",
     reference: "Xie et al., ICCV 2019, arXiv:1904.01569; sizes fitted to Ahn et al., MLSys 2020",
     reconstruction: false,
-    options: &[
-        SEED,
-        NODES,
-        K,
-        P,
-        channels("78"),
-        resolution("32"),
-        GRAPH,
-        M,
-        dtype_option("float32"),
-        OPS,
-        stage(2),
-    ],
+    options: &options("78", "32", 2),
     make: |options| make(options, &Regime { stages: 2, classes: 10, stem: Stem::Cifar }),
 };
 
@@ -86,19 +79,7 @@ pub(crate) const RANDWIRE_CIFAR10: Network = Network {
 pub(crate) const RANDWIRE_CIFAR100: Network = Network {
     name: "randwire-cifar100",
     summary: "randomly wired network for CIFAR-100, three stages",
-    options: &[
-        SEED,
-        NODES,
-        K,
-        P,
-        channels("80"),
-        resolution("32"),
-        GRAPH,
-        M,
-        dtype_option("float32"),
-        OPS,
-        stage(3),
-    ],
+    options: &options("80", "32", 3),
     make: |options| make(options, &Regime { stages: 3, classes: 100, stem: Stem::Cifar }),
     ..RANDWIRE_CIFAR10
 };
@@ -108,19 +89,7 @@ pub(crate) const RANDWIRE_IMAGENET: Network = Network {
     name: "randwire-imagenet",
     summary: "randomly wired network for ImageNet, small regime",
     reference: "Xie et al., ICCV 2019, arXiv:1904.01569",
-    options: &[
-        SEED,
-        NODES,
-        K,
-        P,
-        channels("78"),
-        resolution("224"),
-        GRAPH,
-        M,
-        dtype_option("float32"),
-        OPS,
-        stage(3),
-    ],
+    options: &options("78", "224", 3),
     make: |options| make(options, &Regime { stages: 3, classes: 1000, stem: Stem::ImageNet }),
     ..RANDWIRE_CIFAR10
 };

@@ -5,6 +5,7 @@
 
 mod certificates;
 mod checked_arenas;
+mod common;
 mod exact_engine;
 mod exported_models;
 mod formats;

@@ -2,6 +2,7 @@
 //!
 //! The models are built-in networks, exported with weights, and the collection of real ones where it is present.
 
+use crate::common;
 use serenity::runtimes::{MemoryModel, OrtOrder};
 use serenity::scheduling::Limits;
 use serenity::zoo::Precision;
@@ -22,12 +23,8 @@ const NAS: &[&str] =
 const LIMIT: Duration = Duration::from_secs(2);
 
 fn exported(folder: &Path) -> Vec<PathBuf> {
-    let one = |name: &&str| {
-        let file = folder.join(format!("{}.onnx", name.replace(['?', '='], "_")));
-        std::fs::write(&file, export(name, Format::Onnx, Precision::Float32).unwrap().bytes).unwrap();
-        file
-    };
-    NETWORKS.iter().map(one).collect()
+    let file = |name: &&str| common::exported(name, Format::Onnx, Precision::Float32, folder);
+    NETWORKS.iter().map(file).collect()
 }
 
 /// The real models, or none with a word about it.

@@ -2,29 +2,12 @@
 //!
 //! The definition here is the independent checker: its peak, minimised over all orders. It shares no code with the schedulers.
 
+use crate::common::every_order;
 use serenity::check;
-use serenity::ir::{Graph, OpId};
+use serenity::ir::Graph;
 use serenity::runtimes::MemoryModel;
 use serenity::scheduling::{Algorithm, StepLimit};
 use serenity::{Options, schedule, zoo};
-
-/// Calls `visit` with every order in which `graph` can run.
-fn every_order(graph: &Graph, visit: &mut impl FnMut(&[OpId])) {
-    fn extend(graph: &Graph, order: &mut Vec<OpId>, visit: &mut impl FnMut(&[OpId])) {
-        if order.len() == graph.ops().len() {
-            visit(order);
-            return;
-        }
-        for op in graph.op_ids() {
-            if !order.contains(&op) && graph.predecessors(op).iter().all(|p| order.contains(p)) {
-                order.push(op);
-                extend(graph, order, visit);
-                order.pop();
-            }
-        }
-    }
-    extend(graph, &mut Vec::new(), visit);
-}
 
 fn least_peak(graph: &Graph, model: MemoryModel) -> u64 {
     let mut least = u64::MAX;

@@ -1,8 +1,9 @@
 //! Orders and places together: against all orders of small networks of real operators.
 
+use crate::common::every_order;
 use serde_json::json;
 use serenity::check;
-use serenity::ir::{Attributes, ElementType, Graph, GraphBuilder, Op, OpId, OpKind, Tensor, TensorId};
+use serenity::ir::{Attributes, ElementType, Graph, GraphBuilder, Op, OpKind, Tensor, TensorId};
 use serenity::runtimes::{Kernels, MemoryModel, overlaps};
 use serenity::scheduling::Algorithm;
 use serenity::{Options, plan_graphs, schedule};
@@ -66,20 +67,6 @@ fn network(seed: u64) -> Graph {
     builder.build().unwrap()
 }
 
-fn every_order(graph: &Graph, order: &mut Vec<OpId>, visit: &mut impl FnMut(&[OpId])) {
-    if order.len() == graph.ops().len() {
-        visit(order);
-        return;
-    }
-    for op in graph.op_ids() {
-        if !order.contains(&op) && graph.predecessors(op).iter().all(|p| order.contains(p)) {
-            order.push(op);
-            every_order(graph, order, visit);
-            order.pop();
-        }
-    }
-}
-
 #[test]
 fn peaks_of_real_operators_are_least_under_every_memory_model() {
     for seed in 0..1500 {
@@ -88,7 +75,7 @@ fn peaks_of_real_operators_are_least_under_every_memory_model() {
             for kernels in [Kernels::Any, Kernels::Reference, Kernels::CmsisNn] {
                 let model = model.with_kernels(kernels);
                 let mut least = u64::MAX;
-                every_order(&graph, &mut Vec::new(), &mut |order| {
+                every_order(&graph, &mut |order| {
                     least = least.min(check::peak(&graph, model, order).0);
                 });
                 let found = schedule(&graph, &Options { model, ..Options::default() }).unwrap();
@@ -112,7 +99,7 @@ fn no_order_gets_an_arena_below_the_bound_and_the_best_is_found() {
             let found = plan_graphs(std::slice::from_ref(&graph), &options).unwrap();
             let fixed = Options { algorithm: Algorithm::File, ..options };
             let mut least = u64::MAX;
-            every_order(&graph, &mut Vec::new(), &mut |order| {
+            every_order(&graph, &mut |order| {
                 let plan = plan_graphs(&[graph.reordered(order).unwrap()], &fixed).unwrap();
                 least = least.min(plan.after.needs());
             });

@@ -1,38 +1,23 @@
 //! Plans for whole networks, held against replayed kernels: those that the checker sees, and every overlap that the planner may choose.
 
+use crate::common::{NETWORKS, exported};
 use serenity::check::{Verdict, peak, replay};
 use serenity::ir::Graph;
 use serenity::runtimes::{Kernels, MemoryModel, overlaps};
 use serenity::scheduling::Algorithm;
 use serenity::zoo::Precision;
-use serenity::{Format, Input, Options, export, load, plan_graphs};
+use serenity::{Format, Input, Options, load, plan_graphs};
 use serenity_judges::shared_files;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Together they use every operator that the zoo lowers to.
-const NETWORKS: &[&str] = &[
-    "swiftnet-a",
-    "swiftnet-b",
-    "swiftnet-c",
-    "darts-cell",
-    "nasnet-cifar?cells=1&filters=8",
-    "amoebanet-cifar?cells=1&filters=8",
-    "pnasnet-cifar?cells=1&filters=8",
-    "randwire-cifar10?nodes=10",
-    "mobilenet?resolution=64",
-    "densenet?resolution=32",
-    "inception?resolution=32",
-];
-
 fn built_in() -> Vec<(String, Input)> {
     let folder = tempfile::tempdir().unwrap();
-    let exported = |name: &&str| {
-        let file = folder.path().join("network.tflite");
-        std::fs::write(&file, export(name, Format::TfLite, Precision::Int8).unwrap().bytes).unwrap();
+    let read = |name: &&str| {
+        let file = exported(name, Format::TfLite, Precision::Int8, folder.path());
         ((*name).to_owned(), load(file.to_str().unwrap()).unwrap())
     };
-    NETWORKS.iter().map(exported).collect()
+    NETWORKS.iter().map(read).collect()
 }
 
 fn real() -> Vec<(String, Input)> {

@@ -2,39 +2,22 @@
 //!
 //! The models are built-in networks, exported with weights, and the collection of real ones where it is present.
 
+use crate::common::{NETWORKS, exported};
 use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::scheduling::Limits;
 use serenity::zoo::Precision;
-use serenity::{Format, Options, Plan, Rewrites, export, load, optimize};
+use serenity::{Format, Options, Plan, Rewrites, load, optimize};
 use serenity_judges::{Inputs, Verdict, on_all_cores, shared_files};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Small enough for seconds, and together they use every operator that the zoo lowers to.
-const NETWORKS: &[&str] = &[
-    "swiftnet-a",
-    "swiftnet-b",
-    "swiftnet-c",
-    "darts-cell",
-    "nasnet-cifar?cells=1&filters=8",
-    "amoebanet-cifar?cells=1&filters=8",
-    "pnasnet-cifar?cells=1&filters=8",
-    "randwire-cifar10?nodes=10",
-    "mobilenet?resolution=64",
-    "densenet?resolution=32",
-    "inception?resolution=32",
-];
-
 /// The models to judge: those made here, in `folder`, and those of the collection.
 fn models(folder: &Path) -> Vec<PathBuf> {
-    let mut models = Vec::new();
-    for name in NETWORKS {
-        for (precision, suffix) in [(Precision::Float32, "float"), (Precision::Int8, "int8")] {
-            let file = folder.join(format!("{}_{suffix}.tflite", name.replace(['?', '=', '&'], "_")));
-            std::fs::write(&file, export(name, Format::TfLite, precision).unwrap().bytes).unwrap();
-            models.push(file);
-        }
-    }
+    let both = |name: &&str| {
+        [Precision::Float32, Precision::Int8]
+            .map(|precision| exported(name, Format::TfLite, precision, folder))
+    };
+    let mut models: Vec<PathBuf> = NETWORKS.iter().flat_map(both).collect();
     models.extend(shared_files("models", "tflite"));
     models
 }

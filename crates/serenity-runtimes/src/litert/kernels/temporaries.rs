@@ -4,6 +4,7 @@
 //! the number of threads: one is assumed.
 
 use super::{LitertPlace, LitertTemporary, Operands};
+use crate::tflm::kernels::reference;
 use serenity_ir::Operator::*;
 use serenity_ir::{Call, Described, ElementType, counted_product};
 
@@ -21,7 +22,7 @@ pub(super) fn of(call: &Call, operands: &Operands, place: LitertPlace) -> Vec<Li
         }
         BATCH_MATMUL => transposed_factors(call),
         ADD_N => call.described_result(0).and_then(|sum| Some(vec![bytes(&sum)?])),
-        SVDF => svdf(call),
+        SVDF => reference::svdf(call),
         RFFT2D if place == LitertPlace::Arena => transform(call, operands),
         TFLite_Detection_PostProcess => detections(call),
         LSTM => lstm(call, call.described(0).and_then(|input| input.shape.first().copied()), 0),
@@ -93,19 +94,6 @@ fn reduction(call: &Call, operands: &Operands, place: LitertPlace) -> Option<Vec
 /// Both factors are transposed, wanted or not.
 fn transposed_factors(call: &Call) -> Option<Vec<u64>> {
     Some(vec![bytes(&call.described(0)?)?, bytes(&call.described(1)?)?])
-}
-
-/// The features of all filters; quantised, also the outputs before they are scaled.
-fn svdf(call: &Call) -> Option<Vec<u64>> {
-    let input = call.described(0)?;
-    let ([batch, _], [filters, _], [_, units]) =
-        (input.dims()?, call.described(1)?.dims()?, call.described_result(0)?.dims()?);
-    let features = counted_product(&[WORD, batch, filters])?;
-    match input.dtype? {
-        ElementType::Float32 => Some(vec![features]),
-        ElementType::Int8 => Some(vec![features, counted_product(&[WORD, batch, units])?]),
-        _ => None,
-    }
 }
 
 /// Elements a row that the sequence kernel adds, for the sake of aligned reading.

@@ -1,11 +1,9 @@
 //! Which kernels run the model, and the working memory they ask for.
 
 mod cmsis_nn;
-mod reference;
+pub(crate) mod reference;
 
 use serenity_ir::{Call, Graph, OpId};
-use std::fmt;
-use std::str::FromStr;
 
 /// The kernels that `TensorFlow` Lite for Microcontrollers is built with. They compute the same, but need different working memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -20,43 +18,7 @@ pub enum Kernels {
     CmsisNn,
 }
 
-/// Names as the command line spells them.
-const NAMES: &[(&str, Kernels)] =
-    &[("any", Kernels::Any), ("reference", Kernels::Reference), ("cmsis-nn", Kernels::CmsisNn)];
-
-/// A name that is no set of kernels.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown kernels `{0}`; choose one of: any, reference, cmsis-nn")]
-pub struct UnknownKernels(String);
-
-impl FromStr for Kernels {
-    type Err = UnknownKernels;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        NAMES
-            .iter()
-            .find(|(known, _)| *known == name)
-            .map(|&(_, kernels)| kernels)
-            .ok_or_else(|| UnknownKernels(name.to_owned()))
-    }
-}
-
-impl fmt::Display for Kernels {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Any => "any",
-            Self::Reference => "reference",
-            Self::CmsisNn => "cmsis-nn",
-        })
-    }
-}
-
-impl Kernels {
-    /// All sets of kernels, by name.
-    pub fn all() -> impl Iterator<Item = (&'static str, Self)> {
-        NAMES.iter().copied()
-    }
-}
+serenity_search::named! { "kernels": Kernels { "any" => Any, "reference" => Reference, "cmsis-nn" => CmsisNn } }
 
 /// The scratch buffers that the kernel of `op` asks for in `TensorFlow` Lite for Microcontrollers: sizes in bytes, in order of request, not
 /// rounded (the runtime's planner rounds each up to 16). They live while the op runs, and not longer.

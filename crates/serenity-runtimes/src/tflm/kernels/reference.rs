@@ -70,8 +70,8 @@ fn index_and_axes(call: &Call) -> Option<Vec<u64>> {
     Some(vec![counted_product(&[WORD, input.rank()])?, counted_product(&[WORD, axes])?])
 }
 
-/// The features of all filters; quantised, also the outputs before they are scaled.
-fn svdf(call: &Call) -> Option<Vec<u64>> {
+/// The features of all filters; quantised, also the outputs before they are scaled. LiteRT's kernel asks for the same.
+pub(crate) fn svdf(call: &Call) -> Option<Vec<u64>> {
     let input = call.described(0)?;
     let ([batch, _], [filters, _], [_, units]) =
         (input.dims()?, call.described(1)?.dims()?, call.described_result(0)?.dims()?);

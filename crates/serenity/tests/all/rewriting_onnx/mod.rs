@@ -6,10 +6,11 @@ mod operators;
 mod refused;
 #[path = "../../../../serenity-onnx/tests/all/wire/mod.rs"]
 mod wire;
+use crate::common;
 use serenity::rewriting::Patch;
 use serenity::runtimes::{MemoryModel, OrtOrder};
 use serenity::zoo::Precision;
-use serenity::{Format, Input, export, load, possible_rewrites, rewrite};
+use serenity::{Format, Input, load, possible_rewrites, rewrite};
 use serenity_judges::{Inputs, Verdict, shared_files};
 use std::path::{Path, PathBuf};
 
@@ -20,12 +21,8 @@ const NETWORKS: &[&str] =
     &["swiftnet", "darts-cell", "darts-cifar?layers=2", "nasnet-cifar?cells=1", "randwire-cifar10?nodes=10"];
 
 fn exported(folder: &Path) -> Vec<PathBuf> {
-    let one = |name: &&str| {
-        let file = folder.join(format!("{}.onnx", name.replace(['?', '='], "_")));
-        std::fs::write(&file, export(name, Format::Onnx, Precision::Float32).unwrap().bytes).unwrap();
-        file
-    };
-    NETWORKS.iter().map(one).collect()
+    let file = |name: &&str| common::exported(name, Format::Onnx, Precision::Float32, folder);
+    NETWORKS.iter().map(file).collect()
 }
 
 /// The real models, or none with a word about it.
