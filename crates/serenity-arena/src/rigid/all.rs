@@ -19,24 +19,27 @@ use crate::StopReason;
 use serenity_search::Watch;
 
 /// More units than this are not worth the attempt.
-const MOST_UNITS: usize = 12;
+pub(super) const MOST_UNITS: usize = 12;
 
 /// Are there few enough, and can all of them go down by the same step?
-pub(super) fn is_worth_trying(units: &[Unit]) -> bool {
-    units.len() <= MOST_UNITS && units.windows(2).all(|pair| pair[0].step == pair[1].step)
+pub(super) fn is_worth_trying(units: &[Unit], members: &[usize]) -> bool {
+    let has_one_step = members.windows(2).all(|pair| units[pair[0]].step == units[pair[1]].step);
+    members.len() <= MOST_UNITS && has_one_step
 }
 
-/// Lowers the height and, if it gets through before `budget` is spent, raises the bound to it.
+/// Lowers the height of the members and, if it gets through before `budget` is spent, raises the bound to it.
 pub(super) fn search(
     units: &[Unit],
+    members: &[usize],
     table: &Table,
     fronts: &mut Fronts,
     budget: u64,
     watch: &mut Watch,
 ) -> Option<StopReason> {
-    let step = units.first().map_or(1, |unit| unit.step);
+    let step = members.first().map_or(1, |&unit| units[unit].step);
     let mut all = All {
         units,
+        members,
         table,
         step,
         fronts,
@@ -58,6 +61,8 @@ pub(super) fn search(
 
 struct All<'a, 'w> {
     units: &'a [Unit],
+    /// Those that are placed.
+    members: &'a [usize],
     table: &'a Table,
     step: i64,
     fronts: &'a mut Fronts,
@@ -86,11 +91,12 @@ impl All<'_, '_> {
     }
 
     fn descend(&mut self) -> End {
-        let open: Vec<usize> = (0..self.units.len()).filter(|&unit| self.positions[unit].is_none()).collect();
+        let members = self.members.iter().copied();
+        let open: Vec<usize> = members.clone().filter(|&unit| self.positions[unit].is_none()).collect();
         if open.is_empty() {
             let positions: Vec<i64> = self.positions.iter().map(|at| at.unwrap_or(0)).collect();
-            let tops = positions.iter().zip(self.units).map(|(at, unit)| at + unit.height);
-            self.fronts.found(tops.max().unwrap_or(0), &positions, self.watch);
+            let tops = members.map(|unit| positions[unit] + self.units[unit].height);
+            self.fronts.lower(tops.max().unwrap_or(0), &positions);
             return if self.fronts.is_settled() { End::Settled } else { End::Through };
         }
         let mut rests = Vec::new();

@@ -33,6 +33,7 @@ pub(super) fn search(
     units: &[Unit],
     table: &Table,
     fronts: &mut Fronts,
+    seed: u64,
     budget: u64,
     watch: &mut Watch,
 ) -> Option<StopReason> {
@@ -58,7 +59,7 @@ pub(super) fn search(
         return Some(StopReason::Heuristic);
     }
     let mut climb =
-        Climb { order, random: Random(1), target: 0, lack: 0, above: Vec::new(), chain: Vec::new() };
+        Climb { order, random: Random(seed), target: 0, lack: 0, above: Vec::new(), chain: Vec::new() };
     climb.run(&starts, fronts, budget, watch)
 }
 

@@ -13,14 +13,20 @@ pub(super) struct Fronts {
 }
 
 impl Fronts {
+    /// Keeps a placement if it is better, and lets it be shown.
     pub(super) fn found(&mut self, height: i64, positions: &[i64], watch: &mut Watch) {
+        self.lower(height, positions);
+        (watch.best, watch.bound) = (self.height, self.bound);
+    }
+
+    /// Keeps a placement if it is better.
+    pub(super) fn lower(&mut self, height: i64, positions: &[i64]) {
         let height = height.max(self.fixed_top) as u64;
         if height < self.height {
             self.positions.clear();
             self.positions.extend_from_slice(positions);
             self.height = height;
         }
-        (watch.best, watch.bound) = (self.height, self.bound);
     }
 
     /// Is the height proved, or is it known whether the capacity can be met?

@@ -4,7 +4,7 @@
 //! another are a union of open intervals, found once ([`table`]); a permission to share bytes only cuts these, so nothing that follows
 //! needs to know of it. First fit places units in an order, each at the lowest place that is left ([`fit`]), and a local search
 //! looks for a good order ([`climb`]). The [bound] is what the units in use at one step cover. Where that leaves a gap, all
-//! placements of a few units are gone through ([`all`]).
+//! placements of a few units are gone through ([`all`]); of many units, those of a few at a time ([`windows`]).
 //!
 //! The exact planner for single buffers knows nothing of units: what it proves rests on buffers having no holes. Nor does it know of
 //! overlaps at an exact distance, so problems with those come here too.
@@ -17,6 +17,7 @@ mod fronts;
 mod order;
 mod table;
 mod units;
+mod windows;
 
 use crate::exact::{self, Answer};
 use crate::{Limits, Overlap, Planner, Problem, Sharing, StopReason};
@@ -87,18 +88,23 @@ fn close(
     watch: &mut Watch,
 ) -> Option<StopReason> {
     let units = units.movable();
-    if planner == Planner::Exact && all::is_worth_trying(units) {
-        // A little of the search first: from a good placement all are gone through faster.
-        let stopped = climb::search(units, table, fronts, budget / 16, watch);
+    if planner == Planner::Exact {
+        // A little of the search first: with a good placement at hand, others are ruled out sooner.
+        let stopped = climb::search(units, table, fronts, 1, budget / 8, watch);
         if fronts.is_settled() || stopped != Some(StopReason::Heuristic) {
             return stopped;
         }
-        let stopped = all::search(units, table, fronts, budget / 2, watch);
+        let everyone: Vec<usize> = (0..units.len()).collect();
+        let stopped = if all::is_worth_trying(units, &everyone) {
+            all::search(units, &everyone, table, fronts, budget / 2, watch)
+        } else {
+            windows::search(units, table, fronts, budget / 4, watch)
+        };
         if fronts.is_settled() || stopped.is_some() {
             return stopped;
         }
     }
-    climb::search(units, table, fronts, budget, watch)
+    climb::search(units, table, fronts, 2, budget, watch)
 }
 
 /// The problem as the exact planner for single buffers knows it, and whether that takes permissions away. If so, its placements are
