@@ -78,6 +78,9 @@ pub enum Fault {
     /// The order cannot run.
     #[error(transparent)]
     Order(#[from] OrderFault),
+    /// A loop does not compute what the model did.
+    #[error(transparent)]
+    Loop(#[from] loops::LoopFault),
     /// The peak is not what is claimed.
     #[error("the peak is {actual} bytes ({place}), not {claimed}")]
     Peak {

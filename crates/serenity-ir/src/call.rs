@@ -239,6 +239,11 @@ impl<'g> Stored<'g> {
         self.0.get("dtype").and_then(Value::as_str).map(ElementType::parse)
     }
 
+    /// The one value that all its elements have, if it is described so.
+    pub fn fill(self) -> Option<i64> {
+        self.0.get("fill")?.as_i64()
+    }
+
     /// Its values, if they are few.
     pub fn values(self) -> Option<Vec<i64>> {
         self.0.get("values")?.as_array()?.iter().map(Value::as_i64).collect()

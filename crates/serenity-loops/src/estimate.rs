@@ -106,14 +106,8 @@ pub(crate) fn stripe_tensor(graph: &Graph, program: &Program, stripe: StripeId) 
 
 /// Bytes in use while the loop runs: its states, and the most that its body has at once.
 pub(crate) fn peak(window: &Window, program: &Program, costs: &Costs) -> i64 {
-    let bytes: Vec<i64> = program
-        .stripes
-        .iter()
-        .map(|stripe| {
-            let columns = window.graph.tensor(stripe.like).shape.as_ref().map_or(1, |shape| shape[2] as i64);
-            aligned(window.row_bytes(stripe.like) / columns * (columns + stripe.columns) * stripe.rows)
-        })
-        .collect();
+    let bytes: Vec<i64> =
+        (0..program.stripes.len()).map(|stripe| aligned(program.bytes(window, stripe))).collect();
     let mut state = aligned(program.state);
     if !program.shares {
         state += aligned(window.graph.tensor(program.wholes[0]).bytes as i64);

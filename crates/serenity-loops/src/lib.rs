@@ -26,6 +26,6 @@ mod search;
 mod simulation;
 mod window;
 
-pub use looped::Looped;
+pub use looped::{Loop, LoopCost, Looped};
 pub use rows::{RowLocal, Rows, Sliding};
-pub use search::{Choice, Summary, Windows};
+pub use search::{Choice, Windows};

@@ -1,6 +1,37 @@
 //! A model in which windows of the main graph run as loops.
 
-use serenity_ir::{Graph, OpId};
+use crate::emit::{Chosen, emit};
+use crate::program::Program;
+use crate::rows::RowLocal;
+use crate::window::Window;
+use crate::{halo, lines};
+use serenity_ir::{Graph, OpId, TensorId};
+
+/// A window of the main graph that becomes a loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loop {
+    /// Its ops, as they follow each other in the order of the model.
+    pub ops: Vec<OpId>,
+    /// The tensor that enters, which is cut into stripes.
+    pub enters: TensorId,
+    /// Are rows that stripes share carried from one to the next? If not, they are computed again.
+    pub carries: bool,
+    /// Rows of the tensor that leaves, an iteration.
+    pub step: u64,
+}
+
+/// What a loop takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoopCost {
+    /// How often its body runs.
+    pub iterations: u64,
+    /// Multiplications more than without it.
+    pub extra_macs: u64,
+    /// Bytes that it copies in all, besides what its operators do.
+    pub copied: u64,
+    /// The tensor that leaves.
+    pub leaves: TensorId,
+}
 
 /// The graphs of a model in which windows of the main one run as loops, and where their ops come from.
 ///
@@ -15,4 +46,63 @@ pub struct Looped {
     /// By graph and op: the op of the old main graph that it is, on stripes or as it was, with the constants of that op at all positions for which it
     /// has none of its own; `None` for the ops of the loop itself. Empty for the sub-graphs that the model had.
     pub origins: Vec<Vec<Option<OpId>>>,
+}
+
+impl Loop {
+    fn locals(&self, graph: &Graph) -> Option<Vec<RowLocal>> {
+        let is_there = |op: &OpId| op.index() < graph.ops().len();
+        if self.ops.is_empty() || !self.ops.iter().all(is_there) {
+            return None;
+        }
+        self.ops.iter().map(|&op| RowLocal::of(graph, op)).collect()
+    }
+
+    fn program(&self, window: &Window) -> Option<Program> {
+        let step = i64::try_from(self.step).ok()?;
+        if !window.ops[0].inputs.contains(&self.enters) {
+            return None;
+        }
+        if self.carries { lines::program(window, step) } else { halo::program(window, self.enters, step) }
+    }
+
+    /// What it takes; `None` if the ops cannot become such a loop.
+    pub fn cost(&self, graph: &Graph) -> Option<LoopCost> {
+        let locals = self.locals(graph)?;
+        let window = Window::new(graph, locals.iter().collect())?;
+        let program = self.program(&window)?;
+        Some(LoopCost {
+            iterations: program.iterations as u64,
+            extra_macs: program.extra_macs.max(0) as u64,
+            copied: program.copied(&window) as u64,
+            leaves: program.leaves,
+        })
+    }
+}
+
+impl Looped {
+    /// The model with these windows of its main graph as loops, and its ops in this order. `None` if one cannot become such a loop, or its ops do not follow each
+    /// other.
+    pub fn new(graphs: &[Graph], order: &[OpId], loops: &[Loop]) -> Option<Self> {
+        let main = graphs.first()?;
+        let follow = |one: &Loop| order.windows(one.ops.len().max(1)).any(|run| run == one.ops);
+        if !loops.iter().all(follow) {
+            return None;
+        }
+        let locals: Vec<Vec<RowLocal>> = loops.iter().map(|one| one.locals(main)).collect::<Option<_>>()?;
+        let chosen = loops.iter().zip(&locals).map(|(one, locals)| {
+            let window = Window::new(main, locals.iter().collect())?;
+            let program = one.program(&window)?;
+            Some(Chosen { window, program })
+        });
+        emit(graphs, order, &chosen.collect::<Option<Vec<_>>>()?)
+    }
+
+    /// All values of a constant of a new op, in whole numbers.
+    pub fn numbers(&self, graph: usize, op: OpId, position: usize) -> Option<Vec<i64>> {
+        let described = self.graphs.get(graph)?.op(op).constant(position)?;
+        described.values().or_else(|| {
+            let elements: u64 = described.shape()?.iter().product();
+            Some(vec![described.fill()?; usize::try_from(elements).ok()?])
+        })
+    }
 }

@@ -1,5 +1,6 @@
 //! What one iteration of a loop does, whichever way it gets its rows.
 
+use crate::window::Window;
 use serenity_ir::TensorId;
 
 /// Runtimes place tensors at multiples of this.
@@ -61,6 +62,31 @@ pub(crate) struct Program {
     pub(crate) steps: Vec<Step>,
     /// Multiplications more than without a loop.
     pub(crate) extra_macs: i64,
+}
+
+impl Program {
+    /// Bytes of a stripe.
+    pub(crate) fn bytes(&self, window: &Window, stripe: StripeId) -> i64 {
+        let Stripe { like, rows, columns } = self.stripes[stripe];
+        let own = window.graph.tensor(like).shape.as_ref().map_or(1, |shape| shape[2] as i64);
+        window.row_bytes(like) / own * (own + columns) * rows
+    }
+
+    /// Bytes that all iterations copy, besides what the operators of the window do.
+    pub(crate) fn copied(&self, window: &Window) -> i64 {
+        let of = |step: &Step| match *step {
+            Step::Cut { out, .. } | Step::Widen { out, .. } => self.bytes(window, out),
+            Step::Put { of, .. } => self.bytes(window, of),
+            Step::Rows { ref begins, out, .. } if constant(begins).is_none() => self.bytes(window, out),
+            Step::Keep { carried, .. } => {
+                let Carry { like, rows } = self.carries[carried];
+                window.row_bytes(like) * rows
+            }
+            // Views, and rows that lie where they are wanted.
+            Step::Rows { .. } | Step::Run { .. } | Step::Join { .. } | Step::Border { .. } => 0,
+        };
+        self.iterations * self.steps.iter().map(of).sum::<i64>()
+    }
 }
 
 impl Step {

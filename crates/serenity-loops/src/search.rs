@@ -4,12 +4,11 @@
 //! so many rows an iteration. Each has an estimate of the memory in use while it runs, its extra multiplications, and what it adds to the persistent memory. For a
 //! cap on the memory, dynamic programming over positions of the order finds the windows of least cost that stay below it; caps are tried from low to high.
 
-use crate::emit::{Chosen, emit};
 use crate::estimate::{Costs, peak};
 use crate::program::{Program, aligned};
 use crate::rows::RowLocal;
 use crate::window::Window;
-use crate::{Looped, halo, lines};
+use crate::{Loop, halo, lines};
 use serenity_ir::{Graph, OpId, TensorId};
 use serenity_runtimes::{Kernels, TflmFacts, live_by_op};
 use std::collections::{BTreeMap, BTreeSet};
@@ -76,25 +75,6 @@ pub struct Choice {
     pub extra_macs: u64,
     /// Bytes that the loops add to what the runtime keeps, by estimate.
     pub tail: u64,
-}
-
-/// A loop of a choice, for people.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Summary {
-    /// The ops of the main graph that it runs.
-    pub ops: Vec<OpId>,
-    /// Does it carry rows from stripe to stripe? If not, it computes them again.
-    pub carries: bool,
-    /// Rows of the result an iteration.
-    pub step: u64,
-    /// How often its body runs.
-    pub iterations: u64,
-    /// Multiplications more than without it.
-    pub extra_macs: u64,
-    /// What enters, and what leaves.
-    pub enters: Vec<TensorId>,
-    /// What leaves.
-    pub leaves: TensorId,
 }
 
 impl<'g> Windows<'g> {
@@ -290,40 +270,16 @@ impl<'g> Windows<'g> {
         (choice.extra_macs <= most_macs).then_some(choice)
     }
 
-    fn chosen(&self, choice: &Choice) -> Option<Vec<Chosen<'_>>> {
+    /// The loops of a choice.
+    pub fn loops(&self, choice: &Choice) -> Vec<Loop> {
         let each = choice.loops.iter().map(|&(first, last, way)| {
-            let ops: Option<Vec<&RowLocal>> = self.locals[first..=last].iter().map(Option::as_ref).collect();
-            let window = Window::new(&self.graphs[0], ops?)?;
-            let program = match way {
-                Way::Halo { enters, step } => halo::program(&window, enters, step)?,
-                Way::Lines { step } => lines::program(&window, step)?,
-            };
-            Some(Chosen { window, program })
-        });
-        each.collect()
-    }
-
-    /// The model with these loops.
-    pub fn looped(&self, choice: &Choice) -> Option<Looped> {
-        emit(self.graphs, &self.order, &self.chosen(choice)?)
-    }
-
-    /// What the loops of a choice are.
-    pub fn summary(&self, choice: &Choice) -> Vec<Summary> {
-        let chosen = self.chosen(choice).unwrap_or_default();
-        let each = chosen.iter().zip(&choice.loops).map(|(chosen, &(.., way))| {
-            let (carries, step) = match way {
-                Way::Halo { step, .. } => (false, step),
-                Way::Lines { step } => (true, step),
-            };
-            Summary {
-                ops: chosen.window.ops.iter().map(|op| op.op).collect(),
-                carries,
-                step: step as u64,
-                iterations: chosen.program.iterations as u64,
-                extra_macs: chosen.program.extra_macs.max(0) as u64,
-                enters: chosen.program.wholes.clone(),
-                leaves: chosen.program.leaves,
+            let ops = self.order[first..=last].to_vec();
+            match way {
+                Way::Halo { enters, step } => Loop { ops, enters, carries: false, step: step as u64 },
+                Way::Lines { step } => {
+                    let enters = self.locals[first].as_ref().map_or(TensorId(0), |local| local.inputs[0]);
+                    Loop { ops, enters, carries: true, step: step as u64 }
+                }
             }
         });
         each.collect()

@@ -1,10 +1,13 @@
 //! Windows of a planned model as loops.
 
+use crate::plan_check::plan_faults;
 use crate::rewrite::whole_need;
 use crate::{Error, Footprint, Input, Optimized, Options, Plan};
+use serenity_check::Fault;
+use serenity_check::loops::{self as loop_check, LoopFault};
 use serenity_formats::{FileError, Problem};
 use serenity_ir::{Graph, OpId};
-use serenity_loops::{Choice, Summary, Windows};
+use serenity_loops::{Choice, Loop, Looped, Windows};
 use serenity_runtimes::{Kernels, TflmFacts, main_graph, plan_arena};
 use serenity_search::{Limits, Proof, StopReason};
 
@@ -28,7 +31,7 @@ pub struct AppliedLoops {
     /// The order of the model before, in which its windows are.
     pub order: Vec<OpId>,
     /// Each of them.
-    pub loops: Vec<Summary>,
+    pub loops: Vec<Loop>,
     /// Multiplications of the row-local operators before.
     pub macs: u64,
     /// Multiplications that the loops add.
@@ -52,29 +55,6 @@ pub(crate) fn with_loops(found: Optimized, loops: Loops, options: &Options) -> R
     let mut best = found.clone();
     for choice in lowest.iter().chain(&choices) {
         if let Some(looped) = planned(&found, &windows, choice, kernels, options)?
-            && {
-                eprintln!(
-                    "est {} tail {} macs {:.3} -> {} total {} {:?} {:?}",
-                    choice.bytes,
-                    choice.tail,
-                    choice.extra_macs as f64 / windows.macs() as f64,
-                    looped.plan.after.needs(),
-                    whole_need(&looped.model, &looped.plan),
-                    looped.plan.places,
-                    windows
-                        .summary(choice)
-                        .iter()
-                        .map(|s| format!(
-                            "{}{}@{}x{}",
-                            if s.carries { "L" } else { "H" },
-                            s.ops.len(),
-                            found.plan.order.iter().position(|o| *o == s.ops[0]).unwrap(),
-                            s.iterations
-                        ))
-                        .collect::<Vec<_>>()
-                );
-                true
-            }
             && whole_need(&looped.model, &looped.plan) < whole_need(&best.model, &best.plan)
         {
             best = looped;
@@ -93,7 +73,8 @@ fn planned(
     kernels: Kernels,
     options: &Options,
 ) -> Result<Option<Optimized>, Error> {
-    let Some(looped) = windows.looped(choice) else { return Ok(None) };
+    let loops = windows.loops(choice);
+    let Some(looped) = Looped::new(found.model.graphs(), &found.plan.order, &loops) else { return Ok(None) };
     let model = match found.model.file.looped(&looped) {
         Ok(file) => found.model.with_file(file),
         Err(FileError { problem: Problem::CannotKeep, .. }) => return Ok(None),
@@ -101,12 +82,50 @@ fn planned(
     };
     let loops = AppliedLoops {
         order: found.plan.order.clone(),
-        loops: windows.summary(choice),
+        loops,
         macs: windows.macs(),
         extra_macs: choice.extra_macs,
     };
-    let plan = place(&model, found.plan.clone(), kernels, options);
-    Ok(plan.map(|plan| Optimized { model, plan: Plan { loops: Some(loops), ..plan } }))
+    let Some(plan) = place(&model, found.plan.clone(), kernels, options) else { return Ok(None) };
+    let mut found_wrong = plan_faults(&all(model.graphs()), &plan, None);
+    let in_loops = faults(found, &looped, &model, &plan, kernels);
+    if in_loops.iter().any(LoopFault::is_undecided) {
+        return Ok(None);
+    }
+    found_wrong.extend(in_loops.into_iter().map(Fault::Loop));
+    if !found_wrong.is_empty() {
+        return Err(Error::CheckFailed { graph: plan.graph, faults: found_wrong });
+    }
+    Ok(Some(Optimized { model, plan: Plan { loops: Some(loops), ..plan } }))
+}
+
+/// What the independent checker finds wrong with loops, followed row by row in their arena.
+fn faults(
+    found: &Optimized,
+    looped: &Looped,
+    model: &Input,
+    plan: &Plan,
+    kernels: Kernels,
+) -> Vec<LoopFault> {
+    let (before, after) = (all(found.model.graphs()), all(model.graphs()));
+    let own: Vec<Vec<OpId>> = found.model.graphs()[1..].iter().map(Graph::file_order).collect();
+    let orders_before = orders(&found.plan.order, &own);
+    let orders_after = orders(&plan.order, &plan.bodies);
+    let none = |_: usize, _: OpId, _: usize| None;
+    let numbers = |graph: usize, op: OpId, position| looped.numbers(graph, op, position);
+    let before = loop_check::Model { graphs: &before, orders: &orders_before, numbers: &none };
+    let after = loop_check::Model { graphs: &after, orders: &orders_after, numbers: &numbers };
+    let Some(offsets) = &plan.offsets else { return Vec::new() };
+    let plan = loop_check::Plan { kernels, offsets };
+    loop_check::replay_loops(&before, &after, &looped.origins, &plan)
+}
+
+fn all(graphs: &[Graph]) -> Vec<&Graph> {
+    graphs.iter().collect()
+}
+
+fn orders<'a>(main: &'a [OpId], bodies: &'a [Vec<OpId>]) -> Vec<&'a [OpId]> {
+    std::iter::once(main).chain(bodies.iter().map(Vec::as_slice)).collect()
 }
 
 /// The plan of a model with loops, in its own order.

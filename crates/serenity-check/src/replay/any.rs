@@ -3,7 +3,7 @@
 //! Vectors, blocks, loops from back to front, work shared between cores: everything is possible. But where element `i` of the result is made from element `i` of
 //! the operand and from no other, and both lie in the very same bytes, whoever writes it has read what lay there, and nobody else wants it. That holds for
 //! kernels that read each element once, not for those that pass over their input again (`SOFTMAX`), nor surely where a smaller operand is broadcast: a
-//! kernel may spread that over the output first.
+//! kernel may spread that over the output first. The portable `SLICE` is the one that all sets of kernels have.
 
 use super::call::Call;
 use super::trace::Trace;
@@ -13,6 +13,7 @@ use serenity_ir::Operator::*;
 pub(super) fn play(call: &Call, trace: &mut Trace) -> Option<()> {
     match call.operator() {
         RESHAPE | SQUEEZE | EXPAND_DIMS => copies::reshape(call, trace)?,
+        SLICE => return copies::slice(call, trace),
         operator => {
             let operands = elementwise::read_once(operator)?;
             let (input, output) = elementwise::alike(call, operands)?;

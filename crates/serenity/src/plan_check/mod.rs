@@ -164,6 +164,7 @@ fn claim_of(fault: &Fault) -> &'static str {
         Fault::Peak { .. } => "peak",
         Fault::Arena { .. } | Fault::NoArena { .. } | Fault::EndlessArena { .. } => "arena",
         Fault::Offsets { .. } | Fault::Placement(_) => "offsets",
+        Fault::Loop(_) => "loops",
         Fault::Witness { .. } => "witness",
         Fault::BoundAbovePeak { .. } | Fault::BoundRefuted { .. } => "peak_bound",
         Fault::NotProved { .. } | Fault::ArenaNotProved { .. } => "proof",

@@ -266,6 +266,7 @@ fn is_safe(graphs: &[&Graph], orders: &[&[OpId]], model: MemoryModel, plan: &Pla
                 && match overlap.how {
                     Sharing::Below { distance } => high >= low + distance,
                     Sharing::SameOffset => high == low,
+                    Sharing::AtDistance { distance } => high == low + distance,
                 }
         })
     };
