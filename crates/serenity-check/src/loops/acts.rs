@@ -123,8 +123,11 @@ fn moves(graph: &Graph, op: &Op, operands: &[Operand], operator: Operator) -> Op
                         && (0..input.shape.len()).all(|d| d == axis || input.shape[d] == output.shape[d])
                 })
             };
-            let sum = (0..operands.len()).map(|position| packed(position).map_or(0, |p| p.shape[axis]));
-            let is_complete = (0..operands.len()).all(fits) && sum.sum::<u64>() == output.shape[axis];
+            let sum = (0..operands.len()).try_fold(0_u64, |sum, position| {
+                fits(position).then_some(())?;
+                sum.checked_add(packed(position)?.shape[axis])
+            });
+            let is_complete = sum == Some(output.shape[axis]);
             (is_copied && is_complete).then_some(Move::Concatenation { axis })
         }
         PAD | PADV2 => of_same_rank().map(|_| Move::Pad),

@@ -14,7 +14,10 @@ use serenity_ir::{OpId, TensorId};
 use std::collections::{HashMap, HashSet};
 
 /// Rows, pieces and ops that are looked at in one run, at most.
-const MOST_STEPS: u64 = 10_000_000;
+pub(super) const MOST_STEPS: u64 = 10_000_000;
+
+/// An op takes as long as so many rows, even if it reads but one.
+const STEPS_OF_OP: u64 = 32;
 
 /// Loops inside loops, at most.
 const DEEPEST: usize = 16;
@@ -38,14 +41,17 @@ pub(super) struct Machine<'m, 'a> {
     is_checked: HashSet<(usize, OpId)>,
     iteration: Option<u64>,
     steps_left: u64,
+    most_steps: u64,
 }
 
 impl<'m, 'a> Machine<'m, 'a> {
+    /// A run that is given up after so many steps.
     pub(super) fn new(
         program: &'m Program<'a>,
         places: &'m Places,
         terms: &'m mut Terms,
         run: usize,
+        most_steps: u64,
     ) -> Self {
         let garbage = terms.value(Term::Garbage { run }, Note::default());
         Self {
@@ -57,16 +63,18 @@ impl<'m, 'a> Machine<'m, 'a> {
             runs: HashMap::new(),
             is_checked: HashSet::new(),
             iteration: None,
-            steps_left: MOST_STEPS,
+            steps_left: most_steps,
+            most_steps,
         }
     }
 
-    /// Runs the main graph; what its outputs hold in the end.
-    pub(super) fn outputs(mut self) -> Result<Vec<Content>, LoopFault> {
+    /// Runs the main graph: what its outputs hold in the end, and how many steps that took.
+    pub(super) fn outputs(mut self) -> Result<(Vec<Content>, u64), LoopFault> {
         self.take_inputs();
         self.run_graph(0, 0)?;
         let main = self.program.graphs[0];
-        Ok(main.outputs().iter().map(|&t| self.read(self.places.range(0, t))).collect())
+        let contents = main.outputs().iter().map(|&t| self.read(self.places.range(0, t))).collect();
+        Ok((contents, self.most_steps - self.steps_left))
     }
 
     fn take_inputs(&mut self) {
@@ -95,7 +103,7 @@ impl<'m, 'a> Machine<'m, 'a> {
     }
 
     fn run_op(&mut self, graph: usize, op: OpId, depth: usize) -> Result<(), LoopFault> {
-        self.spend(1)?;
+        self.spend(STEPS_OF_OP)?;
         let program = self.program;
         let prepared = &program.ops[graph][op.index()];
         if let Act::While { cond, body } = prepared.act {
@@ -386,7 +394,7 @@ impl<'m, 'a> Machine<'m, 'a> {
 
     pub(super) fn spend(&mut self, steps: u64) -> Result<(), LoopFault> {
         let left = self.steps_left.checked_sub(steps);
-        self.steps_left = left.ok_or(LoopFault::TooLarge { most: MOST_STEPS })?;
+        self.steps_left = left.ok_or(LoopFault::TooLarge { most: self.most_steps })?;
         Ok(())
     }
 
