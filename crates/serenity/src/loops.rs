@@ -7,7 +7,7 @@ use serenity_check::Fault;
 use serenity_check::loops::{self as loop_check, LoopFault};
 use serenity_formats::{FileError, Problem};
 use serenity_ir::{Graph, OpId};
-use serenity_loops::{Choice, Loop, Looped, Windows};
+use serenity_loops::{Choice, Loop, Looped, Spread, Windows};
 use serenity_runtimes::{Kernels, TflmFacts, main_graph, plan_arena};
 use serenity_search::{Limits, Proof, StopReason};
 
@@ -28,6 +28,8 @@ impl Default for Loops {
 /// The loops of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AppliedLoops {
+    /// Did every reader of a padding get one of its own before? Then ops are numbered as they are in [`Spread`].
+    pub spread: bool,
     /// The order of the model before, in which its windows are.
     pub order: Vec<OpId>,
     /// Each of them.
@@ -41,50 +43,84 @@ pub struct AppliedLoops {
 /// The same model with its widest parts as loops, if it then needs less; otherwise as it is.
 pub(crate) fn with_loops(found: Optimized, loops: Loops, options: &Options) -> Result<Optimized, Error> {
     let Some(kernels) = options.model.kernels().filter(|_| options.plan_arena) else { return Ok(found) };
-    let is_over = || options.limits.are_over();
-    let Some(windows) = Windows::new(found.model.graphs(), &found.plan.order, kernels, u64::MAX, is_over)
-    else {
-        return Ok(found);
-    };
-    let most = (windows.macs() as f64 * loops.most_extra_macs) as u64;
-    let mut choices = windows.choices(most);
-    // The least memory in use comes first, then what a device needs in all.
-    let lowest: Vec<Choice> = choices.iter().take(1).cloned().collect();
-    choices.sort_by_key(|choice| choice.bytes + choice.tail);
-    choices.truncate(MOST_PLANNED);
     let mut best = found.clone();
-    for choice in lowest.iter().chain(&choices) {
-        if let Some(looped) = planned(&found, &windows, choice, kernels, options)?
-            && whole_need(&looped.model, &looped.plan) < whole_need(&best.model, &best.plan)
-        {
-            best = looped;
+    for ground in grounds(&found) {
+        let is_over = || options.limits.are_over();
+        let windows = Windows::new(&ground.graphs, &ground.order, kernels, u64::MAX, is_over);
+        let Some(windows) = windows else { continue };
+        let most = (windows.macs() as f64 * loops.most_extra_macs) as u64;
+        let choices = windows.choices(most);
+        // The least memory in use, then what a device needs in all.
+        let mut by_need: Vec<&Choice> = choices.iter().collect();
+        by_need.sort_by_key(|choice| choice.bytes + choice.tail);
+        let lowest = choices.iter().take(1).filter(|lowest| {
+            !by_need[..by_need.len().min(MOST_PLANNED)].iter().any(|c| std::ptr::eq(*c, *lowest))
+        });
+        for choice in by_need.iter().take(MOST_PLANNED).copied().chain(lowest) {
+            let applied = AppliedLoops {
+                spread: ground.origins.is_some(),
+                order: ground.order.clone(),
+                loops: windows.loops(choice),
+                macs: windows.macs(),
+                extra_macs: choice.extra_macs,
+            };
+            if let Some(looped) = planned(&found, &ground, applied, kernels, options)?
+                && is_better(&looped, &best)
+            {
+                best = looped;
+            }
         }
     }
     Ok(best)
 }
 
-/// Choices that are planned to the end.
+/// Does one need less on a device? What a runtime keeps besides the arena differs from port to port by more than a hundredth: within that, the smaller arena.
+fn is_better(one: &Optimized, other: &Optimized) -> bool {
+    let need = |optimized: &Optimized| whole_need(&optimized.model, &optimized.plan);
+    let (need_one, need_other) = (need(one), need(other));
+    if other.plan.loops.is_none() || need_one.abs_diff(need_other) > need_other / 100 {
+        return need_one < need_other;
+    }
+    (one.plan.after.needs(), need_one) < (other.plan.after.needs(), need_other)
+}
+
+/// Choices of each ground that are planned to the end.
 const MOST_PLANNED: usize = 4;
+
+/// A model in an order in which windows are looked for.
+struct Ground {
+    graphs: Vec<Graph>,
+    order: Vec<OpId>,
+    /// If ops are not those of the model: which of its ops each is.
+    origins: Option<Vec<OpId>>,
+}
+
+/// The model as it was planned, and with one padding a reader.
+fn grounds(found: &Optimized) -> Vec<Ground> {
+    let graphs = found.model.graphs();
+    let spread = Spread::new(graphs, &found.plan.order).map(|spread| {
+        let order = spread.graphs[0].file_order();
+        Ground { graphs: spread.graphs, order, origins: Some(spread.origins) }
+    });
+    let planned = Ground { graphs: graphs.to_vec(), order: found.plan.order.clone(), origins: None };
+    std::iter::once(planned).chain(spread).collect()
+}
 
 fn planned(
     found: &Optimized,
-    windows: &Windows,
-    choice: &Choice,
+    ground: &Ground,
+    loops: AppliedLoops,
     kernels: Kernels,
     options: &Options,
 ) -> Result<Option<Optimized>, Error> {
-    let loops = windows.loops(choice);
-    let Some(looped) = Looped::new(found.model.graphs(), &found.plan.order, &loops) else { return Ok(None) };
+    let Some(mut looped) = Looped::new(&ground.graphs, &ground.order, &loops.loops) else { return Ok(None) };
+    if let Some(origins) = &ground.origins {
+        looped = looped.of(origins);
+    }
     let model = match found.model.file.looped(&looped) {
         Ok(file) => found.model.with_file(file),
         Err(FileError { problem: Problem::CannotKeep, .. }) => return Ok(None),
         Err(source) => return Err(Error::File { path: found.model.name.clone(), source }),
-    };
-    let loops = AppliedLoops {
-        order: found.plan.order.clone(),
-        loops,
-        macs: windows.macs(),
-        extra_macs: choice.extra_macs,
     };
     let Some(plan) = place(&model, found.plan.clone(), kernels, options) else { return Ok(None) };
     let mut found_wrong = plan_faults(&all(model.graphs()), &plan, None);
