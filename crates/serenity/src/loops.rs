@@ -170,7 +170,7 @@ fn place(model: &Input, plan: Plan, kernels: Kernels, options: &Options) -> Opti
     let orders: Vec<Vec<OpId>> = graphs.iter().map(Graph::file_order).collect();
     let given: Vec<&[OpId]> = orders.iter().map(Vec::as_slice).collect();
     let limits = Limits { work: None, ..options.limits.clone() };
-    let limits = limits.working(options.effort.placement());
+    let limits = limits.working(options.effort.placement_of_loops());
     let facts = TflmFacts::new(&graphs.iter().collect::<Vec<_>>(), kernels);
     let planned = plan_arena(&facts, &given, limits)?;
     let mut orders = orders.into_iter();
