@@ -33,7 +33,9 @@ impl Spread {
             return None;
         }
         let mut builder = GraphBuilder::new(main.name());
-        main.tensors().iter().for_each(|tensor| drop(builder.tensor(tensor.clone())));
+        for tensor in main.tensors() {
+            builder.tensor(tensor.clone());
+        }
         let mut left = spread.clone();
         let mut origins = Vec::new();
         for &op in order {
