@@ -7,7 +7,7 @@ use serenity_check::Fault;
 use serenity_check::loops::{self as loop_check, LoopFault};
 use serenity_formats::{FileError, Problem};
 use serenity_ir::{Graph, OpId};
-use serenity_loops::{Choice, Loop, Looped, Windows};
+use serenity_loops::{Choice, Loop, LoopCost, Looped, Windows};
 use serenity_runtimes::{Kernels, TflmFacts, main_graph, plan_arena};
 use serenity_search::{Limits, Proof, StopReason};
 
@@ -32,6 +32,10 @@ pub struct AppliedLoops {
     pub order: Vec<OpId>,
     /// Each of them.
     pub loops: Vec<Loop>,
+    /// What each of them takes.
+    pub costs: Vec<LoopCost>,
+    /// The names of the first and the last op of each, for people.
+    pub ends: Vec<[String; 2]>,
     /// Multiplications of the row-local operators before.
     pub macs: u64,
     /// Multiplications that the loops add.
@@ -80,15 +84,25 @@ fn planned(
         Err(FileError { problem: Problem::CannotKeep, .. }) => return Ok(None),
         Err(source) => return Err(Error::File { path: found.model.name.clone(), source }),
     };
+    let before = found.model.graph();
+    let costs: Option<Vec<LoopCost>> = loops.iter().map(|one| one.cost(before)).collect();
+    let Some(costs) = costs else { return Ok(None) };
+    let name = |op: Option<&OpId>| op.map_or_else(String::new, |&op| before.op_label(op));
+    let ends = loops.iter().map(|one| [name(one.ops.first()), name(one.ops.last())]);
     let loops = AppliedLoops {
         order: found.plan.order.clone(),
-        loops,
+        ends: ends.collect(),
         macs: windows.macs(),
-        extra_macs: choice.extra_macs,
+        extra_macs: costs.iter().map(|cost| cost.extra_macs).sum(),
+        costs,
+        loops,
     };
     let Some(plan) = place(&model, found.plan.clone(), kernels, options) else { return Ok(None) };
     let mut found_wrong = plan_faults(&all(model.graphs()), &plan, None);
-    let in_loops = faults(found, &looped, &model, &plan, kernels);
+    let made = Made { before: &found.model, order: &found.plan.order, looped: &looped, model: &model };
+    let in_loops = plan.offsets.as_ref().map_or_else(Vec::new, |offsets| {
+        made.faults(&orders(&plan.order, &plan.bodies), Some(&loop_check::Plan { kernels, offsets }))
+    });
     if in_loops.iter().any(LoopFault::is_undecided) {
         return Ok(None);
     }
@@ -99,32 +113,41 @@ fn planned(
     Ok(Some(Optimized { model, plan: Plan { loops: Some(loops), ..plan } }))
 }
 
-/// What the independent checker finds wrong with loops, followed row by row in their arena.
-fn faults(
-    found: &Optimized,
-    looped: &Looped,
-    model: &Input,
-    plan: &Plan,
-    kernels: Kernels,
-) -> Vec<LoopFault> {
-    let (before, after) = (all(found.model.graphs()), all(model.graphs()));
-    let own: Vec<Vec<OpId>> = found.model.graphs()[1..].iter().map(Graph::file_order).collect();
-    let orders_before = orders(&found.plan.order, &own);
-    let orders_after = orders(&plan.order, &plan.bodies);
-    let none = |_: usize, _: OpId, _: usize| None;
-    let numbers = |graph: usize, op: OpId, position| looped.numbers(graph, op, position);
-    let before = loop_check::Model { graphs: &before, orders: &orders_before, numbers: &none };
-    let after = loop_check::Model { graphs: &after, orders: &orders_after, numbers: &numbers };
-    let Some(offsets) = &plan.offsets else { return Vec::new() };
-    let plan = loop_check::Plan { kernels, offsets };
-    loop_check::replay_loops(&before, &after, &looped.origins, &plan)
+/// Loops that were made of a model.
+pub(crate) struct Made<'a> {
+    /// The model before.
+    pub(crate) before: &'a Input,
+    /// Its order.
+    pub(crate) order: &'a [OpId],
+    /// Its graphs with loops.
+    pub(crate) looped: &'a Looped,
+    /// The model with loops.
+    pub(crate) model: &'a Input,
+}
+
+impl Made<'_> {
+    /// What the independent checker finds wrong with them in these orders, followed row by row: in the arena of a plan, if there is one.
+    pub(crate) fn faults(&self, orders_after: &[&[OpId]], plan: Option<&loop_check::Plan>) -> Vec<LoopFault> {
+        let (before, after) = (all(self.before.graphs()), all(self.model.graphs()));
+        let own: Vec<Vec<OpId>> = self.before.graphs()[1..].iter().map(Graph::file_order).collect();
+        let orders_before = orders(self.order, &own);
+        let none = |_: usize, _: OpId, _: usize| None;
+        let numbers = |graph: usize, op: OpId, position| self.looped.numbers(graph, op, position);
+        let before = loop_check::Model { graphs: &before, orders: &orders_before, numbers: &none };
+        let after = loop_check::Model { graphs: &after, orders: orders_after, numbers: &numbers };
+        match plan {
+            Some(plan) => loop_check::replay_loops(&before, &after, &self.looped.origins, plan),
+            None => loop_check::equivalence_faults(&before, &after, &self.looped.origins),
+        }
+    }
 }
 
 fn all(graphs: &[Graph]) -> Vec<&Graph> {
     graphs.iter().collect()
 }
 
-fn orders<'a>(main: &'a [OpId], bodies: &'a [Vec<OpId>]) -> Vec<&'a [OpId]> {
+/// All orders of a model, that of its main graph first.
+pub(crate) fn orders<'a>(main: &'a [OpId], bodies: &'a [Vec<OpId>]) -> Vec<&'a [OpId]> {
     std::iter::once(main).chain(bodies.iter().map(Vec::as_slice)).collect()
 }
 
