@@ -3,6 +3,7 @@
 //! TFLM checks neither overlap nor alignment of a plan that it finds in a model. So this is the last who looks.
 
 use crate::arena::tflm::bytes_unpacked;
+use crate::loops::{LoopFault, Model, Numbers, Plan, replay_model};
 use crate::replay::{Verdict, replay};
 use crate::timeline::{Span, Timeline};
 use serenity_ir::{Graph, OpId, TensorId};
@@ -95,6 +96,9 @@ pub enum PlacementFault {
         /// What it reads.
         input: Place,
     },
+    /// A loop that does not compute in this arena what it computes elsewhere.
+    #[error(transparent)]
+    Loop(#[from] LoopFault),
     /// Sub-graphs that run each other without end.
     #[error("the sub-graphs run each other without end")]
     Endless,
@@ -111,12 +115,27 @@ struct Life {
 }
 
 /// Everything that is wrong with a plan: `offsets` by graph and tensor, for these orders, in an arena of so many bytes.
+///
+/// What loops hand on from one iteration to the next may stay where it is, in bytes that several tensors share: if a model has loops and tensors that are needed
+/// at once share bytes, it is run on terms ([`replay_model`]), and that decides.
 pub fn placement_faults(
     graphs: &[&Graph],
     orders: &[&[OpId]],
     kernels: Kernels,
     offsets: &[Vec<Option<u64>>],
     arena: u64,
+) -> Vec<PlacementFault> {
+    placement_faults_with(graphs, orders, kernels, offsets, arena, &|_, _, _| None)
+}
+
+/// The same for a model whose attributes leave out long constants: loops can only be followed if the tables that they look into are known.
+pub fn placement_faults_with(
+    graphs: &[&Graph],
+    orders: &[&[OpId]],
+    kernels: Kernels,
+    offsets: &[Vec<Option<u64>>],
+    arena: u64,
+    numbers: &Numbers,
 ) -> Vec<PlacementFault> {
     if let Some(reason) = misfit(graphs, orders, offsets) {
         return vec![PlacementFault::Shape(reason)];
@@ -155,13 +174,25 @@ pub fn placement_faults(
     }
     // By where they begin, so that only neighbours can share bytes.
     lives.sort_by_key(|life| (life.begin, life.graph, life.tensor));
+    let mut sharing = Vec::new();
     for (i, low) in lives.iter().enumerate() {
         for high in lives[i + 1..].iter().take_while(|high| high.begin < low.end) {
             if meet_in_time(low, high) {
-                faults.extend(sharing_fault(graphs, kernels, low, high, &name));
+                sharing.extend(sharing_fault(graphs, kernels, low, high, &name));
             }
         }
     }
+    if !sharing.is_empty()
+        && graphs.iter().any(|graph| graph.ops().iter().any(|op| op.kind.as_str() == "WHILE"))
+    {
+        let of_loops = replay_model(&Model { graphs, orders, numbers }, &Plan { kernels, offsets });
+        if of_loops.is_empty() {
+            return faults;
+        }
+        // Where nothing can be told, what was found before stands.
+        sharing.extend(of_loops.into_iter().filter(|fault| !fault.is_undecided()).map(PlacementFault::Loop));
+    }
+    faults.extend(sharing);
     faults
 }
 

@@ -143,7 +143,7 @@ fn run(op: &RowLocal, inputs: &[&[u64]], made: i64, is_valid: bool) -> Vec<u64> 
         Rows::Padded { top, .. } => {
             usize::try_from(row - top).ok().and_then(|at| inputs[0].get(at).copied()).unwrap_or(0)
         }
-        Rows::Cropped { top } => inputs[0][(row + top) as usize],
+        Rows::Cropped { top, .. } => inputs[0][(row + top) as usize],
     };
     (0..made).map(row).collect()
 }

@@ -291,6 +291,7 @@ fn loops_to_json(applied: &AppliedLoops) -> Value {
     });
     json!({
         "order": numbers(&applied.order),
+        "spread": applied.spread,
         "macs": applied.macs,
         "extra_macs": applied.extra_macs,
         "copied": applied.costs.iter().map(|cost| cost.copied).sum::<u64>(),

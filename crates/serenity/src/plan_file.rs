@@ -64,6 +64,8 @@ pub struct PlanFile {
 pub(crate) struct ClaimedLoops {
     /// The order of the model before.
     pub(crate) order: Vec<OpId>,
+    /// Did every reader of a padding get one of its own first?
+    pub(crate) spread: bool,
     /// Multiplications of its row-local ops.
     pub(crate) macs: u64,
     /// Those that the loops add.
@@ -155,7 +157,7 @@ impl PlanFile {
             ),
             loops: reader.optional(
                 "loops",
-                "must be an object with `order`, `macs`, `extra_macs`, `copied` and `windows`, each with `ops`, `enters`, `leaves`, `carries`, \
+                "must be an object with `order`, `spread`, `macs`, `extra_macs`, `copied` and `windows`, each with `ops`, `enters`, `leaves`, `carries`, \
                  `step`, `iterations`, `extra_macs` and `copied`",
                 loops,
             ),
@@ -366,6 +368,7 @@ fn loops(value: &Value) -> Option<ClaimedLoops> {
     };
     Some(ClaimedLoops {
         order: ops(value, "order")?,
+        spread: value.get("spread")?.as_bool()?,
         macs: number(value, "macs")?,
         extra_macs: number(value, "extra_macs")?,
         copied: number(value, "copied")?,

@@ -98,20 +98,17 @@ fn moves(graph: &Graph, op: &Op, operands: &[Operand], operator: Operator) -> Op
     let packed = |position: usize| operands.get(position)?.packed(graph);
     let like_output = |position| packed(position).filter(|input| input.dtype == output.dtype);
     let of_same_rank = || like_output(0).filter(|input| input.shape.len() == output.shape.len());
-    // A part of the channels of each pixel would be as many pieces as there are pixels.
-    let of_whole_pixels =
-        || of_same_rank().filter(|input| input.shape.len() < 4 || input.shape.last() == output.shape.last());
     match operator {
         RESHAPE | SQUEEZE | EXPAND_DIMS => {
             like_output(0).filter(|input| input.bytes == output.bytes).map(|_| Move::Reshape)
         }
-        SLICE => of_whole_pixels().map(|_| Move::Slice),
+        SLICE => of_same_rank().map(|_| Move::Slice),
         STRIDED_SLICE => {
             let is_plain = ["ellipsis_mask", "new_axis_mask", "shrink_axis_mask"]
                 .iter()
                 .all(|mask| op.number(mask).unwrap_or(0) == 0)
                 && op.flag("offset") != Some(true);
-            is_plain.then(of_whole_pixels)?.map(|_| Move::Crop)
+            is_plain.then(of_same_rank)?.map(|_| Move::Crop)
         }
         CONCATENATION => {
             let axis = from_front(op.number("axis")?, output.shape.len())?;
@@ -123,8 +120,11 @@ fn moves(graph: &Graph, op: &Op, operands: &[Operand], operator: Operator) -> Op
                         && (0..input.shape.len()).all(|d| d == axis || input.shape[d] == output.shape[d])
                 })
             };
-            let sum = (0..operands.len()).map(|position| packed(position).map_or(0, |p| p.shape[axis]));
-            let is_complete = (0..operands.len()).all(fits) && sum.sum::<u64>() == output.shape[axis];
+            let sum = (0..operands.len()).try_fold(0_u64, |sum, position| {
+                fits(position).then_some(())?;
+                sum.checked_add(packed(position)?.shape[axis])
+            });
+            let is_complete = sum == Some(output.shape[axis]);
             (is_copied && is_complete).then_some(Move::Concatenation { axis })
         }
         PAD | PADV2 => of_same_rank().map(|_| Move::Pad),

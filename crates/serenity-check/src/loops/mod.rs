@@ -16,6 +16,7 @@
 //! One run takes time in the order of the rows and pieces that are read. Beyond ten million, it is given up.
 
 mod acts;
+mod checks;
 mod fault;
 mod identity;
 mod machine;
@@ -35,7 +36,7 @@ mod windows;
 
 pub use fault::{At, LoopFault};
 
-use machine::Machine;
+use machine::{MOST_STEPS, Machine};
 use places::Places;
 use program::Program;
 use serenity_ir::{Graph, OpId};
@@ -86,8 +87,9 @@ pub fn replay_model(model: &Model, plan: &Plan) -> Vec<LoopFault> {
     let replay = || {
         let program = Program::of(model.graphs, model.orders, model.numbers)?;
         let mut terms = Terms::default();
-        let expected = run(&program, &Places::apart(model.graphs)?, &mut terms, 0)?;
-        in_arena(&[&program], model, plan, &expected, &mut terms)
+        let places = Places::apart(model.graphs)?;
+        let expected = Machine::new(&program, &places, &mut terms, 0, MOST_STEPS).outputs()?;
+        in_arena(&[&program], model, plan, expected, &mut terms)
     };
     replay().unwrap_or_else(|fault| vec![fault])
 }
@@ -106,44 +108,40 @@ fn compare(
     let after = Program::copied(looped.graphs, looped.orders, &before, origins, looped.numbers)?;
     check_ends(original.graphs, looped.graphs)?;
     let mut terms = Terms::default();
-    let expected = run(&before, &Places::apart(original.graphs)?, &mut terms, 0)?;
+    let places = Places::apart(original.graphs)?;
+    let (expected, _) = Machine::new(&before, &places, &mut terms, 0, MOST_STEPS).outputs()?;
     let programs = [&before, &after];
-    let found = run(&after, &Places::apart(looped.graphs)?, &mut terms, 1)?;
+    let places = Places::apart(looped.graphs)?;
+    let (found, steps) = Machine::new(&after, &places, &mut terms, 1, MOST_STEPS).outputs()?;
     let faults = wrong_rows(&programs, &terms, &expected, &found);
     match plan {
-        Some(plan) if faults.is_empty() => in_arena(&programs, looped, plan, &expected, &mut terms),
+        Some(plan) if faults.is_empty() => in_arena(&programs, looped, plan, (expected, steps), &mut terms),
         _ => Ok(faults),
     }
 }
 
-/// Runs the last of the programs in its arena, with either version of `WHILE`.
+/// Runs the last of the programs in its arena, with either version of `WHILE`. `expected`: what its outputs should hold, and how many steps it takes apart.
 fn in_arena(
     programs: &[&Program],
     model: &Model,
     plan: &Plan,
-    expected: &[Vec<Piece>],
+    (expected, steps): (Vec<Vec<Piece>>, u64),
     terms: &mut Terms,
 ) -> Result<Vec<LoopFault>, LoopFault> {
+    // What a run apart takes is enough, but for contents in more pieces: a loop that goes on is one whose counter was written over.
+    let most_steps = steps.saturating_mul(4);
     let Some(program) = programs.last() else { return Ok(Vec::new()) };
     for (number, are_outputs_late) in [false, true].into_iter().enumerate() {
         let places =
             Places::planned(model.graphs, model.orders, plan.kernels, plan.offsets, are_outputs_late)?;
-        let found = run(program, &places, terms, programs.len() + number)?;
-        let faults = wrong_rows(programs, terms, expected, &found);
+        let run = programs.len() + number;
+        let (found, _) = Machine::new(program, &places, terms, run, most_steps).outputs()?;
+        let faults = wrong_rows(programs, terms, &expected, &found);
         if !faults.is_empty() {
             return Ok(faults);
         }
     }
     Ok(Vec::new())
-}
-
-fn run(
-    program: &Program,
-    places: &Places,
-    terms: &mut Terms,
-    number: usize,
-) -> Result<Vec<Vec<Piece>>, LoopFault> {
-    Machine::new(program, places, terms, number).outputs()
 }
 
 /// What is given and what is wanted must be the same in both models.

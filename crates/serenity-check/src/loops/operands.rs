@@ -3,6 +3,7 @@
 use super::identity::Identity;
 use serde_json::Value;
 use serenity_ir::{ElementType, Graph, Op, TensorId};
+use std::collections::BTreeSet;
 
 /// What is given at one position.
 #[derive(Clone, Debug)]
@@ -74,11 +75,7 @@ pub(super) struct Who<'a> {
 }
 
 /// All operands of an op, in the order of its signature. `numbers` knows the values of constants that are not described in full.
-pub(super) fn operands(
-    op: &Op,
-    who: &Who,
-    numbers: &dyn Fn(usize) -> Option<Vec<i64>>,
-) -> Result<Vec<Operand>, String> {
+pub(super) fn operands(op: &Op, who: &Who, numbers: &dyn Fn(usize) -> Option<Vec<i64>>) -> Vec<Operand> {
     let of_original = |name, position| who.original.as_ref().and_then(|(op, _)| stored(op, name, position));
     let is_other = |position: usize| {
         let is_left_out =
@@ -87,7 +84,9 @@ pub(super) fn operands(
     };
     let mut activations = op.inputs.iter();
     let mut operands = Vec::new();
-    let count = who.original.as_ref().map_or(0, |(op, _)| count(op)).max(count(op));
+    let mut stored_at: BTreeSet<String> = stored_positions(op).collect();
+    stored_at.extend(who.original.iter().flat_map(|(op, _)| stored_positions(op)));
+    let count = op.inputs.len() + stored_at.len();
     for position in 0..count {
         let own = stored(op, "constants", position);
         let operand = match (own, of_original("constants", position)) {
@@ -113,18 +112,15 @@ pub(super) fn operands(
         });
         operands.push(Operand::Constant(Constant { data, ..operand }));
     }
-    if activations.next().is_some() {
-        return Err("it has activations where the original has constants".to_owned());
-    }
-    Ok(operands)
+    operands
 }
 
-/// How many operands an op has by itself.
-fn count(op: &Op) -> usize {
-    let listed =
-        |name: &str| op.attributes.get(name).and_then(Value::as_object).map_or(0, serde_json::Map::len);
-    let absent = op.attributes.get("absent").and_then(Value::as_array).map_or(0, Vec::len);
-    op.inputs.len() + listed("constants") + listed("variables") + absent
+/// Where an op is given something that is no activation, or nothing.
+fn stored_positions(op: &Op) -> impl Iterator<Item = String> {
+    let keys = |name: &str| op.attributes.get(name).and_then(Value::as_object).map(|map| map.keys().cloned());
+    let absent = op.attributes.get("absent").and_then(Value::as_array);
+    let absent = absent.into_iter().flatten().filter_map(Value::as_u64).map(|position| position.to_string());
+    keys("constants").into_iter().flatten().chain(keys("variables").into_iter().flatten()).chain(absent)
 }
 
 fn stored<'a>(op: &'a Op, list: &str, position: usize) -> Option<&'a Value> {

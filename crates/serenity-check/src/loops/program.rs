@@ -33,13 +33,10 @@ impl<'a> Program<'a> {
         let mut ops = Vec::new();
         for (index, graph) in graphs.iter().enumerate() {
             let prepare = |op: OpId| {
-                let identity = Identity::Old { graph: index, op };
-                let who = Who { identity, original: None };
-                // Constants of the main graph are known by whose they are: a copy has the same.
-                let numbers = |position: usize| (index > 0).then(|| numbers(index, op, position))?;
-                prepared(graphs, index, op, &who, &numbers)
+                let who = Who { identity: Identity::Old { graph: index, op }, original: None };
+                prepared(graphs, index, op, &who, &|position| numbers(index, op, position))
             };
-            ops.push(graph.op_ids().map(prepare).collect::<Result<_, _>>()?);
+            ops.push(graph.op_ids().map(prepare).collect());
         }
         Ok(Self { graphs, orders, ops })
     }
@@ -64,7 +61,7 @@ impl<'a> Program<'a> {
                     None if is_as_it_was => Ok(original.ops[index][op.index()].clone()),
                     None => {
                         let identity = Identity::New { graph: index, op };
-                        prepared(graphs, index, op, &Who { identity, original: None }, &numbers)
+                        Ok(prepared(graphs, index, op, &Who { identity, original: None }, &numbers))
                     }
                 }
             };
@@ -89,12 +86,11 @@ fn prepared(
     op: OpId,
     who: &Who,
     numbers: &dyn Fn(usize) -> Option<Vec<i64>>,
-) -> Result<Prepared, LoopFault> {
+) -> Prepared {
     let graph = graphs[index];
-    let operands = operands(graph.op(op), who, numbers)
-        .map_err(|reason| LoopFault::Unfollowed { at: at(graphs, index, op, None), reason })?;
+    let operands = operands(graph.op(op), who, numbers);
     let act = Act::of(graph, op, &operands, graphs.len());
-    Ok(Prepared { identity: who.identity, operands, act })
+    Prepared { identity: who.identity, operands, act }
 }
 
 fn copied(
@@ -117,7 +113,10 @@ fn copied(
     let own = |position: usize| graphs[index].op(op).constant(position).and_then(|_| numbers(position));
     let numbers_of_moves: &dyn Fn(usize) -> Option<Vec<i64>> =
         if is_only_moved(&theirs.act) { &own } else { &|_| None };
-    let mut ours = prepared(graphs, index, op, &who, numbers_of_moves)?;
+    let mut ours = prepared(graphs, index, op, &who, numbers_of_moves);
+    if ours.operands.len() != theirs.operands.len() {
+        return Err(other("it has other operands".to_owned()));
+    }
     let original = Sample { graph: main, op: main.op(origin), prepared: theirs };
     let copy = Sample { graph: graphs[index], op: graphs[index].op(op), prepared: &ours };
     let difference = match (&theirs.act, &ours.act) {

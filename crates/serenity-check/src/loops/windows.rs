@@ -4,6 +4,9 @@ use super::operands::{Operand, Packed};
 use serenity_ir::Operator::*;
 use serenity_ir::{ElementType, Graph, Op, OpId, Quantization};
 
+/// No picture has longer sides, nor pixels of more bytes; products of three such numbers fit in 64 bits.
+const MOST: u64 = 1 << 20;
+
 /// A window that slides over the rows of a picture.
 #[derive(Clone, Debug)]
 pub(super) struct Window {
@@ -67,10 +70,11 @@ impl Window {
         let axis = |side: usize, input, output| {
             Axis::new(input, output, taps[side], stride[side], dilation[side], is_same)
         };
+        let pixel = depth.checked_mul(input.item).filter(|&pixel| pixel <= MOST)?;
         Some(Self {
             rows: axis(0, height, out_height)?,
             columns: axis(1, width, out_width)?,
-            pixel: depth * input.item,
+            pixel,
             output_row: out_width * out_depth * output.item,
             filler,
         })
@@ -119,7 +123,7 @@ pub(super) fn zero_point(dtype: &ElementType, quantization: Option<&Quantization
 
 impl Axis {
     fn new(input: u64, output: u64, taps: u64, stride: u64, dilation: u64, is_same: bool) -> Option<Self> {
-        let is_counted = [input, output, taps, stride, dilation].iter().all(|n| (1..1 << 20).contains(n));
+        let is_counted = [input, output, taps, stride, dilation].iter().all(|n| (1..=MOST).contains(n));
         if !is_counted {
             return None;
         }

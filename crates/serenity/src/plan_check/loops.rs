@@ -1,7 +1,7 @@
 //! Can the loops of a plan be made, do they take what it says, and do they compute the same in their arena?
 
 use super::verdict::Verdict;
-use crate::loops::{Made, orders};
+use crate::loops::{Ground, Made, orders};
 use crate::plan_file::ClaimedLoops;
 use crate::{Input, PlanFile};
 use serenity_check::loops::Plan;
@@ -21,8 +21,8 @@ pub(super) struct Remade {
 pub(super) fn redo(rewritten: &Input, plan: &PlanFile, verdict: &mut Verdict) -> Option<Option<Remade>> {
     let Some(claimed) = &plan.loops else { return Some(None) };
     match remake(rewritten, claimed, verdict) {
-        Ok(remade) => {
-            for fault in wrong_costs(rewritten.graph(), claimed) {
+        Ok((ground, remade)) => {
+            for fault in wrong_costs(&ground.graphs[0], claimed) {
                 verdict.refuted("loops", fault);
             }
             Some(Some(remade))
@@ -34,7 +34,7 @@ pub(super) fn redo(rewritten: &Input, plan: &PlanFile, verdict: &mut Verdict) ->
     }
 }
 
-fn remake(rewritten: &Input, claimed: &ClaimedLoops, verdict: &Verdict) -> Result<Remade, String> {
+fn remake(rewritten: &Input, claimed: &ClaimedLoops, verdict: &Verdict) -> Result<(Ground, Remade), String> {
     let model = verdict.model;
     if model.kernels().is_none() {
         return Err(format!("`loops` are made for TFLM, not for `{model}`"));
@@ -42,25 +42,31 @@ fn remake(rewritten: &Input, claimed: &ClaimedLoops, verdict: &Verdict) -> Resul
     if claimed.windows.is_empty() {
         return Err("`loops.windows` must hold at least one window".to_owned());
     }
-    let graph = rewritten.graph();
-    let wrong_order = graph.check_order(&claimed.order).err();
-    if let Some(error) = wrong_order {
+    if let Err(error) = rewritten.graph().check_order(&claimed.order) {
         return Err(format!("`loops.order` is no order of the model before: {error}"));
     }
+    let (graphs, order) = (rewritten.graphs(), &claimed.order);
+    let ground = if claimed.spread {
+        Ground::spread(graphs, order).ok_or("`loops.spread` is true, and no padding has several readers")?
+    } else {
+        Ground::planned(graphs, order)
+    };
     let loops: Vec<Loop> = claimed.windows.iter().map(|(one, _)| one.clone()).collect();
     if let Some((number, _)) =
         loops.iter().enumerate().find(|&(number, one)| !stands_alone(&loops[..number], one))
     {
         return Err(format!("`loops.windows[{number}]` has ops of another window, or one twice"));
     }
-    if let Some(number) = loops.iter().position(|one| one.cost(graph).is_none()) {
+    if let Some(number) = loops.iter().position(|one| one.cost(&ground.graphs[0]).is_none()) {
         return Err(format!("`loops.windows[{number}]` cannot become such a loop"));
     }
-    let looped = Looped::new(rewritten.graphs(), &claimed.order, &loops)
+    let looped = ground
+        .looped(&loops)
         .ok_or("the ops of each of `loops.windows` must follow each other in `loops.order`")?;
     let file =
         rewritten.file.looped(&looped).map_err(|error| format!("the loops cannot be written: {error}"))?;
-    Ok(Remade { model: rewritten.with_file(file), looped, order: claimed.order.clone() })
+    let model = rewritten.with_file(file);
+    Ok((ground, Remade { model, looped, order: claimed.order.clone() }))
 }
 
 /// Has it each op once, and none of the windows before?

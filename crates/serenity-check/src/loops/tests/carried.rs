@@ -9,18 +9,19 @@ const ROW: u64 = 8;
 const COUNT: i64 = 7;
 
 /// What may be got wrong.
-struct Carried {
+pub(super) struct Carried {
     /// What the carried rows begin as.
-    first: i64,
+    pub(super) first: i64,
     /// Where a row outside of the middle picture is written as zeros.
-    zeros: [i64; 7],
+    pub(super) zeros: [i64; 7],
 }
 
-const RIGHT: Carried = Carried { first: ZERO, zeros: [1, 0, 3, 3, 3, 3, 2] };
+pub(super) const RIGHT: Carried = Carried { first: ZERO, zeros: [1, 0, 3, 3, 3, 3, 2] };
 
-fn original() -> Made {
+pub(super) fn original() -> Made {
     let mut net = Net::default();
-    let [x, t, y] = ["x", "t", "y"].map(|name| net.tensor(name, &[1, 6, 4, 2], 0));
+    let [x, t, y] =
+        [("x", 0), ("t", 64), ("y", 128)].map(|(name, place)| net.tensor(name, &[1, 6, 4, 2], place));
     net.input(x);
     net.depthwise(x, t, "same", None);
     net.depthwise(t, y, "same", None);
@@ -28,7 +29,7 @@ fn original() -> Made {
     Made::of(vec![net])
 }
 
-fn looped(carried: &Carried) -> Made {
+pub(super) fn looped(carried: &Carried) -> Made {
     let mut main = Net::default();
     let (x, y) = (main.tensor("x", &[1, 6, 4, 2], 16), main.tensor("y", &[1, 6, 4, 2], 0));
     main.input(x);
