@@ -7,7 +7,7 @@ use serenity_check::Fault;
 use serenity_check::loops::{self as loop_check, LoopFault};
 use serenity_formats::{FileError, Problem};
 use serenity_ir::{Graph, OpId};
-use serenity_loops::{Choice, Loop, Looped, Spread, Windows};
+use serenity_loops::{Choice, Loop, LoopCost, Looped, Spread, Windows};
 use serenity_runtimes::{Kernels, TflmFacts, main_graph, plan_arena};
 use serenity_search::{Limits, Proof, StopReason};
 
@@ -28,12 +28,16 @@ impl Default for Loops {
 /// The loops of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AppliedLoops {
-    /// Did every reader of a padding get one of its own before? Then ops are numbered as they are in [`Spread`].
-    pub spread: bool,
-    /// The order of the model before, in which its windows are.
+    /// The order of the model before.
     pub order: Vec<OpId>,
+    /// Did every reader of a padding get one of its own in that order first? Then ops and tensors are numbered as they are in [`Spread`].
+    pub spread: bool,
     /// Each of them.
     pub loops: Vec<Loop>,
+    /// What each of them takes.
+    pub costs: Vec<LoopCost>,
+    /// The names of the first and the last op of each, for people.
+    pub ends: Vec<[String; 2]>,
     /// Multiplications of the row-local operators before.
     pub macs: u64,
     /// Multiplications that the loops add.
@@ -57,13 +61,8 @@ pub(crate) fn with_loops(found: Optimized, loops: Loops, options: &Options) -> R
             !by_need[..by_need.len().min(MOST_PLANNED)].iter().any(|c| std::ptr::eq(*c, *lowest))
         });
         for choice in by_need.iter().take(MOST_PLANNED).copied().chain(lowest) {
-            let applied = AppliedLoops {
-                spread: ground.origins.is_some(),
-                order: ground.order.clone(),
-                loops: windows.loops(choice),
-                macs: windows.macs(),
-                extra_macs: choice.extra_macs,
-            };
+            let applied = applied(&found.plan.order, &ground, windows.loops(choice), windows.macs());
+            let Some(applied) = applied else { continue };
             if let Some(looped) = planned(&found, &ground, applied, kernels, options)?
                 && is_better(&looped, &best)
             {
@@ -88,22 +87,56 @@ fn is_better(one: &Optimized, other: &Optimized) -> bool {
 const MOST_PLANNED: usize = 4;
 
 /// A model in an order in which windows are looked for.
-struct Ground {
-    graphs: Vec<Graph>,
-    order: Vec<OpId>,
+pub(crate) struct Ground {
+    pub(crate) graphs: Vec<Graph>,
+    pub(crate) order: Vec<OpId>,
     /// If ops are not those of the model: which of its ops each is.
     origins: Option<Vec<OpId>>,
 }
 
+impl Ground {
+    /// The model as it is.
+    pub(crate) fn planned(graphs: &[Graph], order: &[OpId]) -> Self {
+        Self { graphs: graphs.to_vec(), order: order.to_vec(), origins: None }
+    }
+
+    /// With one padding a reader; `None` if that is so already.
+    pub(crate) fn spread(graphs: &[Graph], order: &[OpId]) -> Option<Self> {
+        let spread = Spread::new(graphs, order)?;
+        let order = spread.graphs[0].file_order();
+        Some(Self { graphs: spread.graphs, order, origins: Some(spread.origins) })
+    }
+
+    /// Its graphs with loops; `None` if one cannot be made.
+    pub(crate) fn looped(&self, loops: &[Loop]) -> Option<Looped> {
+        let looped = Looped::new(&self.graphs, &self.order, loops)?;
+        Some(match &self.origins {
+            Some(origins) => looped.of(origins),
+            None => looped,
+        })
+    }
+}
+
 /// The model as it was planned, and with one padding a reader.
 fn grounds(found: &Optimized) -> Vec<Ground> {
-    let graphs = found.model.graphs();
-    let spread = Spread::new(graphs, &found.plan.order).map(|spread| {
-        let order = spread.graphs[0].file_order();
-        Ground { graphs: spread.graphs, order, origins: Some(spread.origins) }
-    });
-    let planned = Ground { graphs: graphs.to_vec(), order: found.plan.order.clone(), origins: None };
-    std::iter::once(planned).chain(spread).collect()
+    let (graphs, order) = (found.model.graphs(), &found.plan.order);
+    std::iter::once(Ground::planned(graphs, order)).chain(Ground::spread(graphs, order)).collect()
+}
+
+/// Loops with all that is said of them; `None` if one cannot be made.
+fn applied(order: &[OpId], ground: &Ground, loops: Vec<Loop>, macs: u64) -> Option<AppliedLoops> {
+    let main = &ground.graphs[0];
+    let costs: Vec<LoopCost> = loops.iter().map(|one| one.cost(main)).collect::<Option<_>>()?;
+    let name = |op: Option<&OpId>| op.map_or_else(String::new, |&op| main.op_label(op));
+    Some(AppliedLoops {
+        order: order.to_vec(),
+        spread: ground.origins.is_some(),
+        ends: loops.iter().map(|one| [name(one.ops.first()), name(one.ops.last())]).collect(),
+        macs,
+        extra_macs: costs.iter().map(|cost| cost.extra_macs).sum(),
+        costs,
+        loops,
+    })
 }
 
 fn planned(
@@ -113,10 +146,7 @@ fn planned(
     kernels: Kernels,
     options: &Options,
 ) -> Result<Option<Optimized>, Error> {
-    let Some(mut looped) = Looped::new(&ground.graphs, &ground.order, &loops.loops) else { return Ok(None) };
-    if let Some(origins) = &ground.origins {
-        looped = looped.of(origins);
-    }
+    let Some(looped) = ground.looped(&loops.loops) else { return Ok(None) };
     let model = match found.model.file.looped(&looped) {
         Ok(file) => found.model.with_file(file),
         Err(FileError { problem: Problem::CannotKeep, .. }) => return Ok(None),
@@ -124,7 +154,10 @@ fn planned(
     };
     let Some(plan) = place(&model, found.plan.clone(), kernels, options) else { return Ok(None) };
     let mut found_wrong = plan_faults(&all(model.graphs()), &plan, None);
-    let in_loops = faults(found, &looped, &model, &plan, kernels);
+    let made = Made { before: &found.model, order: &found.plan.order, looped: &looped, model: &model };
+    let in_loops = plan.offsets.as_ref().map_or_else(Vec::new, |offsets| {
+        made.faults(&orders(&plan.order, &plan.bodies), Some(&loop_check::Plan { kernels, offsets }))
+    });
     if in_loops.iter().any(LoopFault::is_undecided) {
         return Ok(None);
     }
@@ -135,32 +168,41 @@ fn planned(
     Ok(Some(Optimized { model, plan: Plan { loops: Some(loops), ..plan } }))
 }
 
-/// What the independent checker finds wrong with loops, followed row by row in their arena.
-fn faults(
-    found: &Optimized,
-    looped: &Looped,
-    model: &Input,
-    plan: &Plan,
-    kernels: Kernels,
-) -> Vec<LoopFault> {
-    let (before, after) = (all(found.model.graphs()), all(model.graphs()));
-    let own: Vec<Vec<OpId>> = found.model.graphs()[1..].iter().map(Graph::file_order).collect();
-    let orders_before = orders(&found.plan.order, &own);
-    let orders_after = orders(&plan.order, &plan.bodies);
-    let none = |_: usize, _: OpId, _: usize| None;
-    let numbers = |graph: usize, op: OpId, position| looped.numbers(graph, op, position);
-    let before = loop_check::Model { graphs: &before, orders: &orders_before, numbers: &none };
-    let after = loop_check::Model { graphs: &after, orders: &orders_after, numbers: &numbers };
-    let Some(offsets) = &plan.offsets else { return Vec::new() };
-    let plan = loop_check::Plan { kernels, offsets };
-    loop_check::replay_loops(&before, &after, &looped.origins, &plan)
+/// Loops that were made of a model.
+pub(crate) struct Made<'a> {
+    /// The model before.
+    pub(crate) before: &'a Input,
+    /// Its order.
+    pub(crate) order: &'a [OpId],
+    /// Its graphs with loops.
+    pub(crate) looped: &'a Looped,
+    /// The model with loops.
+    pub(crate) model: &'a Input,
+}
+
+impl Made<'_> {
+    /// What the independent checker finds wrong with them in these orders, followed row by row: in the arena of a plan, if there is one.
+    pub(crate) fn faults(&self, orders_after: &[&[OpId]], plan: Option<&loop_check::Plan>) -> Vec<LoopFault> {
+        let (before, after) = (all(self.before.graphs()), all(self.model.graphs()));
+        let own: Vec<Vec<OpId>> = self.before.graphs()[1..].iter().map(Graph::file_order).collect();
+        let orders_before = orders(self.order, &own);
+        let none = |_: usize, _: OpId, _: usize| None;
+        let numbers = |graph: usize, op: OpId, position| self.looped.numbers(graph, op, position);
+        let before = loop_check::Model { graphs: &before, orders: &orders_before, numbers: &none };
+        let after = loop_check::Model { graphs: &after, orders: orders_after, numbers: &numbers };
+        match plan {
+            Some(plan) => loop_check::replay_loops(&before, &after, &self.looped.origins, plan),
+            None => loop_check::equivalence_faults(&before, &after, &self.looped.origins),
+        }
+    }
 }
 
 fn all(graphs: &[Graph]) -> Vec<&Graph> {
     graphs.iter().collect()
 }
 
-fn orders<'a>(main: &'a [OpId], bodies: &'a [Vec<OpId>]) -> Vec<&'a [OpId]> {
+/// All orders of a model, that of its main graph first.
+pub(crate) fn orders<'a>(main: &'a [OpId], bodies: &'a [Vec<OpId>]) -> Vec<&'a [OpId]> {
     std::iter::once(main).chain(bodies.iter().map(Vec::as_slice)).collect()
 }
 
