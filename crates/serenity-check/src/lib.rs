@@ -2,7 +2,7 @@
 //!
 //! In comes a graph and a [`Claim`] about it: run the ops in this order, the peak is so many bytes, no order needs less than so
 //! many. Out comes a [`Report`] with every fault found. For a whole model, a [`ModelClaim`]: the orders of its sub-graphs, the arena that the runtime
-//! will need, and the places of a plan for it ([`check_model`]).
+//! will need, and the places of a plan for it ([`check_model`]). For a model in which windows run as loops: does it still compute the same ([`loops`])?
 //!
 //! Promised: no code is shared with what is checked. The schedulers reason about sets of executed ops; this crate gives every
 //! tensor a birth and a death on the time line of the one order claimed ([`peak`]), and adds up. The runtimes' planners are written down here once more

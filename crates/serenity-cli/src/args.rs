@@ -4,17 +4,16 @@ mod shared;
 mod values;
 
 pub(crate) use shared::{JsonArg, LimitArgs, ReadArgs, RuntimeArg, SearchArgs};
-pub(crate) use values::TwoSizes;
+pub(crate) use values::{Percent, TwoSizes};
 
 use crate::size::Size;
 use clap::{Args, Parser, Subcommand};
-use serenity::Rewrites;
 use serenity::off_chip::Grain;
 use serenity::placement::Planner;
-use serenity::{Engine, Objective};
+use serenity::{Engine, Loops, Objective, Rewrites};
 use std::path::PathBuf;
 use std::time::Duration;
-use values::{named, seconds, tolerance, two_memories};
+use values::{named, percent, seconds, tolerance, two_memories};
 
 /// Run a neural network in the least memory.
 #[derive(Parser)]
@@ -103,6 +102,7 @@ impl Command {
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     serenity optimize model.tflite -o smaller.tflite\n  \
+    serenity optimize model.tflite -o smaller.tflite --loops\n  \
     serenity optimize model.tflite -o smaller.tflite --runtime litert\n  \
     serenity optimize model.onnx -o smaller.onnx --shape input=1,3,224,224\n  \
     serenity optimize zoo:swiftnet --plan plan.json\n  \
@@ -132,6 +132,8 @@ pub(crate) struct OptimizeArgs {
     pub(crate) memory: Option<TwoSizes>,
     #[command(flatten)]
     pub(crate) rewrite: RewriteArgs,
+    #[command(flatten)]
+    pub(crate) loops: LoopArgs,
     /// Keep the model's own order, that of its sub-graphs too; for TFLM only the places of the tensors are planned.
     ///
     /// A rewritten model is not the one that came: its ops run in the order that the rewriting gives them, each where the op stood
@@ -175,6 +177,35 @@ impl RewriteArgs {
             (false, true) => Rewrites::Exact,
             (false, false) => Rewrites::All,
         }
+    }
+}
+
+/// Whether windows of operators become loops.
+#[derive(Args)]
+pub(crate) struct LoopArgs {
+    /// For a .tflite on TFLM: compute the widest parts of the model a few rows at a time, in loops.
+    ///
+    /// Convolutions, pools and element-wise operators that follow each other run as one WHILE over stripes, so that tensors between them never exist as a
+    /// whole. The results stay the same bit for bit, and the arena is often half as large; rows that stripes share are carried from one to the next, or
+    /// computed again. It takes a little time and some bytes of the file, and the application must register a few operators more, which are listed:
+    /// DYNAMIC_UPDATE_SLICE among them, which TFLM has since November 2025.
+    #[arg(long, conflicts_with_all = ["no_plan", "memory", "fold_constants"])]
+    pub(crate) loops: bool,
+    /// Loops may take so many multiplications more: 0% allows those that compute nothing twice [default: 10%].
+    #[arg(long, value_name = "PERCENT", value_parser = percent, requires = "loops", allow_negative_numbers = true)]
+    pub(crate) max_extra_macs: Option<Percent>,
+}
+
+impl LoopArgs {
+    pub(crate) fn allowed(&self) -> Option<Loops> {
+        let most = |Percent(share)| Loops { most_extra_macs: share };
+        self.loops.then(|| self.max_extra_macs.map_or_else(Loops::default, most))
+    }
+
+    /// As the user would type them again.
+    pub(crate) fn as_typed(&self) -> String {
+        let most = self.max_extra_macs.map_or_else(String::new, |most| format!(" --max-extra-macs {most}"));
+        if self.loops { format!(" --loops{most}") } else { String::new() }
     }
 }
 

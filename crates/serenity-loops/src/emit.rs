@@ -458,8 +458,7 @@ impl Body<'_> {
         };
         let given: Vec<TensorId> = whole.inputs.iter().map(given).collect::<Option<_>>()?;
         let out = self.stripe(out)?;
-        if let crate::Rows::Cropped { top } = local.rows {
-            let left = *whole.numbers("begin")?.get(2)?;
+        if let crate::Rows::Cropped { top, left } = local.rows {
             return self.writer.slice(given[0], numbers(&[0, top, left, 0]), out);
         }
         let mut op = whole.clone();

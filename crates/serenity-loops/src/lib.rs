@@ -12,6 +12,7 @@
 //! | `program` | what an iteration does, whichever way |
 //! | `estimate` | what it needs |
 //! | `search` | which windows, in which way |
+//! | `spread` | one padding a reader, so that windows can hold it |
 //! | `emit` | the graphs |
 
 mod emit;
@@ -26,8 +27,10 @@ mod rows;
 mod search;
 #[cfg(test)]
 mod simulation;
+mod spread;
 mod window;
 
 pub use looped::{Loop, LoopCost, Looped};
 pub use rows::{RowLocal, Rows, Sliding};
 pub use search::{Choice, Windows};
+pub use spread::Spread;

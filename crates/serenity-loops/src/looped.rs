@@ -100,6 +100,15 @@ impl Looped {
         emit(graphs, order, &chosen.collect::<Option<Vec<_>>>()?)
     }
 
+    /// The same, where the main graph that it was made of has ops of another one.
+    #[must_use]
+    pub fn of(mut self, origins: &[OpId]) -> Self {
+        for origin in self.origins.iter_mut().flatten().flatten() {
+            *origin = origins.get(origin.index()).copied().unwrap_or(*origin);
+        }
+        self
+    }
+
     /// All values of a constant of a new op, in whole numbers.
     pub fn numbers(&self, graph: usize, op: OpId, position: usize) -> Option<Vec<i64>> {
         let described = self.graphs.get(graph)?.op(op).constant(position)?;

@@ -37,10 +37,12 @@ pub enum Rows {
         /// Below.
         bottom: i64,
     },
-    /// Rows taken off above.
+    /// Rows taken off above, and columns.
     Cropped {
-        /// Above.
+        /// Rows above.
         top: i64,
+        /// Columns before.
+        left: i64,
     },
 }
 
@@ -189,17 +191,19 @@ fn padded(call: &Call, from: [i64; 4], to: [i64; 4]) -> Option<Rows> {
 
 /// A slice that keeps the batch and the channels, and takes off rows above and columns anywhere.
 fn cropped(call: &Call, from: [i64; 4], to: [i64; 4]) -> Option<Rows> {
-    let begin: [i64; 4] = call.values(1)?.try_into().ok()?;
-    let strides = call.values(3)?;
-    let masks = ["begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"];
-    let has_masks = masks.iter().any(|&mask| call.op.number(mask).is_some_and(|bits| bits != 0));
+    let mut begin: [i64; 4] = call.values(1)?.try_into().ok()?;
+    let from_the_start = call.op.number("begin_mask").unwrap_or(0);
+    for (side, begin) in begin.iter_mut().enumerate() {
+        if from_the_start >> side & 1 == 1 {
+            *begin = 0;
+        }
+    }
+    let reshapes = ["ellipsis_mask", "new_axis_mask", "shrink_axis_mask"];
+    let is_reshaped = reshapes.iter().any(|&mask| call.op.number(mask).is_some_and(|bits| bits != 0));
     let is_inside = (0..4).all(|side| begin[side] >= 0 && begin[side] + to[side] <= from[side]);
-    let keeps = begin[1] + to[1] == from[1]
-        && begin[0] == 0
-        && begin[3] == 0
-        && from[3] == to[3]
-        && strides == [1; 4];
-    (is_inside && keeps && !has_masks).then_some(Rows::Cropped { top: begin[1] })
+    let keeps_the_rest = begin[1] + to[1] == from[1] && (begin[0], begin[3], to[3]) == (0, 0, from[3]);
+    let is_crop = is_inside && keeps_the_rest && !is_reshaped && call.values(3)? == [1; 4];
+    is_crop.then_some(Rows::Cropped { top: begin[1], left: begin[2] })
 }
 
 fn macs(call: &Call, to: [i64; 4]) -> u64 {
@@ -239,7 +243,7 @@ impl Rows {
                 (a * stride - top, (b - 1) * stride - top + extent)
             }
             Self::Padded { top, .. } => (a - top, b - top),
-            Self::Cropped { top } => (a + top, b + top),
+            Self::Cropped { top, .. } => (a + top, b + top),
         }
     }
 
@@ -251,7 +255,7 @@ impl Rows {
             Self::Sliding(Sliding { extent, stride, .. }) if rows >= extent => (rows - extent) / stride + 1,
             Self::Sliding(_) => return None,
             Self::Padded { top, bottom } => rows + top + bottom,
-            Self::Cropped { top } => rows - top,
+            Self::Cropped { top, .. } => rows - top,
         };
         (made > 0).then_some(made)
     }

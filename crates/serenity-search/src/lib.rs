@@ -8,6 +8,8 @@
 //! depend on the clock, and a proof that carries one of these says so ([`StopReason::is_by_the_clock`]). Searches within searches share one set of
 //! limits: a deadline is a point in time, so nobody has to reckon what is left.
 //!
+//! Whatever is chosen or told by name, algorithms and reasons for stopping alike, has its names from one table ([`named!`]).
+//!
 //! ```
 //! use serenity_search::{Limits, Proof, StopReason, Watch};
 //! // The first number from 1000 on that 97 divides, in at most 50 steps.

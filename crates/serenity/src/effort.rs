@@ -101,6 +101,11 @@ impl Effort {
         self.of(2_000_000)
     }
 
+    /// The same for a model with loops, whose states hold together what they are made of.
+    pub(crate) fn placement_of_loops(self) -> u64 {
+        self.of(20_000_000)
+    }
+
     /// Steps of orders looked at while one order is improved by moving ops.
     pub(crate) fn refined_steps(self) -> usize {
         self.of(if self.is_draft { 250_000 } else { 2_000_000 }) as usize

@@ -76,6 +76,8 @@ impl Header<'_> {
         let plan = self.plan;
         let proof = if plan.is_optimal() {
             "proved: no order needs less".to_owned()
+        } else if plan.least() == 0 {
+            "not proved best".to_owned()
         } else {
             format!("not proved best: at most {:.1} % above the least possible", plan.gap() * 100.0)
         };

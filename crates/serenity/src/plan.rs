@@ -146,7 +146,13 @@ impl Plan {
         let known = |proof| {
             if self.unknown.is_empty() { proof } else { Proof::Gap { stopped: StopReason::Unknown } }
         };
-        let rewrites = self.choice.map(|choice| (Decision::Rewrites, known(choice.proof()), choice.floor));
+        let rewrites = self.choice.map(|choice| match self.loops {
+            None => (Decision::Rewrites, known(choice.proof()), choice.floor),
+            // They were chosen for the model without loops: with loops, others may need less.
+            Some(_) => {
+                (Decision::Rewrites, known(Proof::Gap { stopped: StopReason::Heuristic }), self.least())
+            }
+        });
         let order = (Decision::Order, known(self.proof), self.least());
         let places = self.places.map(|places| {
             // What no order can go below, places of this one cannot.
@@ -242,6 +248,7 @@ impl Plan {
             "seconds": self.stats.elapsed.as_secs_f64(),
             "rewrites": self.rewrites.iter().map(AppliedRewrite::to_json).collect::<Vec<_>>(),
             "rewrite_choice": choice,
+            "loops": self.loops.as_ref().map(loops_to_json),
             "order": order,
             "file_order": self.steering.as_ref().map(|order| order.iter().map(|op| op.0).collect::<Vec<_>>()),
             "bodies": bodies,
@@ -266,6 +273,30 @@ serenity_search::named! { Decision { "rewrites" => Rewrites, "order" => Order, "
 
 fn in_a_word(proof: Proof) -> &'static str {
     if proof.is_optimal() { "optimal" } else { "gap" }
+}
+
+fn loops_to_json(applied: &AppliedLoops) -> Value {
+    let numbers = |ops: &[OpId]| ops.iter().map(|op| op.0).collect::<Vec<u32>>();
+    let windows = applied.loops.iter().zip(&applied.costs).map(|(one, cost)| {
+        json!({
+            "ops": numbers(&one.ops),
+            "enters": one.enters.0,
+            "leaves": cost.leaves.0,
+            "carries": one.carries,
+            "step": one.step,
+            "iterations": cost.iterations,
+            "extra_macs": cost.extra_macs,
+            "copied": cost.copied,
+        })
+    });
+    json!({
+        "order": numbers(&applied.order),
+        "spread": applied.spread,
+        "macs": applied.macs,
+        "extra_macs": applied.extra_macs,
+        "copied": applied.costs.iter().map(|cost| cost.copied).sum::<u64>(),
+        "windows": windows.collect::<Vec<_>>(),
+    })
 }
 
 fn witness_to_json(witness: &Witness) -> Value {

@@ -8,6 +8,7 @@ use crate::{AppliedRewrite, Decision, Error, RewriteChoice, RewriteCost};
 use serde_json::{Map, Value};
 use serenity_check::{Witness, WitnessChain};
 use serenity_ir::{OpId, TensorId};
+use serenity_loops::{Loop, LoopCost};
 use serenity_runtimes::{Kernels, MemoryModel, Offsets, OrtOrder};
 use serenity_search::StopReason;
 
@@ -20,6 +21,8 @@ pub struct PlanFile {
     pub rewrites: Vec<AppliedRewrite>,
     /// How that was chosen, and whether that is called proved.
     pub(crate) rewrite_choice: Option<(RewriteChoice, bool)>,
+    /// The loops that windows of the rewritten model became.
+    pub(crate) loops: Option<ClaimedLoops>,
     /// How many ops it says there are.
     pub ops: Option<u64>,
     /// The ops in execution order.
@@ -54,6 +57,23 @@ pub struct PlanFile {
     pub(crate) fields: Vec<String>,
     /// Fields that cannot be understood, and why.
     pub(crate) malformed: Vec<(String, String)>,
+}
+
+/// The loops of a model, as a plan says it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ClaimedLoops {
+    /// The order of the model before.
+    pub(crate) order: Vec<OpId>,
+    /// Did every reader of a padding get one of its own first?
+    pub(crate) spread: bool,
+    /// Multiplications of its row-local ops.
+    pub(crate) macs: u64,
+    /// Those that the loops add.
+    pub(crate) extra_macs: u64,
+    /// Bytes that they copy.
+    pub(crate) copied: u64,
+    /// Each of them, and what it takes.
+    pub(crate) windows: Vec<(Loop, LoopCost)>,
 }
 
 /// What is proved of one decision, as a plan says it.
@@ -134,6 +154,12 @@ impl PlanFile {
                 "rewrite_choice",
                 "must be an object with `sets`, `proved`, `without`, `with` and `floor`",
                 choice,
+            ),
+            loops: reader.optional(
+                "loops",
+                "must be an object with `order`, `spread`, `macs`, `extra_macs`, `copied` and `windows`, each with `ops`, `enters`, `leaves`, `carries`, \
+                 `step`, `iterations`, `extra_macs` and `copied`",
+                loops,
             ),
             ops: reader.optional("ops", "must be the number of ops", unsigned),
             order,
@@ -234,6 +260,10 @@ fn op(value: &Value) -> Option<OpId> {
     value.as_u64().and_then(|id| u32::try_from(id).ok()).map(OpId)
 }
 
+fn tensor(value: &Value) -> Option<TensorId> {
+    op(value).map(|id| TensorId(id.0))
+}
+
 /// A number, or nothing at all for null.
 fn place(value: &Value) -> Result<Option<u64>, &'static str> {
     match value {
@@ -315,6 +345,37 @@ fn choice(value: &Value) -> Option<(RewriteChoice, bool)> {
     Some((choice, value.get("proved")?.as_bool()?))
 }
 
+/// Loops; all their fields must be there.
+fn loops(value: &Value) -> Option<ClaimedLoops> {
+    fn number(value: &Value, key: &str) -> Option<u64> {
+        value.get(key)?.as_u64()
+    }
+    let ops = |value: &Value, key: &str| list(value.get(key)?, op).ok();
+    let window = |value: &Value| {
+        let one = Loop {
+            ops: ops(value, "ops")?,
+            enters: tensor(value.get("enters")?)?,
+            carries: value.get("carries")?.as_bool()?,
+            step: number(value, "step")?,
+        };
+        let cost = LoopCost {
+            iterations: number(value, "iterations")?,
+            extra_macs: number(value, "extra_macs")?,
+            copied: number(value, "copied")?,
+            leaves: tensor(value.get("leaves")?)?,
+        };
+        Some((one, cost))
+    };
+    Some(ClaimedLoops {
+        order: ops(value, "order")?,
+        spread: value.get("spread")?.as_bool()?,
+        macs: number(value, "macs")?,
+        extra_macs: number(value, "extra_macs")?,
+        copied: number(value, "copied")?,
+        windows: list(value.get("windows")?, window).ok()?,
+    })
+}
+
 /// A reason by its name, or nothing at all for null.
 fn stop_reason(value: &Value) -> Result<Option<StopReason>, &'static str> {
     match value {
@@ -355,7 +416,6 @@ fn footprint(value: &Value) -> Option<ClaimedFootprint> {
 }
 
 fn witness(value: &Value) -> Option<Witness> {
-    let tensor = |value: &Value| op(value).map(|id| TensorId(id.0));
     let chain = |value: &Value| {
         let tensors = list(value.get("tensors")?, tensor).ok()?;
         Some(WitnessChain { bytes: value.get("bytes")?.as_u64()?, tensors })

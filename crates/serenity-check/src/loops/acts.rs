@@ -98,20 +98,17 @@ fn moves(graph: &Graph, op: &Op, operands: &[Operand], operator: Operator) -> Op
     let packed = |position: usize| operands.get(position)?.packed(graph);
     let like_output = |position| packed(position).filter(|input| input.dtype == output.dtype);
     let of_same_rank = || like_output(0).filter(|input| input.shape.len() == output.shape.len());
-    // A part of the channels of each pixel would be as many pieces as there are pixels.
-    let of_whole_pixels =
-        || of_same_rank().filter(|input| input.shape.len() < 4 || input.shape.last() == output.shape.last());
     match operator {
         RESHAPE | SQUEEZE | EXPAND_DIMS => {
             like_output(0).filter(|input| input.bytes == output.bytes).map(|_| Move::Reshape)
         }
-        SLICE => of_whole_pixels().map(|_| Move::Slice),
+        SLICE => of_same_rank().map(|_| Move::Slice),
         STRIDED_SLICE => {
             let is_plain = ["ellipsis_mask", "new_axis_mask", "shrink_axis_mask"]
                 .iter()
                 .all(|mask| op.number(mask).unwrap_or(0) == 0)
                 && op.flag("offset") != Some(true);
-            is_plain.then(of_whole_pixels)?.map(|_| Move::Crop)
+            is_plain.then(of_same_rank)?.map(|_| Move::Crop)
         }
         CONCATENATION => {
             let axis = from_front(op.number("axis")?, output.shape.len())?;

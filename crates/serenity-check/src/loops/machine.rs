@@ -6,7 +6,7 @@ use super::identity::Identity;
 use super::memory::Memory;
 use super::moves::{From, View};
 use super::operands::{Constant, Operand, Packed, numbers};
-use super::overlap::{Range, is_read_first, moves_in_place, replay_fault};
+use super::overlap::Range;
 use super::places::Places;
 use super::program::Program;
 use super::terms::{Note, Piece, Term, Terms, ValueId};
@@ -31,15 +31,15 @@ type Content = Vec<Piece>;
 pub(super) struct Machine<'m, 'a> {
     pub(super) program: &'m Program<'a>,
     pub(super) terms: &'m mut Terms,
-    places: &'m Places,
+    pub(super) places: &'m Places,
     memory: Memory,
     /// Which run this is: garbage is another in each.
     run: usize,
     /// How often ops have run that may have a memory of their own.
     runs: HashMap<Identity, u64>,
     /// Ops whose operands and results were found to lie well.
-    is_checked: HashSet<(usize, OpId)>,
-    iteration: Option<u64>,
+    pub(super) is_checked: HashSet<(usize, OpId)>,
+    pub(super) iteration: Option<u64>,
     steps_left: u64,
     most_steps: u64,
 }
@@ -249,71 +249,6 @@ impl<'m, 'a> Machine<'m, 'a> {
         Ok(())
     }
 
-    /// An op that computes: the replay of its kernel tells whether its results may lie over what it reads.
-    fn check_overlap(&mut self, graph: usize, op: OpId) -> Result<(), LoopFault> {
-        let Some(kernels) = self.places.kernels().filter(|_| self.is_checked.insert((graph, op))) else {
-            return Ok(());
-        };
-        let program = self.program;
-        let g = program.graphs[graph];
-        self.check_outputs(graph, op)?;
-        for (position, operand) in program.ops[graph][op.index()].operands.iter().enumerate() {
-            let Operand::Activation(input) = *operand else { continue };
-            let read = self.places.range(graph, input);
-            for &output in &g.op(op).outputs {
-                let written = self.places.range(graph, output);
-                let fault = written
-                    .meets(read)
-                    .then(|| replay_fault(g, op, kernels, (input, read.begin), (output, written.begin)));
-                if let Some(reason) = fault.flatten() {
-                    let at = program.at(graph, op, self.iteration);
-                    return Err(LoopFault::Overwrites { at, operand: position, reason });
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn check_outputs(&self, graph: usize, op: OpId) -> Result<(), LoopFault> {
-        let outputs = &self.program.graphs[graph].op(op).outputs;
-        for (number, &a) in outputs.iter().enumerate() {
-            let a = self.places.range(graph, a);
-            if outputs[number + 1..].iter().any(|&b| self.places.range(graph, b).meets(a)) {
-                return Err(LoopFault::SharedOutputs { at: self.program.at(graph, op, self.iteration) });
-            }
-        }
-        Ok(())
-    }
-
-    /// An op that moves: as [`check_overlap`](Self::check_overlap), but what goes onto itself does not move at all.
-    fn check_moves(
-        &mut self,
-        graph: usize,
-        op: OpId,
-        kind: Move,
-        copies: &[super::moves::Copy],
-    ) -> Result<(), LoopFault> {
-        if self.places.kernels().is_none() {
-            return Ok(());
-        }
-        let program = self.program;
-        let operands = &program.ops[graph][op.index()].operands;
-        let output = self.places.range(graph, program.graphs[graph].op(op).outputs[0]);
-        let places: Vec<Option<Range>> = (operands.iter().enumerate())
-            .map(|(position, operand)| match operand {
-                Operand::Activation(tensor) if !is_read_first(kind, position) => {
-                    Some(self.places.range(graph, *tensor))
-                }
-                _ => None,
-            })
-            .collect();
-        let is_apart = places.iter().flatten().all(|place| !place.meets(output));
-        if is_apart || moves_in_place(kind, copies, &places, output) {
-            return Ok(());
-        }
-        self.check_overlap(graph, op)
-    }
-
     /// The value of a constant.
     fn constant(&mut self, constant: &Constant, position: usize) -> ValueId {
         match &constant.data {
@@ -380,16 +315,8 @@ impl<'m, 'a> Machine<'m, 'a> {
         Ok(())
     }
 
-    pub(super) fn places(&self) -> &'m Places {
-        self.places
-    }
-
     pub(super) fn note(&self, graph: usize, op: OpId, row: u64) -> Note {
         Note { run: self.run, graph, op: Some(op), iteration: self.iteration, row }
-    }
-
-    pub(super) fn set_iteration(&mut self, iteration: Option<u64>) -> Option<u64> {
-        std::mem::replace(&mut self.iteration, iteration)
     }
 
     pub(super) fn spend(&mut self, steps: u64) -> Result<(), LoopFault> {

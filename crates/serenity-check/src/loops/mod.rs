@@ -16,6 +16,7 @@
 //! One run takes time in the order of the rows and pieces that are read. Beyond ten million, it is given up.
 
 mod acts;
+mod checks;
 mod fault;
 mod identity;
 mod machine;

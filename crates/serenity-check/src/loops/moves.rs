@@ -5,7 +5,7 @@ use super::operands::{Packed, element};
 use super::windows::zero_point;
 use serenity_ir::{ElementType, Quantization};
 
-/// What is in more pieces than this is no stripe of rows.
+/// What is in more pieces than this is not followed piece by piece. A part of the channels of each pixel is as many pieces as there are pixels.
 const MOST_PIECES: u64 = 1 << 16;
 
 /// Bytes that go to the result.

@@ -22,7 +22,7 @@ impl Machine<'_, '_> {
         [cond, body]: [usize; 2],
         depth: usize,
     ) -> Result<(), LoopFault> {
-        let (program, places) = (self.program, self.places());
+        let (program, places) = (self.program, self.places);
         let at = (graph, op);
         let ranges = |graph: usize, tensors: &[TensorId]| -> Vec<Range> {
             tensors.iter().map(|&t| places.range(graph, t)).collect()
@@ -41,7 +41,7 @@ impl Machine<'_, '_> {
         }
         let as_sources =
             |ranges: &[Range]| -> Vec<Source> { ranges.iter().map(|&range| (range, None)).collect() };
-        let outer = self.set_iteration(Some(0));
+        let outer = self.iteration.replace(0);
         self.copy_all(at, &inputs, &to_cond)?;
         if !places.are_outputs_late() {
             self.copy_all(at, &inputs, &outputs)?;
@@ -58,11 +58,11 @@ impl Machine<'_, '_> {
             self.run_graph(body, depth)?;
             self.copy_all(at, &from_body, &outputs)?;
             iteration += 1;
-            self.set_iteration(Some(iteration));
+            self.iteration = Some(iteration);
             self.copy_all(at, &outputs_again, &to_cond)?;
             goes_on = self.ask(at, cond, depth)?;
         }
-        self.set_iteration(outer);
+        self.iteration = outer;
         Ok(())
     }
 
@@ -72,7 +72,7 @@ impl Machine<'_, '_> {
         let mut sources = Vec::new();
         for (position, operand) in program.ops[graph][op.index()].operands.iter().enumerate() {
             sources.push(match operand {
-                Operand::Activation(tensor) => (self.places().range(graph, *tensor), None),
+                Operand::Activation(tensor) => (self.places.range(graph, *tensor), None),
                 constant => {
                     let bytes = constant.packed(program.graphs[graph]).map_or(0, |packed| packed.bytes);
                     let content = self.read_part(graph, constant, position, 0, bytes);
@@ -94,7 +94,7 @@ impl Machine<'_, '_> {
     fn ask(&mut self, at: (usize, OpId), cond: usize, depth: usize) -> Result<bool, LoopFault> {
         self.run_graph(cond, depth)?;
         let answer = self.program.graphs[cond].outputs().first().copied();
-        let answer = answer.map(|t| self.places().range(cond, t)).filter(|range| range.bytes > 0);
+        let answer = answer.map(|t| self.places.range(cond, t)).filter(|range| range.bytes > 0);
         let content = answer.map(|range| self.read(Range { bytes: 1, ..range })).unwrap_or_default();
         match self.terms.known_bytes(&content).as_deref() {
             Some([byte]) => Ok(*byte != 0),

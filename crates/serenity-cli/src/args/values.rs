@@ -84,6 +84,30 @@ pub(super) fn tolerance(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A share, written in percent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Percent(pub(crate) f64);
+
+impl fmt::Display for Percent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // 0.07 times 100 is not quite 7.
+        write!(f, "{}%", (self.0 * 1e8).round() / 1e6)
+    }
+}
+
+pub(super) fn percent(text: &str) -> Result<Percent, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim_end();
+    match number.parse::<f64>() {
+        Ok(percent) if (0.0..=MOST_PERCENT).contains(&percent) => Ok(Percent(percent / 100.0)),
+        Ok(percent) if percent > MOST_PERCENT => Err(format!("that is more than {MOST_PERCENT}%")),
+        Ok(percent) if percent < 0.0 => Err("expected a percentage that is not negative".to_owned()),
+        _ => Err("expected a percentage, as in 10% or 2.5".to_owned()),
+    }
+}
+
+/// A hundred times as much; nobody means more.
+const MOST_PERCENT: f64 = 10_000.0;
+
 pub(super) fn step_limit(text: &str) -> Result<StepLimit, String> {
     let time = |text: &str, unit: f64| seconds(text.trim()).map(|d| StepLimit::Time(d.mul_f64(unit)));
     if let Some(number) = text.strip_suffix("ms") {
@@ -140,6 +164,19 @@ mod tests {
         for text in ["fast=1KB", "fast=1KB,slow", "a=1,b=2,c=3", "a=1,A=2", "=1,b=2", "a b=1,c=2", "a=-1,b=2"]
         {
             assert!(two_memories(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_percentage_is_a_share() {
+        for (text, share, again) in
+            [("10%", 0.1, "10%"), ("2.5", 0.025, "2.5%"), ("0", 0.0, "0%"), ("7 %", 0.07, "7%")]
+        {
+            assert_eq!(percent(text), Ok(Percent(share)));
+            assert_eq!(Percent(share).to_string(), again);
+        }
+        for text in ["", "%", "-1%", "nan", "inf", "1e9", "ten", "10%%", "10 per cent", "-0.1"] {
+            assert!(percent(text).is_err(), "{text}");
         }
     }
 

@@ -6,6 +6,7 @@ mod commands;
 mod errors;
 mod harness;
 mod limits;
+mod loops;
 mod onnx;
 mod paper;
 mod pipes;

@@ -101,7 +101,10 @@ impl<'a> Writer<'a> {
 
     fn sub_graph(&mut self, index: usize, graph: &Graph, origins: &[Option<OpId>]) -> Result<(), Error> {
         let old = if index == MAIN { self.model.graphs()[MAIN].tensors().len() } else { 0 };
-        for id in graph.tensor_ids().skip(old) {
+        let is_touched = |id: &TensorId| {
+            index != MAIN || graph.producer(*id).is_some() || !graph.consumers(*id).is_empty()
+        };
+        for id in graph.tensor_ids().skip(old).filter(is_touched) {
             let number = self.add(index, operators::activation(graph.tensor(id))?)?;
             if index == MAIN {
                 self.activations.insert(id, number);

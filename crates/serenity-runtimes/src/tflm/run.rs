@@ -202,7 +202,7 @@ impl<'a> Run<'a> {
                 alive.sort_unstable();
                 let (mut twice, mut end) = (0, i64::MIN);
                 for (from, to) in alive {
-                    twice += (end.min(to) - from).max(0);
+                    twice += end.min(to).saturating_sub(from).max(0);
                     end = end.max(to);
                 }
                 changes[step as usize] -= i128::from(twice);

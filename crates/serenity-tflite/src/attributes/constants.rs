@@ -11,6 +11,9 @@ use serenity_ir::{Attributes, ElementType};
 /// Constants of at most so many whole numbers are given with their values, quantisations of at most so many scales in full.
 const MOST_VALUES: usize = 64;
 
+/// Tables by which loops look numbers up may be longer.
+const MOST_OF_A_TABLE: usize = 4096;
+
 /// Adds `constants`, `variables` and `absent`, as far as there are any.
 pub(crate) fn describe(
     model: &Model,
@@ -42,11 +45,15 @@ pub(crate) fn describe(
         if let Some(quantization) = &tensor.quantization {
             description.insert("quantization".to_owned(), quantization_json(quantization, budget, place)?);
         }
-        if storage[operand] == Storage::Constant
-            && let Some(values) = values(tensor, model.buffer(tensor.buffer))
-        {
-            budget.take(64 * values.len(), place)?;
-            description.insert("values".to_owned(), json!(values));
+        let data = model.buffer(tensor.buffer);
+        let kind = tables.operators[operator].kind.as_str();
+        if storage[operand] == Storage::Constant {
+            if let Some(values) = values(tensor, data, most_values(kind, position)) {
+                budget.take(64 * values.len(), place)?;
+                description.insert("values".to_owned(), json!(values));
+            } else if let Some(value) = fill(kind, tensor, data) {
+                description.insert("fill".to_owned(), json!(value));
+            }
         }
         list.insert(position.to_string(), Value::Object(description));
     }
@@ -85,7 +92,9 @@ pub(crate) fn operand_values(
 ) -> Option<Vec<i64>> {
     let operand = operator.inputs.get(position).copied().flatten()?;
     let tensor = &model.sub_graphs[sub_graph].tensors[operand];
-    (storage[operand] == Storage::Constant).then(|| values(tensor, model.buffer(tensor.buffer))).flatten()
+    (storage[operand] == Storage::Constant)
+        .then(|| values(tensor, model.buffer(tensor.buffer), MOST_VALUES))
+        .flatten()
 }
 
 /// The one finite number of a constant operand of type `float32`.
@@ -105,12 +114,36 @@ pub(crate) fn operand_real(
     Some(f32::from_le_bytes(bytes)).filter(|value| value.is_finite())
 }
 
+/// A `SLICE` of a constant looks numbers up in a table, which says what a loop does.
+fn most_values(kind: &str, position: usize) -> usize {
+    if (kind, position) == ("SLICE", 0) { MOST_OF_A_TABLE } else { MOST_VALUES }
+}
+
+/// The one value of all elements of a constant that a loop fills rows with.
+fn fill(kind: &str, tensor: &FileTensor, data: &[u8]) -> Option<i64> {
+    let is_filler = matches!(kind, "WHILE" | "CONCATENATION" | "DYNAMIC_UPDATE_SLICE" | "FILL");
+    if !is_filler || data.len() as u64 != tensor.bytes {
+        return None;
+    }
+    let first = *data.first()?;
+    match element::name(tensor.type_code)? {
+        "int8" => data.iter().all(|&byte| byte == first).then_some(i64::from(first.cast_signed())),
+        "int16" => {
+            let (elements, _) = data.as_chunks::<2>();
+            elements.iter().all(|e| Some(e) == elements.first()).then_some(())?;
+            Some(i64::from(i16::from_le_bytes(*elements.first()?)))
+        }
+        "float32" => data.iter().all(|&byte| byte == 0).then_some(0),
+        _ => None,
+    }
+}
+
 /// The elements of a small constant of whole numbers.
-fn values(tensor: &FileTensor, data: &[u8]) -> Option<Vec<i64>> {
+fn values(tensor: &FileTensor, data: &[u8], most: usize) -> Option<Vec<i64>> {
     fn each<const N: usize>(data: &[u8], read: impl Fn([u8; N]) -> i64) -> Vec<i64> {
         data.as_chunks::<N>().0.iter().map(|&element| read(element)).collect()
     }
-    if data.len() as u64 != tensor.bytes || data.len() > 8 * MOST_VALUES {
+    if data.len() as u64 != tensor.bytes || data.len() > 8 * most {
         return None;
     }
     let values = match element::name(tensor.type_code)? {
@@ -123,5 +156,5 @@ fn values(tensor: &FileTensor, data: &[u8]) -> Option<Vec<i64>> {
         "int64" => each(data, i64::from_le_bytes),
         _ => return None,
     };
-    (values.len() <= MOST_VALUES).then_some(values)
+    (values.len() <= most).then_some(values)
 }

@@ -1,6 +1,7 @@
 //! `serenity check`: every claim of a plan is verified, refuted, or said not to be verified.
 
 mod footprints;
+mod loops;
 mod proofs;
 mod rewrites;
 mod verdict;
@@ -33,7 +34,7 @@ pub struct Deep<'a> {
     pub stop: &'a dyn Fn() -> bool,
 }
 
-/// Checks what a plan claims of a model. Rewrites are found and made again; orders, peaks, arenas, places and bounds are recomputed by the independent
+/// Checks what a plan claims of a model. Rewrites and loops are made again, and loops are followed row by row; orders, peaks, arenas, places and bounds are recomputed by the independent
 /// checker.
 ///
 /// ```
@@ -54,11 +55,17 @@ pub fn check_plan(input: &Input, plan: &PlanFile, options: &CheckOptions) -> Ver
     for (field, fault) in &plan.malformed {
         verdict.refuted(field, fault);
     }
-    if plan.malformed.iter().any(|(field, _)| field == "rewrites") {
+    // Without these, nothing is known of the model that all else speaks of.
+    if plan.malformed.iter().any(|(field, _)| field == "rewrites" || field == "loops") {
         return verdict;
     }
-    let Some(planned) = rewrites::redo(input, plan, &mut verdict) else { return verdict };
+    let Some(rewritten) = rewrites::redo(input, plan, &mut verdict) else { return verdict };
+    let Some(looped) = loops::redo(&rewritten, plan, &mut verdict) else { return verdict };
+    let planned = looped.as_ref().map_or_else(|| rewritten.clone(), |looped| looped.model.clone());
     check_figures(&planned, plan, options.deep, &mut verdict);
+    if let Some(looped) = &looped {
+        loops::follow(&rewritten, looped, plan, &mut verdict);
+    }
     footprints::check(input, &planned, plan, &mut verdict);
     proofs::check(&planned, plan, &mut verdict);
     let is_open = |field: &&String| NOT_COVERED.iter().any(|(name, _)| name == field);
@@ -104,6 +111,7 @@ fn kept_offsets(planned: &Input, plan: &PlanFile, model: MemoryModel) -> Option<
     let is_own = |(graph, order): (&Graph, &Vec<OpId>)| graph.file_order() == *order;
     let orders = || std::iter::once(&plan.order).chain(&plan.bodies);
     let is_kept = plan.rewrites.is_empty()
+        && plan.loops.is_none()
         && orders().count() == planned.graphs().len()
         && planned.graphs().iter().zip(orders()).all(is_own);
     let own = own_offsets(planned, model).filter(|_| is_kept)?;

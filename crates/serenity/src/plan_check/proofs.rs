@@ -11,7 +11,11 @@ pub(super) fn check(planned: &Input, plan: &PlanFile, verdict: &mut Verdict) {
     let needs = plan.arena.unwrap_or(plan.peak);
     let choice = plan.rewrite_choice.map(|(choice, _)| choice);
     let order = (Decision::Order, is_known && needs <= plan.bound, plan.bound);
-    let rewrites = choice.map(|choice| (Decision::Rewrites, is_known && choice.is_proved(), choice.floor));
+    let rewrites = choice.map(|choice| match plan.loops {
+        None => (Decision::Rewrites, is_known && choice.is_proved(), choice.floor),
+        // They were chosen for the model without loops.
+        Some(_) => (Decision::Rewrites, false, plan.bound),
+    });
     let proved: Vec<(Decision, bool, u64)> = rewrites.into_iter().chain([order]).collect();
     if plan.optimal
         && let Some((decision, ..)) = proved.iter().find(|(_, is_proved, _)| !is_proved)

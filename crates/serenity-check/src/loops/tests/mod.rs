@@ -2,6 +2,7 @@
 
 mod carried;
 mod chance;
+mod halves;
 mod net;
 mod numeric;
 mod plans;

@@ -1,6 +1,7 @@
 //! `serenity optimize`: the main job.
 
 mod device;
+mod loops;
 mod report;
 
 use super::{title, with_search};
@@ -22,6 +23,7 @@ pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, 
     check_plan_target(args)?;
     device::check_target(args)?;
     let input = args.read.load(&args.input, args.runtime.runtime)?;
+    loops::check_target(args, &input)?;
     check_format(&input, output.as_ref())?;
     device::check_runtime(args, args.runtime.model(input.default_model))?;
     let cancel = cancel_on_ctrl_c();
@@ -31,6 +33,7 @@ pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, 
         progress,
         plan_arena: !args.no_plan,
         rewrites: args.rewrite.allowed(),
+        loops: args.loops.allowed(),
         ..with_search(Options::for_input(&input), &args.search, &cancel)
     };
     if args.no_reorder {

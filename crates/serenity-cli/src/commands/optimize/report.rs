@@ -1,5 +1,6 @@
 //! What was gained, and what is proved about it.
 
+use super::loops;
 use crate::Failure;
 use crate::args::OptimizeArgs;
 use crate::commands::{
@@ -10,7 +11,7 @@ use crate::printable::printable;
 use crate::progress::thousands;
 use crate::size::Size;
 use serde_json::{Value, json};
-use serenity::runtimes::Tail;
+use serenity::runtimes::{Tail, main_graph};
 use serenity::scheduling::Algorithm;
 use serenity::search::Proof;
 use serenity::{AppliedRewrite, Decision, Footprint, Input, Options, Plan, RewriteCost};
@@ -76,13 +77,19 @@ impl<'a> Report<'a> {
 
     pub(super) fn print(&self, out: &mut impl Write) -> Result<(), Failure> {
         let (graph, plan) = (self.input.graph(), self.plan);
-        let (before, after) = (plan.before.ops as u64, plan.after.ops as u64);
+        let ops = count(plan.before.ops as u64, "op");
+        let after = plan.loops.as_ref().map_or(plan.after.ops, |loops| loops.order.len());
         let rewritten =
             if plan.rewrites.is_empty() { String::new() } else { format!(", {after} after rewriting") };
+        let looped = plan
+            .loops
+            .as_ref()
+            .map_or_else(String::new, |applied| format!(", {}", count(applied.loops.len() as u64, "loop")));
         let name = title(graph, &self.args.input);
-        writeln!(out, "{name}: {}{rewritten}, memory model `{}`\n", count(before, "op"), plan.model)?;
+        writeln!(out, "{name}: {ops}{rewritten}{looped}, memory model `{}`\n", plan.model)?;
         self.print_table(out)?;
         self.print_rewrites(out)?;
+        loops::print(&self.args.loops, self.input, self.planned, plan, out)?;
         self.print_proofs(out)?;
         writeln!(
             out,
@@ -138,6 +145,10 @@ impl<'a> Report<'a> {
             row("Kahn's order", None, self.kahn()?, "breadth first, the paper's baseline")?;
         }
         row("after", plan.after.arena, plan.after.peak, &gain)?;
+        // With loops, nothing is known of what others need.
+        if plan.loops.is_some() && plan.least() == 0 {
+            return Ok(());
+        }
         let verdict = if plan.is_optimal() { "proved optimal" } else { "not proved, see below" };
         row("lower bound", plan.after.arena.map(|_| plan.least()), plan.bound, verdict)?;
         Ok(())
@@ -158,6 +169,9 @@ impl<'a> Report<'a> {
             writeln!(out, "\n  {} ({under})", verdict(plan))?;
         } else {
             writeln!(out, "\n  what is proved ({under}):")?;
+            if plan.loops.is_some() {
+                writeln!(out, "  {:<9} the same bit for bit, followed row by row in this arena", "loops")?;
+            }
             for (decision, proof, bound) in decisions {
                 let verdict = match (proof, decision) {
                     (Proof::Optimal, Decision::Rewrites) => "no other set needs less".to_owned(),
@@ -166,6 +180,9 @@ impl<'a> Report<'a> {
                     }
                     (Proof::Optimal, Decision::Order) => "no other needs less, for these rewrites".to_owned(),
                     (Proof::Optimal, Decision::Places) => "no others need less, for this order".to_owned(),
+                    (Proof::Gap { stopped }, _) if bound == 0 => {
+                        format!("not proved, {}", plan.interrupted.unwrap_or(stopped))
+                    }
                     (Proof::Gap { stopped }, _) => {
                         let stopped = plan.interrupted.unwrap_or(stopped);
                         format!("not proved, {stopped}; none needs less than {}", thousands(bound))
@@ -214,7 +231,10 @@ impl<'a> Report<'a> {
     }
 
     fn print_picture(&self, out: &mut impl Write) -> Result<(), Failure> {
-        let (came, graph, plan) = (self.input.graph(), self.planned.graph(), self.plan);
+        let plan = self.plan;
+        // Ops that run graphs need what those do.
+        let came = &main_graph(self.input.graphs(), &[], plan.model);
+        let graph = &main_graph(self.planned.graphs(), &plan.bodies, plan.model);
         let old = plan.model.lifetimes(came).profile(&plan.model.execution_order(came, &came.file_order()));
         let new = plan.model.lifetimes(graph).profile(&plan.order);
         let width = terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0));
@@ -293,6 +313,7 @@ impl<'a> Report<'a> {
     fn print_next_steps(&self, out: &mut impl Write) -> Result<(), Failure> {
         let (args, plan) = (self.args, self.plan);
         let input = as_typed(&args.input, &args.read, &args.runtime);
+        let loops = args.loops.as_typed();
         let format = self.input.file.format();
         let extension = format.extensions()[0];
         writeln!(out)?;
@@ -308,7 +329,7 @@ impl<'a> Report<'a> {
             (None, _) if plan.reorders() || plan.offsets.is_some() || !plan.rewrites.is_empty() => {
                 writeln!(
                     out,
-                    "write it:    serenity optimize {input} -o smaller.{extension} --plan plan.json"
+                    "write it:    serenity optimize {input}{loops} -o smaller.{extension} --plan plan.json"
                 )?;
             }
             (Some(path), _) if in_place => writeln!(out, "written over `{path}`")?,
@@ -339,7 +360,7 @@ impl<'a> Report<'a> {
         if args.budget.is_none() {
             writeln!(
                 out,
-                "must fit:    serenity optimize {input} --budget 250KB   exit code 1 if it does not"
+                "must fit:    serenity optimize {input}{loops} --budget 250KB   exit code 1 if it does not"
             )?;
         }
         Ok(())

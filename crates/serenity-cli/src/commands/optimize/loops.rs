@@ -1,0 +1,216 @@
+//! Windows of operators that became loops: what they are, what they take, and what the application must do.
+
+use crate::Failure;
+use crate::args::{LoopArgs, OptimizeArgs, Percent};
+use crate::commands::{count, for_shell};
+use crate::printable::printable;
+use crate::progress::thousands;
+use serenity::looping::{Loop, LoopCost};
+use serenity::{AppliedLoops, Format, Input, Loops, Plan};
+use std::io::Write;
+
+/// Refuses loops where nothing would run them, or gain by them.
+pub(super) fn check_target(args: &OptimizeArgs, input: &Input) -> Result<(), Failure> {
+    if !args.loops.loops {
+        return Ok(());
+    }
+    let name = &args.input;
+    let own = input.file.format();
+    if own != Format::TfLite {
+        let message = format!("--loops is for .tflite models, which `{name}` is not");
+        return Err(Failure::request(
+            message,
+            match name.strip_prefix("zoo:") {
+                Some(network) => format!(
+                    "make one of it first: serenity zoo export {} --int8 -o net.tflite",
+                    for_shell(network)
+                ),
+                None if own == Format::Json => "give the model that the graph was made of".to_owned(),
+                None => "leave out --loops, or convert the model to .tflite for TFLM".to_owned(),
+            },
+        ));
+    }
+    let model = args.runtime.model(input.default_model);
+    if model.kernels().is_none() {
+        return Err(Failure::request(
+            format!("--loops is for TFLM, not for `{model}`"),
+            "leave out --loops, or say --runtime tflm: only TFLM follows the plan that makes loops small",
+        ));
+    }
+    Ok(())
+}
+
+/// What became of --loops; `planned` is the model with them, `came` as it was.
+pub(super) fn print(
+    args: &LoopArgs,
+    came: &Input,
+    planned: &Input,
+    plan: &Plan,
+    out: &mut impl Write,
+) -> Result<(), Failure> {
+    let Some(Loops { most_extra_macs }) = args.allowed() else { return Ok(()) };
+    let most = Percent(most_extra_macs);
+    let Some(applied) = &plan.loops else {
+        writeln!(out, "\n  no loops: none makes it need less with at most {most} more multiplications")?;
+        return Ok(());
+    };
+    let number = count(applied.loops.len() as u64, "loop");
+    writeln!(out, "\n  {number}, the same bit for bit:")?;
+    for (number, (one, cost)) in applied.loops.iter().zip(&applied.costs).enumerate() {
+        let [first, last] = &applied.ends[number];
+        writeln!(out, "  - {}", window(one.ops.len() as u64, first, last))?;
+        writeln!(out, "    {}", way(one, cost, applied.macs))?;
+    }
+    writeln!(out, "  together {}", together(applied, most, file_growth(came, planned, plan)?))?;
+    print_operators(came, planned, out)
+}
+
+/// So many characters fit a line.
+const WIDTH: usize = 80;
+
+/// `12 ops, from `conv1` to `conv12``, in one line: of long names the end is shown, which tells more.
+fn window(ops: u64, first: &str, last: &str) -> String {
+    let ops = count(ops, "op");
+    let [first, last] = [first, last].map(|name| printable(name).into_owned());
+    if first == last {
+        return format!("{ops}: `{}`", the_end_of(&first, WIDTH - ops.len() - 10));
+    }
+    let room = (WIDTH - ops.len() - 20) / 2;
+    let room_for = |other: &str| room + room.saturating_sub(other.chars().count());
+    let (shown_first, shown_last) =
+        (the_end_of(&first, room_for(&last)), the_end_of(&last, room_for(&first)));
+    format!("{ops}, from `{shown_first}` to `{shown_last}`")
+}
+
+fn the_end_of(name: &str, room: usize) -> String {
+    let length = name.chars().count();
+    if length <= room {
+        return name.to_owned();
+    }
+    let end: String = name.chars().skip(length + 1 - room).collect();
+    format!("…{end}")
+}
+
+/// How a window is computed.
+fn way(one: &Loop, cost: &LoopCost, macs: u64) -> String {
+    let rows = if one.step == 1 { "1 row".to_owned() } else { format!("{} rows", thousands(one.step)) };
+    let times = if cost.iterations == 1 {
+        "once".to_owned()
+    } else {
+        format!("{} times", thousands(cost.iterations))
+    };
+    let shared = match (one.carries, cost.extra_macs) {
+        (true, 0) => "lines carried".to_owned(),
+        (true, extra) => format!("lines carried, +{} multiplications", share(extra, macs)),
+        (false, 0) => "nothing computed twice".to_owned(),
+        (false, extra) => format!("halo computed again, +{} multiplications", share(extra, macs)),
+    };
+    format!("{rows} at a time, {times}; {shared}")
+}
+
+/// What all loops take together.
+fn together(applied: &AppliedLoops, most: Percent, file_growth: i64) -> String {
+    let copied: u64 = applied.costs.iter().map(|cost| cost.copied).sum();
+    let sign = if file_growth < 0 { "-" } else { "+" };
+    format!(
+        "+{} multiplications (at most {most}),\n    {} bytes copied a run, {sign}{} bytes of file",
+        share(applied.extra_macs, applied.macs),
+        thousands(copied),
+        thousands(file_growth.unsigned_abs())
+    )
+}
+
+/// `1.2 %`, never 0 for a little.
+fn share(part: u64, of: u64) -> String {
+    match part as f64 / of.max(1) as f64 * 100.0 {
+        percent if part > 0 && percent < 0.05 => "less than 0.1 %".to_owned(),
+        percent => format!("{percent:.1} %"),
+    }
+}
+
+fn file_growth(came: &Input, planned: &Input, plan: &Plan) -> Result<i64, Failure> {
+    let size = serenity::planned_model(planned, plan)?.len();
+    Ok(size as i64 - came.file.bytes().len() as i64)
+}
+
+/// Operators that the model did not have.
+fn new_operators(came: &Input, planned: &Input) -> Vec<String> {
+    let mut kinds: Vec<&str> = Vec::new();
+    for op in planned.graphs().iter().flat_map(|graph| graph.ops()) {
+        let kind = op.kind.as_str();
+        let is_old = came.graphs().iter().flat_map(|graph| graph.ops()).any(|old| old.kind == op.kind);
+        if !is_old && !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    kinds.into_iter().map(resolver_name).collect()
+}
+
+/// `DynamicUpdateSlice` for `DYNAMIC_UPDATE_SLICE`, `Conv2D` for `CONV_2D`: as TFLM's op resolver calls it.
+fn resolver_name(kind: &str) -> String {
+    let capitalised = |word: &str| {
+        if word.starts_with(|c: char| c.is_ascii_digit()) {
+            return word.to_owned();
+        }
+        let mut letters = word.chars();
+        let first: String = letters.next().into_iter().collect();
+        first + &letters.as_str().to_lowercase()
+    };
+    kind.split('_').map(capitalised).collect()
+}
+
+fn print_operators(came: &Input, planned: &Input, out: &mut impl Write) -> Result<(), Failure> {
+    let operators = new_operators(came, planned);
+    if operators.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n  the op resolver of the application must have these as well:")?;
+    let mut line = String::from("   ");
+    for operator in &operators {
+        let call = format!(" Add{}();", printable(operator));
+        if line.len() + call.len() > WIDTH {
+            writeln!(out, "{line}")?;
+            line = String::from("   ");
+        }
+        line.push_str(&call);
+    }
+    writeln!(out, "{line}")?;
+    if operators.iter().any(|operator| operator == "DynamicUpdateSlice") {
+        writeln!(
+            out,
+            "  AddDynamicUpdateSlice() is in TFLM since November 2025: older ones cannot run this"
+        )?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operators_are_called_as_tflm_does() {
+        for (kind, name) in [
+            ("WHILE", "While"),
+            ("DYNAMIC_UPDATE_SLICE", "DynamicUpdateSlice"),
+            ("CONV_2D", "Conv2D"),
+            ("DEPTHWISE_CONV_2D", "DepthwiseConv2D"),
+            ("LESS", "Less"),
+        ] {
+            assert_eq!(resolver_name(kind), name);
+        }
+    }
+
+    #[test]
+    fn long_names_keep_their_end_and_the_line_its_width() {
+        let long = "functional_1/".repeat(20) + "relu";
+        for (first, last) in
+            [(&*long, "b"), ("a", &*long), (&*long, &*format!("{long}6")), (&*long, &*long), ("a", "b")]
+        {
+            let line = format!("  - {}", window(1234, first, last));
+            assert!(line.chars().count() <= WIDTH, "{line}");
+            assert!(line.contains(&last[last.len().saturating_sub(6)..]), "{line}");
+        }
+        assert_eq!(window(3, "a", "b"), "3 ops, from `a` to `b`");
+    }
+}

@@ -1,0 +1,142 @@
+//! Can the loops of a plan be made, do they take what it says, and do they compute the same in their arena?
+
+use super::verdict::Verdict;
+use crate::loops::{Ground, Made, orders};
+use crate::plan_file::ClaimedLoops;
+use crate::{Input, PlanFile};
+use serenity_check::loops::Plan;
+use serenity_ir::{Graph, OpId};
+use serenity_loops::{Loop, Looped, RowLocal};
+
+/// A model with the loops that a plan claims.
+pub(super) struct Remade {
+    /// The model.
+    pub(super) model: Input,
+    looped: Looped,
+    /// The order before.
+    order: Vec<OpId>,
+}
+
+/// The rewritten model with its loops made again, if the plan claims any; `None`, and why, if that cannot be done.
+pub(super) fn redo(rewritten: &Input, plan: &PlanFile, verdict: &mut Verdict) -> Option<Option<Remade>> {
+    let Some(claimed) = &plan.loops else { return Some(None) };
+    match remake(rewritten, claimed, verdict) {
+        Ok((ground, remade)) => {
+            for fault in wrong_costs(&ground.graphs[0], claimed) {
+                verdict.refuted("loops", fault);
+            }
+            Some(Some(remade))
+        }
+        Err(fault) => {
+            verdict.refuted("loops", fault);
+            None
+        }
+    }
+}
+
+fn remake(rewritten: &Input, claimed: &ClaimedLoops, verdict: &Verdict) -> Result<(Ground, Remade), String> {
+    let model = verdict.model;
+    if model.kernels().is_none() {
+        return Err(format!("`loops` are made for TFLM, not for `{model}`"));
+    }
+    if claimed.windows.is_empty() {
+        return Err("`loops.windows` must hold at least one window".to_owned());
+    }
+    if let Err(error) = rewritten.graph().check_order(&claimed.order) {
+        return Err(format!("`loops.order` is no order of the model before: {error}"));
+    }
+    let (graphs, order) = (rewritten.graphs(), &claimed.order);
+    let ground = if claimed.spread {
+        Ground::spread(graphs, order).ok_or("`loops.spread` is true, and no padding has several readers")?
+    } else {
+        Ground::planned(graphs, order)
+    };
+    let loops: Vec<Loop> = claimed.windows.iter().map(|(one, _)| one.clone()).collect();
+    if let Some((number, _)) =
+        loops.iter().enumerate().find(|&(number, one)| !stands_alone(&loops[..number], one))
+    {
+        return Err(format!("`loops.windows[{number}]` has ops of another window, or one twice"));
+    }
+    if let Some(number) = loops.iter().position(|one| one.cost(&ground.graphs[0]).is_none()) {
+        return Err(format!("`loops.windows[{number}]` cannot become such a loop"));
+    }
+    let looped = ground
+        .looped(&loops)
+        .ok_or("the ops of each of `loops.windows` must follow each other in `loops.order`")?;
+    let file =
+        rewritten.file.looped(&looped).map_err(|error| format!("the loops cannot be written: {error}"))?;
+    let model = rewritten.with_file(file);
+    Ok((ground, Remade { model, looped, order: claimed.order.clone() }))
+}
+
+/// Has it each op once, and none of the windows before?
+fn stands_alone(before: &[Loop], one: &Loop) -> bool {
+    let is_new = |(position, op): (usize, &OpId)| {
+        !one.ops[..position].contains(op) && !before.iter().any(|other| other.ops.contains(op))
+    };
+    one.ops.iter().enumerate().all(is_new)
+}
+
+/// What the loops take otherwise than the plan says.
+fn wrong_costs(graph: &Graph, claimed: &ClaimedLoops) -> Vec<String> {
+    let mut faults = Vec::new();
+    let mut compare = |what: String, is: u64, said: u64| {
+        if is != said {
+            faults.push(format!("`loops.{what}` is {is}, not {said}"));
+        }
+    };
+    let (mut extra_macs, mut copied) = (0, 0);
+    for (number, (one, said)) in claimed.windows.iter().enumerate() {
+        let Some(is) = one.cost(graph) else { continue };
+        extra_macs += is.extra_macs;
+        copied += is.copied;
+        for (what, is, said) in [
+            ("leaves", u64::from(is.leaves.0), u64::from(said.leaves.0)),
+            ("iterations", is.iterations, said.iterations),
+            ("extra_macs", is.extra_macs, said.extra_macs),
+            ("copied", is.copied, said.copied),
+        ] {
+            compare(format!("windows[{number}].{what}"), is, said);
+        }
+    }
+    let macs = graph.op_ids().filter_map(|op| RowLocal::of(graph, op)).map(|local| local.macs).sum();
+    compare("macs".to_owned(), macs, claimed.macs);
+    compare("extra_macs".to_owned(), extra_macs, claimed.extra_macs);
+    compare("copied".to_owned(), copied, claimed.copied);
+    faults
+}
+
+/// Runs the model row by row, without and with loops, in the arena of the plan if it has one. Orders and the number of places must have been found right.
+pub(super) fn follow(rewritten: &Input, remade: &Remade, plan: &PlanFile, verdict: &mut Verdict) {
+    let Some(kernels) = verdict.model.kernels().filter(|_| verdict.is_valid()) else { return };
+    let made = Made { before: rewritten, order: &remade.order, looped: &remade.looped, model: &remade.model };
+    let orders = orders(&plan.order, &plan.bodies);
+    let arena = plan.offsets.as_ref().map(|offsets| Plan { kernels, offsets });
+    let faults = made.faults(&orders, arena.as_ref());
+    if let Some(open) = faults.iter().find(|fault| fault.is_undecided()) {
+        verdict.not_verified("loops", open.to_string());
+        return;
+    }
+    // Is it the loops, or where their tensors lie?
+    let claim = if arena.is_some() && !faults.is_empty() && made.faults(&orders, None).is_empty() {
+        "offsets"
+    } else {
+        "loops"
+    };
+    if !faults.is_empty() {
+        verdict.claims.retain(|checked| checked.claim != claim);
+    }
+    for fault in &faults {
+        verdict.refuted(claim, fault.to_string());
+    }
+    if faults.is_empty() {
+        let count = plan.loops.as_ref().map_or(0, |loops| loops.windows.len());
+        let place = if arena.is_some() { " in the arena of the plan" } else { "" };
+        verdict.verified(
+            "loops",
+            format!(
+                "{count} made again and followed row by row{place}: every output is the same bit for bit"
+            ),
+        );
+    }
+}
