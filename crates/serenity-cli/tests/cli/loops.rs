@@ -76,12 +76,12 @@ fn people_are_told_what_loops_take_and_what_they_ask_for() {
     for part in [
         "the same bit for bit",
         " at a time, ",
-        "multiplications (at most 10%)",
+        "more multiplications (10 % allowed)",
         "bytes copied a run",
         "the op resolver of the application must have these as well:",
         "AddWhile();",
         "AddDynamicUpdateSlice();",
-        "since November 2025",
+        "needs TFLM of November 2025 or later",
         "serenity optimize net.tflite --loops --budget",
     ] {
         assert!(said.contains(part), "`{part}` is not in {}", run.stdout);
