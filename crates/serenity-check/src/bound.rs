@@ -1,7 +1,7 @@
 //! A lower bound that needs no search.
 
 use crate::holdings::Holdings;
-use serenity_ir::{Graph, OpId};
+use serenity_ir::{Graph, OpId, TensorId};
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -29,6 +29,13 @@ pub enum Place {
         /// Its name.
         label: String,
     },
+    /// A tensor needs so much, wherever it lies.
+    Tensor {
+        /// The tensor.
+        tensor: TensorId,
+        /// Its name.
+        label: String,
+    },
     /// While an op runs, at least one tensor of each of some chains is in use.
     Chains {
         /// The op.
@@ -46,12 +53,25 @@ impl fmt::Display for Place {
             Self::Inputs => f.write_str("the graph's inputs alone need that much"),
             Self::Results => f.write_str("the graph's results alone need that much"),
             Self::Op { op, label } => write!(f, "op {op} (`{label}`) alone needs that much"),
+            Self::Tensor { tensor, label } => write!(f, "tensor {tensor} (`{label}`) alone needs that much"),
             Self::Chains { op, label, chains } => write!(
                 f,
                 "while op {op} (`{label}`) runs, at least one tensor of each of {chains} chains is in use, whatever the order"
             ),
         }
     }
+}
+
+/// The largest tensor. That much is needed also where several tensors share their bytes, so that what an op reads and writes does not add up.
+pub(crate) fn largest_tensor(graph: &Graph, holdings: &Holdings) -> Shown {
+    let mut best = Shown { bytes: 0, place: Place::Inputs };
+    for (tensor, memory) in graph.tensor_ids().zip(&holdings.tensors) {
+        let bytes = memory.as_ref().map_or(0, |memory| u64::try_from(memory.bytes).unwrap_or(0));
+        if bytes > best.bytes {
+            best = Shown { bytes, place: Place::Tensor { tensor, label: graph.tensor_label(tensor) } };
+        }
+    }
+    best
 }
 
 /// The largest of: what is in use at the start, what stays at the end, what one op reads and writes. Every order needs that much.

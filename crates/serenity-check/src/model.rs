@@ -2,6 +2,7 @@
 
 use crate::arena::litert::stale_reads;
 use crate::arena::{self, ort};
+use crate::bound::largest_tensor;
 use crate::deep::reprove_figure;
 use crate::holdings::{Figure, Holdings, holdings};
 use crate::nested::{with_bounds, with_peaks};
@@ -11,7 +12,7 @@ use crate::witness::proved_by;
 use crate::{
     Fault, PlacementFault, Reproved, Shown, Witness, at, best_shown, peak, placement_faults, reprove,
 };
-use serenity_ir::{Graph, OpId};
+use serenity_ir::{Graph, Op, OpId, Operator};
 use serenity_runtimes::MemoryModel;
 
 /// What a plan says of a model.
@@ -98,6 +99,7 @@ pub fn check_model(graphs: &[&Graph], claim: &ModelClaim) -> ModelReport {
     }
     check_bounds(claim, &mut faults);
     let shown_need = match claim.arena {
+        Some(_) if shares_states(graphs, claim) => largest_of_main(graphs, claim),
         Some(_) => {
             let model = model_of_bounds(claim);
             let main = with_bounds(graphs, model, Figure::Arena);
@@ -130,6 +132,11 @@ pub fn reprove_model(
     if claim.arena.is_none() {
         return (of_peaks, of_peaks);
     }
+    if shares_states(graphs, claim) {
+        let is_shown = claim.bound <= largest_of_main(graphs, claim).bytes;
+        let of_arena = if is_shown { Reproved::Yes { states: 0 } } else { Reproved::GaveUp { states: 0 } };
+        return (of_peaks, of_arena);
+    }
     let model = model_of_bounds(claim);
     let main = with_bounds(graphs, model, Figure::Arena);
     (of_peaks, reprove_figure(&main, model, Figure::Arena, claim.bound, most_states, stop))
@@ -158,6 +165,16 @@ fn orders<'a>(claim: &ModelClaim<'a>) -> Vec<&'a [OpId]> {
 /// With a plan in the model an op may write over what it reads last, whoever made the plan.
 fn model_of_bounds(claim: &ModelClaim) -> MemoryModel {
     if claim.offsets.is_some() { claim.model.with_plan() } else { claim.model }
+}
+
+/// May a plan lay tensors that loops hand on into the same bytes? Then nothing adds up, and all that is sure of an arena is that each tensor fits.
+fn shares_states(graphs: &[&Graph], claim: &ModelClaim) -> bool {
+    let is_loop = |op: &Op| op.kind.operator() == Operator::WHILE;
+    model_of_bounds(claim).is_planned() && graphs.iter().any(|graph| graph.ops().iter().any(is_loop))
+}
+
+fn largest_of_main(graphs: &[&Graph], claim: &ModelClaim) -> Shown {
+    largest_tensor(graphs[0], &holdings(graphs[0], model_of_bounds(claim), Figure::Arena))
 }
 
 fn impossible_orders(graphs: &[&Graph], claim: &ModelClaim) -> Vec<Fault> {

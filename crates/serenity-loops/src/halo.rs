@@ -27,7 +27,7 @@ struct Halo<'w> {
 /// A loop that makes `step` rows of the result an iteration from stripes of `enters` and of all else that enters; `None` if there is none.
 pub(crate) fn program(window: &Window, enters: TensorId, step: i64) -> Option<Program> {
     let height = window.height(window.leaves);
-    if step < 1 || step >= height || !window.are_of_one_type(enters, window.leaves) {
+    if step < 1 || step >= height {
         return None;
     }
     let iterations = (height + step - 1) / step;
@@ -211,7 +211,7 @@ impl Halo<'_> {
         }
         let of = body.wanted(window.leaves, &wholes, begins);
         body.steps.push(Step::Put { of, begins: self.starts.clone() });
-        let shares = window.is_last_reader_of(enters);
+        let shares = window.can_share(enters);
         let distance = if shares { self.distance(enters, begins) } else { 0 };
         let bytes = |t: TensorId| window.graph.tensor(t).bytes as i64;
         let state =

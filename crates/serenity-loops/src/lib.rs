@@ -21,6 +21,8 @@ mod halo;
 mod lines;
 mod looped;
 mod program;
+#[cfg(test)]
+mod refusals;
 mod rows;
 mod search;
 #[cfg(test)]

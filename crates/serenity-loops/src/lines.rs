@@ -11,6 +11,9 @@
 //! *Rows outside.* A convolution takes rows above and below a tensor for zero points. Here they are rows of a buffer: the carried rows start as zero points, and
 //! where an iteration has computed rows that are outside, zero points are written over the `q` of them that a window can reach. Buffers have `q` rows to spare for
 //! iterations that have none.
+//!
+//! *What enters* shares its state with the result if it dies in the window and has the result's type. If not, it is a state of its own, and there is no room around it for rows outside. Then
+//! only operators that work row for row may read it, in stripes that are inside or outside as a whole: those outside are cut anywhere, since what is made of them is outside too.
 
 use crate::program::{Carry, Program, Step, Stripe, StripeId, aligned};
 use crate::rows::{RowLocal, Rows, Sliding};
@@ -25,6 +28,8 @@ struct Lines<'w> {
     step: i64,
     iterations: i64,
     of: BTreeMap<TensorId, Line>,
+    /// Is what enters a state of its own?
+    is_apart: bool,
 }
 
 /// Rows `low..end` in the first iteration, and `new` ones more in each.
@@ -52,11 +57,7 @@ impl Line {
 pub(crate) fn program(window: &Window, step: i64) -> Option<Program> {
     let &[enters] = window.enters.as_slice() else { return None };
     let height = window.height(window.leaves);
-    let is_possible = step >= 1
-        && height % step == 0
-        && height / step >= 2
-        && window.is_last_reader_of(enters)
-        && window.are_of_one_type(enters, window.leaves);
+    let is_possible = step >= 1 && height % step == 0 && height / step >= 2 && window.can_share(enters);
     if !is_possible || !window.ops.iter().all(|op| can_stream(op)) {
         return None;
     }
@@ -95,11 +96,19 @@ impl<'w> Lines<'w> {
             of.insert(tensor, Line { low: i64::MAX, end: i64::MIN, new, border: 0 });
         }
         of.get_mut(&window.leaves)?.end = 0;
+        let is_apart = !window.can_share(enters);
         for op in window.ops.iter().rev() {
-            let made = of[&op.output];
-            if made.end == i64::MIN {
+            if of[&op.output].end == i64::MIN {
                 return None;
             }
+            if is_apart && op.inputs.contains(&enters) {
+                if op.rows != Rows::Alike {
+                    return None;
+                }
+                let line = of.get_mut(&op.output)?;
+                line.end = -(-line.end).div_euclid(line.new) * line.new;
+            }
+            let made = of[&op.output];
             let (low, end) = op.rows.needed((made.end - made.new, made.end));
             let border = match op.rows {
                 Rows::Sliding(Sliding { takes_zero_points: true, top, bottom, .. }) => top.max(bottom),
@@ -124,11 +133,14 @@ impl<'w> Lines<'w> {
             line.low -= (warm_up - 1) * line.new;
         }
         // Both ends of a tensor in one buffer would need two borders at once.
-        let is_apart = of.iter().filter(|(t, _)| is_inner(t)).all(|(&t, line)| {
+        let has_one_end = of.iter().filter(|(t, _)| is_inner(t)).all(|(&t, line)| {
             line.border == 0 || window.height(t) >= line.carried() + line.new - line.border
         });
+        let x = of[&enters];
+        let is_cut_evenly = x.carried() == 0 && x.low % x.new == 0 && window.height(enters) % x.new == 0;
         let iterations = window.height(window.leaves) / step + warm_up;
-        is_apart.then_some(Self { window, enters, step, iterations, of })
+        let is_possible = has_one_end && (!is_apart || is_cut_evenly);
+        is_possible.then_some(Self { window, enters, step, iterations, of, is_apart })
     }
 
     fn emit(&self) -> Program {
@@ -143,7 +155,12 @@ impl<'w> Lines<'w> {
         };
         let x = self.of[&enters];
         let first = body.stripe(enters, x.end - x.low, 0);
-        body.steps.push(Step::Cut { whole: 0, begins: self.begins(|i| x.low + i * x.new), out: first });
+        let last = window.height(enters) - x.new;
+        let begin = |i: i64| {
+            let row = x.low + i * x.new;
+            if self.is_apart { row.clamp(0, last) } else { row }
+        };
+        body.steps.push(Step::Cut { whole: 0, begins: self.begins(begin), out: first });
         body.held.insert(enters, first);
         for (index, op) in window.ops.iter().enumerate() {
             body.run(index, op);
@@ -165,7 +182,7 @@ impl<'w> Lines<'w> {
             iterations: self.iterations,
             wholes: vec![enters],
             leaves: window.leaves,
-            shares: true,
+            shares: !self.is_apart,
             state,
             distance,
             carries,
@@ -193,6 +210,9 @@ impl<'w> Lines<'w> {
         let least = (0..iterations - 1).map(clash).max().unwrap_or(0).max(0);
         let distance = aligned(least + above * read);
         let bytes = |t: TensorId| window.graph.tensor(t).bytes as i64;
+        if self.is_apart {
+            return (bytes(window.leaves), 0);
+        }
         (bytes(window.leaves).max(distance + bytes(enters) + below * read), distance)
     }
 }

@@ -6,6 +6,7 @@ use crate::rows::RowLocal;
 use crate::window::Window;
 use crate::{halo, lines};
 use serenity_ir::{Graph, OpId, TensorId};
+use std::collections::BTreeSet;
 
 /// A window of the main graph that becomes a loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,12 +81,14 @@ impl Loop {
 }
 
 impl Looped {
-    /// The model with these windows of its main graph as loops, and its ops in this order. `None` if one cannot become such a loop, or its ops do not follow each
-    /// other.
+    /// The model with these windows of its main graph as loops, and its ops in this order. `None` if one cannot become such a loop, its ops do not follow each
+    /// other, or two of them share an op.
     pub fn new(graphs: &[Graph], order: &[OpId], loops: &[Loop]) -> Option<Self> {
         let main = graphs.first()?;
         let follow = |one: &Loop| order.windows(one.ops.len().max(1)).any(|run| run == one.ops);
-        if !loops.iter().all(follow) {
+        let mut looped = BTreeSet::new();
+        let are_apart = loops.iter().flat_map(|one| &one.ops).all(|op| looped.insert(*op));
+        if !are_apart || !loops.iter().all(follow) {
             return None;
         }
         let locals: Vec<Vec<RowLocal>> = loops.iter().map(|one| one.locals(main)).collect::<Option<_>>()?;

@@ -91,6 +91,10 @@ impl RowLocal {
     pub fn of(graph: &Graph, op: OpId) -> Option<Self> {
         let call = Call::new(graph, op);
         let &[output] = call.op.outputs.as_slice() else { return None };
+        // State that outlives a run is not for stripes to share.
+        if call.op.has("variables") {
+            return None;
+        }
         let to = image(graph, output).filter(|dims| dims[1] >= 2)?;
         let mut inputs: Vec<TensorId> = Vec::new();
         for input in call.activations() {

@@ -143,6 +143,10 @@ impl<'g> Windows<'g> {
     ) -> Vec<Candidate> {
         let others = self.others_alive(window, first);
         let bytes = |t: TensorId| aligned(window.graph.tensor(t).bytes as i64) as u64;
+        let room = |enters: TensorId| {
+            let (read, written) = (bytes(enters), bytes(window.leaves));
+            if window.can_share(enters) { read.max(written) } else { read + written }
+        };
         let mut found: Vec<Candidate> = Vec::new();
         let mut offer = |program: Option<Program>, way: Way| -> bool {
             let Some(program) = program else { return true };
@@ -161,14 +165,8 @@ impl<'g> Windows<'g> {
         if halos <= MOST_HALOS {
             // What enters by the first op: it is where the stripes are cut.
             for &enters in &window.ops[0].inputs {
-                let shared = window.is_last_reader_of(enters);
-                let room = if shared {
-                    bytes(enters).max(bytes(window.leaves))
-                } else {
-                    bytes(enters) + bytes(window.leaves)
-                };
                 let rest: u64 = window.enters.iter().filter(|&&t| t != enters).map(|&t| bytes(t)).sum();
-                if others + room + rest >= most {
+                if others + room(enters) + rest >= most {
                     continue;
                 }
                 for &step in STEPS_WITH_HALO.iter().take_while(|&&step| step < height) {
@@ -179,7 +177,7 @@ impl<'g> Windows<'g> {
             }
         }
         if let [enters] = window.enters[..]
-            && others + bytes(enters).max(bytes(window.leaves)) < most
+            && others + room(enters) < most
         {
             for &step in STEPS_OF_LINES.iter().take_while(|&&step| step < height) {
                 if !offer(lines::program(window, step), Way::Lines { step }) {

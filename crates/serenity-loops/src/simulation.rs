@@ -30,7 +30,14 @@ fn network(random: &mut Random) -> Graph {
     let image =
         |rows: u64, channels: u64| Tensor::shaped("", vec![1, rows, 1, channels], ElementType::Int8).unwrap();
     let rows = random.of(&[4, 6, 8, 9, 12, 16, 21, 24]);
-    let mut all = vec![graph.input(image(rows, random.of(&[16, 32])))];
+    let channels = random.of(&[16, 32]);
+    let mut all = if random.below(4) == 0 {
+        let shape = vec![1, rows, 1, channels];
+        let x = graph.input(Tensor::shaped("", shape, ElementType::Float32).unwrap());
+        vec![graph.op("", "QUANTIZE", &[x], image(rows, channels))]
+    } else {
+        vec![graph.input(image(rows, channels))]
+    };
     for _ in 0..2 + random.below(6) {
         let from = if random.below(4) == 0 { random.of(&all) } else { all[all.len() - 1] };
         let shape = graph.get(from).shape.clone().unwrap();

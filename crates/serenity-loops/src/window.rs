@@ -35,14 +35,15 @@ impl<'g> Window<'g> {
     }
 
     /// Does nobody want an entering tensor behind the window?
-    pub(crate) fn is_last_reader_of(&self, tensor: TensorId) -> bool {
+    fn is_last_reader_of(&self, tensor: TensorId) -> bool {
         let is_inside = |op: &OpId| self.ops.iter().any(|inside| inside.op == *op);
         !self.graph.is_output(tensor) && self.graph.consumers(tensor).iter().all(is_inside)
     }
 
-    /// Can both live in one state: have they one type, of whole bytes?
-    pub(crate) fn are_of_one_type(&self, one: TensorId, other: TensorId) -> bool {
-        self.graph.tensor(one).dtype == self.graph.tensor(other).dtype
+    /// Can the result be written over an entering tensor: does it die here, and have both one type?
+    pub(crate) fn can_share(&self, enters: TensorId) -> bool {
+        let dtype = |t: TensorId| &self.graph.tensor(t).dtype;
+        self.is_last_reader_of(enters) && dtype(enters) == dtype(self.leaves)
     }
 
     /// Rows of a tensor.

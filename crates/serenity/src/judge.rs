@@ -100,7 +100,11 @@ impl<'a> Judge<'a> {
             && let Some(orders) = all_orders(self.main, MOST_ORDERS)
         {
             let bounds = orders.into_iter().map(|order| self.try_order(order, facts, &mut best));
-            best.bound = bound.max(bounds.min().unwrap_or(0));
+            let least = bounds.min().unwrap_or(0);
+            // Of sub-graphs one order was tried: others might do with less.
+            if self.graphs[1..].iter().all(|body| all_orders(body, 1).is_some()) {
+                best.bound = bound.max(least);
+            }
         }
         let (orders, planned) = best.found?;
         Some(BestPlanned { orders, planned, bound: best.bound })

@@ -4,7 +4,7 @@ use crate::judge::{self, Judge, Seed};
 use crate::order::{search_for, unchecked, verified};
 use crate::{Error, Footprint, Options, Plan, bridge, nested, ort};
 use serenity_check::placement_faults;
-use serenity_ir::{Graph, OpId};
+use serenity_ir::{Graph, Op, OpId, Operator, TensorId};
 use serenity_runtimes::{Kernels, Offsets, main_graph};
 use serenity_schedule as scheduling;
 use serenity_search::Proof;
@@ -63,6 +63,7 @@ fn without_plan(graphs: &[Graph], options: &Options) -> Result<Plan, Error> {
     if options.given_plan.is_some() && options.model.kernels().is_some() {
         // The plan that it came with may share what the runtime by itself does not.
         plan.bound = plan.bound.min(bound_of_all_plans(&settled.main, options, &plan));
+        plan.bound = plan.bound.min(bound_with_loops(graphs));
         // Or what nobody here knows to be safe, as between sub-graphs: then nothing is proved.
         if plan.before.arena.is_some_and(|arena| arena < plan.bound) {
             plan.bound = 0;
@@ -101,6 +102,12 @@ fn with_plan(
     let mut plan = unchecked(main, planned);
     plan.bodies.clone_from(&settled.orders);
     plan.bound = plan.bound.min(bound_of_all_plans(main, planned, &plan));
+    let with_loops = bound_with_loops(graphs);
+    if with_loops < plan.bound {
+        plan.bound = with_loops;
+        plan.witness = None;
+        plan.settle_proof();
+    }
     if plan.bound >= below {
         return Ok(Err(plan.bound));
     }
@@ -145,6 +152,18 @@ fn bound_of_all_plans(main: &Graph, options: &Options, plan: &Plan) -> u64 {
         return plan.bound;
     }
     scheduling::schedule(&bridge::problem(main, &lifetimes), &search_for(main, options)).bound
+}
+
+/// A bound for every order and every plan of a model with loops. What these hand on may lie in bytes that several tensors share, so that what an op reads and writes does not
+/// add up: all that is sure is that each tensor needs room. No bound if there are no loops: others hold.
+fn bound_with_loops(graphs: &[Graph]) -> u64 {
+    let is_loop = |op: &Op| op.kind.operator() == Operator::WHILE;
+    if !graphs.iter().flat_map(Graph::ops).any(is_loop) {
+        return u64::MAX;
+    }
+    let main = &graphs[0];
+    let is_used = |t: &TensorId| main.producer(*t).is_some() || !main.consumers(*t).is_empty();
+    main.tensor_ids().filter(is_used).map(|t| main.tensor(t).bytes).max().unwrap_or(0)
 }
 
 /// The plan, or the model's own order, with the plan of the arena that it was `given`, if that needs no more.

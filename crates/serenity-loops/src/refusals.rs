@@ -1,0 +1,336 @@
+//! Refused or right, never wrong: which operators and windows are taken, and which are let alone.
+
+use crate::rows::{RowLocal, Rows, Sliding};
+use crate::{Loop, Looped};
+use serde_json::{Value, json};
+use serenity_ir::{Graph, OpId, TensorId};
+
+/// A tensor of whole bytes, as the JSON format has it.
+fn image(shape: &[u64], dtype: &str) -> Value {
+    let item = match dtype {
+        "float32" | "int32" => 4,
+        "int16" => 2,
+        _ => 1,
+    };
+    json!({"bytes": item * shape.iter().product::<u64>(), "shape": shape, "dtype": dtype})
+}
+
+/// One op of some images; the last of them is its result.
+fn graph(kind: &str, images: &[Value], attributes: &Value) -> Graph {
+    let result = images.len() - 1;
+    let inputs: Vec<usize> = (0..result).collect();
+    let op = json!({"type": kind, "inputs": inputs, "outputs": [result], "attributes": attributes});
+    let text = json!({"tensors": images, "ops": [op], "inputs": inputs, "outputs": [result]});
+    serenity_ir::json::parse(&text.to_string()).unwrap()
+}
+
+fn rows(kind: &str, images: &[Value], attributes: &Value) -> Option<Rows> {
+    RowLocal::of(&graph(kind, images, attributes), OpId(0)).map(|local| local.rows)
+}
+
+/// A convolution of 3x3 with a stride of 1 and padding `SAME`, of images of a type, with a filter of a type.
+fn convolution(dtype: &str, filter: &str) -> Value {
+    json!({"kernel": [3, 3], "stride": [1, 1], "dilation": [1, 1], "padding": "same",
+           "constants": {"1": {"shape": [4, 3, 3, 4], "dtype": filter}, "2": {"shape": [4], "dtype": dtype}}})
+}
+
+fn with(attributes: &Value, name: &str, value: Value) -> Value {
+    let mut changed = attributes.clone();
+    changed[name] = value;
+    changed
+}
+
+const SHAPE: [u64; 4] = [1, 8, 6, 4];
+
+fn two(dtype: &str) -> [Value; 2] {
+    [image(&SHAPE, dtype), image(&SHAPE, dtype)]
+}
+
+#[test]
+fn convolutions_of_one_type_are_row_local_whatever_the_type() {
+    for dtype in ["float32", "int8", "int16", "uint8"] {
+        let filter = if dtype == "int16" { "int8" } else { dtype };
+        let found = rows("CONV_2D", &two(dtype), &convolution(dtype, filter));
+        assert!(
+            matches!(found, Some(Rows::Sliding(Sliding { top: 1, bottom: 1, sides: [1, 1], .. }))),
+            "{dtype}"
+        );
+    }
+    // Four bits a weight are unpacked before anything is computed.
+    assert!(rows("CONV_2D", &two("int8"), &convolution("int8", "int4")).is_some());
+}
+
+/// A hybrid kernel takes its scale from the whole image.
+#[test]
+fn hybrid_convolutions_are_refused() {
+    assert_eq!(rows("CONV_2D", &two("float32"), &convolution("float32", "int8")), None);
+    assert_eq!(rows("CONV_2D", &two("float32"), &convolution("float32", "int4")), None);
+    let mut depthwise = convolution("float32", "int8");
+    depthwise["constants"]["1"]["shape"] = json!([1, 3, 3, 4]);
+    assert_eq!(rows("DEPTHWISE_CONV_2D", &two("float32"), &depthwise), None);
+    depthwise["constants"]["1"]["dtype"] = json!("float32");
+    assert!(rows("DEPTHWISE_CONV_2D", &two("float32"), &depthwise).is_some());
+}
+
+#[test]
+fn only_images_of_known_shape_and_a_batch_of_one_have_rows() {
+    let attributes = convolution("int8", "int8");
+    let batch = image(&[2, 8, 6, 4], "int8");
+    assert_eq!(rows("CONV_2D", &[batch.clone(), batch.clone()], &attributes), None);
+    assert_eq!(rows("ADD", &[batch.clone(), batch.clone(), batch], &json!({})), None);
+    let unknown = json!({"bytes": 192});
+    assert_eq!(rows("CONV_2D", &[unknown.clone(), image(&SHAPE, "int8")], &attributes), None);
+    assert_eq!(rows("CONV_2D", &[image(&SHAPE, "int8"), unknown.clone()], &attributes), None);
+    assert_eq!(rows("RELU", &[unknown.clone(), unknown], &json!({})), None);
+    // A size that is not that of the shape: something is dynamic.
+    let mut dynamic = image(&SHAPE, "int8");
+    dynamic["bytes"] = json!(0);
+    assert_eq!(rows("RELU", &[dynamic.clone(), image(&SHAPE, "int8")], &json!({})), None);
+    assert_eq!(rows("RELU", &[image(&SHAPE, "int8"), dynamic], &json!({})), None);
+    for shape in [&[8, 6, 4][..], &[1, 1, 8, 6, 4], &[192], &[1, 1, 48, 4]] {
+        assert_eq!(
+            rows("RELU", &[image(shape, "int8"), image(shape, "int8")], &json!({})),
+            None,
+            "{shape:?}"
+        );
+    }
+    let typeless = json!({"bytes": 192, "shape": SHAPE});
+    assert_eq!(rows("RELU", &[typeless.clone(), typeless], &json!({})), None);
+    // Elements that share bytes.
+    let packed = json!({"bytes": 96, "shape": SHAPE, "dtype": "int4"});
+    assert_eq!(rows("RELU", &[packed.clone(), packed], &json!({})), None);
+}
+
+#[test]
+fn filters_are_constants() {
+    let attributes = convolution("int8", "int8");
+    let filter = image(&[4, 3, 3, 4], "int8");
+    let given = with(&attributes, "constants", json!({"2": {"shape": [4], "dtype": "int32"}}));
+    assert_eq!(rows("CONV_2D", &[image(&SHAPE, "int8"), filter, image(&SHAPE, "int8")], &given), None);
+    // A filter with the shape of an image of one, and the image as its own filter.
+    let one = image(&[1, 3, 3, 4], "int8");
+    assert_eq!(rows("DEPTHWISE_CONV_2D", &[image(&SHAPE, "int8"), one, image(&SHAPE, "int8")], &given), None);
+    let text = json!({"tensors": two("int8"), "inputs": [0], "outputs": [1],
+        "ops": [{"type": "CONV_2D", "inputs": [0, 0], "outputs": [1], "attributes": given}]});
+    assert!(RowLocal::of(&serenity_ir::json::parse(&text.to_string()).unwrap(), OpId(0)).is_none());
+    // A computed bias.
+    let computed = with(&attributes, "constants", json!({"1": attributes["constants"]["1"]}));
+    let bias = image(&[1, 2, 1, 2], "int32");
+    assert_eq!(rows("CONV_2D", &[image(&SHAPE, "int8"), bias, image(&SHAPE, "int8")], &computed), None);
+    // An image that is a constant has no rows to cut.
+    let swapped = with(&attributes, "constants", json!({"0": {"shape": SHAPE, "dtype": "int8"}}));
+    assert_eq!(rows("CONV_2D", &two("int8"), &swapped), None);
+}
+
+#[test]
+fn state_that_outlives_a_run_is_refused_wherever_it_is_given() {
+    let stored = json!({"shape": SHAPE, "dtype": "int8"});
+    for kind in ["ADD", "MUL", "MAXIMUM"] {
+        assert_eq!(rows(kind, &two("int8"), &json!({"variables": {"1": stored}})), None, "{kind}");
+    }
+    let wide = [image(&SHAPE, "int8"), image(&[1, 8, 6, 8], "int8")];
+    assert_eq!(rows("CONCATENATION", &wide, &json!({"axis": 3, "variables": {"1": stored}})), None);
+    let bias = json!({"2": {"shape": [4], "dtype": "int32"}});
+    let mut attributes = convolution("int8", "int8");
+    attributes["constants"].as_object_mut().unwrap().remove("2");
+    assert!(rows("CONV_2D", &two("int8"), &attributes).is_some(), "a bias may be left out");
+    assert_eq!(rows("CONV_2D", &two("int8"), &with(&attributes, "variables", bias)), None);
+}
+
+#[test]
+fn what_runs_other_graphs_or_looks_at_more_than_rows_is_refused() {
+    for kind in ["WHILE", "IF", "CALL_ONCE", "STABLEHLO_WHILE"] {
+        assert_eq!(rows(kind, &two("int8"), &json!({"bodies": [1, 2]})), None, "{kind}");
+    }
+    let attributes = json!({"axis": 1, "axes": [1], "stride": [1, 1], "kernel": [1, 1], "padding": "same"});
+    for kind in
+        ["SOFTMAX", "L2_NORMALIZATION", "CUMSUM", "REVERSE_V2", "BATCH_MATMUL", "SVDF", "CUSTOM", "MEAN"]
+    {
+        assert_eq!(rows(kind, &two("int8"), &attributes), None, "{kind}");
+    }
+    for kind in ["ASSIGN_VARIABLE", "READ_VARIABLE", "VAR_HANDLE", "RANDOM_UNIFORM", "TRANSPOSE", "RESHAPE"] {
+        assert_eq!(rows(kind, &two("int8"), &json!({})), None, "{kind}");
+    }
+}
+
+#[test]
+fn constants_that_vary_by_row_are_refused() {
+    let with_constant = |kind: &str, shape: &[u64]| {
+        rows(kind, &two("int8"), &json!({"constants": {"1": {"shape": shape, "dtype": "int8"}}}))
+    };
+    for kind in ["ADD", "SUB", "MUL", "DIV", "MAXIMUM", "PRELU"] {
+        for alike in [&[][..], &[1], &[4], &[6, 4], &[6, 1], &[1, 6, 4], &[1, 1, 4], &[1, 1, 6, 4]] {
+            assert_eq!(with_constant(kind, alike), Some(Rows::Alike), "{kind} {alike:?}");
+        }
+        for other in [&[8, 6, 4][..], &[8, 1, 1], &[1, 8, 6, 4], &[1, 8, 1, 1], &[1, 1, 1, 6, 4]] {
+            assert_eq!(with_constant(kind, other), None, "{kind} {other:?}");
+        }
+    }
+    // Nor is anything known of one without a shape.
+    assert_eq!(rows("ADD", &two("int8"), &json!({"constants": {"1": {"dtype": "int8"}}})), None);
+    // An activation that is the same for all rows has none of them.
+    let flat = image(&[1, 1, 6, 4], "int8");
+    assert_eq!(rows("ADD", &[image(&SHAPE, "int8"), flat, image(&SHAPE, "int8")], &json!({})), None);
+    // One that is the same for all columns has.
+    let column = image(&[1, 8, 1, 4], "int8");
+    assert_eq!(
+        rows("ADD", &[image(&SHAPE, "int8"), column, image(&SHAPE, "int8")], &json!({})),
+        Some(Rows::Alike)
+    );
+}
+
+#[test]
+fn pieces_are_put_side_by_side_along_channels_only() {
+    let wide = [image(&SHAPE, "int8"), image(&SHAPE, "int8"), image(&[1, 8, 6, 8], "int8")];
+    for axis in [3, -1] {
+        assert_eq!(rows("CONCATENATION", &wide, &json!({"axis": axis})), Some(Rows::Alike));
+    }
+    for (axis, shape) in [(1, [1, 16, 6, 4]), (2, [1, 8, 12, 4]), (0, [2, 8, 6, 4])] {
+        let images = [image(&SHAPE, "int8"), image(&SHAPE, "int8"), image(&shape, "int8")];
+        assert_eq!(rows("CONCATENATION", &images, &json!({"axis": axis})), None, "axis {axis}");
+    }
+    let piece = json!({"axis": 3, "constants": {"1": {"shape": SHAPE, "dtype": "int8"}}});
+    assert_eq!(rows("CONCATENATION", &[wide[0].clone(), wide[2].clone()], &piece), None);
+}
+
+#[test]
+fn padding_need_not_be_the_same_on_both_sides() {
+    // 3 rows, 2 at a time, over 8: one more below, none above.
+    let attributes = with(&convolution("int8", "int8"), "stride", json!([2, 2]));
+    let found = rows("CONV_2D", &[image(&SHAPE, "int8"), image(&[1, 4, 3, 4], "int8")], &attributes);
+    assert!(
+        matches!(found, Some(Rows::Sliding(Sliding { top: 0, bottom: 1, sides: [0, 1], .. }))),
+        "{found:?}"
+    );
+    // Over 9 rows, one on either side.
+    let found = rows("CONV_2D", &[image(&[1, 9, 7, 4], "int8"), image(&[1, 5, 4, 4], "int8")], &attributes);
+    assert!(matches!(found, Some(Rows::Sliding(Sliding { top: 1, bottom: 1, .. }))), "{found:?}");
+    // A result of another size is not what the kernel makes.
+    for (height, padding) in [(8, "valid"), (7, "same"), (5, "valid"), (8, "explicit")] {
+        let images = [image(&SHAPE, "int8"), image(&[1, height, 6, 4], "int8")];
+        let attributes = with(&convolution("int8", "int8"), "padding", json!(padding));
+        assert_eq!(rows("CONV_2D", &images, &attributes), None, "{height} rows, {padding}");
+    }
+    let pad = |amounts: [i64; 8], shape: [u64; 4]| {
+        let paddings = json!({"1": {"shape": [4, 2], "dtype": "int32", "values": amounts}});
+        rows("PAD", &[image(&SHAPE, "int8"), image(&shape, "int8")], &json!({"constants": paddings}))
+    };
+    assert_eq!(pad([0, 0, 1, 2, 3, 0, 0, 4], [1, 11, 9, 8]), Some(Rows::Padded { top: 1, bottom: 2 }));
+    assert_eq!(pad([0, 0, 1, 2, 0, 0, 0, 0], [1, 10, 6, 4]), None);
+    assert_eq!(pad([0, 0, -1, 2, 0, 0, 0, 0], [1, 9, 6, 4]), None);
+    assert_eq!(pad([0, 1, 0, 0, 0, 0, 0, 0], [2, 8, 6, 4]), None);
+    // Amounts that are computed when the model runs.
+    let amounts = image(&[4, 2], "int32");
+    assert_eq!(rows("PAD", &[image(&SHAPE, "int8"), amounts, image(&SHAPE, "int8")], &json!({})), None);
+}
+
+#[test]
+fn slices_may_take_off_rows_above_and_no_others() {
+    let crop = |begin: [i64; 4], strides: [i64; 4], shape: [u64; 4], mask: i64| {
+        let vector = |values: [i64; 4]| json!({"shape": [4], "dtype": "int32", "values": values});
+        let constants = json!({"1": vector(begin), "2": vector([1, 8, 6, 4]), "3": vector(strides)});
+        let attributes = json!({"constants": constants, "begin_mask": mask});
+        rows("STRIDED_SLICE", &[image(&SHAPE, "int8"), image(&shape, "int8")], &attributes)
+    };
+    assert_eq!(crop([0, 2, 1, 0], [1; 4], [1, 6, 5, 4], 0), Some(Rows::Cropped { top: 2 }));
+    assert_eq!(crop([0, 0, 0, 0], [1; 4], [1, 6, 6, 4], 0), None, "rows taken off below");
+    assert_eq!(crop([0, 2, 0, 1], [1; 4], [1, 6, 6, 3], 0), None, "channels taken off");
+    assert_eq!(crop([0, 0, 0, 0], [1, 2, 1, 1], [1, 4, 6, 4], 0), None, "every other row");
+    assert_eq!(crop([0, 2, 0, 0], [1; 4], [1, 6, 6, 4], 2), None, "a mask");
+    assert_eq!(crop([0, -6, 0, 0], [1; 4], [1, 6, 6, 4], 0), None, "counted from below");
+}
+
+/// Three convolutions of 3x3, one after the other, over `height` rows.
+fn chain(height: u64) -> Graph {
+    let images = vec![image(&[1, height, 6, 4], "int8"); 4];
+    let ops: Vec<Value> = (0..3)
+        .map(|op| {
+            json!({"type": "CONV_2D", "inputs": [op], "outputs": [op + 1],
+                   "attributes": convolution("int8", "int8")})
+        })
+        .collect();
+    let text = json!({"tensors": images, "ops": ops, "inputs": [0], "outputs": [3]});
+    serenity_ir::json::parse(&text.to_string()).unwrap()
+}
+
+fn over(ops: &[u32], carries: bool, step: u64) -> Loop {
+    Loop { ops: ops.iter().map(|&op| OpId(op)).collect(), enters: TensorId(ops[0]), carries, step }
+}
+
+#[test]
+fn a_loop_takes_at_least_two_turns() {
+    for height in 2..14 {
+        let graph = chain(height);
+        for carries in [false, true] {
+            for step in (0..height + 3).chain([u64::MAX, i64::MAX as u64, 1 << 40]) {
+                for ops in [&[0][..], &[0, 1], &[1, 2], &[0, 1, 2]] {
+                    let Some(cost) = over(ops, carries, step).cost(&graph) else { continue };
+                    assert!(step >= 1 && step < height, "{step} of {height} rows");
+                    let turns = height.div_ceil(step);
+                    assert_eq!(cost.leaves, TensorId(ops[ops.len() - 1] + 1));
+                    if carries {
+                        assert!(height.is_multiple_of(step), "{step} of {height} rows");
+                        assert!(cost.iterations > turns && cost.iterations <= turns + 3, "{cost:?}");
+                    } else {
+                        assert_eq!(cost.iterations, turns, "{step} of {height} rows");
+                    }
+                    assert!(
+                        Looped::new(
+                            std::slice::from_ref(&graph),
+                            &graph.file_order(),
+                            &[over(ops, carries, step)]
+                        )
+                        .is_some()
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Three convolutions reach three rows to either side.
+#[test]
+fn a_stripe_that_would_be_the_whole_is_refused() {
+    assert!(over(&[0, 1, 2], false, 1).cost(&chain(7)).is_none());
+    assert!(over(&[0, 1, 2], false, 1).cost(&chain(8)).is_some());
+    assert!(over(&[0, 1, 2], false, 2).cost(&chain(8)).is_some());
+    assert!(over(&[0, 1, 2], false, 3).cost(&chain(8)).is_none());
+}
+
+#[test]
+fn loops_that_make_no_sense_are_refused() {
+    let graph = chain(16);
+    let graphs = std::slice::from_ref(&graph);
+    let order = graph.file_order();
+    let is_taken = |loops: &[Loop]| Looped::new(graphs, &order, loops).is_some();
+    assert!(is_taken(&[]) && is_taken(&[over(&[0], false, 4), over(&[1, 2], true, 4)]));
+    // Not one after the other; backwards; twice; not there; none at all.
+    for ops in [&[0, 2][..], &[1, 0], &[0, 0], &[3], &[2, 3]] {
+        assert!(!is_taken(&[over(ops, false, 4)]), "{ops:?}");
+    }
+    assert!(!is_taken(&[Loop { ops: Vec::new(), ..over(&[0], false, 4) }]));
+    // What enters is not what the first op reads.
+    for enters in [1, 3, 99] {
+        assert!(!is_taken(&[Loop { enters: TensorId(enters), ..over(&[0, 1], false, 4) }]), "{enters}");
+    }
+    // Two loops over one op.
+    assert!(!is_taken(&[over(&[0, 1], false, 4), over(&[1, 2], false, 4)]));
+    assert!(!is_taken(&[over(&[1, 2], false, 4), over(&[0, 1], false, 4)]));
+    assert!(!is_taken(&[over(&[0, 1], false, 4), over(&[0, 1], false, 4)]));
+    // One good loop does not make up for a bad one.
+    assert!(!is_taken(&[over(&[0], false, 4), over(&[1, 2], false, 16)]));
+    assert!(Looped::new(&[], &[], &[]).is_none());
+}
+
+/// What the caller wants, or somebody else reads, must be there as a whole.
+#[test]
+fn windows_with_several_leaving_tensors_are_refused() {
+    let mut text: Value = serde_json::from_str(&serenity_ir::json::write(&chain(16))).unwrap();
+    text["outputs"] = json!([1, 3]);
+    let graph = serenity_ir::json::parse(&text.to_string()).unwrap();
+    for carries in [false, true] {
+        assert!(over(&[0, 1], carries, 4).cost(&graph).is_none());
+        // The first of its inputs stays: with lines it would have to die.
+        assert_eq!(over(&[1, 2], carries, 4).cost(&graph).is_some(), !carries);
+    }
+}

@@ -1,0 +1,177 @@
+//! Real networks with windows as loops, judged by the outside: TensorFlow Lite for Microcontrollers and LiteRT run every model before and after.
+
+use crate::common::exported;
+use serenity::runtimes::{Kernels, MemoryModel};
+use serenity::zoo::Precision;
+use serenity::{Format, Loops, Optimized, Options, load, optimize};
+use serenity_judges::{Inputs, LiteRt, Tflm, Verdict, on_all_cores, shared};
+use std::path::{Path, PathBuf};
+
+/// The most bytes that TFLM's head may take, for kernels of any kind and for its own: what was reached so far. The trial that loops began with, which
+/// searched longer, reached what stands behind.
+const MOST: &[(&str, [u64; 2])] = &[("swiftnet-a", [0, 0])];
+
+/// Models that take seconds to optimise.
+const NETWORKS: &[&str] = &["swiftnet-a", "swiftnet-b", "swiftnet-c"];
+const COLLECTED: &[&str] = &[
+    "mlperf_tiny_resnet8_int8",
+    "mlperf_tiny_resnet8_float",
+    "mlperf_tiny_vww_96_int8",
+    "mlperf_tiny_kws_int8",
+    "mobilenet_v2_035_96_int8",
+    "densenet_2242_64_int8",
+    "blazeface_front_128_int8",
+    "blazeface_front_128_float",
+    "hand_recrop",
+];
+
+/// Every input is drawn from these, and run twice in a row.
+const INPUTS: Inputs = Inputs { runs: 4, seed: 1 };
+
+fn models(folder: &Path) -> Vec<PathBuf> {
+    let both = |name: &&str| {
+        [Precision::Float32, Precision::Int8]
+            .map(|precision| exported(name, Format::TfLite, precision, folder))
+    };
+    let mut models: Vec<PathBuf> = NETWORKS.iter().flat_map(both).collect();
+    if let Some(collection) = shared("models") {
+        let found = COLLECTED.iter().map(|name| collection.join(format!("{name}.tflite")));
+        models.extend(found.filter(|path| path.is_file()));
+    }
+    models
+}
+
+/// A model without loops and with them.
+struct Tried {
+    /// Which model, by its place in the list.
+    model: usize,
+    kernels: Kernels,
+    without: (Optimized, PathBuf),
+    with: (Optimized, PathBuf),
+}
+
+impl Tried {
+    fn new(model: usize, path: &Path, kernels: Kernels, folder: &Path) -> Self {
+        let input = load(path.to_str().unwrap()).unwrap();
+        let options = Options { model: MemoryModel::Tflm(kernels), ..Options::for_input(&input) };
+        let written = |loops: Option<Loops>, how: &str| {
+            let best = optimize(&input, &Options { loops, ..options.clone() }).unwrap();
+            let file = folder.join(format!("{model}_{kernels:?}_{how}.tflite"));
+            std::fs::write(&file, best.to_bytes().unwrap()).unwrap();
+            (best, file)
+        };
+        let without = written(None, "without");
+        let with = written(Some(Loops { most_extra_macs: 0.1 }), "with");
+        Self { model, kernels, without, with }
+    }
+
+    /// What a device of 32 bits must have, head and tail.
+    fn totals(&self) -> [u64; 2] {
+        [&self.without, &self.with].map(|(best, _)| {
+            let head = best.plan.after.needs();
+            best.model.tail(best.plan.model).map_or(head, |tail| tail.needed(head).arm32)
+        })
+    }
+
+    /// Must the outputs be those of the model as it came? What rewriting changes by rounding is not the loops' doing.
+    fn is_exact(&self) -> bool {
+        self.with.0.plan.rewrites.iter().all(|rewrite| rewrite.exact)
+    }
+
+    fn faults(&self, name: &str) -> Vec<String> {
+        let mut faults = Vec::new();
+        let (plan, [before, after]) = (&self.with.0.plan, self.totals());
+        if after > before {
+            faults.push(format!("{name}: {before} bytes in all without loops, {after} with them"));
+        }
+        if let Some(loops) = &plan.loops
+            && loops.extra_macs as f64 > 0.1 * loops.macs as f64
+        {
+            faults.push(format!("{name}: {} more multiplications than {}", loops.extra_macs, loops.macs));
+        }
+        let most = MOST.iter().find(|(model, _)| name.starts_with(&format!("{model},")));
+        if let (Some((_, most)), Some(head)) = (most, plan.after.arena) {
+            let most = most[usize::from(self.kernels == Kernels::Reference)];
+            if head > most {
+                faults.push(format!("{name}: {head} bytes, more than {most}"));
+            }
+        }
+        faults
+    }
+}
+
+fn accepted<'v, T>(verdict: &'v Verdict<T>, name: &str, faults: &mut Vec<String>) -> Option<&'v T> {
+    match verdict {
+        Verdict::Accepted(report) => Some(report),
+        Verdict::Refused(reason) => {
+            faults.push(format!("{name}: refused: {reason}"));
+            None
+        }
+    }
+}
+
+#[test]
+fn loops_compute_the_same_in_the_memory_that_is_predicted() {
+    let folder = tempfile::tempdir().unwrap();
+    let models = models(folder.path());
+    let kernels = [Kernels::Any, Kernels::Reference];
+    let cases: Vec<_> = (0..models.len()).flat_map(|index| kernels.map(|kernels| (index, kernels))).collect();
+    let tried =
+        on_all_cores(&cases, |&(index, kernels)| Tried::new(index, &models[index], kernels, folder.path()));
+    let name = |tried: &Tried| {
+        let model = models[tried.model].file_stem().unwrap().to_string_lossy().into_owned();
+        format!("{model}, {:?}", tried.kernels)
+    };
+    let mut faults: Vec<String> = tried.iter().flat_map(|tried| tried.faults(&name(tried))).collect();
+    for tried in &tried {
+        let [without, with] = [&tried.without.0.plan, &tried.with.0.plan];
+        let [before, after] = tried.totals();
+        let (count, macs, extra) =
+            with.loops.as_ref().map_or((0, 1, 0), |loops| (loops.loops.len(), loops.macs, loops.extra_macs));
+        println!(
+            "{}: {} -> {} -> {} in {count} loops (+{:.1} %), in all {before} -> {after}",
+            name(tried),
+            with.before.needs(),
+            without.after.needs(),
+            with.after.needs(),
+            100.0 * extra as f64 / macs.max(1) as f64,
+        );
+    }
+    let files = models.iter().chain(tried.iter().flat_map(|tried| [&tried.without.1, &tried.with.1]));
+    let files: Vec<&Path> = files.map(PathBuf::as_path).collect();
+    if let Some(verdicts) = serenity_judges::tflm(&files, &INPUTS) {
+        let (originals, others) = verdicts.split_at(models.len());
+        for (tried, both) in tried.iter().zip(others.chunks(2)) {
+            let name = name(tried);
+            let reports: Vec<&Tflm> =
+                both.iter().filter_map(|verdict| accepted(verdict, &name, &mut faults)).collect();
+            let [without, with] = reports[..] else { continue };
+            if Some(with.head) != tried.with.0.plan.after.arena {
+                faults.push(format!(
+                    "{name}: predicted {:?}, TFLM takes {}",
+                    tried.with.0.plan.after.arena, with.head
+                ));
+            }
+            let original = &originals[tried.model].accepted().outputs;
+            let expected = if tried.is_exact() { original } else { &without.outputs };
+            if with.outputs.is_err() || with.outputs != *expected {
+                faults.push(format!("{name}: other outputs on TFLM: {:?}", with.outputs.as_ref().err()));
+            }
+        }
+    }
+    if let Some(verdicts) = serenity_judges::litert(&files, &INPUTS) {
+        let (originals, others) = verdicts.split_at(models.len());
+        for (tried, both) in tried.iter().zip(others.chunks(2)) {
+            let name = name(tried);
+            let reports: Vec<&LiteRt> =
+                both.iter().filter_map(|verdict| accepted(verdict, &name, &mut faults)).collect();
+            let [without, with] = reports[..] else { continue };
+            let original = &originals[tried.model].accepted().outputs;
+            let expected = if tried.is_exact() { original } else { &without.outputs };
+            if with.outputs != *expected {
+                faults.push(format!("{name}: other outputs on LiteRT"));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}

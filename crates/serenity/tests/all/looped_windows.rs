@@ -1,0 +1,186 @@
+//! Random windows of random networks, forced into loops: followed by the checker, and run by TensorFlow Lite for Microcontrollers.
+//!
+//! Whether a loop is worth it is not asked here. Every file must compute what the network did, bit for bit, in the arena that its plan says.
+
+mod network;
+
+use network::{Random, network};
+use serenity::check::loops::{Model, Plan, replay_loops};
+use serenity::ir::{Graph, OpId};
+use serenity::looping::{Loop, Looped, RowLocal};
+use serenity::runtimes::{Kernels, TflmFacts, plan_arena};
+use serenity::search::Limits;
+use serenity::{Format, ModelFile, ReadOptions};
+use serenity_judges::{Inputs, on_all_cores};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Networks that are drawn; `SERENITY_SLOW` asks for more of them.
+const NETWORKS: u64 = 120;
+const NETWORKS_IF_SLOW: u64 = 2_500;
+/// Windows of each of them.
+const WINDOWS: usize = 3;
+
+/// A file with loops, what its plan says it needs, and what it is about, for messages.
+struct Written {
+    file: PathBuf,
+    arena: u64,
+    about: String,
+    carries: bool,
+}
+
+/// A network, and what became of it.
+struct Tried {
+    original: PathBuf,
+    written: Vec<Written>,
+    faults: Vec<String>,
+}
+
+/// A window that can become a loop; `None` if the one that was drawn cannot.
+fn draw(random: &mut Random, graph: &Graph, order: &[OpId]) -> Option<Loop> {
+    let first = random.below(order.len());
+    let length = 1 + random.below((order.len() - first).min(7));
+    let ops = order[first..first + length].to_vec();
+    let entering = RowLocal::of(graph, ops[0])?.inputs;
+    let (enters, carries) = (random.of(&entering), random.below(2) == 0);
+    let step = 1 + random.below(8) as u64;
+    let drawn = Loop { ops, enters, carries, step };
+    drawn.cost(graph).map(|_| drawn)
+}
+
+/// Some loops that share no op: mostly one alone.
+fn loops(random: &mut Random, graph: &Graph, order: &[OpId]) -> Vec<Loop> {
+    let mut loops: Vec<Loop> = Vec::new();
+    let wanted = if random.below(4) == 0 { 2 } else { 1 };
+    for _ in 0..200 {
+        if loops.len() == wanted {
+            break;
+        }
+        let taken: BTreeSet<OpId> = loops.iter().flat_map(|one| &one.ops).copied().collect();
+        let drawn = draw(random, graph, order);
+        loops.extend(drawn.filter(|drawn| drawn.ops.iter().all(|op| !taken.contains(op))));
+    }
+    loops
+}
+
+fn orders(graphs: &[Graph]) -> Vec<Vec<OpId>> {
+    graphs.iter().map(Graph::file_order).collect()
+}
+
+/// Writes the model with loops and a plan for the kernels; or what the checker has against it.
+fn write(original: &Arc<dyn ModelFile>, looped: &Looped, kernels: Kernels, to: &Path) -> Result<u64, String> {
+    let model = original.looped(looped).map_err(|error| error.to_string())?;
+    let (before, after): (Vec<&Graph>, Vec<&Graph>) =
+        (original.graphs().iter().collect(), model.graphs().iter().collect());
+    let (own, new) = (orders(original.graphs()), orders(model.graphs()));
+    let (own, new): (Vec<&[OpId]>, Vec<&[OpId]>) =
+        (own.iter().map(Vec::as_slice).collect(), new.iter().map(Vec::as_slice).collect());
+    let facts = TflmFacts::new(&after, kernels);
+    let planned = plan_arena(&facts, &new, Limits::default().working(2_000)).ok_or("it cannot run")?;
+    let nothing = |_: usize, _: OpId, _: usize| None;
+    let numbers = |graph: usize, op: OpId, position: usize| looped.numbers(graph, op, position);
+    let faults = replay_loops(
+        &Model { graphs: &before, orders: &own, numbers: &nothing },
+        &Model { graphs: &after, orders: &new, numbers: &numbers },
+        &looped.origins,
+        &Plan { kernels, offsets: &planned.offsets },
+    );
+    if let Some(fault) = faults.first() {
+        return Err(format!("the checker: {fault}"));
+    }
+    let bytes = model.planned(&new, Some(&planned.offsets)).map_err(|error| error.to_string())?;
+    std::fs::write(to, bytes).unwrap();
+    Ok(planned.arena.bytes)
+}
+
+fn tried(seed: u64, folder: &Path) -> Tried {
+    let mut random = Random(seed << 32);
+    let bytes = network(&mut random, seed.is_multiple_of(2));
+    let original = folder.join(format!("{seed}.tflite"));
+    std::fs::write(&original, &bytes).unwrap();
+    let mut tried = Tried { original, written: Vec::new(), faults: Vec::new() };
+    let file = Format::TfLite.read(bytes, &ReadOptions::default()).unwrap();
+    let graph = &file.graphs()[0];
+    let order = graph.file_order();
+    for number in 0..WINDOWS {
+        let loops = loops(&mut random, graph, &order);
+        if loops.is_empty() {
+            break;
+        }
+        let kinds: Vec<&str> = order.iter().map(|&op| graph.op(op).kind.as_str()).collect();
+        let Some(looped) = Looped::new(file.graphs(), &order, &loops) else {
+            tried
+                .faults
+                .push(format!("network {seed}: {loops:?} have a cost, and cannot be made of {kinds:?}"));
+            continue;
+        };
+        for (kernels, name) in [(Kernels::Any, "any"), (Kernels::Reference, "reference")] {
+            let about = format!("network {seed}, {name} kernels, {loops:?} of {kinds:?}");
+            let to = folder.join(format!("{seed}_{number}_{name}.tflite"));
+            match write(&file, &looped, kernels, &to) {
+                Ok(arena) => {
+                    let carries = loops.iter().any(|one| one.carries);
+                    tried.written.push(Written { file: to, arena, about, carries });
+                }
+                Err(fault) => tried.faults.push(format!("{about}: {fault}")),
+            }
+        }
+    }
+    tried
+}
+
+#[test]
+fn random_windows_compute_the_same_as_loops() {
+    let is_slow = std::env::var_os("SERENITY_SLOW").is_some();
+    let seeds: Vec<u64> = (1..=if is_slow { NETWORKS_IF_SLOW } else { NETWORKS }).collect();
+    // Some at a time, so that files do not pile up.
+    let (mut faults, mut seen) = (Vec::new(), [0; 2]);
+    for seeds in seeds.chunks(250) {
+        let folder = tempfile::tempdir().unwrap();
+        let all = on_all_cores(seeds, |&seed| tried(seed, folder.path()));
+        for written in all.iter().flat_map(|tried| &tried.written) {
+            seen[usize::from(written.carries)] += 1;
+        }
+        faults.extend(all.iter().flat_map(|tried| tried.faults.clone()));
+        faults.extend(judged(&all));
+    }
+    println!("{} files with halos only, {} with carried rows", seen[0], seen[1]);
+    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+    assert!(seen.iter().all(|&count| count > 100), "{seen:?}");
+}
+
+/// What the runtime has against them.
+fn judged(all: &[Tried]) -> Vec<String> {
+    let files: Vec<&Path> = all
+        .iter()
+        .flat_map(|tried| {
+            std::iter::once(&tried.original).chain(tried.written.iter().map(|written| &written.file))
+        })
+        .map(PathBuf::as_path)
+        .collect();
+    let Some(verdicts) = serenity_judges::tflm(&files, &Inputs { runs: 2, seed: 1 }) else {
+        return Vec::new();
+    };
+    let mut verdicts = verdicts.iter();
+    let mut faults = Vec::new();
+    for tried in all {
+        let original = verdicts.next().unwrap().accepted();
+        for written in &tried.written {
+            let looped = match verdicts.next().unwrap() {
+                serenity_judges::Verdict::Accepted(report) => report,
+                serenity_judges::Verdict::Refused(reason) => {
+                    faults.push(format!("{}: refused: {reason}", written.about));
+                    continue;
+                }
+            };
+            if looped.outputs != original.outputs {
+                faults.push(format!("{}: other outputs", written.about));
+            }
+            if looped.head != written.arena {
+                faults.push(format!("{}: predicted {}, seen {}", written.about, written.arena, looped.head));
+            }
+        }
+    }
+    faults
+}

@@ -1,0 +1,377 @@
+//! Small random networks of row-local operators, as files.
+
+use serde_json::{Map, Value, json};
+use serenity::Format;
+use serenity::ir::{
+    Constant, ElementType, GraphBuilder, Model, Op, OpKind, Operand, Quantization, Tensor, TensorId,
+};
+use std::collections::BTreeSet;
+
+/// Random numbers that are the same everywhere: `SplitMix64`.
+pub(super) struct Random(pub(super) u64);
+
+impl Random {
+    pub(super) fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as usize % limit
+    }
+
+    pub(super) fn of<T: Clone>(&mut self, list: &[T]) -> T {
+        list[self.below(list.len())].clone()
+    }
+
+    fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+
+    fn between(&mut self, low: i64, high: i64) -> i64 {
+        low + self.below((high - low + 1) as usize) as i64
+    }
+
+    fn real(&mut self, low: f32, high: f32) -> f32 {
+        low + (high - low) * self.below(1 << 20) as f32 / (1 << 20) as f32
+    }
+}
+
+/// A network in the making.
+struct Author<'r> {
+    random: &'r mut Random,
+    graph: GraphBuilder,
+    operands: Vec<Vec<Operand>>,
+    constants: Vec<Constant>,
+    /// The inputs come first.
+    images: Vec<TensorId>,
+    inputs: usize,
+    read: BTreeSet<TensorId>,
+    /// `None` for floats.
+    quantizations: Vec<Option<Quantization>>,
+}
+
+/// A window over an image.
+struct Window {
+    kernel: [u64; 2],
+    stride: [u64; 2],
+    dilation: [u64; 2],
+    padding: &'static str,
+}
+
+impl Window {
+    fn makes(&self, size: [u64; 2]) -> Option<[u64; 2]> {
+        let side = |side: usize| {
+            let extent = (self.kernel[side] - 1) * self.dilation[side] + 1;
+            if self.padding == "same" {
+                Some(size[side].div_ceil(self.stride[side]))
+            } else {
+                Some(size[side].checked_sub(extent)? / self.stride[side] + 1)
+            }
+        };
+        Some([side(0)?, side(1)?])
+    }
+}
+
+/// The bytes of a `.tflite` file.
+pub(super) fn network(random: &mut Random, is_int8: bool) -> Vec<u8> {
+    let quantizations = if is_int8 {
+        (0..2).map(|_| Some(affine(random.real(0.03, 0.09), random.between(-60, 60)))).collect()
+    } else {
+        vec![None]
+    };
+    let mut author = Author {
+        random,
+        graph: GraphBuilder::new("random"),
+        operands: Vec::new(),
+        constants: Vec::new(),
+        images: Vec::new(),
+        inputs: 0,
+        read: BTreeSet::new(),
+        quantizations,
+    };
+    let size = [author.random.between(6, 24) as u64, author.random.between(3, 9) as u64];
+    author.input(size);
+    if author.random.one_in(4) {
+        author.input(size);
+    }
+    let ops = 3 + author.random.below(6);
+    while author.operands.len() < ops {
+        author.layer();
+    }
+    author.finish()
+}
+
+fn affine(scale: f32, zero: i64) -> Quantization {
+    Quantization { scales: vec![scale], zero_points: vec![zero], axis: 0 }
+}
+
+impl Author<'_> {
+    fn input(&mut self, [height, width]: [u64; 2]) {
+        let shape = [1, height, width, self.random.between(1, 6) as u64];
+        let to = self.any_quantization();
+        let tensor = tensor(&format!("input{}", self.images.len()), &shape, to);
+        let id = self.graph.input(tensor);
+        self.images.push(id);
+        self.inputs += 1;
+    }
+
+    /// All that nobody reads is a result, and now and then something else.
+    fn finish(mut self) -> Vec<u8> {
+        for &image in &self.images[self.inputs..] {
+            if !self.read.contains(&image) || self.random.one_in(12) {
+                self.graph.output(image);
+            }
+        }
+        let model = Model::new(self.graph.build().unwrap(), self.operands, self.constants).unwrap();
+        Format::TfLite.create(&model).unwrap()
+    }
+
+    fn any_quantization(&mut self) -> Option<Quantization> {
+        self.random.of(&self.quantizations)
+    }
+
+    fn shape(&self, image: TensorId) -> [u64; 4] {
+        self.graph.get(image).shape.as_deref().unwrap().try_into().unwrap()
+    }
+
+    fn quantization(&self, image: TensorId) -> Option<Quantization> {
+        self.graph.get(image).quantization.clone()
+    }
+
+    fn constant(
+        &mut self,
+        shape: &[u64],
+        dtype: ElementType,
+        to: Option<Quantization>,
+        data: Vec<u8>,
+    ) -> Operand {
+        let name = format!("constant{}", self.constants.len());
+        self.constants.push(Constant { name, shape: shape.to_vec(), dtype, quantization: to, data });
+        Operand::Constant(self.constants.len() - 1)
+    }
+
+    fn int32(&mut self, shape: &[u64], values: &[i64]) -> Operand {
+        let data = values.iter().flat_map(|&value| (value as i32).to_le_bytes()).collect();
+        self.constant(shape, ElementType::Int32, None, data)
+    }
+
+    fn op(
+        &mut self,
+        kind: &str,
+        operands: Vec<Operand>,
+        attributes: Value,
+        shape: [u64; 4],
+        to: Option<Quantization>,
+    ) {
+        let Value::Object(attributes) = attributes else { unreachable!("attributes are an object") };
+        let name = format!("{}{}", kind.to_lowercase(), self.operands.len());
+        let output = self.graph.tensor(tensor(&name, &shape, to));
+        let activation = |operand: &Operand| match operand {
+            Operand::Activation(tensor) => Some(*tensor),
+            Operand::Constant(_) => None,
+        };
+        let inputs: Vec<TensorId> = operands.iter().filter_map(activation).collect();
+        self.read.extend(&inputs);
+        self.images.push(output);
+        let kind = OpKind::new(kind);
+        self.graph.push_op(Op { name, kind, inputs, outputs: vec![output], attributes, extra: Map::new() });
+        self.operands.push(operands);
+    }
+
+    /// One more op, over the last image or an older one; nothing if what was drawn does not fit.
+    fn layer(&mut self) {
+        let last = self.images[self.images.len() - 1];
+        let x = if self.random.one_in(5) { self.random.of(&self.images) } else { last };
+        let shape = self.shape(x);
+        match self.random.below(12) {
+            0..=2 => self.convolution(x, false),
+            3..=4 => self.convolution(x, true),
+            5 => self.pool(x),
+            6..=7 => self.together(x),
+            8 => self.pad(x),
+            9 => self.scale(x),
+            10 if shape[1] > 4 => self.crop(x),
+            _ => self.unary(x),
+        }
+    }
+
+    fn window(&mut self) -> Window {
+        let kernel = [self.random.of(&[1, 2, 3, 3, 5]), self.random.of(&[1, 2, 3])];
+        let stride =
+            if self.random.one_in(3) { self.random.of(&[[2, 1], [2, 2], [1, 2], [3, 2]]) } else { [1, 1] };
+        let dilation = if stride == [1, 1] && self.random.one_in(4) {
+            self.random.of(&[[2, 1], [2, 2], [1, 2]])
+        } else {
+            [1, 1]
+        };
+        Window { kernel, stride, dilation, padding: self.random.of(&["same", "same", "valid"]) }
+    }
+
+    /// What a window makes of an image, if there is something left.
+    fn made(&self, x: TensorId, window: &Window) -> Option<[u64; 2]> {
+        let [_, height, width, _] = self.shape(x);
+        window.makes([height, width]).filter(|made| made[0] >= 3 && made[1] >= 1)
+    }
+
+    fn activation(&mut self) -> &'static str {
+        self.random.of(&["none", "none", "relu", "relu6"])
+    }
+
+    fn convolution(&mut self, x: TensorId, is_depthwise: bool) {
+        let window = self.window();
+        let Some([rows, columns]) = self.made(x, &window) else { return };
+        let [_, _, _, channels] = self.shape(x);
+        let multiplier = if channels <= 4 && self.random.one_in(4) { 2 } else { 1 };
+        let filters = if is_depthwise { channels * multiplier } else { self.random.between(1, 7) as u64 };
+        let [height, width] = window.kernel;
+        let (filter, axis) = if is_depthwise {
+            ([1, height, width, filters], 3)
+        } else {
+            ([filters, height, width, channels], 0)
+        };
+        let to = self.any_quantization();
+        let operands = self.weights(x, &filter, axis, to.as_ref());
+        let mut attributes = json!({"kernel": window.kernel, "stride": window.stride, "padding": window.padding,
+            "activation": self.activation(), "dilation": window.dilation, "bias": true});
+        let kind = if is_depthwise {
+            attributes["multiplier"] = json!(multiplier);
+            "DEPTHWISE_CONV_2D"
+        } else {
+            "CONV_2D"
+        };
+        self.op(kind, operands, attributes, [1, rows, columns, filters], to);
+    }
+
+    fn weights(&mut self, x: TensorId, shape: &[u64], axis: u32, to: Option<&Quantization>) -> Vec<Operand> {
+        let (count, filters) = (shape.iter().product::<u64>(), shape[axis as usize]);
+        let mut operands = vec![Operand::Activation(x)];
+        if let (Some(from), Some(to)) = (self.quantization(x), to) {
+            let products = count as f32 / filters as f32;
+            let unit = to.scales[0] / (from.scales[0] * 60.0 * products.sqrt());
+            let scales: Vec<f32> = (0..filters).map(|_| unit * self.random.real(0.5, 2.0)).collect();
+            let data = (0..count).map(|_| self.random.between(-127, 127) as i8 as u8).collect();
+            let zero_points = vec![0; filters as usize];
+            let of_bias = Quantization {
+                scales: scales.iter().map(|scale| scale * from.scales[0]).collect(),
+                zero_points: zero_points.clone(),
+                axis: 0,
+            };
+            let of_filter = Quantization { scales, zero_points, axis };
+            operands.push(self.constant(shape, ElementType::Int8, Some(of_filter), data));
+            let bias = (0..filters).flat_map(|_| (self.random.between(-3000, 3000) as i32).to_le_bytes());
+            let bias = bias.collect();
+            operands.push(self.constant(&[filters], ElementType::Int32, Some(of_bias), bias));
+        } else {
+            operands.push(self.floats(shape));
+            operands.push(self.floats(&[filters]));
+        }
+        operands
+    }
+
+    fn floats(&mut self, shape: &[u64]) -> Operand {
+        let count = shape.iter().product::<u64>();
+        let data = (0..count).flat_map(|_| self.random.real(-1.0, 1.0).to_le_bytes()).collect();
+        self.constant(shape, ElementType::Float32, None, data)
+    }
+
+    fn pool(&mut self, x: TensorId) {
+        let window = Window { dilation: [1, 1], ..self.window() };
+        let Some([rows, columns]) = self.made(x, &window) else { return };
+        let channels = self.shape(x)[3];
+        let kind = self.random.of(&["MAX_POOL_2D", "AVERAGE_POOL_2D"]);
+        let attributes = json!({"kernel": window.kernel, "stride": window.stride, "padding": window.padding,
+            "activation": self.activation()});
+        let to = self.quantization(x);
+        self.op(kind, vec![Operand::Activation(x)], attributes, [1, rows, columns, channels], to);
+    }
+
+    /// A sum with, or a concatenation beside, another image of the same size.
+    fn together(&mut self, x: TensorId) {
+        let shape = self.shape(x);
+        let is_sum = self.random.one_in(2);
+        let fits = |other: [u64; 4]| other[..3] == shape[..3] && (!is_sum || other[3] == shape[3]);
+        let partners: Vec<TensorId> =
+            self.images.iter().copied().filter(|&t| t != x && fits(self.shape(t))).collect();
+        if partners.is_empty() {
+            return;
+        }
+        let other = self.random.of(&partners);
+        let both = vec![Operand::Activation(x), Operand::Activation(other)];
+        let [_, height, width, channels] = shape;
+        if is_sum {
+            let (kind, to) = (self.random.of(&["ADD", "MUL", "SUB"]), self.any_quantization());
+            let attributes = json!({"activation": self.activation()});
+            self.op(kind, both, attributes, shape, to);
+        } else {
+            let (depth, to) = (channels + self.shape(other)[3], self.quantization(x));
+            if depth <= 12 {
+                let attributes = json!({"axis": 3, "activation": "none"});
+                self.op("CONCATENATION", both, attributes, [1, height, width, depth], to);
+            }
+        }
+    }
+
+    fn pad(&mut self, x: TensorId) {
+        let mut amount = || self.random.below(3) as u64;
+        let [top, bottom, left, right] = [amount(), amount(), amount(), amount()];
+        let [_, height, width, channels] = self.shape(x);
+        let values = [0, 0, top, bottom, left, right, 0, 0].map(|amount| amount as i64);
+        let operands = vec![Operand::Activation(x), self.int32(&[4, 2], &values)];
+        let shape = [1, height + top + bottom, width + left + right, channels];
+        let pairs: Vec<&[i64]> = values.chunks(2).collect();
+        let to = self.quantization(x);
+        self.op("PAD", operands, json!({"paddings": pairs}), shape, to);
+    }
+
+    fn crop(&mut self, x: TensorId) {
+        let [_, height, width, channels] = self.shape(x);
+        let (top, left) = (self.random.below(3) as u64, self.random.below(2).min(width as usize - 1) as u64);
+        let vector = |values: [u64; 4]| values.map(|value| value as i64);
+        let operands = vec![
+            Operand::Activation(x),
+            self.int32(&[4], &vector([0, top, left, 0])),
+            self.int32(&[4], &vector([1, height, width, channels])),
+            self.int32(&[4], &[1; 4]),
+        ];
+        let masks: Map<String, Value> =
+            ["begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"]
+                .iter()
+                .map(|&mask| (mask.to_owned(), json!(0)))
+                .collect();
+        let to = self.quantization(x);
+        self.op("STRIDED_SLICE", operands, masks.into(), [1, height - top, width - left, channels], to);
+    }
+
+    /// A constant for each channel, to multiply by or to add.
+    fn scale(&mut self, x: TensorId) {
+        let shape = self.shape(x);
+        let kind = self.random.of(&["MUL", "ADD", "PRELU"]);
+        let to = self.any_quantization();
+        let of = if kind == "PRELU" { vec![1, 1, shape[3]] } else { vec![shape[3]] };
+        let constant = if let (Some(from), Some(to)) = (self.quantization(x), &to) {
+            let data = (0..shape[3]).map(|_| self.random.between(-128, 127) as i8 as u8).collect();
+            let scale = if kind == "ADD" { from.scales[0] } else { to.scales[0] / (from.scales[0] * 60.0) };
+            let zero = self.random.between(-5, 5);
+            self.constant(&of, ElementType::Int8, Some(affine(scale, zero)), data)
+        } else {
+            self.floats(&of)
+        };
+        let attributes = if kind == "PRELU" { json!({}) } else { json!({"activation": self.activation()}) };
+        self.op(kind, vec![Operand::Activation(x), constant], attributes, shape, to);
+    }
+
+    fn unary(&mut self, x: TensorId) {
+        let kind = self.random.of(&["RELU", "RELU6", "LEAKY_RELU", "LOGISTIC"]);
+        let attributes = if kind == "LEAKY_RELU" { json!({"alpha": 0.25}) } else { json!({}) };
+        let to = self.any_quantization();
+        // The runtime insists on what is stored for results of this one.
+        let to = if kind == "LOGISTIC" { to.map(|_| affine(1.0 / 256.0, -128)) } else { to };
+        let shape = self.shape(x);
+        self.op(kind, vec![Operand::Activation(x)], attributes, shape, to);
+    }
+}
+
+fn tensor(name: &str, shape: &[u64], quantization: Option<Quantization>) -> Tensor {
+    let dtype = if quantization.is_some() { ElementType::Int8 } else { ElementType::Float32 };
+    Tensor { quantization, ..Tensor::shaped(name, shape.to_vec(), dtype).unwrap() }
+}
