@@ -185,7 +185,7 @@ fn requests_that_make_no_sense_name_the_remedy() {
         (&["net.tflite", "--loops", "--fold-constants"], &["--fold-constants"]),
         (&["net.tflite", "--max-extra-macs", "5%"], &["--loops"]),
         (&["net.tflite", "--loops", "--max-extra-macs", "lots"], &["expected a percentage, as in 10%"]),
-        (&["net.tflite", "--loops", "--max-extra-macs", "-5%"], &["not negative"]),
+        (&["net.tflite", "--loops", "--max-extra-macs", "-5"], &["not negative"]),
         (&["net.tflite", "--loops", "--max-extra-macs", "1e99"], &["more than 10000%"]),
     ] {
         let run = desk.run(&[&["optimize"], args, &["-o", "out.tflite"]].concat());
