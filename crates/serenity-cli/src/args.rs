@@ -185,10 +185,10 @@ impl RewriteArgs {
 pub(crate) struct LoopArgs {
     /// For a .tflite on TFLM: compute the widest parts of the model a few rows at a time, in loops.
     ///
-    /// Convolutions, pools and element-wise operators that follow each other run as one WHILE over stripes, so that tensors between them never exist as a
+    /// Convolutions, pools and element-wise operators that follow each other run as one `WHILE` over stripes, so that tensors between them never exist as a
     /// whole. The results stay the same bit for bit, and the arena is often half as large; rows that stripes share are carried from one to the next, or
     /// computed again. It takes a little time and some bytes of the file, and the application must register a few operators more, which are listed:
-    /// DYNAMIC_UPDATE_SLICE among them, which TFLM has since November 2025.
+    /// `DYNAMIC_UPDATE_SLICE` among them, which TFLM has since November 2025.
     #[arg(long, conflicts_with_all = ["no_plan", "memory", "fold_constants"])]
     pub(crate) loops: bool,
     /// Loops may take so many multiplications more: 0% allows those that compute nothing twice [default: 10%].

@@ -34,6 +34,11 @@ pub(crate) fn memory_over_time(before: &Profile, after: &Profile, width: usize) 
 /// The largest value of the steps that fall into each column.
 fn columns_of(profile: &Profile, columns: usize) -> Vec<u64> {
     let steps = profile.steps.len();
+    if steps < columns {
+        // Loops take many ops together.
+        let step_at = |column: usize| profile.steps.get(column * steps / columns);
+        return (0..columns).map(|column| step_at(column).map_or(0, |step| step.during)).collect();
+    }
     let mut result = vec![0; columns];
     for (i, step) in profile.steps.iter().enumerate() {
         let column = &mut result[i * columns / steps];

@@ -71,7 +71,7 @@ pub use export::{Export, export};
 pub use header::c_header;
 pub use input::{Input, load, load_with};
 pub use inspect::{Inspection, inspect};
-pub use loops::{AppliedLoops, Loops};
+pub use loops::{AppliedLoops, Loops, LoopsEstimate, estimate_loops};
 pub use optimize::{Optimized, optimize};
 pub use options::{Options, Rewrites};
 pub use order::schedule;

@@ -44,23 +44,41 @@ pub struct AppliedLoops {
     pub extra_macs: u64,
 }
 
+/// What loops would make of a model, by estimate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LoopsEstimate {
+    /// The arena.
+    pub arena: u64,
+    /// Multiplications more, as a share of those that there are.
+    pub extra_macs: f64,
+}
+
+/// What loops would make of a model that was planned without; `None` if nothing. Nothing is placed, so it is quick, and a few per cent off.
+pub fn estimate_loops(found: &Optimized, loops: Loops, options: &Options) -> Option<LoopsEstimate> {
+    let kernels = options.model.kernels().filter(|_| options.plan_arena && found.plan.loops.is_none())?;
+    let need = whole_need(&found.model, &found.plan);
+    let tail = need - found.plan.after.needs();
+    let mut best: Option<(u64, LoopsEstimate)> = None;
+    for ground in grounds(found) {
+        let Some((windows, choices)) = ground.choices(kernels, loops, options) else { continue };
+        for choice in choices {
+            let whole = choice.bytes + choice.tail + tail;
+            if whole < best.map_or(need, |(known, _)| known) {
+                let extra_macs = choice.extra_macs as f64 / windows.macs().max(1) as f64;
+                best = Some((whole, LoopsEstimate { arena: choice.bytes, extra_macs }));
+            }
+        }
+    }
+    best.map(|(_, estimate)| estimate)
+}
+
 /// The same model with its widest parts as loops, if it then needs less; otherwise as it is.
 pub(crate) fn with_loops(found: Optimized, loops: Loops, options: &Options) -> Result<Optimized, Error> {
     let Some(kernels) = options.model.kernels().filter(|_| options.plan_arena) else { return Ok(found) };
     let mut best = found.clone();
     for ground in grounds(&found) {
-        let is_over = || options.limits.are_over();
-        let windows = Windows::new(&ground.graphs, &ground.order, kernels, u64::MAX, is_over);
-        let Some(windows) = windows else { continue };
-        let most = (windows.macs() as f64 * loops.most_extra_macs) as u64;
-        let choices = windows.choices(most);
-        // The least memory in use, then what a device needs in all.
-        let mut by_need: Vec<&Choice> = choices.iter().collect();
-        by_need.sort_by_key(|choice| choice.bytes + choice.tail);
-        let lowest = choices.iter().take(1).filter(|lowest| {
-            !by_need[..by_need.len().min(MOST_PLANNED)].iter().any(|c| std::ptr::eq(*c, *lowest))
-        });
-        for choice in by_need.iter().take(MOST_PLANNED).copied().chain(lowest) {
+        let Some((windows, choices)) = ground.choices(kernels, loops, options) else { continue };
+        for choice in worth_planning(&choices) {
             let applied = applied(&found.plan.order, &ground, windows.loops(choice), windows.macs());
             let Some(applied) = applied else { continue };
             if let Some(looped) = planned(&found, &ground, applied, kernels, options)?
@@ -71,6 +89,19 @@ pub(crate) fn with_loops(found: Optimized, loops: Loops, options: &Options) -> R
         }
     }
     Ok(best)
+}
+
+/// Choices by what a device needs in all, and the one with the least memory in use, which comes first.
+fn worth_planning(choices: &[Choice]) -> Vec<&Choice> {
+    let mut by_need: Vec<&Choice> = choices.iter().collect();
+    by_need.sort_by_key(|choice| choice.bytes + choice.tail);
+    by_need.truncate(MOST_PLANNED);
+    if let Some(lowest) = choices.first()
+        && !by_need.iter().any(|choice| std::ptr::eq(*choice, lowest))
+    {
+        by_need.push(lowest);
+    }
+    by_need
 }
 
 /// Does one need less on a device? What a runtime keeps besides the arena differs from port to port by more than a hundredth: within that, the smaller arena.
@@ -105,6 +136,19 @@ impl Ground {
         let spread = Spread::new(graphs, order)?;
         let order = spread.graphs[0].file_order();
         Some(Self { graphs: spread.graphs, order, origins: Some(spread.origins) })
+    }
+
+    /// Its windows, and what can be chosen among them.
+    fn choices(
+        &self,
+        kernels: Kernels,
+        loops: Loops,
+        options: &Options,
+    ) -> Option<(Windows<'_>, Vec<Choice>)> {
+        let is_over = || options.limits.are_over();
+        let windows = Windows::new(&self.graphs, &self.order, kernels, u64::MAX, is_over)?;
+        let choices = windows.choices((windows.macs() as f64 * loops.most_extra_macs) as u64);
+        Some((windows, choices))
     }
 
     /// Its graphs with loops; `None` if one cannot be made.

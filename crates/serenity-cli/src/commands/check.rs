@@ -101,6 +101,7 @@ fn print(plan: &PlanFile, verdict: &Verdict, is_deep: bool, out: &mut impl Write
             // Said above, said by what follows from them, or of no interest as long as they are right.
             Status::Verified { .. } if ["order", "peak", "ops", "witness", "after"].contains(&name) => {}
             Status::Verified { .. } if is_optimal && name == "bound" => {}
+            Status::Verified { .. } if plan.bound == 0 && ["bound", "peak_bound"].contains(&name) => {}
             _ if name == "peak_bound" && (plan.arena.is_none() || is_optimal) => {}
             Status::NotVerified { .. } if serenity::NOT_COVERED.iter().any(|(field, _)| *field == name) => {
                 open.push(name);

@@ -17,15 +17,14 @@ pub(super) struct Remade {
     order: Vec<OpId>,
 }
 
-/// The rewritten model with its loops made again, if the plan claims any; `None`, and why, if that cannot be done.
-pub(super) fn redo(rewritten: &Input, plan: &PlanFile, verdict: &mut Verdict) -> Option<Option<Remade>> {
-    let Some(claimed) = &plan.loops else { return Some(None) };
+/// The rewritten model with the loops that a plan claims; `None`, and why, if they cannot be made.
+pub(super) fn redo(rewritten: &Input, claimed: &ClaimedLoops, verdict: &mut Verdict) -> Option<Remade> {
     match remake(rewritten, claimed, verdict) {
         Ok((ground, remade)) => {
             for fault in wrong_costs(&ground.graphs[0], claimed) {
                 verdict.refuted("loops", fault);
             }
-            Some(Some(remade))
+            Some(remade)
         }
         Err(fault) => {
             verdict.refuted("loops", fault);

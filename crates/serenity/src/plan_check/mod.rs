@@ -60,8 +60,12 @@ pub fn check_plan(input: &Input, plan: &PlanFile, options: &CheckOptions) -> Ver
         return verdict;
     }
     let Some(rewritten) = rewrites::redo(input, plan, &mut verdict) else { return verdict };
-    let Some(looped) = loops::redo(&rewritten, plan, &mut verdict) else { return verdict };
-    let planned = looped.as_ref().map_or_else(|| rewritten.clone(), |looped| looped.model.clone());
+    let looped = plan.loops.as_ref().map(|claimed| loops::redo(&rewritten, claimed, &mut verdict));
+    let (planned, looped) = match looped {
+        None => (rewritten.clone(), None),
+        Some(Some(looped)) => (looped.model.clone(), Some(looped)),
+        Some(None) => return verdict,
+    };
     check_figures(&planned, plan, options.deep, &mut verdict);
     if let Some(looped) = &looped {
         loops::follow(&rewritten, looped, plan, &mut verdict);

@@ -2,11 +2,14 @@
 
 use crate::Failure;
 use crate::args::{LoopArgs, OptimizeArgs, Percent};
-use crate::commands::{count, for_shell};
+use crate::commands::{as_typed, count, for_shell};
 use crate::printable::printable;
 use crate::progress::thousands;
+use crate::size::Size;
+use serenity::ir::{Graph, OpId, Profile, Step};
 use serenity::looping::{Loop, LoopCost};
-use serenity::{AppliedLoops, Format, Input, Loops, Plan};
+use serenity::runtimes::{TflmFacts, live_by_op};
+use serenity::{AppliedLoops, Format, Input, Loops, LoopsEstimate, Optimized, Options, Plan};
 use std::io::Write;
 
 /// Refuses loops where nothing would run them, or gain by them.
@@ -40,6 +43,22 @@ pub(super) fn check_target(args: &OptimizeArgs, input: &Input) -> Result<(), Fai
     Ok(())
 }
 
+/// What loops would give, if it is worth a line: one that says so, and how.
+pub(super) fn hint(args: &OptimizeArgs, found: &Optimized, options: &Options) -> String {
+    let is_asked = args.loops.loops || args.json.json || args.no_plan;
+    if is_asked || found.model.file.format() != Format::TfLite {
+        return String::new();
+    }
+    let estimate = serenity::estimate_loops(found, Loops::default(), options);
+    let is_worth_it = |estimate: &LoopsEstimate| estimate.arena < found.plan.after.needs() / 20 * 19;
+    estimate.filter(is_worth_it).map_or_else(String::new, |LoopsEstimate { arena, extra_macs }| {
+        let more = percent(extra_macs, extra_macs > 0.0);
+        let input = as_typed(&args.input, &args.read, &args.runtime);
+        let arena = Size(arena);
+        format!("a few rows at a time, about {arena}, {more} more multiplications:\n             serenity optimize {input} --loops\n")
+    })
+}
+
 /// What became of --loops; `planned` is the model with them, `came` as it was.
 pub(super) fn print(
     args: &LoopArgs,
@@ -49,7 +68,7 @@ pub(super) fn print(
     out: &mut impl Write,
 ) -> Result<(), Failure> {
     let Some(Loops { most_extra_macs }) = args.allowed() else { return Ok(()) };
-    let most = Percent(most_extra_macs);
+    let most = Percent(most_extra_macs).to_string().replace('%', " %");
     let Some(applied) = &plan.loops else {
         writeln!(out, "\n  no loops: none makes it need less with at most {most} more multiplications")?;
         return Ok(());
@@ -61,14 +80,25 @@ pub(super) fn print(
         writeln!(out, "  - {}", window(one.ops.len() as u64, first, last))?;
         writeln!(out, "    {}", way(one, cost, applied.macs))?;
     }
-    writeln!(out, "  together {}", together(applied, most, file_growth(came, planned, plan)?))?;
+    writeln!(out, "  together {}", together(applied, &most, file_growth(came, planned, plan)?))?;
     print_operators(came, planned, out)
+}
+
+/// The memory in use over time if there are loops. Values that a loop hands on lie in the same bytes and count once.
+pub(super) fn profile(planned: &Input, plan: &Plan) -> Option<Profile> {
+    plan.loops.as_ref()?;
+    let graphs: Vec<&Graph> = planned.graphs().iter().collect();
+    let orders: Vec<&[OpId]> =
+        std::iter::once(plan.order.as_slice()).chain(plan.bodies.iter().map(Vec::as_slice)).collect();
+    let live = live_by_op(&TflmFacts::new(&graphs, plan.model.kernels()?), &orders)?;
+    let steps = plan.order.iter().zip(live).map(|(&op, bytes)| Step { op, during: bytes, after: 0 });
+    Some(Profile { at_start: 0, steps: steps.collect() })
 }
 
 /// So many characters fit a line.
 const WIDTH: usize = 80;
 
-/// `12 ops, from `conv1` to `conv12``, in one line: of long names the end is shown, which tells more.
+/// Its ops in one line: of long names the end is shown, which tells more.
 fn window(ops: u64, first: &str, last: &str) -> String {
     let ops = count(ops, "op");
     let [first, last] = [first, last].map(|name| printable(name).into_owned());
@@ -101,19 +131,19 @@ fn way(one: &Loop, cost: &LoopCost, macs: u64) -> String {
     };
     let shared = match (one.carries, cost.extra_macs) {
         (true, 0) => "lines carried".to_owned(),
-        (true, extra) => format!("lines carried, +{} multiplications", share(extra, macs)),
+        (true, extra) => format!("lines carried, {} more multiplications", share(extra, macs)),
         (false, 0) => "nothing computed twice".to_owned(),
-        (false, extra) => format!("halo computed again, +{} multiplications", share(extra, macs)),
+        (false, extra) => format!("halo computed again, {} more multiplications", share(extra, macs)),
     };
     format!("{rows} at a time, {times}; {shared}")
 }
 
 /// What all loops take together.
-fn together(applied: &AppliedLoops, most: Percent, file_growth: i64) -> String {
+fn together(applied: &AppliedLoops, most: &str, file_growth: i64) -> String {
     let copied: u64 = applied.costs.iter().map(|cost| cost.copied).sum();
     let sign = if file_growth < 0 { "-" } else { "+" };
     format!(
-        "+{} multiplications (at most {most}),\n    {} bytes copied a run, {sign}{} bytes of file",
+        "{} more multiplications ({most} allowed),\n    {} bytes copied a run, {sign}{} bytes of file",
         share(applied.extra_macs, applied.macs),
         thousands(copied),
         thousands(file_growth.unsigned_abs())
@@ -122,8 +152,12 @@ fn together(applied: &AppliedLoops, most: Percent, file_growth: i64) -> String {
 
 /// `1.2 %`, never 0 for a little.
 fn share(part: u64, of: u64) -> String {
-    match part as f64 / of.max(1) as f64 * 100.0 {
-        percent if part > 0 && percent < 0.05 => "less than 0.1 %".to_owned(),
+    percent(part as f64 / of.max(1) as f64, part > 0)
+}
+
+fn percent(share: f64, is_some: bool) -> String {
+    match share * 100.0 {
+        percent if is_some && percent < 0.05 => "less than 0.1 %".to_owned(),
         percent => format!("{percent:.1} %"),
     }
 }
@@ -136,9 +170,9 @@ fn file_growth(came: &Input, planned: &Input, plan: &Plan) -> Result<i64, Failur
 /// Operators that the model did not have.
 fn new_operators(came: &Input, planned: &Input) -> Vec<String> {
     let mut kinds: Vec<&str> = Vec::new();
-    for op in planned.graphs().iter().flat_map(|graph| graph.ops()) {
+    for op in planned.graphs().iter().flat_map(Graph::ops) {
         let kind = op.kind.as_str();
-        let is_old = came.graphs().iter().flat_map(|graph| graph.ops()).any(|old| old.kind == op.kind);
+        let is_old = came.graphs().iter().flat_map(Graph::ops).any(|old| old.kind == op.kind);
         if !is_old && !kinds.contains(&kind) {
             kinds.push(kind);
         }
@@ -176,10 +210,7 @@ fn print_operators(came: &Input, planned: &Input, out: &mut impl Write) -> Resul
     }
     writeln!(out, "{line}")?;
     if operators.iter().any(|operator| operator == "DynamicUpdateSlice") {
-        writeln!(
-            out,
-            "  AddDynamicUpdateSlice() is in TFLM since November 2025: older ones cannot run this"
-        )?;
+        writeln!(out, "  AddDynamicUpdateSlice() needs TFLM of November 2025 or later")?;
     }
     Ok(())
 }

@@ -113,10 +113,12 @@ impl<'a> Report<'a> {
     fn print_table(&self, out: &mut impl Write) -> Result<(), Failure> {
         let plan = self.plan;
         let has_arena = plan.after.arena.is_some();
-        let heading = if has_arena {
-            format!("{:>12} {:>14} {:>14}", "arena", "bytes", "peak")
-        } else {
-            format!("{:>12} {:>14}", "peak", "bytes")
+        // What loops hand on lies in the same bytes, and would count several times in a peak.
+        let has_peak = plan.loops.is_none();
+        let heading = match (has_arena, has_peak) {
+            (true, true) => format!("{:>12} {:>14} {:>14}", "arena", "bytes", "peak"),
+            (true, false) => format!("{:>12} {:>14}", "arena", "bytes"),
+            (false, _) => format!("{:>12} {:>14}", "peak", "bytes"),
         };
         writeln!(out, "  {:<14} {heading}", "")?;
         let at_least = if plan.counts_everything() { "" } else { "at least; " };
@@ -126,7 +128,8 @@ impl<'a> Report<'a> {
                 None if has_arena => format!("{:>27}", ""),
                 None => format!("{:>12}", Size(peak)),
             };
-            writeln!(out, "  {label:<14} {arena} {:>14}   {at_least}{remark}", thousands(peak))
+            let peak = if has_peak { format!(" {:>14}", thousands(peak)) } else { String::new() };
+            writeln!(out, "  {label:<14} {arena}{peak}   {at_least}{remark}")
         };
         let gain = match (plan.before.needs(), plan.after.needs()) {
             (before, after) if after < before && !plan.counts_everything() => {
@@ -236,10 +239,10 @@ impl<'a> Report<'a> {
         let came = &main_graph(self.input.graphs(), &[], plan.model);
         let graph = &main_graph(self.planned.graphs(), &plan.bodies, plan.model);
         let old = plan.model.lifetimes(came).profile(&plan.model.execution_order(came, &came.file_order()));
-        let new = plan.model.lifetimes(graph).profile(&plan.order);
+        let new = loops::profile(self.planned, plan)
+            .unwrap_or_else(|| plan.model.lifetimes(graph).profile(&plan.order));
         let width = terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0));
-        let legend =
-            if plan.after.peak < plan.before.peak { "█ after  ░ before" } else { "█ bytes in use" };
+        let legend = if new.peak() < old.peak() { "█ after  ░ before" } else { "█ bytes in use" };
         let known = if plan.counts_everything() { "" } else { " (of known size)" };
         writeln!(out, "memory over time, op by op   {legend}{known}")?;
         for row in picture::memory_over_time(&old, &new, width) {
