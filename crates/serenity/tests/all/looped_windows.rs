@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// Networks that are drawn; `SERENITY_SLOW` asks for more of them.
 const NETWORKS: u64 = 120;
-const NETWORKS_IF_SLOW: u64 = 2_500;
+const NETWORKS_IF_SLOW: u64 = 1_200;
 /// Windows of each of them.
 const WINDOWS: usize = 3;
 
