@@ -232,11 +232,13 @@ fn slices_may_take_off_rows_above_and_no_others() {
         let attributes = json!({"constants": constants, "begin_mask": mask});
         rows("STRIDED_SLICE", &[image(&SHAPE, "int8"), image(&shape, "int8")], &attributes)
     };
-    assert_eq!(crop([0, 2, 1, 0], [1; 4], [1, 6, 5, 4], 0), Some(Rows::Cropped { top: 2 }));
+    assert_eq!(crop([0, 2, 1, 0], [1; 4], [1, 6, 5, 4], 0), Some(Rows::Cropped { top: 2, left: 1 }));
+    // What the mask names begins at the beginning, whatever is said.
+    assert_eq!(crop([0, 5, 1, 0], [1; 4], [1, 8, 5, 4], 2), Some(Rows::Cropped { top: 0, left: 1 }));
     assert_eq!(crop([0, 0, 0, 0], [1; 4], [1, 6, 6, 4], 0), None, "rows taken off below");
     assert_eq!(crop([0, 2, 0, 1], [1; 4], [1, 6, 6, 3], 0), None, "channels taken off");
     assert_eq!(crop([0, 0, 0, 0], [1, 2, 1, 1], [1, 4, 6, 4], 0), None, "every other row");
-    assert_eq!(crop([0, 2, 0, 0], [1; 4], [1, 6, 6, 4], 2), None, "a mask");
+    assert_eq!(crop([0, 2, 0, 0], [1; 4], [1, 6, 6, 4], 2), None, "a mask, and rows taken off below");
     assert_eq!(crop([0, -6, 0, 0], [1; 4], [1, 6, 6, 4], 0), None, "counted from below");
 }
 

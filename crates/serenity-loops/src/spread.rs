@@ -83,7 +83,7 @@ mod tests {
     fn every_reader_gets_a_padding_right_before_it() {
         let mut graph = GraphBuilder::new("");
         let image = |rows: u64| Tensor::shaped("", vec![1, rows, 4, 16], ElementType::Int8).unwrap();
-        let mut op = |graph: &mut GraphBuilder, kind: &str, input, rows| {
+        let op = |graph: &mut GraphBuilder, kind: &str, input, rows| {
             let output = graph.tensor(image(rows));
             let values = [0, 0, 1, 1, 0, 0, 0, 0];
             let paddings = json!({"1": {"shape": [4, 2], "dtype": "int32", "values": values}});

@@ -12,7 +12,6 @@ use serenity::runtimes::{Kernels, TflmFacts, plan_arena};
 use serenity::search::Limits;
 use serenity::{Format, ModelFile, ReadOptions};
 use serenity_judges::{Inputs, on_all_cores};
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -38,28 +37,30 @@ struct Tried {
 }
 
 /// A window that can become a loop; `None` if the one that was drawn cannot.
-fn draw(random: &mut Random, graph: &Graph, order: &[OpId]) -> Option<Loop> {
+fn draw(random: &mut Random, graph: &Graph, order: &[OpId], carries: bool) -> Option<Loop> {
     let first = random.below(order.len());
     let length = 1 + random.below((order.len() - first).min(7));
     let ops = order[first..first + length].to_vec();
     let entering = RowLocal::of(graph, ops[0])?.inputs;
-    let (enters, carries) = (random.of(&entering), random.below(2) == 0);
-    let step = 1 + random.below(8) as u64;
-    let drawn = Loop { ops, enters, carries, step };
+    let drawn = Loop { ops, enters: random.of(&entering), carries, step: 1 + random.below(8) as u64 };
     drawn.cost(graph).map(|_| drawn)
 }
 
-/// Some loops that share no op: mostly one alone.
+/// Some loops that share no op: mostly one alone. Few windows can carry rows, so there is more than one try for those.
 fn loops(random: &mut Random, graph: &Graph, order: &[OpId]) -> Vec<Loop> {
     let mut loops: Vec<Loop> = Vec::new();
     let wanted = if random.below(4) == 0 { 2 } else { 1 };
-    for _ in 0..200 {
-        if loops.len() == wanted {
-            break;
+    for _ in 0..wanted {
+        let carries = random.below(2) == 0;
+        for attempt in 0..200 {
+            let drawn = draw(random, graph, order, carries && attempt < 150);
+            let is_free =
+                |drawn: &Loop| !loops.iter().flat_map(|one| &one.ops).any(|op| drawn.ops.contains(op));
+            if let Some(drawn) = drawn.filter(is_free) {
+                loops.push(drawn);
+                break;
+            }
         }
-        let taken: BTreeSet<OpId> = loops.iter().flat_map(|one| &one.ops).copied().collect();
-        let drawn = draw(random, graph, order);
-        loops.extend(drawn.filter(|drawn| drawn.ops.iter().all(|op| !taken.contains(op))));
     }
     loops
 }

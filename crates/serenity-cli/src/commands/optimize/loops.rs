@@ -2,13 +2,14 @@
 
 use crate::Failure;
 use crate::args::{LoopArgs, OptimizeArgs, Percent};
-use crate::commands::{count, for_shell};
+use crate::commands::{as_typed, count, for_shell};
 use crate::printable::printable;
 use crate::progress::thousands;
+use crate::size::Size;
 use serenity::ir::{Graph, OpId, Profile, Step};
 use serenity::looping::{Loop, LoopCost};
 use serenity::runtimes::{TflmFacts, live_by_op};
-use serenity::{AppliedLoops, Format, Input, Loops, Plan};
+use serenity::{AppliedLoops, Format, Input, Loops, LoopsEstimate, Optimized, Options, Plan};
 use std::io::Write;
 
 /// Refuses loops where nothing would run them, or gain by them.
@@ -40,6 +41,22 @@ pub(super) fn check_target(args: &OptimizeArgs, input: &Input) -> Result<(), Fai
         ));
     }
     Ok(())
+}
+
+/// What loops would give, if it is worth a line: one that says so, and how.
+pub(super) fn hint(args: &OptimizeArgs, found: &Optimized, options: &Options) -> String {
+    let is_asked = args.loops.loops || args.json.json || args.no_plan;
+    if is_asked || found.model.file.format() != Format::TfLite {
+        return String::new();
+    }
+    let estimate = serenity::estimate_loops(found, Loops::default(), options);
+    let is_worth_it = |estimate: &LoopsEstimate| estimate.arena < found.plan.after.needs() / 20 * 19;
+    estimate.filter(is_worth_it).map_or_else(String::new, |LoopsEstimate { arena, extra_macs }| {
+        let more = percent(extra_macs, extra_macs > 0.0);
+        let input = as_typed(&args.input, &args.read, &args.runtime);
+        let arena = Size(arena);
+        format!("a few rows at a time, about {arena}, {more} more multiplications:\n             serenity optimize {input} --loops\n")
+    })
 }
 
 /// What became of --loops; `planned` is the model with them, `came` as it was.
@@ -135,8 +152,12 @@ fn together(applied: &AppliedLoops, most: &str, file_growth: i64) -> String {
 
 /// `1.2 %`, never 0 for a little.
 fn share(part: u64, of: u64) -> String {
-    match part as f64 / of.max(1) as f64 * 100.0 {
-        percent if part > 0 && percent < 0.05 => "less than 0.1 %".to_owned(),
+    percent(part as f64 / of.max(1) as f64, part > 0)
+}
+
+fn percent(share: f64, is_some: bool) -> String {
+    match share * 100.0 {
+        percent if is_some && percent < 0.05 => "less than 0.1 %".to_owned(),
         percent => format!("{percent:.1} %"),
     }
 }

@@ -39,7 +39,9 @@ pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, 
     if args.no_reorder {
         options.algorithm = Algorithm::File;
     }
-    let Optimized { model: planned, plan } = serenity::optimize(&input, &options)?;
+    let found = serenity::optimize(&input, &options)?;
+    let hint = loops::hint(args, &found, &options);
+    let Optimized { model: planned, plan } = found;
     drop(line);
     let device = DevicePlan::new(args, &planned, &plan, &options.limits)?;
 
@@ -52,6 +54,7 @@ pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, 
         writeln!(said, "{}", json::object("optimize", Some(&args.input), object))?;
     } else {
         report.print(&mut said)?;
+        said.extend(hint.into_bytes());
         device.print(args, &mut said)?;
     }
     write_files(args, &planned, &plan, &device, output.as_ref())?;

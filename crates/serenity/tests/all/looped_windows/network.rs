@@ -290,8 +290,11 @@ impl Author<'_> {
         let shape = self.shape(x);
         let is_sum = self.random.one_in(2);
         let fits = |other: [u64; 4]| other[..3] == shape[..3] && (!is_sum || other[3] == shape[3]);
+        // Side by side they are only put if they mean the same.
+        let mean_the_same = |t| is_sum || self.quantization(t) == self.quantization(x);
+        let partners = self.images.iter().copied();
         let partners: Vec<TensorId> =
-            self.images.iter().copied().filter(|&t| t != x && fits(self.shape(t))).collect();
+            partners.filter(|&t| t != x && fits(self.shape(t)) && mean_the_same(t)).collect();
         if partners.is_empty() {
             return;
         }
