@@ -105,10 +105,11 @@ fn worth_planning(choices: &[Choice]) -> Vec<&Choice> {
 }
 
 /// Does one need less on a device? What a runtime keeps besides the arena differs from port to port by more than a hundredth: within that, the smaller arena.
-fn is_better(one: &Optimized, other: &Optimized) -> bool {
+pub(crate) fn is_better(one: &Optimized, other: &Optimized) -> bool {
     let need = |optimized: &Optimized| whole_need(&optimized.model, &optimized.plan);
     let (need_one, need_other) = (need(one), need(other));
-    if other.plan.loops.is_none() || need_one.abs_diff(need_other) > need_other / 100 {
+    let is_looped = one.plan.loops.is_some() && other.plan.loops.is_some();
+    if !is_looped || need_one.abs_diff(need_other) > need_other / 100 {
         return need_one < need_other;
     }
     (one.plan.after.needs(), need_one) < (other.plan.after.needs(), need_other)

@@ -1,6 +1,6 @@
 //! The one door.
 
-use crate::loops::with_loops;
+use crate::loops::{is_better, with_loops};
 use crate::rewrite::optimize_input;
 use crate::{Error, Input, Options, Plan, Rewrites, plan_graphs, planned_model};
 
@@ -51,8 +51,14 @@ pub fn optimize(input: &Input, options: &Options) -> Result<Optimized, Error> {
         Rewrites::Exact | Rewrites::All => optimize_input(input, options)?,
     };
     let found = Optimized { model: rewritten.unwrap_or_else(|| input.clone()), plan };
-    match options.loops {
-        Some(loops) => with_loops(found, loops, options),
-        None => Ok(found),
+    let Some(loops) = options.loops else { return Ok(found) };
+    let is_rewritten = !found.plan.rewrites.is_empty();
+    let best = with_loops(found, loops, options)?;
+    if !is_rewritten {
+        return Ok(best);
     }
+    // What rewriting saves, a loop may save too, and what was divided fits no window.
+    let as_it_is = Optimized { model: input.clone(), plan: plan_graphs(input.graphs(), options)? };
+    let looped = with_loops(as_it_is, loops, options)?;
+    Ok(if is_better(&looped, &best) { looped } else { best })
 }

@@ -121,6 +121,10 @@ fn states(graphs: &[&Graph]) -> Vec<State> {
                 continue;
             };
             let (Some(entered), Some(run)) = (graphs.get(condition), graphs.get(body)) else { continue };
+            // Whoever checks a plan must be able to follow the loop.
+            if !is_counted(entered, run) {
+                continue;
+            }
             for (slot, &output) in call.op.outputs.iter().enumerate() {
                 let of = |list: &[TensorId], graph: usize| list.get(slot).map(|&t| (graph, t));
                 let within =
@@ -133,6 +137,18 @@ fn states(graphs: &[&Graph]) -> Vec<State> {
         }
     }
     found
+}
+
+/// Can it be told how often a loop runs: does it compare a counter with a constant, and look the next one up in a table?
+fn is_counted(condition: &Graph, body: &Graph) -> bool {
+    let [op] = condition.ops() else { return false };
+    let slot = condition.inputs().iter().position(|input| op.inputs == [*input]);
+    let next = slot.and_then(|slot| body.producer(*body.outputs().get(slot)?));
+    let is_looked_up = next.is_some_and(|next| {
+        let next = body.op(next);
+        next.kind.operator() == Operator::SLICE && next.constant(0).is_some()
+    });
+    op.kind.operator() == Operator::LESS && op.constant(1).is_some() && is_looked_up
 }
 
 impl State {

@@ -55,7 +55,9 @@ pub(super) fn hint(args: &OptimizeArgs, found: &Optimized, options: &Options) ->
         let more = percent(extra_macs, extra_macs > 0.0);
         let input = as_typed(&args.input, &args.read, &args.runtime);
         let arena = Size(arena);
-        format!("a few rows at a time, about {arena}, {more} more multiplications:\n             serenity optimize {input} --loops\n")
+        format!(
+            "row by row:  serenity optimize {input} --loops   about {arena}, {more} more multiplications\n"
+        )
     })
 }
 
