@@ -16,7 +16,7 @@ use super::TFLM_ALIGNMENT;
 use super::run::Run;
 use crate::Overlap;
 use serenity_arena::{Buffer, Tie};
-use serenity_ir::{Call, Graph, OpId, Operator, TensorId};
+use serenity_ir::{Call, ElementType, Graph, OpId, Operator, TensorId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A tensor of one of the graphs.
@@ -216,7 +216,10 @@ fn copies_of(graph: &Graph, index: usize, op: OpId) -> Option<Vec<Copy>> {
         Operator::CONCATENATION => {
             let to = call.only_result()?;
             let axis = call.axis(to.shape.len())?;
-            (to.shape[..axis].iter().all(|&side| side == 1) && !call.op.has_activation()).then_some(())?;
+            // Pieces of channels, and of unsigned bytes, may be computed as they are copied.
+            let is_copied = (to.shape.len(), axis) != (4, 3) && *to.dtype != ElementType::UInt8;
+            let is_block = to.shape[..axis].iter().all(|&side| side == 1);
+            (is_copied && is_block && !call.op.has_activation()).then_some(())?;
             let mut at = 0_u64;
             let mut found = Vec::new();
             for position in 0..call.operand_count() {
