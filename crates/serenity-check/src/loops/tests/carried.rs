@@ -138,8 +138,8 @@ fn a_carry_that_is_written_over_is_lost() {
     // Where the stripes of the picture lie, it is gone before it is read; the output may lie there, since it is not read meanwhile.
     assert_eq!(faults(2, "c", 128).len(), 1);
     assert_eq!(faults(0, "c1", 128), NONE);
-    // Two rows of a buffer, copied one row down, are no view: the kernel reads and writes upwards, and nobody may rely on it.
-    assert!(faults(2, "kept", 192)[0].contains("how `SLICE` reads and writes is not known"));
+    // Two rows of a buffer, copied one row down, are no view: but the kernel reads and writes upwards, and every set of kernels has this one.
+    assert_eq!(faults(2, "kept", 192), NONE);
     assert_eq!(faults(2, "kept", 200), NONE);
 }
 
