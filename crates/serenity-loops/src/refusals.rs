@@ -47,8 +47,8 @@ fn two(dtype: &str) -> [Value; 2] {
 }
 
 #[test]
-fn convolutions_of_one_type_are_row_local_whatever_the_type() {
-    for dtype in ["float32", "int8", "int16", "uint8"] {
+fn convolutions_of_one_type_are_row_local() {
+    for dtype in ["float32", "int8", "int16"] {
         let filter = if dtype == "int16" { "int8" } else { dtype };
         let found = rows("CONV_2D", &two(dtype), &convolution(dtype, filter));
         assert!(
@@ -56,6 +56,8 @@ fn convolutions_of_one_type_are_row_local_whatever_the_type() {
             "{dtype}"
         );
     }
+    // Unsigned bytes may be scaled where others are only copied.
+    assert_eq!(rows("CONV_2D", &two("uint8"), &convolution("uint8", "uint8")), None);
     // Four bits a weight are unpacked before anything is computed.
     assert!(rows("CONV_2D", &two("int8"), &convolution("int8", "int4")).is_some());
 }

@@ -80,10 +80,10 @@ pub struct RowLocal {
     pub macs: u64,
 }
 
-/// The shape of a tensor that can be cut into rows.
+/// The shape of a tensor that can be cut into rows and put together again: a concatenation of unsigned bytes may be more than a copy.
 pub(crate) fn image(graph: &Graph, tensor: TensorId) -> Option<[i64; 4]> {
-    let dims = graph.tensor(tensor).layout()?.dims()?;
-    (dims[0] == 1).then_some(dims)
+    let layout = graph.tensor(tensor).layout().filter(|layout| *layout.dtype != ElementType::UInt8)?;
+    layout.dims().filter(|dims: &[i64; 4]| dims[0] == 1)
 }
 
 impl RowLocal {
