@@ -229,10 +229,12 @@ fn the_file_holds_the_loop_and_each_constant_once() {
     let [main, condition, body] = written.graphs() else { panic!("{:?}", written.graphs()) };
     for (graph, asked) in written.graphs().iter().zip(&looped.graphs) {
         assert!(graph.computes_as(asked));
-        assert_eq!((graph.name(), graph.tensors().len()), (asked.name(), asked.tensors().len()));
+        assert_eq!(graph.name(), asked.name());
+        // Tensors that exist as stripes only give their places to new ones.
+        assert!(graph.tensors().len() <= asked.tensors().len());
     }
     assert_eq!(main.op(OpId(4)).bodies().collect::<Vec<_>>(), [1, 2]);
-    assert_eq!(main.tensor(TensorId(1)).bytes, 0);
+    assert!(main.tensors().iter().all(|tensor| tensor.bytes > 0));
     assert_eq!(condition.op(OpId(0)).constant(1).unwrap().values(), Some(vec![4]));
     assert_eq!(body.op(OpId(4)).word("padding"), Some("valid"));
     let [before, after] = [&file.graphs()[0].op(OpId(0)), &body.op(OpId(4))];
@@ -243,8 +245,8 @@ fn the_file_holds_the_loop_and_each_constant_once() {
         let graph = &model.sub_graphs()[sub_graph];
         (0..graph.tensors().len()).filter(|&tensor| model.constant(sub_graph, tensor).is_some()).count()
     };
-    // Two weights, then: three sizes, what to fill with, and 0. In the body: three tables, two sizes, two shapes, paddings, the weights.
-    assert_eq!([0, 1, 2].map(constants), [2 + 5, 1, 3 + 2 + 2 + 1 + 2]);
+    // Three sizes, what to fill with, and 0: the weights have left the main graph. In the body: three tables, two sizes, two shapes, paddings, the weights.
+    assert_eq!([0, 1, 2].map(constants), [5, 1, 3 + 2 + 2 + 1 + 2]);
     let old = serenity_tflite::Model::parse(file.bytes().into_owned()).unwrap();
     // The size 24 is in two sub-graphs, the weights are in two, and all lie in the file once.
     let new: Vec<&[u8]> =
