@@ -233,7 +233,8 @@ fn copies_of(graph: &Graph, index: usize, op: OpId) -> Option<Vec<Copy>> {
                 let elements = serenity_ir::counted_product(&shape)?;
                 at = at.checked_add(elements.checked_mul(to.item as u64)?)?;
             }
-            Some(found)
+            // Pieces of shapes that are not known yet need not add up.
+            (at == to.count as u64 * to.item as u64).then_some(found)
         }
         _ => None,
     }
