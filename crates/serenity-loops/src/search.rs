@@ -78,12 +78,11 @@ pub struct Choice {
 }
 
 impl<'g> Windows<'g> {
-    /// Looks at all windows of the main graph in an order, for kernels of TFLM. At most `most_macs` multiplications more are of interest. `None` if the model cannot run.
+    /// Looks at all windows of the main graph in an order, for kernels of TFLM. `None` if the model cannot run.
     pub fn new(
         graphs: &'g [Graph],
         order: &[OpId],
         kernels: Kernels,
-        most_macs: u64,
         is_over: impl Fn() -> bool,
     ) -> Option<Self> {
         let main = graphs.first()?;
@@ -96,7 +95,7 @@ impl<'g> Windows<'g> {
         let macs = locals.iter().flatten().map(|local| local.macs).sum();
         let mut windows =
             Self { graphs, order: order.to_vec(), locals, live, inputs, candidates: BTreeMap::new(), macs };
-        windows.look(kernels, most_macs, is_over);
+        windows.look(kernels, is_over);
         Some(windows)
     }
 
@@ -105,7 +104,7 @@ impl<'g> Windows<'g> {
         self.macs
     }
 
-    fn look(&mut self, kernels: Kernels, most_macs: u64, is_over: impl Fn() -> bool) {
+    fn look(&mut self, kernels: Kernels, is_over: impl Fn() -> bool) {
         let costs = Costs::new(kernels);
         let peak = self.live.iter().copied().max().unwrap_or(0);
         let worth = peak / 100 * WORTH_A_LOOK;
@@ -123,7 +122,7 @@ impl<'g> Windows<'g> {
                     continue;
                 }
                 let Some(window) = Window::new(&self.graphs[0], ops.clone()) else { continue };
-                let candidates = self.ways(&window, first, most, most_macs, &costs);
+                let candidates = self.ways(&window, first, most, &costs);
                 if !candidates.is_empty() {
                     found.insert((first, last), candidates);
                 }
@@ -133,14 +132,7 @@ impl<'g> Windows<'g> {
     }
 
     /// The ways in which a window needs less than it does now.
-    fn ways(
-        &self,
-        window: &Window,
-        first: usize,
-        most: u64,
-        most_macs: u64,
-        costs: &Costs,
-    ) -> Vec<Candidate> {
+    fn ways(&self, window: &Window, first: usize, most: u64, costs: &Costs) -> Vec<Candidate> {
         let others = self.others_alive(window, first);
         let bytes = |t: TensorId| aligned(window.graph.tensor(t).bytes as i64) as u64;
         let room = |enters: TensorId| {
@@ -155,7 +147,7 @@ impl<'g> Windows<'g> {
             let wholes = program.wholes.len() as u64 - 1;
             let tail =
                 TAIL_OF_A_LOOP + TAIL_OF_A_WHOLE * wholes + TAIL_OF_A_CARRY * program.carries.len() as u64;
-            if bytes < most && extra_macs <= most_macs {
+            if bytes < most {
                 found.push(Candidate { way, bytes, extra_macs, tail });
             }
             bytes < most

@@ -147,7 +147,7 @@ impl Ground {
         options: &Options,
     ) -> Option<(Windows<'_>, Vec<Choice>)> {
         let is_over = || options.limits.are_over();
-        let windows = Windows::new(&self.graphs, &self.order, kernels, u64::MAX, is_over)?;
+        let windows = Windows::new(&self.graphs, &self.order, kernels, is_over)?;
         let choices = windows.choices((windows.macs() as f64 * loops.most_extra_macs) as u64);
         Some((windows, choices))
     }

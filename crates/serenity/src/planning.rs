@@ -126,7 +126,7 @@ fn with_plan(
         let with_bodies = main_graph(graphs, &plan.bodies, planned.model);
         let peak = planned.model.lifetimes(&with_bodies).profile(&order).peak();
         let after = Footprint { peak, arena: Some(best.planned.arena.bytes), ops: plan.after.ops };
-        plan.arena_bound = Some(best.bound);
+        plan.arena_bound = Some(best.bound.min(with_loops));
         plan.places = Some(Proof::of(best.planned.arena.bytes, best.planned.bound, best.planned.stopped));
         plan.take_order(order, after);
         plan.offsets = Some(best.planned.offsets);

@@ -31,11 +31,12 @@ pub fn plan_arena(facts: &Facts, orders: &[&[OpId]], limits: Limits) -> Option<P
     let ForAPlan { all: ArenaProblem { problem, contents, .. }, ties } = for_a_plan(facts, orders)?;
     let index = tensor_buffers(&contents);
     let has_ties = !ties.all.is_empty();
+    let largest = problem.buffers().iter().map(|buffer| buffer.size).max().unwrap_or(0);
     let live = live_peak(facts, orders)?;
     let placement = place_tied(&problem, ties, live, &Options { limits, ..Options::default() })?;
     let offset = |graph: usize, tensor| index.get(&(graph, tensor)).map(|&at| placement.offsets[at]);
-    // Which copies are void is a choice: no choice needs less than is in use.
-    let bound = if has_ties { placement.bound.min(live) } else { placement.bound };
+    // Which copies are void is a choice, and not all choices were tried: all that is sure is that each tensor needs room.
+    let bound = if has_ties { largest } else { placement.bound };
     let stopped = placement.proof.stopped().or((placement.height > bound).then_some(StopReason::Heuristic));
     let offsets = facts.for_all_tensors(offset);
     let arena = tflm_arena(facts, orders, Some(&offsets))?;
