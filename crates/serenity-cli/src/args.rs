@@ -116,7 +116,8 @@ pub(crate) struct OptimizeArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<String>,
     /// Exit with 1, and say how many bytes are missing, if the result needs more than this: for a .tflite on TFLM the whole arena of a
-    /// 32-bit device, otherwise the runtime's arena or the peak.
+    /// 32-bit device, otherwise the runtime's arena or the peak. With --loops, those are taken that multiply least of all that fit, and none if it
+    /// fits without.
     #[arg(long, value_name = "SIZE")]
     pub(crate) budget: Option<Size>,
     /// Write the plan here: the order with its proof, for `serenity check` and for other tools.
@@ -154,6 +155,13 @@ pub(crate) struct OptimizeArgs {
     pub(crate) search: SearchArgs,
     #[command(flatten)]
     pub(crate) json: JsonArg,
+}
+
+impl OptimizeArgs {
+    /// Whether there may be loops, and when they are enough.
+    pub(crate) fn loops(&self) -> Option<Loops> {
+        self.loops.allowed().map(|loops| Loops { enough: self.budget.map(|budget| budget.0), ..loops })
+    }
 }
 
 /// Whether operators are rewritten.
@@ -197,8 +205,8 @@ pub(crate) struct LoopArgs {
 }
 
 impl LoopArgs {
-    pub(crate) fn allowed(&self) -> Option<Loops> {
-        let most = |Percent(share)| Loops { most_extra_macs: share };
+    fn allowed(&self) -> Option<Loops> {
+        let most = |Percent(share)| Loops { most_extra_macs: share, ..Loops::default() };
         self.loops.then(|| self.max_extra_macs.map_or_else(Loops::default, most))
     }
 

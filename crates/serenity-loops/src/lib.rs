@@ -12,9 +12,11 @@
 //! | `program` | what an iteration does, whichever way |
 //! | `estimate` | what it needs |
 //! | `search` | which windows, in which way |
+//! | `clusters` | orders that keep windows together |
 //! | `spread` | one padding a reader, so that windows can hold it |
 //! | `emit` | the graphs |
 
+mod clusters;
 mod emit;
 mod estimate;
 mod halo;
@@ -30,6 +32,7 @@ mod simulation;
 mod spread;
 mod window;
 
+pub use clusters::{Clusters, Joined};
 pub use looped::{Loop, LoopCost, Looped};
 pub use rows::{RowLocal, Rows, Sliding};
 pub use search::{Choice, Windows};

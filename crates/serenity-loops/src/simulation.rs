@@ -11,10 +11,10 @@ use serde_json::json;
 use serenity_ir::{Attributes, ElementType, Graph, GraphBuilder, Op, OpKind, Tensor, TensorId};
 use std::collections::BTreeMap;
 
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn below(&mut self, limit: usize) -> usize {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % limit
     }
@@ -25,7 +25,7 @@ impl Random {
 }
 
 /// A network of some row-local ops, most of them one after the other.
-fn network(random: &mut Random) -> Graph {
+pub(crate) fn network(random: &mut Random) -> Graph {
     let mut graph = GraphBuilder::new("");
     let image =
         |rows: u64, channels: u64| Tensor::shaped("", vec![1, rows, 1, channels], ElementType::Int8).unwrap();

@@ -1,5 +1,6 @@
 //! Windows of a planned model as loops.
 
+use crate::order::unchecked;
 use crate::plan_check::plan_faults;
 use crate::rewrite::whole_need;
 use crate::{Error, Footprint, Input, Optimized, Options, Plan};
@@ -7,8 +8,8 @@ use serenity_check::Fault;
 use serenity_check::loops::{self as loop_check, LoopFault};
 use serenity_formats::{FileError, Problem};
 use serenity_ir::{Graph, OpId};
-use serenity_loops::{Choice, Loop, LoopCost, Looped, Spread, Windows};
-use serenity_runtimes::{Kernels, TflmFacts, main_graph, plan_arena};
+use serenity_loops::{Choice, Clusters, Joined, Loop, LoopCost, Looped, Spread, Windows};
+use serenity_runtimes::{Kernels, MemoryModel, TflmFacts, main_graph, plan_arena};
 use serenity_search::{Limits, Proof, StopReason};
 
 /// Whether windows of operators may become loops over a few rows at a time.
@@ -16,12 +17,14 @@ use serenity_search::{Limits, Proof, StopReason};
 pub struct Loops {
     /// How many multiplications more they may take, as a share of those that there are.
     pub most_extra_macs: f64,
+    /// What a device has. With loops that fit it there is no need for others that multiply more, nor for any if the model fits without.
+    pub enough: Option<u64>,
 }
 
 impl Default for Loops {
-    /// A tenth more multiplications.
+    /// A tenth more multiplications, for the least memory.
     fn default() -> Self {
-        Self { most_extra_macs: 0.1 }
+        Self { most_extra_macs: 0.1, enough: None }
     }
 }
 
@@ -56,70 +59,131 @@ pub struct LoopsEstimate {
 /// What loops would make of a model that was planned without; `None` if nothing. Nothing is placed, so it is quick, and a few per cent off.
 pub fn estimate_loops(found: &Optimized, loops: Loops, options: &Options) -> Option<LoopsEstimate> {
     let kernels = options.model.kernels().filter(|_| options.plan_arena && found.plan.loops.is_none())?;
-    let need = whole_need(&found.model, &found.plan);
-    let tail = need - found.plan.after.needs();
-    let mut best: Option<(u64, LoopsEstimate)> = None;
-    for ground in grounds(found) {
-        let Some((windows, choices)) = ground.choices(kernels, loops, options) else { continue };
-        for choice in choices {
-            let whole = choice.bytes + choice.tail + tail;
-            if whole < best.map_or(need, |(known, _)| known) {
-                let extra_macs = choice.extra_macs as f64 / windows.macs().max(1) as f64;
-                best = Some((whole, LoopsEstimate { arena: choice.bytes, extra_macs }));
-            }
-        }
-    }
-    best.map(|(_, estimate)| estimate)
+    let grounds = grounds(found, std::slice::from_ref(&found.plan.order));
+    let looked = look(&grounds, kernels, loops, options);
+    let all =
+        looked.iter().flat_map(|(_, windows, choices)| choices.iter().map(move |choice| (windows, choice)));
+    let (windows, best) = all.min_by_key(|(_, choice)| choice.bytes + choice.tail)?;
+    let tail = whole_need(&found.model, &found.plan) - found.plan.after.needs();
+    (best.bytes + best.tail + tail < whole_need(&found.model, &found.plan)).then(|| LoopsEstimate {
+        arena: best.bytes,
+        extra_macs: best.extra_macs as f64 / windows.macs().max(1) as f64,
+    })
 }
 
 /// The same model with its widest parts as loops, if it then needs less; otherwise as it is.
 pub(crate) fn with_loops(found: Optimized, loops: Loops, options: &Options) -> Result<Optimized, Error> {
     let Some(kernels) = options.model.kernels().filter(|_| options.plan_arena) else { return Ok(found) };
+    if loops.are_enough(&found) {
+        return Ok(found);
+    }
+    let grounds = grounds(&found, &orders_to_try(&found, options));
     let mut best = found.clone();
-    for ground in grounds(&found) {
-        let Some((windows, choices)) = ground.choices(kernels, loops, options) else { continue };
-        for choice in worth_planning(&choices) {
-            let applied = applied(&found.plan.order, &ground, windows.loops(choice), windows.macs());
-            let Some(applied) = applied else { continue };
-            if let Some(looped) = planned(&found, &ground, applied, kernels, options)?
-                && is_better(&looped, &best)
+    let mut tried: Vec<AppliedLoops> = Vec::new();
+    for view in views(kernels) {
+        let looked = look(&grounds, view, loops, options);
+        for (ground, windows, choice) in worth_planning(&looked, &found, loops) {
+            let Some(applied) = applied(ground, windows.loops(choice), windows.macs()) else { continue };
+            if tried.contains(&applied) {
+                continue;
+            }
+            tried.push(applied.clone());
+            if let Some(looped) = planned(&found, ground, applied, kernels, options)?
+                && loops.prefer(&looped, &best)
             {
                 best = looped;
+                if loops.are_enough(&best) {
+                    break;
+                }
             }
         }
     }
     Ok(best)
 }
 
-/// Choices by what a device needs in all, and the one with the least memory in use, which comes first.
-fn worth_planning(choices: &[Choice]) -> Vec<&Choice> {
-    let mut by_need: Vec<&Choice> = choices.iter().collect();
-    by_need.sort_by_key(|choice| choice.bytes + choice.tail);
-    by_need.truncate(MOST_PLANNED);
-    if let Some(lowest) = choices.first()
-        && !by_need.iter().any(|choice| std::ptr::eq(*choice, lowest))
-    {
-        by_need.push(lowest);
+impl Loops {
+    /// Does a model fit what a device has?
+    fn are_enough(&self, optimized: &Optimized) -> bool {
+        self.enough.is_some_and(|enough| whole_need(&optimized.model, &optimized.plan) <= enough)
     }
-    by_need
+
+    /// Is one better than another? If both fit, the one that multiplies less; otherwise the one that needs less on a device. What a runtime keeps besides the arena
+    /// differs from port to port by more than a hundredth: within that, the smaller arena.
+    pub(crate) fn prefer(&self, one: &Optimized, other: &Optimized) -> bool {
+        match (self.are_enough(one), self.are_enough(other)) {
+            (true, true) => return extra_macs(one) < extra_macs(other),
+            (false, false) => {}
+            (fits, _) => return fits,
+        }
+        let need = |optimized: &Optimized| whole_need(&optimized.model, &optimized.plan);
+        let (need_one, need_other) = (need(one), need(other));
+        let is_looped = one.plan.loops.is_some() && other.plan.loops.is_some();
+        if !is_looped || need_one.abs_diff(need_other) > need_other / 100 {
+            return need_one < need_other;
+        }
+        (one.plan.after.needs(), need_one) < (other.plan.after.needs(), need_other)
+    }
 }
 
-/// Does one need less on a device? What a runtime keeps besides the arena differs from port to port by more than a hundredth: within that, the smaller arena.
-pub(crate) fn is_better(one: &Optimized, other: &Optimized) -> bool {
-    let need = |optimized: &Optimized| whole_need(&optimized.model, &optimized.plan);
-    let (need_one, need_other) = (need(one), need(other));
-    let is_looped = one.plan.loops.is_some() && other.plan.loops.is_some();
-    if !is_looped || need_one.abs_diff(need_other) > need_other / 100 {
-        return need_one < need_other;
-    }
-    (one.plan.after.needs(), need_one) < (other.plan.after.needs(), need_other)
+/// Multiplications that the loops of a model add.
+fn extra_macs(optimized: &Optimized) -> u64 {
+    optimized.plan.loops.as_ref().map_or(0, |loops| loops.extra_macs)
 }
 
-/// Choices of each ground that are planned to the end.
-const MOST_PLANNED: usize = 4;
+/// A ground, its windows, and what can be chosen among them.
+type Looked<'g> = (&'g Ground, Windows<'g>, Vec<Choice>);
+
+fn look<'g>(grounds: &'g [Ground], kernels: Kernels, loops: Loops, options: &Options) -> Vec<Looked<'g>> {
+    let is_over = || options.limits.are_over();
+    let looked = grounds.iter().filter_map(|ground| {
+        let windows = Windows::new(&ground.graphs, &ground.order, kernels, is_over)?;
+        let choices = windows.choices((windows.macs() as f64 * loops.most_extra_macs) as u64);
+        Some((ground, windows, choices))
+    });
+    looked.collect()
+}
+
+/// Kernels as which windows are looked at. What those save that write over their inputs is seldom all to be had in one plan: windows that seem to gain nothing with
+/// them may gain much.
+fn views(kernels: Kernels) -> Vec<Kernels> {
+    if kernels == Kernels::Any { vec![kernels] } else { vec![kernels, Kernels::Any] }
+}
+
+/// Choices in the order in which they are planned: those that may be enough by their multiplications, then by what a device needs in all. The one with the least
+/// memory in use is always among them.
+fn worth_planning<'l>(
+    looked: &'l [Looked<'l>],
+    found: &Optimized,
+    loops: Loops,
+) -> Vec<(&'l Ground, &'l Windows<'l>, &'l Choice)> {
+    let tail = whole_need(&found.model, &found.plan) - found.plan.after.needs();
+    let mut all: Vec<_> = looked
+        .iter()
+        .flat_map(|(ground, windows, choices)| choices.iter().map(move |choice| (*ground, windows, choice)))
+        .collect();
+    all.sort_by_key(|(.., choice)| {
+        let need = choice.bytes + choice.tail;
+        let may_be_enough =
+            loops.enough.is_some_and(|enough| need + tail <= enough + enough / ESTIMATES_ARE_WITHIN);
+        if may_be_enough { (false, choice.extra_macs, need) } else { (true, need, choice.extra_macs) }
+    });
+    let lowest = all.iter().copied().min_by_key(|(.., choice)| choice.bytes);
+    let (first, rest) = all.split_at(all.len().min(MOST_PLANNED));
+    let mut chosen = first.to_vec();
+    chosen
+        .extend(lowest.filter(|(.., lowest)| rest.iter().any(|(.., choice)| std::ptr::eq(*choice, *lowest))));
+    chosen
+}
+
+/// Choices of one view that are planned to the end.
+const MOST_PLANNED: usize = 6;
+/// Plans differ from their estimates by one part in so many, or less.
+const ESTIMATES_ARE_WITHIN: u64 = 30;
 
 /// A model in an order in which windows are looked for.
 pub(crate) struct Ground {
+    /// The order of the model.
+    before: Vec<OpId>,
     pub(crate) graphs: Vec<Graph>,
     pub(crate) order: Vec<OpId>,
     /// If ops are not those of the model: which of its ops each is.
@@ -129,27 +193,18 @@ pub(crate) struct Ground {
 impl Ground {
     /// The model as it is.
     pub(crate) fn planned(graphs: &[Graph], order: &[OpId]) -> Self {
-        Self { graphs: graphs.to_vec(), order: order.to_vec(), origins: None }
+        Self { before: order.to_vec(), graphs: graphs.to_vec(), order: order.to_vec(), origins: None }
     }
 
     /// With one padding a reader; `None` if that is so already.
     pub(crate) fn spread(graphs: &[Graph], order: &[OpId]) -> Option<Self> {
         let spread = Spread::new(graphs, order)?;
-        let order = spread.graphs[0].file_order();
-        Some(Self { graphs: spread.graphs, order, origins: Some(spread.origins) })
-    }
-
-    /// Its windows, and what can be chosen among them.
-    fn choices(
-        &self,
-        kernels: Kernels,
-        loops: Loops,
-        options: &Options,
-    ) -> Option<(Windows<'_>, Vec<Choice>)> {
-        let is_over = || options.limits.are_over();
-        let windows = Windows::new(&self.graphs, &self.order, kernels, is_over)?;
-        let choices = windows.choices((windows.macs() as f64 * loops.most_extra_macs) as u64);
-        Some((windows, choices))
+        Some(Self {
+            before: order.to_vec(),
+            order: spread.graphs[0].file_order(),
+            graphs: spread.graphs,
+            origins: Some(spread.origins),
+        })
     }
 
     /// Its graphs with loops; `None` if one cannot be made.
@@ -162,19 +217,36 @@ impl Ground {
     }
 }
 
-/// The model as it was planned, and with one padding a reader.
-fn grounds(found: &Optimized) -> Vec<Ground> {
-    let (graphs, order) = (found.model.graphs(), &found.plan.order);
-    std::iter::once(Ground::planned(graphs, order)).chain(Ground::spread(graphs, order)).collect()
+/// The order that was planned, and others that keep windows together.
+fn orders_to_try(found: &Optimized, options: &Options) -> Vec<Vec<OpId>> {
+    let main = found.model.graph();
+    let limits = options.limits.working(options.effort.states_of_a_set());
+    let plain = Options { model: MemoryModel::Plain, limits, ..options.clone() };
+    let mut orders = vec![found.plan.order.clone()];
+    for joined in [Joined::Concatenations, Joined::All] {
+        let Some(clusters) = Clusters::new(main, joined) else { continue };
+        let order = clusters.order(&unchecked(&clusters.graph, &plain).order);
+        if !orders.contains(&order) {
+            orders.push(order);
+        }
+    }
+    orders
+}
+
+/// The model in some orders, each also with one padding a reader.
+fn grounds(found: &Optimized, orders: &[Vec<OpId>]) -> Vec<Ground> {
+    let graphs = found.model.graphs();
+    let of_order = |order: &Vec<OpId>| [Some(Ground::planned(graphs, order)), Ground::spread(graphs, order)];
+    orders.iter().flat_map(of_order).flatten().collect()
 }
 
 /// Loops with all that is said of them; `None` if one cannot be made.
-fn applied(order: &[OpId], ground: &Ground, loops: Vec<Loop>, macs: u64) -> Option<AppliedLoops> {
+fn applied(ground: &Ground, loops: Vec<Loop>, macs: u64) -> Option<AppliedLoops> {
     let main = &ground.graphs[0];
     let costs: Vec<LoopCost> = loops.iter().map(|one| one.cost(main)).collect::<Option<_>>()?;
     let name = |op: Option<&OpId>| op.map_or_else(String::new, |&op| main.op_label(op));
     Some(AppliedLoops {
-        order: order.to_vec(),
+        order: ground.before.clone(),
         spread: ground.origins.is_some(),
         ends: loops.iter().map(|one| [name(one.ops.first()), name(one.ops.last())]).collect(),
         macs,
@@ -199,7 +271,7 @@ fn planned(
     };
     let Some(plan) = place(&model, found.plan.clone(), kernels, options) else { return Ok(None) };
     let mut found_wrong = plan_faults(&all(model.graphs()), &plan, None);
-    let made = Made { before: &found.model, order: &found.plan.order, looped: &looped, model: &model };
+    let made = Made { before: &found.model, order: &loops.order, looped: &looped, model: &model };
     let in_loops = plan.offsets.as_ref().map_or_else(Vec::new, |offsets| {
         made.faults(&orders(&plan.order, &plan.bodies), Some(&loop_check::Plan { kernels, offsets }))
     });
@@ -207,8 +279,10 @@ fn planned(
         return Ok(None);
     }
     found_wrong.extend(in_loops.into_iter().map(Fault::Loop));
+    // That would be a bug, and no reason to leave somebody with nothing: other loops may do.
+    debug_assert!(found_wrong.is_empty(), "loops that fail their check: {found_wrong:?}");
     if !found_wrong.is_empty() {
-        return Err(Error::CheckFailed { graph: plan.graph, faults: found_wrong });
+        return Ok(None);
     }
     Ok(Some(Optimized { model, plan: Plan { loops: Some(loops), ..plan } }))
 }

@@ -1,6 +1,6 @@
 //! The one door.
 
-use crate::loops::{is_better, with_loops};
+use crate::loops::with_loops;
 use crate::rewrite::optimize_input;
 use crate::{Error, Input, Options, Plan, Rewrites, plan_graphs, planned_model};
 
@@ -60,5 +60,5 @@ pub fn optimize(input: &Input, options: &Options) -> Result<Optimized, Error> {
     // What rewriting saves, a loop may save too, and what was divided fits no window.
     let as_it_is = Optimized { model: input.clone(), plan: plan_graphs(input.graphs(), options)? };
     let looped = with_loops(as_it_is, loops, options)?;
-    Ok(if is_better(&looped, &best) { looped } else { best })
+    Ok(if loops.prefer(&looped, &best) { looped } else { best })
 }

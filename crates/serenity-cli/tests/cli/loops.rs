@@ -109,6 +109,28 @@ fn no_more_multiplications_than_asked_for() {
 }
 
 #[test]
+fn a_budget_takes_the_loops_that_multiply_least() {
+    let desk = desk();
+    let run = |budget: &str| desk.run(&["optimize", "net.tflite", "--loops", "--budget", budget, "--json"]);
+    let least = desk.run(&["optimize", "net.tflite", "--loops", "--json"]).json();
+    let flat = desk.run(&["optimize", "net.tflite", "--json"]).json();
+    let total = |object: &Value| object["after"]["total"]["arm32"].as_u64().unwrap();
+    let extra = |object: &Value| object["loops"]["extra_macs"].as_u64().unwrap_or(0);
+
+    let middle = (total(&least) + total(&flat)) / 2;
+    let enough = run(&middle.to_string()).json();
+    assert_eq!(enough["fits"], true);
+    assert!(total(&enough) <= middle && extra(&enough) < extra(&least), "{enough} {least}");
+
+    // None if it fits without, as little as possible if nothing fits.
+    let fits = desk.run(&["optimize", "net.tflite", "--loops", "--budget", &total(&flat).to_string()]);
+    assert!(fits.code == 0 && fits.stdout.contains("no loops: it fits"), "{fits:?}");
+    let nothing_fits = run("1KB");
+    assert_eq!(nothing_fits.code, 1);
+    assert_eq!(total(&nothing_fits.json()), total(&least));
+}
+
+#[test]
 fn where_no_loop_helps_none_is_made() {
     let desk = Desk::new();
     desk.run(&["zoo", "export", "swiftnet-c", "-o", "net.tflite", "--int8"]);

@@ -92,7 +92,7 @@ impl Tried {
             (best, file)
         };
         let without = written(None, "without");
-        let with = written(Some(Loops { most_extra_macs: 0.1 }), "with");
+        let with = written(Some(Loops::default()), "with");
         Self { model, kernels, without, with }
     }
 

@@ -386,7 +386,7 @@ fn every_change_of_loops_is_refused() {
         let options = Options {
             model: MemoryModel::Tflm(kernels),
             rewrites: Rewrites::None,
-            loops: Some(Loops { most_extra_macs: 0.5 }),
+            loops: Some(Loops { most_extra_macs: 0.5, ..Loops::default() }),
             ..Options::for_input(&input)
         };
         let plan = optimize(&input, &options).unwrap().plan.to_json();

@@ -1,7 +1,7 @@
 //! Windows of operators that became loops: what they are, what they take, and what the application must do.
 
 use crate::Failure;
-use crate::args::{LoopArgs, OptimizeArgs, Percent};
+use crate::args::{OptimizeArgs, Percent};
 use crate::commands::{as_typed, count, for_shell};
 use crate::printable::printable;
 use crate::progress::thousands;
@@ -61,18 +61,27 @@ pub(super) fn hint(args: &OptimizeArgs, found: &Optimized, options: &Options) ->
     })
 }
 
-/// What became of --loops; `planned` is the model with them, `came` as it was.
+/// What became of --loops; `planned` is the model with them, `came` as it was. Does it fit the budget, if there is one?
 pub(super) fn print(
-    args: &LoopArgs,
+    args: &OptimizeArgs,
     came: &Input,
     planned: &Input,
     plan: &Plan,
+    fits: bool,
     out: &mut impl Write,
 ) -> Result<(), Failure> {
-    let Some(Loops { most_extra_macs }) = args.allowed() else { return Ok(()) };
+    let Some(Loops { most_extra_macs, .. }) = args.loops() else { return Ok(()) };
     let most = Percent(most_extra_macs).to_string().replace('%', " %");
     let Some(applied) = &plan.loops else {
-        writeln!(out, "\n  no loops: none makes it need less with at most {most} more multiplications")?;
+        match args.budget.filter(|_| fits) {
+            Some(budget) => writeln!(out, "\n  no loops: it fits {budget} without them")?,
+            None => {
+                writeln!(
+                    out,
+                    "\n  no loops: none makes it need less with at most {most} more multiplications"
+                )?;
+            }
+        }
         return Ok(());
     };
     let number = count(applied.loops.len() as u64, "loop");

@@ -33,7 +33,7 @@ pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, 
         progress,
         plan_arena: !args.no_plan,
         rewrites: args.rewrite.allowed(),
-        loops: args.loops.allowed(),
+        loops: args.loops(),
         ..with_search(Options::for_input(&input), &args.search, &cancel)
     };
     if args.no_reorder {
@@ -59,8 +59,8 @@ pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, 
     }
     write_files(args, &planned, &plan, &device, output.as_ref())?;
     out.write_all(&said)?;
-    match args.budget {
-        Some(budget) if !plan.fits(report.needs(), budget.0) => Ok(Outcome::ConditionNotMet),
+    match report.fits() {
+        Some(false) => Ok(Outcome::ConditionNotMet),
         _ => Ok(Outcome::Done),
     }
 }

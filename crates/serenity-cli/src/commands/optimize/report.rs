@@ -48,6 +48,11 @@ impl<'a> Report<'a> {
         whole(self.plan.after, self.tails.map(|(_, after)| after))
     }
 
+    /// Is the budget kept, if there is one?
+    pub(super) fn fits(&self) -> Option<bool> {
+        self.args.budget.map(|budget| self.plan.fits(self.needs(), budget.0))
+    }
+
     pub(super) fn to_json(&self) -> Value {
         let mut object = self.plan.to_json();
         let footprint = |f: Footprint, tail: Option<Tail>| {
@@ -63,7 +68,7 @@ impl<'a> Report<'a> {
         object["seconds"] = self.elapsed.as_secs_f64().into();
         object["output"] = self.args.output.clone().into();
         object["budget"] = self.args.budget.map(|budget| budget.0).into();
-        object["fits"] = self.args.budget.map(|budget| self.plan.fits(self.needs(), budget.0)).into();
+        object["fits"] = self.fits().into();
         let known = self.args.budget.filter(|_| self.plan.counts_everything());
         object["missing"] = known.map(|budget| missing(self.needs(), budget)).into();
         if let Some(options) = onnx::session_options(self.input, self.plan.model) {
@@ -89,7 +94,7 @@ impl<'a> Report<'a> {
         writeln!(out, "{name}: {ops}{rewritten}{looped}, memory model `{}`\n", plan.model)?;
         self.print_table(out)?;
         self.print_rewrites(out)?;
-        loops::print(&self.args.loops, self.input, self.planned, plan, out)?;
+        loops::print(self.args, self.input, self.planned, plan, self.fits() == Some(true), out)?;
         self.print_proofs(out)?;
         writeln!(
             out,
