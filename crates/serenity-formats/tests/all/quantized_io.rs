@@ -58,7 +58,9 @@ impl Net {
     }
 
     fn file(mut self, outputs: &[TensorId]) -> Arc<dyn ModelFile> {
-        outputs.iter().for_each(|&output| self.0.output(output));
+        for &output in outputs {
+            self.0.output(output);
+        }
         let graph = self.0.build().unwrap();
         let operands =
             graph.ops().iter().map(|op| op.inputs.iter().map(|&t| Operand::Activation(t)).collect());
