@@ -103,6 +103,7 @@ impl Command {
 #[command(after_help = "Examples:\n  \
     serenity optimize model.tflite -o smaller.tflite\n  \
     serenity optimize model.tflite -o smaller.tflite --loops\n  \
+    serenity optimize model.tflite -o smaller.tflite --loops --int8-io\n  \
     serenity optimize model.tflite -o smaller.tflite --runtime litert\n  \
     serenity optimize model.onnx -o smaller.onnx --shape input=1,3,224,224\n  \
     serenity optimize zoo:swiftnet --plan plan.json\n  \
@@ -135,6 +136,15 @@ pub(crate) struct OptimizeArgs {
     pub(crate) rewrite: RewriteArgs,
     #[command(flatten)]
     pub(crate) loops: LoopArgs,
+    /// For a .tflite: let the model take and give the whole numbers that it works with, not floats.
+    ///
+    /// Many int8 models take floats, which a `QUANTIZE` turns into int8 first, and give floats, which a `DEQUANTIZE` makes at last. Such an input or output
+    /// becomes the int8 tensor itself (or uint8, int16), and the conversion goes: floats are four times as large, and where they set the peak nothing else
+    /// helps. It is another contract, so it is never made unasked: the application must fill the input with `q = round(real / scale) + zero_point`, clamped to
+    /// the type, and read the output as `real = scale * (q - zero_point)`. Each change is listed with its scale and zero point, here, in the plan and in the header
+    /// (--emit-header). From the same whole numbers the model computes the same, bit for bit.
+    #[arg(long, conflicts_with = "fold_constants")]
+    pub(crate) int8_io: bool,
     /// Keep the model's own order, that of its sub-graphs too; for TFLM only the places of the tensors are planned.
     ///
     /// A rewritten model is not the one that came: its ops run in the order that the rewriting gives them, each where the op stood
@@ -419,7 +429,8 @@ pub(crate) struct CheckArgs {
 
 /// Run two models on the same inputs and compare every bit of their outputs.
 ///
-/// First the inputs and outputs must agree in number, name, shape and type. Then both models run on the same random inputs, every run two
+/// First the inputs and outputs must agree in number, name, shape and type; only what `optimize --int8-io` makes of the first model may differ, and then the first gets
+/// the floats that the whole numbers stand for, and the outputs are compared as floats. Then both models run on the same random inputs, every run two
 /// invocations in a row, because wrong state and clobbered inputs show only in the second. Extents that a model leaves open are 1.
 ///
 /// The models run in your own runtime, through Python: .tflite models in LiteRT (`ai_edge_litert`, `tflite_runtime` or `tensorflow`;

@@ -15,11 +15,13 @@ mod error;
 mod format;
 mod graph;
 mod onnx;
+mod quantized_io;
 mod tflite;
 
 pub use error::{FileError, Problem};
 pub use format::{Format, ReadOptions};
 pub use graph::GraphFile;
+pub use quantized_io::{KeptPort, Port, QuantizedIo, QuantizedPort};
 
 use serenity_ir::{Graph, OpId};
 use serenity_loops::Looped;
@@ -60,6 +62,21 @@ pub trait ModelFile: fmt::Debug + Send + Sync {
             help: None,
             verdict: "cannot hold loops",
             source: "only a `.tflite` model can".into(),
+        })
+    }
+
+    /// The file with whole numbers for inputs and outputs that it would only convert: a float input that goes into `QUANTIZE`, a float output that comes out of
+    /// `DEQUANTIZE`. It was read again, and is that graph. Another contract for whoever runs it, so it must be told; if nothing can be done, the file is as it was.
+    ///
+    /// # Errors
+    /// If it cannot be changed in that way, or holds what cannot be carried over.
+    fn with_quantized_io(&self) -> Result<(Arc<dyn ModelFile>, QuantizedIo), FileError> {
+        Err(FileError {
+            problem: Problem::Request,
+            place: None,
+            help: None,
+            verdict: "cannot get other inputs and outputs",
+            source: "only those of a `.tflite` model can be changed".into(),
         })
     }
 

@@ -1,6 +1,6 @@
 //! A plan as a C header, for those who build a runtime of their own.
 //!
-//! It holds numbers only, so that it can be included anywhere: the sizes of the arena, and where each tensor lies in it. Names of tensors become
+//! It holds numbers only, so that it can be included anywhere: the sizes of the arena, what quantised inputs and outputs stand for, and where each tensor lies. Names of tensors become
 //! identifiers; the names as they are in the model stand beside them in comments.
 
 use crate::two_memories::TwoMemories;
@@ -38,6 +38,7 @@ pub fn c_header(input: &Input, plan: &Plan, memories: Option<&TwoMemories>) -> R
     let mut header = Header { input, plan, graphs, prefix: prefix(input), text: String::new() };
     header.preamble();
     header.sizes(&arena);
+    header.quantization();
     header.offsets(&arena);
     if let Some(memories) = memories {
         header.memories(memories);
@@ -126,6 +127,32 @@ impl Header<'_> {
         self.define("ARENA_TAIL_BYTES", tail.arm32, "what TFLM keeps on a 32-bit device: an estimate");
         self.define("ARENA_TOTAL_BYTES", total, "head and tail, or more if TFLM needs it while it prepares");
         self.define("ARENA_MARGIN_BYTES", tail.margin(arena.bytes), "add this to be safe, for other builds");
+    }
+
+    /// What the whole numbers stand for that the model takes and gives.
+    fn quantization(&mut self) {
+        let main = self.graphs[0];
+        let inputs = main.inputs().iter().enumerate().map(|(position, id)| ("INPUT", position, *id));
+        let outputs = main.outputs().iter().enumerate().map(|(position, id)| ("OUTPUT", position, *id));
+        let mut is_first = true;
+        for (kind, position, id) in inputs.chain(outputs) {
+            let tensor = main.tensor(id);
+            let (Some(quantization), Some(dtype)) = (&tensor.quantization, &tensor.dtype) else { continue };
+            let [scale] = quantization.scales[..] else { continue };
+            if !scale.is_finite() {
+                continue;
+            }
+            if std::mem::replace(&mut is_first, false) {
+                self.line("\n/* Quantised inputs and outputs: real = SCALE * (q - ZERO_POINT). */");
+            }
+            let zero_point = quantization.zero_points.first().copied().unwrap_or(0);
+            let (prefix, label) = (&self.prefix, comment(&main.tensor_label(id)));
+            let _ = writeln!(
+                self.text,
+                "#define {prefix}_{kind}_{position}_SCALE {scale:?}f /* {label}, {dtype} */"
+            );
+            let _ = writeln!(self.text, "#define {prefix}_{kind}_{position}_ZERO_POINT ({zero_point})");
+        }
     }
 
     fn offsets(&mut self, arena: &Arena) {

@@ -1,7 +1,7 @@
 //! Reading models, whatever they are stored in.
 
 use crate::Error;
-use serenity_formats::{Format, GraphFile, ModelFile, ReadOptions};
+use serenity_formats::{Format, GraphFile, ModelFile, QuantizedIo, ReadOptions};
 use serenity_ir::Graph;
 use serenity_runtimes::{MemoryModel, Offsets, Tail};
 use std::io::Read;
@@ -38,6 +38,16 @@ impl Input {
     /// What TFLM keeps besides the head, if it is the target and the model is known with all its tensors.
     pub fn tail(&self, model: MemoryModel) -> Option<Tail> {
         self.file.tail(model.kernels()?)
+    }
+
+    /// The same model with whole numbers where it took or gave floats only to convert them, and what became of each; as it was if there are none.
+    ///
+    /// # Errors
+    /// If it is no `.tflite` model, or holds what cannot be carried over.
+    pub(crate) fn with_quantized_io(&self) -> Result<(Self, QuantizedIo), Error> {
+        let changed = self.file.with_quantized_io();
+        let (file, io) = changed.map_err(|source| Error::File { path: self.name.clone(), source })?;
+        Ok((self.with_file(file), io))
     }
 
     /// The same input with another file.

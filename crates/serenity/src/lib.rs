@@ -60,7 +60,9 @@ pub use serenity_tflite as tflite;
 pub use serenity_traffic as off_chip;
 pub use serenity_zoo as zoo;
 
-pub use serenity_formats::{FileError, Format, ModelFile, ReadOptions};
+pub use serenity_formats::{
+    FileError, Format, KeptPort, ModelFile, Port, QuantizedIo, QuantizedPort, ReadOptions,
+};
 
 pub use boards::{Board, boards};
 pub use bridge::problem;

@@ -1,13 +1,14 @@
 //! The one door.
 
 use crate::loops::with_loops;
+use crate::planning::as_it_came;
 use crate::rewrite::optimize_input;
 use crate::{Error, Input, Options, Plan, Rewrites, plan_graphs, planned_model};
 
 /// What became of a model.
 #[derive(Clone, Debug)]
 pub struct Optimized {
-    /// The model that the plan is for: rewritten if the plan lists rewrites, otherwise as it came.
+    /// The model that the plan is for: with other inputs and outputs or rewritten if the plan says so, otherwise as it came.
     pub model: Input,
     /// What was decided, what it needs, and what is proved of that.
     pub plan: Plan,
@@ -44,8 +45,24 @@ impl Optimized {
 ///
 /// # Errors
 /// If the result fails its own check, or the rewriting went wrong: either would be a bug. A file that cannot be changed without loss is no error: it is
-/// planned as it is.
+/// planned as it is, unless it is [asked](Options::int8_io) to change.
 pub fn optimize(input: &Input, options: &Options) -> Result<Optimized, Error> {
+    if !options.int8_io {
+        return with_its_interface(input, options);
+    }
+    let (model, io) = input.with_quantized_io()?;
+    // A plan of the arena that the model came with is for the inputs and outputs that it came with.
+    let given_plan = options.given_plan.clone().filter(|_| io.changed.is_empty());
+    let mut found = with_its_interface(&model, &Options { given_plan, ..options.clone() })?;
+    if !io.changed.is_empty() {
+        found.plan.before = as_it_came(input.graphs(), options);
+    }
+    found.plan.int8_io = Some(io);
+    Ok(found)
+}
+
+/// The same without changing what the model takes and gives.
+fn with_its_interface(input: &Input, options: &Options) -> Result<Optimized, Error> {
     let (rewritten, plan) = match options.rewrites {
         Rewrites::None => (None, plan_graphs(input.graphs(), options)?),
         Rewrites::Exact | Rewrites::All => optimize_input(input, options)?,

@@ -28,6 +28,8 @@ pub struct Options {
     pub given_plan: Option<Offsets>,
     /// Which rewrites may be made.
     pub rewrites: Rewrites,
+    /// For `.tflite`: whether inputs and outputs of floats become the whole numbers that the model would convert them to. Another contract for whoever runs it.
+    pub int8_io: bool,
     /// For TFLM: whether windows of operators may become loops over a few rows at a time.
     pub loops: Option<Loops>,
     /// Called a few times a second with the state of the search.

@@ -45,6 +45,7 @@ pub(crate) fn unchecked(graph: &Graph, options: &Options) -> Plan {
         order: found.order.iter().map(|op| OpId(op.0)).collect(),
         steering: None,
         bodies: Vec::new(),
+        int8_io: None,
         rewrites: Vec::new(),
         choice: None,
         loops: None,

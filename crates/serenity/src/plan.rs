@@ -3,6 +3,7 @@
 use crate::{AppliedLoops, AppliedRewrite, RewriteChoice};
 use serde_json::{Value, json};
 use serenity_check::{PlacementFault, Witness, WitnessChain, placement_faults};
+use serenity_formats::QuantizedIo;
 use serenity_ir::{Graph, OpId, Unknown};
 use serenity_runtimes::{MemoryModel, Offsets};
 use serenity_schedule::{Algorithm, Stats};
@@ -43,6 +44,8 @@ pub struct Plan {
     pub bodies: Vec<Vec<OpId>>,
     /// Where the tensors of each graph lie, if that was planned; `None` for what takes no room.
     pub offsets: Option<Offsets>,
+    /// What became of inputs and outputs, if they were to become whole numbers. If any did, all else here is said of the model with these, but for `before`.
+    pub int8_io: Option<QuantizedIo>,
     /// What was rewritten. If anything was, all else here is said of the rewritten model, but for `before`.
     pub rewrites: Vec<AppliedRewrite>,
     /// How these were chosen, if there was a choice.
@@ -246,6 +249,7 @@ impl Plan {
             "states": self.stats.states,
             "pieces": self.stats.pieces,
             "seconds": self.stats.elapsed.as_secs_f64(),
+            "int8_io": self.int8_io.as_ref().map(QuantizedIo::to_json),
             "rewrites": self.rewrites.iter().map(AppliedRewrite::to_json).collect::<Vec<_>>(),
             "rewrite_choice": choice,
             "loops": self.loops.as_ref().map(loops_to_json),

@@ -7,16 +7,19 @@ use crate::input::read_text;
 use crate::{AppliedRewrite, Decision, Error, RewriteChoice, RewriteCost};
 use serde_json::{Map, Value};
 use serenity_check::{Witness, WitnessChain};
+use serenity_formats::QuantizedIo;
 use serenity_ir::{OpId, TensorId};
 use serenity_loops::{Loop, LoopCost};
 use serenity_runtimes::{Kernels, MemoryModel, Offsets, OrtOrder};
 use serenity_search::StopReason;
 
 /// What a plan file claims. Nothing of it is trusted.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PlanFile {
     /// The memory model it speaks of, if it says.
     pub model: Option<MemoryModel>,
+    /// What became of inputs and outputs that were to become whole numbers, before anything else.
+    pub int8_io: Option<QuantizedIo>,
     /// What was rewritten before the rest was planned.
     pub rewrites: Vec<AppliedRewrite>,
     /// How that was chosen, and whether that is called proved.
@@ -149,6 +152,12 @@ impl PlanFile {
         }
         Ok(Self {
             model: model(plan)?,
+            int8_io: reader.optional(
+                "int8_io",
+                "must be an object with `inputs` and `outputs`, each with `position`, `was`, `name`, `dtype`, `scale` and `zero_point`, and `kept`, each \
+                 with `port`, `position`, `name` and `reason`",
+                QuantizedIo::from_json,
+            ),
             rewrites: reader.list("rewrites", rewrite).unwrap_or_default(),
             rewrite_choice: reader.optional(
                 "rewrite_choice",

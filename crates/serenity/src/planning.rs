@@ -138,6 +138,20 @@ fn with_plan(
     or_as_it_was(graphs, plan, given).map(Ok)
 }
 
+/// What a model needs as it came: in its own order, with the plan of the arena that it came with if that is safe.
+pub(crate) fn as_it_came(graphs: &[Graph], options: &Options) -> Footprint {
+    let model = options.model.without_plan();
+    let kernels = options.model.kernels().filter(|_| options.plan_arena);
+    let is_kept = |plan: &&Offsets| kernels.is_none_or(|kernels| is_safe(graphs, plan, kernels));
+    let main = main_graph(graphs, &[], model);
+    let order = model.execution_order(&main, &main.file_order());
+    Footprint {
+        peak: model.lifetimes(&main).profile(&order).peak(),
+        arena: judge::own_arena(graphs, model, options.given_plan.as_ref().filter(is_kept)),
+        ops: graphs[0].ops().len(),
+    }
+}
+
 /// Is the plan that a model came with one that the checker accepts for these kernels?
 fn is_safe(graphs: &[Graph], plan: &Offsets, kernels: Kernels) -> bool {
     let own: Vec<Vec<OpId>> = graphs.iter().map(Graph::file_order).collect();

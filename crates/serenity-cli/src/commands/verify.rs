@@ -1,11 +1,12 @@
 //! `serenity verify`: do two models compute the same?
 
 use super::count;
+use super::optimize::changed;
 use crate::args::VerifyArgs;
 use crate::printable::printable;
 use crate::{Failure, Outcome, json};
 use serde_json::{Value, json};
-use serenity::{Comparison, OutputComparison, Verification, VerifyOptions, verify};
+use serenity::{Comparison, OutputComparison, QuantizedIo, Verification, VerifyOptions, verify};
 use std::io::Write;
 
 /// More outputs than this are summed up.
@@ -54,6 +55,7 @@ fn to_json(args: &VerifyArgs, found: &Verification, passed: bool) -> Value {
         "tolerance": args.tolerance,
         "runs": args.runs,
         "seed": args.seed,
+        "int8_io": found.quantized.as_ref().map(QuantizedIo::to_json),
         "engines": found.comparisons.iter().map(engine).collect::<Vec<_>>(),
         "skipped": skipped.collect::<Vec<_>>(),
     })
@@ -70,6 +72,15 @@ fn print(args: &VerifyArgs, found: &Verification, passed: bool, out: &mut impl W
         (_, _, None) => "DIFFERENT".to_owned(),
     };
     writeln!(out, "{verdict}")?;
+    if let Some(io) = &found.quantized {
+        writeln!(
+            out,
+            "  interfaces differ, as --int8-io makes them; compared by real = scale * (q - zero_point):"
+        )?;
+        for one in &io.changed {
+            writeln!(out, "    {}", changed(one))?;
+        }
+    }
     for one in &found.comparisons {
         writeln!(out, "  {} ({})", one.engine.title(), printable(&one.version))?;
         for difference in &one.signature_differences {

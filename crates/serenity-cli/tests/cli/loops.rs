@@ -117,7 +117,7 @@ fn a_budget_takes_the_loops_that_multiply_least() {
     let total = |object: &Value| object["after"]["total"]["arm32"].as_u64().unwrap();
     let extra = |object: &Value| object["loops"]["extra_macs"].as_u64().unwrap_or(0);
 
-    let middle = (total(&least) + total(&flat)) / 2;
+    let middle = total(&least).midpoint(total(&flat));
     let enough = run(&middle.to_string()).json();
     assert_eq!(enough["fits"], true);
     assert!(total(&enough) <= middle && extra(&enough) < extra(&least), "{enough} {least}");

@@ -4,7 +4,10 @@
 mod check;
 mod commands;
 mod errors;
+#[path = "../../../serenity/tests/all/float_io.rs"]
+mod float_io;
 mod harness;
+mod int8_io;
 mod limits;
 mod loops;
 mod onnx;

@@ -4,9 +4,10 @@ mod conditions;
 mod constants;
 mod looped;
 mod operators;
+mod quantized_io;
 mod rewritten;
 
-use crate::{FileError, Format, ModelFile, Problem, ReadOptions};
+use crate::{FileError, Format, ModelFile, Problem, QuantizedIo, ReadOptions};
 use serenity_ir::{Graph, OpId};
 use serenity_loops::Looped;
 use serenity_rewrite::{Patch, Rewriting, Settings};
@@ -48,6 +49,11 @@ impl ModelFile for Tflite {
 
     fn looped(&self, looped: &Looped) -> Result<Arc<dyn ModelFile>, FileError> {
         Ok(Arc::new(Self(looped::looped(&self.0, looped)?)))
+    }
+
+    fn with_quantized_io(&self) -> Result<(Arc<dyn ModelFile>, QuantizedIo), FileError> {
+        let (model, io) = quantized_io::converted(&self.0)?;
+        Ok((Arc::new(Self(model)), io))
     }
 
     fn planned(&self, orders: &[&[OpId]], places: Option<&Offsets>) -> Result<Vec<u8>, FileError> {

@@ -3,3 +3,4 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod looped;
+mod quantized_io;

@@ -25,6 +25,8 @@ pub(super) const BUILTINS: &[Builtin] = &[
     builtin("CONCATENATION", 2, 10, 2),
     builtin("CONV_2D", 3, 1, 3),
     builtin("DEPTHWISE_CONV_2D", 4, 2, 3),
+    // It writes floats, whatever it reads: bytes since its second version.
+    Builtin { name: "DEQUANTIZE", code: 6, options: 0, float_version: 2, int8_version: 2 },
     builtin("FULLY_CONNECTED", 9, 8, 4),
     builtin("LOGISTIC", 14, 0, 2),
     builtin("MAX_POOL_2D", 17, 5, 2),
@@ -42,6 +44,7 @@ pub(super) const BUILTINS: &[Builtin] = &[
     builtin("RESIZE_NEAREST_NEIGHBOR", 97, 74, 2),
     builtin("LEAKY_RELU", 98, 75, 2),
     builtin("ADD_N", 106, 0, 1),
+    builtin("QUANTIZE", 114, 0, 1),
     builtin("HARD_SWISH", 117, 0, 1),
 ];
 

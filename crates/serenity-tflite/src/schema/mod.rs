@@ -93,6 +93,7 @@ pub(crate) mod signature {
     pub(crate) const INPUTS: usize = 0;
     pub(crate) const OUTPUTS: usize = 1;
     pub(crate) const KEY: usize = 2;
+    pub(crate) const TAG: usize = 3;
     pub(crate) const SUB_GRAPH: usize = 4;
 }
 

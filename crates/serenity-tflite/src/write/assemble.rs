@@ -5,6 +5,7 @@ use crate::schema::{buffer, metadata, model as slot, operator, sub_graph};
 use crate::write::compare::{self, Written};
 use crate::write::edit::{Edit, Edited, NewOptions, OperatorSource};
 use crate::write::in_place;
+use crate::write::interface::Interface;
 use crate::write::node::{Field, Fields, Front, Node, add_to_u64};
 use crate::write::parts::{
     code_node, extended, kept_operator_fields, kept_options, option_field, refusal, tensors, unknown_field,
@@ -94,15 +95,12 @@ impl Edit<'_> {
             return Err(refusal("the model", field));
         }
         let mut fields = vec![(slot::VERSION, Field::U32(3))];
-        for kept in [
-            slot::DESCRIPTION,
-            slot::METADATA_BUFFER,
-            slot::SIGNATURES,
-            slot::EXTERNAL_BUFFER_GROUPS,
-            slot::EXTERNAL_BUFFERS,
-        ] {
+        for kept in
+            [slot::DESCRIPTION, slot::METADATA_BUFFER, slot::EXTERNAL_BUFFER_GROUPS, slot::EXTERNAL_BUFFERS]
+        {
             fields.extend(old.target(kept)?.map(|target| (kept, Field::Node(Node::Old(target)))));
         }
+        fields.extend(self.signature_list(&old)?);
         let codes = self.codes.iter().map(code_node).collect();
         fields.extend(extended(&old, slot::OPERATOR_CODES, codes)?);
         let mut sub_graphs = Vec::new();
@@ -160,14 +158,16 @@ impl Edit<'_> {
 
     fn sub_graph(&self, index: usize, old: &Table) -> Result<Node, Error> {
         let edit = &self.sub_graphs[index];
-        if edit.operators.is_none() && !edit.changes_tensors() {
+        if edit.changes_nothing() {
             return Ok(Node::Old(old.position()));
         }
         if let Some(field) = unknown_field(old, sub_graph::DEBUG_METADATA_INDEX)? {
             return Err(refusal(&format!("sub-graph {index}"), field));
         }
-        let mut fields = Vec::new();
-        for kept in [sub_graph::INPUTS, sub_graph::OUTPUTS, sub_graph::NAME] {
+        let mut fields: Fields = edit.interface.iter().flat_map(Interface::fields).collect();
+        let stays: &[usize] =
+            if edit.interface.is_some() { &[] } else { &[sub_graph::INPUTS, sub_graph::OUTPUTS] };
+        for &kept in stays.iter().chain(&[sub_graph::NAME]) {
             fields.extend(old.target(kept)?.map(|target| (kept, Field::Node(Node::Old(target)))));
         }
         if old.field(sub_graph::DEBUG_METADATA_INDEX, 4)?.is_some() {

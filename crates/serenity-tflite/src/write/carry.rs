@@ -27,7 +27,7 @@ impl Edit<'_> {
     pub(crate) fn carry_metadata(&mut self) -> Vec<String> {
         let changes_operators = self.sub_graphs.iter().any(|edit| edit.operators.is_some());
         let mut dropped = Vec::new();
-        if changes_operators || self.sub_graphs.iter().any(SubGraphEdit::changes_tensors) {
+        if !self.sub_graphs.iter().all(SubGraphEdit::changes_nothing) {
             dropped.extend(self.drop_unless_given(OFFLINE_PLAN));
         }
         if changes_operators {

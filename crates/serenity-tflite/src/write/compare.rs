@@ -39,7 +39,7 @@ pub(crate) fn check(edit: &Edit, written: &Written) -> Result<(), Error> {
         other => other,
     })?;
     same("the description", new.description == old.description)?;
-    same("the signatures", new.signatures == old.signatures)?;
+    same("the signatures", new.signatures == edit.signatures())?;
     same("the operator codes", new.codes.iter().eq(old.codes.iter().chain(&edit.codes)))?;
     for index in 0..old.buffers.len() {
         let (place, new_place) = (old.buffers.place(index), new.buffers.place(index));
@@ -129,13 +129,18 @@ fn check_sub_graph(
     tables: &SubGraph,
 ) -> Result<(), String> {
     let changes = &edit.sub_graphs[index];
-    let (old_tensors, old_operators, wanted) = if let Some(new) = edit.new_sub_graph(index) {
-        ([].as_slice(), 0, (&new.name, &new.inputs, &new.outputs))
+    let (old_tensors, old_operators, name) = if let Some(new) = edit.new_sub_graph(index) {
+        ([].as_slice(), 0, &new.name)
     } else {
         let old = &edit.model.sub_graphs[index];
-        (old.tensors.as_slice(), old.operators.len(), (&old.name, &old.inputs, &old.outputs))
+        (old.tensors.as_slice(), old.operators.len(), &old.name)
     };
-    if (&tables.name, &tables.inputs, &tables.outputs) != wanted {
+    let (inputs, outputs) = match (&changes.interface, edit.model.sub_graphs.get(index)) {
+        (Some(new), _) => (new.inputs.as_slice(), new.outputs.as_slice()),
+        (None, Some(old)) => (old.inputs(), old.outputs()),
+        (None, None) => (&[][..], &[][..]),
+    };
+    if (&tables.name, tables.inputs(), tables.outputs()) != (name, inputs, outputs) {
         return Err("its name, inputs or outputs".to_owned());
     }
     if tables.tensors.len() != old_tensors.len() + changes.new_tensors.len() {

@@ -3,6 +3,7 @@
 use crate::operator::OperatorCode;
 use crate::schema::{builtin, element};
 use crate::tensor::FileTensor;
+use crate::write::interface::Interface;
 use crate::write::sub_graphs::NewSubGraph;
 use crate::{Error, Model};
 use serenity_ir::{Attributes, ElementType, Quantization};
@@ -32,11 +33,17 @@ pub(crate) struct SubGraphEdit {
     pub(crate) replaced_tensors: BTreeMap<usize, NewTensor>,
     pub(crate) new_tensors: Vec<AddedTensor>,
     pub(crate) operators: Option<Vec<OperatorSource>>,
+    /// Those of an old one stay if it is not given.
+    pub(crate) interface: Option<Interface>,
 }
 
 impl SubGraphEdit {
     pub(crate) fn changes_tensors(&self) -> bool {
         !self.replaced_tensors.is_empty() || !self.new_tensors.is_empty()
+    }
+
+    pub(crate) fn changes_nothing(&self) -> bool {
+        self.operators.is_none() && !self.changes_tensors() && self.interface.is_none()
     }
 }
 

@@ -10,6 +10,7 @@ mod compare;
 mod edit;
 mod extents;
 mod in_place;
+mod interface;
 mod new_options;
 mod node;
 mod options;

@@ -7,6 +7,7 @@ use crate::flat::Table;
 use crate::schema::{operator, sub_graph};
 use crate::tensor::Storage;
 use crate::write::edit::{AddedTensor, Edit, OperatorSource, SubGraphEdit};
+use crate::write::interface::Interface;
 use crate::write::node::{Field, Node};
 use crate::write::parts::tensor_node;
 use crate::{Error, Model};
@@ -18,8 +19,6 @@ pub(crate) struct NewSubGraph {
     pub(crate) name: String,
     /// The old sub-graph that its operators and constants may come from.
     pub(crate) origin: usize,
-    pub(crate) inputs: Vec<usize>,
-    pub(crate) outputs: Vec<usize>,
 }
 
 impl Edit<'_> {
@@ -31,30 +30,10 @@ impl Edit<'_> {
         if origin >= self.model.sub_graphs.len() {
             return Err(self.no_sub_graph(origin));
         }
-        let (inputs, outputs) = (Vec::new(), Vec::new());
-        self.new_sub_graphs.push(NewSubGraph { name: name.to_owned(), origin, inputs, outputs });
-        self.sub_graphs.push(SubGraphEdit::default());
+        self.new_sub_graphs.push(NewSubGraph { name: name.to_owned(), origin });
+        self.sub_graphs
+            .push(SubGraphEdit { interface: Some(Interface::default()), ..SubGraphEdit::default() });
         Ok(self.sub_graphs.len() - 1)
-    }
-
-    /// What the caller of a new sub-graph provides, and what it gets. Those of old ones stay.
-    ///
-    /// # Errors
-    /// If there is no such new sub-graph. The tensors are checked by [`finish`](Self::finish).
-    pub fn set_inputs_outputs(
-        &mut self,
-        sub_graph: usize,
-        inputs: Vec<usize>,
-        outputs: Vec<usize>,
-    ) -> Result<(), Error> {
-        let new = sub_graph.checked_sub(self.model.sub_graphs.len());
-        match new.and_then(|new| self.new_sub_graphs.get_mut(new)) {
-            Some(new) => {
-                (new.inputs, new.outputs) = (inputs, outputs);
-                Ok(())
-            }
-            None => Err(Error::Edit(format!("sub-graph {sub_graph} is not a new one"))),
-        }
     }
 
     /// Adds a constant of the old sub-graph that a new one comes from, with all that the file says of it; returns its number there.
@@ -90,14 +69,13 @@ impl Edit<'_> {
         let sources = edit.operators.iter().flatten();
         let operators =
             sources.map(|source| self.operator(index, source)).collect::<Result<Vec<_>, Error>>()?;
-        let numbers = |list: &[usize]| Node::i32s(list.iter().map(|&tensor| tensor as i32));
-        Ok(Node::Table(vec![
+        let mut fields = vec![
             (sub_graph::TENSORS, Field::Node(Node::Vector(tensors))),
-            (sub_graph::INPUTS, Field::Node(numbers(&new.inputs))),
-            (sub_graph::OUTPUTS, Field::Node(numbers(&new.outputs))),
             (sub_graph::OPERATORS, Field::Node(Node::Vector(operators))),
             (sub_graph::NAME, Field::Node(Node::Text(new.name.clone()))),
-        ]))
+        ];
+        fields.extend(edit.interface.iter().flat_map(Interface::fields));
+        Ok(Node::Table(fields))
     }
 
     /// Operators go to a new sub-graph only if they need nothing of the old one but what they are handed.

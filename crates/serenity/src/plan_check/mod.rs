@@ -1,6 +1,7 @@
 //! `serenity check`: every claim of a plan is verified, refuted, or said not to be verified.
 
 mod footprints;
+mod int8_io;
 mod loops;
 mod proofs;
 mod rewrites;
@@ -34,7 +35,7 @@ pub struct Deep<'a> {
     pub stop: &'a dyn Fn() -> bool,
 }
 
-/// Checks what a plan claims of a model. Rewrites and loops are made again, and loops are followed row by row; orders, peaks, arenas, places and bounds are recomputed by the independent
+/// Checks what a plan claims of a model. Other inputs and outputs, rewrites and loops are made again, and loops are followed row by row; orders, peaks, arenas, places and bounds are recomputed by the independent
 /// checker.
 ///
 /// ```
@@ -56,10 +57,11 @@ pub fn check_plan(input: &Input, plan: &PlanFile, options: &CheckOptions) -> Ver
         verdict.refuted(field, fault);
     }
     // Without these, nothing is known of the model that all else speaks of.
-    if plan.malformed.iter().any(|(field, _)| field == "rewrites" || field == "loops") {
+    if plan.malformed.iter().any(|(field, _)| ["int8_io", "rewrites", "loops"].contains(&field.as_str())) {
         return verdict;
     }
-    let Some(rewritten) = rewrites::redo(input, plan, &mut verdict) else { return verdict };
+    let Some(interfaced) = int8_io::redo(input, plan, &mut verdict) else { return verdict };
+    let Some(rewritten) = rewrites::redo(&interfaced, plan, &mut verdict) else { return verdict };
     let looped = plan.loops.as_ref().map(|claimed| loops::redo(&rewritten, claimed, &mut verdict));
     let (planned, looped) = match looped {
         None => (rewritten.clone(), None),

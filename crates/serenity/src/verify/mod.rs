@@ -1,10 +1,12 @@
 //! Do two models compute the same? Asked of a real runtime, because only it knows.
 //!
-//! Both models get the same random inputs, several times, and every bit of their outputs is compared. The runtimes are those of the user,
+//! Both models get the same random inputs, several times, and every bit of their outputs is compared. Where one takes or gives the whole numbers that the other converts
+//! ([`pair`]), it gets what they are converted to, and what it gives is converted. The runtimes are those of the user,
 //! called through Python ([`python`]); nothing is downloaded.
 
 mod engine;
 mod error;
+mod pair;
 mod python;
 
 pub use engine::Engine;
@@ -12,7 +14,7 @@ pub use error::VerifyError;
 
 use python::{Answer, Culprit};
 use serde_json::Value;
-use serenity_formats::Format;
+use serenity_formats::{Format, QuantizedIo};
 use std::path::{Path, PathBuf};
 
 /// How to compare two models.
@@ -40,6 +42,8 @@ impl Default for VerifyOptions {
 pub struct Verification {
     /// A comparison a runtime; at least one.
     pub comparisons: Vec<Comparison>,
+    /// Inputs and outputs of floats in the first model that are the whole numbers in the second which the first converts: these stood for those.
+    pub quantized: Option<QuantizedIo>,
     /// Runtimes that were not asked, and why: not installed, or they do not take the first model.
     pub skipped: Vec<(Engine, String)>,
 }
@@ -151,11 +155,12 @@ pub fn verify(a: &str, b: &str, options: &VerifyOptions) -> Result<Verification,
         std::fs::File::open(Path::new(path))
             .map_err(|source| VerifyError::Read { path: path.to_owned(), source })?;
     }
+    let quantized = pair::quantized(a, b);
     let mut comparisons = Vec::new();
     let mut skipped = Vec::new();
     let mut tried = Vec::new();
     for engine in asked {
-        match python::ask(engine, a, b, options) {
+        match python::ask(engine, [a, b], quantized.as_ref(), options) {
             Answer::Result { version, python, result } => comparisons.push(
                 Comparison::read(engine, version, python, &result)
                     .ok_or_else(|| VerifyError::Unreadable { engine, answer: result.to_string() })?,
@@ -174,7 +179,7 @@ pub fn verify(a: &str, b: &str, options: &VerifyOptions) -> Result<Verification,
         }
     }
     if !comparisons.is_empty() {
-        return Ok(Verification { comparisons, skipped });
+        return Ok(Verification { comparisons, quantized, skipped });
     }
     tried.sort();
     tried.dedup();

@@ -1,7 +1,8 @@
 //! Finds a Python that has the runtime, and lets it compare.
 
 use super::{Engine, VerifyOptions};
-use serde_json::Value;
+use serde_json::{Value, json};
+use serenity_formats::{Port, QuantizedIo};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -25,13 +26,26 @@ pub(super) enum Culprit {
     Second,
 }
 
-/// Asks the first Python that has the runtime.
-pub(super) fn ask(engine: Engine, a: &str, b: &str, options: &VerifyOptions) -> Answer {
+/// Asks the first Python that has the runtime. `quantized`: where the second model has whole numbers for floats of the first.
+pub(super) fn ask(
+    engine: Engine,
+    [a, b]: [&str; 2],
+    quantized: Option<&QuantizedIo>,
+    options: &VerifyOptions,
+) -> Answer {
+    let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
+    for one in quantized.iter().flat_map(|io| &io.changed) {
+        match one.port {
+            Port::Input(position) => inputs.push(position),
+            Port::Output(position) => outputs.push(position),
+        }
+    }
+    let positions = json!({"input": inputs, "output": outputs});
     let mut tried = Vec::new();
     for python in candidates(options.python.as_deref()) {
         let output = Command::new(&python)
             .args(["-c", SCRIPT, engine.name(), a, b])
-            .args([options.runs.to_string(), options.seed.to_string()])
+            .args([options.runs.to_string(), options.seed.to_string(), positions.to_string()])
             .stdin(Stdio::null())
             .output();
         let reason = match output {

@@ -1,6 +1,7 @@
 """Runs two models on the same random inputs in one runtime and compares every bit of their outputs.
 
-Started by python.rs as `python -c SCRIPT ENGINE A B RUNS SEED`. Prints JSON, one object a line: `{"stage": …}` before each step that may
+Started by python.rs as `python -c SCRIPT ENGINE A B RUNS SEED QUANTISED`; QUANTISED names the positions of inputs and outputs at which B has the whole numbers that A
+converts, as in `{"input": [0], "output": []}`. Prints JSON, one object a line: `{"stage": …}` before each step that may
 crash, and at the end either `{"result": …}`, `{"missing": why}` if the runtime is not installed, or `{"error": why, "model": "a" or "b"}`.
 """
 
@@ -174,6 +175,13 @@ def random_value(wanted, generator):
     raise ValueError(f"no random values can be made for the input `{wanted['name']}` of type {dtype}")
 
 
+def real(wanted, value):
+    """The floats that whole numbers stand for, computed as the runtimes' DEQUANTIZE does; their QUANTIZE gives back the very same numbers."""
+    [scale], points = wanted["quantisation"]
+    difference = value.astype(numpy.int32) - (points[0] if points else 0)
+    return (scale * difference).astype(numpy.float32)
+
+
 class Comparison:
     """What is known so far of one output."""
 
@@ -220,21 +228,22 @@ class Comparison:
         }
 
 
-def signature_differences(a, b):
-    """In words, what users of the two models would see differently before anything runs."""
+def signature_differences(a, b, quantised):
+    """In words, what users of the two models would see differently before anything runs, but for what is quantised in the second."""
     differences = []
     for what, ours, theirs in (("input", a.inputs, b.inputs), ("output", a.outputs, b.outputs)):
         if len(ours) != len(theirs):
             differences.append(f"{len(ours)} {what}s against {len(theirs)}")
             continue
         for index, (one, other) in enumerate(zip(ours, theirs)):
-            for key in ("name", "shape", "dtype", "quantisation"):
+            keys = ("shape",) if index in quantised[what] else ("name", "shape", "dtype", "quantisation")
+            for key in keys:
                 if one[key] != other[key]:
                     differences.append(f"{what} {index} (`{one['name']}`): {key} {one[key]} against {other[key]}")
     return differences
 
 
-def compare(engine, paths, runs, seed):
+def compare(engine, paths, runs, seed, quantised):
     models = []
     for which, path in zip("ab", paths):
         report(stage="loading", model=which)
@@ -243,20 +252,23 @@ def compare(engine, paths, runs, seed):
         except Exception as error:
             return report(error=str(error) or type(error).__name__, stage="loading", model=which)
     a, b = models
-    result = {"signature": signature_differences(a, b), "inputs": len(a.inputs), "outputs": [], "first_difference": None}
+    result = {"signature": signature_differences(a, b, quantised), "inputs": len(a.inputs), "outputs": [], "first_difference": None}
     if not result["signature"]:
         generator = numpy.random.default_rng(seed)
         comparisons = [Comparison(output["name"]) for output in a.outputs]
         # Two invocations in a row a run: wrong state and clobbered inputs show in the second.
         for invocation in range(2 * runs):
-            values = [random_value(wanted, generator) for wanted in a.inputs]
+            values = [random_value(wanted, generator) for wanted in b.inputs]
+            floats = [real(b.inputs[i], v) if i in quantised["input"] else v for i, v in enumerate(values)]
             answers = []
-            for which, model in zip("ab", models):
+            for which, model, given in zip("ab", models, (floats, values)):
                 report(stage="running", model=which)
                 try:
-                    answers.append(model.run(values))
+                    answers.append(model.run(given))
                 except Exception as error:
                     return report(error=str(error) or type(error).__name__, stage="running", model=which)
+            for index in quantised["output"]:
+                answers[1][index] = real(b.outputs[index], answers[1][index])
             for comparison, one, other in zip(comparisons, *answers):
                 comparison.add(one, other)
             if result["first_difference"] is None and not all(c.equal for c in comparisons):
@@ -274,7 +286,7 @@ except Missing as error:
     report(missing=str(error))
 else:
     try:
-        compare(engine, arguments[1:3], int(arguments[3]), int(arguments[4]))
+        compare(engine, arguments[1:3], int(arguments[3]), int(arguments[4]), json.loads(arguments[5]))
     except Exception as error:
         report(error=f"{type(error).__name__}: {error}", stage="comparing", model=None)
 REPORT.flush()

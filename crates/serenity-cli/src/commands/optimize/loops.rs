@@ -17,22 +17,7 @@ pub(super) fn check_target(args: &OptimizeArgs, input: &Input) -> Result<(), Fai
     if !args.loops.loops {
         return Ok(());
     }
-    let name = &args.input;
-    let own = input.file.format();
-    if own != Format::TfLite {
-        let message = format!("--loops is for .tflite models, which `{name}` is not");
-        return Err(Failure::request(
-            message,
-            match name.strip_prefix("zoo:") {
-                Some(network) => format!(
-                    "make one of it first: serenity zoo export {} --int8 -o net.tflite",
-                    for_shell(network)
-                ),
-                None if own == Format::Json => "give the model that the graph was made of".to_owned(),
-                None => "leave out --loops, or convert the model to .tflite for TFLM".to_owned(),
-            },
-        ));
-    }
+    check_format("--loops", args, input)?;
     let model = args.runtime.model(input.default_model);
     if model.kernels().is_none() {
         return Err(Failure::request(
@@ -41,6 +26,27 @@ pub(super) fn check_target(args: &OptimizeArgs, input: &Input) -> Result<(), Fai
         ));
     }
     Ok(())
+}
+
+/// Refuses an option for `.tflite` models where the input is none.
+pub(super) fn check_format(option: &str, args: &OptimizeArgs, input: &Input) -> Result<(), Failure> {
+    let name = &args.input;
+    let own = input.file.format();
+    if own == Format::TfLite {
+        return Ok(());
+    }
+    let message = format!("{option} is for .tflite models, which `{name}` is not");
+    Err(Failure::request(
+        message,
+        match name.strip_prefix("zoo:") {
+            Some(network) => format!(
+                "make one of it first: serenity zoo export {} --int8 -o net.tflite",
+                for_shell(network)
+            ),
+            None if own == Format::Json => "give the model that the graph was made of".to_owned(),
+            None => format!("leave out {option}, or convert the model to .tflite for TFLM"),
+        },
+    ))
 }
 
 /// What loops would give, if it is worth a line: one that says so, and how.
@@ -55,8 +61,9 @@ pub(super) fn hint(args: &OptimizeArgs, found: &Optimized, options: &Options) ->
         let more = percent(extra_macs, extra_macs > 0.0);
         let input = as_typed(&args.input, &args.read, &args.runtime);
         let arena = Size(arena);
+        let int8_io = if args.int8_io { " --int8-io" } else { "" };
         format!(
-            "row by row:  serenity optimize {input} --loops   about {arena}, {more} more multiplications\n"
+            "row by row:  serenity optimize {input}{int8_io} --loops   about {arena}, {more} more multiplications\n"
         )
     })
 }

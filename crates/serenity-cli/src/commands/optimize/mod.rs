@@ -1,8 +1,11 @@
 //! `serenity optimize`: the main job.
 
 mod device;
+mod int8_io;
 mod loops;
 mod report;
+
+pub(super) use int8_io::changed;
 
 use super::{title, with_search};
 use crate::args::OptimizeArgs;
@@ -24,6 +27,7 @@ pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, 
     device::check_target(args)?;
     let input = args.read.load(&args.input, args.runtime.runtime)?;
     loops::check_target(args, &input)?;
+    int8_io::check_target(args, &input)?;
     check_format(&input, output.as_ref())?;
     device::check_runtime(args, args.runtime.model(input.default_model))?;
     let cancel = cancel_on_ctrl_c();
@@ -33,6 +37,7 @@ pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, 
         progress,
         plan_arena: !args.no_plan,
         rewrites: args.rewrite.allowed(),
+        int8_io: args.int8_io,
         loops: args.loops(),
         ..with_search(Options::for_input(&input), &args.search, &cancel)
     };

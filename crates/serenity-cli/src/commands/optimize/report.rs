@@ -1,6 +1,6 @@
 //! What was gained, and what is proved about it.
 
-use super::loops;
+use super::{int8_io, loops};
 use crate::Failure;
 use crate::args::OptimizeArgs;
 use crate::commands::{
@@ -93,6 +93,7 @@ impl<'a> Report<'a> {
         let name = title(graph, &self.args.input);
         writeln!(out, "{name}: {ops}{rewritten}{looped}, memory model `{}`\n", plan.model)?;
         self.print_table(out)?;
+        int8_io::print(plan, out)?;
         self.print_rewrites(out)?;
         loops::print(self.args, self.input, self.planned, plan, self.fits() == Some(true), out)?;
         self.print_proofs(out)?;
@@ -321,7 +322,7 @@ impl<'a> Report<'a> {
     fn print_next_steps(&self, out: &mut impl Write) -> Result<(), Failure> {
         let (args, plan) = (self.args, self.plan);
         let input = as_typed(&args.input, &args.read, &args.runtime);
-        let loops = args.loops.as_typed();
+        let loops = format!("{}{}", args.loops.as_typed(), if args.int8_io { " --int8-io" } else { "" });
         let format = self.input.file.format();
         let extension = format.extensions()[0];
         writeln!(out)?;
@@ -334,7 +335,12 @@ impl<'a> Report<'a> {
         let in_place =
             args.output.as_ref().is_some_and(|path| serenity::write::is_same_file(path, &args.input));
         match (&args.output, &args.plan) {
-            (None, _) if plan.reorders() || plan.offsets.is_some() || !plan.rewrites.is_empty() => {
+            (None, _)
+                if plan.reorders()
+                    || plan.offsets.is_some()
+                    || !plan.rewrites.is_empty()
+                    || plan.int8_io.as_ref().is_some_and(|io| !io.changed.is_empty()) =>
+            {
                 writeln!(
                     out,
                     "write it:    serenity optimize {input}{loops} -o smaller.{extension} --plan plan.json"

@@ -1,6 +1,7 @@
 //! A description of a model file, and its bytes.
 
 use flatbuffers::{FlatBufferBuilder, ForwardsUOffset, TableFinishedWIPOffset, VOffsetT, Vector, WIPOffset};
+use serenity_tflite::Signature;
 
 pub(crate) const INT32: i8 = 2;
 pub(crate) const STRING: i8 = 5;
@@ -17,6 +18,7 @@ const NUMBERS: &[(&str, i32)] = &[
     ("RELU", 19),
     ("CUSTOM", 32),
     ("MEAN", 40),
+    ("QUANTIZE", 114),
     ("IF", 118),
     ("CALL_ONCE", 129),
     ("VAR_HANDLE", 142),
@@ -36,6 +38,7 @@ pub(crate) struct File {
     pub(crate) outside: Vec<(u64, u64)>,
     /// Name and buffer.
     pub(crate) metadata: Vec<(&'static str, u32)>,
+    pub(crate) signatures: Vec<Signature>,
     /// A field of the model that nobody knows.
     pub(crate) newer_field: bool,
     pub(crate) description: Option<&'static str>,
@@ -145,6 +148,8 @@ impl File {
         let buffers = tables(&mut b, &buffers);
         let metadata: Vec<Built> = self.metadata.iter().map(|entry| named(&mut b, entry)).collect();
         let metadata = tables(&mut b, &metadata);
+        let signatures: Vec<Built> = self.signatures.iter().map(|one| signature(&mut b, one)).collect();
+        let signatures = tables(&mut b, &signatures);
         let description = self.description.map(|text| b.create_string(text));
         let start = b.start_table();
         b.push_slot_always(slot(0), 3_u32);
@@ -155,6 +160,7 @@ impl File {
         }
         b.push_slot_always(slot(4), buffers);
         b.push_slot_always(slot(6), metadata);
+        b.push_slot_always(slot(7), signatures);
         if self.newer_field {
             b.push_slot_always(slot(10), 7_u32);
         }
@@ -294,6 +300,23 @@ fn named(b: &mut Builder, (name, buffer): &(&str, u32)) -> Built {
     let start = b.start_table();
     b.push_slot_always(slot(0), name);
     b.push_slot_always(slot(1), *buffer);
+    b.end_table(start)
+}
+
+fn signature(b: &mut Builder, signature: &Signature) -> Built {
+    let [inputs, outputs] = [&signature.inputs, &signature.outputs].map(|named_tensors| {
+        let maps: Vec<Built> = named_tensors
+            .iter()
+            .map(|(name, tensor)| named(b, &(name, u32::try_from(*tensor).unwrap())))
+            .collect();
+        tables(b, &maps)
+    });
+    let key = b.create_string(&signature.key);
+    let start = b.start_table();
+    b.push_slot_always(slot(0), inputs);
+    b.push_slot_always(slot(1), outputs);
+    b.push_slot_always(slot(2), key);
+    b.push_slot_always(slot(4), u32::try_from(signature.sub_graph).unwrap());
     b.end_table(start)
 }
 

@@ -2,6 +2,7 @@
 
 mod damage;
 mod file;
+mod interface;
 pub(crate) mod order;
 mod patch;
 mod reading;

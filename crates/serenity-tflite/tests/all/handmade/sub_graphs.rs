@@ -146,7 +146,7 @@ fn what_a_new_sub_graph_cannot_hold_is_refused() {
     let model = convolution();
     let mut edit = model.edit();
     assert!(edit.add_sub_graph("far", 1).is_err());
-    assert!(edit.set_inputs_outputs(0, vec![0], vec![3]).is_err());
+    assert!(edit.set_inputs_outputs(1, vec![0], vec![3]).is_err());
     assert!(edit.copy_constant(0, 1).is_err());
     let body = edit.add_sub_graph("body", 0).unwrap();
     assert_eq!(body, 1);

@@ -1,0 +1,41 @@
+//! Is one model the other with whole numbers for inputs and outputs that were converted?
+
+use serenity_formats::{Format, ModelFile, Port, QuantizedIo, ReadOptions};
+use serenity_ir::{Graph, Tensor, TensorId};
+use std::sync::Arc;
+
+/// Inputs and outputs of the first model that are the whole numbers in the second which the first would only convert. All others must be as they were; if not, or if
+/// the files cannot be read, there are none, and the runtimes say what differs.
+pub(super) fn quantized(a: &str, b: &str) -> Option<QuantizedIo> {
+    let (a, b) = (read(a)?, read(b)?);
+    let (converted, QuantizedIo { mut changed, .. }) = a.with_quantized_io().ok()?;
+    let [old, new, given] = [&a, &converted, &b].map(|file| &file.graphs()[0]);
+    if old.inputs().len() != given.inputs().len() || old.outputs().len() != given.outputs().len() {
+        return None;
+    }
+    changed.retain(|one| !is_same(old, given, one.port) && is_same(new, given, one.port));
+    let inputs = (0..old.inputs().len()).map(Port::Input);
+    let mut ports = inputs.chain((0..old.outputs().len()).map(Port::Output));
+    let is_told = |port: Port| is_same(old, given, port) || changed.iter().any(|one| one.port == port);
+    (ports.all(is_told) && !changed.is_empty()).then_some(QuantizedIo { changed, kept: Vec::new() })
+}
+
+fn read(path: &str) -> Option<Arc<dyn ModelFile>> {
+    let format = Format::of_path(path)?;
+    format.read(std::fs::read(path).ok()?, &ReadOptions::default()).ok()
+}
+
+/// Do two models take or give the same there, as far as their files say?
+fn is_same(one: &Graph, other: &Graph, port: Port) -> bool {
+    let (one, other) = (tensor(one, port), tensor(other, port));
+    (&one.name, &one.shape, &one.dtype, &one.quantization)
+        == (&other.name, &other.shape, &other.dtype, &other.quantization)
+}
+
+fn tensor(graph: &Graph, port: Port) -> &Tensor {
+    let id: TensorId = match port {
+        Port::Input(position) => graph.inputs()[position],
+        Port::Output(position) => graph.outputs()[position],
+    };
+    graph.tensor(id)
+}
