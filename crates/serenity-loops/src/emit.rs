@@ -466,6 +466,15 @@ impl Body<'_> {
         if is_valid {
             op.attributes.insert("padding".to_owned(), json!("valid"));
         }
+        if let crate::Rows::Repeated { .. } = local.rows {
+            // It is told how large its result is.
+            let Some(&[_, height, width, _]) = self.writer.graph.get(out).shape.as_deref() else {
+                return None;
+            };
+            let size = json!({"shape": [2], "dtype": "int32", "values": [height, width]});
+            op.attributes.insert("size".to_owned(), size["values"].clone());
+            op.attributes.insert("constants".to_owned(), json!({"1": size}));
+        }
         self.writer.push(op, Some(local.op));
         Some(())
     }

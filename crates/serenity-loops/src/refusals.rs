@@ -244,6 +244,44 @@ fn slices_may_take_off_rows_above_and_no_others() {
     assert_eq!(crop([0, -6, 0, 0], [1; 4], [1, 6, 6, 4], 0), None, "counted from below");
 }
 
+#[test]
+fn rows_are_repeated_a_whole_number_of_times() {
+    let resized = |kind: &str, [height, width]: [u64; 2], flags: [bool; 2], from: u64| {
+        let size = json!({"1": {"shape": [2], "dtype": "int32", "values": [height, width]}});
+        let attributes =
+            json!({"constants": size, "align_corners": flags[0], "half_pixel_centers": flags[1]});
+        rows(kind, &[image(&[1, from, 6, 4], "int8"), image(&[1, height, width, 4], "int8")], &attributes)
+    };
+    let nearest = |size: [u64; 2], flags: [bool; 2]| resized("RESIZE_NEAREST_NEIGHBOR", size, flags, 8);
+    for is_centered in [false, true] {
+        for times in [1, 2, 3, 4, 5, 7] {
+            for width in [6, 12, 9, 5] {
+                let found = nearest([8 * times, width], [false, is_centered]);
+                assert_eq!(found, Some(Rows::Repeated { times: times as i64 }), "{times} {width}");
+            }
+        }
+        for height in [4, 7, 9, 12, 20] {
+            assert_eq!(nearest([height, 12], [false, is_centered]), None, "{height} rows of 8");
+        }
+        assert_eq!(nearest([16, 12], [true, is_centered]), None, "aligned corners depend on the height");
+        assert_eq!(resized("RESIZE_BILINEAR", [16, 12], [false, is_centered], 8), None);
+    }
+    // 41 times the float next to 1/41 is less than 1.
+    assert_eq!(nearest([8 * 41, 6], [false, false]), None);
+    assert!(nearest([8 * 41, 6], [false, true]).is_some());
+    assert_eq!(resized("RESIZE_NEAREST_NEIGHBOR", [40_000, 6], [false, true], 20_000), None, "steps of 2⁻¹⁶");
+    // A size that is computed, or another than that of the result, and options that are not known.
+    let options = json!({"align_corners": false, "half_pixel_centers": false});
+    let images = [image(&SHAPE, "int8"), image(&[1, 16, 6, 4], "int8")];
+    let given = [images[0].clone(), image(&[2], "int32"), images[1].clone()];
+    assert_eq!(rows("RESIZE_NEAREST_NEIGHBOR", &given, &options), None);
+    let other = json!({"1": {"shape": [2], "dtype": "int32", "values": [16, 12]}});
+    assert_eq!(rows("RESIZE_NEAREST_NEIGHBOR", &images, &with(&options, "constants", other)), None);
+    let size = json!({"1": {"shape": [2], "dtype": "int32", "values": [16, 6]}});
+    assert_eq!(rows("RESIZE_NEAREST_NEIGHBOR", &images, &json!({"constants": size})), None);
+    assert!(rows("RESIZE_NEAREST_NEIGHBOR", &images, &with(&options, "constants", size)).is_some());
+}
+
 /// Three convolutions of 3x3, one after the other, over `height` rows.
 fn chain(height: u64) -> Graph {
     let images = vec![image(&[1, height, 6, 4], "int8"); 4];

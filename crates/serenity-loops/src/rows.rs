@@ -9,6 +9,7 @@
 //! | a window of `k` rows, `d` apart, that moves `s` rows at a time | rows `r s - t` to `r s - t + (k - 1) d`, those outside left out or taken for zero points |
 //! | padding with `t` rows above | row `r - t`, or none |
 //! | a crop of `t` rows above | row `r + t` |
+//! | the nearest neighbour in an image of `H' / k` rows | row `⌊r / k⌋` |
 //!
 //! For padding `SAME` a kernel takes `t = max((H' - 1) s + (k - 1) d + 1 - H, 0) / 2`, for `VALID` it is 0.
 
@@ -43,6 +44,11 @@ pub enum Rows {
         top: i64,
         /// Columns before.
         left: i64,
+    },
+    /// Each row several times.
+    Repeated {
+        /// How often.
+        times: i64,
     },
 }
 
@@ -114,6 +120,7 @@ impl RowLocal {
             CONCATENATION if call.axis(4)? == 3 && !call.op.has_constants() && all_alike() => Rows::Alike,
             PAD => padded(&call, from, to)?,
             STRIDED_SLICE => cropped(&call, from, to)?,
+            RESIZE_NEAREST_NEIGHBOR => repeated(&call, from, to)?,
             kind if ELEMENTWISE.contains(&kind) && all_alike() && constants_fit_any_row(&call) => Rows::Alike,
             _ => return None,
         };
@@ -206,6 +213,18 @@ fn cropped(call: &Call, from: [i64; 4], to: [i64; 4]) -> Option<Rows> {
     is_crop.then_some(Rows::Cropped { top: begin[1], left: begin[2] })
 }
 
+/// The nearest neighbours of rows, if these are the same rows in every stripe. Kernels take them from the ratio of the heights, which is that of all stripes as well, unless
+/// corners are aligned. They round: TFLM to 32 bits, LiteRT to steps of 2⁻¹⁶.
+fn repeated(call: &Call, from: [i64; 4], to: [i64; 4]) -> Option<Rows> {
+    let [is_aligned, is_centered] = ["align_corners", "half_pixel_centers"].map(|flag| call.op.flag(flag));
+    let center = if is_centered? { 0.5 } else { 0.0 };
+    let times = to[1] / from[1];
+    let is_multiple = times >= 1 && times * from[1] == to[1] && times * to[1] <= 1 << 16;
+    let nearest = |row: i64| ((row as f32 + center) * (from[1] as f32 / to[1] as f32)).floor() as i64;
+    let fits = is_multiple && !is_aligned? && from[3] == to[3] && call.values(1)? == to[1..3];
+    (fits && (0..to[1]).all(|row| nearest(row) == row / times)).then_some(Rows::Repeated { times })
+}
+
 fn macs(call: &Call, to: [i64; 4]) -> u64 {
     let results = to.iter().product::<i64>() as u64;
     let filter = call.described(1).and_then(|filter| filter.dims::<4>());
@@ -225,6 +244,14 @@ impl Rows {
         }
     }
 
+    /// How many rows of the result stand for one row of an input.
+    pub(crate) fn times(self) -> i64 {
+        match self {
+            Self::Repeated { times } => times,
+            _ => 1,
+        }
+    }
+
     /// Does a row of the result need other rows than its own?
     pub(crate) fn has_halo(self) -> bool {
         match self {
@@ -232,6 +259,7 @@ impl Rows {
             Self::Sliding(sliding) => sliding.extent > 1,
             Self::Padded { top, bottom } => top > 0 || bottom > 0,
             Self::Cropped { .. } => true,
+            Self::Repeated { times } => times > 1,
         }
     }
 
@@ -244,6 +272,7 @@ impl Rows {
             }
             Self::Padded { top, .. } => (a - top, b - top),
             Self::Cropped { top, .. } => (a + top, b + top),
+            Self::Repeated { times } => (a.div_euclid(times), (b - 1).div_euclid(times) + 1),
         }
     }
 
@@ -256,6 +285,7 @@ impl Rows {
             Self::Sliding(_) => return None,
             Self::Padded { top, bottom } => rows + top + bottom,
             Self::Cropped { top, .. } => rows - top,
+            Self::Repeated { times } => rows * times,
         };
         (made > 0).then_some(made)
     }

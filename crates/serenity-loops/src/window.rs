@@ -1,7 +1,8 @@
 //! A window: consecutive row-local operators, what enters and what leaves.
 
-use crate::rows::{RowLocal, image};
+use crate::rows::{RowLocal, Rows, image};
 use serenity_ir::{Graph, OpId, TensorId};
+use std::collections::BTreeMap;
 
 /// Row-local operators that run one after the other, of which one tensor leaves.
 #[derive(Clone, Debug)]
@@ -44,6 +45,29 @@ impl<'g> Window<'g> {
     pub(crate) fn can_share(&self, enters: TensorId) -> bool {
         let dtype = |t: TensorId| &self.graph.tensor(t).dtype;
         self.is_last_reader_of(enters) && dtype(enters) == dtype(self.leaves)
+    }
+
+    /// How coarse the rows of each tensor are: equal products of row and coarseness are at equal heights of the image. `None` if paths disagree. What enters besides `enters` must meet
+    /// a tensor of the window row for row.
+    pub(crate) fn coarseness(&self, enters: TensorId) -> Option<BTreeMap<TensorId, i64>> {
+        // So coarse that whole numbers are left however often rows are repeated.
+        let first = self.ops.iter().try_fold(1_i64, |product, op| product.checked_mul(op.rows.times()))?;
+        let mut of = BTreeMap::from([(enters, first)]);
+        for op in &self.ops {
+            let mut known = op.inputs.iter().filter_map(|input| of.get(input).copied());
+            let first = known.next()?;
+            if known.any(|other| other != first) {
+                return None;
+            }
+            let others: Vec<TensorId> =
+                op.inputs.iter().filter(|input| !of.contains_key(input)).copied().collect();
+            if !others.is_empty() && op.rows != Rows::Alike {
+                return None;
+            }
+            of.extend(others.into_iter().map(|other| (other, first)));
+            of.insert(op.output, first.checked_mul(op.rows.stride())? / op.rows.times());
+        }
+        Some(of)
     }
 
     /// Rows of a tensor.

@@ -1,8 +1,8 @@
 //! What an op does: move bytes, make rows from rows, run others, or something of which only that is known what it reads and writes.
 
-use super::operands::{Operand, Packed};
+use super::operands::{Operand, Packed, numbers};
 use super::windows::Window;
-use crate::replay::element_operands;
+use crate::replay::{element_operands, nearest_rows};
 use serenity_ir::Operator::{self, *};
 use serenity_ir::{ElementType, Graph, Op, OpId, from_front};
 
@@ -44,7 +44,7 @@ pub(super) enum Move {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RowOperand {
     pub(super) position: usize,
-    /// How many rows it has: one for each of the result, or one for all.
+    /// How many rows it has: one for each of the result, one for all, or each one for as many of the result.
     pub(super) rows: u64,
     /// Width and depth.
     pub(super) row: [u64; 2],
@@ -143,6 +143,9 @@ fn moves(graph: &Graph, op: &Op, operands: &[Operand], operator: Operator) -> Op
 /// Element-wise ops, and concatenations of channels, on pictures.
 fn rows(graph: &Graph, id: OpId, operands: &[Operand]) -> Option<Vec<RowOperand>> {
     let op = graph.op(id);
+    if op.kind.operator() == RESIZE_NEAREST_NEIGHBOR {
+        return repeated(graph, op, operands);
+    }
     let output = only_result(graph, op)?;
     let [height, width, depth] = output.picture()?;
     let is_concatenation = op.kind.operator() == CONCATENATION;
@@ -176,4 +179,22 @@ fn rows(graph: &Graph, id: OpId, operands: &[Operand]) -> Option<Vec<RowOperand>
         row_bytes: width * depth * output.item,
     });
     Some(rows)
+}
+
+/// A picture of which each row is there equally often, as its kernel finds them. The size that the kernel is told must be that of the result; what it makes of the columns is the same for
+/// all rows.
+fn repeated(graph: &Graph, op: &Op, operands: &[Operand]) -> Option<Vec<RowOperand>> {
+    let [given, Operand::Constant(size)] = operands else { return None };
+    let (input, output) = (given.packed(graph)?, only_result(graph, op)?);
+    let told = numbers(size.data.as_deref()?, size.dtype.as_ref()?)?;
+    let part = |picture: &Packed, position: usize| {
+        let [rows, width, depth] = picture.picture()?;
+        Some(RowOperand { position, rows, row: [width, depth], row_bytes: width * depth * picture.item })
+    };
+    let (from, to) = (part(&input, 0)?, part(&output, operands.len())?);
+    let is_told = told.iter().map(|&side| u64::try_from(side).ok()).eq([Some(to.rows), Some(to.row[0])]);
+    let taken = nearest_rows(op, from.rows, to.rows)?;
+    let is_even = taken.iter().zip(0..).all(|(&taken, row)| taken == row * from.rows / to.rows);
+    let is_of_one_kind = input.dtype == output.dtype && from.row[1] == to.row[1];
+    (is_told && is_even && is_of_one_kind && to.rows.is_multiple_of(from.rows)).then(|| vec![from, to])
 }

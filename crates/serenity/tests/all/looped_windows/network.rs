@@ -183,7 +183,7 @@ impl Author<'_> {
         let last = self.images[self.images.len() - 1];
         let x = if self.random.one_in(5) { self.random.of(&self.images) } else { last };
         let shape = self.shape(x);
-        match self.random.below(12) {
+        match self.random.below(14) {
             0..=2 => self.convolution(x, false),
             3..=4 => self.convolution(x, true),
             5 => self.pool(x),
@@ -191,6 +191,7 @@ impl Author<'_> {
             8 => self.pad(x),
             9 => self.scale(x),
             10 if shape[1] > 4 => self.crop(x),
+            11..=12 if shape[1] <= 16 => self.resize(x),
             _ => self.unary(x),
         }
     }
@@ -343,6 +344,19 @@ impl Author<'_> {
                 .collect();
         let to = self.quantization(x);
         self.op("STRIDED_SLICE", operands, masks.into(), [1, height - top, width - left, channels], to);
+    }
+
+    /// Each row several times, and columns as they come.
+    fn resize(&mut self, x: TensorId) {
+        let [_, height, width, channels] = self.shape(x);
+        let (times, columns) =
+            (self.random.of(&[1, 2, 2, 3]), self.random.of(&[width, 2 * width, width + 2]));
+        let size = [height * times, columns.min(12)];
+        let operands = vec![Operand::Activation(x), self.int32(&[2], &size.map(|side| side as i64))];
+        let attributes =
+            json!({"size": size, "align_corners": false, "half_pixel_centers": self.random.one_in(2)});
+        let to = self.quantization(x);
+        self.op("RESIZE_NEAREST_NEIGHBOR", operands, attributes, [1, size[0], size[1], channels], to);
     }
 
     /// A constant for each channel, to multiply by or to add.
