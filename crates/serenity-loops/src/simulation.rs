@@ -4,7 +4,7 @@
 //! outside. The state is followed in blocks of 16 bytes, so that rows written too early destroy what is still wanted.
 
 use crate::program::{ALIGNMENT, Program, Step, StripeId};
-use crate::rows::{RowLocal, Rows, Sliding};
+use crate::rows::{Image, RowLocal, Rows, Sliding};
 use crate::window::Window;
 use crate::{halo, lines};
 use serde_json::json;
@@ -27,13 +27,18 @@ impl Random {
 /// A network of some row-local ops, most of them one after the other.
 fn network(random: &mut Random) -> Graph {
     let mut graph = GraphBuilder::new("");
-    let image =
-        |rows: u64, channels: u64| Tensor::shaped("", vec![1, rows, 1, channels], ElementType::Int8).unwrap();
+    // Rows, or columns of a single one.
+    let is_flat = random.below(3) == 0;
+    let sides = |rows: u64| if is_flat { [1, rows] } else { [rows, 1] };
+    let shaped = |rows: u64, channels: u64, dtype| {
+        let [height, width] = sides(rows);
+        Tensor::shaped("", vec![1, height, width, channels], dtype).unwrap()
+    };
+    let image = |rows, channels| shaped(rows, channels, ElementType::Int8);
     let rows = random.of(&[4, 6, 8, 9, 12, 16, 21, 24]);
     let channels = random.of(&[16, 32]);
     let mut all = if random.below(4) == 0 {
-        let shape = vec![1, rows, 1, channels];
-        let x = graph.input(Tensor::shaped("", shape, ElementType::Float32).unwrap());
+        let x = graph.input(shaped(rows, channels, ElementType::Float32));
         vec![graph.op("", "QUANTIZE", &[x], image(rows, channels))]
     } else {
         vec![graph.input(image(rows, channels))]
@@ -41,7 +46,7 @@ fn network(random: &mut Random) -> Graph {
     for _ in 0..2 + random.below(6) {
         let from = if random.below(4) == 0 { random.of(&all) } else { all[all.len() - 1] };
         let shape = graph.get(from).shape.clone().unwrap();
-        let (rows, channels) = (shape[1], shape[3]);
+        let (rows, channels) = (shape[1] * shape[2], shape[3]);
         let mut attributes = Attributes::new();
         let mut inputs = vec![from];
         let (kind, made, depth) = match random.below(9) {
@@ -57,29 +62,33 @@ fn network(random: &mut Random) -> Graph {
                     continue;
                 }
                 let made = if is_same { rows.div_ceil(stride) } else { (rows - extent) / stride + 1 };
-                attributes.insert("stride".into(), json!([stride, 1]));
+                attributes.insert("stride".into(), json!(sides(stride)));
                 attributes.insert("padding".into(), json!(if is_same { "same" } else { "valid" }));
-                attributes.insert("kernel".into(), json!([kernel, 1]));
+                attributes.insert("kernel".into(), json!(sides(kernel)));
                 if is_pool {
                     ("MAX_POOL_2D", made, channels)
                 } else {
                     let depth = random.of(&[16, 32, 48]);
-                    attributes.insert("dilation".into(), json!([dilation, 1]));
-                    let filter = json!({"shape": [depth, kernel, 1, channels], "dtype": "int8"});
+                    attributes.insert("dilation".into(), json!(sides(dilation)));
+                    let [height, width] = sides(kernel);
+                    let filter = json!({"shape": [depth, height, width, channels], "dtype": "int8"});
                     attributes.insert("constants".into(), json!({"1": filter}));
                     ("CONV_2D", made, depth)
                 }
             }
             4 => {
                 let [top, bottom] = [random.below(3) as u64, random.below(3) as u64];
-                let values = [0, 0, top, bottom, 0, 0, 0, 0];
+                let mut values = [0, 0, top, bottom, 0, 0, 0, 0];
+                if is_flat {
+                    values.rotate_right(2);
+                }
                 let paddings = json!({"1": {"shape": [4, 2], "dtype": "int32", "values": values}});
                 attributes.insert("constants".into(), paddings);
                 ("PAD", rows + top + bottom, channels)
             }
             8 => {
                 let times = random.of(&[1, 2, 2, 3]);
-                let size = json!({"shape": [2], "dtype": "int32", "values": [times * rows, 1]});
+                let size = json!({"shape": [2], "dtype": "int32", "values": sides(times * rows)});
                 attributes.insert("constants".into(), json!({"1": size}));
                 attributes.insert("align_corners".into(), json!(false));
                 attributes.insert("half_pixel_centers".into(), json!(random.below(2) == 0));
@@ -89,7 +98,7 @@ fn network(random: &mut Random) -> Graph {
                 let is_sum = kind == 5;
                 let partners = all.iter().copied().filter(|&t| {
                     let other = graph.get(t).shape.clone().unwrap();
-                    t != from && other[1] == rows && (!is_sum || other[3] == channels)
+                    t != from && other[1] * other[2] == rows && (!is_sum || other[3] == channels)
                 });
                 let partners: Vec<TensorId> = partners.collect();
                 if partners.is_empty() || kind == 7 {
@@ -262,13 +271,13 @@ fn stripes_are_the_rows_of_the_whole() {
         let locals: Vec<Option<RowLocal>> = graph.op_ids().map(|op| RowLocal::of(&graph, op)).collect();
         let mut whole: BTreeMap<TensorId, Vec<u64>> = BTreeMap::new();
         for &input in graph.inputs() {
-            let rows = graph.tensor(input).shape.as_ref().unwrap()[1];
-            whole.insert(input, (0..rows).map(|row| made_of(1000, &[row])).collect());
+            let rows = Image::of(&graph, input).unwrap().rows;
+            whole.insert(input, (0..rows).map(|row| made_of(1000, &[row as u64])).collect());
         }
         for (op, local) in graph.ops().iter().zip(&locals) {
             let local = local.as_ref().unwrap_or_else(|| panic!("not row-local: {op:?}"));
             let inputs: Vec<&[u64]> = local.inputs.iter().map(|input| whole[input].as_slice()).collect();
-            let made = graph.tensor(local.output).shape.as_ref().unwrap()[1] as i64;
+            let made = Image::of(&graph, local.output).unwrap().rows;
             let rows = run(local, &inputs, made, false);
             whole.insert(local.output, rows);
         }

@@ -1,7 +1,7 @@
 //! A window: consecutive row-local operators, what enters and what leaves.
 
-use crate::rows::{RowLocal, Rows, image};
-use serenity_ir::{Graph, OpId, TensorId};
+use crate::rows::{Image, RowLocal, Rows};
+use serenity_ir::{Graph, OpId, Tensor, TensorId};
 use std::collections::BTreeMap;
 
 /// Row-local operators that run one after the other, of which one tensor leaves.
@@ -72,7 +72,25 @@ impl<'g> Window<'g> {
 
     /// Rows of a tensor.
     pub(crate) fn height(&self, tensor: TensorId) -> i64 {
-        image(self.graph, tensor).map_or(1, |dims| dims[1])
+        Image::of(self.graph, tensor).map_or(1, |image| image.rows)
+    }
+
+    /// Columns of a tensor.
+    pub(crate) fn width(&self, tensor: TensorId) -> i64 {
+        Image::of(self.graph, tensor).map_or(1, |image| image.columns)
+    }
+
+    /// Rows of a tensor, with columns added, as a tensor.
+    pub(crate) fn stripe(&self, like: TensorId, rows: i64, columns: i64) -> Option<Tensor> {
+        let image = Image::of(self.graph, like)?;
+        let like = self.graph.tensor(like);
+        let mut shape = like.shape.clone()?;
+        *shape.get_mut(image.axis)? = rows as u64;
+        if columns > 0 {
+            *shape.get_mut(2)? += columns as u64;
+        }
+        let tensor = Tensor::shaped(like.name.clone(), shape, like.dtype.clone()?)?;
+        Some(Tensor { quantization: like.quantization.clone(), ..tensor })
     }
 
     /// Bytes of one row.
