@@ -88,10 +88,7 @@ fn network(random: &mut Random) -> Graph {
             }
             8 => {
                 let times = random.of(&[1, 2, 2, 3]);
-                let size = json!({"shape": [2], "dtype": "int32", "values": sides(times * rows)});
-                attributes.insert("constants".into(), json!({"1": size}));
-                attributes.insert("align_corners".into(), json!(false));
-                attributes.insert("half_pixel_centers".into(), json!(random.below(2) == 0));
+                attributes = resizing(sides(times * rows), random.below(2) == 0);
                 ("RESIZE_NEAREST_NEIGHBOR", times * rows, channels)
             }
             kind => {
@@ -129,6 +126,16 @@ fn network(random: &mut Random) -> Graph {
     }
     graph.output(all[all.len() - 1]);
     graph.build_body().unwrap()
+}
+
+fn resizing(size: [u64; 2], is_centered: bool) -> Attributes {
+    let constants = json!({"1": {"shape": [2], "dtype": "int32", "values": size}});
+    let named = [
+        ("constants", constants),
+        ("align_corners", false.into()),
+        ("half_pixel_centers", is_centered.into()),
+    ];
+    named.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// What stands for a row, of the operator and the rows that it is made of.
