@@ -5,11 +5,13 @@
 //! by the counter, since every kernel set has a `SLICE` and some have no `ADD` of 32-bit integers.
 
 use crate::Looped;
-use crate::estimate::stripe_tensor;
 use crate::program::{Program, Step, StripeId, constant};
+use crate::rows::{Image, Rows};
 use crate::window::Window;
 use serde_json::{Value, json};
-use serenity_ir::{Attributes, ElementType, Graph, GraphBuilder, Op, OpId, OpKind, Tensor, TensorId};
+use serenity_ir::{
+    Attributes, ElementType, Graph, GraphBuilder, Op, OpId, OpKind, Operator, Tensor, TensorId,
+};
 use std::collections::BTreeMap;
 
 /// A window of the order, and the loop that it becomes.
@@ -173,11 +175,15 @@ impl Loop<'_> {
     }
 
     fn rows(&self, like: TensorId, rows: i64) -> Option<Tensor> {
-        let like = self.graph.tensor(like);
-        let mut shape = like.shape.clone()?;
-        *shape.get_mut(1)? = rows as u64;
-        let tensor = Tensor::shaped(like.name.clone(), shape, like.dtype.clone()?)?;
-        Some(Tensor { quantization: like.quantization.clone(), ..tensor })
+        self.window().stripe(like, rows, 0)
+    }
+
+    /// Where a row begins, by dimension.
+    fn place(&self, like: TensorId, row: i64) -> Option<Vec<i64>> {
+        let image = Image::of(self.graph, like)?;
+        let mut place = vec![0; image.rank];
+        *place.get_mut(image.axis)? = row;
+        Some(place)
     }
 
     /// The value that stands for zero.
@@ -319,7 +325,7 @@ impl Loop<'_> {
             state,
             writer,
             stripes: BTreeMap::new(),
-            fourfold: None,
+            multiples: BTreeMap::new(),
             vectors: BTreeMap::new(),
         };
         for step in &self.program().steps {
@@ -358,9 +364,9 @@ struct Body<'a> {
     next: State,
     writer: Writer,
     stripes: BTreeMap<StripeId, TensorId>,
-    /// Four times the counter, to cut vectors of four numbers out of a table.
-    fourfold: Option<TensorId>,
-    /// Vectors that were cut out already, by their rows.
+    /// Multiples of the counter, to cut vectors of so many numbers out of a table.
+    multiples: BTreeMap<i64, TensorId>,
+    /// Vectors that were cut out already, by their table.
     vectors: BTreeMap<Vec<i64>, TensorId>,
 }
 
@@ -384,7 +390,7 @@ impl Body<'_> {
                 self.writer.reshape(flat, out)
             }
             Step::Rows { of, begins, out } => {
-                let begin = self.row_of(begins)?;
+                let begin = self.row_of(program.stripes[*of].like, begins)?;
                 let (from, out) = (self.stripes[of], self.stripe(*out)?);
                 self.writer.slice(from, begin, out)
             }
@@ -408,13 +414,15 @@ impl Body<'_> {
                     parts.push(self.zero_rows(like, spare)?);
                 }
                 let out = self.stripe(*out)?;
-                let options = [("axis", json!(1)), ("activation", json!("none"))];
+                let axis = Image::of(self.of.graph, like)?.axis;
+                let options = [("axis", json!(axis)), ("activation", json!("none"))];
                 self.writer.op("CONCATENATION", parts, vec![out], &options);
                 Some(())
             }
             Step::Border { of, rows, begins, out } => {
-                let zeros = self.zero_rows(program.stripes[*of].like, *rows)?;
-                let begin = self.row_of(begins)?;
+                let like = program.stripes[*of].like;
+                let zeros = self.zero_rows(like, *rows)?;
+                let begin = self.row_of(like, begins)?;
                 let (from, out) = (self.stripes[of], self.stripe(*out)?);
                 self.writer.op("DYNAMIC_UPDATE_SLICE", vec![Given(from), zeros, begin], vec![out], &[]);
                 Some(())
@@ -423,7 +431,8 @@ impl Body<'_> {
                 let carry = program.carries[*carried];
                 let out = self.writer.graph.tensor(self.of.rows(carry.like, carry.rows)?);
                 self.next.carries[*carried] = out;
-                self.writer.slice(self.stripes[of], numbers(&[0, *begin, 0, 0]), out)
+                let begin = self.of.place(carry.like, *begin)?;
+                self.writer.slice(self.stripes[of], numbers(&begin), out)
             }
             Step::Put { of, begins } => {
                 let (row, item) =
@@ -443,7 +452,7 @@ impl Body<'_> {
     }
 
     fn stripe(&mut self, stripe: StripeId) -> Option<TensorId> {
-        let tensor = stripe_tensor(self.of.graph, self.of.program(), stripe)?;
+        let tensor = self.of.program().tensor(self.of.window(), stripe)?;
         let id = self.writer.graph.tensor(tensor);
         self.stripes.insert(stripe, id);
         Some(id)
@@ -458,13 +467,27 @@ impl Body<'_> {
         };
         let given: Vec<TensorId> = whole.inputs.iter().map(given).collect::<Option<_>>()?;
         let out = self.stripe(out)?;
-        if let crate::Rows::Cropped { top, left } = local.rows {
-            return self.writer.slice(given[0], numbers(&[0, top, left, 0]), out);
+        if let Rows::Cropped { top, left } = local.rows {
+            let mut begin = self.of.place(local.output, top)?;
+            *begin.get_mut(2)? += left;
+            return self.writer.slice(given[0], numbers(&begin), out);
+        }
+        if let Operator::RESHAPE | Operator::SQUEEZE | Operator::EXPAND_DIMS = whole.kind.operator() {
+            return self.writer.reshape(given[0], out);
         }
         let mut op = whole.clone();
         (op.inputs, op.outputs) = (given, vec![out]);
         if is_valid {
             op.attributes.insert("padding".to_owned(), json!("valid"));
+        }
+        if let Rows::Repeated { .. } = local.rows {
+            // It is told how large its result is.
+            let Some(&[_, height, width, _]) = self.writer.graph.get(out).shape.as_deref() else {
+                return None;
+            };
+            let size = json!({"shape": [2], "dtype": "int32", "values": [height, width]});
+            op.attributes.insert("size".to_owned(), size["values"].clone());
+            op.attributes.insert("constants".to_owned(), json!({"1": size}));
         }
         self.writer.push(op, Some(local.op));
         Some(())
@@ -492,26 +515,28 @@ impl Body<'_> {
         }
     }
 
-    /// This iteration's row, as a place in a tensor of four dimensions.
-    fn row_of(&mut self, rows: &[i64]) -> Option<Operand> {
+    /// This iteration's row, as a place in a tensor.
+    fn row_of(&mut self, like: TensorId, rows: &[i64]) -> Option<Operand> {
         if let Some(always) = constant(rows) {
-            return Some(numbers(&[0, always, 0, 0]));
+            return Some(numbers(&self.of.place(like, always)?));
         }
-        if let Some(&known) = self.vectors.get(rows) {
+        let places = rows.iter().map(|&row| self.of.place(like, row)).collect::<Option<Vec<_>>>()?;
+        let (rank, table) = (places.first()?.len() as i64, places.concat());
+        if let Some(&known) = self.vectors.get(&table) {
             return Some(Given(known));
         }
-        let fourfold = if let Some(known) = self.fourfold {
+        let at = if let Some(&known) = self.multiples.get(&rank) {
             known
         } else {
-            let table: Vec<i64> = (0..self.of.program().iterations).map(|i| 4 * i).collect();
-            let made = self.number(&table)?;
-            *self.fourfold.insert(made)
+            let multiples: Vec<i64> = (0..self.of.program().iterations).map(|i| rank * i).collect();
+            let made = self.number(&multiples)?;
+            self.multiples.insert(rank, made);
+            made
         };
-        let table: Vec<i64> = rows.iter().flat_map(|&row| [0, row, 0, 0]).collect();
-        let out = self.writer.graph.tensor(Tensor::shaped("at", vec![4], ElementType::Int32)?);
-        let operands = vec![numbers(&table), Given(fourfold), numbers(&[4])];
-        self.writer.op("SLICE", operands, vec![out], &[("size", json!([4]))]);
-        self.vectors.insert(rows.to_vec(), out);
+        let out = self.writer.graph.tensor(Tensor::shaped("at", vec![rank as u64], ElementType::Int32)?);
+        let operands = vec![numbers(&table), Given(at), numbers(&[rank])];
+        self.writer.op("SLICE", operands, vec![out], &[("size", json!([rank]))]);
+        self.vectors.insert(table, out);
         Some(Given(out))
     }
 }

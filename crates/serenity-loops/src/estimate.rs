@@ -5,7 +5,7 @@
 
 use crate::program::{ALIGNMENT, Program, Step, StripeId, aligned, constant};
 use crate::window::Window;
-use serenity_ir::{Graph, GraphBuilder, OpId, Tensor, TensorId};
+use serenity_ir::{GraphBuilder, OpId, TensorId};
 use serenity_runtimes::{Kernels, overlaps, scratch};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -64,10 +64,10 @@ impl Costs {
         let mut graph = GraphBuilder::new("");
         let mut given: BTreeMap<TensorId, TensorId> = BTreeMap::new();
         for &input in inputs {
-            let tensor = graph.input(stripe_tensor(window.graph, program, input)?);
+            let tensor = graph.input(program.tensor(window, input)?);
             given.insert(program.stripes[input].like, tensor);
         }
-        let output = graph.tensor(stripe_tensor(window.graph, program, out)?);
+        let output = graph.tensor(program.tensor(window, out)?);
         let mut on_stripes = whole.clone();
         on_stripes.inputs = whole.inputs.iter().map(|t| given.get(t).copied()).collect::<Option<_>>()?;
         on_stripes.outputs = vec![output];
@@ -91,17 +91,6 @@ impl Costs {
             shared: inputs.iter().map(shared).collect(),
         })
     }
-}
-
-/// A stripe as a tensor.
-pub(crate) fn stripe_tensor(graph: &Graph, program: &Program, stripe: StripeId) -> Option<Tensor> {
-    let stripe = program.stripes[stripe];
-    let like = graph.tensor(stripe.like);
-    let mut shape = like.shape.clone()?;
-    *shape.get_mut(1)? = stripe.rows as u64;
-    *shape.get_mut(2)? += stripe.columns as u64;
-    let tensor = Tensor::shaped(like.name.clone(), shape, like.dtype.clone()?)?;
-    Some(Tensor { quantization: like.quantization.clone(), ..tensor })
 }
 
 /// Bytes in use while the loop runs: its states, and the most that its body has at once.

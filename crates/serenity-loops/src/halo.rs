@@ -2,7 +2,7 @@
 //!
 //! Iteration `i` of `N = ⌈H / p⌉` makes rows `b..b + p` of the result, `b = min(i p, H - p)`: the last ones perhaps twice, with the same values. It cuts
 //! `L` rows of what enters, from row `A` on, and runs every operator unmodified on them. A stripe of a tensor that is `f` times coarser begins at its row
-//! `A / f`, so `A` is a multiple of all `f`.
+//! `A / f`, so `A` is a multiple of all `f` that are whole; those of finer tensors are `1 / k`, and ask for nothing.
 //!
 //! *Which rows are right.* Row `j` of a stripe is right if all rows that it needs, cut to the tensor, are right rows of the stripes it is made of. A stripe
 //! that begins at row 0 has the true padding there, and so has one that ends with the tensor, provided that the operator puts as many rows of padding above
@@ -17,7 +17,8 @@ use std::collections::BTreeMap;
 /// The rows of one window in stripes of `rows` of the result.
 struct Halo<'w> {
     window: &'w Window<'w>,
-    /// How much coarser each tensor is than the one that enters.
+    enters: TensorId,
+    /// How coarse the rows of each tensor are.
     coarseness: BTreeMap<TensorId, i64>,
     /// First rows of the result, by iteration.
     starts: Vec<i64>,
@@ -33,47 +34,40 @@ pub(crate) fn program(window: &Window, enters: TensorId, step: i64) -> Option<Pr
     let iterations = (height + step - 1) / step;
     let halo = Halo {
         window,
-        coarseness: coarseness(window, enters)?,
+        enters,
+        coarseness: window.coarseness(enters)?,
         starts: (0..iterations).map(|i| (i * step).min(height - step)).collect(),
         step,
     };
-    let (stripe, begins) = halo.stripes(enters)?;
-    let rows = halo.rows(enters, stripe)?;
-    Some(halo.emit(enters, &begins, &rows))
-}
-
-/// How much coarser each tensor is than the first that enters; `None` if paths disagree. What else enters must meet a tensor of the window row for row.
-fn coarseness(window: &Window, enters: TensorId) -> Option<BTreeMap<TensorId, i64>> {
-    let mut of = BTreeMap::from([(enters, 1)]);
-    for op in &window.ops {
-        let mut known = op.inputs.iter().filter_map(|input| of.get(input).copied());
-        let first = known.next()?;
-        if known.any(|other| other != first) {
-            return None;
-        }
-        let others: Vec<TensorId> =
-            op.inputs.iter().filter(|input| !of.contains_key(input)).copied().collect();
-        if !others.is_empty() && op.rows != Rows::Alike {
-            return None;
-        }
-        of.extend(others.into_iter().map(|other| (other, first)));
-        of.insert(op.output, first * op.rows.stride());
-    }
-    Some(of)
+    let (stripe, begins) = halo.stripes()?;
+    let rows = halo.rows(stripe)?;
+    Some(halo.emit(&begins, &rows))
 }
 
 impl Halo<'_> {
+    /// Where a stripe of a tensor begins if one of what enters begins at a row.
+    fn begin(&self, tensor: TensorId, row: i64) -> i64 {
+        row * self.coarseness[&self.enters] / self.coarseness[&tensor]
+    }
+
+    /// Stripes of what enters begin at multiples of this, so that those of all other tensors begin at whole rows.
+    fn grain(&self) -> i64 {
+        let own = self.coarseness[&self.enters];
+        let rows = |coarse: &i64| coarse / greatest_common_divisor(*coarse, own);
+        self.coarseness.values().map(rows).fold(1, |all, one| all / greatest_common_divisor(all, one) * one)
+    }
+
     /// The rows of a stripe of what enters, and where it begins in each iteration.
-    fn stripes(&self, enters: TensorId) -> Option<(i64, Vec<i64>)> {
-        let height = self.window.height(enters);
-        let grain = self.coarseness.values().copied().max()?;
-        let needed: Vec<(i64, i64)> = self.starts.iter().map(|&b| self.needed(enters, b)).collect();
+    fn stripes(&self) -> Option<(i64, Vec<i64>)> {
+        let height = self.window.height(self.enters);
+        let grain = self.grain();
+        let needed: Vec<(i64, i64)> = self.starts.iter().map(|&b| self.needed(b)).collect();
         let low: Vec<i64> = needed.iter().map(|(low, _)| low / grain * grain).collect();
         let mut rows = needed.iter().zip(&low).map(|((_, high), low)| high - low).max()?;
         rows += (height - rows).rem_euclid(grain);
         while rows < height {
             let begins: Vec<i64> = low.iter().map(|&low| low.min(height - rows)).collect();
-            if self.is_right(enters, rows, &begins) {
+            if self.is_right(rows, &begins) {
                 return Some((rows, begins));
             }
             rows += grain;
@@ -82,7 +76,7 @@ impl Halo<'_> {
     }
 
     /// The rows of what enters that rows of the result from `start` on depend on.
-    fn needed(&self, enters: TensorId, start: i64) -> (i64, i64) {
+    fn needed(&self, start: i64) -> (i64, i64) {
         let mut wanted = BTreeMap::from([(self.window.leaves, (start, start + self.step))]);
         for op in self.window.ops.iter().rev() {
             let Some(&range) = wanted.get(&op.output) else { continue };
@@ -94,12 +88,12 @@ impl Halo<'_> {
                 *entry = (entry.0.min(low), entry.1.max(high));
             }
         }
-        wanted.get(&enters).copied().unwrap_or((0, 0))
+        wanted.get(&self.enters).copied().unwrap_or((0, 0))
     }
 
-    /// The rows of each stripe if one of `enters` has so many.
-    fn rows(&self, enters: TensorId, stripe: i64) -> Option<BTreeMap<TensorId, i64>> {
-        let mut rows = BTreeMap::from([(enters, stripe)]);
+    /// The rows of each stripe if one of what enters has so many.
+    fn rows(&self, stripe: i64) -> Option<BTreeMap<TensorId, i64>> {
+        let mut rows = BTreeMap::from([(self.enters, stripe)]);
         for op in &self.window.ops {
             let mut known = op.inputs.iter().filter_map(|input| rows.get(input).copied());
             let first = known.next()?;
@@ -114,8 +108,8 @@ impl Halo<'_> {
         Some(rows)
     }
 
-    fn is_right(&self, enters: TensorId, stripe: i64, begins: &[i64]) -> bool {
-        let Some(rows) = self.rows(enters, stripe) else { return false };
+    fn is_right(&self, stripe: i64, begins: &[i64]) -> bool {
+        let Some(rows) = self.rows(stripe) else { return false };
         let is_in_phase = self.window.ops.iter().all(|op| match op.rows {
             Rows::Sliding(Sliding { is_same: true, extent, stride, top, .. }) => {
                 let (read, made) = (rows[&op.inputs[0]], rows[&op.output]);
@@ -124,15 +118,15 @@ impl Halo<'_> {
             _ => true,
         });
         // Of what enters besides, a stripe must be inside the tensor.
-        let is_inside = self.window.enters.iter().all(|t| {
-            let (coarse, height) = (self.coarseness[t], self.window.height(*t));
-            begins.iter().all(|begin| begin % coarse == 0 && begin / coarse + rows[t] <= height)
+        let is_inside = self.window.enters.iter().all(|&t| {
+            let height = self.window.height(t);
+            begins.iter().all(|&begin| self.begin(t, begin) + rows[&t] <= height)
         });
         is_in_phase
             && is_inside
             && begins.iter().zip(&self.starts).all(|(&begin, &start)| {
                 let (low, high) = self.right_rows(&rows, begin);
-                let first = begin / self.coarseness[&self.window.leaves];
+                let first = self.begin(self.window.leaves, begin);
                 first + low <= start && start + self.step <= first + high
             })
     }
@@ -142,10 +136,10 @@ impl Halo<'_> {
         let mut right: BTreeMap<TensorId, (i64, i64)> =
             self.window.enters.iter().map(|&t| (t, (0, rows[&t]))).collect();
         for op in &self.window.ops {
-            let first = begin / self.coarseness[&op.output];
+            let first = self.begin(op.output, begin);
             let (mut low, mut high) = (0, rows[&op.output]);
             for input in &op.inputs {
-                let (height, before) = (self.window.height(*input), begin / self.coarseness[input]);
+                let (height, before) = (self.window.height(*input), self.begin(*input, begin));
                 let (from, to) = right[input];
                 let (touches_top, touches_end) =
                     (before == 0 && from == 0, before + rows[input] == height && to == rows[input]);
@@ -169,8 +163,8 @@ impl Halo<'_> {
         right[&self.window.leaves]
     }
 
-    fn emit(&self, enters: TensorId, begins: &[i64], rows: &BTreeMap<TensorId, i64>) -> Program {
-        let window = self.window;
+    fn emit(&self, begins: &[i64], rows: &BTreeMap<TensorId, i64>) -> Program {
+        let Self { window, enters, .. } = *self;
         let mut body = Body {
             halo: self,
             stripes: Vec::new(),
@@ -212,7 +206,7 @@ impl Halo<'_> {
         let of = body.wanted(window.leaves, &wholes, begins);
         body.steps.push(Step::Put { of, begins: self.starts.clone() });
         let shares = window.can_share(enters);
-        let distance = if shares { self.distance(enters, begins) } else { 0 };
+        let distance = if shares { self.distance(begins) } else { 0 };
         let bytes = |t: TensorId| window.graph.tensor(t).bytes as i64;
         let state =
             if shares { bytes(window.leaves).max(distance + bytes(enters)) } else { bytes(window.leaves) };
@@ -232,8 +226,8 @@ impl Halo<'_> {
 
     /// How far above the result's first byte what enters must begin. An iteration reads its stripe first and writes its rows last: these must end where what
     /// later iterations read begins.
-    fn distance(&self, enters: TensorId, begins: &[i64]) -> i64 {
-        let (read, written) = (self.window.row_bytes(enters), self.window.row_bytes(self.window.leaves));
+    fn distance(&self, begins: &[i64]) -> i64 {
+        let (read, written) = (self.window.row_bytes(self.enters), self.window.row_bytes(self.window.leaves));
         let mut least = 0;
         let mut earliest_later = i64::MAX;
         for (&begin, &start) in begins.iter().zip(&self.starts).rev() {
@@ -244,6 +238,10 @@ impl Halo<'_> {
         }
         aligned(least)
     }
+}
+
+fn greatest_common_divisor(a: i64, b: i64) -> i64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 struct Body<'h> {
@@ -277,8 +275,7 @@ impl Body<'_> {
         if let Some(&known) = self.full.get(&t) {
             return known;
         }
-        let coarse = self.halo.coarseness[&t];
-        let begins = begins.iter().map(|begin| begin / coarse).collect();
+        let begins = begins.iter().map(|&begin| self.halo.begin(t, begin)).collect();
         let whole = wholes.iter().position(|&whole| whole == t).unwrap_or(0);
         let stripe = self.cut_whole(whole, t, rows[&t], begins);
         self.full.insert(t, stripe);
@@ -295,9 +292,8 @@ impl Body<'_> {
             self.cut_whole(whole, t, step, self.halo.starts.clone())
         } else {
             let of = self.full[&t];
-            let coarse = self.halo.coarseness[&t];
-            let begins: Vec<i64> =
-                self.halo.starts.iter().zip(begins).map(|(start, begin)| start - begin / coarse).collect();
+            let starts = self.halo.starts.iter().zip(begins);
+            let begins: Vec<i64> = starts.map(|(start, &begin)| start - self.halo.begin(t, begin)).collect();
             if constant(&begins) == Some(0) && self.stripes[of].rows == step {
                 of
             } else {

@@ -5,6 +5,8 @@
 //! from the result (`E = 0` for now), a reader of `t` that makes rows up to `E'` needs those up to `(E' - 1) s - t + k`, and `E` is the most that any needs; `lo`
 //! is the least that any needs.
 //!
+//! An operator that repeats each row `k` times makes its rows in groups of `k`: `E` is rounded up to whole groups, and `n` is a multiple of `k`, as `n / k` is whole.
+//!
 //! *Warm-up.* For no row from 0 on to be skipped, the first iteration must begin early: `W = max ⌈E / n⌉` iterations earlier (at least one), in which the rows of
 //! the result would be negative. They are written over row 0, which comes later. So there are `H / p + W` iterations.
 //!
@@ -68,7 +70,7 @@ pub(crate) fn program(window: &Window, step: i64) -> Option<Program> {
 /// Windows over zero points, or over nothing outside; and row for row.
 fn can_stream(op: &RowLocal) -> bool {
     match op.rows {
-        Rows::Alike | Rows::Sliding(Sliding { takes_zero_points: true, .. }) => true,
+        Rows::Alike | Rows::Repeated { .. } | Rows::Sliding(Sliding { takes_zero_points: true, .. }) => true,
         Rows::Sliding(Sliding { top, bottom, sides, .. }) => (top, bottom, sides) == (0, 0, [0, 0]),
         Rows::Padded { top, bottom } => (top, bottom) == (0, 0),
         Rows::Cropped { .. } => false,
@@ -77,15 +79,7 @@ fn can_stream(op: &RowLocal) -> bool {
 
 impl<'w> Lines<'w> {
     fn new(window: &'w Window<'w>, enters: TensorId, step: i64) -> Option<Self> {
-        let mut coarse = BTreeMap::from([(enters, 1)]);
-        for op in &window.ops {
-            let mut known = op.inputs.iter().map(|input| coarse.get(input).copied());
-            let first = known.next()??;
-            if known.any(|other| other != Some(first)) {
-                return None;
-            }
-            coarse.insert(op.output, first * op.rows.stride());
-        }
+        let coarse = window.coarseness(enters)?;
         let coarsest = coarse[&window.leaves];
         let mut of = BTreeMap::new();
         for (&tensor, &coarse) in &coarse {
@@ -107,6 +101,10 @@ impl<'w> Lines<'w> {
                 }
                 let line = of.get_mut(&op.output)?;
                 line.end = -(-line.end).div_euclid(line.new) * line.new;
+            }
+            if let Rows::Repeated { times } = op.rows {
+                let line = of.get_mut(&op.output)?;
+                line.end = -(-line.end).div_euclid(times) * times;
             }
             let made = of[&op.output];
             let (low, end) = op.rows.needed((made.end - made.new, made.end));

@@ -1,7 +1,7 @@
 //! What one iteration of a loop does, whichever way it gets its rows.
 
 use crate::window::Window;
-use serenity_ir::TensorId;
+use serenity_ir::{Tensor, TensorId};
 
 /// Runtimes place tensors at multiples of this.
 pub(crate) const ALIGNMENT: i64 = 16;
@@ -65,10 +65,16 @@ pub(crate) struct Program {
 }
 
 impl Program {
+    /// A stripe as a tensor.
+    pub(crate) fn tensor(&self, window: &Window, stripe: StripeId) -> Option<Tensor> {
+        let Stripe { like, rows, columns } = self.stripes[stripe];
+        window.stripe(like, rows, columns)
+    }
+
     /// Bytes of a stripe.
     pub(crate) fn bytes(&self, window: &Window, stripe: StripeId) -> i64 {
         let Stripe { like, rows, columns } = self.stripes[stripe];
-        let own = window.graph.tensor(like).shape.as_ref().map_or(1, |shape| shape[2] as i64);
+        let own = window.width(like);
         window.row_bytes(like) / own * (own + columns) * rows
     }
 

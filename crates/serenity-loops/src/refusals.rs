@@ -89,7 +89,7 @@ fn only_images_of_known_shape_and_a_batch_of_one_have_rows() {
     dynamic["bytes"] = json!(0);
     assert_eq!(rows("RELU", &[dynamic.clone(), image(&SHAPE, "int8")], &json!({})), None);
     assert_eq!(rows("RELU", &[image(&SHAPE, "int8"), dynamic], &json!({})), None);
-    for shape in [&[8, 6, 4][..], &[1, 1, 8, 6, 4], &[192], &[1, 1, 48, 4]] {
+    for shape in [&[8, 6, 4][..], &[1, 1, 8, 6, 4], &[192], &[48, 4], &[1, 1, 1, 192]] {
         assert_eq!(
             rows("RELU", &[image(shape, "int8"), image(shape, "int8")], &json!({})),
             None,
@@ -150,7 +150,7 @@ fn what_runs_other_graphs_or_looks_at_more_than_rows_is_refused() {
     {
         assert_eq!(rows(kind, &two("int8"), &attributes), None, "{kind}");
     }
-    for kind in ["ASSIGN_VARIABLE", "READ_VARIABLE", "VAR_HANDLE", "RANDOM_UNIFORM", "TRANSPOSE", "RESHAPE"] {
+    for kind in ["ASSIGN_VARIABLE", "READ_VARIABLE", "VAR_HANDLE", "RANDOM_UNIFORM", "TRANSPOSE"] {
         assert_eq!(rows(kind, &two("int8"), &json!({})), None, "{kind}");
     }
 }
@@ -242,6 +242,104 @@ fn slices_may_take_off_rows_above_and_no_others() {
     assert_eq!(crop([0, 0, 0, 0], [1, 2, 1, 1], [1, 4, 6, 4], 0), None, "every other row");
     assert_eq!(crop([0, 2, 0, 0], [1; 4], [1, 6, 6, 4], 2), None, "a mask, and rows taken off below");
     assert_eq!(crop([0, -6, 0, 0], [1; 4], [1, 6, 6, 4], 0), None, "counted from below");
+}
+
+#[test]
+fn rows_are_repeated_a_whole_number_of_times() {
+    let resized = |kind: &str, [height, width]: [u64; 2], flags: [bool; 2], from: u64| {
+        let size = json!({"1": {"shape": [2], "dtype": "int32", "values": [height, width]}});
+        let attributes =
+            json!({"constants": size, "align_corners": flags[0], "half_pixel_centers": flags[1]});
+        rows(kind, &[image(&[1, from, 6, 4], "int8"), image(&[1, height, width, 4], "int8")], &attributes)
+    };
+    let nearest = |size: [u64; 2], flags: [bool; 2]| resized("RESIZE_NEAREST_NEIGHBOR", size, flags, 8);
+    for is_centered in [false, true] {
+        for times in [1, 2, 3, 4, 5, 7] {
+            for width in [6, 12, 9, 5] {
+                let found = nearest([8 * times, width], [false, is_centered]);
+                assert_eq!(found, Some(Rows::Repeated { times: times as i64 }), "{times} {width}");
+            }
+        }
+        for height in [4, 7, 9, 12, 20] {
+            assert_eq!(nearest([height, 12], [false, is_centered]), None, "{height} rows of 8");
+        }
+        assert_eq!(nearest([16, 12], [true, is_centered]), None, "aligned corners depend on the height");
+        assert_eq!(resized("RESIZE_BILINEAR", [16, 12], [false, is_centered], 8), None);
+    }
+    // 41 times the float next to 1/41 is less than 1.
+    assert_eq!(nearest([8 * 41, 6], [false, false]), None);
+    assert!(nearest([8 * 41, 6], [false, true]).is_some());
+    assert_eq!(resized("RESIZE_NEAREST_NEIGHBOR", [40_000, 6], [false, true], 20_000), None, "steps of 2⁻¹⁶");
+    // A size that is computed, or another than that of the result, and options that are not known.
+    let options = json!({"align_corners": false, "half_pixel_centers": false});
+    let images = [image(&SHAPE, "int8"), image(&[1, 16, 6, 4], "int8")];
+    let given = [images[0].clone(), image(&[2], "int32"), images[1].clone()];
+    assert_eq!(rows("RESIZE_NEAREST_NEIGHBOR", &given, &options), None);
+    let other = json!({"1": {"shape": [2], "dtype": "int32", "values": [16, 12]}});
+    assert_eq!(rows("RESIZE_NEAREST_NEIGHBOR", &images, &with(&options, "constants", other)), None);
+    let size = json!({"1": {"shape": [2], "dtype": "int32", "values": [16, 6]}});
+    assert_eq!(rows("RESIZE_NEAREST_NEIGHBOR", &images, &json!({"constants": size})), None);
+    assert!(rows("RESIZE_NEAREST_NEIGHBOR", &images, &with(&options, "constants", size)).is_some());
+}
+
+/// What is one row high is cut into columns.
+#[test]
+fn columns_of_a_single_row_are_rows() {
+    let lines = |shape: &[u64]| [image(shape, "int8"), image(shape, "int8")];
+    let alike = |kind: &str, images: &[Value], attributes: &Value| {
+        assert_eq!(rows(kind, images, attributes), Some(Rows::Alike), "{kind}");
+    };
+    for shape in [&[1, 1, 48, 4][..], &[1, 48, 4], &[1, 48, 1, 4]] {
+        alike("RELU", &lines(shape), &json!({}));
+        let constant = |shape: &[u64]| json!({"constants": {"1": {"shape": shape, "dtype": "int8"}}});
+        alike("MUL", &lines(shape), &constant(&[4]));
+        alike("MUL", &lines(shape), &constant(&[1, 4]));
+        assert_eq!(rows("MUL", &lines(shape), &constant(&[48, 4])).is_some(), shape == [1, 48, 1, 4]);
+    }
+    let mut attributes = convolution("int8", "int8");
+    attributes["kernel"] = json!([1, 5]);
+    attributes["stride"] = json!([1, 2]);
+    let found = rows("CONV_2D", &[image(&[1, 1, 48, 4], "int8"), image(&[1, 1, 24, 4], "int8")], &attributes);
+    let expected = Sliding {
+        extent: 5,
+        stride: 2,
+        top: 1,
+        bottom: 2,
+        sides: [0, 0],
+        is_same: true,
+        takes_zero_points: true,
+    };
+    assert_eq!(found, Some(Rows::Sliding(expected)));
+    // Rows above or below, and it is no longer one row.
+    attributes["kernel"] = json!([3, 5]);
+    let lines = [image(&[1, 1, 48, 4], "int8"), image(&[1, 1, 24, 4], "int8")];
+    assert_eq!(rows("CONV_2D", &lines, &attributes), None);
+    let pad =
+        json!({"constants": {"1": {"shape": [4, 2], "dtype": "int32", "values": [0, 0, 1, 0, 0, 0, 0, 0]}}});
+    assert_eq!(rows("PAD", &[image(&[1, 1, 48, 4], "int8"), image(&[1, 2, 48, 4], "int8")], &pad), None);
+}
+
+#[test]
+fn shapes_may_change_around_rows() {
+    let reshaped = |kind: &str, from: &[u64], to: &[u64]| {
+        rows(kind, &[image(from, "int8"), image(to, "int8")], &json!({}))
+    };
+    let shapes = [&[1, 1, 48, 4][..], &[1, 48, 4], &[1, 48, 1, 4], &[1, 48, 2, 2]];
+    for kind in ["RESHAPE", "SQUEEZE", "EXPAND_DIMS"] {
+        for from in shapes {
+            for to in shapes {
+                assert_eq!(reshaped(kind, from, to), Some(Rows::Alike), "{from:?} {to:?}");
+            }
+            for other in [&[1, 24, 8][..], &[1, 96, 2], &[1, 4, 48], &[1, 2, 24, 4], &[192], &[48, 4]] {
+                assert_eq!(reshaped(kind, from, other), None, "{from:?} {other:?}");
+            }
+        }
+    }
+    assert_eq!(rows("RESHAPE", &[image(&SHAPE, "int8"), image(&SHAPE, "float32")], &json!({})), None);
+    // Others want what they read and what they make in one shape.
+    for kind in ["RELU", "LOGISTIC"] {
+        assert_eq!(reshaped(kind, shapes[0], shapes[1]), None);
+    }
 }
 
 /// Three convolutions of 3x3, one after the other, over `height` rows.

@@ -1,7 +1,9 @@
 //! Which rows of its inputs an operator needs for which rows of its result.
 //!
-//! Rows are the second dimension of a tensor of four with a batch of one. An operator is *row-local* if a row of its result depends on few rows of what
-//! it reads, on the same few for each row, and on nothing else. Let `H` be the rows that it reads and `H'` those that it makes.
+//! Rows are the second dimension of a tensor of four with a batch of one. If there is but one of them, columns take their place: they follow each other in memory as rows do, so all
+//! that is said of rows holds for them, with height and width exchanged. A tensor `[1, T, C]` is an image of `T` rows of one column.
+//!
+//! An operator is *row-local* if a row of its result depends on few rows of what it reads, on the same few for each row, and on nothing else. Let `H` be the rows that it reads and `H'` those that it makes.
 //!
 //! | | row `r` of the result needs |
 //! |---|---|
@@ -9,6 +11,7 @@
 //! | a window of `k` rows, `d` apart, that moves `s` rows at a time | rows `r s - t` to `r s - t + (k - 1) d`, those outside left out or taken for zero points |
 //! | padding with `t` rows above | row `r - t`, or none |
 //! | a crop of `t` rows above | row `r + t` |
+//! | the nearest neighbour in an image of `H' / k` rows | row `⌊r / k⌋` |
 //!
 //! For padding `SAME` a kernel takes `t = max((H' - 1) s + (k - 1) d + 1 - H, 0) / 2`, for `VALID` it is 0.
 
@@ -43,6 +46,11 @@ pub enum Rows {
         top: i64,
         /// Columns before.
         left: i64,
+    },
+    /// Each row several times.
+    Repeated {
+        /// How often.
+        times: i64,
     },
 }
 
@@ -80,10 +88,38 @@ pub struct RowLocal {
     pub macs: u64,
 }
 
-/// The shape of a tensor that can be cut into rows and put together again: a concatenation of unsigned bytes may be more than a copy.
-pub(crate) fn image(graph: &Graph, tensor: TensorId) -> Option<[i64; 4]> {
-    let layout = graph.tensor(tensor).layout().filter(|layout| *layout.dtype != ElementType::UInt8)?;
-    layout.dims().filter(|dims: &[i64; 4]| dims[0] == 1)
+/// A tensor that can be cut into rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Image {
+    pub(crate) rows: i64,
+    pub(crate) columns: i64,
+    depth: i64,
+    /// The dimension along which its rows are, and how many dimensions it has.
+    pub(crate) axis: usize,
+    pub(crate) rank: usize,
+}
+
+impl Image {
+    /// `None` if it cannot be cut and put together again: a concatenation of unsigned bytes may be more than a copy.
+    pub(crate) fn of(graph: &Graph, tensor: TensorId) -> Option<Self> {
+        let layout = graph.tensor(tensor).layout().filter(|layout| *layout.dtype != ElementType::UInt8)?;
+        let sides: Vec<i64> = layout.shape.iter().map(|&side| side as i64).collect();
+        let (rows, columns, depth, axis) = match sides[..] {
+            [1, rows, depth] => (rows, 1, depth, 1),
+            [1, 1, rows, depth] => (rows, 1, depth, 2),
+            [1, rows, columns, depth] => (rows, columns, depth, 1),
+            _ => return None,
+        };
+        Some(Self { rows, columns, depth, axis, rank: sides.len() })
+    }
+
+    /// What is said of height and width, of rows and columns; and the other way round.
+    pub(crate) fn turned<T>(&self, mut sides: [T; 2]) -> [T; 2] {
+        if self.axis == 2 {
+            sides.reverse();
+        }
+        sides
+    }
 }
 
 impl RowLocal {
@@ -95,29 +131,38 @@ impl RowLocal {
         if call.op.has("variables") {
             return None;
         }
-        let to = image(graph, output).filter(|dims| dims[1] >= 2)?;
+        let to = Image::of(graph, output).filter(|image| image.rows >= 2)?;
         let mut inputs: Vec<TensorId> = Vec::new();
         for input in call.activations() {
-            image(graph, input)?;
             if !inputs.contains(&input) {
                 inputs.push(input);
             }
         }
-        let first = *inputs.first()?;
-        let from = image(graph, first)?;
-        let all_alike = || inputs.iter().all(|&t| image(graph, t).is_some_and(|dims| dims[1] == to[1]));
+        let images: Vec<Image> = inputs.iter().map(|&t| Image::of(graph, t)).collect::<Option<_>>()?;
+        let from = *images.first()?;
+        let all_alike = || images.iter().all(|image| image.rows == to.rows);
+        let lie_alike = images.iter().all(|image| (image.axis, image.rank) == (to.axis, to.rank));
         let rows = match call.operator() {
+            RESHAPE | SQUEEZE | EXPAND_DIMS if all_alike() && is_moved(graph, &inputs, output) => Rows::Alike,
+            _ if !lie_alike => return None,
             CONV_2D | DEPTHWISE_CONV_2D if inputs.len() == 1 && has_fixed_filter(&call) => {
                 Rows::Sliding(sliding(&call, from, to, true)?)
             }
             AVERAGE_POOL_2D | MAX_POOL_2D => Rows::Sliding(sliding(&call, from, to, false)?),
-            CONCATENATION if call.axis(4)? == 3 && !call.op.has_constants() && all_alike() => Rows::Alike,
+            CONCATENATION
+                if call.axis(to.rank)? == to.rank - 1 && !call.op.has_constants() && all_alike() =>
+            {
+                Rows::Alike
+            }
             PAD => padded(&call, from, to)?,
             STRIDED_SLICE => cropped(&call, from, to)?,
-            kind if ELEMENTWISE.contains(&kind) && all_alike() && constants_fit_any_row(&call) => Rows::Alike,
+            RESIZE_NEAREST_NEIGHBOR => repeated(&call, from, to)?,
+            kind if ELEMENTWISE.contains(&kind) && all_alike() && constants_fit_any_row(&call, to) => {
+                Rows::Alike
+            }
             _ => return None,
         };
-        Some(Self { op, inputs, output, rows, macs: macs(&call, to) })
+        Some(Self { op, inputs, output, rows, macs: macs(&call, graph.tensor(output).layout()?.count) })
     }
 }
 
@@ -130,32 +175,38 @@ fn has_fixed_filter(call: &Call) -> bool {
         && is_float(0) == is_float(1)
 }
 
+/// Are both the same bytes?
+fn is_moved(graph: &Graph, from: &[TensorId], to: TensorId) -> bool {
+    let what = |t: TensorId| (graph.tensor(t).bytes, &graph.tensor(t).dtype);
+    from.iter().map(|&t| what(t)).eq([what(to)])
+}
+
 /// May every constant operand be used for whichever rows?
-fn constants_fit_any_row(call: &Call) -> bool {
+fn constants_fit_any_row(call: &Call, to: Image) -> bool {
     (0..call.operand_count()).filter(|&position| call.activation(position).is_none()).all(|position| {
         call.op.constant(position).is_some()
             && call.shape(position).is_some_and(|shape| {
                 // Dimensions are counted from the last one.
-                shape.len().checked_sub(3).is_none_or(|row| shape[row] == 1) && shape.len() <= 4
+                shape.len().checked_sub(to.rank - to.axis).is_none_or(|row| shape[row] == 1)
+                    && shape.len() <= to.rank
             })
     })
 }
 
-fn sliding(call: &Call, from: [i64; 4], to: [i64; 4], takes_zero_points: bool) -> Option<Sliding> {
-    let stride = call.sides("stride")?;
-    let dilation = if call.op.has("dilation") { call.sides("dilation")? } else { [1, 1] };
-    let kernel = call.kernel()?;
+fn sliding(call: &Call, from: Image, to: Image, takes_zero_points: bool) -> Option<Sliding> {
+    let stride = to.turned(call.sides("stride")?);
+    let dilation = if call.op.has("dilation") { to.turned(call.sides("dilation")?) } else { [1, 1] };
+    let kernel = to.turned(call.kernel()?);
     let is_same = match call.op.word("padding")? {
         "same" => true,
         "valid" => false,
         _ => return None,
     };
     let extents = [0, 1].map(|side| (kernel[side] as i64 - 1) * dilation[side] + 1);
-    if extents.iter().any(|&extent| extent < 1) {
+    if to.rank != 4 || extents.iter().any(|&extent| extent < 1) {
         return None;
     }
-    let around = |side: usize| {
-        let (inside, outside) = (from[side + 1], to[side + 1]);
+    let around = |side: usize, inside: i64, outside: i64| {
         let reached = (outside - 1) * stride[side] + extents[side];
         let expected = if is_same {
             (inside + stride[side] - 1) / stride[side]
@@ -166,31 +217,31 @@ fn sliding(call: &Call, from: [i64; 4], to: [i64; 4], takes_zero_points: bool) -
         let before = if is_same { all / 2 } else { 0 };
         (outside == expected && (is_same || all == 0)).then_some([before, all - before])
     };
-    let [top, bottom] = around(0)?;
-    Some(Sliding {
-        extent: extents[0],
-        stride: stride[0],
-        top,
-        bottom,
-        sides: around(1)?,
-        is_same,
-        takes_zero_points,
-    })
+    let [top, bottom] = around(0, from.rows, to.rows)?;
+    let sides = around(1, from.columns, to.columns)?;
+    // A single row with others above or below is no longer a single one.
+    if to.axis == 2 && sides != [0, 0] {
+        return None;
+    }
+    Some(Sliding { extent: extents[0], stride: stride[0], top, bottom, sides, is_same, takes_zero_points })
 }
 
-fn padded(call: &Call, from: [i64; 4], to: [i64; 4]) -> Option<Rows> {
+fn padded(call: &Call, from: Image, to: Image) -> Option<Rows> {
     let around: [i64; 8] = call.values(1)?.try_into().ok()?;
-    let fits = (0..4).all(|side| {
-        around[2 * side] >= 0
-            && around[2 * side + 1] >= 0
-            && from[side].checked_add(around[2 * side]).and_then(|sum| sum.checked_add(around[2 * side + 1]))
-                == Some(to[side])
-    });
-    (fits && around[..2] == [0, 0]).then_some(Rows::Padded { top: around[2], bottom: around[3] })
+    let [batch, height, width, depth] = [0, 2, 4, 6].map(|side| [around[side], around[side + 1]]);
+    let [rows, columns] = to.turned([height, width]);
+    let fits = |[before, behind]: [i64; 2], inside: i64, outside: i64| {
+        let all = inside.checked_add(before).and_then(|sum| sum.checked_add(behind));
+        before >= 0 && behind >= 0 && all == Some(outside)
+    };
+    let are_padded = fits(rows, from.rows, to.rows)
+        && fits(columns, from.columns, to.columns)
+        && fits(depth, from.depth, to.depth);
+    (are_padded && batch == [0, 0]).then_some(Rows::Padded { top: rows[0], bottom: rows[1] })
 }
 
 /// A slice that keeps the batch and the channels, and takes off rows above and columns anywhere.
-fn cropped(call: &Call, from: [i64; 4], to: [i64; 4]) -> Option<Rows> {
+fn cropped(call: &Call, from: Image, to: Image) -> Option<Rows> {
     let mut begin: [i64; 4] = call.values(1)?.try_into().ok()?;
     let from_the_start = call.op.number("begin_mask").unwrap_or(0);
     for (side, begin) in begin.iter_mut().enumerate() {
@@ -198,20 +249,35 @@ fn cropped(call: &Call, from: [i64; 4], to: [i64; 4]) -> Option<Rows> {
             *begin = 0;
         }
     }
+    let [batch, height, width, depth] = begin;
+    let [top, left] = to.turned([height, width]);
     let reshapes = ["ellipsis_mask", "new_axis_mask", "shrink_axis_mask"];
     let is_reshaped = reshapes.iter().any(|&mask| call.op.number(mask).is_some_and(|bits| bits != 0));
-    let is_inside = (0..4).all(|side| begin[side] >= 0 && begin[side] + to[side] <= from[side]);
-    let keeps_the_rest = begin[1] + to[1] == from[1] && (begin[0], begin[3], to[3]) == (0, 0, from[3]);
+    let keeps_the_rest =
+        top >= 0 && top + to.rows == from.rows && (batch, depth, to.depth) == (0, 0, from.depth);
+    let is_inside = left >= 0 && left + to.columns <= from.columns;
     let is_crop = is_inside && keeps_the_rest && !is_reshaped && call.values(3)? == [1; 4];
-    is_crop.then_some(Rows::Cropped { top: begin[1], left: begin[2] })
+    is_crop.then_some(Rows::Cropped { top, left })
 }
 
-fn macs(call: &Call, to: [i64; 4]) -> u64 {
-    let results = to.iter().product::<i64>() as u64;
+/// The nearest neighbours of rows, if these are the same rows in every stripe. Kernels take them from the ratio of the heights, which is that of all stripes as well, unless
+/// corners are aligned. They round: TFLM to 32 bits, LiteRT to steps of 2⁻¹⁶.
+fn repeated(call: &Call, from: Image, to: Image) -> Option<Rows> {
+    let [is_aligned, is_centered] = ["align_corners", "half_pixel_centers"].map(|flag| call.op.flag(flag));
+    let center = if is_centered? { 0.5 } else { 0.0 };
+    let times = to.rows / from.rows;
+    let is_multiple = times >= 1 && times * from.rows == to.rows && times * to.rows <= 1 << 16;
+    let nearest = |row: i64| ((row as f32 + center) * (from.rows as f32 / to.rows as f32)).floor() as i64;
+    let is_told = call.values(1)? == to.turned([to.rows, to.columns]);
+    let fits = to.rank == 4 && is_multiple && is_told && !is_aligned? && from.depth == to.depth;
+    (fits && (0..to.rows).all(|row| nearest(row) == row / times)).then_some(Rows::Repeated { times })
+}
+
+fn macs(call: &Call, results: i64) -> u64 {
     let filter = call.described(1).and_then(|filter| filter.dims::<4>());
     match (call.operator(), filter) {
-        (CONV_2D, Some([_, height, width, depth])) => results * height * width * depth,
-        (DEPTHWISE_CONV_2D, Some([_, height, width, _])) => results * height * width,
+        (CONV_2D, Some([_, height, width, depth])) => results as u64 * height * width * depth,
+        (DEPTHWISE_CONV_2D, Some([_, height, width, _])) => results as u64 * height * width,
         _ => 0,
     }
 }
@@ -225,6 +291,14 @@ impl Rows {
         }
     }
 
+    /// How many rows of the result stand for one row of an input.
+    pub(crate) fn times(self) -> i64 {
+        match self {
+            Self::Repeated { times } => times,
+            _ => 1,
+        }
+    }
+
     /// Does a row of the result need other rows than its own?
     pub(crate) fn has_halo(self) -> bool {
         match self {
@@ -232,6 +306,7 @@ impl Rows {
             Self::Sliding(sliding) => sliding.extent > 1,
             Self::Padded { top, bottom } => top > 0 || bottom > 0,
             Self::Cropped { .. } => true,
+            Self::Repeated { times } => times > 1,
         }
     }
 
@@ -244,6 +319,7 @@ impl Rows {
             }
             Self::Padded { top, .. } => (a - top, b - top),
             Self::Cropped { top, .. } => (a + top, b + top),
+            Self::Repeated { times } => (a.div_euclid(times), (b - 1).div_euclid(times) + 1),
         }
     }
 
@@ -256,6 +332,7 @@ impl Rows {
             Self::Sliding(_) => return None,
             Self::Padded { top, bottom } => rows + top + bottom,
             Self::Cropped { top, .. } => rows - top,
+            Self::Repeated { times } => rows * times,
         };
         (made > 0).then_some(made)
     }

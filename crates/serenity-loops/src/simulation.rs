@@ -4,7 +4,7 @@
 //! outside. The state is followed in blocks of 16 bytes, so that rows written too early destroy what is still wanted.
 
 use crate::program::{ALIGNMENT, Program, Step, StripeId};
-use crate::rows::{RowLocal, Rows, Sliding};
+use crate::rows::{Image, RowLocal, Rows, Sliding};
 use crate::window::Window;
 use crate::{halo, lines};
 use serde_json::json;
@@ -27,13 +27,18 @@ impl Random {
 /// A network of some row-local ops, most of them one after the other.
 pub(crate) fn network(random: &mut Random) -> Graph {
     let mut graph = GraphBuilder::new("");
-    let image =
-        |rows: u64, channels: u64| Tensor::shaped("", vec![1, rows, 1, channels], ElementType::Int8).unwrap();
+    // Rows, or columns of a single one.
+    let is_flat = random.below(3) == 0;
+    let sides = |rows: u64| if is_flat { [1, rows] } else { [rows, 1] };
+    let shaped = |rows: u64, channels: u64, dtype| {
+        let [height, width] = sides(rows);
+        Tensor::shaped("", vec![1, height, width, channels], dtype).unwrap()
+    };
+    let image = |rows, channels| shaped(rows, channels, ElementType::Int8);
     let rows = random.of(&[4, 6, 8, 9, 12, 16, 21, 24]);
     let channels = random.of(&[16, 32]);
     let mut all = if random.below(4) == 0 {
-        let shape = vec![1, rows, 1, channels];
-        let x = graph.input(Tensor::shaped("", shape, ElementType::Float32).unwrap());
+        let x = graph.input(shaped(rows, channels, ElementType::Float32));
         vec![graph.op("", "QUANTIZE", &[x], image(rows, channels))]
     } else {
         vec![graph.input(image(rows, channels))]
@@ -41,10 +46,10 @@ pub(crate) fn network(random: &mut Random) -> Graph {
     for _ in 0..2 + random.below(6) {
         let from = if random.below(4) == 0 { random.of(&all) } else { all[all.len() - 1] };
         let shape = graph.get(from).shape.clone().unwrap();
-        let (rows, channels) = (shape[1], shape[3]);
+        let (rows, channels) = (shape[1] * shape[2], shape[3]);
         let mut attributes = Attributes::new();
         let mut inputs = vec![from];
-        let (kind, made, depth) = match random.below(8) {
+        let (kind, made, depth) = match random.below(9) {
             0..4 => {
                 let kernel = random.of(&[1, 2, 3, 3, 5]);
                 let stride = random.of(&[1, 1, 1, 2]);
@@ -57,31 +62,40 @@ pub(crate) fn network(random: &mut Random) -> Graph {
                     continue;
                 }
                 let made = if is_same { rows.div_ceil(stride) } else { (rows - extent) / stride + 1 };
-                attributes.insert("stride".into(), json!([stride, 1]));
+                attributes.insert("stride".into(), json!(sides(stride)));
                 attributes.insert("padding".into(), json!(if is_same { "same" } else { "valid" }));
-                attributes.insert("kernel".into(), json!([kernel, 1]));
+                attributes.insert("kernel".into(), json!(sides(kernel)));
                 if is_pool {
                     ("MAX_POOL_2D", made, channels)
                 } else {
                     let depth = random.of(&[16, 32, 48]);
-                    attributes.insert("dilation".into(), json!([dilation, 1]));
-                    let filter = json!({"shape": [depth, kernel, 1, channels], "dtype": "int8"});
+                    attributes.insert("dilation".into(), json!(sides(dilation)));
+                    let [height, width] = sides(kernel);
+                    let filter = json!({"shape": [depth, height, width, channels], "dtype": "int8"});
                     attributes.insert("constants".into(), json!({"1": filter}));
                     ("CONV_2D", made, depth)
                 }
             }
             4 => {
                 let [top, bottom] = [random.below(3) as u64, random.below(3) as u64];
-                let values = [0, 0, top, bottom, 0, 0, 0, 0];
+                let mut values = [0, 0, top, bottom, 0, 0, 0, 0];
+                if is_flat {
+                    values.rotate_right(2);
+                }
                 let paddings = json!({"1": {"shape": [4, 2], "dtype": "int32", "values": values}});
                 attributes.insert("constants".into(), paddings);
                 ("PAD", rows + top + bottom, channels)
+            }
+            8 => {
+                let times = random.of(&[1, 2, 2, 3]);
+                attributes = resizing(sides(times * rows), random.below(2) == 0);
+                ("RESIZE_NEAREST_NEIGHBOR", times * rows, channels)
             }
             kind => {
                 let is_sum = kind == 5;
                 let partners = all.iter().copied().filter(|&t| {
                     let other = graph.get(t).shape.clone().unwrap();
-                    t != from && other[1] == rows && (!is_sum || other[3] == channels)
+                    t != from && other[1] * other[2] == rows && (!is_sum || other[3] == channels)
                 });
                 let partners: Vec<TensorId> = partners.collect();
                 if partners.is_empty() || kind == 7 {
@@ -96,7 +110,7 @@ pub(crate) fn network(random: &mut Random) -> Graph {
                 }
             }
         };
-        if made < 2 || depth > 96 {
+        if !(2..=48).contains(&made) || depth > 96 {
             continue;
         }
         let output = graph.tensor(image(made, depth));
@@ -112,6 +126,16 @@ pub(crate) fn network(random: &mut Random) -> Graph {
     }
     graph.output(all[all.len() - 1]);
     graph.build_body().unwrap()
+}
+
+fn resizing(size: [u64; 2], is_centered: bool) -> Attributes {
+    let constants = json!({"1": {"shape": [2], "dtype": "int32", "values": size}});
+    let named = [
+        ("constants", constants),
+        ("align_corners", false.into()),
+        ("half_pixel_centers", is_centered.into()),
+    ];
+    named.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// What stands for a row, of the operator and the rows that it is made of.
@@ -151,6 +175,7 @@ fn run(op: &RowLocal, inputs: &[&[u64]], made: i64, is_valid: bool) -> Vec<u64> 
             usize::try_from(row - top).ok().and_then(|at| inputs[0].get(at).copied()).unwrap_or(0)
         }
         Rows::Cropped { top, .. } => inputs[0][(row + top) as usize],
+        Rows::Repeated { times } => inputs[0][(row / times) as usize],
     };
     (0..made).map(row).collect()
 }
@@ -246,19 +271,20 @@ fn follow(window: &Window, program: &Program, whole: &BTreeMap<TensorId, Vec<u64
 #[test]
 fn stripes_are_the_rows_of_the_whole() {
     let mut random = Random(1);
-    let mut seen = [0; 2];
+    // By way, and whether rows are repeated.
+    let mut seen = [[0; 2]; 2];
     for _ in 0..1200 {
         let graph = network(&mut random);
         let locals: Vec<Option<RowLocal>> = graph.op_ids().map(|op| RowLocal::of(&graph, op)).collect();
         let mut whole: BTreeMap<TensorId, Vec<u64>> = BTreeMap::new();
         for &input in graph.inputs() {
-            let rows = graph.tensor(input).shape.as_ref().unwrap()[1];
-            whole.insert(input, (0..rows).map(|row| made_of(1000, &[row])).collect());
+            let rows = Image::of(&graph, input).unwrap().rows;
+            whole.insert(input, (0..rows).map(|row| made_of(1000, &[row as u64])).collect());
         }
         for (op, local) in graph.ops().iter().zip(&locals) {
             let local = local.as_ref().unwrap_or_else(|| panic!("not row-local: {op:?}"));
             let inputs: Vec<&[u64]> = local.inputs.iter().map(|input| whole[input].as_slice()).collect();
-            let made = graph.tensor(local.output).shape.as_ref().unwrap()[1] as i64;
+            let made = Image::of(&graph, local.output).unwrap().rows;
             let rows = run(local, &inputs, made, false);
             whole.insert(local.output, rows);
         }
@@ -266,13 +292,14 @@ fn stripes_are_the_rows_of_the_whole() {
             for last in first..locals.len() {
                 let ops: Vec<&RowLocal> = locals[first..=last].iter().flatten().collect();
                 let Some(window) = Window::new(&graph, ops) else { continue };
+                let is_repeated = window.ops.iter().any(|op| op.rows.times() > 1);
                 for step in [1, 2, 3, 5] {
                     let lines = lines::program(&window, step);
                     let halos =
                         window.ops[0].inputs.iter().map(|&enters| halo::program(&window, enters, step));
                     for (way, program) in halos.map(|program| (0, program)).chain([(1, lines)]) {
                         let Some(program) = program else { continue };
-                        seen[way] += 1;
+                        seen[way][usize::from(is_repeated)] += 1;
                         let rows = follow(&window, &program, &whole);
                         assert_eq!(
                             rows, whole[&window.leaves],
@@ -284,5 +311,5 @@ fn stripes_are_the_rows_of_the_whole() {
             }
         }
     }
-    assert!(seen.iter().all(|&count| count > 400), "{seen:?}");
+    assert!(seen.iter().flatten().all(|&count| count > 400), "{seen:?}");
 }

@@ -1,7 +1,8 @@
 //! A window: consecutive row-local operators, what enters and what leaves.
 
-use crate::rows::{RowLocal, image};
-use serenity_ir::{Graph, OpId, TensorId};
+use crate::rows::{Image, RowLocal, Rows};
+use serenity_ir::{Graph, OpId, Tensor, TensorId};
+use std::collections::BTreeMap;
 
 /// Row-local operators that run one after the other, of which one tensor leaves.
 #[derive(Clone, Debug)]
@@ -46,9 +47,50 @@ impl<'g> Window<'g> {
         self.is_last_reader_of(enters) && dtype(enters) == dtype(self.leaves)
     }
 
+    /// How coarse the rows of each tensor are: equal products of row and coarseness are at equal heights of the image. `None` if paths disagree. What enters besides `enters` must meet
+    /// a tensor of the window row for row.
+    pub(crate) fn coarseness(&self, enters: TensorId) -> Option<BTreeMap<TensorId, i64>> {
+        // So coarse that whole numbers are left however often rows are repeated.
+        let first = self.ops.iter().try_fold(1_i64, |product, op| product.checked_mul(op.rows.times()))?;
+        let mut of = BTreeMap::from([(enters, first)]);
+        for op in &self.ops {
+            let mut known = op.inputs.iter().filter_map(|input| of.get(input).copied());
+            let first = known.next()?;
+            if known.any(|other| other != first) {
+                return None;
+            }
+            let others: Vec<TensorId> =
+                op.inputs.iter().filter(|input| !of.contains_key(input)).copied().collect();
+            if !others.is_empty() && op.rows != Rows::Alike {
+                return None;
+            }
+            of.extend(others.into_iter().map(|other| (other, first)));
+            of.insert(op.output, first.checked_mul(op.rows.stride())? / op.rows.times());
+        }
+        Some(of)
+    }
+
     /// Rows of a tensor.
     pub(crate) fn height(&self, tensor: TensorId) -> i64 {
-        image(self.graph, tensor).map_or(1, |dims| dims[1])
+        Image::of(self.graph, tensor).map_or(1, |image| image.rows)
+    }
+
+    /// Columns of a tensor.
+    pub(crate) fn width(&self, tensor: TensorId) -> i64 {
+        Image::of(self.graph, tensor).map_or(1, |image| image.columns)
+    }
+
+    /// Rows of a tensor, with columns added, as a tensor.
+    pub(crate) fn stripe(&self, like: TensorId, rows: i64, columns: i64) -> Option<Tensor> {
+        let image = Image::of(self.graph, like)?;
+        let like = self.graph.tensor(like);
+        let mut shape = like.shape.clone()?;
+        *shape.get_mut(image.axis)? = rows as u64;
+        if columns > 0 {
+            *shape.get_mut(2)? += columns as u64;
+        }
+        let tensor = Tensor::shaped(like.name.clone(), shape, like.dtype.clone()?)?;
+        Some(Tensor { quantization: like.quantization.clone(), ..tensor })
     }
 
     /// Bytes of one row.

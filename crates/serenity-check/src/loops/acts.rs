@@ -1,10 +1,10 @@
 //! What an op does: move bytes, make rows from rows, run others, or something of which only that is known what it reads and writes.
 
-use super::operands::{Operand, Packed};
-use super::windows::Window;
-use crate::replay::element_operands;
+use super::operands::{Operand, Packed, numbers};
+use super::windows::{Window, turned};
+use crate::replay::{element_operands, nearest_rows};
 use serenity_ir::Operator::{self, *};
-use serenity_ir::{ElementType, Graph, Op, OpId, from_front};
+use serenity_ir::{ElementType, Graph, Op, OpId, TensorId, from_front};
 
 /// What an op does.
 #[derive(Clone, Debug)]
@@ -44,7 +44,7 @@ pub(super) enum Move {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RowOperand {
     pub(super) position: usize,
-    /// How many rows it has: one for each of the result, or one for all.
+    /// How many rows it has: one for each of the result, one for all, or each one for as many of the result.
     pub(super) rows: u64,
     /// Width and depth.
     pub(super) row: [u64; 2],
@@ -52,7 +52,8 @@ pub(super) struct RowOperand {
 }
 
 impl Act {
-    pub(super) fn of(graph: &Graph, id: OpId, operands: &[Operand], graphs: usize) -> Self {
+    /// `is_line`: whether columns are taken for rows.
+    pub(super) fn of(graph: &Graph, id: OpId, operands: &[Operand], graphs: usize, is_line: bool) -> Self {
         let op = graph.op(id);
         match op.kind.operator() {
             WHILE => match op.bodies().collect::<Vec<_>>()[..] {
@@ -62,8 +63,8 @@ impl Act {
             _ if op.has("bodies") => Self::Unknown("it runs sub-graphs, and which is not known"),
             LESS => Self::Less,
             operator => {
-                let window = || Window::of(graph, id, operands).map(Self::Window);
-                let rows = || rows(graph, id, operands).map(Self::Rows);
+                let window = || Window::of(graph, id, operands, is_line).map(Self::Window);
+                let rows = || rows(graph, id, operands, is_line).map(Self::Rows);
                 let moves = || moves(graph, op, operands, operator).map(Self::Move);
                 moves().or_else(window).or_else(rows).unwrap_or(Self::Whole)
             }
@@ -83,6 +84,12 @@ impl Act {
             _ => false,
         }
     }
+}
+
+/// Is all that an op reads and writes but one row high? What is made of it is then followed by columns.
+pub(super) fn is_of_lines(graph: &Graph, op: &Op) -> bool {
+    let is_line = |&t: &TensorId| matches!(graph.tensor(t).shape.as_deref(), Some([1, _, _] | [1, 1, _, _]));
+    op.inputs.iter().chain(&op.outputs).all(is_line)
 }
 
 /// The only result, if there is but one.
@@ -141,10 +148,13 @@ fn moves(graph: &Graph, op: &Op, operands: &[Operand], operator: Operator) -> Op
 }
 
 /// Element-wise ops, and concatenations of channels, on pictures.
-fn rows(graph: &Graph, id: OpId, operands: &[Operand]) -> Option<Vec<RowOperand>> {
+fn rows(graph: &Graph, id: OpId, operands: &[Operand], is_line: bool) -> Option<Vec<RowOperand>> {
     let op = graph.op(id);
+    if op.kind.operator() == RESIZE_NEAREST_NEIGHBOR {
+        return repeated(graph, op, operands, is_line);
+    }
     let output = only_result(graph, op)?;
-    let [height, width, depth] = output.picture()?;
+    let [height, width, depth] = output.picture(is_line)?;
     let is_concatenation = op.kind.operator() == CONCATENATION;
     match element_operands(op.kind.operator()) {
         Some(count) => (operands.len() == count).then_some(())?,
@@ -156,7 +166,7 @@ fn rows(graph: &Graph, id: OpId, operands: &[Operand]) -> Option<Vec<RowOperand>
         // Operands with fewer dimensions are broadcast along the first.
         let mut shape = vec![1; 4_usize.checked_sub(given.shape.len())?];
         shape.extend(&given.shape);
-        let &[1, own_height, own_width, own_depth] = &shape[..] else { return None };
+        let [own_height, own_width, own_depth] = Packed { shape, ..given.clone() }.picture(is_line)?;
         let fits = if is_concatenation {
             given.shape.len() == 4 && own_height == height && own_width == width
         } else {
@@ -176,4 +186,23 @@ fn rows(graph: &Graph, id: OpId, operands: &[Operand]) -> Option<Vec<RowOperand>
         row_bytes: width * depth * output.item,
     });
     Some(rows)
+}
+
+/// A picture of which each row is there equally often, as its kernel finds them. The size that the kernel is told must be that of the result; what it makes of the columns is the same for
+/// all rows.
+fn repeated(graph: &Graph, op: &Op, operands: &[Operand], is_line: bool) -> Option<Vec<RowOperand>> {
+    let [given, Operand::Constant(size)] = operands else { return None };
+    let (input, output) = (given.packed(graph)?, only_result(graph, op)?);
+    let told = numbers(size.data.as_deref()?, size.dtype.as_ref()?)?;
+    let part = |picture: &Packed, position: usize| {
+        let [rows, width, depth] = picture.picture(is_line)?;
+        Some(RowOperand { position, rows, row: [width, depth], row_bytes: width * depth * picture.item })
+    };
+    let (from, to) = (part(&input, 0)?, part(&output, operands.len())?);
+    let is_told =
+        told.iter().map(|&side| u64::try_from(side).ok()).eq(turned([to.rows, to.row[0]], is_line).map(Some));
+    let taken = nearest_rows(op, from.rows, to.rows)?;
+    let is_even = taken.iter().zip(0..).all(|(&taken, row)| taken == row * from.rows / to.rows);
+    let is_of_one_kind = input.dtype == output.dtype && from.row[1] == to.row[1];
+    (is_told && is_even && is_of_one_kind && to.rows.is_multiple_of(from.rows)).then(|| vec![from, to])
 }

@@ -22,14 +22,19 @@ pub(super) struct Sample<'a> {
     pub(super) prepared: &'a Prepared,
 }
 
-/// What may differ between an op and its copy on stripes: padding shows in the rows that the op reads, and `workspace` is memory, not meaning. Constants are compared
-/// one by one.
-const FREE: &[&str] = &["padding", "workspace", "constants"];
+/// What may differ between an op and its copy on stripes: padding shows in the rows that the op reads, the `size` of a result in how many it makes, and `workspace` is memory, not meaning.
+/// Constants are compared one by one.
+const FREE: &[&str] = &["padding", "size", "workspace", "constants"];
 
 /// Why `copy` is not the same function of its rows as `original`.
 pub(super) fn difference_by_rows(original: Sample, copy: Sample) -> Option<String> {
     let is_free = |name: &str| FREE.contains(&name);
-    difference(original, copy, is_free).or_else(|| {
+    // What was taken into account in finding out which rows are read.
+    let is_known = |position: usize| match &copy.prepared.act {
+        Act::Rows(rows) => rows.iter().all(|operand| operand.position != position),
+        _ => false,
+    };
+    difference(original, copy, is_free, is_known).or_else(|| {
         let is_alike = original.prepared.act.is_alike(&copy.prepared.act);
         (!is_alike).then(|| "its rows are not made in the same way".to_owned())
     })
@@ -38,7 +43,7 @@ pub(super) fn difference_by_rows(original: Sample, copy: Sample) -> Option<Strin
 /// Why `copy` is not the same function of its operands as `original`.
 pub(super) fn difference_of_all(original: Sample, copy: Sample) -> Option<String> {
     let is_free = |name: &str| ["workspace", "constants"].contains(&name);
-    difference(original, copy, is_free).or_else(|| {
+    difference(original, copy, is_free, |_| false).or_else(|| {
         let shapes = |sample: Sample| {
             let tensors = sample.op.inputs.iter().chain(&sample.op.outputs);
             let shape = |&t: &TensorId| (sample.graph.tensor(t).shape.clone(), sample.graph.tensor(t).bytes);
@@ -48,7 +53,12 @@ pub(super) fn difference_of_all(original: Sample, copy: Sample) -> Option<String
     })
 }
 
-fn difference(original: Sample, copy: Sample, is_free: impl Fn(&str) -> bool) -> Option<String> {
+fn difference(
+    original: Sample,
+    copy: Sample,
+    is_free: impl Fn(&str) -> bool,
+    is_known: impl Fn(usize) -> bool,
+) -> Option<String> {
     if original.op.kind != copy.op.kind {
         return Some(format!("it is no `{}`", original.op.kind.as_str()));
     }
@@ -67,7 +77,7 @@ fn difference(original: Sample, copy: Sample, is_free: impl Fn(&str) -> bool) ->
             (Operand::Activation(a), Operand::Activation(b)) => {
                 mean_the_same(original.graph.tensor(*a), copy.graph.tensor(*b))
             }
-            (Operand::Constant(_), Operand::Constant(own)) => !own.is_own,
+            (Operand::Constant(_), Operand::Constant(own)) => !own.is_own || is_known(position),
             (Operand::Other, Operand::Other) => true,
             _ => false,
         };

@@ -1,8 +1,9 @@
 //! What an op is given, position by position. A copy of an op of the original has the constants of that at all positions where it has none of its own.
 
+use super::acts::is_of_lines;
 use super::identity::Identity;
 use serde_json::Value;
-use serenity_ir::{ElementType, Graph, Op, TensorId};
+use serenity_ir::{ElementType, Graph, Op, OpId, TensorId};
 use std::collections::BTreeSet;
 
 /// What is given at one position.
@@ -50,9 +51,11 @@ impl Packed {
     }
 
     /// Height, width and depth of a picture.
-    pub(super) fn picture(&self) -> Option<[u64; 3]> {
+    /// How many rows it has, how wide they are and how deep: of a picture, or of one line whose columns are taken for rows.
+    pub(super) fn picture(&self, is_line: bool) -> Option<[u64; 3]> {
         match self.shape[..] {
-            [1, height, width, depth] => Some([height, width, depth]),
+            [1, 1, width, depth] | [1, width, depth] if is_line => Some([width, 1, depth]),
+            [1, height, width, depth] if !is_line => Some([height, width, depth]),
             _ => None,
         }
     }
@@ -72,6 +75,15 @@ impl Operand {
 pub(super) struct Who<'a> {
     pub(super) identity: Identity,
     pub(super) original: Option<(&'a Op, Identity)>,
+    /// Are its columns taken for rows?
+    pub(super) is_line: bool,
+}
+
+impl Who<'_> {
+    /// No copy of another one.
+    pub(super) fn itself(identity: Identity, graph: &Graph, op: OpId) -> Self {
+        Self { identity, original: None, is_line: is_of_lines(graph, graph.op(op)) }
+    }
 }
 
 /// All operands of an op, in the order of its signature. `numbers` knows the values of constants that are not described in full.

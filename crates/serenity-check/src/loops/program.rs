@@ -1,6 +1,6 @@
 //! The graphs of a model, made ready to run.
 
-use super::acts::Act;
+use super::acts::{Act, is_of_lines};
 use super::fault::{At, LoopFault};
 use super::identity::{Identity, Sample, difference_by_rows, difference_of_all, is_only_moved};
 use super::operands::{Operand, Who, operands};
@@ -33,7 +33,7 @@ impl<'a> Program<'a> {
         let mut ops = Vec::new();
         for (index, graph) in graphs.iter().enumerate() {
             let prepare = |op: OpId| {
-                let who = Who { identity: Identity::Old { graph: index, op }, original: None };
+                let who = Who::itself(Identity::Old { graph: index, op }, graph, op);
                 prepared(graphs, index, op, &who, &|position| numbers(index, op, position))
             };
             ops.push(graph.op_ids().map(prepare).collect());
@@ -61,7 +61,7 @@ impl<'a> Program<'a> {
                     None if is_as_it_was => Ok(original.ops[index][op.index()].clone()),
                     None => {
                         let identity = Identity::New { graph: index, op };
-                        Ok(prepared(graphs, index, op, &Who { identity, original: None }, &numbers))
+                        Ok(prepared(graphs, index, op, &Who::itself(identity, graph, op), &numbers))
                     }
                 }
             };
@@ -89,7 +89,7 @@ fn prepared(
 ) -> Prepared {
     let graph = graphs[index];
     let operands = operands(graph.op(op), who, numbers);
-    let act = Act::of(graph, op, &operands, graphs.len());
+    let act = Act::of(graph, op, &operands, graphs.len(), who.is_line);
     Prepared { identity: who.identity, operands, act }
 }
 
@@ -108,7 +108,9 @@ fn copied(
     let old = Identity::Old { graph: 0, op: origin };
     let new = Identity::New { graph: index, op };
     let main = original.graphs[0];
-    let who = Who { identity: new, original: Some((main.op(origin), old)) };
+    // A stripe of one row is no line.
+    let is_line = is_of_lines(main, main.op(origin));
+    let who = Who { identity: new, original: Some((main.op(origin), old)), is_line };
     // What is not described in full belongs to the original, which is known by its name.
     let own = |position: usize| graphs[index].op(op).constant(position).and_then(|_| numbers(position));
     let numbers_of_moves: &dyn Fn(usize) -> Option<Vec<i64>> =

@@ -50,7 +50,7 @@ impl Machine<'_, '_> {
         Ok(result)
     }
 
-    /// Element-wise ops and concatenations of channels.
+    /// Element-wise ops, concatenations of channels, and rows that are repeated.
     pub(super) fn rows(
         &mut self,
         graph: usize,
@@ -63,7 +63,7 @@ impl Machine<'_, '_> {
             let mut read = Vec::new();
             for part in operands {
                 let operand = &self.program.ops[graph][op.index()].operands[part.position];
-                let own = if part.rows == 1 { 0 } else { row };
+                let own = row * part.rows / output.rows;
                 let content =
                     self.read_part(graph, operand, part.position, own * part.row_bytes, part.row_bytes);
                 self.spend(1 + content.len() as u64)?;

@@ -43,7 +43,7 @@ pub(super) struct Axis {
 
 impl Window {
     /// `None` if it is no window over the rows of one picture, or not all is known of it.
-    pub(super) fn of(graph: &Graph, id: OpId, operands: &[Operand]) -> Option<Self> {
+    pub(super) fn of(graph: &Graph, id: OpId, operands: &[Operand], is_line: bool) -> Option<Self> {
         let op = graph.op(id);
         let &[output] = &op.outputs[..] else { return None };
         let Some(Operand::Activation(input)) = operands.first() else { return None };
@@ -59,9 +59,10 @@ impl Window {
         };
         let (input, output) = (Packed::tensor(graph, *input)?, Packed::tensor(graph, output)?);
         let ([height, width, depth], [out_height, out_width, out_depth]) =
-            (input.picture()?, output.picture()?);
-        let (taps, stride) = (kernel(op, operands, graph)?, op.pair("stride")?);
+            (input.picture(is_line)?, output.picture(is_line)?);
         let dilation = if op.has("dilation") { op.pair("dilation")? } else { [1, 1] };
+        let [taps, stride, dilation] =
+            [kernel(op, operands, graph)?, op.pair("stride")?, dilation].map(|pair| turned(pair, is_line));
         let is_same = match op.word("padding")? {
             "same" => true,
             "valid" => false,
@@ -88,6 +89,11 @@ impl Window {
             && self.columns.output == other.columns.output
             && (self.pixel, self.output_row, &self.filler) == (other.pixel, other.output_row, &other.filler)
     }
+}
+
+/// What is said of height and width, of rows and columns: of a line, the other way round.
+pub(super) fn turned([height, width]: [u64; 2], is_line: bool) -> [u64; 2] {
+    if is_line { [width, height] } else { [height, width] }
 }
 
 /// Weights that are computed could change between two rows; weights of integers with an input of floats make the kernel scale by the largest input of all.

@@ -24,6 +24,7 @@ mod windows;
 
 use call::Call;
 pub(crate) use elementwise::operands as element_operands;
+pub(crate) use resize::nearest_rows;
 use serenity_ir::{Graph, OpId, TensorId};
 use serenity_runtimes::Kernels;
 use trace::Trace;

@@ -5,8 +5,7 @@
 
 use super::call::{Call, is_feasible};
 use super::trace::{Beats, Trace};
-use serenity_ir::ElementType;
-use serenity_ir::Layout;
+use serenity_ir::{ElementType, Layout, Op};
 
 /// Larger pictures than this are not looked at.
 const LONGEST_SIDE: i64 = 4096;
@@ -54,6 +53,14 @@ pub(super) fn nearest_neighbor(call: &Call, trace: &mut Trace) -> Option<()> {
         }
     });
     Some(())
+}
+
+/// For each row of the result: the row that it is a copy of.
+pub(crate) fn nearest_rows(op: &Op, input: u64, output: u64) -> Option<Vec<u64>> {
+    let [align_corners, half_pixel_centers] = [op.flag("align_corners")?, op.flag("half_pixel_centers")?];
+    let side = |rows: u64| i64::try_from(rows).ok().filter(|side| (1..=LONGEST_SIDE).contains(side));
+    let axis = Axis { input: side(input)?, output: side(output)?, align_corners, half_pixel_centers };
+    Some((0..axis.output).flat_map(|row| axis.nearest(row)).map(|row| row as u64).collect())
 }
 
 impl Scaling {

@@ -12,6 +12,7 @@ use serenity::runtimes::{Kernels, TflmFacts, plan_arena};
 use serenity::search::Limits;
 use serenity::{Format, ModelFile, ReadOptions};
 use serenity_judges::{Inputs, on_all_cores};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -29,6 +30,8 @@ struct Written {
     arena: u64,
     about: String,
     carries: bool,
+    /// The operators inside of loops, and `line` for what is one row high.
+    holds: BTreeSet<String>,
 }
 
 /// A network, and what became of it.
@@ -118,19 +121,27 @@ fn tried(seed: u64, folder: &Path) -> Tried {
                 .push(format!("network {seed}: {loops:?} have a cost, and cannot be made of {kinds:?}"));
             continue;
         };
+        let holds = held(graph, &loops);
         for (kernels, name) in [(Kernels::Any, "any"), (Kernels::Reference, "reference")] {
             let about = format!("network {seed}, {name} kernels, {loops:?} of {kinds:?}");
             let to = folder.join(format!("{seed}_{number}_{name}.tflite"));
             match write(&file, &looped, kernels, &to) {
                 Ok(arena) => {
                     let carries = loops.iter().any(|one| one.carries);
-                    tried.written.push(Written { file: to, arena, about, carries });
+                    tried.written.push(Written { file: to, arena, about, carries, holds: holds.clone() });
                 }
                 Err(fault) => tried.faults.push(format!("{about}: {fault}")),
             }
         }
     }
     tried
+}
+
+fn held(graph: &Graph, loops: &[Loop]) -> BTreeSet<String> {
+    let ops = || loops.iter().flat_map(|one| &one.ops).map(|&op| graph.op(op));
+    let is_line = |shape: Option<&[u64]>| matches!(shape, Some([1, 1, _, _]));
+    let lines = ops().filter(|op| is_line(graph.tensor(op.outputs[0]).shape.as_deref()));
+    ops().map(|op| op.kind.as_str().to_owned()).chain(lines.map(|_| "line".to_owned())).collect()
 }
 
 #[test]
@@ -140,19 +151,26 @@ fn random_windows_compute_the_same_as_loops() {
     let seeds: Vec<u64> =
         REFUSED_ONCE.into_iter().filter(|seed| *seed > networks).chain(1..=networks).collect();
     // Some at a time, so that files do not pile up.
-    let (mut faults, mut seen) = (Vec::new(), [0; 2]);
+    let (mut faults, mut seen, mut held) = (Vec::new(), [0; 2], BTreeMap::<String, usize>::new());
     for seeds in seeds.chunks(250) {
         let folder = tempfile::tempdir().unwrap();
         let all = on_all_cores(seeds, |&seed| tried(seed, folder.path()));
         for written in all.iter().flat_map(|tried| &tried.written) {
             seen[usize::from(written.carries)] += 1;
+            for what in &written.holds {
+                *held.entry(what.clone()).or_default() += 1;
+            }
         }
         faults.extend(all.iter().flat_map(|tried| tried.faults.clone()));
         faults.extend(judged(&all));
     }
-    println!("{} files with halos only, {} with carried rows", seen[0], seen[1]);
+    println!("{} files with halos only, {} with carried rows, of {held:?}", seen[0], seen[1]);
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
     assert!(seen.iter().all(|&count| count > 100), "{seen:?}");
+    let is_rare = |what: &&str| held.get(*what).is_none_or(|&count| count < 10);
+    let rare =
+        ["RESIZE_NEAREST_NEIGHBOR", "RESHAPE", "EXPAND_DIMS", "line"].iter().find(|what| is_rare(what));
+    assert!(rare.is_none(), "{rare:?} of {held:?}");
 }
 
 /// What the runtime has against them.

@@ -2,6 +2,7 @@
 
 use super::net::{Made, NONE, Net, filled, ints};
 use serde_json::{Value, json};
+use serenity_ir::TensorId;
 
 /// An op on pictures of these shapes.
 #[derive(Clone)]
@@ -11,6 +12,8 @@ struct Kind {
     output: [u64; 4],
     constants: Vec<(usize, Value)>,
     attributes: Value,
+    /// The dimension that is halved.
+    axis: usize,
 }
 
 /// Rows `begin..end`.
@@ -33,11 +36,12 @@ impl Kind {
             output,
             constants: if is_pool { vec![] } else { vec![(1, weights)] },
             attributes: json!({"kernel": [3, 3], "stride": [stride, stride], "padding": padding}),
+            axis: 1,
         }
     }
 
     fn rows(name: &'static str, inputs: &'static [[u64; 4]], output: [u64; 4]) -> Self {
-        Self { name, inputs, output, constants: vec![], attributes: json!({}) }
+        Self { name, inputs, output, constants: vec![], attributes: json!({}), axis: 1 }
     }
 
     fn original(&self) -> Made {
@@ -58,35 +62,46 @@ impl Kind {
         for &input in &inputs {
             net.input(input);
         }
-        let [_, _, width, depth] = self.output;
         let kept = halves.map(|half| {
             let [begin, end] = half.reads;
             let mut stripes = Vec::new();
-            for (&input, &[_, height, width, depth]) in inputs.iter().zip(self.inputs) {
+            for (&input, shape) in inputs.iter().zip(self.inputs) {
                 // What has one row is wanted with all of the others.
-                let (begin, rows) = if height == 1 { (0, 1) } else { (begin, end - begin) };
-                stripes.push(cut(&mut net, input, begin, [1, rows, width, depth]));
+                let (begin, rows) = if shape[self.axis] == 1 { (0, 1) } else { (begin, end - begin) };
+                stripes.push(self.cut(&mut net, input, begin, self.stripe(*shape, rows)));
             }
-            let made = net.tensor("made", &[1, half.makes, width, depth], 0);
-            net.op_with(self.name, &stripes, &[made], &self.constants, self.attributes.clone(), Some(0));
-            cut(&mut net, made, half.keeps[0], [1, half.keeps[1] - half.keeps[0], width, depth])
+            let shape = self.stripe(self.output, half.makes);
+            let made = net.tensor("made", &shape, 0);
+            let mut constants = self.constants.clone();
+            if self.name == "RESIZE_NEAREST_NEIGHBOR" {
+                constants = vec![(1, ints(&[shape[1] as i64, shape[2] as i64]))];
+            }
+            net.op_with(self.name, &stripes, &[made], &constants, self.attributes.clone(), Some(0));
+            self.cut(&mut net, made, half.keeps[0], self.stripe(self.output, half.keeps[1] - half.keeps[0]))
         });
         let y = net.tensor("y", &self.output, 0);
-        net.op_with("CONCATENATION", &kept, &[y], &[], json!({"axis": 1}), None);
+        net.op_with("CONCATENATION", &kept, &[y], &[], json!({"axis": self.axis}), None);
         net.output(y);
         Made::of(vec![net])
+    }
+
+    /// A picture of so many rows.
+    fn stripe(&self, mut shape: [u64; 4], rows: u64) -> [u64; 4] {
+        shape[self.axis] = rows;
+        shape
+    }
+
+    fn cut(&self, net: &mut Net, input: TensorId, begin: u64, size: [u64; 4]) -> TensorId {
+        let output = net.tensor("rows", &size, 0);
+        let begin = self.stripe([0; 4], begin);
+        let [begin, size] = [begin, size].map(|sides| ints(&sides.map(|side| side as i64)));
+        net.op("SLICE", &[input], &[output], &[(1, begin), (2, size)]);
+        output
     }
 
     fn faults(&self, upper: Half, lower: Half) -> Vec<String> {
         self.halved([upper, lower]).equivalence(&self.original())
     }
-}
-
-fn cut(net: &mut Net, input: serenity_ir::TensorId, begin: u64, size: [u64; 4]) -> serenity_ir::TensorId {
-    let output = net.tensor("rows", &size, 0);
-    let begin = ints(&[0, begin as i64, 0, 0]);
-    net.op("SLICE", &[input], &[output], &[(1, begin), (2, ints(&size.map(|side| side as i64)))]);
-    output
 }
 
 #[test]
@@ -137,6 +152,61 @@ fn rows_are_made_from_rows() {
     let text = serenity_ir::json::write(&own.graphs[0]).replace("\"fill\":3", "\"fill\":4");
     own.graphs[0] = serenity_ir::json::parse(&text).unwrap();
     assert!(own.equivalence(&kind.original())[0].contains("operand 1 is another one"));
+}
+
+#[test]
+fn rows_are_repeated_as_the_kernel_does() {
+    let half = |reads, makes, keeps| Half { reads, makes, keeps };
+    let resized = |height: u64, align_corners: bool, half_pixel_centers: bool| Kind {
+        constants: vec![(1, ints(&[height as i64, 5]))],
+        attributes: json!({"align_corners": align_corners, "half_pixel_centers": half_pixel_centers}),
+        ..Kind::rows("RESIZE_NEAREST_NEIGHBOR", &[[1, 4, 3, 2]], [1, height, 5, 2])
+    };
+    for is_centered in [false, true] {
+        let kind = resized(8, false, is_centered);
+        assert_eq!(kind.faults(half([0, 2], 4, [0, 4]), half([2, 4], 4, [0, 4])), NONE);
+        assert_eq!(kind.faults(half([0, 3], 6, [0, 4]), half([1, 4], 6, [2, 6])), NONE);
+        // Other rows, cut elsewhere, as often as they are, or not equally often.
+        for lower in [
+            half([1, 3], 4, [0, 4]),
+            half([1, 4], 6, [1, 5]),
+            half([0, 4], 4, [0, 4]),
+            half([2, 4], 5, [0, 4]),
+        ] {
+            assert_eq!(kind.faults(half([0, 2], 4, [0, 4]), lower).len(), 1);
+        }
+    }
+    // Three times with aligned corners, outer rows are there less often.
+    let aligned = resized(12, true, false);
+    assert_eq!(aligned.faults(half([0, 2], 6, [0, 6]), half([2, 4], 6, [0, 6])).len(), 1);
+    // A size that is not that of the result.
+    let kind = resized(8, false, false);
+    let mut other = kind.halved([half([0, 2], 4, [0, 4]), half([2, 4], 4, [0, 4])]);
+    let text = serenity_ir::json::write(&other.graphs[0]).replace("[4,5]", "[4,6]");
+    other.graphs[0] = serenity_ir::json::parse(&text).unwrap();
+    assert_eq!(other.equivalence(&kind.original()).len(), 1);
+}
+
+/// Of what is one row high, columns are followed.
+#[test]
+fn lines_are_followed_by_columns() {
+    let half = |reads, makes, keeps| Half { reads, makes, keeps };
+    let line: &[[u64; 4]] = &[[1, 1, 8, 2]];
+    let weights = json!({"shape": [1, 1, 3, 2], "dtype": "int8"});
+    for (name, kernel) in [("DEPTHWISE_CONV_2D", [1, 3]), ("MAX_POOL_2D", [1, 3]), ("MAX_POOL_2D", [3, 3])] {
+        let kind = Kind {
+            constants: if name == "MAX_POOL_2D" { vec![] } else { vec![(1, weights.clone())] },
+            attributes: json!({"kernel": kernel, "stride": [1, 1], "padding": "same"}),
+            axis: 2,
+            ..Kind::rows(name, line, [1, 1, 8, 2])
+        };
+        assert_eq!(kind.faults(half([0, 5], 5, [0, 4]), half([3, 8], 5, [1, 5])), NONE, "{name}");
+        assert_eq!(kind.faults(half([0, 4], 4, [0, 4]), half([3, 8], 5, [1, 5])).len(), 1, "{name}");
+        assert_eq!(kind.faults(half([0, 5], 5, [0, 4]), half([3, 8], 5, [0, 4])).len(), 1, "{name}");
+    }
+    let kind = Kind { axis: 2, ..Kind::rows("LOGISTIC", line, [1, 1, 8, 2]) };
+    assert_eq!(kind.faults(half([0, 3], 3, [0, 3]), half([3, 8], 5, [0, 5])), NONE);
+    assert_eq!(kind.faults(half([0, 3], 3, [0, 3]), half([2, 7], 5, [0, 5])).len(), 1);
 }
 
 /// What a convolution takes for padding is something else to a pool.

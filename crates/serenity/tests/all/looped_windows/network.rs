@@ -89,7 +89,9 @@ pub(super) fn network(random: &mut Random, is_int8: bool) -> Vec<u8> {
         read: BTreeSet::new(),
         quantizations,
     };
-    let size = [author.random.between(6, 24) as u64, author.random.between(3, 9) as u64];
+    // Now and then a line, along which time goes.
+    let (long, short) = (author.random.between(6, 24) as u64, author.random.between(3, 9) as u64);
+    let size = author.random.of(&[[long, short], [long, short], [long, short], [1, long], [long, 1]]);
     author.input(size);
     if author.random.one_in(4) {
         author.input(size);
@@ -160,12 +162,12 @@ impl Author<'_> {
         kind: &str,
         operands: Vec<Operand>,
         attributes: Value,
-        shape: [u64; 4],
+        shape: &[u64],
         to: Option<Quantization>,
     ) {
         let Value::Object(attributes) = attributes else { unreachable!("attributes are an object") };
         let name = format!("{}{}", kind.to_lowercase(), self.operands.len());
-        let output = self.graph.tensor(tensor(&name, &shape, to));
+        let output = self.graph.tensor(tensor(&name, shape, to));
         let activation = |operand: &Operand| match operand {
             Operand::Activation(tensor) => Some(*tensor),
             Operand::Constant(_) => None,
@@ -183,14 +185,16 @@ impl Author<'_> {
         let last = self.images[self.images.len() - 1];
         let x = if self.random.one_in(5) { self.random.of(&self.images) } else { last };
         let shape = self.shape(x);
-        match self.random.below(12) {
+        match self.random.below(15) {
             0..=2 => self.convolution(x, false),
             3..=4 => self.convolution(x, true),
             5 => self.pool(x),
             6..=7 => self.together(x),
             8 => self.pad(x),
             9 => self.scale(x),
-            10 if shape[1] > 4 => self.crop(x),
+            10 if shape[1].max(shape[2]) > 4 => self.crop(x),
+            11..=12 if shape[1].max(shape[2]) <= 16 => self.resize(x),
+            13 if shape[1].min(shape[2]) == 1 => self.reshape(x),
             _ => self.unary(x),
         }
     }
@@ -210,7 +214,9 @@ impl Author<'_> {
     /// What a window makes of an image, if there is something left.
     fn made(&self, x: TensorId, window: &Window) -> Option<[u64; 2]> {
         let [_, height, width, _] = self.shape(x);
-        window.makes([height, width]).filter(|made| made[0] >= 3 && made[1] >= 1)
+        let is_line = height == 1;
+        let is_left = |made: &[u64; 2]| if is_line { made[1] >= 3 } else { made[0] >= 3 && made[1] >= 1 };
+        window.makes([height, width]).filter(is_left)
     }
 
     fn activation(&mut self) -> &'static str {
@@ -239,7 +245,7 @@ impl Author<'_> {
         } else {
             "CONV_2D"
         };
-        self.op(kind, operands, attributes, [1, rows, columns, filters], to);
+        self.op(kind, operands, attributes, &[1, rows, columns, filters], to);
     }
 
     fn weights(&mut self, x: TensorId, shape: &[u64], axis: u32, to: Option<&Quantization>) -> Vec<Operand> {
@@ -282,7 +288,7 @@ impl Author<'_> {
         let attributes = json!({"kernel": window.kernel, "stride": window.stride, "padding": window.padding,
             "activation": self.activation()});
         let to = self.quantization(x);
-        self.op(kind, vec![Operand::Activation(x)], attributes, [1, rows, columns, channels], to);
+        self.op(kind, vec![Operand::Activation(x)], attributes, &[1, rows, columns, channels], to);
     }
 
     /// A sum with, or a concatenation beside, another image of the same size.
@@ -304,31 +310,34 @@ impl Author<'_> {
         if is_sum {
             let (kind, to) = (self.random.of(&["ADD", "MUL", "SUB"]), self.any_quantization());
             let attributes = json!({"activation": self.activation()});
-            self.op(kind, both, attributes, shape, to);
+            self.op(kind, both, attributes, &shape, to);
         } else {
             let (depth, to) = (channels + self.shape(other)[3], self.quantization(x));
             if depth <= 12 {
                 let attributes = json!({"axis": 3, "activation": "none"});
-                self.op("CONCATENATION", both, attributes, [1, height, width, depth], to);
+                self.op("CONCATENATION", both, attributes, &[1, height, width, depth], to);
             }
         }
     }
 
     fn pad(&mut self, x: TensorId) {
-        let mut amount = || self.random.below(3) as u64;
-        let [top, bottom, left, right] = [amount(), amount(), amount(), amount()];
         let [_, height, width, channels] = self.shape(x);
+        let mut amount = || self.random.below(3) as u64;
+        let (left, right) = (amount(), amount());
+        let [top, bottom] = if height == 1 { [0, 0] } else { [amount(), amount()] };
         let values = [0, 0, top, bottom, left, right, 0, 0].map(|amount| amount as i64);
         let operands = vec![Operand::Activation(x), self.int32(&[4, 2], &values)];
         let shape = [1, height + top + bottom, width + left + right, channels];
         let pairs: Vec<&[i64]> = values.chunks(2).collect();
         let to = self.quantization(x);
-        self.op("PAD", operands, json!({"paddings": pairs}), shape, to);
+        self.op("PAD", operands, json!({"paddings": pairs}), &shape, to);
     }
 
     fn crop(&mut self, x: TensorId) {
         let [_, height, width, channels] = self.shape(x);
-        let (top, left) = (self.random.below(3) as u64, self.random.below(2).min(width as usize - 1) as u64);
+        let (most_above, most_before) = if height == 1 { (0, 2) } else { (2, 1.min(width as usize - 1)) };
+        let (top, left) =
+            (self.random.below(most_above + 1) as u64, self.random.below(most_before + 1) as u64);
         let vector = |values: [u64; 4]| values.map(|value| value as i64);
         let operands = vec![
             Operand::Activation(x),
@@ -342,7 +351,49 @@ impl Author<'_> {
                 .map(|&mask| (mask.to_owned(), json!(0)))
                 .collect();
         let to = self.quantization(x);
-        self.op("STRIDED_SLICE", operands, masks.into(), [1, height - top, width - left, channels], to);
+        self.op("STRIDED_SLICE", operands, masks.into(), &[1, height - top, width - left, channels], to);
+    }
+
+    /// Each row several times, and columns as they come.
+    fn resize(&mut self, x: TensorId) {
+        let [_, height, width, channels] = self.shape(x);
+        let times = self.random.of(&[1, 2, 2, 3]);
+        let columns = self.random.of(&[width, 2 * width, width + 2]);
+        let size = if height == 1 { [1, width * times] } else { [height * times, columns.min(12)] };
+        let operands = vec![Operand::Activation(x), self.int32(&[2], &size.map(|side| side as i64))];
+        let attributes =
+            json!({"size": size, "align_corners": false, "half_pixel_centers": self.random.one_in(2)});
+        let to = self.quantization(x);
+        self.op("RESIZE_NEAREST_NEIGHBOR", operands, attributes, &[1, size[0], size[1], channels], to);
+    }
+
+    /// A line in another shape, by way of three dimensions.
+    fn reshape(&mut self, x: TensorId) {
+        let [_, height, width, channels] = self.shape(x);
+        let (long, to) = (height.max(width), self.quantization(x));
+        self.moved("RESHAPE", x, &[1, long, channels], 0);
+        let line = self.images[self.images.len() - 1];
+        self.op("RELU", vec![Operand::Activation(line)], json!({}), &[1, long, channels], to);
+        let line = self.images[self.images.len() - 1];
+        if self.random.one_in(2) {
+            self.moved("EXPAND_DIMS", line, &[1, 1, long, channels], 1);
+        } else {
+            self.moved("RESHAPE", line, &[1, long, 1, channels], 0);
+        }
+        // Other operators want images of four dimensions.
+        let made = self.images.len();
+        self.images.drain(made - 3..made - 1);
+    }
+
+    fn moved(&mut self, kind: &str, x: TensorId, shape: &[u64], axis: i64) {
+        let sides: Vec<i64> = shape.iter().map(|&side| side as i64).collect();
+        let (operand, attributes) = if kind == "RESHAPE" {
+            (self.int32(&[sides.len() as u64], &sides), json!({"new_shape": sides}))
+        } else {
+            (self.int32(&[], &[axis]), json!({"axis": axis}))
+        };
+        let to = self.quantization(x);
+        self.op(kind, vec![Operand::Activation(x), operand], attributes, shape, to);
     }
 
     /// A constant for each channel, to multiply by or to add.
@@ -360,7 +411,7 @@ impl Author<'_> {
             self.floats(&of)
         };
         let attributes = if kind == "PRELU" { json!({}) } else { json!({"activation": self.activation()}) };
-        self.op(kind, vec![Operand::Activation(x), constant], attributes, shape, to);
+        self.op(kind, vec![Operand::Activation(x), constant], attributes, &shape, to);
     }
 
     fn unary(&mut self, x: TensorId) {
@@ -370,7 +421,7 @@ impl Author<'_> {
         // The runtime insists on what is stored for results of this one.
         let to = if kind == "LOGISTIC" { to.map(|_| affine(1.0 / 256.0, -128)) } else { to };
         let shape = self.shape(x);
-        self.op(kind, vec![Operand::Activation(x)], attributes, shape, to);
+        self.op(kind, vec![Operand::Activation(x)], attributes, &shape, to);
     }
 }
 
