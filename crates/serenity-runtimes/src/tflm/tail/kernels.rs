@@ -104,7 +104,8 @@ pub(super) fn user_data(operator: Operator, layout: &Layout) -> Option<u64> {
         CONCATENATION => layout.concatenation,
         SOFTMAX => layout.softmax,
         BATCH_MATMUL => layout.batch_matmul,
-        UNIDIRECTIONAL_SEQUENCE_LSTM => 688,
+        UNIDIRECTIONAL_SEQUENCE_LSTM => layout.lstm,
+        AVERAGE_POOL_2D | MAX_POOL_2D => layout.pool,
         ELU => 256,
         SQUARED_DIFFERENCE => 112,
         STRIDED_SLICE => 84,
@@ -115,8 +116,7 @@ pub(super) fn user_data(operator: Operator, layout: &Layout) -> Option<u64> {
         SignalRfft => 48,
         MEAN | SUM | REDUCE_MAX | REDUCE_MIN | REDUCE_ALL => 44,
         MUL | SVDF => 36,
-        AVERAGE_POOL_2D | MAX_POOL_2D | QUANTIZE | DEQUANTIZE | EQUAL | NOT_EQUAL | GREATER
-        | GREATER_EQUAL | LESS | LESS_EQUAL => 32,
+        QUANTIZE | DEQUANTIZE | EQUAL | NOT_EQUAL | GREATER | GREATER_EQUAL | LESS | LESS_EQUAL => 32,
         ABS | RSQRT | RELU | PRELU | DIV => 28,
         LEAKY_RELU => 24,
         HARD_SWISH | MIRROR_PAD => 20,
@@ -185,9 +185,12 @@ pub(super) fn prepared(node: &Node, layout: &Layout, kernels: Kernels) -> Vec<u6
     let is_quantized = node.input_is(&[int8.clone(), int16.clone()]);
     let when = |is_kept: bool, bytes: u64| if is_kept { vec![bytes] } else { Vec::new() };
     match node.operator() {
+        // CMSIS-NN keeps none of what follows where it has nothing to scale.
+        CONV_2D | DEPTHWISE_CONV_2D if kernels == Kernels::CmsisNn && !is_quantized => Vec::new(),
         // A multiplier and a shift for each channel, also where one would do.
         CONV_2D | TRANSPOSE_CONV => vec![words(dimension(node.input(1), 0)); 2],
         DEPTHWISE_CONV_2D => vec![words(dimension(node.input(1), 3)); 2],
+        UNIDIRECTIONAL_SEQUENCE_LSTM if kernels == Kernels::CmsisNn => lstm_sums(node),
         FULLY_CONNECTED => fully_connected(node, is_quantized, kernels),
         BATCH_MATMUL => batch_matmul(node, layout, is_quantized),
         GATHER | GATHER_ND | DEPTH_TO_SPACE | SPACE_TO_DEPTH | L2_POOL_2D => {
@@ -221,6 +224,19 @@ fn fully_connected(node: &Node, is_quantized: bool, kernels: Kernels) -> Vec<u64
     let channels = words(dimension(filter, 0));
     vec![channels; 2 * (usize::from(is_per_channel) + usize::from(is_convolution))]
 }
+
+/// Sums that CMSIS-NN takes in advance, for each cell: of what comes in and of what comes back, for each of four gates.
+fn lstm_sums(node: &Node) -> Vec<u64> {
+    let cells = words(dimension(node.input(LSTM_STATE), 1));
+    match node.input(0).map(|input| &input.dtype) {
+        Some(ElementType::Int8) => vec![cells; 8],
+        Some(ElementType::Int16) => vec![cells.saturating_mul(2); 8],
+        _ => Vec::new(),
+    }
+}
+
+/// Which operand of an LSTM is what it gave last.
+const LSTM_STATE: usize = 18;
 
 /// A transposed copy of each operand that does not lie as the kernel wants it.
 fn batch_matmul(node: &Node, layout: &Layout, is_quantized: bool) -> Vec<u64> {

@@ -28,11 +28,13 @@ pub(super) struct Layout {
     /// Options of operators, where they hold pointers or differ between releases: bytes and alignment.
     pub(super) fully_connected_options: (u64, u64),
     pub(super) var_handle_options: (u64, u64),
-    /// What kernels keep, where it holds pointers.
+    /// What kernels keep, where it holds pointers or differs between kernels.
     pub(super) convolution: u64,
     pub(super) transposed_convolution: u64,
     pub(super) fully_connected: u64,
     pub(super) concatenation: u64,
+    pub(super) pool: u64,
+    pub(super) lstm: u64,
     pub(super) softmax: u64,
     pub(super) log_softmax: u64,
     pub(super) batch_matmul: u64,
@@ -61,6 +63,8 @@ pub(super) const X86_64: Layout = Layout {
     transposed_convolution: 88,
     fully_connected: 72,
     concatenation: 80,
+    pool: 32,
+    lstm: 688,
     softmax: 80,
     log_softmax: 40,
     batch_matmul: 32,
@@ -89,14 +93,27 @@ pub(super) const ARM32: Layout = Layout {
     transposed_convolution: 72,
     fully_connected: 48,
     concatenation: 24,
+    pool: 32,
+    lstm: 688,
     softmax: 56,
     log_softmax: 28,
     batch_matmul: 16,
     embedding_lookup: 8,
 };
 
-/// The same with CMSIS-NN, whose kernels remember a scratch buffer, and for dense layers a few numbers more.
-pub(super) const ARM32_CMSIS_NN: Layout = Layout { convolution: 60, fully_connected: 76, ..ARM32 };
+/// The same with CMSIS-NN, whose kernels remember a scratch buffer, for dense layers and products of matrices a few numbers more, and for an LSTM
+/// all its parameters once again, as the library wants them.
+pub(super) const ARM32_CMSIS_NN: Layout = Layout {
+    convolution: 60,
+    fully_connected: 76,
+    pool: 36,
+    lstm: 688 + LSTM_OF_CMSIS_NN,
+    batch_matmul: 36,
+    ..ARM32
+};
+
+/// 15 numbers, and 10 for each of 4 gates.
+const LSTM_OF_CMSIS_NN: u64 = 4 * (15 + 4 * 10);
 
 /// Everything that makes a 32-bit build larger, at once: compression, a recording allocator, the largest options of any release, and one
 /// word more for each tensor and operator than any release has had so far.
@@ -115,5 +132,12 @@ pub(super) const ARM32_LARGEST: Layout = Layout {
 };
 
 /// The same with CMSIS-NN.
-pub(super) const ARM32_CMSIS_NN_LARGEST: Layout =
-    Layout { convolution: 68, transposed_convolution: 84, fully_connected: 84, ..ARM32_LARGEST };
+pub(super) const ARM32_CMSIS_NN_LARGEST: Layout = Layout {
+    convolution: 68,
+    transposed_convolution: 84,
+    fully_connected: 84,
+    pool: ARM32_CMSIS_NN.pool,
+    lstm: ARM32_CMSIS_NN.lstm,
+    batch_matmul: ARM32_CMSIS_NN.batch_matmul,
+    ..ARM32_LARGEST
+};
