@@ -21,6 +21,7 @@
 
 mod boards;
 mod bridge;
+mod by_kernels;
 mod effort;
 mod error;
 mod error_kind;
@@ -66,6 +67,7 @@ pub use serenity_formats::{
 
 pub use boards::{Board, boards};
 pub use bridge::problem;
+pub use by_kernels::{NeedWithKernels, needs_by_kernels};
 pub use effort::{Effort, InvalidEffort};
 pub use error::Error;
 pub use error_kind::ErrorKind;

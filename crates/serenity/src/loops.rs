@@ -1,5 +1,6 @@
 //! Windows of a planned model as loops.
 
+use crate::by_kernels::needs_no_more;
 use crate::order::unchecked;
 use crate::plan_check::plan_faults;
 use crate::rewrite::whole_need;
@@ -71,8 +72,13 @@ pub fn estimate_loops(found: &Optimized, loops: Loops, options: &Options) -> Opt
     })
 }
 
-/// The same model with its widest parts as loops, if it then needs less; otherwise as it is.
-pub(crate) fn with_loops(found: Optimized, loops: Loops, options: &Options) -> Result<Optimized, Error> {
+/// The same model with its widest parts as loops, if it then needs less, and no more than the one that came whichever kernels run it; otherwise as it is.
+pub(crate) fn with_loops(
+    found: Optimized,
+    came: &Input,
+    loops: Loops,
+    options: &Options,
+) -> Result<Optimized, Error> {
     let Some(kernels) = options.model.kernels().filter(|_| options.plan_arena) else { return Ok(found) };
     if loops.are_enough(&found) {
         return Ok(found);
@@ -90,6 +96,7 @@ pub(crate) fn with_loops(found: Optimized, loops: Loops, options: &Options) -> R
             tried.push(applied.clone());
             if let Some(looped) = planned(&found, ground, applied, kernels, options)?
                 && loops.prefer(&looped, &best)
+                && needs_no_more(&looped.model, &looped.plan, came, options)
             {
                 best = looped;
                 if loops.are_enough(&best) {

@@ -1,5 +1,6 @@
 //! The one door.
 
+use crate::by_kernels::needs_no_more;
 use crate::loops::with_loops;
 use crate::planning::as_it_came;
 use crate::rewrite::optimize_input;
@@ -67,15 +68,20 @@ fn with_its_interface(input: &Input, options: &Options) -> Result<Optimized, Err
         Rewrites::None => (None, plan_graphs(input.graphs(), options)?),
         Rewrites::Exact | Rewrites::All => optimize_input(input, options)?,
     };
-    let found = Optimized { model: rewritten.unwrap_or_else(|| input.clone()), plan };
+    let mut found = Optimized { model: rewritten.unwrap_or_else(|| input.clone()), plan };
+    let mut is_rewritten = !found.plan.rewrites.is_empty();
+    // What gains with some kernels may lose with others that might run it as well.
+    if is_rewritten && !needs_no_more(&found.model, &found.plan, input, options) {
+        found = Optimized { model: input.clone(), plan: plan_graphs(input.graphs(), options)? };
+        is_rewritten = false;
+    }
     let Some(loops) = options.loops else { return Ok(found) };
-    let is_rewritten = !found.plan.rewrites.is_empty();
-    let best = with_loops(found, loops, options)?;
+    let best = with_loops(found, input, loops, options)?;
     if !is_rewritten {
         return Ok(best);
     }
     // What rewriting saves, a loop may save too, and what was divided fits no window.
     let as_it_is = Optimized { model: input.clone(), plan: plan_graphs(input.graphs(), options)? };
-    let looped = with_loops(as_it_is, loops, options)?;
+    let looped = with_loops(as_it_is, input, loops, options)?;
     Ok(if loops.prefer(&looped, &best) { looped } else { best })
 }

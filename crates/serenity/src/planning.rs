@@ -1,5 +1,6 @@
 //! The order and the places of a model as it is.
 
+use crate::by_kernels::heads_are_no_larger;
 use crate::judge::{self, Judge, Seed};
 use crate::order::{search_for, unchecked, verified};
 use crate::{Error, Footprint, Options, Plan, bridge, nested, ort};
@@ -95,7 +96,7 @@ fn with_plan(
     let started = Instant::now();
     let as_it_is = options.model.without_plan();
     // A plan that is not safe with these kernels is worth nothing, and must not be kept.
-    let given = options.given_plan.as_ref().filter(|plan| is_safe(graphs, plan, kernels));
+    let given = safe_plan(graphs, options);
     let planned = &Options { model: options.model.with_plan(), ..options.clone() };
     let settled = nested::settle(graphs, planned)?;
     let main = &settled.main;
@@ -141,15 +142,20 @@ fn with_plan(
 /// What a model needs as it came: in its own order, with the plan of the arena that it came with if that is safe.
 pub(crate) fn as_it_came(graphs: &[Graph], options: &Options) -> Footprint {
     let model = options.model.without_plan();
-    let kernels = options.model.kernels().filter(|_| options.plan_arena);
-    let is_kept = |plan: &&Offsets| kernels.is_none_or(|kernels| is_safe(graphs, plan, kernels));
     let main = main_graph(graphs, &[], model);
     let order = model.execution_order(&main, &main.file_order());
     Footprint {
         peak: model.lifetimes(&main).profile(&order).peak(),
-        arena: judge::own_arena(graphs, model, options.given_plan.as_ref().filter(is_kept)),
+        arena: judge::own_arena(graphs, model, safe_plan(graphs, options)),
         ops: graphs[0].ops().len(),
     }
+}
+
+/// The plan that a model came with, unless its arena is to be planned and that plan is not safe.
+pub(crate) fn safe_plan<'o>(graphs: &[Graph], options: &'o Options) -> Option<&'o Offsets> {
+    let kernels = options.model.kernels().filter(|_| options.plan_arena);
+    let is_kept = |plan: &&Offsets| kernels.is_none_or(|kernels| is_safe(graphs, plan, kernels));
+    options.given_plan.as_ref().filter(is_kept)
 }
 
 /// Is the plan that a model came with one that the checker accepts for these kernels?
@@ -180,9 +186,10 @@ fn bound_with_loops(graphs: &[Graph]) -> u64 {
     main.tensor_ids().filter(is_used).map(|t| main.tensor(t).bytes).max().unwrap_or(0)
 }
 
-/// The plan, or the model's own order, with the plan of the arena that it was `given`, if that needs no more.
+/// The plan, or the model's own order, with the plan of the arena that it was `given`, if that needs no more; also if it does so with one set of kernels only, of
+/// those that may run it.
 fn or_as_it_was(graphs: &[Graph], mut plan: Plan, given: Option<&Offsets>) -> Result<Plan, Error> {
-    if !plan.is_no_gain() {
+    if !plan.is_no_gain() && heads_are_no_larger(graphs, &plan, given) {
         return verified(graphs, plan, None);
     }
     plan.keep_own_order(graphs);

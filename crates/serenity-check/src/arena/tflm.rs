@@ -28,7 +28,19 @@ impl Rectangle {
     }
 }
 
+/// Of kernels that are not known, with those for which it is largest.
 pub(super) fn head(
+    graphs: &[&Graph],
+    orders: &[&[OpId]],
+    kernels: Kernels,
+    offsets: Option<&[Vec<Option<u64>>]>,
+) -> Option<u64> {
+    let heads: Option<Vec<u64>> =
+        kernels.sets().iter().map(|&set| head_of(graphs, orders, set, offsets)).collect();
+    heads?.into_iter().max()
+}
+
+fn head_of(
     graphs: &[&Graph],
     orders: &[&[OpId]],
     kernels: Kernels,

@@ -20,8 +20,9 @@ pub(crate) struct RuntimeArg {
     /// The kernels that TFLM is built with [default: any]: they differ in the scratch memory they ask for, and in how closely an output may be
     /// written over an input.
     ///
-    /// any: whatever they are; only element-wise operators work in place. reference: TFLM's portable kernels. cmsis-nn: Arm's for cores
-    /// with DSP instructions (Cortex-M4, M7, M33). A plan for some kernels gives wrong results with others.
+    /// any: either of the others; only element-wise operators work in place, and the arena is enough for both. reference: TFLM's portable kernels. cmsis-nn: Arm's for
+    /// cores with DSP instructions (Cortex-M4, M7, M33). A plan for some kernels gives wrong results with others. One for any kernels is right with all, but ESP-NN on an
+    /// ESP32-S3 and CMSIS-NN on cores with vectors (Cortex-M55, M85) ask for more scratch than is counted.
     #[arg(long, value_name = "KERNELS", value_parser = named::<Kernels>(Kernels::all().map(|(name, _)| name)))]
     pub(crate) kernels: Option<Kernels>,
     /// The order in which ONNX Runtime will run the model, a choice of whoever makes the session.

@@ -8,6 +8,7 @@ pub(crate) mod run;
 pub(crate) mod tail;
 mod ties;
 
+use crate::arena::Demand;
 use crate::problem::{assemble, tensor_buffers};
 use crate::{Arena, ArenaProblem, Content, Kernels, Offsets, Piece, Runtime, scratch};
 use hand_over::{planned_least_lifetimes, with_hand_over};
@@ -104,9 +105,18 @@ pub(crate) fn tflm_scratch(graph: &Graph, op: OpId, kernels: Kernels) -> Vec<u64
         .collect()
 }
 
-/// What TFLM's planner makes of these orders, with a plan or without.
+/// What TFLM's planner makes of these orders, with a plan or without: the largest of what it makes of them with each set of kernels that it may be built with.
 pub fn tflm_arena(facts: &Facts, orders: &[&[OpId]], plan: Option<&Offsets>) -> Option<Arena> {
-    let mut demands = Run::new(facts, orders)?.demands();
+    let arenas = tflm_arenas(facts, orders, plan)?;
+    arenas.into_iter().reduce(|largest, other| if other.bytes > largest.bytes { other } else { largest })
+}
+
+/// The same for each set of kernels, but for those that ask for the same.
+pub(crate) fn tflm_arenas(facts: &Facts, orders: &[&[OpId]], plan: Option<&Offsets>) -> Option<Vec<Arena>> {
+    Run::new(facts, orders)?.demands_of_sets().map(|demands| laid_out(demands, plan)).collect()
+}
+
+fn laid_out(mut demands: Vec<Demand>, plan: Option<&Offsets>) -> Option<Arena> {
     for demand in &mut demands {
         if let Content::Tensor { graph, tensor } = demand.content {
             demand.buffer.offset = plan.and_then(|plan| *plan.get(graph)?.get(tensor.index())?);

@@ -1,16 +1,18 @@
 //! The plan that is written into a model for TFLM: where every tensor lies.
 //!
 //! Offsets are found by the exact planner, for the lifetimes that the runtime will see. Scratch is in the problem, because it needs room, but not in the
-//! plan: the runtime places it, around what is planned. So the head that counts is the one its own planner arrives at in the end.
+//! plan: the runtime places it, around what is planned. So the head that counts is the one its own planner arrives at in the end, with the kernels for which that is
+//! largest if it is not known which they are.
 
 use super::run::{Facts, Run};
 use super::ties::Ties;
-use super::{ForAPlan, for_a_plan, tflm_arena};
+use super::{ForAPlan, for_a_plan, tflm_arena, tflm_arenas};
 use crate::problem::tensor_buffers;
 use crate::{Arena, ArenaProblem, Content, Offsets};
 use serenity_arena::{Options, Placement, Problem, Tie, place};
 use serenity_ir::OpId;
 use serenity_search::{Limits, StopReason};
+use std::collections::BTreeMap;
 
 /// Where every tensor lies.
 #[derive(Clone, Debug)]
@@ -40,12 +42,25 @@ pub fn plan_arena(facts: &Facts, orders: &[&[OpId]], limits: Limits) -> Option<P
     let stopped = placement.proof.stopped().or((placement.height > bound).then_some(StopReason::Heuristic));
     let offsets = facts.for_all_tensors(offset);
     let arena = tflm_arena(facts, orders, Some(&offsets))?;
-    let own = tflm_arena(facts, orders, None)?;
-    if arena.bytes <= own.bytes {
-        return Some(Planned { offsets, arena, bound, stopped });
+    let mut best = Planned { offsets, arena, bound, stopped };
+    let by_itself = tflm_arenas(facts, orders, None)?;
+    if by_itself.iter().all(|own| best.arena.bytes <= own.bytes) {
+        return Some(best);
     }
     // Told to put everything where it would put it anyway, the runtime finds the same places for scratch too.
-    let places: std::collections::BTreeMap<_, _> = own
+    for own in &by_itself {
+        let offsets = places_of_tensors(facts, own);
+        let arena = tflm_arena(facts, orders, Some(&offsets))?;
+        if arena.bytes < best.arena.bytes {
+            best = Planned { offsets, arena, ..best };
+        }
+    }
+    Some(best)
+}
+
+/// Where the tensors lie in an arena.
+fn places_of_tensors(facts: &Facts, arena: &Arena) -> Offsets {
+    let places: BTreeMap<_, _> = arena
         .pieces
         .iter()
         .filter_map(|piece| match piece.content {
@@ -53,9 +68,7 @@ pub fn plan_arena(facts: &Facts, orders: &[&[OpId]], limits: Limits) -> Option<P
             Content::Scratch { .. } => None,
         })
         .collect();
-    let offsets = facts.for_all_tensors(|graph, tensor| places.get(&(graph, tensor)).copied());
-    let arena = tflm_arena(facts, orders, Some(&offsets))?;
-    Some(Planned { offsets, arena, bound, stopped })
+    facts.for_all_tensors(|graph, tensor| places.get(&(graph, tensor)).copied())
 }
 
 /// Places buffers with copies void. Those that bring something to where a loop wants it hold loops that follow each other together, which may lift some of them: one

@@ -44,23 +44,32 @@ pub struct Facts<'a> {
     /// By graph and tensor: bytes in the arena.
     bytes: Vec<Vec<u64>>,
     /// By graph and op: what it asks for besides its tensors, which outputs may lie over which inputs, and the sub-graphs that it runs.
-    scratch: Vec<Vec<Vec<u64>>>,
-    permitted: Vec<Vec<Vec<Overlap>>>,
-    bodies: Vec<Vec<Vec<usize>>>,
+    scratch: ByOp<Vec<u64>>,
+    permitted: ByOp<Vec<Overlap>>,
+    bodies: ByOp<Vec<usize>>,
+    /// What each set of kernels asks for that these may be.
+    scratch_of_sets: Vec<ByOp<Vec<u64>>>,
 }
+
+/// By graph and op.
+type ByOp<T> = Vec<Vec<T>>;
 
 impl<'a> Facts<'a> {
     /// Of these graphs, the main one first, with these kernels.
     pub fn new(graphs: &[&'a Graph], kernels: Kernels) -> Self {
-        fn by_op<T>(graphs: &[&Graph], fact: impl Fn(&Graph, OpId) -> T) -> Vec<Vec<T>> {
+        fn by_op<T>(graphs: &[&Graph], fact: impl Fn(&Graph, OpId) -> T) -> ByOp<T> {
             graphs.iter().map(|g| g.op_ids().map(|op| fact(g, op)).collect()).collect()
         }
+        let scratch_of = |kernels: Kernels| by_op(graphs, |g, op| tflm_scratch(g, op, kernels));
+        let mut scratch_of_sets: Vec<_> = kernels.sets().iter().map(|&set| scratch_of(set)).collect();
+        scratch_of_sets.dedup();
         Self {
             graphs: graphs.to_vec(),
             bytes: graphs.iter().map(|g| g.tensors().iter().map(tflm_bytes).collect()).collect(),
-            scratch: by_op(graphs, |g, op| tflm_scratch(g, op, kernels)),
+            scratch: scratch_of(kernels),
             permitted: by_op(graphs, |g, op| overlaps(g, op, kernels)),
             bodies: by_op(graphs, |g, op| g.op(op).bodies().collect()),
+            scratch_of_sets,
         }
     }
 
@@ -116,10 +125,19 @@ impl<'a> Run<'a> {
             && of.op(op).inputs.iter().filter(|&&input| input == tensor).count() == 1
     }
 
-    /// Everything that TFLM's planner is asked to place, in its order: the tensors of all graphs, then the scratch of all ops.
+    /// Everything that TFLM's planner is asked to place, in its order: the tensors of all graphs, then the scratch of all ops, as much as it may be.
     pub(super) fn demands(&self) -> Vec<Demand> {
+        self.demands_with(&self.walk.facts.scratch)
+    }
+
+    /// The same for each set of kernels that these may be.
+    pub(super) fn demands_of_sets(&self) -> impl Iterator<Item = Vec<Demand>> {
+        self.walk.facts.scratch_of_sets.iter().map(|scratch| self.demands_with(scratch))
+    }
+
+    fn demands_with(&self, scratch: &ByOp<Vec<u64>>) -> Vec<Demand> {
         let mut demands = Vec::new();
-        let Facts { bytes, scratch, .. } = self.walk.facts;
+        let Facts { bytes, .. } = self.walk.facts;
         for (graph, sizes) in bytes.iter().enumerate() {
             for (tensor, &bytes) in sizes.iter().enumerate() {
                 let Life(first, last) = self.walk.tensors[graph][tensor];

@@ -1,8 +1,9 @@
 //! What several of the tests need: built-in networks as files, and all orders of a small graph.
 
 use serenity::ir::{Graph, OpId};
+use serenity::runtimes::Kernels;
 use serenity::zoo::Precision;
-use serenity::{Format, export};
+use serenity::{Format, Input, Plan, export, needs_by_kernels};
 use std::path::{Path, PathBuf};
 
 /// Small enough for seconds, and together they use every operator that the zoo lowers to.
@@ -19,6 +20,12 @@ pub(crate) const NETWORKS: &[&str] = &[
     "densenet?resolution=32",
     "inception?resolution=32",
 ];
+
+/// The head that TFLM with its portable kernels needs for a planned model: of a plan for kernels of any kind, that may be less than what it says.
+pub(crate) fn portable_head(model: &Input, plan: &Plan) -> Option<u64> {
+    let needs = needs_by_kernels(model, plan);
+    needs.iter().find(|need| need.kernels == Kernels::Reference).map(|need| need.arena)
+}
 
 /// A network with random weights, in a file of `folder` that is called after it.
 pub(crate) fn exported(name: &str, format: Format, precision: Precision, folder: &Path) -> PathBuf {

@@ -1,5 +1,6 @@
 //! Models that take and give whole numbers instead of floats: what they need, whether their plans can be checked, and whether the runtimes agree.
 
+use crate::common::portable_head;
 use crate::float_io::with_float_io;
 use serenity::zoo::Precision;
 use serenity::{
@@ -122,7 +123,7 @@ fn the_runtimes_agree() {
         let best = with_int8_io(&input, loops);
         let new = written(&best, folder.path().join("bytes.tflite"));
         let Some(verdicts) = serenity_judges::tflm(&[&new], &Inputs::default()) else { return };
-        assert_eq!(Some(verdicts[0].accepted().head), best.plan.after.arena);
+        assert_eq!(Some(verdicts[0].accepted().head), portable_head(&best.model, &best.plan));
         let options = VerifyOptions { python: Some(python.clone()), ..VerifyOptions::default() };
         let compare =
             |a: &Path, b: &Path| verify(a.to_str().unwrap(), b.to_str().unwrap(), &options).unwrap();
@@ -170,7 +171,7 @@ fn floats_at_the_ends_of_real_models_are_not_needed() {
             let seen = inspect(read(&file).graphs(), best.plan.model, best.plan.offsets.as_ref());
             assert_eq!(seen.arena.map(|arena| arena.bytes), Some(arena), "{name}");
             files.push(file);
-            heads.push(arena);
+            heads.extend(portable_head(&best.model, &best.plan));
         }
     }
     let Some(verdicts) = serenity_judges::tflm(&files, &Inputs { runs: 0, ..Inputs::default() }) else {

@@ -8,7 +8,7 @@ use network::{Random, network};
 use serenity::check::loops::{Model, Plan, replay_loops};
 use serenity::ir::{Graph, OpId};
 use serenity::looping::{Loop, Looped, RowLocal};
-use serenity::runtimes::{Kernels, TflmFacts, plan_arena};
+use serenity::runtimes::{Kernels, TflmFacts, plan_arena, tflm_arena};
 use serenity::search::Limits;
 use serenity::{Format, ModelFile, ReadOptions};
 use serenity_judges::{Inputs, on_all_cores};
@@ -74,7 +74,7 @@ fn orders(graphs: &[Graph]) -> Vec<Vec<OpId>> {
     graphs.iter().map(Graph::file_order).collect()
 }
 
-/// Writes the model with loops and a plan for the kernels; or what the checker has against it.
+/// Writes the model with loops and a plan for the kernels, and tells what that needs with the portable ones; or what the checker has against it.
 fn write(original: &Arc<dyn ModelFile>, looped: &Looped, kernels: Kernels, to: &Path) -> Result<u64, String> {
     let model = original.looped(looped).map_err(|error| error.to_string())?;
     let (before, after): (Vec<&Graph>, Vec<&Graph>) =
@@ -97,7 +97,8 @@ fn write(original: &Arc<dyn ModelFile>, looped: &Looped, kernels: Kernels, to: &
     }
     let bytes = model.planned(&new, Some(&planned.offsets)).map_err(|error| error.to_string())?;
     std::fs::write(to, bytes).unwrap();
-    Ok(planned.arena.bytes)
+    let portable = TflmFacts::new(&after, Kernels::Reference);
+    Ok(tflm_arena(&portable, &new, Some(&planned.offsets)).ok_or("it cannot run")?.bytes)
 }
 
 fn tried(seed: u64, folder: &Path) -> Tried {

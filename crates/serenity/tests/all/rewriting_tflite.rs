@@ -1,5 +1,6 @@
 //! Rewritten `.tflite` files, judged by the runtimes: they accept them, compute the same with them, and need what was promised.
 
+use crate::common::portable_head;
 use serenity::rewriting::Patch;
 use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::zoo::Precision;
@@ -203,7 +204,7 @@ fn rules_alone_and_random_sets_compute_the_same() {
     pairs.judge(Engine::Tflm, true);
 }
 
-/// What is chosen for a runtime: the models for which something is, and what the arena is to be then.
+/// What is chosen for a runtime: the models for which something is, and what the arena is to be then, with portable kernels.
 fn chosen(folder: &Path, subjects: &[Subject], model: MemoryModel) -> (Pairs, Vec<u64>) {
     let options = Options { model, plan_arena: model.kernels().is_some(), ..Options::default() };
     let found = on_all_cores(subjects, |subject| {
@@ -228,7 +229,8 @@ fn chosen(folder: &Path, subjects: &[Subject], model: MemoryModel) -> (Pairs, Ve
             println!("{model:?} | {name} | a second time: {}", again.after.needs());
         }
         let exact = plan.rewrites.iter().all(|rewrite| rewrite.exact);
-        Some((Pair { name: name.clone(), before: subject.path.clone(), after, exact }, rewritten))
+        let arena = portable_head(&new, &plan).unwrap_or(rewritten);
+        Some((Pair { name: name.clone(), before: subject.path.clone(), after, exact }, arena))
     });
     let (pairs, arenas) = found.into_iter().flatten().unzip();
     (Pairs(pairs), arenas)

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use serenity::runtimes::{Tail, main_graph};
 use serenity::scheduling::Algorithm;
 use serenity::search::Proof;
-use serenity::{AppliedRewrite, Decision, Footprint, Input, Options, Plan, RewriteCost};
+use serenity::{AppliedRewrite, Decision, Footprint, Input, NeedWithKernels, Options, Plan, RewriteCost};
 use std::io::Write;
 use std::time::Duration;
 
@@ -65,6 +65,11 @@ impl<'a> Report<'a> {
         };
         object["before"] = footprint(self.plan.before, self.tails.map(|(before, _)| before));
         object["after"] = footprint(self.plan.after, self.tails.map(|(_, after)| after));
+        let needs = serenity::needs_by_kernels(self.planned, self.plan);
+        if !needs.is_empty() {
+            let of_set = |need: &NeedWithKernels| json!({"kernels": need.kernels.to_string(), "arena": need.arena, "total": need.total});
+            object["by_kernels"] = needs.iter().map(of_set).collect();
+        }
         object["seconds"] = self.elapsed.as_secs_f64().into();
         object["output"] = self.args.output.clone().into();
         object["budget"] = self.args.budget.map(|budget| budget.0).into();

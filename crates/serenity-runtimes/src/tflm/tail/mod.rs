@@ -59,27 +59,28 @@ pub struct TflmArena {
 }
 
 impl Tail {
-    /// What TFLM keeps for a model if it is built with these kernels.
+    /// What TFLM keeps for a model if it is built with these kernels; on a device, the most that any set of them keeps which they may be.
     pub fn of(model: &Model, kernels: Kernels) -> Self {
-        let layout = if kernels == Kernels::CmsisNn { &ARM32_CMSIS_NN } else { &ARM32 };
-        let arm32 = replay(model, layout, kernels);
         let x86_64 = replay(model, &X86_64, Kernels::Reference);
         let unknown_kernels =
-            Node::all(model).filter(|n| user_data(n.operator(), layout).is_none()).count() as u64;
-        let (largest, sums) = if kernels == Kernels::Reference {
-            (replay(model, &ARM32_LARGEST, kernels), 0)
-        } else {
-            // Kernels that are not known may be those of CMSIS-NN.
-            (replay(model, &ARM32_CMSIS_NN_LARGEST, Kernels::CmsisNn), kernel_sums(model))
-        };
-        let more = sums + TFLM_ALIGNMENT + UNKNOWN_KERNEL * unknown_kernels;
+            Node::all(model).filter(|n| user_data(n.operator(), &ARM32).is_none()).count() as u64;
+        let (mut arm32, mut largest) = (Replayed::default(), Replayed::default());
+        for &set in kernels.sets() {
+            let (layout, largest_layout, sums) = match set {
+                Kernels::CmsisNn => (&ARM32_CMSIS_NN, &ARM32_CMSIS_NN_LARGEST, kernel_sums(model)),
+                Kernels::Any | Kernels::Reference => (&ARM32, &ARM32_LARGEST, 0),
+            };
+            arm32 = arm32.or_larger(replay(model, layout, set));
+            largest = largest.or_larger(replay(model, largest_layout, set).with(sums));
+        }
+        let more = TFLM_ALIGNMENT + UNKNOWN_KERNEL * unknown_kernels;
         Self {
             arm32: arm32.tail,
             x86_64: x86_64.tail,
             unknown_kernels,
             arm32_planning: arm32.planning,
             x86_64_planning: x86_64.planning,
-            largest: Replayed { tail: largest.tail + more, planning: largest.planning + more },
+            largest: largest.with(more),
         }
     }
 
@@ -98,12 +99,12 @@ impl Tail {
     /// It is no share of the tail but the difference to another replay of the list, with everything at once that is known to make a
     /// 32-bit build larger: compression, a recording allocator, the largest options of any release; one word more for each tensor and
     /// operator, for releases to come; what is lost if the arena does not begin at a multiple of 16; 512 bytes for every
-    /// operator whose kernel we do not know; and, unless the kernels are the portable ones, what those of CMSIS-NN keep, with the sums that they
-    /// need on cores with vectors.
+    /// operator whose kernel we do not know; and, unless the kernels are the portable ones, the sums that those of CMSIS-NN keep on cores with
+    /// vectors.
     ///
     /// Compilers that store an enumeration in a byte only make the tail smaller. Not covered, because nothing in the model tells: kernels of
-    /// other vendors, unknown kernels that keep copies of tensors, and the head itself, where other kernels ask for
-    /// other scratch.
+    /// other vendors, unknown kernels that keep copies of tensors, and the head itself, where kernels that are none of the known
+    /// sets ask for other scratch.
     pub fn margin(&self, head: u64) -> u64 {
         whole(head, self.largest).saturating_sub(self.needed(head).arm32)
     }
@@ -115,11 +116,22 @@ fn whole(head: u64, replayed: Replayed) -> u64 {
 }
 
 /// What one build of TFLM needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Replayed {
     tail: u64,
     /// The arena until the head is planned: notes, and what is in the tail by then.
     planning: u64,
+}
+
+impl Replayed {
+    fn with(self, bytes: u64) -> Self {
+        Self { tail: self.tail + bytes, planning: self.planning + bytes }
+    }
+
+    /// What is enough for both of two builds.
+    fn or_larger(self, other: Self) -> Self {
+        Self { tail: self.tail.max(other.tail), planning: self.planning.max(other.planning) }
+    }
 }
 
 /// Requests from the arena's end downwards.
