@@ -36,18 +36,22 @@ pub(crate) fn needs_no_more(model: &Input, plan: &Plan, came: &Input, options: &
 }
 
 /// The same of the arenas of a model as it is, in these orders with these places.
-pub(crate) fn heads_are_no_larger(graphs: &[Graph], plan: &Plan, given: Option<&Offsets>) -> bool {
-    let sets = plan.model.kernels().map_or(&[][..], Kernels::sets);
+pub(crate) fn heads_are_no_larger(
+    graphs: &[Graph],
+    model: MemoryModel,
+    orders: &[&[OpId]],
+    offsets: Option<&Offsets>,
+    given: Option<&Offsets>,
+) -> bool {
+    let sets = model.kernels().map_or(&[][..], Kernels::sets);
     // Of one set, the plan speaks itself.
     if sets.len() < 2 {
         return true;
     }
     let all: Vec<&Graph> = graphs.iter().collect();
-    let orders: Vec<&[OpId]> =
-        std::iter::once(plan.order.as_slice()).chain(plan.bodies.iter().map(Vec::as_slice)).collect();
     sets.iter().all(|&set| {
-        let model = plan.model.without_plan().with_kernels(set);
-        let after = model.arena(&all, &orders, plan.offsets.as_ref()).map(|arena| arena.bytes);
+        let model = model.without_plan().with_kernels(set);
+        let after = model.arena(&all, orders, offsets).map(|arena| arena.bytes);
         after <= judge::own_arena(graphs, model, given)
     })
 }

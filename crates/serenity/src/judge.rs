@@ -52,7 +52,7 @@ impl<'a> Judge<'a> {
     }
 
     /// The order for which a plan makes the smallest arena, with that plan, and a bound that no order and no plan goes below. `known` are plans for this model
-    /// that were made in another way.
+    /// that were made in another way. Those that do not serve all kernels which may run the model are taken only if no other is found.
     ///
     /// Where there are few orders, all of them are tried, and that settles it.
     pub(crate) fn best_planned(
@@ -61,6 +61,7 @@ impl<'a> Judge<'a> {
         known: &[Seed],
         kernels: Kernels,
         bound: u64,
+        serves_all: &dyn Fn(&[Vec<OpId>], &Offsets) -> bool,
     ) -> Option<BestPlanned> {
         let facts = &TflmFacts::new(&self.graphs, kernels);
         let evaluate = |order: &[OpId]| {
@@ -69,7 +70,7 @@ impl<'a> Judge<'a> {
         };
         // Whoever asks for the model's own order gets it, placed as well as can be.
         let keeps_order = self.options.algorithm == Algorithm::File;
-        let mut best = BestSoFar { found: None, bound };
+        let mut best = BestSoFar { found: None, bound, serves_all };
         for seed in known {
             let orders: Vec<&[OpId]> = seed.orders.iter().map(Vec::as_slice).collect();
             let arena = tflm_arena(facts, &orders, Some(&seed.offsets));
@@ -106,14 +107,14 @@ impl<'a> Judge<'a> {
                 best.bound = bound.max(least);
             }
         }
-        let (orders, planned) = best.found?;
+        let Candidate { orders, planned, .. } = best.found?;
         Some(BestPlanned { orders, planned, bound: best.bound })
     }
 
     /// Plans one order; returns what no plan for it goes below.
     fn try_order(&self, order: Vec<OpId>, facts: &TflmFacts, best: &mut BestSoFar) -> u64 {
         let live = live_peak(facts, &self.orders(&order)).unwrap_or(0);
-        if best.found.as_ref().is_some_and(|(_, planned)| planned.arena.bytes <= live) {
+        if best.is_within(live) {
             return live;
         }
         let limits = Limits { work: None, ..self.options.limits.clone() };
@@ -158,22 +159,41 @@ pub(crate) struct BestPlanned {
     pub(crate) bound: u64,
 }
 
-struct BestSoFar {
-    found: Option<(Vec<Vec<OpId>>, Planned)>,
+struct BestSoFar<'a> {
+    found: Option<Candidate>,
     bound: u64,
+    serves_all: &'a dyn Fn(&[Vec<OpId>], &Offsets) -> bool,
 }
 
-impl BestSoFar {
+struct Candidate {
+    orders: Vec<Vec<OpId>>,
+    planned: Planned,
+    serves_all: bool,
+}
+
+impl Candidate {
+    /// The less, the better.
+    fn cost(&self) -> (bool, u64) {
+        (!self.serves_all, self.planned.arena.bytes)
+    }
+}
+
+impl BestSoFar<'_> {
     fn offer(&mut self, orders: Vec<Vec<OpId>>, planned: Option<Planned>) {
-        if let Some(planned) = planned
-            && self.found.as_ref().is_none_or(|(_, best)| planned.arena.bytes < best.arena.bytes)
-        {
-            self.found = Some((orders, planned));
+        let Some(planned) = planned.filter(|planned| !self.is_within(planned.arena.bytes)) else { return };
+        let serves_all = (self.serves_all)(&orders, &planned.offsets);
+        let candidate = Candidate { orders, planned, serves_all };
+        if self.found.as_ref().is_none_or(|best| candidate.cost() < best.cost()) {
+            self.found = Some(candidate);
         }
     }
 
     fn is_settled(&self) -> bool {
-        self.found.as_ref().is_some_and(|(_, planned)| planned.arena.bytes <= self.bound)
+        self.is_within(self.bound)
+    }
+
+    fn is_within(&self, bytes: u64) -> bool {
+        self.found.as_ref().is_some_and(|best| best.cost() <= (false, bytes))
     }
 }
 

@@ -120,7 +120,11 @@ fn with_plan(
     let starts = [plan.order.clone(), main.file_order()];
     let starts = if options.algorithm.is_exact() { &starts[..] } else { &starts[..1] };
     let judge = Judge::new(graphs, main, &settled.orders, planned);
-    if let Some(best) = judge.best_planned(starts, known, kernels, plan.bound) {
+    let serves_all = |orders: &[Vec<OpId>], offsets: &Offsets| {
+        let orders: Vec<&[OpId]> = orders.iter().map(Vec::as_slice).collect();
+        heads_are_no_larger(graphs, options.model, &orders, Some(offsets), given)
+    };
+    if let Some(best) = judge.best_planned(starts, known, kernels, plan.bound, &serves_all) {
         let mut orders = best.orders.into_iter();
         let order = orders.next().unwrap_or_default();
         plan.bodies = orders.collect();
@@ -189,7 +193,9 @@ fn bound_with_loops(graphs: &[Graph]) -> u64 {
 /// The plan, or the model's own order, with the plan of the arena that it was `given`, if that needs no more; also if it does so with one set of kernels only, of
 /// those that may run it.
 fn or_as_it_was(graphs: &[Graph], mut plan: Plan, given: Option<&Offsets>) -> Result<Plan, Error> {
-    if !plan.is_no_gain() && heads_are_no_larger(graphs, &plan, given) {
+    let orders: Vec<&[OpId]> =
+        std::iter::once(plan.order.as_slice()).chain(plan.bodies.iter().map(Vec::as_slice)).collect();
+    if !plan.is_no_gain() && heads_are_no_larger(graphs, plan.model, &orders, plan.offsets.as_ref(), given) {
         return verified(graphs, plan, None);
     }
     plan.keep_own_order(graphs);

@@ -4,7 +4,7 @@ use crate::common::every_order;
 use serde_json::json;
 use serenity::check;
 use serenity::ir::{Attributes, ElementType, Graph, GraphBuilder, Op, OpKind, Tensor, TensorId};
-use serenity::runtimes::{Kernels, MemoryModel, overlaps};
+use serenity::runtimes::{Kernels, MemoryModel, Offsets, overlaps};
 use serenity::scheduling::Algorithm;
 use serenity::{Options, plan_graphs, schedule};
 
@@ -90,27 +90,42 @@ fn peaks_of_real_operators_are_least_under_every_memory_model() {
 
 #[test]
 fn no_order_gets_an_arena_below_the_bound_and_the_best_is_found() {
-    let (mut best_found, mut proved, seeds) = (0, 0, 400);
+    let (mut best_found, mut proved, seeds) = ([0; 2], 0, 400);
     for seed in 0..seeds {
         let graph = network(seed);
-        for kernels in [Kernels::Any, Kernels::Reference] {
+        for (way, kernels) in [Kernels::Any, Kernels::Reference].into_iter().enumerate() {
             let options =
                 Options { model: MemoryModel::Tflm(kernels), plan_arena: true, ..Options::default() };
             let found = plan_graphs(std::slice::from_ref(&graph), &options).unwrap();
             let fixed = Options { algorithm: Algorithm::File, ..options };
-            let mut least = u64::MAX;
+            // A model is not changed if some kernels that may run it would then need more.
+            let heads = |graph: &Graph, offsets: Option<&Offsets>| {
+                let head = |&set: &Kernels| {
+                    let arena = MemoryModel::Tflm(set).arena(&[graph], &[&graph.file_order()], offsets);
+                    arena.unwrap().bytes
+                };
+                kernels.sets().iter().map(head).collect::<Vec<u64>>()
+            };
+            let own = heads(&graph, None);
+            let mut least = own.iter().copied().max().unwrap();
             every_order(&graph, &mut |order| {
-                let plan = plan_graphs(&[graph.reordered(order).unwrap()], &fixed).unwrap();
-                least = least.min(plan.after.needs());
+                let reordered = graph.reordered(order).unwrap();
+                let plan = plan_graphs(std::slice::from_ref(&reordered), &fixed).unwrap();
+                let heads = heads(&reordered, plan.offsets.as_ref());
+                if heads.iter().zip(&own).all(|(head, own)| head <= own) {
+                    least = least.min(plan.after.needs());
+                }
             });
             assert!(found.bound <= least, "seed {seed}, {kernels}: bound {} of {least}", found.bound);
             assert!(found.after.needs() >= least, "seed {seed}, {kernels}");
-            best_found += u32::from(found.after.needs() == least);
+            best_found[way] += u32::from(found.after.needs() == least);
             proved += u32::from(found.is_optimal());
         }
     }
-    println!("the best of all orders on {best_found} of {}, proved on {proved}", 2 * seeds);
-    assert!(u64::from(best_found) >= 2 * seeds * 98 / 100);
+    println!("the best of all orders on {best_found:?} of {seeds} each, proved on {proved}");
+    // The search is for what is least with the hungriest kernels; that others need no more than before is asked of what it finds.
+    let [any, reference] = best_found.map(u64::from);
+    assert!(any >= seeds * 80 / 100 && reference >= seeds * 98 / 100);
 }
 
 #[test]

@@ -63,7 +63,6 @@ fn what_holds_for_any_kernels_holds_for_each_set() {
     let (any, reference, cmsis_nn) = (tail(Kernels::Any), tail(Kernels::Reference), tail(Kernels::CmsisNn));
     assert_eq!((reference.x86_64, reference.arm32, reference.unknown_kernels), (9040, 6748, 0));
     assert_eq!((any.arm32, cmsis_nn.x86_64), (reference.arm32.max(cmsis_nn.arm32), reference.x86_64));
-    assert!(cmsis_nn.arm32 > reference.arm32);
     for head in [0, 100_000] {
         for set in [reference, cmsis_nn] {
             assert!(any.needed(head).arm32 >= set.needed(head).arm32);
