@@ -41,6 +41,7 @@ use places::Places;
 use program::Program;
 use serenity_ir::{Graph, OpId};
 use serenity_runtimes::Kernels;
+use std::collections::BTreeSet;
 use tell::{Difference, Teller};
 use terms::{Piece, Terms};
 
@@ -85,7 +86,7 @@ pub fn replay_loops(original: &Model, looped: &Model, origins: &Origins, plan: &
 /// run must not depend on its input.
 pub fn replay_model(model: &Model, plan: &Plan) -> Vec<LoopFault> {
     let replay = || {
-        let program = Program::of(model.graphs, model.orders, model.numbers)?;
+        let program = Program::of(model.graphs, model.orders, model.numbers, &|_| false)?;
         let mut terms = Terms::default();
         let places = Places::apart(model.graphs)?;
         let expected = Machine::new(&program, &places, &mut terms, 0, MOST_STEPS).outputs()?;
@@ -104,7 +105,8 @@ fn compare(
         // Ids of the main graph's ops are others in the looped model.
         (graph > 0).then(|| (original.numbers)(graph, op, position))?
     };
-    let before = Program::of(original.graphs, original.orders, &own_numbers)?;
+    let striped: BTreeSet<OpId> = origins.iter().skip(1).flatten().flatten().copied().collect();
+    let before = Program::of(original.graphs, original.orders, &own_numbers, &|op| striped.contains(&op))?;
     let after = Program::copied(looped.graphs, looped.orders, &before, origins, looped.numbers)?;
     check_ends(original.graphs, looped.graphs)?;
     let mut terms = Terms::default();
