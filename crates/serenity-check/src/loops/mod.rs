@@ -105,7 +105,7 @@ fn compare(
         // Ids of the main graph's ops are others in the looped model.
         (graph > 0).then(|| (original.numbers)(graph, op, position))?
     };
-    let striped: BTreeSet<OpId> = origins.iter().skip(1).flatten().flatten().copied().collect();
+    let striped = striped(original.graphs, looped.graphs, origins);
     let before = Program::of(original.graphs, original.orders, &own_numbers, &|op| striped.contains(&op))?;
     let after = Program::copied(looped.graphs, looped.orders, &before, origins, looped.numbers)?;
     check_ends(original.graphs, looped.graphs)?;
@@ -120,6 +120,24 @@ fn compare(
         Some(plan) if faults.is_empty() => in_arena(&programs, looped, plan, (expected, steps), &mut terms),
         _ => Ok(faults),
     }
+}
+
+/// Ops of the original of which there is a copy that makes something of another size.
+fn striped(original: &[&Graph], looped: &[&Graph], origins: &Origins) -> BTreeSet<OpId> {
+    let made = |graph: &Graph, op: OpId| -> Vec<u64> {
+        graph.op(op).outputs.iter().map(|&t| graph.tensor(t).bytes).collect()
+    };
+    let mut found = BTreeSet::new();
+    for (graph, origins) in looped.iter().zip(origins) {
+        for (op, origin) in graph.op_ids().zip(origins) {
+            let Some(origin) = *origin else { continue };
+            let is_there = original.first().is_some_and(|main| origin.index() < main.ops().len());
+            if is_there && made(original[0], origin) != made(graph, op) {
+                found.insert(origin);
+            }
+        }
+    }
+    found
 }
 
 /// Runs the last of the programs in its arena, with either version of `WHILE`. `expected`: what its outputs should hold, and how many steps it takes apart.
