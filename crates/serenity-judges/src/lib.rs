@@ -20,7 +20,7 @@ mod run;
 mod shared;
 
 pub use cores::on_all_cores;
-pub use reports::{Across, LiteRt, Ort, Rewritten, SubGraph, Tflm, Verdict};
+pub use reports::{Across, LiteRt, Ort, Rewritten, Slower, SubGraph, Tflm, Verdict};
 pub use run::{Engine, OrtOrder, python};
 pub use shared::{shared, shared_files};
 
@@ -70,6 +70,21 @@ pub fn tflm_each_within(
     assert_eq!(arenas.len(), models.len(), "one arena a model");
     let arenas: Vec<String> = arenas.iter().map(ToString::to_string).collect();
     run::judge("tflm.py", &["--arena", &arenas.join(",")], models, inputs, Tflm::read)
+}
+
+/// How long an invocation of each model takes in TensorFlow Lite for Microcontrollers, and of the one before it; `None` if it is not set up.
+///
+/// # Panics
+/// If the judge itself fails.
+pub fn slower(
+    before: &[impl AsRef<Path>],
+    after: &[impl AsRef<Path>],
+    inputs: &Inputs,
+) -> Option<Vec<Verdict<Slower>>> {
+    assert_eq!(before.len(), after.len(), "one model before for each one after");
+    let before: Vec<_> = before.iter().map(|path| path.as_ref().to_string_lossy()).collect();
+    let options: Vec<&str> = before.iter().flat_map(|path| ["--before", path]).collect();
+    run::judge("slower.py", &options, after, inputs, Slower::read)
 }
 
 /// What LiteRT with its reference kernels says, a verdict a model; `None` if it is not set up.

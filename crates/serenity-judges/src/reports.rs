@@ -111,6 +111,21 @@ impl Rewritten {
     }
 }
 
+/// The least time that an invocation took, in seconds of CPU, of two models that took turns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Slower {
+    /// Of the model before.
+    pub before: f64,
+    /// Of the other one.
+    pub after: f64,
+}
+
+impl Slower {
+    pub(crate) fn read(object: &Value) -> Option<Self> {
+        Some(Self { before: object["before"].as_f64()?, after: object["after"].as_f64()? })
+    }
+}
+
 impl Across {
     pub(crate) fn read(object: &Value) -> Option<Self> {
         Some(Self { difference: object["difference"].as_f64()?, largest: object["largest"].as_f64()? })

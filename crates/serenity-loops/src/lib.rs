@@ -12,6 +12,7 @@
 //! | `program` | what an iteration does, whichever way |
 //! | `estimate` | what it needs |
 //! | `search` | which windows, in which way |
+//! | `time` | how much longer it takes |
 //! | `clusters` | orders that keep windows together |
 //! | `spread` | one padding a reader, so that windows can hold it |
 //! | `emit` | the graphs |
@@ -30,6 +31,7 @@ mod search;
 #[cfg(test)]
 mod simulation;
 mod spread;
+mod time;
 mod window;
 
 pub use clusters::{Clusters, Joined};
@@ -37,3 +39,4 @@ pub use looped::{Loop, LoopCost, Looped};
 pub use rows::{RowLocal, Rows, Sliding};
 pub use search::{Choice, Windows};
 pub use spread::Spread;
+pub use time::time_of;

@@ -59,7 +59,7 @@ impl Line {
 pub(crate) fn program(window: &Window, step: i64) -> Option<Program> {
     let &[enters] = window.enters.as_slice() else { return None };
     let height = window.height(window.leaves);
-    let is_possible = step >= 1 && height % step == 0 && height / step >= 2 && window.can_share(enters);
+    let is_possible = step >= 1 && height % step == 0 && height / step >= 2;
     if !is_possible || !window.ops.iter().all(|op| can_stream(op)) {
         return None;
     }

@@ -3,6 +3,7 @@
 use crate::emit::{Chosen, emit};
 use crate::program::Program;
 use crate::rows::RowLocal;
+use crate::time::extra_time;
 use crate::window::Window;
 use crate::{halo, lines};
 use serenity_ir::{Graph, OpId, TensorId};
@@ -30,6 +31,8 @@ pub struct LoopCost {
     pub extra_macs: u64,
     /// Bytes that it copies in all, besides what its operators do.
     pub copied: u64,
+    /// What it takes longer, by estimate: in multiplications, as [`time_of`](crate::time_of) tells of a graph.
+    pub extra_time: u64,
     /// The tensor that leaves.
     pub leaves: TensorId,
 }
@@ -75,6 +78,7 @@ impl Loop {
             iterations: program.iterations as u64,
             extra_macs: program.extra_macs.max(0) as u64,
             copied: program.copied(&window) as u64,
+            extra_time: extra_time(&window, &program),
             leaves: program.leaves,
         })
     }

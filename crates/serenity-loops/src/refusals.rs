@@ -411,6 +411,10 @@ fn loops_that_make_no_sense_are_refused() {
         assert!(!is_taken(&[over(ops, false, 4)]), "{ops:?}");
     }
     assert!(!is_taken(&[Loop { ops: Vec::new(), ..over(&[0], false, 4) }]));
+    // Of which a plan may still ask what they take.
+    for ops in [&[1, 0][..], &[2, 1, 0], &[0, 2, 1]] {
+        assert!([false, true].iter().all(|&carries| over(ops, carries, 4).cost(&graph).is_none()), "{ops:?}");
+    }
     // What enters is not what the first op reads.
     for enters in [1, 3, 99] {
         assert!(!is_taken(&[Loop { enters: TensorId(enters), ..over(&[0, 1], false, 4) }]), "{enters}");

@@ -15,7 +15,7 @@ pub(crate) struct Window<'g> {
 }
 
 impl<'g> Window<'g> {
-    /// `None` if other than one tensor leaves.
+    /// `None` if other than one tensor leaves, or an op comes before one that it reads from.
     pub(crate) fn new(graph: &'g Graph, ops: Vec<&'g RowLocal>) -> Option<Self> {
         let is_inside = |op: &OpId| ops.iter().any(|inside| inside.op == *op);
         let is_made = |t: &TensorId| ops.iter().any(|inside| inside.output == *t);
@@ -27,9 +27,15 @@ impl<'g> Window<'g> {
             return None;
         }
         let mut enters = Vec::new();
-        for &input in ops.iter().flat_map(|op| &op.inputs) {
-            if !is_made(&input) && !enters.contains(&input) {
-                enters.push(input);
+        for (position, op) in ops.iter().enumerate() {
+            let is_made_before = |t: &TensorId| ops[..position].iter().any(|before| before.output == *t);
+            for &input in &op.inputs {
+                if is_made(&input) && !is_made_before(&input) {
+                    return None;
+                }
+                if !is_made(&input) && !enters.contains(&input) {
+                    enters.push(input);
+                }
             }
         }
         Some(Self { graph, ops, enters, leaves })

@@ -9,7 +9,7 @@ use serenity_check::Fault;
 use serenity_check::loops::{self as loop_check, LoopFault};
 use serenity_formats::{FileError, Problem};
 use serenity_ir::{Graph, OpId};
-use serenity_loops::{Choice, Clusters, Joined, Loop, LoopCost, Looped, Spread, Windows};
+use serenity_loops::{Choice, Clusters, Joined, Loop, LoopCost, Looped, Spread, Windows, time_of};
 use serenity_runtimes::{Kernels, MemoryModel, TflmFacts, main_graph, plan_arena};
 use serenity_search::{Limits, Proof, StopReason};
 
@@ -46,6 +46,10 @@ pub struct AppliedLoops {
     pub macs: u64,
     /// Multiplications that the loops add.
     pub extra_macs: u64,
+    /// What a run takes without loops, by estimate: in multiplications of portable kernels.
+    pub time: u64,
+    /// What the loops add to it.
+    pub extra_time: u64,
 }
 
 /// What loops would make of a model, by estimate.
@@ -258,6 +262,8 @@ fn applied(ground: &Ground, loops: Vec<Loop>, macs: u64) -> Option<AppliedLoops>
         ends: loops.iter().map(|one| [name(one.ops.first()), name(one.ops.last())]).collect(),
         macs,
         extra_macs: costs.iter().map(|cost| cost.extra_macs).sum(),
+        time: time_of(main),
+        extra_time: costs.iter().map(|cost| cost.extra_time).sum(),
         costs,
         loops,
     })

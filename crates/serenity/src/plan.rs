@@ -291,6 +291,7 @@ fn loops_to_json(applied: &AppliedLoops) -> Value {
             "iterations": cost.iterations,
             "extra_macs": cost.extra_macs,
             "copied": cost.copied,
+            "extra_time": cost.extra_time,
         })
     });
     json!({
@@ -299,6 +300,8 @@ fn loops_to_json(applied: &AppliedLoops) -> Value {
         "macs": applied.macs,
         "extra_macs": applied.extra_macs,
         "copied": applied.costs.iter().map(|cost| cost.copied).sum::<u64>(),
+        "time": applied.time,
+        "extra_time": applied.extra_time,
         "windows": windows.collect::<Vec<_>>(),
     })
 }

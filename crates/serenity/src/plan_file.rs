@@ -75,6 +75,9 @@ pub(crate) struct ClaimedLoops {
     pub(crate) extra_macs: u64,
     /// Bytes that they copy.
     pub(crate) copied: u64,
+    /// What the model takes without them, and what they add.
+    pub(crate) time: u64,
+    pub(crate) extra_time: u64,
     /// Each of them, and what it takes.
     pub(crate) windows: Vec<(Loop, LoopCost)>,
 }
@@ -166,8 +169,8 @@ impl PlanFile {
             ),
             loops: reader.optional(
                 "loops",
-                "must be an object with `order`, `spread`, `macs`, `extra_macs`, `copied` and `windows`, each with `ops`, `enters`, `leaves`, `carries`, \
-                 `step`, `iterations`, `extra_macs` and `copied`",
+                "must be an object with `order`, `spread`, `macs`, `extra_macs`, `copied`, `time`, `extra_time` and `windows`, each with `ops`, `enters`, `leaves`, `carries`, \
+                 `step`, `iterations`, `extra_macs`, `copied` and `extra_time`",
                 loops,
             ),
             ops: reader.optional("ops", "must be the number of ops", unsigned),
@@ -371,6 +374,7 @@ fn loops(value: &Value) -> Option<ClaimedLoops> {
             iterations: number(value, "iterations")?,
             extra_macs: number(value, "extra_macs")?,
             copied: number(value, "copied")?,
+            extra_time: number(value, "extra_time")?,
             leaves: tensor(value.get("leaves")?)?,
         };
         Some((one, cost))
@@ -381,6 +385,8 @@ fn loops(value: &Value) -> Option<ClaimedLoops> {
         macs: number(value, "macs")?,
         extra_macs: number(value, "extra_macs")?,
         copied: number(value, "copied")?,
+        time: number(value, "time")?,
+        extra_time: number(value, "extra_time")?,
         windows: list(value.get("windows")?, window).ok()?,
     })
 }

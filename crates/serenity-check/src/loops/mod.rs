@@ -41,6 +41,7 @@ use places::Places;
 use program::Program;
 use serenity_ir::{Graph, OpId};
 use serenity_runtimes::Kernels;
+use std::collections::BTreeSet;
 use tell::{Difference, Teller};
 use terms::{Piece, Terms};
 
@@ -85,7 +86,7 @@ pub fn replay_loops(original: &Model, looped: &Model, origins: &Origins, plan: &
 /// run must not depend on its input.
 pub fn replay_model(model: &Model, plan: &Plan) -> Vec<LoopFault> {
     let replay = || {
-        let program = Program::of(model.graphs, model.orders, model.numbers)?;
+        let program = Program::of(model.graphs, model.orders, model.numbers, &|_| false)?;
         let mut terms = Terms::default();
         let places = Places::apart(model.graphs)?;
         let expected = Machine::new(&program, &places, &mut terms, 0, MOST_STEPS).outputs()?;
@@ -104,7 +105,8 @@ fn compare(
         // Ids of the main graph's ops are others in the looped model.
         (graph > 0).then(|| (original.numbers)(graph, op, position))?
     };
-    let before = Program::of(original.graphs, original.orders, &own_numbers)?;
+    let striped = striped(original.graphs, looped.graphs, origins);
+    let before = Program::of(original.graphs, original.orders, &own_numbers, &|op| striped.contains(&op))?;
     let after = Program::copied(looped.graphs, looped.orders, &before, origins, looped.numbers)?;
     check_ends(original.graphs, looped.graphs)?;
     let mut terms = Terms::default();
@@ -118,6 +120,24 @@ fn compare(
         Some(plan) if faults.is_empty() => in_arena(&programs, looped, plan, (expected, steps), &mut terms),
         _ => Ok(faults),
     }
+}
+
+/// Ops of the original of which there is a copy that makes something of another size.
+fn striped(original: &[&Graph], looped: &[&Graph], origins: &Origins) -> BTreeSet<OpId> {
+    let made = |graph: &Graph, op: OpId| -> Vec<u64> {
+        graph.op(op).outputs.iter().map(|&t| graph.tensor(t).bytes).collect()
+    };
+    let mut found = BTreeSet::new();
+    for (graph, origins) in looped.iter().zip(origins) {
+        for (op, origin) in graph.op_ids().zip(origins) {
+            let Some(origin) = *origin else { continue };
+            let is_there = original.first().is_some_and(|main| origin.index() < main.ops().len());
+            if is_there && made(original[0], origin) != made(graph, op) {
+                found.insert(origin);
+            }
+        }
+    }
+    found
 }
 
 /// Runs the last of the programs in its arena, with either version of `WHILE`. `expected`: what its outputs should hold, and how many steps it takes apart.

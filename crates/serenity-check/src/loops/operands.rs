@@ -1,9 +1,8 @@
 //! What an op is given, position by position. A copy of an op of the original has the constants of that at all positions where it has none of its own.
 
-use super::acts::is_of_lines;
 use super::identity::Identity;
 use serde_json::Value;
-use serenity_ir::{ElementType, Graph, Op, OpId, TensorId};
+use serenity_ir::{ElementType, Graph, Op, TensorId};
 use std::collections::BTreeSet;
 
 /// What is given at one position.
@@ -77,13 +76,6 @@ pub(super) struct Who<'a> {
     pub(super) original: Option<(&'a Op, Identity)>,
     /// Are its columns taken for rows?
     pub(super) is_line: bool,
-}
-
-impl Who<'_> {
-    /// No copy of another one.
-    pub(super) fn itself(identity: Identity, graph: &Graph, op: OpId) -> Self {
-        Self { identity, original: None, is_line: is_of_lines(graph, graph.op(op)) }
-    }
 }
 
 /// All operands of an op, in the order of its signature. `numbers` knows the values of constants that are not described in full.

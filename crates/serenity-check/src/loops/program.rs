@@ -20,20 +20,25 @@ pub(super) struct Prepared {
     pub(super) identity: Identity,
     pub(super) operands: Vec<Operand>,
     pub(super) act: Act,
+    /// Are its columns taken for rows?
+    is_line: bool,
 }
 
 impl<'a> Program<'a> {
-    /// A model as it is: every op is itself.
+    /// A model as it is: every op is itself. `is_striped`: which ops of the main graph are to be compared with copies that run on stripes. Only those are followed by columns if
+    /// they are one row high: a line may be long, and as one row it is followed in one step.
     pub(super) fn of(
         graphs: &'a [&'a Graph],
         orders: &'a [&'a [OpId]],
         numbers: &Numbers,
+        is_striped: &dyn Fn(OpId) -> bool,
     ) -> Result<Self, LoopFault> {
         fits(graphs, orders)?;
         let mut ops = Vec::new();
         for (index, graph) in graphs.iter().enumerate() {
             let prepare = |op: OpId| {
-                let who = Who::itself(Identity::Old { graph: index, op }, graph, op);
+                let is_line = index == 0 && is_striped(op) && is_of_lines(graph, graph.op(op));
+                let who = Who { identity: Identity::Old { graph: index, op }, original: None, is_line };
                 prepared(graphs, index, op, &who, &|position| numbers(index, op, position))
             };
             ops.push(graph.op_ids().map(prepare).collect());
@@ -61,7 +66,9 @@ impl<'a> Program<'a> {
                     None if is_as_it_was => Ok(original.ops[index][op.index()].clone()),
                     None => {
                         let identity = Identity::New { graph: index, op };
-                        Ok(prepared(graphs, index, op, &Who::itself(identity, graph, op), &numbers))
+                        let is_line = is_of_lines(graph, graph.op(op));
+                        let who = Who { identity, original: None, is_line };
+                        Ok(prepared(graphs, index, op, &who, &numbers))
                     }
                 }
             };
@@ -90,7 +97,7 @@ fn prepared(
     let graph = graphs[index];
     let operands = operands(graph.op(op), who, numbers);
     let act = Act::of(graph, op, &operands, graphs.len(), who.is_line);
-    Prepared { identity: who.identity, operands, act }
+    Prepared { identity: who.identity, operands, act, is_line: who.is_line }
 }
 
 fn copied(
@@ -109,8 +116,7 @@ fn copied(
     let new = Identity::New { graph: index, op };
     let main = original.graphs[0];
     // A stripe of one row is no line.
-    let is_line = is_of_lines(main, main.op(origin));
-    let who = Who { identity: new, original: Some((main.op(origin), old)), is_line };
+    let who = Who { identity: new, original: Some((main.op(origin), old)), is_line: theirs.is_line };
     // What is not described in full belongs to the original, which is known by its name.
     let own = |position: usize| graphs[index].op(op).constant(position).and_then(|_| numbers(position));
     let numbers_of_moves: &dyn Fn(usize) -> Option<Vec<i64>> =

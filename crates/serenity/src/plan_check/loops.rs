@@ -6,7 +6,7 @@ use crate::plan_file::ClaimedLoops;
 use crate::{Input, PlanFile};
 use serenity_check::loops::Plan;
 use serenity_ir::{Graph, OpId};
-use serenity_loops::{Loop, Looped, RowLocal};
+use serenity_loops::{Loop, Looped, RowLocal, time_of};
 
 /// A model with the loops that a plan claims.
 pub(super) struct Remade {
@@ -84,16 +84,18 @@ fn wrong_costs(graph: &Graph, claimed: &ClaimedLoops) -> Vec<String> {
             faults.push(format!("`loops.{what}` is {is}, not {said}"));
         }
     };
-    let (mut extra_macs, mut copied) = (0, 0);
+    let (mut extra_macs, mut copied, mut extra_time) = (0, 0, 0);
     for (number, (one, said)) in claimed.windows.iter().enumerate() {
         let Some(is) = one.cost(graph) else { continue };
         extra_macs += is.extra_macs;
         copied += is.copied;
+        extra_time += is.extra_time;
         for (what, is, said) in [
             ("leaves", u64::from(is.leaves.0), u64::from(said.leaves.0)),
             ("iterations", is.iterations, said.iterations),
             ("extra_macs", is.extra_macs, said.extra_macs),
             ("copied", is.copied, said.copied),
+            ("extra_time", is.extra_time, said.extra_time),
         ] {
             compare(format!("windows[{number}].{what}"), is, said);
         }
@@ -102,6 +104,8 @@ fn wrong_costs(graph: &Graph, claimed: &ClaimedLoops) -> Vec<String> {
     compare("macs".to_owned(), macs, claimed.macs);
     compare("extra_macs".to_owned(), extra_macs, claimed.extra_macs);
     compare("copied".to_owned(), copied, claimed.copied);
+    compare("time".to_owned(), time_of(graph), claimed.time);
+    compare("extra_time".to_owned(), extra_time, claimed.extra_time);
     faults
 }
 

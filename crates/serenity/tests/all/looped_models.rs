@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 const MOST: &[(&str, [u64; 2])] = &[
     ("swiftnet-a", [306_960, 306_960]),    // 317,728
     ("swiftnet-a_int8", [76_752, 76_752]), // 80,352 and 77,088
-    ("swiftnet-b", [270_608, 226_368]),
-    ("swiftnet-b_int8", [68_560, 66_384]), // 46,624 and 69,536
+    ("swiftnet-b", [145_168, 143_376]),
+    ("swiftnet-b_int8", [36_304, 35_856]), // 46,624 and 69,536
     ("swiftnet-c", [62_720, 62_976]),
-    ("swiftnet-c_int8", [37_632, 41_472]),          // 28,272 and 27,008
+    ("swiftnet-c_int8", [27_344, 26_208]),          // 28,272 and 27,008
     ("mlperf_tiny_resnet8_int8", [25_936, 25_184]), // 25,824 and 25,184
     ("mlperf_tiny_resnet8_float", [101_136, 100_736]), // 103,200 and 100,384
     ("mlperf_tiny_vww_96_int8", [29_696, 28_544]),  // 29,600 and 28,544

@@ -161,11 +161,20 @@ fn together(applied: &AppliedLoops, most: &str, file_growth: i64) -> String {
     let copied: u64 = applied.costs.iter().map(|cost| cost.copied).sum();
     let sign = if file_growth < 0 { "-" } else { "+" };
     format!(
-        "{} more multiplications ({most} allowed),\n    {} bytes copied a run, {sign}{} bytes of file",
+        "{} more multiplications ({most} allowed), about {} more time\n    with portable kernels, {} bytes copied a run, {sign}{} bytes of file",
         share(applied.extra_macs, applied.macs),
+        roughly(applied.extra_time, applied.time),
         thousands(copied),
         thousands(file_growth.unsigned_abs())
     )
+}
+
+/// `12 %`: of an estimate no more than that is known.
+fn roughly(part: u64, of: u64) -> String {
+    match part as f64 / of.max(1) as f64 * 100.0 {
+        percent if percent < 1.0 => "1 %".to_owned(),
+        percent => format!("{percent:.0} %"),
+    }
 }
 
 /// `1.2 %`, never 0 for a little.

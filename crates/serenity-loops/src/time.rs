@@ -1,0 +1,65 @@
+//! How much longer a model with loops takes, by estimate.
+//!
+//! Everything is told in multiplications of TFLM's portable convolutions, of which a desktop computer does one in about a nanosecond. The figures were measured there,
+//! with the Python package `tflite-micro`, as ratios of two models in one run; `cargo bench --bench loop_time -p serenity-ml` does it again. Kernels that multiply faster
+//! make copies weigh more.
+
+use crate::program::{Carry, Program, Step, StripeId, constant};
+use crate::rows::RowLocal;
+use crate::window::Window;
+use serenity_ir::{Graph, OpId};
+
+/// A multiplication done again: those at the edges of stripes are of the slower kind.
+const AGAIN: f64 = 1.3;
+/// What an element of a result takes besides multiplications, to be scaled, clamped and stored; and one of an operator that multiplies nothing.
+const ELEMENT: f64 = 12.0;
+const ELEMENT_ALONE: f64 = 3.0;
+/// An element that is cut out of one long row.
+const CUT: f64 = 1.2;
+/// An element that is found by its place in four dimensions.
+const FOUND: f64 = 3.0;
+/// An element of a row that is widened, or carried on.
+const MOVED: f64 = 2.3;
+/// An operator of the body, each time that it runs.
+const STEP: f64 = 100.0;
+
+/// What a graph takes without loops.
+pub fn time_of(graph: &Graph) -> u64 {
+    let of = |op: OpId| {
+        let macs = RowLocal::of(graph, op).map_or(0, |local| local.macs);
+        let shapes = graph.op(op).outputs.iter().filter_map(|&t| graph.tensor(t).shape.as_ref());
+        let made: f64 = shapes.map(|shape| shape.iter().map(|&side| side as f64).product::<f64>()).sum();
+        macs as f64 + made * of_an_element(macs)
+    };
+    graph.op_ids().map(of).sum::<f64>() as u64
+}
+
+fn of_an_element(macs: u64) -> f64 {
+    if macs > 0 { ELEMENT } else { ELEMENT_ALONE }
+}
+
+/// What a loop takes more than its operators did: what it computes again, and what it copies.
+pub(crate) fn extra_time(window: &Window, program: &Program) -> u64 {
+    let elements =
+        |stripe: StripeId| (program.bytes(window, stripe) / window.item(program.stripes[stripe].like)) as f64;
+    let took = |op: &RowLocal| {
+        let made = window.graph.tensor(op.output).bytes as i64 / window.item(op.output);
+        made as f64 * of_an_element(op.macs)
+    };
+    let takes = |step: &Step| match *step {
+        Step::Run { op, out, .. } => elements(out) * of_an_element(window.ops[op].macs),
+        Step::Cut { whole: 0, out, .. } => elements(out) * CUT,
+        Step::Cut { out, .. } => elements(out) * FOUND,
+        Step::Rows { ref begins, out, .. } if constant(begins).is_none() => elements(out) * FOUND,
+        Step::Widen { out, .. } => elements(out) * MOVED,
+        Step::Keep { carried, .. } => {
+            let Carry { like, rows } = program.carries[carried];
+            (window.row_bytes(like) / window.item(like) * rows) as f64 * MOVED
+        }
+        // Whole rows at once, views, and rows that lie where they are wanted.
+        Step::Rows { .. } | Step::Join { .. } | Step::Border { .. } | Step::Put { .. } => 0.0,
+    };
+    let an_iteration: f64 = program.steps.iter().map(|step| takes(step) + STEP).sum();
+    let before: f64 = window.ops.iter().map(|op| took(op)).sum();
+    (program.extra_macs as f64 * AGAIN + program.iterations as f64 * an_iteration - before).max(0.0) as u64
+}
