@@ -12,6 +12,7 @@
 //! | `program` | what an iteration does, whichever way |
 //! | `estimate` | what it needs |
 //! | `search` | which windows, in which way |
+//! | `floor` | what no loops get below |
 //! | `time` | how much longer it takes |
 //! | `clusters` | orders that keep windows together |
 //! | `spread` | one padding a reader, so that windows can hold it |
@@ -20,6 +21,7 @@
 mod clusters;
 mod emit;
 mod estimate;
+mod floor;
 mod halo;
 mod lines;
 mod looped;
@@ -35,6 +37,7 @@ mod time;
 mod window;
 
 pub use clusters::{Clusters, Joined};
+pub use floor::{Because, Floor};
 pub use looped::{Loop, LoopCost, Looped};
 pub use rows::{RowLocal, Rows, Sliding};
 pub use search::{Choice, Windows};

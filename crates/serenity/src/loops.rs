@@ -9,7 +9,7 @@ use serenity_check::Fault;
 use serenity_check::loops::{self as loop_check, LoopFault};
 use serenity_formats::{FileError, Problem};
 use serenity_ir::{Graph, OpId};
-use serenity_loops::{Choice, Clusters, Joined, Loop, LoopCost, Looped, Spread, Windows, time_of};
+use serenity_loops::{Choice, Clusters, Floor, Joined, Loop, LoopCost, Looped, Spread, Windows, time_of};
 use serenity_runtimes::{Kernels, MemoryModel, TflmFacts, main_graph, plan_arena};
 use serenity_search::{Limits, Proof, StopReason};
 
@@ -50,6 +50,8 @@ pub struct AppliedLoops {
     pub time: u64,
     /// What the loops add to it.
     pub extra_time: u64,
+    /// What no loops of this model get below.
+    pub floor: Floor,
 }
 
 /// What loops would make of a model, by estimate.
@@ -263,6 +265,7 @@ fn applied(ground: &Ground, loops: Vec<Loop>, macs: u64) -> Option<AppliedLoops>
         macs,
         extra_macs: costs.iter().map(|cost| cost.extra_macs).sum(),
         time: time_of(main),
+        floor: Floor::of(main),
         extra_time: costs.iter().map(|cost| cost.extra_time).sum(),
         costs,
         loops,

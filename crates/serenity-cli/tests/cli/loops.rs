@@ -78,6 +78,7 @@ fn people_are_told_what_loops_take_and_what_they_ask_for() {
         " at a time, ",
         "more multiplications (10 % allowed)",
         "bytes copied a run",
+        "no loops get below 12,288 bytes, which the inputs of the network take",
         "the op resolver of the application must have these as well:",
         "AddWhile();",
         "AddDynamicUpdateSlice();",

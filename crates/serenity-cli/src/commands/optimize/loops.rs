@@ -7,7 +7,7 @@ use crate::printable::printable;
 use crate::progress::thousands;
 use crate::size::Size;
 use serenity::ir::{Graph, OpId, Profile, Step};
-use serenity::looping::{Loop, LoopCost};
+use serenity::looping::{Because, Floor, Loop, LoopCost};
 use serenity::runtimes::{TflmFacts, live_by_op};
 use serenity::{AppliedLoops, Format, Input, Loops, LoopsEstimate, Optimized, Options, Plan};
 use std::io::Write;
@@ -99,6 +99,7 @@ pub(super) fn print(
         writeln!(out, "    {}", way(one, cost, applied.macs))?;
     }
     writeln!(out, "  together {}", together(applied, &most, file_growth(came, planned, plan)?))?;
+    writeln!(out, "  {}", floor(&applied.floor))?;
     print_operators(came, planned, out)
 }
 
@@ -167,6 +168,18 @@ fn together(applied: &AppliedLoops, most: &str, file_growth: i64) -> String {
         thousands(copied),
         thousands(file_growth.unsigned_abs())
     )
+}
+
+/// What keeps all loops from needing less.
+fn floor(Floor { bytes, why }: &Floor) -> String {
+    let why = match why {
+        Because::Inputs => "which the inputs of the network take".to_owned(),
+        Because::Op(name) => {
+            let name = the_end_of(&printable(name), WIDTH - 40);
+            format!("which a tensor takes\n    that `{name}` needs as a whole")
+        }
+    };
+    format!("no loops get below {} bytes, {why}", thousands(*bytes))
 }
 
 /// `12 %`: of an estimate no more than that is known.
