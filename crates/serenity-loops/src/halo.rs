@@ -298,7 +298,7 @@ impl Body<'_> {
                 of
             } else {
                 let out = self.stripe(t, step);
-                self.steps.push(Step::Rows { of, begins, out });
+                self.steps.push(Step::Rows { of, begins, left: 0, out });
                 out
             }
         };

@@ -222,7 +222,7 @@ fn follow(window: &Window, program: &Program, whole: &BTreeMap<TensorId, Vec<u64
                     });
                     stripes.insert(*out, rows.collect());
                 }
-                Step::Rows { of, begins, out } => {
+                Step::Rows { of, begins, out, .. } => {
                     let begin = begins[iteration] as usize;
                     let rows = stripes[of][begin..begin + rows_of(*out) as usize].to_vec();
                     stripes.insert(*out, rows);
@@ -235,8 +235,9 @@ fn follow(window: &Window, program: &Program, whole: &BTreeMap<TensorId, Vec<u64
                     let rows = run(window.ops[*op], &inputs, rows_of(*out), *is_valid);
                     stripes.insert(*out, rows);
                 }
-                Step::Join { carried, new, out } => {
-                    let mut rows = carried.map_or(Vec::new(), |carried| carries[carried].clone());
+                Step::Join { front, carried, new, out } => {
+                    let mut rows = vec![0; *front as usize];
+                    rows.extend(carried.iter().flat_map(|&carried| &carries[carried]));
                     rows.extend(&stripes[new]);
                     rows.resize(rows_of(*out) as usize, 0);
                     stripes.insert(*out, rows);
