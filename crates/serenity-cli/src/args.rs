@@ -1,5 +1,6 @@
 //! The command line: names, defaults and the help that teaches them. Completions and man pages come from the same definitions.
 
+mod kernels;
 mod shared;
 mod values;
 

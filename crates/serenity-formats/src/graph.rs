@@ -1,6 +1,6 @@
 //! A graph and nothing else: our own format, and what was made in memory.
 
-use crate::{FileError, Format, ModelFile, Problem};
+use crate::{FileError, Format, ModelFile, PlanNote, Problem};
 use serenity_ir::json::{self, JsonError};
 use serenity_ir::{Graph, OpId};
 use serenity_rewrite::{Patch, Rewriting, Settings};
@@ -56,7 +56,12 @@ impl ModelFile for GraphFile {
         Ok(Arc::new(Self(rewriting.graph.clone())))
     }
 
-    fn planned(&self, orders: &[&[OpId]], _: Option<&Offsets>) -> Result<Vec<u8>, FileError> {
+    fn planned(
+        &self,
+        orders: &[&[OpId]],
+        _: Option<&Offsets>,
+        _: Option<&PlanNote>,
+    ) -> Result<Vec<u8>, FileError> {
         let order = orders.first().copied().unwrap_or_default();
         let graph = self.0.reordered(order).map_err(|error| refused("cannot be reordered", None, error))?;
         Ok(json::write(&graph).into_bytes())

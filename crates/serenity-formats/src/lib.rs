@@ -15,12 +15,14 @@ mod error;
 mod format;
 mod graph;
 mod onnx;
+mod plan_note;
 mod quantized_io;
 mod tflite;
 
 pub use error::{FileError, Problem};
 pub use format::{Format, ReadOptions};
 pub use graph::GraphFile;
+pub use plan_note::PlanNote;
 pub use quantized_io::{KeptPort, Port, QuantizedIo, QuantizedPort};
 
 use serenity_ir::{Graph, OpId};
@@ -80,14 +82,24 @@ pub trait ModelFile: fmt::Debug + Send + Sync {
         })
     }
 
-    /// The bytes of the file with the ops of each graph in another order and, if given, with these places of its tensors.
+    /// The bytes of the file with the ops of each graph in another order and, if given, with these places of its tensors and what is to be noted about them.
     ///
     /// # Errors
     /// If these are no orders of its ops, or it holds what cannot be kept.
-    fn planned(&self, orders: &[&[OpId]], places: Option<&Offsets>) -> Result<Vec<u8>, FileError>;
+    fn planned(
+        &self,
+        orders: &[&[OpId]],
+        places: Option<&Offsets>,
+        note: Option<&PlanNote>,
+    ) -> Result<Vec<u8>, FileError>;
 
     /// The places of tensors that it came with, by graph, by tensor.
     fn places(&self) -> Option<Offsets> {
+        None
+    }
+
+    /// What is noted about them.
+    fn note(&self) -> Option<PlanNote> {
         None
     }
 

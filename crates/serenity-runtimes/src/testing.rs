@@ -65,7 +65,7 @@ impl OneOp {
         in_arena.map(|temporary| temporary.bytes).collect()
     }
 
-    fn scratch(self, kernels: Kernels) -> Vec<u64> {
+    pub(super) fn scratch(self, kernels: Kernels) -> Vec<u64> {
         scratch(&self.graph(), OpId(0), kernels)
     }
 

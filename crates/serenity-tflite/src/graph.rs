@@ -5,6 +5,7 @@
 //! which keep operators on the same state in order. Further choices:
 //! - A graph input or output that is a constant or a variable is no activation, so the graph does not list it.
 //! - A tensor without elements that nothing writes is an empty constant.
+//! - What an Ethos-U operator reads and nothing writes is the working memory of that processor: it is there from the start, as an input is.
 //! - The output of `VAR_HANDLE` counts 0 bytes: TFLM keeps that handle in the operator's own data, outside the arena.
 
 use crate::attributes;
@@ -38,7 +39,7 @@ pub(crate) fn lower(
 ) -> Result<Lowered, Error> {
     let sub_graph = &model.sub_graphs[index];
     let mut storage: Vec<Storage> = sub_graph.tensors.iter().map(|tensor| tensor.storage).collect();
-    let file_operators = trace_values(index, sub_graph, states, fold_constants, &mut storage)?;
+    let (file_operators, workspaces) = trace_values(index, sub_graph, states, fold_constants, &mut storage)?;
 
     let mut builder = GraphBuilder::new(sub_graph.name.as_str());
     let mut graph_tensors = vec![None; sub_graph.tensors.len()];
@@ -86,7 +87,7 @@ pub(crate) fn lower(
     }
     let activations =
         |list: &[usize]| list.iter().filter_map(|&tensor| graph_tensors[tensor]).collect::<Vec<_>>();
-    for id in activations(&sub_graph.inputs) {
+    for id in activations(&sub_graph.inputs).into_iter().chain(activations(&workspaces)) {
         builder.mark_input(id);
     }
     for id in activations(&sub_graph.outputs) {
@@ -109,16 +110,20 @@ fn held_for_want_of_knowledge(
     tied.filter(|&number| states.is_secret(index, number, &sub_graph.operators[number])).collect()
 }
 
-/// Goes through the operators as the runtime does: what is not there when it is read can only be an empty constant. Returns the operators
-/// that remain if those on constants alone are folded.
+/// The operator into which Arm's compiler for Ethos-U processors turns all that runs there.
+const ETHOS_U: &str = "CUSTOM:ethos-u";
+
+/// Goes through the operators as the runtime does: what is not there when it is read can only be an empty constant, or the working memory of a processor. Returns the operators
+/// that remain if those on constants alone are folded, and that memory.
 fn trace_values(
     index: usize,
     sub_graph: &SubGraph,
     states: &States,
     fold_constants: bool,
     storage: &mut [Storage],
-) -> Result<Vec<usize>, Error> {
+) -> Result<(Vec<usize>, Vec<usize>), Error> {
     let mut exists = vec![false; sub_graph.tensors.len()];
+    let mut workspaces = Vec::new();
     for &input in &sub_graph.inputs {
         exists[input] = true;
     }
@@ -128,6 +133,11 @@ fn trace_values(
         for operand in operator.present_inputs() {
             if storage[operand] == Storage::Activation && !exists[operand] {
                 let tensor = &sub_graph.tensors[operand];
+                if tensor.bytes > 0 && operator.kind == ETHOS_U {
+                    exists[operand] = true;
+                    workspaces.push(operand);
+                    continue;
+                }
                 if tensor.bytes > 0 || tensor.is_handle() {
                     let name = &tensor.name;
                     let problem =
@@ -163,7 +173,7 @@ fn trace_values(
             storage[output] = Storage::Constant;
         }
     }
-    Ok(remaining)
+    Ok((remaining, workspaces))
 }
 
 /// By tensor: is it a handle that `VAR_HANDLE` keeps?

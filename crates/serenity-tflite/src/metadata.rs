@@ -9,6 +9,9 @@ use crate::schema::{metadata, model, signature, tensor_map};
 /// The metadata that holds a memory plan for TensorFlow Lite for Microcontrollers.
 pub const OFFLINE_PLAN: &str = "OfflineMemoryAllocation";
 
+/// The metadata in which whoever made that plan says for what it is.
+pub const PLAN_NOTE: &str = "serenity";
+
 /// One named piece of metadata.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metadata {

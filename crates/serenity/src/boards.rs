@@ -1,5 +1,7 @@
 //! Microcontroller boards, and how much RAM they have.
 
+use serenity_runtimes::Kernels;
+
 /// A board that people run neural networks on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Board {
@@ -9,6 +11,8 @@ pub struct Board {
     pub chip: &'static str,
     /// All on-chip RAM in bytes. The program's own variables, heap and stack need some of it.
     pub ram: u64,
+    /// The fastest kernels that it runs, which its users are likely to have.
+    pub kernels: Kernels,
     /// Where that figure is from.
     pub source: &'static str,
 }
@@ -24,6 +28,7 @@ pub fn boards() -> Vec<Board> {
             name: columns.next()?,
             chip: columns.next()?,
             ram: columns.next()?.parse().ok()?,
+            kernels: columns.next()?.parse().ok()?,
             source: columns.next()?,
         })
     };

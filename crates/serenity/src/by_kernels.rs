@@ -14,9 +14,12 @@ pub struct NeedWithKernels {
     pub arena: u64,
     /// The whole arena on a 32-bit device, without the margin; `None` if the model is known by its graph alone.
     pub total: Option<u64>,
+    /// Is what the plan says it needs enough for them? If not, they compute the same, but need this.
+    pub counted: bool,
 }
 
-/// What a planned model needs with each set of kernels that the plan is for. Nothing if it is not for TFLM.
+/// What a planned model needs with each set of kernels that the plan is for; if it is for kernels of any kind, also with those that need too much to be counted. Nothing if it is
+/// not for TFLM.
 pub fn needs_by_kernels(model: &Input, plan: &Plan) -> Vec<NeedWithKernels> {
     let graphs: Vec<&Graph> = model.graphs().iter().collect();
     let orders: Vec<&[OpId]> =
@@ -24,36 +27,48 @@ pub fn needs_by_kernels(model: &Input, plan: &Plan) -> Vec<NeedWithKernels> {
     // An order that is kept is kept with the plan that the model came with.
     let own = model.plan().filter(|_| plan.offsets.is_none() && !plan.reorders());
     let offsets = plan.offsets.as_ref().or(own.as_ref());
-    by_kernels(model, plan.model, |model| Some(model.arena(&graphs, &orders, offsets)?.bytes))
+    let sets = plan.model.kernels().map_or(&[][..], Kernels::sets);
+    let others: &[Kernels] = if sets.len() > 1 { &[Kernels::EspNnS3] } else { &[] };
+    by_kernels(model, plan.model, sets, others, |model| Some(model.arena(&graphs, &orders, offsets)?.bytes))
 }
 
 /// Does a planned model need no more than the one that came, whichever kernels run it?
 pub(crate) fn needs_no_more(model: &Input, plan: &Plan, came: &Input, options: &Options) -> bool {
     let given = safe_plan(came.graphs(), options);
-    let before = by_kernels(came, plan.model, |model| judge::own_arena(came.graphs(), model, given));
+    let sets = plan.model.kernels().map_or(&[][..], Kernels::sets);
+    let before = |model| judge::own_arena(came.graphs(), model, given);
+    let before = by_kernels(came, plan.model, sets, &[], before);
     let after = needs_by_kernels(model, plan);
     before.iter().zip(&after).all(|(before, after)| after.whole() <= before.whole())
 }
 
-/// The same of the arenas of a model as it is, in these orders with these places.
-pub(crate) fn heads_are_no_larger(
+/// The arenas of a model with each set of kernels that may run it, in these orders with these places; none if there is but one set.
+pub(crate) fn heads(
     graphs: &[Graph],
     model: MemoryModel,
     orders: &[&[OpId]],
     offsets: Option<&Offsets>,
-    given: Option<&Offsets>,
-) -> bool {
-    let sets = model.kernels().map_or(&[][..], Kernels::sets);
-    // Of one set, the plan speaks itself.
-    if sets.len() < 2 {
-        return true;
-    }
+) -> Vec<Option<u64>> {
     let all: Vec<&Graph> = graphs.iter().collect();
-    sets.iter().all(|&set| {
-        let model = model.without_plan().with_kernels(set);
-        let after = model.arena(&all, orders, offsets).map(|arena| arena.bytes);
-        after <= judge::own_arena(graphs, model, given)
-    })
+    of_sets(model, |model| Some(model.arena(&all, orders, offsets)?.bytes))
+}
+
+/// The same of a model as it came.
+pub(crate) fn own_heads(graphs: &[Graph], model: MemoryModel, given: Option<&Offsets>) -> Vec<Option<u64>> {
+    of_sets(model, |model| judge::own_arena(graphs, model, given))
+}
+
+fn of_sets(model: MemoryModel, head: impl Fn(MemoryModel) -> Option<u64>) -> Vec<Option<u64>> {
+    match model.kernels().map_or(&[][..], Kernels::sets) {
+        // Of one set, the plan speaks itself.
+        [] | [_] => Vec::new(),
+        sets => sets.iter().map(|&set| head(model.without_plan().with_kernels(set))).collect(),
+    }
+}
+
+/// Is none larger than before?
+pub(crate) fn are_no_larger(heads: &[Option<u64>], own: &[Option<u64>]) -> bool {
+    heads.iter().zip(own).all(|(head, own)| head <= own)
 }
 
 impl NeedWithKernels {
@@ -62,17 +77,20 @@ impl NeedWithKernels {
     }
 }
 
+/// With sets that are counted, and with others.
 fn by_kernels(
     input: &Input,
     model: MemoryModel,
+    sets: &[Kernels],
+    others: &[Kernels],
     arena: impl Fn(MemoryModel) -> Option<u64>,
 ) -> Vec<NeedWithKernels> {
-    let sets = model.kernels().map_or(&[][..], Kernels::sets);
-    let of_set = |&kernels: &Kernels| {
+    let of_set = |(&kernels, counted): (&Kernels, bool)| {
         let model = model.without_plan().with_kernels(kernels);
         let arena = arena(model)?;
         let total = input.tail(model).map(|tail| tail.needed(arena).arm32);
-        Some(NeedWithKernels { kernels, arena, total })
+        Some(NeedWithKernels { kernels, arena, total, counted })
     };
-    sets.iter().filter_map(of_set).collect()
+    let counted = sets.iter().zip(std::iter::repeat(true));
+    counted.chain(others.iter().zip(std::iter::repeat(false))).filter_map(of_set).collect()
 }

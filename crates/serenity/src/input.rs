@@ -1,7 +1,7 @@
 //! Reading models, whatever they are stored in.
 
 use crate::Error;
-use serenity_formats::{Format, GraphFile, ModelFile, QuantizedIo, ReadOptions};
+use serenity_formats::{Format, GraphFile, ModelFile, PlanNote, QuantizedIo, ReadOptions};
 use serenity_ir::Graph;
 use serenity_runtimes::{MemoryModel, Offsets, Tail};
 use std::io::Read;
@@ -33,6 +33,17 @@ impl Input {
     /// The plan of the arena that the model came with, for TFLM: by graph, by tensor. `None` if it has none, or one that TFLM would refuse.
     pub fn plan(&self) -> Option<Offsets> {
         self.file.places()
+    }
+
+    /// What is noted about the plan of the arena that the model came with.
+    pub fn plan_note(&self) -> Option<PlanNote> {
+        self.file.note()
+    }
+
+    /// What is noted about it, if it was not made for these kernels: with them, results may be wrong.
+    pub fn foreign_plan(&self, model: MemoryModel) -> Option<PlanNote> {
+        let kernels = model.kernels()?;
+        self.plan_note().filter(|note| !note.serves(kernels))
     }
 
     /// What TFLM keeps besides the head, if it is the target and the model is known with all its tensors.

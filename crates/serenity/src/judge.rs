@@ -3,9 +3,7 @@
 use crate::effort::MOST_ORDERS;
 use crate::{Options, Plan, refine};
 use serenity_ir::{Graph, Lifetimes, OpId};
-use serenity_runtimes::{
-    Kernels, MemoryModel, Offsets, Planned, TflmFacts, live_peak, plan_arena, tflm_arena,
-};
+use serenity_runtimes::{MemoryModel, Offsets, Planned, TflmFacts, live_peak, plans_of_arena};
 use serenity_schedule::Algorithm;
 use serenity_search::{Limits, StopReason};
 use std::collections::BTreeSet;
@@ -59,40 +57,34 @@ impl<'a> Judge<'a> {
         &self,
         starts: &[Vec<OpId>],
         known: &[Seed],
-        kernels: Kernels,
-        bound: u64,
+        facts: &TflmFacts,
+        bounds: Bounds,
         serves_all: &dyn Fn(&[Vec<OpId>], &Offsets) -> bool,
     ) -> Option<BestPlanned> {
-        let facts = &TflmFacts::new(&self.graphs, kernels);
+        let by_set = &if bounds.of_all_sets.is_some() { facts.by_set() } else { Vec::new() };
         let evaluate = |order: &[OpId]| {
             let live = live_peak(facts, &self.orders(order)).unwrap_or(u64::MAX);
             refine::cost(&self.lifetimes, order, live)
         };
         // Whoever asks for the model's own order gets it, placed as well as can be.
         let keeps_order = self.options.algorithm == Algorithm::File;
-        let mut best = BestSoFar { found: None, bound, serves_all };
+        let mut best = BestSoFar { found: None, bounds, serves_all };
         for seed in known {
             let orders: Vec<&[OpId]> = seed.orders.iter().map(Vec::as_slice).collect();
-            let arena = tflm_arena(facts, &orders, Some(&seed.offsets));
-            let planned = arena.map(|arena| Planned {
-                offsets: seed.offsets.clone(),
-                arena,
-                bound: 0,
-                stopped: Some(StopReason::Heuristic),
-            });
-            best.offer(seed.orders.clone(), planned);
+            let planned = Planned::at(facts, &orders, seed.offsets.clone(), 0, Some(StopReason::Heuristic));
+            planned.into_iter().for_each(|planned| best.offer(&seed.orders, planned));
         }
         let seeds = known.iter().filter(|seed| seed.orders[1..] == *self.bodies);
         let starts = starts.iter().chain(seeds.map(|seed| &seed.orders[0]));
         let mut tried = BTreeSet::new();
         for start in starts {
             if !best.is_settled() && tried.insert(start.clone()) {
-                self.try_order(start.clone(), facts, &mut best);
+                self.try_order(start.clone(), facts, by_set, &mut best);
             }
             if !best.is_settled() && !keeps_order {
-                let refined = self.refine(start, bound, evaluate).0;
+                let refined = self.refine(start, bounds.arena, evaluate).0;
                 if tried.insert(refined.clone()) {
-                    self.try_order(refined, facts, &mut best);
+                    self.try_order(refined, facts, by_set, &mut best);
                 }
             }
         }
@@ -100,30 +92,48 @@ impl<'a> Judge<'a> {
             && !keeps_order
             && let Some(orders) = all_orders(self.main, MOST_ORDERS)
         {
-            let bounds = orders.into_iter().map(|order| self.try_order(order, facts, &mut best));
-            let least = bounds.min().unwrap_or(0);
+            let of_orders = orders.into_iter().map(|order| self.try_order(order, facts, by_set, &mut best));
+            let least = of_orders.min().unwrap_or(0);
             // Of sub-graphs one order was tried: others might do with less.
             if self.graphs[1..].iter().all(|body| all_orders(body, 1).is_some()) {
-                best.bound = bound.max(least);
+                best.bounds.arena = bounds.arena.max(least);
             }
         }
         let Candidate { orders, planned, .. } = best.found?;
-        Some(BestPlanned { orders, planned, bound: best.bound })
+        Some(BestPlanned { orders, planned, bound: best.bounds.arena })
     }
 
-    /// Plans one order; returns what no plan for it goes below.
-    fn try_order(&self, order: Vec<OpId>, facts: &TflmFacts, best: &mut BestSoFar) -> u64 {
+    /// Plans one order; returns what no plan for it goes below. Where several sets of kernels may run it, what is best for one of them is tried as well.
+    fn try_order(
+        &self,
+        order: Vec<OpId>,
+        facts: &TflmFacts,
+        by_set: &[TflmFacts],
+        best: &mut BestSoFar,
+    ) -> u64 {
         let live = live_peak(facts, &self.orders(&order)).unwrap_or(0);
-        if best.is_within(live) {
+        if best.is_beyond(live) {
             return live;
         }
-        let limits = Limits { work: None, ..self.options.limits.clone() };
-        let limits = limits.working(self.options.effort.placement());
-        let planned = plan_arena(facts, &self.orders(&order), limits);
-        let bound = planned.as_ref().map_or(0, |planned| planned.bound);
-        let orders = std::iter::once(order).chain(self.bodies.iter().cloned()).collect();
-        best.offer(orders, planned);
-        bound
+        let orders: Vec<_> = std::iter::once(order.clone()).chain(self.bodies.iter().cloned()).collect();
+        let mut bound = None;
+        for view in std::iter::once(facts).chain(by_set) {
+            let limits = Limits { work: None, ..self.options.limits.clone() };
+            // What is tried for one set among several gets a share of the work.
+            let share = if bound.is_none() { 1 } else { SHARE_OF_A_SET };
+            let limits = limits.working(self.options.effort.placement() / share);
+            for planned in plans_of_arena(view, &self.orders(&order), limits).unwrap_or_default() {
+                bound.get_or_insert(planned.bound);
+                best.offer(&orders, planned);
+            }
+        }
+        // The runtime places for each set by itself, which one plan for all cannot.
+        if !by_set.is_empty() {
+            let stopped = Some(StopReason::Heuristic);
+            let own = Planned::at(facts, &self.orders(&order), Offsets::new(), 0, stopped);
+            own.into_iter().for_each(|own| best.offer(&orders, own));
+        }
+        bound.unwrap_or(0)
     }
 
     fn refine(
@@ -137,7 +147,10 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// A plan that is known already: orders of all graphs, and places.
+/// Places for one set of kernels among several are searched for with so small a part of the work.
+const SHARE_OF_A_SET: u64 = 4;
+
+/// A plan that is known already: orders of all graphs, and places, or none if the runtime is to find them.
 #[derive(Clone, Debug)]
 pub(crate) struct Seed {
     pub(crate) orders: Vec<Vec<OpId>>,
@@ -145,23 +158,33 @@ pub(crate) struct Seed {
 }
 
 impl Seed {
-    /// What a plan decides; `None` if it places nothing.
+    /// What a plan decides; `None` if it leaves all as it was.
     pub(crate) fn of(plan: &Plan) -> Option<Self> {
         let orders = std::iter::once(&plan.order).chain(&plan.bodies).cloned().collect();
-        Some(Self { orders, offsets: plan.offsets.clone()? })
+        let decides = plan.offsets.is_some() || plan.reorders();
+        decides.then(|| Self { orders, offsets: plan.offsets.clone().unwrap_or_default() })
     }
 }
 
-/// The best orders with their plan.
+/// The best orders with their plan, which may leave all places to the runtime.
 pub(crate) struct BestPlanned {
     pub(crate) orders: Vec<Vec<OpId>>,
     pub(crate) planned: Planned,
     pub(crate) bound: u64,
 }
 
+/// What no order and no plan goes below.
+#[derive(Clone, Copy)]
+pub(crate) struct Bounds {
+    /// The arena that is enough for each set of kernels.
+    pub(crate) arena: u64,
+    /// The arenas with each of them, added up; `None` if they do not count one by one.
+    pub(crate) of_all_sets: Option<u64>,
+}
+
 struct BestSoFar<'a> {
     found: Option<Candidate>,
-    bound: u64,
+    bounds: Bounds,
     serves_all: &'a dyn Fn(&[Vec<OpId>], &Offsets) -> bool,
 }
 
@@ -173,27 +196,40 @@ struct Candidate {
 
 impl Candidate {
     /// The less, the better.
-    fn cost(&self) -> (bool, u64) {
-        (!self.serves_all, self.planned.arena.bytes)
+    fn cost(&self) -> (bool, (u64, u64)) {
+        (!self.serves_all, self.planned.cost())
     }
 }
 
 impl BestSoFar<'_> {
-    fn offer(&mut self, orders: Vec<Vec<OpId>>, planned: Option<Planned>) {
-        let Some(planned) = planned.filter(|planned| !self.is_within(planned.arena.bytes)) else { return };
-        let serves_all = (self.serves_all)(&orders, &planned.offsets);
-        let candidate = Candidate { orders, planned, serves_all };
+    fn offer(&mut self, orders: &[Vec<OpId>], planned: Planned) {
+        let is_beaten = |best: &Candidate| best.cost() <= (false, planned.cost());
+        if self.found.as_ref().is_some_and(is_beaten) {
+            return;
+        }
+        let serves_all = (self.serves_all)(orders, &planned.offsets);
+        let candidate = Candidate { orders: orders.to_vec(), planned, serves_all };
         if self.found.as_ref().is_none_or(|best| candidate.cost() < best.cost()) {
             self.found = Some(candidate);
         }
     }
 
+    /// Can nothing be better?
     fn is_settled(&self) -> bool {
-        self.is_within(self.bound)
+        let Bounds { arena, of_all_sets } = self.bounds;
+        self.found.as_ref().is_some_and(|best| {
+            let (needs, sum) = best.planned.cost();
+            best.serves_all && needs <= arena && of_all_sets.is_none_or(|least| sum <= least)
+        })
     }
 
-    fn is_within(&self, bytes: u64) -> bool {
-        self.found.as_ref().is_some_and(|best| best.cost() <= (false, bytes))
+    /// Can nothing be better that needs so much at least? What needs as much may be, if sets of kernels count one by one.
+    fn is_beyond(&self, live: u64) -> bool {
+        self.is_settled()
+            || self.found.as_ref().is_some_and(|best| {
+                let needs = best.planned.arena.bytes;
+                best.serves_all && (needs < live || (needs == live && self.bounds.of_all_sets.is_none()))
+            })
     }
 }
 

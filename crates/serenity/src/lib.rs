@@ -62,7 +62,7 @@ pub use serenity_traffic as off_chip;
 pub use serenity_zoo as zoo;
 
 pub use serenity_formats::{
-    FileError, Format, KeptPort, ModelFile, Port, QuantizedIo, QuantizedPort, ReadOptions,
+    FileError, Format, KeptPort, ModelFile, PlanNote, Port, QuantizedIo, QuantizedPort, ReadOptions,
 };
 
 pub use boards::{Board, boards};

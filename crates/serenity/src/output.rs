@@ -1,6 +1,6 @@
 //! A planned model, as a graph and as a file of the format it came in.
 
-use crate::{Error, Input, Plan};
+use crate::{Error, Input, Plan, PlanNote};
 use serenity_ir::{Graph, OpId};
 use std::path::Path;
 
@@ -19,7 +19,13 @@ pub fn reordered_graph(input: &Input, plan: &Plan) -> Result<Graph, Error> {
 pub fn planned_model(input: &Input, plan: &Plan) -> Result<Vec<u8>, Error> {
     let orders: Vec<&[OpId]> =
         std::iter::once(plan.file_order()).chain(plan.bodies.iter().map(Vec::as_slice)).collect();
-    let written = input.file.planned(&orders, plan.offsets.as_ref());
+    let note = plan.model.kernels().zip(plan.after.arena).map(|(kernels, arena)| PlanNote {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        kernels: kernels.to_string(),
+        arena,
+        bound: plan.least(),
+    });
+    let written = input.file.planned(&orders, plan.offsets.as_ref(), note.as_ref());
     written.map_err(|source| Error::File { path: input.name.clone(), source })
 }
 

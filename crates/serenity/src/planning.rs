@@ -1,12 +1,12 @@
 //! The order and the places of a model as it is.
 
-use crate::by_kernels::heads_are_no_larger;
-use crate::judge::{self, Judge, Seed};
+use crate::by_kernels::{are_no_larger, heads, own_heads};
+use crate::judge::{self, Bounds, Judge, Seed};
 use crate::order::{search_for, unchecked, verified};
 use crate::{Error, Footprint, Options, Plan, bridge, nested, ort};
 use serenity_check::placement_faults;
 use serenity_ir::{Graph, Op, OpId, Operator, TensorId};
-use serenity_runtimes::{Kernels, Offsets, main_graph};
+use serenity_runtimes::{Kernels, Offsets, TflmFacts, main_graph};
 use serenity_schedule as scheduling;
 use serenity_search::Proof;
 use std::time::Instant;
@@ -25,16 +25,20 @@ pub fn plan_graphs(graphs: &[Graph], options: &Options) -> Result<Plan, Error> {
 
 /// The same, starting from plans of the arena that are known to be possible.
 pub(crate) fn no_worse_than(graphs: &[Graph], options: &Options, known: &[Seed]) -> Result<Plan, Error> {
-    let wanted = if_below(graphs, options, known, u64::MAX)?;
+    let wanted = planned(graphs, options, known, None)?;
     Ok(wanted.unwrap_or_else(|_| unreachable!("every size is below the largest number")))
 }
 
-/// The same if the model could need less than `below`; otherwise what it needs at least, which is no less.
-pub(crate) fn if_below(
+/// The same if the model could need less than `below`; otherwise what it needs at least, which is no less. Only what is enough for all sets of kernels counts, not what they need one by one.
+pub(crate) fn if_below(graphs: &[Graph], options: &Options, below: u64) -> Result<Result<Plan, u64>, Error> {
+    planned(graphs, options, &[], Some(below))
+}
+
+fn planned(
     graphs: &[Graph],
     options: &Options,
     known: &[Seed],
-    below: u64,
+    below: Option<u64>,
 ) -> Result<Result<Plan, u64>, Error> {
     let mut plan = match (options.model.kernels(), options.model.ort_order()) {
         (Some(kernels), _) if options.plan_arena => {
@@ -91,7 +95,7 @@ fn with_plan(
     kernels: Kernels,
     options: &Options,
     known: &[Seed],
-    below: u64,
+    below: Option<u64>,
 ) -> Result<Result<Plan, u64>, Error> {
     let started = Instant::now();
     let as_it_is = options.model.without_plan();
@@ -109,7 +113,7 @@ fn with_plan(
         plan.witness = None;
         plan.settle_proof();
     }
-    if plan.bound >= below {
+    if below.is_some_and(|below| plan.bound >= below) {
         return Ok(Err(plan.bound));
     }
     plan.before = Footprint {
@@ -117,14 +121,30 @@ fn with_plan(
         arena: judge::own_arena(graphs, as_it_is, given),
         ops: plan.before.ops,
     };
-    let starts = [plan.order.clone(), main.file_order()];
-    let starts = if options.algorithm.is_exact() { &starts[..] } else { &starts[..1] };
+    let facts = &TflmFacts::new(&graphs.iter().collect::<Vec<_>>(), kernels);
+    let mut starts = vec![plan.order.clone()];
+    let mut bounds = Bounds { arena: plan.bound, of_all_sets: None };
+    if options.algorithm.is_exact() {
+        starts.push(main.file_order());
+    }
+    if below.is_none() && facts.sets().count() > 1 {
+        let mut least = 0;
+        for set in facts.sets() {
+            let (order, bound) = order_for_set(graphs, &settled.orders, set, planned);
+            least += bound.min(with_loops);
+            if options.algorithm.is_exact() {
+                starts.push(order);
+            }
+        }
+        bounds.of_all_sets = Some(least);
+    }
     let judge = Judge::new(graphs, main, &settled.orders, planned);
+    let own = own_heads(graphs, options.model, given);
     let serves_all = |orders: &[Vec<OpId>], offsets: &Offsets| {
         let orders: Vec<&[OpId]> = orders.iter().map(Vec::as_slice).collect();
-        heads_are_no_larger(graphs, options.model, &orders, Some(offsets), given)
+        are_no_larger(&heads(graphs, options.model, &orders, Some(offsets)), &own)
     };
-    if let Some(best) = judge.best_planned(starts, known, kernels, plan.bound, &serves_all) {
+    if let Some(best) = judge.best_planned(&starts, known, facts, bounds, &serves_all) {
         let mut orders = best.orders.into_iter();
         let order = orders.next().unwrap_or_default();
         plan.bodies = orders.collect();
@@ -132,15 +152,30 @@ fn with_plan(
         let peak = planned.model.lifetimes(&with_bodies).profile(&order).peak();
         let after = Footprint { peak, arena: Some(best.planned.arena.bytes), ops: plan.after.ops };
         plan.arena_bound = Some(best.bound.min(with_loops));
-        plan.places = Some(Proof::of(best.planned.arena.bytes, best.planned.bound, best.planned.stopped));
+        let places = Proof::of(best.planned.arena.bytes, best.planned.bound, best.planned.stopped);
+        plan.offsets = Some(best.planned.offsets).filter(|offsets| !offsets.is_empty());
+        plan.places = plan.offsets.as_ref().map(|_| places);
         plan.take_order(order, after);
-        plan.offsets = Some(best.planned.offsets);
     }
     plan.stats.elapsed = started.elapsed();
     if options.given_plan.is_some() && given.is_none() && plan.offsets.is_some() {
         return verified(graphs, plan, None).map(Ok);
     }
     or_as_it_was(graphs, plan, given).map(Ok)
+}
+
+/// The best order for one of several sets of kernels, and what no order and no plan goes below with them.
+fn order_for_set(
+    graphs: &[Graph],
+    bodies: &[Vec<OpId>],
+    set: Kernels,
+    planned: &Options,
+) -> (Vec<OpId>, u64) {
+    let options = &Options { model: planned.model.with_kernels(set), ..planned.clone() };
+    let main = &main_graph(graphs, bodies, options.model);
+    let plan = unchecked(main, options);
+    let bound = plan.bound.min(bound_of_all_plans(main, options, &plan));
+    (plan.order, bound)
 }
 
 /// What a model needs as it came: in its own order, with the plan of the arena that it came with if that is safe.
@@ -195,7 +230,11 @@ fn bound_with_loops(graphs: &[Graph]) -> u64 {
 fn or_as_it_was(graphs: &[Graph], mut plan: Plan, given: Option<&Offsets>) -> Result<Plan, Error> {
     let orders: Vec<&[OpId]> =
         std::iter::once(plan.order.as_slice()).chain(plan.bodies.iter().map(Vec::as_slice)).collect();
-    if !plan.is_no_gain() && heads_are_no_larger(graphs, plan.model, &orders, plan.offsets.as_ref(), given) {
+    let own = own_heads(graphs, plan.model, given);
+    let new = heads(graphs, plan.model, &orders, plan.offsets.as_ref());
+    // As much for the hungriest kernels may be less for others.
+    let is_gain = !plan.is_no_gain() || (plan.after.needs() == plan.before.needs() && new != own);
+    if is_gain && are_no_larger(&new, &own) {
         return verified(graphs, plan, None);
     }
     plan.keep_own_order(graphs);

@@ -3,17 +3,20 @@
 //! Vectors, blocks, loops from back to front, work shared between cores: everything is possible. But where element `i` of the result is made from element `i` of
 //! the operand and from no other, and both lie in the very same bytes, whoever writes it has read what lay there, and nobody else wants it. That holds for
 //! kernels that read each element once, not for those that pass over their input again (`SOFTMAX`), nor surely where a smaller operand is broadcast: a
-//! kernel may spread that over the output first. The portable `SLICE` is the one that all sets of kernels have.
+//! kernel may spread that over the output first. Nor does it hold for logistic and hyperbolic tangent of floats, which vector libraries compute in several
+//! passes. The portable `SLICE` is the one that all sets of kernels have.
 
 use super::call::Call;
 use super::trace::Trace;
-use super::{cmsis_nn, copies, elementwise, reference};
+use super::{cmsis_nn, cmsis_nn_mve, copies, elementwise, reference};
+use serenity_ir::ElementType;
 use serenity_ir::Operator::*;
 
 pub(super) fn play(call: &Call, trace: &mut Trace) -> Option<()> {
     match call.operator() {
         RESHAPE | SQUEEZE | EXPAND_DIMS => copies::reshape(call, trace)?,
         SLICE => return copies::slice(call, trace),
+        LOGISTIC | TANH if call.dtype(0) == Some(ElementType::Float32) => return None,
         operator => {
             let operands = elementwise::read_once(operator)?;
             let (input, output) = elementwise::alike(call, operands)?;
@@ -24,7 +27,7 @@ pub(super) fn play(call: &Call, trace: &mut Trace) -> Option<()> {
         }
     }
     // No known kernel may break it either. One that is not known does not: see above.
-    for known in [reference::play, cmsis_nn::play] {
+    for known in [reference::play, cmsis_nn::play, cmsis_nn_mve::play] {
         let mut of_kernel = Trace::at(trace.distance());
         let is_broken = known(call, &mut of_kernel).is_some() && of_kernel.lost_byte().is_some();
         if is_broken && trace.lost_byte().is_none() {

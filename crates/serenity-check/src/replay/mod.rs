@@ -12,8 +12,10 @@
 mod any;
 mod call;
 mod cmsis_nn;
+mod cmsis_nn_mve;
 mod copies;
 mod elementwise;
+mod esp_nn_s3;
 mod products;
 mod reference;
 mod resize;
@@ -117,10 +119,12 @@ pub(crate) fn nearest(
         trace.lead()
     });
     let at_least = leads.collect::<Option<Vec<i64>>>().and_then(|leads| leads.into_iter().max());
-    // A block that is copied onto itself stays what it was.
+    // A block that is copied onto itself stays what it was; elsewhere the same bytes, or the same channels, may be all that is sure.
     let onto_itself = calls.iter().filter_map(|call| match kernels {
         Kernels::Any => Some(0),
-        _ => copies::own_place(call),
+        Kernels::EspNnS3 if esp_nn_s3::calls_library(call) == Some(true) => Some(0),
+        Kernels::CmsisNnMve => cmsis_nn_mve::own_distance(call).or_else(|| copies::own_place(call)),
+        Kernels::Reference | Kernels::CmsisNn | Kernels::EspNn | Kernels::EspNnS3 => copies::own_place(call),
     });
     let is_safe =
         |distance: &u64| replay(graph, op, kernels, (input, *distance), (output, 0)) == Verdict::Safe;
@@ -135,5 +139,9 @@ fn play(call: &Call, kernels: Kernels, trace: &mut Trace) -> Option<()> {
         Kernels::Any => any::play(call, trace),
         Kernels::Reference => reference::play(call, trace),
         Kernels::CmsisNn => cmsis_nn::play(call, trace),
+        Kernels::CmsisNnMve => cmsis_nn_mve::play(call, trace),
+        // ESP-NN in C goes from front to back as the portable kernels do, and reads up to four channels before it writes them: none later than one by one.
+        Kernels::EspNn => reference::play(call, trace),
+        Kernels::EspNnS3 => esp_nn_s3::play(call, trace),
     }
 }

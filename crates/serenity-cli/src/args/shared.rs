@@ -1,10 +1,12 @@
 //! Arguments that several commands share.
 
+use super::kernels::KernelsArg;
 use super::values::{Shape, TimeLimit, named, shape, step_limit};
+use crate::Failure;
 use crate::size::Size;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use serenity::runtimes::{Kernels, MemoryModel, OrtOrder};
+use serenity::runtimes::{MemoryModel, OrtOrder};
 use serenity::scheduling::{Algorithm, Rules, StepLimit};
 use serenity::{Effort, Input, ReadOptions};
 
@@ -20,11 +22,13 @@ pub(crate) struct RuntimeArg {
     /// The kernels that TFLM is built with [default: any]: they differ in the scratch memory they ask for, and in how closely an output may be
     /// written over an input.
     ///
-    /// any: either of the others; only element-wise operators work in place, and the arena is enough for both. reference: TFLM's portable kernels. cmsis-nn: Arm's for
-    /// cores with DSP instructions (Cortex-M4, M7, M33). A plan for some kernels gives wrong results with others. One for any kernels is right with all, but ESP-NN on an
-    /// ESP32-S3 and CMSIS-NN on cores with vectors (Cortex-M55, M85) ask for more scratch than is counted.
-    #[arg(long, value_name = "KERNELS", value_parser = named::<Kernels>(Kernels::all().map(|(name, _)| name)))]
-    pub(crate) kernels: Option<Kernels>,
+    /// any: whichever of these, but esp-nn-s3; only element-wise operators work in place, and the arena is enough for each. reference: TFLM's portable kernels. cmsis-nn: Arm's for
+    /// cores with DSP instructions (Cortex-M4, M7, M33). cmsis-nn-mve: the same for cores with vectors (Cortex-M55, M85). esp-nn: Espressif's in C (ESP32, C3). esp-nn-s3:
+    /// the same for the ESP32-S3, which asks for several times as much scratch. A plan for some kernels gives wrong results with others; one for any is right with all of these.
+    ///
+    /// Of LiteRT, `reference` is modelled. builtin (its optimised kernels) and xnnpack need more than could be told, and are refused.
+    #[arg(long, value_name = "KERNELS", value_parser = named::<KernelsArg>(KernelsArg::names()))]
+    pub(crate) kernels: Option<KernelsArg>,
     /// The order in which ONNX Runtime will run the model, a choice of whoever makes the session.
     ///
     /// priority: the order of the file, for sessions with `execution_order` set to `PRIORITY_BASED`. default: a walk backwards from the outputs,
@@ -35,11 +39,14 @@ pub(crate) struct RuntimeArg {
 
 impl RuntimeArg {
     /// The memory model asked for, or else the one that fits the input.
-    pub(crate) fn model(&self, default: MemoryModel) -> MemoryModel {
-        self.runtime
-            .unwrap_or(default)
-            .with_kernels(self.kernels.unwrap_or_default())
-            .with_ort_order(self.ort_order)
+    pub(crate) fn model(&self, default: MemoryModel) -> Result<MemoryModel, Failure> {
+        let model = self.runtime.unwrap_or(default).with_ort_order(self.ort_order);
+        self.with_kernels(model)
+    }
+
+    /// A memory model with the kernels asked for, if any are.
+    pub(crate) fn with_kernels(&self, model: MemoryModel) -> Result<MemoryModel, Failure> {
+        self.kernels.map_or(Ok(model), |kernels| kernels.of(model))
     }
 }
 

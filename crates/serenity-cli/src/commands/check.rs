@@ -1,5 +1,6 @@
 //! `serenity check`: prints what became of each claim of a plan.
 
+use super::tflm;
 use crate::args::CheckArgs;
 use crate::printable::printable;
 use crate::progress::{cancel_on_ctrl_c, thousands};
@@ -21,8 +22,8 @@ pub(crate) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Outcome, Fai
     let input = args.read.load(&args.input, args.runtime.runtime.or(plan.model))?;
     let named = args.runtime.runtime.or(plan.model).unwrap_or(input.default_model);
     let model = match args.runtime.kernels {
-        Some(kernels) => named.with_kernels(kernels),
-        None if args.runtime.runtime.is_some() => args.runtime.model(named),
+        Some(_) => args.runtime.with_kernels(named)?,
+        None if args.runtime.runtime.is_some() => args.runtime.model(named)?,
         None => named,
     };
     let started = Instant::now();
@@ -33,8 +34,10 @@ pub(crate) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Outcome, Fai
     if args.json.json {
         let mut object = to_json(&plan, &verdict);
         object["plan"] = args.plan.as_str().into();
+        object["plan_note"] = tflm::note_to_json(&input, model);
         writeln!(out, "{}", json::object("check", Some(&args.input), object))?;
     } else {
+        tflm::print_note(&input, model, out)?;
         print(&plan, &verdict, args.deep, out)?;
     }
     Ok(if verdict.is_valid() { Outcome::Done } else { Outcome::ConditionNotMet })

@@ -1,6 +1,6 @@
 //! `serenity inspect`: what a model needs as it is.
 
-use super::{as_typed, count, op_name, op_name_and_type, title, unknown, verdict};
+use super::{as_typed, count, op_name, op_name_and_type, tflm, title, unknown, verdict};
 use crate::args::InspectArgs;
 use crate::outputs::OutputFile;
 use crate::printable::printable;
@@ -20,7 +20,7 @@ const MOST_ALIVE: usize = 12;
 pub(crate) fn run(args: &InspectArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
     let dot = args.dot.as_deref().map(OutputFile::dot).transpose()?;
     let input = args.read.load(&args.input, args.runtime.runtime)?;
-    let model = args.runtime.model(input.default_model);
+    let model = args.runtime.model(input.default_model)?;
     let found = serenity::inspect(input.graphs(), model, input.plan().as_ref());
     let (line, progress) = ProgressLine::new(&title(input.graph(), &args.input));
     let limits = Limits {
@@ -81,6 +81,8 @@ fn to_json(input: &Input, model: MemoryModel, found: &Inspection, best: &Plan) -
         "scratch": found.arena.as_ref().map(scratch_bytes),
         "tail": input.tail(model).map(|tail| json!({"arm32": tail.arm32, "x86_64": tail.x86_64, "unknown_kernels": tail.unknown_kernels})),
         "total": found.arena.as_ref().zip(input.tail(model)).map(|(arena, tail)| whole_to_json(&tail, arena.bytes)),
+        "unsupported": tflm::refused_to_json(input, model),
+        "plan_note": tflm::note_to_json(input, model),
         "max_op": {"op": op.0, "name": graph.op_label(op), "bytes": bytes},
         "best": best.after.peak,
         "best_arena": best.after.arena,
@@ -120,6 +122,8 @@ fn print(
         count(graph.tensors().len() as u64, "tensor"),
         model
     )?;
+    tflm::print_refused(input, model, out)?;
+    tflm::print_note(input, model, out)?;
     let at_least = if best.counts_everything() { "" } else { "at least; " };
     let row = |out: &mut dyn Write, label: &str, bytes: u64, remark: &str| {
         let remark = format!("{at_least}{remark}");

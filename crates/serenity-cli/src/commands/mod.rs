@@ -9,6 +9,7 @@ pub(crate) mod place;
 pub(crate) mod reference;
 pub(crate) mod sample;
 pub(crate) mod schedule;
+mod tflm;
 pub(crate) mod traffic;
 mod unknown;
 pub(crate) mod verify;
@@ -22,7 +23,7 @@ use serenity::ir::{Graph, OpId, Unknown};
 use serenity::runtimes::OrtOrder;
 use serenity::scheduling::Rules;
 use serenity::search::{CancelFlag, Limits, Proof, StopReason};
-use serenity::{Board, Options, Plan};
+use serenity::{Board, NeedWithKernels, Options, Plan};
 
 /// The limits of what begins now.
 fn limits(args: &LimitArgs, cancel: &CancelFlag) -> Limits {
@@ -122,9 +123,14 @@ fn op_name_and_type(graph: &Graph, id: OpId) -> String {
     }
 }
 
-/// The boards whose RAM holds so many bytes.
-fn boards_that_fit(bytes: u64) -> Vec<Board> {
-    serenity::boards().into_iter().filter(|board| board.ram >= bytes).collect()
+/// Boards with so much RAM; those whose own kernels need more, with as much as they need.
+fn boards_that_fit(bytes: u64, others: &[NeedWithKernels]) -> Vec<Board> {
+    let mut boards = serenity::boards();
+    boards.retain(|board| {
+        let own = others.iter().find(|need| need.kernels == board.kernels);
+        board.ram >= own.and_then(|need| need.total).unwrap_or(0).max(bytes)
+    });
+    boards
 }
 
 /// How many bytes are missing to `budget`.

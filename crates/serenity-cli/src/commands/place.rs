@@ -133,7 +133,7 @@ fn read_table(args: &PlaceArgs) -> Result<Job, Failure> {
 
 fn read_model(args: &PlaceArgs) -> Result<Job, Failure> {
     let input = args.read.load(&args.input, args.runtime.runtime)?;
-    let model = args.runtime.model(input.default_model);
+    let model = args.runtime.model(input.default_model)?;
     let name = title(input.graph(), &args.input);
     let graphs: Vec<&Graph> = input.graphs().iter().collect();
     let own: Vec<Vec<OpId>> = graphs.iter().map(|graph| graph.file_order()).collect();

@@ -43,7 +43,7 @@ pub(crate) fn run(args: &SampleArgs, out: &mut impl Write) -> Result<Outcome, Fa
     }
     let input = args.read.load(&args.input, args.runtime.runtime)?;
     let title = title(input.graph(), &args.input);
-    let model = args.runtime.model(input.default_model);
+    let model = args.runtime.model(input.default_model)?;
     let graph = serenity::runtimes::main_graph(input.graphs(), &[], model);
     let limits = limits(&args.limits, &cancel_on_ctrl_c());
     let problem = serenity::problem(&graph, &model.lifetimes(&graph));

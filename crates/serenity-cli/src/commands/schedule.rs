@@ -40,7 +40,7 @@ fn plan(args: &ScheduleArgs, source: &str, cancel: &CancelFlag) -> Result<Plan, 
     let input = args.read.load(source, args.runtime.runtime)?;
     let (_line, progress) = ProgressLine::new(&title(input.graph(), source));
     let options = Options {
-        model: args.runtime.model(input.default_model),
+        model: args.runtime.model(input.default_model)?,
         progress,
         ..with_search(Options::for_input(&input), &args.search, cancel)
     };

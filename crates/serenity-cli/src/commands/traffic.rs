@@ -20,7 +20,7 @@ const MOST_NAMED: usize = 4;
 
 pub(crate) fn run(args: &TrafficArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
     let input = args.read.load(&args.input, args.runtime.runtime)?;
-    let model = args.runtime.model(input.default_model);
+    let model = args.runtime.model(input.default_model)?;
     let title = title(input.graph(), &args.input);
     let graph = serenity::runtimes::main_graph(input.graphs(), &[], model);
     let sizes: Vec<u64> = args.on_chip.iter().map(|size| size.0).collect();

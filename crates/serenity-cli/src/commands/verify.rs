@@ -47,6 +47,8 @@ fn to_json(args: &VerifyArgs, found: &Verification, passed: bool) -> Value {
         })
     };
     let skipped = found.skipped.iter().map(|(engine, why)| json!({"engine": engine.name(), "reason": why}));
+    let not_judged =
+        found.not_judged.iter().map(|(engine, what)| json!({"engine": engine.name(), "what": what}));
     json!({
         "other": args.b,
         "equal": found.is_equal(),
@@ -58,6 +60,7 @@ fn to_json(args: &VerifyArgs, found: &Verification, passed: bool) -> Value {
         "int8_io": found.quantized.as_ref().map(QuantizedIo::to_json),
         "engines": found.comparisons.iter().map(engine).collect::<Vec<_>>(),
         "skipped": skipped.collect::<Vec<_>>(),
+        "not_judged": not_judged.collect::<Vec<_>>(),
     })
 }
 
@@ -96,6 +99,9 @@ fn print(args: &VerifyArgs, found: &Verification, passed: bool, out: &mut impl W
         if let Some((run, invocation)) = one.first_difference {
             writeln!(out, "    first in run {}, invocation {}", run + 1, invocation + 1)?;
         }
+    }
+    for (engine, what) in &found.not_judged {
+        writeln!(out, "  {} cannot judge {}", engine.title(), printable(what))?;
     }
     for (engine, why) in &found.skipped {
         writeln!(out, "  not asked: {} ({})", engine.title(), printable(why))?;

@@ -8,6 +8,7 @@ mod errors;
 mod float_io;
 mod harness;
 mod int8_io;
+mod kernels;
 mod limits;
 mod loops;
 mod onnx;

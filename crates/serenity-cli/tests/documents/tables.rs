@@ -172,7 +172,10 @@ fn onnx_runtime(session: &mut Session, cells: &[String]) -> Vec<String> {
 }
 
 /// Half a minute of search and more, unoptimised as tests are.
-const SLOW: [&str; 6] = [
+const SLOW: [&str; 9] = [
+    "nasnet_a_n1_f192_96_float",
+    "densenet_2242_64_float",
+    "hand_recrop",
     "nasnet_a_n1_f192_96_int8",
     "nasnet_mobile_224_int8",
     "basic_pitch_nmp",
@@ -196,40 +199,30 @@ fn model(name: &str, extension: &str) -> Option<PathBuf> {
     None
 }
 
-/// model | as it came | `--kernels any` | `--kernels reference` | times less
+/// model | before and after with each set of kernels, planned for that set
 fn arenas(session: &mut Session, cells: &[String], rows: &[Vec<String>]) -> Vec<String> {
-    let file = match cells[0].as_str() {
-        "MLPerf Tiny, visual wake words int8" => "mlperf_tiny_vww_96_int8",
-        "MLPerf Tiny, image classification int8" => "mlperf_tiny_resnet8_int8",
-        "MLPerf Tiny, keyword spotting int8" => "mlperf_tiny_kws_int8",
-        "microWakeWord \"okay nabu\"" => "microwakeword_okay_nabu",
-        "MobileNet v2 0.35, 96x96 int8" => "mobilenet_v2_035_96_int8",
-        "BlazeFace front, 128x128 int8" => "blazeface_front_128_int8",
-        "DenseNet, 64x64 int8" => "densenet_2242_64_int8",
-        "NASNet-A, 96x96 int8" => "nasnet_a_n1_f192_96_int8",
-        "NASNet mobile, 224x224 int8" => "nasnet_mobile_224_int8",
-        "MediaPipe hand recrop, float" => "hand_recrop",
-        "basic-pitch, float" => "basic_pitch_nmp",
-        "geometric mean" => return means(cells, &rows[..rows.len() - 1]),
-        other => panic!("no model is known as `{other}`"),
-    };
-    let Some(path) = model(file, "tflite") else { return cells.to_vec() };
-    let mut found =
-        |kernels: &str| session.json(&format!("serenity optimize '{}' --kernels {kernels}", path.display()));
-    let (any, reference) = (found("any"), found("reference"));
-    let before = bytes(&reference["before"]["arena"]);
-    // The runtime that reports these figures has the portable kernels, which come first.
-    let [any, reference] = [any, reference].map(|found| bytes(&found["by_kernels"][0]["arena"]));
-    [cells[0].clone(), thousands(before), thousands(any), thousands(reference), factor(before, reference)]
-        .into()
+    let name = cells[0].trim_matches('`');
+    if name == "geometric mean" {
+        return means(cells, &rows[..rows.len() - 1]);
+    }
+    let Some(path) = model(name, "tflite") else { return cells.to_vec() };
+    let figures = ["any", "reference", "cmsis-nn", "cmsis-nn-mve", "esp-nn"].map(|kernels| {
+        let found = session.json(&format!("serenity optimize '{}' --kernels {kernels}", path.display()));
+        let [before, after] = ["before", "after"].map(|when| thousands(bytes(&found[when]["arena"])));
+        format!("{before} → {after}")
+    });
+    std::iter::once(cells[0].clone()).chain(figures).collect()
 }
 
 /// Over the rows above.
 fn means(cells: &[String], rows: &[Vec<String>]) -> Vec<String> {
     let mean = |column: usize| {
         let number = |cell: &str| cell.replace(',', "").parse::<f64>().unwrap();
-        let logarithms = rows.iter().map(|row| (number(&row[1]) / number(&row[column])).ln());
-        format!("{:.2} x", (logarithms.sum::<f64>() / rows.len() as f64).exp())
+        let ratio = |row: &Vec<String>| {
+            let (before, after) = row[column].split_once(" → ").unwrap();
+            (number(before) / number(after)).ln()
+        };
+        format!("{:.2} x", (rows.iter().map(ratio).sum::<f64>() / rows.len() as f64).exp())
     };
-    [cells[0].clone(), String::new(), mean(2), mean(3), String::new()].into()
+    std::iter::once(cells[0].clone()).chain((1..cells.len()).map(mean)).collect()
 }

@@ -3,7 +3,7 @@
 mod conditions;
 mod rewritten;
 
-use crate::{FileError, Format, ModelFile, Problem, ReadOptions};
+use crate::{FileError, Format, ModelFile, PlanNote, Problem, ReadOptions};
 use conditions::Conditions;
 use serenity_ir::{Graph, OpId};
 use serenity_onnx::{Error, Model};
@@ -47,7 +47,12 @@ impl ModelFile for Onnx {
         Ok(Arc::new(Self(rewritten::rewritten(&self.0, rewriting)?)))
     }
 
-    fn planned(&self, orders: &[&[OpId]], _: Option<&Offsets>) -> Result<Vec<u8>, FileError> {
+    fn planned(
+        &self,
+        orders: &[&[OpId]],
+        _: Option<&Offsets>,
+        _: Option<&PlanNote>,
+    ) -> Result<Vec<u8>, FileError> {
         Ok(self.0.reordered(orders.first().copied().unwrap_or_default())?)
     }
 

@@ -7,12 +7,12 @@ mod operators;
 mod quantized_io;
 mod rewritten;
 
-use crate::{FileError, Format, ModelFile, Problem, QuantizedIo, ReadOptions};
+use crate::{FileError, Format, ModelFile, PlanNote, Problem, QuantizedIo, ReadOptions};
 use serenity_ir::{Graph, OpId};
 use serenity_loops::Looped;
 use serenity_rewrite::{Patch, Rewriting, Settings};
 use serenity_runtimes::{Kernels, Offsets, Tail};
-use serenity_tflite::{Error, Model, OFFLINE_PLAN, OfflinePlan, OperatorSource};
+use serenity_tflite::{Error, Model, OFFLINE_PLAN, OfflinePlan, OperatorSource, PLAN_NOTE};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -56,12 +56,17 @@ impl ModelFile for Tflite {
         Ok((Arc::new(Self(model)), io))
     }
 
-    fn planned(&self, orders: &[&[OpId]], places: Option<&Offsets>) -> Result<Vec<u8>, FileError> {
+    fn planned(
+        &self,
+        orders: &[&[OpId]],
+        places: Option<&Offsets>,
+        note: Option<&PlanNote>,
+    ) -> Result<Vec<u8>, FileError> {
         let Some(places) = places else {
             let orders: Vec<Vec<OpId>> = orders.iter().map(|order| order.to_vec()).collect();
             return Ok(self.0.reordered(&orders)?);
         };
-        Ok(with_offline_plan(&self.0, orders, places)?)
+        Ok(with_offline_plan(&self.0, orders, places, note)?)
     }
 
     fn places(&self) -> Option<Offsets> {
@@ -77,6 +82,10 @@ impl ModelFile for Tflite {
         left.is_empty().then_some(offsets)
     }
 
+    fn note(&self) -> Option<PlanNote> {
+        PlanNote::from_json(&serde_json::from_slice(self.0.metadata_bytes(PLAN_NOTE)?).ok()?)
+    }
+
     fn tail(&self, kernels: Kernels) -> Option<Tail> {
         Some(Tail::of(&self.0, kernels))
     }
@@ -87,7 +96,12 @@ impl ModelFile for Tflite {
 }
 
 /// The model in other orders, with a plan that TFLM obeys.
-fn with_offline_plan(model: &Model, orders: &[&[OpId]], places: &Offsets) -> Result<Vec<u8>, Error> {
+fn with_offline_plan(
+    model: &Model,
+    orders: &[&[OpId]],
+    places: &Offsets,
+    note: Option<&PlanNote>,
+) -> Result<Vec<u8>, Error> {
     let mut entries = Vec::new();
     for (sub_graph, places) in model.sub_graphs().iter().zip(places) {
         for index in 0..sub_graph.tensors().len() {
@@ -105,6 +119,9 @@ fn with_offline_plan(model: &Model, orders: &[&[OpId]], places: &Offsets) -> Res
         edit.set_operators(index, operators.ok_or_else(too_many)?)?;
     }
     edit.set_metadata(OFFLINE_PLAN, plan.to_bytes());
+    if let Some(note) = note {
+        edit.set_metadata(PLAN_NOTE, note.to_json().to_string().into_bytes());
+    }
     Ok(edit.finish()?.bytes)
 }
 

@@ -261,7 +261,7 @@ fn a_plan_for_the_old_tensors_is_gone() {
     let file = int8().file();
     let places = vec![vec![Some(0), Some(64), Some(160)]];
     let order = file.graphs()[0].file_order();
-    let planned = read(file.planned(&[&order], Some(&places)).unwrap());
+    let planned = read(file.planned(&[&order], Some(&places), None).unwrap());
     assert_eq!(planned.places(), Some(places));
     let written = planned.looped(&int8().looped(planned.as_ref())).unwrap();
     assert_eq!(written.places(), None);
@@ -293,7 +293,7 @@ fn planned(file: &dyn ModelFile) -> Arc<dyn ModelFile> {
         file.graphs().iter().map(|graph| graph.tensor_ids().map(|id| place(graph, id)).collect()).collect();
     let orders: Vec<Vec<OpId>> = file.graphs().iter().map(Graph::file_order).collect();
     let orders: Vec<&[OpId]> = orders.iter().map(Vec::as_slice).collect();
-    let planned = read(file.planned(&orders, Some(&places)).unwrap());
+    let planned = read(file.planned(&orders, Some(&places), None).unwrap());
     assert_eq!(planned.places(), Some(places));
     planned
 }

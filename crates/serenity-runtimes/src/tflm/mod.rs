@@ -1,11 +1,13 @@
 //! TensorFlow Lite for Microcontrollers.
 
 pub(crate) mod hand_over;
-pub(crate) mod kernels;
 pub(crate) mod overlap;
 mod parts;
 pub(crate) mod plan;
 pub(crate) mod run;
+pub(crate) mod scratch;
+pub(crate) mod sets;
+pub(crate) mod supported;
 pub(crate) mod tail;
 mod ties;
 
@@ -109,7 +111,10 @@ pub(crate) fn tflm_scratch(graph: &Graph, op: OpId, kernels: Kernels) -> Vec<u64
 
 /// What TFLM's planner makes of these orders, with a plan or without: the largest of what it makes of them with each set of kernels that it may be built with.
 pub fn tflm_arena(facts: &Facts, orders: &[&[OpId]], plan: Option<&Offsets>) -> Option<Arena> {
-    let arenas = tflm_arenas(facts, orders, plan)?;
+    largest(tflm_arenas(facts, orders, plan)?)
+}
+
+pub(crate) fn largest(arenas: Vec<Arena>) -> Option<Arena> {
     arenas.into_iter().reduce(|largest, other| if other.bytes > largest.bytes { other } else { largest })
 }
 

@@ -7,7 +7,7 @@
 use super::parts::Part;
 use super::run::{Facts, Run};
 use super::ties::Ties;
-use super::{ForAPlan, for_a_plan, tflm_arena, tflm_arenas};
+use super::{ForAPlan, for_a_plan, largest, tflm_arenas};
 use crate::problem::tensor_buffers;
 use crate::{Arena, ArenaProblem, Content, Offsets};
 use serenity_arena::{Options, Overlap, Placement, Problem, Tie, place};
@@ -22,15 +22,42 @@ pub struct Planned {
     pub offsets: Offsets,
     /// The arena that the runtime makes of it.
     pub arena: Arena,
+    /// The same for each set of kernels that may run it, added up.
+    pub of_all_sets: u64,
     /// No plan for these orders has a smaller one.
     pub bound: u64,
     /// Why the search for places ended, if that leaves a gap.
     pub stopped: Option<StopReason>,
 }
 
+impl Planned {
+    /// What the runtime makes of these places, or by itself if there are none; `None` if the sub-graphs call each other without end.
+    pub fn at(
+        facts: &Facts,
+        orders: &[&[OpId]],
+        offsets: Offsets,
+        bound: u64,
+        stopped: Option<StopReason>,
+    ) -> Option<Self> {
+        let arenas = tflm_arenas(facts, orders, Some(&offsets))?;
+        let of_all_sets = arenas.iter().map(|arena| arena.bytes).fold(0, u64::saturating_add);
+        Some(Self { offsets, arena: largest(arenas)?, of_all_sets, bound, stopped })
+    }
+
+    /// The less, the better: what is enough for each set of kernels, then what they need one by one.
+    pub fn cost(&self) -> (u64, u64) {
+        (self.arena.bytes, self.of_all_sets)
+    }
+}
+
 /// Places all tensors for one order of each graph, at least as well as the runtime does by itself. `None` if the sub-graphs call each other without end,
 /// or the sizes are absurd.
 pub fn plan_arena(facts: &Facts, orders: &[&[OpId]], limits: Limits) -> Option<Planned> {
+    plans_of_arena(facts, orders, limits)?.into_iter().min_by_key(Planned::cost)
+}
+
+/// The same, with all that was looked at: what the exact planner finds, and what the runtime does by itself with each set of kernels.
+pub fn plans_of_arena(facts: &Facts, orders: &[&[OpId]], limits: Limits) -> Option<Vec<Planned>> {
     let ForAPlan { all: ArenaProblem { problem, contents, .. }, ties, parts } = for_a_plan(facts, orders)?;
     let index = tensor_buffers(&contents);
     let has_ties = !ties.all.is_empty();
@@ -42,22 +69,14 @@ pub fn plan_arena(facts: &Facts, orders: &[&[OpId]], limits: Limits) -> Option<P
     // Which copies are void is a choice, and not all choices were tried: all that is sure is that each tensor needs room.
     let bound = if has_ties { largest } else { placement.bound };
     let stopped = placement.proof.stopped().or((placement.height > bound).then_some(StopReason::Heuristic));
-    let offsets = facts.for_all_tensors(offset);
-    let arena = tflm_arena(facts, orders, Some(&offsets))?;
-    let mut best = Planned { offsets, arena, bound, stopped };
-    let by_itself = tflm_arenas(facts, orders, None)?;
-    if by_itself.iter().all(|own| best.arena.bytes <= own.bytes) {
-        return Some(best);
-    }
-    // Told to put everything where it would put it anyway, the runtime finds the same places for scratch too.
-    for own in &by_itself {
-        let offsets = places_of_tensors(facts, own);
-        let arena = tflm_arena(facts, orders, Some(&offsets))?;
-        if arena.bytes < best.arena.bytes {
-            best = Planned { offsets, arena, ..best };
+    let mut plans = vec![Planned::at(facts, orders, facts.for_all_tensors(offset), bound, stopped)?];
+    for own in &tflm_arenas(facts, orders, None)? {
+        if plans[0].arena.bytes > own.bytes {
+            // Told to put everything where it would put it anyway, the runtime finds the same places for scratch too.
+            plans.push(Planned::at(facts, orders, places_of_tensors(facts, own), bound, stopped)?);
         }
     }
-    Some(best)
+    Some(plans)
 }
 
 /// Where the tensors lie in an arena.

@@ -40,6 +40,7 @@ impl Life {
 }
 
 /// What the runtime knows of a model before it runs anything, whatever the order: asked once, since orders are tried by the thousand.
+#[derive(Clone)]
 pub struct Facts<'a> {
     graphs: Vec<&'a Graph>,
     /// By graph and tensor: bytes in the arena.
@@ -48,8 +49,8 @@ pub struct Facts<'a> {
     scratch: ByOp<Vec<u64>>,
     permitted: ByOp<Vec<Overlap>>,
     bodies: ByOp<Vec<usize>>,
-    /// What each set of kernels asks for that these may be.
-    scratch_of_sets: Vec<ByOp<Vec<u64>>>,
+    /// The sets of kernels that these may be, and what each asks for; of those that ask for the same, the first.
+    sets: Vec<(Kernels, ByOp<Vec<u64>>)>,
 }
 
 /// By graph and op.
@@ -62,16 +63,32 @@ impl<'a> Facts<'a> {
             graphs.iter().map(|g| g.op_ids().map(|op| fact(g, op)).collect()).collect()
         }
         let scratch_of = |kernels: Kernels| by_op(graphs, |g, op| tflm_scratch(g, op, kernels));
-        let mut scratch_of_sets: Vec<_> = kernels.sets().iter().map(|&set| scratch_of(set)).collect();
-        scratch_of_sets.dedup();
+        let mut sets: Vec<(Kernels, ByOp<Vec<u64>>)> = Vec::new();
+        for &set in kernels.sets() {
+            let scratch = scratch_of(set);
+            if sets.iter().all(|(_, known)| *known != scratch) {
+                sets.push((set, scratch));
+            }
+        }
         Self {
             graphs: graphs.to_vec(),
             bytes: graphs.iter().map(|g| g.tensors().iter().map(tflm_bytes).collect()).collect(),
             scratch: scratch_of(kernels),
             permitted: by_op(graphs, |g, op| overlaps(g, op, kernels)),
             bodies: by_op(graphs, |g, op| g.op(op).bodies().collect()),
-            scratch_of_sets,
+            sets,
         }
+    }
+
+    /// The sets of kernels that may run the model, but for those that ask for the same as another.
+    pub fn sets(&self) -> impl Iterator<Item = Kernels> {
+        self.sets.iter().map(|(set, _)| *set)
+    }
+
+    /// The same as each of these sets sees it, where they differ: what is placed best for one of them may serve all. Arenas are still those of all.
+    pub fn by_set(&self) -> Vec<Self> {
+        let others = self.sets.iter().filter(|(_, scratch)| *scratch != self.scratch);
+        others.map(|(_, scratch)| Self { scratch: scratch.clone(), ..self.clone() }).collect()
     }
 
     /// A place for every tensor that takes room, by graph and tensor. What no op touches is in nobody's way: it lies at the bottom.
@@ -138,7 +155,7 @@ impl<'a> Run<'a> {
 
     /// The same for each set of kernels that these may be.
     pub(super) fn demands_of_sets(&self) -> impl Iterator<Item = Vec<Demand>> {
-        self.walk.facts.scratch_of_sets.iter().map(|scratch| self.demands_with(scratch))
+        self.walk.facts.sets.iter().map(|(_, scratch)| self.demands_with(scratch))
     }
 
     fn demands_with(&self, scratch: &ByOp<Vec<u64>>) -> Vec<Demand> {

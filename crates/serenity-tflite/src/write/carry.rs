@@ -1,7 +1,7 @@
 //! Metadata that names operators or tensors by their numbers, and what becomes of it.
 
 use crate::control::{self, CONTROL_DEPENDENCIES};
-use crate::metadata::OFFLINE_PLAN;
+use crate::metadata::{OFFLINE_PLAN, PLAN_NOTE};
 use crate::write::edit::{Edit, SubGraphEdit};
 use crate::{Error, Model};
 
@@ -10,8 +10,10 @@ impl Model {
     pub fn metadata_dropped_by_reordering(&self) -> Vec<String> {
         let has = |name: &str| self.metadata.iter().any(|metadata| metadata.name == name);
         let mut names = Vec::new();
-        if has(OFFLINE_PLAN) {
-            names.push(OFFLINE_PLAN.to_owned());
+        for name in [OFFLINE_PLAN, PLAN_NOTE] {
+            if has(name) {
+                names.push(name.to_owned());
+            }
         }
         if has(CONTROL_DEPENDENCIES) && self.control.is_none() {
             names.push(CONTROL_DEPENDENCIES.to_owned());
@@ -23,12 +25,13 @@ impl Model {
 impl Edit<'_> {
     /// Updates what can be updated and removes what would be wrong, unless the caller has seen to it; returns what was removed.
     ///
-    /// A memory plan is made for one order of operators and one list of tensors. Control dependencies follow their operators.
+    /// A memory plan, with the note about it, is made for one order of operators and one list of tensors. Control dependencies follow their operators.
     pub(crate) fn carry_metadata(&mut self) -> Vec<String> {
         let changes_operators = self.sub_graphs.iter().any(|edit| edit.operators.is_some());
         let mut dropped = Vec::new();
         if !self.sub_graphs.iter().all(SubGraphEdit::changes_nothing) {
             dropped.extend(self.drop_unless_given(OFFLINE_PLAN));
+            dropped.extend(self.drop_unless_given(PLAN_NOTE));
         }
         if changes_operators {
             match self.moved_dependencies() {

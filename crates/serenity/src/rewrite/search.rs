@@ -39,7 +39,7 @@ pub(super) fn choose_rewrites(
         let given_plan = options.given_plan.clone().filter(|_| patches.is_empty());
         let effort = options.effort.for_a_draft();
         let options = Options { given_plan, effort, progress: None, ..options.clone() };
-        let (needs, bound) = match if_below(&graphs, &options, &[], below).ok()? {
+        let (needs, bound) = match if_below(&graphs, &options, below).ok()? {
             Ok(plan) => (plan.after.needs(), plan.least()),
             Err(bound) => (bound, bound),
         };

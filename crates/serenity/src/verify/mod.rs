@@ -15,6 +15,7 @@ pub use error::VerifyError;
 use python::{Answer, Culprit};
 use serde_json::Value;
 use serenity_formats::{Format, QuantizedIo};
+use serenity_runtimes::Kernels;
 use std::path::{Path, PathBuf};
 
 /// How to compare two models.
@@ -46,6 +47,8 @@ pub struct Verification {
     pub quantized: Option<QuantizedIo>,
     /// Runtimes that were not asked, and why: not installed, or they do not take the first model.
     pub skipped: Vec<(Engine, String)>,
+    /// What those that were asked cannot judge: a plan of the arena for kernels that they do not have.
+    pub not_judged: Vec<(Engine, String)>,
 }
 
 /// What one runtime found.
@@ -179,7 +182,8 @@ pub fn verify(a: &str, b: &str, options: &VerifyOptions) -> Result<Verification,
         }
     }
     if !comparisons.is_empty() {
-        return Ok(Verification { comparisons, quantized, skipped });
+        let not_judged = not_judged([a, b], &comparisons);
+        return Ok(Verification { comparisons, quantized, skipped, not_judged });
     }
     tried.sort();
     tried.dedup();
@@ -188,6 +192,27 @@ pub fn verify(a: &str, b: &str, options: &VerifyOptions) -> Result<Verification,
     } else {
         Err(VerifyError::NoEngine { skipped, tried })
     }
+}
+
+/// What of two models the runtimes that ran them cannot judge.
+fn not_judged(paths: [&str; 2], comparisons: &[Comparison]) -> Vec<(Engine, String)> {
+    let mut all = Vec::new();
+    for path in paths {
+        let Some(note) = crate::load(path).ok().and_then(|input| input.plan_note()) else { continue };
+        for Comparison { engine, .. } in comparisons {
+            let why = match engine {
+                Engine::Tflm if note.serves(Kernels::Reference) => continue,
+                Engine::Tflm => "it has the portable kernels",
+                Engine::LiteRt => "it does not follow such plans",
+                Engine::OnnxRuntime => continue,
+            };
+            all.push((
+                *engine,
+                format!("the plan of the arena in `{path}`, for kernels `{}`: {why}", note.kernels),
+            ));
+        }
+    }
+    all
 }
 
 /// The engines that may take two models, by their names.

@@ -3,7 +3,7 @@
 use serenity::ir::{Graph, GraphBuilder, OpId, Tensor};
 use serenity::rewriting::{Patch, Rewriting, Settings};
 use serenity::runtimes::{MemoryModel, Offsets};
-use serenity::{FileError, Format, Input, ModelFile, Options, optimize};
+use serenity::{FileError, Format, Input, ModelFile, Options, PlanNote, optimize};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -32,7 +32,12 @@ impl ModelFile for Lines {
         Ok(Arc::new(Self(rewriting.graph.clone())))
     }
 
-    fn planned(&self, orders: &[&[OpId]], _: Option<&Offsets>) -> Result<Vec<u8>, FileError> {
+    fn planned(
+        &self,
+        orders: &[&[OpId]],
+        _: Option<&Offsets>,
+        _: Option<&PlanNote>,
+    ) -> Result<Vec<u8>, FileError> {
         Ok(lines(&self.0, orders[0]))
     }
 }

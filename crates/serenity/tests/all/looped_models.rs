@@ -7,7 +7,8 @@ use serenity::{Format, Loops, Optimized, Options, Rewrites, load, optimize};
 use serenity_judges::{Inputs, LiteRt, Tflm, Verdict, on_all_cores, shared};
 use std::path::{Path, PathBuf};
 
-/// The most bytes that TFLM's head may take, for kernels of any kind and for its own: what was reached so far. Behind it stands what the trial reached that loops began
+/// The most bytes that the head of TFLM, which has its portable kernels here, may take with plans for kernels of any kind and for its own: what was reached so far. Plans for any leave room for the scratch of all sets: for that of
+/// cores with vectors, 4,464 bytes a depthwise convolution, two of them need 1 and 2 % more than when they left none. Behind it stands what the trial reached that loops began
 /// with: with as many multiplications more, a longer search, and nothing but the head in mind.
 const MOST: &[(&str, [u64; 2])] = &[
     ("swiftnet-a", [306_960, 306_960]),    // 317,728
@@ -16,11 +17,11 @@ const MOST: &[(&str, [u64; 2])] = &[
     ("swiftnet-b_int8", [36_304, 35_856]), // 46,624 and 69,536
     ("swiftnet-c", [62_720, 62_976]),
     ("swiftnet-c_int8", [27_344, 26_208]),          // 28,272 and 27,008
-    ("mlperf_tiny_resnet8_int8", [25_936, 25_184]), // 25,824 and 25,184
+    ("mlperf_tiny_resnet8_int8", [25_296, 25_184]), // 25,824 and 25,184
     ("mlperf_tiny_resnet8_float", [101_136, 100_736]), // 103,200 and 100,384
-    ("mlperf_tiny_vww_96_int8", [29_696, 28_544]),  // 29,600 and 28,544
+    ("mlperf_tiny_vww_96_int8", [29_712, 28_544]),  // 29,600 and 28,544
     ("mlperf_tiny_kws_int8", [16_000, 9_792]),      // 11,648 and 9,792: more in all
-    ("mobilenet_v2_035_96_int8", [35_488, 34_000]), // 35,744 and 33,920
+    ("mobilenet_v2_035_96_int8", [36_160, 34_000]), // 35,744 and 33,920
     ("densenet_2242_64_int8", [64_368, 45_840]),    // 64,384 and 45,088
     ("blazeface_front_128_int8", [245_760, 196_608]), // the same
     ("blazeface_front_128_float", [310_880, 310_880]), // 313,632 and 306,720
@@ -121,7 +122,7 @@ impl Tried {
             faults.push(format!("{name}: {} more multiplications than {}", loops.extra_macs, loops.macs));
         }
         let most = MOST.iter().find(|(model, _)| name.starts_with(&format!("{model},")));
-        if let (Some((_, most)), Some(head)) = (most, plan.after.arena) {
+        if let (Some((_, most)), Some(head)) = (most, portable_head(&self.with.0.model, plan)) {
             let most = most[usize::from(self.kernels == Kernels::Reference)];
             if head > most {
                 faults.push(format!("{name}: {head} bytes, more than {most}"));

@@ -95,7 +95,7 @@ fn write(original: &Arc<dyn ModelFile>, looped: &Looped, kernels: Kernels, to: &
     if let Some(fault) = faults.first() {
         return Err(format!("the checker: {fault}"));
     }
-    let bytes = model.planned(&new, Some(&planned.offsets)).map_err(|error| error.to_string())?;
+    let bytes = model.planned(&new, Some(&planned.offsets), None).map_err(|error| error.to_string())?;
     std::fs::write(to, bytes).unwrap();
     let portable = TflmFacts::new(&after, Kernels::Reference);
     Ok(tflm_arena(&portable, &new, Some(&planned.offsets)).ok_or("it cannot run")?.bytes)

@@ -72,7 +72,7 @@ fn peaks_of_real_operators_are_least_under_every_memory_model() {
     for seed in 0..1500 {
         let graph = network(seed);
         for (name, model) in MemoryModel::all() {
-            for kernels in [Kernels::Any, Kernels::Reference, Kernels::CmsisNn] {
+            for (_, kernels) in Kernels::all() {
                 let model = model.with_kernels(kernels);
                 let mut least = u64::MAX;
                 every_order(&graph, &mut |order| {
@@ -123,9 +123,7 @@ fn no_order_gets_an_arena_below_the_bound_and_the_best_is_found() {
         }
     }
     println!("the best of all orders on {best_found:?} of {seeds} each, proved on {proved}");
-    // The search is for what is least with the hungriest kernels; that others need no more than before is asked of what it finds.
-    let [any, reference] = best_found.map(u64::from);
-    assert!(any >= seeds * 80 / 100 && reference >= seeds * 98 / 100);
+    assert!(best_found.into_iter().all(|found| u64::from(found) >= seeds * 98 / 100));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::naive::Naive;
 use super::{Chance, Verdict, asked, assert_tight, replayed};
 use serenity_ir::ElementType::{Bool, Float32, Int4, Int8, Int16};
 use serenity_ir::OpId;
-use serenity_runtimes::Kernels::{Any, CmsisNn, Reference};
+use serenity_runtimes::Kernels::{Any, CmsisNn, EspNn, EspNnS3, Reference};
 use serenity_runtimes::overlaps;
 
 #[test]
@@ -41,6 +41,33 @@ fn any_kernels_run_in_place_or_not_at_all() {
     assert_eq!((found(&wider, Any), found(&wider, Reference)), (vec![], vec![(8, false)]));
     let softmax = OneOp::new("SOFTMAX").reads(&[9], &Int8).gives(&[9], &Int8);
     assert_eq!((found(&softmax, Any), found(&softmax, CmsisNn)), (vec![], vec![(0, true)]));
+}
+
+#[test]
+fn vector_libraries_compute_some_functions_in_several_passes() {
+    for kind in ["LOGISTIC", "TANH"] {
+        let op = |dtype| OneOp::new(kind).reads(&[9], dtype).gives(&[9], dtype);
+        assert_eq!((found(&op(&Float32), Any), found(&op(&Int8), Any)), (vec![], vec![(0, true)]));
+        assert_eq!(found(&op(&Float32), Reference), [(0, false)]);
+        let graph = op(&Float32).graph();
+        let pair = [graph.op(OpId(0)).inputs[0], graph.op(OpId(0)).outputs[0]];
+        assert!(matches!(replayed(&graph, Any, pair, 0), Verdict::Unknown { .. }));
+    }
+}
+
+#[test]
+fn esp_nn_in_assembly_is_trusted_with_what_any_kernels_are() {
+    let sum = |dtype| OneOp::new("ADD").reads(&[9], dtype).reads(&[9], dtype).gives(&[9], dtype);
+    assert_eq!(
+        (found(&sum(&Int8), EspNnS3), found(&sum(&Int8), EspNn)),
+        (vec![(0, true); 2], vec![(0, false); 2])
+    );
+    assert_eq!(found(&sum(&Float32), EspNnS3), [(0, false); 2]);
+    let graph = sum(&Int8).graph();
+    let pair = [graph.op(OpId(0)).inputs[0], graph.op(OpId(0)).outputs[0]];
+    assert_eq!(replayed(&graph, EspNnS3, pair, 0), Verdict::Safe);
+    assert_ne!(replayed(&graph, EspNnS3, pair, 1), Verdict::Safe);
+    assert_eq!(replayed(&graph, EspNn, pair, 1), Verdict::Safe);
 }
 
 #[test]

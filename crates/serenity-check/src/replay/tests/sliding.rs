@@ -2,10 +2,12 @@
 
 use super::graphs::OneOp;
 use super::naive::Naive;
-use super::{Chance, asked, assert_enough, assert_tight};
+use super::{Chance, Verdict, asked, assert_enough, assert_tight, nearest, replayed};
 use serde_json::json;
 use serenity_ir::ElementType::{self, Float32, Int8};
-use serenity_runtimes::Kernels::{CmsisNn, Reference};
+use serenity_ir::OpId;
+use serenity_runtimes::Kernels::{CmsisNn, CmsisNnMve, EspNn, Reference};
+use serenity_runtimes::overlaps;
 
 /// A window and what it slides over, all sides by chance.
 pub(super) struct Window {
@@ -123,6 +125,63 @@ fn convolutions() {
         } else {
             assert_eq!(asked(op.clone(), CmsisNn, 0, 0), asked(op, Reference, 0, 0));
         }
+    }
+}
+
+/// All pixels of a block of channels, then all of the next, as cores with vectors do it.
+fn blocks_trace(window: &Window, channels: i64, block: i64) -> Vec<(Vec<i64>, i64)> {
+    let mut steps = Vec::new();
+    for first in (0..channels).step_by(block as usize) {
+        for (pixel, under) in window.pixels() {
+            for channel in first..(first + block).min(channels) {
+                let reads = under.iter().map(|read| read * channels + channel).collect();
+                steps.push((reads, pixel * channels + channel));
+            }
+        }
+    }
+    steps
+}
+
+#[test]
+fn depthwise_convolutions_in_blocks_of_channels() {
+    let mut chance = Chance(5);
+    for round in 0..40 {
+        let window = Window::by_chance(&mut chance, true);
+        let channels = if round % 2 == 0 { 124 } else { 128 };
+        let [input, output] = window.shapes(channels, channels);
+        let filter = [1, window.kernel[0], window.kernel[1], channels];
+        let op = OneOp::new("DEPTHWISE_CONV_2D").reads(&input, &Int8).constant(&filter, &Int8);
+        let op = window.describe(op).gives(&output, &Int8);
+        let graph = op.clone().graph();
+        let pair = [graph.op(OpId(0)).inputs[0], graph.op(OpId(0)).outputs[0]];
+        let steps = blocks_trace(&window, channels, 124);
+        let is_safe = |distance: i64| {
+            let mut written = std::collections::BTreeSet::new();
+            steps.iter().all(|(reads, write)| {
+                let lost = reads.iter().any(|read| written.contains(&(read + distance)));
+                written.insert(*write);
+                !lost
+            })
+        };
+        let found = overlaps(&graph, OpId(0), CmsisNnMve);
+        let nearest = nearest(&graph, OpId(0), CmsisNnMve, pair[0], pair[1]);
+        for overlap in &found {
+            let distance = overlap.distance as i64;
+            assert_eq!(overlap.exact, channels > 124, "{op}");
+            assert!(
+                is_safe(distance) && replayed(&graph, CmsisNnMve, pair, distance) == Verdict::Safe,
+                "{op}"
+            );
+            let told = if overlap.exact { nearest.exactly } else { nearest.at_least };
+            assert_eq!(told, Some(overlap.distance), "{op}");
+        }
+        // What the replay calls safe is safe.
+        for distance in [0, 16, 64, 112, 128, 144, 256, 1024] {
+            let verdict = replayed(&graph, CmsisNnMve, pair, distance);
+            assert!(verdict != Verdict::Safe || is_safe(distance), "{op}, {distance}");
+        }
+        assert_eq!(found.is_empty(), overlaps(&graph, OpId(0), CmsisNn).is_empty(), "{op}");
+        assert_eq!(asked(op.clone(), EspNn, 0, 0), asked(op, Reference, 0, 0));
     }
 }
 

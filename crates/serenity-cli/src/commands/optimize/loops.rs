@@ -18,7 +18,7 @@ pub(super) fn check_target(args: &OptimizeArgs, input: &Input) -> Result<(), Fai
         return Ok(());
     }
     check_format("--loops", args, input)?;
-    let model = args.runtime.model(input.default_model);
+    let model = args.runtime.model(input.default_model)?;
     if model.kernels().is_none() {
         return Err(Failure::request(
             format!("--loops is for TFLM, not for `{model}`"),

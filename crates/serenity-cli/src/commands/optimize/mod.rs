@@ -29,11 +29,11 @@ pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, 
     loops::check_target(args, &input)?;
     int8_io::check_target(args, &input)?;
     check_format(&input, output.as_ref())?;
-    device::check_runtime(args, args.runtime.model(input.default_model))?;
+    device::check_runtime(args, args.runtime.model(input.default_model)?)?;
     let cancel = cancel_on_ctrl_c();
     let (line, progress) = ProgressLine::new(&title(input.graph(), &args.input));
     let mut options = Options {
-        model: args.runtime.model(input.default_model),
+        model: args.runtime.model(input.default_model)?,
         progress,
         plan_arena: !args.no_plan,
         rewrites: args.rewrite.allowed(),

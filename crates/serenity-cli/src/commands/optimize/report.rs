@@ -4,17 +4,20 @@ use super::{int8_io, loops};
 use crate::Failure;
 use crate::args::OptimizeArgs;
 use crate::commands::{
-    as_typed, boards_that_fit, count, duration, factor, for_shell, missing, onnx, title, unknown, verdict,
+    as_typed, boards_that_fit, count, duration, factor, for_shell, missing, onnx, tflm, title, unknown,
+    verdict,
 };
 use crate::picture;
 use crate::printable::printable;
 use crate::progress::thousands;
 use crate::size::Size;
 use serde_json::{Value, json};
-use serenity::runtimes::{Tail, main_graph};
+use serenity::runtimes::{Kernels, Tail, main_graph};
 use serenity::scheduling::Algorithm;
 use serenity::search::Proof;
-use serenity::{AppliedRewrite, Decision, Footprint, Input, NeedWithKernels, Options, Plan, RewriteCost};
+use serenity::{
+    AppliedRewrite, Board, Decision, Footprint, Input, NeedWithKernels, Options, Plan, RewriteCost,
+};
 use std::io::Write;
 use std::time::Duration;
 
@@ -67,9 +70,14 @@ impl<'a> Report<'a> {
         object["after"] = footprint(self.plan.after, self.tails.map(|(_, after)| after));
         let needs = serenity::needs_by_kernels(self.planned, self.plan);
         if !needs.is_empty() {
-            let of_set = |need: &NeedWithKernels| json!({"kernels": need.kernels.to_string(), "arena": need.arena, "total": need.total});
+            let of_set = |need: &NeedWithKernels| {
+                let kernels = need.kernels.to_string();
+                json!({"kernels": kernels, "arena": need.arena, "total": need.total, "counted": need.counted})
+            };
             object["by_kernels"] = needs.iter().map(of_set).collect();
         }
+        object["unsupported"] = tflm::refused_to_json(self.input, self.plan.model);
+        object["plan_note"] = tflm::note_to_json(self.input, self.plan.model);
         object["seconds"] = self.elapsed.as_secs_f64().into();
         object["output"] = self.args.output.clone().into();
         object["budget"] = self.args.budget.map(|budget| budget.0).into();
@@ -80,7 +88,8 @@ impl<'a> Report<'a> {
             object["session_options"] = options;
         }
         if self.tails.is_some() && self.plan.counts_everything() {
-            object["boards"] = boards_that_fit(self.needs()).iter().map(|board| board.name).collect();
+            object["boards"] =
+                self.boards(self.needs(), &uncounted(&needs)).iter().map(|board| board.name).collect();
         }
         object
     }
@@ -97,6 +106,8 @@ impl<'a> Report<'a> {
             .map_or_else(String::new, |applied| format!(", {}", count(applied.loops.len() as u64, "loop")));
         let name = title(graph, &self.args.input);
         writeln!(out, "{name}: {ops}{rewritten}{looped}, memory model `{}`\n", plan.model)?;
+        tflm::print_refused(self.input, plan.model, out)?;
+        tflm::print_note(self.input, plan.model, out)?;
         self.print_table(out)?;
         int8_io::print(plan, out)?;
         self.print_rewrites(out)?;
@@ -151,6 +162,9 @@ impl<'a> Report<'a> {
                 factor(before, after),
                 (1.0 - after as f64 / before as f64) * 100.0
             ),
+            _ if plan.model.kernels() == Some(Kernels::Any) && plan.offsets.is_some() => {
+                "as much with the hungriest kernels; others are below".to_owned()
+            }
             _ if plan.reorders() => "as much is asked for, but the arena rounds it up less".to_owned(),
             _ => "the model's own order is kept".to_owned(),
         };
@@ -276,6 +290,7 @@ impl<'a> Report<'a> {
                 thousands(tail.arm32),
                 thousands(margin)
             )?;
+            self.print_sets(out)?;
             if tail.unknown_kernels > 0 {
                 writeln!(
                     out,
@@ -284,11 +299,13 @@ impl<'a> Report<'a> {
                 )?;
             }
         }
-        if let Some((old, tail)) = self.tails.filter(|_| self.plan.counts_everything()) {
+        let is_run = tflm::refused(self.input, self.plan.model).is_empty();
+        if let Some((old, tail)) = self.tails.filter(|_| self.plan.counts_everything() && is_run) {
             let (before, after) = (whole(self.plan.before, Some(old)), self.needs());
             let margin = tail.margin(self.plan.after.needs());
-            let boards = boards_that_fit(after + margin);
-            let new = boards.len() - boards_that_fit(before + margin).len();
+            let others = uncounted(&serenity::needs_by_kernels(self.planned, self.plan));
+            let boards = boards_that_fit(after + margin, &others);
+            let new = boards.len() - boards_that_fit(before + margin, &others).len();
             match boards.first() {
                 Some(smallest) => writeln!(
                     out,
@@ -321,6 +338,30 @@ impl<'a> Report<'a> {
                 bytes => writeln!(out, "\ndoes not fit {budget}: {} bytes are missing", thousands(bytes))?,
             }
         }
+        Ok(())
+    }
+
+    /// Boards that can run it.
+    fn boards(&self, bytes: u64, others: &[NeedWithKernels]) -> Vec<Board> {
+        let is_run = tflm::refused(self.input, self.plan.model).is_empty();
+        if is_run { boards_that_fit(bytes, others) } else { Vec::new() }
+    }
+
+    /// What that is with each set of kernels, if it is not known which will run it.
+    fn print_sets(&self, out: &mut impl Write) -> Result<(), Failure> {
+        let needs = serenity::needs_by_kernels(self.planned, self.plan);
+        if needs.len() < 2 {
+            return Ok(());
+        }
+        let list = |counted: bool| {
+            let of_set = |need: &&NeedWithKernels| need.counted == counted;
+            let text = |need: &NeedWithKernels| {
+                format!("{} {}", thousands(need.total.unwrap_or(need.arena)), need.kernels)
+            };
+            needs.iter().filter(of_set).map(text).collect::<Vec<_>>().join(", ")
+        };
+        writeln!(out, "  enough for each of {}", list(true))?;
+        writeln!(out, "  but not for {}: --kernels says which yours are", list(false))?;
         Ok(())
     }
 
@@ -412,4 +453,9 @@ fn worth(rewrite: &AppliedRewrite) -> String {
     })
     .collect();
     if costs.is_empty() { format!("{gain}; costs nothing") } else { format!("{gain}; {}", costs.join(", ")) }
+}
+
+/// Kernels that need more than is said.
+fn uncounted(needs: &[NeedWithKernels]) -> Vec<NeedWithKernels> {
+    needs.iter().copied().filter(|need| !need.counted).collect()
 }

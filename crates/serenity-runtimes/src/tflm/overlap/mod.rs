@@ -13,17 +13,20 @@
 //! Every condition is about one input and one output, since every clash is between one write and one read. So conditions of several inputs, or of
 //! several outputs, hold together: an `ADD` whose operands both die may overlap both.
 
-mod any;
-mod cmsis_nn;
+pub(super) mod any;
+pub(super) mod cmsis_nn;
+pub(super) mod cmsis_nn_mve;
 mod copies;
 mod elementwise;
+pub(super) mod esp_nn_s3;
 mod products;
-mod reference;
+pub(super) mod reference;
 mod resize;
 mod safe;
 mod windows;
 
 use crate::Kernels;
+pub(super) use safe::Pair;
 use safe::Safe;
 use serenity_ir::{Call, Graph, OpId, TensorId};
 use std::collections::BTreeMap;
@@ -58,10 +61,11 @@ impl Overlap {
 /// be disjoint from both.
 ///
 /// By kernels:
-/// - [`Kernels::Any`]: element-wise operators in place, and reshaping ones, at exactly the same offset.
+/// - [`Kernels::Any`]: element-wise operators in place, and reshaping ones, at exactly the same offset; what every set allows.
 /// - [`Kernels::Reference`]: by the order in which the portable kernels read and write. Convolutions, pools, padding, concatenation,
 ///   resizing, slices and splits, dense layers, and everything element by element.
-/// - [`Kernels::CmsisNn`]: what is left of that where CMSIS-NN works in another order.
+/// - [`Kernels::CmsisNn`], [`Kernels::CmsisNnMve`]: what is left of that where CMSIS-NN works in another order.
+/// - [`Kernels::EspNn`]: all of it, since ESP-NN works in the same order. [`Kernels::EspNnS3`]: what is left where nobody knows.
 ///
 /// What the graph does not tell (shapes, types, attributes, small constants) is not guessed: such an op overlaps nothing.
 ///
@@ -82,11 +86,7 @@ impl Overlap {
 /// ```
 pub fn overlaps(graph: &Graph, op: OpId, kernels: Kernels) -> Vec<Overlap> {
     let call = Call::new(graph, op);
-    let found = match kernels {
-        Kernels::Any => any::overlaps(&call),
-        Kernels::Reference => reference::overlaps(&call),
-        Kernels::CmsisNn => cmsis_nn::overlaps(&call),
-    };
+    let found = (kernels.about().overlaps)(&call);
 
     // A tensor that is given as several operands must be safe as each of them.
     let mut uses: BTreeMap<TensorId, usize> = BTreeMap::new();

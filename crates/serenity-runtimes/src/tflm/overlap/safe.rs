@@ -2,14 +2,14 @@
 
 /// The operand must begin exactly so many bytes above the result, or at least so many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Safe {
+pub(in crate::tflm) struct Safe {
     pub(super) exactly: Option<u64>,
     pub(super) at_least: Option<u64>,
 }
 
 /// An operand, a result (both by position), and when they may overlap.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pair {
+pub(in crate::tflm) struct Pair {
     pub(super) operand: usize,
     pub(super) result: usize,
     pub(super) safe: Safe,

@@ -1,7 +1,7 @@
 //! What TFLM keeps for each operator: its options, the data of its kernel, and what the kernel prepares.
 
+use super::Prepares;
 use super::layout::Layout;
-use crate::Kernels;
 use serenity_ir::ElementType;
 use serenity_ir::Operator::{self, *};
 use serenity_tflite::{FileOperator, FileTensor, Model, SubGraph};
@@ -180,19 +180,23 @@ pub(super) fn user_data(operator: Operator, layout: &Layout) -> Option<u64> {
 }
 
 /// What a kernel keeps because of its operands, one size a request. What the file does not tell counts as nothing.
-pub(super) fn prepared(node: &Node, layout: &Layout, kernels: Kernels) -> Vec<u64> {
+pub(super) fn prepared(node: &Node, layout: &Layout, prepares: Prepares) -> Vec<u64> {
     let (int8, int16) = (ElementType::Int8, ElementType::Int16);
     let is_quantized = node.input_is(&[int8.clone(), int16.clone()]);
+    let is_cmsis_nn = matches!(prepares, Prepares::CmsisNn { .. });
     let when = |is_kept: bool, bytes: u64| if is_kept { vec![bytes] } else { Vec::new() };
     match node.operator() {
         // CMSIS-NN keeps none of what follows where it has nothing to scale.
-        CONV_2D | DEPTHWISE_CONV_2D if kernels == Kernels::CmsisNn && !is_quantized => Vec::new(),
+        CONV_2D | DEPTHWISE_CONV_2D if is_cmsis_nn && !is_quantized => Vec::new(),
         // A multiplier and a shift for each channel, also where one would do.
         CONV_2D | TRANSPOSE_CONV => vec![words(dimension(node.input(1), 0)); 2],
         DEPTHWISE_CONV_2D => vec![words(dimension(node.input(1), 3)); 2],
-        UNIDIRECTIONAL_SEQUENCE_LSTM if kernels == Kernels::CmsisNn => lstm_sums(node),
-        FULLY_CONNECTED => fully_connected(node, is_quantized, kernels),
+        UNIDIRECTIONAL_SEQUENCE_LSTM if is_cmsis_nn => lstm_sums(node),
+        FULLY_CONNECTED => fully_connected(node, is_quantized, prepares),
         BATCH_MATMUL => batch_matmul(node, layout, is_quantized),
+        SVDF if matches!(prepares, Prepares::CmsisNn { sums: true }) => {
+            when(node.input_is(&[int8]), words(dimension(node.input(1), 0)))
+        }
         GATHER | GATHER_ND | DEPTH_TO_SPACE | SPACE_TO_DEPTH | L2_POOL_2D => {
             vec![dims(node.output(0))]
         }
@@ -212,17 +216,20 @@ pub(super) fn prepared(node: &Node, layout: &Layout, kernels: Kernels) -> Vec<u6
     }
 }
 
-/// As a convolution if each channel has its own scale. CMSIS-NN runs several rows as a convolution, whatever the scales.
-fn fully_connected(node: &Node, is_quantized: bool, kernels: Kernels) -> Vec<u64> {
+/// As a convolution if each channel has its own scale. CMSIS-NN runs several rows as a convolution, whatever the scales; on cores with vectors it keeps the sum of each row
+/// of weights if TFLM is built for speed.
+fn fully_connected(node: &Node, is_quantized: bool, prepares: Prepares) -> Vec<u64> {
     let filter = node.input(1);
     let scales = filter.and_then(|filter| filter.quantization.as_ref()).map_or(0, |q| q.scales.len());
     let is_per_channel = is_quantized && scales > 1;
-    let is_convolution = kernels == Kernels::CmsisNn
-        && node.input_is(&[ElementType::Int8])
+    let is_int8 = node.input_is(&[ElementType::Int8]);
+    let is_convolution = matches!(prepares, Prepares::CmsisNn { .. })
+        && is_int8
         && node.output(0).is_some_and(|output| output.shape.len() > 2)
         && dimension(filter, 1).is_multiple_of(4);
     let channels = words(dimension(filter, 0));
-    vec![channels; 2 * (usize::from(is_per_channel) + usize::from(is_convolution))]
+    let has_sums = matches!(prepares, Prepares::CmsisNn { sums: true }) && is_int8 && !is_convolution;
+    vec![channels; 2 * (usize::from(is_per_channel) + usize::from(is_convolution)) + usize::from(has_sums)]
 }
 
 /// Sums that CMSIS-NN takes in advance, for each cell: of what comes in and of what comes back, for each of four gates.

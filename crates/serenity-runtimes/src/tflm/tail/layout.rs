@@ -5,7 +5,7 @@
 
 /// Bytes of each structure in one build of TFLM.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Layout {
+pub(in crate::tflm) struct Layout {
     /// A pointer; structures that hold one are aligned to it.
     pub(super) pointer: u64,
     pub(super) arena_allocator: u64,
@@ -72,7 +72,7 @@ pub(super) const X86_64: Layout = Layout {
 };
 
 /// Firmware with the portable kernels, as it is usually built: without compression, nothing recorded, an enumeration in 4 bytes.
-pub(super) const ARM32: Layout = Layout {
+pub(in crate::tflm) const ARM32: Layout = Layout {
     pointer: 4,
     arena_allocator: 36,
     memory_planner: 44,
@@ -103,7 +103,7 @@ pub(super) const ARM32: Layout = Layout {
 
 /// The same with CMSIS-NN, whose kernels remember a scratch buffer, for dense layers and products of matrices a few numbers more, and for an LSTM
 /// all its parameters once again, as the library wants them.
-pub(super) const ARM32_CMSIS_NN: Layout = Layout {
+pub(in crate::tflm) const ARM32_CMSIS_NN: Layout = Layout {
     convolution: 60,
     fully_connected: 76,
     pool: 36,
@@ -112,12 +112,15 @@ pub(super) const ARM32_CMSIS_NN: Layout = Layout {
     ..ARM32
 };
 
+/// The same with ESP-NN, whose kernels remember a scratch buffer.
+pub(in crate::tflm) const ARM32_ESP_NN: Layout = Layout { convolution: 60, softmax: 60, ..ARM32 };
+
 /// 15 numbers, and 10 for each of 4 gates.
 const LSTM_OF_CMSIS_NN: u64 = 4 * (15 + 4 * 10);
 
 /// Everything that makes a 32-bit build larger, at once: compression, a recording allocator, the largest options of any release, and one
 /// word more for each tensor and operator than any release has had so far.
-pub(super) const ARM32_LARGEST: Layout = Layout {
+pub(in crate::tflm) const ARM32_LARGEST: Layout = Layout {
     arena_allocator: 52,
     micro_allocator: 136,
     sub_graph: 12,
@@ -132,12 +135,19 @@ pub(super) const ARM32_LARGEST: Layout = Layout {
 };
 
 /// The same with CMSIS-NN.
-pub(super) const ARM32_CMSIS_NN_LARGEST: Layout = Layout {
+pub(in crate::tflm) const ARM32_CMSIS_NN_LARGEST: Layout = Layout {
     convolution: 68,
     transposed_convolution: 84,
     fully_connected: 84,
     pool: ARM32_CMSIS_NN.pool,
     lstm: ARM32_CMSIS_NN.lstm,
     batch_matmul: ARM32_CMSIS_NN.batch_matmul,
+    ..ARM32_LARGEST
+};
+
+/// The same with ESP-NN.
+pub(in crate::tflm) const ARM32_ESP_NN_LARGEST: Layout = Layout {
+    convolution: ARM32_LARGEST.convolution + 4,
+    softmax: ARM32_LARGEST.softmax + 4,
     ..ARM32_LARGEST
 };

@@ -9,12 +9,12 @@
 //! are larger than the head, and then they decide how large the arena must be.
 
 mod kernels;
-mod layout;
+pub(super) mod layout;
 
 use super::tflm_bytes;
 use crate::{Kernels, TFLM_ALIGNMENT, scratch};
 use kernels::{Node, options, prepared, stored_bytes, user_data};
-use layout::{ARM32, ARM32_CMSIS_NN, ARM32_CMSIS_NN_LARGEST, ARM32_LARGEST, Layout, X86_64};
+use layout::{ARM32, Layout, X86_64};
 use serenity_ir::{Graph, Operator};
 use serenity_tflite::{FileTensor, Model, Storage, SubGraph};
 use std::collections::BTreeSet;
@@ -30,6 +30,30 @@ const UNKNOWN_KERNEL: u64 = 512;
 
 /// No device has as much; more is not counted, so that sums stay far below 2^64.
 const MOST: u64 = 1 << 60;
+
+/// What a set of kernels keeps.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Keeps {
+    /// The sizes of structures, as usually built, and as large as they are likely to be.
+    pub(super) layout: &'static Layout,
+    pub(super) largest: &'static Layout,
+    pub(super) prepares: Prepares,
+}
+
+/// How kernels prepare what they keep.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Prepares {
+    /// As the portable kernels do.
+    Portably,
+    /// As those do that call CMSIS-NN, with sums of weights or without.
+    CmsisNn { sums: bool },
+}
+
+impl Keeps {
+    pub(super) const fn portable(layout: &'static Layout, largest: &'static Layout) -> Self {
+        Self { layout, largest, prepares: Prepares::Portably }
+    }
+}
 
 /// TFLM's tail in bytes.
 ///
@@ -61,17 +85,15 @@ pub struct TflmArena {
 impl Tail {
     /// What TFLM keeps for a model if it is built with these kernels; on a device, the most that any set of them keeps which they may be.
     pub fn of(model: &Model, kernels: Kernels) -> Self {
-        let x86_64 = replay(model, &X86_64, Kernels::Reference);
+        let x86_64 = replay(model, &X86_64, Kernels::Reference, Prepares::Portably);
         let unknown_kernels =
-            Node::all(model).filter(|n| user_data(n.operator(), &ARM32).is_none()).count() as u64;
+            Node::all(model).filter(|node| !has_known_kernel(node.operator())).count() as u64;
         let (mut arm32, mut largest) = (Replayed::default(), Replayed::default());
-        for &set in kernels.sets() {
-            let (layout, largest_layout, sums) = match set {
-                Kernels::CmsisNn => (&ARM32_CMSIS_NN, &ARM32_CMSIS_NN_LARGEST, kernel_sums(model)),
-                Kernels::Any | Kernels::Reference => (&ARM32, &ARM32_LARGEST, 0),
-            };
-            arm32 = arm32.or_larger(replay(model, layout, set));
-            largest = largest.or_larger(replay(model, largest_layout, set).with(sums));
+        for set in kernels.sets() {
+            let Some(keeps) = &set.about().keeps else { continue };
+            let replay = |layout: &Layout| replay(model, layout, *set, keeps.prepares);
+            arm32 = arm32.or_larger(replay(keeps.layout));
+            largest = largest.or_larger(replay(keeps.largest));
         }
         let more = TFLM_ALIGNMENT + UNKNOWN_KERNEL * unknown_kernels;
         Self {
@@ -98,9 +120,8 @@ impl Tail {
     ///
     /// It is no share of the tail but the difference to another replay of the list, with everything at once that is known to make a
     /// 32-bit build larger: compression, a recording allocator, the largest options of any release; one word more for each tensor and
-    /// operator, for releases to come; what is lost if the arena does not begin at a multiple of 16; 512 bytes for every
-    /// operator whose kernel we do not know; and, unless the kernels are the portable ones, the sums that those of CMSIS-NN keep on cores with
-    /// vectors.
+    /// operator, for releases to come; what is lost if the arena does not begin at a multiple of 16; and 512 bytes for every
+    /// operator whose kernel we do not know.
     ///
     /// Compilers that store an enumeration in a byte only make the tail smaller. Not covered, because nothing in the model tells: kernels of
     /// other vendors, unknown kernels that keep copies of tensors, and the head itself, where kernels that are none of the known
@@ -108,6 +129,11 @@ impl Tail {
     pub fn margin(&self, head: u64) -> u64 {
         whole(head, self.largest).saturating_sub(self.needed(head).arm32)
     }
+}
+
+/// Does TFLM have a kernel for the operator that we know?
+pub(super) fn has_known_kernel(operator: Operator) -> bool {
+    user_data(operator, &ARM32).is_some()
 }
 
 /// An arena of this head, rounded up so that it ends as TFLM wants it.
@@ -148,7 +174,7 @@ impl Requests {
 }
 
 /// Goes through everything that TFLM asks its allocator to keep, in its order.
-fn replay(model: &Model, layout: &Layout, kernels: Kernels) -> Replayed {
+fn replay(model: &Model, layout: &Layout, kernels: Kernels, prepares: Prepares) -> Replayed {
     let mut requests = Requests::default();
     let pointer = layout.pointer;
     for object in [layout.arena_allocator, layout.memory_planner, layout.micro_allocator] {
@@ -174,7 +200,7 @@ fn replay(model: &Model, layout: &Layout, kernels: Kernels) -> Replayed {
     // First the data of all kernels, then what all of them prepare; but where everything is aligned alike, the order does not matter.
     for node in Node::all(model) {
         let own = user_data(node.operator(), layout).filter(|&bytes| bytes > 0);
-        for bytes in own.into_iter().chain(prepared(&node, layout, kernels)) {
+        for bytes in own.into_iter().chain(prepared(&node, layout, prepares)) {
             requests.push(bytes, TFLM_ALIGNMENT);
         }
     }
@@ -285,11 +311,4 @@ fn assigned_resources(model: &Model) -> Vec<u64> {
         }
     }
     sizes
-}
-
-/// On cores with vectors, new releases of CMSIS-NN keep the sum of each row of a dense layer's weights.
-fn kernel_sums(model: &Model) -> u64 {
-    let dense = Node::all(model).filter(|node| node.operator() == Operator::FULLY_CONNECTED);
-    let rows = dense.filter_map(|node| node.input(1)?.shape.first().copied());
-    rows.fold(0, |sum: u64, rows| (sum + rows.min(MOST / 4) * 4).next_multiple_of(TFLM_ALIGNMENT).min(MOST))
 }

@@ -245,3 +245,20 @@ fn bodies_are_listed_and_may_be_empty() {
     let message = Model::parse(endless.bytes()).unwrap_err().to_string();
     assert_eq!(message, "sub-graph 0: it runs itself, or a sub-graph that does");
 }
+
+#[test]
+fn an_ethos_u_operator_has_working_memory() {
+    let sub_graph = |kind| Sub {
+        tensors: vec![activation("x", 16), activation("scratch", 4096), activation("y", 8)],
+        inputs: vec![0],
+        outputs: vec![2],
+        operators: vec![operator(kind, &[1, 0], &[2])],
+    };
+    let model = Model::parse(single(sub_graph("CUSTOM:ethos-u")).bytes()).unwrap();
+    let graph = &model.graphs()[0];
+    let names: Vec<&str> = graph.inputs().iter().map(|&t| graph.tensor(t).name.as_str()).collect();
+    assert_eq!(names, ["x", "scratch"]);
+    // The file itself takes but one input.
+    assert_eq!(model.sub_graphs()[0].inputs(), [0]);
+    assert!(refusal(sub_graph("CUSTOM:other")).contains("`scratch`) is read before anything has written it"));
+}

@@ -18,7 +18,7 @@ const COLUMN_PAIR: u64 = 2 * 2;
 const FEW_CHANNELS: u64 = 16;
 
 /// The requests in order; `None` if there are none, or if the graph does not tell.
-pub(super) fn scratch(call: &Call) -> Option<Vec<u64>> {
+pub(in crate::tflm) fn scratch(call: &Call) -> Option<Vec<u64>> {
     match call.operator() {
         CONV_2D => convolution(call),
         DEPTHWISE_CONV_2D => depthwise_convolution(call),
@@ -35,13 +35,10 @@ pub(super) fn scratch(call: &Call) -> Option<Vec<u64>> {
 fn convolution(call: &Call) -> Option<Vec<u64>> {
     let input = call.described(0)?;
     let [_, _, _, channels] = input.dims()?;
-    let kernel @ [height, width] = call.kernel()?;
+    let [height, width] = call.kernel()?;
     let column = counted_product(&[height, width, channels])?;
     match input.dtype? {
-        ElementType::Int8 => {
-            let is_matrix_product = kernel == [1, 1] && !is_dilated(call) && !is_grouped(call, channels);
-            (!is_matrix_product).then(|| columns(column))?
-        }
+        ElementType::Int8 => (!is_matrix_product(call, channels)).then(|| columns(column))?,
         ElementType::Int16 => Some(vec![counted_product(&[COLUMN_PAIR, column])?]),
         _ => None,
     }
@@ -115,7 +112,12 @@ fn columns(column: u64) -> Option<Vec<u64>> {
     Some(vec![counted_product(&[COLUMN_PAIR, 4, column.div_ceil(4)])?])
 }
 
-fn is_dilated(call: &Call) -> bool {
+/// Does a convolution of bytes see one pixel at a time, with all its channels?
+pub(super) fn is_matrix_product(call: &Call, channels: u64) -> bool {
+    call.kernel() == Some([1, 1]) && !is_dilated(call) && !is_grouped(call, channels)
+}
+
+pub(super) fn is_dilated(call: &Call) -> bool {
     call.op.pair("dilation").is_some_and(|dilation| dilation != [1, 1])
 }
 

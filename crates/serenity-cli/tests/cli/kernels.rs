@@ -1,0 +1,89 @@
+//! Sets of kernels: what each needs, what a plan was made for, and what a runtime cannot run.
+
+use crate::harness::Desk;
+use serde_json::{Value, json};
+
+/// A folder with a model in it.
+fn desk_with(network: &str, options: &[&str]) -> Desk {
+    let desk = Desk::new();
+    let run = desk.run(&[&["zoo", "export", network, "-o", "net.tflite"], options].concat());
+    assert_eq!(run.code, 0, "{run:?}");
+    desk
+}
+
+#[test]
+fn what_is_said_of_any_kernels_is_enough_for_each() {
+    let desk = desk_with("mobilenet?resolution=32", &["--int8"]);
+    let found = desk.run(&["optimize", "net.tflite", "--json"]).json();
+    let number = |value: &Value| value.as_u64().unwrap();
+    let sets = found["by_kernels"].as_array().unwrap();
+    let names: Vec<&str> = sets.iter().map(|set| set["kernels"].as_str().unwrap()).collect();
+    assert_eq!(names, ["reference", "cmsis-nn", "cmsis-nn-mve", "esp-nn", "esp-nn-s3"]);
+    for set in sets {
+        let is_enough = number(&set["arena"]) <= number(&found["after"]["arena"])
+            && number(&set["total"]) <= number(&found["after"]["total"]["arm32"]);
+        assert_eq!(set["counted"], is_enough, "{set}");
+    }
+    assert!(sets[..4].iter().any(|set| set["arena"] == found["after"]["arena"]));
+    let text = desk.run(&["optimize", "net.tflite"]).stdout;
+    assert!(
+        text.contains("enough for each of ") && text.contains("but not for ") && text.contains(" esp-nn-s3"),
+        "{text}"
+    );
+    // A plan for one set speaks of that alone, and needs no more than one for any.
+    for set in sets {
+        let kernels = set["kernels"].as_str().unwrap();
+        let own = desk.run(&["optimize", "net.tflite", "--kernels", kernels, "--json"]).json();
+        assert_eq!(own["by_kernels"].as_array().unwrap().len(), 1);
+        assert!(number(&own["after"]["arena"]) <= number(&set["arena"]), "{kernels}");
+    }
+}
+
+#[test]
+fn a_model_says_for_which_kernels_its_plan_is() {
+    let desk = desk_with("mobilenet?resolution=32", &["--int8"]);
+    let made =
+        desk.run(&["optimize", "net.tflite", "--kernels", "cmsis-nn", "-o", "small.tflite", "--json"]).json();
+    assert_eq!(made["plan_note"], json!(null));
+    let inspect =
+        |kernels: &str| desk.run(&["inspect", "small.tflite", "--kernels", kernels, "--json"]).json();
+    let note = &inspect("cmsis-nn")["plan_note"];
+    assert_eq!((&note["kernels"], &note["serves"]), (&json!("cmsis-nn"), &json!(true)));
+    assert_eq!((&note["arena"], &note["bound"]), (&made["after"]["arena"], &made["bound"]));
+    assert_eq!(inspect("reference")["plan_note"]["serves"], false);
+    let warning = "was made for kernels `cmsis-nn`";
+    for command in [&["inspect", "small.tflite"][..], &["optimize", "small.tflite"]] {
+        let run = desk.run(command);
+        assert!(run.stdout.contains(warning) && run.stdout.contains("results may be wrong"), "{run:?}");
+        let run = desk.run(&[command, &["--kernels", "cmsis-nn"]].concat());
+        assert!(!run.stdout.contains(warning), "{run:?}");
+    }
+    desk.run(&["optimize", "small.tflite", "--plan", "plan.json"]);
+    assert!(desk.run(&["check", "plan.json", "small.tflite"]).stdout.contains(warning));
+    // With the plan goes the note.
+    desk.run(&["optimize", "small.tflite", "--kernels", "any", "-o", "again.tflite"]);
+    let again = desk.run(&["inspect", "again.tflite", "--json"]).json();
+    assert!(again["plan_note"].is_null() || again["plan_note"]["kernels"] == "any", "{again}");
+}
+
+#[test]
+fn kernels_belong_to_their_runtime() {
+    let desk = desk_with("swiftnet-c", &["--int8"]);
+    let litert =
+        |kernels: &str| desk.run(&["inspect", "net.tflite", "--runtime", "litert", "--kernels", kernels]);
+    let counted = litert("reference");
+    assert!(
+        counted.code == 0 && counted.stdout.contains("counted with LiteRT's reference kernels"),
+        "{counted:?}"
+    );
+    for (kernels, why) in [
+        ("builtin", "built-in optimised kernels are not modelled"),
+        ("xnnpack", "XNNPACK is not modelled"),
+        ("cmsis-nn", "LiteRT has no kernels `cmsis-nn`"),
+    ] {
+        let run = litert(kernels);
+        assert!(run.code == 2 && run.stderr.contains(why), "{run:?}");
+    }
+    let run = desk.run(&["inspect", "net.tflite", "--kernels", "xnnpack"]);
+    assert!(run.code == 2 && run.stderr.contains("kernels `xnnpack` are LiteRT's"), "{run:?}");
+}

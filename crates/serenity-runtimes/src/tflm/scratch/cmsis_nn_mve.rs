@@ -1,0 +1,155 @@
+//! What the kernels that call CMSIS-NN ask for, on cores with vectors (MVE, Helium); all others are as on cores with the DSP extension.
+//!
+//! Columns are padded to whole vectors and lie side by side in fours, and depthwise convolutions go through channels in blocks of a fixed size, however few there
+//! are. Dense layers, products of matrices and SVDF want sums of their weights: as scratch if TFLM is built for size, for ever if it is built for speed. The
+//! model does not tell, so they count as both. Convolutions along a single row may ask for less than is counted.
+
+use super::{cmsis_nn, reference};
+use serenity_ir::Operator::*;
+use serenity_ir::{Call, ElementType, counted_product};
+
+/// So many columns are laid out side by side.
+const COLUMNS: u64 = 4;
+
+/// Bytes of a vector.
+const VECTOR: u64 = 16;
+
+/// Channels that a depthwise convolution works on at a time: for each block of them, it goes over all pixels.
+pub(in crate::tflm) const CHANNELS_AT_ONCE: u64 = 124;
+
+/// The requests in order; `None` if there are none, or if the graph does not tell.
+pub(in crate::tflm) fn scratch(call: &Call) -> Option<Vec<u64>> {
+    match call.operator() {
+        CONV_2D => convolution(call),
+        DEPTHWISE_CONV_2D => depthwise_convolution(call),
+        FULLY_CONNECTED => fully_connected(call),
+        TRANSPOSE_CONV => transposed_convolution(call),
+        BATCH_MATMUL => sums(call, call.described_result(0)?.depth()?),
+        SVDF => svdf(call),
+        AVERAGE_POOL_2D => None,
+        _ => cmsis_nn::scratch(call),
+    }
+}
+
+/// The inputs under the window, as columns of a matrix.
+fn convolution(call: &Call) -> Option<Vec<u64>> {
+    let input = call.described(0)?;
+    let [_, _, _, channels] = input.dims()?;
+    let [height, width] = call.kernel()?;
+    let item = match input.dtype? {
+        ElementType::Int8 if cmsis_nn::is_matrix_product(call, channels) => return None,
+        ElementType::Int8 => 1,
+        ElementType::Int16 => 2,
+        _ => return None,
+    };
+    Some(vec![columns(&[height, width, channels, item])?])
+}
+
+/// One block of channels of four pixels, however many channels there are. Many results of a single channel are made by a plain convolution, whose filter is turned
+/// round first.
+fn depthwise_convolution(call: &Call) -> Option<Vec<u64>> {
+    let input = call.described(0)?;
+    let [batch, _, _, channels] = input.dims()?;
+    let [height, width] = call.kernel()?;
+    let results = call.described_result(0)?.depth()?;
+    if !input.is(&ElementType::Int8) {
+        return None;
+    }
+    if channels == 1 && results > 1 {
+        let turned = counted_product(&[height, width, results])?;
+        return Some(vec![columns(&[height, width])?.checked_add(turned)?]);
+    }
+    let is_fast = batch == 1 && results == channels && !cmsis_nn::is_dilated(call);
+    is_fast.then(|| Some(vec![counted_product(&[COLUMNS, CHANNELS_AT_ONCE, height, width])?]))?
+}
+
+/// As on other cores where it runs as a convolution; otherwise the sum of each row of weights.
+fn fully_connected(call: &Call) -> Option<Vec<u64>> {
+    let is_packed = call.described(1)?.is(&ElementType::Int4);
+    let as_convolution = cmsis_nn::scratch(call);
+    if as_convolution.is_some() || is_packed {
+        return as_convolution;
+    }
+    sums(call, call.described_result(0)?.depth()?)
+}
+
+/// As on other cores, with columns as they are here.
+fn transposed_convolution(call: &Call) -> Option<Vec<u64>> {
+    let mut requests = cmsis_nn::scratch(call)?;
+    if let [of_columns, _turned] = &mut requests[..] {
+        let [_, height, width, channels] = call.described(1)?.dims()?;
+        *of_columns = columns(&[height, width, channels])?;
+    }
+    Some(requests)
+}
+
+/// A sum for each filter, besides what the portable kernel asks for.
+fn svdf(call: &Call) -> Option<Vec<u64>> {
+    let mut requests = reference::svdf(call)?;
+    let [filters, _] = call.described(1)?.dims()?;
+    requests.extend(sums(call, filters).unwrap_or_default());
+    Some(requests)
+}
+
+/// So many sums of 32 bits, for bytes.
+fn sums(call: &Call, count: u64) -> Option<Vec<u64>> {
+    call.described(0)?.is(&ElementType::Int8).then(|| Some(vec![counted_product(&[4, count])?]))?
+}
+
+/// Columns of so many bytes, each padded to whole vectors.
+fn columns(factors: &[u64]) -> Option<u64> {
+    counted_product(&[COLUMNS, VECTOR, counted_product(factors)?.div_ceil(VECTOR)])
+}
+
+/// The figures follow from the sources.
+#[cfg(test)]
+mod tests {
+    use crate::Kernels::CmsisNnMve;
+    use crate::testing::OneOp;
+    use serde_json::json;
+    use serenity_ir::ElementType::{self, Float32, Int4, Int8, Int16, Int32};
+
+    fn conv(dtype: ElementType, channels: u64, kernel: [u64; 2]) -> Vec<u64> {
+        let op = OneOp::new("CONV_2D").reads(&[1, 8, 8, channels], dtype.clone());
+        let op = op.constant(&[16, kernel[0], kernel[1], channels], &Int8).gives(&[1, 8, 8, 16], dtype);
+        op.scratch(CmsisNnMve)
+    }
+
+    #[test]
+    fn a_convolution_lays_out_four_columns_of_whole_vectors() {
+        assert_eq!(conv(Int8, 3, [3, 3]), [4 * 32]);
+        assert_eq!(conv(Int16, 3, [3, 3]), [4 * 64]);
+        assert_eq!((conv(Int8, 16, [1, 1]), conv(Float32, 3, [3, 3])), (vec![], vec![]));
+    }
+
+    #[test]
+    fn a_depthwise_convolution_asks_for_a_block_of_channels() {
+        let op = |channels: u64, results: u64, dilation: u64| {
+            let op = OneOp::new("DEPTHWISE_CONV_2D").reads(&[1, 8, 8, channels], Int8);
+            let op = op.constant(&[1, 3, 3, results], &Int8).gives(&[1, 8, 8, results], Int8);
+            op.with("dilation", json!([dilation, dilation])).scratch(CmsisNnMve)
+        };
+        assert_eq!((op(8, 8, 1), op(200, 200, 1)), (vec![4 * 124 * 9], vec![4 * 124 * 9]));
+        assert_eq!((op(8, 8, 2), op(8, 16, 1)), (vec![], vec![]));
+        // As a plain convolution: columns of 9 bytes, and the filter.
+        assert_eq!(op(1, 8, 1), [4 * 16 + 72]);
+    }
+
+    #[test]
+    fn sums_of_weights_are_wanted() {
+        let dense = |filter: ElementType, rank_of_output: usize| {
+            let op = OneOp::new("FULLY_CONNECTED").reads(&[1, 6, 12], Int8).constant(&[5, 12], &filter);
+            op.gives(&[1, 6, 5][3 - rank_of_output..], Int8).scratch(CmsisNnMve)
+        };
+        assert_eq!((dense(Int8, 2), dense(Int8, 3), dense(Int4, 2)), (vec![20], vec![40], vec![]));
+        let product = OneOp::new("BATCH_MATMUL").reads(&[2, 3, 4], Int8).reads(&[2, 4, 6], Int8);
+        assert_eq!(product.gives(&[2, 3, 6], Int8).scratch(CmsisNnMve), [24]);
+    }
+
+    #[test]
+    fn transposed_convolutions_turn_their_filter_as_elsewhere() {
+        let op = OneOp::new("TRANSPOSE_CONV").constant(&[4], &Int32).constant(&[6, 3, 3, 17], &Int8);
+        let op = op.reads(&[1, 5, 7, 17], Int8).gives(&[1, 10, 14, 6], Int8);
+        assert_eq!(op.with("stride", json!([2, 2])).scratch(CmsisNnMve), [4 * 160, 153 * 6]);
+    }
+}

@@ -1,0 +1,207 @@
+//! What the kernels that call ESP-NN ask for; all others are the portable ones.
+//!
+//! Its kernels in C ask for next to nothing. Those for the ESP32-S3 copy their whole input and filter to where its vectors can read them.
+
+use super::reference;
+use serenity_ir::Operator::*;
+use serenity_ir::{Call, ElementType, counted_product};
+
+/// The kernels in C: the requests in order; `None` if there are none, or if the graph does not tell.
+pub(in crate::tflm) fn scratch(call: &Call) -> Option<Vec<u64>> {
+    match call.operator() {
+        SOFTMAX => softmax(call),
+        _ => reference::scratch(call),
+    }
+}
+
+/// The same on an ESP32-S3.
+pub(in crate::tflm) fn scratch_s3(call: &Call) -> Option<Vec<u64>> {
+    let is_int8 = || call.described(0).is_some_and(|input| input.is(&ElementType::Int8));
+    let copied = match call.operator() {
+        CONV_2D if is_int8() => Shapes::of(call)?.convolution()?,
+        DEPTHWISE_CONV_2D if is_int8() => Shapes::of(call)?.depthwise_convolution()?,
+        _ => return scratch(call),
+    };
+    let mut requests = reference::scratch(call).unwrap_or_default();
+    requests.push(copied);
+    Some(requests)
+}
+
+/// A 32-bit value for each place along the second dimension: the kernel takes that for the width of a row, whatever the shape.
+fn softmax(call: &Call) -> Option<Vec<u64>> {
+    let (input, output) = (call.shape(0)?, call.described_result(0)?);
+    let is_int8 = call.dtype(0)? == ElementType::Int8 && output.is(&ElementType::Int8);
+    is_int8.then(|| Some(vec![counted_product(&[4, *input.get(1)?])?]))?
+}
+
+/// A window over a picture, rows first, as the library sees it: without dilation.
+struct Shapes {
+    input: [u64; 2],
+    output: [u64; 2],
+    channels: u64,
+    results: u64,
+    kernel: [u64; 2],
+    stride: [u64; 2],
+    padding: [u64; 2],
+}
+
+/// From so many bytes on, a copy of a depthwise convolution's input is made a few rows at a time.
+const LARGE_BYTES: u64 = 40 * 1024;
+const LARGE_WORDS: u64 = 48 * 1024;
+
+impl Shapes {
+    fn of(call: &Call) -> Option<Self> {
+        let [_, height, width, channels] = call.described(0)?.dims()?;
+        let [_, rows, columns, results] = call.described_result(0)?.dims()?;
+        let (input, output, kernel) = ([height, width], [rows, columns], call.kernel()?);
+        let stride = call.op.pair("stride")?;
+        let dilation = call.op.pair("dilation").unwrap_or([1, 1]);
+        let is_same = call.op.word("padding")? == "same";
+        let before = |side: usize| {
+            let reach = kernel[side].checked_sub(1)?.checked_mul(dilation[side])?.checked_add(1)?;
+            let covered = output[side].checked_sub(1)?.checked_mul(stride[side])?.checked_add(reach)?;
+            Some(if is_same { covered.saturating_sub(input[side]) / 2 } else { 0 })
+        };
+        let padding = [before(0)?, before(1)?];
+        Some(Self { input, output, channels, results, kernel, stride, padding })
+    }
+
+    /// Bytes of so many channels over the input with so many rows and columns more.
+    fn picture(&self, [rows, columns]: [u64; 2], channels: u64) -> Option<u64> {
+        counted_product(&[self.input[0].checked_add(rows)?, self.input[1].checked_add(columns)?, channels])
+    }
+
+    /// Rows and columns that windows reach beyond the input.
+    fn beyond(&self) -> Option<[u64; 2]> {
+        let beyond = |side: usize| {
+            let reached = counted_product(&[self.output[side], self.stride[side]])?;
+            Some((reached + self.kernel[side] - 1).saturating_sub(self.input[side]))
+        };
+        Some([beyond(0)?, beyond(1)?])
+    }
+
+    fn convolution(&self) -> Option<u64> {
+        let Self { channels, results, kernel: [height, width], .. } = *self;
+        let is_padded = self.padding != [0, 0];
+        if self.kernel == [1, 1] && !is_padded && self.stride == [1, 1] {
+            let padded = channels.next_multiple_of(8);
+            let is_copied = channels % 8 != 0;
+            let pixels = counted_product(&self.input)?;
+            let copy = if is_copied { counted_product(&[pixels, padded])? } else { 0 };
+            let turned = if pixels < 8 { 0 } else { 2 * 8 * padded };
+            return Some(copy + counted_product(&[padded, results])? + turned + 64);
+        }
+        let row = counted_product(&[width, channels])?;
+        let window = counted_product(&[row, height])?;
+        if row < 16 && window >= 16 {
+            let window = window.next_multiple_of(16);
+            return Some(4 * results + 16 + counted_product(&[results, window])? + 16 + window + 64);
+        }
+        let [down, across] = self.padding;
+        let padded = if is_padded { self.picture([2 * down, 2 * across], channels)? } else { 0 };
+        let filter = counted_product(&[width, height, channels.next_multiple_of(16), results])?;
+        let aligned = counted_product(&[row.next_multiple_of(16), height, results])?;
+        let beyond = self.beyond()?;
+        let bounded = if beyond == [0, 0] { 0 } else { self.picture(beyond, channels)? };
+        Some(padded + filter + aligned + bounded + 64 + 4 * results)
+    }
+
+    fn depthwise_convolution(&self) -> Option<u64> {
+        let Self { channels, results, kernel: [height, width], .. } = *self;
+        let multiplier = results.checked_div(channels)?;
+        let filter = counted_product(&[width, height, results])?;
+        let picture = self.picture([0, 0], channels)?;
+        if multiplier == 1 && channels % 8 == 0 {
+            if self.kernel != [3, 3] {
+                let words = 2 * (filter + picture);
+                let rows = counted_product(&[2, self.input[1], height, channels])?;
+                return Some(if words <= LARGE_WORDS { words + 32 } else { 2 * filter + rows + 32 });
+            }
+            return self.three_by_three(filter, picture);
+        }
+        if multiplier == 1 && channels > 3 {
+            let padded = channels.next_multiple_of(8);
+            let filter = counted_product(&[2, width, height, padded])?.next_multiple_of(16);
+            let input = (filter + 2 * self.picture([0, 0], padded)?).next_multiple_of(16);
+            let output = counted_product(&[self.output[0], self.output[1], padded])?;
+            return Some((input + output).next_multiple_of(16) + 12 * padded + 16);
+        }
+        Some(if multiplier % 4 == 0 { 2 * (filter + picture) + 32 } else { 32 })
+    }
+
+    fn three_by_three(&self, filter: u64, picture: u64) -> Option<u64> {
+        let Self { channels, padding: [down, across], .. } = *self;
+        let is_padded = self.padding != [0, 0];
+        let beyond = self.beyond()?;
+        if channels % 16 == 0 {
+            let more = if is_padded { [2 * down, 2 * across] } else { beyond };
+            if more == [0, 0] {
+                return Some(filter + 16);
+            }
+            let whole = self.picture(more, channels)?;
+            let strip = counted_product(&[self.input[1] + more[1], 3, channels])?;
+            return Some(filter + if whole <= LARGE_BYTES { whole } else { strip } + 16);
+        }
+        if channels < 12 {
+            return Some(2 * (filter + picture) + 32);
+        }
+        let padded = channels.next_multiple_of(16);
+        let input = self.picture([2 * down + beyond[0], 2 * across + beyond[1]], padded)?;
+        let output = counted_product(&[self.output[0], self.output[1], padded])?;
+        Some(9 * padded + input + output + 64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Kernels::{EspNn, EspNnS3};
+    use crate::testing::OneOp;
+    use serde_json::json;
+    use serenity_ir::ElementType::{Float32, Int4, Int8};
+
+    /// A window of so many taps and results, over so many rows of so many channels.
+    fn window(kind: &'static str, taps: u64, side: u64, channels: u64, results: u64) -> OneOp {
+        let depth = if kind == "CONV_2D" { [results, channels] } else { [1, results] };
+        let op = OneOp::new(kind).reads(&[1, side, side, channels], Int8);
+        let op = op.constant(&[depth[0], taps, taps, depth[1]], &Int8).gives(&[1, side, side, results], Int8);
+        op.with("stride", json!([1, 1])).with("padding", json!("same"))
+    }
+
+    #[test]
+    fn kernels_in_c_ask_for_a_row_of_a_softmax() {
+        let softmax = |dtype| OneOp::new("SOFTMAX").reads(&[1, 12], Int8).gives(&[1, 12], dtype);
+        assert_eq!((softmax(Int8).scratch(EspNn), softmax(Int8).scratch(EspNnS3)), (vec![48], vec![48]));
+        assert_eq!((softmax(Float32).scratch(EspNn), softmax(Int8).reference()), (vec![], vec![]));
+        assert_eq!(window("CONV_2D", 3, 8, 16, 16).scratch(EspNn), [0; 0]);
+    }
+
+    #[test]
+    fn the_s3_copies_what_a_convolution_reads() {
+        // One pixel at a time: the filter, and eight pixels turned round; with another number of channels, the input too.
+        assert_eq!(window("CONV_2D", 1, 8, 16, 32).scratch(EspNnS3), [16 * 32 + 2 * 8 * 16 + 64]);
+        assert_eq!(window("CONV_2D", 1, 2, 12, 32).scratch(EspNnS3), [4 * 16 + 16 * 32 + 64]);
+        // Few channels: windows one by one.
+        assert_eq!(window("CONV_2D", 3, 8, 3, 16).scratch(EspNnS3), [64 + 16 + 16 * 32 + 16 + 32 + 64]);
+        // The input with its padding, the filter twice, and the input once more with what windows reach beyond it.
+        let copies = 10 * 10 * 16 + 9 * 16 * 8 + 48 * 3 * 8 + 10 * 10 * 16;
+        assert_eq!(window("CONV_2D", 3, 8, 16, 8).scratch(EspNnS3), [copies + 64 + 32]);
+        let packed = OneOp::new("CONV_2D").reads(&[1, 8, 8, 16], Int8).constant(&[32, 1, 1, 16], &Int4);
+        let packed = packed.gives(&[1, 8, 8, 32], Int8).with("stride", json!([1, 1]));
+        assert_eq!(packed.with("padding", json!("same")).scratch(EspNnS3), [512, 512 + 256 + 64]);
+    }
+
+    #[test]
+    fn the_s3_copies_what_a_depthwise_convolution_reads() {
+        let op = |taps, side, channels, results| {
+            window("DEPTHWISE_CONV_2D", taps, side, channels, results).scratch(EspNnS3)
+        };
+        assert_eq!(op(3, 8, 16, 16), [144 + 10 * 10 * 16 + 16]);
+        // A large input goes row by row.
+        assert_eq!(op(3, 64, 16, 16), [144 + 66 * 3 * 16 + 16]);
+        assert_eq!(op(3, 8, 8, 8), [2 * (72 + 512) + 32]);
+        assert_eq!(op(3, 8, 24, 24), [9 * 32 + 12 * 12 * 32 + 64 * 32 + 64]);
+        assert_eq!(op(5, 8, 16, 16), [2 * (400 + 1024) + 32]);
+        assert_eq!(op(3, 8, 6, 6), [144 + 1024 + 512 + 96 + 16]);
+        assert_eq!((op(3, 8, 2, 8), op(3, 8, 2, 2)), (vec![2 * (72 + 128) + 32], vec![32]));
+    }
+}

@@ -1,0 +1,27 @@
+//! Kernels of which nobody says what they are.
+
+use super::{KernelSet, Kernels};
+use crate::TFLM_ALIGNMENT;
+use crate::tflm::overlap;
+use serenity_ir::Call;
+
+/// What holds for each set, but for the scratch of ESP-NN on an ESP32-S3: that is several times what all others ask for, and an arena for it would be of no use to anybody else. What is
+/// allowed to overlap is safe there too.
+pub(super) const SET: KernelSet = KernelSet {
+    cores: "those of each of its sets",
+    library: "those of each of its sets",
+    derived_from: &["each of its sets"],
+    sets: &[Kernels::Reference, Kernels::CmsisNn, Kernels::CmsisNnMve, Kernels::EspNn],
+    scratch,
+    overlaps: overlap::any::overlaps,
+    keeps: None,
+};
+
+/// What the set that needs most room asks for; of equals, the portable one.
+fn scratch(call: &Call) -> Option<Vec<u64>> {
+    let room = |requests: &[u64]| {
+        requests.iter().map(|bytes| bytes.div_ceil(TFLM_ALIGNMENT)).fold(0, u64::saturating_add)
+    };
+    let of_sets = SET.sets.iter().filter_map(|set| (set.about().scratch)(call));
+    of_sets.reduce(|most, other| if room(&other) > room(&most) { other } else { most })
+}

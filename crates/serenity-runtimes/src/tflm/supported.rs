@@ -1,0 +1,83 @@
+//! What TFLM cannot run, whatever memory it gets.
+
+use super::tail::has_known_kernel;
+use serenity_ir::Operator::*;
+use serenity_ir::{Call, ElementType, Graph, OpId};
+
+/// An operator that TFLM refuses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsupported {
+    /// The operator, in its graph.
+    pub op: OpId,
+    /// Why, for people.
+    pub reason: String,
+}
+
+/// The operators of a graph that TFLM has no kernel for, or whose kernels refuse types that the file has. Nothing is said of operators of unknown vendors: a build may have
+/// kernels for them.
+pub fn unsupported(graph: &Graph) -> Vec<Unsupported> {
+    let refused = graph.op_ids().filter_map(|op| {
+        let reason = reason(&Call::new(graph, op))?;
+        Some(Unsupported { op, reason })
+    });
+    refused.collect()
+}
+
+fn reason(call: &Call) -> Option<String> {
+    let kind = call.op.kind.as_str();
+    let dtype = |position: usize| call.dtype(position);
+    let is_custom = kind.starts_with("CUSTOM:");
+    match call.operator() {
+        _ if !is_custom && !has_known_kernel(call.operator()) => Some(format!("TFLM has no `{kind}`")),
+        CONV_2D | DEPTHWISE_CONV_2D | FULLY_CONNECTED => match (dtype(0)?, dtype(1)?) {
+            (ElementType::UInt8, _) => {
+                Some(format!("TFLM's `{kind}` takes int8, not uint8: convert the model anew"))
+            }
+            (
+                ElementType::Float32,
+                weights @ (ElementType::Int8 | ElementType::Int4 | ElementType::UInt8),
+            ) => Some(format!(
+                "TFLM's `{kind}` does not apply {weights} weights to floats (a hybrid model): quantise activations too"
+            )),
+            _ => None,
+        },
+        DEQUANTIZE if dtype(0)? == ElementType::Float16 => Some(
+            "TFLM's `DEQUANTIZE` does not take float16: convert the model with weights of float32 or int8"
+                .to_owned(),
+        ),
+        CAST if dtype(0)? == ElementType::UInt8 => {
+            Some("TFLM's `CAST` does not take uint8, and fails in the run".to_owned())
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::OneOp;
+    use serenity_ir::ElementType::{Float16, Float32, Int8, UInt8};
+
+    fn reasons(op: OneOp) -> Vec<String> {
+        unsupported(&op.graph()).into_iter().map(|refused| refused.reason).collect()
+    }
+
+    #[test]
+    fn types_that_kernels_refuse_are_told() {
+        let conv = |input: ElementType, weights| {
+            let op =
+                OneOp::new("CONV_2D").reads(&[1, 8, 8, 4], input.clone()).constant(&[4, 3, 3, 4], &weights);
+            reasons(op.gives(&[1, 8, 8, 4], input))
+        };
+        assert_eq!((conv(Int8, Int8), conv(Float32, Float32)), (vec![], vec![]));
+        assert!(
+            conv(Float32, Int8)[0].contains("a hybrid model") && conv(UInt8, UInt8)[0].contains("not uint8")
+        );
+        let halves = OneOp::new("DEQUANTIZE").constant(&[4], &Float16).gives(&[4], Float32);
+        assert!(reasons(halves)[0].contains("does not take float16"));
+        let tile = OneOp::new("TILE").reads(&[4], Int8).gives(&[8], Int8);
+        assert_eq!(reasons(tile), ["TFLM has no `TILE`"]);
+        // Whoever has such an operator brings its kernel.
+        assert!(reasons(OneOp::new("CUSTOM:mine").reads(&[4], Int8).gives(&[8], Int8)).is_empty());
+    }
+}
