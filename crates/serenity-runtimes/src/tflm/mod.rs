@@ -7,7 +7,7 @@ mod parts;
 pub(crate) mod plan;
 pub(crate) mod run;
 pub(crate) mod tail;
-mod ties;
+pub(crate) mod ties;
 
 use crate::problem::{assemble, tensor_buffers};
 use crate::{Arena, ArenaProblem, Content, Kernels, Offsets, Piece, Runtime, scratch};
