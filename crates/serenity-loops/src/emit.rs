@@ -5,7 +5,7 @@
 //! by the counter, since every kernel set has a `SLICE` and some have no `ADD` of 32-bit integers.
 
 use crate::Looped;
-use crate::program::{Program, Step, Stripe, StripeId, constant};
+use crate::program::{Also, Program, Step, Stripe, StripeId, constant};
 use crate::rows::{Image, Rows};
 use crate::window::Window;
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ pub(crate) fn emit(graphs: &[Graph], order: &[OpId], loops: &[Chosen]) -> Option
     for id in main.tensor_ids() {
         let is_inside = |chosen: &Chosen| {
             let makes = |op: &&crate::RowLocal| op.output == id;
-            chosen.program.leaves != id && chosen.window.ops.iter().any(makes)
+            chosen.window.ops.iter().any(makes) && chosen.window.leaving().all(|leaves| leaves != id)
         };
         let tensor = main.tensor(id);
         builder.tensor(if loops.iter().any(is_inside) { retired(tensor) } else { tensor.clone() });
@@ -174,6 +174,11 @@ impl Loop<'_> {
         Some(Tensor { quantization: like.quantization.clone(), ..tensor })
     }
 
+    /// The room of something that leaves besides the result.
+    fn room(&self, also: &Also) -> Option<Tensor> {
+        self.flat(also.tensor, also.rows * self.window().row_bytes(also.tensor))
+    }
+
     /// Where a row begins, by dimension, from a column on.
     fn place(&self, like: TensorId, row: i64, column: i64) -> Option<Vec<i64>> {
         let image = Image::of(self.graph, like)?;
@@ -233,6 +238,7 @@ impl Loop<'_> {
                 .iter()
                 .map(|carry| Some(add(carry.tensor(self.window())?)))
                 .collect::<Option<_>>()?,
+            also: program.also.iter().map(|also| Some(add(self.room(also)?))).collect::<Option<_>>()?,
             wholes: program.wholes[shared..]
                 .iter()
                 .map(|&whole| Some(add(self.flat(whole, self.graph.tensor(whole).bytes as i64)?)))
@@ -262,20 +268,31 @@ impl Loop<'_> {
             let tensor = carry.tensor(self.window())?;
             operands.push(self.zeros_or_filled(main, carry.like, tensor)?);
         }
+        for also in &program.also {
+            let room = self.room(also)?;
+            operands.push(self.zeros_or_filled(main, also.tensor, room)?);
+        }
         for &whole in &program.wholes[usize::from(program.shares)..] {
             operands.push(Given(flat_whole(main, whole)?));
         }
         let done = self.state(main)?;
         main.op("WHILE", operands, done.all(), &[("bodies", json!([condition, body]))]);
-        let bytes = self.graph.tensor(program.leaves).bytes as i64;
-        let flat = if bytes < program.state {
-            let flat = main.graph.tensor(self.flat(program.leaves, bytes)?);
-            main.slice(done.result, numbers(&[0]), flat)?;
-            flat
-        } else {
-            done.result
-        };
-        main.reshape(flat, program.leaves)
+        for (also, &room) in program.also.iter().zip(&done.also) {
+            let before = also.before * self.window().row_bytes(also.tensor);
+            self.leave(main, room, before, also.tensor)?;
+        }
+        self.leave(main, done.result, 0, program.leaves)
+    }
+
+    /// What leaves, out of a state in which it begins at a byte.
+    fn leave(&self, main: &mut Writer, state: TensorId, begin: i64, leaves: TensorId) -> Option<()> {
+        let (bytes, item) = (self.graph.tensor(leaves).bytes, self.window().item(leaves));
+        if main.graph.get(state).bytes == bytes {
+            return main.reshape(state, leaves);
+        }
+        let flat = main.graph.tensor(self.flat(leaves, bytes as i64)?);
+        main.slice(state, numbers(&[begin / item]), flat)?;
+        main.reshape(flat, leaves)
     }
 
     /// The state before the first iteration: what enters, with room around it.
@@ -344,6 +361,7 @@ struct State {
     counter: TensorId,
     result: TensorId,
     carries: Vec<TensorId>,
+    also: Vec<TensorId>,
     wholes: Vec<TensorId>,
 }
 
@@ -351,7 +369,7 @@ impl State {
     fn all(&self) -> Vec<TensorId> {
         [self.counter, self.result]
             .into_iter()
-            .chain(self.carries.iter().chain(&self.wholes).copied())
+            .chain([&self.carries, &self.also, &self.wholes].into_iter().flatten().copied())
             .collect()
     }
 }
@@ -435,20 +453,28 @@ impl Body<'_> {
                 self.writer.slice(self.stripes[of], numbers(&begin), out)
             }
             Step::Put { of, begins } => {
-                let (row, item) =
-                    (self.of.window().row_bytes(program.leaves), self.of.window().item(program.leaves));
-                let rows = program.stripes[*of].rows;
-                let flat = self.writer.graph.tensor(self.of.flat(program.leaves, rows * row)?);
-                self.writer.reshape(self.stripes[of], flat)?;
-                let begins: Vec<i64> = begins.iter().map(|begin| begin * row / item).collect();
-                let begin = self.one_number(&begins)?;
-                let out = self.writer.graph.tensor(self.of.flat(program.leaves, program.state)?);
-                let operands = vec![Given(self.state.result), Given(flat), begin];
-                self.writer.op("DYNAMIC_UPDATE_SLICE", operands, vec![out], &[]);
-                self.next.result = out;
+                self.next.result = self.put(*of, begins, self.state.result)?;
+                Some(())
+            }
+            Step::PutAlso { also, of, begins } => {
+                self.next.also[*also] = self.put(*of, begins, self.state.also[*also])?;
                 Some(())
             }
         }
+    }
+
+    /// Writes rows of something that leaves into its state, from this iteration's row on; returns the state.
+    fn put(&mut self, of: StripeId, begins: &[i64], state: TensorId) -> Option<TensorId> {
+        let Stripe { like, rows, .. } = self.of.program().stripes[of];
+        let (row, item) = (self.of.window().row_bytes(like), self.of.window().item(like));
+        let flat = self.writer.graph.tensor(self.of.flat(like, rows * row)?);
+        self.writer.reshape(self.stripes[&of], flat)?;
+        let begins: Vec<i64> = begins.iter().map(|begin| begin * row / item).collect();
+        let begin = self.one_number(&begins)?;
+        let out = self.writer.graph.get(state).clone();
+        let out = self.writer.graph.tensor(out);
+        self.writer.op("DYNAMIC_UPDATE_SLICE", vec![Given(state), Given(flat), begin], vec![out], &[]);
+        Some(out)
     }
 
     fn stripe(&mut self, stripe: StripeId) -> Option<TensorId> {

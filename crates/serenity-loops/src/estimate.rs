@@ -101,6 +101,9 @@ pub(crate) fn peak(window: &Window, program: &Program, costs: &Costs) -> i64 {
     if !program.shares {
         state += aligned(window.graph.tensor(program.wholes[0]).bytes as i64);
     }
+    for also in &program.also {
+        state += aligned(also.rows * window.row_bytes(also.tensor));
+    }
     for &whole in &program.wholes[1..] {
         state += aligned(window.graph.tensor(whole).bytes as i64);
     }

@@ -21,7 +21,7 @@
 //! *What enters* shares its state with the result if it dies in the window and has the result's type. If not, it is a state of its own, and there is no room around it for rows outside. Then
 //! only operators that work row for row may read it, in stripes that are inside or outside as a whole: those outside are cut anywhere, since what is made of them is outside too.
 
-use crate::program::{ALIGNMENT, Program, Step, Stripe, StripeId, aligned, constant};
+use crate::program::{ALIGNMENT, Also, Program, Step, Stripe, StripeId, aligned, constant};
 use crate::rows::{RowLocal, Rows, Sliding};
 use crate::window::Window;
 use serenity_ir::TensorId;
@@ -120,7 +120,12 @@ impl<'w> Lines<'w> {
             let line = Line { low: i64::MAX, end: i64::MIN, new, border: 0, sides: [0, 0], front: 0 };
             of.insert(tensor, line);
         }
-        of.get_mut(&window.leaves)?.end = 0;
+        // Whoever leaves must come to an end, whether somebody inside wants so many rows or not.
+        let turns = window.height(window.leaves) / step;
+        for t in window.leaving() {
+            let line = of.get_mut(&t)?;
+            line.end = (window.height(t) - turns * line.new).max(0);
+        }
         let is_apart = !window.can_share(enters);
         for op in window.ops.iter().rev() {
             if of[&op.output].end == i64::MIN {
@@ -197,8 +202,15 @@ impl<'w> Lines<'w> {
         };
         body.steps.push(Step::Cut { whole: 0, begins: self.begins(begin), out: first });
         body.held.insert(enters, first);
+        let mut also = Vec::new();
         for (index, op) in window.ops.iter().enumerate() {
             body.run(index, op);
+            if window.also.contains(&op.output) {
+                let (room, begins) = self.room(op.output);
+                let of = body.held[&op.output];
+                body.steps.push(Step::PutAlso { also: also.len(), of, begins });
+                also.push(room);
+            }
             if op.output != window.leaves {
                 body.buffer(op.output);
             }
@@ -217,6 +229,7 @@ impl<'w> Lines<'w> {
             iterations: self.iterations,
             wholes: vec![enters],
             leaves: window.leaves,
+            also,
             shares: !self.is_apart,
             state,
             distance,
@@ -225,6 +238,17 @@ impl<'w> Lines<'w> {
             steps,
             extra_macs,
         }
+    }
+
+    /// The room of something that leaves besides the result, and where in it the rows of each iteration go: those that are outside go before it or behind it.
+    fn room(&self, tensor: TensorId) -> (Also, Vec<i64>) {
+        let Line { end, new, .. } = self.of[&tensor];
+        let (first, height) = (end - new, self.window.height(tensor));
+        let before = (-first).rem_euclid(new);
+        let behind = height + (first - height).rem_euclid(new);
+        let begins = self.begins(|i| before + (first + i * new).clamp(-before, behind));
+        let rows = begins.iter().copied().max().unwrap_or(0) + new;
+        (Also { tensor, rows: rows.max(before + height), before }, begins)
     }
 
     fn begins(&self, row: impl Fn(i64) -> i64) -> Vec<i64> {

@@ -49,8 +49,19 @@ pub(crate) enum Step {
     Border { of: StripeId, rows: i64, begins: Vec<i64>, out: StripeId },
     /// Rows of a line buffer are carried to the next iteration.
     Keep { of: StripeId, begin: i64, carried: usize },
-    /// Writes rows of the tensor that leaves.
+    /// Writes rows of the result.
     Put { of: StripeId, begins: Vec<i64> },
+    /// Writes rows of something that leaves besides, from the first of its room on.
+    PutAlso { also: usize, of: StripeId, begins: Vec<i64> },
+}
+
+/// A tensor that leaves besides the result, in a room of its own: there is some around it for rows that are outside.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Also {
+    pub(crate) tensor: TensorId,
+    /// Rows of its room, and before the tensor.
+    pub(crate) rows: i64,
+    pub(crate) before: i64,
 }
 
 /// A loop over stripes.
@@ -60,6 +71,7 @@ pub(crate) struct Program {
     /// The tensors that enter as a whole; the first is read from the state that the result is written to, if it dies there.
     pub(crate) wholes: Vec<TensorId>,
     pub(crate) leaves: TensorId,
+    pub(crate) also: Vec<Also>,
     /// Does the first of the wholes share its bytes with the result?
     pub(crate) shares: bool,
     /// Bytes of the state that the result is written to, from its first byte on, and the byte at which the shared tensor begins.
@@ -93,7 +105,7 @@ impl Program {
     pub(crate) fn copied(&self, window: &Window) -> i64 {
         let of = |step: &Step| match *step {
             Step::Cut { out, .. } | Step::Widen { out, .. } => self.bytes(window, out),
-            Step::Put { of, .. } => self.bytes(window, of),
+            Step::Put { of, .. } | Step::PutAlso { of, .. } => self.bytes(window, of),
             Step::Rows { of, ref begins, out, .. } if self.are_copied(of, begins, out) => {
                 self.bytes(window, out)
             }
@@ -116,7 +128,8 @@ impl Step {
             | Self::Join { new: of, .. }
             | Self::Border { of, .. }
             | Self::Keep { of, .. }
-            | Self::Put { of, .. } => std::slice::from_ref(of),
+            | Self::Put { of, .. }
+            | Self::PutAlso { of, .. } => std::slice::from_ref(of),
         }
     }
 
@@ -129,7 +142,7 @@ impl Step {
             | Self::Run { out, .. }
             | Self::Join { out, .. }
             | Self::Border { out, .. } => Some(out),
-            Self::Keep { .. } | Self::Put { .. } => None,
+            Self::Keep { .. } | Self::Put { .. } | Self::PutAlso { .. } => None,
         }
     }
 }

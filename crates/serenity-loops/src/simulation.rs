@@ -180,8 +180,8 @@ fn run(op: &RowLocal, inputs: &[&[u64]], made: i64, is_valid: bool) -> Vec<u64> 
     (0..made).map(row).collect()
 }
 
-/// Follows a loop; returns the rows of the tensor that leaves.
-fn follow(window: &Window, program: &Program, whole: &BTreeMap<TensorId, Vec<u64>>) -> Vec<u64> {
+/// Follows a loop; returns the rows of all that leaves.
+fn follow(window: &Window, program: &Program, whole: &BTreeMap<TensorId, Vec<u64>>) -> Vec<Vec<u64>> {
     let blocks = |t: TensorId| window.row_bytes(t) / ALIGNMENT;
     let garbage = |at: i64| 0xdead_0000_0000_0000 | (at as u64) << 1;
     let room = (program.state + ALIGNMENT - 1) / ALIGNMENT;
@@ -195,6 +195,7 @@ fn follow(window: &Window, program: &Program, whole: &BTreeMap<TensorId, Vec<u64
             }
         }
     }
+    let mut also: Vec<Vec<u64>> = program.also.iter().map(|also| vec![0; also.rows as usize]).collect();
     let mut carries: Vec<Vec<u64>> =
         program.carries.iter().map(|carry| vec![0; carry.rows as usize]).collect();
     for iteration in 0..program.iterations as usize {
@@ -252,6 +253,10 @@ fn follow(window: &Window, program: &Program, whole: &BTreeMap<TensorId, Vec<u64
                     let rows = program.carries[*carried].rows;
                     kept[*carried] = stripes[of][*begin as usize..(*begin + rows) as usize].to_vec();
                 }
+                Step::PutAlso { also: number, of, begins } => {
+                    let begin = begins[iteration] as usize;
+                    also[*number][begin..begin + stripes[of].len()].copy_from_slice(&stripes[of]);
+                }
                 Step::Put { of, begins } => {
                     let t = program.leaves;
                     for (row, &value) in stripes[of].iter().enumerate() {
@@ -266,7 +271,12 @@ fn follow(window: &Window, program: &Program, whole: &BTreeMap<TensorId, Vec<u64
         carries = kept;
     }
     let rows = window.height(program.leaves);
-    (0..rows).map(|row| state[(row * blocks(program.leaves)) as usize].0).collect()
+    let result = (0..rows).map(|row| state[(row * blocks(program.leaves)) as usize].0).collect();
+    let rooms = program.also.iter().zip(&also).map(|(also, rows)| {
+        let before = also.before as usize;
+        rows[before..before + window.height(also.tensor) as usize].to_vec()
+    });
+    rooms.chain([result]).collect()
 }
 
 #[test]
@@ -274,6 +284,8 @@ fn stripes_are_the_rows_of_the_whole() {
     let mut random = Random(1);
     // By way, and whether rows are repeated.
     let mut seen = [[0; 2]; 2];
+    // By way: of which several tensors leave.
+    let mut several = [0; 2];
     for _ in 0..1200 {
         let graph = network(&mut random);
         let locals: Vec<Option<RowLocal>> = graph.op_ids().map(|op| RowLocal::of(&graph, op)).collect();
@@ -301,16 +313,15 @@ fn stripes_are_the_rows_of_the_whole() {
                     for (way, program) in halos.map(|program| (0, program)).chain([(1, lines)]) {
                         let Some(program) = program else { continue };
                         seen[way][usize::from(is_repeated)] += 1;
+                        several[way] += usize::from(!window.also.is_empty());
                         let rows = follow(&window, &program, &whole);
-                        assert_eq!(
-                            rows, whole[&window.leaves],
-                            "way {way}, {program:#?} of {:#?}",
-                            window.ops
-                        );
+                        let expected: Vec<Vec<u64>> = window.leaving().map(|t| whole[&t].clone()).collect();
+                        assert_eq!(rows, expected, "way {way}, {program:#?} of {:#?}", window.ops);
                     }
                 }
             }
         }
     }
     assert!(seen.iter().flatten().all(|&count| count > 400), "{seen:?}");
+    assert!(several.iter().all(|&count| count > 400), "{several:?}");
 }

@@ -56,7 +56,11 @@ pub(crate) fn extra_time(window: &Window, program: &Program) -> u64 {
         Step::Widen { out, .. } => elements(out) * MOVED,
         Step::Keep { carried, .. } => of_stripe(program.carries[carried]) * MOVED,
         // Whole rows at once, views, and rows that lie where they are wanted.
-        Step::Rows { .. } | Step::Join { .. } | Step::Border { .. } | Step::Put { .. } => 0.0,
+        Step::Rows { .. }
+        | Step::Join { .. }
+        | Step::Border { .. }
+        | Step::Put { .. }
+        | Step::PutAlso { .. } => 0.0,
     };
     let an_iteration: f64 = program.steps.iter().map(|step| takes(step) + STEP).sum();
     let before: f64 = window.ops.iter().map(|op| took(op)).sum();

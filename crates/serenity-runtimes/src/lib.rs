@@ -57,4 +57,5 @@ pub use tflm::scratch::scratch;
 pub use tflm::sets::{KernelSet, Kernels};
 pub use tflm::supported::{Unsupported, unsupported};
 pub use tflm::tail::{Tail, TflmArena};
+pub use tflm::ties::has_counted_loops;
 pub use tflm::{TFLM_ALIGNMENT, tflm_arena};

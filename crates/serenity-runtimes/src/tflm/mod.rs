@@ -9,7 +9,7 @@ pub(crate) mod scratch;
 pub(crate) mod sets;
 pub(crate) mod supported;
 pub(crate) mod tail;
-mod ties;
+pub(crate) mod ties;
 
 use crate::arena::Demand;
 use crate::problem::{assemble, tensor_buffers};

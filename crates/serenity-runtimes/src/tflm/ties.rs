@@ -139,6 +139,11 @@ fn states(graphs: &[&Graph]) -> Vec<State> {
     found
 }
 
+/// Is there a loop of which can be told how often it runs, as those have that are made of windows?
+pub fn has_counted_loops(graphs: &[&Graph]) -> bool {
+    !states(graphs).is_empty()
+}
+
 /// Can it be told how often a loop runs: does it compare a counter with a constant, and look the next one up in a table?
 fn is_counted(condition: &Graph, body: &Graph) -> bool {
     let [op] = condition.ops() else { return false };
