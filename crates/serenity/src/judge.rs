@@ -72,19 +72,21 @@ impl<'a> Judge<'a> {
         for seed in known {
             let orders: Vec<&[OpId]> = seed.orders.iter().map(Vec::as_slice).collect();
             let planned = Planned::at(facts, &orders, seed.offsets.clone(), 0, Some(StopReason::Heuristic));
-            planned.into_iter().for_each(|planned| best.offer(&seed.orders, planned));
+            if let Some(planned) = planned {
+                best.offer(&seed.orders, planned);
+            }
         }
         let seeds = known.iter().filter(|seed| seed.orders[1..] == *self.bodies);
         let starts = starts.iter().chain(seeds.map(|seed| &seed.orders[0]));
         let mut tried = BTreeSet::new();
         for start in starts {
             if !best.is_settled() && tried.insert(start.clone()) {
-                self.try_order(start.clone(), facts, by_set, &mut best);
+                self.try_order(start, facts, by_set, &mut best);
             }
             if !best.is_settled() && !keeps_order {
                 let refined = self.refine(start, bounds.arena, evaluate).0;
                 if tried.insert(refined.clone()) {
-                    self.try_order(refined, facts, by_set, &mut best);
+                    self.try_order(&refined, facts, by_set, &mut best);
                 }
             }
         }
@@ -92,7 +94,7 @@ impl<'a> Judge<'a> {
             && !keeps_order
             && let Some(orders) = all_orders(self.main, MOST_ORDERS)
         {
-            let of_orders = orders.into_iter().map(|order| self.try_order(order, facts, by_set, &mut best));
+            let of_orders = orders.iter().map(|order| self.try_order(order, facts, by_set, &mut best));
             let least = of_orders.min().unwrap_or(0);
             // Of sub-graphs one order was tried: others might do with less.
             if self.graphs[1..].iter().all(|body| all_orders(body, 1).is_some()) {
@@ -106,23 +108,23 @@ impl<'a> Judge<'a> {
     /// Plans one order; returns what no plan for it goes below. Where several sets of kernels may run it, what is best for one of them is tried as well.
     fn try_order(
         &self,
-        order: Vec<OpId>,
+        order: &[OpId],
         facts: &TflmFacts,
         by_set: &[TflmFacts],
         best: &mut BestSoFar,
     ) -> u64 {
-        let live = live_peak(facts, &self.orders(&order)).unwrap_or(0);
+        let live = live_peak(facts, &self.orders(order)).unwrap_or(0);
         if best.is_beyond(live) {
             return live;
         }
-        let orders: Vec<_> = std::iter::once(order.clone()).chain(self.bodies.iter().cloned()).collect();
+        let orders: Vec<_> = std::iter::once(order.to_vec()).chain(self.bodies.iter().cloned()).collect();
         let mut bound = None;
         for view in std::iter::once(facts).chain(by_set) {
             let limits = Limits { work: None, ..self.options.limits.clone() };
             // What is tried for one set among several gets a share of the work.
             let share = if bound.is_none() { 1 } else { SHARE_OF_A_SET };
             let limits = limits.working(self.options.effort.placement() / share);
-            for planned in plans_of_arena(view, &self.orders(&order), limits).unwrap_or_default() {
+            for planned in plans_of_arena(view, &self.orders(order), limits).unwrap_or_default() {
                 bound.get_or_insert(planned.bound);
                 best.offer(&orders, planned);
             }
@@ -130,8 +132,10 @@ impl<'a> Judge<'a> {
         // The runtime places for each set by itself, which one plan for all cannot.
         if !by_set.is_empty() {
             let stopped = Some(StopReason::Heuristic);
-            let own = Planned::at(facts, &self.orders(&order), Offsets::new(), 0, stopped);
-            own.into_iter().for_each(|own| best.offer(&orders, own));
+            let own = Planned::at(facts, &self.orders(order), Offsets::new(), 0, stopped);
+            if let Some(own) = own {
+                best.offer(&orders, own);
+            }
         }
         bound.unwrap_or(0)
     }

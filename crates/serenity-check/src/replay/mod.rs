@@ -137,11 +137,10 @@ pub(crate) fn nearest(
 fn play(call: &Call, kernels: Kernels, trace: &mut Trace) -> Option<()> {
     match kernels {
         Kernels::Any => any::play(call, trace),
-        Kernels::Reference => reference::play(call, trace),
+        // ESP-NN in C goes from front to back as the portable kernels do, and reads up to four channels before it writes them: none later than one by one.
+        Kernels::Reference | Kernels::EspNn => reference::play(call, trace),
         Kernels::CmsisNn => cmsis_nn::play(call, trace),
         Kernels::CmsisNnMve => cmsis_nn_mve::play(call, trace),
-        // ESP-NN in C goes from front to back as the portable kernels do, and reads up to four channels before it writes them: none later than one by one.
-        Kernels::EspNn => reference::play(call, trace),
         Kernels::EspNnS3 => esp_nn_s3::play(call, trace),
     }
 }

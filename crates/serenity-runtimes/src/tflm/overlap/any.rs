@@ -6,7 +6,7 @@
 //!
 //! This holds for kernels that read each element but once. It does not for those that pass over the input several times (`SOFTMAX`), nor
 //! surely where a smaller operand is broadcast: a kernel may spread that over the output first. Vector libraries compute logistic and hyperbolic tangent of
-//! floats in several passes, and forbid overlaps (Cadence's for HiFi 4 does): these are left alone. `SLICE` is the same code in every set of kernels known.
+//! floats in several passes, and forbid overlaps (Cadence's for its fourth `HiFi` does): these are left alone. `SLICE` is the same code in every set of kernels known.
 
 use super::copies;
 use super::elementwise::{in_place, operands_read_once};
