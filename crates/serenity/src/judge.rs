@@ -129,8 +129,8 @@ impl<'a> Judge<'a> {
                 best.offer(&orders, planned);
             }
         }
-        // The runtime places for each set by itself, which one plan for all cannot.
-        if !by_set.is_empty() {
+        // The runtime places for each set by itself, which one plan for all cannot. But a model that came with a plan would keep that, safe or not.
+        if !by_set.is_empty() && self.options.given_plan.is_none() {
             let stopped = Some(StopReason::Heuristic);
             let own = Planned::at(facts, &self.orders(order), Offsets::new(), 0, stopped);
             if let Some(own) = own {
