@@ -19,7 +19,15 @@ pub fn reordered_graph(input: &Input, plan: &Plan) -> Result<Graph, Error> {
 pub fn planned_model(input: &Input, plan: &Plan) -> Result<Vec<u8>, Error> {
     let orders: Vec<&[OpId]> =
         std::iter::once(plan.file_order()).chain(plan.bodies.iter().map(Vec::as_slice)).collect();
-    let written = input.file.planned(&orders, plan.offsets.as_ref());
+    let lean = plan.model.ort().filter(|setup| !setup.reuse && input.file.session() != Some(*setup));
+    let written = match lean {
+        // What is promised of such a session holds if it knows the shapes.
+        Some(setup) => {
+            let made_by = concat!("serenity ", env!("CARGO_PKG_VERSION"));
+            input.file.for_session(plan.file_order(), setup, made_by).map(|file| file.bytes().into_owned())
+        }
+        None => input.file.planned(&orders, plan.offsets.as_ref()),
+    };
     written.map_err(|source| Error::File { path: input.name.clone(), source })
 }
 
