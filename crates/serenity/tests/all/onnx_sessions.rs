@@ -171,7 +171,7 @@ fn more_real_models_are_read_and_nothing_false_is_said() {
     let shapes = |name: &str| -> &[(&str, &[u64])] {
         match name {
             "bert_toy_optimized" => {
-                &[("input_ids", &[1, 7]), ("attention_mask", &[1, 7]), ("token_type_ids", &[1, 7])]
+                &[("input_ids", &[1, 7]), ("input_mask", &[1, 7]), ("token_type_ids", &[1, 7])]
             }
             "fns-candy" => &[("inputImage", &[1, 3, 720, 720])],
             _ => &[],
