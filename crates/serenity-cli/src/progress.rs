@@ -87,10 +87,10 @@ fn terminal_width() -> usize {
 }
 
 fn describe(label: &str, progress: &Progress) -> String {
-    let Progress { best, bound, states, elapsed } = *progress;
+    let Progress { best, bound, states, of, elapsed } = *progress;
     let gap = if bound == 0 { 0.0 } else { best.saturating_sub(bound) as f64 / bound as f64 * 100.0 };
     format!(
-        "{label}: best {}  bound {}  gap {gap:.1} %  {} states  {:.0} s  (Ctrl-C keeps the best)",
+        "{label}: best {}  bound {}  gap {gap:.1} %  {} {of}  {:.0} s  (Ctrl-C keeps the best)",
         Size(best),
         Size(bound),
         thousands(states),
@@ -147,8 +147,13 @@ mod tests {
 
     #[test]
     fn the_line_says_what_the_search_knows() {
-        let progress =
-            Progress { best: 300_000, bound: 200_000, states: 1500, elapsed: Duration::from_secs(3) };
+        let progress = Progress {
+            best: 300_000,
+            bound: 200_000,
+            states: 1500,
+            of: "states",
+            elapsed: Duration::from_secs(3),
+        };
         assert_eq!(
             describe("net", &progress),
             "net: best 300.0 KB  bound 200.0 KB  gap 50.0 %  1,500 states  3 s  (Ctrl-C keeps the best)"

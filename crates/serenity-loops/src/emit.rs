@@ -5,7 +5,7 @@
 //! by the counter, since every kernel set has a `SLICE` and some have no `ADD` of 32-bit integers.
 
 use crate::Looped;
-use crate::program::{Program, Step, StripeId, constant};
+use crate::program::{Also, Program, Step, Stripe, StripeId, constant};
 use crate::rows::{Image, Rows};
 use crate::window::Window;
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ pub(crate) fn emit(graphs: &[Graph], order: &[OpId], loops: &[Chosen]) -> Option
     for id in main.tensor_ids() {
         let is_inside = |chosen: &Chosen| {
             let makes = |op: &&crate::RowLocal| op.output == id;
-            chosen.program.leaves != id && chosen.window.ops.iter().any(makes)
+            chosen.window.ops.iter().any(makes) && chosen.window.leaving().all(|leaves| leaves != id)
         };
         let tensor = main.tensor(id);
         builder.tensor(if loops.iter().any(is_inside) { retired(tensor) } else { tensor.clone() });
@@ -174,15 +174,19 @@ impl Loop<'_> {
         Some(Tensor { quantization: like.quantization.clone(), ..tensor })
     }
 
-    fn rows(&self, like: TensorId, rows: i64) -> Option<Tensor> {
-        self.window().stripe(like, rows, 0)
+    /// The room of something that leaves besides the result.
+    fn room(&self, also: &Also) -> Option<Tensor> {
+        self.flat(also.tensor, also.rows * self.window().row_bytes(also.tensor))
     }
 
-    /// Where a row begins, by dimension.
-    fn place(&self, like: TensorId, row: i64) -> Option<Vec<i64>> {
+    /// Where a row begins, by dimension, from a column on.
+    fn place(&self, like: TensorId, row: i64, column: i64) -> Option<Vec<i64>> {
         let image = Image::of(self.graph, like)?;
         let mut place = vec![0; image.rank];
         *place.get_mut(image.axis)? = row;
+        if column > 0 {
+            *place.get_mut(2)? += column;
+        }
         Some(place)
     }
 
@@ -232,8 +236,9 @@ impl Loop<'_> {
             carries: program
                 .carries
                 .iter()
-                .map(|carry| Some(add(self.rows(carry.like, carry.rows)?)))
+                .map(|carry| Some(add(carry.tensor(self.window())?)))
                 .collect::<Option<_>>()?,
+            also: program.also.iter().map(|also| Some(add(self.room(also)?))).collect::<Option<_>>()?,
             wholes: program.wholes[shared..]
                 .iter()
                 .map(|&whole| Some(add(self.flat(whole, self.graph.tensor(whole).bytes as i64)?)))
@@ -260,23 +265,34 @@ impl Loop<'_> {
             operands.push(self.zeros_or_filled(main, program.leaves, state)?);
         }
         for carry in &program.carries {
-            let tensor = self.rows(carry.like, carry.rows)?;
+            let tensor = carry.tensor(self.window())?;
             operands.push(self.zeros_or_filled(main, carry.like, tensor)?);
+        }
+        for also in &program.also {
+            let room = self.room(also)?;
+            operands.push(self.zeros_or_filled(main, also.tensor, room)?);
         }
         for &whole in &program.wholes[usize::from(program.shares)..] {
             operands.push(Given(flat_whole(main, whole)?));
         }
         let done = self.state(main)?;
         main.op("WHILE", operands, done.all(), &[("bodies", json!([condition, body]))]);
-        let bytes = self.graph.tensor(program.leaves).bytes as i64;
-        let flat = if bytes < program.state {
-            let flat = main.graph.tensor(self.flat(program.leaves, bytes)?);
-            main.slice(done.result, numbers(&[0]), flat)?;
-            flat
-        } else {
-            done.result
-        };
-        main.reshape(flat, program.leaves)
+        for (also, &room) in program.also.iter().zip(&done.also) {
+            let before = also.before * self.window().row_bytes(also.tensor);
+            self.leave(main, room, before, also.tensor)?;
+        }
+        self.leave(main, done.result, 0, program.leaves)
+    }
+
+    /// What leaves, out of a state in which it begins at a byte.
+    fn leave(&self, main: &mut Writer, state: TensorId, begin: i64, leaves: TensorId) -> Option<()> {
+        let (bytes, item) = (self.graph.tensor(leaves).bytes, self.window().item(leaves));
+        if main.graph.get(state).bytes == bytes {
+            return main.reshape(state, leaves);
+        }
+        let flat = main.graph.tensor(self.flat(leaves, bytes as i64)?);
+        main.slice(state, numbers(&[begin / item]), flat)?;
+        main.reshape(flat, leaves)
     }
 
     /// The state before the first iteration: what enters, with room around it.
@@ -345,6 +361,7 @@ struct State {
     counter: TensorId,
     result: TensorId,
     carries: Vec<TensorId>,
+    also: Vec<TensorId>,
     wholes: Vec<TensorId>,
 }
 
@@ -352,7 +369,7 @@ impl State {
     fn all(&self) -> Vec<TensorId> {
         [self.counter, self.result]
             .into_iter()
-            .chain(self.carries.iter().chain(&self.wholes).copied())
+            .chain([&self.carries, &self.also, &self.wholes].into_iter().flatten().copied())
             .collect()
     }
 }
@@ -389,8 +406,8 @@ impl Body<'_> {
                 let out = self.stripe(*out)?;
                 self.writer.reshape(flat, out)
             }
-            Step::Rows { of, begins, out } => {
-                let begin = self.row_of(program.stripes[*of].like, begins)?;
+            Step::Rows { of, begins, left, out } => {
+                let begin = self.row_of(program.stripes[*of].like, begins, *left)?;
                 let (from, out) = (self.stripes[of], self.stripe(*out)?);
                 self.writer.slice(from, begin, out)
             }
@@ -403,52 +420,61 @@ impl Body<'_> {
                 Some(())
             }
             Step::Run { op, inputs, out, is_valid } => self.run(*op, inputs, *out, *is_valid),
-            Step::Join { carried, new, out } => {
-                let like = program.stripes[*new].like;
+            Step::Join { front, carried, new, out } => {
+                let new_rows = program.stripes[*new];
                 let kept = carried.map_or(0, |carried| program.carries[carried].rows);
-                let spare = program.stripes[*out].rows - program.stripes[*new].rows - kept;
-                let mut parts: Vec<Operand> =
-                    carried.map(|c| Given(self.state.carries[c])).into_iter().collect();
-                parts.push(Given(self.stripes[new]));
-                if spare > 0 {
-                    parts.push(self.zero_rows(like, spare)?);
-                }
+                let back = program.stripes[*out].rows - new_rows.rows - kept - front;
+                let spare = |rows: i64| {
+                    let zeros = || self.zero_rows(Stripe { rows, ..new_rows });
+                    if rows > 0 { zeros().map(Some) } else { Some(None) }
+                };
+                let carried = carried.map(|carried| Given(self.state.carries[carried]));
+                let parts = [spare(*front)?, carried, Some(Given(self.stripes[new])), spare(back)?];
+                let parts = parts.into_iter().flatten().collect();
                 let out = self.stripe(*out)?;
-                let axis = Image::of(self.of.graph, like)?.axis;
+                let axis = Image::of(self.of.graph, new_rows.like)?.axis;
                 let options = [("axis", json!(axis)), ("activation", json!("none"))];
                 self.writer.op("CONCATENATION", parts, vec![out], &options);
                 Some(())
             }
             Step::Border { of, rows, begins, out } => {
-                let like = program.stripes[*of].like;
-                let zeros = self.zero_rows(like, *rows)?;
-                let begin = self.row_of(like, begins)?;
+                let buffer = program.stripes[*of];
+                let zeros = self.zero_rows(Stripe { rows: *rows, ..buffer })?;
+                let begin = self.row_of(buffer.like, begins, 0)?;
                 let (from, out) = (self.stripes[of], self.stripe(*out)?);
                 self.writer.op("DYNAMIC_UPDATE_SLICE", vec![Given(from), zeros, begin], vec![out], &[]);
                 Some(())
             }
             Step::Keep { of, begin, carried } => {
                 let carry = program.carries[*carried];
-                let out = self.writer.graph.tensor(self.of.rows(carry.like, carry.rows)?);
+                let out = self.writer.graph.tensor(carry.tensor(self.of.window())?);
                 self.next.carries[*carried] = out;
-                let begin = self.of.place(carry.like, *begin)?;
+                let begin = self.of.place(carry.like, *begin, 0)?;
                 self.writer.slice(self.stripes[of], numbers(&begin), out)
             }
             Step::Put { of, begins } => {
-                let (row, item) =
-                    (self.of.window().row_bytes(program.leaves), self.of.window().item(program.leaves));
-                let rows = program.stripes[*of].rows;
-                let flat = self.writer.graph.tensor(self.of.flat(program.leaves, rows * row)?);
-                self.writer.reshape(self.stripes[of], flat)?;
-                let begins: Vec<i64> = begins.iter().map(|begin| begin * row / item).collect();
-                let begin = self.one_number(&begins)?;
-                let out = self.writer.graph.tensor(self.of.flat(program.leaves, program.state)?);
-                let operands = vec![Given(self.state.result), Given(flat), begin];
-                self.writer.op("DYNAMIC_UPDATE_SLICE", operands, vec![out], &[]);
-                self.next.result = out;
+                self.next.result = self.put(*of, begins, self.state.result)?;
+                Some(())
+            }
+            Step::PutAlso { also, of, begins } => {
+                self.next.also[*also] = self.put(*of, begins, self.state.also[*also])?;
                 Some(())
             }
         }
+    }
+
+    /// Writes rows of something that leaves into its state, from this iteration's row on; returns the state.
+    fn put(&mut self, of: StripeId, begins: &[i64], state: TensorId) -> Option<TensorId> {
+        let Stripe { like, rows, .. } = self.of.program().stripes[of];
+        let (row, item) = (self.of.window().row_bytes(like), self.of.window().item(like));
+        let flat = self.writer.graph.tensor(self.of.flat(like, rows * row)?);
+        self.writer.reshape(self.stripes[&of], flat)?;
+        let begins: Vec<i64> = begins.iter().map(|begin| begin * row / item).collect();
+        let begin = self.one_number(&begins)?;
+        let out = self.writer.graph.get(state).clone();
+        let out = self.writer.graph.tensor(out);
+        self.writer.op("DYNAMIC_UPDATE_SLICE", vec![Given(state), Given(flat), begin], vec![out], &[]);
+        Some(out)
     }
 
     fn stripe(&mut self, stripe: StripeId) -> Option<TensorId> {
@@ -468,8 +494,7 @@ impl Body<'_> {
         let given: Vec<TensorId> = whole.inputs.iter().map(given).collect::<Option<_>>()?;
         let out = self.stripe(out)?;
         if let Rows::Cropped { top, left } = local.rows {
-            let mut begin = self.of.place(local.output, top)?;
-            *begin.get_mut(2)? += left;
+            let begin = self.of.place(local.output, top, left)?;
             return self.writer.slice(given[0], numbers(&begin), out);
         }
         if let Operator::RESHAPE | Operator::SQUEEZE | Operator::EXPAND_DIMS = whole.kind.operator() {
@@ -494,8 +519,8 @@ impl Body<'_> {
     }
 
     /// Rows of what stands for zero.
-    fn zero_rows(&self, like: TensorId, rows: i64) -> Option<Operand> {
-        Some(self.of.zeros(like, self.of.rows(like, rows)?.shape.as_ref()?))
+    fn zero_rows(&self, rows: Stripe) -> Option<Operand> {
+        Some(self.of.zeros(rows.like, rows.tensor(self.of.window())?.shape.as_ref()?))
     }
 
     /// This iteration's number of a list.
@@ -515,12 +540,12 @@ impl Body<'_> {
         }
     }
 
-    /// This iteration's row, as a place in a tensor.
-    fn row_of(&mut self, like: TensorId, rows: &[i64]) -> Option<Operand> {
+    /// This iteration's row, from a column on, as a place in a tensor.
+    fn row_of(&mut self, like: TensorId, rows: &[i64], column: i64) -> Option<Operand> {
         if let Some(always) = constant(rows) {
-            return Some(numbers(&self.of.place(like, always)?));
+            return Some(numbers(&self.of.place(like, always, column)?));
         }
-        let places = rows.iter().map(|&row| self.of.place(like, row)).collect::<Option<Vec<_>>>()?;
+        let places = rows.iter().map(|&row| self.of.place(like, row, column)).collect::<Option<Vec<_>>>()?;
         let (rank, table) = (places.first()?.len() as i64, places.concat());
         if let Some(&known) = self.vectors.get(&table) {
             return Some(Given(known));

@@ -101,29 +101,38 @@ pub(crate) fn peak(window: &Window, program: &Program, costs: &Costs) -> i64 {
     if !program.shares {
         state += aligned(window.graph.tensor(program.wholes[0]).bytes as i64);
     }
+    for also in &program.also {
+        state += aligned(also.rows * window.row_bytes(also.tensor));
+    }
     for &whole in &program.wholes[1..] {
         state += aligned(window.graph.tensor(whole).bytes as i64);
     }
     // In whose room each stripe lies, when it is last read, and what its room takes besides what is carried there.
     let mut room: Vec<StripeId> = (0..bytes.len()).collect();
     let mut taken = bytes.clone();
+    let mut spare = vec![0; bytes.len()];
     for step in &program.steps {
         match step {
-            Step::Rows { of, begins, out } => {
-                let row = window.row_bytes(program.stripes[*of].like);
+            Step::Rows { of, begins, out, .. } if !program.are_copied(*of, begins, *out) => {
+                let row = program.stripes[*of].row_bytes(window);
                 if constant(begins).is_some_and(|begin| begin * row % ALIGNMENT == 0) {
                     room[*out] = room[*of];
                 }
             }
-            Step::Border { of, out, .. } => room[*out] = room[*of],
-            Step::Join { carried, new, out } => {
-                let row = window.row_bytes(program.stripes[*new].like);
-                let kept = carried.map_or(0, |carried| program.carries[carried].rows * row);
+            Step::Border { of, out, .. } => {
+                room[*out] = room[*of];
+                spare[*out] = spare[*of];
+            }
+            Step::Join { carried, new, out, .. } => {
+                let kept = carried.map_or(0, |carried| program.carries[carried].bytes(window));
                 state += aligned(kept);
+                // Rows to spare are wanted for a moment only.
+                spare[*out] = bytes[*out] - kept - program.bytes(window, *new);
                 if kept % ALIGNMENT == 0 {
                     // The new rows come first: the buffer is there from then on.
                     room[*out] = room[*new];
-                    taken[room[*new]] = taken[room[*new]].max(bytes[*out] - kept);
+                } else {
+                    taken[*out] = bytes[*out] - spare[*out];
                 }
             }
             _ => {}
@@ -155,7 +164,8 @@ pub(crate) fn peak(window: &Window, program: &Program, costs: &Costs) -> i64 {
                 _ => {}
             }
         }
-        most = most.max(live - saved);
+        let to_spare = step.makes().map_or(0, |out| spare[out]);
+        most = most.max(live - saved + to_spare);
         for (stripe, is_there) in is_there.iter_mut().enumerate() {
             if *is_there && last[stripe] <= at && room[stripe] == stripe {
                 *is_there = false;

@@ -8,8 +8,8 @@
 //! that begins at row 0 has the true padding there, and so has one that ends with the tensor, provided that the operator puts as many rows of padding above
 //! a stripe as above the whole. Both are tested, for every iteration; the stripe grows until all wanted rows are right.
 
-use crate::program::{Program, Step, Stripe, StripeId, aligned, constant};
-use crate::rows::{Rows, Sliding};
+use crate::program::{Also, Program, Step, Stripe, StripeId, aligned, constant};
+use crate::rows::{RowLocal, Rows, Sliding};
 use crate::window::Window;
 use serenity_ir::TensorId;
 use std::collections::BTreeMap;
@@ -32,10 +32,19 @@ pub(crate) fn program(window: &Window, enters: TensorId, step: i64) -> Option<Pr
         return None;
     }
     let iterations = (height + step - 1) / step;
+    let coarseness = window.coarseness(enters)?;
+    // What leaves besides must have whole rows for each of the result's, and no others.
+    let fits = |&t: &TensorId| {
+        let (of_result, own) = (coarseness[&window.leaves], coarseness[&t]);
+        of_result % own == 0 && window.height(t) == height * (of_result / own)
+    };
+    if !window.also.iter().all(fits) {
+        return None;
+    }
     let halo = Halo {
         window,
         enters,
-        coarseness: window.coarseness(enters)?,
+        coarseness,
         starts: (0..iterations).map(|i| (i * step).min(height - step)).collect(),
         step,
     };
@@ -75,9 +84,16 @@ impl Halo<'_> {
         None
     }
 
+    /// The rows of something that leaves that an iteration makes if its rows of the result begin at `start`.
+    fn wanted_of(&self, leaves: TensorId, start: i64) -> (i64, i64) {
+        let each = self.coarseness[&self.window.leaves] / self.coarseness[&leaves];
+        (start * each, (start + self.step) * each)
+    }
+
     /// The rows of what enters that rows of the result from `start` on depend on.
     fn needed(&self, start: i64) -> (i64, i64) {
-        let mut wanted = BTreeMap::from([(self.window.leaves, (start, start + self.step))]);
+        let mut wanted: BTreeMap<TensorId, (i64, i64)> =
+            self.window.leaving().map(|t| (t, self.wanted_of(t, start))).collect();
         for op in self.window.ops.iter().rev() {
             let Some(&range) = wanted.get(&op.output) else { continue };
             for &input in &op.inputs {
@@ -125,14 +141,17 @@ impl Halo<'_> {
         is_in_phase
             && is_inside
             && begins.iter().zip(&self.starts).all(|(&begin, &start)| {
-                let (low, high) = self.right_rows(&rows, begin);
-                let first = self.begin(self.window.leaves, begin);
-                first + low <= start && start + self.step <= first + high
+                let right = self.right_rows(&rows, begin);
+                self.window.leaving().all(|t| {
+                    let ((low, high), first) = (right[&t], self.begin(t, begin));
+                    let (from, to) = self.wanted_of(t, start);
+                    first + low <= from && to <= first + high
+                })
             })
     }
 
-    /// The rows of the result's stripe that are right if the stripe of what enters begins at a row.
-    fn right_rows(&self, rows: &BTreeMap<TensorId, i64>, begin: i64) -> (i64, i64) {
+    /// The rows of each stripe that are right if the stripe of what enters begins at a row.
+    fn right_rows(&self, rows: &BTreeMap<TensorId, i64>, begin: i64) -> BTreeMap<TensorId, (i64, i64)> {
         let mut right: BTreeMap<TensorId, (i64, i64)> =
             self.window.enters.iter().map(|&t| (t, (0, rows[&t]))).collect();
         for op in &self.window.ops {
@@ -160,7 +179,7 @@ impl Halo<'_> {
             }
             right.insert(op.output, (low, high));
         }
-        right[&self.window.leaves]
+        right
     }
 
     fn emit(&self, begins: &[i64], rows: &BTreeMap<TensorId, i64>) -> Program {
@@ -176,11 +195,11 @@ impl Halo<'_> {
             std::iter::once(enters).chain(window.enters.iter().copied().filter(|&t| t != enters)).collect();
         // Behind the last operator with a halo only wanted rows are worth computing.
         let last_halo = window.ops.iter().rposition(|op| op.rows.has_halo()).map_or(0, |last| last + 1);
-        let trimmed = if window.ops[last_halo..].iter().all(|op| op.rows.stride() == 1) {
-            last_halo
-        } else {
-            window.ops.len()
+        let is_like_result = |op: &&RowLocal| {
+            op.rows.stride() == 1 && self.coarseness[&op.output] == self.coarseness[&window.leaves]
         };
+        let trimmed =
+            if window.ops[last_halo..].iter().all(is_like_result) { last_halo } else { window.ops.len() };
         let mut extra = 0;
         for (index, op) in window.ops.iter().enumerate() {
             let is_trimmed = index >= trimmed;
@@ -203,6 +222,11 @@ impl Halo<'_> {
             let run = made * self.starts.len() as i64;
             extra += (op.macs as i64 / window.height(op.output)) * (run - window.height(op.output));
         }
+        for (also, &t) in window.also.iter().enumerate() {
+            let of = body.wanted(t, &wholes, begins);
+            let begins = self.starts.iter().map(|&start| self.wanted_of(t, start).0).collect();
+            body.steps.push(Step::PutAlso { also, of, begins });
+        }
         let of = body.wanted(window.leaves, &wholes, begins);
         body.steps.push(Step::Put { of, begins: self.starts.clone() });
         let shares = window.can_share(enters);
@@ -214,6 +238,11 @@ impl Halo<'_> {
             iterations: self.starts.len() as i64,
             wholes,
             leaves: window.leaves,
+            also: window
+                .also
+                .iter()
+                .map(|&tensor| Also { tensor, rows: window.height(tensor), before: 0 })
+                .collect(),
             shares,
             state,
             distance,
@@ -287,18 +316,21 @@ impl Body<'_> {
         if let Some(&known) = self.cut.get(&t) {
             return known;
         }
-        let step = self.halo.step;
+        let halo = self.halo;
+        let starts: Vec<i64> = halo.starts.iter().map(|&start| halo.wanted_of(t, start).0).collect();
+        let (from, to) = halo.wanted_of(t, 0);
+        let rows = to - from;
         let stripe = if let Some(whole) = wholes.iter().position(|&whole| whole == t) {
-            self.cut_whole(whole, t, step, self.halo.starts.clone())
+            self.cut_whole(whole, t, rows, starts)
         } else {
             let of = self.full[&t];
-            let starts = self.halo.starts.iter().zip(begins);
-            let begins: Vec<i64> = starts.map(|(start, &begin)| start - self.halo.begin(t, begin)).collect();
-            if constant(&begins) == Some(0) && self.stripes[of].rows == step {
+            let starts = starts.iter().zip(begins);
+            let begins: Vec<i64> = starts.map(|(start, &begin)| start - halo.begin(t, begin)).collect();
+            if constant(&begins) == Some(0) && self.stripes[of].rows == rows {
                 of
             } else {
-                let out = self.stripe(t, step);
-                self.steps.push(Step::Rows { of, begins, out });
+                let out = self.stripe(t, rows);
+                self.steps.push(Step::Rows { of, begins, left: 0, out });
                 out
             }
         };

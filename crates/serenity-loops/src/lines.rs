@@ -12,12 +12,16 @@
 //!
 //! *Rows outside.* A convolution takes rows above and below a tensor for zero points. Here they are rows of a buffer: the carried rows start as zero points, and
 //! where an iteration has computed rows that are outside, zero points are written over the `q` of them that a window can reach. Buffers have `q` rows to spare for
-//! iterations that have none.
+//! iterations that have none: one in front of the others, where it may lie over what other buffers have let go by then; several behind them, since rows that are written over at the end of a tensor
+//! may be fewer than `q`.
+//!
+//! *Columns outside.* Rows are buffered with the columns of zero points that the operator wants which reads the most of them. So each row is widened once, and that operator reads the buffer itself and no
+//! copy. Operators that want no such columns, or others, get a copy of the rows that they read without.
 //!
 //! *What enters* shares its state with the result if it dies in the window and has the result's type. If not, it is a state of its own, and there is no room around it for rows outside. Then
 //! only operators that work row for row may read it, in stripes that are inside or outside as a whole: those outside are cut anywhere, since what is made of them is outside too.
 
-use crate::program::{Carry, Program, Step, Stripe, StripeId, aligned};
+use crate::program::{ALIGNMENT, Also, Program, Step, Stripe, StripeId, aligned, constant};
 use crate::rows::{RowLocal, Rows, Sliding};
 use crate::window::Window;
 use serenity_ir::TensorId;
@@ -42,6 +46,10 @@ struct Line {
     new: i64,
     /// Rows outside the tensor that a window can reach.
     border: i64,
+    /// Columns of zero points before and behind the rows of its buffer.
+    sides: [i64; 2],
+    /// Rows to spare at the front of its buffer.
+    front: i64,
 }
 
 impl Line {
@@ -52,6 +60,28 @@ impl Line {
     /// Does it take more than its new rows?
     fn is_buffered(&self) -> bool {
         self.carried() > 0 || self.border > 0
+    }
+
+    /// Some rows, as wide as they are buffered.
+    fn rows(&self, like: TensorId, rows: i64) -> Stripe {
+        Stripe { like, rows, columns: self.sides[0] + self.sides[1] }
+    }
+
+    /// The columns that the operator wants around its rows that reads the most of them: buffered like that they are widened once, and need not be copied for it. If
+    /// then new rows could not lie behind the carried ones, and otherwise they could, none.
+    fn widest(&self, window: &Window, tensor: TensorId) -> [i64; 2] {
+        let around = |op: &&RowLocal| match op.rows {
+            Rows::Sliding(Sliding { sides, extent, .. }) if op.inputs.contains(&tensor) => {
+                Some((extent, sides))
+            }
+            _ => None,
+        };
+        let widest = window.ops.iter().filter_map(around).max_by_key(|(extent, _)| *extent);
+        let sides = widest.map_or([0, 0], |(_, sides)| sides);
+        let is_aligned = |sides: [i64; 2]| {
+            Self { sides, ..*self }.rows(tensor, self.carried()).bytes(window) % ALIGNMENT == 0
+        };
+        if is_aligned(sides) || !is_aligned([0, 0]) { sides } else { [0, 0] }
     }
 }
 
@@ -87,9 +117,15 @@ impl<'w> Lines<'w> {
                 return None;
             }
             let new = step * coarsest / coarse;
-            of.insert(tensor, Line { low: i64::MAX, end: i64::MIN, new, border: 0 });
+            let line = Line { low: i64::MAX, end: i64::MIN, new, border: 0, sides: [0, 0], front: 0 };
+            of.insert(tensor, line);
         }
-        of.get_mut(&window.leaves)?.end = 0;
+        // Whoever leaves must come to an end, whether somebody inside wants so many rows or not.
+        let turns = window.height(window.leaves) / step;
+        for t in window.leaving() {
+            let line = of.get_mut(&t)?;
+            line.end = (window.height(t) - turns * line.new).max(0);
+        }
         let is_apart = !window.can_share(enters);
         for op in window.ops.iter().rev() {
             if of[&op.output].end == i64::MIN {
@@ -130,6 +166,12 @@ impl<'w> Lines<'w> {
             line.end -= (warm_up - 1) * line.new;
             line.low -= (warm_up - 1) * line.new;
         }
+        for (&tensor, line) in of.iter_mut().filter(|(t, line)| is_inner(t) && line.is_buffered()) {
+            line.sides = line.widest(window, tensor);
+            // Of several rows to be written over, some may be behind the last one.
+            let can_be_in_front = line.border == 1 && line.rows(tensor, 1).bytes(window) % ALIGNMENT == 0;
+            line.front = i64::from(can_be_in_front);
+        }
         // Both ends of a tensor in one buffer would need two borders at once.
         let has_one_end = of.iter().filter(|(t, _)| is_inner(t)).all(|(&t, line)| {
             line.border == 0 || window.height(t) >= line.carried() + line.new - line.border
@@ -160,8 +202,15 @@ impl<'w> Lines<'w> {
         };
         body.steps.push(Step::Cut { whole: 0, begins: self.begins(begin), out: first });
         body.held.insert(enters, first);
+        let mut also = Vec::new();
         for (index, op) in window.ops.iter().enumerate() {
             body.run(index, op);
+            if window.also.contains(&op.output) {
+                let (room, begins) = self.room(op.output);
+                let of = body.held[&op.output];
+                body.steps.push(Step::PutAlso { also: also.len(), of, begins });
+                also.push(room);
+            }
             if op.output != window.leaves {
                 body.buffer(op.output);
             }
@@ -180,6 +229,7 @@ impl<'w> Lines<'w> {
             iterations: self.iterations,
             wholes: vec![enters],
             leaves: window.leaves,
+            also,
             shares: !self.is_apart,
             state,
             distance,
@@ -188,6 +238,17 @@ impl<'w> Lines<'w> {
             steps,
             extra_macs,
         }
+    }
+
+    /// The room of something that leaves besides the result, and where in it the rows of each iteration go: those that are outside go before it or behind it.
+    fn room(&self, tensor: TensorId) -> (Also, Vec<i64>) {
+        let Line { end, new, .. } = self.of[&tensor];
+        let (first, height) = (end - new, self.window.height(tensor));
+        let before = (-first).rem_euclid(new);
+        let behind = height + (first - height).rem_euclid(new);
+        let begins = self.begins(|i| before + (first + i * new).clamp(-before, behind));
+        let rows = begins.iter().copied().max().unwrap_or(0) + new;
+        (Also { tensor, rows: rows.max(before + height), before }, begins)
     }
 
     fn begins(&self, row: impl Fn(i64) -> i64) -> Vec<i64> {
@@ -217,13 +278,13 @@ impl<'w> Lines<'w> {
 
 struct Body<'l> {
     lines: &'l Lines<'l>,
-    carries: Vec<Carry>,
+    carries: Vec<Stripe>,
     stripes: Vec<Stripe>,
     steps: Vec<Step>,
     /// The rows that are there of each tensor, from its first on.
     held: BTreeMap<TensorId, StripeId>,
-    /// Buffers of which rows are carried on: from which row, and as what.
-    kept: Vec<(StripeId, i64, usize)>,
+    /// Buffers of which rows are carried on, and as what.
+    kept: Vec<(StripeId, usize)>,
 }
 
 impl Body<'_> {
@@ -235,33 +296,41 @@ impl Body<'_> {
     fn run(&mut self, index: usize, op: &RowLocal) {
         let made = self.lines.of[&op.output];
         let (from, to) = op.rows.needed((made.end - made.new, made.end));
-        let mut inputs = Vec::new();
-        for &input in &op.inputs {
-            let low = self.lines.of[&input].low;
-            let mut stripe = self.rows(input, from - low, to - from);
-            if let Rows::Sliding(Sliding { sides, .. }) = op.rows
-                && sides != [0, 0]
-            {
-                let out = self.stripe(input, to - from, sides[0] + sides[1]);
-                self.steps.push(Step::Widen { of: stripe, sides, out });
-                stripe = out;
-            }
-            inputs.push(stripe);
-        }
+        let sides = if let Rows::Sliding(Sliding { sides, .. }) = op.rows { sides } else { [0, 0] };
+        let rows = |body: &mut Self, &input: &TensorId| {
+            let low = body.lines.of[&input].low;
+            body.rows(input, from - low, to - from, sides)
+        };
+        let inputs = op.inputs.iter().map(|input| rows(self, input)).collect();
         let is_valid = matches!(op.rows, Rows::Sliding(Sliding { is_same: true, .. }));
         let out = self.stripe(op.output, made.new, 0);
         self.steps.push(Step::Run { op: index, inputs, out, is_valid });
         self.held.insert(op.output, out);
     }
 
-    /// Rows of what is held of a tensor.
-    fn rows(&mut self, tensor: TensorId, begin: i64, rows: i64) -> StripeId {
+    /// Rows of what is held of a tensor, with columns of zero points around them.
+    fn rows(&mut self, tensor: TensorId, begin: i64, rows: i64, sides: [i64; 2]) -> StripeId {
         let of = self.held[&tensor];
-        if begin == 0 && self.stripes[of].rows == rows {
-            return of;
+        let line = self.lines.of[&tensor];
+        let (held, begin) = (line.sides, line.front + begin);
+        let is_wide_enough = held == sides;
+        let mut stripe = of;
+        if begin != 0 || self.stripes[of].rows != rows || !(is_wide_enough || held == [0, 0]) {
+            let (columns, left) = if is_wide_enough { (held[0] + held[1], 0) } else { (0, held[0]) };
+            stripe = self.stripe(tensor, rows, columns);
+            let begins = vec![begin; self.lines.iterations as usize];
+            self.steps.push(Step::Rows { of, begins, left, out: stripe });
         }
-        let out = self.stripe(tensor, rows, 0);
-        self.steps.push(Step::Rows { of, begins: vec![begin; self.lines.iterations as usize], out });
+        if !is_wide_enough && sides != [0, 0] {
+            stripe = self.widen(stripe, sides);
+        }
+        stripe
+    }
+
+    fn widen(&mut self, of: StripeId, sides: [i64; 2]) -> StripeId {
+        let Stripe { like, rows, .. } = self.stripes[of];
+        let out = self.stripe(like, rows, sides[0] + sides[1]);
+        self.steps.push(Step::Widen { of, sides, out });
         out
     }
 
@@ -271,52 +340,76 @@ impl Body<'_> {
         if !line.is_buffered() {
             return;
         }
+        let Line { front, border, .. } = line;
         let (carried, all) = (line.carried(), line.carried() + line.new);
         let carry = (carried > 0).then(|| {
-            self.carries.push(Carry { like: tensor, rows: carried });
+            self.carries.push(line.rows(tensor, carried));
             self.carries.len() - 1
         });
-        let new = self.held[&tensor];
-        let mut held = self.stripe(tensor, all + line.border, 0);
-        self.steps.push(Step::Join { carried: carry, new, out: held });
-        if line.border > 0 {
-            let (height, border) = (self.lines.window.height(tensor), line.border);
+        let mut new = self.held[&tensor];
+        if line.sides != [0, 0] {
+            new = self.widen(new, line.sides);
+        }
+        let columns = line.sides[0] + line.sides[1];
+        let mut held = self.stripe(tensor, all + border, columns);
+        self.steps.push(Step::Join { front, carried: carry, new, out: held });
+        if border > 0 {
+            let height = self.lines.window.height(tensor);
+            let spare = if front > 0 { 0 } else { all };
             let begins = self.lines.begins(|i| {
                 let low = line.low + i * line.new;
                 let above = -border - low;
                 if low < 0 && (0..=all - border).contains(&above) {
-                    above
-                } else if (0..=all).contains(&(height - low)) {
-                    height - low
+                    front + above
+                } else if (0..all).contains(&(height - low)) {
+                    front + height - low
                 } else {
-                    all
+                    spare
                 }
             });
-            let out = self.stripe(tensor, all + border, 0);
+            let out = self.stripe(tensor, all + border, columns);
             self.steps.push(Step::Border { of: held, rows: border, begins, out });
             held = out;
         }
         self.held.insert(tensor, held);
         if let Some(carried) = carry {
-            self.kept.push((held, line.new, carried));
+            self.kept.push((held, carried));
         }
     }
 
     /// Rows are carried on when nobody reads the buffer any more: so they can be moved within it.
     fn keep_last(&mut self) {
-        for (buffer, begin, carried) in std::mem::take(&mut self.kept) {
-            let mut parts = vec![buffer];
+        for (buffer, carried) in std::mem::take(&mut self.kept) {
+            let Stripe { like, columns, .. } = self.stripes[buffer];
+            let Line { new, front, .. } = self.lines.of[&like];
+            let all = new + self.carries[carried].rows;
+            let mut views = vec![buffer];
             let mut last = 0;
+            // What begins where the carried rows do, so that they can be moved down to there.
+            let mut of = (front == 0).then_some(buffer);
             for (at, step) in self.steps.iter().enumerate() {
-                if !step.reads().iter().any(|read| parts.contains(read)) {
+                if !step.reads().iter().any(|read| views.contains(read)) {
                     continue;
                 }
                 last = at;
-                if let Step::Rows { out, .. } = step {
-                    parts.push(*out);
+                if let Step::Rows { of: whole, begins, out, .. } = step
+                    && self.stripes[*out].columns == columns
+                {
+                    views.push(*out);
+                    let is_all = *whole == buffer && constant(begins) == Some(front);
+                    if is_all && self.stripes[*out].rows == all {
+                        of = of.or(Some(*out));
+                    }
                 }
             }
-            self.steps.insert(last + 1, Step::Keep { of: buffer, begin, carried });
+            let of = of.unwrap_or_else(|| {
+                let out = self.stripe(like, all, columns);
+                let begins = vec![front; self.lines.iterations as usize];
+                last += 1;
+                self.steps.insert(last, Step::Rows { of: buffer, begins, left: 0, out });
+                out
+            });
+            self.steps.insert(last + 1, Step::Keep { of, begin: new, carried });
         }
     }
 }

@@ -33,7 +33,7 @@ pub struct LoopCost {
     pub copied: u64,
     /// What it takes longer, by estimate: in multiplications, as [`time_of`](crate::time_of) tells of a graph.
     pub extra_time: u64,
-    /// The tensor that leaves.
+    /// The tensor that its last op makes.
     pub leaves: TensorId,
 }
 

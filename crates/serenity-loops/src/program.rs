@@ -17,32 +17,51 @@ pub(crate) struct Stripe {
     pub(crate) columns: i64,
 }
 
+impl Stripe {
+    pub(crate) fn tensor(&self, window: &Window) -> Option<Tensor> {
+        window.stripe(self.like, self.rows, self.columns)
+    }
+
+    pub(crate) fn bytes(&self, window: &Window) -> i64 {
+        self.rows * self.row_bytes(window)
+    }
+
+    pub(crate) fn row_bytes(&self, window: &Window) -> i64 {
+        let own = window.width(self.like);
+        window.row_bytes(self.like) / own * (own + self.columns)
+    }
+}
+
 /// A step of the body. `begins` has a row for each iteration.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     /// Copies rows of something that is there as a whole: the tensor that enters (0), or another one.
     Cut { whole: usize, begins: Vec<i64>, out: StripeId },
-    /// Rows of a stripe.
-    Rows { of: StripeId, begins: Vec<i64>, out: StripeId },
+    /// Rows of a stripe, with all its columns, or without those that were added to it, of which so many come first.
+    Rows { of: StripeId, begins: Vec<i64>, left: i64, out: StripeId },
     /// A stripe with columns of zero points before and behind.
     Widen { of: StripeId, sides: [i64; 2], out: StripeId },
     /// Runs an op of the window on stripes: as it is, or with a padding `VALID`.
     Run { op: usize, inputs: Vec<StripeId>, out: StripeId, is_valid: bool },
-    /// The rows of a line buffer: those carried, new ones, and some to spare.
-    Join { carried: Option<usize>, new: StripeId, out: StripeId },
+    /// The rows of a line buffer: some to spare, those carried, new ones, and if there are more, those to spare come last.
+    Join { front: i64, carried: Option<usize>, new: StripeId, out: StripeId },
     /// Writes rows of zero points over rows of a line buffer.
     Border { of: StripeId, rows: i64, begins: Vec<i64>, out: StripeId },
     /// Rows of a line buffer are carried to the next iteration.
     Keep { of: StripeId, begin: i64, carried: usize },
-    /// Writes rows of the tensor that leaves.
+    /// Writes rows of the result.
     Put { of: StripeId, begins: Vec<i64> },
+    /// Writes rows of something that leaves besides, from the first of its room on.
+    PutAlso { also: usize, of: StripeId, begins: Vec<i64> },
 }
 
-/// Rows that go from iteration to iteration.
+/// A tensor that leaves besides the result, in a room of its own: there is some around it for rows that are outside.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Carry {
-    pub(crate) like: TensorId,
+pub(crate) struct Also {
+    pub(crate) tensor: TensorId,
+    /// Rows of its room, and before the tensor.
     pub(crate) rows: i64,
+    pub(crate) before: i64,
 }
 
 /// A loop over stripes.
@@ -52,12 +71,14 @@ pub(crate) struct Program {
     /// The tensors that enter as a whole; the first is read from the state that the result is written to, if it dies there.
     pub(crate) wholes: Vec<TensorId>,
     pub(crate) leaves: TensorId,
+    pub(crate) also: Vec<Also>,
     /// Does the first of the wholes share its bytes with the result?
     pub(crate) shares: bool,
     /// Bytes of the state that the result is written to, from its first byte on, and the byte at which the shared tensor begins.
     pub(crate) state: i64,
     pub(crate) distance: i64,
-    pub(crate) carries: Vec<Carry>,
+    /// Rows that go from iteration to iteration.
+    pub(crate) carries: Vec<Stripe>,
     pub(crate) stripes: Vec<Stripe>,
     pub(crate) steps: Vec<Step>,
     /// Multiplications more than without a loop.
@@ -67,27 +88,28 @@ pub(crate) struct Program {
 impl Program {
     /// A stripe as a tensor.
     pub(crate) fn tensor(&self, window: &Window, stripe: StripeId) -> Option<Tensor> {
-        let Stripe { like, rows, columns } = self.stripes[stripe];
-        window.stripe(like, rows, columns)
+        self.stripes[stripe].tensor(window)
     }
 
     /// Bytes of a stripe.
     pub(crate) fn bytes(&self, window: &Window, stripe: StripeId) -> i64 {
-        let Stripe { like, rows, columns } = self.stripes[stripe];
-        let own = window.width(like);
-        window.row_bytes(like) / own * (own + columns) * rows
+        self.stripes[stripe].bytes(window)
+    }
+
+    /// Are these rows a copy, rather than a view?
+    pub(crate) fn are_copied(&self, of: StripeId, begins: &[i64], out: StripeId) -> bool {
+        self.stripes[of].columns != self.stripes[out].columns || constant(begins).is_none()
     }
 
     /// Bytes that all iterations copy, besides what the operators of the window do.
     pub(crate) fn copied(&self, window: &Window) -> i64 {
         let of = |step: &Step| match *step {
             Step::Cut { out, .. } | Step::Widen { out, .. } => self.bytes(window, out),
-            Step::Put { of, .. } => self.bytes(window, of),
-            Step::Rows { ref begins, out, .. } if constant(begins).is_none() => self.bytes(window, out),
-            Step::Keep { carried, .. } => {
-                let Carry { like, rows } = self.carries[carried];
-                window.row_bytes(like) * rows
+            Step::Put { of, .. } | Step::PutAlso { of, .. } => self.bytes(window, of),
+            Step::Rows { of, ref begins, out, .. } if self.are_copied(of, begins, out) => {
+                self.bytes(window, out)
             }
+            Step::Keep { carried, .. } => self.carries[carried].bytes(window),
             // Views, and rows that lie where they are wanted.
             Step::Rows { .. } | Step::Run { .. } | Step::Join { .. } | Step::Border { .. } => 0,
         };
@@ -106,7 +128,8 @@ impl Step {
             | Self::Join { new: of, .. }
             | Self::Border { of, .. }
             | Self::Keep { of, .. }
-            | Self::Put { of, .. } => std::slice::from_ref(of),
+            | Self::Put { of, .. }
+            | Self::PutAlso { of, .. } => std::slice::from_ref(of),
         }
     }
 
@@ -119,7 +142,7 @@ impl Step {
             | Self::Run { out, .. }
             | Self::Join { out, .. }
             | Self::Border { out, .. } => Some(out),
-            Self::Keep { .. } | Self::Put { .. } => None,
+            Self::Keep { .. } | Self::Put { .. } | Self::PutAlso { .. } => None,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Which windows become loops, and in which way.
 //!
-//! Every run of row-local ops of the order, from which one tensor leaves, can become a loop in several ways: with a halo computed again or with lines carried, with
+//! Every run of row-local ops of the order, from which few tensors leave, can become a loop in several ways: with a halo computed again or with lines carried, with
 //! so many rows an iteration. Each has an estimate of the memory in use while it runs, its extra multiplications, and what it adds to the persistent memory. For a
 //! cap on the memory, dynamic programming over positions of the order finds the windows of least cost that stay below it; caps are tried from low to high.
 
@@ -135,16 +135,17 @@ impl<'g> Windows<'g> {
     fn ways(&self, window: &Window, first: usize, most: u64, costs: &Costs) -> Vec<Candidate> {
         let others = self.others_alive(window, first);
         let bytes = |t: TensorId| aligned(window.graph.tensor(t).bytes as i64) as u64;
+        let also: u64 = window.also.iter().map(|&t| bytes(t)).sum();
         let room = |enters: TensorId| {
             let (read, written) = (bytes(enters), bytes(window.leaves));
-            if window.can_share(enters) { read.max(written) } else { read + written }
+            also + if window.can_share(enters) { read.max(written) } else { read + written }
         };
         let mut found: Vec<Candidate> = Vec::new();
         let mut offer = |program: Option<Program>, way: Way| -> bool {
             let Some(program) = program else { return true };
             let extra_macs = program.extra_macs.max(0) as u64;
             let bytes = others + peak(window, &program, costs) as u64;
-            let wholes = program.wholes.len() as u64 - 1;
+            let wholes = (program.wholes.len() + program.also.len()) as u64 - 1;
             let tail =
                 TAIL_OF_A_LOOP + TAIL_OF_A_WHOLE * wholes + TAIL_OF_A_CARRY * program.carries.len() as u64;
             if bytes < most {

@@ -180,8 +180,8 @@ fn run(op: &RowLocal, inputs: &[&[u64]], made: i64, is_valid: bool) -> Vec<u64> 
     (0..made).map(row).collect()
 }
 
-/// Follows a loop; returns the rows of the tensor that leaves.
-fn follow(window: &Window, program: &Program, whole: &BTreeMap<TensorId, Vec<u64>>) -> Vec<u64> {
+/// Follows a loop; returns the rows of all that leaves.
+fn follow(window: &Window, program: &Program, whole: &BTreeMap<TensorId, Vec<u64>>) -> Vec<Vec<u64>> {
     let blocks = |t: TensorId| window.row_bytes(t) / ALIGNMENT;
     let garbage = |at: i64| 0xdead_0000_0000_0000 | (at as u64) << 1;
     let room = (program.state + ALIGNMENT - 1) / ALIGNMENT;
@@ -195,6 +195,7 @@ fn follow(window: &Window, program: &Program, whole: &BTreeMap<TensorId, Vec<u64
             }
         }
     }
+    let mut also: Vec<Vec<u64>> = program.also.iter().map(|also| vec![0; also.rows as usize]).collect();
     let mut carries: Vec<Vec<u64>> =
         program.carries.iter().map(|carry| vec![0; carry.rows as usize]).collect();
     for iteration in 0..program.iterations as usize {
@@ -222,7 +223,7 @@ fn follow(window: &Window, program: &Program, whole: &BTreeMap<TensorId, Vec<u64
                     });
                     stripes.insert(*out, rows.collect());
                 }
-                Step::Rows { of, begins, out } => {
+                Step::Rows { of, begins, out, .. } => {
                     let begin = begins[iteration] as usize;
                     let rows = stripes[of][begin..begin + rows_of(*out) as usize].to_vec();
                     stripes.insert(*out, rows);
@@ -235,8 +236,9 @@ fn follow(window: &Window, program: &Program, whole: &BTreeMap<TensorId, Vec<u64
                     let rows = run(window.ops[*op], &inputs, rows_of(*out), *is_valid);
                     stripes.insert(*out, rows);
                 }
-                Step::Join { carried, new, out } => {
-                    let mut rows = carried.map_or(Vec::new(), |carried| carries[carried].clone());
+                Step::Join { front, carried, new, out } => {
+                    let mut rows = vec![0; *front as usize];
+                    rows.extend(carried.iter().flat_map(|&carried| &carries[carried]));
                     rows.extend(&stripes[new]);
                     rows.resize(rows_of(*out) as usize, 0);
                     stripes.insert(*out, rows);
@@ -250,6 +252,10 @@ fn follow(window: &Window, program: &Program, whole: &BTreeMap<TensorId, Vec<u64
                 Step::Keep { of, begin, carried } => {
                     let rows = program.carries[*carried].rows;
                     kept[*carried] = stripes[of][*begin as usize..(*begin + rows) as usize].to_vec();
+                }
+                Step::PutAlso { also: number, of, begins } => {
+                    let begin = begins[iteration] as usize;
+                    also[*number][begin..begin + stripes[of].len()].copy_from_slice(&stripes[of]);
                 }
                 Step::Put { of, begins } => {
                     let t = program.leaves;
@@ -265,7 +271,12 @@ fn follow(window: &Window, program: &Program, whole: &BTreeMap<TensorId, Vec<u64
         carries = kept;
     }
     let rows = window.height(program.leaves);
-    (0..rows).map(|row| state[(row * blocks(program.leaves)) as usize].0).collect()
+    let result = (0..rows).map(|row| state[(row * blocks(program.leaves)) as usize].0).collect();
+    let rooms = program.also.iter().zip(&also).map(|(also, rows)| {
+        let before = also.before as usize;
+        rows[before..before + window.height(also.tensor) as usize].to_vec()
+    });
+    rooms.chain([result]).collect()
 }
 
 #[test]
@@ -273,6 +284,8 @@ fn stripes_are_the_rows_of_the_whole() {
     let mut random = Random(1);
     // By way, and whether rows are repeated.
     let mut seen = [[0; 2]; 2];
+    // By way: of which several tensors leave.
+    let mut several = [0; 2];
     for _ in 0..1200 {
         let graph = network(&mut random);
         let locals: Vec<Option<RowLocal>> = graph.op_ids().map(|op| RowLocal::of(&graph, op)).collect();
@@ -300,16 +313,15 @@ fn stripes_are_the_rows_of_the_whole() {
                     for (way, program) in halos.map(|program| (0, program)).chain([(1, lines)]) {
                         let Some(program) = program else { continue };
                         seen[way][usize::from(is_repeated)] += 1;
+                        several[way] += usize::from(!window.also.is_empty());
                         let rows = follow(&window, &program, &whole);
-                        assert_eq!(
-                            rows, whole[&window.leaves],
-                            "way {way}, {program:#?} of {:#?}",
-                            window.ops
-                        );
+                        let expected: Vec<Vec<u64>> = window.leaving().map(|t| whole[&t].clone()).collect();
+                        assert_eq!(rows, expected, "way {way}, {program:#?} of {:#?}", window.ops);
                     }
                 }
             }
         }
     }
     assert!(seen.iter().flatten().all(|&count| count > 400), "{seen:?}");
+    assert!(several.iter().all(|&count| count > 400), "{several:?}");
 }

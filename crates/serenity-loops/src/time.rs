@@ -4,7 +4,7 @@
 //! with the Python package `tflite-micro`, as ratios of two models in one run; `cargo bench --bench loop_time -p serenity-ml` does it again. Kernels that multiply faster
 //! make copies weigh more.
 
-use crate::program::{Carry, Program, Step, StripeId, constant};
+use crate::program::{Program, Step, Stripe, StripeId};
 use crate::rows::RowLocal;
 use crate::window::Window;
 use serenity_ir::{Graph, OpId};
@@ -40,8 +40,8 @@ fn of_an_element(macs: u64) -> f64 {
 
 /// What a loop takes more than its operators did: what it computes again, and what it copies.
 pub(crate) fn extra_time(window: &Window, program: &Program) -> u64 {
-    let elements =
-        |stripe: StripeId| (program.bytes(window, stripe) / window.item(program.stripes[stripe].like)) as f64;
+    let of_stripe = |stripe: Stripe| (stripe.bytes(window) / window.item(stripe.like)) as f64;
+    let elements = |stripe: StripeId| of_stripe(program.stripes[stripe]);
     let took = |op: &RowLocal| {
         let made = window.graph.tensor(op.output).bytes as i64 / window.item(op.output);
         made as f64 * of_an_element(op.macs)
@@ -50,14 +50,17 @@ pub(crate) fn extra_time(window: &Window, program: &Program) -> u64 {
         Step::Run { op, out, .. } => elements(out) * of_an_element(window.ops[op].macs),
         Step::Cut { whole: 0, out, .. } => elements(out) * CUT,
         Step::Cut { out, .. } => elements(out) * FOUND,
-        Step::Rows { ref begins, out, .. } if constant(begins).is_none() => elements(out) * FOUND,
-        Step::Widen { out, .. } => elements(out) * MOVED,
-        Step::Keep { carried, .. } => {
-            let Carry { like, rows } = program.carries[carried];
-            (window.row_bytes(like) / window.item(like) * rows) as f64 * MOVED
+        Step::Rows { of, ref begins, out, .. } if program.are_copied(of, begins, out) => {
+            elements(out) * FOUND
         }
+        Step::Widen { out, .. } => elements(out) * MOVED,
+        Step::Keep { carried, .. } => of_stripe(program.carries[carried]) * MOVED,
         // Whole rows at once, views, and rows that lie where they are wanted.
-        Step::Rows { .. } | Step::Join { .. } | Step::Border { .. } | Step::Put { .. } => 0.0,
+        Step::Rows { .. }
+        | Step::Join { .. }
+        | Step::Border { .. }
+        | Step::Put { .. }
+        | Step::PutAlso { .. } => 0.0,
     };
     let an_iteration: f64 = program.steps.iter().map(|step| takes(step) + STEP).sum();
     let before: f64 = window.ops.iter().map(|op| took(op)).sum();

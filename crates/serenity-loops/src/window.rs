@@ -4,26 +4,33 @@ use crate::rows::{Image, RowLocal, Rows};
 use serenity_ir::{Graph, OpId, Tensor, TensorId};
 use std::collections::BTreeMap;
 
-/// Row-local operators that run one after the other, of which one tensor leaves.
+/// Tensors that may leave a window. More are hardly ever smaller than what they are made of.
+const MOST_LEAVING: usize = 3;
+
+/// Row-local operators that run one after the other.
 #[derive(Clone, Debug)]
 pub(crate) struct Window<'g> {
     pub(crate) graph: &'g Graph,
     pub(crate) ops: Vec<&'g RowLocal>,
     /// What comes from before, by first use.
     pub(crate) enters: Vec<TensorId>,
+    /// The result: what the last of them makes, which always leaves.
     pub(crate) leaves: TensorId,
+    /// What leaves besides, as it is made.
+    pub(crate) also: Vec<TensorId>,
 }
 
 impl<'g> Window<'g> {
-    /// `None` if other than one tensor leaves, or an op comes before one that it reads from.
+    /// `None` if too many tensors leave, or an op comes before one that it reads from.
     pub(crate) fn new(graph: &'g Graph, ops: Vec<&'g RowLocal>) -> Option<Self> {
         let is_inside = |op: &OpId| ops.iter().any(|inside| inside.op == *op);
         let is_made = |t: &TensorId| ops.iter().any(|inside| inside.output == *t);
-        let mut leaving = ops.iter().map(|op| op.output).filter(|&t| {
+        let leaving = ops.iter().map(|op| op.output).filter(|&t| {
             graph.is_output(t) || graph.consumers(t).is_empty() || !graph.consumers(t).iter().all(is_inside)
         });
-        let leaves = leaving.next()?;
-        if leaving.next().is_some() {
+        let mut also: Vec<TensorId> = leaving.collect();
+        let leaves = also.pop()?;
+        if also.len() >= MOST_LEAVING {
             return None;
         }
         let mut enters = Vec::new();
@@ -38,7 +45,12 @@ impl<'g> Window<'g> {
                 }
             }
         }
-        Some(Self { graph, ops, enters, leaves })
+        Some(Self { graph, ops, enters, leaves, also })
+    }
+
+    /// All that leaves, the result last.
+    pub(crate) fn leaving(&self) -> impl Iterator<Item = TensorId> {
+        self.also.iter().copied().chain([self.leaves])
     }
 
     /// Does nobody want an entering tensor behind the window?

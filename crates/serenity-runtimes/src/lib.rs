@@ -57,4 +57,5 @@ pub use tflm::overlap::{Overlap, overlaps};
 pub use tflm::plan::{Planned, live_by_op, live_peak, plan_arena};
 pub use tflm::run::Facts as TflmFacts;
 pub use tflm::tail::{Tail, TflmArena};
+pub use tflm::ties::has_counted_loops;
 pub use tflm::{TFLM_ALIGNMENT, tflm_arena};

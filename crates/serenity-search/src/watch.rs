@@ -13,6 +13,8 @@ pub struct Progress {
     pub bound: u64,
     /// States visited.
     pub states: u64,
+    /// What states are.
+    pub of: &'static str,
     /// Time since the start.
     pub elapsed: Duration,
 }
@@ -35,6 +37,8 @@ pub struct Watch<'a> {
     pub bound: u64,
     /// States visited so far.
     pub states: u64,
+    /// What states are, for those who look.
+    pub of: &'static str,
 }
 
 const REPORT_EVERY: Duration = Duration::from_millis(100);
@@ -55,6 +59,7 @@ impl<'a> Watch<'a> {
             best: u64::MAX,
             bound: 0,
             states: 0,
+            of: "states",
         }
     }
 
@@ -107,7 +112,8 @@ impl<'a> Watch<'a> {
             && elapsed >= self.next_report
         {
             self.next_report = elapsed + REPORT_EVERY;
-            progress(&Progress { best: self.best, bound: self.bound, states: self.states, elapsed });
+            let &mut Self { best, bound, states, of, .. } = self;
+            progress(&Progress { best, bound, states, of, elapsed });
         }
     }
 

@@ -106,6 +106,11 @@ impl Effort {
         self.of(20_000_000)
     }
 
+    /// The same for loops of which others may be chosen: enough to compare them.
+    pub(crate) fn placement_of_some_loops(self) -> u64 {
+        self.of(4_000_000)
+    }
+
     /// Steps of orders looked at while one order is improved by moving ops.
     pub(crate) fn refined_steps(self) -> usize {
         self.of(if self.is_draft { 250_000 } else { 2_000_000 }) as usize

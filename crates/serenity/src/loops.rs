@@ -10,7 +10,7 @@ use serenity_formats::{FileError, Problem};
 use serenity_ir::{Graph, OpId};
 use serenity_loops::{Choice, Clusters, Floor, Joined, Loop, LoopCost, Looped, Spread, Windows, time_of};
 use serenity_runtimes::{Kernels, MemoryModel, TflmFacts, main_graph, plan_arena};
-use serenity_search::{Limits, Proof, StopReason};
+use serenity_search::{Limits, Proof, StopReason, Watch};
 
 /// Whether windows of operators may become loops over a few rows at a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -84,8 +84,12 @@ pub(crate) fn with_loops(found: Optimized, loops: Loops, options: &Options) -> R
         return Ok(found);
     }
     let grounds = grounds(&found, &orders_to_try(&found, options));
+    let (some, all) = (options.effort.placement_of_some_loops(), options.effort.placement_of_loops());
     let mut best = found.clone();
+    let mut chosen = None;
     let mut tried: Vec<AppliedLoops> = Vec::new();
+    let mut watch = Watch::new(&options.limits, options.progress.as_ref());
+    (watch.of, watch.bound) = ("loops tried", Floor::of(found.model.graph()).bytes);
     for view in views(kernels) {
         let looked = look(&grounds, view, loops, options);
         for (ground, windows, choice) in worth_planning(&looked, &found, loops) {
@@ -94,27 +98,37 @@ pub(crate) fn with_loops(found: Optimized, loops: Loops, options: &Options) -> R
                 continue;
             }
             tried.push(applied.clone());
-            if let Some(looped) = planned(&found, ground, applied, kernels, options)?
+            (watch.best, watch.states) = (best.plan.after.needs(), tried.len() as u64);
+            watch.report();
+            if let Some(looped) = planned(&found, ground, applied, some, options)?
                 && loops.prefer(&looped, &best)
             {
                 best = looped;
+                chosen = Some(ground);
                 if loops.are_enough(&best) {
-                    break;
+                    return Ok(best);
                 }
             }
         }
+    }
+    // What was chosen is placed with all the care there is.
+    if let (Some(ground), Some(applied)) = (chosen, best.plan.loops.clone())
+        && let Some(placed) = planned(&found, ground, applied, all, options)?
+        && loops.prefer(&placed, &best)
+    {
+        best = placed;
     }
     Ok(best)
 }
 
 impl Loops {
     /// Does a model fit what a device has?
-    fn are_enough(&self, optimized: &Optimized) -> bool {
+    pub(crate) fn are_enough(&self, optimized: &Optimized) -> bool {
         self.enough.is_some_and(|enough| whole_need(&optimized.model, &optimized.plan) <= enough)
     }
 
     /// Is one better than another? If both fit, the one that multiplies less; otherwise the one that needs less on a device. What a runtime keeps besides the arena
-    /// differs from port to port by more than a hundredth: within that, the smaller arena.
+    /// differs from port to port by more than a hundredth: within that, the smaller arena, which for loops must be smaller by more than a hundredth than without.
     pub(crate) fn prefer(&self, one: &Optimized, other: &Optimized) -> bool {
         match (self.are_enough(one), self.are_enough(other)) {
             (true, true) => return extra_macs(one) < extra_macs(other),
@@ -123,16 +137,20 @@ impl Loops {
         }
         let need = |optimized: &Optimized| whole_need(&optimized.model, &optimized.plan);
         let (need_one, need_other) = (need(one), need(other));
-        let is_looped = one.plan.loops.is_some() && other.plan.loops.is_some();
-        if !is_looped || need_one.abs_diff(need_other) > need_other / 100 {
+        if need_one.abs_diff(need_other) > need_other / 100 {
             return need_one < need_other;
         }
-        (one.plan.after.needs(), need_one) < (other.plan.after.needs(), need_other)
+        let (arena, other_arena) = (one.plan.after.needs(), other.plan.after.needs());
+        match (one.plan.loops.is_some(), other.plan.loops.is_some()) {
+            (true, false) => arena < other_arena - other_arena / 100,
+            (false, true) => arena - arena / 100 <= other_arena,
+            _ => (arena, need_one) < (other_arena, need_other),
+        }
     }
 }
 
 /// Multiplications that the loops of a model add.
-fn extra_macs(optimized: &Optimized) -> u64 {
+pub(crate) fn extra_macs(optimized: &Optimized) -> u64 {
     optimized.plan.loops.as_ref().map_or(0, |loops| loops.extra_macs)
 }
 
@@ -157,11 +175,11 @@ fn views(kernels: Kernels) -> Vec<Kernels> {
 
 /// Choices in the order in which they are planned: those that may be enough by their multiplications, then by what a device needs in all. The one with the least
 /// memory in use is always among them.
-fn worth_planning<'l>(
-    looked: &'l [Looked<'l>],
+fn worth_planning<'l, 'g>(
+    looked: &'l [Looked<'g>],
     found: &Optimized,
     loops: Loops,
-) -> Vec<(&'l Ground, &'l Windows<'l>, &'l Choice)> {
+) -> Vec<(&'g Ground, &'l Windows<'g>, &'l Choice)> {
     let tail = whole_need(&found.model, &found.plan) - found.plan.after.needs();
     let mut all: Vec<_> = looked
         .iter()
@@ -265,20 +283,22 @@ fn applied(ground: &Ground, loops: Vec<Loop>, macs: u64) -> Option<AppliedLoops>
     })
 }
 
+/// A model with loops, planned with so much work and checked; `None` if it cannot be.
 fn planned(
     found: &Optimized,
     ground: &Ground,
     loops: AppliedLoops,
-    kernels: Kernels,
+    work: u64,
     options: &Options,
 ) -> Result<Option<Optimized>, Error> {
+    let Some(kernels) = options.model.kernels() else { return Ok(None) };
     let Some(looped) = ground.looped(&loops.loops) else { return Ok(None) };
     let model = match found.model.file.looped(&looped) {
         Ok(file) => found.model.with_file(file),
         Err(FileError { problem: Problem::CannotKeep, .. }) => return Ok(None),
         Err(source) => return Err(Error::File { path: found.model.name.clone(), source }),
     };
-    let Some(plan) = place(&model, found.plan.clone(), kernels, options) else { return Ok(None) };
+    let Some(plan) = place(&model, found.plan.clone(), kernels, work, options) else { return Ok(None) };
     let mut found_wrong = plan_faults(&all(model.graphs()), &plan, None);
     let made = Made { before: &found.model, order: &loops.order, looped: &looped, model: &model };
     let in_loops = plan.offsets.as_ref().map_or_else(Vec::new, |offsets| {
@@ -335,12 +355,12 @@ pub(crate) fn orders<'a>(main: &'a [OpId], bodies: &'a [Vec<OpId>]) -> Vec<&'a [
 }
 
 /// The plan of a model with loops, in its own order.
-fn place(model: &Input, plan: Plan, kernels: Kernels, options: &Options) -> Option<Plan> {
+fn place(model: &Input, plan: Plan, kernels: Kernels, work: u64, options: &Options) -> Option<Plan> {
     let graphs = model.graphs();
     let orders: Vec<Vec<OpId>> = graphs.iter().map(Graph::file_order).collect();
     let given: Vec<&[OpId]> = orders.iter().map(Vec::as_slice).collect();
     let limits = Limits { work: None, ..options.limits.clone() };
-    let limits = limits.working(options.effort.placement_of_loops());
+    let limits = limits.working(work);
     let facts = TflmFacts::new(&graphs.iter().collect::<Vec<_>>(), kernels);
     let planned = plan_arena(&facts, &given, limits)?;
     let mut orders = orders.into_iter();

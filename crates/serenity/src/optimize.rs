@@ -1,10 +1,11 @@
 //! The one door.
 
-use crate::loops::with_loops;
+use crate::loops::{extra_macs, with_loops};
 use crate::ort::{fast, is_for};
 use crate::planning::as_it_came;
 use crate::rewrite::optimize_input;
 use crate::{Error, Input, Options, Plan, Rewrites, plan_graphs, planned_model};
+use serenity_runtimes::has_counted_loops;
 
 /// What became of a model.
 #[derive(Clone, Debug)]
@@ -80,15 +81,18 @@ fn as_it_stands(input: &Input, options: &Options) -> Result<Optimized, Error> {
 
 /// The same without changing what the model takes and gives.
 fn with_its_interface(input: &Input, options: &Options) -> Result<Optimized, Error> {
+    // What has loops was rewritten before it got them, as far as the loops were better for it.
+    let has_loops = has_counted_loops(&input.graphs().iter().collect::<Vec<_>>());
     let (rewritten, plan) = match options.rewrites {
-        Rewrites::None => (None, plan_graphs(input.graphs(), options)?),
-        Rewrites::Exact | Rewrites::All => optimize_input(input, options)?,
+        Rewrites::Exact | Rewrites::All if !has_loops => optimize_input(input, options)?,
+        _ => (None, plan_graphs(input.graphs(), options)?),
     };
     let found = Optimized { model: rewritten.unwrap_or_else(|| input.clone()), plan };
     let Some(loops) = options.loops else { return Ok(found) };
     let is_rewritten = !found.plan.rewrites.is_empty();
     let best = with_loops(found, loops, options)?;
-    if !is_rewritten {
+    let is_cheapest = loops.are_enough(&best) && extra_macs(&best) == 0;
+    if !is_rewritten || is_cheapest {
         return Ok(best);
     }
     // What rewriting saves, a loop may save too, and what was divided fits no window.

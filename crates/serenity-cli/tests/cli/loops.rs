@@ -134,11 +134,9 @@ fn a_budget_takes_the_loops_that_multiply_least() {
 #[test]
 fn where_no_loop_helps_none_is_made() {
     let desk = Desk::new();
-    desk.run(&["zoo", "export", "swiftnet-c", "-o", "net.tflite", "--int8"]);
-    let run = desk.run(&["optimize", "net.tflite", "--loops", "--max-extra-macs", "0"]);
-    if run.stdout.contains("the same bit for bit:") {
-        return;
-    }
+    // Its two inputs at once are as much as it ever needs.
+    desk.run(&["zoo", "export", "darts-cell", "-o", "net.tflite", "--int8"]);
+    let run = desk.run(&["optimize", "net.tflite", "--loops", "--kernels", "reference"]);
     assert!(run.code == 0 && run.stdout.contains("no loops: none makes it need less"), "{run:?}");
 }
 

@@ -176,8 +176,7 @@ fn onnx_runtime(session: &mut Session, cells: &[String]) -> Vec<String> {
 fn fast_sessions(session: &mut Session, cells: &[String], rows: &[Vec<String>]) -> Vec<String> {
     if cells[0] == "geometric mean" {
         // Of a range, what is least in our favour.
-        let number =
-            |cell: &str| cell.split(" to ").next().unwrap().replace(',', "").parse::<f64>().unwrap();
+        let number = |cell: &str| cell.split(" to ").next().unwrap().replace(',', "").parse::<f64>().unwrap();
         let rows = &rows[..rows.len() - 1];
         let logarithms = rows.iter().map(|row| (number(&row[1]) / number(&row[2])).ln());
         let mean = format!("{:.2} x", (logarithms.sum::<f64>() / rows.len() as f64).exp());

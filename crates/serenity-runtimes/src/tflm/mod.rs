@@ -3,18 +3,20 @@
 pub(crate) mod hand_over;
 pub(crate) mod kernels;
 pub(crate) mod overlap;
+mod parts;
 pub(crate) mod plan;
 pub(crate) mod run;
 pub(crate) mod tail;
-mod ties;
+pub(crate) mod ties;
 
 use crate::problem::{assemble, tensor_buffers};
 use crate::{Arena, ArenaProblem, Content, Kernels, Offsets, Piece, Runtime, scratch};
 use hand_over::{planned_least_lifetimes, with_hand_over};
+use parts::{Part, parts};
 use run::{Facts, Run};
 use serenity_arena::{Buffer, Options, Overlap, Planner, Problem, Sharing, place};
 use serenity_ir::{ElementType, Graph, Lifetimes, MOST_SCRATCH, OpId, Storage, Tensor};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use ties::Ties;
 
 /// TFLM aligns everything to so many bytes.
@@ -127,6 +129,8 @@ pub fn tflm_arena(facts: &Facts, orders: &[&[OpId]], plan: Option<&Offsets>) -> 
 pub(crate) struct ForAPlan {
     all: ArenaProblem,
     ties: Ties,
+    /// Of the buffers of which parts are wanted for a shorter time: these parts.
+    parts: Vec<(usize, Vec<Part>)>,
 }
 
 impl ForAPlan {
@@ -158,7 +162,12 @@ pub(crate) fn for_a_plan(facts: &Facts, orders: &[&[OpId]]) -> Option<ForAPlan> 
     let ties = ties::ties(&run, &buffers, &index);
     let overlaps = sharing.into_iter().map(|((writer, over), how)| Overlap { writer, over, how });
     let all = assemble(demands, TFLM_ALIGNMENT, overlaps.collect())?;
-    Some(ForAPlan { all, ties })
+    // Tensors that are tied to nothing count as a whole wherever memory in use is added up.
+    let tied: BTreeSet<usize> = ties.all.iter().flat_map(|tie| [tie.buffer, tie.to]).collect();
+    let tied = index.iter().filter(|(_, at)| tied.contains(at));
+    let parts = tied.map(|(&place, &at)| (at, parts(&run, place, buffers[at])));
+    let parts = parts.filter(|(_, parts)| parts.len() > 1).collect();
+    Some(ForAPlan { all, ties, parts })
 }
 
 /// How the two ends of a permission may lie, in the planner's terms; `None` if it has none for it.

@@ -3,12 +3,13 @@
 //! Offsets are found by the exact planner, for the lifetimes that the runtime will see. Scratch is in the problem, because it needs room, but not in the
 //! plan: the runtime places it, around what is planned. So the head that counts is the one its own planner arrives at in the end.
 
+use super::parts::Part;
 use super::run::{Facts, Run};
 use super::ties::Ties;
 use super::{ForAPlan, for_a_plan, tflm_arena};
 use crate::problem::tensor_buffers;
 use crate::{Arena, ArenaProblem, Content, Offsets};
-use serenity_arena::{Options, Placement, Problem, Tie, place};
+use serenity_arena::{Options, Overlap, Placement, Problem, Tie, place};
 use serenity_ir::OpId;
 use serenity_search::{Limits, StopReason};
 
@@ -28,12 +29,13 @@ pub struct Planned {
 /// Places all tensors for one order of each graph, at least as well as the runtime does by itself. `None` if the sub-graphs call each other without end,
 /// or the sizes are absurd.
 pub fn plan_arena(facts: &Facts, orders: &[&[OpId]], limits: Limits) -> Option<Planned> {
-    let ForAPlan { all: ArenaProblem { problem, contents, .. }, ties } = for_a_plan(facts, orders)?;
+    let ForAPlan { all: ArenaProblem { problem, contents, .. }, ties, parts } = for_a_plan(facts, orders)?;
     let index = tensor_buffers(&contents);
     let has_ties = !ties.all.is_empty();
     let largest = problem.buffers().iter().map(|buffer| buffer.size).max().unwrap_or(0);
     let live = live_peak(facts, orders)?;
-    let placement = place_tied(&problem, ties, live, &Options { limits, ..Options::default() })?;
+    let (problem, of_parts) = in_parts(problem, &parts)?;
+    let placement = place_tied(&problem, ties, &of_parts, live, &Options { limits, ..Options::default() })?;
     let offset = |graph: usize, tensor| index.get(&(graph, tensor)).map(|&at| placement.offsets[at]);
     // Which copies are void is a choice, and not all choices were tried: all that is sure is that each tensor needs room.
     let bound = if has_ties { largest } else { placement.bound };
@@ -58,11 +60,39 @@ pub fn plan_arena(facts: &Facts, orders: &[&[OpId]], limits: Limits) -> Option<P
     Some(Planned { offsets, arena, bound, stopped })
 }
 
+/// The same problem with buffers of which parts are wanted for a shorter time in these parts, and the ties that hold them together: the lowest part takes the place of the buffer, the others follow
+/// behind all buffers.
+fn in_parts(problem: Problem, parts: &[(usize, Vec<Part>)]) -> Option<(Problem, Vec<Tie>)> {
+    if parts.is_empty() {
+        return Some((problem, Vec::new()));
+    }
+    let mut buffers = problem.buffers().to_vec();
+    let mut ties = Vec::new();
+    for (to, parts) in parts {
+        let (lowest, others) = parts.split_first()?;
+        buffers[*to] = lowest.buffer;
+        for part in others {
+            ties.push(Tie { buffer: buffers.len(), to: *to, distance: part.from });
+            buffers.push(part.buffer);
+        }
+    }
+    // What is written over such a buffer is a slice of it, and tied to it anyway.
+    let is_whole = |overlap: &&Overlap| parts.iter().all(|(buffer, _)| *buffer != overlap.over);
+    let overlaps = problem.overlaps().iter().filter(is_whole).copied().collect();
+    Some((Problem::new(buffers, problem.alignment()).and_then(|p| p.with_overlaps(overlaps)).ok()?, ties))
+}
+
 /// Places buffers with copies void. Those that bring something to where a loop wants it hold loops that follow each other together, which may lift some of them: one
 /// by one such copies are made after all, if that helps.
-fn place_tied(problem: &Problem, ties: Ties, least: u64, options: &Options) -> Option<Placement> {
+fn place_tied(
+    problem: &Problem,
+    ties: Ties,
+    of_parts: &[Tie],
+    least: u64,
+    options: &Options,
+) -> Option<Placement> {
     let place_with = |ties: &[Tie], options: &Options| {
-        Some(place(&problem.clone().with_ties(ties.to_vec()).ok()?, options))
+        Some(place(&problem.clone().with_ties([ties, of_parts].concat()).ok()?, options))
     };
     let Ties { mut all, mut links } = ties;
     if all.is_empty() {

@@ -5,6 +5,7 @@
 //! place all the same, at a step of its own.
 
 use super::hand_over::hand_overs_among;
+use super::parts::parts;
 use super::ties;
 use super::{tflm_bytes, tflm_scratch};
 use crate::arena::Demand;
@@ -106,6 +107,11 @@ impl<'a> Run<'a> {
         &self.walk.facts.graphs
     }
 
+    /// The last step at which an op runs.
+    pub(super) fn last_step(&self, graph: usize, op: OpId) -> Step {
+        self.walk.ops[graph][op.index()].1
+    }
+
     /// Is a tensor read for the last time by the op that writes `output`, once, and wanted by nobody else?
     pub(super) fn dies_with(&self, graph: usize, tensor: TensorId, output: TensorId) -> bool {
         let of = self.walk.facts.graphs[graph];
@@ -183,28 +189,41 @@ impl<'a> Run<'a> {
         in_use.collect()
     }
 
-    /// Takes off what is counted twice where copies are void: of tensors that are tied and in use together, only the bytes that some of them has count.
+    /// Takes off what is counted too much where copies are void: of tensors that are tied and in use together, only the bytes count that somebody wants of some of them.
     fn take_off_ties(&self, changes: &mut [i128]) {
         let demands: Vec<Demand> =
             self.demands().into_iter().filter(|demand| demand.buffer.first >= 0).collect();
         let contents: Vec<Content> = demands.iter().map(|demand| demand.content).collect();
         let buffers: Vec<Buffer> = demands.iter().map(|demand| demand.buffer).collect();
         for group in ties::groups(self, &buffers, &tensor_buffers(&contents)) {
-            let steps = group.iter().flat_map(|&(b, _)| buffers[b].first..=buffers[b].last);
-            let steps: BTreeSet<Step> = steps.collect();
+            let steps: BTreeSet<Step> =
+                group.iter().flat_map(|&(b, _)| buffers[b].first..=buffers[b].last).collect();
+            let wanted: Vec<(i64, Buffer)> = group
+                .iter()
+                .flat_map(|&(b, at)| {
+                    let parts = match contents[b] {
+                        Content::Tensor { graph, tensor } => parts(self, (graph, tensor), buffers[b]),
+                        Content::Scratch { .. } => Vec::new(),
+                    };
+                    parts.into_iter().map(move |part| (at + part.from as i64, part.buffer))
+                })
+                .collect();
             for step in steps {
-                let mut alive: Vec<(i64, i64)> = Vec::new();
-                for &(b, at) in &group {
-                    if (buffers[b].first..=buffers[b].last).contains(&step) {
-                        alive.push((at, at + buffers[b].size as i64));
-                    }
-                }
+                let is_alive = |buffer: &Buffer| (buffer.first..=buffer.last).contains(&step);
+                let mut alive: Vec<(i64, i64)> = wanted
+                    .iter()
+                    .filter(|(_, buffer)| is_alive(buffer))
+                    .map(|(at, buffer)| (*at, at + buffer.size as i64))
+                    .collect();
                 alive.sort_unstable();
-                let (mut twice, mut end) = (0, i64::MIN);
+                let (mut once, mut end) = (0, i64::MIN);
                 for (from, to) in alive {
-                    twice += end.min(to).saturating_sub(from).max(0);
+                    once += (to - from.max(end)).max(0);
                     end = end.max(to);
                 }
+                let all: u64 =
+                    group.iter().map(|&(b, _)| buffers[b]).filter(is_alive).map(|buffer| buffer.size).sum();
+                let twice = all as i64 - once;
                 changes[step as usize] -= i128::from(twice);
                 changes[step as usize + 1] += i128::from(twice);
             }

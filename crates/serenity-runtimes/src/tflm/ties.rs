@@ -139,6 +139,11 @@ fn states(graphs: &[&Graph]) -> Vec<State> {
     found
 }
 
+/// Is there a loop of which can be told how often it runs, as those have that are made of windows?
+pub fn has_counted_loops(graphs: &[&Graph]) -> bool {
+    !states(graphs).is_empty()
+}
+
 /// Can it be told how often a loop runs: does it compare a counter with a constant, and look the next one up in a table?
 fn is_counted(condition: &Graph, body: &Graph) -> bool {
     let [op] = condition.ops() else { return false };
@@ -203,12 +208,7 @@ fn copies_of(graph: &Graph, index: usize, op: OpId) -> Option<Vec<Copy>> {
             (from.count == to.count).then_some(())?;
             one(output, place(call.activation(0)?), 0, true)
         }
-        Operator::SLICE => {
-            let (from, to) = call.moved(0)?;
-            let begins = call.values(1)?;
-            let at = block(from.shape, to.shape, &begins)?;
-            one(output, place(call.activation(0)?), at.checked_mul(from.item as u64)?, true)
-        }
+        Operator::SLICE => one(output, place(call.activation(0)?), view(graph, op)?.0, true),
         Operator::DYNAMIC_UPDATE_SLICE => {
             call.moved(0)?;
             one(output, place(call.activation(0)?), 0, false)
@@ -238,6 +238,14 @@ fn copies_of(graph: &Graph, index: usize, op: OpId) -> Option<Vec<Copy>> {
         }
         _ => None,
     }
+}
+
+/// Where a slice that is in one piece begins in its tensor, and how long it is, in bytes.
+pub(super) fn view(graph: &Graph, op: OpId) -> Option<(u64, u64)> {
+    let call = Call::new(graph, op);
+    let (from, to) = call.moved(0).filter(|_| call.operator() == Operator::SLICE)?;
+    let (at, item) = (block(from.shape, to.shape, &call.values(1)?)?, from.item as u64);
+    Some((at.checked_mul(item)?, (to.count as u64).checked_mul(item)?))
 }
 
 /// Where a slice begins in its tensor, in elements, if it is in one piece.

@@ -13,6 +13,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+/// By name, shapes of inputs.
+type Shapes = &'static [(&'static str, &'static [u64])];
+
 /// A model, and the shapes of its inputs that are open.
 struct Given {
     path: PathBuf,
@@ -125,7 +128,7 @@ fn real_models_ask_for_what_we_predict_and_never_more_than_a_default_session() {
 fn large_networks_are_proved_with_open_sizes_and_with_fixed_ones() {
     let Some(python) = python() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let open: [(&str, &[(&str, &[u64])]); 3] = [
+    let open: [(&str, Shapes); 3] = [
         ("gpt", &[("ids", &[1, 48])]),
         ("vit", &[("image", &[1, 3, 32, 32])]),
         ("unet", &[("image", &[1, 3, 32, 32])]),
@@ -168,7 +171,7 @@ fn rewriting_comes_before_and_gains_more() {
 fn more_real_models_are_read_and_nothing_false_is_said() {
     let Some(python) = python() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let shapes = |name: &str| -> &[(&str, &[u64])] {
+    let shapes = |name: &str| -> Shapes {
         match name {
             "bert_toy_optimized" => {
                 &[("input_ids", &[1, 7]), ("input_mask", &[1, 7]), ("token_type_ids", &[1, 7])]
