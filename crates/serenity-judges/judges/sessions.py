@@ -24,8 +24,10 @@ def judge(path, options, _log):
         shapes[name] = [int(extent) for extent in extents.split(",")]
     onnx.checker.check_model(before)
     # The first runs are the measure; sessions that are timed do not write profiles.
-    default, feed, expected = first_run(before, False, shapes, options)
-    fast, _, found = first_run(path, True, shapes, options)
+    feed = inputs(before, shapes, options)
+    default, expected = first_run(before, False, feed)
+    # The same inputs by the same names: whoever ran the one can run the other.
+    fast, found = first_run(path, True, feed)
     pairs = [(numpy.asarray(one), numpy.asarray(other)) for one, other in zip(expected, found)]
     return {
         "default": default,
@@ -47,20 +49,24 @@ def settings(is_fast):
     return settings
 
 
-def first_run(path, is_fast, shapes, options):
+def inputs(path, shapes, options):
+    session = onnxruntime.InferenceSession(path, settings(False), providers=["CPUExecutionProvider"])
+    generator = numpy.random.default_rng(options.seed)
+    return {node.name: random_input(node, shapes, generator) for node in session.get_inputs()}
+
+
+def first_run(path, is_fast, feed):
     with tempfile.TemporaryDirectory() as folder:
         chosen = settings(is_fast)
         chosen.enable_profiling = True
         chosen.profile_file_prefix = f"{folder}/profile"
         session = onnxruntime.InferenceSession(path, chosen, providers=["CPUExecutionProvider"])
-        generator = numpy.random.default_rng(options.seed)
-        feed = {node.name: random_input(node, shapes, generator) for node in session.get_inputs()}
         outputs = session.run(None, feed)
         with open(session.end_profiling()) as file:
             events = json.load(file)
     nodes = [event["args"] for event in events if event.get("cat") == "Node" and event["name"].endswith("_kernel_time")]
     start = int(nodes[0]["mem_bytes_requested_in_use"]) - int(nodes[0]["mem_requested_in_use_delta"])
-    return max(int(node["mem_bytes_requested_in_use"]) for node in nodes) - start, feed, outputs
+    return max(int(node["mem_bytes_requested_in_use"]) for node in nodes) - start, outputs
 
 
 def times(paths, feed, seconds):

@@ -259,20 +259,31 @@ impl Model {
         self.notes.get(key).map(String::as_str)
     }
 
-    /// What another program made of this model, read as this one was. Shapes and types given for tensors that are no longer there are left out.
+    /// What another program made of this model, read as this one was. Shapes and types given for tensors that are no longer there are left out, and so are inputs that
+    /// were constants here, are no more and are read by nobody: whoever runs it would have to give them.
     ///
     /// # Errors
     /// As [`parse`](Self::parse).
     pub fn successor(&self, bytes: impl Into<Vec<u8>>) -> Result<Self, Error> {
-        let bytes = bytes.into();
+        let mut bytes = bytes.into();
         let mut options = self.options.clone();
-        if !options.shapes.is_empty() || !options.types.is_empty() {
-            let model = proto::Model::read(&bytes)?;
-            let written = model.graph.nodes.iter().flat_map(|node| node.outputs.iter().copied());
-            let there: HashSet<&str> =
-                model.graph.inputs.iter().map(|input| input.name).chain(written).collect();
-            options.shapes.retain(|name, _| there.contains(name.as_str()));
-            options.types.retain(|name, _| there.contains(name.as_str()));
+        let model = proto::Model::read(&bytes)?;
+        let graph = &model.graph;
+        let inputs = || graph.inputs.iter().map(|input| input.name);
+        let written = graph.nodes.iter().flat_map(|node| node.outputs.iter().copied());
+        let there: HashSet<&str> = inputs().chain(written).collect();
+        options.shapes.retain(|name, _| there.contains(name.as_str()));
+        options.types.retain(|name, _| there.contains(name.as_str()));
+        let own = |name: &str| self.graph().inputs().iter().any(|&t| self.graph().tensor(t).name == name);
+        let mut used: HashSet<&str> = graph.initializers.iter().map(|tensor| tensor.name).collect();
+        used.extend(graph.nodes.iter().flat_map(names_read));
+        used.extend(graph.outputs.iter().map(|output| output.name));
+        let unread: Vec<String> =
+            inputs().filter(|name| !used.contains(name) && !own(name)).map(str::to_owned).collect();
+        if !unread.is_empty() {
+            let mut edit = Edit::begin(&bytes, &[])?;
+            edit.leave_out(unread);
+            bytes = edit.finish()?;
         }
         Self::parse(bytes, &options)
     }
@@ -281,6 +292,11 @@ impl Model {
     pub fn is_open(&self) -> bool {
         self.is_open
     }
+}
+
+/// What a node reads, by itself and in its graphs.
+fn names_read<'a>(node: &proto::Node<'a>) -> Vec<&'a str> {
+    node.inputs.iter().copied().chain(crate::effects::captures(node)).collect()
 }
 
 /// Every input must have a size, given by the file or by the caller, and the two must agree.

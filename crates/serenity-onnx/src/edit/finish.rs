@@ -30,7 +30,8 @@ impl Edit<'_> {
         listed.iter().try_for_each(|source| source.check(model))?;
         let nodes = with_folded(listed, self.folded, &model.graph);
         let defined = definitions::check(&nodes, &self.constants, model)?;
-        let gone = gone(&nodes, &defined, model);
+        let mut gone = gone(&nodes, &defined, model);
+        gone.extend(self.unread.iter().map(String::as_str));
 
         let mut patches = Patches::default();
         let slots = model.graph.slots();

@@ -72,6 +72,8 @@ pub struct Edit<'m> {
     declared: BTreeMap<String, (DataType, Vec<NewDim>)>,
     /// By key: notes on the model.
     notes: BTreeMap<String, String>,
+    /// Inputs that nobody reads, to be left out.
+    unread: Vec<String>,
 }
 
 /// A constant to be written.
@@ -89,7 +91,18 @@ impl<'m> Edit<'m> {
         let taken = names::all(&model).into_iter().map(str::to_owned).collect();
         let (numbers, constants) = (HashMap::new(), Vec::new());
         let (declared, notes) = (BTreeMap::new(), BTreeMap::new());
-        Ok(Self { file, model, folded, taken, numbers, nodes: None, constants, declared, notes })
+        Ok(Self {
+            file,
+            model,
+            folded,
+            taken,
+            numbers,
+            nodes: None,
+            constants,
+            declared,
+            notes,
+            unread: Vec::new(),
+        })
     }
 
     /// A name that nothing in the file has, bodies and declarations included, and that was not given out before: `wanted` itself, or
@@ -116,6 +129,11 @@ impl<'m> Edit<'m> {
     /// Declares the shape of a tensor that a node writes, instead of what the file says of it.
     pub(crate) fn declare(&mut self, name: &str, data_type: DataType, dims: Vec<NewDim>) {
         self.declared.insert(name.to_owned(), (data_type, dims));
+    }
+
+    /// Leaves out inputs that nobody reads.
+    pub(crate) fn leave_out(&mut self, inputs: Vec<String>) {
+        self.unread = inputs;
     }
 
     /// Adds a note on the model to its metadata, unless it is there.

@@ -466,3 +466,23 @@ fn shapes_are_declared_in_numbers_or_where_sizes_are_open_in_names() {
     assert!(written.windows(expected.len()).any(|part| part == expected));
     assert_eq!(open.successor(written).unwrap().graph(), open.graph());
 }
+
+/// ONNX Runtime leaves a constant's entry among the inputs when it folds the constant away.
+#[test]
+fn inputs_that_were_constants_do_not_become_the_callers() {
+    let constant = initializer(&floats("w", &[4]));
+    let before = model(&[
+        node("Add", &["x", "w"], &["y"], &[]),
+        constant,
+        input("x", &[4]),
+        input("w", &[4]),
+        output("y"),
+    ]);
+    let after = model(&[node("Relu", &["x"], &["y"], &[]), input("x", &[4]), input("w", &[4]), output("y")]);
+    let names = |model: &Model| -> Vec<String> {
+        let graph = model.graph();
+        graph.inputs().iter().map(|&t| graph.tensor(t).name.clone()).collect()
+    };
+    assert_eq!(names(&read(&after)), ["x", "w"]);
+    assert_eq!(names(&read(&before).successor(after).unwrap()), ["x"]);
+}
