@@ -107,17 +107,16 @@ impl Way {
 }
 
 fn offline(input: &Input, how: &Fast) -> Result<Offline, NoFast> {
-    let beside = (!input.file.side_files().is_empty()).then(|| {
-        let folder = Path::new(&input.name).parent().unwrap_or(Path::new(""));
-        if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
-    });
-    offline::optimize(&input.file.bytes(), beside, &input.file.given_shapes(), how.python.as_deref())
+    // A model that keeps its constants in other files finds them only where it lies.
+    let lies = (!input.file.side_files().is_empty()).then(|| Path::new(&input.name));
+    offline::optimize(&input.file.bytes(), lies, &input.file.given_shapes(), how.python.as_deref())
 }
 
 /// The same with rewrites first: those that are best for the model as it is, and as many as go together, because what is best for nodes that will be fused
 /// is not known before. The better of both, if there are any.
 fn rewritten(input: &Input, how: &Fast, options: &Options) -> Result<Option<Way>, Error> {
-    if how.rewrites != Rewrites::All {
+    // What is rewritten lies nowhere, and would not find constants in other files.
+    if how.rewrites != Rewrites::All || !input.file.side_files().is_empty() {
         return Ok(None);
     }
     let options = &Options { rewrites: Rewrites::All, ..options.clone() };

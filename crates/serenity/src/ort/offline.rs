@@ -46,24 +46,23 @@ pub enum NoFast {
     },
 }
 
-/// Asks the first Python that has it. `beside`: the folder in which the model finds its constants, if it keeps them in other files.
+/// Asks the first Python that has it. `lies`: where the model lies, if it must be read there.
 pub(super) fn optimize(
     model: &[u8],
-    beside: Option<&Path>,
+    lies: Option<&Path>,
     shapes: &BTreeMap<String, Vec<u64>>,
     python: Option<&Path>,
 ) -> Result<Offline, NoFast> {
     let files = |error: std::io::Error| NoFast::Files { reason: error.to_string() };
-    let folder = match beside {
-        Some(folder) => tempfile::tempdir_in(folder),
-        None => tempfile::tempdir(),
-    };
-    let folder = folder.map_err(files)?;
-    let [given, made] = ["given.onnx", "made.onnx"].map(|name| folder.path().join(name));
-    std::fs::write(&given, model).map_err(files)?;
+    let folder = tempfile::tempdir().map_err(files)?;
+    let [copy, made] = ["given.onnx", "made.onnx"].map(|name| folder.path().join(name));
+    if lies.is_none() {
+        std::fs::write(&copy, model).map_err(files)?;
+    }
+    let given = lies.unwrap_or(&copy);
     let mut tried = Vec::new();
     for python in candidates(python) {
-        match ask(&python, &given, &made, shapes) {
+        match ask(&python, given, &made, shapes) {
             Ok(Said { version, measured }) => {
                 let bytes = std::fs::read(&made).map_err(files)?;
                 return Ok(Offline { bytes, version, measured });
