@@ -85,8 +85,8 @@ pub(crate) fn with_loops(found: Optimized, loops: Loops, options: &Options) -> R
     }
     let grounds = grounds(&found, &orders_to_try(&found, options));
     let (some, all) = (options.effort.placement_of_some_loops(), options.effort.placement_of_loops());
-    let mut best = found.clone();
-    let mut chosen = None;
+    // Each is better than those before it.
+    let mut better: Vec<Candidate> = Vec::new();
     let mut tried: Vec<AppliedLoops> = Vec::new();
     let mut watch = Watch::new(&options.limits, options.progress.as_ref());
     (watch.of, watch.bound) = ("loops tried", Floor::of(found.model.graph()).bytes);
@@ -98,27 +98,30 @@ pub(crate) fn with_loops(found: Optimized, loops: Loops, options: &Options) -> R
                 continue;
             }
             tried.push(applied.clone());
+            let best = better.last().map_or(&found, |candidate| &candidate.placed);
             (watch.best, watch.states) = (best.plan.after.needs(), tried.len() as u64);
             watch.report();
-            if let Some(looped) = planned(&found, ground, applied, some, options)?
-                && loops.prefer(&looped, &best)
-            {
-                best = looped;
-                chosen = Some(ground);
-                if loops.are_enough(&best) {
-                    return Ok(best);
+            let Some(candidate) = Candidate::new(&found, ground, applied, some, options)? else { continue };
+            if loops.prefer(&candidate.placed, best) {
+                if loops.are_enough(&candidate.placed) && candidate.is_right(&found) {
+                    return Ok(candidate.placed);
                 }
+                better.push(candidate);
             }
         }
     }
-    // What was chosen is placed with all the care there is.
-    if let (Some(ground), Some(applied)) = (chosen, best.plan.loops.clone())
-        && let Some(placed) = planned(&found, ground, applied, all, options)?
-        && loops.prefer(&placed, &best)
-    {
-        best = placed;
+    while let Some(candidate) = better.pop() {
+        // What is chosen is placed with all the care there is.
+        let applied = candidate.applied.clone();
+        let careful = Candidate::new(&found, candidate.ground, applied, all, options)?
+            .filter(|careful| loops.prefer(&careful.placed, &candidate.placed));
+        for one in careful.into_iter().chain([candidate]) {
+            if one.is_right(&found) {
+                return Ok(one.placed);
+            }
+        }
     }
-    Ok(best)
+    Ok(found)
 }
 
 impl Loops {
@@ -283,37 +286,50 @@ fn applied(ground: &Ground, loops: Vec<Loop>, macs: u64) -> Option<AppliedLoops>
     })
 }
 
-/// A model with loops, planned with so much work and checked; `None` if it cannot be.
-fn planned(
-    found: &Optimized,
-    ground: &Ground,
-    loops: AppliedLoops,
-    work: u64,
-    options: &Options,
-) -> Result<Option<Optimized>, Error> {
-    let Some(kernels) = options.model.kernels() else { return Ok(None) };
-    let Some(looped) = ground.looped(&loops.loops) else { return Ok(None) };
-    let model = match found.model.file.looped(&looped) {
-        Ok(file) => found.model.with_file(file),
-        Err(FileError { problem: Problem::CannotKeep, .. }) => return Ok(None),
-        Err(source) => return Err(Error::File { path: found.model.name.clone(), source }),
-    };
-    let Some(plan) = place(&model, found.plan.clone(), kernels, work, options) else { return Ok(None) };
-    let mut found_wrong = plan_faults(&all(model.graphs()), &plan, None);
-    let made = Made { before: &found.model, order: &loops.order, looped: &looped, model: &model };
-    let in_loops = plan.offsets.as_ref().map_or_else(Vec::new, |offsets| {
-        made.faults(&orders(&plan.order, &plan.bodies), Some(&loop_check::Plan { kernels, offsets }))
-    });
-    if in_loops.iter().any(LoopFault::is_undecided) {
-        return Ok(None);
+/// A model with loops that may be chosen.
+struct Candidate<'g> {
+    ground: &'g Ground,
+    applied: AppliedLoops,
+    looped: Looped,
+    placed: Optimized,
+}
+
+impl<'g> Candidate<'g> {
+    /// With so much work on its places; `None` if it cannot be.
+    fn new(
+        found: &Optimized,
+        ground: &'g Ground,
+        applied: AppliedLoops,
+        work: u64,
+        options: &Options,
+    ) -> Result<Option<Self>, Error> {
+        let Some(looped) = ground.looped(&applied.loops) else { return Ok(None) };
+        let model = match found.model.file.looped(&looped) {
+            Ok(file) => found.model.with_file(file),
+            Err(FileError { problem: Problem::CannotKeep, .. }) => return Ok(None),
+            Err(source) => return Err(Error::File { path: found.model.name.clone(), source }),
+        };
+        let Some(plan) = place(&model, found.plan.clone(), work, options) else { return Ok(None) };
+        let plan = Plan { loops: Some(applied.clone()), ..plan };
+        Ok(Some(Self { ground, applied, looped, placed: Optimized { model, plan } }))
     }
-    found_wrong.extend(in_loops.into_iter().map(Fault::Loop));
-    // That would be a bug, and no reason to leave somebody with nothing: other loops may do.
-    debug_assert!(found_wrong.is_empty(), "loops that fail their check: {found_wrong:?}");
-    if !found_wrong.is_empty() {
-        return Ok(None);
+
+    /// Does the independent checker find nothing wrong with it? That would be a bug, and no reason to leave somebody with nothing: other loops may do. What it cannot decide is
+    /// not taken either.
+    fn is_right(&self, found: &Optimized) -> bool {
+        let Optimized { model, plan } = &self.placed;
+        let (Some(kernels), Some(offsets)) = (plan.model.kernels(), &plan.offsets) else { return false };
+        let mut found_wrong = plan_faults(&all(model.graphs()), plan, None);
+        let made = Made { before: &found.model, order: &self.applied.order, looped: &self.looped, model };
+        let plan = loop_check::Plan { kernels, offsets };
+        let in_loops = made.faults(&orders(&self.placed.plan.order, &self.placed.plan.bodies), Some(&plan));
+        if in_loops.iter().any(LoopFault::is_undecided) {
+            return false;
+        }
+        found_wrong.extend(in_loops.into_iter().map(Fault::Loop));
+        debug_assert!(found_wrong.is_empty(), "loops that fail their check: {found_wrong:?}");
+        found_wrong.is_empty()
     }
-    Ok(Some(Optimized { model, plan: Plan { loops: Some(loops), ..plan } }))
 }
 
 /// Loops that were made of a model.
@@ -355,7 +371,8 @@ pub(crate) fn orders<'a>(main: &'a [OpId], bodies: &'a [Vec<OpId>]) -> Vec<&'a [
 }
 
 /// The plan of a model with loops, in its own order.
-fn place(model: &Input, plan: Plan, kernels: Kernels, work: u64, options: &Options) -> Option<Plan> {
+fn place(model: &Input, plan: Plan, work: u64, options: &Options) -> Option<Plan> {
+    let kernels = options.model.kernels()?;
     let graphs = model.graphs();
     let orders: Vec<Vec<OpId>> = graphs.iter().map(Graph::file_order).collect();
     let given: Vec<&[OpId]> = orders.iter().map(Vec::as_slice).collect();
