@@ -171,7 +171,13 @@ impl<'a> Report<'a> {
         if plan.loops.is_some() && plan.least() == 0 {
             return Ok(());
         }
-        let verdict = if plan.is_optimal() { "proved optimal" } else { "not proved, see below" };
+        let is_rewritten =
+            matches!(&plan.session, Some(Ok(FastSession { rewrites, .. })) if !rewrites.is_empty());
+        let verdict = match plan.is_optimal() {
+            true if is_rewritten => "proved for these rewrites",
+            true => "proved optimal",
+            false => "not proved, see below",
+        };
         row("lower bound", plan.after.arena.map(|_| plan.least()), plan.bound, verdict)?;
         Ok(())
     }
