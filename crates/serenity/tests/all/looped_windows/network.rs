@@ -46,6 +46,8 @@ struct Author<'r> {
     images: Vec<TensorId>,
     inputs: usize,
     read: BTreeSet<TensorId>,
+    /// Of the images.
+    dtype: ElementType,
     /// `None` for floats.
     quantizations: Vec<Option<Quantization>>,
 }
@@ -73,11 +75,13 @@ impl Window {
 }
 
 /// The bytes of a `.tflite` file.
-pub(super) fn network(random: &mut Random, is_int8: bool) -> Vec<u8> {
-    let quantizations = if is_int8 {
-        (0..2).map(|_| Some(affine(random.real(0.03, 0.09), random.between(-60, 60)))).collect()
-    } else {
-        vec![None]
+pub(super) fn network(random: &mut Random, dtype: ElementType) -> Vec<u8> {
+    let quantizations = match dtype {
+        ElementType::Int8 => {
+            (0..2).map(|_| Some(affine(random.real(0.03, 0.09), random.between(-60, 60)))).collect()
+        }
+        ElementType::Int16 => (0..2).map(|_| Some(affine(random.real(1e-4, 3e-4), 0))).collect(),
+        _ => vec![None],
     };
     let mut author = Author {
         random,
@@ -87,6 +91,7 @@ pub(super) fn network(random: &mut Random, is_int8: bool) -> Vec<u8> {
         images: Vec::new(),
         inputs: 0,
         read: BTreeSet::new(),
+        dtype,
         quantizations,
     };
     // Now and then a line, along which time goes.
@@ -111,7 +116,7 @@ impl Author<'_> {
     fn input(&mut self, [height, width]: [u64; 2]) {
         let shape = [1, height, width, self.random.between(1, 6) as u64];
         let to = self.any_quantization();
-        let tensor = tensor(&format!("input{}", self.images.len()), &shape, to);
+        let tensor = self.tensor(&format!("input{}", self.images.len()), &shape, to);
         let id = self.graph.input(tensor);
         self.images.push(id);
         self.inputs += 1;
@@ -126,6 +131,10 @@ impl Author<'_> {
         }
         let model = Model::new(self.graph.build().unwrap(), self.operands, self.constants).unwrap();
         Format::TfLite.create(&model).unwrap()
+    }
+
+    fn tensor(&self, name: &str, shape: &[u64], quantization: Option<Quantization>) -> Tensor {
+        Tensor { quantization, ..Tensor::shaped(name, shape.to_vec(), self.dtype.clone()).unwrap() }
     }
 
     fn any_quantization(&mut self) -> Option<Quantization> {
@@ -167,7 +176,8 @@ impl Author<'_> {
     ) {
         let Value::Object(attributes) = attributes else { unreachable!("attributes are an object") };
         let name = format!("{}{}", kind.to_lowercase(), self.operands.len());
-        let output = self.graph.tensor(tensor(&name, shape, to));
+        let output = self.tensor(&name, shape, to);
+        let output = self.graph.tensor(output);
         let activation = |operand: &Operand| match operand {
             Operand::Activation(tensor) => Some(*tensor),
             Operand::Constant(_) => None,
@@ -185,7 +195,12 @@ impl Author<'_> {
         let last = self.images[self.images.len() - 1];
         let x = if self.random.one_in(5) { self.random.of(&self.images) } else { last };
         let shape = self.shape(x);
-        match self.random.below(15) {
+        let drawn = self.random.below(15);
+        // Few kernels know images of 16 bits.
+        if self.dtype == ElementType::Int16 && (9..=14).contains(&drawn) {
+            return;
+        }
+        match drawn {
             0..=2 => self.convolution(x, false),
             3..=4 => self.convolution(x, true),
             5 => self.pool(x),
@@ -264,9 +279,13 @@ impl Author<'_> {
             };
             let of_filter = Quantization { scales, zero_points, axis };
             operands.push(self.constant(shape, ElementType::Int8, Some(of_filter), data));
-            let bias = (0..filters).flat_map(|_| (self.random.between(-3000, 3000) as i32).to_le_bytes());
-            let bias = bias.collect();
-            operands.push(self.constant(&[filters], ElementType::Int32, Some(of_bias), bias));
+            let bias: Vec<i64> = (0..filters).map(|_| self.random.between(-3000, 3000)).collect();
+            let (dtype, bias) = if self.dtype == ElementType::Int16 {
+                (ElementType::Int64, bias.iter().flat_map(|bias| bias.to_le_bytes()).collect())
+            } else {
+                (ElementType::Int32, bias.iter().flat_map(|&bias| (bias as i32).to_le_bytes()).collect())
+            };
+            operands.push(self.constant(&[filters], dtype, Some(of_bias), bias));
         } else {
             operands.push(self.floats(shape));
             operands.push(self.floats(&[filters]));
@@ -423,9 +442,4 @@ impl Author<'_> {
         let shape = self.shape(x);
         self.op(kind, vec![Operand::Activation(x)], attributes, &shape, to);
     }
-}
-
-fn tensor(name: &str, shape: &[u64], quantization: Option<Quantization>) -> Tensor {
-    let dtype = if quantization.is_some() { ElementType::Int8 } else { ElementType::Float32 };
-    Tensor { quantization, ..Tensor::shaped(name, shape.to_vec(), dtype).unwrap() }
 }
