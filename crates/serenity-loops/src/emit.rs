@@ -256,6 +256,7 @@ impl Loop<'_> {
             Some(flat)
         };
         let enters = program.wholes[0];
+        let begun = self.ahead(main)?;
         let mut operands = vec![numbers(&[0])];
         if program.shares {
             let flat = flat_whole(main, enters)?;
@@ -264,9 +265,11 @@ impl Loop<'_> {
             let state = self.flat(program.leaves, program.state)?;
             operands.push(self.zeros_or_filled(main, program.leaves, state)?);
         }
-        for carry in &program.carries {
-            let tensor = carry.tensor(self.window())?;
-            operands.push(self.zeros_or_filled(main, carry.like, tensor)?);
+        for (carry, begun) in program.carries.iter().zip(begun) {
+            operands.push(match begun {
+                Some(begun) => Given(begun),
+                None => self.zeros_or_filled(main, carry.like, carry.tensor(self.window())?)?,
+            });
         }
         for also in &program.also {
             let room = self.room(also)?;
@@ -293,6 +296,46 @@ impl Loop<'_> {
         let flat = main.graph.tensor(self.flat(leaves, bytes as i64)?);
         main.slice(state, numbers(&[begin / item]), flat)?;
         main.reshape(flat, leaves)
+    }
+
+    /// Computes ahead of the loop what the first iteration takes for carried: by carry, what it begins as.
+    fn ahead(&self, main: &mut Writer) -> Option<Vec<Option<TensorId>>> {
+        let program = self.program();
+        let nothing = State {
+            counter: TensorId(0),
+            result: TensorId(0),
+            carries: vec![],
+            also: vec![],
+            wholes: vec![],
+        };
+        let mut body = Body {
+            of: self,
+            next: nothing.clone(),
+            state: nothing,
+            writer: std::mem::replace(main, Writer::new(String::new())),
+            stripes: BTreeMap::new(),
+            multiples: BTreeMap::new(),
+            vectors: BTreeMap::new(),
+        };
+        for step in &program.ahead {
+            match step {
+                // Here what enters has its own shape.
+                Step::Cut { whole, out, .. } => {
+                    let (like, rows) = (program.wholes[*whole], program.stripes[*out].rows);
+                    if rows == self.window().height(like) {
+                        body.stripes.insert(*out, like);
+                    } else {
+                        let begin = self.place(like, 0, 0)?;
+                        let out = body.stripe(*out)?;
+                        body.writer.slice(like, numbers(&begin), out)?;
+                    }
+                }
+                step => body.step(step)?,
+            }
+        }
+        let begun = program.begun.iter().map(|begun| begun.map(|stripe| body.stripes[&stripe])).collect();
+        *main = body.writer;
+        Some(begun)
     }
 
     /// The state before the first iteration: what enters, with room around it.
@@ -411,9 +454,9 @@ impl Body<'_> {
                 let (from, out) = (self.stripes[of], self.stripe(*out)?);
                 self.writer.slice(from, begin, out)
             }
-            Step::Widen { of, sides, out } => {
-                let paddings = json!([[0, 0], [0, 0], sides, [0, 0]]);
-                let values = [0, 0, 0, 0, sides[0], sides[1], 0, 0];
+            Step::Widen { of, above, sides, out } => {
+                let paddings = json!([[0, 0], [above, 0], sides, [0, 0]]);
+                let values = [0, 0, *above, 0, sides[0], sides[1], 0, 0];
                 let operand = Constant(json!({"shape": [4, 2], "dtype": "int32", "values": values}));
                 let (from, out) = (self.stripes[of], self.stripe(*out)?);
                 self.writer.op("PAD", vec![Given(from), operand], vec![out], &[("paddings", paddings)]);

@@ -15,6 +15,9 @@
 //! iterations that have none: one in front of the others, where it may lie over what other buffers have let go by then; several behind them, since rows that are written over at the end of a tensor
 //! may be fewer than `q`.
 //!
+//! *Peeled.* Without warm-up the loop begins with the first rows of the result. What it then takes for carried are rows `0 .. E` of each tensor as far as they are wanted, which are computed once ahead of it: each
+//! operator on the first rows of what it reads, with rows of zero points above them. The last iterations still compute rows behind the end of tensors.
+//!
 //! *Columns outside.* Rows are buffered with the columns of zero points that the operator wants which reads the most of them. So each row is widened once, and that operator reads the buffer itself and no
 //! copy. Operators that want no such columns, or others, get a copy of the rows that they read without.
 //!
@@ -85,16 +88,21 @@ impl Line {
     }
 }
 
-/// A loop that makes `step` rows of the result an iteration; `None` if there is none.
-pub(crate) fn program(window: &Window, step: i64) -> Option<Program> {
+/// A loop that makes `step` rows of the result an iteration, perhaps with its warm-up computed ahead; `None` if there is none.
+pub(crate) fn program(window: &Window, step: i64, is_peeled: bool) -> Option<Program> {
     let &[enters] = window.enters.as_slice() else { return None };
     let height = window.height(window.leaves);
     let is_possible = step >= 1 && height % step == 0 && height / step >= 2;
     if !is_possible || !window.ops.iter().all(|op| can_stream(op)) {
         return None;
     }
-    let lines = Lines::new(window, enters, step)?;
-    Some(lines.emit())
+    let mut lines = Lines::new(window, enters, step)?;
+    if is_peeled {
+        // What leaves besides would have to be begun as well.
+        (window.also.is_empty() && !lines.is_apart).then_some(())?;
+        lines.peel();
+    }
+    lines.emit(is_peeled)
 }
 
 /// Windows over zero points, or over nothing outside; and row for row.
@@ -183,7 +191,18 @@ impl<'w> Lines<'w> {
         is_possible.then_some(Self { window, enters, step, iterations, of, is_apart })
     }
 
-    fn emit(&self) -> Program {
+    /// Lets the first iteration make the first rows of the result.
+    fn peel(&mut self) {
+        let turns = self.window.height(self.window.leaves) / self.step;
+        let warm_up = self.iterations - turns;
+        for line in self.of.values_mut() {
+            line.low += warm_up * line.new;
+            line.end += warm_up * line.new;
+        }
+        self.iterations = turns;
+    }
+
+    fn emit(&self, is_peeled: bool) -> Option<Program> {
         let Self { window, enters, .. } = *self;
         let mut body = Body {
             lines: self,
@@ -220,12 +239,21 @@ impl<'w> Lines<'w> {
         let begins = self.begins(|i| (y.end - self.step + i * self.step).max(0));
         body.steps.push(Step::Put { of, begins });
         body.keep_last();
+        let mut again = 0;
+        let (ahead, begun) = if is_peeled {
+            let mut ahead = Ahead::new(&mut body);
+            again = ahead.run()?;
+            let Ahead { steps, begun, .. } = ahead;
+            (steps, begun)
+        } else {
+            (Vec::new(), vec![None; body.carries.len()])
+        };
         let Body { carries, stripes, steps, .. } = body;
         let (state, distance) = self.state();
         let height = window.height(window.leaves);
         let rows = i128::from(self.iterations * self.step - height);
         let extra_macs = (i128::from(window.macs()) * rows / i128::from(height)) as i64;
-        Program {
+        Some(Program {
             iterations: self.iterations,
             wholes: vec![enters],
             leaves: window.leaves,
@@ -236,8 +264,10 @@ impl<'w> Lines<'w> {
             carries,
             stripes,
             steps,
-            extra_macs,
-        }
+            ahead,
+            begun,
+            extra_macs: extra_macs + again,
+        })
     }
 
     /// The room of something that leaves besides the result, and where in it the rows of each iteration go: those that are outside go before it or behind it.
@@ -330,7 +360,7 @@ impl Body<'_> {
     fn widen(&mut self, of: StripeId, sides: [i64; 2]) -> StripeId {
         let Stripe { like, rows, .. } = self.stripes[of];
         let out = self.stripe(like, rows, sides[0] + sides[1]);
-        self.steps.push(Step::Widen { of, sides, out });
+        self.steps.push(Step::Widen { of, above: 0, sides, out });
         out
     }
 
@@ -411,5 +441,124 @@ impl Body<'_> {
             });
             self.steps.insert(last + 1, Step::Keep { of, begin: new, carried });
         }
+    }
+}
+
+/// The first rows of tensors, computed ahead of the loop.
+struct Ahead<'b, 'l> {
+    body: &'b mut Body<'l>,
+    /// How many of each tensor.
+    wanted: BTreeMap<TensorId, i64>,
+    held: BTreeMap<TensorId, StripeId>,
+    steps: Vec<Step>,
+    /// By carry: what it begins as.
+    begun: Vec<Option<StripeId>>,
+}
+
+impl<'b, 'l> Ahead<'b, 'l> {
+    fn new(body: &'b mut Body<'l>) -> Self {
+        let lines = body.lines;
+        let mut wanted: BTreeMap<TensorId, i64> = BTreeMap::new();
+        for carry in &body.carries {
+            let line = lines.of[&carry.like];
+            wanted.insert(carry.like, (line.end - line.new).clamp(0, lines.window.height(carry.like)));
+        }
+        for op in lines.window.ops.iter().rev() {
+            let rows = wanted.get(&op.output).copied().unwrap_or(0);
+            if rows > 0 {
+                let (_, end) = op.rows.needed((0, rows));
+                for &input in &op.inputs {
+                    let most = end.clamp(0, lines.window.height(input));
+                    let known = wanted.entry(input).or_insert(0);
+                    *known = (*known).max(most);
+                }
+            }
+        }
+        let begun = vec![None; body.carries.len()];
+        Self { body, wanted, held: BTreeMap::new(), steps: Vec::new(), begun }
+    }
+
+    fn rows_of(&self, tensor: TensorId) -> i64 {
+        self.wanted.get(&tensor).copied().unwrap_or(0)
+    }
+
+    fn stripe(&mut self, like: TensorId, rows: i64, columns: i64) -> StripeId {
+        self.body.stripe(like, rows, columns)
+    }
+
+    /// Computes them all; returns how many multiplications that takes. `None` if some depend on the end of a tensor.
+    fn run(&mut self) -> Option<i64> {
+        let Lines { window, enters, .. } = *self.body.lines;
+        let rows = self.rows_of(enters);
+        if rows == 0 {
+            return Some(0);
+        }
+        let first = self.stripe(enters, rows, 0);
+        self.steps.push(Step::Cut { whole: 0, begins: vec![0], out: first });
+        self.held.insert(enters, first);
+        let mut macs = 0;
+        for (index, op) in window.ops.iter().enumerate() {
+            let made = self.rows_of(op.output);
+            if made == 0 {
+                continue;
+            }
+            let inputs = op.inputs.iter().map(|&input| self.input(op, input, made)).collect::<Option<_>>()?;
+            let is_valid = matches!(op.rows, Rows::Sliding(Sliding { is_same: true, .. }));
+            // Rows that are repeated come in groups.
+            let times = op.rows.times();
+            let rows = (made + times - 1) / times * times;
+            let out = self.stripe(op.output, rows, 0);
+            self.steps.push(Step::Run { op: index, inputs, out, is_valid });
+            self.held.insert(op.output, out);
+            macs += op.macs as i64 / window.height(op.output) * rows;
+            self.begin(op.output);
+        }
+        Some(macs)
+    }
+
+    /// The first rows of what an op reads to make so many, with zero points around them.
+    fn input(&mut self, op: &RowLocal, input: TensorId, made: i64) -> Option<StripeId> {
+        let (_, end) = op.rows.needed((0, made));
+        (end <= self.body.lines.window.height(input)).then_some(())?;
+        let (above, sides) = match op.rows {
+            Rows::Sliding(Sliding { takes_zero_points: true, top, sides, .. }) => (top, sides),
+            _ => (0, [0, 0]),
+        };
+        let stripe = self.first(input, 0, end);
+        Some(self.padded(stripe, above, sides))
+    }
+
+    /// Some of the first rows of a tensor.
+    fn first(&mut self, tensor: TensorId, begin: i64, rows: i64) -> StripeId {
+        let of = self.held[&tensor];
+        if begin == 0 && self.body.stripes[of].rows == rows {
+            return of;
+        }
+        let out = self.stripe(tensor, rows, 0);
+        self.steps.push(Step::Rows { of, begins: vec![begin], left: 0, out });
+        out
+    }
+
+    fn padded(&mut self, of: StripeId, above: i64, sides: [i64; 2]) -> StripeId {
+        if (above, sides) == (0, [0, 0]) {
+            return of;
+        }
+        let Stripe { like, rows, .. } = self.body.stripes[of];
+        let out = self.stripe(like, above + rows, sides[0] + sides[1]);
+        self.steps.push(Step::Widen { of, above, sides, out });
+        out
+    }
+
+    /// What is carried of a tensor begins with its last rows so far, below rows of zero points if there are too few.
+    fn begin(&mut self, tensor: TensorId) {
+        let Some(carry) = self.body.carries.iter().position(|carry| carry.like == tensor) else { return };
+        let line = self.body.lines.of[&tensor];
+        let (rows, end) = (self.body.carries[carry].rows, line.end - line.new);
+        let taken = rows.min(end);
+        if taken <= 0 {
+            return;
+        }
+        let stripe = self.first(tensor, end - taken, taken);
+        self.begun[carry] = Some(self.padded(stripe, rows - taken, line.sides));
     }
 }

@@ -292,6 +292,7 @@ fn loops_to_json(applied: &AppliedLoops) -> Value {
             "enters": one.enters.0,
             "leaves": cost.leaves.0,
             "carries": one.carries,
+            "peeled": one.peeled,
             "step": one.step,
             "iterations": cost.iterations,
             "extra_macs": cost.extra_macs,

@@ -169,7 +169,7 @@ impl PlanFile {
             ),
             loops: reader.optional(
                 "loops",
-                "must be an object with `order`, `spread`, `macs`, `extra_macs`, `copied`, `time`, `extra_time` and `windows`, each with `ops`, `enters`, `leaves`, `carries`, \
+                "must be an object with `order`, `spread`, `macs`, `extra_macs`, `copied`, `time`, `extra_time` and `windows`, each with `ops`, `enters`, `leaves`, `carries`, `peeled`, \
                  `step`, `iterations`, `extra_macs`, `copied` and `extra_time`",
                 loops,
             ),
@@ -377,6 +377,7 @@ fn loops(value: &Value) -> Option<ClaimedLoops> {
             ops: ops(value, "ops")?,
             enters: tensor(value.get("enters")?)?,
             carries: value.get("carries")?.as_bool()?,
+            peeled: value.get("peeled")?.as_bool()?,
             step: number(value, "step")?,
         };
         let cost = LoopCost {
