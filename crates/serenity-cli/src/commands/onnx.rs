@@ -28,7 +28,12 @@ fn execution_order(setup: OrtSetup) -> &'static str {
 }
 
 /// The same in Python, and what the figures are about.
-pub(super) fn print_notes(input: &Input, plan: &Plan, out: &mut impl Write) -> Result<(), Failure> {
+pub(super) fn print_notes(
+    input: &Input,
+    plan: &Plan,
+    output: Option<&str>,
+    out: &mut impl Write,
+) -> Result<(), Failure> {
     if input.file.format() != Format::Onnx {
         return Ok(());
     }
@@ -39,7 +44,7 @@ pub(super) fn print_notes(input: &Input, plan: &Plan, out: &mut impl Write) -> R
     if setup.reuse {
         print_plain(setup, out)?;
     } else {
-        print_fast(plan, out)?;
+        print_fast(plan, output, out)?;
     }
     Ok(())
 }
@@ -54,7 +59,7 @@ fn print_fallback(why: &NoFast, out: &mut impl Write) -> Result<(), Failure> {
     Ok(())
 }
 
-fn print_fast(plan: &Plan, out: &mut impl Write) -> Result<(), Failure> {
+fn print_fast(plan: &Plan, output: Option<&str>, out: &mut impl Write) -> Result<(), Failure> {
     writeln!(
         out,
         "\nthe file is optimised already, for this machine and this version of ONNX Runtime: a session must leave it as it is, in its order, and hold no buffers"
@@ -67,9 +72,10 @@ fn print_fast(plan: &Plan, out: &mut impl Write) -> Result<(), Failure> {
     writeln!(out, "    options.execution_order = onnxruntime.ExecutionOrder.PRIORITY_BASED")?;
     writeln!(out, "    options.enable_mem_reuse = False")?;
     writeln!(out, "    options.enable_mem_pattern = False")?;
+    let file = Value::from(output.unwrap_or("fast.onnx"));
     writeln!(
         out,
-        "    session = onnxruntime.InferenceSession(\"fast.onnx\", options, providers=[\"CPUExecutionProvider\"])"
+        "    session = onnxruntime.InferenceSession({file}, options, providers=[\"CPUExecutionProvider\"])"
     )?;
     writeln!(
         out,

@@ -118,7 +118,7 @@ impl<'a> Report<'a> {
         )?;
         self.print_picture(out)?;
         self.print_fit(out)?;
-        onnx::print_notes(self.input, self.plan, out)?;
+        onnx::print_notes(self.input, self.plan, self.args.output.as_deref(), out)?;
         unknown::print(&self.plan.unknown, &self.args.input, out)?;
         self.print_next_steps(out)
     }
