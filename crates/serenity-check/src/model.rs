@@ -155,7 +155,7 @@ pub fn model_peak(graphs: &[&Graph], orders: &[&[OpId]], model: MemoryModel) -> 
 /// # Panics
 /// If it is not an order of the graph.
 pub fn ort_order(graph: &Graph, file: &[OpId], model: MemoryModel) -> Vec<OpId> {
-    model.ort_order().map_or_else(|| file.to_vec(), |walk| ort::run(graph, file, walk).order)
+    model.ort().map_or_else(|| file.to_vec(), |setup| ort::run(graph, file, setup).order)
 }
 
 fn orders<'a>(claim: &ModelClaim<'a>) -> Vec<&'a [OpId]> {
@@ -214,8 +214,8 @@ fn check_arena(graphs: &[&Graph], orders: &[&[OpId]], claim: &ModelClaim, faults
         }
         return;
     };
-    if let (MemoryModel::Ort(walk), file) = (claim.model, claim.file_order.unwrap_or(claim.order)) {
-        let runs = ort::run(graphs[0], file, walk).order;
+    if let (MemoryModel::Ort(setup), file) = (claim.model, claim.file_order.unwrap_or(claim.order)) {
+        let runs = ort::run(graphs[0], file, setup).order;
         if let Some(position) = (0..runs.len()).find(|&i| runs[i] != claim.order[i]) {
             let op = runs[position];
             faults.push(Fault::OtherOrder { position, op, label: graphs[0].op_label(op) });

@@ -5,22 +5,33 @@ use serenity_ir::Operator::*;
 use serenity_ir::{Graph, Op, OpId, Tensor, TensorId};
 use std::collections::BTreeSet;
 
-/// What an operator does with the memory of its first operand.
+/// What an operator does with the memory of one of its operands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reuse {
-    /// The result is the operand under another shape.
+    /// The result is the first operand under another shape.
     Reshapes,
-    /// The result is written over it, if it can be.
-    Overwrites,
+    /// The result is written over this operand, if it can be.
+    Overwrites(usize),
+}
+
+impl Reuse {
+    /// Which operand that is.
+    pub(crate) fn operand(self) -> usize {
+        match self {
+            Self::Reshapes => 0,
+            Self::Overwrites(operand) => operand,
+        }
+    }
 }
 
 pub(crate) fn reuse(op: &Op) -> Option<Reuse> {
     match op.kind.operator() {
         Flatten | Identity | Reshape | Squeeze | Unsqueeze => Some(Reuse::Reshapes),
         Cast | Celu | Clip | Elu | HardSigmoid | LeakyRelu | LogSoftmax | Relu | ScatterElements | Selu
-        | Shrink | Sigmoid | Softmax | Softplus | Softsign | Tanh | ThresholdedRelu | Trilu => {
-            Some(Reuse::Overwrites)
-        }
+        | Shrink | Sigmoid | Softmax | Softplus | Softsign | Tanh | ThresholdedRelu | Trilu
+        | MicrosoftTrilu => Some(Reuse::Overwrites(0)),
+        // A convolution that adds its result to something.
+        FusedConv | NchwcConv => Some(Reuse::Overwrites(3)),
         _ => None,
     }
 }
@@ -114,7 +125,7 @@ impl Places {
     ) {
         let Some(reuse) = reuse(op) else { return };
         let reshapes = reuse == Reuse::Reshapes;
-        let Some(operand) = op.operand(0) else {
+        let Some(operand) = op.operand(reuse.operand()) else {
             if reshapes && op.constant(0).is_some() {
                 // A constant by another name.
                 holdings[result.index()] = None;

@@ -187,6 +187,11 @@ pub(crate) struct RewriteArgs {
     /// Rewrite operators only where the results stay the same bit for bit.
     #[arg(long, conflicts_with = "no_rewrite")]
     pub(crate) exact_rewrites: bool,
+    /// Which rewrites may be made: none (as --no-rewrite), exact (as --exact-rewrites) or all [default: all; none for a fast session of ONNX Runtime].
+    ///
+    /// In the fused kernels of a fast session no rewrite keeps every bit: there, only `all` rewrites anything.
+    #[arg(long, value_name = "WHICH", conflicts_with_all = ["no_rewrite", "exact_rewrites"], value_parser = named::<Rewrites>(Rewrites::all().map(|(name, _)| name)))]
+    pub(crate) rewrite: Option<Rewrites>,
 }
 
 impl RewriteArgs {
@@ -194,8 +199,13 @@ impl RewriteArgs {
         match (self.no_rewrite, self.exact_rewrites) {
             (true, _) => Rewrites::None,
             (false, true) => Rewrites::Exact,
-            (false, false) => Rewrites::All,
+            (false, false) => self.rewrite.unwrap_or_default(),
         }
+    }
+
+    /// The same before ONNX Runtime optimises a model: only what was asked for by name.
+    pub(crate) fn before_fusing(&self) -> Rewrites {
+        self.rewrite.unwrap_or(Rewrites::None)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{FileError, GraphFile, ModelFile, onnx, tflite};
 use serenity_ir::{ElementType, Model};
-use serenity_runtimes::{Kernels, MemoryModel, OrtOrder};
+use serenity_runtimes::{Kernels, MemoryModel, OrtSetup};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::ffi::OsStr;
@@ -75,7 +75,7 @@ impl Format {
         match self {
             Self::Json => MemoryModel::Plain,
             Self::TfLite => MemoryModel::Tflm(Kernels::Any),
-            Self::Onnx => MemoryModel::Ort(OrtOrder::Priority),
+            Self::Onnx => MemoryModel::Ort(OrtSetup::PLAIN),
         }
     }
 

@@ -28,8 +28,9 @@ pub use quantized_io::{KeptPort, Port, QuantizedIo, QuantizedPort};
 use serenity_ir::{Graph, OpId};
 use serenity_loops::Looped;
 use serenity_rewrite::{Patch, Rewriting, Settings};
-use serenity_runtimes::{Kernels, Offsets, Tail};
+use serenity_runtimes::{Kernels, Offsets, OrtSetup, Tail};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -93,6 +94,38 @@ pub trait ModelFile: fmt::Debug + Send + Sync {
         note: Option<&PlanNote>,
     ) -> Result<Vec<u8>, FileError>;
 
+    /// The session of ONNX Runtime that it was made for, if it says so.
+    fn session(&self) -> Option<OrtSetup> {
+        None
+    }
+
+    /// The file with the ops of its main graph in another order, for this session of ONNX Runtime and, as text, by whom: what the runtime must know of shapes is written down. It
+    /// was read again.
+    ///
+    /// # Errors
+    /// If it is no `.onnx` model, or holds what cannot be kept.
+    fn for_session(
+        &self,
+        _order: &[OpId],
+        _setup: OrtSetup,
+        _made_by: &str,
+    ) -> Result<Arc<dyn ModelFile>, FileError> {
+        Err(only_onnx("cannot be made for a session of ONNX Runtime"))
+    }
+
+    /// The shapes that were given for what it leaves open, by name.
+    fn given_shapes(&self) -> BTreeMap<String, Vec<u64>> {
+        BTreeMap::new()
+    }
+
+    /// What ONNX Runtime made of this file, read as this one was.
+    ///
+    /// # Errors
+    /// If this is no `.onnx` model, or those bytes are none.
+    fn optimized(&self, _bytes: Vec<u8>) -> Result<Arc<dyn ModelFile>, FileError> {
+        Err(only_onnx("cannot be optimised by ONNX Runtime"))
+    }
+
     /// The places of tensors that it came with, by graph, by tensor.
     fn places(&self) -> Option<Offsets> {
         None
@@ -116,5 +149,15 @@ pub trait ModelFile: fmt::Debug + Send + Sync {
     /// Was nothing left out when it was read, so that it can be written back?
     fn is_whole(&self) -> bool {
         true
+    }
+}
+
+fn only_onnx(verdict: &'static str) -> FileError {
+    FileError {
+        problem: Problem::Request,
+        place: None,
+        help: None,
+        verdict,
+        source: "only an `.onnx` model can".into(),
     }
 }

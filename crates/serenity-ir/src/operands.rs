@@ -16,12 +16,18 @@ impl Op {
     /// assert_eq!((op.operand(0), op.operand(1)), (None, Some(TensorId(7))));
     /// ```
     pub fn operand(&self, position: usize) -> Option<TensorId> {
+        self.inputs.get(self.input_of(position)?).copied()
+    }
+
+    /// Where among the inputs the operand at `position` of the operator's signature stands, if it is an activation.
+    pub fn input_of(&self, position: usize) -> Option<usize> {
         let given_otherwise =
             |p: &usize| self.constant(*p).is_some() || self.variable(*p).is_some() || self.is_absent(*p);
         if given_otherwise(&position) {
             return None;
         }
-        self.inputs.get(position - (0..position).filter(given_otherwise).count()).copied()
+        Some(position - (0..position).filter(given_otherwise).count())
+            .filter(|&input| input < self.inputs.len())
     }
 
     /// The description of the variable, state that outlives a run, given as the operand at `position`.

@@ -2,7 +2,7 @@
 
 /// Makes an operator of each name, and a way from names to operators: a name that is not listed here does not compile elsewhere.
 macro_rules! operators {
-    (named { $($name:ident)* } custom { $($custom:ident)* }) => {
+    (named { $($name:ident)* } custom { $($custom:ident)* } spelled { $($spelled:ident = $spelling:literal)* }) => {
         /// What an operator is, spelled as files spell it: `TFLite`'s `ADD` is not ONNX's `Add`. Kernels, rewrites and checks are chosen by it.
         ///
         /// Meant to be imported whole, for tables of bare names. Where one is misspelt, it would be a variable with a name that the workspace denies.
@@ -11,6 +11,7 @@ macro_rules! operators {
         pub enum Operator {
             $($name,)*
             $($custom,)*
+            $($spelled,)*
             /// One that nothing asks for by name, or none at all.
             Other,
         }
@@ -28,6 +29,7 @@ macro_rules! operators {
                 match name {
                     $(stringify!($name) => Self::$name,)*
                     $(concat!("CUSTOM:", stringify!($custom)) => Self::$custom,)*
+                    $($spelling => Self::$spelled,)*
                     _ => Self::Other,
                 }
             }
@@ -70,5 +72,11 @@ operators! {
         SignalEnergy SignalFftAutoScale SignalFilterBank SignalFilterBankLog
         SignalFilterBankSpectralSubtraction SignalFilterBankSquareRoot SignalPCAN SignalRfft SignalWindow
         TFLite_Detection_PostProcess
+    }
+    // Of ONNX Runtime, behind their domain.
+    spelled {
+        FusedConv = "com.microsoft:FusedConv"
+        MicrosoftTrilu = "com.microsoft:Trilu"
+        NchwcConv = "com.microsoft.nchwc:Conv"
     }
 }

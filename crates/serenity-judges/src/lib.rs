@@ -20,8 +20,8 @@ mod run;
 mod shared;
 
 pub use cores::on_all_cores;
-pub use reports::{Across, LiteRt, Ort, Rewritten, Slower, SubGraph, Tflm, Verdict};
-pub use run::{Engine, OrtOrder, python};
+pub use reports::{Across, LiteRt, Ort, Rewritten, Sessions, Slower, SubGraph, Tflm, Verdict};
+pub use run::{Engine, OrtOrder, network, python};
 pub use shared::{shared, shared_files};
 
 use std::path::Path;
@@ -101,6 +101,32 @@ pub fn litert(models: &[impl AsRef<Path>], inputs: &Inputs) -> Option<Vec<Verdic
 /// If the judge itself fails.
 pub fn ort(order: OrtOrder, models: &[impl AsRef<Path>], inputs: &Inputs) -> Option<Vec<Verdict<Ort>>> {
     run::judge("ort.py", &["--order", order.name()], models, inputs, Ort::read)
+}
+
+/// What ONNX Runtime says of a default session of each model before, and of a fast session of what became of it; `shapes` as in `x=1,7 y=1`, for inputs that
+/// are open. With `seconds`, how long both take. `None` if it is not set up.
+///
+/// # Panics
+/// If the judge itself fails.
+pub fn sessions(
+    before: &[impl AsRef<Path>],
+    after: &[impl AsRef<Path>],
+    shapes: &[String],
+    seconds: f64,
+    inputs: &Inputs,
+) -> Option<Vec<Verdict<Sessions>>> {
+    assert_eq!(
+        (before.len(), shapes.len()),
+        (after.len(), after.len()),
+        "one model before for each one after"
+    );
+    let before: Vec<_> = before.iter().map(|path| path.as_ref().to_string_lossy()).collect();
+    let seconds = seconds.to_string();
+    let mut options: Vec<&str> = before.iter().flat_map(|path| ["--before", path]).collect();
+    let shapes: Vec<String> = shapes.iter().map(|shapes| format!("--shapes={shapes}")).collect();
+    options.extend(shapes.iter().map(String::as_str));
+    options.extend(["--seconds", &seconds]);
+    run::judge("sessions.py", &options, after, inputs, Sessions::read)
 }
 
 /// How far ONNX Runtime and LiteRT are apart on the same network, for each `.onnx` with the `.tflite` beside it; `None` if they are not set up.

@@ -184,6 +184,33 @@ impl Ort {
     }
 }
 
+/// A default session of one model of ONNX Runtime, and a fast session of another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sessions {
+    /// Activations that the first run of the default session asked for.
+    pub default: u64,
+    /// And of the fast one.
+    pub fast: u64,
+    /// Are all outputs the same to the last bit?
+    pub equal: bool,
+    /// The largest difference of two numbers.
+    pub difference: f64,
+    /// The least seconds of CPU that a run took in each.
+    pub seconds: [f64; 2],
+}
+
+impl Sessions {
+    pub(crate) fn read(object: &Value) -> Option<Self> {
+        Some(Self {
+            default: object["default"].as_u64()?,
+            fast: object["fast"].as_u64()?,
+            equal: object["equal"].as_bool()?,
+            difference: object["difference"].as_f64()?,
+            seconds: [object["default_cpu"].as_f64()?, object["fast_cpu"].as_f64()?],
+        })
+    }
+}
+
 fn texts(list: &Value) -> Option<Vec<String>> {
     list.as_array()?.iter().map(|text| text.as_str().map(str::to_owned)).collect()
 }

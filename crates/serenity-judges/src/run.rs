@@ -63,6 +63,21 @@ fn skipped(reason: &str) {
     eprintln!("SKIPPED: no real runtime judges this ({reason})");
 }
 
+/// A large network made for the tests (`judges/networks.py` says which there are), with open sizes or fixed ones, as a file in `folder`. Needs [`python`].
+///
+/// # Panics
+/// If it cannot be made.
+pub fn network(name: &str, is_open: bool, folder: &Path) -> PathBuf {
+    let how = if is_open { "open" } else { "fixed" };
+    let path = folder.join(format!("{name}_{how}.onnx"));
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("judges/networks.py");
+    let made =
+        Command::new(repository().join(".venv/bin/python")).arg(script).args([name, how]).arg(&path).output();
+    let made = made.unwrap_or_else(|error| panic!("cannot run networks.py: {error}"));
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    path
+}
+
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }

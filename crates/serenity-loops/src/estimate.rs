@@ -173,5 +173,26 @@ pub(crate) fn peak(window: &Window, program: &Program, costs: &Costs) -> i64 {
             }
         }
     }
-    state + most + SMALL_CHANGE
+    (state + most + SMALL_CHANGE).max(ahead(window, program))
+}
+
+/// Bytes in use while the first rows are computed ahead of the loop, what enters as a whole among them.
+fn ahead(window: &Window, program: &Program) -> i64 {
+    let mut live: i64 =
+        program.wholes.iter().map(|&whole| aligned(window.graph.tensor(whole).bytes as i64)).sum();
+    let bytes = |stripe: StripeId| aligned(program.bytes(window, stripe));
+    let mut most = 0;
+    for (at, step) in program.ahead.iter().enumerate() {
+        live += step.makes().map_or(0, bytes);
+        most = most.max(live);
+        let is_wanted = |stripe: &StripeId| {
+            program.begun.contains(&Some(*stripe))
+                || program.ahead[at + 1..].iter().any(|later| later.reads().contains(stripe))
+        };
+        let mut read = step.reads().to_vec();
+        read.sort_unstable();
+        read.dedup();
+        live -= read.into_iter().filter(|stripe| !is_wanted(stripe)).map(bytes).sum::<i64>();
+    }
+    most
 }

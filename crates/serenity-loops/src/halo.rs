@@ -249,6 +249,8 @@ impl Halo<'_> {
             carries: Vec::new(),
             stripes: body.stripes,
             steps: body.steps,
+            ahead: Vec::new(),
+            begun: Vec::new(),
             extra_macs: extra,
         }
     }

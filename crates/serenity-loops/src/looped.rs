@@ -18,6 +18,8 @@ pub struct Loop {
     pub enters: TensorId,
     /// Are rows that stripes share carried from one to the next? If not, they are computed again.
     pub carries: bool,
+    /// Is what is carried into the first iteration computed ahead of the loop? If not, some iterations more do that.
+    pub peeled: bool,
     /// Rows of the tensor that leaves, an iteration.
     pub step: u64,
 }
@@ -66,7 +68,11 @@ impl Loop {
         if !window.ops[0].inputs.contains(&self.enters) {
             return None;
         }
-        if self.carries { lines::program(window, step) } else { halo::program(window, self.enters, step) }
+        if self.carries {
+            return lines::program(window, step, self.peeled);
+        }
+        // Nothing is carried, so nothing can be computed ahead.
+        if self.peeled { None } else { halo::program(window, self.enters, step) }
     }
 
     /// What it takes; `None` if the ops cannot become such a loop.

@@ -39,8 +39,8 @@ pub(crate) enum Step {
     Cut { whole: usize, begins: Vec<i64>, out: StripeId },
     /// Rows of a stripe, with all its columns, or without those that were added to it, of which so many come first.
     Rows { of: StripeId, begins: Vec<i64>, left: i64, out: StripeId },
-    /// A stripe with columns of zero points before and behind.
-    Widen { of: StripeId, sides: [i64; 2], out: StripeId },
+    /// A stripe with rows of zero points above, and columns before and behind.
+    Widen { of: StripeId, above: i64, sides: [i64; 2], out: StripeId },
     /// Runs an op of the window on stripes: as it is, or with a padding `VALID`.
     Run { op: usize, inputs: Vec<StripeId>, out: StripeId, is_valid: bool },
     /// The rows of a line buffer: some to spare, those carried, new ones, and if there are more, those to spare come last.
@@ -81,6 +81,9 @@ pub(crate) struct Program {
     pub(crate) carries: Vec<Stripe>,
     pub(crate) stripes: Vec<Stripe>,
     pub(crate) steps: Vec<Step>,
+    /// What is done once before the first iteration, and by carry what it begins as: zero points if nothing is said.
+    pub(crate) ahead: Vec<Step>,
+    pub(crate) begun: Vec<Option<StripeId>>,
     /// Multiplications more than without a loop.
     pub(crate) extra_macs: i64,
 }
@@ -113,7 +116,7 @@ impl Program {
             // Views, and rows that lie where they are wanted.
             Step::Rows { .. } | Step::Run { .. } | Step::Join { .. } | Step::Border { .. } => 0,
         };
-        self.iterations * self.steps.iter().map(of).sum::<i64>()
+        self.iterations * self.steps.iter().map(of).sum::<i64>() + self.ahead.iter().map(of).sum::<i64>()
     }
 }
 

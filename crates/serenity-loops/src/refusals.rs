@@ -356,7 +356,13 @@ fn chain(height: u64) -> Graph {
 }
 
 fn over(ops: &[u32], carries: bool, step: u64) -> Loop {
-    Loop { ops: ops.iter().map(|&op| OpId(op)).collect(), enters: TensorId(ops[0]), carries, step }
+    Loop {
+        ops: ops.iter().map(|&op| OpId(op)).collect(),
+        enters: TensorId(ops[0]),
+        carries,
+        peeled: false,
+        step,
+    }
 }
 
 #[test]

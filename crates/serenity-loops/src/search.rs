@@ -5,7 +5,7 @@
 //! cap on the memory, dynamic programming over positions of the order finds the windows of least cost that stay below it; caps are tried from low to high.
 
 use crate::estimate::{Costs, peak};
-use crate::program::{Program, aligned};
+use crate::program::{Program, Step, aligned};
 use crate::rows::RowLocal;
 use crate::window::Window;
 use crate::{Loop, halo, lines};
@@ -30,6 +30,9 @@ const STEPS_OF_LINES: &[i64] = &[1, 2, 3, 4, 6, 8];
 const TAIL_OF_A_LOOP: u64 = 1200;
 const TAIL_OF_A_WHOLE: u64 = 150;
 const TAIL_OF_A_CARRY: u64 = 400;
+/// The same of what is done ahead of a loop, and of each channel of a convolution that is.
+const TAIL_OF_A_STEP: u64 = 90;
+const TAIL_OF_A_CHANNEL: u64 = 8;
 
 /// How a window is computed in stripes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,7 +40,13 @@ enum Way {
     /// With a halo of the tensor that enters.
     Halo { enters: TensorId, step: i64 },
     /// With line buffers.
-    Lines { step: i64 },
+    Lines { step: i64, is_peeled: bool },
+}
+
+impl Way {
+    fn is_peeled(self) -> bool {
+        matches!(self, Self::Lines { is_peeled: true, .. })
+    }
 }
 
 /// One way to make a loop of a window.
@@ -146,8 +155,11 @@ impl<'g> Windows<'g> {
             let extra_macs = program.extra_macs.max(0) as u64;
             let bytes = others + peak(window, &program, costs) as u64;
             let wholes = (program.wholes.len() + program.also.len()) as u64 - 1;
-            let tail =
-                TAIL_OF_A_LOOP + TAIL_OF_A_WHOLE * wholes + TAIL_OF_A_CARRY * program.carries.len() as u64;
+            let ahead: u64 = program.ahead.iter().map(|step| tail_ahead(window, step)).sum();
+            let tail = TAIL_OF_A_LOOP
+                + TAIL_OF_A_WHOLE * wholes
+                + TAIL_OF_A_CARRY * program.carries.len() as u64
+                + ahead;
             if bytes < most {
                 found.push(Candidate { way, bytes, extra_macs, tail });
             }
@@ -173,9 +185,10 @@ impl<'g> Windows<'g> {
             && others + room(enters) < most
         {
             for &step in STEPS_OF_LINES.iter().take_while(|&&step| step < height) {
-                if !offer(lines::program(window, step), Way::Lines { step }) {
+                if !offer(lines::program(window, step, false), Way::Lines { step, is_peeled: false }) {
                     break;
                 }
+                offer(lines::program(window, step, true), Way::Lines { step, is_peeled: true });
             }
         }
         undominated(found)
@@ -207,18 +220,21 @@ impl<'g> Windows<'g> {
         let stride = caps.len().div_ceil(MOST_CAPS).max(1);
         let mut found: Vec<Choice> = Vec::new();
         for &cap in caps.iter().step_by(stride) {
-            let Some(choice) = self.cheapest(cap, most_macs) else { continue };
-            let is_new = !choice.loops.is_empty()
-                && found.iter().all(|known| known.tail > choice.tail || known.extra_macs > choice.extra_macs);
-            if is_new {
-                found.push(choice);
+            // What is computed ahead saves multiplications and persists: worth it only where they are too many.
+            for may_peel in [false, true] {
+                let Some(choice) = self.cheapest(cap, most_macs, may_peel) else { continue };
+                let is_beaten =
+                    |known: &Choice| known.tail <= choice.tail && known.extra_macs <= choice.extra_macs;
+                if !choice.loops.is_empty() && !found.iter().any(is_beaten) {
+                    found.push(choice);
+                }
             }
         }
         found
     }
 
     /// The cheapest windows that keep everything within a cap.
-    fn cheapest(&self, cap: u64, most_macs: u64) -> Option<Choice> {
+    fn cheapest(&self, cap: u64, most_macs: u64, may_peel: bool) -> Option<Choice> {
         let positions = self.order.len();
         let mut by_end: Vec<Vec<(usize, &Vec<Candidate>)>> = vec![Vec::new(); positions + 1];
         for (&(first, last), candidates) in &self.candidates {
@@ -237,7 +253,10 @@ impl<'g> Windows<'g> {
             }
             for &(first, candidates) in &by_end[end] {
                 let Some((cost, ..)) = best[first] else { continue };
-                for candidate in candidates.iter().filter(|candidate| candidate.bytes <= cap) {
+                let is_allowed = |candidate: &&Candidate| {
+                    candidate.bytes <= cap && (may_peel || !candidate.way.is_peeled())
+                };
+                for candidate in candidates.iter().filter(is_allowed) {
                     let cost = cost + candidate.extra_macs + candidate.tail * price_of_tail;
                     if here.is_none_or(|(known, ..)| cost < known) {
                         here = Some((cost, first, Some(*candidate)));
@@ -266,14 +285,27 @@ impl<'g> Windows<'g> {
         let each = choice.loops.iter().map(|&(first, last, way)| {
             let ops = self.order[first..=last].to_vec();
             match way {
-                Way::Halo { enters, step } => Loop { ops, enters, carries: false, step: step as u64 },
-                Way::Lines { step } => {
+                Way::Halo { enters, step } => {
+                    Loop { ops, enters, carries: false, peeled: false, step: step as u64 }
+                }
+                Way::Lines { step, is_peeled } => {
                     let enters = self.locals[first].as_ref().map_or(TensorId(0), |local| local.inputs[0]);
-                    Loop { ops, enters, carries: true, step: step as u64 }
+                    Loop { ops, enters, carries: true, peeled: is_peeled, step: step as u64 }
                 }
             }
         });
         each.collect()
+    }
+}
+
+/// Persistent bytes of something that is done ahead of a loop: a second copy of an op keeps as much as the first.
+fn tail_ahead(window: &Window, step: &Step) -> u64 {
+    match step {
+        Step::Run { op, .. } if window.ops[*op].macs > 0 => {
+            let shape = window.graph.tensor(window.ops[*op].output).shape.as_deref();
+            TAIL_OF_A_STEP + TAIL_OF_A_CHANNEL * shape.and_then(<[u64]>::last).copied().unwrap_or(0)
+        }
+        _ => TAIL_OF_A_STEP,
     }
 }
 

@@ -63,6 +63,8 @@ pub(crate) fn extra_time(window: &Window, program: &Program) -> u64 {
         | Step::PutAlso { .. } => 0.0,
     };
     let an_iteration: f64 = program.steps.iter().map(|step| takes(step) + STEP).sum();
+    let ahead: f64 = program.ahead.iter().map(|step| takes(step) + STEP).sum();
     let before: f64 = window.ops.iter().map(|op| took(op)).sum();
-    (program.extra_macs as f64 * AGAIN + program.iterations as f64 * an_iteration - before).max(0.0) as u64
+    (program.extra_macs as f64 * AGAIN + program.iterations as f64 * an_iteration + ahead - before).max(0.0)
+        as u64
 }

@@ -1,6 +1,7 @@
 //! The messages of ONNX that we write ourselves.
 
 use crate::data_type::DataType;
+use crate::declare::NewDim;
 use crate::message::Message;
 
 /// The value of a node's attribute that is to be written.
@@ -63,8 +64,11 @@ pub(crate) fn tensor(name: &str, data_type: DataType, shape: &[u64], data: &[u8]
 }
 
 /// `ValueInfoProto` of a tensor.
-pub(crate) fn value_info(name: &str, data_type: DataType, shape: &[u64]) -> Message {
-    let dims = shape.iter().map(|&dim| Message::new().int(1, dim as i64));
+pub(crate) fn value_info(name: &str, data_type: DataType, shape: &[NewDim]) -> Message {
+    let dims = shape.iter().map(|dim| match dim {
+        NewDim::Size(size) => Message::new().int(1, *size as i64),
+        NewDim::Named(name) => Message::new().bytes(2, name),
+    });
     let shape = dims.fold(Message::new(), |shape, dim| shape.message(1, &dim));
     let tensor = Message::new().int(1, data_type.0.into()).message(2, &shape);
     Message::new().bytes(1, name).message(2, &Message::new().message(1, &tensor))

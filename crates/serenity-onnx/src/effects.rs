@@ -1,7 +1,7 @@
 //! Which nodes must keep their order among each other, and which names a node reads beyond its inputs.
 
 use crate::fact::Fact;
-use crate::infer::{Scope, contrib};
+use crate::infer::{Scope, is_of_runtime};
 use crate::proto::{AttributeValue, Graph, Model, Node, is_standard};
 use std::collections::HashSet;
 
@@ -16,9 +16,7 @@ pub(crate) fn has_effects<'a>(node: &Node<'a>, model: &Model<'a>, scope: &Scope<
 /// Is nothing known of this operator: neither what it computes nor what else it does? A function that the model defines is one of these, since
 /// its body is not looked at.
 pub(crate) fn is_secret(node: &Node<'_>, model: &Model<'_>) -> bool {
-    let is_defined = is_standard(node.domain)
-        || node.domain.starts_with("ai.onnx.")
-        || contrib::knows(node.domain, node.op_type);
+    let is_defined = is_standard(node.domain) || node.domain.starts_with("ai.onnx.") || is_of_runtime(node);
     !is_defined || model.functions.contains(&(node.domain, node.op_type))
 }
 

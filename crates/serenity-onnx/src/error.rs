@@ -66,8 +66,8 @@ pub enum Error {
         input: String,
         /// Its dimensions as the file gives them.
         shape: String,
-        /// A shape one could pass.
-        example: String,
+        /// All inputs like it, each with a shape one could pass.
+        examples: Vec<(String, String)>,
     },
     /// A shape for a tensor that is not there.
     #[error(
@@ -147,7 +147,10 @@ impl Error {
     /// What the user can do about it, where that is not plain from the message.
     pub fn help(&self) -> Option<String> {
         match self {
-            Self::DynamicInput { input, example, .. } => Some(format!("pass --shape {input}={example}")),
+            Self::DynamicInput { examples, .. } => {
+                let shapes = examples.iter().map(|(input, shape)| format!("--shape {input}={shape}"));
+                Some(format!("pass {}", shapes.collect::<Vec<_>>().join(" ")))
+            }
             _ => None,
         }
     }

@@ -1,7 +1,7 @@
 //! Lossless reading and writing of ONNX models.
 //!
 //! In come the bytes of an `.onnx` file. Out come the [`Graph`](serenity_ir::Graph) of its activations, each with its size, and, for
-//! any order of that graph, a file with its nodes in that order. [`Edit`] writes it with other nodes and constants, and [`create`] makes a new
+//! any order of that graph, a file with its nodes in that order, on request with the shapes of its tensors. [`Edit`] writes it with other nodes and constants, and [`create`] makes a new
 //! file of a graph with weights.
 //!
 //! Promised: what is not changed survives byte for byte, fields that we do not know included, because writing permutes or exchanges
@@ -26,6 +26,7 @@ mod compose;
 mod constant;
 mod create;
 mod data_type;
+mod declare;
 mod edit;
 mod effects;
 mod error;

@@ -2,7 +2,8 @@
 
 use crate::constant::{self, Constant};
 use crate::data_type::DataType;
-use crate::edit::Edit;
+use crate::declare;
+use crate::edit::{Edit, NodeSource};
 use crate::error::Error;
 use crate::infer::{Scope, Settings};
 use crate::lower::{Lowered, lower};
@@ -53,6 +54,8 @@ pub struct Model {
     side_files: Vec<String>,
     overridable: HashSet<String>,
     redefines_operators: bool,
+    is_open: bool,
+    notes: BTreeMap<String, String>,
     options: ReadOptions,
 }
 
@@ -97,6 +100,10 @@ impl Model {
         let (constants, opset) = (constant::index(&model), model.opset);
         let overridable = constant::overridable(&model);
         let redefines_operators = model.functions.iter().any(|(domain, _)| proto::is_standard(domain));
+        let constant_names: HashSet<&str> = model.graph.initializers.iter().map(|t| t.name).collect();
+        let mut inputs = model.graph.inputs.iter().filter(|input| !constant_names.contains(input.name));
+        let is_open = inputs.any(|input| input.fact().shape.is_none());
+        let notes = model.metadata.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
         let options = options.clone();
         Ok(Self {
             bytes,
@@ -108,6 +115,8 @@ impl Model {
             side_files,
             overridable,
             redefines_operators,
+            is_open,
+            notes,
             options,
         })
     }
@@ -213,16 +222,87 @@ impl Model {
     /// If the graph cannot run in this order.
     pub fn reordered(&self, order: &[OpId]) -> Result<Vec<u8>, Error> {
         self.lowered.graph.check_order(order)?;
-        if order.is_sorted() {
+        let is_own = order.is_sorted() && self.records.is_sorted_by_key(|record| record.start);
+        if is_own {
             return Ok(self.bytes.clone());
         }
         Ok(write::permuted(&self.bytes, &self.records, &write::node_order(&self.lowered, order)))
     }
+
+    /// The same, with the shapes of tensors between nodes written down (`value_info`), so that whoever runs the model knows as much of them as is known here.
+    ///
+    /// Where the file leaves a size open, shapes are only what [`ReadOptions`] makes of it, and other runs may have others. Then nothing is said but that the two
+    /// tensors of each pair in `alike` have one shape, whatever it is: their dimensions get names in common. `notes` are keys and values for the model's metadata.
+    ///
+    /// # Errors
+    /// If the graph cannot run in this order, or the file would be larger than the format allows.
+    pub fn declared(
+        &self,
+        order: &[OpId],
+        alike: &[(TensorId, TensorId)],
+        notes: &[(&str, &str)],
+    ) -> Result<Vec<u8>, Error> {
+        self.lowered.graph.check_order(order)?;
+        let mut edit = self.edit()?;
+        edit.set_nodes(write::node_order(&self.lowered, order).into_iter().map(NodeSource::Kept).collect());
+        for (name, data_type, dims) in declare::all(&self.lowered.graph, alike, self.is_open) {
+            edit.declare(name, data_type, dims);
+        }
+        for (key, value) in notes {
+            edit.note(key, value);
+        }
+        edit.finish()
+    }
+
+    /// A note on the model (`metadata_props`), by its key.
+    pub fn note(&self, key: &str) -> Option<&str> {
+        self.notes.get(key).map(String::as_str)
+    }
+
+    /// What another program made of this model, read as this one was. Shapes and types given for tensors that are no longer there are left out, and so are inputs that
+    /// were constants here, are no more and are read by nobody: whoever runs it would have to give them.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn successor(&self, bytes: impl Into<Vec<u8>>) -> Result<Self, Error> {
+        let mut bytes = bytes.into();
+        let mut options = self.options.clone();
+        let model = proto::Model::read(&bytes)?;
+        let graph = &model.graph;
+        let inputs = || graph.inputs.iter().map(|input| input.name);
+        let written = graph.nodes.iter().flat_map(|node| node.outputs.iter().copied());
+        let there: HashSet<&str> = inputs().chain(written).collect();
+        options.shapes.retain(|name, _| there.contains(name.as_str()));
+        options.types.retain(|name, _| there.contains(name.as_str()));
+        let own = |name: &str| self.graph().inputs().iter().any(|&t| self.graph().tensor(t).name == name);
+        let mut used: HashSet<&str> = graph.initializers.iter().map(|tensor| tensor.name).collect();
+        used.extend(graph.nodes.iter().flat_map(names_read));
+        used.extend(graph.outputs.iter().map(|output| output.name));
+        let unread: Vec<String> =
+            inputs().filter(|name| !used.contains(name) && !own(name)).map(str::to_owned).collect();
+        if !unread.is_empty() {
+            let mut edit = Edit::begin(&bytes, &[])?;
+            edit.leave_out(unread);
+            bytes = edit.finish()?;
+        }
+        Self::parse(bytes, &options)
+    }
+
+    /// Does the file leave the size of an input to whoever runs it?
+    pub fn is_open(&self) -> bool {
+        self.is_open
+    }
+}
+
+/// What a node reads, by itself and in its graphs.
+fn names_read<'a>(node: &proto::Node<'a>) -> Vec<&'a str> {
+    node.inputs.iter().copied().chain(crate::effects::captures(node)).collect()
 }
 
 /// Every input must have a size, given by the file or by the caller, and the two must agree.
 fn check_inputs(graph: &proto::Graph<'_>, options: &ReadOptions) -> Result<(), Error> {
     let constants: HashSet<&str> = graph.initializers.iter().map(|t| t.name).collect();
+    let mut open = Vec::new();
     for input in graph.inputs.iter().filter(|input| !constants.contains(input.name)) {
         let is_open = |dims: &[Dim<'_>]| dims.iter().any(|dim| matches!(dim, Dim::Named(_)));
         match (options.shapes.get(input.name), input.dims.as_deref()) {
@@ -230,12 +310,12 @@ fn check_inputs(graph: &proto::Graph<'_>, options: &ReadOptions) -> Result<(), E
                 let (tensor, given, declared) = (input.name.to_owned(), join(given), join(declared));
                 return Err(Error::ShapeConflict { tensor, given, declared });
             }
-            (None, Some(dims)) if is_open(dims) => return Err(dynamic_input(input, dims)),
-            (None, None) if input.data_type.is_some() => return Err(dynamic_input(input, &[])),
+            (None, Some(dims)) if is_open(dims) => open.push((input, dims)),
+            (None, None) if input.data_type.is_some() => open.push((input, &[])),
             _ => {}
         }
     }
-    Ok(())
+    if open.is_empty() { Ok(()) } else { Err(dynamic_inputs(&open)) }
 }
 
 fn agrees(given: &[u64], declared: &[Dim<'_>]) -> bool {
@@ -243,16 +323,17 @@ fn agrees(given: &[u64], declared: &[Dim<'_>]) -> bool {
     given.len() == declared.len() && given.iter().zip(declared).all(fits)
 }
 
-/// Without `dims`, not even their number is known.
-fn dynamic_input(input: &ValueInfo<'_>, dims: &[Dim<'_>]) -> Error {
+/// Names the first and shows how to give them all. Without dimensions, not even their number is known.
+fn dynamic_inputs(open: &[(&ValueInfo<'_>, &[Dim<'_>])]) -> Error {
     let size = |dim: &Dim<'_>| if let Dim::Known(size) = dim { *size } else { 1 };
-    let sizes: Vec<u64> = dims.iter().map(size).collect();
-    let (shape, example) = if dims.is_empty() {
-        ("…".to_owned(), "1,3,224,224".to_owned())
-    } else {
-        (join(dims), join(&sizes))
+    let example = |&(input, dims): &(&ValueInfo<'_>, &[Dim<'_>])| {
+        let sizes: Vec<u64> = dims.iter().map(size).collect();
+        let sizes = if dims.is_empty() { "1,3,224,224".to_owned() } else { join(&sizes) };
+        (input.name.to_owned(), sizes)
     };
-    Error::DynamicInput { input: input.name.to_owned(), shape, example }
+    let (first, dims) = open[0];
+    let shape = if dims.is_empty() { "…".to_owned() } else { join(dims) };
+    Error::DynamicInput { input: first.name.to_owned(), shape, examples: open.iter().map(example).collect() }
 }
 
 /// The element types that the caller gave, by number.

@@ -38,7 +38,9 @@ pub(crate) fn node_order(lowered: &Lowered, order: &[OpId]) -> Vec<usize> {
 pub(crate) fn permuted(bytes: &[u8], records: &[Range<usize>], order: &[usize]) -> Vec<u8> {
     let mut result = Vec::with_capacity(bytes.len());
     let mut copied = 0;
-    for (slot, &node) in records.iter().zip(order) {
+    let mut slots: Vec<&Range<usize>> = records.iter().collect();
+    slots.sort_unstable_by_key(|slot| slot.start);
+    for (slot, &node) in slots.into_iter().zip(order) {
         result.extend_from_slice(&bytes[copied..slot.start]);
         result.extend_from_slice(&bytes[records[node].clone()]);
         copied = slot.end;

@@ -47,7 +47,9 @@ pub use arena::{Arena, Content, Offsets, Piece};
 pub use litert::kernels::{LitertKernels, LitertPlace, LitertTemporary};
 pub use memory_model::MemoryModel;
 pub use nested::{annotate, callees_first, main_graph};
-pub use ort::{OrtOrder, Run as OrtRun, Session as OrtSession, numberings};
+pub use ort::{
+    OrtOrder, OrtSetup, Run as OrtRun, Session as OrtSession, numberings, overwrites as ort_overwrites,
+};
 pub use problem::ArenaProblem;
 pub use runtime::Runtime;
 pub use tflm::overlap::{Overlap, overlaps};

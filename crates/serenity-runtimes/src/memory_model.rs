@@ -5,7 +5,7 @@ use crate::ort::Ort;
 use crate::paper::{Paper, accumulate};
 use crate::plain::Plain;
 use crate::tflm::Tflm;
-use crate::{Arena, ArenaProblem, Kernels, Offsets, OrtOrder, Runtime};
+use crate::{Arena, ArenaProblem, Kernels, Offsets, OrtOrder, OrtSetup, Runtime};
 use serenity_ir::{Graph, Lifetimes, OpId, Role};
 
 /// How a runtime spends memory. The choice changes what an order costs, never which orders are possible.
@@ -34,7 +34,7 @@ pub enum MemoryModel {
     Litert,
     /// ONNX Runtime on the CPU: graph inputs are the caller's, outputs have memory of their own, some operators write over an input that
     /// nobody else reads, reshaping ones share their input's memory.
-    Ort(OrtOrder),
+    Ort(OrtSetup),
 }
 
 serenity_search::named! {
@@ -44,7 +44,7 @@ serenity_search::named! {
         "tflm" => Tflm(Kernels::Any),
         "tflm-planned" => TflmPlanned(Kernels::Any),
         "litert" => Litert,
-        "ort" => Ort(OrtOrder::Priority),
+        "ort" => Ort(OrtSetup::PLAIN),
     }
 }
 
@@ -67,19 +67,24 @@ impl MemoryModel {
         }
     }
 
-    /// In which order ONNX Runtime runs a file, if this is its model.
-    pub fn ort_order(self) -> Option<OrtOrder> {
+    /// How the session of ONNX Runtime is set up, if this is its model.
+    pub fn ort(self) -> Option<OrtSetup> {
         match self {
-            Self::Ort(order) => Some(order),
+            Self::Ort(setup) => Some(setup),
             Self::Plain | Self::Paper | Self::Tflm(_) | Self::TflmPlanned(_) | Self::Litert => None,
         }
     }
 
-    /// The same model for another order of ONNX Runtime, if it is its model.
+    /// In which order ONNX Runtime runs a file, if this is its model.
+    pub fn ort_order(self) -> Option<OrtOrder> {
+        self.ort().map(|setup| setup.order)
+    }
+
+    /// The same model for another session of ONNX Runtime, if it is its model.
     #[must_use]
-    pub fn with_ort_order(self, order: OrtOrder) -> Self {
+    pub fn with_ort(self, setup: OrtSetup) -> Self {
         match self {
-            Self::Ort(_) => Self::Ort(order),
+            Self::Ort(_) => Self::Ort(setup),
             Self::Plain | Self::Paper | Self::Tflm(_) | Self::TflmPlanned(_) | Self::Litert => self,
         }
     }
@@ -126,7 +131,7 @@ impl MemoryModel {
             Self::Tflm(kernels) => Box::new(Tflm { kernels, is_planned: false }),
             Self::TflmPlanned(kernels) => Box::new(Tflm { kernels, is_planned: true }),
             Self::Litert => Box::new(Litert),
-            Self::Ort(order) => Box::new(Ort { order }),
+            Self::Ort(setup) => Box::new(Ort { setup }),
         }
     }
 

@@ -109,6 +109,14 @@ pub enum Error {
         /// Why.
         source: serenity_traffic::TrafficError,
     },
+    /// A model that ONNX Runtime was to optimise, and could not.
+    #[error("`{path}` cannot be made for a fast session: {source}")]
+    NoFast {
+        /// The file.
+        path: String,
+        /// Why not.
+        source: crate::NoFast,
+    },
     /// A file cannot be written.
     #[error("cannot write `{path}`: {source}")]
     Write {
@@ -148,6 +156,7 @@ impl Error {
             Self::PlanFile { .. } | Self::WrongPlan { .. } => ErrorKind::Plan,
             Self::Export { .. } | Self::NoArena { .. } | Self::Traffic { .. } => ErrorKind::Model,
             Self::NoRoom(_) => ErrorKind::Room,
+            Self::NoFast { .. } => ErrorKind::Runtime,
             Self::SideFile { .. } | Self::Write { .. } => ErrorKind::Write,
         }
     }
@@ -183,6 +192,10 @@ impl Error {
             Self::SideFile { .. } => Some(
                 "write the model into the folder it came from, or copy the file beside the new model first",
             ),
+            Self::NoFast { source: crate::NoFast::Missing { .. }, .. } => Some(
+                "install it (pip install onnxruntime), or name a Python that has it in SERENITY_PYTHON; --ort-session plain asks for none",
+            ),
+            Self::NoFast { .. } => Some("--ort-session plain orders the file as it is, without asking"),
             Self::NoRoom(_) => Some("give a larger memory; the last one may be as large as you like"),
             Self::CheckFailed { .. } | Self::Rewrite { .. } => {
                 Some("this is a bug in Serenity; please report it with the model")

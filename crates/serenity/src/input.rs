@@ -103,7 +103,10 @@ pub fn load_with(source: &str, options: &ReadOptions) -> Result<Input, Error> {
         None => return Err(Error::UnknownFormat { path: name }),
     };
     match format.read(read_bytes(source)?, options) {
-        Ok(file) => Ok(Input { name, default_model: format.default_model(), file }),
+        Ok(file) => {
+            let default_model = file.session().map_or(format.default_model(), MemoryModel::Ort);
+            Ok(Input { name, default_model, file })
+        }
         Err(source) => Err(Error::File { path: name, source }),
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::by_kernels::needs_no_more;
 use crate::loops::{extra_macs, with_loops};
+use crate::ort::{fast, is_for};
 use crate::planning::as_it_came;
 use crate::rewrite::optimize_input;
 use crate::{Error, Input, Options, Plan, Rewrites, plan_graphs, planned_model};
@@ -49,6 +50,22 @@ impl Optimized {
 /// If the result fails its own check, or the rewriting went wrong: either would be a bug. A file that cannot be changed without loss is no error: it is
 /// planned as it is, unless it is [asked](Options::int8_io) to change.
 pub fn optimize(input: &Input, options: &Options) -> Result<Optimized, Error> {
+    let Some(how) = options.fast.as_ref().filter(|_| is_for(input, options)) else {
+        return as_it_stands(input, options);
+    };
+    match fast(input, how, options)? {
+        Ok(found) => Ok(found),
+        Err(why) if how.is_required => Err(Error::NoFast { path: input.name.clone(), source: why }),
+        Err(why) => {
+            let mut found = as_it_stands(input, options)?;
+            found.plan.session = Some(Err(why));
+            Ok(found)
+        }
+    }
+}
+
+/// The same without asking anybody to optimise it first.
+fn as_it_stands(input: &Input, options: &Options) -> Result<Optimized, Error> {
     if !options.int8_io {
         return with_its_interface(input, options);
     }

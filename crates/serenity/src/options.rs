@@ -1,6 +1,6 @@
 //! What a caller may choose.
 
-use crate::{Effort, Input, Loops};
+use crate::{Effort, Fast, Input, Loops};
 use serenity_runtimes::{MemoryModel, Offsets};
 use serenity_schedule::{Algorithm, Rules, StepLimit};
 use serenity_search::{Limits, ProgressFn};
@@ -32,6 +32,8 @@ pub struct Options {
     pub int8_io: bool,
     /// For TFLM: whether windows of operators may become loops over a few rows at a time.
     pub loops: Option<Loops>,
+    /// For ONNX Runtime in the order of the file: whether the user's own is asked to optimise the model first, so that what is planned is what a default session would run.
+    pub fast: Option<Fast>,
     /// Called a few times a second with the state of the search.
     pub progress: Option<ProgressFn>,
 }
@@ -47,6 +49,8 @@ pub enum Rewrites {
     #[default]
     All,
 }
+
+serenity_search::named! { "set of rewrites": Rewrites { "none" => None, "exact" => Exact, "all" => All } }
 
 impl Options {
     /// What the command does by default: everything that makes this model need less where it is most likely to run.

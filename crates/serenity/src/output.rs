@@ -19,14 +19,23 @@ pub fn reordered_graph(input: &Input, plan: &Plan) -> Result<Graph, Error> {
 pub fn planned_model(input: &Input, plan: &Plan) -> Result<Vec<u8>, Error> {
     let orders: Vec<&[OpId]> =
         std::iter::once(plan.file_order()).chain(plan.bodies.iter().map(Vec::as_slice)).collect();
-    let note = plan.model.kernels().zip(plan.after.arena).map(|(kernels, arena)| PlanNote {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        kernels: kernels.to_string(),
-        arena,
-        bound: plan.least(),
-    });
-    let written = input.file.planned(&orders, plan.offsets.as_ref(), note.as_ref());
+    let lean = plan.model.ort().filter(|setup| !setup.reuse && input.file.session() != Some(*setup));
+    let written = match lean {
+        // What is promised of such a session holds if it knows the shapes.
+        Some(setup) => {
+            let made_by = concat!("serenity ", env!("CARGO_PKG_VERSION"));
+            input.file.for_session(plan.file_order(), setup, made_by).map(|file| file.bytes().into_owned())
+        }
+        None => input.file.planned(&orders, plan.offsets.as_ref(), note(plan).as_ref()),
+    };
     written.map_err(|source| Error::File { path: input.name.clone(), source })
+}
+
+/// What is noted in the file about the plan of its arena: for which kernels it is.
+fn note(plan: &Plan) -> Option<PlanNote> {
+    let (kernels, arena) = plan.model.kernels().zip(plan.after.arena)?;
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    Some(PlanNote { version, kernels: kernels.to_string(), arena, bound: plan.least() })
 }
 
 /// Would the model find its constants if it were written to `target`? `.onnx` models may keep them in other files, named relative to their own

@@ -1,6 +1,6 @@
 //! The result: an order with its proof.
 
-use crate::{AppliedLoops, AppliedRewrite, RewriteChoice};
+use crate::{AppliedLoops, AppliedRewrite, FastSession, NoFast, RewriteChoice};
 use serde_json::{Value, json};
 use serenity_check::{PlacementFault, Witness, WitnessChain, placement_faults};
 use serenity_formats::QuantizedIo;
@@ -52,6 +52,9 @@ pub struct Plan {
     pub choice: Option<RewriteChoice>,
     /// The loops that windows of it became. If there are any, all else here is said of the model with loops, but for `before`.
     pub loops: Option<AppliedLoops>,
+    /// If ONNX Runtime was to optimise the model first: how it did, or why it could not be asked, so that the model was ordered as it is. If it did, all else here is said of the file that is
+    /// written, but for `before`, which is a default session of the model as it came.
+    pub session: Option<Result<FastSession, NoFast>>,
     /// What is not known of the model. If anything is, nothing is proved; what hides bytes makes every figure a 'no less than'.
     pub unknown: Vec<Unknown>,
     /// As the model came.
@@ -235,6 +238,7 @@ impl Plan {
             "runtime": self.model.to_string(),
             "kernels": kernels,
             "ort_order": self.model.ort_order().map(|order| order.to_string()),
+            "ort_reuse": self.model.ort().map(|setup| setup.reuse),
             "algorithm": self.algorithm.to_string(),
             "ops": self.after.ops,
             "peak": self.after.peak,
@@ -249,6 +253,7 @@ impl Plan {
             "states": self.stats.states,
             "pieces": self.stats.pieces,
             "seconds": self.stats.elapsed.as_secs_f64(),
+            "session": self.session.as_ref().map(session_to_json),
             "int8_io": self.int8_io.as_ref().map(QuantizedIo::to_json),
             "rewrites": self.rewrites.iter().map(AppliedRewrite::to_json).collect::<Vec<_>>(),
             "rewrite_choice": choice,
@@ -287,6 +292,7 @@ fn loops_to_json(applied: &AppliedLoops) -> Value {
             "enters": one.enters.0,
             "leaves": cost.leaves.0,
             "carries": one.carries,
+            "peeled": one.peeled,
             "step": one.step,
             "iterations": cost.iterations,
             "extra_macs": cost.extra_macs,
@@ -304,6 +310,20 @@ fn loops_to_json(applied: &AppliedLoops) -> Value {
         "extra_time": applied.extra_time,
         "windows": windows.collect::<Vec<_>>(),
     })
+}
+
+fn session_to_json(session: &Result<FastSession, NoFast>) -> Value {
+    match session {
+        Ok(fast) => json!({
+            "session": "fast",
+            "onnxruntime": fast.version,
+            "default_requested": fast.measured.as_ref().ok(),
+            "unmeasured": fast.measured.as_ref().err(),
+            "nodes": fast.nodes,
+            "rewrites": fast.rewrites,
+        }),
+        Err(why) => json!({"session": "plain", "reason": why.to_string()}),
+    }
 }
 
 fn witness_to_json(witness: &Witness) -> Value {

@@ -10,7 +10,7 @@ use serenity_check::{Witness, WitnessChain};
 use serenity_formats::QuantizedIo;
 use serenity_ir::{OpId, TensorId};
 use serenity_loops::{Loop, LoopCost};
-use serenity_runtimes::{Kernels, MemoryModel, Offsets, OrtOrder};
+use serenity_runtimes::{Kernels, MemoryModel, Offsets, OrtOrder, OrtSetup};
 use serenity_search::StopReason;
 
 /// What a plan file claims. Nothing of it is trusted.
@@ -169,7 +169,7 @@ impl PlanFile {
             ),
             loops: reader.optional(
                 "loops",
-                "must be an object with `order`, `spread`, `macs`, `extra_macs`, `copied`, `time`, `extra_time` and `windows`, each with `ops`, `enters`, `leaves`, `carries`, \
+                "must be an object with `order`, `spread`, `macs`, `extra_macs`, `copied`, `time`, `extra_time` and `windows`, each with `ops`, `enters`, `leaves`, `carries`, `peeled`, \
                  `step`, `iterations`, `extra_macs`, `copied` and `extra_time`",
                 loops,
             ),
@@ -307,9 +307,18 @@ fn model(plan: &Map<String, Value>) -> Result<Option<MemoryModel>, String> {
     }
     let kernels: Option<Kernels> =
         kernels.map(str::parse).transpose().map_err(|error| unknown("kernels", &error))?;
-    let walk: Option<OrtOrder> =
+    let order: Option<OrtOrder> =
         walk.map(str::parse).transpose().map_err(|error| unknown("ort_order", &error))?;
-    Ok(Some(model.with_kernels(kernels.unwrap_or_default()).with_ort_order(walk.unwrap_or_default())))
+    let reuse = match present(plan, "ort_reuse") {
+        // Plans of older versions are for sessions that reuse buffers.
+        None => true,
+        Some(&Value::Bool(reuse)) if model.ort().is_some() => reuse,
+        Some(_) => {
+            return Err("`ort_reuse` must be true or false for ort, and be left out for others".to_owned());
+        }
+    };
+    let setup = OrtSetup { order: order.unwrap_or_default(), reuse };
+    Ok(Some(model.with_kernels(kernels.unwrap_or_default()).with_ort(setup)))
 }
 
 /// One rewrite; all its fields must be there.
@@ -368,6 +377,7 @@ fn loops(value: &Value) -> Option<ClaimedLoops> {
             ops: ops(value, "ops")?,
             enters: tensor(value.get("enters")?)?,
             carries: value.get("carries")?.as_bool()?,
+            peeled: value.get("peeled")?.as_bool()?,
             step: number(value, "step")?,
         };
         let cost = LoopCost {

@@ -40,14 +40,14 @@ fn planned(
     known: &[Seed],
     below: Option<u64>,
 ) -> Result<Result<Plan, u64>, Error> {
-    let mut plan = match (options.model.kernels(), options.model.ort_order()) {
+    let mut plan = match (options.model.kernels(), options.model.ort()) {
         (Some(kernels), _) if options.plan_arena => {
             match with_plan(graphs, kernels, options, known, below)? {
                 Ok(plan) => plan,
                 Err(bound) => return Ok(Err(bound)),
             }
         }
-        (_, Some(walk)) => ort::best(graphs, walk, options)?,
+        (_, Some(setup)) => ort::best(graphs, setup, options)?,
         _ => without_plan(graphs, options)?,
     };
     plan.interrupted = options.limits.interrupted();

@@ -27,8 +27,8 @@ pub fn arena(
     if let Some(kernels) = model.kernels() {
         return tflm::head(graphs, orders, kernels, offsets);
     }
-    if let Some(walk) = model.ort_order() {
-        return Some(ort::run(graphs.first()?, orders.first()?, walk).requested);
+    if let Some(setup) = model.ort() {
+        return Some(ort::run(graphs.first()?, orders.first()?, setup).requested);
     }
     // An arena of a runtime that is new here is refused, because none is found.
     (model == MemoryModel::Litert).then(|| litert::span(graphs.first()?, orders.first()?))?

@@ -2,12 +2,12 @@
 //!
 //! Nodes are numbered as they stand in the file. A `DequantizeLinear` serves one reader; every further one gets a copy of it, numbered behind all others. Before
 //! the run a plan is made along the order of execution: a result lies where its first operand lies (a view, or written over it), or in the buffer of
-//! the same shape that was freed last, or in a new one. A buffer is asked for when the first value in it is computed, and given back after the last
+//! the same shape that was freed last unless the session forbids that, or in a new one. A buffer is asked for when the first value in it is computed, and given back after the last
 //! read of all that lie in it; never, if one of them is a result of the graph or is read by nobody.
 
 use crate::ort::{Reuse, layout, reuse};
 use serenity_ir::{Graph, OpId, Operator, TensorId};
-use serenity_runtimes::OrtOrder;
+use serenity_runtimes::{OrtOrder, OrtSetup};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What became of a file.
@@ -19,9 +19,9 @@ pub(crate) struct Run {
 }
 
 /// Runs a file whose nodes stand in the order `file`.
-pub(crate) fn run(graph: &Graph, file: &[OpId], walk: OrtOrder) -> Run {
+pub(crate) fn run(graph: &Graph, file: &[OpId], setup: OrtSetup) -> Run {
     let nodes = Nodes::load(graph, file);
-    let steps = match walk {
+    let steps = match setup.order {
         OrtOrder::Priority => nodes.by_priority(),
         OrtOrder::Default => nodes.backwards(),
     };
@@ -32,7 +32,7 @@ pub(crate) fn run(graph: &Graph, file: &[OpId], walk: OrtOrder) -> Run {
     if !crate::order::faults(graph, &order).is_empty() {
         order = file.to_vec();
     }
-    Run { order, requested: most_requested(graph, &nodes, &steps) }
+    Run { order, requested: most_requested(graph, &nodes, &steps, setup.reuse) }
 }
 
 struct Node {
@@ -163,7 +163,7 @@ impl<'a> Nodes<'a> {
 }
 
 /// The buffer that each value lies in, named after the first value in it; `None` for memory of the caller's and of constants.
-fn buffers(graph: &Graph, nodes: &Nodes, steps: &[usize]) -> Vec<Option<usize>> {
+fn buffers(graph: &Graph, nodes: &Nodes, steps: &[usize], takes_freed: bool) -> Vec<Option<usize>> {
     let is_result = |value: usize| graph.is_output(nodes.tensor_of[value]);
     let layout_of = |value: usize| layout(graph.tensor(nodes.tensor_of[value]));
     let mut lies_in: Vec<Option<usize>> = (0..nodes.tensor_of.len()).map(Some).collect();
@@ -183,17 +183,20 @@ fn buffers(graph: &Graph, nodes: &Nodes, steps: &[usize]) -> Vec<Option<usize>> 
         let node = &nodes.all[step];
         let op = graph.op(node.op);
         for (position, &result) in node.writes.iter().enumerate().filter(|(_, value)| !is_result(**value)) {
-            let operand = node.reads.first().filter(|_| op.operand(0).is_some());
-            let place = match (reuse(op).filter(|_| position == 0), operand) {
+            let reuse = reuse(op).filter(|_| position == 0);
+            let operand =
+                reuse.and_then(|reuse| op.input_of(reuse.operand())).and_then(|input| node.reads.get(input));
+            let place = match (reuse, operand) {
                 (Some(Reuse::Reshapes), Some(&operand)) => Some(lies_in[operand]),
                 (Some(Reuse::Reshapes), None) if op.constant(0).is_some() => Some(None),
-                (Some(Reuse::Overwrites), Some(&operand)) => {
+                (Some(Reuse::Overwrites(_)), Some(&operand)) => {
                     let same = layout_of(operand).is_some() && layout_of(operand) == layout_of(result);
                     lies_in[operand].filter(|&buffer| same && wanted[buffer] == 1).map(Some)
                 }
                 _ => None,
             };
-            let place = place.or_else(|| freed.get_mut(&layout_of(result)?)?.pop().map(Some));
+            let place =
+                place.or_else(|| freed.get_mut(&layout_of(result).filter(|_| takes_freed)?)?.pop().map(Some));
             if let Some(place) = place {
                 lies_in[result] = place;
                 if let Some(buffer) = place {
@@ -214,8 +217,8 @@ fn buffers(graph: &Graph, nodes: &Nodes, steps: &[usize]) -> Vec<Option<usize>> 
     lies_in
 }
 
-fn most_requested(graph: &Graph, nodes: &Nodes, steps: &[usize]) -> u64 {
-    let lies_in = buffers(graph, nodes, steps);
+fn most_requested(graph: &Graph, nodes: &Nodes, steps: &[usize], takes_freed: bool) -> u64 {
+    let lies_in = buffers(graph, nodes, steps, takes_freed);
     // By buffer: the step after which it is given back.
     let mut last_read: BTreeMap<usize, usize> = BTreeMap::new();
     let mut is_read = vec![false; lies_in.len()];

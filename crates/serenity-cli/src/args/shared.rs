@@ -6,9 +6,9 @@ use crate::Failure;
 use crate::size::Size;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use serenity::runtimes::{MemoryModel, OrtOrder};
+use serenity::runtimes::{MemoryModel, OrtOrder, OrtSetup};
 use serenity::scheduling::{Algorithm, Rules, StepLimit};
-use serenity::{Effort, Input, ReadOptions};
+use serenity::{Effort, Fast, Input, ReadOptions, Rewrites};
 
 #[derive(Args)]
 pub(crate) struct RuntimeArg {
@@ -35,13 +35,41 @@ pub(crate) struct RuntimeArg {
     /// which the order of the file can only steer; for sessions that cannot be changed.
     #[arg(long, value_name = "ORDER", default_value_t, value_parser = named::<OrtOrder>(OrtOrder::all().map(|(name, _)| name)))]
     pub(crate) ort_order: OrtOrder,
+    /// The session of ONNX Runtime that an .onnx model will run in [default: fast for optimize; for others what the file was made for, or plain].
+    ///
+    /// fast: `optimize` asks your own onnxruntime (found as for `verify`) to optimise the model first, as a default session does when it loads it, and orders what comes out; the session
+    /// must then be made with graph optimisation off, `execution_order` `PRIORITY_BASED` and `enable_mem_reuse` off. Never more memory than a default session, and as fast. Without an onnxruntime, plain.
+    /// plain: the model as it is, graph optimisation off.
+    #[arg(long, value_name = "SESSION", value_parser = named::<OrtSessionArg>(OrtSessionArg::all().map(|(name, _)| name)))]
+    pub(crate) ort_session: Option<OrtSessionArg>,
 }
 
+/// A session of ONNX Runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OrtSessionArg {
+    /// As people run it.
+    Fast,
+    /// Nothing optimised.
+    Plain,
+}
+
+serenity::search::named! { "session": OrtSessionArg { "fast" => Fast, "plain" => Plain } }
+
 impl RuntimeArg {
+    /// Whether ONNX Runtime is to optimise a model first: unless the model as it is was asked for, by name or by an order that only that has.
+    pub(crate) fn fast(&self, rewrites: Rewrites) -> Option<Fast> {
+        let is_plain = self.ort_session == Some(OrtSessionArg::Plain) || self.ort_order == OrtOrder::Default;
+        let is_required = self.ort_session == Some(OrtSessionArg::Fast);
+        (!is_plain).then_some(Fast { python: None, is_required, rewrites })
+    }
+
     /// The memory model asked for, or else the one that fits the input.
     pub(crate) fn model(&self, default: MemoryModel) -> Result<MemoryModel, Failure> {
-        let model = self.runtime.unwrap_or(default).with_ort_order(self.ort_order);
-        self.with_kernels(model)
+        // A file may say for which session it was made.
+        let made_for = default.ort().is_none_or(|setup| setup.reuse);
+        let reuse = self.ort_session.map_or(made_for, |session| session == OrtSessionArg::Plain);
+        let setup = OrtSetup { order: self.ort_order, reuse };
+        self.with_kernels(self.runtime.unwrap_or(default).with_ort(setup))
     }
 
     /// A memory model with the kernels asked for, if any are.

@@ -88,10 +88,12 @@ fn as_typed(input: &str, read: &ReadArgs, runtime: &RuntimeArg) -> String {
         OrtOrder::Priority => String::new(),
         order @ OrtOrder::Default => format!(" --ort-order {order}"),
     };
+    let session_given =
+        runtime.ort_session.map_or_else(String::new, |session| format!(" --ort-session {session}"));
     let folded = if read.fold_constants { " --fold-constants" } else { "" };
     let shapes: Vec<String> =
         read.shapes.iter().map(|shape| format!(" --shape {}", printable(&shape.to_string()))).collect();
-    format!("{input}{runtime_given}{kernels_given}{order_given}{folded}{}", shapes.concat())
+    format!("{input}{runtime_given}{kernels_given}{order_given}{session_given}{folded}{}", shapes.concat())
 }
 
 /// 1.5 for half as much again.

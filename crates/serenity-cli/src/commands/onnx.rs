@@ -2,8 +2,8 @@
 
 use crate::Failure;
 use serde_json::{Value, json};
-use serenity::runtimes::{MemoryModel, OrtOrder};
-use serenity::{Format, Input};
+use serenity::runtimes::{MemoryModel, OrtOrder, OrtSetup};
+use serenity::{FastSession, Format, Input, NoFast, Plan};
 use std::io::Write;
 
 /// The options of the session that the figures hold for; `None` if the model is for another runtime.
@@ -11,19 +11,94 @@ pub(super) fn session_options(input: &Input, model: MemoryModel) -> Option<Value
     if input.file.format() != Format::Onnx {
         return None;
     }
-    let order = match model.ort_order().unwrap_or_default() {
+    let setup = model.ort().unwrap_or_default();
+    Some(json!({
+        "graph_optimization_level": "ORT_DISABLE_ALL",
+        "execution_order": execution_order(setup),
+        "enable_mem_reuse": setup.reuse,
+        "enable_mem_pattern": false,
+    }))
+}
+
+fn execution_order(setup: OrtSetup) -> &'static str {
+    match setup.order {
         OrtOrder::Priority => "PRIORITY_BASED",
         OrtOrder::Default => "DEFAULT",
-    };
-    Some(json!({"execution_order": order, "enable_mem_pattern": false}))
+    }
 }
 
 /// The same in Python, and what the figures are about.
-pub(super) fn print_notes(input: &Input, model: MemoryModel, out: &mut impl Write) -> Result<(), Failure> {
+pub(super) fn print_notes(
+    input: &Input,
+    plan: &Plan,
+    output: Option<&str>,
+    out: &mut impl Write,
+) -> Result<(), Failure> {
     if input.file.format() != Format::Onnx {
         return Ok(());
     }
-    match model.ort_order().unwrap_or_default() {
+    if let Some(Err(why)) = &plan.session {
+        print_fallback(why, out)?;
+    }
+    let setup = plan.model.ort().unwrap_or_default();
+    if setup.reuse {
+        print_plain(setup, out)?;
+    } else {
+        print_fast(plan, output, out)?;
+    }
+    Ok(())
+}
+
+/// What it means that ONNX Runtime was not asked.
+fn print_fallback(why: &NoFast, out: &mut impl Write) -> Result<(), Failure> {
+    writeln!(out, "\nordered as it is, for a plain session, because {why}")?;
+    writeln!(
+        out,
+        "a default session optimises the model when it loads it, is faster, and may need less than this file does; with an onnxruntime (pip install onnxruntime) to ask, this command beats it"
+    )?;
+    Ok(())
+}
+
+fn print_fast(plan: &Plan, output: Option<&str>, out: &mut impl Write) -> Result<(), Failure> {
+    writeln!(
+        out,
+        "\nthe file is optimised already, for this machine and this version of ONNX Runtime: a session must leave it as it is, in its order, and hold no buffers"
+    )?;
+    writeln!(out, "    options = onnxruntime.SessionOptions()")?;
+    writeln!(
+        out,
+        "    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL"
+    )?;
+    writeln!(out, "    options.execution_order = onnxruntime.ExecutionOrder.PRIORITY_BASED")?;
+    writeln!(out, "    options.enable_mem_reuse = False")?;
+    writeln!(out, "    options.enable_mem_pattern = False")?;
+    let file = Value::from(output.unwrap_or("fast.onnx"));
+    writeln!(
+        out,
+        "    session = onnxruntime.InferenceSession({file}, options, providers=[\"CPUExecutionProvider\"])"
+    )?;
+    writeln!(
+        out,
+        "the figures are activations in the first run; without the last option later runs take more at once"
+    )?;
+    if let Some(Ok(FastSession { rewrites, .. })) = &plan.session
+        && rewrites.is_empty()
+    {
+        writeln!(
+            out,
+            "outputs are those of a default session; --rewrite all may need less still, and changes them by rounding"
+        )?;
+    }
+    if let Some(Ok(fast)) = &plan.session
+        && let Err(why) = &fast.measured
+    {
+        writeln!(out, "note: what a default session asks for could not be measured: {why}")?;
+    }
+    Ok(())
+}
+
+fn print_plain(setup: OrtSetup, out: &mut impl Write) -> Result<(), Failure> {
+    match setup.order {
         OrtOrder::Priority => {
             writeln!(
                 out,

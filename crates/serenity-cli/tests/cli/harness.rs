@@ -3,7 +3,7 @@
 use crate::schema::assert_documented;
 use serde_json::Value;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// What a run of the command left behind.
@@ -67,10 +67,21 @@ impl Desk {
         self.run_with_input(args, "")
     }
 
+    /// The same where this Python is found, which has the real runtimes.
+    pub(crate) fn run_with_python(&self, python: &Path, args: &[&str]) -> Run {
+        self.run_with(python, args, "")
+    }
+
     pub(crate) fn run_with_input(&self, args: &[&str], input: &str) -> Run {
+        // What a command does must not depend on the Python of whoever runs the tests.
+        self.run_with(Path::new("no-python-here"), args, input)
+    }
+
+    fn run_with(&self, python: &Path, args: &[&str], input: &str) -> Run {
         let mut child = Command::new(env!("CARGO_BIN_EXE_serenity"))
             .args(args)
             .current_dir(self.folder.path())
+            .env("SERENITY_PYTHON", python)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

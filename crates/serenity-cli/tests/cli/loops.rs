@@ -173,6 +173,7 @@ fn a_plan_that_was_tampered_with_is_refuted() {
         ("enters", json!(100_000)),
         ("leaves", json!(0)),
         ("carries", json!(!window(&plan)["carries"].as_bool().unwrap())),
+        ("peeled", json!(!window(&plan)["peeled"].as_bool().unwrap())),
         ("iterations", json!(1)),
         ("extra_macs", json!(1)),
         ("copied", json!(1)),

@@ -38,9 +38,68 @@ fn optimize_writes_a_model_that_asks_for_less_and_says_how_to_run_it() {
         desk.run(&["optimize", "net.onnx", "-o", "same.onnx", "--no-reorder", "--no-rewrite", "--json"]);
     assert_eq!(
         run.json()["session_options"],
-        json!({"execution_order": "PRIORITY_BASED", "enable_mem_pattern": false})
+        json!({
+            "graph_optimization_level": "ORT_DISABLE_ALL",
+            "execution_order": "PRIORITY_BASED",
+            "enable_mem_reuse": true,
+            "enable_mem_pattern": false,
+        })
     );
     assert!(std::fs::read(desk.path("same.onnx")).unwrap() == old);
+}
+
+#[test]
+fn without_an_onnxruntime_the_model_is_ordered_as_it_is_and_that_is_said() {
+    let desk = desk();
+    let run = desk.run(&["optimize", "net.onnx", "-o", "small.onnx"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.stdout.contains("ordered as it is, for a plain session"), "{}", run.stdout);
+    let plain = desk.run(&["optimize", "net.onnx", "-o", "plain.onnx", "--ort-session", "plain"]);
+    assert!(!plain.stdout.contains("for a plain session"), "{}", plain.stdout);
+    let [small, plain] = ["small.onnx", "plain.onnx"].map(|file| std::fs::read(desk.path(file)).unwrap());
+    assert!(small == plain);
+    let run = desk.run(&["optimize", "net.onnx", "-o", "small.onnx", "--ort-session", "fast"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("cannot be made for a fast session"), "{}", run.stderr);
+    assert!(run.stderr.contains("pip install onnxruntime"), "{}", run.stderr);
+    // A good file is not lost.
+    assert!(std::fs::read(desk.path("small.onnx")).unwrap() == small);
+}
+
+#[test]
+fn a_file_for_a_fast_session_says_so_and_every_command_knows() {
+    let Some(python) = serenity_judges::python() else { return };
+    let desk = desk();
+    let args = ["optimize", "net.onnx", "-o", "fast.onnx", "--plan", "plan.json"];
+    let run = desk.run_with_python(&python, &args);
+    assert_eq!(run.code, 0, "{run:?}");
+    for part in [
+        "a default session, as measured",
+        "options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL",
+        "options.execution_order = onnxruntime.ExecutionOrder.PRIORITY_BASED",
+        "options.enable_mem_reuse = False",
+        "serenity check plan.json fast.onnx",
+    ] {
+        assert!(run.stdout.contains(part), "{part} is not in\n{}", run.stdout);
+    }
+    let object = desk.run_with_python(&python, &[&args[..2], &["--json"]].concat()).json();
+    assert_eq!(object["session"]["session"], "fast");
+    assert_eq!(
+        (&object["ort_reuse"], &object["session_options"]["enable_mem_reuse"]),
+        (&json!(false), &json!(false))
+    );
+    assert!(object["after"]["arena"].as_u64() <= object["before"]["arena"].as_u64());
+    let checked = desk.run(&["check", "plan.json", "fast.onnx"]);
+    assert_eq!(checked.code, 0, "{checked:?}");
+    assert_eq!(desk.run(&["inspect", "fast.onnx", "--json"]).json()["arena"], object["after"]["arena"]);
+    let python_name = python.to_str().unwrap();
+    let verified = desk.run(&["verify", "--python", python_name, "net.onnx", "fast.onnx", "--json"]).json();
+    assert_eq!(verified["equal"], true);
+    // What is fast already is not made again.
+    let again = desk.run_with_python(&python, &["optimize", "fast.onnx", "-o", "again.onnx", "--no-rewrite"]);
+    assert_eq!(again.code, 0, "{again:?}");
+    let [fast, again] = ["fast.onnx", "again.onnx"].map(|file| std::fs::read(desk.path(file)).unwrap());
+    assert!(fast == again);
 }
 
 #[test]

@@ -2,14 +2,16 @@
 
 mod conditions;
 mod rewritten;
+mod session;
 
 use crate::{FileError, Format, ModelFile, PlanNote, Problem, ReadOptions};
 use conditions::Conditions;
 use serenity_ir::{Graph, OpId};
 use serenity_onnx::{Error, Model};
 use serenity_rewrite::{Patch, Rewriting, Settings, Sums};
-use serenity_runtimes::{MemoryModel, Offsets};
+use serenity_runtimes::{MemoryModel, Offsets, OrtSetup};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub(crate) fn read(bytes: Vec<u8>, options: &ReadOptions) -> Result<impl ModelFile + use<>, FileError> {
@@ -54,6 +56,27 @@ impl ModelFile for Onnx {
         _: Option<&PlanNote>,
     ) -> Result<Vec<u8>, FileError> {
         Ok(self.0.reordered(orders.first().copied().unwrap_or_default())?)
+    }
+
+    fn session(&self) -> Option<OrtSetup> {
+        session::of(&self.0)
+    }
+
+    fn for_session(
+        &self,
+        order: &[OpId],
+        setup: OrtSetup,
+        made_by: &str,
+    ) -> Result<Arc<dyn ModelFile>, FileError> {
+        Ok(Arc::new(Self(session::prepared(&self.0, order, setup, made_by)?)))
+    }
+
+    fn given_shapes(&self) -> BTreeMap<String, Vec<u64>> {
+        self.0.options().shapes.clone()
+    }
+
+    fn optimized(&self, bytes: Vec<u8>) -> Result<Arc<dyn ModelFile>, FileError> {
+        Ok(Arc::new(Self(self.0.successor(bytes)?)))
     }
 
     fn side_files(&self) -> &[String] {

@@ -2,6 +2,7 @@
 
 use crate::compose::{self, Attribute};
 use crate::data_type::DataType;
+use crate::declare::NewDim;
 use crate::message::Message;
 use std::collections::HashSet;
 
@@ -63,11 +64,11 @@ impl File {
     }
 
     pub(super) fn input(&mut self, name: &str, shape: &[u64]) {
-        self.inputs.push(compose::value_info(name, DataType::FLOAT, shape));
+        self.inputs.push(compose::value_info(name, DataType::FLOAT, &NewDim::sizes(shape)));
     }
 
     pub(super) fn output(&mut self, name: &str, shape: &[u64]) {
-        self.outputs.push(compose::value_info(name, DataType::FLOAT, shape));
+        self.outputs.push(compose::value_info(name, DataType::FLOAT, &NewDim::sizes(shape)));
     }
 
     /// The bytes of the file.

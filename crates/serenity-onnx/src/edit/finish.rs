@@ -6,6 +6,7 @@ use super::splice::Patches;
 use super::{Edit, NewConstant, NodeSource, definitions};
 use crate::compose;
 use crate::constant::CONSTANTS_ARE_NO_INPUTS;
+use crate::declare::NewDim;
 use crate::error::Error;
 use crate::message::Message;
 use crate::proto::Model;
@@ -29,16 +30,39 @@ impl Edit<'_> {
         listed.iter().try_for_each(|source| source.check(model))?;
         let nodes = with_folded(listed, self.folded, &model.graph);
         let defined = definitions::check(&nodes, &self.constants, model)?;
-        let gone = gone(&nodes, &defined, model);
+        let mut gone = gone(&nodes, &defined, model);
+        gone.extend(self.unread.iter().map(String::as_str));
 
         let mut patches = Patches::default();
-        let behind_nodes = model.graph.nodes.last().map_or(model.graph_content.end, |node| node.record.end);
-        let slots: Vec<_> = model.graph.nodes.iter().map(|node| node.record.clone()).collect();
+        let slots = model.graph.slots();
+        let behind_nodes = slots.last().map_or(model.graph_content.end, |slot| slot.end);
         let records = nodes.iter().map(|source| source.record(file, &model.graph));
         patches.fill(&slots, records.collect::<Result<Vec<_>, _>>()?, behind_nodes);
         remove(&gone, model, &mut patches);
+        self.replace_declarations(&gone, behind_nodes, &mut patches);
         add_constants(&self.constants, model, behind_nodes, &mut patches);
-        replace_graph(file, model, &patches.apply(file, model.graph_content.clone()))
+        let mut result = replace_graph(file, model, &patches.apply(file, model.graph_content.clone()))?;
+        // Of two notes with one key, readers take the last.
+        for (key, value) in &self.notes {
+            let entry = Message::new().bytes(1, key).bytes(2, value);
+            result.extend(Message::new().message(14, &entry).into_bytes());
+        }
+        Ok(result)
+    }
+}
+
+impl Edit<'_> {
+    /// Writes new declarations behind the old ones, or behind the nodes if there are none.
+    fn replace_declarations(&self, gone: &HashSet<&str>, behind_nodes: usize, patches: &mut Patches<'_>) {
+        let old = &self.model.graph.value_info;
+        for info in old.iter().filter(|i| self.declared.contains_key(i.name) && !gone.contains(i.name)) {
+            patches.remove(info.record.clone());
+        }
+        let behind = old.iter().map(|info| info.record.end).max().unwrap_or(behind_nodes);
+        for (name, (data_type, dims)) in &self.declared {
+            let info = compose::value_info(name, *data_type, dims);
+            patches.insert(behind, Message::new().message(13, &info).into_bytes());
+        }
     }
 }
 
@@ -67,7 +91,7 @@ fn add_constants(
         let tensor = compose::tensor(name, *data_type, shape, data);
         patches.insert(behind, Message::new().message(5, &tensor).into_bytes());
         if model.ir_version < CONSTANTS_ARE_NO_INPUTS {
-            let input = compose::value_info(name, *data_type, shape);
+            let input = compose::value_info(name, *data_type, &NewDim::sizes(shape));
             patches.insert(behind_inputs, Message::new().message(11, &input).into_bytes());
         }
     }

@@ -15,10 +15,11 @@ mod splice;
 pub use source::NodeSource;
 
 use crate::data_type::DataType;
+use crate::declare::NewDim;
 use crate::error::Error;
 use crate::proto;
 use serenity_ir::ElementType;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// A change to a model's main graph; [`Model::edit`](crate::Model::edit) begins one.
 ///
@@ -67,6 +68,12 @@ pub struct Edit<'m> {
     numbers: HashMap<String, u64>,
     nodes: Option<Vec<NodeSource>>,
     constants: Vec<NewConstant>,
+    /// By name: the shapes to be declared.
+    declared: BTreeMap<String, (DataType, Vec<NewDim>)>,
+    /// By key: notes on the model.
+    notes: BTreeMap<String, String>,
+    /// Inputs that nobody reads, to be left out.
+    unread: Vec<String>,
 }
 
 /// A constant to be written.
@@ -83,7 +90,19 @@ impl<'m> Edit<'m> {
         let model = proto::Model::read(file)?;
         let taken = names::all(&model).into_iter().map(str::to_owned).collect();
         let (numbers, constants) = (HashMap::new(), Vec::new());
-        Ok(Self { file, model, folded, taken, numbers, nodes: None, constants })
+        let (declared, notes) = (BTreeMap::new(), BTreeMap::new());
+        Ok(Self {
+            file,
+            model,
+            folded,
+            taken,
+            numbers,
+            nodes: None,
+            constants,
+            declared,
+            notes,
+            unread: Vec::new(),
+        })
     }
 
     /// A name that nothing in the file has, bodies and declarations included, and that was not given out before: `wanted` itself, or
@@ -105,6 +124,23 @@ impl<'m> Edit<'m> {
     /// node that reads what it writes, or goes if there is none. [`finish`](Self::finish) checks the list.
     pub fn set_nodes(&mut self, nodes: Vec<NodeSource>) {
         self.nodes = Some(nodes);
+    }
+
+    /// Declares the shape of a tensor that a node writes, instead of what the file says of it.
+    pub(crate) fn declare(&mut self, name: &str, data_type: DataType, dims: Vec<NewDim>) {
+        self.declared.insert(name.to_owned(), (data_type, dims));
+    }
+
+    /// Leaves out inputs that nobody reads.
+    pub(crate) fn leave_out(&mut self, inputs: Vec<String>) {
+        self.unread = inputs;
+    }
+
+    /// Adds a note on the model to its metadata, unless it is there.
+    pub(crate) fn note(&mut self, key: &str, value: &str) {
+        if !self.model.metadata.contains(&(key, value)) {
+            self.notes.insert(key.to_owned(), value.to_owned());
+        }
     }
 
     /// Adds a constant with the elements `data`, packed and little-endian. Its name is checked by [`finish`](Self::finish).

@@ -68,10 +68,7 @@ impl<'n, 'a> Call<'n, 'a> {
     }
 
     pub(crate) fn int_attribute(&self, name: &str) -> Option<i64> {
-        match self.node.attribute(name)? {
-            AttributeValue::Int(value) => Some(*value),
-            _ => None,
-        }
+        self.node.int(name)
     }
 
     pub(crate) fn int_or(&self, name: &str, default: i64) -> i64 {

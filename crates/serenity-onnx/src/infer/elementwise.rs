@@ -71,6 +71,15 @@ pub(super) fn layer_normalization(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
     Some(facts)
 }
 
+/// After the result, statistics of the last axis for training, and at last what was normalised: the sum of inputs and bias.
+pub(super) fn skip_normalization(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
+    let mut shape = call.shape(0)?.to_vec();
+    *shape.last_mut()? = 1;
+    let statistics = Fact::of(Some(DataType::FLOAT), Some(shape));
+    let like_input = like_first(call, None)?.pop()?;
+    Some(vec![like_input.clone(), statistics.clone(), statistics, like_input])
+}
+
 /// The type is that of the zero point, or the attribute's, or unsigned bytes.
 pub(super) fn quantize(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
     let data_type = if call.has_input(2) {

@@ -5,12 +5,14 @@
 //! tell says nothing, and what the file declares fills the gap; a rule that can tell outranks the file, as it does in the runtimes.
 //! Nothing here fails: what cannot be known stays unknown.
 
+mod attention;
 mod call;
-pub(crate) mod contrib;
+mod contrib;
 mod control;
 mod elementwise;
 mod indexing;
 mod layout;
+mod nchwc;
 mod product;
 mod recurrent;
 mod reduce;
@@ -26,6 +28,7 @@ pub(crate) use window::Padding;
 use crate::data_type::DataType;
 use crate::fact::Fact;
 use crate::proto::{Graph, Node, is_standard};
+use nchwc::Blocks;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// What holds for the whole model.
@@ -43,6 +46,7 @@ pub(crate) struct Settings<'a, 's> {
 /// The facts of one graph, and those of the graphs around it.
 pub(crate) struct Scope<'a, 'p> {
     facts: HashMap<&'a str, Fact>,
+    blocks: Blocks<'a>,
     outer: Option<&'p Scope<'a, 'p>>,
 }
 
@@ -66,7 +70,7 @@ impl<'a, 'p> Scope<'a, 'p> {
         outer: Option<&'p Scope<'a, 'p>>,
         settings: &Settings<'a, '_>,
     ) -> Self {
-        let mut scope = Self { facts: HashMap::new(), outer };
+        let mut scope = Self { facts: HashMap::new(), blocks: Blocks::of(graph), outer };
         for (index, input) in graph.inputs.iter().enumerate() {
             let given = arguments.get(index).cloned().unwrap_or_default();
             scope.facts.insert(input.name, given.or(input.fact()));
@@ -117,8 +121,13 @@ impl<'a, 'p> Scope<'a, 'p> {
     }
 }
 
+/// Is this one of the operators of ONNX Runtime's own that are known here?
+pub(crate) fn is_of_runtime(node: &Node<'_>) -> bool {
+    contrib::knows(node.domain, node.op_type) || nchwc::knows(node.domain, node.op_type)
+}
+
 fn infer_node<'a>(node: &Node<'a>, scope: &Scope<'a, '_>, settings: &Settings<'a, '_>) -> Vec<Fact> {
-    let is_known = is_standard(node.domain) || contrib::knows(node.domain, node.op_type);
+    let is_known = is_standard(node.domain) || is_of_runtime(node);
     if !is_known || settings.functions.contains(&(node.domain, node.op_type)) {
         return Vec::new();
     }
@@ -126,6 +135,9 @@ fn infer_node<'a>(node: &Node<'a>, scope: &Scope<'a, '_>, settings: &Settings<'a
         return control::infer(node, scope, settings).unwrap_or_default();
     }
     let call = Call::new(node, scope, settings.opset);
+    if node.domain == nchwc::DOMAIN {
+        return nchwc::infer(&call, &scope.blocks).unwrap_or_default();
+    }
     if !is_standard(node.domain) {
         return contrib::infer(&call).unwrap_or_default();
     }

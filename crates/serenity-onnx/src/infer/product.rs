@@ -20,7 +20,10 @@ pub(super) fn matmul(
     right: usize,
     data_type: Option<DataType>,
 ) -> Option<Vec<Fact>> {
-    let (a, b) = (call.shape(left)?, call.shape(right)?);
+    one(data_type, product(call.shape(left)?, call.shape(right)?)?)
+}
+
+fn product(a: &[u64], b: &[u64]) -> Option<Vec<u64>> {
     let (a_batch, rows) = match a {
         [] => return None,
         [_] => (&[][..], None),
@@ -34,7 +37,24 @@ pub(super) fn matmul(
     let mut shape = broadcast_shapes(a_batch, b_batch)?;
     shape.extend(rows);
     shape.extend(columns);
-    one(data_type, shape)
+    Some(shape)
+}
+
+/// A product of matrices of which either may be turned, as ONNX Runtime fuses it: the last two axes change places, or, for all of a batch, the first goes behind the last but one.
+pub(super) fn turned_matmul(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
+    let side = |position: usize, turned: &str, batch_turned: &str| {
+        let mut shape = call.shape(position)?.to_vec();
+        let rank = shape.len();
+        if rank >= 2 && call.is_set(batch_turned) {
+            shape[..rank - 1].rotate_left(1);
+        }
+        if rank >= 2 && call.is_set(turned) {
+            shape.swap(rank - 2, rank - 1);
+        }
+        Some(shape)
+    };
+    let (a, b) = (side(0, "transA", "transBatchA")?, side(1, "transB", "transBatchB")?);
+    one(call.data_type(0), product(&a, &b)?)
 }
 
 pub(super) fn determinant(call: &Call<'_, '_>) -> Option<Vec<Fact>> {

@@ -89,7 +89,8 @@ pub(super) fn infer(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
         "Expand" => elementwise::expand(call),
         "Dropout" => elementwise::dropout(call),
         "BatchNormalization" => elementwise::batch_normalization(call),
-        "LayerNormalization" => elementwise::layer_normalization(call),
+        // ONNX Runtime has the second in the domain of the standard.
+        "LayerNormalization" | "SimplifiedLayerNormalization" => elementwise::layer_normalization(call),
         "QuantizeLinear" => elementwise::quantize(call),
         "DequantizeLinear" => {
             elementwise::like_first(call, call.type_attribute("output_dtype").or(call.data_type(1)))

@@ -1,9 +1,11 @@
-//! Operators that slide a window: convolutions and pools. The first two axes are batch and channels, the others space.
+//! Operators that slide a window: convolutions and pools. The first two axes are batch and channels, the others space; some operators of
+//! ONNX Runtime have the channels last.
 
 use super::Call;
 use super::call::one;
 use crate::data_type::DataType;
 use crate::fact::Fact;
+use crate::proto::is_standard;
 
 /// How the borders are treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +80,37 @@ impl Window {
     }
 }
 
+/// Where the channels stand in the shapes of an operator.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Channels {
+    Second,
+    Last,
+}
+
+impl Channels {
+    pub(super) fn of(call: &Call<'_, '_>) -> Self {
+        let is_last = call.is_set("channels_last") || call.node.op_type == "NhwcMaxPool";
+        if is_last && !is_standard(call.node.domain) { Self::Last } else { Self::Second }
+    }
+
+    /// A shape of the operator with the channels behind the batch.
+    pub(super) fn first(self, shape: &[u64]) -> Option<Vec<u64>> {
+        let mut shape = shape.to_vec();
+        if self == Self::Last {
+            shape.get_mut(1..).filter(|others| !others.is_empty())?.rotate_right(1);
+        }
+        Some(shape)
+    }
+
+    /// The other way round.
+    pub(super) fn as_given(self, mut shape: Vec<u64>) -> Option<Vec<u64>> {
+        if self == Self::Last {
+            shape.get_mut(1..).filter(|others| !others.is_empty())?.rotate_left(1);
+        }
+        Some(shape)
+    }
+}
+
 /// The sides of the window: the attribute, or the shape of the weights.
 fn kernel(call: &Call<'_, '_>, weights: Option<&[u64]>) -> Option<Vec<i64>> {
     match call.ints_attribute("kernel_shape") {
@@ -86,8 +119,14 @@ fn kernel(call: &Call<'_, '_>, weights: Option<&[u64]>) -> Option<Vec<i64>> {
     }
 }
 
-fn slide(call: &Call<'_, '_>, kernel: &[i64], channels: u64, round_up: bool) -> Option<Vec<u64>> {
-    let input = call.shape(0)?;
+/// What becomes of a shape, channels first.
+fn slide(
+    call: &Call<'_, '_>,
+    input: &[u64],
+    kernel: &[i64],
+    channels: u64,
+    round_up: bool,
+) -> Option<Vec<u64>> {
     let space = input.get(2..)?;
     if space.len() != kernel.len() {
         return None;
@@ -106,8 +145,10 @@ pub(super) fn convolution(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
         "ConvInteger" => (1, Some(DataType::INT32)),
         _ => (1, call.data_type(0)),
     };
-    let weights = call.shape(weights)?;
-    one(data_type, slide(call, &kernel(call, Some(weights))?, *weights.first()?, false)?)
+    let (order, weights) = (Channels::of(call), call.shape(weights)?);
+    let input = order.first(call.shape(0)?)?;
+    let shape = slide(call, &input, &kernel(call, Some(weights))?, *weights.first()?, false)?;
+    one(data_type, order.as_given(shape)?)
 }
 
 pub(super) fn transposed_convolution(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
@@ -144,16 +185,19 @@ pub(super) fn transposed_convolution(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
 
 /// The second output of a maximum pool says where each maximum was.
 pub(super) fn pool(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
-    let channels = *call.shape(0)?.get(1)?;
-    let shape = slide(call, &kernel(call, None)?, channels, call.is_set("ceil_mode"))?;
+    let order = Channels::of(call);
+    let input = order.first(call.shape(0)?)?;
+    let shape = slide(call, &input, &kernel(call, None)?, *input.get(1)?, call.is_set("ceil_mode"))?;
+    let shape = order.as_given(shape)?;
     let pooled = Fact::of(call.data_type(0), Some(shape.clone()));
     Some(vec![pooled, Fact::of(Some(DataType::INT64), Some(shape))])
 }
 
 pub(super) fn global_pool(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
-    let mut shape = call.shape(0)?.to_vec();
+    let order = Channels::of(call);
+    let mut shape = order.first(call.shape(0)?)?;
     shape.get_mut(2..)?.fill(1);
-    one(call.data_type(0), shape)
+    one(call.data_type(0), order.as_given(shape)?)
 }
 
 pub(super) fn region_pool(call: &Call<'_, '_>) -> Option<Vec<Fact>> {

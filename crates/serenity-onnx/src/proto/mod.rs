@@ -6,6 +6,7 @@
 mod annotation;
 mod attribute;
 mod packed;
+mod sort;
 mod tensor;
 mod value_info;
 
@@ -41,6 +42,8 @@ pub(crate) struct Model<'a> {
     /// The bodies of those functions.
     pub(crate) function_bodies: Vec<Graph<'a>>,
     pub(crate) training: Training<'a>,
+    /// Notes on the model, by key.
+    pub(crate) metadata: Vec<(&'a str, &'a str)>,
 }
 
 /// All `TrainingInfoProto` of a model: how to begin, and what to repeat.
@@ -56,6 +59,7 @@ pub(crate) struct Training<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Graph<'a> {
     pub(crate) name: &'a str,
+    /// In an order in which they can run, if there is one.
     pub(crate) nodes: Vec<Node<'a>>,
     /// Dense and sparse, the latter with the shape they stand for.
     pub(crate) initializers: Vec<Tensor<'a>>,
@@ -99,6 +103,11 @@ impl<'a> Model<'a> {
                     if is_standard(domain) {
                         model.opset = version;
                     }
+                }
+                (14, Content::Bytes(entry)) => {
+                    // Notes that are no text are nobody's here.
+                    let (key, value) = read_entry(entry)?;
+                    model.metadata.extend(key.text().ok().zip(value.text().ok()));
                 }
                 (20, Content::Bytes(content)) => model.training.read(content)?,
                 (25, Content::Bytes(content)) => {
@@ -208,7 +217,15 @@ impl<'a> Graph<'a> {
                 _ => {}
             }
         }
+        sort::sort(&mut graph.nodes);
         Ok(graph)
+    }
+
+    /// The places in the file where its nodes stand, from the first to the last.
+    pub(crate) fn slots(&self) -> Vec<Range<usize>> {
+        let mut slots: Vec<Range<usize>> = self.nodes.iter().map(|node| node.record.clone()).collect();
+        slots.sort_unstable_by_key(|slot| slot.start);
+        slots
     }
 }
 
@@ -239,6 +256,14 @@ impl<'a> Node<'a> {
     /// One attribute's value.
     pub(crate) fn attribute(&self, name: &str) -> Option<&AttributeValue<'a>> {
         self.attributes.iter().find(|a| a.name == name).map(|a| &a.value)
+    }
+
+    /// An attribute that is a whole number.
+    pub(crate) fn int(&self, name: &str) -> Option<i64> {
+        match self.attribute(name)? {
+            AttributeValue::Int(value) => Some(*value),
+            _ => None,
+        }
     }
 
     /// The graphs among its attributes: branches and loop bodies.

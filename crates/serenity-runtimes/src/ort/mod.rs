@@ -1,6 +1,6 @@
 //! ONNX Runtime, followed step by step: what it makes of the order of a file, and what that takes.
 //!
-//! Written from measurements of version 1.31.1 on the CPU with graph optimisation off, first run. Of every node it predicts when it runs and what
+//! Written from measurements of version 1.31.1 on the CPU with graph optimisation off in that session, first run. Of every node it predicts when it runs and what
 //! the arena is asked for, to the byte; how the arena rounds that, but for chance in the choice of regions; and what kernels ask for while they run
 //! where that is known. Not what weights take.
 
@@ -8,12 +8,14 @@ mod chunks;
 mod lists;
 mod nodes;
 mod requests;
+mod setup;
 mod sharing;
 mod steer;
 mod temporaries;
 mod walk;
 
-pub use sharing::OrtOrder;
+pub use setup::{OrtOrder, OrtSetup};
+pub use sharing::overwrites;
 pub use steer::numberings;
 
 use crate::{Arena, Offsets, Runtime};
@@ -33,17 +35,17 @@ pub struct Run {
 /// ONNX Runtime with a model loaded.
 pub struct Session<'a> {
     graph: &'a Graph,
-    walk: OrtOrder,
+    setup: OrtSetup,
     facts: Facts,
     /// What kernels ask for while they run, by op.
     temporaries: Vec<u64>,
 }
 
 impl<'a> Session<'a> {
-    /// Loads a graph, to be run in such an order.
-    pub fn new(graph: &'a Graph, walk: OrtOrder) -> Self {
+    /// Loads a graph into a session that is set up like this.
+    pub fn new(graph: &'a Graph, setup: OrtSetup) -> Self {
         let temporaries = graph.op_ids().map(|op| temporaries::temporary(graph, op)).collect();
-        Self { graph, walk, facts: Facts::new(graph), temporaries }
+        Self { graph, setup, facts: Facts::new(graph), temporaries }
     }
 
     /// What was loaded.
@@ -54,11 +56,12 @@ impl<'a> Session<'a> {
     /// Runs a file whose nodes stand in the order `file`.
     pub fn run(&self, file: &[OpId]) -> Run {
         let nodes = Nodes::of(&self.facts, file);
-        let steps = match self.walk {
+        let steps = match self.setup.order {
             OrtOrder::Priority => walk::priority(&nodes, &self.facts),
             OrtOrder::Default => walk::default(&nodes),
         };
-        let taken = requests::follow(self.graph, &self.facts, &nodes, &steps, &self.temporaries);
+        let taken =
+            requests::follow(self.graph, &self.facts, &nodes, &steps, &self.temporaries, self.setup.reuse);
         let mut seen = vec![false; self.temporaries.len()];
         let ops = steps.iter().map(|&step| nodes.ops[step]);
         let order: Vec<OpId> = ops.filter(|op| !std::mem::replace(&mut seen[op.index()], true)).collect();
@@ -69,7 +72,7 @@ impl<'a> Session<'a> {
 }
 
 pub(crate) struct Ort {
-    pub(crate) order: OrtOrder,
+    pub(crate) setup: OrtSetup,
 }
 
 impl Runtime for Ort {
@@ -91,12 +94,12 @@ impl Runtime for Ort {
 
     /// Its arena grows as it goes: what it is asked for counts, there are no places.
     fn arena(&self, graphs: &[&Graph], orders: &[&[OpId]], _plan: Option<&Offsets>) -> Option<Arena> {
-        let bytes = Session::new(graphs.first()?, self.order).run(orders.first()?).requested;
+        let bytes = Session::new(graphs.first()?, self.setup).run(orders.first()?).requested;
         Some(Arena { bytes, pieces: Vec::new() })
     }
 
     fn execution_order(&self, graph: &Graph, file: &[OpId]) -> Vec<OpId> {
-        Session::new(graph, self.order).run(file).order
+        Session::new(graph, self.setup).run(file).order
     }
 }
 
@@ -115,7 +118,7 @@ mod tests {
     }
 
     fn run(graph: &Graph, file: &[OpId], walk: OrtOrder) -> Run {
-        Session::new(graph, walk).run(file)
+        Session::new(graph, OrtSetup { order: walk, reuse: true }).run(file)
     }
 
     fn ids(order: &[OpId]) -> Vec<u32> {

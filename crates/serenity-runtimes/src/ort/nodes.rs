@@ -20,8 +20,8 @@ pub(super) struct Facts {
     /// By op: `Shape` and `Size`, which are preferred to all others.
     pub(super) is_size: Vec<bool>,
     is_dequantizer: Vec<bool>,
-    /// By op: what it does with the memory of its first input, whether that is a tensor, and whether it is a constant.
-    pub(super) first_input: Vec<(OrtSharing, bool, bool)>,
+    /// By op: what it does with the memory of an operand, where that stands among its inputs, and whether it is a constant.
+    pub(super) shared: Vec<(OrtSharing, Option<usize>, bool)>,
     /// By tensor.
     pub(super) bytes: Vec<u64>,
     pub(super) is_output: Vec<bool>,
@@ -46,14 +46,18 @@ impl Facts {
         let is_kind = |operators: &[Operator]| {
             graph.ops().iter().map(|op| operators.contains(&op.kind.operator())).collect::<Vec<bool>>()
         };
-        let first_input =
-            |op: &serenity_ir::Op| (ort_sharing(op), op.operand(0).is_some(), op.constant(0).is_some());
+        let shared = |op: &serenity_ir::Op| {
+            let sharing = ort_sharing(op);
+            let operand = sharing.operand();
+            let is_constant = operand.is_some_and(|operand| op.constant(operand).is_some());
+            (sharing, operand.and_then(|operand| op.input_of(operand)), is_constant)
+        };
         let mut facts = Self {
             inputs: graph.ops().iter().map(|op| real(&op.inputs)).collect(),
             outputs: graph.ops().iter().map(|op| real(&op.outputs)).collect(),
             is_size: is_kind(&[Operator::Shape, Operator::Size]),
             is_dequantizer: is_kind(&[Operator::DequantizeLinear]),
-            first_input: graph.ops().iter().map(first_input).collect(),
+            shared: graph.ops().iter().map(shared).collect(),
             bytes: graph.tensors().iter().map(|tensor| tensor.bytes).collect(),
             is_output: graph.tensor_ids().map(|tensor| graph.is_output(tensor)).collect(),
             layouts: numbers.len(),

@@ -1,7 +1,7 @@
 //! What ONNX Runtime's planner asks its arena for.
 //!
-//! The planner goes through the steps once before the run. A result that is no view and not written over an input takes the buffer that was
-//! freed last among those of its shape and element size. Whoever shares a buffer keeps it from the first writer to the last reader of all.
+//! The planner goes through the steps once before the run. A result that is no view and not written over an input takes, unless the session
+//! forbids it, the buffer that was freed last among those of its shape and element size. Whoever shares a buffer keeps it from the first writer to the last reader of all.
 
 use super::chunks::Chunks;
 use super::lists::Lists;
@@ -26,6 +26,8 @@ struct Planner<'a> {
     uses: Vec<usize>,
     /// Buffers to be taken again, by layout, the last one freed at the end.
     free: Vec<Vec<Value>>,
+    /// Are they?
+    reuse: bool,
 }
 
 /// What a run takes.
@@ -36,15 +38,16 @@ pub(super) struct Taken {
     pub(super) in_use: u64,
 }
 
-/// Follows a run; `temporaries` are by op.
+/// Follows a run; `temporaries` are by op, and with `reuse` a tensor may take the buffer of another.
 pub(super) fn follow(
     graph: &Graph,
     facts: &Facts,
     nodes: &Nodes,
     steps: &[usize],
     temporaries: &[u64],
+    reuse: bool,
 ) -> Taken {
-    let places = plan(graph, facts, nodes, steps);
+    let places = plan(graph, facts, nodes, steps, reuse);
     let bytes = |value: Value| facts.bytes[nodes.tensors[value]];
     let mut released: Vec<Option<usize>> = vec![None; places.len()];
     let mut is_read = vec![false; places.len()];
@@ -89,13 +92,14 @@ pub(super) fn follow(
     Taken { requested, in_use: chunks.most() }
 }
 
-fn plan(graph: &Graph, facts: &Facts, nodes: &Nodes, steps: &[usize]) -> Vec<Place> {
+fn plan(graph: &Graph, facts: &Facts, nodes: &Nodes, steps: &[usize], reuse: bool) -> Vec<Place> {
     let mut planner = Planner {
         facts,
         nodes,
         places: (0..nodes.tensors.len()).map(Place::Buffer).collect(),
         uses: vec![0; nodes.tensors.len()],
         free: vec![Vec::new(); facts.layouts],
+        reuse,
     };
     for node in 0..nodes.ops.len() {
         for &value in nodes.inputs.of(node).iter().chain(nodes.outputs.of(node)) {
@@ -141,13 +145,13 @@ impl Planner<'_> {
         }
     }
 
-    /// The place of the first input, for a view or to write over it.
+    /// The place of an operand, for a view or to write over it.
     fn shared(&self, node: usize, output: Value) -> Option<Place> {
-        let (sharing, is_tensor, is_constant) = self.facts.first_input[self.nodes.ops[node].index()];
+        let (sharing, position, is_constant) = self.facts.shared[self.nodes.ops[node].index()];
         if sharing == OrtSharing::None {
             return None;
         }
-        let Some(&input) = self.nodes.inputs.of(node).first().filter(|_| is_tensor) else {
+        let Some(&input) = position.and_then(|position| self.nodes.inputs.of(node).get(position)) else {
             return (sharing == OrtSharing::View && is_constant).then_some(Place::Outside);
         };
         let place = self.places[input];
@@ -162,7 +166,7 @@ impl Planner<'_> {
     }
 
     fn freed(&mut self, output: Value) -> Option<Place> {
-        let layout = self.layout(output)?;
+        let layout = self.layout(output).filter(|_| self.reuse)?;
         self.free[layout].pop().map(Place::Buffer)
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Measured on version 1.31.1. Graph inputs belong to the caller. Every graph output has a buffer of its own until the end of the run. An operator
 //! that only reshapes gives another name to its input's memory, which costs nothing if that is the caller's or a constant. Some operators write
-//! over their first input, if nobody reads it afterwards; here that counts if nobody else reads it at all, whatever the order. What nobody reads is
+//! over an input, if nobody reads it afterwards; here that counts if nobody else reads it at all, whatever the order. What nobody reads is
 //! not released before the end, and neither is memory that it shares.
 //!
 //! ONNX Runtime also gives a buffer of the same shape to a later tensor, and holds it in between. That depends on the whole order, so
@@ -12,39 +12,48 @@ use serenity_ir::Operator::*;
 use serenity_ir::{Buffer, Graph, Lifetimes, Op, OpId, Storage, Tensor, TensorId};
 use std::collections::HashSet;
 
-/// In which order ONNX Runtime runs the nodes of a file: a choice of whoever makes the session.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum OrtOrder {
-    /// `ExecutionOrder.PRIORITY_BASED`: the first in the file of all that can run, but `Shape` and `Size` as soon as they can.
-    #[default]
-    Priority,
-    /// `ExecutionOrder.DEFAULT`: a walk backwards from the outputs, which the order of the file only steers.
-    Default,
-}
-
-serenity_search::named! { "order": OrtOrder { "priority" => Priority, "default" => Default } }
-
-/// What ONNX Runtime does with the memory of an operator's first input.
+/// What ONNX Runtime does with the memory of an operator's inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OrtSharing {
-    /// The first output is the same bytes under another shape.
+    /// The first output is the bytes of the first operand under another shape.
     View,
-    /// The first output may be written over it.
-    Overwrite,
+    /// The first output may be written over this operand.
+    Overwrite(usize),
     /// Nothing.
     None,
 }
 
-/// What ONNX Runtime does with the memory of the first input of `op`.
+/// What ONNX Runtime does with the memory of the inputs of `op`.
 pub(super) fn ort_sharing(op: &Op) -> OrtSharing {
     match op.kind.operator() {
         Reshape | Flatten | Squeeze | Unsqueeze | Identity => OrtSharing::View,
         Relu | LeakyRelu | Elu | Celu | Selu | ThresholdedRelu | Clip | HardSigmoid | Sigmoid | Tanh
-        | Softplus | Softsign | Softmax | LogSoftmax | Shrink | Cast | ScatterElements | Trilu => {
-            OrtSharing::Overwrite
-        }
+        | Softplus | Softsign | Softmax | LogSoftmax | Shrink | Cast | ScatterElements | Trilu
+        | MicrosoftTrilu => OrtSharing::Overwrite(0),
+        // What a convolution adds to its result.
+        FusedConv | NchwcConv => OrtSharing::Overwrite(3),
         _ => OrtSharing::None,
     }
+}
+
+impl OrtSharing {
+    /// The operand whose memory matters.
+    pub(super) fn operand(self) -> Option<usize> {
+        match self {
+            Self::View => Some(0),
+            Self::Overwrite(operand) => Some(operand),
+            Self::None => None,
+        }
+    }
+}
+
+/// Tensors of which the second may be written over the first if ONNX Runtime knows that they have one shape, which they do by the rules of the operator.
+pub fn overwrites(graph: &Graph) -> Vec<(TensorId, TensorId)> {
+    let pair = |op: &Op| match ort_sharing(op) {
+        OrtSharing::Overwrite(operand) => Some((op.operand(operand)?, *op.outputs.first()?)),
+        OrtSharing::View | OrtSharing::None => None,
+    };
+    graph.ops().iter().filter_map(pair).collect()
 }
 
 /// Shape and bytes an element, if both are known and there is a dimension: tensors that agree in both can take each other's place.
@@ -73,10 +82,8 @@ fn with_doubtful(graph: &Graph) -> (Storage, HashSet<TensorId>) {
         let node = graph.op(op);
         let sharing = ort_sharing(node);
         let Some(&output) = node.outputs.first().filter(|&&t| !graph.is_output(t)) else { continue };
-        if sharing == OrtSharing::None {
-            continue;
-        }
-        let Some(input) = node.operand(0) else {
+        let Some(position) = sharing.operand() else { continue };
+        let Some(input) = node.operand(position) else {
             if sharing == OrtSharing::View && node.constant(0).is_some() {
                 // The constant's own memory, which nobody writes to.
                 storage.bytes[output.index()] = 0;
@@ -158,10 +165,10 @@ fn can_overwrite(graph: &Graph, op: &Op, input: TensorId, output: TensorId) -> b
 
 #[cfg(test)]
 mod tests {
-    use crate::{MemoryModel, OrtOrder};
+    use crate::{MemoryModel, OrtSetup};
     use serenity_ir::{ElementType, Graph, GraphBuilder, Tensor, TensorId};
 
-    const ORT: MemoryModel = MemoryModel::Ort(OrtOrder::Priority);
+    const ORT: MemoryModel = MemoryModel::Ort(OrtSetup::PLAIN);
 
     fn floats(name: &str, count: u64) -> Tensor {
         Tensor {

@@ -4,14 +4,14 @@ use super::wander::wander;
 use crate::effort::WALKS;
 use crate::{Error, Footprint, Options, Plan, bridge, order, refine};
 use serenity_ir::{Graph, OpId};
-use serenity_runtimes::{OrtOrder, OrtRun as Run, OrtSession as Session, main_graph, numberings};
+use serenity_runtimes::{OrtOrder, OrtRun as Run, OrtSession as Session, OrtSetup, main_graph, numberings};
 use serenity_schedule::{self as scheduling, Algorithm};
 
 /// Looks for the order of the file that makes ONNX Runtime ask for the least. The plan speaks of the order in which that file runs. Only the main
 /// graph is ordered: what the others need is not known.
-pub(crate) fn best(graphs: &[Graph], walk: OrtOrder, options: &Options) -> Result<Plan, Error> {
+pub(crate) fn best(graphs: &[Graph], setup: OrtSetup, options: &Options) -> Result<Plan, Error> {
     let graph = &main_graph(graphs, &[], options.model);
-    let session = Session::new(graph, walk);
+    let session = Session::new(graph, setup);
     let lifetimes = options.model.lifetimes(graph);
     let own = graph.file_order();
     let mut plan = order::unchecked(graph, options);
@@ -27,7 +27,7 @@ pub(crate) fn best(graphs: &[Graph], walk: OrtOrder, options: &Options) -> Resul
             (run.requested, run.in_use, bytes_times_steps)
         };
         let mut starts = vec![file.clone(), own.clone()];
-        if walk == OrtOrder::Default {
+        if setup.order == OrtOrder::Default {
             starts.extend(numberings(graph, &file));
         }
         let refined =

@@ -20,6 +20,12 @@ pub(super) fn quantized(a: &str, b: &str) -> Option<QuantizedIo> {
     (ports.all(is_told) && !changed.is_empty()).then_some(QuantizedIo { changed, kept: Vec::new() })
 }
 
+/// Those of the models that were made for a fast session of ONNX Runtime, and must be run in one.
+pub(super) fn fast(paths: [&str; 2]) -> Vec<&str> {
+    let is_fast = |path: &&str| read(path).is_some_and(|file| file.session().is_some());
+    paths.into_iter().filter(is_fast).collect()
+}
+
 fn read(path: &str) -> Option<Arc<dyn ModelFile>> {
     let format = Format::of_path(path)?;
     format.read(std::fs::read(path).ok()?, &ReadOptions::default()).ok()

@@ -1,6 +1,7 @@
 //! Finds a Python that has the runtime, and lets it compare.
 
-use super::{Engine, VerifyOptions};
+use super::{Engine, VerifyOptions, pair};
+use crate::python::{candidates, last_lines};
 use serde_json::{Value, json};
 use serenity_formats::{Port, QuantizedIo};
 use std::path::{Path, PathBuf};
@@ -40,7 +41,7 @@ pub(super) fn ask(
             Port::Output(position) => outputs.push(position),
         }
     }
-    let positions = json!({"input": inputs, "output": outputs});
+    let positions = json!({"input": inputs, "output": outputs, "fast": pair::fast([a, b])});
     let mut tried = Vec::new();
     for python in candidates(options.python.as_deref()) {
         let output = Command::new(&python)
@@ -58,20 +59,6 @@ pub(super) fn ask(
         tried.push(format!("{}: {reason}", python.display()));
     }
     Answer::Missing(tried)
-}
-
-/// Every Python that may have the runtime, best first. Whoever names one means that one and no other.
-fn candidates(named: Option<&Path>) -> Vec<PathBuf> {
-    if let Some(python) = named {
-        return vec![python.to_owned()];
-    }
-    if let Some(python) = std::env::var_os("SERENITY_PYTHON").filter(|value| !value.is_empty()) {
-        return vec![PathBuf::from(python)];
-    }
-    let inside = if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" };
-    let active = std::env::var_os("VIRTUAL_ENV").map(PathBuf::from);
-    let environments = active.into_iter().chain([PathBuf::from(".venv")]).map(|folder| folder.join(inside));
-    environments.filter(|python| python.exists()).chain(["python3", "python"].map(PathBuf::from)).collect()
 }
 
 /// What the script said, or why this Python cannot be used.
@@ -107,10 +94,4 @@ fn read(output: &Output, python: &Path) -> Result<Answer, String> {
             Ok(Answer::Failed { culprit, reason: format!("it crashed ({}): {last_words}", output.status) })
         }
     }
-}
-
-/// Where runtimes and Python say what went wrong.
-fn last_lines(stderr: &str) -> String {
-    let lines: Vec<&str> = stderr.trim().lines().map(str::trim).collect();
-    lines[lines.len().saturating_sub(2)..].join("; ")
 }

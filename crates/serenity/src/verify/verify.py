@@ -1,7 +1,7 @@
 """Runs two models on the same random inputs in one runtime and compares every bit of their outputs.
 
-Started by python.rs as `python -c SCRIPT ENGINE A B RUNS SEED QUANTISED`; QUANTISED names the positions of inputs and outputs at which B has the whole numbers that A
-converts, as in `{"input": [0], "output": []}`. Prints JSON, one object a line: `{"stage": …}` before each step that may
+Started by python.rs as `python -c SCRIPT ENGINE A B RUNS SEED CHANGES`; CHANGES names the positions of inputs and outputs at which B has the whole numbers that A
+converts, and the models that were made for a fast session of ONNX Runtime, as in `{"input": [0], "output": [], "fast": []}`. Prints JSON, one object a line: `{"stage": …}` before each step that may
 crash, and at the end either `{"result": …}`, `{"missing": why}` if the runtime is not installed, or `{"error": why, "model": "a" or "b"}`.
 """
 
@@ -127,18 +127,27 @@ class Tflm:
 
 
 class Ort:
-    """ONNX Runtime with its graph optimisation off, so that the models run as they are written."""
+    """ONNX Runtime with its graph optimisation off, so that the models run as they are written. Those made for a fast session run in one; what they are
+    compared with is then optimised as a default session does, because that is what they were made of."""
+
+    # Paths of the models that were made for a fast session.
+    fast = ()
 
     DTYPES = {"float": "float32", "double": "float64", "string": "object"}
 
     @classmethod
     def load(cls):
         cls.library = module("onnxruntime")
-        return f"onnxruntime {installed_version('onnxruntime')}".strip()
+        sessions = ", sessions as the files want them" if cls.fast else ""
+        return f"onnxruntime {installed_version('onnxruntime')}".strip() + sessions
 
     def __init__(self, path):
         options = self.library.SessionOptions()
-        options.graph_optimization_level = self.library.GraphOptimizationLevel.ORT_DISABLE_ALL
+        if path in self.fast or not self.fast:
+            options.graph_optimization_level = self.library.GraphOptimizationLevel.ORT_DISABLE_ALL
+        if path in self.fast:
+            options.execution_order = self.library.ExecutionOrder.PRIORITY_BASED
+            options.enable_mem_reuse = False
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         self.model = self.library.InferenceSession(path, options, providers=["CPUExecutionProvider"])
         self.inputs = [self.port(node) for node in self.model.get_inputs()]
@@ -280,13 +289,15 @@ def compare(engine, paths, runs, seed, quantised):
 try:
     arguments = sys.argv[1:]
     engine = ENGINES[arguments[0]]
+    changes = json.loads(arguments[5])
+    Ort.fast = changes.pop("fast")
     numpy = module("numpy")
     report(engine=engine.load())
 except Missing as error:
     report(missing=str(error))
 else:
     try:
-        compare(engine, arguments[1:3], int(arguments[3]), int(arguments[4]), json.loads(arguments[5]))
+        compare(engine, arguments[1:3], int(arguments[3]), int(arguments[4]), changes)
     except Exception as error:
         report(error=f"{type(error).__name__}: {error}", stage="comparing", model=None)
 REPORT.flush()

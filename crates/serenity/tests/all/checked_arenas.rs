@@ -2,7 +2,7 @@
 
 use serenity::check;
 use serenity::ir::{Attributes, ElementType, Graph, GraphBuilder, Op, OpId, OpKind, Tensor, TensorId};
-use serenity::runtimes::{Kernels, MemoryModel, OrtOrder, main_graph};
+use serenity::runtimes::{Kernels, MemoryModel, OrtOrder, OrtSetup, main_graph};
 
 struct Random(u64);
 
@@ -44,6 +44,7 @@ const TFLITE: &[&str] = &[
 ];
 
 const ONNX: &[&str] = &[
+    "com.microsoft:FusedConv",
     "Relu",
     "Relu",
     "Add",
@@ -190,8 +191,8 @@ fn onnx_runtime_in_both_orders() {
         let count = 1 + random.below(24);
         let graph = graph(&mut random, ONNX, count, 0);
         let file = random_order(&graph, &mut random);
-        for (_, walk) in OrtOrder::all() {
-            let model = MemoryModel::Ort(walk);
+        for (walk, reuse) in OrtOrder::all().flat_map(|(_, order)| [(order, true), (order, false)]) {
+            let model = MemoryModel::Ort(OrtSetup { order: walk, reuse });
             let theirs = model.arena(&[&graph], &[&file], None).map(|arena| arena.bytes);
             assert_eq!(check::arena(&[&graph], &[&file], model, None), theirs, "{round} {walk}");
             assert_eq!(

@@ -10,21 +10,21 @@ use std::path::{Path, PathBuf};
 /// The most bytes that the head of TFLM, which has its portable kernels here, may take with plans for kernels of any kind and for its own: what was reached so far. Behind it stands what the trial reached that loops began
 /// with: with as many multiplications more, a longer search, and nothing but the head in mind.
 const MOST: &[(&str, [u64; 2])] = &[
-    ("swiftnet-a", [274_320, 272_528]),    // 317,728
-    ("swiftnet-a_int8", [68_592, 68_144]), // 80,352 and 77,088
-    ("swiftnet-b", [145_168, 143_376]),
-    ("swiftnet-b_int8", [36_304, 35_856]), // 46,624 and 69,536
+    ("swiftnet-a", [263_568, 261_776]),    // 317,728
+    ("swiftnet-a_int8", [65_904, 65_456]), // 80,352 and 77,088
+    ("swiftnet-b", [118_288, 127_632]),
+    ("swiftnet-b_int8", [32_256, 31_920]), // 46,624 and 69,536
     ("swiftnet-c", [62_720, 62_976]),
     ("swiftnet-c_int8", [27_344, 26_208]),            // 28,272 and 27,008
-    ("mlperf_tiny_resnet8_int8", [24_256, 23_248]),   // 25,824 and 25,184
-    ("mlperf_tiny_resnet8_float", [96_976, 92_944]),  // 103,200 and 100,384
-    ("mlperf_tiny_vww_96_int8", [29_584, 28_544]),    // 29,600 and 28,544
-    ("mlperf_tiny_kws_int8", [16_000, 9_792]),        // 11,648 and 9,792: more in all
+    ("mlperf_tiny_resnet8_int8", [17_472, 17_472]),   // 25,824 and 25,184
+    ("mlperf_tiny_resnet8_float", [69_792, 69_792]),  // 103,200 and 100,384
+    ("mlperf_tiny_vww_96_int8", [29_584, 28_160]),    // 29,600 and 28,544
+    ("mlperf_tiny_kws_int8", [11_520, 9_792]),        // 11,648 and 9,792
     ("mobilenet_v2_035_96_int8", [32_240, 31_808]),   // 35,744 and 33,920
     ("densenet_2242_64_int8", [64_368, 43_888]),      // 64,384 and 45,088
     ("blazeface_front_128_int8", [245_760, 196_608]), // the same
-    ("blazeface_front_128_float", [298_128, 294_064]), // 313,632 and 306,720
-    ("hand_recrop", [814_144, 787_488]),              // 814,160 and 787,488
+    ("blazeface_front_128_float", [293_504, 289_440]), // 313,632 and 306,720
+    ("hand_recrop", [808_000, 787_488]),              // 814,160 and 787,488
 ];
 
 /// Models that take seconds to optimise.
@@ -113,7 +113,7 @@ impl Tried {
         let mut faults = Vec::new();
         let (plan, [before, after]) = (&self.with.0.plan, self.totals());
         // Within a hundredth, the smaller head counts.
-        if after > before + before / 100 {
+        if after > before {
             faults.push(format!("{name}: {before} bytes in all without loops, {after} with them"));
         }
         if let Some(loops) = &plan.loops

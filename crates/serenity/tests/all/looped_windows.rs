@@ -47,7 +47,8 @@ fn draw(random: &mut Random, graph: &Graph, order: &[OpId], carries: bool) -> Op
     let length = 1 + random.below((order.len() - first).min(7));
     let ops = order[first..first + length].to_vec();
     let entering = RowLocal::of(graph, ops[0])?.inputs;
-    let drawn = Loop { ops, enters: random.of(&entering), carries, step: 1 + random.below(8) as u64 };
+    let (enters, peeled) = (random.of(&entering), carries && random.below(3) == 0);
+    let drawn = Loop { ops, enters, carries, peeled, step: 1 + random.below(8) as u64 };
     drawn.cost(graph).map(|_| drawn)
 }
 
@@ -148,7 +149,9 @@ fn held(graph: &Graph, loops: &[Loop]) -> BTreeSet<String> {
     let ops = || loops.iter().flat_map(|one| &one.ops).map(|&op| graph.op(op));
     let is_line = |shape: Option<&[u64]>| matches!(shape, Some([1, 1, _, _]));
     let lines = ops().filter(|op| is_line(graph.tensor(op.outputs[0]).shape.as_deref()));
-    ops().map(|op| op.kind.as_str().to_owned()).chain(lines.map(|_| "line".to_owned())).collect()
+    let peeled = loops.iter().filter(|one| one.peeled).map(|_| "peeled".to_owned());
+    let kinds = ops().map(|op| op.kind.as_str().to_owned());
+    kinds.chain(lines.map(|_| "line".to_owned())).chain(peeled).collect()
 }
 
 #[test]
@@ -175,7 +178,7 @@ fn random_windows_compute_the_same_as_loops() {
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
     assert!(seen.iter().all(|&count| count > 100), "{seen:?}");
     let is_rare = |what: &&str| held.get(*what).is_none_or(|&count| count < 10);
-    let rare = ["RESIZE_NEAREST_NEIGHBOR", "RESHAPE", "EXPAND_DIMS", "line", "int16"]
+    let rare = ["RESIZE_NEAREST_NEIGHBOR", "RESHAPE", "EXPAND_DIMS", "line", "int16", "peeled"]
         .iter()
         .find(|what| is_rare(what));
     assert!(rare.is_none(), "{rare:?} of {held:?}");

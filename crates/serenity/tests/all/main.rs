@@ -18,6 +18,7 @@ mod looped_windows;
 mod off_chip;
 mod onnx_bound;
 mod onnx_runtimes;
+mod onnx_sessions;
 mod optimality;
 mod placement_problems;
 mod planned_arenas;

@@ -1,7 +1,7 @@
 //! ONNX Runtime's own planner never needs less than the bound, on random graphs of the operators that it treats in a special way.
 
 use serenity::ir::{ElementType, Graph, GraphBuilder, OpId, Tensor, TensorId};
-use serenity::runtimes::{MemoryModel, OrtOrder};
+use serenity::runtimes::{MemoryModel, OrtOrder, OrtSetup};
 use serenity::{Options, plan_graphs};
 
 const KINDS: [&str; 8] = ["Conv", "Relu", "Relu", "Reshape", "Add", "Concat", "DequantizeLinear", "Sigmoid"];
@@ -52,13 +52,18 @@ fn order(graph: &Graph, random: &mut Random) -> Vec<OpId> {
     order
 }
 
+/// Every way to set up a session.
+fn setups() -> impl Iterator<Item = OrtSetup> {
+    OrtOrder::all().flat_map(|(_, order)| [true, false].map(|reuse| OrtSetup { order, reuse }))
+}
+
 #[test]
 fn no_order_of_the_file_needs_less_than_the_bound() {
     let mut random = Random(1);
     for number in 0..40 {
         let graph = graph(&mut random);
-        for (_, walk) in OrtOrder::all() {
-            let model = MemoryModel::Ort(walk);
+        for setup in setups() {
+            let (walk, model) = (setup.order, MemoryModel::Ort(setup));
             let plan =
                 plan_graphs(std::slice::from_ref(&graph), &Options { model, ..Options::default() }).unwrap();
             let needs = |file: &[OpId]| model.arena(&[&graph], &[file], None).unwrap().bytes;

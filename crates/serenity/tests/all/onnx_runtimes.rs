@@ -3,7 +3,7 @@
 //! The models are built-in networks, exported with weights, and the collection of real ones where it is present.
 
 use crate::common;
-use serenity::runtimes::{MemoryModel, OrtOrder};
+use serenity::runtimes::{MemoryModel, OrtOrder, OrtSetup};
 use serenity::scheduling::Limits;
 use serenity::zoo::Precision;
 use serenity::{Format, Input, Options, Plan, export, load, plan_graphs, planned_model};
@@ -47,9 +47,10 @@ struct Case {
 fn optimized(path: &Path, order: OrtOrder, folder: &Path) -> Case {
     let name = path.file_stem().unwrap().to_string_lossy().into_owned();
     let input = load(path.to_str().unwrap()).unwrap();
-    assert_eq!(input.default_model, MemoryModel::Ort(OrtOrder::Priority));
+    assert_eq!(input.default_model, MemoryModel::Ort(OrtSetup::PLAIN));
     let limits = Limits::lasting(LIMIT);
-    let options = Options { model: MemoryModel::Ort(order), limits, ..Options::default() };
+    let options =
+        Options { model: MemoryModel::Ort(OrtSetup { order, reuse: true }), limits, ..Options::default() };
     let plan = plan_graphs(input.graphs(), &options).unwrap();
     let written = planned_model(&input, &plan).unwrap();
     let is_changed = written != std::fs::read(path).unwrap();
@@ -100,7 +101,7 @@ fn faults(case: &Case, before: &Ort, after: &Ort) -> Vec<String> {
     if !ran_as_planned(case, &after.order) {
         faults.push("nodes run in another order than predicted".to_owned());
     }
-    if NAS.contains(&case.name.as_str()) && plan.model == MemoryModel::Ort(OrtOrder::Priority) {
+    if NAS.contains(&case.name.as_str()) && plan.model == MemoryModel::Ort(OrtSetup::PLAIN) {
         let is_less = after.peak < before.peak && after.requested_peak < before.requested_peak;
         if !is_less {
             faults.push("nothing gained".to_owned());

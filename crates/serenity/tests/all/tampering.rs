@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use serenity::ir::{Graph, OpId};
 use serenity::placement::Sharing;
-use serenity::runtimes::{Content, Kernels, MemoryModel, OrtOrder, main_graph};
+use serenity::runtimes::{Content, Kernels, MemoryModel, OrtOrder, OrtSetup, main_graph};
 use serenity::zoo::Precision;
 use serenity::{
     CheckOptions, Footprint, Format, Input, Loops, NOT_COVERED, Optimized, Options, PlanFile, Rewrites,
@@ -48,8 +48,8 @@ const ANY: MemoryModel = MemoryModel::Tflm(Kernels::Any);
 const REFERENCE: MemoryModel = MemoryModel::Tflm(Kernels::Reference);
 const CMSIS_NN: MemoryModel = MemoryModel::Tflm(Kernels::CmsisNn);
 const LITERT: MemoryModel = MemoryModel::Litert;
-const PRIORITY: MemoryModel = MemoryModel::Ort(OrtOrder::Priority);
-const DEFAULT: MemoryModel = MemoryModel::Ort(OrtOrder::Default);
+const PRIORITY: MemoryModel = MemoryModel::Ort(OrtSetup::PLAIN);
+const DEFAULT: MemoryModel = MemoryModel::Ort(OrtSetup { order: OrtOrder::Default, reuse: true });
 
 /// What is rewritten first.
 const REWRITTEN: &[&str] = &["zoo:swiftnet-b", "swiftnet-b"];

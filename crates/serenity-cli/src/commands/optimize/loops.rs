@@ -149,6 +149,9 @@ fn way(one: &Loop, cost: &LoopCost, macs: u64) -> String {
         format!("{} times", thousands(cost.iterations))
     };
     let shared = match (one.carries, cost.extra_macs) {
+        (true, extra) if one.peeled => {
+            format!("lines carried, first rows ahead, {} more multiplications", share(extra, macs))
+        }
         (true, 0) => "lines carried".to_owned(),
         (true, extra) => format!("lines carried, {} more multiplications", share(extra, macs)),
         (false, 0) => "nothing computed twice".to_owned(),

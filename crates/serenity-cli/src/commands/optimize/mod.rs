@@ -39,6 +39,7 @@ pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, 
         rewrites: args.rewrite.allowed(),
         int8_io: args.int8_io,
         loops: args.loops(),
+        fast: args.runtime.fast(args.rewrite.before_fusing()),
         ..with_search(Options::for_input(&input), &args.search, &cancel)
     };
     if args.no_reorder {

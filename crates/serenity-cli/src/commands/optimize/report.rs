@@ -16,7 +16,8 @@ use serenity::runtimes::{Kernels, Tail, main_graph};
 use serenity::scheduling::Algorithm;
 use serenity::search::Proof;
 use serenity::{
-    AppliedRewrite, Board, Decision, Footprint, Input, NeedWithKernels, Options, Plan, RewriteCost,
+    AppliedRewrite, Board, Decision, FastSession, Footprint, Input, NeedWithKernels, Options, Plan,
+    RewriteCost, Rewrites,
 };
 use std::io::Write;
 use std::time::Duration;
@@ -98,8 +99,13 @@ impl<'a> Report<'a> {
         let (graph, plan) = (self.input.graph(), self.plan);
         let ops = count(plan.before.ops as u64, "op");
         let after = plan.loops.as_ref().map_or(plan.after.ops, |loops| loops.order.len());
-        let rewritten =
-            if plan.rewrites.is_empty() { String::new() } else { format!(", {after} after rewriting") };
+        let fast = plan.session.as_ref().and_then(|session| session.as_ref().ok());
+        let rewritten = match fast {
+            Some(fast) => format!(", {after} as ONNX Runtime {} optimises it", printable(&fast.version)),
+            None if plan.rewrites.is_empty() => String::new(),
+            None => format!(", {after} after rewriting"),
+        };
+        let ops = fast.map_or(ops, |fast| count(fast.nodes as u64, "op"));
         let looped = plan
             .loops
             .as_ref()
@@ -127,7 +133,7 @@ impl<'a> Report<'a> {
         )?;
         self.print_picture(out)?;
         self.print_fit(out)?;
-        onnx::print_notes(self.input, self.plan.model, out)?;
+        onnx::print_notes(self.input, self.plan, self.args.output.as_deref(), out)?;
         unknown::print(&self.plan.unknown, &self.args.input, out)?;
         self.print_next_steps(out)
     }
@@ -165,10 +171,16 @@ impl<'a> Report<'a> {
             _ if plan.model.kernels() == Some(Kernels::Any) && plan.offsets.is_some() => {
                 "as much with the hungriest kernels; others are below".to_owned()
             }
+            _ if plan.session.as_ref().is_some_and(Result::is_ok) => "as much".to_owned(),
             _ if plan.reorders() => "as much is asked for, but the arena rounds it up less".to_owned(),
             _ => "the model's own order is kept".to_owned(),
         };
-        row("before", plan.before.arena, plan.before.peak, "the order of the model")?;
+        let before = match &plan.session {
+            Some(Ok(FastSession { measured: Ok(_), .. })) => "a default session, as measured",
+            Some(Ok(_)) => "a default session, as predicted",
+            _ => "the order of the model",
+        };
+        row("before", plan.before.arena, plan.before.peak, before)?;
         if !has_arena {
             row("Kahn's order", None, self.kahn()?, "breadth first, the paper's baseline")?;
         }
@@ -177,7 +189,13 @@ impl<'a> Report<'a> {
         if plan.loops.is_some() && plan.least() == 0 {
             return Ok(());
         }
-        let verdict = if plan.is_optimal() { "proved optimal" } else { "not proved, see below" };
+        let is_rewritten =
+            matches!(&plan.session, Some(Ok(FastSession { rewrites, .. })) if !rewrites.is_empty());
+        let verdict = match plan.is_optimal() {
+            true if is_rewritten => "proved for these rewrites",
+            true => "proved optimal",
+            false => "not proved, see below",
+        };
         row("lower bound", plan.after.arena.map(|_| plan.least()), plan.bound, verdict)?;
         Ok(())
     }
@@ -226,6 +244,15 @@ impl<'a> Report<'a> {
     }
 
     fn print_rewrites(&self, out: &mut impl Write) -> Result<(), Failure> {
+        if let Some(Ok(fast)) = &self.plan.session
+            && !fast.rewrites.is_empty()
+        {
+            let places = count(fast.rewrites.len() as u64, "place");
+            writeln!(out, "\n  rewritten before that ({places}), the same up to rounding:")?;
+            for text in &fast.rewrites {
+                writeln!(out, "  - {}", printable(text))?;
+            }
+        }
         if self.plan.rewrites.is_empty() {
             return Ok(());
         }
@@ -246,7 +273,9 @@ impl<'a> Report<'a> {
     /// What is said of a decision that is proved.
     fn none(&self, decision: Decision) -> &'static str {
         match decision {
-            Decision::Rewrites if self.args.rewrite.exact_rewrites => "no set of exact rewrites",
+            Decision::Rewrites if self.args.rewrite.allowed() == Rewrites::Exact => {
+                "no set of exact rewrites"
+            }
             Decision::Rewrites => "no set of rewrites",
             Decision::Order => "no order",
             Decision::Places => "no places",
@@ -261,7 +290,9 @@ impl<'a> Report<'a> {
     fn print_picture(&self, out: &mut impl Write) -> Result<(), Failure> {
         let plan = self.plan;
         // Ops that run graphs need what those do.
-        let came = &main_graph(self.input.graphs(), &[], plan.model);
+        // Of what a default session runs, only what it asks for is known.
+        let came = if matches!(plan.session, Some(Ok(_))) { self.planned } else { self.input };
+        let came = &main_graph(came.graphs(), &[], plan.model);
         let graph = &main_graph(self.planned.graphs(), &plan.bodies, plan.model);
         let old = plan.model.lifetimes(came).profile(&plan.model.execution_order(came, &came.file_order()));
         let new = loops::profile(self.planned, plan)
@@ -367,7 +398,11 @@ impl<'a> Report<'a> {
 
     fn print_next_steps(&self, out: &mut impl Write) -> Result<(), Failure> {
         let (args, plan) = (self.args, self.plan);
-        let input = as_typed(&args.input, &args.read, &args.runtime);
+        let given = as_typed(&args.input, &args.read, &args.runtime);
+        let is_fast = matches!(plan.session, Some(Ok(_)));
+        // Then the plan is for the file that is written.
+        let written = args.output.as_deref().filter(|_| is_fast);
+        let input = written.map_or_else(|| given.clone(), for_shell);
         let loops = format!("{}{}", args.loops.as_typed(), if args.int8_io { " --int8-io" } else { "" });
         let format = self.input.file.format();
         let extension = format.extensions()[0];
@@ -382,14 +417,15 @@ impl<'a> Report<'a> {
             args.output.as_ref().is_some_and(|path| serenity::write::is_same_file(path, &args.input));
         match (&args.output, &args.plan) {
             (None, _)
-                if plan.reorders()
+                if is_fast
+                    || plan.reorders()
                     || plan.offsets.is_some()
                     || !plan.rewrites.is_empty()
                     || plan.int8_io.as_ref().is_some_and(|io| !io.changed.is_empty()) =>
             {
                 writeln!(
                     out,
-                    "write it:    serenity optimize {input}{loops} -o smaller.{extension} --plan plan.json"
+                    "write it:    serenity optimize {given}{loops} -o smaller.{extension} --plan plan.json"
                 )?;
             }
             (Some(path), _) if in_place => writeln!(out, "written over `{path}`")?,
@@ -404,7 +440,10 @@ impl<'a> Report<'a> {
             && format.has_weights()
             && !in_place
         {
-            let is_exact = plan.rewrites.iter().all(|rewrite| rewrite.exact);
+            let is_exact = match &plan.session {
+                Some(Ok(fast)) => fast.rewrites.is_empty(),
+                _ => plan.rewrites.iter().all(|rewrite| rewrite.exact),
+            };
             let tolerance = if is_exact { "" } else { " --tolerance 1e-5" };
             let (input, path) = (for_shell(&args.input), for_shell(path));
             writeln!(out, "run both:    serenity verify {input} {path}{tolerance}")?;
@@ -420,7 +459,7 @@ impl<'a> Report<'a> {
         if args.budget.is_none() {
             writeln!(
                 out,
-                "must fit:    serenity optimize {input}{loops} --budget 250KB   exit code 1 if it does not"
+                "must fit:    serenity optimize {given}{loops} --budget 250KB   exit code 1 if it does not"
             )?;
         }
         Ok(())

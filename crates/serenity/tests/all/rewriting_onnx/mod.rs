@@ -8,13 +8,13 @@ mod refused;
 mod wire;
 use crate::common;
 use serenity::rewriting::Patch;
-use serenity::runtimes::{MemoryModel, OrtOrder};
+use serenity::runtimes::{MemoryModel, OrtSetup};
 use serenity::zoo::Precision;
 use serenity::{Format, Input, load, possible_rewrites, rewrite};
 use serenity_judges::{Inputs, Verdict, shared_files};
 use std::path::{Path, PathBuf};
 
-const MODEL: MemoryModel = MemoryModel::Ort(OrtOrder::Priority);
+const MODEL: MemoryModel = MemoryModel::Ort(OrtSetup::PLAIN);
 
 /// Networks with random weights.
 const NETWORKS: &[&str] =

@@ -15,15 +15,21 @@
 //! iterations that have none: one in front of the others, where it may lie over what other buffers have let go by then; several behind them, since rows that are written over at the end of a tensor
 //! may be fewer than `q`.
 //!
+//! *Peeled.* Without warm-up the loop begins with the first rows of the result. What it then takes for carried are rows `0 .. E` of each tensor as far as they are wanted, which are computed once ahead of it: each
+//! operator on the first rows of what it reads, with rows of zero points above them. The last iterations still compute rows behind the end of tensors.
+//!
 //! *Columns outside.* Rows are buffered with the columns of zero points that the operator wants which reads the most of them. So each row is widened once, and that operator reads the buffer itself and no
 //! copy. Operators that want no such columns, or others, get a copy of the rows that they read without.
 //!
 //! *What enters* shares its state with the result if it dies in the window and has the result's type. If not, it is a state of its own, and there is no room around it for rows outside. Then
 //! only operators that work row for row may read it, in stripes that are inside or outside as a whole: those outside are cut anywhere, since what is made of them is outside too.
 
+mod ahead;
+
 use crate::program::{ALIGNMENT, Also, Program, Step, Stripe, StripeId, aligned, constant};
 use crate::rows::{RowLocal, Rows, Sliding};
 use crate::window::Window;
+use ahead::Ahead;
 use serenity_ir::TensorId;
 use std::collections::BTreeMap;
 
@@ -85,16 +91,21 @@ impl Line {
     }
 }
 
-/// A loop that makes `step` rows of the result an iteration; `None` if there is none.
-pub(crate) fn program(window: &Window, step: i64) -> Option<Program> {
+/// A loop that makes `step` rows of the result an iteration, perhaps with its warm-up computed ahead; `None` if there is none.
+pub(crate) fn program(window: &Window, step: i64, is_peeled: bool) -> Option<Program> {
     let &[enters] = window.enters.as_slice() else { return None };
     let height = window.height(window.leaves);
     let is_possible = step >= 1 && height % step == 0 && height / step >= 2;
     if !is_possible || !window.ops.iter().all(|op| can_stream(op)) {
         return None;
     }
-    let lines = Lines::new(window, enters, step)?;
-    Some(lines.emit())
+    let mut lines = Lines::new(window, enters, step)?;
+    if is_peeled {
+        // What leaves besides would have to be begun as well.
+        (window.also.is_empty() && !lines.is_apart).then_some(())?;
+        lines.peel();
+    }
+    lines.emit(is_peeled)
 }
 
 /// Windows over zero points, or over nothing outside; and row for row.
@@ -183,7 +194,18 @@ impl<'w> Lines<'w> {
         is_possible.then_some(Self { window, enters, step, iterations, of, is_apart })
     }
 
-    fn emit(&self) -> Program {
+    /// Lets the first iteration make the first rows of the result.
+    fn peel(&mut self) {
+        let turns = self.window.height(self.window.leaves) / self.step;
+        let warm_up = self.iterations - turns;
+        for line in self.of.values_mut() {
+            line.low += warm_up * line.new;
+            line.end += warm_up * line.new;
+        }
+        self.iterations = turns;
+    }
+
+    fn emit(&self, is_peeled: bool) -> Option<Program> {
         let Self { window, enters, .. } = *self;
         let mut body = Body {
             lines: self,
@@ -220,12 +242,21 @@ impl<'w> Lines<'w> {
         let begins = self.begins(|i| (y.end - self.step + i * self.step).max(0));
         body.steps.push(Step::Put { of, begins });
         body.keep_last();
+        let mut again = 0;
+        let (ahead, begun) = if is_peeled {
+            let mut ahead = Ahead::new(&mut body);
+            again = ahead.run()?;
+            let Ahead { steps, begun, .. } = ahead;
+            (steps, begun)
+        } else {
+            (Vec::new(), vec![None; body.carries.len()])
+        };
         let Body { carries, stripes, steps, .. } = body;
         let (state, distance) = self.state();
         let height = window.height(window.leaves);
         let rows = i128::from(self.iterations * self.step - height);
         let extra_macs = (i128::from(window.macs()) * rows / i128::from(height)) as i64;
-        Program {
+        Some(Program {
             iterations: self.iterations,
             wholes: vec![enters],
             leaves: window.leaves,
@@ -236,8 +267,10 @@ impl<'w> Lines<'w> {
             carries,
             stripes,
             steps,
-            extra_macs,
-        }
+            ahead,
+            begun,
+            extra_macs: extra_macs + again,
+        })
     }
 
     /// The room of something that leaves besides the result, and where in it the rows of each iteration go: those that are outside go before it or behind it.
@@ -330,7 +363,7 @@ impl Body<'_> {
     fn widen(&mut self, of: StripeId, sides: [i64; 2]) -> StripeId {
         let Stripe { like, rows, .. } = self.stripes[of];
         let out = self.stripe(like, rows, sides[0] + sides[1]);
-        self.steps.push(Step::Widen { of, sides, out });
+        self.steps.push(Step::Widen { of, above: 0, sides, out });
         out
     }
 

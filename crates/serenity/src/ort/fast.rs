@@ -1,0 +1,169 @@
+//! The best file for ONNX Runtime as people run it.
+//!
+//! A default session optimises a model when it loads it, and then runs what came out in an order of its own, with buffers held for later tensors of the same
+//! shape. So it is optimised beforehand, by the user's own runtime; what comes out is put into the best order; and it runs with optimisation off, in the order
+//! of the file, with no buffer held. The nodes are those that a default session runs, so it is as fast; and no order holds less than what is alive in it, so it never needs
+//! more. Rewriting, if it is asked for, comes first, because the rules know nothing of fused nodes: all ways are gone, and the best is taken.
+
+use super::offline::{self, NoFast, Offline};
+use crate::rewrite::optimize_input;
+use crate::{
+    Error, Footprint, Input, Optimized, Options, Plan, Rewrites, plan_graphs, possible_rewrites, rewrite,
+};
+use serenity_formats::Format;
+use serenity_ir::OpId;
+use serenity_runtimes::{MemoryModel, OrtOrder, OrtSession, OrtSetup};
+use std::path::{Path, PathBuf};
+
+/// How to make a file for ONNX Runtime as people run it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fast {
+    /// The Python that has it; if `None`, the first that does, as for [`verify`](crate::verify).
+    pub python: Option<PathBuf>,
+    /// Is it an error if there is none, or if it does not take the model? Otherwise the file is ordered as it is, and the result says why.
+    pub is_required: bool,
+    /// Which rewrites may be made before ONNX Runtime optimises the model. None of them keeps every bit in its fused and blocked kernels, so with `None` and `Exact`
+    /// there are none, and outputs are those of a default session.
+    pub rewrites: Rewrites,
+}
+
+impl Default for Fast {
+    fn default() -> Self {
+        Self { python: None, is_required: false, rewrites: Rewrites::None }
+    }
+}
+
+/// What became of a model on its way to a fast session.
+#[derive(Clone, Debug)]
+pub struct FastSession {
+    /// The version of ONNX Runtime that optimised it. The file is for this version and this kind of machine.
+    pub version: String,
+    /// What a default session asks for in its first run, as measured, or why nobody knows: then `before` is a prediction.
+    pub measured: Result<u64, String>,
+    /// How many nodes the model came with.
+    pub nodes: usize,
+    /// What was rewritten before, in words; outputs are then the same up to rounding. The plan is for the file as it is written, so it lists none.
+    pub rewrites: Vec<String>,
+}
+
+/// Can this model be made for a fast session: is it an `.onnx` file that was not yet, for a session in the order of the file?
+pub(crate) fn is_for(input: &Input, options: &Options) -> bool {
+    let follows = options.model.ort().is_some_and(|setup| setup.order == OrtOrder::Priority);
+    follows && input.file.format() == Format::Onnx && input.file.session().is_none()
+}
+
+/// One way to the file.
+struct Way {
+    model: Input,
+    offline: Offline,
+    plan: Plan,
+    rewrites: Vec<String>,
+}
+
+/// Makes the file.
+///
+/// # Errors
+/// The inner one if ONNX Runtime could not be asked; the outer one as for [`optimize`](crate::optimize).
+pub(crate) fn fast(input: &Input, how: &Fast, options: &Options) -> Result<Result<Optimized, NoFast>, Error> {
+    let lean = &Options {
+        model: MemoryModel::Ort(OrtSetup::LEAN),
+        rewrites: Rewrites::None,
+        fast: None,
+        ..options.clone()
+    };
+    let as_it_is = match offline(input, how) {
+        Ok(offline) => Way::of(input, offline, Vec::new(), lean)?,
+        Err(why) => return Ok(Err(why)),
+    };
+    let default = default_session(&as_it_is);
+    let nodes = input.graph().ops().len();
+    let measured = as_it_is.offline.measured.clone().map(|(bytes, _)| bytes);
+    let best = match rewritten(input, how, lean)? {
+        Some(other) if other.plan.after.needs() < as_it_is.plan.after.needs() => other,
+        _ => as_it_is,
+    };
+    let file = best.model.file.for_session(best.plan.file_order(), OrtSetup::LEAN, &best.made_by());
+    let file = file.map_err(|source| Error::File { path: input.name.clone(), source })?;
+    let model = input.with_file(file);
+    let mut plan = plan_graphs(model.graphs(), lean)?;
+    plan.before = default;
+    plan.session =
+        Some(Ok(FastSession { version: best.offline.version, measured, nodes, rewrites: best.rewrites }));
+    Ok(Ok(Optimized { model, plan }))
+}
+
+impl Way {
+    fn of(input: &Input, offline: Offline, rewrites: Vec<String>, options: &Options) -> Result<Self, Error> {
+        let file = input.file.optimized(offline.bytes.clone());
+        let file = file.map_err(|source| Error::File { path: input.name.clone(), source })?;
+        let model = input.with_file(file);
+        let plan = plan_graphs(model.graphs(), options)?;
+        Ok(Self { model, offline, plan, rewrites })
+    }
+
+    fn made_by(&self) -> String {
+        format!("serenity {}, onnxruntime {}", env!("CARGO_PKG_VERSION"), self.offline.version)
+    }
+}
+
+fn offline(input: &Input, how: &Fast) -> Result<Offline, NoFast> {
+    // A model that keeps its constants in other files finds them only where it lies.
+    let lies = (!input.file.side_files().is_empty()).then(|| Path::new(&input.name));
+    offline::optimize(&input.file.bytes(), lies, &input.file.given_shapes(), how.python.as_deref())
+}
+
+/// The same with rewrites first: those that are best for the model as it is, and as many as go together, because what is best for nodes that will be fused
+/// is not known before. The better of both, if there are any.
+fn rewritten(input: &Input, how: &Fast, options: &Options) -> Result<Option<Way>, Error> {
+    // What is rewritten lies nowhere, and would not find constants in other files.
+    if how.rewrites != Rewrites::All || !input.file.side_files().is_empty() {
+        return Ok(None);
+    }
+    let options = &Options { rewrites: Rewrites::All, ..options.clone() };
+    let mut best: Option<Way> = None;
+    for (model, rewrites) in [chosen(input, options)?, all_together(input, options)].into_iter().flatten() {
+        // What the runtime refuses now it took before: then there is no such way.
+        let Ok(offline) = offline(&model, how) else { continue };
+        let way = Way::of(&model, offline, rewrites, options)?;
+        if best.as_ref().is_none_or(|best| way.plan.after.needs() < best.plan.after.needs()) {
+            best = Some(way);
+        }
+    }
+    Ok(best)
+}
+
+fn chosen(input: &Input, options: &Options) -> Result<Option<(Input, Vec<String>)>, Error> {
+    let (model, plan) = optimize_input(input, options)?;
+    let texts = plan.rewrites.iter().map(|rewrite| format!("{}: {}", rewrite.rule, rewrite.text)).collect();
+    Ok(model.map(|model| (model, texts)))
+}
+
+/// Every patch that can be made beside those before it.
+fn all_together(input: &Input, options: &Options) -> Option<(Input, Vec<String>)> {
+    let mut made: Option<Input> = None;
+    let mut together = Vec::new();
+    for patch in possible_rewrites(input, options.model) {
+        if options.limits.are_over() {
+            break;
+        }
+        together.push(patch);
+        match rewrite(input, &together, options.model) {
+            Ok(model) => made = Some(model),
+            Err(_) => drop(together.pop()),
+        }
+    }
+    let texts = together.iter().map(|patch| format!("{}: {}", patch.rule, patch.identity)).collect();
+    Some((made?, texts))
+}
+
+/// What a default session asks for: as measured, or else as predicted for what ONNX Runtime made of the model.
+fn default_session(way: &Way) -> Footprint {
+    if let Ok((bytes, ops)) = way.offline.measured {
+        return Footprint { peak: bytes, arena: Some(bytes), ops };
+    }
+    let graph = way.model.graph();
+    let setup = OrtSetup { order: OrtOrder::Default, reuse: true };
+    let file: Vec<OpId> = graph.file_order();
+    let run = OrtSession::new(graph, setup).run(&file);
+    Footprint { peak: run.requested, arena: Some(run.requested), ops: graph.ops().len() }
+}
