@@ -85,7 +85,7 @@ impl Costs {
             let ways = found.iter().filter(|overlap| overlap.input == tensor);
             ways.map(|overlap| read.min(made - aligned(overlap.distance as i64)).max(0)).max().unwrap_or(0)
         };
-        let bytes = scratch(&graph, OpId(0), self.kernels);
+        let bytes = scratch(&graph, OpId(0), self.kernels.sets()[0]);
         Some(OnStripes {
             scratch: bytes.iter().map(|&bytes| aligned(bytes as i64)).sum(),
             shared: inputs.iter().map(shared).collect(),

@@ -95,7 +95,8 @@ impl<'g> Windows<'g> {
         is_over: impl Fn() -> bool,
     ) -> Option<Self> {
         let main = graphs.first()?;
-        let facts = TflmFacts::new(&graphs.iter().collect::<Vec<_>>(), kernels);
+        // Of several sets, one with much scratch in few ops must not hide what all others gain.
+        let facts = TflmFacts::new(&graphs.iter().collect::<Vec<_>>(), kernels).of_first_set();
         let own: Vec<Vec<OpId>> = graphs[1..].iter().map(Graph::file_order).collect();
         let orders: Vec<&[OpId]> = std::iter::once(order).chain(own.iter().map(Vec::as_slice)).collect();
         let live = live_by_op(&facts, &orders)?;

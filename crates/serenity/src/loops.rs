@@ -1,6 +1,6 @@
 //! Windows of a planned model as loops.
 
-use crate::by_kernels::needs_no_more;
+use crate::by_kernels::{mean_need, needs_no_more};
 use crate::order::unchecked;
 use crate::plan_check::plan_faults;
 use crate::rewrite::whole_need;
@@ -10,7 +10,7 @@ use serenity_check::loops::{self as loop_check, LoopFault};
 use serenity_formats::{FileError, Problem};
 use serenity_ir::{Graph, OpId};
 use serenity_loops::{Choice, Clusters, Floor, Joined, Loop, LoopCost, Looped, Spread, Windows, time_of};
-use serenity_runtimes::{Kernels, MemoryModel, Planned, TflmFacts, main_graph, plan_arena};
+use serenity_runtimes::{Kernels, MemoryModel, TflmFacts, main_graph, plans_of_arena};
 use serenity_search::{Limits, Proof, StopReason, Watch};
 
 /// Whether windows of operators may become loops over a few rows at a time.
@@ -91,8 +91,12 @@ pub(crate) fn with_loops(
     }
     let grounds = grounds(&found, &orders_to_try(&found, options));
     let (some, all) = (options.effort.placement_of_some_loops(), options.effort.placement_of_loops());
-    let serves_all =
-        |candidate: &Candidate| needs_no_more(&candidate.placed.model, &candidate.placed.plan, came, options);
+    // What is enough for all kernels grows by no more than ports differ anyway.
+    let most = whole_need(&found.model, &found.plan);
+    let most = most + most / 100;
+    let serves_all = |Candidate { placed: Optimized { model, plan }, .. }: &Candidate| {
+        whole_need(model, plan) <= most && needs_no_more(model, plan, came, options)
+    };
     // Each is better than those before it.
     let mut better: Vec<Candidate> = Vec::new();
     let mut tried: Vec<AppliedLoops> = Vec::new();
@@ -138,20 +142,19 @@ impl Loops {
         self.enough.is_some_and(|enough| whole_need(&optimized.model, &optimized.plan) <= enough)
     }
 
-    /// Is one better than another? If both fit, the one that multiplies less; otherwise the one that needs less on a device. What a runtime keeps besides the arena
-    /// differs from port to port by more than a hundredth: within that, the smaller arena, which for loops must be smaller by more than a hundredth than without.
+    /// Is one better than another? If both fit, the one that multiplies less; otherwise the one that needs less on a device, in the mean of the kernels that may run it. What a
+    /// runtime keeps besides the arena differs from port to port by more than a hundredth: within that, the smaller arena, which for loops must be smaller by more than a hundredth than without.
     pub(crate) fn prefer(&self, one: &Optimized, other: &Optimized) -> bool {
         match (self.are_enough(one), self.are_enough(other)) {
             (true, true) => return extra_macs(one) < extra_macs(other),
             (false, false) => {}
             (fits, _) => return fits,
         }
-        let need = |optimized: &Optimized| whole_need(&optimized.model, &optimized.plan);
-        let (need_one, need_other) = (need(one), need(other));
+        let (need_one, arena) = mean_need(one);
+        let (need_other, other_arena) = mean_need(other);
         if need_one.abs_diff(need_other) > need_other / 100 {
             return need_one < need_other;
         }
-        let (arena, other_arena) = (one.plan.after.needs(), other.plan.after.needs());
         match (one.plan.loops.is_some(), other.plan.loops.is_some()) {
             (true, false) => arena < other_arena - other_arena / 100,
             (false, true) => arena - arena / 100 <= other_arena,
@@ -390,12 +393,13 @@ fn place(model: &Input, plan: Plan, work: u64, options: &Options) -> Option<Plan
     let facts = TflmFacts::new(&graphs.iter().collect::<Vec<_>>(), kernels);
     let plan_as = |facts: &TflmFacts, share: u64| {
         let limits = Limits { work: None, ..options.limits.clone() };
-        plan_arena(facts, &given, limits.working(work / share))
+        plans_of_arena(facts, &given, limits.working(work / share)).unwrap_or_default()
     };
     // What is best for one of several sets of kernels may be as good for all.
     let others = facts.by_set();
-    let others = others.iter().filter_map(|facts| plan_as(facts, SHARE_OF_A_SET));
-    let planned = std::iter::once(plan_as(&facts, 1)?).chain(others).min_by_key(Planned::cost)?;
+    let others = others.iter().flat_map(|facts| plan_as(facts, SHARE_OF_A_SET));
+    let all = plan_as(&facts, 1).into_iter().chain(others);
+    let planned = all.min_by_key(|planned| (planned.of_all_sets, planned.arena.bytes))?;
     let mut orders = orders.into_iter();
     let order = orders.next()?;
     let bodies: Vec<Vec<OpId>> = orders.collect();

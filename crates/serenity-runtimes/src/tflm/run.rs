@@ -91,6 +91,15 @@ impl<'a> Facts<'a> {
         others.map(|(_, scratch)| Self { scratch: scratch.clone(), ..self.clone() }).collect()
     }
 
+    /// The same as the first of these sets sees it: the portable one, which asks for least.
+    #[must_use]
+    pub fn of_first_set(mut self) -> Self {
+        if let Some((_, scratch)) = self.sets.first() {
+            self.scratch.clone_from(scratch);
+        }
+        self
+    }
+
     /// A place for every tensor that takes room, by graph and tensor. What no op touches is in nobody's way: it lies at the bottom.
     pub(super) fn for_all_tensors(&self, place: impl Fn(usize, TensorId) -> Option<u64>) -> Offsets {
         let of_graph = |(graph, g): (usize, &&Graph)| {
