@@ -49,6 +49,7 @@ fn fold(graph: &Graph, pad: OpId, rule: &'static str) -> Option<Patch> {
             names.join(", "),
         ),
         exact: true,
+        rounds_in: &[],
     })
 }
 

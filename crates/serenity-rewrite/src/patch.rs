@@ -14,6 +14,8 @@ pub struct Patch {
     pub identity: String,
     /// Are the results the same bit for bit? Otherwise they are the same up to rounding.
     pub exact: bool,
+    /// If they are: kernels with which they are not, because these compute parts of a tensor in another way than the whole.
+    pub rounds_in: &'static [&'static str],
 }
 
 /// What a patch does to a graph.

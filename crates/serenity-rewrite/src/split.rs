@@ -4,7 +4,7 @@
 
 use crate::treatment::{Treatment, concat_axis, treatment};
 use crate::{Action, Patch, Rule, Settings, short_name};
-use serenity_ir::{Graph, OpId, Operator, Role, TensorId};
+use serenity_ir::{ElementType, Graph, OpId, Operator, Role, TensorId};
 use std::collections::BTreeMap;
 
 /// A convolution (or another product with constant weights) of a concatenation is the sum of the convolutions of its pieces: the paper's
@@ -21,6 +21,9 @@ pub struct KernelPartitioning;
 /// of after it; and a concatenation of concatenations is one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ConcatSinking;
+
+/// `LiteRT`'s optimised kernels have several ways to filter floats, and choose by the number of channels.
+const LITERT_BUILTIN: [&str; 1] = ["litert-builtin"];
 
 impl Rule for ChannelPartitioning {
     fn name(&self) -> &'static str {
@@ -50,7 +53,11 @@ impl Rule for KernelPartitioning {
             let Treatment::Apart(_) = site.treatment else { return None };
             let name = short_name(graph, site.op);
             let identity = format!("`{name}` filters every channel by itself, so it can filter the pieces");
-            is_depthwise(graph, &site).then(|| patch(self.name(), site.op, identity, true))
+            let is_float =
+                graph.tensor(*graph.op(site.op).outputs.first()?).dtype == Some(ElementType::Float32);
+            let rounds_in: &[_] = if is_float { &LITERT_BUILTIN } else { &[] };
+            is_depthwise(graph, &site)
+                .then(|| Patch { rounds_in, ..patch(self.name(), site.op, identity, true) })
         };
         sites(graph).into_iter().filter_map(propose).collect()
     }
@@ -81,7 +88,7 @@ impl Rule for ConcatSinking {
 }
 
 fn patch(rule: &'static str, op: OpId, identity: String, exact: bool) -> Patch {
-    Patch { rule, action: Action::Split { op, order: Vec::new() }, identity, exact }
+    Patch { rule, action: Action::Split { op, order: Vec::new() }, identity, exact, rounds_in: &[] }
 }
 
 fn is_depthwise(graph: &Graph, site: &Site) -> bool {

@@ -33,6 +33,7 @@ impl Rule for SumReassociation {
                     short_name(graph, op)
                 ),
                 exact: false,
+                rounds_in: &[],
             })
         };
         graph.op_ids().filter_map(propose).collect()

@@ -1,9 +1,10 @@
 //! Reading models, whatever they are stored in.
 
 use crate::Error;
+use crate::planning::is_safe;
 use serenity_formats::{Format, GraphFile, ModelFile, PlanNote, QuantizedIo, ReadOptions};
 use serenity_ir::Graph;
-use serenity_runtimes::{MemoryModel, Offsets, Tail};
+use serenity_runtimes::{Kernels, MemoryModel, Offsets, Tail};
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -40,10 +41,12 @@ impl Input {
         self.file.note()
     }
 
-    /// What is noted about it, if it was not made for these kernels: with them, results may be wrong.
-    pub fn foreign_plan(&self, model: MemoryModel) -> Option<PlanNote> {
-        let kernels = model.kernels()?;
-        self.plan_note().filter(|note| !note.serves(kernels))
+    /// Is the plan of the arena that the model came with right for these kernels? It is if it was made for them, or if the checker finds nothing in it that they do not allow. `None` if
+    /// there is no plan.
+    pub fn plan_serves(&self, kernels: Kernels) -> Option<bool> {
+        let plan = self.plan()?;
+        let is_made_for_them = self.plan_note().is_some_and(|note| note.serves(kernels));
+        Some(is_made_for_them || is_safe(self.graphs(), &plan, kernels))
     }
 
     /// What TFLM keeps besides the head, if it is the target and the model is known with all its tensors.

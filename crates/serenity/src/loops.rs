@@ -396,9 +396,10 @@ fn place(model: &Input, plan: Plan, work: u64, options: &Options) -> Option<Plan
         plans_of_arena(facts, &given, limits.working(work / share)).unwrap_or_default()
     };
     // What is best for one of several sets of kernels may be as good for all.
-    let others = facts.by_set();
-    let others = others.iter().flat_map(|facts| plan_as(facts, SHARE_OF_A_SET));
-    let all = plan_as(&facts, 1).into_iter().chain(others);
+    let by_set = facts.by_set();
+    let others = by_set.iter().skip(1).chain((!by_set.is_empty()).then_some(&facts));
+    let others = others.flat_map(|facts| plan_as(facts, SHARE_OF_A_SET));
+    let all = plan_as(by_set.first().unwrap_or(&facts), 1).into_iter().chain(others);
     let planned = all.min_by_key(|planned| (planned.of_all_sets, planned.arena.bytes))?;
     let mut orders = orders.into_iter();
     let order = orders.next()?;

@@ -198,7 +198,7 @@ pub(crate) fn safe_plan<'o>(graphs: &[Graph], options: &'o Options) -> Option<&'
 }
 
 /// Is the plan that a model came with one that the checker accepts for these kernels?
-fn is_safe(graphs: &[Graph], plan: &Offsets, kernels: Kernels) -> bool {
+pub(crate) fn is_safe(graphs: &[Graph], plan: &Offsets, kernels: Kernels) -> bool {
     let own: Vec<Vec<OpId>> = graphs.iter().map(Graph::file_order).collect();
     let orders: Vec<&[OpId]> = own.iter().map(Vec::as_slice).collect();
     placement_faults(&graphs.iter().collect::<Vec<_>>(), &orders, kernels, plan, u64::MAX).is_empty()

@@ -49,7 +49,7 @@ pub(super) fn print_refused(input: &Input, model: MemoryModel, out: &mut impl Wr
 pub(super) fn note_to_json(input: &Input, model: MemoryModel) -> Value {
     let Some(note) = input.plan_note() else { return Value::Null };
     let mut object = note.to_json();
-    object["serves"] = model.kernels().map(|kernels| note.serves(kernels)).into();
+    object["serves"] = model.kernels().and_then(|kernels| input.plan_serves(kernels)).into();
     object
 }
 
@@ -60,11 +60,19 @@ pub(super) fn print_note(input: &Input, model: MemoryModel, out: &mut impl Write
             "note: counted with LiteRT's reference kernels; its built-in optimised ones and XNNPACK need more\n"
         )?;
     }
-    if let (Some(note), Some(kernels)) = (input.foreign_plan(model), model.kernels()) {
-        let (made_for, version) = (printable(&note.kernels), printable(&note.version));
+    if let Some(kernels) = model.kernels()
+        && input.plan_serves(kernels) == Some(false)
+    {
+        let made_for = input.plan_note().map_or_else(
+            || "has overlaps".to_owned(),
+            |note| {
+                let (kernels, version) = (printable(&note.kernels), printable(&note.version));
+                format!("was made for kernels `{kernels}` (Serenity {version})")
+            },
+        );
         writeln!(
             out,
-            "note: the plan of the arena in this model was made for kernels `{made_for}` (Serenity {version}): with `{kernels}` results may be wrong\n"
+            "note: the plan of the arena in this model {made_for}: with kernels `{kernels}` results may be wrong\n"
         )?;
     }
     Ok(())

@@ -139,7 +139,7 @@ fn what_cannot_be_compared_is_refused_with_a_remedy() {
         (&["a.onnx", "d.json"], "`d.json` cannot be run"),
         (&["zoo:swiftnet", "zoo:swiftnet"], "`zoo:swiftnet` cannot be run"),
         (&["a.onnx", "nowhere.onnx"], "cannot read `nowhere.onnx`"),
-        (&["a.onnx", "b.onnx", "--engine", "litert"], "LiteRT does not run `a.onnx`"),
+        (&["a.onnx", "b.onnx", "--engine", "litert"], "LiteRT, reference kernels does not run `a.onnx`"),
         (&["a.onnx", "b.onnx", "--python", "./no-python"], "pip install onnxruntime"),
         (&["a.onnx", "b.onnx", "--python", "./no-python"], "./no-python: "),
         (&["a.onnx", "b.onnx", "--runs", "0"], "--runs"),

@@ -96,6 +96,9 @@ fn check_what_is_said(graph: &Graph, claimed: &[&AppliedRewrite], patches: &[Pat
             let is = if patch.exact { "is exact" } else { "is not exact" };
             verdict.refuted("rewrites", format!("{name} {is}, the plan says otherwise"));
         }
+        if claimed.rounds_in != patch.rounds_in {
+            verdict.refuted("rewrites", format!("`rounds_in` of {name} is {:?}", patch.rounds_in));
+        }
         if claimed.text != patch.identity {
             verdict.refuted("rewrites", format!("{name} is another: `{}`", patch.identity));
         }

@@ -22,6 +22,8 @@ pub struct AppliedRewrite {
     pub text: String,
     /// Are the results the same bit for bit?
     pub exact: bool,
+    /// If they are: engines with which they are not ([`Engine`](crate::Engine), by name).
+    pub rounds_in: Vec<String>,
     /// How many bytes more would be needed without this one, as far as that is known.
     pub gain: Option<u64>,
     /// What it costs.
@@ -144,6 +146,7 @@ impl AppliedRewrite {
             order: patch.order().to_vec(),
             text: patch.identity.clone(),
             exact: patch.exact,
+            rounds_in: patch.rounds_in.iter().map(|&name| name.to_owned()).collect(),
             gain,
             cost,
         }
@@ -153,6 +156,7 @@ impl AppliedRewrite {
         json!({
             "rule": self.rule,
             "exact": self.exact,
+            "rounds_in": self.rounds_in,
             "round": self.round,
             "ops": self.ops.iter().map(|op| op.0).collect::<Vec<_>>(),
             "order": self.order,

@@ -5,19 +5,27 @@
 pub enum Engine {
     /// LiteRT (TensorFlow Lite), with its reference kernels.
     LiteRt,
+    /// `LiteRT` with its own optimised kernels, and no delegate.
+    LiteRtBuiltin,
+    /// `LiteRT` as it comes: XNNPACK where that takes an operator, optimised kernels elsewhere.
+    LiteRtXnnpack,
     /// TensorFlow Lite for Microcontrollers: the only one that follows an offline memory plan.
     Tflm,
     /// ONNX Runtime, with its graph optimisation off.
     OnnxRuntime,
 }
 
-serenity_search::named! { "engine": Engine { "litert" => LiteRt, "tflm" => Tflm, "onnxruntime" => OnnxRuntime } }
+serenity_search::named! { "engine": Engine {
+    "litert" => LiteRt, "litert-builtin" => LiteRtBuiltin, "litert-xnnpack" => LiteRtXnnpack, "tflm" => Tflm, "onnxruntime" => OnnxRuntime,
+} }
 
 impl Engine {
     /// The name people know it by.
     pub fn title(self) -> &'static str {
         match self {
-            Self::LiteRt => "LiteRT",
+            Self::LiteRt => "LiteRT, reference kernels",
+            Self::LiteRtBuiltin => "LiteRT, optimised kernels",
+            Self::LiteRtXnnpack => "LiteRT, XNNPACK",
             Self::Tflm => "TensorFlow Lite for Microcontrollers",
             Self::OnnxRuntime => "ONNX Runtime",
         }
@@ -26,7 +34,9 @@ impl Engine {
     /// The Python packages of which one is needed.
     pub fn packages(self) -> &'static str {
         match self {
-            Self::LiteRt => "ai_edge_litert, tflite_runtime or tensorflow",
+            Self::LiteRt | Self::LiteRtBuiltin | Self::LiteRtXnnpack => {
+                "ai_edge_litert, tflite_runtime or tensorflow"
+            }
             Self::Tflm => "tflite_micro",
             Self::OnnxRuntime => "onnxruntime",
         }
@@ -35,7 +45,7 @@ impl Engine {
     /// What `pip install` calls the package to install.
     pub(crate) fn to_install(self) -> &'static str {
         match self {
-            Self::LiteRt => "ai-edge-litert",
+            Self::LiteRt | Self::LiteRtBuiltin | Self::LiteRtXnnpack => "ai-edge-litert",
             Self::Tflm => "tflite-micro",
             Self::OnnxRuntime => "onnxruntime",
         }

@@ -98,7 +98,7 @@ impl VerifyError {
             Self::NotRunnable { .. } => Some("give two .tflite or two .onnx models".to_owned()),
             Self::DifferentFormats { .. } => Some("compare two .tflite or two .onnx models".to_owned()),
             Self::WrongEngine { .. } => {
-                Some("litert and tflm run .tflite models, onnxruntime runs .onnx models".to_owned())
+                Some("litert, litert-builtin, litert-xnnpack and tflm run .tflite models, onnxruntime runs .onnx models".to_owned())
             }
             Self::NoEngine { skipped, tried } => {
                 let (engine, _) = skipped.first()?;

@@ -198,12 +198,15 @@ pub fn verify(a: &str, b: &str, options: &VerifyOptions) -> Result<Verification,
 fn not_judged(paths: [&str; 2], comparisons: &[Comparison]) -> Vec<(Engine, String)> {
     let mut all = Vec::new();
     for path in paths {
-        let Some(note) = crate::load(path).ok().and_then(|input| input.plan_note()) else { continue };
+        let Ok(input) = crate::load(path) else { continue };
+        let Some(note) = input.plan_note() else { continue };
         for Comparison { engine, .. } in comparisons {
             let why = match engine {
-                Engine::Tflm if note.serves(Kernels::Reference) => continue,
+                Engine::Tflm if input.plan_serves(Kernels::Reference) == Some(true) => continue,
                 Engine::Tflm => "it has the portable kernels",
-                Engine::LiteRt => "it does not follow such plans",
+                Engine::LiteRt | Engine::LiteRtBuiltin | Engine::LiteRtXnnpack => {
+                    "it does not follow such plans"
+                }
                 Engine::OnnxRuntime => continue,
             };
             all.push((
@@ -226,7 +229,9 @@ fn for_models(a: &str, b: &str) -> Result<&'static [Engine], VerifyError> {
 
 fn for_model(path: &str) -> Result<&'static [Engine], VerifyError> {
     match Format::of_path(path) {
-        Some(Format::TfLite) => Ok(&[Engine::LiteRt, Engine::Tflm]),
+        Some(Format::TfLite) => {
+            Ok(&[Engine::LiteRt, Engine::LiteRtBuiltin, Engine::LiteRtXnnpack, Engine::Tflm])
+        }
         Some(Format::Onnx) => Ok(&[Engine::OnnxRuntime]),
         Some(Format::Json) | None => Err(VerifyError::NotRunnable { path: path.to_owned() }),
     }

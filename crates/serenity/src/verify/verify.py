@@ -61,6 +61,8 @@ def quantisation(details):
 class LiteRt:
     """LiteRT with its reference kernels: the same result on every machine, and no delegate that would rearrange the graph."""
 
+    resolver = "BUILTIN_REF"
+
     @classmethod
     def load(cls):
         for name in ("ai_edge_litert.interpreter", "tflite_runtime.interpreter", "tensorflow.lite.python.interpreter"):
@@ -73,7 +75,7 @@ class LiteRt:
         raise Missing("none of ai_edge_litert, tflite_runtime and tensorflow can be imported")
 
     def __init__(self, path):
-        kernels = self.library.OpResolverType.BUILTIN_REF
+        kernels = self.library.OpResolverType[self.resolver]
         self.model = self.library.Interpreter(
             model_path=path, experimental_op_resolver_type=kernels, num_threads=1
         )
@@ -91,6 +93,18 @@ class LiteRt:
             self.model.set_tensor(details["index"], value)
         self.model.invoke()
         return [self.model.get_tensor(details["index"]) for details in self.model.get_output_details()]
+
+
+class LiteRtBuiltin(LiteRt):
+    """LiteRT with its own optimised kernels."""
+
+    resolver = "BUILTIN_WITHOUT_DEFAULT_DELEGATES"
+
+
+class LiteRtXnnpack(LiteRt):
+    """LiteRT as it comes, with XNNPACK."""
+
+    resolver = "BUILTIN"
 
 
 class Tflm:
@@ -165,7 +179,7 @@ class Ort:
         return self.model.run(None, feed)
 
 
-ENGINES = {"litert": LiteRt, "tflm": Tflm, "onnxruntime": Ort}
+ENGINES = {"litert": LiteRt, "litert-builtin": LiteRtBuiltin, "litert-xnnpack": LiteRtXnnpack, "tflm": Tflm, "onnxruntime": Ort}
 
 
 def random_value(wanted, generator):

@@ -16,7 +16,7 @@ use serenity::runtimes::{Kernels, Tail, main_graph};
 use serenity::scheduling::Algorithm;
 use serenity::search::Proof;
 use serenity::{
-    AppliedRewrite, Board, Decision, FastSession, Footprint, Input, NeedWithKernels, Options, Plan,
+    AppliedRewrite, Board, Decision, FastSession, Footprint, Format, Input, NeedWithKernels, Options, Plan,
     RewriteCost, Rewrites,
 };
 use std::io::Write;
@@ -258,7 +258,13 @@ impl<'a> Report<'a> {
         }
         writeln!(out, "\n  rewritten first ({}):", count(self.plan.rewrites.len() as u64, "place"))?;
         for rewrite in &self.plan.rewrites {
-            let exact = if rewrite.exact { "bit for bit" } else { "up to rounding" };
+            // Only LiteRT's optimised kernels are ever named, which run nothing but its files.
+            let rounds = !rewrite.rounds_in.is_empty() && self.input.file.format() == Format::TfLite;
+            let exact = match (rewrite.exact, rounds) {
+                (true, false) => "bit for bit",
+                (true, true) => "bit for bit (but up to rounding in LiteRT's optimised kernels)",
+                (false, _) => "up to rounding",
+            };
             writeln!(out, "  - {}, the same {exact}: {}", rewrite.rule, printable(&rewrite.text))?;
             writeln!(out, "    {}", worth(rewrite))?;
         }

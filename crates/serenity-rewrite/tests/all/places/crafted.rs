@@ -55,7 +55,7 @@ fn patches_of_another_graph_are_refused() {
     let x = drawing.input(&[1, 1]);
     let y = drawing.op("RELU", &[x], json!({}), &[1, 1]);
     let graph = drawing.finish(&[y]);
-    let patch = |action| Patch { rule: "none", action, identity: String::new(), exact: true };
+    let patch = |action| Patch { rule: "none", action, identity: String::new(), exact: true, rounds_in: &[] };
     let settings = Settings::default();
     let outcome = |patches: &[Patch]| apply(&graph, patches, &settings).map(|rewriting| rewriting.graph);
     let split = |op| patch(Action::Split { op: OpId(op), order: Vec::new() });
