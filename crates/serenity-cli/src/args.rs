@@ -11,6 +11,7 @@ use crate::size::Size;
 use clap::{Args, Parser, Subcommand};
 use serenity::off_chip::Grain;
 use serenity::placement::Planner;
+use serenity::runtimes::MemoryModel;
 use serenity::{Engine, Loops, Objective, Rewrites};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -173,6 +174,16 @@ impl OptimizeArgs {
     pub(crate) fn loops(&self) -> Option<Loops> {
         self.loops.allowed().map(|loops| Loops { enough: self.budget.map(|budget| budget.0), ..loops })
     }
+
+    /// Which rewrites may be made for a runtime.
+    pub(crate) fn rewrites(&self, model: MemoryModel) -> Rewrites {
+        if self.are_rewrites_left_to_xnnpack(model) { Rewrites::None } else { self.rewrite.allowed() }
+    }
+
+    /// Are there none because `LiteRT` hands models to XNNPACK unless it is told otherwise, and nothing was?
+    pub(crate) fn are_rewrites_left_to_xnnpack(&self, model: MemoryModel) -> bool {
+        model == MemoryModel::Litert && self.runtime.kernels.is_none() && !self.rewrite.are_asked_for()
+    }
 }
 
 /// Whether operators are rewritten.
@@ -187,9 +198,10 @@ pub(crate) struct RewriteArgs {
     /// Rewrite operators only where the results stay the same bit for bit.
     #[arg(long, conflicts_with = "no_rewrite")]
     pub(crate) exact_rewrites: bool,
-    /// Which rewrites may be made: none (as --no-rewrite), exact (as --exact-rewrites) or all [default: all; none for a fast session of ONNX Runtime].
+    /// Which rewrites may be made: none (as --no-rewrite), exact (as --exact-rewrites) or all [default: all; none for a fast session of ONNX Runtime, and for LiteRT unless --kernels says reference].
     ///
-    /// In the fused kernels of a fast session no rewrite keeps every bit: there, only `all` rewrites anything.
+    /// In the fused kernels of a fast session no rewrite keeps every bit: there, only `all` rewrites anything. XNNPACK, which LiteRT uses by default, keeps packed weights of every
+    /// operator: more of them may take more memory than rewriting saves.
     #[arg(long, value_name = "WHICH", conflicts_with_all = ["no_rewrite", "exact_rewrites"], value_parser = named::<Rewrites>(Rewrites::all().map(|(name, _)| name)))]
     pub(crate) rewrite: Option<Rewrites>,
 }
@@ -201,6 +213,11 @@ impl RewriteArgs {
             (false, true) => Rewrites::Exact,
             (false, false) => self.rewrite.unwrap_or_default(),
         }
+    }
+
+    /// Was anything said of them?
+    pub(crate) fn are_asked_for(&self) -> bool {
+        self.no_rewrite || self.exact_rewrites || self.rewrite.is_some()
     }
 
     /// The same before ONNX Runtime optimises a model: only what was asked for by name.
@@ -444,8 +461,8 @@ pub(crate) struct CheckArgs {
 /// the floats that the whole numbers stand for, and the outputs are compared as floats. Then both models run on the same random inputs, every run two
 /// invocations in a row, because wrong state and clobbered inputs show only in the second. Extents that a model leaves open are 1.
 ///
-/// The models run in your own runtime, through Python: .tflite models in LiteRT (`ai_edge_litert`, `tflite_runtime` or `tensorflow`;
-/// reference kernels) and, if it is installed and takes them, in TensorFlow Lite for Microcontrollers (`tflite_micro`), which alone follows an
+/// The models run in your own runtime, through Python: .tflite models in LiteRT (`ai_edge_litert`, `tflite_runtime` or `tensorflow`)
+/// with its reference kernels and, unless the second has a plan of TFLM's arena, its optimised ones and XNNPACK, which round differently; and, if it is installed and takes them, in TensorFlow Lite for Microcontrollers (`tflite_micro`), which alone follows an
 /// offline memory plan; .onnx models in ONNX Runtime (`onnxruntime`, its graph optimisation off). The first Python that can import the runtime
 /// is used: `SERENITY_PYTHON` if set, otherwise the active virtual environment, .venv in this folder, python3, python. Nothing is installed.
 ///

@@ -4,7 +4,7 @@
 
 use crate::treatment::{Treatment, concat_axis, treatment};
 use crate::{Action, Patch, Rule, Settings, short_name};
-use serenity_ir::{ElementType, Graph, OpId, Operator, Role, TensorId};
+use serenity_ir::{Graph, OpId, Operator, Role, TensorId};
 use std::collections::BTreeMap;
 
 /// A convolution (or another product with constant weights) of a concatenation is the sum of the convolutions of its pieces: the paper's
@@ -22,7 +22,7 @@ pub struct KernelPartitioning;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ConcatSinking;
 
-/// `LiteRT`'s optimised kernels have several ways to filter floats, and choose by the number of channels.
+/// `LiteRT`'s optimised kernels have several ways to filter, which round differently, and choose by the number of channels.
 const LITERT_BUILTIN: [&str; 1] = ["litert-builtin"];
 
 impl Rule for ChannelPartitioning {
@@ -53,9 +53,8 @@ impl Rule for KernelPartitioning {
             let Treatment::Apart(_) = site.treatment else { return None };
             let name = short_name(graph, site.op);
             let identity = format!("`{name}` filters every channel by itself, so it can filter the pieces");
-            let is_float =
-                graph.tensor(*graph.op(site.op).outputs.first()?).dtype == Some(ElementType::Float32);
-            let rounds_in: &[_] = if is_float { &LITERT_BUILTIN } else { &[] };
+            let is_litert = graph.op(site.op).kind.operator() == Operator::DEPTHWISE_CONV_2D;
+            let rounds_in: &[_] = if is_litert { &LITERT_BUILTIN } else { &[] };
             is_depthwise(graph, &site)
                 .then(|| Patch { rounds_in, ..patch(self.name(), site.op, identity, true) })
         };

@@ -42,6 +42,11 @@ impl Engine {
         }
     }
 
+    /// Is it `LiteRT` with kernels made for speed?
+    pub(super) fn is_fast_litert(self) -> bool {
+        matches!(self, Self::LiteRtBuiltin | Self::LiteRtXnnpack)
+    }
+
     /// What `pip install` calls the package to install.
     pub(crate) fn to_install(self) -> &'static str {
         match self {

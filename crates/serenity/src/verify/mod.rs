@@ -161,8 +161,16 @@ pub fn verify(a: &str, b: &str, options: &VerifyOptions) -> Result<Verification,
     let quantized = pair::quantized(a, b);
     let mut comparisons = Vec::new();
     let mut skipped = Vec::new();
+    let is_for_tflm = is_for_tflm(b);
     let mut tried = Vec::new();
     for engine in asked {
+        if is_for_tflm && options.engine.is_none() && engine.is_fast_litert() {
+            skipped.push((
+                engine,
+                format!("`{b}` has a plan of the arena for TFLM; --engine {} asks it", engine.name()),
+            ));
+            continue;
+        }
         match python::ask(engine, [a, b], quantized.as_ref(), options) {
             Answer::Result { version, python, result } => comparisons.push(
                 Comparison::read(engine, version, python, &result)
@@ -194,20 +202,27 @@ pub fn verify(a: &str, b: &str, options: &VerifyOptions) -> Result<Verification,
     }
 }
 
+/// Does a model hold a plan of TFLM's arena? Then nobody wants it in the kernels of phones and computers.
+fn is_for_tflm(path: &str) -> bool {
+    crate::load(path).is_ok_and(|input| input.plan().is_some())
+}
+
 /// What of two models the runtimes that ran them cannot judge.
 fn not_judged(paths: [&str; 2], comparisons: &[Comparison]) -> Vec<(Engine, String)> {
     let mut all = Vec::new();
     for path in paths {
         let Ok(input) = crate::load(path) else { continue };
         let Some(note) = input.plan_note() else { continue };
+        let was_tflm_asked = comparisons.iter().any(|comparison| comparison.engine == Engine::Tflm);
         for Comparison { engine, .. } in comparisons {
             let why = match engine {
                 Engine::Tflm if input.plan_serves(Kernels::Reference) == Some(true) => continue,
                 Engine::Tflm => "it has the portable kernels",
+                Engine::OnnxRuntime => continue,
+                _ if was_tflm_asked => continue,
                 Engine::LiteRt | Engine::LiteRtBuiltin | Engine::LiteRtXnnpack => {
                     "it does not follow such plans"
                 }
-                Engine::OnnxRuntime => continue,
             };
             all.push((
                 *engine,

@@ -32,11 +32,12 @@ pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, 
     device::check_runtime(args, args.runtime.model(input.default_model)?)?;
     let cancel = cancel_on_ctrl_c();
     let (line, progress) = ProgressLine::new(&title(input.graph(), &args.input));
+    let model = args.runtime.model(input.default_model)?;
     let mut options = Options {
-        model: args.runtime.model(input.default_model)?,
+        model,
         progress,
         plan_arena: !args.no_plan,
-        rewrites: args.rewrite.allowed(),
+        rewrites: args.rewrites(model),
         int8_io: args.int8_io,
         loops: args.loops(),
         fast: args.runtime.fast(args.rewrite.before_fusing()),

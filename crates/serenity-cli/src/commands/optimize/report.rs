@@ -253,6 +253,12 @@ impl<'a> Report<'a> {
                 writeln!(out, "  - {}", printable(text))?;
             }
         }
+        if self.args.are_rewrites_left_to_xnnpack(self.plan.model) {
+            writeln!(
+                out,
+                "\n  not rewritten: XNNPACK, LiteRT's default, packs the weights of every operator, and more\n  operators may take more; without it, say --kernels reference"
+            )?;
+        }
         if self.plan.rewrites.is_empty() {
             return Ok(());
         }
@@ -279,7 +285,7 @@ impl<'a> Report<'a> {
     /// What is said of a decision that is proved.
     fn none(&self, decision: Decision) -> &'static str {
         match decision {
-            Decision::Rewrites if self.args.rewrite.allowed() == Rewrites::Exact => {
+            Decision::Rewrites if self.args.rewrites(self.plan.model) == Rewrites::Exact => {
                 "no set of exact rewrites"
             }
             Decision::Rewrites => "no set of rewrites",
