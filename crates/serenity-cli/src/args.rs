@@ -1,8 +1,10 @@
 //! The command line: names, defaults and the help that teaches them. Completions and man pages come from the same definitions.
 
+mod report;
 mod shared;
 mod values;
 
+pub(crate) use report::{PageArgs, ReportArgs};
 pub(crate) use shared::{JsonArg, LimitArgs, ReadArgs, RuntimeArg, SearchArgs};
 pub(crate) use values::{Percent, TwoSizes};
 
@@ -28,6 +30,7 @@ use values::{named, percent, seconds, tolerance, two_memories};
         serenity optimize model.tflite -o smaller.tflite   the main job\n  \
         serenity optimize zoo:swiftnet            the same on a built-in network\n  \
         serenity inspect zoo:swiftnet-a           what it needs now, and who is alive at the peak\n  \
+        serenity report model.tflite -o page.html the same as a page, before and after\n  \
         serenity place model.tflite               where its tensors lie, proved or as a runtime does it\n  \
         serenity zoo list                         all built-in networks\n\n\
         Exit codes: 0 done, 1 a condition you asked for is not met (a budget, a check), 2 error."
@@ -47,6 +50,7 @@ pub(crate) enum Command {
     Sample(SampleArgs),
     Check(CheckArgs),
     Verify(VerifyArgs),
+    Report(ReportArgs),
     Zoo(ZooArgs),
     Paper(PaperArgs),
     Schema(SchemaArgs),
@@ -66,6 +70,7 @@ impl Command {
             Self::Sample(args) => args.json.json,
             Self::Check(args) => args.json.json,
             Self::Verify(args) => args.json.json,
+            Self::Report(args) => args.json.json,
             Self::Zoo(args) => match &args.command {
                 ZooCommand::List { json } | ZooCommand::Export { json, .. } => json.json,
             },
@@ -84,6 +89,7 @@ impl Command {
             Self::Sample(args) => Some(&args.input),
             Self::Check(args) => Some(&args.input),
             Self::Verify(args) => Some(&args.a),
+            Self::Report(args) => Some(&args.input),
             Self::Zoo(args) => match &args.command {
                 ZooCommand::List { .. } => None,
                 ZooCommand::Export { name, .. } => Some(name),
@@ -109,6 +115,7 @@ impl Command {
     serenity optimize zoo:swiftnet --plan plan.json\n  \
     serenity optimize model.tflite -o smaller.tflite --emit-header arena.h\n  \
     serenity optimize model.tflite --memory fast=128KB,slow=8MB --plan plan.json\n  \
+    serenity optimize model.tflite -o smaller.tflite --report page.html\n  \
     serenity optimize model.tflite --budget 250KB || echo 'does not fit'")]
 pub(crate) struct OptimizeArgs {
     /// The model.
@@ -157,6 +164,8 @@ pub(crate) struct OptimizeArgs {
     /// over inputs where the kernels allow it.
     #[arg(long)]
     pub(crate) no_plan: bool,
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
     #[command(flatten)]

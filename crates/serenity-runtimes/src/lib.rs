@@ -54,7 +54,7 @@ pub use problem::ArenaProblem;
 pub use runtime::Runtime;
 pub use tflm::kernels::{Kernels, scratch};
 pub use tflm::overlap::{Overlap, overlaps};
-pub use tflm::plan::{Planned, live_by_op, live_peak, plan_arena};
+pub use tflm::plan::{Planned, live_by_op, live_peak, plan_arena, steps_by_op};
 pub use tflm::run::Facts as TflmFacts;
 pub use tflm::tail::{Tail, TflmArena};
 pub use tflm::ties::has_counted_loops;
