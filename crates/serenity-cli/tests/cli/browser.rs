@@ -33,16 +33,29 @@ impl Browser {
     /// Starts one with an empty page.
     pub(crate) fn open() -> Option<Self> {
         let Some(program) = program() else {
-            eprintln!("SKIPPED: no Chromium shows this page; install it, or say where it is in SERENITY_CHROMIUM");
+            eprintln!(
+                "SKIPPED: no Chromium shows this page; install it, or say where it is in SERENITY_CHROMIUM"
+            );
             return None;
         };
         let profile = tempfile::tempdir().unwrap();
         let mut child = Command::new("sh")
             .args(["-c", WITH_PIPES])
             .arg(program)
-            .args(["--headless=new", "--remote-debugging-pipe", "--no-first-run", "--disable-gpu", "--disable-dev-shm-usage"])
+            .args([
+                "--headless=new",
+                "--remote-debugging-pipe",
+                "--no-first-run",
+                "--disable-gpu",
+                "--disable-dev-shm-usage",
+            ])
             // Nothing but our own pages is opened, and containers seldom allow more.
-            .args(["--no-sandbox", "--hide-scrollbars", "--disable-component-update", "--disable-background-networking"])
+            .args([
+                "--no-sandbox",
+                "--hide-scrollbars",
+                "--disable-component-update",
+                "--disable-background-networking",
+            ])
             .arg(format!("--user-data-dir={}", profile.path().display()))
             .arg("about:blank")
             .stdin(Stdio::piped())
@@ -113,7 +126,10 @@ impl Browser {
     /// All that went wrong on the page, and all that it asked for besides itself.
     pub(crate) fn complaints(&self) -> Vec<String> {
         let told = |event: &&Value| match event["method"].as_str().unwrap_or_default() {
-            "Runtime.exceptionThrown" | "Log.entryAdded" | "Page.javascriptDialogOpening" | "Runtime.consoleAPICalled" => true,
+            "Runtime.exceptionThrown"
+            | "Log.entryAdded"
+            | "Page.javascriptDialogOpening"
+            | "Runtime.consoleAPICalled" => true,
             "Network.requestWillBeSent" => event["params"]["type"] != "Document",
             _ => false,
         };
@@ -125,8 +141,10 @@ impl Browser {
     /// The value of an expression of JavaScript.
     #[track_caller]
     pub(crate) fn value(&mut self, expression: &str) -> Value {
-        let answer =
-            self.call("Runtime.evaluate", json!({"expression": expression, "returnByValue": true, "awaitPromise": true}));
+        let answer = self.call(
+            "Runtime.evaluate",
+            json!({"expression": expression, "returnByValue": true, "awaitPromise": true}),
+        );
         assert!(answer["exceptionDetails"].is_null(), "{expression}: {answer}");
         answer["result"]["value"].clone()
     }
@@ -167,7 +185,10 @@ impl Browser {
 
     fn mouse(&mut self, kind: &str, (x, y): (f64, f64)) {
         let button = if kind == "mouseMoved" { "none" } else { "left" };
-        self.call("Input.dispatchMouseEvent", json!({"type": kind, "x": x, "y": y, "button": button, "clickCount": 1}));
+        self.call(
+            "Input.dispatchMouseEvent",
+            json!({"type": kind, "x": x, "y": y, "button": button, "clickCount": 1}),
+        );
     }
 
     /// Presses a key on whatever has the focus.
@@ -191,5 +212,8 @@ fn program() -> Option<PathBuf> {
     }
     let path = std::env::var_os("PATH")?;
     let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    NAMES.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name))).find(|path| path.is_file())
+    NAMES
+        .iter()
+        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)))
+        .find(|path| path.is_file())
 }

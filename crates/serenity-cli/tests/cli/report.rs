@@ -9,7 +9,8 @@ const QUOTES: &str = "say \"cheese\",\n'please' & `now`";
 
 /// A network of `cells` cells of four ops: a fork, two branches of different sizes and a join, with a connection over every third cell.
 fn network(cells: u64) -> String {
-    let mut tensors = vec![json!({"id": 0, "name": "image", "bytes": 9000, "shape": [1, 30, 100, 3], "dtype": "int8"})];
+    let mut tensors =
+        vec![json!({"id": 0, "name": "image", "bytes": 9000, "shape": [1, 30, 100, 3], "dtype": "int8"})];
     let mut ops = Vec::new();
     let mut tensor = |name: String, bytes: u64| {
         tensors.push(json!({"id": tensors.len(), "name": name, "bytes": bytes}));
@@ -63,7 +64,8 @@ fn the_page_says_what_the_command_says() {
         assert_eq!(page["sides"][at]["peak"], best[side]["peak"]);
         assert_eq!(page["sides"][at]["arena"], best[side]["arena"]);
         let highest = page["sides"][at]["places"].as_array().unwrap().iter();
-        let highest = highest.map(|place| place["offset"].as_u64().unwrap() + place["bytes"].as_u64().unwrap()).max();
+        let highest =
+            highest.map(|place| place["offset"].as_u64().unwrap() + place["bytes"].as_u64().unwrap()).max();
         assert_eq!(highest, best[side]["arena"].as_u64(), "the rectangles reach as high as the arena");
     }
     assert_eq!(page["sides"][1]["arena_bound"], best["bound"]);
@@ -85,7 +87,9 @@ fn in_every_side_what_is_alive_adds_up_to_what_is_in_use() {
         for side in page["sides"].as_array().unwrap() {
             for op in side["ops"].as_array().unwrap() {
                 let alive = side["live"].as_array().unwrap().iter();
-                let alive = alive.filter(|live| live["from"].as_u64() <= op["to"].as_u64() && live["to"].as_u64() >= op["from"].as_u64());
+                let alive = alive.filter(|live| {
+                    live["from"].as_u64() <= op["to"].as_u64() && live["to"].as_u64() >= op["from"].as_u64()
+                });
                 let sum: u64 = alive.map(|live| live["bytes"].as_u64().unwrap()).sum();
                 assert_eq!(sum, op["during"].as_u64().unwrap(), "{input}: {op}");
             }
@@ -97,16 +101,27 @@ fn in_every_side_what_is_alive_adds_up_to_what_is_in_use() {
 fn optimize_writes_the_page_beside_the_model_and_the_same_bytes_every_time() {
     let desk = Desk::new();
     desk.run(&["zoo", "export", "swiftnet-c", "--int8", "-o", "c.tflite"]);
-    let optimize = |page: &str| desk.run(&["optimize", "c.tflite", "-o", "small.tflite", "--report", page, "--svg", "pictures"]);
+    let optimize = |page: &str| {
+        desk.run(&["optimize", "c.tflite", "-o", "small.tflite", "--report", page, "--svg", "pictures"])
+    };
     let run = optimize("one.html");
     assert!(run.code == 0 && run.stdout.contains("one.html"), "{run:?}");
     optimize("two.html");
     assert_eq!(desk.read("one.html"), desk.read("two.html"));
     assert_eq!(desk.files(), ["c.tflite", "one.html", "pictures", "small.tflite", "two.html"]);
-    let pictures: Vec<String> =
-        ["memory-before", "memory-after", "arena-before", "arena-after", "network-before", "network-after", "device", "traffic", "orders"]
-            .map(|name| desk.read(&format!("pictures/{name}.svg")))
-            .to_vec();
+    let pictures: Vec<String> = [
+        "memory-before",
+        "memory-after",
+        "arena-before",
+        "arena-after",
+        "network-before",
+        "network-after",
+        "device",
+        "traffic",
+        "orders",
+    ]
+    .map(|name| desk.read(&format!("pictures/{name}.svg")))
+    .to_vec();
     assert!(pictures.iter().all(|svg| svg.starts_with("<svg ") && svg.ends_with("</svg>\n")));
 }
 
@@ -169,7 +184,12 @@ fn the_page_works_in_a_real_browser() {
     let first_paint = paints.iter().copied().fold(f64::INFINITY, f64::min);
     assert!(first_paint > 0.0 && first_paint < 2000.0, "{paints:?}");
     eprintln!("first paint after {first_paint:.0} ms");
-    assert_eq!(browser.value("performance.getEntriesByType('resource').filter(e => !e.name.startsWith('data:')).length"), 0);
+    assert_eq!(
+        browser.value(
+            "performance.getEntriesByType('resource').filter(e => !e.name.startsWith('data:')).length"
+        ),
+        0
+    );
     assert_eq!(browser.value("document.scripts.length"), 2);
 
     points_at_tensors(&mut browser);
@@ -194,13 +214,16 @@ const DATA: &str = "JSON.parse(document.getElementById('serenity-data').textCont
 /// The tip says name and bytes of whatever is under the mouse.
 fn points_at_tensors(browser: &mut Browser) {
     for name in ["network/stage/cell_0/fork", SCRIPT] {
-        let place = format!("{DATA}.sides[0].places.findIndex(p => p.item === {DATA}.sides[0].items.findIndex(i => i.name.startsWith({name:?})))");
+        let place = format!(
+            "{DATA}.sides[0].places.findIndex(p => p.item === {DATA}.sides[0].items.findIndex(i => i.name.startsWith({name:?})))"
+        );
         // As wide as can be, so that the mouse finds it.
         browser.click("document.querySelector('[data-zoom=all]')");
         let rect = format!("document.querySelector(`.plot[data-side='0'] [data-a='${{{place}}}']`)");
         browser.point_at(&rect);
         let shown = browser.text("document.getElementById('tip').textContent");
-        let bytes = browser.value(&format!("{DATA}.sides[0].items.find(i => i.name.startsWith({name:?})).bytes"));
+        let bytes =
+            browser.value(&format!("{DATA}.sides[0].items.find(i => i.name.startsWith({name:?})).bytes"));
         let bytes = grouped(bytes.as_u64().unwrap());
         assert!(shown.contains(name) && shown.contains(&format!("{bytes} bytes")), "{shown}");
     }
@@ -226,15 +249,22 @@ fn clicks_on_the_peak(browser: &mut Browser, looked: &Value) {
     let at = browser.value("(() => { const b = document.getElementById('mark').getBoundingClientRect(); return [b.left + 1, b.top + 1]; })()");
     for kind in ["mouseMoved", "mousePressed", "mouseReleased"] {
         let button = if kind == "mouseMoved" { "none" } else { "left" };
-        browser.call("Input.dispatchMouseEvent", json!({"type": kind, "x": at[0], "y": at[1], "button": button, "clickCount": 1}));
+        browser.call(
+            "Input.dispatchMouseEvent",
+            json!({"type": kind, "x": at[0], "y": at[1], "button": button, "clickCount": 1}),
+        );
     }
     assert_eq!(browser.text("document.getElementById('panel').dataset.op"), step.to_string());
-    assert_eq!(browser.text("document.getElementById('in-use').textContent"), grouped(looked["peak"].as_u64().unwrap()));
+    assert_eq!(
+        browser.text("document.getElementById('in-use').textContent"),
+        grouped(looked["peak"].as_u64().unwrap())
+    );
     let alive = looked["alive_at_peak"].as_array().unwrap();
     let mut expected: Vec<(String, String)> = alive
         .iter()
         .map(|one| {
-            let name: String = one["name"].as_str().unwrap().chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+            let name: String =
+                one["name"].as_str().unwrap().chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
             (name.chars().take(100).collect(), grouped(one["bytes"].as_u64().unwrap()))
         })
         .collect();
@@ -243,7 +273,9 @@ fn clicks_on_the_peak(browser: &mut Browser, looked: &Value) {
         .as_array()
         .unwrap()
         .iter()
-        .map(|row| (row[0].as_str().unwrap().chars().take(100).collect(), row[1].as_str().unwrap().to_owned()))
+        .map(|row| {
+            (row[0].as_str().unwrap().chars().take(100).collect(), row[1].as_str().unwrap().to_owned())
+        })
         .collect();
     expected.sort();
     shown.sort();

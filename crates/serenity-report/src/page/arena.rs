@@ -1,7 +1,7 @@
 //! The arena: lifetimes to the right, addresses upwards, a rectangle each.
 
 use super::colours::class;
-use super::plot::{HEIGHT, Level, Plot, op_ticks, y};
+use super::plot::{HEIGHT, Level, Plot, bottom_label, op_ticks, y};
 use super::size::{size, ticks};
 use super::{Place, Side};
 use crate::number::coordinate;
@@ -20,12 +20,12 @@ pub(crate) fn arena(side: &Side, number: usize, top: u64) -> Option<Plot> {
     let height = height(side);
     Some(Plot {
         title: format!("The arena, {name}: {}", size(height)),
-        subtitle: "who lies where, from when to when; dark: bytes that two tensors share".to_owned(),
+        subtitle: "who lies where, from when to when; shaded: bytes that two tensors share".to_owned(),
         length: length as f64,
         top,
         value_ticks: ticks(top),
         bottom_ticks: op_ticks(length),
-        bottom_label: "ops in the order in which they run".to_owned(),
+        bottom_label: bottom_label(side),
         levels: levels(side, height),
         marks: Vec::new(),
         body: body(side, top),
@@ -69,6 +69,8 @@ fn body(side: &Side, top: u64) -> String {
             class(rank, place.item)
         );
     }
+    // As one, so that many over each other are no darker than two.
+    body.push_str("<g opacity=\".3\">");
     for (a, b) in overlaps(&side.places) {
         let (one, other) = (&side.places[a], &side.places[b]);
         let low = one.offset.max(other.offset);
@@ -78,6 +80,7 @@ fn body(side: &Side, top: u64) -> String {
         let mark = if is_alive { " p" } else { "" };
         let _ = write!(body, "<rect class=\"over{mark}\" data-a=\"{a}\" data-b=\"{b}\" {rectangle}/>");
     }
+    body.push_str("</g>");
     body
 }
 

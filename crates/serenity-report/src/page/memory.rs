@@ -1,7 +1,7 @@
 //! Memory over time, stacked by tensor.
 
 use super::colours::{OWN_COLOURS, class};
-use super::plot::{Level, Plot, op_ticks, y};
+use super::plot::{Level, Plot, bottom_label, op_ticks, y};
 use super::size::{size, ticks};
 use super::{Live, Side};
 use crate::number::coordinate;
@@ -25,7 +25,7 @@ pub(crate) fn memory(side: &Side, number: usize, top: u64) -> Plot {
         top,
         value_ticks: ticks(top),
         bottom_ticks: op_ticks(length),
-        bottom_label: "ops in the order in which they run".to_owned(),
+        bottom_label: bottom_label(side),
         levels: levels(side),
         marks: Vec::new(),
         body: body(side, length, top),

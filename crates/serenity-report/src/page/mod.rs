@@ -69,7 +69,8 @@ impl Pictures {
             arena: [0, 1].map(|side: usize| arena::arena(&page.sides[side], side, arena_top)),
             network,
             traffic: page.traffic.as_ref().map(others::traffic),
-            orders: page.orders.as_ref().map(others::orders),
+            // Where all peak at the same height there is nothing to draw.
+            orders: page.orders.as_ref().filter(|orders| orders.peaks.len() > 1).map(others::orders),
             names,
         }
     }

@@ -1,9 +1,9 @@
 //! Names as short as they can be and still tell things apart.
 //!
-//! Models call tensors `model_3/functional_1/block_13_expand_relu/Relu6;model_3/functional_1/block_13_expand_BN/…`: what all have in common says nothing, and
+//! Models call tensors `model_3/functional_1/block_13_expand_relu/Relu6;model_3/functional_1/block_13_expand_BN/…`: what others have in common with it says nothing, and
 //! of what was fused the first name says enough.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How many characters of a full name a page holds: a file may give a tensor a name of any length.
 const LONGEST: usize = 400;
@@ -11,13 +11,8 @@ const LONGEST: usize = 400;
 /// Each name in at most about `room` characters; different names stay different.
 pub fn short_names(names: &[&str], room: usize) -> Vec<String> {
     let names: Vec<String> = names.iter().map(|name| one_line(name)).collect();
-    let skip = common_path(&names);
-    let rest: Vec<&str> = names.iter().map(|name| &name[skip..]).collect();
-    let first_of_fused: Vec<&str> = rest
-        .iter()
-        .map(|name| name.split(';').next().filter(|first| !first.is_empty()).unwrap_or(name))
-        .collect();
-    let mut short: Vec<String> = first_of_fused.iter().map(|name| without_middle(name, room)).collect();
+    let rest: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut short: Vec<String> = telling_ends(&rest).iter().map(|name| without_middle(name, room)).collect();
     for group in collisions(&short, &names) {
         // Where they begin to differ is what tells them apart.
         let same = common_beginning(&group.iter().map(|&at| rest[at]).collect::<Vec<_>>());
@@ -50,14 +45,26 @@ fn one_line(name: &str) -> String {
     name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// The length of the folders that all names are in.
-fn common_path(names: &[String]) -> usize {
-    let Some((first, others)) = names.split_first() else { return 0 };
-    if others.iter().all(|name| name == first) {
-        return 0;
+/// So many folders of a name are looked at.
+const FOLDERS: usize = 8;
+
+/// Of each name the shortest end that no other has, in whole folders; of what was fused only the first name, unless another begins with the same.
+fn telling_ends<'a>(names: &[&'a str]) -> Vec<&'a str> {
+    let first = |name: &'a str| name.split(';').next().filter(|first| !first.is_empty()).unwrap_or(name);
+    let mut bearers: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for &name in names {
+        for end in ends(first(name)) {
+            bearers.entry(end).or_default().insert(name);
+        }
     }
-    let same = common_beginning(&names.iter().map(String::as_str).collect::<Vec<_>>());
-    first[..same].rfind('/').map_or(0, |at| at + 1)
+    let of = |&name: &&'a str| ends(first(name)).find(|end| bearers[end].len() == 1).unwrap_or(name);
+    names.iter().map(of).collect()
+}
+
+/// The last folder of a name, the last two, and so on; at last the whole.
+fn ends(name: &str) -> impl Iterator<Item = &str> {
+    let cuts = name.rmatch_indices('/').map(|(at, _)| at + 1).filter(|&at| at < name.len()).take(FOLDERS);
+    cuts.map(|at| &name[at..]).chain([name])
 }
 
 /// How many bytes all begin with, up to a whole character.
@@ -105,7 +112,7 @@ mod tests {
     #[test]
     fn what_all_have_in_common_goes_and_what_differs_stays() {
         assert_eq!(short_names(&["net/a/conv", "net/b/conv"], 30), ["a/conv", "b/conv"]);
-        assert_eq!(short_names(&["net/a/relu;net/a/bn", "net/b"], 30), ["a/relu", "b"]);
+        assert_eq!(short_names(&["net/a/relu;net/a/bn", "net/b"], 30), ["relu", "b"]);
         assert_eq!(short_names(&["same", "same"], 30), ["same", "same"]);
         assert_eq!(short_names(&["x"], 30), ["x"]);
         assert!(short_names(&[], 30).is_empty());
@@ -117,7 +124,7 @@ mod tests {
         let names: Vec<String> = (0..4).map(|i| format!("{long}{i}{long}")).chain([long.clone()]).collect();
         let short = short_names(&names.iter().map(String::as_str).collect::<Vec<_>>(), 30);
         assert!(short.iter().all(|name| name.chars().count() <= 36), "{short:?}");
-        let different: std::collections::BTreeSet<&String> = short.iter().collect();
+        let different: BTreeSet<&String> = short.iter().collect();
         assert_eq!(different.len(), 5, "{short:?}");
         assert!(full_name(&long).len() < 500);
     }
@@ -127,6 +134,6 @@ mod tests {
         let names = ["ä/ö\n1", "ä/ö\u{0}2", "ä/é;ü", ""];
         let short = short_names(&names, 3);
         assert!(short.iter().all(|name| !name.contains(char::is_control)), "{short:?}");
-        assert_eq!(short.iter().collect::<std::collections::BTreeSet<_>>().len(), 4, "{short:?}");
+        assert_eq!(short.iter().collect::<BTreeSet<_>>().len(), 4, "{short:?}");
     }
 }

@@ -123,15 +123,42 @@ const opAt = (side, unit) => {
   return low;
 };
 const plots = all(".plot[data-side]").map((holder) => ({ holder, side: Number(holder.dataset.side), svg: holder.querySelector("svg"), below: holder.querySelector(".below") }));
+plots.forEach((plot) => { plot.top = plot.full = Number(plot.holder.dataset.top); });
 const shown = data.sides.map((side) => ({ from: 0, wide: side.length }));
+const showBox = ({ svg, side, top, full }) => {
+  const { from, wide } = shown[side], high = (1000 * top) / full;
+  svg.setAttribute("viewBox", `${from} ${1000 - high} ${wide} ${high}`);
+};
+// Another value at the upper edge: axis, lines and picture follow.
+const showScale = (plot, top) => {
+  plot.top = top;
+  showBox(plot);
+  const values = plot.holder.querySelector(".values"), field = plot.holder.querySelector(".field");
+  const magnitude = 10 ** Math.floor(Math.log10(Math.max(top / 4, 1)));
+  const step = [1, 2, 5, 10].map((s) => s * magnitude).find((s) => top / s <= 5);
+  const at = (bytes) => `bottom:${(100 * bytes) / top}%`;
+  values.replaceChildren();
+  all(":scope > i", field).forEach((e) => e.remove());
+  for (let bytes = 0; bytes <= top; bytes += step) {
+    const text = bytes === 0 ? "0" : bytes >= 1000 && bytes % 100 === 0 ? `${grouped(Math.floor(bytes / 1000))}${bytes % 1000 ? `.${(bytes % 1000) / 100}` : ""} KB` : `${bytes} B`;
+    values.append(element("span", { style: at(bytes) }, text));
+    field.prepend(element("i", { style: at(bytes) }));
+  }
+  all(".level", field).forEach((level) => {
+    const bytes = Number(level.dataset.v);
+    level.style.bottom = `${(100 * bytes) / top}%`;
+    level.hidden = bytes > top;
+    level.classList.toggle("under", bytes > 0.9 * top);
+  });
+};
 const showTime = (side, from, wide) => {
   const length = data.sides[side].length;
   wide = clamp(wide, Math.min(length, 4), length);
   from = clamp(from, 0, length - wide);
   shown[side] = { from, wide };
   const step = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000].find((s) => wide / s <= 8) || length;
-  plots.filter((plot) => plot.side === side).forEach(({ svg, below }) => {
-    svg.setAttribute("viewBox", `${from} 0 ${wide} 1000`);
+  plots.filter((plot) => plot.side === side).forEach((plot) => {
+    showBox(plot);
     const labels = [];
     for (let number = 1; number <= length; number += 1) {
       const place = (100 * (number - 0.5 - from)) / wide;
@@ -139,7 +166,7 @@ const showTime = (side, from, wide) => {
         labels.push(element("span", { style: `left:${place}%` }, String(number)));
       }
     }
-    below.replaceChildren(...labels);
+    plot.below.replaceChildren(...labels);
   });
 };
 const zoomTime = (side, factor, middle) => {
@@ -159,6 +186,11 @@ all("[data-zoom]").forEach((button) => button.addEventListener("click", () => da
   if (wish === "all") showTime(side, 0, figures.length);
   if (wish === "peak") showTime(side, (peak.from + peak.to + 1) / 2 - 12, Math.max(24, 2 * (peak.to - peak.from)));
 })));
+byId("own-scale").addEventListener("change", (event) => plots.forEach((plot) => {
+  const figures = data.sides[plot.side];
+  const highest = plot.holder.dataset.kind === "arena" ? Math.max(figures.arena || 0, ...figures.places.map((place) => place.offset + place.bytes)) : figures.peak;
+  showScale(plot, event.target.checked ? Math.max(1, highest * 1.12) : plot.full);
+}));
 byId("only-peak").addEventListener("change", (event) => document.body.classList.toggle("only-peak", event.target.checked));
 
 // One op is selected at a time: what is alive while it runs.
@@ -283,11 +315,20 @@ const nets = all(".net").map((holder) => {
     y = middleY - high / 2;
     show();
   };
+  // No empty room at an edge while there is something beyond the other.
+  const keepFilled = () => {
+    x = wide > whole[2] ? (whole[2] - wide) / 2 : clamp(x, -12, whole[2] - wide + 12);
+    y = high > whole[3] ? (whole[3] - high) / 2 : clamp(y, -12, whole[3] - high + 12);
+    show();
+  };
   const middle = () => [x + wide / 2, y + high / 2];
   const net = {
     side,
     node: (op) => nodes[op],
-    center: (op) => look(places[op][0] + 86, places[op][1] + 22, Math.min(scale(), 1.25)),
+    center: (op) => {
+      look(places[op][0] + 102, places[op][1] + 22, Math.min(scale(), 1.25));
+      keepFilled();
+    },
     zoom: (factor) => look(...middle(), clamp(scale() * factor, 0.3, 4 * Math.max(whole[2] / Math.max(1, svg.clientWidth), whole[3] / Math.max(1, svg.clientHeight)))),
     all: () => { [x, y, wide, high] = whole; show(); },
   };
@@ -384,9 +425,9 @@ const tables = {
     heads: ["op", "name", "type", "in use", "after it"], numbers: [0, 3, 4],
     rows: figures.ops.map((op, at) => [at + 1, op.name, op.type, grouped(op.during), grouped(op.after)]),
   }),
-  places: (figures) => ({
+  places: (figures, side) => ({
     heads: ["tensor", "from byte", "bytes", "first op", "last op"], numbers: [1, 2, 3, 4],
-    rows: figures.places.map((place) => [figures.items[place.item].name, grouped(place.offset), grouped(place.bytes), place.from + 1, place.to + 1]),
+    rows: figures.places.map((place) => [figures.items[place.item].name, grouped(place.offset), grouped(place.bytes), opAt(side, place.from) + 1, opAt(side, place.to) + 1]),
   }),
   tensors: (figures) => ({
     heads: ["tensor", "shape", "type", "bytes", "written by", "read by"], numbers: [3],
@@ -396,7 +437,7 @@ const tables = {
 all("[data-table]").forEach((details) => details.addEventListener("toggle", () => {
   const room = details.querySelector(".wide");
   if (!details.open || room.firstChild) return;
-  const { heads, numbers, rows } = tables[details.dataset.table](data.sides[details.dataset.side]);
+  const { heads, numbers, rows } = tables[details.dataset.table](data.sides[details.dataset.side], Number(details.dataset.side));
   const cell = (tag, text, at) => element(tag, numbers.includes(at) ? { class: "n" } : {}, String(text));
   room.append(element("table", {}, element("thead", {}, element("tr", {}, ...heads.map((head, at) => cell("th", head, at)))), element("tbody", {}, ...rows.map((row) => element("tr", {}, ...row.map((text, at) => cell("td", text, at)))))));
 }));
@@ -407,6 +448,7 @@ const isDark = () => (root.dataset.theme || (matchMedia("(prefers-color-scheme: 
 const label = () => { theme.textContent = isDark() ? "Light" : "Dark"; };
 theme.hidden = false;
 label();
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", label);
 theme.addEventListener("click", () => { root.dataset.theme = isDark() ? "light" : "dark"; label(); });
 byId("save").addEventListener("click", () => {
   const link = element("a", { href: URL.createObjectURL(new Blob([byId("serenity-data").textContent], { type: "application/json" })), download: "serenity-page.json" });

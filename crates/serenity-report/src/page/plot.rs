@@ -3,6 +3,7 @@
 //! What is drawn has coordinates of its own: time to the right in units of the axis, values downwards from [`HEIGHT`] to 0. On the page it is stretched
 //! to whatever room there is and texts stand beside it; in a picture the room is fixed and texts are part of it.
 
+use super::Side;
 use super::colours::for_a_picture;
 use crate::number::coordinate;
 use crate::svg::escaped;
@@ -60,7 +61,8 @@ impl Plot {
         let share = |value: u64| coordinate_of(100.0 * value as f64 / self.top.max(1) as f64);
         let mut html = format!("<div class=\"plot {}\"", self.kind);
         if let Some(side) = self.side {
-            let _ = write!(html, " data-side=\"{side}\" data-kind=\"{}\"", self.kind);
+            let _ =
+                write!(html, " data-side=\"{side}\" data-kind=\"{}\" data-top=\"{}\"", self.kind, self.top);
         }
         html.push_str("><div class=\"values\" aria-hidden=\"true\">");
         for (value, label) in &self.value_ticks {
@@ -80,13 +82,14 @@ impl Plot {
             escaped(&self.subtitle),
             self.body
         );
-        for level in &self.levels {
+        for level in self.levels.iter().filter(|level| level.value <= self.top) {
             let place = share(level.value);
-            let near = if level.value > self.top / 10 * 9 { " below" } else { "" };
+            let near = if level.value > self.top / 10 * 9 { " under" } else { "" };
             let _ = write!(
                 html,
-                "<div class=\"level {}{near}\" style=\"bottom:{place}%\"><span>{}</span></div>",
+                "<div class=\"level {}{near}\" data-v=\"{}\" style=\"bottom:{place}%\"><span>{}</span></div>",
                 level.class,
+                level.value,
                 escaped(&level.text)
             );
         }
@@ -133,7 +136,7 @@ impl Plot {
             coordinate(self.length),
             self.body
         );
-        for (number, level) in self.levels.iter().enumerate() {
+        for (number, level) in self.levels.iter().filter(|level| level.value <= self.top).enumerate() {
             let at = coordinate(y(level.value));
             let _ = writeln!(
                 svg,
@@ -216,4 +219,13 @@ pub(crate) fn op_ticks(length: usize) -> Vec<(f64, String)> {
     let step = step.unwrap_or(length.max(1));
     let numbers = (1..=length).filter(|number| *number == 1 || number % step == 0);
     numbers.map(|number| (number as f64 - 0.5, number.to_string())).collect()
+}
+
+/// What the units of the time axis are.
+pub(crate) fn bottom_label(side: &Side) -> String {
+    if side.length() == side.ops.len() {
+        "ops in the order in which they run".to_owned()
+    } else {
+        "steps of the run; an op that runs a loop takes several".to_owned()
+    }
 }

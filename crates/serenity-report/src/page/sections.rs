@@ -41,9 +41,10 @@ fn begin(html: &mut String, id: &str, title: &str, about: &str) {
 
 /// What sets the peak, and what would lower it.
 pub(crate) fn advice(html: &mut String, page: &Page) {
-    begin(html, "why", "What sets the need, and what would lower it", "");
+    begin(html, "why", "Why, and what would lower it", "");
     html.push_str("<ul class=\"reasons\">\n");
-    for why in &page.headline.why {
+    // The first stands on the first screen.
+    for why in page.headline.why.iter().skip(1) {
         let _ = writeln!(html, "<li>{}</li>", code(why));
     }
     html.push_str("</ul>\n");
@@ -88,7 +89,7 @@ pub(crate) fn memory(html: &mut String, page: &Page, pictures: &Pictures) {
 
 /// Who lies where.
 pub(crate) fn arena(html: &mut String, page: &Page, pictures: &Pictures) {
-    let about = "Every rectangle is a tensor: from left to right as long as it lives, upwards the bytes it lies in. Dark: bytes in which two tensors lie at the same time, because one is written over \
+    let about = "Every rectangle is a tensor: from left to right as long as it lives, upwards the bytes it lies in. Shaded: bytes in which two tensors lie at the same time, because one is written over \
                  the other or is a part of it.";
     begin(html, "arena", "The arena", about);
     html.push_str("<div class=\"pair\">\n");
@@ -107,7 +108,7 @@ pub(crate) fn arena(html: &mut String, page: &Page, pictures: &Pictures) {
 /// Buttons that the script brings to life.
 fn tools(html: &mut String) {
     html.push_str(
-        "<div class=\"tools script\"><label><input type=\"checkbox\" id=\"only-peak\"> alive at the peak only</label>\
+        "<div class=\"tools script\"><label><input type=\"checkbox\" id=\"only-peak\"> alive at the peak only</label><label><input type=\"checkbox\" id=\"own-scale\"> each side in its own scale</label>\
          <span role=\"group\" aria-label=\"Zoom of memory and arena\"><button type=\"button\" data-zoom=\"in\" aria-label=\"Zoom in\">+</button><button type=\"button\" data-zoom=\"out\" aria-label=\"Zoom out\">−</button>\
          <button type=\"button\" data-zoom=\"peak\">the peak</button><button type=\"button\" data-zoom=\"all\">the whole run</button></span></div>\n",
     );
@@ -248,7 +249,7 @@ pub(crate) fn device(html: &mut String, page: &Page) {
     let (before, after) = (device.before.sum(), device.after.sum());
     for board in &device.boards {
         let (class, verdict) = match (before <= board.ram, after <= board.ram) {
-            (true, true) => ("good", "fits, before too"),
+            (true, true) => ("good", "fits"),
             (false, true) => ("good new", "fits now"),
             (true, false) => ("bad", "fitted before"),
             (false, false) => ("bad", "too small"),
@@ -261,7 +262,7 @@ pub(crate) fn device(html: &mut String, page: &Page) {
             escaped(&board.chip),
             size(board.ram),
             used.min(100.0),
-            if used <= 100.0 { format!(", {used:.0} % used") } else { String::new() }
+            if used <= 100.0 { format!(" · {used:.0} %") } else { String::new() }
         );
     }
     html.push_str("</ul>\n");
@@ -301,18 +302,22 @@ pub(crate) fn traffic(html: &mut String, page: &Page, pictures: &Pictures) {
 
 /// How random orders do.
 pub(crate) fn orders(html: &mut String, page: &Page, pictures: &Pictures) {
-    let (Some(orders), Some(plot)) = (&page.orders, &pictures.orders) else { return };
-    let reach = if orders.share_best > 0.0 {
+    let Some(orders) = &page.orders else { return };
+    let reach = if let [(only, _)] = orders.peaks[..] {
+        format!("All of them peak at {}: the order does not matter here.", size(only))
+    } else if orders.share_best > 0.0 {
         format!("{} % of them are as good as the best.", crate::significant(100.0 * orders.share_best, 2))
     } else {
         "None of them is as good as the best.".to_owned()
     };
     let about = format!(
-        "{} random orders of the model as it came, each drawn op by op among those that can run next. {reach}",
+        "{} random orders of these operators, each drawn op by op among those that can run next. {reach}",
         grouped(orders.count.into())
     );
     begin(html, "orders", "Random orders", &about);
-    html.push_str(&plot.to_html());
+    if let Some(plot) = &pictures.orders {
+        html.push_str(&plot.to_html());
+    }
     let total = orders.count.max(1) as f64;
     let rows = [0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0].map(|share: f64| {
         let mut seen = 0;

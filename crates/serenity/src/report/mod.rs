@@ -151,7 +151,7 @@ fn tell(sides: &mut [Side; 2], plan: &Plan, tails: Option<(Tail, Tail)>, budget:
 }
 
 fn facts(plan: &Plan) -> Vec<(String, String)> {
-    let mut facts = vec![("memory model".to_owned(), plan.model.to_string())];
+    let mut facts = vec![("runtime".to_owned(), plan.model.without_plan().to_string())];
     facts.extend(plan.model.kernels().map(|kernels| ("kernels".to_owned(), kernels.to_string())));
     let ops = if plan.before.ops == plan.after.ops {
         grouped(plan.before.ops as u128)

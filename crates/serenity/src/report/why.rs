@@ -1,5 +1,6 @@
 //! Why a model needs as much as it does, in sentences that a person understands.
 
+use crate::rewrite::whole_need;
 use crate::{Optimized, Plan};
 use serenity_loops::Because;
 use serenity_report::page::{Role, Side, short_names, size};
@@ -37,16 +38,7 @@ pub(super) fn why(found: &Optimized, side: &Side) -> Vec<String> {
     let names = Names::new(side);
     let mut sentences = vec![peak(plan, side, &names)];
     sentences.extend(between_peak_and_arena(plan, side));
-    sentences.extend(plan.loops.as_ref().map(|applied| {
-        let bytes = size(applied.floor.bytes);
-        match &applied.floor.why {
-            Because::Inputs => format!("No loops get below {bytes}, which the inputs of the network take."),
-            Because::Op(name) => {
-                let name = quoted(&short_names(&[name.as_str()], ROOM)[0]);
-                format!("No loops get below {bytes}, the size of a tensor that {name} needs as a whole.")
-            }
-        }
-    }));
+    sentences.extend(besides_activations(found));
     sentences.push(proof(plan));
     sentences
 }
@@ -55,9 +47,10 @@ pub(super) fn why(found: &Optimized, side: &Side) -> Vec<String> {
 fn peak(plan: &Plan, side: &Side, names: &Names) -> String {
     let Some(op) = side.ops.get(side.peak_op) else { return "There is nothing to run.".to_owned() };
     let me = &names.ops[side.peak_op];
-    let (at, of) = (side.peak_op + 1, side.ops.len());
+    let kind = if op.kind.is_empty() { String::new() } else { format!("`{}`, ", op.kind) };
+    let at = format!("{kind}op {} of {}", side.peak_op + 1, side.ops.len());
     if plan.loops.is_some() {
-        return format!("Most is in use at {me} (op {at} of {of}): {}.", size(side.peak));
+        return in_loops(plan, side, names, &at);
     }
     let named = |item: usize| {
         let what = match side.items[item].role {
@@ -88,7 +81,7 @@ fn peak(plan: &Plan, side: &Side, names: &Names) -> String {
             "and these must exist at the same time"
         };
         return format!(
-            "One op alone sets the peak: {me} (op {at} of {of}) {needs}, {both}. No other order lowers it: only a smaller tensor, or computing it in parts."
+            "One op alone sets the peak: {me} ({at}) {needs}, {both}. No other order lowers it: only a smaller tensor, or computing it in parts."
         );
     }
     let bytes: u64 = waiting.iter().map(|&(_, bytes)| bytes).sum();
@@ -111,10 +104,49 @@ fn peak(plan: &Plan, side: &Side, names: &Names) -> String {
         told.push(format!("{} more wait", waiting.len() - MOST_NAMED));
     }
     format!(
-        "The peak is at {me} (op {at} of {of}), which {needs}. Besides, {} must be kept for later ops (skip connections and branches): {}.",
+        "The peak is at {me} ({at}), which {needs}. Besides, {} must be kept for later ops (skip connections and branches): {}.",
         size(bytes),
         told.join("; ")
     )
+}
+
+/// The same for a model with loops: what lies there at the same time, and what no loops avoid.
+fn in_loops(plan: &Plan, side: &Side, names: &Names, at: &str) -> String {
+    let op = &side.ops[side.peak_op];
+    let alive = side.live.iter().filter(|live| live.from <= op.to && live.to >= op.from);
+    let largest =
+        alive.max_by_key(|live| live.bytes).and_then(|live| Some((*live.items.first()?, live.bytes)));
+    let most = largest.map_or_else(String::new, |(item, bytes)| {
+        format!(", of which {} takes {}", names.items[item], size(bytes))
+    });
+    let floor = plan.loops.as_ref().map_or_else(String::new, |applied| {
+        let bytes = size(applied.floor.bytes);
+        match &applied.floor.why {
+            Because::Inputs => format!(" No loops get below {bytes}, which the inputs of the network take."),
+            Because::Op(name) => {
+                let name = quoted(&short_names(&[name.as_str()], ROOM)[0]);
+                format!(" No loops get below {bytes}, the size of a tensor that {name} needs as a whole.")
+            }
+        }
+    });
+    format!(
+        "With loops, most is in use at {} ({at}): {}{most}.{floor}",
+        names.ops[side.peak_op],
+        size(side.peak)
+    )
+}
+
+/// What is needed besides activations, if that is most of it.
+fn besides_activations(found: &Optimized) -> Option<String> {
+    let head = found.plan.after.needs();
+    let tail = whole_need(&found.model, &found.plan) - head;
+    (tail > head).then(|| {
+        format!(
+            "More than half of it is not activations: {} is what TFLM keeps for tensors and operators, whatever their order ({} are activations).",
+            size(tail),
+            size(head)
+        )
+    })
 }
 
 /// Bytes of scratch at the peak.
@@ -169,7 +201,9 @@ pub(super) fn proof(plan: &Plan) -> String {
         (false, true) => {
             "Proved: no order and no places need less for these operators. Other rewrites might.".to_owned()
         }
-        (false, false) if least == 0 => "Nothing is proved of what others might need.".to_owned(),
+        (false, false) if least == 0 => {
+            "No bound is known for loops: nothing is proved of what others might need.".to_owned()
+        }
         (false, false) => format!(
             "Not proved to be least: no order of these operators needs less than {}, so at most {:.1} % could still be gained.",
             size(least),
