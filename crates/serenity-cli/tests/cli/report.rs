@@ -126,6 +126,31 @@ fn optimize_writes_the_page_beside_the_model_and_the_same_bytes_every_time() {
 }
 
 #[test]
+fn the_plan_that_a_model_came_with_is_drawn() {
+    let desk = Desk::new();
+    desk.run(&["zoo", "export", "swiftnet-c", "--int8", "-o", "c.tflite"]);
+    let best = desk.run(&["optimize", "c.tflite", "-o", "small.tflite", "--json"]).json();
+    report(&desk, "small.tflite", &[]);
+    let html = desk.read("page.html");
+    let before = &figures(&html)["sides"][0];
+    assert_eq!(before["arena"], best["after"]["arena"]);
+    assert!(html.contains("As the plan in the model says."));
+    // Outputs over inputs are drawn as such.
+    let places: Vec<[u64; 4]> = before["places"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|place| ["offset", "bytes", "from", "to"].map(|key| place[key].as_u64().unwrap()))
+        .collect();
+    let shares =
+        |a: &[u64; 4], b: &[u64; 4]| a[0] < b[0] + b[1] && b[0] < a[0] + a[1] && a[2] <= b[3] && b[2] <= a[3];
+    let pairs = (0..places.len()).flat_map(|b| (0..b).map(move |a| (a, b)));
+    let overlaps = pairs.filter(|&(a, b)| shares(&places[a], &places[b])).count();
+    let first_side = html.split("data-kind=\"arena\"").nth(1).unwrap();
+    assert_eq!(first_side.split("</svg>").next().unwrap().matches("data-b=").count(), overlaps);
+}
+
+#[test]
 fn a_budget_is_answered_with_what_would_help() {
     let desk = Desk::new();
     desk.run(&["zoo", "export", "swiftnet-c", "--int8", "-o", "c.tflite"]);

@@ -200,16 +200,17 @@ impl Side {
         self.ops.get(self.peak_op).map_or((0, 0), |op| (op.from, op.to))
     }
 
-    /// By item: the colour of what is in use at the peak, the largest first; `None` for all others.
+    /// By item: the colour of what is in use at the peak, the largest first; `None` for all others. Bytes that several tensors live in, one after the other, count for
+    /// the one that names them.
     pub(crate) fn colours(&self) -> Vec<Option<usize>> {
         let (from, to) = self.peak_span();
-        let mut bytes = vec![0; self.items.len()];
+        let mut bytes = vec![None; self.items.len()];
         for live in self.live.iter().filter(|live| live.from <= to && live.to >= from) {
-            for &item in &live.items {
-                bytes[item] += live.bytes;
+            for (at, &item) in live.items.iter().enumerate() {
+                *bytes[item].get_or_insert(0) += if at == 0 { live.bytes } else { 0 };
             }
         }
-        let mut alive: Vec<usize> = (0..bytes.len()).filter(|&item| bytes[item] > 0).collect();
+        let mut alive: Vec<usize> = (0..bytes.len()).filter(|&item| bytes[item].is_some()).collect();
         alive.sort_by_key(|&item| (std::cmp::Reverse(bytes[item]), item));
         let mut colours = vec![None; bytes.len()];
         for (rank, item) in alive.into_iter().enumerate() {

@@ -6,7 +6,7 @@
 use rust_sugiyama::configure::{Config, CrossingMinimization, RankingType};
 
 /// The size of an op, and the room between two of them.
-pub(crate) const WIDE: f64 = 204.0;
+pub(crate) const WIDE: f64 = 222.0;
 pub(crate) const HIGH: f64 = 44.0;
 const BETWEEN: f64 = 26.0;
 const LAYER: f64 = HIGH + 34.0;

@@ -1,6 +1,6 @@
 //! Memory over time, stacked by tensor.
 
-use super::colours::{OWN_COLOURS, class};
+use super::colours::class;
 use super::plot::{Level, Plot, bottom_label, op_ticks, y};
 use super::size::{size, ticks};
 use super::{Live, Side};
@@ -67,9 +67,8 @@ fn body(side: &Side, length: usize, top: u64) -> String {
             steps.for_each(|step| heights[step] += live.bytes);
             continue;
         }
-        let rank =
-            live.items.iter().filter_map(|&item| colours[item]).min().filter(|&rank| rank < OWN_COLOURS);
         let first = live.items.first().copied().unwrap_or(0);
+        let rank = live.items.first().and_then(|&item| colours[item]);
         let is_alive = live.items.iter().any(|&item| colours[item].is_some());
         let _ = write!(
             body,

@@ -133,8 +133,9 @@ pub(crate) fn orders(orders: &Orders) -> Plot {
     } else {
         vec![(place(orders.best), "best".to_owned()), (place(orders.own), "the model's own".to_owned())]
     };
-    let share = |value: u64| {
-        format!("{} %", crate::significant(100.0 * value as f64 / orders.count.max(1) as f64, 2))
+    let share = |value: u64| match 100.0 * value as f64 / orders.count.max(1) as f64 {
+        0.0 => "0 %".to_owned(),
+        percent => format!("{} %", crate::significant(percent, 2)),
     };
     Plot {
         title: format!("The peaks of {} random orders", crate::grouped(u128::from(orders.count))),

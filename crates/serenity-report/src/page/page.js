@@ -226,20 +226,23 @@ const select = (side, op, move = true) => {
   aliveAt(side, op).forEach((live) => {
     sum += live.bytes;
     const [first, ...others] = live.items.map((item) => figures.items[item]);
-    const more = others.length ? ` → ${others.map((other) => other.short).join(" → ")}` : "";
-    const row = element("tr", { title: first.name }, element("td", {}, swatch(first.class), `${first.short}${more}`), element("td", {}, first.shape ? first.shape.join("×") : ""), element("td", { class: "n" }, grouped(live.bytes)));
+    const more = others.length ? `, then ${others[0].short}${others.length > 1 ? ` and ${others.length - 1} more` : ""}` : "";
+    const shape = [first.shape && first.shape.join(" × "), first.dtype].filter(Boolean).join(" ");
+    const row = element("tr", { title: first.name }, element("td", {}, swatch(first.class), `${first.short}${more}`, element("small", {}, shape)), element("td", { class: "n" }, grouped(live.bytes)));
     row.addEventListener("pointerenter", () => light(side, live.items));
     body.append(row);
   });
-  const foot = element("tfoot", {}, element("tr", {}, element("td", { colspan: 2 }, "in use"), element("td", { class: "n", id: "in-use" }, grouped(it.during))));
-  if (sum !== it.during) foot.prepend(element("tr", {}, element("td", { colspan: 2 }, "together, at different times"), element("td", { class: "n" }, grouped(sum))));
+  const foot = element("tfoot", {}, element("tr", {}, element("td", {}, "in use"), element("td", { class: "n", id: "in-use" }, grouped(it.during))));
+  if (sum !== it.during) foot.prepend(element("tr", {}, element("td", {}, "together, at different times"), element("td", { class: "n" }, grouped(sum))));
   panel.replaceChildren(
     button("×", close, { class: "close", "aria-label": "Close" }),
     element("h3", {}, it.short),
     element("p", {}, `${it.type || "op"}, op ${op + 1} of ${figures.ops.length}, ${names[side]}${it.during === figures.peak ? ": the peak" : ""}`),
-    element("div", { class: "row" }, button("‹ op before", () => select(side, op - 1)), button("op after ›", () => select(side, op + 1)), button("in the network", () => byId("network").scrollIntoView()), button("at the peak", () => select(side, figures.peak_op))),
-    element("table", {}, element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "alive while it runs"), element("th", { scope: "col" }, "shape"), element("th", { scope: "col", class: "n" }, "bytes"))), body, foot),
+    element("div", { class: "row" }, button("‹ before", () => select(side, op - 1)), button("after ›", () => select(side, op + 1)), button("network", () => byId("network").scrollIntoView()), button("peak", () => select(side, figures.peak_op))),
+    element("table", {}, element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "alive while it runs"), element("th", { scope: "col", class: "n" }, "bytes"))), body, foot),
   );
+  // Not over the side that it speaks of.
+  panel.classList.toggle("left", side === 1);
   panel.hidden = false;
   panel.dataset.side = side;
   panel.dataset.op = op;
@@ -326,7 +329,7 @@ const nets = all(".net").map((holder) => {
     side,
     node: (op) => nodes[op],
     center: (op) => {
-      look(places[op][0] + 102, places[op][1] + 22, Math.min(scale(), 1.25));
+      look(places[op][0] + 111, places[op][1] + 22, Math.min(scale(), 1.25));
       keepFilled();
     },
     zoom: (factor) => look(...middle(), clamp(scale() * factor, 0.3, 4 * Math.max(whole[2] / Math.max(1, svg.clientWidth), whole[3] / Math.max(1, svg.clientHeight)))),

@@ -2,7 +2,7 @@
 
 use super::PageOptions;
 use crate::rewrite::whole_need;
-use crate::{Input, Loops, Optimized, Options, Rewrites, boards, estimate_loops, plan_graphs};
+use crate::{Input, Loops, Optimized, Options, Rewrites, boards, estimate_loops, optimize, plan_graphs};
 use serenity_formats::Format;
 use serenity_report::page::{Remedy, size};
 use serenity_runtimes::{Kernels, MemoryModel};
@@ -27,7 +27,10 @@ pub(super) fn remedies(
     let mut remedies: Vec<Remedy> = Vec::new();
     remedies.extend(case.kernels());
     remedies.extend(case.int8_io());
-    remedies.extend(case.loops());
+    remedies.extend(case.loops(None));
+    if is_over && !remedies.iter().any(|remedy| remedy.fits == Some(true)) && case.may_choose_kernels() {
+        remedies.extend(case.loops(Some(Kernels::Reference)));
+    }
     // Of those that help, the cheapest that fits comes first.
     remedies.sort_by_key(|remedy| remedy.fits == Some(false));
     if is_over {
@@ -35,6 +38,17 @@ pub(super) fn remedies(
         remedies.extend(case.board());
     }
     remedies
+}
+
+/// What loops would give.
+#[derive(Clone, Copy)]
+struct Looped {
+    /// The share of more multiplications that was allowed, and that they take.
+    most: f64,
+    extra: f64,
+    needs: u64,
+    /// Were they made, or only estimated?
+    is_sure: bool,
 }
 
 struct Case<'a> {
@@ -58,10 +72,14 @@ impl Case<'_> {
         }
     }
 
+    /// Were no kernels named, where they matter?
+    fn may_choose_kernels(&self) -> bool {
+        self.options.plan_arena && self.options.model.without_plan() == MemoryModel::Tflm(Kernels::Any)
+    }
+
     /// Kernels that are known allow more to be written in place.
     fn kernels(&self) -> Vec<Remedy> {
-        let MemoryModel::Tflm(Kernels::Any) = self.options.model.without_plan() else { return Vec::new() };
-        if !self.is_over || !self.options.plan_arena || self.found.plan.loops.is_some() {
+        if !self.is_over || self.found.plan.loops.is_some() || !self.may_choose_kernels() {
             return Vec::new();
         }
         let with = |kernels: Kernels| {
@@ -109,36 +127,63 @@ impl Case<'_> {
             .then(|| self.remedy(format!("{what}, and at most {}.", size(needs)), " --int8-io", Some(needs)))
     }
 
-    /// Windows of operators, a few rows at a time.
-    fn loops(&self) -> Option<Remedy> {
+    /// Windows of operators, a few rows at a time; with these kernels if any are named.
+    fn loops(&self, kernels: Option<Kernels>) -> Option<Remedy> {
         if self.input.file.format() != Format::TfLite || self.found.plan.loops.is_some() {
             return None;
         }
-        let tail = self.needs - self.found.plan.after.needs();
-        let mut best: Option<(f64, f64, u64)> = None;
-        for most_extra_macs in MORE_MACS {
-            let loops = Loops { most_extra_macs, enough: self.asked.budget };
-            let Some(estimate) = estimate_loops(self.found, loops, self.options) else { continue };
-            let needs = estimate.arena + tail;
-            if needs < self.needs / 20 * 19 && best.is_none_or(|best| needs < best.2) {
-                best = Some((most_extra_macs, estimate.extra_macs, needs));
+        let model = kernels.map_or(self.options.model, |kernels| self.options.model.with_kernels(kernels));
+        let options = Options { model, ..self.options.clone() };
+        let planned;
+        let found = if kernels.is_some() {
+            let as_it_is = Options { rewrites: Rewrites::None, loops: None, ..options.clone() };
+            let plan = plan_graphs(self.found.model.graphs(), &as_it_is).ok()?;
+            planned = Optimized { model: self.found.model.clone(), plan };
+            &planned
+        } else {
+            self.found
+        };
+        let tail = whole_need(&found.model, &found.plan) - found.plan.after.needs();
+        let mut best: Option<Looped> = None;
+        for most in MORE_MACS {
+            let loops = Loops { most_extra_macs: most, enough: self.asked.budget };
+            let Some(estimate) = estimate_loops(found, loops, &options) else { continue };
+            let mut looped =
+                Looped { most, extra: estimate.extra_macs, needs: estimate.arena + tail, is_sure: false };
+            // An estimate is a few per cent off, and too low rather than too high: what seems to fit is made, to be sure.
+            if self.asked.budget.is_some_and(|budget| looped.needs <= budget)
+                && let Ok(made) = optimize(self.input, &Options { loops: Some(loops), ..options.clone() })
+            {
+                let applied = made.plan.loops.as_ref();
+                looped.extra =
+                    applied.map_or(0.0, |loops| loops.extra_macs as f64 / loops.macs.max(1) as f64);
+                looped.needs = whole_need(&made.model, &made.plan);
+                looped.is_sure = true;
             }
-            let is_enough = self.asked.budget.is_none_or(|budget| best.is_some_and(|best| best.2 <= budget));
-            if is_enough {
+            if looped.needs < self.needs / 20 * 19 && best.is_none_or(|best| looped.needs < best.needs) {
+                best = Some(looped);
+            }
+            if self.asked.budget.is_none_or(|budget| best.is_some_and(|best| best.needs <= budget)) {
                 break;
             }
         }
-        let (most, extra, needs) = best?;
-        let text = format!(
-            "Compute the widest parts a few rows at a time, in loops: about {} for {:.1} % more multiplications, the same bit for bit.",
-            size(needs),
-            100.0 * extra
-        );
-        let flags = if most > MORE_MACS[0] {
-            format!(" --loops --max-extra-macs {:.0}%", 100.0 * most)
+        let Looped { most, extra, needs, is_sure } = best?;
+        let with = kernels.map_or_else(String::new, |kernels| format!(", with the `{kernels}` kernels"));
+        let about = if is_sure { "" } else { "about " };
+        let more = if extra > 0.0 {
+            format!("{:.1} % more multiplications", (100.0 * extra).max(0.1))
         } else {
-            " --loops".to_owned()
+            "no more multiplications".to_owned()
         };
+        let text = format!(
+            "Compute the widest parts a few rows at a time, in loops{with}: {about}{} for {more}, the same bit for bit.",
+            size(needs)
+        );
+        let mut flags = kernels.map_or_else(String::new, |kernels| format!(" --kernels {kernels}"));
+        flags.push_str(" --loops");
+        if most > MORE_MACS[0] {
+            flags.push_str(&format!(" --max-extra-macs {:.0}%", 100.0 * most));
+        }
         Some(self.remedy(text, &flags, Some(needs)))
     }
 
