@@ -52,9 +52,16 @@ fn make_folder(path: &str) -> Result<(), Failure> {
 }
 
 /// Files that are ready to be written.
+#[derive(Default)]
 pub(super) struct PageFiles {
-    /// Where, and what.
-    files: Vec<(String, Vec<u8>)>,
+    page: Option<File>,
+    pictures: Vec<File>,
+}
+
+/// Where, and what.
+struct File {
+    path: String,
+    text: String,
 }
 
 impl PageFiles {
@@ -68,29 +75,38 @@ impl PageFiles {
         asked: &PageOptions,
     ) -> Self {
         if report.is_none() && svg.is_none() {
-            return Self { files: Vec::new() };
+            return Self::default();
         }
         Self::of(&page(input, found, options, asked), report, svg)
     }
 
     /// The files of a page.
     pub(super) fn of(page: &Page, report: Option<&str>, svg: Option<&str>) -> Self {
-        let mut files: Vec<(String, Vec<u8>)> = Vec::new();
-        files.extend(report.map(|path| (path.to_owned(), page.to_html().into_bytes())));
-        if let Some(folder) = svg {
-            let path = |name: &str| Path::new(folder).join(name).to_string_lossy().into_owned();
-            files.extend(page.pictures().into_iter().map(|(name, text)| (path(name), text.into_bytes())));
+        let path = |folder: &str, name: &str| Path::new(folder).join(name).to_string_lossy().into_owned();
+        let pictures = svg.map(|folder| {
+            page.pictures().into_iter().map(move |(name, text)| File { path: path(folder, name), text })
+        });
+        Self {
+            page: report.map(|path| File { path: path.to_owned(), text: page.to_html() }),
+            pictures: pictures.into_iter().flatten().collect(),
         }
-        Self { files }
     }
 
     /// To be written with whatever else there is.
     pub(super) fn files(&self) -> impl Iterator<Item = NewFile<'_>> {
-        self.files.iter().map(|(path, bytes)| NewFile { path, bytes })
+        self.page
+            .iter()
+            .chain(&self.pictures)
+            .map(|File { path, text }| NewFile { path, bytes: text.as_bytes() })
+    }
+
+    /// The size of the page.
+    pub(super) fn page_bytes(&self) -> usize {
+        self.page.as_ref().map_or(0, |page| page.text.len())
     }
 
     /// The names of the pictures.
     pub(super) fn pictures(&self) -> Vec<&str> {
-        self.files.iter().map(|(path, _)| path.as_str()).filter(|path| path.ends_with(".svg")).collect()
+        self.pictures.iter().map(|picture| picture.path.as_str()).collect()
     }
 }

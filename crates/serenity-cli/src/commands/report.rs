@@ -73,7 +73,7 @@ fn to_json(
         "fits": fits,
         "missing": known.map(|budget| missing(drawn.headline.after, budget)),
         "output": args.output,
-        "bytes": files.files().next().map(|file| file.bytes.len()),
+        "bytes": files.page_bytes(),
         "pictures": files.pictures(),
     })
 }
@@ -100,7 +100,7 @@ fn print(
     if let Some(why) = headline.why.first() {
         writeln!(out, "{}", crate::printable::printable(why))?;
     }
-    let bytes = files.files().next().map_or(0, |file| file.bytes.len() as u64);
+    let bytes = files.page_bytes() as u64;
     writeln!(
         out,
         "\npage written to {} ({} bytes); open it in a browser",

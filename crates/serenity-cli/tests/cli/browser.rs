@@ -1,4 +1,4 @@
-//! A real browser: Chromium without a window, asked through the pipe of its DevTools protocol.
+//! A real browser: Chromium without a window, asked through the pipe of its `DevTools` protocol.
 //!
 //! Looked for under its usual names, or where `SERENITY_CHROMIUM` says. Where there is none, [`Browser::open`] says `SKIPPED` on standard error and
 //! returns `None`: a test ends there.
@@ -31,6 +31,7 @@ pub(crate) struct Browser {
 
 impl Browser {
     /// Starts one with an empty page.
+    #[allow(clippy::print_stderr, reason = "a test that is left out says so")]
     pub(crate) fn open() -> Option<Self> {
         let Some(program) = program() else {
             eprintln!(
@@ -78,19 +79,19 @@ impl Browser {
         });
         let mut browser =
             Self { child, requests, answers, events: Vec::new(), session: None, last: 0, _profile: profile };
-        let page = browser.call("Target.createTarget", json!({"url": "about:blank"}));
+        let page = browser.call("Target.createTarget", &json!({"url": "about:blank"}));
         let attached =
-            browser.call("Target.attachToTarget", json!({"targetId": page["targetId"], "flatten": true}));
+            browser.call("Target.attachToTarget", &json!({"targetId": page["targetId"], "flatten": true}));
         browser.session = attached["sessionId"].as_str().map(str::to_owned);
         for domain in ["Page", "Runtime", "Log", "Network"] {
-            browser.call(&format!("{domain}.enable"), json!({}));
+            browser.call(&format!("{domain}.enable"), &json!({}));
         }
         Some(browser)
     }
 
     /// Asks for something and waits for the answer.
     #[track_caller]
-    pub(crate) fn call(&mut self, method: &str, parameters: Value) -> Value {
+    pub(crate) fn call(&mut self, method: &str, parameters: &Value) -> Value {
         self.last += 1;
         let mut request = json!({"id": self.last, "method": method, "params": parameters});
         if let Some(session) = &self.session {
@@ -112,7 +113,7 @@ impl Browser {
     #[track_caller]
     pub(crate) fn show(&mut self, file: &Path) {
         self.events.clear();
-        self.call("Page.navigate", json!({"url": format!("file://{}", file.display())}));
+        self.call("Page.navigate", &json!({"url": format!("file://{}", file.display())}));
         while !self.has_seen("Page.loadEventFired") {
             let event = self.answers.recv_timeout(PATIENCE).unwrap();
             self.events.push(event);
@@ -143,7 +144,7 @@ impl Browser {
     pub(crate) fn value(&mut self, expression: &str) -> Value {
         let answer = self.call(
             "Runtime.evaluate",
-            json!({"expression": expression, "returnByValue": true, "awaitPromise": true}),
+            &json!({"expression": expression, "returnByValue": true, "awaitPromise": true}),
         );
         assert!(answer["exceptionDetails"].is_null(), "{expression}: {answer}");
         answer["result"]["value"].clone()
@@ -156,13 +157,13 @@ impl Browser {
     /// A window of this size.
     pub(crate) fn resize(&mut self, width: u32, height: u32) {
         let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600});
-        self.call("Emulation.setDeviceMetricsOverride", size);
+        self.call("Emulation.setDeviceMetricsOverride", &size);
     }
 
     /// What the system prefers: `light` or `dark`.
     pub(crate) fn prefer(&mut self, theme: &str) {
         let features = json!({"features": [{"name": "prefers-color-scheme", "value": theme}]});
-        self.call("Emulation.setEmulatedMedia", features);
+        self.call("Emulation.setEmulatedMedia", &features);
     }
 
     /// Scrolls the middle of an element into view and moves the mouse there.
@@ -187,14 +188,14 @@ impl Browser {
         let button = if kind == "mouseMoved" { "none" } else { "left" };
         self.call(
             "Input.dispatchMouseEvent",
-            json!({"type": kind, "x": x, "y": y, "button": button, "clickCount": 1}),
+            &json!({"type": kind, "x": x, "y": y, "button": button, "clickCount": 1}),
         );
     }
 
     /// Presses a key on whatever has the focus.
     pub(crate) fn press(&mut self, key: &str) {
         for kind in ["keyDown", "keyUp"] {
-            self.call("Input.dispatchKeyEvent", json!({"type": kind, "key": key}));
+            self.call("Input.dispatchKeyEvent", &json!({"type": kind, "key": key}));
         }
     }
 }

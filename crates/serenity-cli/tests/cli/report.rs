@@ -276,7 +276,7 @@ fn clicks_on_the_peak(browser: &mut Browser, looked: &Value) {
         let button = if kind == "mouseMoved" { "none" } else { "left" };
         browser.call(
             "Input.dispatchMouseEvent",
-            json!({"type": kind, "x": at[0], "y": at[1], "button": button, "clickCount": 1}),
+            &json!({"type": kind, "x": at[0], "y": at[1], "button": button, "clickCount": 1}),
         );
     }
     assert_eq!(browser.text("document.getElementById('panel').dataset.op"), step.to_string());
@@ -316,7 +316,7 @@ fn filters_and_searches(browser: &mut Browser) {
     browser.click("document.getElementById('only-peak')");
     assert_eq!(browser.value(&opacity(".memory[data-side='0'] path:not(.p)")), "1");
     browser.click("document.getElementById('find')");
-    browser.call("Input.insertText", json!({"text": "cell_77/"}));
+    browser.call("Input.insertText", &json!({"text": "cell_77/"}));
     assert_eq!(browser.text("document.getElementById('found').textContent"), "4 and 4 found");
     assert_eq!(browser.value("document.querySelectorAll('.net .found').length"), 8);
     // What was found is in sight.

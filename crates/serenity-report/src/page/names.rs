@@ -17,8 +17,7 @@ pub fn short_names(names: &[&str], room: usize) -> Vec<String> {
         // Where they begin to differ is what tells them apart.
         let same = common_beginning(&group.iter().map(|&at| rest[at]).collect::<Vec<_>>());
         for &at in &group {
-            let from =
-                rest[at].char_indices().map(|(i, _)| i).filter(|&i| i <= same).next_back().unwrap_or(0);
+            let from = rest[at].char_indices().map(|(i, _)| i).rfind(|&i| i <= same).unwrap_or(0);
             short[at] = format!("…{}", without_end(&rest[at][from..], room.saturating_sub(1)));
         }
     }

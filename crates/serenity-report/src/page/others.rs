@@ -17,10 +17,10 @@ pub(crate) fn device(device: &Device) -> Plot {
         let mut low = 0;
         for (class, bytes) in [("t0", head), ("t1", tail), ("n1", margin)] {
             let (lower, upper) = (y(low, top), y(low + bytes, top));
-            let x = coordinate(at as f64 + 0.25);
             let _ = write!(
                 body,
-                "<rect class=\"{class}\" x=\"{x}\" y=\"{}\" width=\"0.5\" height=\"{}\"/>",
+                "<rect class=\"{class}\" x=\"{}\" y=\"{}\" width=\"0.8\" height=\"{}\"/>",
+                coordinate(at as f64 + 0.1),
                 coordinate(upper),
                 coordinate(lower - upper)
             );
@@ -29,10 +29,11 @@ pub(crate) fn device(device: &Device) -> Plot {
     }
     let mut levels: Vec<Level> = Vec::new();
     for board in reached {
-        // Of boards with as much, one line tells.
-        match levels.last_mut().filter(|level| level.value == board.ram) {
-            Some(level) => level.text = format!("{}, {}", level.text, board.name),
-            None => levels.push(Level {
+        match levels.last_mut() {
+            // Of boards with as much, one line tells; and what is too close to the last would hide it.
+            Some(level) if level.value == board.ram => level.text = format!("{}, {}", level.text, board.name),
+            Some(level) if board.ram - level.value < top / 18 => {}
+            _ => levels.push(Level {
                 class: "bound",
                 value: board.ram,
                 text: format!("{}: {}", size(board.ram), board.name),
@@ -43,7 +44,8 @@ pub(crate) fn device(device: &Device) -> Plot {
         title: "The whole arena on a 32-bit device".to_owned(),
         subtitle: "from below: head (activations), tail (what persists), margin; across: the RAM of boards"
             .to_owned(),
-        length: 2.0,
+        // Room for the names of boards beside the bars.
+        length: 4.0,
         top,
         value_ticks: ticks(top),
         bottom_ticks: vec![

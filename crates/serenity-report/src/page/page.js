@@ -148,7 +148,8 @@ const showScale = (plot, top) => {
     const bytes = Number(level.dataset.v);
     level.style.bottom = `${(100 * bytes) / top}%`;
     level.hidden = bytes > top;
-    level.classList.toggle("under", bytes > 0.9 * top);
+    const close = (other) => other > bytes && other - bytes < top / 14;
+    level.classList.toggle("under", close(top) || all(".level", field).some((other) => close(Number(other.dataset.v))));
   });
 };
 const showTime = (side, from, wide) => {

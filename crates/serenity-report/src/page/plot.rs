@@ -56,6 +56,12 @@ impl Plot {
         y(value, self.top)
     }
 
+    /// Does the text of a line stand below it, because another line or the edge is right above?
+    fn is_under(&self, level: &Level) -> bool {
+        let is_close = |value: u64| value > level.value && value - level.value < self.top / 14;
+        self.kind != "device" && (is_close(self.top) || self.levels.iter().any(|other| is_close(other.value)))
+    }
+
     /// For the page.
     pub(crate) fn to_html(&self) -> String {
         let share = |value: u64| coordinate_of(100.0 * value as f64 / self.top.max(1) as f64);
@@ -84,7 +90,7 @@ impl Plot {
         );
         for level in self.levels.iter().filter(|level| level.value <= self.top) {
             let place = share(level.value);
-            let near = if level.value > self.top / 10 * 9 { " under" } else { "" };
+            let near = if self.is_under(level) { " under" } else { "" };
             let _ = write!(
                 html,
                 "<div class=\"level {}{near}\" data-v=\"{}\" style=\"bottom:{place}%\"><span>{}</span></div>",
@@ -145,10 +151,12 @@ impl Plot {
                 LEFT + WIDE
             );
             // Lines may be close to each other: their texts stand side by side.
-            let text_x = coordinate(LEFT + WIDE - 4.0 - 270.0 * (number % 3) as f64);
+            let shift = if self.kind == "device" { 0.0 } else { 270.0 * (number % 3) as f64 };
+            let down = if self.is_under(level) { 14 } else { -4 };
             let _ = writeln!(
                 svg,
-                "<text x=\"{text_x}\" y=\"{at}\" dy=\"-4\" text-anchor=\"end\">{}</text>",
+                "<text x=\"{}\" y=\"{at}\" dy=\"{down}\" text-anchor=\"end\">{}</text>",
+                coordinate(LEFT + WIDE - 4.0 - shift),
                 escaped(&level.text)
             );
         }

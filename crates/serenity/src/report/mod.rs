@@ -267,10 +267,10 @@ fn notes(input: &Input, plan: &Plan, tails: Option<(Tail, Tail)>) -> Vec<String>
             );
         }
         Some(Ok(_)) => {
-            notes.push("Before: what a default session of ONNX Runtime asks for, as predicted.".to_owned())
+            notes.push("Before: what a default session of ONNX Runtime asks for, as predicted.".to_owned());
         }
         Some(Err(why)) => {
-            notes.push(format!("ONNX Runtime could not be asked to optimise the model first: {why}."))
+            notes.push(format!("ONNX Runtime could not be asked to optimise the model first: {why}."));
         }
         None => {}
     }

@@ -179,11 +179,10 @@ impl Case<'_> {
             "Compute the widest parts a few rows at a time, in loops{with}: {about}{} for {more}, the same bit for bit.",
             size(needs)
         );
-        let mut flags = kernels.map_or_else(String::new, |kernels| format!(" --kernels {kernels}"));
-        flags.push_str(" --loops");
-        if most > MORE_MACS[0] {
-            flags.push_str(&format!(" --max-extra-macs {:.0}%", 100.0 * most));
-        }
+        let kernels = kernels.map_or_else(String::new, |kernels| format!(" --kernels {kernels}"));
+        let is_more = most > MORE_MACS[0];
+        let share = if is_more { format!(" --max-extra-macs {:.0}%", 100.0 * most) } else { String::new() };
+        let flags = format!("{kernels} --loops{share}");
         Some(self.remedy(text, &flags, Some(needs)))
     }
 

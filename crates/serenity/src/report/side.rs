@@ -84,18 +84,14 @@ impl Ground<'_> {
         };
         let buffers = problem.problem.buffers();
         let arena = model.arena(&graphs, &orders, self.plan).filter(|arena| !arena.pieces.is_empty());
-        let (offsets, by): (Vec<u64>, By) = match arena {
+        let (offsets, by): (Vec<u64>, By) = if let Some(arena) = arena {
             // Both list what there is in the runtime's order.
-            Some(arena) => {
-                let by = if self.plan.is_some() { By::Plan } else { By::Runtime };
-                (arena.pieces.iter().map(|piece| piece.offset).collect(), by)
-            }
-            None => {
-                let limits = Limits::default().working(WORK_OF_PLACES);
-                let options =
-                    serenity_arena::Options { limits, ..serenity_arena::Options::new(Planner::Exact) };
-                (place(&problem.problem, &options).offsets, By::Us)
-            }
+            let by = if self.plan.is_some() { By::Plan } else { By::Runtime };
+            (arena.pieces.iter().map(|piece| piece.offset).collect(), by)
+        } else {
+            let limits = Limits::default().working(WORK_OF_PLACES);
+            let options = serenity_arena::Options { limits, ..serenity_arena::Options::new(Planner::Exact) };
+            (place(&problem.problem, &options).offsets, By::Us)
         };
         let all = problem.contents.iter().zip(buffers).zip(offsets);
         (all.map(|((&content, &buffer), offset)| Placed { content, offset, buffer }).collect(), by)

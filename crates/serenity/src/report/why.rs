@@ -65,7 +65,7 @@ fn peak(plan: &Plan, side: &Side, names: &Names) -> String {
             items.iter().filter(|&&item| side.items[item].bytes > 0).map(|&item| named(item)).collect();
         match sized.len() {
             0 => "nothing".to_owned(),
-            1..=3 => sized.join(" and "),
+            1..=3 => joined(&sized),
             more => format!("{} and {} more", sized[..2].join(", "), more - 2),
         }
     };
@@ -84,17 +84,15 @@ fn peak(plan: &Plan, side: &Side, names: &Names) -> String {
             "One op alone sets the peak: {me} ({at}) {needs}, {both}. No other order lowers it: only a smaller tensor, or computing it in parts."
         );
     }
-    let bytes: u64 = waiting.iter().map(|&(_, bytes)| bytes).sum();
+    let bytes: u64 = waiting.iter().map(|waiting| waiting.bytes).sum();
     let mut told: Vec<String> = waiting
         .iter()
         .take(MOST_NAMED)
-        .map(|&(item, bytes)| {
-            let until = match side.items[item].readers.last() {
-                _ if side.items[item].role == Role::Output => {
-                    "the caller, as an output of the network".to_owned()
-                }
-                Some(&reader) => format!("{} (op {})", names.ops[reader], reader + 1),
-                None => "the end".to_owned(),
+        .map(|&Waiting { item, bytes, to }| {
+            let until = side.ops.iter().position(|op| op.to >= to).unwrap_or(side.ops.len() - 1);
+            let until = match side.items[item].role {
+                Role::Output => "the caller, as an output of the network".to_owned(),
+                _ => format!("{} (op {})", names.ops[until], until + 1),
             };
             let what = if side.items[item].role == Role::Input { ", the network's own input," } else { "" };
             format!("{} ({}){what} waits for {until}", names.items[item], size(bytes))
@@ -159,18 +157,36 @@ fn own_scratch(side: &Side) -> impl Iterator<Item = u64> + '_ {
         .map(|live| live.bytes)
 }
 
-/// What is in use at the peak though the op there does not touch it, the largest first.
-fn waiting(side: &Side) -> Vec<(usize, u64)> {
+/// One, or one and another, or several with a comma between them.
+fn joined(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [others @ .., last] => format!("{} and {last}", others.join(", ")),
+    }
+}
+
+/// Something that is in use at the peak though the op there does not touch it.
+#[derive(Clone, Copy)]
+struct Waiting {
+    item: usize,
+    bytes: u64,
+    /// The last unit of time in which it is in use.
+    to: usize,
+}
+
+/// All of these, the largest first.
+fn waiting(side: &Side) -> Vec<Waiting> {
     let Some(op) = side.ops.get(side.peak_op) else { return Vec::new() };
     let is_touched = |item: &usize| {
         op.reads.contains(item) || op.writes.contains(item) || side.items[*item].role == Role::Scratch
     };
     let alive = side.live.iter().filter(|live| live.from <= op.to && live.to >= op.from);
-    let mut waiting: Vec<(usize, u64)> = alive
-        .filter(|live| !live.items.iter().any(|item| is_touched(item)))
-        .filter_map(|live| Some((*live.items.first()?, live.bytes)))
+    let mut waiting: Vec<Waiting> = alive
+        .filter(|live| !live.items.iter().any(is_touched))
+        .filter_map(|live| Some(Waiting { item: *live.items.first()?, bytes: live.bytes, to: live.to }))
         .collect();
-    waiting.sort_by_key(|&(item, bytes)| (std::cmp::Reverse(bytes), item));
+    waiting.sort_by_key(|waiting| (std::cmp::Reverse(waiting.bytes), waiting.item));
     waiting
 }
 
