@@ -83,11 +83,11 @@ pub(crate) fn variables() -> String {
         })
     };
     let (light, dark) = (list(&LIGHT), list(&DARK));
+    // Paper is light, whatever the screen prefers.
     format!(
-        ":root{{color-scheme:light dark;{light}}}\
-         @media(prefers-color-scheme:dark){{:root:not([data-theme=light]){{color-scheme:dark;{dark}}}}}\
-         :root[data-theme=dark]{{color-scheme:dark;{dark}}}:root[data-theme=light]{{color-scheme:light}}\
-         @media print{{:root,:root[data-theme=dark]{{color-scheme:light;{light}}}}}\n"
+        ":root{{color-scheme:light;{light}}}\
+         @media screen and (prefers-color-scheme:dark){{:root:not([data-theme=light]){{color-scheme:dark;{dark}}}}}\
+         @media screen{{:root[data-theme=dark]{{color-scheme:dark;{dark}}}}}\n"
     )
 }
 

@@ -8,7 +8,9 @@ use serenity_report::page::{Remedy, size};
 use serenity_runtimes::{Kernels, MemoryModel};
 
 /// Shares of more multiplications that are tried, the cheapest first.
-const MORE_MACS: [f64; 3] = [0.1, 0.5, 2.0];
+const MORE_MACS: [f64; 2] = [0.1, 0.5];
+/// Estimates may be too low by one part in so many.
+const ESTIMATES_ARE_WITHIN: u64 = 20;
 
 /// Everything that can be done, as far as it is worth a line. Where nothing was to fit, only what costs no search.
 pub(super) fn remedies(
@@ -151,7 +153,10 @@ impl Case<'_> {
             let mut looped =
                 Looped { most, extra: estimate.extra_macs, needs: estimate.arena + tail, is_sure: false };
             // An estimate is a few per cent off, and too low rather than too high: what seems to fit is made, to be sure.
-            if self.asked.budget.is_some_and(|budget| looped.needs <= budget)
+            if self
+                .asked
+                .budget
+                .is_some_and(|budget| looped.needs + looped.needs / ESTIMATES_ARE_WITHIN <= budget)
                 && let Ok(made) = optimize(self.input, &Options { loops: Some(loops), ..options.clone() })
             {
                 let applied = made.plan.loops.as_ref();
@@ -183,7 +188,12 @@ impl Case<'_> {
         let is_more = most > MORE_MACS[0];
         let share = if is_more { format!(" --max-extra-macs {:.0}%", 100.0 * most) } else { String::new() };
         let flags = format!("{kernels} --loops{share}");
-        Some(self.remedy(text, &flags, Some(needs)))
+        let mut remedy = self.remedy(text, &flags, Some(needs));
+        // What was only estimated, and fits by little, may or may not.
+        if !is_sure && remedy.fits == Some(true) {
+            remedy.fits = None;
+        }
+        Some(remedy)
     }
 
     /// What no order and no places can do, if nothing else fits.
