@@ -1,9 +1,11 @@
 //! The command line: names, defaults and the help that teaches them. Completions and man pages come from the same definitions.
 
 mod kernels;
+mod report;
 mod shared;
 mod values;
 
+pub(crate) use report::{PageArgs, ReportArgs};
 pub(crate) use shared::{JsonArg, LimitArgs, ReadArgs, RuntimeArg, SearchArgs};
 pub(crate) use values::{Percent, TwoSizes};
 
@@ -30,6 +32,7 @@ use values::{named, percent, seconds, tolerance, two_memories};
         serenity optimize model.tflite -o smaller.tflite   the main job\n  \
         serenity optimize zoo:swiftnet            the same on a built-in network\n  \
         serenity inspect zoo:swiftnet-a           what it needs now, and who is alive at the peak\n  \
+        serenity report model.tflite -o page.html the same as a page, before and after\n  \
         serenity place model.tflite               where its tensors lie, proved or as a runtime does it\n  \
         serenity zoo list                         all built-in networks\n\n\
         Exit codes: 0 done, 1 a condition you asked for is not met (a budget, a check), 2 error."
@@ -49,6 +52,7 @@ pub(crate) enum Command {
     Sample(SampleArgs),
     Check(CheckArgs),
     Verify(VerifyArgs),
+    Report(ReportArgs),
     Zoo(ZooArgs),
     Paper(PaperArgs),
     Schema(SchemaArgs),
@@ -68,6 +72,7 @@ impl Command {
             Self::Sample(args) => args.json.json,
             Self::Check(args) => args.json.json,
             Self::Verify(args) => args.json.json,
+            Self::Report(args) => args.json.json,
             Self::Zoo(args) => match &args.command {
                 ZooCommand::List { json } | ZooCommand::Export { json, .. } => json.json,
             },
@@ -86,6 +91,7 @@ impl Command {
             Self::Sample(args) => Some(&args.input),
             Self::Check(args) => Some(&args.input),
             Self::Verify(args) => Some(&args.a),
+            Self::Report(args) => Some(&args.input),
             Self::Zoo(args) => match &args.command {
                 ZooCommand::List { .. } => None,
                 ZooCommand::Export { name, .. } => Some(name),
@@ -111,6 +117,7 @@ impl Command {
     serenity optimize zoo:swiftnet --plan plan.json\n  \
     serenity optimize model.tflite -o smaller.tflite --emit-header arena.h\n  \
     serenity optimize model.tflite --memory fast=128KB,slow=8MB --plan plan.json\n  \
+    serenity optimize model.tflite -o smaller.tflite --report page.html\n  \
     serenity optimize model.tflite --budget 250KB || echo 'does not fit'")]
 pub(crate) struct OptimizeArgs {
     /// The model.
@@ -160,6 +167,8 @@ pub(crate) struct OptimizeArgs {
     #[arg(long)]
     pub(crate) no_plan: bool,
     #[command(flatten)]
+    pub(crate) page: PageArgs,
+    #[command(flatten)]
     pub(crate) read: ReadArgs,
     #[command(flatten)]
     pub(crate) runtime: RuntimeArg,
@@ -173,16 +182,6 @@ impl OptimizeArgs {
     /// Whether there may be loops, and when they are enough.
     pub(crate) fn loops(&self) -> Option<Loops> {
         self.loops.allowed().map(|loops| Loops { enough: self.budget.map(|budget| budget.0), ..loops })
-    }
-
-    /// Which rewrites may be made for a runtime.
-    pub(crate) fn rewrites(&self, model: MemoryModel) -> Rewrites {
-        if self.are_rewrites_left_to_xnnpack(model) { Rewrites::None } else { self.rewrite.allowed() }
-    }
-
-    /// Are there none because `LiteRT` hands models to XNNPACK unless it is told otherwise, and nothing was?
-    pub(crate) fn are_rewrites_left_to_xnnpack(&self, model: MemoryModel) -> bool {
-        model == MemoryModel::Litert && self.runtime.kernels.is_none() && !self.rewrite.are_asked_for()
     }
 }
 
@@ -207,7 +206,7 @@ pub(crate) struct RewriteArgs {
 }
 
 impl RewriteArgs {
-    pub(crate) fn allowed(&self) -> Rewrites {
+    fn allowed(&self) -> Rewrites {
         match (self.no_rewrite, self.exact_rewrites) {
             (true, _) => Rewrites::None,
             (false, true) => Rewrites::Exact,
@@ -215,9 +214,15 @@ impl RewriteArgs {
         }
     }
 
-    /// Was anything said of them?
-    pub(crate) fn are_asked_for(&self) -> bool {
-        self.no_rewrite || self.exact_rewrites || self.rewrite.is_some()
+    /// Those that may be made for a runtime.
+    pub(crate) fn on(&self, model: MemoryModel, runtime: &RuntimeArg) -> Rewrites {
+        if self.are_left_to_xnnpack(model, runtime) { Rewrites::None } else { self.allowed() }
+    }
+
+    /// Are there none because `LiteRT` hands models to XNNPACK unless it is told otherwise, and nothing was?
+    pub(crate) fn are_left_to_xnnpack(&self, model: MemoryModel, runtime: &RuntimeArg) -> bool {
+        let are_asked_for = self.no_rewrite || self.exact_rewrites || self.rewrite.is_some();
+        model == MemoryModel::Litert && runtime.kernels.is_none() && !are_asked_for
     }
 
     /// The same before ONNX Runtime optimises a model: only what was asked for by name.

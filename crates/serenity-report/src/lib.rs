@@ -1,7 +1,8 @@
 //! What strangers look at first: tables, and charts that need nothing but a browser.
 //!
 //! In come rows of text and series of numbers. Out come Markdown and CSV ([`Table`]) and self-contained SVG ([`BarChart`],
-//! [`LineChart`]): no script, no font, no link, colours that tell apart for the colour-blind and on light and dark pages.
+//! [`LineChart`]): no script, no font, no link, colours that tell apart for the colour-blind and on light and dark pages. All that is known of one model becomes one HTML file
+//! ([`page`]).
 //!
 //! Promised: the same input gives the same bytes on every machine; whatever a text holds, the result is well-formed; numbers that
 //! cannot be drawn (infinite, not a number, not positive on a logarithmic axis) are left out instead of spoiling the picture.
@@ -28,6 +29,7 @@ mod bars;
 mod frame;
 mod lines;
 mod number;
+pub mod page;
 mod svg;
 mod table;
 #[cfg(test)]

@@ -126,7 +126,7 @@ impl Svg {
 }
 
 /// A text without what XML takes for its own, or forbids.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -53,7 +53,7 @@ pub use ort::{
 pub use problem::ArenaProblem;
 pub use runtime::Runtime;
 pub use tflm::overlap::{Overlap, overlaps};
-pub use tflm::plan::{Planned, live_by_op, live_peak, plan_arena, plans_of_arena};
+pub use tflm::plan::{Planned, live_by_op, live_peak, plan_arena, plans_of_arena, steps_by_op};
 pub use tflm::run::Facts as TflmFacts;
 pub use tflm::scratch::scratch;
 pub use tflm::sets::{KernelSet, Kernels};

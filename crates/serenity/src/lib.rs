@@ -43,6 +43,7 @@ mod plan_file;
 mod planning;
 mod python;
 mod refine;
+pub mod report;
 mod rewrite;
 mod traffic;
 pub mod two_memories;

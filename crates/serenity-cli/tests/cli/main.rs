@@ -1,6 +1,7 @@
 //! Drives the built binary as a user would.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod browser;
 mod check;
 mod commands;
 mod errors;
@@ -15,6 +16,7 @@ mod onnx;
 mod paper;
 mod pipes;
 mod place;
+mod report;
 mod rewrite;
 mod schema;
 mod tflite;

@@ -219,6 +219,8 @@ fn every_field_in_the_schema_is_printed_by_some_command() {
         &["optimize", "zoo:swiftnet-b", "--memory", "fast=48KB,slow=1MB", "--plan", "plan.json", "--json"],
         &["optimize", "c.tflite", "--budget", "1KB", "--json"],
         &["optimize", "c.onnx", "-o", "small.onnx", "--json"],
+        &["optimize", "c.tflite", "--report", "page.html", "--svg", "pictures", "--json"],
+        &["report", "c.tflite", "-o", "page.html", "--budget", "1KB", "--svg", "pictures", "--json"],
         &["inspect", "c.tflite", "--json"],
         &["inspect", "zoo:swiftnet-b", "--json"],
         &["schedule", "zoo:swiftnet-a", "--json"],

@@ -10,7 +10,7 @@ use super::ties::Ties;
 use super::{ForAPlan, for_a_plan, largest, tflm_arenas};
 use crate::problem::tensor_buffers;
 use crate::{Arena, ArenaProblem, Content, Offsets};
-use serenity_arena::{Options, Overlap, Placement, Problem, Tie, place};
+use serenity_arena::{Options, Overlap, Placement, Problem, Step, Tie, place};
 use serenity_ir::OpId;
 use serenity_search::{Limits, StopReason};
 use std::collections::BTreeMap;
@@ -169,4 +169,9 @@ pub fn live_peak(facts: &Facts, orders: &[&[OpId]]) -> Option<u64> {
 /// The memory in use under a plan while each op of the main graph runs, in its order.
 pub fn live_by_op(facts: &Facts, orders: &[&[OpId]]) -> Option<Vec<u64>> {
     Some(Run::new(facts, orders)?.live_by_op())
+}
+
+/// The first and the last step at which each op of the main graph runs, in its order; steps are counted from 1, and an op that runs other graphs takes several.
+pub fn steps_by_op(facts: &Facts, orders: &[&[OpId]]) -> Option<Vec<(Step, Step)>> {
+    Some(Run::new(facts, orders)?.steps_by_op())
 }

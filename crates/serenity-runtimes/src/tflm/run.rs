@@ -203,6 +203,12 @@ impl<'a> Run<'a> {
             .collect()
     }
 
+    /// The first and the last step of each op of the main graph, in its order.
+    pub(super) fn steps_by_op(&self) -> Vec<(Step, Step)> {
+        let lives = self.walk.orders[0].iter().map(|op| self.walk.ops[0][op.index()]);
+        lives.map(|Life(first, last)| (first, last)).collect()
+    }
+
     /// The memory in use at each step, if every op that can save something does.
     pub(super) fn live(&self) -> Vec<u64> {
         let mut changes = vec![0_i128; self.walk.now as usize + 2];

@@ -2,14 +2,13 @@
 
 use super::loops::check_format;
 use crate::Failure;
-use crate::args::OptimizeArgs;
 use crate::printable::printable;
 use serenity::{Input, Plan, Port, QuantizedPort};
 use std::io::Write;
 
 /// Refuses the option where there is no file whose inputs and outputs could change.
-pub(super) fn check_target(args: &OptimizeArgs, input: &Input) -> Result<(), Failure> {
-    if args.int8_io { check_format("--int8-io", args, input) } else { Ok(()) }
+pub(crate) fn check_target(is_asked: bool, name: &str, input: &Input) -> Result<(), Failure> {
+    if is_asked { check_format("--int8-io", name, input) } else { Ok(()) }
 }
 
 /// What became of --int8-io.

@@ -8,17 +8,21 @@ use crate::progress::thousands;
 use crate::size::Size;
 use serenity::ir::{Graph, OpId, Profile, Step};
 use serenity::looping::{Because, Floor, Loop, LoopCost};
-use serenity::runtimes::{TflmFacts, live_by_op};
+use serenity::runtimes::{MemoryModel, TflmFacts, live_by_op};
 use serenity::{AppliedLoops, Format, Input, Loops, LoopsEstimate, Optimized, Options, Plan};
 use std::io::Write;
 
 /// Refuses loops where nothing would run them, or gain by them.
-pub(super) fn check_target(args: &OptimizeArgs, input: &Input) -> Result<(), Failure> {
-    if !args.loops.loops {
+pub(crate) fn check_target(
+    is_asked: bool,
+    name: &str,
+    input: &Input,
+    model: MemoryModel,
+) -> Result<(), Failure> {
+    if !is_asked {
         return Ok(());
     }
-    check_format("--loops", args, input)?;
-    let model = args.runtime.model(input.default_model)?;
+    check_format("--loops", name, input)?;
     if model.kernels().is_none() {
         return Err(Failure::request(
             format!("--loops is for TFLM, not for `{model}`"),
@@ -29,8 +33,7 @@ pub(super) fn check_target(args: &OptimizeArgs, input: &Input) -> Result<(), Fai
 }
 
 /// Refuses an option for `.tflite` models where the input is none.
-pub(super) fn check_format(option: &str, args: &OptimizeArgs, input: &Input) -> Result<(), Failure> {
-    let name = &args.input;
+pub(super) fn check_format(option: &str, name: &str, input: &Input) -> Result<(), Failure> {
     let own = input.file.format();
     if own == Format::TfLite {
         return Ok(());

@@ -5,15 +5,18 @@ mod int8_io;
 mod loops;
 mod report;
 
-pub(super) use int8_io::changed;
+pub(super) use int8_io::{changed, check_target as check_int8_io};
+pub(super) use loops::check_target as check_loops;
 
-use super::{title, with_search};
+use super::page::{self, PageFiles};
+use super::{as_typed, for_shell, title, with_search};
 use crate::args::OptimizeArgs;
 use crate::outputs::{Content, OutputFile};
 use crate::progress::{ProgressLine, cancel_on_ctrl_c};
 use crate::{Failure, Outcome, json};
 use device::DevicePlan;
 use report::Report;
+use serenity::report::PageOptions;
 use serenity::scheduling::Algorithm;
 use serenity::write::NewFile;
 use serenity::{Input, Optimized, Options, Plan};
@@ -25,19 +28,20 @@ pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, 
     let output = args.output.as_deref().map(OutputFile::new).transpose()?;
     check_plan_target(args)?;
     device::check_target(args)?;
+    check_page_targets(args)?;
     let input = args.read.load(&args.input, args.runtime.runtime)?;
-    loops::check_target(args, &input)?;
-    int8_io::check_target(args, &input)?;
+    let model = args.runtime.model(input.default_model)?;
+    check_loops(args.loops.loops, &args.input, &input, model)?;
+    check_int8_io(args.int8_io, &args.input, &input)?;
     check_format(&input, output.as_ref())?;
-    device::check_runtime(args, args.runtime.model(input.default_model)?)?;
+    device::check_runtime(args, model)?;
     let cancel = cancel_on_ctrl_c();
     let (line, progress) = ProgressLine::new(&title(input.graph(), &args.input));
-    let model = args.runtime.model(input.default_model)?;
     let mut options = Options {
         model,
         progress,
         plan_arena: !args.no_plan,
-        rewrites: args.rewrites(model),
+        rewrites: args.rewrite.on(model, &args.runtime),
         int8_io: args.int8_io,
         loops: args.loops(),
         fast: args.runtime.fast(args.rewrite.before_fusing()),
@@ -48,6 +52,7 @@ pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, 
     }
     let found = serenity::optimize(&input, &options)?;
     let hint = loops::hint(args, &found, &options);
+    let drawn = draw(args, &input, &found, &options);
     let Optimized { model: planned, plan } = found;
     drop(line);
     let device = DevicePlan::new(args, &planned, &plan, &options.limits)?;
@@ -58,18 +63,41 @@ pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, 
     if args.json.json {
         let mut object = report.to_json();
         device.add_to(&mut object, &planned);
+        object["report"] = args.page.report.clone().into();
+        object["pictures"] = drawn.pictures().into();
         writeln!(said, "{}", json::object("optimize", Some(&args.input), object))?;
     } else {
         report.print(&mut said)?;
         said.extend(hint.into_bytes());
         device.print(args, &mut said)?;
+        if let Some(path) = &args.page.report {
+            writeln!(said, "page:        {}", for_shell(path))?;
+        }
     }
-    write_files(args, &planned, &plan, &device, output.as_ref())?;
+    write_files(args, &planned, &plan, &device, &drawn, output.as_ref())?;
     out.write_all(&said)?;
     match report.fits() {
         Some(false) => Ok(Outcome::ConditionNotMet),
         _ => Ok(Outcome::Done),
     }
+}
+
+/// Refuses a page that could not be written in the end.
+fn check_page_targets(args: &OptimizeArgs) -> Result<(), Failure> {
+    let others = [("-o", &args.output), ("--plan", &args.plan), ("--emit-header", &args.emit_header)];
+    let others = others.map(|(option, path)| (option, path.as_deref()));
+    let report = args.page.report.as_deref().map(|path| ("--report", path));
+    page::check_targets(report, args.page.svg.as_deref(), &args.input, &others)
+}
+
+/// The page and its pictures, if they were asked for.
+fn draw(args: &OptimizeArgs, input: &Input, found: &Optimized, options: &Options) -> PageFiles {
+    let asked = PageOptions {
+        budget: args.budget.map(|budget| budget.0),
+        typed: as_typed(&args.input, &args.read, &args.runtime),
+        ..PageOptions::default()
+    };
+    PageFiles::new(args.page.report.as_deref(), args.page.svg.as_deref(), input, found, options, &asked)
 }
 
 fn check_plan_target(args: &OptimizeArgs) -> Result<(), Failure> {
@@ -125,6 +153,7 @@ fn write_files(
     input: &Input,
     plan: &Plan,
     device: &DevicePlan,
+    drawn: &PageFiles,
     output: Option<&OutputFile>,
 ) -> Result<(), Failure> {
     let mut object = plan.to_json();
@@ -143,5 +172,6 @@ fn write_files(
         files.push(NewFile { path, bytes: plan_text.as_bytes() });
     }
     files.extend(device.files(args));
+    files.extend(drawn.files());
     Ok(serenity::write::write_together(&files)?)
 }

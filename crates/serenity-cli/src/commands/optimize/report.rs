@@ -253,7 +253,7 @@ impl<'a> Report<'a> {
                 writeln!(out, "  - {}", printable(text))?;
             }
         }
-        if self.args.are_rewrites_left_to_xnnpack(self.plan.model) {
+        if self.args.rewrite.are_left_to_xnnpack(self.plan.model, &self.args.runtime) {
             writeln!(
                 out,
                 "\n  not rewritten: XNNPACK, LiteRT's default, packs the weights of every operator, and more\n  operators may take more; without it, say --kernels reference"
@@ -285,7 +285,9 @@ impl<'a> Report<'a> {
     /// What is said of a decision that is proved.
     fn none(&self, decision: Decision) -> &'static str {
         match decision {
-            Decision::Rewrites if self.args.rewrites(self.plan.model) == Rewrites::Exact => {
+            Decision::Rewrites
+                if self.args.rewrite.on(self.plan.model, &self.args.runtime) == Rewrites::Exact =>
+            {
                 "no set of exact rewrites"
             }
             Decision::Rewrites => "no set of rewrites",

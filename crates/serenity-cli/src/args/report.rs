@@ -1,0 +1,69 @@
+//! Arguments about the page of a model.
+
+use super::{JsonArg, LoopArgs, ReadArgs, RewriteArgs, RuntimeArg, SearchArgs};
+use crate::size::Size;
+use clap::Args;
+use serenity::Loops;
+
+/// Draw up a page about a model: what it needs before and after, why, and what would lower it.
+///
+/// Does what `optimize` does, and shows it in one HTML file that opens from disk, also on a phone: memory over time, the arena, the network and its order, what was changed and what
+/// it gained, what sets the peak, and which boards hold it. The model itself is not written.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    serenity report model.tflite -o page.html\n  \
+    serenity report model.tflite -o page.html --budget 250KB\n  \
+    serenity report model.tflite -o page.html --loops --svg pictures\n  \
+    serenity report zoo:swiftnet-a -o page.html")]
+pub(crate) struct ReportArgs {
+    /// The model.
+    pub(crate) input: String,
+    /// Write the page here.
+    #[arg(short, long, value_name = "FILE.html")]
+    pub(crate) output: String,
+    /// Write the pictures of the page into this folder too, as .svg files; it is made if there is none.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) svg: Option<String>,
+    /// Say whether it fits so many bytes, and what would make it fit; exit with 1 if it does not.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) budget: Option<Size>,
+    /// How many random orders to draw for comparison; 0 for none.
+    #[arg(long, value_name = "N", default_value_t = serenity::report::PageOptions::default().orders)]
+    pub(crate) orders: u64,
+    #[command(flatten)]
+    pub(crate) rewrite: RewriteArgs,
+    #[command(flatten)]
+    pub(crate) loops: LoopArgs,
+    /// For a .tflite: let the model take and give the whole numbers that it works with, not floats; see `optimize`.
+    #[arg(long, conflicts_with = "fold_constants")]
+    pub(crate) int8_io: bool,
+    /// For TFLM: leave the placement of tensors to the runtime.
+    #[arg(long, conflicts_with = "loops")]
+    pub(crate) no_plan: bool,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+    #[command(flatten)]
+    pub(crate) runtime: RuntimeArg,
+    #[command(flatten)]
+    pub(crate) search: SearchArgs,
+    #[command(flatten)]
+    pub(crate) json: JsonArg,
+}
+
+impl ReportArgs {
+    /// Whether there may be loops, and when they are enough.
+    pub(crate) fn loops(&self) -> Option<Loops> {
+        self.loops.allowed().map(|loops| Loops { enough: self.budget.map(|budget| budget.0), ..loops })
+    }
+}
+
+/// The page beside what a command does.
+#[derive(Args)]
+pub(crate) struct PageArgs {
+    /// Write a page about it here: before and after, why it needs as much, and what would lower it.
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<String>,
+    /// Write the pictures of that page into this folder, as .svg files; it is made if there is none.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) svg: Option<String>,
+}

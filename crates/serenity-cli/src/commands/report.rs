@@ -1,0 +1,114 @@
+//! `serenity report`: a page about a model.
+
+use super::page::{self, PageFiles};
+use super::{as_typed, for_shell, missing, title, with_search};
+use crate::args::ReportArgs;
+use crate::progress::{ProgressLine, cancel_on_ctrl_c, thousands};
+use crate::size::Size;
+use crate::{Failure, Outcome, json};
+use serde_json::{Value, json};
+use serenity::report::{Page, PageOptions};
+use serenity::{Optimized, Options, Plan};
+use std::io::Write;
+
+pub(crate) fn run(args: &ReportArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
+    page::check_targets(Some(("-o", &args.output)), args.svg.as_deref(), &args.input, &[])?;
+    let input = args.read.load(&args.input, args.runtime.runtime)?;
+    let model = args.runtime.model(input.default_model)?;
+    super::optimize::check_loops(args.loops.loops, &args.input, &input, model)?;
+    super::optimize::check_int8_io(args.int8_io, &args.input, &input)?;
+    let cancel = cancel_on_ctrl_c();
+    let (line, progress) = ProgressLine::new(&title(input.graph(), &args.input));
+    let options = Options {
+        model,
+        progress,
+        plan_arena: !args.no_plan,
+        rewrites: args.rewrite.on(model, &args.runtime),
+        int8_io: args.int8_io,
+        loops: args.loops(),
+        fast: args.runtime.fast(args.rewrite.before_fusing()),
+        ..with_search(Options::for_input(&input), &args.search, &cancel)
+    };
+    let found = serenity::optimize(&input, &options)?;
+    let asked = PageOptions {
+        budget: args.budget.map(|budget| budget.0),
+        typed: as_typed(&args.input, &args.read, &args.runtime),
+        orders: args.orders,
+    };
+    let drawn = serenity::report::page(&input, &found, &options, &asked);
+    drop(line);
+    let files = PageFiles::of(&drawn, Some(&args.output), args.svg.as_deref());
+    serenity::write::write_together(&files.files().collect::<Vec<_>>())?;
+    let fits = args.budget.map(|budget| found.plan.fits(drawn.headline.after, budget.0));
+    if args.json.json {
+        let object = to_json(args, &found, &drawn, &files, fits);
+        writeln!(out, "{}", json::object("report", Some(&args.input), object))?;
+    } else {
+        print(args, &found.plan, &drawn, &files, out)?;
+    }
+    Ok(if fits == Some(false) { Outcome::ConditionNotMet } else { Outcome::Done })
+}
+
+fn to_json(
+    args: &ReportArgs,
+    found: &Optimized,
+    drawn: &Page,
+    files: &PageFiles,
+    fits: Option<bool>,
+) -> Value {
+    let plan = &found.plan;
+    let known = args.budget.filter(|_| plan.counts_everything());
+    let kernels = plan.model.kernels().map(|kernels| kernels.to_string());
+    json!({
+        "graph": plan.graph,
+        "runtime": plan.model.to_string(),
+        "kernels": kernels,
+        "counts": drawn.headline.counts,
+        "before": drawn.headline.before,
+        "after": drawn.headline.after,
+        "proof": if plan.is_optimal() { "optimal" } else { "gap" },
+        "stopped": plan.stopped(),
+        "why": drawn.headline.why,
+        "budget": args.budget.map(|budget| budget.0),
+        "fits": fits,
+        "missing": known.map(|budget| missing(drawn.headline.after, budget)),
+        "output": args.output,
+        "bytes": files.page_bytes(),
+        "pictures": files.pictures(),
+    })
+}
+
+fn print(
+    args: &ReportArgs,
+    plan: &Plan,
+    drawn: &Page,
+    files: &PageFiles,
+    out: &mut impl Write,
+) -> Result<(), Failure> {
+    let headline = &drawn.headline;
+    let at_least = if plan.counts_everything() { "" } else { "at least " };
+    writeln!(
+        out,
+        "{}: {at_least}{} before, {} after",
+        headline.counts,
+        Size(headline.before),
+        Size(headline.after)
+    )?;
+    if !headline.fit_text.is_empty() {
+        writeln!(out, "{}", headline.fit_text)?;
+    }
+    if let Some(why) = headline.why.first() {
+        writeln!(out, "{}", crate::printable::printable(why))?;
+    }
+    let bytes = files.page_bytes() as u64;
+    writeln!(
+        out,
+        "\npage written to {} ({} bytes); open it in a browser",
+        for_shell(&args.output),
+        thousands(bytes)
+    )?;
+    if let Some(folder) = &args.svg {
+        writeln!(out, "{} pictures written to {}", files.pictures().len(), for_shell(folder))?;
+    }
+    Ok(())
+}

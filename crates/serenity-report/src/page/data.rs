@@ -1,0 +1,324 @@
+//! What a page is made of: plain figures and sentences, whoever found them.
+
+/// All that one page shows of a model, before and after.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Page {
+    /// The model.
+    pub title: String,
+    /// A few facts about it, as `runtime` and `tflm`.
+    pub facts: Vec<(String, String)>,
+    /// The first screen.
+    pub headline: Headline,
+    /// As it came, and as it is now.
+    pub sides: [Side; 2],
+    /// What was rewritten, looped or converted.
+    pub changes: Vec<Change>,
+    /// Why nothing was changed, or what all changes have in common.
+    pub about_changes: String,
+    /// What else can be done, the cheapest first.
+    pub remedies: Vec<Remedy>,
+    /// The whole arena on a device, if the runtime's is known.
+    pub device: Option<Device>,
+    /// Bytes moved, if that was looked at.
+    pub traffic: Option<Traffic>,
+    /// Random orders, if any were drawn.
+    pub orders: Option<Orders>,
+    /// What must be known to read the figures right.
+    pub notes: Vec<String>,
+}
+
+/// Whether it fits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fit {
+    /// Nobody asked.
+    #[default]
+    NotAsked,
+    /// It does.
+    Fits,
+    /// It does not.
+    TooLarge,
+    /// Not all bytes are known.
+    Unknown,
+}
+
+/// What somebody wants to know first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Headline {
+    /// What the figures count, as in `the whole arena on a 32-bit device`.
+    pub counts: String,
+    /// Are the figures only what is needed at least?
+    pub at_least: bool,
+    /// Bytes needed before.
+    pub before: u64,
+    /// Bytes needed after.
+    pub after: u64,
+    /// Is it as small as can be?
+    pub proof: String,
+    /// What it has to fit, if anything was said.
+    pub budget: Option<u64>,
+    /// Whether it does.
+    pub fit: Fit,
+    /// The same in a sentence.
+    pub fit_text: String,
+    /// Why it needs as much as it does, the most important sentence first.
+    pub why: Vec<String>,
+}
+
+/// A tensor, or what an op needs besides its tensors.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Item {
+    /// Its full name.
+    pub name: String,
+    /// Dimensions, if known.
+    pub shape: Option<Vec<u64>>,
+    /// Type of its elements, if known.
+    pub dtype: Option<String>,
+    /// Bytes as the runtime counts them.
+    pub bytes: u64,
+    /// What it is to the network.
+    pub role: Role,
+    /// The op that writes it: a position in [`Side::ops`].
+    pub producer: Option<usize>,
+    /// The ops that read it.
+    pub readers: Vec<usize>,
+}
+
+/// What a tensor is to the network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Role {
+    /// Between two ops.
+    #[default]
+    Between,
+    /// The caller fills it.
+    Input,
+    /// The caller reads it.
+    Output,
+    /// Needed by one op besides its tensors.
+    Scratch,
+    /// Of a graph that an op runs, as a loop does.
+    Inner,
+}
+
+impl Role {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Between => "between ops",
+            Self::Input => "input of the network",
+            Self::Output => "output of the network",
+            Self::Scratch => "scratch",
+            Self::Inner => "inside a loop",
+        }
+    }
+}
+
+/// An op, in the order in which it runs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Step {
+    /// Its full name.
+    pub name: String,
+    /// Its type.
+    pub kind: String,
+    /// The part of the time axis in which it runs, both ends included: more than one unit if it runs other graphs.
+    pub from: usize,
+    /// The last unit.
+    pub to: usize,
+    /// Bytes in use while it runs.
+    pub during: u64,
+    /// Bytes in use when it is done.
+    pub after: u64,
+    /// The tensors that it reads: positions in [`Side::items`].
+    pub reads: Vec<usize>,
+    /// The tensors that it writes.
+    pub writes: Vec<usize>,
+}
+
+/// Bytes in use from one unit of time to another, both included.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Live {
+    /// Whose they are, one after the other: positions in [`Side::items`].
+    pub items: Vec<usize>,
+    /// How many.
+    pub bytes: u64,
+    /// The first unit of the time axis.
+    pub from: usize,
+    /// The last.
+    pub to: usize,
+}
+
+/// Where something lies in the arena.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Whose place it is.
+    pub item: usize,
+    /// Where it begins.
+    pub offset: u64,
+    /// How many bytes.
+    pub bytes: u64,
+    /// The first unit of the time axis.
+    pub from: usize,
+    /// The last.
+    pub to: usize,
+}
+
+/// The model at one time: as it came, or as it is now.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Side {
+    /// How its order and its places came about, in a line.
+    pub caption: String,
+    /// Tensors and scratch.
+    pub items: Vec<Item>,
+    /// The ops in the order in which they run.
+    pub ops: Vec<Step>,
+    /// What is in use when.
+    pub live: Vec<Live>,
+    /// The most that is in use at any time.
+    pub peak: u64,
+    /// The op at which that is.
+    pub peak_op: usize,
+    /// The arena, if the runtime has one.
+    pub arena: Option<u64>,
+    /// Who lies where; empty if nobody knows.
+    pub places: Vec<Place>,
+    /// Who chose the places, or why there are none.
+    pub about_places: String,
+    /// No order peaks below this, if that is known.
+    pub bound: Option<u64>,
+    /// No arena is smaller than this, if that is known.
+    pub arena_bound: Option<u64>,
+    /// What the device leaves for activations, if there is a budget.
+    pub room: Option<u64>,
+}
+
+impl Side {
+    /// How many units the time axis has.
+    pub fn length(&self) -> usize {
+        self.ops.iter().map(|op| op.to + 1).max().unwrap_or(1)
+    }
+
+    /// The part of the time axis in which the peak is reached.
+    pub(crate) fn peak_span(&self) -> (usize, usize) {
+        self.ops.get(self.peak_op).map_or((0, 0), |op| (op.from, op.to))
+    }
+
+    /// By item: the colour of what is in use at the peak, the largest first; `None` for all others. Bytes that several tensors live in, one after the other, count for
+    /// the one that names them.
+    pub(crate) fn colours(&self) -> Vec<Option<usize>> {
+        let (from, to) = self.peak_span();
+        let mut bytes = vec![None; self.items.len()];
+        for live in self.live.iter().filter(|live| live.from <= to && live.to >= from) {
+            for (at, &item) in live.items.iter().enumerate() {
+                *bytes[item].get_or_insert(0) += if at == 0 { live.bytes } else { 0 };
+            }
+        }
+        let mut alive: Vec<usize> = (0..bytes.len()).filter(|&item| bytes[item].is_some()).collect();
+        alive.sort_by_key(|&item| (std::cmp::Reverse(bytes[item]), item));
+        let mut colours = vec![None; bytes.len()];
+        for (rank, item) in alive.into_iter().enumerate() {
+            colours[item] = Some(rank);
+        }
+        colours
+    }
+}
+
+/// Something that was done to the model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Change {
+    /// What kind of thing: `rewrite`, `loop`, `order`, …
+    pub kind: String,
+    /// What, for people.
+    pub text: String,
+    /// Bytes that it saves by itself, if that is known.
+    pub gain: Option<u64>,
+    /// What it saves, in words.
+    pub gained: String,
+    /// What it costs, in words.
+    pub cost: String,
+}
+
+/// Something that could be done.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Remedy {
+    /// What, in a sentence.
+    pub text: String,
+    /// What to type, if it can be typed.
+    pub command: Option<String>,
+    /// What would be needed then, if that is known.
+    pub needs: Option<u64>,
+    /// Would that fit the budget?
+    pub fits: Option<bool>,
+}
+
+/// The whole arena of a device before and after.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Device {
+    /// Its sections before.
+    pub before: Sections,
+    /// The same after.
+    pub after: Sections,
+    /// Boards, smallest first.
+    pub boards: Vec<Board>,
+}
+
+/// Sections of an arena in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sections {
+    /// Activations and scratch.
+    pub head: u64,
+    /// What persists.
+    pub tail: u64,
+    /// What to add to be safe.
+    pub margin: u64,
+}
+
+impl Sections {
+    /// All together.
+    pub fn sum(&self) -> u64 {
+        self.head + self.tail + self.margin
+    }
+}
+
+/// A microcontroller board.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Board {
+    /// What it is sold as.
+    pub name: String,
+    /// The microcontroller on it.
+    pub chip: String,
+    /// Its RAM in bytes.
+    pub ram: u64,
+}
+
+/// Bytes moved between on-chip and off-chip memory.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Traffic {
+    /// What moves in any case.
+    pub compulsory: u64,
+    /// One entry an on-chip size, ascending.
+    pub sizes: Vec<TrafficAt>,
+}
+
+/// What moves besides, with one on-chip size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TrafficAt {
+    /// The on-chip memory.
+    pub on_chip: u64,
+    /// Bytes in the order that the model came with.
+    pub before: u64,
+    /// Bytes in the order that it has now, if that can be compared.
+    pub after: Option<u64>,
+}
+
+/// How random orders peak.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Orders {
+    /// How many were drawn.
+    pub count: u64,
+    /// Every peak that occurred, ascending, and how many orders have it.
+    pub peaks: Vec<(u64, u64)>,
+    /// The peak of the model's own order.
+    pub own: u64,
+    /// The peak of the best order.
+    pub best: u64,
+    /// The share of orders that are as good as the best.
+    pub share_best: f64,
+}

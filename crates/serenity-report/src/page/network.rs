@@ -1,0 +1,123 @@
+//! The network: ops in layers, numbered in the order in which they run, the darker the more memory is in use.
+
+use super::colours::shade;
+use super::layout::{HIGH, Layout, WIDE, layout};
+use super::plot::picture;
+use super::size::size;
+use super::{Drawn, Side};
+use crate::number::coordinate;
+use crate::svg::escaped;
+use std::fmt::Write;
+
+/// The elements of one side, and how large they are.
+pub(crate) struct Network {
+    pub(crate) width: f64,
+    pub(crate) height: f64,
+    body: String,
+}
+
+impl Network {
+    /// Draws one side; the same shade stands for the same share of `most` bytes on both.
+    pub(crate) fn new(side: &Side, names: &Drawn, most: u64) -> Self {
+        let edges = edges(side);
+        let pairs: Vec<(usize, usize)> = edges.iter().map(|edge| (edge.0, edge.1)).collect();
+        let Layout { ops, ways, width, height } = layout(side.ops.len(), &pairs);
+        let largest = side.items.iter().map(|item| item.bytes).max().unwrap_or(1);
+        let mut body = String::from("<g class=\"edges\">");
+        for ((_, to, item), way) in edges.iter().zip(&ways) {
+            let bytes = side.items[*item].bytes;
+            let wide = 1.0 + 5.0 * (bytes as f64 / largest.max(1) as f64).sqrt();
+            let _ = write!(
+                body,
+                "<path class=\"edge\" data-i=\"{item}\" data-to=\"{to}\" stroke-width=\"{}\" d=\"{}\"/>",
+                coordinate(wide),
+                curve(way)
+            );
+        }
+        body.push_str("</g><g class=\"nodes\">");
+        for (at, (op, &(x, y))) in side.ops.iter().zip(&ops).enumerate() {
+            let mark = if op.during == side.peak { " atpeak" } else { "" };
+            let (left, upper) = (coordinate(x - WIDE / 2.0), coordinate(y - HIGH / 2.0));
+            let class = shade(op.during, most);
+            let kind = if op.kind.is_empty() { "op" } else { op.kind.as_str() };
+            let kind: String = kind.chars().take(18).collect();
+            let _ = write!(
+                body,
+                "<g class=\"{class}\" data-o=\"{at}\" transform=\"translate({left} {upper})\"><rect class=\"{class}{mark}\" width=\"{WIDE}\" height=\"{HIGH}\" rx=\"7\"/>\
+                 <text x=\"10\" y=\"18\">{}</text><text class=\"small\" x=\"10\" y=\"34\">{} {} · {}</text></g>",
+                escaped(&names.ops[at]),
+                at + 1,
+                escaped(&kind),
+                size(op.during)
+            );
+        }
+        body.push_str("</g>");
+        Self { width, height, body }
+    }
+
+    /// For the page.
+    pub(crate) fn to_html(&self, number: usize) -> String {
+        format!(
+            "<div class=\"net\" data-side=\"{number}\"><svg viewBox=\"0 0 {} {}\" tabindex=\"0\" role=\"application\" aria-label=\"The network, {}: drag to move, plus and minus to zoom, arrow keys to move\">{}</svg></div>",
+            coordinate(self.width),
+            coordinate(self.height),
+            ["before", "after"][number],
+            self.body
+        )
+    }
+
+    /// A picture that stands alone.
+    pub(crate) fn to_svg(&self, number: usize) -> String {
+        let name = ["before", "after"][number];
+        let subtitle = "numbers: the order in which ops run; the darker, the more memory is in use; thick frame: the peak";
+        let mut svg = picture(
+            self.width.max(640.0) + 20.0,
+            self.height + 80.0,
+            &format!("The network, {name}"),
+            subtitle,
+        );
+        let _ = writeln!(svg, "<g transform=\"translate(10 56)\">{}</g>\n</svg>", self.body);
+        svg
+    }
+}
+
+/// Who hands what to whom: writer, reader, tensor.
+fn edges(side: &Side) -> Vec<(usize, usize, usize)> {
+    let mut edges = Vec::new();
+    for (to, op) in side.ops.iter().enumerate() {
+        for &item in &op.reads {
+            if let Some(from) = side.items[item].producer.filter(|&from| from < to) {
+                edges.push((from, to, item));
+            }
+        }
+    }
+    edges.sort_unstable();
+    edges.dedup_by_key(|edge| (edge.0, edge.1));
+    edges
+}
+
+/// Downwards through all points, upright at each.
+fn curve(way: &[(f64, f64)]) -> String {
+    let mut path = String::new();
+    for (at, &(x, y)) in way.iter().enumerate() {
+        if at == 0 {
+            let _ = write!(path, "M{} {}", coordinate(x), coordinate(y));
+            continue;
+        }
+        let (last_x, last_y) = way[at - 1];
+        let middle = coordinate(f64::midpoint(last_y, y));
+        if (last_x - x).abs() < 0.05 {
+            let _ = write!(path, "V{}", coordinate(y));
+        } else {
+            let _ = write!(
+                path,
+                "C{} {middle} {} {middle} {} {}",
+                coordinate(last_x),
+                coordinate(x),
+                coordinate(x),
+                coordinate(y)
+            );
+        }
+    }
+    path
+}

@@ -1,0 +1,289 @@
+//! Everything that one page shows of a model: gathered here, drawn by `serenity-report`.
+//!
+//! In comes a model as it was read, what became of it, and how. Out comes a [`Page`]: both sides with every tensor, op and place; what was changed; in sentences, what sets
+//! the peak and what would lower it; and the model on boards, in on-chip memories and among random orders.
+//!
+//! Promised: the figures are those of the plan and of `inspect`; the same input gives the same page, byte for byte.
+
+mod changes;
+mod remedies;
+mod side;
+mod why;
+mod wider;
+
+pub use serenity_report::page::Page;
+
+use crate::rewrite::whole_need;
+use crate::{FastSession, Input, Optimized, Options, Plan, boards};
+use serenity_ir::Graph;
+use serenity_report::grouped;
+use serenity_report::page::{Fit, Headline, Side, size};
+use serenity_runtimes::{MemoryModel, Offsets, Tail};
+use side::Ground;
+
+/// What a page is asked for besides the model.
+#[derive(Clone, Debug)]
+pub struct PageOptions {
+    /// What the model has to fit.
+    pub budget: Option<u64>,
+    /// The model and the options as they would be typed again, for commands that the page suggests.
+    pub typed: String,
+    /// How many random orders to draw; none for 0.
+    pub orders: u64,
+}
+
+impl Default for PageOptions {
+    fn default() -> Self {
+        Self { budget: None, typed: String::new(), orders: 2000 }
+    }
+}
+
+/// Gathers the page of a model as it was read, which became what was `found` with these options.
+///
+/// ```
+/// use serenity::{Options, load, optimize};
+/// use serenity::report::{PageOptions, page};
+/// # fn main() -> Result<(), serenity::Error> {
+/// let input = load("zoo:swiftnet-a")?;
+/// let options = Options::for_input(&input);
+/// let found = optimize(&input, &options)?;
+/// let page = page(&input, &found, &options, &PageOptions::default());
+/// assert_eq!((page.headline.before, page.headline.after), (213_248, 150_528));
+/// assert!(page.to_html().starts_with("<!DOCTYPE html>"));
+/// # Ok(()) }
+/// ```
+pub fn page(input: &Input, found: &Optimized, options: &Options, asked: &PageOptions) -> Page {
+    let plan = &found.plan;
+    let given = options.given_plan.as_ref();
+    let (before, after) = (before(input, found, given), after(found, given));
+    let tails = input.tail(plan.model).zip(found.model.tail(plan.model));
+    let changes = changes::changes(found, &after);
+    let mut sides = [before.side(), after.side()];
+    tell(&mut sides, plan, tails, asked.budget);
+    let headline = headline(found, &sides[1], tails, asked);
+    Page {
+        title: title(input),
+        facts: facts(plan),
+        headline,
+        about_changes: changes::about(plan, &changes),
+        changes,
+        remedies: remedies::remedies(input, found, options, asked),
+        device: wider::device(plan, tails.filter(|_| plan.counts_everything())),
+        traffic: wider::traffic(&before, &after, plan, options),
+        orders: wider::orders(&found.model, &after, plan, asked.orders, options),
+        notes: notes(input, plan, tails),
+        sides,
+    }
+}
+
+fn title(input: &Input) -> String {
+    let name = input.graph().name();
+    let file = std::path::Path::new(&input.name).file_name().and_then(|name| name.to_str());
+    if input.name.starts_with("zoo:") || name.is_empty() || input.file.format().has_weights() {
+        file.unwrap_or(&input.name).to_owned()
+    } else {
+        name.to_owned()
+    }
+}
+
+/// As it came. Of what a default session of ONNX Runtime runs only what it asks for is known: then what it was made into, in its own order.
+fn before<'a>(input: &'a Input, found: &'a Optimized, given: Option<&'a Offsets>) -> Ground<'a> {
+    let plan = &found.plan;
+    let came = if matches!(plan.session, Some(Ok(_))) { &found.model } else { input };
+    let graphs = came.graphs();
+    let model = plan.model.without_plan();
+    let mut orders: Vec<_> = graphs.iter().map(Graph::file_order).collect();
+    let ground = Ground { graphs, orders: orders.clone(), model, plan: given, is_looped: false };
+    orders[0] = model.execution_order(&ground.main(), &orders[0]);
+    let ground = Ground { orders, ..ground };
+    // A plan that is not safe with these kernels was not counted.
+    let counted = ground.side_arena() == plan.before.arena;
+    if counted { ground } else { Ground { plan: None, ..ground } }
+}
+
+/// As it is now.
+fn after<'a>(found: &'a Optimized, given: Option<&'a Offsets>) -> Ground<'a> {
+    let plan = &found.plan;
+    let orders = std::iter::once(plan.order.clone()).chain(plan.bodies.iter().cloned()).collect();
+    let ground = Ground {
+        graphs: found.model.graphs(),
+        orders,
+        model: plan.model,
+        plan: plan.offsets.as_ref(),
+        is_looped: plan.loops.is_some(),
+    };
+    if plan.offsets.is_none() && given.is_some() && !plan.reorders() {
+        let kept = Ground { plan: given, ..ground };
+        return if kept.side_arena() == plan.after.arena { kept } else { Ground { plan: None, ..kept } };
+    }
+    ground
+}
+
+/// Writes into both sides what the plan knows of them.
+fn tell(sides: &mut [Side; 2], plan: &Plan, tails: Option<(Tail, Tail)>, budget: Option<u64>) {
+    let [before, after] = sides;
+    before.caption = match &plan.session {
+        Some(Ok(_)) => "The optimised model in the order of its file.".to_owned(),
+        _ => "The model as it came, in its own order.".to_owned(),
+    };
+    after.caption = match () {
+        () if plan.loops.is_some() => {
+            "With loops: bytes in which something lies, each counted once.".to_owned()
+        }
+        () if plan.reorders() && plan.rewrites.is_empty() => "In the order that was found.".to_owned(),
+        () if plan.reorders() => "Rewritten, in the order that was found.".to_owned(),
+        () if plan.rewrites.is_empty() => "Its own order is kept: none that was found needs less.".to_owned(),
+        () => "Rewritten, each op where the one stood that it was made of.".to_owned(),
+    };
+    if plan.loops.is_none() && plan.unknown.is_empty() {
+        after.bound = Some(plan.bound);
+        after.arena_bound = Some(plan.least());
+    }
+    let heads = [plan.before.needs(), plan.after.needs()];
+    for (at, side) in sides.iter_mut().enumerate() {
+        // What the runtime keeps besides is not there for activations.
+        let tail = tails.map_or(0, |(before, after)| {
+            let tail = if at == 0 { before } else { after };
+            tail.needed(heads[at]).arm32 - heads[at]
+        });
+        side.room = budget.map(|budget| budget.saturating_sub(tail));
+    }
+}
+
+fn facts(plan: &Plan) -> Vec<(String, String)> {
+    let mut facts = vec![("runtime".to_owned(), plan.model.without_plan().to_string())];
+    facts.extend(plan.model.kernels().map(|kernels| ("kernels".to_owned(), kernels.to_string())));
+    let ops = if plan.before.ops == plan.after.ops {
+        grouped(plan.before.ops as u128)
+    } else {
+        format!("{} → {}", grouped(plan.before.ops as u128), grouped(plan.after.ops as u128))
+    };
+    facts.push(("ops".to_owned(), ops));
+    if !plan.rewrites.is_empty() {
+        facts.push(("rewrites".to_owned(), grouped(plan.rewrites.len() as u128)));
+    }
+    if let Some(loops) = &plan.loops {
+        facts.push(("loops".to_owned(), grouped(loops.loops.len() as u128)));
+    }
+    facts
+}
+
+fn headline(found: &Optimized, after: &Side, tails: Option<(Tail, Tail)>, asked: &PageOptions) -> Headline {
+    let plan = &found.plan;
+    let needs = whole_need(&found.model, plan);
+    let before = tails.map_or(plan.before.needs(), |(tail, _)| tail.needed(plan.before.needs()).arm32);
+    let counts = match (tails, plan.after.arena, plan.model) {
+        (Some(_), ..) => "The whole arena on a 32-bit device",
+        (None, Some(_), MemoryModel::Ort(_)) => "What ONNX Runtime asks its arena for",
+        (None, Some(_), _) => "The runtime's arena",
+        (None, None, _) => "The peak of activation memory",
+    };
+    let at_least = !plan.counts_everything();
+    let (fit, fit_text) = fit(found, needs, tails, asked.budget);
+    Headline {
+        counts: counts.to_owned(),
+        at_least,
+        before,
+        after: needs,
+        proof: if plan.is_optimal() {
+            "Proved: nothing that is allowed here needs less.".to_owned()
+        } else {
+            String::new()
+        },
+        budget: asked.budget,
+        fit,
+        fit_text,
+        why: why::why(found, after),
+    }
+}
+
+fn fit(found: &Optimized, needs: u64, tails: Option<(Tail, Tail)>, budget: Option<u64>) -> (Fit, String) {
+    let plan = &found.plan;
+    match budget {
+        Some(budget) if plan.fits(needs, budget) => (
+            Fit::Fits,
+            format!("Fits {} with {} bytes to spare.", size(budget), grouped((budget - needs).into())),
+        ),
+        Some(budget) if needs > budget => {
+            let missing = grouped((needs - budget).into());
+            (Fit::TooLarge, format!("Does not fit {}: {missing} bytes are missing.", size(budget)))
+        }
+        Some(budget) => {
+            (Fit::Unknown, format!("Whether it fits {} is not known: some sizes are not.", size(budget)))
+        }
+        None => {
+            let Some((_, tail)) = tails.filter(|_| plan.counts_everything()) else {
+                return (Fit::NotAsked, String::new());
+            };
+            let margin = tail.margin(plan.after.needs());
+            let smallest = boards().into_iter().find(|board| board.ram >= needs + margin);
+            let text = match smallest {
+                Some(board) => format!(
+                    "With a margin of {}, the smallest board that holds it is {} ({}, {}).",
+                    size(margin),
+                    board.name,
+                    board.chip,
+                    size(board.ram)
+                ),
+                None => format!(
+                    "With a margin of {}, no board that we know has that much on-chip RAM.",
+                    size(margin)
+                ),
+            };
+            (Fit::NotAsked, text)
+        }
+    }
+}
+
+/// What must be known to read the figures right.
+fn notes(input: &Input, plan: &Plan, tails: Option<(Tail, Tail)>) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for unknown in plan.unknown.iter().take(8) {
+        notes.push(format!(
+            "Not known: the {} of {}: {}.",
+            unknown.kind,
+            why::quoted(&unknown.name),
+            unknown.reason
+        ));
+    }
+    if plan.unknown.len() > 8 {
+        notes.push(format!("And {} more that are not known.", plan.unknown.len() - 8));
+    }
+    if let Some((_, tail)) = tails.filter(|(_, tail)| tail.unknown_kernels > 0) {
+        notes.push(format!(
+            "TFLM has no kernel that we know for {} of the operators: your build must have one.",
+            tail.unknown_kernels
+        ));
+    }
+    if input.plan().is_some() && plan.reorders() && plan.offsets.is_none() {
+        notes.push(
+            "The plan of the arena that the model came with is for another order: it is dropped.".to_owned(),
+        );
+    }
+    match &plan.session {
+        Some(Ok(FastSession { measured: Ok(_), .. })) => {
+            notes.push(
+                "Before: what a default session of your ONNX Runtime asked for, as measured.".to_owned(),
+            );
+        }
+        Some(Ok(_)) => {
+            notes.push("Before: what a default session of ONNX Runtime asks for, as predicted.".to_owned());
+        }
+        Some(Err(why)) => {
+            notes.push(format!("ONNX Runtime could not be asked to optimise the model first: {why}."));
+        }
+        None => {}
+    }
+    if plan.model.is_planned() && plan.loops.is_none() {
+        notes.push(
+            "Before, every tensor counts as a whole while it lives; after, an output that is written over an input counts only with what it needs more.".to_owned(),
+        );
+    }
+    if let Some(reason) = plan.interrupted {
+        notes.push(format!(
+            "The search was cut short ({reason}), so another run may end with another result."
+        ));
+    }
+    notes.push(format!("Figures are those of the memory model `{}`; weights are not counted.", plan.model));
+    notes
+}
