@@ -6,7 +6,7 @@ runs after the change. A tensor of no bytes orders two steps without costing any
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Optional
 
@@ -75,33 +75,49 @@ class Steps:
         # Whoever made what is read has run anyway.
         first -= {position} | {self._creator[piece] for piece in read if piece in self._creator}
         for other in sorted(first):
-            step.inputs.append(self._token(other))
+            step.inputs.append(_token(other))
+            self._steps[other].outputs.setdefault(_token(other), 0)
         for piece in read:
             self._readers.setdefault(piece, []).append(position)
         for piece in changed:
             self._changed_by[piece], self._readers[piece] = position, []
         return position
 
-    def graph(self, wanted: Iterable[Hashable], name: str, in_place: bool = True) -> Graph:
-        """The graph, of which these pieces are wanted in the end."""
+    def graph(
+        self,
+        wanted: Iterable[Hashable],
+        name: str,
+        without: Collection[tuple[Hashable, Hashable]] = (),
+        after: Iterable[tuple[int, int]] = (),
+    ) -> Graph:
+        """The graph, of which these pieces are wanted in the end: ``without`` some of the pairs, and with more steps (second, first) that keep an order."""
+        dropped = {(self._names[new], self._names[old]) for new, old in without}
+        waits: dict[int, list[str]] = {}
+        tokens: dict[int, dict[str, int]] = {}
+        for second, first in after:
+            waits.setdefault(second, []).append(_token(first))
+            tokens[first] = {_token(first): 0}
         ops = []
         for position, step in enumerate(self._steps):
-            if not step.outputs:
-                self._token(position)
-            ops.append(NewOp(step.name, step.inputs, step.outputs, step.type, step.in_place if in_place else ()))
+            pairs = [pair for pair in step.in_place if pair not in dropped]
+            inputs = list(dict.fromkeys([*step.inputs, *waits.get(position, ())]))
+            ops.append(NewOp(step.name, inputs, self._outputs(position) | tokens.get(position, {}), step.type, pairs))
         outputs = dict.fromkeys(self._names[piece] for piece in wanted)
         return Graph.from_ops(ops, inputs=self._inputs, outputs=outputs, name=name)
 
     def piece_of(self) -> list[Optional[Hashable]]:
-        """The piece that each tensor of the graph is; ``None`` for those that only order steps."""
+        """The piece that each tensor is of the graph without more steps that keep an order; ``None`` for those that only order steps."""
         pieces = {name: piece for piece, name in self._names.items()}
-        names = [*self._inputs, *(name for step in self._steps for name in step.outputs)]
+        names = [*self._inputs, *(name for position in range(len(self._steps)) for name in self._outputs(position))]
         return [pieces.get(name) for name in names]
 
     def _name(self, piece: Hashable) -> str:
         return self._names.setdefault(piece, f"memory {len(self._names)}")
 
-    def _token(self, position: int) -> str:
-        name = f"after {position}"
-        self._steps[position].outputs.setdefault(name, 0)
-        return name
+    def _outputs(self, position: int) -> dict[str, int]:
+        # A step that creates nothing still has to stand in the graph.
+        return self._steps[position].outputs or {_token(position): 0}
+
+
+def _token(position: int) -> str:
+    return f"after {position}"

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import operator
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Optional, Union
 
@@ -42,10 +42,13 @@ from torch.export.exported_program import ExportGraphSignature
 from torch.fx import GraphModule, Node
 
 from . import _options
-from ._errors import BudgetError
+from ._errors import BudgetError, InputError
+from ._graph import Graph
+from ._last_readers import raise_bound
 from ._optimize import optimize
 from ._place import Placement, place
 from ._relink import dependencies, relink
+from ._result import Result
 from ._steps import Steps
 
 #: Operators whose portable and optimised kernels compute element i of the result from element i of their operands, so that the result may be written over an operand of the same shape and type.
@@ -57,11 +60,16 @@ ELEMENT_WISE = frozenset(
 
 @dataclass(frozen=True)
 class Plan:
-    """What was decided for one method: bytes as ExecuTorch's greedy planner would have them and as they are, and what is proved: no order, no places and no in-place work need less than ``bound``."""
+    """What was decided for one method: bytes as ExecuTorch's greedy planner would have them and as they are, and what is proved.
+
+    No order, no places and no in-place work need less than ``bound``. No order and no places need less than ``order_bound``, with the in-place work that every order allows: what that leaves out is a result that is
+    written over an operand which several nodes read, and which only some orders make the last. ``seconds`` is what that took, without ExecuTorch's own lifetimes and checks.
+    """
 
     greedy: int
     planned: int
     bound: int
+    order_bound: int
     ops: int
     moved: bool
     in_place: int
@@ -71,6 +79,11 @@ class Plan:
     def is_optimal(self) -> bool:
         """Is it proved that nothing needs less?"""
         return self.planned <= self.bound
+
+    @property
+    def is_order_optimal(self) -> bool:
+        """Is it proved that no order and no places need less, with the in-place work that every order allows?"""
+        return self.planned <= self.order_bound
 
 
 class MemoryPlanning(MemoryPlanningPass):
@@ -108,14 +121,16 @@ class MemoryPlanning(MemoryPlanningPass):
         self.reorder = reorder
         self.time_limit = time_limit
         self.plans: list[Plan] = []
-        self._bound = 0
+        self._seconds = 0.0
         self._has_specs: Optional[GraphModule] = None
 
     def summary(self) -> str:
         """What was gained, for people."""
         lines = []
         for plan in self.plans:
-            proof = "proved optimal" if plan.is_optimal else f"none needs less than {plan.bound:,}"
+            proof = "proved optimal" if plan.is_optimal else f"nothing needs less than {plan.bound:,}"
+            if plan.is_order_optimal and not plan.is_optimal:
+                proof = f"order and places proved, with other in-place work {proof}"
             lines.append(
                 f"{plan.ops} ops: {plan.planned:,} bytes, greedy {plan.greedy:,}; {plan.in_place} in place; {proof}"
             )
@@ -123,18 +138,19 @@ class MemoryPlanning(MemoryPlanningPass):
 
     def run(self, graph_module: GraphModule, graph_signature: Optional[ExportGraphSignature] = None) -> Any:
         """Plan a method; called by ExecuTorch."""
-        begin = time.monotonic()
+        self._seconds = 0.0
         self._set_alloc_node_spec(graph_module)
         self._has_specs = graph_module
         specs = self._planned(graph_module, graph_signature)
         before = sum(greedy(self.alignment, specs, graph_module, graph_signature, 0).bufsizes)
+        begin = time.monotonic()
         arrangement = _Arrangement(self, graph_module, graph_signature, specs)
         best = arrangement.best() if self._may_reorder(graph_module, specs) else None
         if best is not None and best.height < before:
             best.apply()
         else:
             best = None
-        self._bound = arrangement.bound
+        self._seconds += time.monotonic() - begin
         result = super().run(graph_module, graph_signature)
         Verifier(
             graph_module,
@@ -148,11 +164,12 @@ class MemoryPlanning(MemoryPlanningPass):
             Plan(
                 greedy=before,
                 planned=planned,
-                bound=min(self._bound, planned),
+                bound=min(arrangement.bound, planned),
+                order_bound=min(max(arrangement.order_bound, arrangement.bound), planned),
                 ops=len(arrangement.groups),
                 moved=best is not None and best.moved,
                 in_place=0 if best is None else len(best.in_place),
-                seconds=time.monotonic() - begin,
+                seconds=self._seconds,
             )
         )
         if self.budget is not None and planned > self.budget:
@@ -194,6 +211,7 @@ class MemoryPlanning(MemoryPlanningPass):
         extra_padding: int = 0,
     ) -> MemoryAlgoResult:
         """Place the tensors of every memory exactly, those that lie in others with them."""
+        begin = time.monotonic()
         result, sizes = MemoryAlgoResult({}, []), [0, 0]
         reserved = getattr(graph_module, "input_mem_buffer_sizes", None) or []
         for mem_id in sorted({spec.mem_id or 1 for spec in specs}):
@@ -216,6 +234,7 @@ class MemoryPlanning(MemoryPlanningPass):
             sizes += [0] * (mem_id + 1 - len(sizes))
             sizes[mem_id] = start + placed.height + extra_padding
         result.bufsizes = sizes
+        self._seconds += time.monotonic() - begin
         return result
 
 
@@ -293,7 +312,7 @@ class _Arrangement:
         self.in_place: list[tuple[int, tuple[TensorSpec, TensorSpec]]] = []
         self.readers: dict[TensorSpec, list[int]] = {}
         self.all_specs: set[TensorSpec] = set()
-        self.bound = 0
+        self.bound = self.order_bound = 0
         self._wanted: list[TensorSpec] = []
         self._step_of: dict[Node, int] = {}
         kept = set(signature.buffers_to_mutate.values()) if signature is not None else set()
@@ -398,20 +417,40 @@ class _Arrangement:
     def best(self) -> Optional[_Choice]:
         """The order and the places that need least: of the order found with in-place work in mind, of the one found without, and of the nodes' own."""
         graph = self.steps.graph(self._wanted, "program")
-        options: dict[str, Any] = {"runtime": "plain", "rewrite": "none", "time_limit": self.planning.time_limit}
-        together = optimize(graph, **options)
+        together = self._optimize(graph)
         self.bound = together.bound
-        orders = [together.order] if self.planning.reorder else []
         best: Optional[_Choice] = None
-        own = list(range(len(self.groups)))
-        for order in [*orders, own]:
+        for order in [*([together.order] if self.planning.reorder else []), list(range(len(self.groups)))]:
             best = self._better(graph, order, best)
-        if self.planning.reorder and best is not None and best.height > self.bound:
-            apart = optimize(self.steps.graph(self._wanted, "program", in_place=False), **options)
-            best = self._better(graph, apart.order, best)
+        if best is None or best.height <= self.bound:
+            return best
+        pairs = [pair for _, pair in self.in_place]
+        if self.planning.reorder:
+            best = self._better(graph, self._optimize(self.steps.graph(self._wanted, "program", pairs)).order, best)
+        choices = self._choices()
+        self.order_bound = self._bound_of([pair for steps in choices.values() for _, pair in steps], []) or 0
+        self.bound = raise_bound(self._bound_of, choices, self.readers, best.height, self.bound)
         return best
 
-    def _better(self, graph: Any, order: list[int], best: Optional[_Choice]) -> Optional[_Choice]:
+    def _optimize(self, graph: Graph) -> Result:
+        return optimize(graph, runtime="plain", rewrite="none", time_limit=self.planning.time_limit)
+
+    def _bound_of(self, without: Sequence[Any], after: Sequence[tuple[int, int]]) -> Optional[int]:
+        try:
+            return self._optimize(self.steps.graph(self._wanted, "program", without, after)).bound
+        except InputError:
+            # Steps that wait for each other: there is no such order.
+            return None
+
+    def _choices(self) -> dict[Any, list[Any]]:
+        """Pieces that several steps read, with those that might write over them as the last."""
+        choices: dict[Any, list[Any]] = {}
+        for step, (new, old) in self.in_place:
+            if len(self.readers[old]) > 1:
+                choices.setdefault(old, []).append((step, (new, old)))
+        return choices
+
+    def _better(self, graph: Graph, order: list[int], best: Optional[_Choice]) -> Optional[_Choice]:
         if best is not None and best.height <= self.bound:
             return best
         placement = place(

@@ -1,6 +1,6 @@
-//! What a graph states of its kernels, counted once more: aliases, and outputs that take the place of an input which their op alone reads.
+//! What a graph states of its kernels, counted once more: aliases, and outputs that take the place of an input which their op is the last to read, whatever the order.
 
-use crate::holdings::Holding;
+use crate::holdings::{Holding, Reach};
 use serenity_ir::{Graph, OpId, TensorId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,6 +9,7 @@ pub(crate) fn share(graph: &Graph, holdings: &mut [Option<Holding>]) {
     if !graph.states_sharing() {
         return;
     }
+    let mut reach = Reach::new(graph);
     let mut hosts: Vec<BTreeSet<TensorId>> = graph.tensor_ids().map(|t| BTreeSet::from([t])).collect();
     for id in graph.file_order() {
         let op = graph.op(id);
@@ -28,7 +29,8 @@ pub(crate) fn share(graph: &Graph, holdings: &mut [Option<Holding>]) {
         }
         let mut taken = BTreeSet::new();
         for (new, old) in op.in_place() {
-            let Some(host) = host_to_take(graph, &hosts, id, new, old).filter(|host| !taken.contains(host))
+            let Some(host) =
+                host_to_take(graph, &hosts, &mut reach, id, new, old).filter(|host| !taken.contains(host))
             else {
                 continue;
             };
@@ -46,10 +48,11 @@ pub(crate) fn share(graph: &Graph, holdings: &mut [Option<Holding>]) {
     }
 }
 
-/// The memory that `new` may take over from `old`, whatever the order: all of one tensor's, as large, which nobody wants but the op and those that passed it on.
+/// The memory that `new` may take over from `old`, whatever the order: all of one tensor's, as large, which nobody wants but the op, those that passed it on, and those that have run before.
 fn host_to_take(
     graph: &Graph,
     hosts: &[BTreeSet<TensorId>],
+    reach: &mut Reach,
     id: OpId,
     new: TensorId,
     old: TensorId,
@@ -65,7 +68,9 @@ fn host_to_take(
     let is_free = inside.iter().all(|&t| {
         let others = graph.consumers(t).iter().filter(|&&reader| reader != id);
         let is_read_otherwise = t != old && graph.consumers(t).contains(&id);
-        !graph.is_output(t) && !is_read_otherwise && others.into_iter().all(|&reader| passes_on(reader))
+        !graph.is_output(t)
+            && !is_read_otherwise
+            && others.into_iter().all(|&reader| passes_on(reader) || reach.precedes(reader, id))
     });
     is_free.then_some(host)
 }

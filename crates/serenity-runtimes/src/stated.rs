@@ -1,6 +1,6 @@
 //! Sharing that a graph states itself, for frameworks that know their own kernels: aliases, and outputs that may take the place of an input ([`Op::in_place`](serenity_ir::Op::in_place)).
 //!
-//! Let an op be allowed to write `y` over `x`, of the same size. If it is the only one that reads the memory of `x`, it is no worse to do so, in whatever order: the two are one buffer. If others read it too,
+//! Let an op be allowed to write `y` over `x`, of the same size. If it is the last that reads the memory of `x`, in whatever order, it is no worse to do so: the two are one buffer. If others may read it later,
 //! the order decides who is the last: that is for whoever knows the order, as placement does. So the peak of an order counts what is certain, and [`least_storage`] what could be.
 
 use crate::ArenaProblem;
@@ -86,7 +86,7 @@ impl Shared {
             let mut given = Vec::new();
             for (y, x) in graph.op(op).in_place() {
                 if shared.is_possible(graph, y, x)
-                    && shared.is_only_reader(graph, op, x)
+                    && shared.is_last_reader(graph, op, x)
                     && !given.contains(&shared.storage.of[x.index()][0])
                 {
                     given.push(shared.storage.of[x.index()][0]);
@@ -130,17 +130,31 @@ impl Shared {
             && !self.tenants[buffer.index()].iter().any(|&tenant| graph.is_output(tenant))
     }
 
-    /// Is `op` the only one that reads what lies where `x` lies, apart from those that made other tensors of it there, and does it read that as `x` alone?
-    fn is_only_reader(&self, graph: &Graph, op: OpId, x: TensorId) -> bool {
+    /// Is `op` the last that reads what lies where `x` lies, in every order, apart from those that made other tensors of it there, and does it read that as `x` alone?
+    fn is_last_reader(&self, graph: &Graph, op: OpId, x: TensorId) -> bool {
         let tenants = &self.tenants[self.storage.of[x.index()][0].index()];
-        let stays_inside = |reader: &OpId| {
-            *reader != op && graph.op(*reader).outputs.iter().any(|output| tenants.contains(output))
-        };
-        tenants.iter().all(|&tenant| {
-            graph
-                .consumers(tenant)
-                .iter()
-                .all(|reader| (*reader == op && tenant == x) || stays_inside(reader))
-        })
+        let stays_inside =
+            |reader: OpId| graph.op(reader).outputs.iter().any(|output| tenants.contains(output));
+        let readers =
+            || tenants.iter().flat_map(|&t| graph.consumers(t).iter().map(move |&reader| (t, reader)));
+        if readers().any(|(tenant, reader)| reader == op && tenant != x) {
+            return false;
+        }
+        let mut others =
+            readers().map(|(_, reader)| reader).filter(|&r| r != op && !stays_inside(r)).peekable();
+        if others.peek().is_none() {
+            return true;
+        }
+        let before = all_before(graph, op);
+        others.all(|reader| before.contains(&reader))
     }
+}
+
+/// The ops that have run whenever this one runs.
+fn all_before(graph: &Graph, op: OpId) -> BTreeSet<OpId> {
+    let (mut before, mut open) = (BTreeSet::new(), vec![op]);
+    while let Some(op) = open.pop() {
+        open.extend(graph.predecessors(op).into_iter().filter(|&p| before.insert(p)));
+    }
+    before
 }
