@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 #[pyclass(frozen, module = "serenity._serenity")]
 pub(crate) struct Found {
     input: Input,
-    found: Optimized,
+    best: Optimized,
     budget: Option<u64>,
     elapsed: Duration,
 }
@@ -32,18 +32,18 @@ impl Found {
     ) -> Result<Self, Failure> {
         let started = Instant::now();
         let options = serenity::Options { progress, ..wishes.options(input, cancel)? };
-        let found = serenity::optimize(input, &options)?;
-        Ok(Self { input: input.clone(), found, budget: wishes.budget, elapsed: started.elapsed() })
+        let best = serenity::optimize(input, &options)?;
+        Ok(Self { input: input.clone(), best, budget: wishes.budget, elapsed: started.elapsed() })
     }
 
     fn plan(&self) -> &Plan {
-        &self.found.plan
+        &self.best.plan
     }
 
     /// What TFLM keeps besides the head, before and after, if that is the target and the model is known.
     fn tails(&self) -> Option<(Tail, Tail)> {
         let model = self.plan().model;
-        self.input.tail(model).zip(self.found.model.tail(model))
+        self.input.tail(model).zip(self.best.model.tail(model))
     }
 
     /// What must fit a device.
@@ -53,7 +53,7 @@ impl Found {
     }
 
     fn planned_profile(&self) -> Profile {
-        let (plan, graphs) = (self.plan(), self.found.model.graphs());
+        let (plan, graphs) = (self.plan(), self.best.model.graphs());
         looped_profile(graphs, plan).unwrap_or_else(|| {
             plan.model.lifetimes(&main_graph(graphs, &plan.bodies, plan.model)).profile(&plan.order)
         })
@@ -136,7 +136,7 @@ impl Found {
     fn before(&self) -> Vec<u64> {
         let plan = self.plan();
         // Of what a default session runs, only what it asks for is known.
-        let came = if matches!(plan.session, Some(Ok(_))) { &self.found.model } else { &self.input };
+        let came = if matches!(plan.session, Some(Ok(_))) { &self.best.model } else { &self.input };
         let graph = main_graph(came.graphs(), &[], plan.model);
         let order = plan.model.execution_order(&graph, &graph.file_order());
         plan.model.lifetimes(&graph).profile(&order).steps.iter().map(|step| step.during).collect()
@@ -144,7 +144,7 @@ impl Found {
 
     /// The ops in the order in which they run.
     fn steps(&self) -> Vec<StepFields> {
-        let graph = self.found.model.graph();
+        let graph = self.best.model.graph();
         let fields = |step: &Step| {
             let kind = graph.op(step.op).kind.as_str().to_owned();
             (step.op.0, graph.op_label(step.op), kind, step.during, step.after)
@@ -154,22 +154,22 @@ impl Found {
 
     /// The model to run, in the format it came in; `None` for a graph, which has no weights.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        if !self.found.model.file.format().has_weights() {
+        if !self.best.model.file.format().has_weights() {
             return Ok(None);
         }
-        let bytes = py.detach(|| self.found.to_bytes()).map_err(Failure::from)?;
+        let bytes = py.detach(|| self.best.to_bytes()).map_err(Failure::from)?;
         Ok(Some(PyBytes::new(py, &bytes)))
     }
 
     /// The graph with its ops in their new order.
     fn to_graph(&self) -> PyResult<String> {
-        let graph = serenity::reordered_graph(&self.found.model, self.plan()).map_err(Failure::from)?;
+        let graph = serenity::reordered_graph(&self.best.model, self.plan()).map_err(Failure::from)?;
         Ok(ir::json::write(&graph))
     }
 
     /// The model that the plan is for: rewritten, if it says so.
     fn model(&self) -> Model {
-        Model(self.found.model.clone())
+        Model(self.best.model.clone())
     }
 
     /// Refuses a place where the model would not find its constants.
@@ -179,7 +179,7 @@ impl Found {
 
     #[getter]
     fn format(&self) -> &'static str {
-        let format: Format = self.found.model.file.format();
+        let format: Format = self.best.model.file.format();
         format.extensions()[0]
     }
 }
@@ -213,8 +213,8 @@ pub(crate) fn schedule(
         let started = Instant::now();
         let options = serenity::Options { progress, ..wishes.options(input, &cancel)? };
         let plan = serenity::schedule(&main_graph(input.graphs(), &[], options.model), &options)?;
-        let found = Optimized { model: input.clone(), plan };
-        Ok(Found { input: input.clone(), found, budget: wishes.budget, elapsed: started.elapsed() })
+        let best = Optimized { model: input.clone(), plan };
+        Ok(Found { input: input.clone(), best, budget: wishes.budget, elapsed: started.elapsed() })
     };
     Ok(search::run(py, progress, &cancel, order)??)
 }

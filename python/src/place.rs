@@ -97,7 +97,6 @@ type Content = (String, Vec<u32>, i64, i64, u64);
 /// Places the tensors of a model whose ops run in this order, or in their own.
 #[pyfunction]
 #[pyo3(signature = (model, order, target, align, planner, capacity, patience))]
-#[allow(clippy::too_many_arguments, reason = "what Python has as keywords")]
 pub(crate) fn place_model(
     py: Python<'_>,
     model: &Bound<'_, Model>,
