@@ -100,9 +100,11 @@ class Graph:
         rows = []
         for op in listed:
             where = f"op `{op.name}`"
-            pairs = [[(find(y, where), find(x, where)) for y, x in pairs] for pairs in (op.in_place, op.aliases)]
+            in_place, aliases = (
+                [(find(y, where), find(x, where)) for y, x in pairs] for pairs in (op.in_place, op.aliases)
+            )
             reads = [find(tensor, where) for tensor in op.inputs]
-            rows.append((op.name, op.type, reads, [ids[tensor] for tensor in _outputs(op)], *pairs))
+            rows.append((op.name, op.type, reads, [ids[tensor] for tensor in _outputs(op)], in_place, aliases))
         if outputs is None:
             read = {tensor for op in listed for tensor in op.inputs}
             outputs = [tensor for op in listed for tensor in _outputs(op) if tensor not in read]

@@ -36,8 +36,11 @@ def reading(runtime: Optional[str], shapes: Optional[Mapping[str, Shape]], fold_
     """How to read a model."""
     listed = []
     for name, shape in (shapes or {}).items():
-        dims, dtype = shape if len(shape) == 2 and isinstance(shape[1], str) else (shape, None)
-        listed.append((name, [int(dim) for dim in dims], dtype))  # type: ignore[union-attr]
+        dims: Any = shape
+        dtype: Any = None
+        if len(shape) == 2 and isinstance(shape[1], str):
+            dims, dtype = shape
+        listed.append((name, [int(dim) for dim in dims], dtype))
     return {"runtime": runtime, "shapes": listed, "fold_constants": fold_constants}
 
 

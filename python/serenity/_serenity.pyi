@@ -1,7 +1,7 @@
 """The compiled part: thin, and for this package only."""
 
 from collections.abc import Callable
-from typing import Any, Optional, Union
+from typing import Any, Optional
 
 __version__: str
 
@@ -51,7 +51,7 @@ def optimize(model: Model, wishes: _Options, progress: Optional[Callable[..., ob
 def schedule(model: Model, wishes: _Options, progress: Optional[Callable[..., object]]) -> Found: ...
 def optimize_many(
     models: list[Model], wishes: _Options, workers: int, progress: Optional[Callable[[int], object]]
-) -> list[Union[Found, Exception]]: ...
+) -> list[Any]: ...
 def place(
     buffers: list[tuple[int, int, int, Optional[int]]],
     overlaps: list[tuple[int, int]],
