@@ -1,6 +1,7 @@
 """What kernels allow, stated by whoever knows them."""
 
 import json
+import random
 
 import pytest
 
@@ -63,3 +64,41 @@ def test_statements_survive_the_json_graph():
 def test_sizes_must_be_equal():
     with pytest.raises(ValueError, match="of the same size"):
         chain(relu={"outputs": 400})
+
+
+def every_order(graph):
+    """All orders in which the ops can run."""
+    tensors = {tensor: op for op, fields in enumerate(graph.ops) for tensor in fields.outputs}
+    needs = [{tensors[tensor] for tensor in op.inputs if tensor in tensors} for op in graph.ops]
+
+    def extend(order):
+        if len(order) == len(needs):
+            yield order
+        for op in range(len(needs)):
+            if op not in order and needs[op] <= set(order):
+                yield from extend([*order, op])
+
+    return extend([])
+
+
+def test_nothing_is_better_than_what_is_proved():
+    undercut = proved = 0
+    for seed in range(250):
+        draw = random.Random(seed)
+        sizes, ops = {"x": 8}, []
+        for i in range(5):
+            reads = draw.sample(list(sizes), min(len(sizes), draw.randint(1, 3)))
+            name, size = f"t{i}", draw.choice([0, 8, 8, 8, 20])
+            fits = [(name, old) for old in reads if sizes[old] == size and draw.random() < 0.5]
+            views = [(name, old) for old in reads if not fits and draw.random() < 0.15]
+            ops.append(serenity.NewOp(name, reads, size, "", fits, views))
+            sizes[name] = size
+        graph = serenity.Graph.from_ops(ops, inputs={"x": 8})
+        best = serenity.optimize(graph)
+        orders = list(every_order(graph))
+        lowest = min(serenity.place(graph, order=order).height for order in orders)
+        assert best.peak == min(graph.peak(order) for order in orders), seed
+        assert best.bound <= lowest <= best.peak, seed
+        undercut += lowest < best.peak
+        proved += best.is_optimal
+    assert undercut > 3 and proved > 150, (undercut, proved)

@@ -136,6 +136,18 @@ def test_buffers_that_change_and_views_keep_their_order():
         assert_same(outputs(planned(edge, planning), *runs), expected)
 
 
+def test_results_are_never_written_over():
+    class Both(nn.Module):
+        def forward(self, x):
+            first = torch.relu(x + 1)
+            return first, torch.sigmoid(first)
+
+    edge, x = edge_of(Both(), torch.ones(4, 8)), torch.randn(4, 8)
+    [[first, last]] = outputs(planned(edge, MemoryPlanning()), [x])
+    expected = torch.relu(x + 1)
+    assert torch.equal(first, expected) and torch.allclose(last, torch.sigmoid(expected))
+
+
 def test_never_more_than_greedy_on_random_networks():
     class Random(nn.Module):
         def __init__(self, seed):

@@ -58,7 +58,9 @@ pub(crate) fn with_overlaps(arena: ArenaProblem, graph: &Graph, order: &[OpId]) 
                 && new.first == step as Step
                 && old.first < new.first
                 && old.size == new.size;
-            if writer != over && !reads_otherwise && is_handed_over {
+            // What the caller wants in the end is in use after the last op too.
+            let is_wanted = arena.tensors[over].iter().any(|&tenant| graph.is_output(tenant));
+            if writer != over && !reads_otherwise && !is_wanted && is_handed_over {
                 pairs.insert((writer, over));
             }
         }
