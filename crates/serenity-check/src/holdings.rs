@@ -77,8 +77,8 @@ pub(crate) fn holdings(graph: &Graph, model: MemoryModel, figure: Figure) -> Hol
                 scratch.extend(graph.op_ids().filter_map(|op| saved(graph, op, kernels, &tensors, figure)));
             }
         }
-        // Every tensor for itself.
-        MemoryModel::Plain => {}
+        // Every tensor for itself, unless the graph says otherwise.
+        MemoryModel::Plain => crate::stated::share(graph, &mut tensors),
     }
     Holdings { tensors, scratch }
 }

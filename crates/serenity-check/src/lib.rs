@@ -36,6 +36,7 @@ mod ort;
 mod peak;
 mod placement;
 mod replay;
+mod stated;
 mod timeline;
 mod witness;
 

@@ -206,23 +206,22 @@ pub(crate) struct RewriteArgs {
 }
 
 impl RewriteArgs {
-    fn allowed(&self) -> Rewrites {
+    /// Those that may be made for a runtime.
+    pub(crate) fn on(&self, model: MemoryModel, runtime: &RuntimeArg) -> Rewrites {
+        self.said().unwrap_or_else(|| Rewrites::if_unsaid(model, runtime.kernels.is_some()))
+    }
+
+    fn said(&self) -> Option<Rewrites> {
         match (self.no_rewrite, self.exact_rewrites) {
-            (true, _) => Rewrites::None,
-            (false, true) => Rewrites::Exact,
-            (false, false) => self.rewrite.unwrap_or_default(),
+            (true, _) => Some(Rewrites::None),
+            (false, true) => Some(Rewrites::Exact),
+            (false, false) => self.rewrite,
         }
     }
 
-    /// Those that may be made for a runtime.
-    pub(crate) fn on(&self, model: MemoryModel, runtime: &RuntimeArg) -> Rewrites {
-        if self.are_left_to_xnnpack(model, runtime) { Rewrites::None } else { self.allowed() }
-    }
-
-    /// Are there none because `LiteRT` hands models to XNNPACK unless it is told otherwise, and nothing was?
-    pub(crate) fn are_left_to_xnnpack(&self, model: MemoryModel, runtime: &RuntimeArg) -> bool {
-        let are_asked_for = self.no_rewrite || self.exact_rewrites || self.rewrite.is_some();
-        model == MemoryModel::Litert && runtime.kernels.is_none() && !are_asked_for
+    /// Are there none because nothing was said of them?
+    pub(crate) fn are_off_by_default(&self, model: MemoryModel, runtime: &RuntimeArg) -> bool {
+        self.said().is_none() && self.on(model, runtime) == Rewrites::None
     }
 
     /// The same before ONNX Runtime optimises a model: only what was asked for by name.

@@ -62,6 +62,22 @@ impl Format {
         Self::ALL.into_iter().find(|format| format.extensions().contains(&extension.as_str()))
     }
 
+    /// The format that the bytes of a file look like. Only reading them tells whether they are one: what is neither of the others is taken for ONNX, which has no mark of its own.
+    ///
+    /// ```
+    /// use serenity_formats::Format;
+    /// assert_eq!(Format::of_bytes(b"\x1c\0\0\0TFL3"), Format::TfLite);
+    /// assert_eq!(Format::of_bytes(b"\n {\"ops\": []}"), Format::Json);
+    /// assert_eq!(Format::of_bytes(b"\x08\x07"), Format::Onnx);
+    /// ```
+    pub fn of_bytes(bytes: &[u8]) -> Self {
+        match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
+            _ if bytes.get(4..8) == Some(b"TFL3") => Self::TfLite,
+            Some(b'{') => Self::Json,
+            _ => Self::Onnx,
+        }
+    }
+
     /// Do its files hold weights, so that a runtime can run them?
     pub fn has_weights(self) -> bool {
         match self {

@@ -7,7 +7,8 @@
 //!
 //! Activations only. Ids are dense: the tensor at position `i` has id `i` (`"id"` may be left out). Op order is the
 //! file's order. `"name"` is optional everywhere; `"shape"` and `"dtype"` may stand beside `"bytes"`, or instead of it; a tensor may
-//! carry `"quantization"`: `{"scales": [0.5], "zero_points": [3], "axis": 0}`; ops may carry `"attributes"`. `"unknown"` lists what
+//! carry `"quantization"`: `{"scales": [0.5], "zero_points": [3], "axis": 0}`; ops may carry `"attributes"`, and say with `"in_place"` and `"aliases"` which outputs may lie in whose place
+//! ([`Op::in_place`], [`Op::aliases`]). `"unknown"` lists what
 //! the graph counts as nothing because nobody knows it: `{"kind": "size", "name": "y", "reason": "…"}` ([`Unknown`]).
 //!
 //! Written back is everything that was given, digit by digit and in its own spelling: fields we do not know, a `"dtype"` under another
@@ -17,7 +18,7 @@
 
 use crate::{
     Attributes, ElementType, Graph, GraphBuilder, GraphError, Op, OpKind, Quantization, Tensor, TensorId,
-    Unknown,
+    Unknown, sharing,
 };
 use serde_json::{Map, Value, json};
 
@@ -67,7 +68,16 @@ pub fn parse(text: &str) -> Result<Graph, JsonError> {
         builder.unknown(unknown);
     }
     builder.extra(root.rest());
-    Ok(builder.build()?)
+    let graph = builder.build()?;
+    for (index, op) in graph.ops().iter().enumerate() {
+        if let Some((field, pair, expected)) = sharing::fault(&graph, op) {
+            let place = pair.map_or_else(String::new, |pair| format!("[{pair}]"));
+            let value = &op.extra[field];
+            let found = pair.map_or(value, |pair| &value[pair]);
+            return Err(field_error(format!("ops[{index}].{field}{place}"), &expected, found));
+        }
+    }
+    Ok(graph)
 }
 
 /// Writes a graph, one tensor or op a line.

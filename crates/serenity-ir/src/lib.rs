@@ -41,6 +41,7 @@ mod order;
 mod profile;
 mod quantization;
 mod same;
+mod sharing;
 mod storage;
 mod unknown;
 

@@ -39,6 +39,7 @@ mod paper;
 mod plain;
 mod problem;
 mod runtime;
+mod stated;
 #[cfg(test)]
 mod testing;
 mod tflm;

@@ -105,7 +105,16 @@ pub fn load_with(source: &str, options: &ReadOptions) -> Result<Input, Error> {
         None if source == "-" || !Path::new(source).exists() => Format::Json,
         None => return Err(Error::UnknownFormat { path: name }),
     };
-    match format.read(read_bytes(source)?, options) {
+    load_bytes(source, read_bytes(source)?, format, options)
+}
+
+/// Reads a model that is in memory already, under a name for messages.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_bytes(name: &str, bytes: Vec<u8>, format: Format, options: &ReadOptions) -> Result<Input, Error> {
+    let name = name.to_owned();
+    match format.read(bytes, options) {
         Ok(file) => {
             let default_model = file.session().map_or(format.default_model(), MemoryModel::Ort);
             Ok(Input { name, default_model, file })

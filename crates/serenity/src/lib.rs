@@ -75,7 +75,7 @@ pub use error::Error;
 pub use error_kind::ErrorKind;
 pub use export::{Export, export};
 pub use header::c_header;
-pub use input::{Input, load, load_with};
+pub use input::{Input, load, load_bytes, load_with};
 pub use inspect::{Inspection, inspect};
 pub use loops::{AppliedLoops, Loops, LoopsEstimate, estimate_loops};
 pub use optimize::{Optimized, optimize};

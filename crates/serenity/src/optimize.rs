@@ -85,7 +85,10 @@ fn with_its_interface(input: &Input, options: &Options) -> Result<Optimized, Err
     // What has loops was rewritten before it got them, as far as the loops were better for it.
     let has_loops = has_counted_loops(&input.graphs().iter().collect::<Vec<_>>());
     let (rewritten, plan) = match options.rewrites {
-        Rewrites::Exact | Rewrites::All if !has_loops => optimize_input(input, options)?,
+        // Nobody has said what the kernels of other ops would allow.
+        Rewrites::Exact | Rewrites::All if !has_loops && !input.graph().states_sharing() => {
+            optimize_input(input, options)?
+        }
         _ => (None, plan_graphs(input.graphs(), options)?),
     };
     let mut found = Optimized { model: rewritten.unwrap_or_else(|| input.clone()), plan };

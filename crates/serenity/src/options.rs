@@ -58,3 +58,11 @@ impl Options {
         Self { model: input.default_model, plan_arena: true, given_plan: input.plan(), ..Self::default() }
     }
 }
+
+impl Rewrites {
+    /// Those that are made if nothing is said of them. `LiteRT` hands a model to XNNPACK unless it is told otherwise, and that keeps packed weights of every operator, of which rewriting makes more: so
+    /// none, unless other kernels are named.
+    pub fn if_unsaid(model: MemoryModel, are_kernels_named: bool) -> Self {
+        if model == MemoryModel::Litert && !are_kernels_named { Self::None } else { Self::default() }
+    }
+}

@@ -75,6 +75,10 @@ fn without_plan(graphs: &[Graph], options: &Options) -> Result<Plan, Error> {
         }
         plan.witness = None;
     }
+    if settled.main.states_sharing() {
+        // The last of several readers may work in place, which the peak does not count.
+        plan.bound = bound_of_all_plans(&settled.main, options, &plan).min(plan.bound);
+    }
     let judge = Judge::new(graphs, &settled.main, &settled.orders, options);
     plan.after.arena = judge.arena(&plan.order);
     plan.settle_proof();

@@ -27,6 +27,7 @@ mod rewriting;
 mod rewriting_onnx;
 mod rewriting_tflite;
 mod shared_graphs;
+mod stated_sharing;
 mod tampering;
 mod tflite_runtimes;
 mod tflm_tail;

@@ -253,7 +253,7 @@ impl<'a> Report<'a> {
                 writeln!(out, "  - {}", printable(text))?;
             }
         }
-        if self.args.rewrite.are_left_to_xnnpack(self.plan.model, &self.args.runtime) {
+        if self.args.rewrite.are_off_by_default(self.plan.model, &self.args.runtime) {
             writeln!(
                 out,
                 "\n  not rewritten: XNNPACK, LiteRT's default, packs the weights of every operator, and more\n  operators may take more; without it, say --kernels reference"

@@ -1,0 +1,101 @@
+//! The command `serenity`: arguments, progress, messages, exit codes. Everything else is in the library.
+//!
+//! Standard output carries the result, standard error the talk. Exit codes: 0 = done, 1 = a condition the user asked for is not met,
+//! 2 = error. A reader that closes standard output does not change them.
+
+mod arena_picture;
+mod args;
+mod commands;
+mod failure;
+mod json;
+mod outputs;
+mod picture;
+mod pipe;
+mod printable;
+mod progress;
+mod size;
+
+use args::{Cli, Command};
+use clap::Parser;
+use failure::Failure;
+use pipe::WhileRead;
+use std::ffi::OsString;
+use std::io::{BufWriter, Write};
+
+/// How a command ended, if not in an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    Done,
+    ConditionNotMet,
+}
+
+/// A size as the command takes it: `250000`, `250KB` (1000) or `250KiB` (1024).
+///
+/// # Errors
+/// If it is none; the text says what was expected.
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    text.parse().map(|size::Size(bytes)| bytes)
+}
+
+/// Runs the command with these arguments, its own name first, on the standard streams of this process: the program calls it, and so does the Python package. Returns the exit code.
+pub fn run(args: impl IntoIterator<Item = impl Into<OsString>>) -> u8 {
+    let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
+    let cli = match Cli::try_parse_from(&args) {
+        Ok(cli) => cli,
+        Err(error) => return not_understood(&error, &args),
+    };
+    let mut out = BufWriter::new(WhileRead::new(std::io::stdout().lock()));
+    let result = carry_out(&cli, &mut out).and_then(|outcome| {
+        out.flush()?;
+        Ok(outcome)
+    });
+    match result {
+        Ok(Outcome::Done) => 0,
+        Ok(Outcome::ConditionNotMet) => 1,
+        Err(failure) => {
+            failure.report();
+            if cli.command.wants_json() {
+                tell_programs(&failure, cli.command.input(), &mut out);
+            }
+            2
+        }
+    }
+}
+
+fn carry_out(cli: &Cli, out: &mut impl Write) -> Result<Outcome, Failure> {
+    match &cli.command {
+        Command::Optimize(args) => commands::optimize::run(args, out),
+        Command::Inspect(args) => commands::inspect::run(args, out),
+        Command::Schedule(args) => commands::schedule::run(args, out),
+        Command::Place(args) => commands::place::run(args, out),
+        Command::Traffic(args) => commands::traffic::run(args, out),
+        Command::Sample(args) => commands::sample::run(args, out),
+        Command::Check(args) => commands::check::run(args, out),
+        Command::Verify(args) => commands::verify::run(args, out),
+        Command::Report(args) => commands::report::run(args, out),
+        Command::Zoo(args) => commands::zoo::run(args, out),
+        Command::Paper(args) => commands::paper::run(args, out),
+        Command::Schema(args) => commands::reference::schema(args, out),
+        Command::Completions(args) => commands::reference::completions(args, out),
+        Command::Man(args) => commands::reference::man(args, out),
+    }
+}
+
+/// Help and version, which come this way too, or a command line that makes no sense.
+fn not_understood(error: &clap::Error, args: &[OsString]) -> u8 {
+    // There is nobody left to tell if this fails.
+    let _ = error.print();
+    let asks_for_json = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json");
+    if error.use_stderr() && asks_for_json {
+        tell_programs(&Failure::arguments(error), None, &mut std::io::stdout().lock());
+    }
+    u8::try_from(error.exit_code()).unwrap_or(2)
+}
+
+/// One object on standard output: programs find the error where they look for the result.
+fn tell_programs(failure: &Failure, input: Option<&str>, out: &mut impl Write) {
+    if let Some(object) = failure.to_json(input) {
+        // Standard error has said it already.
+        let _ = writeln!(out, "{object}").and_then(|()| out.flush());
+    }
+}

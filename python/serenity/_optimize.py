@@ -1,0 +1,173 @@
+"""Optimising models: one, or many."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any, Callable, Optional, Union
+
+from . import _options, _serenity
+from ._errors import Error
+from ._load import Source, as_graph
+from ._result import Result
+
+Progress = Callable[[int, int, int, float], object]
+
+
+def _wishes(
+    *,
+    runtime: Optional[str] = None,
+    kernels: Optional[str] = None,
+    budget: Optional[_options.Size] = None,
+    rewrite: Optional[str] = None,
+    loops: bool = False,
+    max_extra_macs: Optional[float] = None,
+    int8_io: bool = False,
+    reorder: bool = True,
+    plan: bool = True,
+    algorithm: Optional[str] = None,
+    threads: int = 1,
+    ort_order: Optional[str] = None,
+    ort_session: Optional[str] = None,
+    time_limit: Optional[float] = 300.0,
+    memory_limit: _options.Size = "4GiB",
+    effort: int = 1,
+) -> dict[str, Any]:
+    return {
+        "target": _options.target(runtime, kernels, ort_order, ort_session),
+        "patience": _options.patience(time_limit, memory_limit, effort),
+        "algorithm": algorithm,
+        "threads": threads,
+        "budget": None if budget is None else _options.size(budget, "budget"),
+        "rewrite": rewrite,
+        "reorder": reorder,
+        "plan": plan,
+        "loops": loops,
+        "max_extra_macs": max_extra_macs,
+        "int8_io": int8_io,
+        "python": _options.python(),
+    }
+
+
+def optimize(
+    source: Source,
+    *,
+    runtime: Optional[str] = None,
+    kernels: Optional[str] = None,
+    budget: Optional[_options.Size] = None,
+    rewrite: Optional[str] = None,
+    loops: bool = False,
+    max_extra_macs: Optional[float] = None,
+    int8_io: bool = False,
+    reorder: bool = True,
+    plan: bool = True,
+    algorithm: Optional[str] = None,
+    threads: int = 1,
+    ort_order: Optional[str] = None,
+    ort_session: Optional[str] = None,
+    time_limit: Optional[float] = 300.0,
+    memory_limit: _options.Size = "4GiB",
+    effort: int = 1,
+    progress: Optional[Progress] = None,
+    shapes: Optional[Mapping[str, _options.Shape]] = None,
+) -> Result:
+    """Make a model need the least memory, as the command ``serenity optimize`` does.
+
+    :param source: a path, bytes or a :class:`Graph`, as for :func:`load`
+    :param runtime: ``plain``, ``paper``, ``tflm``, ``litert`` or ``ort``; if nothing is said, what fits the model
+    :param kernels: the kernels that TFLM is built with: ``any``, ``reference``, ``cmsis-nn``, ...
+    :param budget: bytes, or text such as ``"250KB"``; the result says whether it fits
+    :param rewrite: ``none``, ``exact`` or ``all``
+    :param loops: compute the widest parts a few rows at a time (TFLM); at most ``max_extra_macs`` (a share, 0.1 if nothing is said) more multiplications
+    :param int8_io: let a ``.tflite`` model take and give the whole numbers that it works with
+    :param reorder: ``False`` keeps the model's own order
+    :param plan: ``False`` leaves the placement to TFLM
+    :param algorithm: how to find the order: ``exact``, ``dp``, ``dp+dc``, ``dp+dc+asb``, ``greedy``, ``dfs``, ``kahn``, ``file``
+    :param threads: for the exact engine; the answer does not depend on it
+    :param ort_order: ``priority`` or ``default``, for ONNX Runtime
+    :param ort_session: ``fast`` or ``plain``, for ONNX Runtime; a fast one asks the onnxruntime of this interpreter
+    :param time_limit: seconds after which the best so far is returned; ``None`` for no limit
+    :param memory_limit: bytes for the tables of the search
+    :param effort: how many times the usual work to do
+    :param progress: called now and then as ``progress(best, bound, states, seconds)``; what it raises ends the search and is raised
+    :param shapes: as for :func:`load`
+
+    Other threads run while it searches. Ctrl-C ends the search, and the best so far is returned; it is then not called proved, and ``stopped`` says why.
+    """
+    wishes = _wishes(
+        runtime=runtime,
+        kernels=kernels,
+        budget=budget,
+        rewrite=rewrite,
+        loops=loops,
+        max_extra_macs=max_extra_macs,
+        int8_io=int8_io,
+        reorder=reorder,
+        plan=plan,
+        algorithm=algorithm,
+        threads=threads,
+        ort_order=ort_order,
+        ort_session=ort_session,
+        time_limit=time_limit,
+        memory_limit=memory_limit,
+        effort=effort,
+    )
+    graph = as_graph(source, runtime, shapes)
+    return Result(_serenity.optimize(graph._model, wishes, _options.callback(progress)), graph.name)
+
+
+def schedule(
+    source: Source,
+    *,
+    algorithm: str = "exact",
+    progress: Optional[Progress] = None,
+    shapes: Optional[Mapping[str, _options.Shape]] = None,
+    **options: Any,
+) -> Result:
+    """An order and nothing else, found by exactly the algorithm asked for: better or worse than the model's own. Options as for :func:`optimize`."""
+    wishes = _wishes(algorithm=algorithm, **options)
+    graph = as_graph(source, options.get("runtime"), shapes)
+    return Result(_serenity.schedule(graph._model, wishes, _options.callback(progress)), graph.name)
+
+
+def optimize_many(
+    sources: Iterable[Source],
+    *,
+    workers: Optional[int] = None,
+    errors: str = "return",
+    progress: Optional[Callable[[int, int], object]] = None,
+    **options: Any,
+) -> list[Union[Result, Error]]:
+    """Optimise many models on all cores: for each a result, in the order given.
+
+    One that fails does not end the rest: in its place stands the exception, or with ``errors="raise"`` the first of them is raised when all are done. ``progress(done, total)`` is called now and
+    then. ``workers`` is how many run at once (all cores if nothing is said); other options as for :func:`optimize`. The results do not depend on how many workers there are.
+    """
+    if errors not in ("return", "raise"):
+        raise ValueError(f"errors must be 'return' or 'raise', not {errors!r}")
+    if workers is not None and workers < 1:
+        raise ValueError(f"workers must be at least 1, not {workers}")
+    wishes, tell = _wishes(**options), _options.callback(progress)
+    runtime = options.get("runtime")
+    read: list[Any] = [_read(source, runtime) for source in sources]
+    graphs = [graph for graph in read if not isinstance(graph, Error)]
+    total, failed = len(read), len(read) - len(graphs)
+    models = [graph._model for graph in graphs]
+    heard = None if tell is None else lambda done: tell(done + failed, total)
+    found = iter(_serenity.optimize_many(models, wishes, workers or os.cpu_count() or 1, heard))
+    results: list[Union[Result, Error]] = []
+    for graph in read:
+        one = graph if isinstance(graph, Error) else next(found)
+        results.append(one if isinstance(one, Error) else Result(one, graph.name))
+    if errors == "raise":
+        for result in results:
+            if isinstance(result, Error):
+                raise result
+    return results
+
+
+def _read(source: Source, runtime: Optional[str]) -> Any:
+    try:
+        return as_graph(source, runtime)
+    except Error as error:
+        return error

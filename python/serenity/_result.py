@@ -1,0 +1,263 @@
+"""What comes out."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
+
+from . import _options, _serenity, _write
+from ._errors import InputError
+from ._graph import Graph
+
+if TYPE_CHECKING:
+    import pandas
+
+
+class Footprint(NamedTuple):
+    """What running a model takes: the peak of activation memory, the arena of the runtime (if it has one), and operators."""
+
+    peak: int
+    arena: Optional[int]
+    ops: int
+
+    @property
+    def needs(self) -> int:
+        """What counts: the arena where it is known, otherwise the peak."""
+        return self.peak if self.arena is None else self.arena
+
+
+class Step(NamedTuple):
+    """An operator as it runs: its position in the model, and the bytes in use while it runs and after."""
+
+    op: int
+    name: str
+    type: str
+    during: int
+    after: int
+
+
+class Result:
+    """What became of a model: an order with its proof, and the model to run.
+
+    Everything is plain data, computed when it is asked for; a result can be pickled, compared with ``==`` by its plan, and sent to other processes.
+    """
+
+    def __init__(self, found: _serenity.Found, name: str):
+        """For the functions of this package: use :func:`serenity.optimize`."""
+        self._found: Optional[_serenity.Found] = found
+        self._state: dict[str, Any] = {"name": name}
+
+    def _get(self, key: str) -> Any:
+        if key not in self._state:
+            assert self._found is not None
+            self._state[key] = _COMPUTE[key](self._found)
+        return self._state[key]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything as plain data."""
+        for key in _COMPUTE:
+            self._get(key)
+        return {"_state": self._state, "_found": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """As it was."""
+        self.__dict__.update(state)
+
+    def __eq__(self, other: object) -> bool:
+        """The same plan, however long it took to find."""
+        if not isinstance(other, Result):
+            return NotImplemented
+        return {**self.plan, "seconds": 0} == {**other.plan, "seconds": 0}
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def name(self) -> str:
+        """What the model was read from, or its name."""
+        return self._get("name")
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """All of it, as ``serenity optimize --json`` prints it (docs/FORMATS.md)."""
+        return self._get("plan")
+
+    @property
+    def runtime(self) -> str:
+        """The memory model that all figures speak of."""
+        return self.plan["runtime"]
+
+    @property
+    def order(self) -> list[int]:
+        """The operators in the order in which they run, by their position in :attr:`graph`."""
+        return self.plan["order"]
+
+    @property
+    def peak(self) -> int:
+        """The most activation memory in use at any time, in bytes."""
+        return self._found.peak if self._found is not None else self.plan["peak"]
+
+    @property
+    def arena(self) -> Optional[int]:
+        """The arena of the runtime in bytes; ``None`` where the memory model stands for no runtime that has one."""
+        return self.plan["arena"]
+
+    @property
+    def bound(self) -> int:
+        """No other decision needs less than this: of the arena where there is one, otherwise at the peak."""
+        return self._found.bound if self._found is not None else self.plan["bound"]
+
+    @property
+    def proof(self) -> str:
+        """``optimal`` or ``gap``."""
+        return "optimal" if self.is_optimal else "gap"
+
+    @property
+    def is_optimal(self) -> bool:
+        """Is it proved that nothing needs less?"""
+        return self._found.is_optimal if self._found is not None else self.plan["proof"] == "optimal"
+
+    @property
+    def stopped(self) -> Optional[str]:
+        """Why it is not proved, in words."""
+        return self.plan["stopped"]
+
+    @property
+    def offsets(self) -> Optional[list[list[Optional[int]]]]:
+        """Where each tensor lies in the arena, by graph and tensor, if that was planned (TFLM). For other graphs see :func:`serenity.place`."""
+        return self.plan["offsets"]
+
+    @property
+    def before(self) -> Footprint:
+        """What the model needed as it came."""
+        return _footprint(self.plan["before"])
+
+    @property
+    def after(self) -> Footprint:
+        """What it needs now."""
+        return _footprint(self.plan["after"])
+
+    @property
+    def needs(self) -> int:
+        """What must fit a device: for TFLM the whole arena on a 32-bit one, otherwise what counts for the memory model."""
+        return self.plan["needs"]
+
+    @property
+    def fits(self) -> Optional[bool]:
+        """Is the budget kept? ``None`` without a budget."""
+        return self.plan["fits"]
+
+    @property
+    def missing(self) -> Optional[int]:
+        """Bytes that are missing to the budget; ``None`` without a budget, or if not all is known."""
+        return self.plan["missing"]
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        return self.plan["seconds"]
+
+    @property
+    def steps(self) -> list[Step]:
+        """The operators as they run."""
+        return [Step(*fields) for fields in self._get("steps")]
+
+    @property
+    def graph(self) -> Graph:
+        """The graph with its operators in the order of the file to run: rewritten, if the plan says so."""
+        reading = _options.reading(None, None, False)
+        return Graph(_serenity.read(self.name, self._get("graph").encode(), "json", reading))
+
+    def to_bytes(self) -> bytes:
+        """The model to run, in the format it came in; for a graph without weights the JSON graph."""
+        content = self._get("model")
+        if isinstance(content, Exception):
+            raise content
+        return self._get("graph").encode() if content is None else content
+
+    def save(self, path: Union[str, os.PathLike[str]]) -> None:
+        """Write the model to run. The name ends as that of the input did, or in ``.json`` for the graph alone."""
+        target = os.fspath(path)
+        extension = os.path.splitext(target)[1].lower()
+        if extension == ".json":
+            content = self._get("graph").encode()
+        elif extension != f".{self._get('format')}":
+            wanted = f".{self._get('format')}"
+            raise InputError(
+                f"cannot write `{target}`: a model is written in the format it came in",
+                help=f"end the name in {wanted}" + ("" if wanted == ".json" else ", or in .json for the graph alone"),
+            )
+        else:
+            if self._found is not None:
+                self._found.check_side_files(target)
+            content = self.to_bytes()
+        _write.atomically(target, content)
+
+    def save_plan(self, path: Union[str, os.PathLike[str]]) -> None:
+        """Write the plan, which ``serenity check`` and :func:`serenity.check` read."""
+        _write.atomically(path, self._get("plan_text").encode())
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row an operator, in the order in which they run."""
+        import pandas
+
+        return pandas.DataFrame(self.steps, columns=list(Step._fields))
+
+    def summary(self) -> str:
+        """What was gained and what is proved, for people."""
+        plan, before, after = self.plan, self.before, self.after
+        kernels = f", kernels `{plan['kernels']}`" if plan["kernels"] else ""
+        rewritten = f", {len(plan['rewrites'])} rewritten" if plan["rewrites"] else ""
+        looped = f", {len(plan['loops']['windows'])} loops" if plan["loops"] else ""
+        what = "peak" if after.arena is None else "arena"
+        lines = [f"{self.name}: {before.ops} ops{rewritten}{looped}, memory model `{self.runtime}`{kernels}"]
+        saved = f"   {before.needs / after.needs:.2f}x less" if 0 < after.needs < before.needs else ""
+        lines.append(f"  {what} before {before.needs:>14,} bytes")
+        lines.append(f"  {what} after  {after.needs:>14,} bytes{saved}")
+        proved = "proved optimal" if self.is_optimal else f"not proved: {self.stopped}"
+        lines.append(f"  {'bound':<{len(what) + 7}}{self.bound:>14,} bytes   {proved}")
+        if plan["budget"] is not None:
+            verdict = (
+                "fits"
+                if self.fits
+                else "does not fit"
+                if self.missing is None
+                else f"{self.missing:,} bytes are missing"
+            )
+            lines.append(f"  {'budget':<{len(what) + 7}}{plan['budget']:>14,} bytes   {self.needs:,} needed: {verdict}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        """One line."""
+        return f"<serenity.Result {self.name!r}: {self.after.needs:,} bytes (was {self.before.needs:,}), {self.proof}>"
+
+    def chart(self) -> str:
+        """Memory over time, before and after, as SVG."""
+        during = [fields[3] for fields in self._get("steps")]
+        return _serenity.chart(self.name, self._get("before"), during, self.plan["budget"])
+
+    def _repr_html_(self) -> str:
+        return f"<div style='max-width:760px'>{self.chart()}<pre>{html.escape(self.summary())}</pre></div>"
+
+
+def _footprint(fields: dict[str, Any]) -> Footprint:
+    return Footprint(fields["peak"], fields["arena"], fields["ops"])
+
+
+def _model(found: _serenity.Found) -> Any:
+    try:
+        return found.to_bytes()
+    except Exception as error:  # Kept for whoever asks for the bytes: the plan is good without them.
+        return error
+
+
+_COMPUTE: dict[str, Any] = {
+    "plan": lambda found: json.loads(found.to_json()),
+    "plan_text": lambda found: found.plan_text(),
+    "steps": lambda found: found.steps(),
+    "before": lambda found: found.before(),
+    "graph": lambda found: found.to_graph(),
+    "format": lambda found: found.format,
+    "model": _model,
+}

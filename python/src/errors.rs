@@ -1,0 +1,87 @@
+//! Errors of the library as exceptions of Python: which class each becomes is decided in `serenity/_errors.py`.
+
+use pyo3::prelude::*;
+use serenity::{Error, ErrorKind, VerifyError};
+
+/// What went wrong, in the terms of the command.
+pub(crate) struct Failure {
+    kind: ErrorKind,
+    message: String,
+    help: Option<String>,
+    place: Option<String>,
+    /// The file and the number that the system has for it, if the system said no.
+    system: Option<(String, i32)>,
+}
+
+impl Failure {
+    /// What was asked for makes no sense.
+    pub(crate) fn request(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self {
+            kind: ErrorKind::Request,
+            message: message.into(),
+            help: Some(help.into()),
+            place: None,
+            system: None,
+        }
+    }
+
+    /// A fault of ours.
+    pub(crate) fn bug(message: impl Into<String>) -> Self {
+        let help = "this is a bug in Serenity; please report it with the model";
+        Self { kind: ErrorKind::Bug, ..Self::request(message, help) }
+    }
+
+    /// The exception itself, not yet raised.
+    pub(crate) fn into_exception(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        let make = py.import("serenity._errors")?.getattr("make")?;
+        make.call1((self.kind.name(), self.message, self.help, self.place, self.system))
+    }
+}
+
+impl From<Failure> for PyErr {
+    fn from(failure: Failure) -> Self {
+        Python::attach(|py| match failure.into_exception(py) {
+            Ok(exception) => PyErr::from_value(exception),
+            Err(error) => error,
+        })
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let system = match &error {
+            Error::Read { path, source } | Error::Write { path, source } => {
+                Some((path.clone(), source.raw_os_error().unwrap_or(0)))
+            }
+            _ => None,
+        };
+        Self {
+            kind: error.kind(),
+            message: error.to_string(),
+            help: error.help().map(Into::into),
+            place: error.place(),
+            system,
+        }
+    }
+}
+
+impl From<VerifyError> for Failure {
+    fn from(error: VerifyError) -> Self {
+        Self { kind: error.kind(), message: error.to_string(), help: error.help(), place: None, system: None }
+    }
+}
+
+/// A choice by its name, as the command takes it.
+pub(crate) fn named<T>(name: &str) -> Result<T, Failure>
+where
+    T: std::str::FromStr,
+    T::Err: std::fmt::Display,
+{
+    name.parse().map_err(|error: T::Err| Failure {
+        kind: ErrorKind::Arguments,
+        message: error.to_string(),
+        help: None,
+        place: None,
+        system: None,
+    })
+}

@@ -1,0 +1,168 @@
+//! Traffic, verification, checks, pictures and the command.
+
+use crate::errors::{Failure, named};
+use crate::model::Model;
+use crate::search;
+use crate::wishes::{Patience, Target};
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+use serenity::off_chip::Traffic;
+use serenity::search::CancelFlag;
+use serenity::{
+    CheckOptions, Comparison, Deep, OutputComparison, PlanFile, TrafficAt, TrafficOptions, VerifyOptions,
+};
+use serenity_report::{Axis, Colour, Line, LineChart, Mark, Shape};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Off-chip bytes for each on-chip size, as the command prints them for programs.
+#[pyfunction]
+#[pyo3(signature = (model, on_chip, target, grain, objective, patience, progress))]
+pub(crate) fn traffic(
+    py: Python<'_>,
+    model: &Bound<'_, Model>,
+    on_chip: Vec<u64>,
+    target: Target,
+    grain: &str,
+    objective: &str,
+    patience: Patience,
+    progress: Option<Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let (input, cancel) = (&model.get().0, CancelFlag::default());
+    let model = target.model(input.default_model)?;
+    let (grain, objective) = (named(grain)?, named(objective)?);
+    let search = |progress| -> Result<String, Failure> {
+        let graph = serenity::runtimes::main_graph(input.graphs(), &[], model);
+        let limits = patience.limits(&cancel)?;
+        let options = TrafficOptions { model, grain, objective, effort: patience.effort(), limits, progress };
+        let plan = serenity::least_traffic(&graph, &on_chip, &options)?;
+        let is_known = plan.least_peak.counts_everything();
+        let optimal = |t: &Traffic| t.is_optimal && is_known;
+        let size = |at: &TrafficAt| {
+            json!({
+                "on_chip": at.after.on_chip,
+                "before": at.before.best.bytes(),
+                "after": at.after.best.bytes(),
+                "bound": at.after.bound,
+                "bound_of_all_orders": at.bound_of_all_orders,
+                "is_optimal": optimal(&at.after),
+                "order": at.order.iter().map(|op| op.0).collect::<Vec<_>>(),
+            })
+        };
+        Ok(Value::from(plan.sizes.iter().map(size).collect::<Vec<_>>()).to_string())
+    };
+    Ok(search::run(py, progress, &cancel, search)??)
+}
+
+/// Do two model files compute the same? As the command prints it for programs.
+#[pyfunction]
+#[pyo3(signature = (a, b, runs, seed, engine, python))]
+pub(crate) fn verify(
+    py: Python<'_>,
+    a: &str,
+    b: &str,
+    runs: u32,
+    seed: u64,
+    engine: Option<&str>,
+    python: PathBuf,
+) -> PyResult<String> {
+    let engine = engine.map(named).transpose()?;
+    let options = VerifyOptions { runs, seed, engine, python: Some(python) };
+    let found = py.detach(|| serenity::verify(a, b, &options)).map_err(Failure::from)?;
+    let output = |output: &OutputComparison| {
+        json!({
+            "name": output.name,
+            "equal": output.equal,
+            "max_abs_difference": (output.incomparable == 0).then_some(output.max_abs_difference),
+        })
+    };
+    let comparison = |one: &Comparison| {
+        json!({
+            "engine": one.engine.name(),
+            "version": one.version,
+            "equal": one.is_equal(),
+            "max_abs_difference": one.max_abs_difference(),
+            "signature_differences": one.signature_differences,
+            "outputs": one.outputs.iter().map(output).collect::<Vec<_>>(),
+        })
+    };
+    let skipped = found.skipped.iter().map(|(engine, why)| json!({"engine": engine.name(), "reason": why}));
+    let object = json!({
+        "equal": found.is_equal(),
+        "max_abs_difference": found.max_abs_difference(),
+        "engines": found.comparisons.iter().map(comparison).collect::<Vec<_>>(),
+        "skipped": skipped.collect::<Vec<_>>(),
+    });
+    Ok(object.to_string())
+}
+
+/// Checks what a plan claims of a model.
+#[pyfunction]
+#[pyo3(signature = (plan, model, deep, time_limit, memory_limit))]
+pub(crate) fn check(
+    py: Python<'_>,
+    plan: &str,
+    model: &Bound<'_, Model>,
+    deep: bool,
+    time_limit: f64,
+    memory_limit: u64,
+) -> PyResult<String> {
+    let input = &model.get().0;
+    let refuse =
+        |reason: String| Failure::from(serenity::Error::PlanFile { path: "the plan".to_owned(), reason });
+    let plan = PlanFile::parse(plan).map_err(refuse)?;
+    let limit = Duration::try_from_secs_f64(time_limit).unwrap_or(Duration::MAX);
+    let (started, cancel) = (Instant::now(), CancelFlag::default());
+    let verdict = search::run(py, None, &cancel, |_| {
+        let stop = || cancel.is_cancelled() || started.elapsed() >= limit;
+        let deep = deep.then_some(Deep { memory: memory_limit, stop: &stop });
+        serenity::check_plan(input, &plan, &CheckOptions { model: None, deep })
+    })?;
+    let claims = verdict.claims.iter().map(
+        |claim| json!({"claim": claim.claim, "status": claim.status.name(), "detail": claim.status.detail()}),
+    );
+    let object = json!({
+        "valid": verdict.is_valid(),
+        "problems": verdict.problems().collect::<Vec<_>>(),
+        "runtime": verdict.model.to_string(),
+        "optimal_verified": verdict.is_verified("proof"),
+        "claims": claims.collect::<Vec<_>>(),
+    });
+    Ok(object.to_string())
+}
+
+/// A picture of memory over time, before and after, as SVG.
+#[pyfunction]
+#[pyo3(signature = (title, before, after, budget))]
+pub(crate) fn chart(title: &str, before: Vec<u64>, after: Vec<u64>, budget: Option<u64>) -> String {
+    let line = |name: &str, colour: Colour, bytes: &[u64]| {
+        let last = bytes.last().copied();
+        let points = bytes.iter().copied().chain(last).enumerate();
+        let points = points.map(|(step, bytes)| (step as f64, bytes as f64 / 1e3)).collect();
+        Line { name: name.to_owned(), colour, points, shape: Shape::Steps }
+    };
+    let marks = budget.map(|budget| Mark::Across(budget as f64 / 1e3, "budget".to_owned()));
+    let chart = LineChart {
+        title: title.to_owned(),
+        subtitle: "memory in use while each operator runs".to_owned(),
+        bottom_axis: Axis::linear("operators that have run"),
+        value_axis: Axis::linear("KB"),
+        lines: vec![line("before", Colour::Grey, &before), line("after", Colour::Blue, &after)],
+        marks: marks.into_iter().collect(),
+    };
+    chart.to_svg()
+}
+
+/// A size as people write it.
+#[pyfunction]
+pub(crate) fn parse_size(text: &str) -> PyResult<u64> {
+    let refuse = |expected: String| Failure::request(format!("`{text}` is not a size"), expected);
+    Ok(serenity_cli::parse_size(text).map_err(refuse)?)
+}
+
+/// Runs the command; the exit code.
+#[pyfunction]
+pub(crate) fn run_command(py: Python<'_>, args: Vec<OsString>) -> u8 {
+    py.detach(|| serenity_cli::run(args))
+}

@@ -1,0 +1,132 @@
+//! The allocator alone.
+
+use crate::errors::{Failure, named};
+use crate::model::{Model, checked_order};
+use crate::search;
+use crate::wishes::{Patience, Target};
+use pyo3::prelude::*;
+use serenity::check::{PlacedBuffer, first_clash};
+use serenity::ir::{Graph, OpId};
+use serenity::placement::{self, Buffer, Overlap, Placement, Planner, Problem, ProblemError};
+use serenity::search::CancelFlag;
+use std::collections::BTreeMap;
+
+/// Size, first step, step after the last, fixed offset.
+type BufferFields = (u64, i64, i64, Option<u64>);
+
+/// Offsets, height, bound, why it is not proved, seconds.
+type Placed = (Vec<u64>, u64, u64, Option<String>, f64);
+
+fn refused(error: ProblemError) -> Failure {
+    Failure::request(format!("these buffers cannot be placed: {error}"), "change or leave out what it names")
+}
+
+fn solve(
+    py: Python<'_>,
+    problem: &Problem,
+    planner: &str,
+    capacity: Option<u64>,
+    patience: &Patience,
+) -> PyResult<Placement> {
+    let (planner, cancel): (Planner, _) = (named(planner)?, CancelFlag::default());
+    let limits = patience.limits(&cancel)?.working(patience.effort().placement_alone());
+    let options = placement::Options { planner, capacity, limits, progress: None };
+    let placed = search::run(py, None, &cancel, |_| placement::place(problem, &options))?;
+    check(problem, &placed)?;
+    Ok(placed)
+}
+
+/// Nothing leaves that the independent checker does not accept.
+fn check(problem: &Problem, placement: &Placement) -> Result<(), Failure> {
+    let buffers = problem.buffers().iter().zip(&placement.offsets);
+    let placed: Vec<PlacedBuffer> = buffers
+        .map(|(b, &begin)| PlacedBuffer { begin, end: begin + b.size, first: b.first, last: b.last })
+        .collect();
+    let overlaps: BTreeMap<(usize, usize), &Overlap> =
+        problem.overlaps().iter().map(|overlap| ((overlap.writer, overlap.over), overlap)).collect();
+    let may_share = |y: usize, x: usize| {
+        overlaps.get(&(y, x)).is_some_and(|overlap| overlap.permits(placed[y].begin, placed[x].begin))
+    };
+    let Some((x, y)) = first_clash(&placed, may_share) else { return Ok(()) };
+    let is_fixed = [x, y].iter().any(|&b| problem.buffers()[b].offset.is_some());
+    let message = format!("buffers {x} and {y} are in use at once and share bytes");
+    Err(if is_fixed {
+        Failure::request(message, "an offset that is fixed is in the way: change it, or leave it out")
+    } else {
+        Failure::bug(message)
+    })
+}
+
+fn plain(placement: Placement) -> Placed {
+    let stopped = placement.proof.stopped().map(|stopped| stopped.to_string());
+    let seconds = placement.stats.elapsed.as_secs_f64();
+    (placement.offsets, placement.height, placement.bound, stopped, seconds)
+}
+
+/// Places buffers. `overlaps`: which may be written over which, at the same offset.
+#[pyfunction]
+#[pyo3(signature = (buffers, overlaps, align, planner, capacity, patience))]
+pub(crate) fn place(
+    py: Python<'_>,
+    buffers: Vec<BufferFields>,
+    overlaps: Vec<(usize, usize)>,
+    align: u64,
+    planner: &str,
+    capacity: Option<u64>,
+    patience: Patience,
+) -> PyResult<Placed> {
+    let mut all = Vec::with_capacity(buffers.len());
+    for (index, &(size, lower, upper, offset)) in buffers.iter().enumerate() {
+        if upper <= lower {
+            return Err(Failure::request(
+                format!("buffer {index} is in use from {lower} until before {upper}, which is never"),
+                "give an upper that is above lower",
+            )
+            .into());
+        }
+        all.push(Buffer { offset, ..Buffer::new(size, lower, upper - 1) });
+    }
+    let overlaps = overlaps.iter().map(|&(writer, over)| Overlap::same_offset(writer, over)).collect();
+    let problem = Problem::new(all, align).and_then(|p| p.with_overlaps(overlaps)).map_err(refused)?;
+    Ok(plain(solve(py, &problem, planner, capacity, &patience)?))
+}
+
+/// What is placed for a model: a label, its tensors, when it is in use, its size.
+type Content = (String, Vec<u32>, i64, i64, u64);
+
+/// Places the tensors of a model whose ops run in this order, or in their own.
+#[pyfunction]
+#[pyo3(signature = (model, order, target, align, planner, capacity, patience))]
+pub(crate) fn place_model(
+    py: Python<'_>,
+    model: &Bound<'_, Model>,
+    order: Option<Vec<u32>>,
+    target: Target,
+    align: Option<u64>,
+    planner: &str,
+    capacity: Option<u64>,
+    patience: Patience,
+) -> PyResult<(Vec<Content>, Placed)> {
+    let input = &model.get().0;
+    let runtime = target.model(input.default_model)?;
+    let graphs: Vec<&Graph> = input.graphs().iter().collect();
+    let mut orders: Vec<Vec<OpId>> = graphs.iter().map(|graph| graph.file_order()).collect();
+    if let Some(order) = order {
+        orders[0] = checked_order(graphs[0], &order)?;
+    }
+    let orders: Vec<&[OpId]> = orders.iter().map(Vec::as_slice).collect();
+    let no_arena = || Failure::from(serenity::Error::NoArena { graph: input.name.clone() });
+    let arena = runtime.placement_problem(&graphs, &orders).ok_or_else(no_arena)?;
+    let arena = match align {
+        Some(align) => arena.aligned(align).map_err(refused)?,
+        None => arena,
+    };
+    let placed = solve(py, &arena.problem, planner, capacity, &patience)?;
+    let contents = arena.contents.iter().zip(&arena.tensors).zip(arena.problem.buffers());
+    let contents = contents.map(|((content, tensors), buffer)| {
+        let tensors = tensors.iter().map(|t| t.0).collect();
+        let upper = buffer.last.saturating_add(1);
+        (content.label(&graphs), tensors, buffer.first, upper, buffer.size)
+    });
+    Ok((contents.collect(), plain(placed)))
+}
