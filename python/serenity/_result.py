@@ -198,6 +198,15 @@ class Result:
         """Write the plan, which ``serenity check`` and :func:`serenity.check` read."""
         _write.atomically(path, self._get("plan_text").encode())
 
+    def report(self, path: Union[str, os.PathLike[str]]) -> None:
+        """Write the page that ``serenity report`` writes: one HTML file with pictures of memory, arena and network, before and after."""
+        if self._found is None:
+            raise InputError(
+                "a result that comes from another process has no page",
+                help="optimise the model in this one, or use the command `serenity report`",
+            )
+        _write.atomically(path, self._found.page().encode())
+
     def to_pandas(self) -> pandas.DataFrame:
         """One row an operator, in the order in which they run."""
         import pandas

@@ -9,15 +9,20 @@ use pyo3::types::PyBytes;
 use serde_json::{Value, json};
 use serenity::ir::{self, Graph, OpId, Profile, Step};
 use serenity::runtimes::{Tail, TflmFacts, live_by_op, main_graph};
-use serenity::search::CancelFlag;
-use serenity::{Footprint, Format, Input, Optimized, Plan};
+use serenity::report::{PageOptions, page};
+use serenity::search::{CancelFlag, Limits};
+use serenity::{Footprint, Format, Input, Optimized, Options, Plan};
 use std::time::{Duration, Instant};
+
+/// What would lower a model's need is tried before it is promised, but not for longer.
+const TIME_TO_DRAW: Duration = Duration::from_secs(60);
 
 /// What became of a model. Everything in it is computed when it is asked for: of thousands of results, most are asked for one number.
 #[pyclass(frozen, module = "serenity._serenity")]
 pub(crate) struct Found {
     input: Input,
     best: Optimized,
+    options: Options,
     budget: Option<u64>,
     elapsed: Duration,
 }
@@ -31,9 +36,11 @@ impl Found {
         progress: Option<serenity::search::ProgressFn>,
     ) -> Result<Self, Failure> {
         let started = Instant::now();
-        let options = serenity::Options { progress, ..wishes.options(input, cancel)? };
+        let options = Options { progress, ..wishes.options(input, cancel)? };
         let best = serenity::optimize(input, &options)?;
-        Ok(Self { input: input.clone(), best, budget: wishes.budget, elapsed: started.elapsed() })
+        // Nobody waits any more for what it reports.
+        let options = Options { progress: None, ..options };
+        Ok(Self { input: input.clone(), best, options, budget: wishes.budget, elapsed: started.elapsed() })
     }
 
     fn plan(&self) -> &Plan {
@@ -167,6 +174,18 @@ impl Found {
         Ok(ir::json::write(&graph))
     }
 
+    /// The page, as HTML.
+    fn page(&self, py: Python<'_>) -> String {
+        let asked = PageOptions {
+            budget: self.budget,
+            typed: serenity_cli::as_word(&self.input.name),
+            ..PageOptions::default()
+        };
+        // The time of the search is over: drawing has its own.
+        let options = Options { limits: Limits::default().within(TIME_TO_DRAW), ..self.options.clone() };
+        py.detach(|| page(&self.input, &self.best, &options, &asked).to_html())
+    }
+
     /// The model that the plan is for: rewritten, if it says so.
     fn model(&self) -> Model {
         Model(self.best.model.clone())
@@ -211,10 +230,11 @@ pub(crate) fn schedule(
     let (input, cancel) = (&model.get().0, CancelFlag::default());
     let order = |progress| -> Result<Found, Failure> {
         let started = Instant::now();
-        let options = serenity::Options { progress, ..wishes.options(input, &cancel)? };
+        let options = Options { progress, ..wishes.options(input, &cancel)? };
         let plan = serenity::schedule(&main_graph(input.graphs(), &[], options.model), &options)?;
         let best = Optimized { model: input.clone(), plan };
-        Ok(Found { input: input.clone(), best, budget: wishes.budget, elapsed: started.elapsed() })
+        let options = Options { progress: None, ..options };
+        Ok(Found { input: input.clone(), best, options, budget: wishes.budget, elapsed: started.elapsed() })
     };
     Ok(search::run(py, progress, &cancel, order)??)
 }

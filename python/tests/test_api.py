@@ -45,6 +45,16 @@ def test_a_model_file(model: pathlib.Path, tmp_path: pathlib.Path):
     assert len(serenity.load(tmp_path / "graph.json")) == best.after.ops == len(best.graph)
 
 
+def test_a_page(model: pathlib.Path, tmp_path: pathlib.Path):
+    best = serenity.optimize(model, budget="64KB")
+    best.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert page.startswith("<!DOCTYPE html>") and f"{best.needs:,}" in page
+    with pytest.raises(serenity.Error, match="another process"):
+        pickle.loads(pickle.dumps(best)).report(tmp_path / "other.html")
+    assert not (tmp_path / "other.html").exists()
+
+
 def test_bytes_tell_their_format(model: pathlib.Path, diamond):
     assert serenity.load(model.read_bytes()).format == "tflite"
     assert serenity.load(diamond.to_json().encode()).format == "json"

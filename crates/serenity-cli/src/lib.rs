@@ -37,6 +37,11 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     text.parse().map(|size::Size(bytes)| bytes)
 }
 
+/// A word as it must be typed in a shell.
+pub fn as_word(word: &str) -> String {
+    commands::for_shell(word)
+}
+
 /// Runs the command with these arguments, its own name first, on the standard streams of this process: the program calls it, and so does the Python package. Returns the exit code.
 pub fn run(args: impl IntoIterator<Item = impl Into<OsString>>) -> u8 {
     let args: Vec<OsString> = args.into_iter().map(Into::into).collect();

@@ -72,7 +72,7 @@ fn verdict(plan: &Plan) -> String {
 }
 
 /// A word as it must be typed in a shell.
-fn for_shell(word: &str) -> String {
+pub(crate) fn for_shell(word: &str) -> String {
     let word = printable(word);
     let is_plain = |c: char| c.is_alphanumeric() || "_-./:=,+@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
