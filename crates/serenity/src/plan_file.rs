@@ -345,10 +345,9 @@ fn rewrite(value: &Value) -> Result<AppliedRewrite, &'static str> {
             .ok_or("must have an `order` of its terms")?,
         text: text("text").ok_or("must have a `text`")?,
         exact: value.get("exact").and_then(Value::as_bool).ok_or("must say whether it is `exact`")?,
-        rounds_in: value
-            .get("rounds_in")
-            .and_then(|names| list(names, |name| name.as_str().map(str::to_owned)).ok())
-            .ok_or("must have names in `rounds_in`")?,
+        rounds_in: value.get("rounds_in").map_or(Ok(Vec::new()), |names| {
+            list(names, |name| name.as_str().map(str::to_owned)).map_err(|_| "must have names in `rounds_in`")
+        })?,
         gain,
         cost: RewriteCost {
             ops: signed("extra_ops").ok_or("must have `extra_ops`")?,

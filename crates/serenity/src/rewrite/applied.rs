@@ -153,10 +153,9 @@ impl AppliedRewrite {
     }
 
     pub(crate) fn to_json(&self) -> Value {
-        json!({
+        let mut object = json!({
             "rule": self.rule,
             "exact": self.exact,
-            "rounds_in": self.rounds_in,
             "round": self.round,
             "ops": self.ops.iter().map(|op| op.0).collect::<Vec<_>>(),
             "order": self.order,
@@ -166,6 +165,10 @@ impl AppliedRewrite {
             "extra_macs": 0,
             "extra_additions": self.cost.additions,
             "text": self.text,
-        })
+        });
+        if !self.rounds_in.is_empty() {
+            object["rounds_in"] = self.rounds_in.clone().into();
+        }
+        object
     }
 }
