@@ -225,7 +225,7 @@ class Result:
         lines.append(f"  {what} before {before.needs:>14,} bytes")
         lines.append(f"  {what} after  {after.needs:>14,} bytes{saved}")
         proved = "proved optimal" if self.is_optimal else f"not proved: {self.stopped}"
-        lines.append(f"  {'bound':<{len(what) + 7}}{self.bound:>14,} bytes   {proved}")
+        lines.append(f"  {'bound':<{len(what) + 8}}{self.bound:>14,} bytes   {proved}")
         if plan["budget"] is not None:
             verdict = (
                 "fits"
@@ -234,7 +234,7 @@ class Result:
                 if self.missing is None
                 else f"{self.missing:,} bytes are missing"
             )
-            lines.append(f"  {'budget':<{len(what) + 7}}{plan['budget']:>14,} bytes   {self.needs:,} needed: {verdict}")
+            lines.append(f"  {'budget':<{len(what) + 8}}{plan['budget']:>14,} bytes   {self.needs:,} needed: {verdict}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:

@@ -70,7 +70,7 @@ mod tests {
 
     fn parse(fields: &str) -> Result<crate::Graph, String> {
         let text = format!(
-            r#"{{"tensors": [{{"bytes": 8}}, {{"bytes": 8}}, {{"bytes": 4}}],
+            r#"{{"name": "net", "tensors": [{{"bytes": 8}}, {{"bytes": 8}}, {{"bytes": 4}}],
             "ops": [{{"inputs": [0], "outputs": [1, 2]{fields}}}], "inputs": [0], "outputs": [1, 2]}}"#
         );
         json::parse(&text).map_err(|error| error.to_string())
