@@ -139,7 +139,7 @@ pub(crate) struct OptimizeArgs {
     /// The device has two memories, the preferred one first: put the tensors that are touched most into that one.
     ///
     /// The places are told in the plan (--plan, --json) and in the header (--emit-header) only: a .tflite model cannot express them.
-    #[arg(long, value_name = "NAME=SIZE,NAME=SIZE", value_parser = two_memories)]
+    #[arg(long, value_name = "NAME=SIZE,NAME=SIZE", value_parser = two_memories, conflicts_with = "loops")]
     pub(crate) memory: Option<TwoSizes>,
     #[command(flatten)]
     pub(crate) rewrite: RewriteArgs,
@@ -239,7 +239,7 @@ pub(crate) struct LoopArgs {
     /// whole. The results stay the same bit for bit, and the arena is often half as large; rows that stripes share are carried from one to the next, or
     /// computed again. It takes a little time and some bytes of the file, and the application must register a few operators more, which are listed:
     /// `DYNAMIC_UPDATE_SLICE` among them, which TFLM has since November 2025.
-    #[arg(long, conflicts_with_all = ["no_plan", "memory", "fold_constants"])]
+    #[arg(long, conflicts_with_all = ["no_plan", "fold_constants"])]
     pub(crate) loops: bool,
     /// Loops may take so many multiplications more: 0% allows those that compute nothing twice [default: 10%].
     #[arg(long, value_name = "PERCENT", value_parser = percent, requires = "loops", allow_negative_numbers = true)]
