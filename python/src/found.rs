@@ -77,11 +77,6 @@ type StepFields = (u32, String, String, u64, u64);
 #[pymethods]
 impl Found {
     #[getter]
-    fn order(&self) -> Vec<u32> {
-        self.plan().order.iter().map(|op| op.0).collect()
-    }
-
-    #[getter]
     fn peak(&self) -> u64 {
         self.plan().after.peak
     }
@@ -165,11 +160,6 @@ impl Found {
     fn to_graph(&self) -> PyResult<String> {
         let graph = serenity::reordered_graph(&self.best.model, self.plan()).map_err(Failure::from)?;
         Ok(ir::json::write(&graph))
-    }
-
-    /// The model that the plan is for: rewritten, if it says so.
-    fn model(&self) -> Model {
-        Model(self.best.model.clone())
     }
 
     /// Refuses a place where the model would not find its constants.
