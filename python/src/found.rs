@@ -84,11 +84,6 @@ type StepFields = (u32, String, String, u64, u64);
 #[pymethods]
 impl Found {
     #[getter]
-    fn order(&self) -> Vec<u32> {
-        self.plan().order.iter().map(|op| op.0).collect()
-    }
-
-    #[getter]
     fn peak(&self) -> u64 {
         self.plan().after.peak
     }
@@ -184,11 +179,6 @@ impl Found {
         // The time of the search is over: drawing has its own.
         let options = Options { limits: Limits::default().within(TIME_TO_DRAW), ..self.options.clone() };
         py.detach(|| page(&self.input, &self.best, &options, &asked).to_html())
-    }
-
-    /// The model that the plan is for: rewritten, if it says so.
-    fn model(&self) -> Model {
-        Model(self.best.model.clone())
     }
 
     /// Refuses a place where the model would not find its constants.

@@ -25,12 +25,6 @@ impl Model {
         &self.0.name
     }
 
-    /// The name that the model has for itself.
-    #[getter]
-    fn title(&self) -> &str {
-        self.0.graph().name()
-    }
-
     #[getter]
     fn format(&self) -> &'static str {
         self.0.file.format().extensions()[0]

@@ -26,7 +26,7 @@ FIGURES = [
 ]
 
 
-def edge_of(module, *inputs, decompose=False):
+def edge_of(module, *inputs):
     with torch.no_grad():
         edge = to_edge(torch.export.export(module, inputs))
     edge._edge_programs["forward"] = quant_fusion_and_const_prop_pass(edge._edge_programs["forward"])
