@@ -112,7 +112,7 @@ fn a_model_for_microcontrollers_runs_there_too() {
     let object = verify(&desk, &python, &[&keywords, &keywords, "--json"]).json();
     assert_eq!(object["equal"], true);
     let engines = object["engines"].as_array().unwrap().iter().map(|engine| &engine["engine"]);
-    assert_eq!(engines.collect::<Vec<_>>(), ["litert", "tflm"]);
+    assert_eq!(engines.collect::<Vec<_>>(), ["litert", "litert-builtin", "litert-xnnpack", "tflm"]);
     let run = verify(&desk, &python, &[&keywords, &residual, "--engine", "tflm"]);
     assert!(run.code == 1 && run.stdout.contains("[1, 49, 10, 1] against [1, 32, 32, 3]"), "{run:?}");
 }
