@@ -46,6 +46,8 @@ impl Storage {
             to_end: false,
         };
         let mut buffers: Vec<Buffer> = self.bytes.iter().map(empty).collect();
+        // By buffer: ops that write what nobody reads, which may be the last to touch it.
+        let mut unread: Vec<Vec<OpId>> = vec![Vec::new(); buffers.len()];
         for t in graph.tensor_ids() {
             for &b in &self.of[t.index()] {
                 let buffer = &mut buffers[b.index()];
@@ -66,10 +68,13 @@ impl Storage {
                 }
                 // Whoever writes a tensor, or makes a view of it, holds it while running, also if nobody reads the result.
                 buffer.readers.extend(graph.producer(t));
+                if graph.consumers(t).is_empty() {
+                    unread[b.index()].extend(graph.producer(t));
+                }
             }
         }
-        for buffer in &mut buffers {
-            finish(buffer);
+        for (buffer, unread) in buffers.iter_mut().zip(&unread) {
+            finish(buffer, unread);
         }
         buffers.retain(|b| {
             b.bytes > 0 && (!b.readers.is_empty() || b.to_end) && (b.from_start || !b.writers.is_empty())
@@ -81,7 +86,7 @@ impl Storage {
     }
 }
 
-fn finish(buffer: &mut Buffer) {
+fn finish(buffer: &mut Buffer, unread: &[OpId]) {
     for ops in [&mut buffer.writers, &mut buffer.readers] {
         ops.sort_unstable();
         ops.dedup();
@@ -90,8 +95,9 @@ fn finish(buffer: &mut Buffer) {
         buffer.writers.clear();
     }
     if buffer.readers.iter().any(|op| buffer.writers.binary_search(op).is_err()) {
-        // Whoever only reads runs after all who write, so writers hold a buffer only where nobody reads.
-        let writers = &buffer.writers;
-        buffer.readers.retain(|op| writers.binary_search(op).is_err());
+        // Whoever only reads runs after all who write what is read, so writers hold a buffer only where nobody reads.
+        let (writers, to_end) = (&buffer.writers, buffer.to_end);
+        let is_last = |op: &OpId| !to_end && unread.contains(op);
+        buffer.readers.retain(|op| writers.binary_search(op).is_err() || is_last(op));
     }
 }
