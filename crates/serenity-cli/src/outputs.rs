@@ -65,3 +65,15 @@ impl Content {
         }
     }
 }
+
+/// A folder that an option names; it is made if there is none.
+pub(crate) fn make_folder(path: &str, option: &str) -> Result<(), Failure> {
+    std::fs::create_dir_all(path).map_err(|error| {
+        let reason = if Path::new(path).is_file() { "it is a file".to_owned() } else { error.to_string() };
+        Failure::of(
+            serenity::ErrorKind::Write,
+            format!("cannot write into the folder `{path}`: {reason}"),
+            format!("name another with {option} DIR"),
+        )
+    })
+}

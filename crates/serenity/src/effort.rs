@@ -14,6 +14,9 @@ const CHEAP_STATES: u64 = 200_000_000;
 /// Where there are no more orders than these, each is tried to the end, arena and all.
 pub(crate) const MOST_ORDERS: usize = 100;
 
+/// Places for one set of kernels among several are searched for with so small a part of the work.
+pub(crate) const SHARE_OF_A_SET: u64 = 4;
+
 /// So many sets, from which the search starts, get more work than the others.
 pub(crate) const FIRST_SETS: usize = 7;
 

@@ -1,6 +1,6 @@
 //! Orders, judged by the arena that the runtime will use.
 
-use crate::effort::MOST_ORDERS;
+use crate::effort::{MOST_ORDERS, SHARE_OF_A_SET};
 use crate::{Options, Plan, refine};
 use serenity_ir::{Graph, Lifetimes, OpId};
 use serenity_runtimes::{MemoryModel, Offsets, Planned, TflmFacts, live_peak, plans_of_arena};
@@ -150,9 +150,6 @@ impl<'a> Judge<'a> {
         refine::refine(self.main, start.to_vec(), (bound, steps), evaluate, || self.options.limits.are_over())
     }
 }
-
-/// Places for one set of kernels among several are searched for with so small a part of the work.
-const SHARE_OF_A_SET: u64 = 4;
 
 /// A plan that is known already: orders of all graphs, and places, or none if the runtime is to find them.
 #[derive(Clone, Debug)]

@@ -1,6 +1,7 @@
 //! Windows of a planned model as loops.
 
 use crate::by_kernels::{mean_need, needs_no_more};
+use crate::effort::SHARE_OF_A_SET;
 use crate::order::unchecked;
 use crate::plan_check::plan_faults;
 use crate::rewrite::whole_need;
@@ -380,9 +381,6 @@ fn all(graphs: &[Graph]) -> Vec<&Graph> {
 pub(crate) fn orders<'a>(main: &'a [OpId], bodies: &'a [Vec<OpId>]) -> Vec<&'a [OpId]> {
     std::iter::once(main).chain(bodies.iter().map(Vec::as_slice)).collect()
 }
-
-/// Places for one set of kernels among several are searched for with so small a part of the work.
-const SHARE_OF_A_SET: u64 = 4;
 
 /// The plan of a model with loops, in its own order.
 fn place(model: &Input, plan: Plan, work: u64, options: &Options) -> Option<Plan> {

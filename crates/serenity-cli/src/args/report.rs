@@ -3,7 +3,6 @@
 use super::{JsonArg, LoopArgs, ReadArgs, RewriteArgs, RuntimeArg, SearchArgs};
 use crate::size::Size;
 use clap::Args;
-use serenity::Loops;
 
 /// Draw up a page about a model: what it needs before and after, why, and what would lower it.
 ///
@@ -48,13 +47,6 @@ pub(crate) struct ReportArgs {
     pub(crate) search: SearchArgs,
     #[command(flatten)]
     pub(crate) json: JsonArg,
-}
-
-impl ReportArgs {
-    /// Whether there may be loops, and when they are enough.
-    pub(crate) fn loops(&self) -> Option<Loops> {
-        self.loops.allowed().map(|loops| Loops { enough: self.budget.map(|budget| budget.0), ..loops })
-    }
 }
 
 /// The page beside what a command does.

@@ -1,6 +1,7 @@
 //! The page of a model and its pictures, as files.
 
 use crate::Failure;
+use crate::outputs::make_folder;
 use serenity::report::{Page, PageOptions, page};
 use serenity::write::NewFile;
 use serenity::{Input, Optimized, Options};
@@ -37,18 +38,7 @@ pub(super) fn check_targets(
             }
         }
     }
-    svg.map_or(Ok(()), make_folder)
-}
-
-fn make_folder(path: &str) -> Result<(), Failure> {
-    std::fs::create_dir_all(path).map_err(|error| {
-        let reason = if Path::new(path).is_file() { "it is a file".to_owned() } else { error.to_string() };
-        Failure::of(
-            serenity::ErrorKind::Write,
-            format!("cannot write into the folder `{path}`: {reason}"),
-            "name another with --svg DIR",
-        )
-    })
+    svg.map_or(Ok(()), |folder| make_folder(folder, "--svg"))
 }
 
 /// Files that are ready to be written.

@@ -2,6 +2,7 @@
 
 use super::{count, duration};
 use crate::args::PaperArgs;
+use crate::outputs::make_folder;
 use crate::printable::printable;
 use crate::progress::StepLine;
 use crate::{Failure, Outcome, json};
@@ -15,7 +16,7 @@ use std::time::Instant;
 pub(crate) fn run(args: &PaperArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
     let started = Instant::now();
     // Before the work, not after it.
-    make_folder(&args.out)?;
+    make_folder(&args.out, "--out")?;
     let options = Options { seeds: args.seeds, orders: args.orders, threads: args.threads };
     let line = StepLine::new();
     let evaluation = evaluate(&options, &|progress| {
@@ -42,17 +43,6 @@ pub(crate) fn run(args: &PaperArgs, out: &mut impl Write) -> Result<Outcome, Fai
         writeln!(out, "{files} in {}; begin with {}", duration(seconds), printable(&page.to_string_lossy()))?;
     }
     Ok(Outcome::Done)
-}
-
-fn make_folder(path: &str) -> Result<(), Failure> {
-    std::fs::create_dir_all(path).map_err(|error| {
-        let reason = if Path::new(path).is_file() { "it is a file".to_owned() } else { error.to_string() };
-        Failure::of(
-            serenity::ErrorKind::Write,
-            format!("cannot write into the folder `{path}`: {reason}"),
-            "name another with --out DIR",
-        )
-    })
 }
 
 /// All files or none.

@@ -25,7 +25,7 @@ pub(crate) fn run(args: &ReportArgs, out: &mut impl Write) -> Result<Outcome, Fa
         plan_arena: !args.no_plan,
         rewrites: args.rewrite.on(model, &args.runtime),
         int8_io: args.int8_io,
-        loops: args.loops(),
+        loops: args.loops.within(args.budget),
         fast: args.runtime.fast(args.rewrite.before_fusing()),
         ..with_search(Options::for_input(&input), &args.search, &cancel)
     };

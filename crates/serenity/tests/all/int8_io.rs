@@ -163,8 +163,12 @@ fn floats_at_the_ends_of_real_models_are_not_needed() {
         for (loops, most) in [None, Some(Loops::default())].into_iter().zip(most) {
             let best = with_int8_io(&input, loops);
             let arena = best.plan.after.arena.unwrap();
-            println!("{name}: {:?} -> {arena}, with loops: {}", best.plan.before.arena, loops.is_some());
             let head = portable_head(&best.model, &best.plan).unwrap();
+            println!(
+                "{name}: {:?} -> {arena}, {head} with portable kernels, with loops: {}",
+                best.plan.before.arena,
+                loops.is_some()
+            );
             assert!(head <= most && head <= arena, "{name}: {head} of {arena}");
             assert_eq!(best.plan.int8_io.as_ref().unwrap().changed.len(), ports, "{name}");
             assert_checks(&input, &best.plan, name);

@@ -80,7 +80,7 @@ pub(super) fn print(
     fits: bool,
     out: &mut impl Write,
 ) -> Result<(), Failure> {
-    let Some(Loops { most_extra_macs, .. }) = args.loops() else { return Ok(()) };
+    let Some(Loops { most_extra_macs, .. }) = args.loops.within(args.budget) else { return Ok(()) };
     let most = Percent(most_extra_macs).to_string().replace('%', " %");
     let Some(applied) = &plan.loops else {
         match args.budget.filter(|_| fits) {
