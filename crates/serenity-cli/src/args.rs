@@ -1,14 +1,18 @@
 //! The command line: names, defaults and the help that teaches them. Completions and man pages come from the same definitions.
 
 mod changes;
+mod inspect;
 mod kernels;
+mod optimize;
 mod report;
 mod shared;
 mod values;
 
-pub(crate) use changes::{LoopArgs, RewriteArgs};
+pub(crate) use changes::ChangeArgs;
+pub(crate) use inspect::{InspectArgs, ScheduleArgs};
+pub(crate) use optimize::OptimizeArgs;
 pub(crate) use report::{PageArgs, ReportArgs};
-pub(crate) use shared::{JsonArg, LimitArgs, ReadArgs, RuntimeArg, SearchArgs};
+pub(crate) use shared::{LimitArgs, ReadArgs, RuntimeArg, SearchArgs, TalkArgs};
 pub(crate) use values::{Percent, TwoSizes};
 
 use crate::size::Size;
@@ -18,7 +22,7 @@ use serenity::placement::Planner;
 use serenity::{Engine, Objective};
 use std::path::PathBuf;
 use std::time::Duration;
-use values::{named, seconds, tolerance, two_memories};
+use values::{named, seconds, threads, tolerance};
 
 /// Run a neural network in the least memory.
 #[derive(Parser)]
@@ -62,31 +66,29 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Is a program reading?
-    pub(crate) fn wants_json(&self) -> bool {
+    /// Who is listening, and how much.
+    pub(crate) fn talk(&self) -> TalkArgs {
         match self {
-            Self::Optimize(args) => args.json.json,
-            Self::Inspect(args) => args.json.json,
-            Self::Schedule(args) => args.json.json,
-            Self::Place(args) => args.json.json,
-            Self::Traffic(args) => args.json.json,
-            Self::Sample(args) => args.json.json,
-            Self::Check(args) => args.json.json,
-            Self::Verify(args) => args.json.json,
-            Self::Report(args) => args.json.json,
+            Self::Optimize(args) => args.talk,
+            Self::Inspect(args) => args.talk,
+            Self::Schedule(args) => args.talk,
+            Self::Place(args) => args.talk,
+            Self::Traffic(args) => args.talk,
+            Self::Sample(args) => args.talk,
+            Self::Check(args) => args.talk,
+            Self::Verify(args) => args.talk,
+            Self::Report(args) => args.talk,
             Self::Zoo(args) => match &args.command {
-                ZooCommand::List { json } | ZooCommand::Export { json, .. } => json.json,
+                ZooCommand::List { talk } | ZooCommand::Export { talk, .. } => *talk,
             },
-            Self::Paper(args) => args.json.json,
-            Self::Schema(_) | Self::Completions(_) | Self::Man(_) => false,
+            Self::Paper(args) => args.talk,
+            Self::Schema(_) | Self::Completions(_) | Self::Man(_) => TalkArgs::default(),
         }
     }
 
     /// What the command is about, as given, if it is about one thing.
     pub(crate) fn input(&self) -> Option<&str> {
         match self {
-            Self::Optimize(args) => Some(&args.input),
-            Self::Inspect(args) => Some(&args.input),
             Self::Place(args) => Some(&args.input),
             Self::Traffic(args) => Some(&args.input),
             Self::Sample(args) => Some(&args.input),
@@ -97,130 +99,16 @@ impl Command {
                 ZooCommand::List { .. } => None,
                 ZooCommand::Export { name, .. } => Some(name),
             },
-            Self::Schedule(_) | Self::Paper(_) | Self::Schema(_) | Self::Completions(_) | Self::Man(_) => {
-                None
-            }
+            // Those that take several tell of each.
+            Self::Optimize(_)
+            | Self::Inspect(_)
+            | Self::Schedule(_)
+            | Self::Paper(_)
+            | Self::Schema(_)
+            | Self::Completions(_)
+            | Self::Man(_) => None,
         }
     }
-}
-
-/// Find the order that needs the least memory, and write the model in that order.
-///
-/// Prints what the network needs before and after, with the memory over time, and whether the result is proved to be the best possible.
-/// The result is never worse than the order the model came with, and is checked by an independent verifier before it is written.
-#[derive(Args)]
-#[command(after_help = "Examples:\n  \
-    serenity optimize model.tflite -o smaller.tflite\n  \
-    serenity optimize model.tflite -o smaller.tflite --loops\n  \
-    serenity optimize model.tflite -o smaller.tflite --loops --int8-io\n  \
-    serenity optimize model.tflite -o smaller.tflite --runtime litert\n  \
-    serenity optimize model.onnx -o smaller.onnx --shape input=1,3,224,224\n  \
-    serenity optimize zoo:swiftnet --plan plan.json\n  \
-    serenity optimize model.tflite -o smaller.tflite --emit-header arena.h\n  \
-    serenity optimize model.tflite --memory fast=128KB,slow=8MB --plan plan.json\n  \
-    serenity optimize model.tflite -o smaller.tflite --report page.html\n  \
-    serenity optimize model.tflite --budget 250KB || echo 'does not fit'")]
-pub(crate) struct OptimizeArgs {
-    /// The model.
-    pub(crate) input: String,
-    /// Write the reordered model here: .tflite or .onnx if it came as one, .json for the graph alone, .dot for Graphviz.
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<String>,
-    /// Exit with 1, and say how many bytes are missing, if the result needs more than this: for a .tflite on TFLM the whole arena of a
-    /// 32-bit device, otherwise the runtime's arena or the peak. With --loops, those are taken that multiply least of all that fit, and none if it
-    /// fits without.
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) budget: Option<Size>,
-    /// Write the plan here: the order with its proof, for `serenity check` and for other tools.
-    #[arg(long, value_name = "FILE.json")]
-    pub(crate) plan: Option<String>,
-    /// For TFLM: write a C header here, with the sizes of the arena and the place of every tensor, for a runtime of your own.
-    #[arg(long, value_name = "FILE.h", conflicts_with = "no_plan")]
-    pub(crate) emit_header: Option<String>,
-    /// The device has two memories, the preferred one first: put the tensors that are touched most into that one.
-    ///
-    /// The places are told in the plan (--plan, --json) and in the header (--emit-header) only: a .tflite model cannot express them.
-    #[arg(long, value_name = "NAME=SIZE,NAME=SIZE", value_parser = two_memories, conflicts_with = "loops")]
-    pub(crate) memory: Option<TwoSizes>,
-    #[command(flatten)]
-    pub(crate) rewrite: RewriteArgs,
-    #[command(flatten)]
-    pub(crate) loops: LoopArgs,
-    /// For a .tflite: let the model take and give the whole numbers that it works with, not floats.
-    ///
-    /// Many int8 models take floats, which a `QUANTIZE` turns into int8 first, and give floats, which a `DEQUANTIZE` makes at last. Such an input or output
-    /// becomes the int8 tensor itself (or uint8, int16), and the conversion goes: floats are four times as large, and where they set the peak nothing else
-    /// helps. It is another contract, so it is never made unasked: the application must fill the input with `q = round(real / scale) + zero_point`, clamped to
-    /// the type, and read the output as `real = scale * (q - zero_point)`. Each change is listed with its scale and zero point, here, in the plan and in the header
-    /// (--emit-header). From the same whole numbers the model computes the same, bit for bit.
-    #[arg(long, conflicts_with = "fold_constants")]
-    pub(crate) int8_io: bool,
-    /// Keep the model's own order, that of its sub-graphs too; for TFLM only the places of the tensors are planned.
-    ///
-    /// A rewritten model is not the one that came: its ops run in the order that the rewriting gives them, each where the op stood
-    /// that it was made of. Add --no-rewrite to keep the model's order exactly.
-    #[arg(long, conflicts_with = "algorithm")]
-    pub(crate) no_reorder: bool,
-    /// For TFLM: leave the placement of tensors to the runtime. With --no-rewrite as well, operators are reordered and nothing else changes.
-    ///
-    /// Without this, a plan of the arena is written into the model, which a stock TFLM obeys: no fragmentation, and outputs written
-    /// over inputs where the kernels allow it.
-    #[arg(long)]
-    pub(crate) no_plan: bool,
-    #[command(flatten)]
-    pub(crate) page: PageArgs,
-    #[command(flatten)]
-    pub(crate) read: ReadArgs,
-    #[command(flatten)]
-    pub(crate) runtime: RuntimeArg,
-    #[command(flatten)]
-    pub(crate) search: SearchArgs,
-    #[command(flatten)]
-    pub(crate) json: JsonArg,
-}
-
-/// Show what a model needs now, op by op, and who is alive at the peak.
-#[derive(Args)]
-pub(crate) struct InspectArgs {
-    /// The model.
-    pub(crate) input: String,
-    /// List every op with the memory in use during and after it.
-    #[arg(long)]
-    pub(crate) steps: bool,
-    /// Write the graph for Graphviz here.
-    #[arg(long, value_name = "FILE.dot")]
-    pub(crate) dot: Option<String>,
-    /// Give up proving the least possible peak after so many seconds.
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
-    pub(crate) time_limit: Duration,
-    /// The same when the tables of the search take this much memory.
-    #[arg(long, value_name = "SIZE", default_value = "4GiB")]
-    pub(crate) memory_limit: Size,
-    #[command(flatten)]
-    pub(crate) read: ReadArgs,
-    #[command(flatten)]
-    pub(crate) runtime: RuntimeArg,
-    #[command(flatten)]
-    pub(crate) json: JsonArg,
-}
-
-/// Compute an order, nothing else.
-#[derive(Args)]
-#[command(after_help = "Examples:\n  \
-    serenity schedule zoo:darts-cell --algorithm dp\n  \
-    serenity schedule graphs/*.json --json --time-limit 60 > schedules.jsonl")]
-pub(crate) struct ScheduleArgs {
-    /// The models.
-    #[arg(required = true, value_name = "INPUT")]
-    pub(crate) inputs: Vec<String>,
-    #[command(flatten)]
-    pub(crate) read: ReadArgs,
-    #[command(flatten)]
-    pub(crate) runtime: RuntimeArg,
-    #[command(flatten)]
-    pub(crate) search: SearchArgs,
-    #[command(flatten)]
-    pub(crate) json: JsonArg,
 }
 
 /// Give every tensor its place in one arena, or every buffer of a table.
@@ -265,7 +153,7 @@ pub(crate) struct PlaceArgs {
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
     #[command(flatten)]
-    pub(crate) json: JsonArg,
+    pub(crate) talk: TalkArgs,
 }
 
 /// Count the bytes moved between on-chip and off-chip memory, for the model's own order and for a better one.
@@ -315,7 +203,7 @@ pub(crate) struct TrafficArgs {
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
     #[command(flatten)]
-    pub(crate) json: JsonArg,
+    pub(crate) talk: TalkArgs,
 }
 
 /// Draw random orders, or count all, and show how their peaks are distributed.
@@ -349,7 +237,7 @@ pub(crate) struct SampleArgs {
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
     #[command(flatten)]
-    pub(crate) json: JsonArg,
+    pub(crate) talk: TalkArgs,
 }
 
 /// Check a plan against its model, independently of whoever made it.
@@ -376,7 +264,7 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) runtime: RuntimeArg,
     #[command(flatten)]
-    pub(crate) json: JsonArg,
+    pub(crate) talk: TalkArgs,
 }
 
 /// Run two models on the same inputs and compare every bit of their outputs.
@@ -418,7 +306,7 @@ pub(crate) struct VerifyArgs {
     #[arg(long, value_name = "PATH")]
     pub(crate) python: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) json: JsonArg,
+    pub(crate) talk: TalkArgs,
 }
 
 /// The built-in networks.
@@ -433,7 +321,7 @@ pub(crate) enum ZooCommand {
     /// List the networks and their options.
     List {
         #[command(flatten)]
-        json: JsonArg,
+        talk: TalkArgs,
     },
     /// Write a network to a file.
     ///
@@ -449,7 +337,7 @@ pub(crate) enum ZooCommand {
         #[arg(long)]
         int8: bool,
         #[command(flatten)]
-        json: JsonArg,
+        talk: TalkArgs,
     },
 }
 
@@ -473,10 +361,10 @@ pub(crate) struct PaperArgs {
     #[arg(long, value_name = "N", default_value_t = serenity_paper::Options::default().orders, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) orders: u64,
     /// Threads; the result does not depend on it.
-    #[arg(long, value_name = "N", default_value_t = 2)]
+    #[arg(long, value_name = "N", default_value = "2", value_parser = threads)]
     pub(crate) threads: usize,
     #[command(flatten)]
-    pub(crate) json: JsonArg,
+    pub(crate) talk: TalkArgs,
 }
 
 /// Print the JSON Schema of what --json prints, and of plans.

@@ -2,10 +2,13 @@
 
 use crate::json;
 use crate::printable::printable;
+use crate::screen::layout::HANG;
+use crate::screen::say;
+use crate::screen::style::{BAD, TYPED, paint};
 use serde_json::{Map, Value};
 use serenity::ErrorKind;
 use std::borrow::Cow;
-use std::io::{self, Write};
+use std::io;
 
 /// Why a command could not do its job.
 pub(crate) enum Failure {
@@ -69,12 +72,17 @@ impl Failure {
         if matches!(self, Self::Reported) {
             return;
         }
-        let mut stderr = io::stderr().lock();
-        // There is nobody left to tell if this fails.
-        let _ = writeln!(stderr, "error: {}", printable(&self.message()));
+        let mut text = format!("{} {HANG}{}\n", paint(BAD, "error:"), printable(&self.message()));
         if let Some(help) = self.help() {
-            let _ = writeln!(stderr, "help: {}", printable(&help));
+            // A remedy may have several lines, some of them to be copied.
+            for (at, line) in help.lines().enumerate() {
+                let label = if at == 0 { format!("{} {HANG}", paint(TYPED, "help:")) } else { String::new() };
+                text += &label;
+                text += &printable(line);
+                text.push('\n');
+            }
         }
+        say(&text);
     }
 
     /// The same for programs; `None` if it was told already.

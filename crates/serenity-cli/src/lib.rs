@@ -13,12 +13,15 @@ mod picture;
 mod pipe;
 mod printable;
 mod progress;
+mod screen;
 mod size;
 
 use args::{Cli, Command};
 use clap::Parser;
+use clap::error::ErrorKind;
 use failure::Failure;
 use pipe::WhileRead;
+use screen::Screen;
 use std::ffi::OsString;
 use std::io::{BufWriter, Write};
 
@@ -49,7 +52,14 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString>>) -> u8 {
         Ok(cli) => cli,
         Err(error) => return not_understood(&error, &args),
     };
-    let mut out = BufWriter::new(WhileRead::new(std::io::stdout().lock()));
+    let stdout = BufWriter::new(WhileRead::new(std::io::stdout().lock()));
+    let talk = cli.command.talk();
+    let mut out = match &cli.command {
+        _ if talk.json => Screen::plain(stdout),
+        _ if talk.quiet => Screen::quiet(stdout),
+        Command::Schema(_) | Command::Completions(_) | Command::Man(_) => Screen::plain(stdout),
+        _ => Screen::new(stdout),
+    };
     let result = carry_out(&cli, &mut out).and_then(|outcome| {
         out.flush()?;
         Ok(outcome)
@@ -59,7 +69,7 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString>>) -> u8 {
         Ok(Outcome::ConditionNotMet) => 1,
         Err(failure) => {
             failure.report();
-            if cli.command.wants_json() {
+            if talk.json {
                 tell_programs(&failure, cli.command.input(), &mut out);
             }
             2
@@ -88,13 +98,34 @@ fn carry_out(cli: &Cli, out: &mut impl Write) -> Result<Outcome, Failure> {
 
 /// Help and version, which come this way too, or a command line that makes no sense.
 fn not_understood(error: &clap::Error, args: &[OsString]) -> u8 {
-    // There is nobody left to tell if this fails.
-    let _ = error.print();
+    let failure = model_without_command(error, args);
+    match &failure {
+        Some(failure) => failure.report(),
+        None if error.use_stderr() => screen::say(&error.render().ansi().to_string()),
+        // There is nobody left to tell if this fails.
+        None => drop(error.print()),
+    }
     let asks_for_json = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json");
     if error.use_stderr() && asks_for_json {
-        tell_programs(&Failure::arguments(error), None, &mut std::io::stdout().lock());
+        let failure = failure.unwrap_or_else(|| Failure::arguments(error));
+        tell_programs(&failure, None, &mut std::io::stdout().lock());
     }
     u8::try_from(error.exit_code()).unwrap_or(2)
+}
+
+/// Who gives a model and no command is told which there are.
+fn model_without_command(error: &clap::Error, args: &[OsString]) -> Option<Failure> {
+    let given = args.get(1)?.to_str()?;
+    let is_model = given.starts_with("zoo:") || serenity::Format::of_path(given).is_some();
+    (error.kind() == ErrorKind::InvalidSubcommand && is_model).then(|| {
+        let model = as_word(given);
+        Failure::request(
+            format!("what shall be done with `{given}`? No command is given"),
+            format!(
+                "say one of\n  serenity optimize {model}   make it need less memory\n  serenity inspect {model}    what it needs now\n  serenity report {model} -o page.html   both as a page"
+            ),
+        )
+    })
 }
 
 /// One object on standard output: programs find the error where they look for the result.

@@ -77,3 +77,14 @@ pub(crate) fn make_folder(path: &str, option: &str) -> Result<(), Failure> {
         )
     })
 }
+
+/// What an input is called, wherever it lies: a model by the name of its file.
+pub(crate) fn file_name(input: &str) -> String {
+    match input.strip_prefix("zoo:") {
+        Some(network) => network.to_owned(),
+        None if input == "-" => "graph".to_owned(),
+        None => Path::new(input)
+            .file_name()
+            .map_or_else(|| input.to_owned(), |name| name.to_string_lossy().into_owned()),
+    }
+}

@@ -36,10 +36,20 @@ impl FromStr for Size {
             Ok(whole) => whole.checked_mul(unit),
             Err(_) => fraction(&number, unit),
         });
-        bytes
-            .map(Self)
-            .ok_or_else(|| "expected a size as in 250000, 250KB (1000) or 250KiB (1024)".to_owned())
+        bytes.map(Self).ok_or_else(|| match (unit_of(&upper[split..]), number.is_empty()) {
+            // A thousand or 1,024? A budget must not be guessed.
+            (Some(unit), false) => {
+                format!("say {number}{unit}B for units of 1000, or {number}{unit}iB for units of 1024")
+            }
+            _ => "expected a size as in 250000, 250KB (1000) or 250KiB (1024)".to_owned(),
+        })
     }
+}
+
+/// `K` of `64K`, which is none of two units.
+fn unit_of(letters: &str) -> Option<char> {
+    let mut letters = letters.chars();
+    letters.next().filter(|letter| "KMGTPE".contains(*letter) && letters.next().is_none())
 }
 
 /// A decimal fraction of a unit, as in `1.5MB`, rounded to bytes.
@@ -103,6 +113,14 @@ mod tests {
         ] {
             assert!(text.parse::<Size>().is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_unit_that_may_be_two_is_not_guessed() {
+        let message = "64K".parse::<Size>().unwrap_err();
+        assert_eq!(message, "say 64KB for units of 1000, or 64KiB for units of 1024");
+        assert!("1.5m".parse::<Size>().unwrap_err().contains("1.5MiB"));
+        assert!("K".parse::<Size>().unwrap_err().contains("expected a size"));
     }
 
     #[test]

@@ -59,15 +59,11 @@ pub enum Error {
         /// The tensor.
         tensor: String,
     },
-    /// A graph input whose size depends on the caller.
-    #[error("input `{input}` has the dynamic shape [{shape}], so its size is not known")]
-    DynamicInput {
-        /// The input.
-        input: String,
-        /// Its dimensions as the file gives them.
-        shape: String,
-        /// All inputs like it, each with a shape one could pass.
-        examples: Vec<(String, String)>,
+    /// Graph inputs whose sizes depend on the caller.
+    #[error("the sizes of inputs are left open: {}", listed(.inputs))]
+    OpenInputs {
+        /// All of them.
+        inputs: Vec<OpenInput>,
     },
     /// A shape for a tensor that is not there.
     #[error(
@@ -131,7 +127,7 @@ impl Error {
             Self::NoOperator { node } => Some(format!("node {node}")),
             Self::Undefined { reader, .. } => Some(reader.clone()),
             Self::TwoSources { place, .. } => Some(place.clone()),
-            Self::DynamicInput { input, .. } => Some(input.clone()),
+            Self::OpenInputs { inputs } => inputs.first().map(|input| input.name.clone()),
             Self::ShapeConflict { tensor, .. }
             | Self::UnknownType { tensor, .. }
             | Self::TypeConflict { tensor, .. } => Some(tensor.clone()),
@@ -147,11 +143,32 @@ impl Error {
     /// What the user can do about it, where that is not plain from the message.
     pub fn help(&self) -> Option<String> {
         match self {
-            Self::DynamicInput { examples, .. } => {
-                let shapes = examples.iter().map(|(input, shape)| format!("--shape {input}={shape}"));
-                Some(format!("pass {}", shapes.collect::<Vec<_>>().join(" ")))
+            Self::OpenInputs { inputs } => {
+                let shapes = inputs.iter().map(|input| format!("--shape {}={}", input.name, input.example));
+                Some(format!("say how large they are, as in\n  {}", shapes.collect::<Vec<_>>().join(" ")))
             }
             _ => None,
         }
     }
+}
+
+/// An input whose size depends on the caller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenInput {
+    /// Its name.
+    pub name: String,
+    /// Its dimensions as the file gives them.
+    pub shape: String,
+    /// A shape that one could pass.
+    pub example: String,
+}
+
+/// So many are named; the remedy names all.
+const MOST_NAMED: usize = 8;
+
+fn listed(inputs: &[OpenInput]) -> String {
+    let named = inputs.iter().take(MOST_NAMED).map(|input| format!("`{}` [{}]", input.name, input.shape));
+    let rest = inputs.len().saturating_sub(MOST_NAMED);
+    let rest = (rest > 0).then(|| format!("and {rest} more"));
+    named.chain(rest).collect::<Vec<_>>().join(", ")
 }

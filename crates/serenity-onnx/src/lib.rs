@@ -43,5 +43,5 @@ pub use compose::Attribute;
 pub use constant::Constant;
 pub use create::{CreateError, create};
 pub use edit::{Edit, NodeSource};
-pub use error::Error;
+pub use error::{Error, OpenInput};
 pub use model::{FoldedNode, Model, ReadOptions};

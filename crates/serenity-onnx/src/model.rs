@@ -4,7 +4,7 @@ use crate::constant::{self, Constant};
 use crate::data_type::DataType;
 use crate::declare;
 use crate::edit::{Edit, NodeSource};
-use crate::error::Error;
+use crate::error::{Error, OpenInput};
 use crate::infer::{Scope, Settings};
 use crate::lower::{Lowered, lower};
 use crate::proto::{self, AttributeValue, Dim, ValueInfo};
@@ -315,7 +315,7 @@ fn check_inputs(graph: &proto::Graph<'_>, options: &ReadOptions) -> Result<(), E
             _ => {}
         }
     }
-    if open.is_empty() { Ok(()) } else { Err(dynamic_inputs(&open)) }
+    if open.is_empty() { Ok(()) } else { Err(open_inputs(&open)) }
 }
 
 fn agrees(given: &[u64], declared: &[Dim<'_>]) -> bool {
@@ -323,17 +323,19 @@ fn agrees(given: &[u64], declared: &[Dim<'_>]) -> bool {
     given.len() == declared.len() && given.iter().zip(declared).all(fits)
 }
 
-/// Names the first and shows how to give them all. Without dimensions, not even their number is known.
-fn dynamic_inputs(open: &[(&ValueInfo<'_>, &[Dim<'_>])]) -> Error {
+/// Names them and shows how to give them all. Without dimensions, not even their number is known.
+fn open_inputs(open: &[(&ValueInfo<'_>, &[Dim<'_>])]) -> Error {
     let size = |dim: &Dim<'_>| if let Dim::Known(size) = dim { *size } else { 1 };
-    let example = |&(input, dims): &(&ValueInfo<'_>, &[Dim<'_>])| {
+    let input = |&(input, dims): &(&ValueInfo<'_>, &[Dim<'_>])| {
         let sizes: Vec<u64> = dims.iter().map(size).collect();
-        let sizes = if dims.is_empty() { "1,3,224,224".to_owned() } else { join(&sizes) };
-        (input.name.to_owned(), sizes)
+        let [shape, example] = if dims.is_empty() {
+            ["…".to_owned(), "1,3,224,224".to_owned()]
+        } else {
+            [join(dims), join(&sizes)]
+        };
+        OpenInput { name: input.name.to_owned(), shape, example }
     };
-    let (first, dims) = open[0];
-    let shape = if dims.is_empty() { "…".to_owned() } else { join(dims) };
-    Error::DynamicInput { input: first.name.to_owned(), shape, examples: open.iter().map(example).collect() }
+    Error::OpenInputs { inputs: open.iter().map(input).collect() }
 }
 
 /// The element types that the caller gave, by number.

@@ -3,6 +3,7 @@
 //! It holds numbers only, so that it can be included anywhere: the sizes of the arena, what quantised inputs and outputs stand for, and where each tensor lies. Names of tensors become
 //! identifiers; the names as they are in the model stand beside them in comments.
 
+use crate::labels::ShortLabels;
 use crate::two_memories::TwoMemories;
 use crate::{Error, Format, Input, Plan};
 use serenity_ir::{Graph, OpId};
@@ -13,6 +14,9 @@ use std::path::Path;
 
 /// So many characters of an identifier count in every C compiler.
 const LONGEST_IDENTIFIER: usize = 63;
+
+/// Of names in the model, what tells them apart is shown.
+const LONGEST_LABEL: usize = 48;
 
 /// The name of the model takes no more of that.
 const LONGEST_PREFIX: usize = 24;
@@ -134,6 +138,7 @@ impl Header<'_> {
         let main = self.graphs[0];
         let inputs = main.inputs().iter().enumerate().map(|(position, id)| ("INPUT", position, *id));
         let outputs = main.outputs().iter().enumerate().map(|(position, id)| ("OUTPUT", position, *id));
+        let labels = ShortLabels::of(main, LONGEST_LABEL);
         let mut is_first = true;
         for (kind, position, id) in inputs.chain(outputs) {
             let tensor = main.tensor(id);
@@ -146,7 +151,7 @@ impl Header<'_> {
                 self.line("\n/* Quantised inputs and outputs: real = SCALE * (q - ZERO_POINT). */");
             }
             let zero_point = quantization.zero_points.first().copied().unwrap_or(0);
-            let (prefix, label) = (&self.prefix, comment(&main.tensor_label(id)));
+            let (prefix, label) = (&self.prefix, comment(&labels.tensors[id.index()]));
             let _ = writeln!(
                 self.text,
                 "#define {prefix}_{kind}_{position}_SCALE {scale:?}f /* {label}, {dtype} */"
@@ -157,7 +162,7 @@ impl Header<'_> {
 
     fn offsets(&mut self, arena: &Arena) {
         self.line("\n/* Tensors: name in the model, bytes. */");
-        let mut names = Names::new(LONGEST_IDENTIFIER - self.prefix.len());
+        let mut names = self.names();
         let is_tensor = |piece: &&Piece| matches!(piece.content, Content::Tensor { .. });
         let (tensors, scratch): (Vec<&Piece>, Vec<&Piece>) = arena.pieces.iter().partition(is_tensor);
         for Piece { content, bytes, offset } in tensors {
@@ -172,7 +177,7 @@ impl Header<'_> {
     }
 
     fn memories(&mut self, memories: &TwoMemories) {
-        let mut names = Names::new(LONGEST_IDENTIFIER - self.prefix.len());
+        let mut names = self.names();
         for filled in &memories.division.memories {
             let memory = comment(&filled.memory.name);
             let part = identifier(&filled.memory.name);
@@ -198,12 +203,17 @@ impl Header<'_> {
 
     fn place(&mut self, kind: &str, content: Content, bytes: u64, offset: u64, names: &mut Names) {
         let (graph, label) = match content {
-            Content::Tensor { graph, tensor } => (graph, self.graphs[graph].tensor_label(tensor)),
-            Content::Scratch { graph, op } => (graph, self.graphs[graph].op_label(op)),
+            Content::Tensor { graph, tensor } => (graph, names.labels[graph].tensors[tensor.index()].clone()),
+            Content::Scratch { graph, op } => (graph, names.labels[graph].ops[op.index()].clone()),
         };
         let kind = if graph == 0 { kind.to_owned() } else { format!("{kind}_GRAPH{graph}") };
         let name = names.unique(&kind, &label);
         self.define(&name, offset, &format!("{}, {bytes}", comment(&label)));
+    }
+
+    fn names(&self) -> Names {
+        let labels = self.graphs.iter().map(|graph| ShortLabels::of(graph, LONGEST_LABEL)).collect();
+        Names::new(LONGEST_IDENTIFIER - self.prefix.len(), labels)
     }
 }
 
@@ -260,15 +270,17 @@ fn comment(text: &str) -> String {
 /// Gives every identifier out once.
 struct Names {
     longest: usize,
+    /// What things are called, by graph.
+    labels: Vec<ShortLabels>,
     /// How often each was asked for.
     given: BTreeMap<String, u64>,
 }
 
 impl Names {
     /// `room` characters are left besides the prefix.
-    fn new(room: usize) -> Self {
+    fn new(room: usize, labels: Vec<ShortLabels>) -> Self {
         // One for the underscore, six for a number behind it.
-        Self { longest: room - 7, given: BTreeMap::new() }
+        Self { longest: room - 7, labels, given: BTreeMap::new() }
     }
 
     fn unique(&mut self, kind: &str, name: &str) -> String {
@@ -306,7 +318,7 @@ mod tests {
 
     #[test]
     fn identifiers_are_unique_whatever_the_names() {
-        let mut names = Names::new(50);
+        let mut names = Names::new(50, Vec::new());
         let given: Vec<String> = ["a/b", "a.b", "A B_2", "a_b", "", "漢", "x_2", "x", "x"]
             .map(|name| names.unique("OFFSET", name))
             .into();

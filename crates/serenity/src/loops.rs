@@ -2,10 +2,10 @@
 
 use crate::by_kernels::{mean_need, needs_no_more};
 use crate::effort::SHARE_OF_A_SET;
+use crate::need::whole_need;
 use crate::order::unchecked;
 use crate::plan_check::plan_faults;
-use crate::rewrite::whole_need;
-use crate::{Error, Footprint, Input, Optimized, Options, Plan};
+use crate::{Error, Footprint, Input, Need, Optimized, Options, Plan};
 use serenity_check::Fault;
 use serenity_check::loops::{self as loop_check, LoopFault};
 use serenity_formats::{FileError, Problem};
@@ -140,7 +140,7 @@ pub(crate) fn with_loops(
 impl Loops {
     /// Does a model fit what a device has?
     pub(crate) fn are_enough(&self, optimized: &Optimized) -> bool {
-        self.enough.is_some_and(|enough| whole_need(&optimized.model, &optimized.plan) <= enough)
+        self.enough.is_some_and(|enough| Need::of(&optimized.model, &optimized.plan).to_be_safe() <= enough)
     }
 
     /// Is one better than another? If both fit, the one that multiplies less; otherwise the one that needs less on a device, in the mean of the kernels that may run it. What a
@@ -195,7 +195,7 @@ fn worth_planning<'l, 'g>(
     found: &Optimized,
     loops: Loops,
 ) -> Vec<(&'g Ground, &'l Windows<'g>, &'l Choice)> {
-    let tail = whole_need(&found.model, &found.plan) - found.plan.after.needs();
+    let tail = Need::of(&found.model, &found.plan).to_be_safe() - found.plan.after.needs();
     let mut all: Vec<_> = looked
         .iter()
         .flat_map(|(ground, windows, choices)| choices.iter().map(move |choice| (*ground, windows, choice)))

@@ -1,6 +1,6 @@
 //! The result: an order with its proof.
 
-use crate::{AppliedLoops, AppliedRewrite, FastSession, NoFast, RewriteChoice};
+use crate::{AppliedLoops, AppliedRewrite, FastSession, Need, NoFast, RewriteChoice};
 use serde_json::{Value, json};
 use serenity_check::{PlacementFault, Witness, WitnessChain, placement_faults};
 use serenity_formats::QuantizedIo;
@@ -185,9 +185,9 @@ impl Plan {
         !Unknown::any_hides_bytes(&self.unknown)
     }
 
-    /// Does it fit so many bytes, if it `needs` this much? Not if it may need more.
-    pub fn fits(&self, needs: u64, budget: u64) -> bool {
-        self.counts_everything() && needs <= budget
+    /// Does it fit so many bytes, if it has this [need](Need::of)? Not if it may need more.
+    pub fn fits(&self, need: Need, budget: u64) -> bool {
+        self.counts_everything() && need.to_be_safe() <= budget
     }
 
     /// Are the rewrites proved to be the best choice? `None` if there was no choice.

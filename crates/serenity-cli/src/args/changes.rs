@@ -5,7 +5,52 @@ use super::values::{Percent, named, percent};
 use crate::size::Size;
 use clap::Args;
 use serenity::runtimes::MemoryModel;
-use serenity::{Loops, Rewrites};
+use serenity::{Loops, Options, Rewrites};
+
+/// What may be done to a model.
+#[derive(Args)]
+pub(crate) struct ChangeArgs {
+    #[command(flatten)]
+    pub(crate) rewrite: RewriteArgs,
+    #[command(flatten)]
+    pub(crate) loops: LoopArgs,
+    /// For a .tflite: let the model take and give the whole numbers that it works with, not floats.
+    ///
+    /// Many int8 models take floats, which a `QUANTIZE` turns into int8 first, and give floats, which a `DEQUANTIZE` makes at last. Such an input or output
+    /// becomes the int8 tensor itself (or uint8, int16), and the conversion goes: floats are four times as large, and where they set the peak nothing else
+    /// helps. It is another contract, so it is never made unasked: the application must fill the input with `q = round(real / scale) + zero_point`, clamped to
+    /// the type, and read the output as `real = scale * (q - zero_point)`. Each change is listed with its scale and zero point, here, in the plan and in the header
+    /// (--emit-header). From the same whole numbers the model computes the same, bit for bit.
+    #[arg(long, conflicts_with = "fold_constants")]
+    pub(crate) int8_io: bool,
+    /// For TFLM: leave the placement of tensors to the runtime. With --no-rewrite as well, operators are reordered and nothing else changes.
+    ///
+    /// Without this, a plan of the arena is written into the model, which a stock TFLM obeys: no fragmentation, and outputs written
+    /// over inputs where the kernels allow it.
+    #[arg(long)]
+    pub(crate) no_plan: bool,
+}
+
+impl ChangeArgs {
+    /// These options with what may be done; with a budget, no more loops than are enough for it.
+    pub(crate) fn with(
+        &self,
+        options: Options,
+        model: MemoryModel,
+        runtime: &RuntimeArg,
+        budget: Option<Size>,
+    ) -> Options {
+        Options {
+            model,
+            plan_arena: !self.no_plan,
+            rewrites: self.rewrite.on(model, runtime),
+            int8_io: self.int8_io,
+            loops: self.loops.within(budget),
+            fast: runtime.fast(self.rewrite.before_fusing()),
+            ..options
+        }
+    }
+}
 
 /// Whether operators are rewritten.
 #[derive(Args)]

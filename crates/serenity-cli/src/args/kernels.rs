@@ -25,11 +25,21 @@ impl KernelsArg {
     }
 
     /// The memory model with these kernels.
-    pub(super) fn of(self, model: MemoryModel) -> Result<MemoryModel, Failure> {
+    pub(super) fn of(self, model: MemoryModel, input: &str) -> Result<MemoryModel, Failure> {
         match (self, model) {
             (Self::Known(Kernels::Reference), MemoryModel::Litert) => Ok(model),
             (_, MemoryModel::Litert) => Err(self.not_modelled()),
-            (Self::Known(kernels), _) => Ok(model.with_kernels(kernels)),
+            (Self::Known(_), MemoryModel::Ort(_)) => Err(Failure::request(
+                format!("--kernels {self}: those are kernels of TFLM, and `{input}` is for ONNX Runtime"),
+                "leave out --kernels",
+            )),
+            (Self::Known(kernels), _) if model.kernels().is_some() => Ok(model.with_kernels(kernels)),
+            (Self::Known(_), _) => Err(Failure::request(
+                format!(
+                    "--kernels {self}: those are kernels of TFLM, which the memory model `{model}` does not have"
+                ),
+                "add --runtime tflm, or leave out --kernels",
+            )),
             (Self::Builtin | Self::Xnnpack, _) => Err(Failure::request(
                 format!("kernels `{self}` are LiteRT's"),
                 format!("add --runtime litert, or name kernels of TFLM: {}", known()),

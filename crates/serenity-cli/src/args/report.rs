@@ -1,6 +1,6 @@
 //! Arguments about the page of a model.
 
-use super::{JsonArg, LoopArgs, ReadArgs, RewriteArgs, RuntimeArg, SearchArgs};
+use super::{ChangeArgs, ReadArgs, RuntimeArg, SearchArgs, TalkArgs};
 use crate::size::Size;
 use clap::Args;
 
@@ -30,15 +30,7 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "N", default_value_t = serenity::report::PageOptions::default().orders)]
     pub(crate) orders: u64,
     #[command(flatten)]
-    pub(crate) rewrite: RewriteArgs,
-    #[command(flatten)]
-    pub(crate) loops: LoopArgs,
-    /// For a .tflite: let the model take and give the whole numbers that it works with, not floats; see `optimize`.
-    #[arg(long, conflicts_with = "fold_constants")]
-    pub(crate) int8_io: bool,
-    /// For TFLM: leave the placement of tensors to the runtime.
-    #[arg(long, conflicts_with = "loops")]
-    pub(crate) no_plan: bool,
+    pub(crate) changes: ChangeArgs,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
     #[command(flatten)]
@@ -46,7 +38,7 @@ pub(crate) struct ReportArgs {
     #[command(flatten)]
     pub(crate) search: SearchArgs,
     #[command(flatten)]
-    pub(crate) json: JsonArg,
+    pub(crate) talk: TalkArgs,
 }
 
 /// The page beside what a command does.

@@ -1,14 +1,14 @@
 //! Arguments that several commands share.
 
 use super::kernels::KernelsArg;
-use super::values::{Shape, TimeLimit, named, shape, step_limit};
+use super::values::{Shape, TimeLimit, named, shape, step_limit, threads};
 use crate::Failure;
 use crate::size::Size;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use serenity::runtimes::{MemoryModel, OrtOrder, OrtSetup};
 use serenity::scheduling::{Algorithm, Rules, StepLimit};
-use serenity::{Effort, Fast, Input, ReadOptions, Rewrites};
+use serenity::{Effort, Fast, Format, Input, ReadOptions, Rewrites};
 
 #[derive(Args)]
 pub(crate) struct RuntimeArg {
@@ -64,17 +64,45 @@ impl RuntimeArg {
     }
 
     /// The memory model asked for, or else the one that fits the input.
-    pub(crate) fn model(&self, default: MemoryModel) -> Result<MemoryModel, Failure> {
+    pub(crate) fn model(&self, input: &Input) -> Result<MemoryModel, Failure> {
+        let default = input.default_model;
+        self.check(input)?;
         // A file may say for which session it was made.
         let made_for = default.ort().is_none_or(|setup| setup.reuse);
         let reuse = self.ort_session.map_or(made_for, |session| session == OrtSessionArg::Plain);
         let setup = OrtSetup { order: self.ort_order, reuse };
-        self.with_kernels(self.runtime.unwrap_or(default).with_ort(setup))
+        self.with_kernels(self.runtime.unwrap_or(default).with_ort(setup), input)
     }
 
     /// A memory model with the kernels asked for, if any are.
-    pub(crate) fn with_kernels(&self, model: MemoryModel) -> Result<MemoryModel, Failure> {
-        self.kernels.map_or(Ok(model), |kernels| kernels.of(model))
+    pub(crate) fn with_kernels(&self, model: MemoryModel, input: &Input) -> Result<MemoryModel, Failure> {
+        self.kernels.map_or(Ok(model), |kernels| kernels.of(model, &input.name))
+    }
+
+    /// Refuses what is asked of one runtime where another runs the model: nothing is ignored.
+    fn check(&self, input: &Input) -> Result<(), Failure> {
+        let format = input.file.format();
+        let is_ort = self.runtime.is_some_and(|model| model.ort().is_some());
+        if format == Format::TfLite && is_ort {
+            return Err(Failure::request(
+                format!("--runtime ort: ONNX Runtime does not run .tflite models such as `{}`", input.name),
+                "say --runtime tflm or --runtime litert, or leave it out",
+            ));
+        }
+        let of_session = [
+            ("--ort-session", self.ort_session.is_some()),
+            ("--ort-order", self.ort_order != OrtOrder::default()),
+        ];
+        match of_session.iter().find(|(_, is_asked)| *is_asked && format == Format::TfLite) {
+            Some((option, _)) => Err(Failure::request(
+                format!(
+                    "{option} is about sessions of ONNX Runtime, which does not run .tflite models such as `{}`",
+                    input.name
+                ),
+                format!("leave out {option}"),
+            )),
+            None => Ok(()),
+        }
     }
 }
 
@@ -97,14 +125,21 @@ pub(crate) struct ReadArgs {
 
 impl ReadArgs {
     /// Reads a model, for `runtime` if one was asked for.
-    pub(crate) fn load(&self, source: &str, runtime: Option<MemoryModel>) -> Result<Input, serenity::Error> {
+    pub(crate) fn load(&self, source: &str, runtime: Option<MemoryModel>) -> Result<Input, Failure> {
+        let format = Format::of_path(source);
+        if let (Some(shape), false) = (self.shapes.first(), format == Some(Format::Onnx)) {
+            return Err(Failure::request(
+                format!("--shape {shape}: only .onnx models leave shapes open, and `{source}` is none"),
+                "leave out --shape",
+            ));
+        }
         let mut options = ReadOptions::default();
         options.fold_constants = self.fold_constants;
         options.model = runtime;
         options.shapes = self.shapes.iter().map(|shape| (shape.name.clone(), shape.dims.clone())).collect();
         let types = self.shapes.iter().filter_map(|shape| Some((shape.name.clone(), shape.dtype.clone()?)));
         options.types = types.collect();
-        serenity::load_with(source, &options)
+        Ok(serenity::load_with(source, &options)?)
     }
 }
 
@@ -120,7 +155,7 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "STATES|TIME", value_parser = step_limit)]
     pub(crate) step_limit: Option<StepLimit>,
     /// Threads for the exact engine: 2 help on hard graphs. The answer does not depend on it.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = threads)]
     pub(crate) threads: usize,
     /// Turn off a rule of the exact engine, to see what it is worth; may be given several times.
     #[arg(long, value_name = "RULE", value_parser = PossibleValuesParser::new(Rules::names()))]
@@ -143,10 +178,13 @@ pub(crate) struct LimitArgs {
     pub(crate) memory_limit: Size,
 }
 
-#[derive(Args)]
-pub(crate) struct JsonArg {
+#[derive(Args, Clone, Copy, Default)]
+pub(crate) struct TalkArgs {
     /// Print one JSON object on standard output (one a line for several inputs), and nothing else there; `serenity schema` describes it. An
     /// error is such an object too.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Say nothing but errors: the exit code tells, and the files that were asked for. What --json prints is printed.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
 }

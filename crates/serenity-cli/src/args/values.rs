@@ -1,10 +1,12 @@
 //! Values of arguments: what they may be, and what is said if they are not.
 
 use crate::size::Size;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Arg, Command};
 use serenity::ir::ElementType;
 use serenity::scheduling::StepLimit;
 use serenity::two_memories::Memory;
+use std::ffi::OsStr;
 use std::fmt;
 use std::time::Duration;
 
@@ -14,8 +16,41 @@ where
     T: std::str::FromStr + Clone + Send + Sync + 'static,
     T::Err: std::error::Error + Send + Sync + 'static,
 {
-    PossibleValuesParser::new(names).try_map(|name| name.parse::<T>())
+    AnyCase(PossibleValuesParser::new(names)).try_map(|name| name.parse::<T>())
 }
+
+/// Names as people write them: `CMSIS-NN` and `cmsis_nn` are `cmsis-nn`.
+#[derive(Clone)]
+struct AnyCase(PossibleValuesParser);
+
+impl TypedValueParser for AnyCase {
+    type Value = String;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
+        let Some(text) = value.to_str() else { return self.0.parse_ref(command, arg, value) };
+        let plain = text.trim().to_lowercase().replace('_', "-");
+        let is_known =
+            self.0.possible_values().is_some_and(|mut names| names.any(|name| name.matches(&plain, false)));
+        self.0.parse_ref(command, arg, if is_known { OsStr::new(&plain) } else { value })
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        self.0.possible_values()
+    }
+}
+
+/// How many threads: some.
+pub(super) fn threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("there is nobody to do the work with 0 threads; 1 is the least".to_owned()),
+        Ok(threads) if threads <= MOST_THREADS => Ok(threads),
+        Ok(_) => Err(format!("that is more than {MOST_THREADS}")),
+        Err(_) => Err("expected a number of threads, as in 2".to_owned()),
+    }
+}
+
+/// More would only wait for each other.
+const MOST_THREADS: usize = 256;
 
 /// A number of seconds, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,8 +22,8 @@ pub(crate) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Outcome, Fai
     let input = args.read.load(&args.input, args.runtime.runtime.or(plan.model))?;
     let named = args.runtime.runtime.or(plan.model).unwrap_or(input.default_model);
     let model = match args.runtime.kernels {
-        Some(_) => args.runtime.with_kernels(named)?,
-        None if args.runtime.runtime.is_some() => args.runtime.model(named)?,
+        Some(_) => args.runtime.with_kernels(named, &input)?,
+        None if args.runtime.runtime.is_some() => args.runtime.model(&input)?,
         None => named,
     };
     let started = Instant::now();
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Outcome, Fai
     let stop = || cancel.is_cancelled() || started.elapsed() >= args.time_limit;
     let deep = args.deep.then_some(Deep { memory: args.memory_limit.0, stop: &stop });
     let verdict = check_plan(&input, &plan, &CheckOptions { model: Some(model), deep });
-    if args.json.json {
+    if args.talk.json {
         let mut object = to_json(&plan, &verdict);
         object["plan"] = args.plan.as_str().into();
         object["plan_note"] = tflm::note_to_json(&input, model);

@@ -11,6 +11,7 @@ pub(crate) mod reference;
 pub(crate) mod report;
 pub(crate) mod sample;
 pub(crate) mod schedule;
+mod several;
 mod tflm;
 pub(crate) mod traffic;
 mod unknown;
@@ -18,6 +19,7 @@ pub(crate) mod verify;
 pub(crate) mod zoo;
 
 use crate::args::{LimitArgs, ReadArgs, RuntimeArg, SearchArgs};
+use crate::outputs::file_name;
 use crate::printable::printable;
 use crate::progress::thousands;
 use crate::size::Size;
@@ -108,10 +110,11 @@ fn count(number: u64, what: &str) -> String {
     format!("{} {what}{}", thousands(number), if number == 1 { "" } else { "s" })
 }
 
-/// A name to show for what was read.
+/// A name to show for what was read: that of its file, which whoever gave it knows.
 fn title(graph: &Graph, input: &str) -> String {
-    let name = if graph.name().is_empty() { input } else { graph.name() };
-    printable(name).into_owned()
+    let is_named = input == "-" && !graph.name().is_empty();
+    let name = if is_named { graph.name().to_owned() } else { file_name(input) };
+    printable(&name).into_owned()
 }
 
 /// A name to show for an op.

@@ -18,14 +18,14 @@ pub(crate) fn run(args: &PaperArgs, out: &mut impl Write) -> Result<Outcome, Fai
     // Before the work, not after it.
     make_folder(&args.out, "--out")?;
     let options = Options { seeds: args.seeds, orders: args.orders, threads: args.threads };
-    let line = StepLine::new();
+    let line = StepLine::new(args.talk.quiet);
     let evaluation = evaluate(&options, &|progress| {
         line.show(&format!("[{}/{}] {}", progress.done + 1, progress.steps, progress.now));
     })?;
     drop(line);
     write(&args.out, &evaluation)?;
     let seconds = started.elapsed();
-    if args.json.json {
+    if args.talk.json {
         let names: Vec<&str> = evaluation.files.iter().map(|file| file.name.as_str()).collect();
         let object = json!({
             "out": args.out,

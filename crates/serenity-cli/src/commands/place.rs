@@ -5,6 +5,8 @@ use crate::arena_picture::{arena_over_time, lettered};
 use crate::args::PlaceArgs;
 use crate::printable::printable;
 use crate::progress::{ProgressLine, cancel_on_ctrl_c, thousands};
+use crate::screen::layout::HANG;
+use crate::screen::style::{TITLE, paint};
 use crate::size::Size;
 use crate::{Failure, Outcome, json};
 use serde_json::{Value, json};
@@ -19,6 +21,8 @@ use std::path::Path;
 
 /// The rest is in the table that -o writes.
 const MOST_LISTED: usize = 12;
+/// The longest that names get.
+const LONGEST_NAME: usize = 48;
 
 /// What is to be placed.
 struct Job {
@@ -62,7 +66,7 @@ pub(crate) fn run(args: &PlaceArgs, out: &mut impl Write) -> Result<Outcome, Fai
         check_output(output)?;
     }
     let job = if has_extension(&args.input, "csv") { read_table(args)? } else { read_model(args)? };
-    let (line, progress) = ProgressLine::new(&job.name);
+    let (line, progress) = ProgressLine::new(&job.name, args.talk.quiet);
     let options = Options {
         planner: args.planner,
         capacity: args.capacity.map(|capacity| capacity.0),
@@ -73,7 +77,7 @@ pub(crate) fn run(args: &PlaceArgs, out: &mut impl Write) -> Result<Outcome, Fai
     drop(line);
     check(&job, &placement)?;
     let mut said = Vec::new();
-    if args.json.json {
+    if args.talk.json {
         writeln!(said, "{}", json::object("place", Some(&args.input), to_json(args, &job, &placement)))?;
     } else {
         print(args, &job, &placement, &mut said)?;
@@ -133,7 +137,7 @@ fn read_table(args: &PlaceArgs) -> Result<Job, Failure> {
 
 fn read_model(args: &PlaceArgs) -> Result<Job, Failure> {
     let input = args.read.load(&args.input, args.runtime.runtime)?;
-    let model = args.runtime.model(input.default_model)?;
+    let model = args.runtime.model(&input)?;
     let name = title(input.graph(), &args.input);
     let graphs: Vec<&Graph> = input.graphs().iter().collect();
     let own: Vec<Vec<OpId>> = graphs.iter().map(|graph| graph.file_order()).collect();
@@ -221,7 +225,7 @@ fn print(args: &PlaceArgs, job: &Job, placement: &Placement, out: &mut impl Writ
     writeln!(
         out,
         "{}: {}{model}, planner `{}`, alignment {}\n",
-        job.name,
+        paint(TITLE, &job.name),
         count(buffers.len() as u64, "buffer"),
         args.planner,
         job.problem.alignment()
@@ -235,21 +239,23 @@ fn print(args: &PlaceArgs, job: &Job, placement: &Placement, out: &mut impl Writ
         ("height", placement.height, format!("{at_least}found in {}", duration(placement.stats.elapsed))),
         ("lower bound", placement.bound, verdict),
     ] {
-        writeln!(out, "  {label:<14} {:>12} {:>14}   {remark}", Size(bytes), thousands(bytes))?;
+        writeln!(out, "  {label:<12} {:>12}   {HANG}{remark}", thousands(bytes))?;
     }
-    let width = terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0));
+    let width = crate::screen::picture_width();
     writeln!(out, "\nthe arena over time, step by step")?;
     for row in arena_over_time(buffers, &placement.offsets, placement.height, width) {
         writeln!(out, "{row}")?;
     }
-    writeln!(out, "\n  {:>14} {:>14}  name", "offset", "bytes")?;
+    writeln!(out, "\n  {:>12} {:>12}  name", "offset", "bytes")?;
+    let ids: Vec<&str> = job.table.ids.iter().map(String::as_str).collect();
+    let names = serenity::report::short_names(&ids, LONGEST_NAME);
     for (buffer, letter) in lettered(buffers).into_iter().take(MOST_LISTED) {
         writeln!(
             out,
-            "{letter} {:>14} {:>14}  {}",
+            "{letter} {:>12} {:>12}  {HANG}{}",
             thousands(placement.offsets[buffer]),
             thousands(buffers[buffer].size),
-            printable(&job.table.ids[buffer])
+            printable(&names[buffer])
         )?;
     }
     match (&args.output, buffers.len().saturating_sub(MOST_LISTED) as u64) {

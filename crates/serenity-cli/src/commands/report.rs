@@ -8,27 +8,19 @@ use crate::size::Size;
 use crate::{Failure, Outcome, json};
 use serde_json::{Value, json};
 use serenity::report::{Page, PageOptions};
-use serenity::{Optimized, Options, Plan};
+use serenity::{Need, Optimized, Options, Plan};
 use std::io::Write;
 
 pub(crate) fn run(args: &ReportArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
     page::check_targets(Some(("-o", &args.output)), args.svg.as_deref(), &args.input, &[])?;
     let input = args.read.load(&args.input, args.runtime.runtime)?;
-    let model = args.runtime.model(input.default_model)?;
-    super::optimize::check_loops(args.loops.loops, &args.input, &input, model)?;
-    super::optimize::check_int8_io(args.int8_io, &args.input, &input)?;
+    let model = args.runtime.model(&input)?;
+    super::optimize::check_loops(args.changes.loops.loops, &args.input, &input, model)?;
+    super::optimize::check_int8_io(args.changes.int8_io, &args.input, &input)?;
     let cancel = cancel_on_ctrl_c();
-    let (line, progress) = ProgressLine::new(&title(input.graph(), &args.input));
-    let options = Options {
-        model,
-        progress,
-        plan_arena: !args.no_plan,
-        rewrites: args.rewrite.on(model, &args.runtime),
-        int8_io: args.int8_io,
-        loops: args.loops.within(args.budget),
-        fast: args.runtime.fast(args.rewrite.before_fusing()),
-        ..with_search(Options::for_input(&input), &args.search, &cancel)
-    };
+    let (line, progress) = ProgressLine::new(&title(input.graph(), &args.input), args.talk.quiet);
+    let options = with_search(Options::for_input(&input), &args.search, &cancel);
+    let options = Options { progress, ..args.changes.with(options, model, &args.runtime, args.budget) };
     let found = serenity::optimize(&input, &options)?;
     let asked = PageOptions {
         budget: args.budget.map(|budget| budget.0),
@@ -39,8 +31,8 @@ pub(crate) fn run(args: &ReportArgs, out: &mut impl Write) -> Result<Outcome, Fa
     drop(line);
     let files = PageFiles::of(&drawn, Some(&args.output), args.svg.as_deref());
     serenity::write::write_together(&files.files().collect::<Vec<_>>())?;
-    let fits = args.budget.map(|budget| found.plan.fits(drawn.headline.after, budget.0));
-    if args.json.json {
+    let fits = args.budget.map(|budget| found.plan.fits(Need::of(&found.model, &found.plan), budget.0));
+    if args.talk.json {
         let object = to_json(args, &found, &drawn, &files, fits);
         writeln!(out, "{}", json::object("report", Some(&args.input), object))?;
     } else {
@@ -71,7 +63,7 @@ fn to_json(
         "why": drawn.headline.why,
         "budget": args.budget.map(|budget| budget.0),
         "fits": fits,
-        "missing": known.map(|budget| missing(drawn.headline.after, budget)),
+        "missing": known.map(|budget| missing(Need::of(&found.model, plan).to_be_safe(), budget)),
         "output": args.output,
         "bytes": files.page_bytes(),
         "pictures": files.pictures(),

@@ -43,19 +43,19 @@ pub(crate) fn run(args: &SampleArgs, out: &mut impl Write) -> Result<Outcome, Fa
     }
     let input = args.read.load(&args.input, args.runtime.runtime)?;
     let title = title(input.graph(), &args.input);
-    let model = args.runtime.model(input.default_model)?;
+    let model = args.runtime.model(&input)?;
     let graph = serenity::runtimes::main_graph(input.graphs(), &[], model);
     let limits = limits(&args.limits, &cancel_on_ctrl_c());
     let problem = serenity::problem(&graph, &model.lifetimes(&graph));
     let (peaks, stopped) = distribution(args, &title, &problem, &limits)?;
-    let (line, progress) = ProgressLine::new(&title);
+    let (line, progress) = ProgressLine::new(&title, args.talk.quiet);
     let best = serenity::schedule(
         &graph,
         &Options { model, limits, progress, effort: args.limits.effort, ..Options::default() },
     )?;
     drop(line);
     let sampled = Sampled { peaks, stopped, best };
-    if args.json.json {
+    if args.talk.json {
         writeln!(out, "{}", json::object("sample", Some(&args.input), to_json(args, &sampled)))?;
     } else {
         writeln!(out, "{title}, memory model `{model}`\n")?;
@@ -74,12 +74,12 @@ fn distribution(
     limits: &Limits,
 ) -> Result<(Distribution, Option<StopReason>), Failure> {
     if args.exact {
-        let (_line, progress) = ProgressLine::counting(title, "sets of ops counted");
+        let (_line, progress) = ProgressLine::counting(title, "sets of ops counted", args.talk.quiet);
         let peaks = distribution::count(problem, limits, progress.as_ref())
             .map_err(|error| too_many(&args.input, error))?;
         return Ok((peaks, None));
     }
-    let (_line, progress) = ProgressLine::counting(title, "orders drawn");
+    let (_line, progress) = ProgressLine::counting(title, "orders drawn", args.talk.quiet);
     let (peaks, stopped) = distribution::sample(problem, args.count, args.seed, limits, progress.as_ref());
     match stopped {
         Some(reason) if peaks.total() == 0 => {

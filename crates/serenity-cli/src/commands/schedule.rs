@@ -1,65 +1,77 @@
 //! `serenity schedule`: an order, nothing else.
 
+use super::several::{self, Done, Several};
 use super::{count, duration, title, unknown, verdict, with_search};
 use crate::args::ScheduleArgs;
-use crate::printable::printable;
 use crate::progress::{ProgressLine, cancel_on_ctrl_c, thousands};
+use crate::screen::layout::HANG;
+use crate::screen::style::{TITLE, paint};
 use crate::{Failure, Outcome, json};
 use serenity::scheduling::CancelFlag;
+use serenity::write::write_atomically;
 use serenity::{Options, Plan};
 use std::io::Write;
 
 pub(crate) fn run(args: &ScheduleArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
+    let targets = match &args.output_dir {
+        Some(folder) => Some(several::targets(folder, &args.inputs, |name| format!("{name}.json"))?),
+        None => None,
+    };
     let cancel = cancel_on_ctrl_c();
-    let mut failed = false;
-    for (index, input) in args.inputs.iter().enumerate() {
-        match plan(args, input, &cancel) {
-            Ok(plan) => {
-                if index > 0 && !args.json.json {
-                    writeln!(out)?;
-                }
-                print(args, input, &plan, out)?;
-                // Whoever reads along sees each result when it is there.
-                out.flush()?;
-            }
-            // One bad file does not take the others down, but it is not forgotten.
-            Err(failure) => {
-                failure.report();
-                if let Some(object) = failure.to_json(Some(input)).filter(|_| args.json.json) {
-                    writeln!(out, "{object}")?;
-                    out.flush()?;
-                }
-                failed = true;
-            }
+    let several = Several {
+        inputs: &args.inputs,
+        talk: args.talk,
+        is_verbose: args.verbose,
+        headings: ["own order", "best"],
+    };
+    several.each(&cancel, out, |at, input, out| {
+        let (title, plan) = plan(args, input, &cancel)?;
+        if let Some(targets) = &targets {
+            write_atomically(&targets[at], format!("{}\n", json::plan(plan.to_json())).as_bytes())?;
         }
-    }
-    if failed { Err(Failure::Reported) } else { Ok(Outcome::Done) }
+        print(args, input, &title, &plan, out)?;
+        let proof = if plan.is_optimal() { "proved" } else { "not proved" };
+        Ok(Done {
+            outcome: Outcome::Done,
+            before: plan.before.needs(),
+            after: plan.after.needs(),
+            remark: proof.to_owned(),
+        })
+    })
 }
 
-fn plan(args: &ScheduleArgs, source: &str, cancel: &CancelFlag) -> Result<Plan, Failure> {
+/// The order, and what to call the model.
+fn plan(args: &ScheduleArgs, source: &str, cancel: &CancelFlag) -> Result<(String, Plan), Failure> {
     let input = args.read.load(source, args.runtime.runtime)?;
-    let (_line, progress) = ProgressLine::new(&title(input.graph(), source));
+    let title = title(input.graph(), source);
+    let (_line, progress) = ProgressLine::new(&title, args.talk.quiet);
     let options = Options {
-        model: args.runtime.model(input.default_model)?,
+        model: args.runtime.model(&input)?,
         progress,
         ..with_search(Options::for_input(&input), &args.search, cancel)
     };
-    Ok(serenity::schedule(&serenity::runtimes::main_graph(input.graphs(), &[], options.model), &options)?)
+    let graph = serenity::runtimes::main_graph(input.graphs(), &[], options.model);
+    Ok((title, serenity::schedule(&graph, &options)?))
 }
 
-fn print(args: &ScheduleArgs, input: &str, plan: &Plan, out: &mut impl Write) -> Result<(), Failure> {
-    if args.json.json {
+fn print(
+    args: &ScheduleArgs,
+    input: &str,
+    title: &str,
+    plan: &Plan,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    if args.talk.json {
         writeln!(out, "{}", json::object("schedule", Some(input), plan.to_json()))?;
         return Ok(());
     }
-    let name = if plan.graph.is_empty() { input } else { &plan.graph };
     let order: Vec<String> = plan.order.iter().map(ToString::to_string).collect();
-    writeln!(out, "{} ({}, {})", printable(name), plan.model, plan.algorithm)?;
+    writeln!(out, "{} ({}, {})", paint(TITLE, title), plan.model, plan.algorithm)?;
     let at_least = if plan.counts_everything() { "" } else { " at least" };
     writeln!(out, "  peak   {} bytes{at_least}", thousands(plan.after.peak))?;
-    writeln!(out, "  bound  {} bytes, {}", thousands(plan.bound), verdict(plan))?;
-    writeln!(out, "  search {}, {}", count(plan.stats.states, "state"), duration(plan.stats.elapsed))?;
-    writeln!(out, "  order  {}", order.join(" "))?;
+    writeln!(out, "  bound  {HANG}{} bytes, {}", thousands(plan.bound), verdict(plan))?;
+    writeln!(out, "  search {HANG}{}, {}", count(plan.stats.states, "state"), duration(plan.stats.elapsed))?;
+    writeln!(out, "  order  {HANG}{}", order.join(" "))?;
     unknown::print(&plan.unknown, input, out)?;
     Ok(())
 }

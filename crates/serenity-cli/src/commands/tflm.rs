@@ -4,7 +4,7 @@ use super::{count, op_name_and_type};
 use crate::Failure;
 use crate::printable::printable;
 use serde_json::{Value, json};
-use serenity::runtimes::{MemoryModel, Unsupported, unsupported};
+use serenity::runtimes::{MemoryModel, Tail, Unsupported, unsupported};
 use serenity::{Format, Input};
 use std::io::Write;
 
@@ -28,7 +28,7 @@ pub(super) fn refused_to_json(input: &Input, model: MemoryModel) -> Value {
     refused(input, model).iter().map(of_op).collect()
 }
 
-pub(super) fn print_refused(input: &Input, model: MemoryModel, out: &mut impl Write) -> Result<(), Failure> {
+pub(super) fn print_refused(input: &Input, model: MemoryModel, out: &mut dyn Write) -> Result<(), Failure> {
     let refused = refused(input, model);
     if refused.is_empty() {
         return Ok(());
@@ -45,6 +45,12 @@ pub(super) fn print_refused(input: &Input, model: MemoryModel, out: &mut impl Wr
     Ok(())
 }
 
+/// TFLM's whole arena for a head of so many bytes.
+pub(super) fn whole_to_json(tail: &Tail, head: u64) -> Value {
+    let needed = tail.needed(head);
+    json!({"arm32": needed.arm32, "x86_64": needed.x86_64, "margin": tail.margin(head)})
+}
+
 /// Of the plan of the arena that a model came with: for what it was made, and whether that is what is asked for.
 pub(super) fn note_to_json(input: &Input, model: MemoryModel) -> Value {
     let Some(note) = input.plan_note() else { return Value::Null };
@@ -53,7 +59,7 @@ pub(super) fn note_to_json(input: &Input, model: MemoryModel) -> Value {
     object
 }
 
-pub(super) fn print_note(input: &Input, model: MemoryModel, out: &mut impl Write) -> Result<(), Failure> {
+pub(super) fn print_note(input: &Input, model: MemoryModel, out: &mut dyn Write) -> Result<(), Failure> {
     if model == MemoryModel::Litert {
         writeln!(
             out,

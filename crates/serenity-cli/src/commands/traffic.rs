@@ -3,6 +3,7 @@
 use super::{count, limits, op_name, title, unknown, verdict};
 use crate::args::TrafficArgs;
 use crate::progress::{ProgressLine, cancel_on_ctrl_c};
+use crate::screen::layout::HANG;
 use crate::size::Size;
 use crate::{Failure, Outcome, json};
 use serde_json::{Value, json};
@@ -20,11 +21,11 @@ const MOST_NAMED: usize = 4;
 
 pub(crate) fn run(args: &TrafficArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
     let input = args.read.load(&args.input, args.runtime.runtime)?;
-    let model = args.runtime.model(input.default_model)?;
+    let model = args.runtime.model(&input)?;
     let title = title(input.graph(), &args.input);
     let graph = serenity::runtimes::main_graph(input.graphs(), &[], model);
     let sizes: Vec<u64> = args.on_chip.iter().map(|size| size.0).collect();
-    let (line, progress) = ProgressLine::new(&title);
+    let (line, progress) = ProgressLine::new(&title, args.talk.quiet);
     let options = TrafficOptions {
         model,
         grain: args.grain,
@@ -35,7 +36,7 @@ pub(crate) fn run(args: &TrafficArgs, out: &mut impl Write) -> Result<Outcome, F
     };
     let plan = serenity::least_traffic(&graph, &sizes, &options)?;
     drop(line);
-    if args.json.json {
+    if args.talk.json {
         let object = to_json(args, model, &graph, &plan);
         writeln!(out, "{}", json::object("traffic", Some(&args.input), object))?;
     } else {
@@ -111,7 +112,7 @@ fn print(
     }
     let heads = ["on-chip", "before", "after", "bound", "saved", "by Belady's rule"];
     let [on_chip, before, after, bound, saved, rule] = heads;
-    writeln!(out, "\n{on_chip:>12} {before:>12} {after:>12} {bound:>12} {saved:>8}   {rule}")?;
+    writeln!(out, "\n{on_chip:>12} {before:>12} {after:>12} {bound:>12} {saved:>8}   {HANG}{rule}")?;
     for at in &plan.sizes {
         let (before, after) = (at.before.best.bytes(), at.after.best.bytes());
         let saved = if before == 0 { 0.0 } else { (1.0 - after as f64 / before as f64) * 100.0 };
@@ -123,7 +124,7 @@ fn print(
         let [rule_before, rule_after] = rule;
         writeln!(
             out,
-            "{on_chip:>12} {before:>12} {after:>12} {bound:>12} {saved:>8}   {rule_before} -> {rule_after}"
+            "{on_chip:>12} {before:>12} {after:>12} {bound:>12} {saved:>8}   {HANG}{rule_before} -> {rule_after}"
         )?;
     }
     picture(plan, out)?;
@@ -168,7 +169,7 @@ fn print_oversize(
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        writeln!(out, "{:>12}  {}{more}", Size(at.after.on_chip).to_string(), names.join(", "))?;
+        writeln!(out, "{:>12}  {HANG}{}{more}", Size(at.after.on_chip).to_string(), names.join(", "))?;
     }
     if args.grain == Grain::Tensor {
         writeln!(out, "{:>12}  --grain page tells more about these", "")?;

@@ -17,7 +17,7 @@ pub(crate) fn run(args: &VerifyArgs, out: &mut impl Write) -> Result<Outcome, Fa
         VerifyOptions { runs: args.runs, seed: args.seed, engine: args.engine, python: args.python.clone() };
     let found = verify(&args.a, &args.b, &options)?;
     let passed = found.is_equal() || args.tolerance.is_some_and(|tolerance| found.is_within(tolerance));
-    if args.json.json {
+    if args.talk.json {
         writeln!(out, "{}", json::object("verify", Some(&args.a), to_json(args, &found, passed)))?;
     } else {
         print(args, &found, passed, out)?;

@@ -12,18 +12,18 @@ use std::io::Write;
 
 pub(crate) fn run(args: &ZooArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
     match &args.command {
-        ZooCommand::List { json } if json.json => {
+        ZooCommand::List { talk } if talk.json => {
             let all: Vec<Value> = networks().iter().map(to_json).collect();
             writeln!(out, "{}", json::object("zoo-list", None, json!({ "networks": all })))?;
         }
         ZooCommand::List { .. } => list(out)?,
-        ZooCommand::Export { name, output, int8, json } => {
+        ZooCommand::Export { name, output, int8, talk } => {
             let spec = name.strip_prefix("zoo:").unwrap_or(name);
             let summary = match Format::of_path(output).filter(|format| format.has_weights()) {
                 Some(format) => export_model(spec, output, format, *int8)?,
                 None => export_graph(spec, output, *int8)?,
             };
-            if json.json {
+            if talk.json {
                 let object = json::object("zoo-export", Some(name), Value::Object(summary.fields));
                 writeln!(out, "{object}")?;
             } else {

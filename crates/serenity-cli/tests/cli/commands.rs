@@ -193,7 +193,7 @@ fn inspect_names_who_is_alive_at_the_peak() {
     assert_eq!(object["steps"].as_array().unwrap().len(), 21);
     let run = desk.run(&["inspect", "zoo:swiftnet-a", "--steps", "--dot", "a.dot"]);
     assert!(
-        run.stdout.contains("<- peak") && run.stdout.contains("a/dw9  [1x28x28x96] int8"),
+        run.stdout.contains("<- peak") && run.stdout.contains("dw9  [1x28x28x96] int8"),
         "{}",
         run.stdout
     );

@@ -82,6 +82,7 @@ impl Desk {
             .args(args)
             .current_dir(self.folder.path())
             .env("SERENITY_PYTHON", python)
+            .env_remove("COLUMNS")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

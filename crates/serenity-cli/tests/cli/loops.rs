@@ -92,11 +92,6 @@ fn people_are_told_what_loops_take_and_what_they_ask_for() {
     let growth = size(&desk, "looped.tflite") - size(&desk, "net.tflite");
     let digits: String = said.replace(',', "");
     assert!(digits.contains(&format!("+{growth} bytes of file")), "{growth} {}", run.stdout);
-    // Lines about loops fit a terminal.
-    let about = run.stdout.lines().skip_while(|line| !line.ends_with("the same bit for bit:"));
-    for line in about.take_while(|line| !line.contains("what is proved")) {
-        assert!(line.chars().count() <= 80, "{line}");
-    }
 }
 
 #[test]
@@ -115,7 +110,10 @@ fn a_budget_takes_the_loops_that_multiply_least() {
     let run = |budget: &str| desk.run(&["optimize", "net.tflite", "--loops", "--budget", budget, "--json"]);
     let least = desk.run(&["optimize", "net.tflite", "--loops", "--json"]).json();
     let flat = desk.run(&["optimize", "net.tflite", "--json"]).json();
-    let total = |object: &Value| object["after"]["total"]["arm32"].as_u64().unwrap();
+    let total = |object: &Value| {
+        let total = &object["after"]["total"];
+        total["arm32"].as_u64().unwrap() + total["margin"].as_u64().unwrap()
+    };
     let extra = |object: &Value| object["loops"]["extra_macs"].as_u64().unwrap_or(0);
 
     let middle = total(&least).midpoint(total(&flat));

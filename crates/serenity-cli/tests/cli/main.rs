@@ -19,6 +19,7 @@ mod place;
 mod report;
 mod rewrite;
 mod schema;
+mod terminal;
 mod tflite;
 mod tiny_onnx;
 mod traffic;

@@ -56,12 +56,53 @@ fn check(name: &'static str, at_least: usize) {
 
 #[test]
 fn the_readme_is_true() {
-    check("README.md", 10);
+    check("README.md", 5);
+}
+
+#[test]
+fn the_figures_beside_the_papers_are_true() {
+    check("docs/paper/FIGURES.md", 0);
+}
+
+/// The pictures of the README are those that the command draws.
+#[test]
+#[allow(clippy::print_stderr, reason = "a test that is skipped must say so")]
+fn the_pictures_are_true() {
+    let model = session::collection().join("mobilenet_v2_035_96_int8.tflite");
+    if !model.exists() {
+        eprintln!("SKIPPED: the collection of models is not here: no {}", model.display());
+        return;
+    }
+    let drawn = tempfile::tempdir().unwrap();
+    let run = std::process::Command::new(env!("CARGO_BIN_EXE_serenity"))
+        .args([
+            "optimize",
+            model.to_str().unwrap(),
+            "--loops",
+            "--quiet",
+            "--svg",
+            drawn.path().to_str().unwrap(),
+        ])
+        .status();
+    assert!(run.unwrap().success());
+    for side in ["before", "after"] {
+        let ours = std::fs::read(drawn.path().join(format!("memory-{side}.svg"))).unwrap();
+        let shown = std::fs::read(path(&format!("docs/pictures/mobilenet-{side}.svg"))).unwrap();
+        assert!(
+            ours == shown,
+            "docs/pictures/mobilenet-{side}.svg is not what `serenity optimize --loops --svg` draws"
+        );
+    }
 }
 
 #[test]
 fn the_guide_is_true() {
     check("docs/GUIDE.md", 40);
+}
+
+#[test]
+fn the_terminal_shows_what_it_should() {
+    check("crates/serenity-cli/tests/documents/terminal.md", 40);
 }
 
 /// The negative control: whatever is wrong with a document is found.
@@ -99,9 +140,8 @@ fn a_wrong_document_is_refused() {
     let mut session = Session::new("control");
     let stale = "<!-- not run: it takes a day -->\n```text\n$ serenity zoo list\n```\n\n```console\n$ serenity zoo export swiftnet-b -o b.json\nswiftnet-b: 20 ops written to `b.json`\n$ serenity inspect b.json | head -1\nb: …\n```\n";
     let anew = run(&mut session, stale);
-    let right = stale
-        .replace("20 ops", "19 ops")
-        .replace("b: …", "swiftnet-b: 19 ops, 20 tensors, memory model `plain`");
+    let right =
+        stale.replace("20 ops", "19 ops").replace("b: …", "b.json: 19 ops, 20 tensors, memory model `plain`");
     assert_eq!((session.stale.len(), anew), (2, right.clone()), "{:?}", session.stale);
     let mut session = Session::new("control");
     let again = run(&mut session, &right);

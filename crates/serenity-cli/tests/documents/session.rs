@@ -177,6 +177,8 @@ impl Session {
             .env("PATH", path)
             .env("HOME", self.folder.path())
             .env_remove("SERENITY_PYTHON")
+            .env_remove("NO_COLOR")
+            .env("COLUMNS", "100")
             .stdin(Stdio::null());
         if let Some(python) = &self.runtimes {
             shell.env("SERENITY_PYTHON", python);

@@ -87,7 +87,7 @@ impl ModelFile for Onnx {
 impl From<Error> for FileError {
     fn from(error: Error) -> Self {
         let problem = match &error {
-            Error::DynamicInput { .. } => Problem::OpenSize,
+            Error::OpenInputs { .. } => Problem::OpenSize,
             Error::UnknownName { .. } | Error::ShapeConflict { .. } => Problem::Request,
             Error::Edit(_) => Problem::CannotKeep,
             Error::Unfaithful(_) => Problem::Unfaithful,

@@ -241,8 +241,8 @@ fn random_and_unknown_ops_keep_their_order() {
 #[test]
 fn a_dynamic_input_asks_for_a_shape() {
     let bytes = model(&[node("Relu", &["x"], &["y"], &[]), input("x", &[-1, 3, 8, 8]), output("y")]);
-    assert_eq!(fault(&bytes), "input `x` has the dynamic shape [N,3,8,8], so its size is not known");
-    assert_eq!(help(&bytes).as_deref(), Some("pass --shape x=1,3,8,8"));
+    assert_eq!(fault(&bytes), "the sizes of inputs are left open: `x` [N,3,8,8]");
+    assert_eq!(help(&bytes).as_deref(), Some("say how large they are, as in\n  --shape x=1,3,8,8"));
     assert_eq!(sizes(with_shape(&bytes, "x", &[2, 3, 8, 8]).unwrap().graph()), [("x", 1536), ("y", 1536)]);
     let message = |name, shape: &[u64]| with_shape(&bytes, name, shape).err().unwrap().to_string();
     assert_eq!(
@@ -262,7 +262,7 @@ fn a_dynamic_input_asks_for_a_shape() {
     assert!(matches!(Model::parse(&bytes[..], &both), Err(Error::UnknownName { .. })));
     let shapeless = record(11, [record(1, "x"), record(2, record(1, number(1, FLOAT)))].concat());
     let bytes = model(&[node("Relu", &["x"], &["y"], &[]), shapeless, output("y")]);
-    assert!(help(&bytes).unwrap().contains("pass --shape x="));
+    assert!(help(&bytes).unwrap().contains("  --shape x="));
 }
 
 #[test]

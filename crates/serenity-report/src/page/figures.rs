@@ -1,7 +1,7 @@
 //! All figures of a page as JSON, for the script and for whoever wants to compute with them.
 
-use super::names::full_name;
 use super::{Drawn, Fit, Page, Pictures, Side};
+use crate::names::full_name;
 use serde_json::{Value, json};
 
 /// The content of a script element: no text in it can end the element.

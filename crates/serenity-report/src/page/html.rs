@@ -17,7 +17,7 @@ const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 
 pub(crate) fn page(page: &Page, pictures: &Pictures) -> String {
-    let title = escaped(&super::names::full_name(&page.title));
+    let title = escaped(&crate::names::full_name(&page.title));
     let mut html = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n<meta name=\"generator\" content=\"serenity {}\">\n<link rel=\"icon\" href=\"data:,\">\n<title>{title}: {}</title>\n\

@@ -12,7 +12,6 @@ mod figures;
 mod html;
 mod layout;
 mod memory;
-mod names;
 mod network;
 mod others;
 mod plot;
@@ -20,9 +19,9 @@ mod sections;
 mod size;
 
 pub use data::*;
-pub use names::short_names;
 pub use size::size;
 
+use crate::names::short_names;
 use network::Network;
 use plot::Plot;
 

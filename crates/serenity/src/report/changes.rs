@@ -4,8 +4,8 @@ use super::side::Ground;
 use super::why::quoted;
 use crate::{AppliedLoops, AppliedRewrite, Optimized, Plan, RewriteCost};
 use serenity_formats::Port;
-use serenity_report::grouped;
-use serenity_report::page::{Change, short_names, size};
+use serenity_report::page::{Change, size};
+use serenity_report::{grouped, short_names};
 
 const ROOM: usize = 44;
 

@@ -12,9 +12,9 @@ mod why;
 mod wider;
 
 pub use serenity_report::page::Page;
+pub use serenity_report::short_names;
 
-use crate::rewrite::whole_need;
-use crate::{FastSession, Input, Optimized, Options, Plan, boards};
+use crate::{FastSession, Input, Need, Optimized, Options, Plan, boards};
 use serenity_ir::Graph;
 use serenity_report::grouped;
 use serenity_report::page::{Fit, Headline, Side, size};
@@ -170,7 +170,7 @@ fn facts(plan: &Plan) -> Vec<(String, String)> {
 
 fn headline(found: &Optimized, after: &Side, tails: Option<(Tail, Tail)>, asked: &PageOptions) -> Headline {
     let plan = &found.plan;
-    let needs = whole_need(&found.model, plan);
+    let need = Need::of(&found.model, plan);
     let before = tails.map_or(plan.before.needs(), |(tail, _)| tail.needed(plan.before.needs()).arm32);
     let counts = match (tails, plan.after.arena, plan.model) {
         (Some(_), ..) => "The whole arena on a 32-bit device",
@@ -179,12 +179,12 @@ fn headline(found: &Optimized, after: &Side, tails: Option<(Tail, Tail)>, asked:
         (None, None, _) => "The peak of activation memory",
     };
     let at_least = !plan.counts_everything();
-    let (fit, fit_text) = fit(found, needs, tails, asked.budget);
+    let (fit, fit_text) = fit(found, need, tails, asked.budget);
     Headline {
         counts: counts.to_owned(),
         at_least,
         before,
-        after: needs,
+        after: need.bytes,
         proof: if plan.is_optimal() {
             "Proved: nothing that is allowed here needs less.".to_owned()
         } else {
@@ -197,26 +197,34 @@ fn headline(found: &Optimized, after: &Side, tails: Option<(Tail, Tail)>, asked:
     }
 }
 
-fn fit(found: &Optimized, needs: u64, tails: Option<(Tail, Tail)>, budget: Option<u64>) -> (Fit, String) {
-    let plan = &found.plan;
+fn fit(found: &Optimized, need: Need, tails: Option<(Tail, Tail)>, budget: Option<u64>) -> (Fit, String) {
+    let (plan, wanted) = (&found.plan, need.to_be_safe());
+    let margin = match need.margin {
+        0 => String::new(),
+        margin => format!(", with a margin of {} for builds that differ", grouped(margin.into())),
+    };
     match budget {
-        Some(budget) if plan.fits(needs, budget) => (
+        Some(budget) if plan.fits(need, budget) => (
             Fit::Fits,
-            format!("Fits {} with {} bytes to spare.", size(budget), grouped((budget - needs).into())),
+            format!(
+                "Fits {} with {} bytes to spare{margin}.",
+                size(budget),
+                grouped((budget - wanted).into())
+            ),
         ),
-        Some(budget) if needs > budget => {
-            let missing = grouped((needs - budget).into());
-            (Fit::TooLarge, format!("Does not fit {}: {missing} bytes are missing.", size(budget)))
+        Some(budget) if wanted > budget => {
+            let missing = grouped((wanted - budget).into());
+            (Fit::TooLarge, format!("Does not fit {}: {missing} bytes are missing{margin}.", size(budget)))
         }
         Some(budget) => {
             (Fit::Unknown, format!("Whether it fits {} is not known: some sizes are not.", size(budget)))
         }
         None => {
-            let Some((_, tail)) = tails.filter(|_| plan.counts_everything()) else {
+            if tails.is_none() || !plan.counts_everything() {
                 return (Fit::NotAsked, String::new());
-            };
-            let margin = tail.margin(plan.after.needs());
-            let smallest = boards().into_iter().find(|board| board.ram >= needs + margin);
+            }
+            let margin = need.margin;
+            let smallest = boards().into_iter().find(|board| board.ram >= wanted);
             let text = match smallest {
                 Some(board) => format!(
                     "With a margin of {}, the smallest board that holds it is {} ({}, {}).",

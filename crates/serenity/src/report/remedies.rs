@@ -1,8 +1,9 @@
 //! What else would make a model need less: the cheapest first, each with what it would need then.
 
 use super::PageOptions;
-use crate::rewrite::whole_need;
-use crate::{Input, Loops, Optimized, Options, Rewrites, boards, estimate_loops, optimize, plan_graphs};
+use crate::{
+    Input, Loops, Need, Optimized, Options, Rewrites, boards, estimate_loops, optimize, plan_graphs,
+};
 use serenity_formats::Format;
 use serenity_report::page::{Remedy, size};
 use serenity_runtimes::{Kernels, MemoryModel};
@@ -19,13 +20,13 @@ pub(super) fn remedies(
     options: &Options,
     asked: &PageOptions,
 ) -> Vec<Remedy> {
-    let needs = whole_need(&found.model, &found.plan);
-    let is_over = asked.budget.is_some_and(|budget| !found.plan.fits(needs, budget));
+    let need = Need::of(&found.model, &found.plan);
+    let is_over = asked.budget.is_some_and(|budget| !found.plan.fits(need, budget));
     let is_under = asked.budget.is_some() && !is_over;
     if is_under {
         return Vec::new();
     }
-    let case = Case { input, found, options, asked, needs, is_over };
+    let case = Case { input, found, options, asked, need, is_over };
     let mut remedies: Vec<Remedy> = Vec::new();
     remedies.extend(case.kernels());
     remedies.extend(case.int8_io());
@@ -48,7 +49,7 @@ struct Looped {
     /// The share of more multiplications that was allowed, and that they take.
     most: f64,
     extra: f64,
-    needs: u64,
+    need: Need,
     /// Were they made, or only estimated?
     is_sure: bool,
 }
@@ -58,19 +59,19 @@ struct Case<'a> {
     found: &'a Optimized,
     options: &'a Options,
     asked: &'a PageOptions,
-    needs: u64,
+    need: Need,
     is_over: bool,
 }
 
 impl Case<'_> {
-    fn remedy(&self, text: String, flags: &str, needs: Option<u64>) -> Remedy {
+    fn remedy(&self, text: String, flags: &str, need: Option<Need>) -> Remedy {
         let budget = self.asked.budget;
         let limit = budget.map_or_else(String::new, |budget| format!(" --budget {budget}"));
         Remedy {
             text,
             command: Some(format!("serenity optimize {}{flags}{limit}", self.asked.typed)),
-            needs,
-            fits: budget.zip(needs).map(|(budget, needs)| needs <= budget),
+            needs: need.map(|need| need.bytes),
+            fits: budget.zip(need).map(|(budget, need)| need.to_be_safe() <= budget),
         }
     }
 
@@ -88,13 +89,13 @@ impl Case<'_> {
             let model = self.options.model.with_kernels(kernels);
             let options = Options { model, rewrites: Rewrites::None, loops: None, ..self.options.clone() };
             let plan = plan_graphs(self.found.model.graphs(), &options).ok()?;
-            let needs = whole_need(&self.found.model, &plan);
-            (needs < self.needs).then(|| {
+            let need = Need::of(&self.found.model, &plan);
+            (need.bytes < self.need.bytes).then(|| {
                 let text = format!(
                     "If TFLM is built with the `{kernels}` kernels, say so: then more may be written in place, and it needs {}.",
-                    size(needs)
+                    size(need.bytes)
                 );
-                self.remedy(text, &format!(" --kernels {kernels}"), Some(needs))
+                self.remedy(text, &format!(" --kernels {kernels}"), Some(need))
             })
         };
         [Kernels::Reference, Kernels::CmsisNn].into_iter().filter_map(with).collect()
@@ -124,9 +125,10 @@ impl Case<'_> {
         let options =
             Options { rewrites: Rewrites::None, loops: None, given_plan: None, ..self.options.clone() };
         let plan = plan_graphs(model.graphs(), &options).ok()?;
-        let needs = whole_need(&model, &plan);
-        (needs < self.needs)
-            .then(|| self.remedy(format!("{what}, and at most {}.", size(needs)), " --int8-io", Some(needs)))
+        let need = Need::of(&model, &plan);
+        (need.bytes < self.need.bytes).then(|| {
+            self.remedy(format!("{what}, and at most {}.", size(need.bytes)), " --int8-io", Some(need))
+        })
     }
 
     /// Windows of operators, a few rows at a time; with these kernels if any are named.
@@ -145,34 +147,35 @@ impl Case<'_> {
         } else {
             self.found
         };
-        let tail = whole_need(&found.model, &found.plan) - found.plan.after.needs();
+        let Need { bytes: whole, margin } = Need::of(&found.model, &found.plan);
+        let tail = whole - found.plan.after.needs();
         let mut best: Option<Looped> = None;
         for most in MORE_MACS {
             let loops = Loops { most_extra_macs: most, enough: self.asked.budget };
             let Some(estimate) = estimate_loops(found, loops, &options) else { continue };
-            let mut looped =
-                Looped { most, extra: estimate.extra_macs, needs: estimate.arena + tail, is_sure: false };
+            let need = Need { bytes: estimate.arena + tail, margin };
+            let mut looped = Looped { most, extra: estimate.extra_macs, need, is_sure: false };
             // An estimate is a few per cent off, and too low rather than too high: what seems to fit is made, to be sure.
-            if self
-                .asked
-                .budget
-                .is_some_and(|budget| looped.needs + looped.needs / ESTIMATES_ARE_WITHIN <= budget)
+            let at_worst = need.to_be_safe() + need.bytes / ESTIMATES_ARE_WITHIN;
+            if self.asked.budget.is_some_and(|budget| at_worst <= budget)
                 && let Ok(made) = optimize(self.input, &Options { loops: Some(loops), ..options.clone() })
             {
                 let applied = made.plan.loops.as_ref();
                 looped.extra =
                     applied.map_or(0.0, |loops| loops.extra_macs as f64 / loops.macs.max(1) as f64);
-                looped.needs = whole_need(&made.model, &made.plan);
+                looped.need = Need::of(&made.model, &made.plan);
                 looped.is_sure = true;
             }
-            if looped.needs < self.needs / 20 * 19 && best.is_none_or(|best| looped.needs < best.needs) {
+            let is_less = |than: u64| looped.need.bytes < than;
+            if is_less(self.need.bytes / 20 * 19) && best.is_none_or(|best| is_less(best.need.bytes)) {
                 best = Some(looped);
             }
-            if self.asked.budget.is_none_or(|budget| best.is_some_and(|best| best.needs <= budget)) {
+            let fits = |budget| best.is_some_and(|best| best.need.to_be_safe() <= budget);
+            if self.asked.budget.is_none_or(fits) {
                 break;
             }
         }
-        let Looped { most, extra, needs, is_sure } = best?;
+        let Looped { most, extra, need, is_sure } = best?;
         let with = kernels.map_or_else(String::new, |kernels| format!(", with the `{kernels}` kernels"));
         let about = if is_sure { "" } else { "about " };
         let more = if extra > 0.0 {
@@ -182,13 +185,13 @@ impl Case<'_> {
         };
         let text = format!(
             "Compute the widest parts a few rows at a time, in loops{with}: {about}{} for {more}, the same bit for bit.",
-            size(needs)
+            size(need.bytes)
         );
         let kernels = kernels.map_or_else(String::new, |kernels| format!(" --kernels {kernels}"));
         let is_more = most > MORE_MACS[0];
         let share = if is_more { format!(" --max-extra-macs {:.0}%", 100.0 * most) } else { String::new() };
         let flags = format!("{kernels} --loops{share}");
-        let mut remedy = self.remedy(text, &flags, Some(needs));
+        let mut remedy = self.remedy(text, &flags, Some(need));
         // What was only estimated, and fits by little, may or may not.
         if !is_sure && remedy.fits == Some(true) {
             remedy.fits = None;
@@ -200,7 +203,7 @@ impl Case<'_> {
     fn impossible(&self, others: &[Remedy]) -> Option<Remedy> {
         let budget = self.asked.budget?;
         let plan = &self.found.plan;
-        let least = plan.least() + (self.needs - plan.after.needs());
+        let least = plan.least() + (self.need.bytes - plan.after.needs());
         let is_proved = plan.unknown.is_empty() && least > budget;
         let what = if others.iter().any(|remedy| remedy.fits == Some(true)) {
             "Without one of these"
@@ -218,9 +221,9 @@ impl Case<'_> {
     }
 
     fn board(&self) -> Option<Remedy> {
-        let tail = self.found.model.tail(self.found.plan.model)?;
-        let wanted = self.needs + tail.margin(self.found.plan.after.needs());
-        let board = boards().into_iter().find(|board| board.ram >= wanted)?;
+        // Of others, nobody knows what a board must have.
+        self.found.model.tail(self.found.plan.model)?;
+        let board = boards().into_iter().find(|board| board.ram >= self.need.to_be_safe())?;
         Some(Remedy {
             text: format!(
                 "A larger device: the smallest board we know that holds it is {} ({}, {}).",

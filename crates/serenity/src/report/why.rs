@@ -1,9 +1,10 @@
 //! Why a model needs as much as it does, in sentences that a person understands.
 
-use crate::rewrite::whole_need;
+use crate::need::whole_need;
 use crate::{Optimized, Plan};
 use serenity_loops::Because;
-use serenity_report::page::{Role, Side, short_names, size};
+use serenity_report::page::{Role, Side, size};
+use serenity_report::short_names;
 
 /// So many characters of a name fit a sentence.
 const ROOM: usize = 44;

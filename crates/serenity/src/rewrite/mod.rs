@@ -5,6 +5,7 @@ mod search;
 
 use crate::effort::{MOST_COSTS, MOST_OPS_OF_LATER_ROUNDS, REWRITING_ROUNDS};
 use crate::judge::Seed;
+use crate::need::whole_need;
 use crate::planning::no_worse_than;
 use crate::{Error, Input, Options, Plan, Rewrites, plan_graphs};
 use serenity_formats::{FileError, Problem};
@@ -188,12 +189,6 @@ impl Found {
         self.plan = Plan { before: self.plan.before, rewrites, choice: Some(chosen), ..smaller };
         self.rewritten = Some(next.input);
     }
-}
-
-/// What a device must have: for TFLM, also what it keeps for every operator and tensor.
-pub(crate) fn whole_need(input: &Input, plan: &Plan) -> u64 {
-    let needs = plan.after.needs();
-    input.tail(plan.model).map_or(needs, |tail| tail.needed(needs).arm32)
 }
 
 /// Applies what was chosen.

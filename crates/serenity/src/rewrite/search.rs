@@ -12,7 +12,8 @@ use serenity_rewrite::{
 };
 use serenity_runtimes::MemoryModel;
 use serenity_schedule::{self as scheduling, Memo};
-use std::cell::Cell;
+use serenity_search::Watch;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::iter::once;
 
@@ -30,8 +31,7 @@ pub(super) fn choose_rewrites(
         return by_peak;
     }
     let graph = input.graph();
-    let evaluator =
-        Evaluator { graph, model: options.model, options, sets: Cell::new(0), memo: Memo::default() };
+    let evaluator = Evaluator::new(graph, options.model, by_peak.floor, options);
     let settings = rewrite_settings(options.model);
     let worth = |patches: &[Patch], below: u64| {
         let (patches, rewritten) = evaluator.applied(patches, settings, u64::MAX)?.ok()?;
@@ -50,7 +50,7 @@ pub(super) fn choose_rewrites(
     let first = std::iter::once(chosen).chain(by_peak.others.iter().cloned()).collect();
     let effort = Effort { sets, first };
     choose(graph, candidates, &effort, by_peak.floor, |patches, below| {
-        evaluator.unless_over(|| worth(patches, below))
+        evaluator.unless_over(below, || worth(patches, below))
     })
 }
 
@@ -79,12 +79,12 @@ fn choose_among(graph: &Graph, candidates: &[Patch], options: &Options, share: u
         };
     }
     let model = if options.plan_arena { options.model.with_plan() } else { options.model };
-    let evaluator = Evaluator { graph, model, options, sets: Cell::new(0), memo: Memo::default() };
     let sets = options.effort.sets(graph, share);
     let floor = floor(graph, candidates, model);
+    let evaluator = Evaluator::new(graph, model, floor, options);
     let effort = Effort { sets, first: Vec::new() };
     choose(graph, candidates, &effort, floor, |patches, below| {
-        evaluator.unless_over(|| evaluator.worth(patches, below))
+        evaluator.unless_over(below, || evaluator.worth(patches, below))
     })
 }
 
@@ -122,11 +122,27 @@ struct Evaluator<'a> {
     sets: Cell<usize>,
     /// Of the sets looked at so far: most of the graph is the same in all.
     memo: Memo,
+    /// Tells those who wait.
+    watch: RefCell<Watch<'a>>,
 }
 
-impl Evaluator<'_> {
-    /// What a set is worth, unless something has ended the search.
-    fn unless_over(&self, worth: impl FnOnce() -> Option<Worth>) -> Evaluation {
+impl<'a> Evaluator<'a> {
+    fn new(graph: &'a Graph, model: MemoryModel, floor: u64, options: &'a Options) -> Self {
+        let mut watch = Watch::new(&options.limits, options.progress.as_ref());
+        (watch.of, watch.bound) = ("rewritings tried", floor);
+        let watch = RefCell::new(watch);
+        Self { graph, model, options, sets: Cell::new(0), memo: Memo::default(), watch }
+    }
+
+    /// What a set is worth, unless something has ended the search; the best so far needs `below`.
+    fn unless_over(&self, below: u64, worth: impl FnOnce() -> Option<Worth>) -> Evaluation {
+        let mut watch = self.watch.borrow_mut();
+        watch.best = below;
+        watch.states += 1;
+        if below < u64::MAX {
+            watch.report();
+        }
+        drop(watch);
         match self.options.limits.interrupted() {
             Some(reason) => Evaluation::RanOut(reason),
             None => worth().map_or(Evaluation::CannotBeApplied, Evaluation::Worth),

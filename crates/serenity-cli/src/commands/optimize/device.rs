@@ -1,7 +1,8 @@
 //! What is made of a plan for a device besides the model: places in two memories, and a C header.
 
+use super::Job;
 use crate::Failure;
-use crate::args::{OptimizeArgs, TwoSizes};
+use crate::args::TwoSizes;
 use crate::progress::thousands;
 use crate::size::Size;
 use serde_json::Value;
@@ -13,12 +14,12 @@ use serenity::{Input, Plan};
 use std::io::Write;
 
 /// Refuses a header that could not be written in the end.
-pub(super) fn check_target(args: &OptimizeArgs) -> Result<(), Failure> {
-    let Some(header) = &args.emit_header else { return Ok(()) };
+pub(super) fn check_target(job: &Job) -> Result<(), Failure> {
+    let Some(header) = &job.emit_header else { return Ok(()) };
     serenity::write::check_target(header)?;
-    super::refuse_input(args, header)?;
-    for (option, other) in [("-o", &args.output), ("--plan", &args.plan)] {
-        if other.as_ref().is_some_and(|other| serenity::write::is_same_file(other, header)) {
+    super::refuse_input(job, header)?;
+    for (option, other) in [("-o", job.output), ("--plan", job.plan.as_deref())] {
+        if other.is_some_and(|other| serenity::write::is_same_file(other, header)) {
             return Err(Failure::request(
                 format!("the header and what {option} asks for would both be written to `{header}`"),
                 format!("give {option} and --emit-header different names"),
@@ -29,8 +30,8 @@ pub(super) fn check_target(args: &OptimizeArgs) -> Result<(), Failure> {
 }
 
 /// Only TFLM takes a plan of its arena.
-pub(super) fn check_runtime(args: &OptimizeArgs, model: MemoryModel) -> Result<(), Failure> {
-    match (&args.emit_header, model.kernels()) {
+pub(super) fn check_runtime(job: &Job, model: MemoryModel) -> Result<(), Failure> {
+    match (&job.emit_header, model.kernels()) {
         (None, _) | (Some(_), Some(_)) => Ok(()),
         (Some(header), None) => Err(Failure::request(
             format!("cannot write `{header}`: the places of tensors are planned for TFLM, not for `{model}`"),
@@ -48,16 +49,11 @@ pub(super) struct DevicePlan {
 
 impl DevicePlan {
     /// `input` is what the plan speaks of.
-    pub(super) fn new(
-        args: &OptimizeArgs,
-        input: &Input,
-        plan: &Plan,
-        limits: &Limits,
-    ) -> Result<Self, Failure> {
+    pub(super) fn new(job: &Job, input: &Input, plan: &Plan, limits: &Limits) -> Result<Self, Failure> {
         let divide =
             |TwoSizes(memories): &TwoSizes| divide_plan(input.graphs(), plan, memories.clone(), limits);
-        let memories = args.memory.as_ref().map(divide).transpose()?;
-        let header = match args.emit_header {
+        let memories = job.memory.as_ref().map(divide).transpose()?;
+        let header = match job.emit_header {
             Some(_) => Some(serenity::c_header(input, plan, memories.as_ref())?),
             None => None,
         };
@@ -76,15 +72,15 @@ impl DevicePlan {
     }
 
     /// The header, if one was asked for.
-    pub(super) fn files<'a>(&'a self, args: &'a OptimizeArgs) -> impl Iterator<Item = NewFile<'a>> {
-        let header = args.emit_header.as_deref().zip(self.header.as_deref());
+    pub(super) fn files<'a>(&'a self, job: &'a Job) -> impl Iterator<Item = NewFile<'a>> {
+        let header = job.emit_header.as_deref().zip(self.header.as_deref());
         header.map(|(path, text)| NewFile { path, bytes: text.as_bytes() }).into_iter()
     }
 
-    pub(super) fn print(&self, args: &OptimizeArgs, out: &mut impl Write) -> Result<(), Failure> {
+    pub(super) fn print(&self, job: &Job, out: &mut impl Write) -> Result<(), Failure> {
         if let Some(memories) = &self.memories {
             print_memories(memories, self.unknown.as_deref(), out)?;
-            let told = args.plan.is_some() || args.emit_header.is_some();
+            let told = job.plan.is_some() || job.emit_header.is_some();
             writeln!(
                 out,
                 "  no model file can express this: the places are {}",
@@ -95,7 +91,7 @@ impl DevicePlan {
                 }
             )?;
         }
-        if let Some(header) = &args.emit_header {
+        if let Some(header) = &job.emit_header {
             writeln!(out, "\nheader written to `{header}`")?;
         }
         Ok(())

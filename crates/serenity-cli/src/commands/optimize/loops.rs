@@ -1,10 +1,12 @@
 //! Windows of operators that became loops: what they are, what they take, and what the application must do.
 
+use super::Job;
 use crate::Failure;
-use crate::args::{OptimizeArgs, Percent};
+use crate::args::Percent;
 use crate::commands::{as_typed, count, for_shell};
 use crate::printable::printable;
 use crate::progress::thousands;
+use crate::screen::layout::{COMMAND, HANG};
 use crate::size::Size;
 use serenity::ir::{Graph, OpId, Profile, Step};
 use serenity::looping::{Because, Floor, Loop, LoopCost};
@@ -53,8 +55,8 @@ pub(super) fn check_format(option: &str, name: &str, input: &Input) -> Result<()
 }
 
 /// What loops would give, if it is worth a line: one that says so, and how.
-pub(super) fn hint(args: &OptimizeArgs, found: &Optimized, options: &Options) -> String {
-    let is_asked = args.loops.loops || args.json.json || args.no_plan;
+pub(super) fn hint(job: &Job, found: &Optimized, options: &Options) -> String {
+    let is_asked = job.changes.loops.loops || job.talk.json || job.changes.no_plan;
     if is_asked || found.model.file.format() != Format::TfLite {
         return String::new();
     }
@@ -62,28 +64,28 @@ pub(super) fn hint(args: &OptimizeArgs, found: &Optimized, options: &Options) ->
     let is_worth_it = |estimate: &LoopsEstimate| estimate.arena < found.plan.after.needs() / 20 * 19;
     estimate.filter(is_worth_it).map_or_else(String::new, |LoopsEstimate { arena, extra_macs }| {
         let more = percent(extra_macs, extra_macs > 0.0);
-        let input = as_typed(&args.input, &args.read, &args.runtime);
+        let input = as_typed(job.input, &job.read, &job.runtime);
         let arena = Size(arena);
-        let int8_io = if args.int8_io { " --int8-io" } else { "" };
+        let int8_io = if job.changes.int8_io { " --int8-io" } else { "" };
         format!(
-            "row by row:  serenity optimize {input}{int8_io} --loops   about {arena}, {more} more multiplications\n"
+            "row by row:  {COMMAND}serenity optimize {input}{int8_io} --loops{HANG}   a head of about {arena}, {more} more multiplications\n"
         )
     })
 }
 
 /// What became of --loops; `planned` is the model with them, `came` as it was. Does it fit the budget, if there is one?
 pub(super) fn print(
-    args: &OptimizeArgs,
+    job: &Job,
     came: &Input,
     planned: &Input,
     plan: &Plan,
     fits: bool,
     out: &mut impl Write,
 ) -> Result<(), Failure> {
-    let Some(Loops { most_extra_macs, .. }) = args.loops.within(args.budget) else { return Ok(()) };
+    let Some(Loops { most_extra_macs, .. }) = job.changes.loops.within(job.budget) else { return Ok(()) };
     let most = Percent(most_extra_macs).to_string().replace('%', " %");
     let Some(applied) = &plan.loops else {
-        match args.budget.filter(|_| fits) {
+        match job.budget.filter(|_| fits) {
             Some(budget) => writeln!(out, "\n  no loops: it fits {budget} without them")?,
             None => {
                 writeln!(
@@ -168,7 +170,7 @@ fn together(applied: &AppliedLoops, most: &str, file_growth: i64) -> String {
     let copied: u64 = applied.costs.iter().map(|cost| cost.copied).sum();
     let sign = if file_growth < 0 { "-" } else { "+" };
     format!(
-        "{} more multiplications ({most} allowed), about {} more time\n    with portable kernels, {} bytes copied a run, {sign}{} bytes of file",
+        "{} more multiplications ({most} allowed), about {} more time with portable kernels, {} bytes copied a run, {sign}{} bytes of file",
         share(applied.extra_macs, applied.macs),
         roughly(applied.extra_time, applied.time),
         thousands(copied),
@@ -182,7 +184,7 @@ fn floor(Floor { bytes, why }: &Floor) -> String {
         Because::Inputs => "which the inputs of the network take".to_owned(),
         Because::Op(name) => {
             let name = the_end_of(&printable(name), WIDTH - 40);
-            format!("which a tensor takes\n    that `{name}` needs as a whole")
+            format!("which a tensor takes that `{name}` needs as a whole")
         }
     };
     format!("no loops get below {} bytes, {why}", thousands(*bytes))

@@ -1,14 +1,20 @@
 //! `serenity optimize`: the main job.
 
 mod device;
+mod figures;
+mod fit;
 mod int8_io;
 mod loops;
+mod next_steps;
+mod proofs;
 mod report;
+mod rewrites;
 
 pub(super) use int8_io::{changed, check_target as check_int8_io};
 pub(super) use loops::check_target as check_loops;
 
 use super::page::{self, PageFiles};
+use super::several::{self, Done, Several};
 use super::{as_typed, for_shell, title, with_search};
 use crate::args::OptimizeArgs;
 use crate::outputs::{Content, OutputFile};
@@ -18,93 +24,155 @@ use device::DevicePlan;
 use report::Report;
 use serenity::report::PageOptions;
 use serenity::scheduling::Algorithm;
+use serenity::search::CancelFlag;
 use serenity::write::NewFile;
-use serenity::{Input, Optimized, Options, Plan};
+use serenity::{Format, Input, Optimized, Options, Plan};
 use std::io::Write;
+use std::ops::Deref;
 use std::time::Instant;
 
+/// One of the models, and where it goes.
+pub(super) struct Job<'a> {
+    args: &'a OptimizeArgs,
+    pub(super) input: &'a str,
+    pub(super) output: Option<&'a str>,
+}
+
+/// What is asked for is asked for all.
+impl Deref for Job<'_> {
+    type Target = OptimizeArgs;
+
+    fn deref(&self) -> &OptimizeArgs {
+        self.args
+    }
+}
+
+impl Job<'_> {
+    /// Is the model written over itself?
+    fn overwrites(&self) -> bool {
+        self.output.is_some_and(|path| serenity::write::is_same_file(path, self.input))
+    }
+}
+
 pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
-    let started = Instant::now();
-    let output = args.output.as_deref().map(OutputFile::new).transpose()?;
-    check_plan_target(args)?;
-    device::check_target(args)?;
-    check_page_targets(args)?;
-    let input = args.read.load(&args.input, args.runtime.runtime)?;
-    let model = args.runtime.model(input.default_model)?;
-    check_loops(args.loops.loops, &args.input, &input, model)?;
-    check_int8_io(args.int8_io, &args.input, &input)?;
-    check_format(&input, output.as_ref())?;
-    device::check_runtime(args, model)?;
-    let cancel = cancel_on_ctrl_c();
-    let (line, progress) = ProgressLine::new(&title(input.graph(), &args.input));
-    let mut options = Options {
-        model,
-        progress,
-        plan_arena: !args.no_plan,
-        rewrites: args.rewrite.on(model, &args.runtime),
-        int8_io: args.int8_io,
-        loops: args.loops.within(args.budget),
-        fast: args.runtime.fast(args.rewrite.before_fusing()),
-        ..with_search(Options::for_input(&input), &args.search, &cancel)
+    let targets = match &args.output_dir {
+        Some(folder) => Some(several::targets(folder, &args.inputs, name_of_output)?),
+        None => None,
     };
-    if args.no_reorder {
+    check_names_of_one(args)?;
+    let cancel = cancel_on_ctrl_c();
+    let several = Several {
+        inputs: &args.inputs,
+        talk: args.talk,
+        is_verbose: args.verbose,
+        headings: ["before", "after"],
+    };
+    several.each(&cancel, out, |at, input, out| {
+        let output = targets.as_ref().map(|targets| targets[at].as_str()).or(args.output.as_deref());
+        one(&Job { args, input, output }, &cancel, out)
+    })
+}
+
+/// Under which name a model is written into a folder: what has no weights is a graph.
+fn name_of_output(name: &str) -> String {
+    if Format::of_path(name).is_some() { name.to_owned() } else { format!("{name}.json") }
+}
+
+/// What names one file is for one model.
+fn check_names_of_one(args: &OptimizeArgs) -> Result<(), Failure> {
+    if args.inputs.len() == 1 {
+        return Ok(());
+    }
+    let asked = [
+        ("-o", &args.output),
+        ("--plan", &args.plan),
+        ("--emit-header", &args.emit_header),
+        ("--report", &args.page.report),
+        ("--svg", &args.page.svg),
+    ];
+    match asked.iter().find(|(_, path)| path.is_some()) {
+        None => Ok(()),
+        Some((option @ "-o", _)) => Err(Failure::request(
+            format!("{option} names one file for {} models", args.inputs.len()),
+            "write all of them into a folder: --output-dir DIR",
+        )),
+        Some((option, _)) => Err(Failure::request(
+            format!("{option} is for one model, and there are {}", args.inputs.len()),
+            "run the command for each",
+        )),
+    }
+}
+
+fn one(job: &Job, cancel: &CancelFlag, out: &mut dyn Write) -> Result<Done, Failure> {
+    let started = Instant::now();
+    let output = job.output.map(OutputFile::new).transpose()?;
+    check_plan_target(job)?;
+    device::check_target(job)?;
+    check_page_targets(job)?;
+    let input = job.read.load(job.input, job.runtime.runtime)?;
+    let model = job.runtime.model(&input)?;
+    check_loops(job.changes.loops.loops, job.input, &input, model)?;
+    check_int8_io(job.changes.int8_io, job.input, &input)?;
+    check_format(&input, output.as_ref())?;
+    device::check_runtime(job, model)?;
+    let (line, progress) = ProgressLine::new(&title(input.graph(), job.input), job.talk.quiet);
+    let options = with_search(Options::for_input(&input), &job.search, cancel);
+    let mut options = Options { progress, ..job.changes.with(options, model, &job.runtime, job.budget) };
+    if job.no_reorder {
         options.algorithm = Algorithm::File;
     }
     let found = serenity::optimize(&input, &options)?;
-    let hint = loops::hint(args, &found, &options);
-    let drawn = draw(args, &input, &found, &options);
+    let hint = loops::hint(job, &found, &options);
+    let drawn = draw(job, &input, &found, &options);
     let Optimized { model: planned, plan } = found;
     drop(line);
-    let device = DevicePlan::new(args, &planned, &plan, &options.limits)?;
+    let device = DevicePlan::new(job, &planned, &plan, &options.limits)?;
 
     // What is said of the files is true when it is said: nothing is printed before they are written, and nothing can fail in between.
-    let report = Report::new(args, &input, &planned, &plan, started.elapsed());
+    let report = Report::new(job, &input, &planned, &plan, started.elapsed());
     let mut said = Vec::new();
-    if args.json.json {
+    if job.talk.json {
         let mut object = report.to_json();
         device.add_to(&mut object, &planned);
-        object["report"] = args.page.report.clone().into();
+        object["report"] = job.page.report.clone().into();
         object["pictures"] = drawn.pictures().into();
-        writeln!(said, "{}", json::object("optimize", Some(&args.input), object))?;
+        writeln!(said, "{}", json::object("optimize", Some(job.input), object))?;
     } else {
         report.print(&mut said)?;
         said.extend(hint.into_bytes());
-        device.print(args, &mut said)?;
-        if let Some(path) = &args.page.report {
+        device.print(job, &mut said)?;
+        if let Some(path) = &job.page.report {
             writeln!(said, "page:        {}", for_shell(path))?;
         }
     }
-    write_files(args, &planned, &plan, &device, &drawn, output.as_ref())?;
+    write_files(job, &planned, &plan, &device, &drawn, output.as_ref())?;
     out.write_all(&said)?;
-    match report.fits() {
-        Some(false) => Ok(Outcome::ConditionNotMet),
-        _ => Ok(Outcome::Done),
-    }
+    Ok(report.summary())
 }
 
 /// Refuses a page that could not be written in the end.
-fn check_page_targets(args: &OptimizeArgs) -> Result<(), Failure> {
-    let others = [("-o", &args.output), ("--plan", &args.plan), ("--emit-header", &args.emit_header)];
-    let others = others.map(|(option, path)| (option, path.as_deref()));
-    let report = args.page.report.as_deref().map(|path| ("--report", path));
-    page::check_targets(report, args.page.svg.as_deref(), &args.input, &others)
+fn check_page_targets(job: &Job) -> Result<(), Failure> {
+    let others =
+        [("-o", job.output), ("--plan", job.plan.as_deref()), ("--emit-header", job.emit_header.as_deref())];
+    let report = job.page.report.as_deref().map(|path| ("--report", path));
+    page::check_targets(report, job.page.svg.as_deref(), job.input, &others)
 }
 
 /// The page and its pictures, if they were asked for.
-fn draw(args: &OptimizeArgs, input: &Input, found: &Optimized, options: &Options) -> PageFiles {
+fn draw(job: &Job, input: &Input, found: &Optimized, options: &Options) -> PageFiles {
     let asked = PageOptions {
-        budget: args.budget.map(|budget| budget.0),
-        typed: as_typed(&args.input, &args.read, &args.runtime),
+        budget: job.budget.map(|budget| budget.0),
+        typed: as_typed(job.input, &job.read, &job.runtime),
         ..PageOptions::default()
     };
-    PageFiles::new(args.page.report.as_deref(), args.page.svg.as_deref(), input, found, options, &asked)
+    PageFiles::new(job.page.report.as_deref(), job.page.svg.as_deref(), input, found, options, &asked)
 }
 
-fn check_plan_target(args: &OptimizeArgs) -> Result<(), Failure> {
-    let Some(plan) = &args.plan else { return Ok(()) };
+fn check_plan_target(job: &Job) -> Result<(), Failure> {
+    let Some(plan) = &job.plan else { return Ok(()) };
     serenity::write::check_target(plan)?;
-    refuse_input(args, plan)?;
-    match &args.output {
+    refuse_input(job, plan)?;
+    match job.output {
         Some(output) if serenity::write::is_same_file(output, plan) => Err(Failure::request(
             format!("the model and the plan would both be written to `{plan}`"),
             "give -o and --plan different names",
@@ -114,8 +182,8 @@ fn check_plan_target(args: &OptimizeArgs) -> Result<(), Failure> {
 }
 
 /// What is no model must not be written over the model.
-fn refuse_input(args: &OptimizeArgs, target: &str) -> Result<(), Failure> {
-    if serenity::write::is_same_file(&args.input, target) {
+fn refuse_input(job: &Job, target: &str) -> Result<(), Failure> {
+    if serenity::write::is_same_file(job.input, target) {
         let message = format!("`{target}` is the model itself, which would be lost");
         return Err(Failure::request(message, "give another name"));
     }
@@ -149,7 +217,7 @@ fn check_format(input: &Input, output: Option<&OutputFile>) -> Result<(), Failur
 }
 
 fn write_files(
-    args: &OptimizeArgs,
+    job: &Job,
     input: &Input,
     plan: &Plan,
     device: &DevicePlan,
@@ -168,10 +236,10 @@ fn write_files(
         };
         files.push(output.with(&model));
     }
-    if let Some(path) = &args.plan {
+    if let Some(path) = &job.plan {
         files.push(NewFile { path, bytes: plan_text.as_bytes() });
     }
-    files.extend(device.files(args));
+    files.extend(device.files(job));
     files.extend(drawn.files());
     Ok(serenity::write::write_together(&files)?)
 }

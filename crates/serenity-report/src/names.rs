@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many characters of a full name a page holds: a file may give a tensor a name of any length.
+/// How many characters of a full name are shown at all: a file may give a tensor a name of any length.
 const LONGEST: usize = 400;
 
 /// Each name in at most about `room` characters; different names stay different.

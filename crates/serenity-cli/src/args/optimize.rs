@@ -1,0 +1,72 @@
+//! The arguments of the main job.
+
+use super::values::{TwoSizes, two_memories};
+use super::{ChangeArgs, PageArgs, ReadArgs, RuntimeArg, SearchArgs, TalkArgs};
+use crate::size::Size;
+use clap::Args;
+
+/// Find the order that needs the least memory, and write the model in that order.
+///
+/// Prints what the network needs before and after, with the memory over time, and whether the result is proved to be the best possible.
+/// The result is never worse than the order the model came with, and is checked by an independent verifier before it is written.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    serenity optimize model.tflite -o smaller.tflite\n  \
+    serenity optimize model.tflite -o smaller.tflite --loops\n  \
+    serenity optimize model.tflite -o smaller.tflite --loops --int8-io\n  \
+    serenity optimize model.tflite -o smaller.tflite --runtime litert\n  \
+    serenity optimize model.onnx -o smaller.onnx --shape input=1,3,224,224\n  \
+    serenity optimize zoo:swiftnet --plan plan.json\n  \
+    serenity optimize model.tflite -o smaller.tflite --emit-header arena.h\n  \
+    serenity optimize model.tflite --memory fast=128KB,slow=8MB --plan plan.json\n  \
+    serenity optimize model.tflite -o smaller.tflite --report page.html\n  \
+    serenity optimize models/*.tflite --output-dir smaller\n  \
+    serenity optimize model.tflite --budget 250KB || echo 'does not fit'")]
+pub(crate) struct OptimizeArgs {
+    /// The model, or several: then a table sums them up, and each is what it would be alone.
+    #[arg(required = true, value_name = "INPUT")]
+    pub(crate) inputs: Vec<String>,
+    /// Write the reordered model here: .tflite or .onnx if it came as one, .json for the graph alone, .dot for Graphviz.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<String>,
+    /// Write every model into this folder, under the name it came with; it is made if there is none.
+    #[arg(long, value_name = "DIR", conflicts_with = "output")]
+    pub(crate) output_dir: Option<String>,
+    /// Exit with 1, and say how many bytes are missing, if the result may need more than this: for a .tflite on TFLM the whole arena of a
+    /// 32-bit device with its margin, otherwise the runtime's arena or the peak. With --loops, those are taken that multiply least of all that fit, and none if it
+    /// fits without.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) budget: Option<Size>,
+    /// Write the plan here: the order with its proof, for `serenity check` and for other tools.
+    #[arg(long, value_name = "FILE.json")]
+    pub(crate) plan: Option<String>,
+    /// For TFLM: write a C header here, with the sizes of the arena and the place of every tensor, for a runtime of your own.
+    #[arg(long, value_name = "FILE.h", conflicts_with = "no_plan")]
+    pub(crate) emit_header: Option<String>,
+    /// The device has two memories, the preferred one first: put the tensors that are touched most into that one.
+    ///
+    /// The places are told in the plan (--plan, --json) and in the header (--emit-header) only: a .tflite model cannot express them.
+    #[arg(long, value_name = "NAME=SIZE,NAME=SIZE", value_parser = two_memories, conflicts_with = "loops")]
+    pub(crate) memory: Option<TwoSizes>,
+    #[command(flatten)]
+    pub(crate) changes: ChangeArgs,
+    /// Keep the model's own order, that of its sub-graphs too; for TFLM only the places of the tensors are planned.
+    ///
+    /// A rewritten model is not the one that came: its ops run in the order that the rewriting gives them, each where the op stood
+    /// that it was made of. Add --no-rewrite to keep the model's order exactly.
+    #[arg(long, conflicts_with = "algorithm")]
+    pub(crate) no_reorder: bool,
+    /// List every rewrite and every loop, and of several models everything that is said of one.
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+    #[command(flatten)]
+    pub(crate) runtime: RuntimeArg,
+    #[command(flatten)]
+    pub(crate) search: SearchArgs,
+    #[command(flatten)]
+    pub(crate) talk: TalkArgs,
+}

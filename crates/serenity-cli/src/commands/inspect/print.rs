@@ -1,0 +1,207 @@
+//! The same for people.
+
+use super::{Seen, scratch_bytes};
+use crate::Failure;
+use crate::args::InspectArgs;
+use crate::commands::{as_typed, count, missing, tflm, title, unknown, verdict};
+use crate::printable::printable;
+use crate::progress::thousands;
+use crate::screen::layout::{COMMAND, HANG};
+use crate::screen::style::{BAD, GOOD, TITLE, paint};
+use crate::screen::width;
+use crate::size::Size;
+use serenity::ir::{BufferId, OpId};
+use serenity::runtimes::{Arena, TFLM_ALIGNMENT};
+use serenity::{Need, ShortLabels};
+use std::io::{self, Write};
+
+/// What may take long at the peak of a real network: the rest is summed up.
+const MOST_ALIVE: usize = 12;
+/// The longest that names get.
+const LONGEST_NAME: usize = 40;
+
+pub(super) fn print(
+    args: &InspectArgs,
+    source: &str,
+    seen: &Seen,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let Seen { input, model, found, best } = seen;
+    let (model, graph) = (*model, input.graph());
+    let room = width().map_or(LONGEST_NAME, |width| (width / 2).clamp(12, LONGEST_NAME));
+    let names = Names { seen, labels: ShortLabels::of(graph, room) };
+    writeln!(
+        out,
+        "{}: {}, {}, memory model `{model}`\n",
+        paint(TITLE, title(graph, source)),
+        count(graph.ops().len() as u64, "op"),
+        count(graph.tensors().len() as u64, "tensor"),
+    )?;
+    tflm::print_refused(input, model, out)?;
+    tflm::print_note(input, model, out)?;
+    let at_least = if seen.counts_everything() { "" } else { "at least; " };
+    let mut row = |label: &str, bytes: u64, remark: &str| {
+        writeln!(out, "  {label:<16} {:>13}   {HANG}{at_least}{remark}", thousands(bytes))
+    };
+    if let Some(arena) = &found.arena {
+        print_arena(seen, arena, &mut row)?;
+    }
+    let peak = found.profile.peak();
+    let at = found.profile.peak_step();
+    let step = format!("step {} of {}", at + 1, graph.ops().len());
+    let op = found.profile.steps[at].op;
+    row("peak", peak, &format!("bytes in use at {step}, {}", names.op_and_type(op)))?;
+    let without = if model.with_plan() == model { "" } else { "without a plan " };
+    let (largest, bytes) = found.max_op;
+    row("largest op alone", bytes, &format!("{}: {without}no order can do with less", names.op(largest)))?;
+    row("best order", best.after.peak, &verdict(best))?;
+    print_best(seen, &mut row)?;
+
+    writeln!(out, "\n{}", paint(TITLE, "alive at the peak"))?;
+    for &b in found.alive_at_peak.iter().take(MOST_ALIVE) {
+        writeln!(out, "  {}", names.buffer(b))?;
+    }
+    let rest = found.alive_at_peak.get(MOST_ALIVE..).unwrap_or_default();
+    if !rest.is_empty() {
+        let bytes: u64 = rest.iter().map(|&b| found.lifetimes.buffer(b).bytes).sum();
+        writeln!(out, "  and {} of {} together", count(rest.len() as u64, "more buffer"), Size(bytes))?;
+    }
+    if args.steps {
+        writeln!(out, "\n  {:>5} {:>12} {:>12}  op", "step", "during", "after")?;
+        for (i, step) in found.profile.steps.iter().enumerate() {
+            let mark = if step.during == peak { "  <- peak" } else { "" };
+            writeln!(
+                out,
+                "  {:>5} {:>12} {:>12}  {HANG}{}{mark}",
+                i + 1,
+                thousands(step.during),
+                thousands(step.after),
+                names.op_and_type(step.op)
+            )?;
+        }
+    }
+    unknown::print(&best.unknown, source, out)?;
+    if best.after.needs() < best.before.needs() && seen.counts_everything() {
+        let what = if best.reorders() { "order" } else { "plan of the arena" };
+        let typed = as_typed(source, &args.read, &args.runtime);
+        writeln!(out, "\na better {what} exists: {COMMAND}serenity optimize {typed}")?;
+    }
+    print_budget(args, source, seen, out)
+}
+
+/// The sections of a runtime's arena: what must fit comes first.
+fn print_arena(
+    Seen { input, best, .. }: &Seen,
+    arena: &Arena,
+    row: &mut dyn FnMut(&str, u64, &str) -> io::Result<()>,
+) -> io::Result<()> {
+    let Some(tail) = input.tail(best.model) else {
+        return row("arena", arena.bytes, "as the runtime's own planner lays it out");
+    };
+    let needed = tail.needed(arena.bytes).arm32;
+    let plans_in_head = needed <= (arena.bytes + tail.arm32).next_multiple_of(TFLM_ALIGNMENT);
+    let why = if plans_in_head { "head and tail" } else { "tail, and what TFLM notes down while it plans" };
+    row("whole arena", needed, &format!("on a 32-bit device: {why}"))?;
+    let by = if input.plan().is_some() { "the plan in the model" } else { "TFLM's planner" };
+    row("  head", arena.bytes, &format!("activations and scratch, as {by} lays them out"))?;
+    row("  of it scratch", scratch_bytes(arena), "the most that one op asks for besides its tensors")?;
+    row("  tail", tail.arm32, "what persists on a 32-bit device: an estimate")?;
+    row("  tail on x86-64", tail.x86_64, "the same on a 64-bit computer")?;
+    let unknown = match tail.unknown_kernels {
+        0 => String::new(),
+        ops => format!(", and for {} that we do not know", count(ops, "kernel")),
+    };
+    let remark = format!("add this to the whole arena, for other versions and compilers{unknown}");
+    row("margin", tail.margin(arena.bytes), &remark)
+}
+
+/// What the best order makes of the arena, if there is one.
+fn print_best(
+    Seen { input, best, .. }: &Seen,
+    row: &mut dyn FnMut(&str, u64, &str) -> io::Result<()>,
+) -> io::Result<()> {
+    let Some(arena) = best.after.arena else { return Ok(()) };
+    let how = if best.offsets.is_some() {
+        "with a plan in the model, as `serenity optimize` writes it"
+    } else {
+        "as the runtime's own planner lays it out"
+    };
+    if input.tail(best.model).is_none() {
+        return row("  its arena", arena, how);
+    }
+    row("  its arena", Need::of(input, best).bytes, &format!("the whole, {how}"))?;
+    row("  its head", arena, "activations and scratch")
+}
+
+/// Does it fit what the user has?
+fn print_budget(args: &InspectArgs, source: &str, seen: &Seen, out: &mut dyn Write) -> Result<(), Failure> {
+    let Some(budget) = args.budget else { return Ok(()) };
+    let Need { bytes, margin } = seen.need();
+    let wanted = seen.need().to_be_safe();
+    let safe =
+        if margin == 0 { String::new() } else { format!(", {} to be safe included", thousands(margin)) };
+    match missing(wanted, budget) {
+        0 if !seen.counts_everything() => {
+            let (needs, budget) = (thousands(bytes), budget.to_string());
+            let why = unknown::why_no_budget(&seen.best.unknown, source, &needs, &budget);
+            writeln!(out, "\n{}", paint(BAD, why))?;
+        }
+        0 => {
+            let fits = paint(GOOD, format!("fits {budget}"));
+            writeln!(out, "\n{fits} as it is, with {} bytes to spare{safe}", thousands(budget.0 - wanted))?;
+        }
+        short => {
+            let over = paint(BAD, format!("does not fit {budget}"));
+            writeln!(out, "\n{over} as it is: {} bytes are missing{safe}", thousands(short))?;
+            let typed = as_typed(source, &args.read, &args.runtime);
+            let next = format!("serenity optimize {typed} --budget {}", budget.0);
+            writeln!(out, "what can be done: {COMMAND}{next}")?;
+        }
+    }
+    Ok(())
+}
+
+/// What things are called where there is little room.
+struct Names<'a> {
+    seen: &'a Seen,
+    labels: ShortLabels,
+}
+
+impl Names<'_> {
+    fn op(&self, id: OpId) -> String {
+        printable(&self.labels.ops[id.index()]).into_owned()
+    }
+
+    /// The same with its type, if it has one: `conv1 (CONV_2D)`.
+    fn op_and_type(&self, id: OpId) -> String {
+        match self.seen.input.graph().op(id).kind.as_str() {
+            "" => self.op(id),
+            kind => format!("{} ({})", self.op(id), printable(kind)),
+        }
+    }
+
+    fn buffer(&self, b: BufferId) -> String {
+        let graph = self.seen.input.graph();
+        let buffer = self.seen.found.lifetimes.buffer(b);
+        let tensor = buffer.tensors.first().copied();
+        let name = match (tensor, buffer.writers.first()) {
+            (Some(tensor), _) => self.labels.tensors[tensor.index()].clone(),
+            (None, Some(op)) => format!("scratch of {}", self.labels.ops[op.index()]),
+            (None, None) => "scratch".to_owned(),
+        };
+        let tensor = tensor.map(|t| graph.tensor(t));
+        let shape = tensor.and_then(|t| t.shape.as_ref()).map_or_else(String::new, |shape| {
+            let dims: Vec<String> = shape.iter().map(ToString::to_string).collect();
+            format!("  [{}]", dims.join("x"))
+        });
+        let dtype = tensor
+            .and_then(|t| t.dtype.as_ref())
+            .map_or_else(String::new, |dtype| format!(" {}", printable(dtype.name())));
+        let until = match buffer.readers.last() {
+            _ if buffer.to_end => "  (a result)".to_owned(),
+            Some(&last) if !buffer.is_scratch() => format!("  (until {})", self.op(last)),
+            _ => String::new(),
+        };
+        format!("{:>12}  {HANG}{}{shape}{dtype}{until}", Size(buffer.bytes), printable(&name))
+    }
+}

@@ -1,0 +1,119 @@
+//! What the model needs before and after, and at least: a table.
+
+use super::report::Report;
+use crate::Failure;
+use crate::commands::factor;
+use crate::progress::thousands;
+use crate::screen::layout::HANG;
+use crate::screen::style::{GOOD, TITLE, paint};
+use crate::size::Size;
+use serenity::runtimes::Kernels;
+use serenity::scheduling::Algorithm;
+use serenity::{FastSession, Footprint, Options};
+use std::io::Write;
+
+/// What stands in the columns: the first is what must fit.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Columns {
+    /// The whole arena of a device, and its head, which is what orders and places decide.
+    WholeAndHead,
+    /// The runtime's arena and the bytes in use, which are fewer.
+    ArenaAndPeak,
+    /// The arena alone, where loops hand on what lies in the same bytes and would count several times in a peak.
+    Arena,
+    /// The bytes in use.
+    Peak,
+}
+
+impl Report<'_> {
+    pub(super) fn print_figures(&self, out: &mut impl Write) -> Result<(), Failure> {
+        let plan = self.plan;
+        let columns = match (self.tails, plan.after.arena, &plan.loops) {
+            (Some(_), ..) => Columns::WholeAndHead,
+            (None, Some(_), None) => Columns::ArenaAndPeak,
+            (None, Some(_), Some(_)) => Columns::Arena,
+            (None, None, _) => Columns::Peak,
+        };
+        let heading = match columns {
+            Columns::WholeAndHead => ["whole arena", "its head"],
+            Columns::ArenaAndPeak => ["arena", "peak"],
+            Columns::Arena => ["arena", ""],
+            Columns::Peak => ["peak", "bytes"],
+        };
+        let heading = format!("  {:<12} {:>12} {:>12}", "", heading[0], heading[1]);
+        writeln!(out, "{}", paint(TITLE, heading.trim_end()))?;
+        let at_least = if plan.counts_everything() { "" } else { "at least; " };
+        let mut row = |label: &str, figures: [String; 2], remark: &str| {
+            let [first, second] = figures;
+            writeln!(out, "  {label:<12} {first:>12} {second:>12}   {HANG}{at_least}{remark}")
+        };
+        let figures = |footprint: Footprint, whole: u64| match columns {
+            Columns::WholeAndHead => [thousands(whole), thousands(footprint.needs())],
+            Columns::ArenaAndPeak => [thousands(footprint.needs()), thousands(footprint.peak)],
+            Columns::Arena => [thousands(footprint.needs()), String::new()],
+            Columns::Peak => [Size(footprint.peak).to_string(), thousands(footprint.peak)],
+        };
+        let before = match &plan.session {
+            Some(Ok(FastSession { measured: Ok(_), .. })) => "a default session, as measured",
+            Some(Ok(_)) => "a default session, as predicted",
+            _ => "the order of the model",
+        };
+        row("before", figures(plan.before, self.needed_before()), before)?;
+        if columns == Columns::Peak {
+            let peak = self.kahn()?;
+            let kahn = [Size(peak).to_string(), thousands(peak)];
+            row("Kahn's order", kahn, "breadth first, the paper's baseline")?;
+        }
+        row("after", figures(plan.after, self.need().bytes), &self.gain())?;
+        // With loops, nothing is known of what others need.
+        if plan.loops.is_some() && plan.least() == 0 {
+            return Ok(());
+        }
+        let is_rewritten =
+            matches!(&plan.session, Some(Ok(FastSession { rewrites, .. })) if !rewrites.is_empty());
+        let verdict = match plan.is_optimal() {
+            true if is_rewritten => paint(GOOD, "proved for these rewrites"),
+            true => paint(GOOD, "proved optimal"),
+            false => "not proved, see below".to_owned(),
+        };
+        let least = match columns {
+            Columns::WholeAndHead => [String::new(), thousands(plan.least())],
+            Columns::ArenaAndPeak => [thousands(plan.least()), thousands(plan.bound)],
+            Columns::Arena => [thousands(plan.least()), String::new()],
+            Columns::Peak => [Size(plan.bound).to_string(), thousands(plan.bound)],
+        };
+        row("lower bound", least, &verdict)?;
+        Ok(())
+    }
+
+    /// How much less it is, of what must fit.
+    fn gain(&self) -> String {
+        let plan = self.plan;
+        let (before, after) = (self.needed_before(), self.need().bytes);
+        let is_smaller_inside = plan.after.needs() < plan.before.needs();
+        if !plan.counts_everything() && is_smaller_inside {
+            return "less of what is known; more cannot be said".to_owned();
+        }
+        if after < before {
+            let saved = (1.0 - after as f64 / before as f64) * 100.0;
+            return paint(GOOD, format!("{:.2}x less ({saved:.1} % saved)", factor(before, after)));
+        }
+        match () {
+            () if is_smaller_inside => {
+                "the head is smaller, the whole arena is not: what TFLM keeps while it prepares decides"
+                    .to_owned()
+            }
+            () if plan.model.kernels() == Some(Kernels::Any) && plan.offsets.is_some() => {
+                "as much with the hungriest kernels; others are below".to_owned()
+            }
+            () if plan.session.as_ref().is_some_and(Result::is_ok) => "as much".to_owned(),
+            () if plan.reorders() => "as much is asked for, but the arena rounds it up less".to_owned(),
+            () => "the model's own order is kept".to_owned(),
+        }
+    }
+
+    fn kahn(&self) -> Result<u64, Failure> {
+        let options = Options { model: self.plan.model, algorithm: Algorithm::Kahn, ..Options::default() };
+        Ok(serenity::schedule(self.input.graph(), &options)?.after.peak)
+    }
+}

@@ -1,0 +1,139 @@
+//! Does it fit what the user has?
+
+use super::report::Report;
+use crate::Failure;
+use crate::commands::{boards_that_fit, count, missing, tflm, unknown};
+use crate::progress::thousands;
+use crate::screen::style::{BAD, GOOD, NOTE, paint};
+use crate::size::Size;
+use serenity::{Board, Need, NeedWithKernels};
+use std::io::Write;
+
+impl Report<'_> {
+    pub(super) fn print_fit(&self, out: &mut impl Write) -> Result<(), Failure> {
+        if let Some((_, tail)) = self.tails {
+            let Need { bytes, margin } = self.need();
+            let persists = thousands(tail.arm32);
+            let at_least = if self.plan.counts_everything() { "" } else { "at least " };
+            writeln!(
+                out,
+                "\nthe whole arena is that of a 32-bit device: {at_least}{} bytes, of which about {persists} persist besides the head; add {} to be safe, because builds differ",
+                thousands(bytes),
+                thousands(margin)
+            )?;
+            self.print_sets(out)?;
+            if tail.unknown_kernels > 0 {
+                writeln!(
+                    out,
+                    "{} TFLM has no kernel that we know for {} of the model: your build must have one",
+                    paint(NOTE, "note:"),
+                    count(tail.unknown_kernels, "operator")
+                )?;
+            }
+            self.print_boards(out)?;
+        }
+        self.print_budget(out)
+    }
+
+    fn print_boards(&self, out: &mut impl Write) -> Result<(), Failure> {
+        if !self.plan.counts_everything() || !self.is_run() {
+            return Ok(());
+        }
+        let boards = self.boards();
+        let before = boards_that_fit(self.needed_before() + self.need().margin, &self.others());
+        let new = boards.len().saturating_sub(before.len());
+        match boards.first() {
+            Some(smallest) => writeln!(
+                out,
+                "boards with that much RAM: {} of {}, the smallest is {} ({}, {}){}",
+                boards.len(),
+                serenity::boards().len(),
+                smallest.name,
+                smallest.chip,
+                Size(smallest.ram),
+                if new > 0 { format!("; {new} more than before") } else { String::new() }
+            )?,
+            None => writeln!(out, "no board we know has that much on-chip RAM")?,
+        }
+        Ok(())
+    }
+
+    /// Boards that can run it, with a margin as for a budget.
+    pub(super) fn boards(&self) -> Vec<Board> {
+        if self.is_run() { boards_that_fit(self.need().to_be_safe(), &self.others()) } else { Vec::new() }
+    }
+
+    fn is_run(&self) -> bool {
+        tflm::refused(self.input, self.plan.model).is_empty()
+    }
+
+    /// Kernels that need more than is said.
+    fn others(&self) -> Vec<NeedWithKernels> {
+        let needs = serenity::needs_by_kernels(self.planned, self.plan);
+        needs.into_iter().filter(|need| !need.counted).collect()
+    }
+
+    fn print_budget(&self, out: &mut impl Write) -> Result<(), Failure> {
+        let Some(budget) = self.job.budget else { return Ok(()) };
+        let need = self.need();
+        let wanted = need.to_be_safe();
+        let margin = match need.margin {
+            0 => String::new(),
+            margin => format!(", {} to be safe included", thousands(margin)),
+        };
+        match missing(wanted, budget) {
+            0 if !self.plan.counts_everything() => {
+                let (needs, budget) = (thousands(need.bytes), budget.to_string());
+                let why = unknown::why_no_budget(&self.plan.unknown, self.job.input, &needs, &budget);
+                writeln!(out, "\n{}", paint(BAD, why))?;
+            }
+            0 => {
+                let spare = thousands(budget.0 - wanted);
+                writeln!(
+                    out,
+                    "\n{} with {spare} bytes to spare{margin}",
+                    paint(GOOD, format!("fits {budget}"))
+                )?;
+            }
+            bytes if need.bytes <= budget.0 => writeln!(
+                out,
+                "\n{}: it needs {}, and of the {} bytes to be safe {} are missing",
+                paint(BAD, format!("may not fit {budget}")),
+                thousands(need.bytes),
+                thousands(need.margin),
+                thousands(bytes)
+            )?,
+            bytes => writeln!(
+                out,
+                "\n{}: {} bytes are missing{margin}",
+                paint(BAD, format!("does not fit {budget}")),
+                thousands(bytes)
+            )?,
+        }
+        Ok(())
+    }
+
+    /// What that is with each set of kernels, if it is not known which will run it.
+    fn print_sets(&self, out: &mut impl Write) -> Result<(), Failure> {
+        let needs = serenity::needs_by_kernels(self.planned, self.plan);
+        if needs.len() < 2 {
+            return Ok(());
+        }
+        let whole = self.need().bytes;
+        let list = |is_enough: bool| {
+            let of_set = |need: &&NeedWithKernels| {
+                is_enough == (need.counted || need.total.is_some_and(|total| total <= whole))
+            };
+            let text = |need: &NeedWithKernels| {
+                format!("{} {}", thousands(need.total.unwrap_or(need.arena)), need.kernels)
+            };
+            needs.iter().filter(of_set).map(text).collect::<Vec<_>>().join(", ")
+        };
+        writeln!(out, "  enough for each of {}", list(true))?;
+        let others = list(false);
+        if !others.is_empty() {
+            writeln!(out, "  but not for {others}: --kernels says which yours are")?;
+        }
+        Ok(())
+    }
+}

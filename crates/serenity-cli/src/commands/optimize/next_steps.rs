@@ -1,0 +1,91 @@
+//! What to type next.
+
+use super::report::Report;
+use crate::Failure;
+use crate::commands::{as_typed, for_shell};
+use crate::screen::layout::{COMMAND, HANG};
+use crate::screen::style::{NOTE, paint};
+use std::io::Write;
+
+impl Report<'_> {
+    pub(super) fn print_next_steps(&self, out: &mut impl Write) -> Result<(), Failure> {
+        let (job, plan) = (self.job, self.plan);
+        let given = as_typed(job.input, &job.read, &job.runtime);
+        let is_fast = matches!(plan.session, Some(Ok(_)));
+        // Then the plan is for the file that is written.
+        let written = job.output.filter(|_| is_fast);
+        let input = written.map_or_else(|| given.clone(), for_shell);
+        let loops = format!(
+            "{}{}",
+            job.changes.loops.as_typed(),
+            if job.changes.int8_io { " --int8-io" } else { "" }
+        );
+        let format = self.input.file.format();
+        let extension = format.extensions()[0];
+        writeln!(out)?;
+        if self.input.plan().is_some() && plan.reorders() && plan.offsets.is_none() {
+            let note = paint(NOTE, "note:");
+            writeln!(
+                out,
+                "{note} the plan of the arena that the model came with is for another order: it is dropped"
+            )?;
+        }
+        let in_place = job.overwrites();
+        match (&job.output, &job.plan) {
+            (None, _)
+                if is_fast
+                    || plan.reorders()
+                    || plan.offsets.is_some()
+                    || !plan.rewrites.is_empty()
+                    || plan.int8_io.as_ref().is_some_and(|io| !io.changed.is_empty()) =>
+            {
+                writeln!(
+                    out,
+                    "write it:    {COMMAND}serenity optimize {given}{loops} -o smaller.{extension} --plan plan.json"
+                )?;
+            }
+            (Some(path), _) if in_place => {
+                writeln!(out, "written over `{path}`: the model as it came is gone")?;
+            }
+            (Some(path), None) => writeln!(out, "written to `{path}`")?,
+            (Some(path), Some(plan)) => {
+                writeln!(out, "written to `{path}`")?;
+                writeln!(out, "prove it:    {COMMAND}serenity check {} {input}", for_shell(plan))?;
+            }
+            (None, Some(plan)) => {
+                writeln!(out, "prove it:    {COMMAND}serenity check {} {input}", for_shell(plan))?;
+            }
+            (None, None) => {}
+        }
+        if let Some(path) = &job.output
+            && format.has_weights()
+            && !in_place
+        {
+            let is_exact = match &plan.session {
+                Some(Ok(fast)) => fast.rewrites.is_empty(),
+                _ => plan.rewrites.iter().all(|rewrite| rewrite.exact),
+            };
+            let tolerance = if is_exact { "" } else { " --tolerance 1e-5" };
+            let (input, path) = (for_shell(job.input), for_shell(path));
+            writeln!(out, "run both:    {COMMAND}serenity verify {input} {path}{tolerance}")?;
+        }
+        writeln!(out, "look closer: {COMMAND}serenity inspect {input}{HANG}   who is alive at the peak")?;
+        // Orders are compared as the plan counts them.
+        let counted = if plan.model.is_planned() && job.runtime.runtime.is_none() {
+            " --runtime tflm-planned"
+        } else {
+            ""
+        };
+        writeln!(
+            out,
+            "compare:     {COMMAND}serenity sample {input}{counted}{HANG}   how good are random orders?"
+        )?;
+        if job.budget.is_none() {
+            writeln!(
+                out,
+                "must fit:    {COMMAND}serenity optimize {given}{loops} --budget 250KB{HANG}   exit code 1 if it does not"
+            )?;
+        }
+        Ok(())
+    }
+}
