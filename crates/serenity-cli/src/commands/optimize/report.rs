@@ -4,20 +4,19 @@ use super::{int8_io, loops};
 use crate::Failure;
 use crate::args::OptimizeArgs;
 use crate::commands::{
-    as_typed, boards_that_fit, count, duration, factor, for_shell, missing, onnx, tflm, title, unknown,
-    verdict,
+    as_typed, count, duration, factor, for_shell, missing, onnx, tflm, title, unknown, verdict,
 };
 use crate::picture;
 use crate::printable::printable;
 use crate::progress::thousands;
 use crate::size::Size;
-use serde_json::{Value, json};
-use serenity::runtimes::{Kernels, Tail, main_graph};
+use serde_json::Value;
+use serenity::runtimes::Kernels;
 use serenity::scheduling::Algorithm;
 use serenity::search::Proof;
 use serenity::{
-    AppliedRewrite, Board, Decision, FastSession, Footprint, Format, Input, NeedWithKernels, Options, Plan,
-    RewriteCost, Rewrites,
+    Account, AppliedRewrite, Decision, FastSession, Format, Input, NeedWithKernels, Options, Plan,
+    RewriteCost, Rewrites, refused_by_tflm,
 };
 use std::io::Write;
 use std::time::Duration;
@@ -29,8 +28,7 @@ pub(super) struct Report<'a> {
     /// What the plan speaks of: as it came, or rewritten.
     planned: &'a Input,
     plan: &'a Plan,
-    /// What TFLM keeps besides the head, before and after, if that is the target and the model is known.
-    tails: Option<(Tail, Tail)>,
+    account: Account<'a>,
     /// From reading the model to the plan, whatever was tried on the way.
     elapsed: Duration,
 }
@@ -43,55 +41,18 @@ impl<'a> Report<'a> {
         plan: &'a Plan,
         elapsed: Duration,
     ) -> Self {
-        let tails = input.tail(plan.model).zip(planned.tail(plan.model));
-        Self { args, input, planned, plan, tails, elapsed }
-    }
-
-    /// What must fit a device: the whole arena where it is known, otherwise what counts for the memory model.
-    pub(super) fn needs(&self) -> u64 {
-        whole(self.plan.after, self.tails.map(|(_, after)| after))
+        Self { args, input, planned, plan, account: Account::new(input, planned, plan), elapsed }
     }
 
     /// Is the budget kept, if there is one?
     pub(super) fn fits(&self) -> Option<bool> {
-        self.args.budget.map(|budget| self.plan.fits(self.needs(), budget.0))
+        self.args.budget.map(|budget| self.account.fits(budget.0))
     }
 
     pub(super) fn to_json(&self) -> Value {
-        let mut object = self.plan.to_json();
-        let footprint = |f: Footprint, tail: Option<Tail>| {
-            json!({
-                "peak": f.peak,
-                "arena": f.arena,
-                "total": tail.map(|tail| tail.needed(f.needs())).map(|whole| json!({"arm32": whole.arm32, "x86_64": whole.x86_64})),
-                "ops": f.ops,
-            })
-        };
-        object["before"] = footprint(self.plan.before, self.tails.map(|(before, _)| before));
-        object["after"] = footprint(self.plan.after, self.tails.map(|(_, after)| after));
-        let needs = serenity::needs_by_kernels(self.planned, self.plan);
-        if !needs.is_empty() {
-            let of_set = |need: &NeedWithKernels| {
-                let kernels = need.kernels.to_string();
-                json!({"kernels": kernels, "arena": need.arena, "total": need.total, "counted": need.counted})
-            };
-            object["by_kernels"] = needs.iter().map(of_set).collect();
-        }
-        object["unsupported"] = tflm::refused_to_json(self.input, self.plan.model);
-        object["plan_note"] = tflm::note_to_json(self.input, self.plan.model);
+        let mut object = self.account.to_json(self.args.budget.map(|budget| budget.0));
         object["seconds"] = self.elapsed.as_secs_f64().into();
         object["output"] = self.args.output.clone().into();
-        object["budget"] = self.args.budget.map(|budget| budget.0).into();
-        object["fits"] = self.fits().into();
-        let known = self.args.budget.filter(|_| self.plan.counts_everything());
-        object["missing"] = known.map(|budget| missing(self.needs(), budget)).into();
-        if let Some(options) = onnx::session_options(self.input, self.plan.model) {
-            object["session_options"] = options;
-        }
-        if self.tails.is_some() && self.plan.counts_everything() {
-            object["boards"] =
-                self.boards(self.needs(), &uncounted(&needs)).iter().map(|board| board.name).collect();
-        }
         object
     }
 
@@ -303,14 +264,7 @@ impl<'a> Report<'a> {
 
     fn print_picture(&self, out: &mut impl Write) -> Result<(), Failure> {
         let plan = self.plan;
-        // Ops that run graphs need what those do.
-        // Of what a default session runs, only what it asks for is known.
-        let came = if matches!(plan.session, Some(Ok(_))) { self.planned } else { self.input };
-        let came = &main_graph(came.graphs(), &[], plan.model);
-        let graph = &main_graph(self.planned.graphs(), &plan.bodies, plan.model);
-        let old = plan.model.lifetimes(came).profile(&plan.model.execution_order(came, &came.file_order()));
-        let new = loops::profile(self.planned, plan)
-            .unwrap_or_else(|| plan.model.lifetimes(graph).profile(&plan.order));
+        let (old, new) = (self.account.profile_before(), self.account.profile_after());
         let width = terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0));
         let legend = if new.peak() < old.peak() { "█ after  ░ before" } else { "█ bytes in use" };
         let known = if plan.counts_everything() { "" } else { " (of known size)" };
@@ -323,8 +277,8 @@ impl<'a> Report<'a> {
 
     /// Does it fit what the user has?
     fn print_fit(&self, out: &mut impl Write) -> Result<(), Failure> {
-        if let Some((old, tail)) = self.tails {
-            let (before, after) = (whole(self.plan.before, Some(old)), self.needs());
+        let (before, after) = (self.account.needed(), self.account.needs());
+        if let Some((_, tail)) = self.account.tails {
             let margin = tail.margin(self.plan.after.needs());
             let at_least = if self.plan.counts_everything() { "" } else { "at least " };
             writeln!(
@@ -344,13 +298,11 @@ impl<'a> Report<'a> {
                 )?;
             }
         }
-        let is_run = tflm::refused(self.input, self.plan.model).is_empty();
-        if let Some((old, tail)) = self.tails.filter(|_| self.plan.counts_everything() && is_run) {
-            let (before, after) = (whole(self.plan.before, Some(old)), self.needs());
+        let is_run = refused_by_tflm(self.input, self.plan.model).is_empty();
+        if let Some((_, tail)) = self.account.tails.filter(|_| self.plan.counts_everything() && is_run) {
             let margin = tail.margin(self.plan.after.needs());
-            let others = uncounted(&serenity::needs_by_kernels(self.planned, self.plan));
-            let boards = boards_that_fit(after + margin, &others);
-            let new = boards.len() - boards_that_fit(before + margin, &others).len();
+            let boards = self.account.boards(after + margin);
+            let new = boards.len() - self.account.boards(before + margin).len();
             match boards.first() {
                 Some(smallest) => writeln!(
                     out,
@@ -366,30 +318,20 @@ impl<'a> Report<'a> {
             }
         }
         if let Some(budget) = self.args.budget {
-            match missing(self.needs(), budget) {
+            match missing(after, budget) {
                 0 if !self.plan.counts_everything() => {
-                    let (needs, budget) = (thousands(self.needs()), budget.to_string());
+                    let (needs, budget) = (thousands(after), budget.to_string());
                     writeln!(
                         out,
                         "\n{}",
                         unknown::why_no_budget(&self.plan.unknown, &self.args.input, &needs, &budget)
                     )?;
                 }
-                0 => writeln!(
-                    out,
-                    "\nfits {budget} with {} bytes to spare",
-                    thousands(budget.0 - self.needs())
-                )?,
+                0 => writeln!(out, "\nfits {budget} with {} bytes to spare", thousands(budget.0 - after))?,
                 bytes => writeln!(out, "\ndoes not fit {budget}: {} bytes are missing", thousands(bytes))?,
             }
         }
         Ok(())
-    }
-
-    /// Boards that can run it.
-    fn boards(&self, bytes: u64, others: &[NeedWithKernels]) -> Vec<Board> {
-        let is_run = tflm::refused(self.input, self.plan.model).is_empty();
-        if is_run { boards_that_fit(bytes, others) } else { Vec::new() }
     }
 
     /// What that is with each set of kernels, if it is not known which will run it.
@@ -480,11 +422,6 @@ impl<'a> Report<'a> {
     }
 }
 
-/// The whole arena where it is known, otherwise what counts for the memory model.
-fn whole(footprint: Footprint, tail: Option<Tail>) -> u64 {
-    tail.map_or(footprint.needs(), |tail| tail.needed(footprint.needs()).arm32)
-}
-
 /// What a rewrite gains by itself, and what it costs.
 fn worth(rewrite: &AppliedRewrite) -> String {
     let gain = match rewrite.gain {
@@ -506,9 +443,4 @@ fn worth(rewrite: &AppliedRewrite) -> String {
     })
     .collect();
     if costs.is_empty() { format!("{gain}; costs nothing") } else { format!("{gain}; {}", costs.join(", ")) }
-}
-
-/// Kernels that need more than is said.
-fn uncounted(needs: &[NeedWithKernels]) -> Vec<NeedWithKernels> {
-    needs.iter().copied().filter(|need| !need.counted).collect()
 }
