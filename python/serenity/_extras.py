@@ -66,7 +66,19 @@ def traffic(
     patience = _options.patience(time_limit, memory_limit, effort)
     graph, target = as_graph(source, runtime), _options.target(runtime)
     answer = _serenity.traffic(graph._model, sizes, target, grain, objective, patience, _options.callback(progress))
-    return [Traffic(**size) for size in json.loads(answer)]
+    plan = json.loads(answer)
+    return [
+        Traffic(
+            size["on_chip"],
+            size["before"],
+            size["after"],
+            size["bound"],
+            size["bound_of_all_orders"],
+            size["details"]["after"]["optimal"],
+            size["order"],
+        )
+        for size in plan["sizes"]
+    ]
 
 
 def verify(
@@ -80,7 +92,7 @@ def verify(
 ) -> Verification:
     """Do two model files compute the same? Asked of the runtimes that ``python`` (this interpreter, if nothing is said) has, on random inputs."""
     paths = os.fspath(a), os.fspath(b)
-    return Verification(**json.loads(_serenity.verify(*paths, runs, seed, engine, python or _options.python())))
+    return _named(Verification, _serenity.verify(*paths, runs, seed, engine, python or _options.python()))
 
 
 def check(
@@ -108,4 +120,10 @@ def check(
     else:
         raise TypeError(f"a plan is a Result, a mapping or a path, not {type(plan).__name__}")
     limit = _options.size(memory_limit, "memory_limit")
-    return Verdict(**json.loads(_serenity.check(text, as_graph(source)._model, deep, time_limit, limit)))
+    return _named(Verdict, _serenity.check(text, as_graph(source)._model, deep, time_limit, limit))
+
+
+def _named(kind: Any, answer: str) -> Any:
+    """The fields of an answer that a named tuple has."""
+    fields = json.loads(answer)
+    return kind(**{name: fields[name] for name in kind._fields})

@@ -235,6 +235,10 @@ class Result:
                 else f"{self.missing:,} bytes are missing"
             )
             lines.append(f"  {'budget':<{len(what) + 8}}{plan['budget']:>14,} bytes   {self.needs:,} needed: {verdict}")
+        refused = plan["unsupported"]
+        if refused:
+            more = f", and {len(refused) - 1} more" if len(refused) > 1 else ""
+            lines.append(f"  TFLM cannot run it: `{refused[0]['name']}`: {refused[0]['reason']}{more}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:

@@ -5,12 +5,8 @@ use crate::model::Model;
 use crate::search;
 use crate::wishes::{Patience, Target};
 use pyo3::prelude::*;
-use serde_json::{Value, json};
-use serenity::off_chip::Traffic;
 use serenity::search::CancelFlag;
-use serenity::{
-    CheckOptions, Comparison, Deep, OutputComparison, PlanFile, TrafficAt, TrafficOptions, VerifyOptions,
-};
+use serenity::{CheckOptions, Deep, PlanFile, TrafficOptions, VerifyOptions};
 use serenity_report::{Axis, Colour, Line, LineChart, Mark, Shape};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -37,20 +33,7 @@ pub(crate) fn traffic(
         let limits = patience.limits(&cancel)?;
         let options = TrafficOptions { model, grain, objective, effort: patience.effort(), limits, progress };
         let plan = serenity::least_traffic(&graph, &on_chip, &options)?;
-        let is_known = plan.least_peak.counts_everything();
-        let optimal = |t: &Traffic| t.is_optimal && is_known;
-        let size = |at: &TrafficAt| {
-            json!({
-                "on_chip": at.after.on_chip,
-                "before": at.before.best.bytes(),
-                "after": at.after.best.bytes(),
-                "bound": at.after.bound,
-                "bound_of_all_orders": at.bound_of_all_orders,
-                "is_optimal": optimal(&at.after),
-                "order": at.order.iter().map(|op| op.0).collect::<Vec<_>>(),
-            })
-        };
-        Ok(Value::from(plan.sizes.iter().map(size).collect::<Vec<_>>()).to_string())
+        Ok(plan.to_json(&graph, &options).to_string())
     };
     Ok(search::run(py, progress, &cancel, search)??)
 }
@@ -70,31 +53,7 @@ pub(crate) fn verify(
     let engine = engine.map(named).transpose()?;
     let options = VerifyOptions { runs, seed, engine, python: Some(python) };
     let found = py.detach(|| serenity::verify(a, b, &options)).map_err(Failure::from)?;
-    let output = |output: &OutputComparison| {
-        json!({
-            "name": output.name,
-            "equal": output.equal,
-            "max_abs_difference": (output.incomparable == 0).then_some(output.max_abs_difference),
-        })
-    };
-    let comparison = |one: &Comparison| {
-        json!({
-            "engine": one.engine.name(),
-            "version": one.version,
-            "equal": one.is_equal(),
-            "max_abs_difference": one.max_abs_difference(),
-            "signature_differences": one.signature_differences,
-            "outputs": one.outputs.iter().map(output).collect::<Vec<_>>(),
-        })
-    };
-    let skipped = found.skipped.iter().map(|(engine, why)| json!({"engine": engine.name(), "reason": why}));
-    let object = json!({
-        "equal": found.is_equal(),
-        "max_abs_difference": found.max_abs_difference(),
-        "engines": found.comparisons.iter().map(comparison).collect::<Vec<_>>(),
-        "skipped": skipped.collect::<Vec<_>>(),
-    });
-    Ok(object.to_string())
+    Ok(found.to_json().to_string())
 }
 
 /// Checks what a plan claims of a model.
@@ -119,17 +78,7 @@ pub(crate) fn check(
         let deep = deep.then_some(Deep { memory: memory_limit, stop: &stop });
         serenity::check_plan(input, &plan, &CheckOptions { model: None, deep })
     })?;
-    let claims = verdict.claims.iter().map(
-        |claim| json!({"claim": claim.claim, "status": claim.status.name(), "detail": claim.status.detail()}),
-    );
-    let object = json!({
-        "valid": verdict.is_valid(),
-        "problems": verdict.problems().collect::<Vec<_>>(),
-        "runtime": verdict.model.to_string(),
-        "optimal_verified": verdict.is_verified("proof"),
-        "claims": claims.collect::<Vec<_>>(),
-    });
-    Ok(object.to_string())
+    Ok(verdict.to_json(&plan).to_string())
 }
 
 /// A picture of memory over time, before and after, as SVG.

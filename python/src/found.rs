@@ -7,11 +7,11 @@ use crate::wishes::Wishes;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Value, json};
-use serenity::ir::{self, Graph, OpId, Profile, Step};
+use serenity::ir::{self, Step};
 use serenity::report::{PageOptions, page};
-use serenity::runtimes::{Tail, TflmFacts, live_by_op, main_graph};
-use serenity::search::{CancelFlag, Limits};
-use serenity::{Footprint, Format, Input, Optimized, Options, Plan};
+use serenity::runtimes::main_graph;
+use serenity::search::{CancelFlag, Limits, ProgressFn};
+use serenity::{Account, Error, Format, Input, Optimized, Options, Plan};
 use std::time::{Duration, Instant};
 
 /// What would lower a model's need is tried before it is promised, but not for longer.
@@ -33,11 +33,21 @@ impl Found {
         input: &Input,
         wishes: &Wishes,
         cancel: &CancelFlag,
-        progress: Option<serenity::search::ProgressFn>,
+        progress: Option<ProgressFn>,
+    ) -> Result<Self, Failure> {
+        Self::by(serenity::optimize, input, wishes, cancel, progress)
+    }
+
+    fn by(
+        work: impl Fn(&Input, &Options) -> Result<Optimized, Error>,
+        input: &Input,
+        wishes: &Wishes,
+        cancel: &CancelFlag,
+        progress: Option<ProgressFn>,
     ) -> Result<Self, Failure> {
         let started = Instant::now();
         let options = Options { progress, ..wishes.options(input, cancel)? };
-        let best = serenity::optimize(input, &options)?;
+        let best = work(input, &options)?;
         // Nobody waits any more for what it reports.
         let options = Options { progress: None, ..options };
         Ok(Self { input: input.clone(), best, options, budget: wishes.budget, elapsed: started.elapsed() })
@@ -47,35 +57,9 @@ impl Found {
         &self.best.plan
     }
 
-    /// What TFLM keeps besides the head, before and after, if that is the target and the model is known.
-    fn tails(&self) -> Option<(Tail, Tail)> {
-        let model = self.plan().model;
-        self.input.tail(model).zip(self.best.model.tail(model))
+    fn account(&self) -> Account<'_> {
+        Account::new(&self.input, &self.best.model, self.plan())
     }
-
-    /// What must fit a device.
-    fn needs(&self) -> u64 {
-        let needs = self.plan().after.needs();
-        self.tails().map_or(needs, |(_, tail)| tail.needed(needs).arm32)
-    }
-
-    fn planned_profile(&self) -> Profile {
-        let (plan, graphs) = (self.plan(), self.best.model.graphs());
-        looped_profile(graphs, plan).unwrap_or_else(|| {
-            plan.model.lifetimes(&main_graph(graphs, &plan.bodies, plan.model)).profile(&plan.order)
-        })
-    }
-}
-
-/// The memory in use if there are loops. Values that a loop hands on lie in the same bytes and count once.
-fn looped_profile(graphs: &[Graph], plan: &Plan) -> Option<Profile> {
-    plan.loops.as_ref()?;
-    let graphs: Vec<&Graph> = graphs.iter().collect();
-    let orders: Vec<&[OpId]> =
-        std::iter::once(plan.order.as_slice()).chain(plan.bodies.iter().map(Vec::as_slice)).collect();
-    let live = live_by_op(&TflmFacts::new(&graphs, plan.model.kernels()?), &orders)?;
-    let steps = plan.order.iter().zip(live).map(|(&op, bytes)| Step { op, during: bytes, after: bytes });
-    Some(Profile { at_start: 0, steps: steps.collect() })
 }
 
 /// An op as it runs: its position in the model, its name and type, bytes in use while it runs and after.
@@ -106,22 +90,8 @@ impl Found {
 
     /// What the command prints for programs, but for what belongs to files.
     fn to_json(&self) -> String {
-        let plan = self.plan();
-        let footprint = |f: Footprint, tail: Option<Tail>| {
-            let total = tail.map(|tail| tail.needed(f.needs()));
-            let total = total.map(|whole| json!({"arm32": whole.arm32, "x86_64": whole.x86_64}));
-            json!({"peak": f.peak, "arena": f.arena, "total": total, "ops": f.ops})
-        };
-        let tails = self.tails();
-        let mut object = plan.to_json();
-        object["before"] = footprint(plan.before, tails.map(|(before, _)| before));
-        object["after"] = footprint(plan.after, tails.map(|(_, after)| after));
+        let mut object = self.account().to_json(self.budget);
         object["seconds"] = self.elapsed.as_secs_f64().into();
-        object["budget"] = self.budget.into();
-        object["fits"] = self.budget.map(|budget| plan.fits(self.needs(), budget)).into();
-        let known = self.budget.filter(|_| plan.counts_everything());
-        object["missing"] = known.map(|budget| self.needs().saturating_sub(budget)).into();
-        object["needs"] = self.needs().into();
         object.to_string()
     }
 
@@ -136,12 +106,7 @@ impl Found {
 
     /// Bytes in use while each op runs, as the model came.
     fn before(&self) -> Vec<u64> {
-        let plan = self.plan();
-        // Of what a default session runs, only what it asks for is known.
-        let came = if matches!(plan.session, Some(Ok(_))) { &self.best.model } else { &self.input };
-        let graph = main_graph(came.graphs(), &[], plan.model);
-        let order = plan.model.execution_order(&graph, &graph.file_order());
-        plan.model.lifetimes(&graph).profile(&order).steps.iter().map(|step| step.during).collect()
+        self.account().profile_before().steps.iter().map(|step| step.during).collect()
     }
 
     /// The ops in the order in which they run.
@@ -151,7 +116,7 @@ impl Found {
             let kind = graph.op(step.op).kind.as_str().to_owned();
             (step.op.0, graph.op_label(step.op), kind, step.during, step.after)
         };
-        self.planned_profile().steps.iter().map(fields).collect()
+        self.account().profile_after().steps.iter().map(fields).collect()
     }
 
     /// The model to run, in the format it came in; `None` for a graph, which has no weights.
@@ -218,13 +183,11 @@ pub(crate) fn schedule(
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Found> {
     let (input, cancel) = (&model.get().0, CancelFlag::default());
-    let order = |progress| -> Result<Found, Failure> {
-        let started = Instant::now();
-        let options = Options { progress, ..wishes.options(input, &cancel)? };
-        let plan = serenity::schedule(&main_graph(input.graphs(), &[], options.model), &options)?;
-        let best = Optimized { model: input.clone(), plan };
-        let options = Options { progress: None, ..options };
-        Ok(Found { input: input.clone(), best, options, budget: wishes.budget, elapsed: started.elapsed() })
+    let order = |input: &Input, options: &Options| {
+        let plan = serenity::schedule(&main_graph(input.graphs(), &[], options.model), options)?;
+        Ok(Optimized { model: input.clone(), plan })
     };
-    Ok(search::run(py, progress, &cancel, order)??)
+    let found =
+        search::run(py, progress, &cancel, |progress| Found::by(order, input, &wishes, &cancel, progress))?;
+    Ok(found?)
 }

@@ -1,5 +1,6 @@
 //! Microcontroller boards, and how much RAM they have.
 
+use crate::NeedWithKernels;
 use serenity_runtimes::Kernels;
 
 /// A board that people run neural networks on.
@@ -33,6 +34,16 @@ pub fn boards() -> Vec<Board> {
         })
     };
     TABLE.lines().filter(|line| !line.starts_with('#')).filter_map(row).collect()
+}
+
+/// Boards with so much RAM; those whose own kernels need more, with as much as they need.
+pub fn boards_that_fit(bytes: u64, others: &[NeedWithKernels]) -> Vec<Board> {
+    let mut boards = boards();
+    boards.retain(|board| {
+        let own = others.iter().find(|need| need.kernels == board.kernels);
+        board.ram >= own.and_then(|need| need.total).unwrap_or(0).max(bytes)
+    });
+    boards
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::planning::safe_plan;
 use crate::{Input, Optimized, Options, Plan, judge};
+use serde_json::{Value, json};
 use serenity_ir::{Graph, OpId};
 use serenity_runtimes::{Kernels, MemoryModel, Offsets};
 
@@ -84,6 +85,12 @@ pub(crate) fn are_no_larger(heads: &[Option<u64>], own: &[Option<u64>]) -> bool 
 }
 
 impl NeedWithKernels {
+    /// As a JSON object.
+    pub(crate) fn to_json(self) -> Value {
+        let kernels = self.kernels.to_string();
+        json!({"kernels": kernels, "arena": self.arena, "total": self.total, "counted": self.counted})
+    }
+
     fn whole(&self) -> u64 {
         self.total.unwrap_or(self.arena)
     }

@@ -19,6 +19,7 @@
 //! The rooms behind this one can be used alone: [`ir`] (graphs), [`runtimes`] (what each of them does with memory), [`rewriting`] (identities), [`scheduling`] (orders of
 //! any DAG of buffers), [`off_chip`] (traffic), [`check`] (the verifier) and [`zoo`] (the built-in networks).
 
+mod account;
 mod boards;
 mod bridge;
 mod by_kernels;
@@ -69,7 +70,8 @@ pub use serenity_formats::{
     FileError, Format, KeptPort, ModelFile, PlanNote, Port, QuantizedIo, QuantizedPort, ReadOptions,
 };
 
-pub use boards::{Board, boards};
+pub use account::{Account, note_to_json, refused_by_tflm, refused_to_json, whole_to_json};
+pub use boards::{Board, boards, boards_that_fit};
 pub use bridge::problem;
 pub use by_kernels::{NeedWithKernels, needs_by_kernels};
 pub use effort::{Effort, InvalidEffort};

@@ -1,6 +1,7 @@
 //! What a device must have for a planned model.
 
 use crate::{Input, Plan};
+use serenity_runtimes::Tail;
 
 /// Bytes for a planned model on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,8 +15,12 @@ pub struct Need {
 impl Need {
     /// What a planned model needs.
     pub fn of(model: &Input, plan: &Plan) -> Self {
-        let head = plan.after.needs();
-        model.tail(plan.model).map_or(Self { bytes: head, margin: 0 }, |tail| Self {
+        Self::with(model.tail(plan.model), plan.after.needs())
+    }
+
+    /// What a head of so many bytes needs with this tail, if there is one.
+    pub fn with(tail: Option<Tail>, head: u64) -> Self {
+        tail.map_or(Self { bytes: head, margin: 0 }, |tail| Self {
             bytes: tail.needed(head).arm32,
             margin: tail.margin(head),
         })

@@ -13,10 +13,11 @@ mod search;
 
 use crate::order::best_by_peak;
 use crate::{Effort, Error, Options, Plan};
-use serenity_ir::{Graph, OpId};
+use serde_json::{Value, json};
+use serenity_ir::{Graph, OpId, Unknown};
 use serenity_runtimes::MemoryModel;
 use serenity_search::{Limits, ProgressFn, StopReason};
-use serenity_traffic::{Grain, Touches, Traffic, TrafficError};
+use serenity_traffic::{Bytes, Grain, Touches, Traffic, TrafficError};
 
 /// What an order is searched for by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -73,6 +74,56 @@ pub struct TrafficPlan {
     pub tried_all_orders: bool,
     /// What ended the search from outside, if anything did: another run may then find something else.
     pub interrupted: Option<StopReason>,
+}
+
+impl TrafficPlan {
+    /// Is it proved that this moves the least for its order? Never if anything hides bytes.
+    pub fn is_optimal(&self, traffic: &Traffic) -> bool {
+        traffic.is_optimal && self.least_peak.counts_everything()
+    }
+
+    /// All of it as a JSON object, for the graph and the options that it was searched with.
+    pub fn to_json(&self, graph: &Graph, options: &TrafficOptions) -> Value {
+        let bytes = |b: Bytes| json!({"reads": b.reads, "writes": b.writes, "bytes": b.bytes()});
+        let details = |t: &Traffic| {
+            let oversize = |op: &OpId| json!({"op": op.0, "name": graph.op_label(*op)});
+            json!({
+                "reads": t.best.reads,
+                "writes": t.best.writes,
+                "bytes": t.best.bytes(),
+                "belady": bytes(t.belady),
+                "bound": t.bound,
+                "optimal": self.is_optimal(t),
+                "oversize_ops": t.oversize_ops.iter().map(oversize).collect::<Vec<_>>(),
+            })
+        };
+        let size = |at: &TrafficAt| {
+            json!({
+                "on_chip": at.after.on_chip,
+                "before": at.before.best.bytes(),
+                "after": at.after.best.bytes(),
+                "bound": at.after.bound,
+                "bound_of_all_orders": at.bound_of_all_orders,
+                "details": {
+                    "before": details(&at.before),
+                    "least_peak": details(&at.least_peak),
+                    "after": details(&at.after),
+                },
+                "order": at.order.iter().map(|op| op.0).collect::<Vec<_>>(),
+            })
+        };
+        json!({
+            "graph": graph.name(),
+            "runtime": options.model.to_string(),
+            "grain": options.grain.to_string(),
+            "objective": options.objective.to_string(),
+            "compulsory": self.sizes.first().map(|at| bytes(at.after.compulsory)),
+            "peak": {"before": self.least_peak.before.peak, "least": self.least_peak.after.peak},
+            "tried_all_orders": self.tried_all_orders,
+            "unknown": graph.unknown().iter().map(Unknown::to_json).collect::<Vec<_>>(),
+            "sizes": self.sizes.iter().map(size).collect::<Vec<_>>(),
+        })
+    }
 }
 
 /// An order and what it moves, by on-chip size.

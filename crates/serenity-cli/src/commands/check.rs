@@ -5,7 +5,6 @@ use crate::args::CheckArgs;
 use crate::printable::printable;
 use crate::progress::{cancel_on_ctrl_c, thousands};
 use crate::{Failure, Outcome, json};
-use serde_json::{Value, json};
 use serenity::check::Reproved;
 use serenity::{CheckOptions, Deep, PlanFile, Status, Verdict, check_plan};
 use std::io::Write;
@@ -32,48 +31,15 @@ pub(crate) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Outcome, Fai
     let deep = args.deep.then_some(Deep { memory: args.memory_limit.0, stop: &stop });
     let verdict = check_plan(&input, &plan, &CheckOptions { model: Some(model), deep });
     if args.talk.json {
-        let mut object = to_json(&plan, &verdict);
+        let mut object = verdict.to_json(&plan);
         object["plan"] = args.plan.as_str().into();
-        object["plan_note"] = tflm::note_to_json(&input, model);
+        object["plan_note"] = serenity::note_to_json(&input, model);
         writeln!(out, "{}", json::object("check", Some(&args.input), object))?;
     } else {
         tflm::print_note(&input, model, out)?;
         print(&plan, &verdict, args.deep, out)?;
     }
     Ok(if verdict.is_valid() { Outcome::Done } else { Outcome::ConditionNotMet })
-}
-
-fn to_json(plan: &PlanFile, verdict: &Verdict) -> Value {
-    let claims: Vec<Value> = verdict
-        .claims
-        .iter()
-        .map(|claim| {
-            let status = &claim.status;
-            json!({"claim": claim.claim, "status": status.name(), "detail": status.detail()})
-        })
-        .collect();
-    json!({
-        "valid": verdict.is_valid(),
-        "problems": verdict.problems().collect::<Vec<_>>(),
-        "runtime": verdict.model.to_string(),
-        "peak": plan.peak,
-        "bound": plan.bound,
-        "bound_verified": verdict.is_verified("bound"),
-        "optimal_claimed": plan.optimal,
-        "optimal_verified": verdict.is_verified("proof"),
-        "deep_states": verdict.deep.and_then(|deep| states(deep.1)),
-        "shown_bound": verdict.shown_bound,
-        "placement_verified": verdict.is_verified("offsets"),
-        "arena_verified": verdict.is_verified("arena"),
-        "claims": claims,
-    })
-}
-
-fn states(reproved: Reproved) -> Option<u64> {
-    match reproved {
-        Reproved::Yes { states } | Reproved::GaveUp { states } => Some(states),
-        Reproved::No => None,
-    }
 }
 
 /// Names of claims for people, where the field's own does not do.

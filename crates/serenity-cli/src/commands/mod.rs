@@ -27,7 +27,7 @@ use serenity::ir::{Graph, OpId, Unknown};
 use serenity::runtimes::OrtOrder;
 use serenity::scheduling::Rules;
 use serenity::search::{CancelFlag, Limits, Proof, StopReason};
-use serenity::{Board, NeedWithKernels, Options, Plan};
+use serenity::{Options, Plan};
 
 /// The limits of what begins now.
 fn limits(args: &LimitArgs, cancel: &CancelFlag) -> Limits {
@@ -128,16 +128,6 @@ fn op_name_and_type(graph: &Graph, id: OpId) -> String {
         "" => op_name(graph, id),
         kind => format!("{} ({})", op_name(graph, id), printable(kind)),
     }
-}
-
-/// Boards with so much RAM; those whose own kernels need more, with as much as they need.
-fn boards_that_fit(bytes: u64, others: &[NeedWithKernels]) -> Vec<Board> {
-    let mut boards = serenity::boards();
-    boards.retain(|board| {
-        let own = others.iter().find(|need| need.kernels == board.kernels);
-        board.ram >= own.and_then(|need| need.total).unwrap_or(0).max(bytes)
-    });
-    boards
 }
 
 /// How many bytes are missing to `budget`.

@@ -1,33 +1,12 @@
 //! What a user of ONNX Runtime must know to get what the figures promise.
 
 use crate::Failure;
-use serde_json::{Value, json};
-use serenity::runtimes::{MemoryModel, OrtOrder, OrtSetup};
+use serde_json::Value;
+use serenity::runtimes::{OrtOrder, OrtSetup};
 use serenity::{FastSession, Format, Input, NoFast, Plan};
 use std::io::Write;
 
-/// The options of the session that the figures hold for; `None` if the model is for another runtime.
-pub(super) fn session_options(input: &Input, model: MemoryModel) -> Option<Value> {
-    if input.file.format() != Format::Onnx {
-        return None;
-    }
-    let setup = model.ort().unwrap_or_default();
-    Some(json!({
-        "graph_optimization_level": "ORT_DISABLE_ALL",
-        "execution_order": execution_order(setup),
-        "enable_mem_reuse": setup.reuse,
-        "enable_mem_pattern": false,
-    }))
-}
-
-fn execution_order(setup: OrtSetup) -> &'static str {
-    match setup.order {
-        OrtOrder::Priority => "PRIORITY_BASED",
-        OrtOrder::Default => "DEFAULT",
-    }
-}
-
-/// The same in Python, and what the figures are about.
+/// How a session is made in Python, and what the figures are about.
 pub(super) fn print_notes(
     input: &Input,
     plan: &Plan,

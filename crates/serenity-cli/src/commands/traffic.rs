@@ -6,11 +6,10 @@ use crate::progress::{ProgressLine, cancel_on_ctrl_c};
 use crate::screen::layout::HANG;
 use crate::size::Size;
 use crate::{Failure, Outcome, json};
-use serde_json::{Value, json};
 use serenity::ir::Graph;
-use serenity::off_chip::{Bytes, Grain, Traffic};
+use serenity::off_chip::{Bytes, Grain};
 use serenity::runtimes::MemoryModel;
-use serenity::{Objective, TrafficAt, TrafficOptions, TrafficPlan};
+use serenity::{Objective, TrafficOptions, TrafficPlan};
 use std::io::{self, Write};
 
 /// Columns of the picture.
@@ -37,54 +36,12 @@ pub(crate) fn run(args: &TrafficArgs, out: &mut impl Write) -> Result<Outcome, F
     let plan = serenity::least_traffic(&graph, &sizes, &options)?;
     drop(line);
     if args.talk.json {
-        let object = to_json(args, model, &graph, &plan);
+        let object = plan.to_json(&graph, &options);
         writeln!(out, "{}", json::object("traffic", Some(&args.input), object))?;
     } else {
         print(args, model, &title, &graph, &plan, out)?;
     }
     Ok(Outcome::Done)
-}
-
-fn to_json(args: &TrafficArgs, model: MemoryModel, graph: &Graph, plan: &TrafficPlan) -> Value {
-    let bytes = |b: Bytes| json!({"reads": b.reads, "writes": b.writes, "bytes": b.bytes()});
-    let details = |t: &Traffic| {
-        let oversize = |op: &serenity::ir::OpId| json!({"op": op.0, "name": graph.op_label(*op)});
-        json!({
-            "reads": t.best.reads,
-            "writes": t.best.writes,
-            "bytes": t.best.bytes(),
-            "belady": bytes(t.belady),
-            "bound": t.bound,
-            "optimal": t.is_optimal && plan.least_peak.counts_everything(),
-            "oversize_ops": t.oversize_ops.iter().map(oversize).collect::<Vec<_>>(),
-        })
-    };
-    let size = |at: &TrafficAt| {
-        json!({
-            "on_chip": at.after.on_chip,
-            "before": at.before.best.bytes(),
-            "after": at.after.best.bytes(),
-            "bound": at.after.bound,
-            "bound_of_all_orders": at.bound_of_all_orders,
-            "details": {
-                "before": details(&at.before),
-                "least_peak": details(&at.least_peak),
-                "after": details(&at.after),
-            },
-            "order": at.order.iter().map(|op| op.0).collect::<Vec<_>>(),
-        })
-    };
-    json!({
-        "graph": graph.name(),
-        "runtime": model.to_string(),
-        "grain": args.grain.to_string(),
-        "objective": args.objective.to_string(),
-        "compulsory": plan.sizes.first().map(|at| bytes(at.after.compulsory)),
-        "peak": {"before": plan.least_peak.before.peak, "least": plan.least_peak.after.peak},
-        "tried_all_orders": plan.tried_all_orders,
-        "unknown": unknown::to_json(graph.unknown()),
-        "sizes": plan.sizes.iter().map(size).collect::<Vec<_>>(),
-    })
 }
 
 fn print(

@@ -6,7 +6,7 @@ use crate::args::VerifyArgs;
 use crate::printable::printable;
 use crate::{Failure, Outcome, json};
 use serde_json::{Value, json};
-use serenity::{Comparison, OutputComparison, QuantizedIo, Verification, VerifyOptions, verify};
+use serenity::{OutputComparison, Verification, VerifyOptions, verify};
 use std::io::Write;
 
 /// More outputs than this are summed up.
@@ -26,42 +26,15 @@ pub(crate) fn run(args: &VerifyArgs, out: &mut impl Write) -> Result<Outcome, Fa
 }
 
 fn to_json(args: &VerifyArgs, found: &Verification, passed: bool) -> Value {
-    let output = |output: &OutputComparison| {
-        json!({
-            "name": output.name,
-            "equal": output.equal,
-            "max_abs_difference": (output.incomparable == 0).then_some(output.max_abs_difference),
-            "incomparable": output.incomparable,
-        })
-    };
-    let engine = |one: &Comparison| {
-        json!({
-            "engine": one.engine.name(),
-            "version": one.version,
-            "python": one.python.to_string_lossy(),
-            "equal": one.is_equal(),
-            "max_abs_difference": one.max_abs_difference(),
-            "signature_differences": one.signature_differences,
-            "first_difference": one.first_difference.map(|(run, invocation)| json!({"run": run, "invocation": invocation})),
-            "outputs": one.outputs.iter().map(output).collect::<Vec<_>>(),
-        })
-    };
-    let skipped = found.skipped.iter().map(|(engine, why)| json!({"engine": engine.name(), "reason": why}));
-    let not_judged =
-        found.not_judged.iter().map(|(engine, what)| json!({"engine": engine.name(), "what": what}));
-    json!({
-        "other": args.b,
-        "equal": found.is_equal(),
-        "max_abs_difference": found.max_abs_difference(),
-        "passed": passed,
-        "tolerance": args.tolerance,
-        "runs": args.runs,
-        "seed": args.seed,
-        "int8_io": found.quantized.as_ref().map(QuantizedIo::to_json),
-        "engines": found.comparisons.iter().map(engine).collect::<Vec<_>>(),
-        "skipped": skipped.collect::<Vec<_>>(),
-        "not_judged": not_judged.collect::<Vec<_>>(),
-    })
+    let mut object = json!({"other": args.b});
+    if let (Value::Object(all), Value::Object(found)) = (&mut object, found.to_json()) {
+        all.extend(found);
+    }
+    object["passed"] = passed.into();
+    object["tolerance"] = args.tolerance.into();
+    object["runs"] = args.runs.into();
+    object["seed"] = args.seed.into();
+    object
 }
 
 fn print(args: &VerifyArgs, found: &Verification, passed: bool, out: &mut impl Write) -> Result<(), Failure> {

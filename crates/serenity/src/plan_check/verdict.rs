@@ -1,5 +1,7 @@
 //! What became of each claim of a plan.
 
+use crate::PlanFile;
+use serde_json::{Value, json};
 use serenity_check::Reproved;
 use serenity_runtimes::MemoryModel;
 
@@ -120,6 +122,30 @@ impl Verdict {
     /// Is the plan valid, does it make this claim, and is that verified?
     pub fn is_verified(&self, claim: &str) -> bool {
         self.is_valid() && matches!(self.status(claim), Some(Status::Verified { .. }))
+    }
+
+    /// What became of the claims of this plan, as a JSON object.
+    pub fn to_json(&self, plan: &PlanFile) -> Value {
+        let states = |reproved| match reproved {
+            Reproved::Yes { states } | Reproved::GaveUp { states } => Some(states),
+            Reproved::No => None,
+        };
+        let claim = |CheckedClaim { claim, status }: &CheckedClaim| json!({"claim": claim, "status": status.name(), "detail": status.detail()});
+        json!({
+            "valid": self.is_valid(),
+            "problems": self.problems().collect::<Vec<_>>(),
+            "runtime": self.model.to_string(),
+            "peak": plan.peak,
+            "bound": plan.bound,
+            "bound_verified": self.is_verified("bound"),
+            "optimal_claimed": plan.optimal,
+            "optimal_verified": self.is_verified("proof"),
+            "deep_states": self.deep.and_then(|deep| states(deep.1)),
+            "shown_bound": self.shown_bound,
+            "placement_verified": self.is_verified("offsets"),
+            "arena_verified": self.is_verified("arena"),
+            "claims": self.claims.iter().map(claim).collect::<Vec<_>>(),
+        })
     }
 
     pub(super) fn verified(&mut self, claim: &str, how: impl Into<String>) {

@@ -13,7 +13,7 @@ pub use engine::Engine;
 pub use error::VerifyError;
 
 use python::{Answer, Culprit};
-use serde_json::Value;
+use serde_json::{Value, json};
 use serenity_formats::{Format, QuantizedIo};
 use serenity_runtimes::Kernels;
 use std::path::{Path, PathBuf};
@@ -96,6 +96,22 @@ impl Verification {
     pub fn max_abs_difference(&self) -> Option<f64> {
         self.comparisons.iter().try_fold(0.0_f64, |most, one| Some(most.max(one.max_abs_difference()?)))
     }
+
+    /// All of it as a JSON object.
+    pub fn to_json(&self) -> Value {
+        let skipped =
+            self.skipped.iter().map(|(engine, why)| json!({"engine": engine.name(), "reason": why}));
+        let not_judged =
+            self.not_judged.iter().map(|(engine, what)| json!({"engine": engine.name(), "what": what}));
+        json!({
+            "equal": self.is_equal(),
+            "max_abs_difference": self.max_abs_difference(),
+            "int8_io": self.quantized.as_ref().map(QuantizedIo::to_json),
+            "engines": self.comparisons.iter().map(Comparison::to_json).collect::<Vec<_>>(),
+            "skipped": skipped.collect::<Vec<_>>(),
+            "not_judged": not_judged.collect::<Vec<_>>(),
+        })
+    }
 }
 
 impl Comparison {
@@ -111,6 +127,28 @@ impl Comparison {
             return None;
         }
         Some(self.outputs.iter().fold(0.0, |most, output| output.max_abs_difference.max(most)))
+    }
+
+    fn to_json(&self) -> Value {
+        let output = |output: &OutputComparison| {
+            json!({
+                "name": output.name,
+                "equal": output.equal,
+                "max_abs_difference": (output.incomparable == 0).then_some(output.max_abs_difference),
+                "incomparable": output.incomparable,
+            })
+        };
+        let first = |(run, invocation)| json!({"run": run, "invocation": invocation});
+        json!({
+            "engine": self.engine.name(),
+            "version": self.version,
+            "python": self.python.to_string_lossy(),
+            "equal": self.is_equal(),
+            "max_abs_difference": self.max_abs_difference(),
+            "signature_differences": self.signature_differences,
+            "first_difference": self.first_difference.map(first),
+            "outputs": self.outputs.iter().map(output).collect::<Vec<_>>(),
+        })
     }
 
     fn read(engine: Engine, version: String, python: PathBuf, result: &Value) -> Option<Self> {

@@ -3,7 +3,7 @@
 mod print;
 
 use super::several::{self, Done, Several};
-use super::{missing, tflm, title, unknown};
+use super::{missing, title, unknown};
 use crate::args::InspectArgs;
 use crate::outputs::OutputFile;
 use crate::progress::{ProgressLine, cancel_on_ctrl_c};
@@ -35,10 +35,7 @@ impl Seen {
     /// What it needs as it is.
     fn need(&self) -> Need {
         let head = self.found.arena.as_ref().map_or(self.found.profile.peak(), |arena| arena.bytes);
-        match self.input.tail(self.model) {
-            Some(tail) => Need { bytes: tail.needed(head).arm32, margin: tail.margin(head) },
-            None => Need { bytes: head, margin: 0 },
-        }
+        Need::with(self.input.tail(self.model), head)
     }
 
     fn fits(&self, budget: Size) -> bool {
@@ -150,9 +147,9 @@ fn to_json(args: &InspectArgs, seen: &Seen) -> Value {
         "arena": found.arena.as_ref().map(|arena| arena.bytes),
         "scratch": found.arena.as_ref().map(scratch_bytes),
         "tail": input.tail(model).map(|tail| json!({"arm32": tail.arm32, "x86_64": tail.x86_64, "unknown_kernels": tail.unknown_kernels})),
-        "total": found.arena.as_ref().zip(input.tail(model)).map(|(arena, tail)| tflm::whole_to_json(&tail, arena.bytes)),
-        "unsupported": tflm::refused_to_json(input, model),
-        "plan_note": tflm::note_to_json(input, model),
+        "total": found.arena.as_ref().zip(input.tail(model)).map(|(arena, tail)| serenity::whole_to_json(&tail, arena.bytes)),
+        "unsupported": serenity::refused_to_json(input, model),
+        "plan_note": serenity::note_to_json(input, model),
         "max_op": {"op": op.0, "name": graph.op_label(op), "bytes": bytes},
         "best": best.after.peak,
         "best_arena": best.after.arena,

@@ -28,7 +28,7 @@ enum Columns {
 impl Report<'_> {
     pub(super) fn print_figures(&self, out: &mut impl Write) -> Result<(), Failure> {
         let plan = self.plan;
-        let columns = match (self.tails, plan.after.arena, &plan.loops) {
+        let columns = match (self.account.tails, plan.after.arena, &plan.loops) {
             (Some(_), ..) => Columns::WholeAndHead,
             (None, Some(_), None) => Columns::ArenaAndPeak,
             (None, Some(_), Some(_)) => Columns::Arena,
@@ -58,13 +58,13 @@ impl Report<'_> {
             Some(Ok(_)) => "a default session, as predicted",
             _ => "the order of the model",
         };
-        row("before", figures(plan.before, self.needed_before()), before)?;
+        row("before", figures(plan.before, self.account.needed().bytes), before)?;
         if columns == Columns::Peak {
             let peak = self.kahn()?;
             let kahn = [Size(peak).to_string(), thousands(peak)];
             row("Kahn's order", kahn, "breadth first, the paper's baseline")?;
         }
-        row("after", figures(plan.after, self.need().bytes), &self.gain())?;
+        row("after", figures(plan.after, self.account.need().bytes), &self.gain())?;
         // With loops, nothing is known of what others need.
         if plan.loops.is_some() && plan.least() == 0 {
             return Ok(());
@@ -89,7 +89,7 @@ impl Report<'_> {
     /// How much less it is, of what must fit.
     fn gain(&self) -> String {
         let plan = self.plan;
-        let (before, after) = (self.needed_before(), self.need().bytes);
+        let (before, after) = (self.account.needed().bytes, self.account.need().bytes);
         let is_smaller_inside = plan.after.needs() < plan.before.needs();
         if !plan.counts_everything() && is_smaller_inside {
             return "less of what is known; more cannot be said".to_owned();

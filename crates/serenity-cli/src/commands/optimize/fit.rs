@@ -2,17 +2,17 @@
 
 use super::report::Report;
 use crate::Failure;
-use crate::commands::{boards_that_fit, count, missing, tflm, unknown};
+use crate::commands::{count, missing, unknown};
 use crate::progress::thousands;
 use crate::screen::style::{BAD, GOOD, NOTE, paint};
 use crate::size::Size;
-use serenity::{Board, Need, NeedWithKernels};
+use serenity::{Need, NeedWithKernels, refused_by_tflm};
 use std::io::Write;
 
 impl Report<'_> {
     pub(super) fn print_fit(&self, out: &mut impl Write) -> Result<(), Failure> {
-        if let Some((_, tail)) = self.tails {
-            let Need { bytes, margin } = self.need();
+        if let Some((_, tail)) = self.account.tails {
+            let Need { bytes, margin } = self.account.need();
             let persists = thousands(tail.arm32);
             let at_least = if self.plan.counts_everything() { "" } else { "at least " };
             writeln!(
@@ -36,11 +36,11 @@ impl Report<'_> {
     }
 
     fn print_boards(&self, out: &mut impl Write) -> Result<(), Failure> {
-        if !self.plan.counts_everything() || !self.is_run() {
+        if !self.plan.counts_everything() || !refused_by_tflm(self.input, self.plan.model).is_empty() {
             return Ok(());
         }
-        let boards = self.boards();
-        let before = boards_that_fit(self.needed_before() + self.need().margin, &self.others());
+        let boards = self.account.boards(self.account.need().to_be_safe());
+        let before = self.account.boards(self.account.needed().to_be_safe());
         let new = boards.len().saturating_sub(before.len());
         match boards.first() {
             Some(smallest) => writeln!(
@@ -58,24 +58,9 @@ impl Report<'_> {
         Ok(())
     }
 
-    /// Boards that can run it, with a margin as for a budget.
-    pub(super) fn boards(&self) -> Vec<Board> {
-        if self.is_run() { boards_that_fit(self.need().to_be_safe(), &self.others()) } else { Vec::new() }
-    }
-
-    fn is_run(&self) -> bool {
-        tflm::refused(self.input, self.plan.model).is_empty()
-    }
-
-    /// Kernels that need more than is said.
-    fn others(&self) -> Vec<NeedWithKernels> {
-        let needs = serenity::needs_by_kernels(self.planned, self.plan);
-        needs.into_iter().filter(|need| !need.counted).collect()
-    }
-
     fn print_budget(&self, out: &mut impl Write) -> Result<(), Failure> {
         let Some(budget) = self.job.budget else { return Ok(()) };
-        let need = self.need();
+        let need = self.account.need();
         let wanted = need.to_be_safe();
         let margin = match need.margin {
             0 => String::new(),
@@ -119,7 +104,7 @@ impl Report<'_> {
         if needs.len() < 2 {
             return Ok(());
         }
-        let whole = self.need().bytes;
+        let whole = self.account.need().bytes;
         let list = |is_enough: bool| {
             let of_set = |need: &&NeedWithKernels| {
                 is_enough == (need.counted || need.total.is_some_and(|total| total <= whole))

@@ -8,9 +8,9 @@ use crate::printable::printable;
 use crate::progress::thousands;
 use crate::screen::layout::{COMMAND, HANG};
 use crate::size::Size;
-use serenity::ir::{Graph, OpId, Profile, Step};
+use serenity::ir::Graph;
 use serenity::looping::{Because, Floor, Loop, LoopCost};
-use serenity::runtimes::{MemoryModel, TflmFacts, live_by_op};
+use serenity::runtimes::MemoryModel;
 use serenity::{AppliedLoops, Format, Input, Loops, LoopsEstimate, Optimized, Options, Plan};
 use std::io::Write;
 
@@ -106,17 +106,6 @@ pub(super) fn print(
     writeln!(out, "  together {}", together(applied, &most, file_growth(came, planned, plan)?))?;
     writeln!(out, "  {}", floor(&applied.floor))?;
     print_operators(came, planned, out)
-}
-
-/// The memory in use over time if there are loops. Values that a loop hands on lie in the same bytes and count once.
-pub(super) fn profile(planned: &Input, plan: &Plan) -> Option<Profile> {
-    plan.loops.as_ref()?;
-    let graphs: Vec<&Graph> = planned.graphs().iter().collect();
-    let orders: Vec<&[OpId]> =
-        std::iter::once(plan.order.as_slice()).chain(plan.bodies.iter().map(Vec::as_slice)).collect();
-    let live = live_by_op(&TflmFacts::new(&graphs, plan.model.kernels()?), &orders)?;
-    let steps = plan.order.iter().zip(live).map(|(&op, bytes)| Step { op, during: bytes, after: 0 });
-    Some(Profile { at_start: 0, steps: steps.collect() })
 }
 
 /// So many characters fit a line.

@@ -2,16 +2,15 @@
 
 use super::{Job, int8_io, loops};
 use crate::commands::several::Done;
-use crate::commands::{count, duration, missing, onnx, tflm, title, unknown};
+use crate::commands::{count, duration, onnx, tflm, title, unknown};
 use crate::picture;
 use crate::printable::printable;
 use crate::screen::picture_width;
 use crate::screen::style::{TITLE, paint};
 use crate::{Failure, Outcome};
-use serde_json::{Value, json};
-use serenity::runtimes::{Tail, main_graph};
+use serde_json::Value;
 use serenity::scheduling::Algorithm;
-use serenity::{Footprint, Input, Need, NeedWithKernels, Plan};
+use serenity::{Account, Input, Plan};
 use std::io::Write;
 use std::time::Duration;
 
@@ -22,8 +21,7 @@ pub(super) struct Report<'a> {
     /// What the plan speaks of: as it came, or rewritten.
     pub(super) planned: &'a Input,
     pub(super) plan: &'a Plan,
-    /// What TFLM keeps besides the head, before and after, if that is the target and the model is known.
-    pub(super) tails: Option<(Tail, Tail)>,
+    pub(super) account: Account<'a>,
     /// From reading the model to the plan, whatever was tried on the way.
     elapsed: Duration,
 }
@@ -36,24 +34,12 @@ impl<'a> Report<'a> {
         plan: &'a Plan,
         elapsed: Duration,
     ) -> Self {
-        let tails = input.tail(plan.model).zip(planned.tail(plan.model));
-        Self { job, input, planned, plan, tails, elapsed }
-    }
-
-    /// What must fit a device.
-    pub(super) fn need(&self) -> Need {
-        Need::of(self.planned, self.plan)
-    }
-
-    /// The same for the model as it came, without the margin.
-    pub(super) fn needed_before(&self) -> u64 {
-        let head = self.plan.before.needs();
-        self.tails.map_or(head, |(tail, _)| tail.needed(head).arm32)
+        Self { job, input, planned, plan, account: Account::new(input, planned, plan), elapsed }
     }
 
     /// Is the budget kept, if there is one?
     pub(super) fn fits(&self) -> Option<bool> {
-        self.job.budget.map(|budget| self.plan.fits(self.need(), budget.0))
+        self.job.budget.map(|budget| self.account.fits(budget.0))
     }
 
     /// The same in a row.
@@ -68,42 +54,16 @@ impl<'a> Report<'a> {
         };
         Done {
             outcome: if self.fits() == Some(false) { Outcome::ConditionNotMet } else { Outcome::Done },
-            before: self.needed_before(),
-            after: self.need().bytes,
+            before: self.account.needed().bytes,
+            after: self.account.need().bytes,
             remark: format!("{known}{proof}{fit}"),
         }
     }
 
     pub(super) fn to_json(&self) -> Value {
-        let mut object = self.plan.to_json();
-        let footprint = |f: Footprint, tail: Option<Tail>| {
-            let total = tail.map(|tail| tflm::whole_to_json(&tail, f.needs()));
-            json!({"peak": f.peak, "arena": f.arena, "total": total, "ops": f.ops})
-        };
-        object["before"] = footprint(self.plan.before, self.tails.map(|(before, _)| before));
-        object["after"] = footprint(self.plan.after, self.tails.map(|(_, after)| after));
-        let needs = serenity::needs_by_kernels(self.planned, self.plan);
-        if !needs.is_empty() {
-            let of_set = |need: &NeedWithKernels| {
-                let kernels = need.kernels.to_string();
-                json!({"kernels": kernels, "arena": need.arena, "total": need.total, "counted": need.counted})
-            };
-            object["by_kernels"] = needs.iter().map(of_set).collect();
-        }
-        object["unsupported"] = tflm::refused_to_json(self.input, self.plan.model);
-        object["plan_note"] = tflm::note_to_json(self.input, self.plan.model);
+        let mut object = self.account.to_json(self.job.budget.map(|budget| budget.0));
         object["seconds"] = self.elapsed.as_secs_f64().into();
         object["output"] = self.job.output.into();
-        object["budget"] = self.job.budget.map(|budget| budget.0).into();
-        object["fits"] = self.fits().into();
-        let known = self.job.budget.filter(|_| self.plan.counts_everything());
-        object["missing"] = known.map(|budget| missing(self.need().to_be_safe(), budget)).into();
-        if let Some(options) = onnx::session_options(self.input, self.plan.model) {
-            object["session_options"] = options;
-        }
-        if self.tails.is_some() && self.plan.counts_everything() {
-            object["boards"] = self.boards().iter().map(|board| board.name).collect();
-        }
         object
     }
 
@@ -152,14 +112,7 @@ impl<'a> Report<'a> {
 
     fn print_picture(&self, out: &mut impl Write) -> Result<(), Failure> {
         let plan = self.plan;
-        // Ops that run graphs need what those do.
-        // Of what a default session runs, only what it asks for is known.
-        let came = if matches!(plan.session, Some(Ok(_))) { self.planned } else { self.input };
-        let came = &main_graph(came.graphs(), &[], plan.model);
-        let graph = &main_graph(self.planned.graphs(), &plan.bodies, plan.model);
-        let old = plan.model.lifetimes(came).profile(&plan.model.execution_order(came, &came.file_order()));
-        let new = loops::profile(self.planned, plan)
-            .unwrap_or_else(|| plan.model.lifetimes(graph).profile(&plan.order));
+        let (old, new) = (self.account.profile_before(), self.account.profile_after());
         let width = picture_width();
         let legend = if new.peak() < old.peak() { "█ after  ░ before" } else { "█ bytes in use" };
         let known = if plan.counts_everything() { "" } else { " (of known size)" };

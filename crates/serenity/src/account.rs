@@ -1,0 +1,169 @@
+//! What there is to tell of a model that was optimised, whoever tells it: the command, the page, or another language.
+
+use crate::{
+    Board, Footprint, Format, Input, Need, NeedWithKernels, Plan, boards_that_fit, needs_by_kernels,
+};
+use serde_json::{Value, json};
+use serenity_ir::{Graph, OpId, Profile, Step};
+use serenity_runtimes::{
+    MemoryModel, OrtOrder, Tail, TflmFacts, Unsupported, live_by_op, main_graph, unsupported,
+};
+
+/// A model as it came, as it is planned, and its plan.
+#[derive(Clone, Copy, Debug)]
+pub struct Account<'a> {
+    /// As it came.
+    pub came: &'a Input,
+    /// What the plan speaks of: as it came, or rewritten.
+    pub planned: &'a Input,
+    /// What was decided.
+    pub plan: &'a Plan,
+    /// What TFLM keeps besides the head, before and after, if that is the target and the model is known.
+    pub tails: Option<(Tail, Tail)>,
+}
+
+impl<'a> Account<'a> {
+    /// Of a model that came, which is planned as what it is now.
+    pub fn new(came: &'a Input, planned: &'a Input, plan: &'a Plan) -> Self {
+        let tails = came.tail(plan.model).zip(planned.tail(plan.model));
+        Self { came, planned, plan, tails }
+    }
+
+    /// What a device had to have for it.
+    pub fn needed(&self) -> Need {
+        Need::with(self.tails.map(|(before, _)| before), self.plan.before.needs())
+    }
+
+    /// What a device must have now.
+    pub fn need(&self) -> Need {
+        Need::of(self.planned, self.plan)
+    }
+
+    /// Does it fit so many bytes? Not if it may need more.
+    pub fn fits(&self, budget: u64) -> bool {
+        self.plan.fits(self.need(), budget)
+    }
+
+    /// How many bytes are missing to a budget; `None` if it may need more than is known.
+    pub fn missing(&self, budget: u64) -> Option<u64> {
+        self.plan.counts_everything().then(|| self.need().to_be_safe().saturating_sub(budget))
+    }
+
+    /// Boards with so much RAM that can run it. If it is for kernels of any kind, those whose own need more must have that.
+    pub fn boards(&self, bytes: u64) -> Vec<Board> {
+        if !refused_by_tflm(self.came, self.plan.model).is_empty() {
+            return Vec::new();
+        }
+        let mut others = needs_by_kernels(self.planned, self.plan);
+        others.retain(|need| !need.counted);
+        boards_that_fit(bytes, &others)
+    }
+
+    /// Memory over time as the model came. Of what a default session of ONNX Runtime runs, only what it asks for is known: then as it is planned, in its own order.
+    pub fn profile_before(&self) -> Profile {
+        let model = self.plan.model;
+        let came = if matches!(self.plan.session, Some(Ok(_))) { self.planned } else { self.came };
+        let graph = main_graph(came.graphs(), &[], model);
+        model.lifetimes(&graph).profile(&model.execution_order(&graph, &graph.file_order()))
+    }
+
+    /// Memory over time as it is planned.
+    pub fn profile_after(&self) -> Profile {
+        self.looped_profile().unwrap_or_else(|| {
+            let Plan { model, order, bodies, .. } = self.plan;
+            model.lifetimes(&main_graph(self.planned.graphs(), bodies, *model)).profile(order)
+        })
+    }
+
+    /// The same if there are loops: values that a loop hands on lie in the same bytes and count once. After an op as much is said to be in use as while it runs, which is no less.
+    fn looped_profile(&self) -> Option<Profile> {
+        let plan = self.plan;
+        plan.loops.as_ref()?;
+        let graphs: Vec<&Graph> = self.planned.graphs().iter().collect();
+        let orders: Vec<&[OpId]> =
+            std::iter::once(plan.order.as_slice()).chain(plan.bodies.iter().map(Vec::as_slice)).collect();
+        let live = live_by_op(&TflmFacts::new(&graphs, plan.model.kernels()?), &orders)?;
+        let steps = plan.order.iter().zip(live).map(|(&op, bytes)| Step { op, during: bytes, after: bytes });
+        Some(Profile { at_start: 0, steps: steps.collect() })
+    }
+
+    /// The plan as a JSON object, with what the model needed and needs, where it fits, and what must be known to run it.
+    pub fn to_json(&self, budget: Option<u64>) -> Value {
+        let Self { came, planned, plan, tails } = *self;
+        let mut object = plan.to_json();
+        object["before"] = footprint(plan.before, tails.map(|(before, _)| before));
+        object["after"] = footprint(plan.after, tails.map(|(_, after)| after));
+        let by_kernels = needs_by_kernels(planned, plan);
+        if !by_kernels.is_empty() {
+            object["by_kernels"] = by_kernels.into_iter().map(NeedWithKernels::to_json).collect();
+        }
+        object["unsupported"] = refused_to_json(came, plan.model);
+        object["plan_note"] = note_to_json(came, plan.model);
+        object["needs"] = self.need().bytes.into();
+        object["budget"] = budget.into();
+        object["fits"] = budget.map(|budget| self.fits(budget)).into();
+        object["missing"] = budget.and_then(|budget| self.missing(budget)).into();
+        if let Some(options) = session_options(came, plan.model) {
+            object["session_options"] = options;
+        }
+        if tails.is_some() && plan.counts_everything() {
+            object["boards"] = self.boards(self.need().to_be_safe()).iter().map(|board| board.name).collect();
+        }
+        object
+    }
+}
+
+fn footprint(footprint: Footprint, tail: Option<Tail>) -> Value {
+    let total = tail.map(|tail| whole_to_json(&tail, footprint.needs()));
+    json!({"peak": footprint.peak, "arena": footprint.arena, "total": total, "ops": footprint.ops})
+}
+
+/// TFLM's whole arena for a head of so many bytes.
+pub fn whole_to_json(tail: &Tail, head: u64) -> Value {
+    let needed = tail.needed(head);
+    json!({"arm32": needed.arm32, "x86_64": needed.x86_64, "margin": tail.margin(head)})
+}
+
+/// By graph: what TFLM refuses. Nothing for other runtimes, nor for what is no model of its.
+pub fn refused_by_tflm(input: &Input, model: MemoryModel) -> Vec<(usize, Unsupported)> {
+    if model.kernels().is_none() || input.file.format() != Format::TfLite {
+        return Vec::new();
+    }
+    let of_graph = |(index, graph)| unsupported(graph).into_iter().map(move |refused| (index, refused));
+    input.graphs().iter().enumerate().flat_map(of_graph).collect()
+}
+
+/// The same as JSON.
+pub fn refused_to_json(input: &Input, model: MemoryModel) -> Value {
+    let of_op = |(graph, refused): &(usize, Unsupported)| {
+        let name = input.graphs()[*graph].op_label(refused.op);
+        json!({"graph": graph, "op": refused.op.0, "name": name, "reason": refused.reason})
+    };
+    refused_by_tflm(input, model).iter().map(of_op).collect()
+}
+
+/// Of the plan of the arena that a model came with, as JSON: for what it was made, and whether that is what is asked for.
+pub fn note_to_json(input: &Input, model: MemoryModel) -> Value {
+    let Some(note) = input.plan_note() else { return Value::Null };
+    let mut object = note.to_json();
+    object["serves"] = model.kernels().and_then(|kernels| input.plan_serves(kernels)).into();
+    object
+}
+
+/// The options of the session that the figures hold for; `None` if the model is for another runtime.
+fn session_options(input: &Input, model: MemoryModel) -> Option<Value> {
+    if input.file.format() != Format::Onnx {
+        return None;
+    }
+    let setup = model.ort().unwrap_or_default();
+    let execution_order = match setup.order {
+        OrtOrder::Priority => "PRIORITY_BASED",
+        OrtOrder::Default => "DEFAULT",
+    };
+    Some(json!({
+        "graph_optimization_level": "ORT_DISABLE_ALL",
+        "execution_order": execution_order,
+        "enable_mem_reuse": setup.reuse,
+        "enable_mem_pattern": false,
+    }))
+}
