@@ -120,6 +120,8 @@ pub(crate) fn run<T: Send>(
         work(is_asked.then_some(progress))
     };
     let tell = |Progress { best, bound, states, elapsed, .. }: Progress| match &callback {
+        // Nothing is found yet.
+        _ if best == u64::MAX => Ok(()),
         Some(callback) => callback.call1((best, bound, states, elapsed.as_secs_f64())).map(drop),
         None => Ok(()),
     };

@@ -120,6 +120,7 @@ impl<'a> Judge<'a> {
         let orders: Vec<_> = std::iter::once(order.to_vec()).chain(self.bodies.iter().cloned()).collect();
         let mut bound = None;
         for view in std::iter::once(facts).chain(by_set) {
+            self.options.tell("placing the tensors");
             let limits = Limits { work: None, ..self.options.limits.clone() };
             // What is tried for one set among several gets a share of the work.
             let share = if bound.is_none() { 1 } else { SHARE_OF_A_SET };

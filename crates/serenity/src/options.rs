@@ -3,7 +3,8 @@
 use crate::{Effort, Fast, Input, Loops};
 use serenity_runtimes::{MemoryModel, Offsets};
 use serenity_schedule::{Algorithm, Rules, StepLimit};
-use serenity_search::{Limits, ProgressFn};
+use serenity_search::{Limits, Progress, ProgressFn};
+use std::time::Duration;
 
 /// Everything a caller may choose.
 #[derive(Clone, Default)]
@@ -56,6 +57,13 @@ impl Options {
     /// What the command does by default: everything that makes this model need less where it is most likely to run.
     pub fn for_input(input: &Input) -> Self {
         Self { model: input.default_model, plan_arena: true, given_plan: input.plan(), ..Self::default() }
+    }
+
+    /// Tells whoever waits what begins now, where nothing else can be told of it.
+    pub(crate) fn tell(&self, of: &'static str) {
+        if let Some(progress) = &self.progress {
+            progress(&Progress { best: u64::MAX, bound: 0, states: 0, of, elapsed: Duration::ZERO });
+        }
     }
 }
 

@@ -13,9 +13,7 @@ use crate::{
 use serenity_formats::Format;
 use serenity_ir::OpId;
 use serenity_runtimes::{MemoryModel, OrtOrder, OrtSession, OrtSetup};
-use serenity_search::Progress;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// How to make a file for ONNX Runtime as people run it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,10 +71,7 @@ pub(crate) fn fast(input: &Input, how: &Fast, options: &Options) -> Result<Resul
         fast: None,
         ..options.clone()
     };
-    if let Some(progress) = &options.progress {
-        let of = "asking ONNX Runtime to optimise it";
-        progress(&Progress { best: 0, bound: 0, states: 0, of, elapsed: Duration::ZERO });
-    }
+    options.tell("asking ONNX Runtime to optimise it");
     let as_it_is = match offline(input, how) {
         Ok(offline) => Way::of(input, offline, Vec::new(), lean)?,
         Err(why) => return Ok(Err(why)),
