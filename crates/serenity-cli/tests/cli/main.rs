@@ -19,6 +19,7 @@ mod place;
 mod report;
 mod rewrite;
 mod schema;
+mod several;
 mod terminal;
 mod tflite;
 mod tiny_onnx;
