@@ -111,7 +111,7 @@ fn gain(headline: &Headline) -> String {
             let (before, after) = (before as f64, after as f64);
             format!("{:.2}× less, {:.1} % saved.", before / after, (1.0 - after / before) * 100.0)
         }
-        _ => "No less is possible here.".to_owned(),
+        _ => "As much as before.".to_owned(),
     }
 }
 
