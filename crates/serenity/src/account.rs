@@ -8,7 +8,7 @@ use serenity_runtimes::{
 };
 
 /// A model as it came, as it is planned, and its plan.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Account<'a> {
     /// As it came.
     pub came: &'a Input,
@@ -93,7 +93,7 @@ impl<'a> Account<'a> {
         object["after"] = footprint(plan.after, tails.map(|(_, after)| after));
         let by_kernels = needs_by_kernels(planned, plan);
         if !by_kernels.is_empty() {
-            object["by_kernels"] = by_kernels.iter().map(NeedWithKernels::to_json).collect();
+            object["by_kernels"] = by_kernels.into_iter().map(NeedWithKernels::to_json).collect();
         }
         object["unsupported"] = refused_to_json(came, plan.model);
         object["plan_note"] = note_to_json(came, plan.model);

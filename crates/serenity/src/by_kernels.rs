@@ -86,7 +86,7 @@ pub(crate) fn are_no_larger(heads: &[Option<u64>], own: &[Option<u64>]) -> bool 
 
 impl NeedWithKernels {
     /// As a JSON object.
-    pub(crate) fn to_json(&self) -> Value {
+    pub(crate) fn to_json(self) -> Value {
         let kernels = self.kernels.to_string();
         json!({"kernels": kernels, "arena": self.arena, "total": self.total, "counted": self.counted})
     }
