@@ -5,6 +5,8 @@ Everything that Serenity raises by itself is an :class:`Error`, and also the bui
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Optional
 
 
@@ -55,6 +57,16 @@ class BudgetError(Error, RuntimeError):
 
 class InternalError(Error, RuntimeError):
     """A fault of Serenity's own."""
+
+
+@contextmanager
+def extra(name: str) -> Iterator[None]:
+    """Around imports of what comes with an extra of the package: says which, if it is not there."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        text = f"{error}; it comes with: pip install serenity-ml[{name}]"
+        raise ModuleNotFoundError(text, name=error.name, path=error.path) from None
 
 
 _CLASSES = {

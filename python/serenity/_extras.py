@@ -61,7 +61,7 @@ def traffic(
 
     ``grain``: what moves as one, ``tensor`` or ``page``. ``objective``: what the better order is searched for by, ``traffic`` or ``peak``.
     """
-    many = [on_chip] if isinstance(on_chip, (int, str)) else list(on_chip)
+    many = [on_chip] if isinstance(on_chip, str) or not isinstance(on_chip, Iterable) else list(on_chip)
     sizes = [_options.size(size, "on_chip") for size in many]
     patience = _options.patience(time_limit, memory_limit, effort)
     graph, target = as_graph(source, runtime), _options.target(runtime)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Union
 
 from . import _options, _serenity, _write
+from ._errors import extra
 
 if TYPE_CHECKING:
     import networkx
@@ -147,7 +148,8 @@ class Graph:
 
     def to_networkx(self) -> networkx.DiGraph:
         """The graph of operators for networkx: nodes are positions of ops, edges go from producer to reader."""
-        import networkx
+        with extra("networkx"):
+            import networkx
 
         graph = networkx.DiGraph(name=self.name)
         tensors, producer = self.tensors, {}

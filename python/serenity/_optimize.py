@@ -8,6 +8,7 @@ from typing import Any, Callable, Optional, Union
 
 from . import _options, _serenity
 from ._errors import Error
+from ._graph import Graph
 from ._load import Source, as_graph
 from ._result import Result
 
@@ -36,17 +37,21 @@ def _wishes(
     return {
         "target": _options.target(runtime, kernels, ort_order, ort_session),
         "patience": _options.patience(time_limit, memory_limit, effort),
-        "algorithm": algorithm,
-        "threads": threads,
+        "algorithm": _options.text(algorithm, "algorithm"),
+        "threads": _options.whole(threads, "threads"),
         "budget": None if budget is None else _options.size(budget, "budget"),
-        "rewrite": rewrite,
-        "reorder": reorder,
-        "plan": plan,
-        "loops": loops,
-        "max_extra_macs": max_extra_macs,
-        "int8_io": int8_io,
+        "rewrite": _options.text(rewrite, "rewrite"),
+        "reorder": _options.flag(reorder, "reorder"),
+        "plan": _options.flag(plan, "plan"),
+        "loops": _options.flag(loops, "loops"),
+        "max_extra_macs": _options.number(max_extra_macs, "max_extra_macs"),
+        "int8_io": _options.flag(int8_io, "int8_io"),
         "python": _options.python(),
     }
+
+
+# Who gives a wrong option has called the function that has them all by name.
+_wishes.__qualname__ = "optimize"
 
 
 def optimize(
@@ -145,16 +150,15 @@ def optimize_many(
     """
     if errors not in ("return", "raise"):
         raise ValueError(f"errors must be 'return' or 'raise', not {errors!r}")
-    if workers is not None and workers < 1:
-        raise ValueError(f"workers must be at least 1, not {workers}")
+    at_once = os.cpu_count() or 1 if workers is None else _options.whole(workers, "workers")
     wishes, tell = _wishes(**options), _options.callback(progress)
     runtime = options.get("runtime")
-    read: list[Any] = [_read(source, runtime) for source in sources]
+    read: list[Any] = [_read(source, runtime) for source in _options.several(sources)]
     graphs = [graph for graph in read if not isinstance(graph, Error)]
     total, failed = len(read), len(read) - len(graphs)
     models = [graph._model for graph in graphs]
     heard = None if tell is None else lambda done: tell(done + failed, total)
-    found = iter(_serenity.optimize_many(models, wishes, workers or os.cpu_count() or 1, heard))
+    found = iter(_serenity.optimize_many(models, wishes, at_once, heard))
     results: list[Union[Result, Error]] = []
     for graph in read:
         one = graph if isinstance(graph, Error) else next(found)
@@ -166,7 +170,7 @@ def optimize_many(
     return results
 
 
-def _read(source: Source, runtime: Optional[str]) -> Any:
+def _read(source: Source, runtime: Optional[str]) -> Union[Graph, Error]:
     try:
         return as_graph(source, runtime)
     except Error as error:

@@ -77,6 +77,7 @@ def place(
     (50, 'optimal')
     """
     patience = _options.patience(time_limit, memory_limit, effort)
+    align = None if align is None else _options.whole(align, "align")
     limit = None if capacity is None else _options.size(capacity, "capacity")
     if isinstance(buffers, (Graph, str, bytes)) or hasattr(buffers, "__fspath__"):
         graph = as_graph(buffers)  # type: ignore[arg-type]
@@ -86,9 +87,19 @@ def place(
         offsets, height, bound, stopped, seconds = placed
         named = [PlacedBuffer(*content, offset) for content, offset in zip(contents, offsets)]
     else:
-        listed = [Buffer(**buffer) if isinstance(buffer, Mapping) else Buffer(*buffer) for buffer in buffers]  # type: ignore[misc]
+        listed = [_buffer(buffer) for buffer in buffers]  # type: ignore[union-attr]
         rows = [(_options.size(size, "size"), lower, upper, offset) for size, lower, upper, offset in listed]
         placed = _serenity.place(rows, list(overlaps), align or 1, planner, limit, patience)
         offsets, height, bound, stopped, seconds = placed
         named = [PlacedBuffer(str(i), [], b.lower, b.upper, b.size, o) for i, (b, o) in enumerate(zip(listed, offsets))]
     return Placement(offsets, height, bound, stopped, seconds, named)
+
+
+def _buffer(fields: Any) -> Buffer:
+    """A buffer, in whatever form it is given."""
+    try:
+        return Buffer(**fields) if isinstance(fields, Mapping) else Buffer(*fields)
+    except TypeError:
+        raise TypeError(
+            f"a buffer is (size, lower, upper), with a fixed offset if there is one, not {fields!r}"
+        ) from None

@@ -8,7 +8,7 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
 from . import _options, _serenity, _write
-from ._errors import InputError
+from ._errors import InputError, extra
 from ._graph import Graph
 
 if TYPE_CHECKING:
@@ -209,7 +209,8 @@ class Result:
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row an operator, in the order in which they run."""
-        import pandas
+        with extra("pandas"):
+            import pandas
 
         return pandas.DataFrame(self.steps, columns=list(Step._fields))
 
@@ -225,7 +226,9 @@ class Result:
         lines.append(f"  {what} before {before.needs:>14,} bytes")
         lines.append(f"  {what} after  {after.needs:>14,} bytes{saved}")
         proved = "proved optimal" if self.is_optimal else f"not proved: {self.stopped}"
-        lines.append(f"  {'bound':<{len(what) + 8}}{self.bound:>14,} bytes   {proved}")
+        # Of loops that were searched for with no bound, none is known.
+        bound = f"{'bound':<{len(what) + 8}}{self.bound:>14,} bytes   " if self.bound or not plan["loops"] else ""
+        lines.append(f"  {bound}{proved}")
         if plan["budget"] is not None:
             verdict = (
                 "fits"

@@ -1,13 +1,33 @@
 """The compiled part: thin, and for this package only."""
 
 from collections.abc import Callable
-from typing import Any, Optional
+from typing import Any, Optional, final
 
+__all__ = [
+    "Found",
+    "Model",
+    "__version__",
+    "build",
+    "chart",
+    "check",
+    "load",
+    "optimize",
+    "optimize_many",
+    "parse_size",
+    "place",
+    "place_model",
+    "read",
+    "run_command",
+    "schedule",
+    "traffic",
+    "verify",
+]
 __version__: str
 
 _Placed = tuple[list[int], int, int, Optional[str], float]
 _Options = dict[str, Any]
 
+@final
 class Model:
     name: str
     format: str
@@ -20,7 +40,9 @@ class Model:
     def bytes(self) -> bytes: ...
     def to_json(self) -> str: ...
     def peak(self, order: Optional[list[int]], target: _Options) -> int: ...
+    def least_in_place(self, floor: int, patience: _Options) -> tuple[int, Optional[list[int]]]: ...
 
+@final
 class Found:
     peak: int
     bound: int

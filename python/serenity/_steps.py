@@ -84,29 +84,19 @@ class Steps:
         return position
 
     def graph(
-        self,
-        wanted: Iterable[Hashable],
-        name: str,
-        without: Collection[tuple[Hashable, Hashable]] = (),
-        after: Iterable[tuple[int, int]] = (),
+        self, wanted: Iterable[Hashable], name: str, without: Collection[tuple[Hashable, Hashable]] = ()
     ) -> Graph:
-        """The graph, of which these pieces are wanted in the end: ``without`` some of the pairs, and with more steps (second, first) that keep an order."""
+        """The graph, of which these pieces are wanted in the end, ``without`` some of the pairs."""
         dropped = {(self._names[new], self._names[old]) for new, old in without}
-        waits: dict[int, list[str]] = {}
-        tokens: dict[int, dict[str, int]] = {}
-        for second, first in after:
-            waits.setdefault(second, []).append(_token(first))
-            tokens[first] = {_token(first): 0}
         ops = []
         for position, step in enumerate(self._steps):
             pairs = [pair for pair in step.in_place if pair not in dropped]
-            inputs = list(dict.fromkeys([*step.inputs, *waits.get(position, ())]))
-            ops.append(NewOp(step.name, inputs, self._outputs(position) | tokens.get(position, {}), step.type, pairs))
+            ops.append(NewOp(step.name, step.inputs, self._outputs(position), step.type, pairs))
         outputs = dict.fromkeys(self._names[piece] for piece in wanted)
         return Graph.from_ops(ops, inputs=self._inputs, outputs=outputs, name=name)
 
     def piece_of(self) -> list[Optional[Hashable]]:
-        """The piece that each tensor is of the graph without more steps that keep an order; ``None`` for those that only order steps."""
+        """The piece that each tensor of the graph is; ``None`` for those that only order steps."""
         pieces = {name: piece for piece, name in self._names.items()}
         names = [*self._inputs, *(name for position in range(len(self._steps)) for name in self._outputs(position))]
         return [pieces.get(name) for name in names]

@@ -16,40 +16,41 @@ from __future__ import annotations
 
 import operator
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Optional, Union
 
-import torch
-from executorch.exir import memory
-from executorch.exir.memory_planning import (
-    MemoryAlgoResult,
-    MemoryPlanningAlgorithmSuite,
-    SpecAllocResult,
-    Verifier,
-    collect_specs_from_nodes,
-    get_cond_nodes,
-    get_map_nodes,
-    get_node_tensor_specs,
-    get_scan_nodes,
-    get_while_nodes,
-    greedy,
-    update_all_tensors_lifetime,
-)
-from executorch.exir.passes import MemoryPlanningPass
-from executorch.exir.tensor import TensorSpec
-from torch.export.exported_program import ExportGraphSignature
-from torch.fx import GraphModule, Node
-
 from . import _options
-from ._errors import BudgetError, InputError
+from ._errors import BudgetError, extra
 from ._graph import Graph
-from ._last_readers import raise_bound
 from ._optimize import optimize
 from ._place import Placement, place
-from ._relink import dependencies, relink
 from ._result import Result
 from ._steps import Steps
+
+with extra("executorch"):
+    import torch
+    from executorch.exir import memory
+    from executorch.exir.memory_planning import (
+        MemoryAlgoResult,
+        MemoryPlanningAlgorithmSuite,
+        SpecAllocResult,
+        Verifier,
+        collect_specs_from_nodes,
+        get_cond_nodes,
+        get_map_nodes,
+        get_node_tensor_specs,
+        get_scan_nodes,
+        get_while_nodes,
+        greedy,
+        update_all_tensors_lifetime,
+    )
+    from executorch.exir.passes import MemoryPlanningPass
+    from executorch.exir.tensor import TensorSpec
+    from torch.export.exported_program import ExportGraphSignature
+    from torch.fx import GraphModule, Node
+
+    from ._relink import dependencies, relink
 
 #: Operators whose portable and optimised kernels compute element i of the result from element i of their operands, so that the result may be written over an operand of the same shape and type.
 ELEMENT_WISE = frozenset(
@@ -415,7 +416,7 @@ class _Arrangement:
         return {pieces[tensor]: offset for tensor, offset in placement.by_tensor.items() if pieces[tensor] is not None}  # type: ignore[misc]
 
     def best(self) -> Optional[_Choice]:
-        """The order and the places that need least: of the order found with in-place work in mind, of the one found without, and of the nodes' own."""
+        """The order and the places that need least: of the nodes' own order, and of those found with the in-place work that every order allows, with what each allows, and with none."""
         graph = self.steps.graph(self._wanted, "program")
         together = self._optimize(graph)
         self.bound = together.bound
@@ -424,31 +425,24 @@ class _Arrangement:
             best = self._better(graph, order, best)
         if best is None or best.height <= self.bound:
             return best
-        pairs = [pair for _, pair in self.in_place]
         if self.planning.reorder:
-            best = self._better(graph, self._optimize(self.steps.graph(self._wanted, "program", pairs)).order, best)
-        choices = self._choices()
-        self.order_bound = self._bound_of([pair for steps in choices.values() for _, pair in steps], []) or 0
-        self.bound = raise_bound(self._bound_of, choices, self.readers, best.height, self.bound)
+            patience = _options.patience(self.planning.time_limit, "4GiB", 1)
+            joint = graph._model.least_in_place(self.bound, patience)[1]
+            pairs = [pair for _, pair in self.in_place]
+            without = self._optimize(self.steps.graph(self._wanted, "program", pairs)).order
+            for order in [*([] if joint is None else [joint]), without]:
+                best = self._better(graph, order, best)
+        if best is not None and best.height > self.bound:
+            certain = self.steps.graph(self._wanted, "program", self._uncertain())
+            self.order_bound = self._optimize(certain).bound
         return best
 
     def _optimize(self, graph: Graph) -> Result:
         return optimize(graph, runtime="plain", rewrite="none", time_limit=self.planning.time_limit)
 
-    def _bound_of(self, without: Sequence[Any], after: Sequence[tuple[int, int]]) -> Optional[int]:
-        try:
-            return self._optimize(self.steps.graph(self._wanted, "program", without, after)).bound
-        except InputError:
-            # Steps that wait for each other: there is no such order.
-            return None
-
-    def _choices(self) -> dict[Any, list[Any]]:
-        """Pieces that several steps read, with those that might write over them as the last."""
-        choices: dict[Any, list[Any]] = {}
-        for step, (new, old) in self.in_place:
-            if len(self.readers[old]) > 1:
-                choices.setdefault(old, []).append((step, (new, old)))
-        return choices
+    def _uncertain(self) -> list[tuple[TensorSpec, TensorSpec]]:
+        """Pairs of which the order decides whether the one may take the place of the other: several steps read that."""
+        return [pair for _, pair in self.in_place if len(self.readers[pair[1]]) > 1]
 
     def _better(self, graph: Graph, order: list[int], best: Optional[_Choice]) -> Optional[_Choice]:
         if best is not None and best.height <= self.bound:

@@ -9,14 +9,17 @@ import operator
 from collections.abc import Iterable
 from typing import Any, Optional, Union
 
-import torch
-import torch.fx
-from torch.utils._pytree import tree_flatten
-
+from ._errors import extra
 from ._optimize import optimize as _optimize
-from ._relink import dependencies, relink
 from ._result import Result
 from ._steps import Steps
+
+with extra("torch"):
+    import torch
+    import torch.fx
+    from torch.utils._pytree import tree_flatten
+
+    from ._relink import dependencies, relink
 
 Program = Union[torch.export.ExportedProgram, torch.fx.GraphModule]
 
@@ -86,7 +89,8 @@ def _steps(
     module: torch.fx.GraphModule, resident: frozenset[str]
 ) -> tuple[Steps, list[list[torch.fx.Node]], list[Any]]:
     """The graph of what computes, the nodes of each of its steps, and the memory that is wanted in the end."""
-    steps, groups, wanted = Steps(), [], []
+    steps, wanted = Steps(), []
+    groups: list[list[torch.fx.Node]] = []
     # By node, for each of its values, the pieces of memory that it lies in; by node, the step it belongs to.
     lies: dict[torch.fx.Node, list[list[Any]]] = {}
     step_of: dict[torch.fx.Node, int] = {}

@@ -6,14 +6,16 @@ import sys
 from collections.abc import Iterable
 from typing import Any, Callable, Optional, Union
 
-import ray
-
-from ._errors import Error, RuntimeFailure
+from . import _options
+from ._errors import Error, RuntimeFailure, extra
 from ._graph import Graph
-from ._load import Source, as_graph
-from ._optimize import _wishes
+from ._load import Source
+from ._optimize import _read, _wishes
 from ._optimize import optimize_many as _optimize_many
 from ._result import Result
+
+with extra("ray"):
+    import ray
 
 #: Graphs that travel together: enough that sending them costs nothing beside optimising them, and few enough that little is done again when a worker is lost.
 LARGEST_BATCH = 64
@@ -35,10 +37,9 @@ def optimize_many(
     """
     if errors not in ("return", "raise"):
         raise ValueError(f"errors must be 'return' or 'raise', not {errors!r}")
-    if retries < 0:
-        raise ValueError(f"retries must not be negative, and {retries} is")
+    _options.whole(retries, "retries", least=0)
     _wishes(**options)  # Wrong options are told here, not once a graph on every machine.
-    results: list[Any] = [_read(source, options.get("runtime")) for source in sources]
+    results: list[Any] = [_read(source, options.get("runtime")) for source in _options.several(sources)]
     positions = [position for position, one in enumerate(results) if isinstance(one, Graph)]
     total, done = len(results), len(results) - len(positions)
     tell = progress or (_show if sys.stderr.isatty() else None)
@@ -85,13 +86,6 @@ def _collect(reference: Any, count: int) -> list[Any]:
             "raise retries, or look at the logs of Ray",
         )
         return [lost] * count
-
-
-def _read(source: Source, runtime: Optional[str]) -> Union[Graph, Error]:
-    try:
-        return as_graph(source, runtime)
-    except Error as error:
-        return error
 
 
 def _show(done: int, total: int) -> None:

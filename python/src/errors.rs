@@ -67,7 +67,11 @@ impl From<Error> for Failure {
 
 impl From<VerifyError> for Failure {
     fn from(error: VerifyError) -> Self {
-        Self { kind: error.kind(), message: error.to_string(), help: error.help(), place: None, system: None }
+        let system = match &error {
+            VerifyError::Read { path, source } => Some((path.clone(), source.raw_os_error().unwrap_or(0))),
+            _ => None,
+        };
+        Self { kind: error.kind(), message: error.to_string(), help: error.help(), place: None, system }
     }
 }
 

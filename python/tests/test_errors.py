@@ -5,6 +5,7 @@ import pickle
 import pytest
 
 import serenity
+from serenity._errors import extra
 
 
 def test_a_missing_file():
@@ -116,3 +117,45 @@ def test_plans_that_are_none(diamond, tmp_path):
         serenity.check(tmp_path / "none.json", diamond)
     with pytest.raises(TypeError, match="a plan is"):
         serenity.check(7, diamond)
+
+
+@pytest.mark.parametrize(
+    "wrong, says",
+    [
+        ({"rewrite": False}, "rewrite must be text, not bool"),
+        ({"kernels": 7}, "kernels must be text, not int"),
+        ({"loops": "yes"}, "loops must be True or False, not str"),
+        ({"threads": "two"}, "threads must be a whole number, not str"),
+        ({"time_limit": "long"}, "time_limit must be a number, not str"),
+        ({"shapes": [1, 3]}, "shapes must be a mapping"),
+        ({"speed": 1}, "optimize.. got an unexpected keyword"),
+    ],
+)
+def test_options_of_the_wrong_type(wrong, says):
+    with pytest.raises(TypeError, match=says):
+        serenity.optimize("zoo:swiftnet-a", **wrong)
+
+
+def test_one_where_many_are_wanted(diamond):
+    for one in ("zoo:swiftnet-a", diamond, b"{}", 7):
+        with pytest.raises(TypeError, match="expected several models"):
+            serenity.optimize_many(one)
+
+
+def test_buffers_that_are_none():
+    with pytest.raises(TypeError, match="a buffer is .size, lower, upper."):
+        serenity.place(["a"])
+    with pytest.raises(ValueError, match="align must be at least 1, not 0"):
+        serenity.place([(1, 0, 1)], align=0)
+
+
+def test_a_missing_file_to_verify():
+    with pytest.raises(FileNotFoundError, match="cannot read `no/such.tflite`"):
+        serenity.verify("no/such.tflite", "no/other.tflite")
+
+
+def test_what_is_not_installed_is_named():
+    with pytest.raises(ModuleNotFoundError, match=r"no_such_package.*pip install serenity-ml\[pandas\]") as caught:
+        with extra("pandas"):
+            import no_such_package  # noqa: F401
+    assert caught.value.name == "no_such_package"

@@ -31,6 +31,36 @@ pub(crate) fn least_storage(graph: &Graph) -> Storage {
     storage
 }
 
+/// A tensor that an op may write over one that it reads, if it is the last that needs its memory: in some orders, not in others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WriteOver {
+    /// The op.
+    pub op: OpId,
+    /// What it writes.
+    pub output: TensorId,
+    /// All others that read or write the memory that it would take.
+    pub others: Vec<OpId>,
+}
+
+/// All of these, besides what is certain.
+pub fn possible_writes_over(graph: &Graph) -> Vec<WriteOver> {
+    let shared = Shared::of(graph);
+    let mut found = Vec::new();
+    for op in graph.op_ids() {
+        for (output, x) in graph.op(op).in_place() {
+            if !shared.is_possible(graph, output, x) {
+                continue;
+            }
+            let tenants = &shared.tenants[shared.storage.of[x.index()][0].index()];
+            let users =
+                tenants.iter().flat_map(|&t| graph.consumers(t).iter().copied().chain(graph.producer(t)));
+            let others: BTreeSet<OpId> = users.filter(|&user| user != op).collect();
+            found.push(WriteOver { op, output, others: others.into_iter().collect() });
+        }
+    }
+    found
+}
+
 /// With permission to write over what dies, where the order makes the op that may do so the last reader.
 pub(crate) fn with_overlaps(arena: ArenaProblem, graph: &Graph, order: &[OpId]) -> Option<ArenaProblem> {
     if !graph.states_sharing() {

@@ -10,7 +10,7 @@ use serenity_runtimes::{
 };
 
 /// A model as it came, as it is planned, and its plan.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Account<'a> {
     /// As it came.
     pub came: &'a Input,

@@ -3,7 +3,7 @@
 use crate::by_kernels::{are_no_larger, heads, own_heads};
 use crate::judge::{self, Bounds, Judge, Seed};
 use crate::order::{search_for, unchecked, verified};
-use crate::{Error, Footprint, Options, Plan, bridge, nested, ort};
+use crate::{Error, Footprint, Options, Plan, bridge, least_in_place, nested, ort};
 use serenity_check::placement_faults;
 use serenity_ir::{Graph, Op, OpId, Operator, TensorId};
 use serenity_runtimes::{Kernels, Offsets, TflmFacts, main_graph};
@@ -78,6 +78,9 @@ fn without_plan(graphs: &[Graph], options: &Options) -> Result<Plan, Error> {
     if settled.main.states_sharing() {
         // The last of several readers may work in place, which the peak does not count.
         plan.bound = bound_of_all_plans(&settled.main, options, &plan).min(plan.bound);
+        if plan.after.peak > plan.bound && options.algorithm.is_exact() {
+            plan.bound = least_in_place(&settled.main, plan.bound, options).bound.min(plan.after.peak);
+        }
     }
     let judge = Judge::new(graphs, &settled.main, &settled.orders, options);
     plan.after.arena = judge.arena(&plan.order);
