@@ -60,8 +60,9 @@ fn the_readme_is_true() {
 }
 
 #[test]
-fn the_figures_beside_the_papers_are_true() {
+fn what_is_said_about_the_paper_is_true() {
     check("docs/paper/FIGURES.md", 0);
+    check("docs/paper/ERRATA.md", 3);
 }
 
 /// The pictures of the README are those that the command draws.
