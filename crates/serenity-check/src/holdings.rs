@@ -60,7 +60,7 @@ pub(crate) fn holdings(graph: &Graph, model: MemoryModel, figure: Figure) -> Hol
                 share_as_the_paper_does(graph, op, &mut tensors);
             }
         }
-        MemoryModel::Ort(_) => scratch = crate::ort::share(graph, &mut tensors, figure),
+        MemoryModel::Ort(setup) => scratch = crate::ort::share(graph, setup, &mut tensors, figure),
         MemoryModel::Litert => {
             let kernels = LitertKernels::of(graph);
             share_as_litert_does(graph, &kernels, &mut tensors);

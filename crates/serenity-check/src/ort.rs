@@ -2,7 +2,8 @@
 
 use crate::holdings::{Figure, Holding};
 use serenity_ir::Operator::*;
-use serenity_ir::{Graph, Op, OpId, Tensor, TensorId};
+use serenity_ir::{Graph, KnownDim, KnownShape, Op, OpId, Tensor, TensorId};
+use serenity_runtimes::OrtSetup;
 use std::collections::BTreeSet;
 
 /// What an operator does with the memory of one of its operands.
@@ -37,8 +38,14 @@ pub(crate) fn reuse(op: &Op) -> Option<Reuse> {
 }
 
 /// Puts every tensor where ONNX Runtime has it in whatever order; returns what is in use during single ops only.
-pub(crate) fn share(graph: &Graph, holdings: &mut [Option<Holding>], figure: Figure) -> Vec<Holding> {
+pub(crate) fn share(
+    graph: &Graph,
+    setup: OrtSetup,
+    holdings: &mut [Option<Holding>],
+    figure: Figure,
+) -> Vec<Holding> {
     let mut places = Places {
+        setup,
         lies_in: graph.tensor_ids().collect(),
         // The caller may look at inputs before and at outputs after the run.
         looks: graph
@@ -106,6 +113,7 @@ fn relax(graph: &Graph, places: &Places, holdings: &mut [Option<Holding>]) -> Ve
 }
 
 struct Places {
+    setup: OrtSetup,
     /// By tensor: whose memory it lies in.
     lies_in: Vec<TensorId>,
     /// By tensor whose memory it is: how many look at it, but for the ops that put others there.
@@ -136,7 +144,7 @@ impl Places {
         let host = self.lies_in[operand.index()];
         let fits = reshapes
             || (op.inputs.iter().filter(|&&t| t == operand).count() == 1
-                && same_layout(graph, operand, result));
+                && same_layout(graph, self.setup, operand, result));
         if !fits {
             return;
         }
@@ -158,13 +166,24 @@ impl Places {
     }
 }
 
-fn same_layout(graph: &Graph, a: TensorId, b: TensorId) -> bool {
-    let (a, b) = (layout(graph.tensor(a)), layout(graph.tensor(b)));
+fn same_layout(graph: &Graph, setup: OrtSetup, a: TensorId, b: TensorId) -> bool {
+    let (a, b) = (layout(graph.tensor(a), setup), layout(graph.tensor(b), setup));
     a.is_some() && a == b
 }
 
-/// Shape and bytes of two elements: tensors that agree in both can take each other's place. `None` if one is unknown, or there is no dimension.
-pub(crate) fn layout(tensor: &Tensor) -> Option<(&[u64], u64)> {
+/// Shape, bytes of two elements, and what the runtime knows of the shape if that is less.
+type Layout<'g> = (&'g [u64], u64, Option<&'g [KnownDim]>);
+
+/// Tensors that agree in it can take each other's place. `None` if something is unknown (for a session without reuse the file says it all), or there is no dimension.
+pub(crate) fn layout(tensor: &Tensor, setup: OrtSetup) -> Option<Layout<'_>> {
     let shape = tensor.shape.as_deref().filter(|shape| !shape.is_empty())?;
-    Some((shape, tensor.dtype.as_ref()?.bytes_of(&[2])?))
+    let known = match &tensor.known {
+        KnownShape::Nothing if setup.reuse => return None,
+        KnownShape::Partly(dims) if setup.reuse => {
+            let is_told = |dim: &KnownDim| !matches!(dim, KnownDim::Open);
+            Some(dims.iter().all(is_told).then_some(dims.as_slice())?)
+        }
+        _ => None,
+    };
+    Some((shape, tensor.dtype.as_ref()?.bytes_of(&[2])?, known))
 }

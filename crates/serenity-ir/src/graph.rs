@@ -1,6 +1,6 @@
 //! The graph: tensors, and the operators that read and write them.
 
-use crate::{ElementType, OpId, OpKind, Quantization, TensorId, Unknown};
+use crate::{ElementType, KnownShape, OpId, OpKind, Quantization, TensorId, Unknown};
 use serde_json::{Map, Value};
 
 /// Named attributes of an operator, in the order they were given.
@@ -15,6 +15,8 @@ pub struct Tensor {
     pub bytes: u64,
     /// Dimensions, if known.
     pub shape: Option<Vec<u64>>,
+    /// How much of them a runtime knows when it loads the file.
+    pub known: KnownShape,
     /// Element type, if known.
     pub dtype: Option<ElementType>,
     /// What the stored integers stand for, if it is quantised.
@@ -26,7 +28,15 @@ pub struct Tensor {
 impl Tensor {
     /// A tensor of which only the size is known.
     pub fn sized(name: impl Into<String>, bytes: u64) -> Self {
-        Self { name: name.into(), bytes, shape: None, dtype: None, quantization: None, extra: Map::new() }
+        Self {
+            name: name.into(),
+            bytes,
+            shape: None,
+            known: KnownShape::Whole,
+            dtype: None,
+            quantization: None,
+            extra: Map::new(),
+        }
     }
 
     /// A packed tensor of a known shape and type; `None` if its size is unknown or overflows.

@@ -8,7 +8,7 @@
 //! Activations only. Ids are dense: the tensor at position `i` has id `i` (`"id"` may be left out). Op order is the
 //! file's order. `"name"` is optional everywhere; `"shape"` and `"dtype"` may stand beside `"bytes"`, or instead of it; a tensor may
 //! carry `"quantization"`: `{"scales": [0.5], "zero_points": [3], "axis": 0}`; ops may carry `"attributes"`, and say with `"in_place"` and `"aliases"` which outputs may lie in whose place
-//! ([`Op::in_place`], [`Op::aliases`]). `"unknown"` lists what
+//! ([`Op::in_place`], [`Op::aliases`]). `"known_shape"` says how much of a shape a runtime knows beforehand, if that is not all: `[1, "batch", null]`, or `null` for nothing ([`KnownShape`]). `"unknown"` lists what
 //! the graph counts as nothing because nobody knows it: `{"kind": "size", "name": "y", "reason": "…"}` ([`Unknown`]).
 //!
 //! Written back is everything that was given, digit by digit and in its own spelling: fields we do not know, a `"dtype"` under another
@@ -17,8 +17,8 @@
 //! Errors name the place as a path into the document, `tensors[3].bytes`.
 
 use crate::{
-    Attributes, ElementType, Graph, GraphBuilder, GraphError, Op, OpKind, Quantization, Tensor, TensorId,
-    Unknown, sharing,
+    Attributes, ElementType, Graph, GraphBuilder, GraphError, KnownShape, Op, OpKind, Quantization, Tensor,
+    TensorId, Unknown, sharing,
 };
 use serde_json::{Map, Value, json};
 
@@ -137,7 +137,13 @@ fn tensor(index: usize, value: Value) -> Result<Tensor, JsonError> {
             )?
         }
     };
-    Ok(Tensor { name, bytes, shape, dtype, quantization, extra: fields.rest() })
+    let known = match fields.take("known_shape") {
+        None => KnownShape::Whole,
+        Some(value) => KnownShape::from_json(&value).ok_or_else(|| {
+            fields.error("known_shape", "sizes, names and nulls in a list, or null", &value)
+        })?,
+    };
+    Ok(Tensor { name, bytes, shape, known, dtype, quantization, extra: fields.rest() })
 }
 
 fn op(index: usize, value: Value) -> Result<Op, JsonError> {
@@ -166,6 +172,9 @@ fn tensor_to_json(id: TensorId, tensor: &Tensor) -> Value {
     map.insert("bytes".into(), tensor.bytes.into());
     if let Some(shape) = &tensor.shape {
         map.insert("shape".into(), json!(shape));
+    }
+    if let Some(known) = tensor.known.to_json() {
+        map.insert("known_shape".into(), known);
     }
     if let Some(dtype) = &tensor.dtype {
         // As it was spelled, if that still says the same.

@@ -20,7 +20,7 @@ mod run;
 mod shared;
 
 pub use cores::on_all_cores;
-pub use reports::{Across, LiteRt, Ort, Rewritten, Sessions, Slower, SubGraph, Tflm, Verdict};
+pub use reports::{Across, KnownShapes, LiteRt, Ort, Rewritten, Sessions, Slower, SubGraph, Tflm, Verdict};
 pub use run::{Engine, OrtOrder, network, python};
 pub use shared::{shared, shared_files};
 
@@ -101,6 +101,31 @@ pub fn litert(models: &[impl AsRef<Path>], inputs: &Inputs) -> Option<Vec<Verdic
 /// If the judge itself fails.
 pub fn ort(order: OrtOrder, models: &[impl AsRef<Path>], inputs: &Inputs) -> Option<Vec<Verdict<Ort>>> {
     run::judge("ort.py", &["--order", order.name()], models, inputs, Ort::read)
+}
+
+/// The same of models that leave shapes of inputs open, given as in `x=1,7 y=1`.
+///
+/// # Panics
+/// If the judge itself fails.
+pub fn ort_with_shapes(
+    order: OrtOrder,
+    models: &[impl AsRef<Path>],
+    shapes: &[String],
+    inputs: &Inputs,
+) -> Option<Vec<Verdict<Ort>>> {
+    assert_eq!(models.len(), shapes.len(), "shapes for each model");
+    let shapes: Vec<String> = shapes.iter().map(|shapes| format!("--shapes={shapes}")).collect();
+    let mut options = vec!["--order", order.name()];
+    options.extend(shapes.iter().map(String::as_str));
+    run::judge("ort.py", &options, models, inputs, Ort::read)
+}
+
+/// What ONNX Runtime knows of shapes when it has loaded a model, a verdict a model; `None` if it is not set up.
+///
+/// # Panics
+/// If the judge itself fails.
+pub fn known_shapes(models: &[impl AsRef<Path>]) -> Option<Vec<Verdict<KnownShapes>>> {
+    run::judge("known_shapes.py", &[], models, &Inputs::default(), KnownShapes::read)
 }
 
 /// What ONNX Runtime says of a default session of each model before, and of a fast session of what became of it; `shapes` as in `x=1,7 y=1`, for inputs that

@@ -74,8 +74,29 @@ pub struct Ort {
     pub peak: u64,
     /// The largest sum of requests alive after a node.
     pub requested_peak: u64,
+    /// The same without what was there before the first node ran.
+    pub activations: u64,
     /// A hash an invocation.
     pub outputs: Vec<String>,
+}
+
+/// What ONNX Runtime knows of shapes when it has loaded a model: each a JSON list of sizes, names, and `null` where nothing is known, or `null` if nothing at all is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownShapes {
+    /// Those of tensors that nodes write, by name.
+    pub shapes: BTreeMap<String, Value>,
+    /// Those of the model's inputs, as the file has them.
+    pub inputs: BTreeMap<String, Value>,
+}
+
+impl KnownShapes {
+    pub(crate) fn read(object: &Value) -> Option<Self> {
+        let all = |name: &str| {
+            let shapes = object[name].as_object()?;
+            Some(shapes.iter().map(|(tensor, shape)| (tensor.clone(), shape.clone())).collect())
+        };
+        Some(Self { shapes: all("shapes")?, inputs: all("inputs")? })
+    }
 }
 
 /// How far the outputs of one network in two files are apart.
@@ -179,6 +200,7 @@ impl Ort {
             order: texts(&object["order"])?,
             peak: object["peak"].as_u64()?,
             requested_peak: object["requested_peak"].as_u64()?,
+            activations: object["activations"].as_u64()?,
             outputs: texts(&object["outputs"])?,
         })
     }

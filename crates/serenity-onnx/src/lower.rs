@@ -13,7 +13,7 @@ use crate::fact::Fact;
 use crate::infer::{Call, Scope};
 use crate::proto::{Model, Node};
 use serde_json::{Map, Value, json};
-use serenity_ir::{Graph, GraphBuilder, Op, OpKind, Tensor, TensorId, Unknown, UnknownKind};
+use serenity_ir::{Graph, GraphBuilder, KnownShape, Op, OpKind, Tensor, TensorId, Unknown, UnknownKind};
 use std::collections::{HashMap, HashSet};
 
 /// The graph, and how it hangs together with the file.
@@ -47,9 +47,13 @@ struct Pending {
     is_secret: bool,
 }
 
+/// How much a runtime that loads the file knows of the shape of a tensor, by its name and the shape it will have.
+pub(crate) type Known<'k> = dyn Fn(&str, Option<&[u64]>) -> KnownShape + 'k;
+
 struct Lowering<'m, 'a> {
     model: &'m Model<'a>,
     scope: &'m Scope<'a, 'm>,
+    known: &'m Known<'m>,
     keep_constant_nodes: bool,
     sources: HashMap<&'a str, Source>,
     results: HashSet<&'a str>,
@@ -66,11 +70,13 @@ struct Lowering<'m, 'a> {
 pub(crate) fn lower<'a>(
     model: &Model<'a>,
     scope: &Scope<'a, '_>,
+    known: &Known<'_>,
     keep_constant_nodes: bool,
 ) -> Result<Lowered, Error> {
     let mut lowering = Lowering {
         model,
         scope,
+        known,
         keep_constant_nodes,
         sources: HashMap::new(),
         results: model.graph.outputs.iter().map(|o| o.name).collect(),
@@ -113,6 +119,7 @@ impl<'a> Lowering<'_, 'a> {
         let bytes = fact.bytes();
         let tensor = Tensor {
             dtype: fact.data_type.map(crate::data_type::DataType::element_type),
+            known: (self.known)(name, fact.shape.as_deref()),
             shape: fact.shape,
             ..Tensor::sized(name, bytes.unwrap_or(0))
         };

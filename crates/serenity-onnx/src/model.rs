@@ -5,12 +5,12 @@ use crate::data_type::DataType;
 use crate::declare;
 use crate::edit::{Edit, NodeSource};
 use crate::error::{Error, OpenInput};
-use crate::infer::{Scope, Settings};
+use crate::infer::{Open, Scope, Settings};
 use crate::lower::{Lowered, lower};
 use crate::proto::{self, AttributeValue, Dim, ValueInfo};
 use crate::wire::Message;
 use crate::write;
-use serenity_ir::{ElementType, Graph, OpId, TensorId};
+use serenity_ir::{ElementType, Graph, KnownShape, OpId, TensorId};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
@@ -75,10 +75,19 @@ impl Model {
             functions: &model.functions,
             shapes: &options.shapes,
             types: &types,
+            open: None,
         };
         let scope = Scope::infer(&model.graph, &[], None, &settings);
         check_given_shapes(&model.graph, &scope, options)?;
-        let lowered = lower(&model, &scope, options.keep_constant_nodes)?;
+        let overridable = constant::overridable(&model);
+        let open = Open::of(&model.graph, &overridable);
+        let loaded = Scope::infer(&model.graph, &[], None, &Settings { open: Some(&open), ..settings });
+        let known = |name: &str, shape: Option<&[u64]>| match loaded.get(name).and_then(|f| f.shape.as_ref())
+        {
+            Some(sizes) => KnownShape::of(open.dims(sizes), shape),
+            None => KnownShape::Nothing,
+        };
+        let lowered = lower(&model, &scope, &known, options.keep_constant_nodes)?;
         let folded = lowered.folded.iter().map(|&index| {
             let node = &model.graph.nodes[index];
             let sizes = node.outputs.iter().filter_map(|name| scope.get(name)?.bytes());
@@ -98,7 +107,6 @@ impl Model {
         let records: Vec<_> = model.graph.nodes.iter().map(|node| node.record.clone()).collect();
         let side_files: Vec<String> = side_files.into_iter().map(str::to_owned).collect();
         let (constants, opset) = (constant::index(&model), model.opset);
-        let overridable = constant::overridable(&model);
         let redefines_operators = model.functions.iter().any(|(domain, _)| proto::is_standard(domain));
         let constant_names: HashSet<&str> = model.graph.initializers.iter().map(|t| t.name).collect();
         let mut inputs = model.graph.inputs.iter().filter(|input| !constant_names.contains(input.name));

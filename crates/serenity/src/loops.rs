@@ -1,6 +1,6 @@
 //! Windows of a planned model as loops.
 
-use crate::by_kernels::{mean_need, needs_no_more};
+use crate::by_kernels::{mean_need, needs_by_kernels, needs_no_more};
 use crate::effort::SHARE_OF_A_SET;
 use crate::need::whole_need;
 use crate::order::unchecked;
@@ -79,12 +79,14 @@ pub fn estimate_loops(found: &Optimized, loops: Loops, options: &Options) -> Opt
     })
 }
 
-/// The same model with its widest parts as loops, if it then needs less, and no more than the one that came whichever kernels run it; otherwise as it is.
+/// The same model with its widest parts as loops, if it then needs less, and no more than the one that came whichever kernels run it; otherwise as it is. Loops are chosen by the kernels
+/// of `options`, and placed in the end for those of `target`, which allow as much or more.
 pub(crate) fn with_loops(
     found: Optimized,
     came: &Input,
     loops: Loops,
     options: &Options,
+    target: &Options,
 ) -> Result<Optimized, Error> {
     let Some(kernels) = options.model.kernels().filter(|_| options.plan_arena) else { return Ok(found) };
     if loops.are_enough(&found) {
@@ -117,7 +119,7 @@ pub(crate) fn with_loops(
             let Some(candidate) = Candidate::new(&found, ground, applied, some, options)? else { continue };
             if loops.prefer(&candidate.placed, best) && serves_all(&candidate) {
                 if loops.are_enough(&candidate.placed) && candidate.is_right(&found) {
-                    return Ok(candidate.placed);
+                    return candidate.settled(&found, came, loops, target);
                 }
                 better.push(candidate);
             }
@@ -130,7 +132,7 @@ pub(crate) fn with_loops(
             .filter(|careful| loops.prefer(&careful.placed, &candidate.placed) && serves_all(careful));
         for one in careful.into_iter().chain([candidate]) {
             if one.is_right(&found) {
-                return Ok(one.placed);
+                return one.settled(&found, came, loops, target);
             }
         }
     }
@@ -326,6 +328,37 @@ impl<'g> Candidate<'g> {
         Ok(Some(Self { ground, applied, looped, placed: Optimized { model, plan } }))
     }
 
+    /// The choice is made. If it was made for other kernels than those of `target`: the same loops for those, placed anew or where they are, whichever is better.
+    fn settled(
+        self,
+        found: &Optimized,
+        came: &Input,
+        loops: Loops,
+        target: &Options,
+    ) -> Result<Optimized, Error> {
+        let model = target.model.with_plan();
+        if self.placed.plan.model == model {
+            return Ok(self.placed);
+        }
+        let mut kept = self.placed.clone();
+        kept.plan.model = model;
+        let arena = needs_by_kernels(&kept.model, &kept.plan).first().map(|need| need.arena);
+        let peak = peak_with_plan(&kept.model, model, &kept.plan.order, &kept.plan.bodies);
+        kept.plan.after = Footprint { peak, arena: arena.or(kept.plan.after.arena), ..kept.plan.after };
+        kept.plan.places = Some(Proof::Gap { stopped: StopReason::Heuristic });
+        let mut for_target = found.clone();
+        for_target.plan.model = model;
+        let work = target.effort.placement_of_loops();
+        let anew = Self::new(&for_target, self.ground, self.applied.clone(), work, target)?
+            .filter(|anew| loops.prefer(&anew.placed, &kept));
+        let kept = Self { placed: kept, ..self };
+        let mut ways = anew.into_iter().chain([kept]).filter(|Self { placed, .. }| {
+            // Kernels that are not counted among those of any kind may need more.
+            needs_no_more(&placed.model, &placed.plan, came, target)
+        });
+        Ok(ways.find(|way| way.is_right(found)).map_or_else(|| found.clone(), |way| way.placed))
+    }
+
     /// Does the independent checker find nothing wrong with it? That would be a bug, and no reason to leave somebody with nothing: other loops may do. What it cannot decide is
     /// not taken either.
     fn is_right(&self, found: &Optimized) -> bool {
@@ -382,6 +415,12 @@ pub(crate) fn orders<'a>(main: &'a [OpId], bodies: &'a [Vec<OpId>]) -> Vec<&'a [
     std::iter::once(main).chain(bodies.iter().map(Vec::as_slice)).collect()
 }
 
+/// What is alive at most if the arena is planned for some kernels.
+fn peak_with_plan(model: &Input, kernels: MemoryModel, order: &[OpId], bodies: &[Vec<OpId>]) -> u64 {
+    let main = main_graph(model.graphs(), bodies, kernels);
+    kernels.lifetimes(&main).profile(order).peak()
+}
+
 /// The plan of a model with loops, in its own order.
 fn place(model: &Input, plan: Plan, work: u64, options: &Options) -> Option<Plan> {
     let kernels = options.model.kernels()?;
@@ -402,8 +441,8 @@ fn place(model: &Input, plan: Plan, work: u64, options: &Options) -> Option<Plan
     let mut orders = orders.into_iter();
     let order = orders.next()?;
     let bodies: Vec<Vec<OpId>> = orders.collect();
+    let peak = peak_with_plan(model, plan.model.with_plan(), &order, &bodies);
     let main = main_graph(graphs, &bodies, plan.model.with_plan());
-    let peak = plan.model.with_plan().lifetimes(&main).profile(&order).peak();
     Some(Plan {
         model: plan.model.with_plan(),
         after: Footprint { peak, arena: Some(planned.arena.bytes), ops: graphs[0].ops().len() },

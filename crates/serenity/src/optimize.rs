@@ -5,8 +5,8 @@ use crate::loops::{extra_macs, with_loops};
 use crate::ort::{fast, is_for};
 use crate::planning::as_it_came;
 use crate::rewrite::optimize_input;
-use crate::{Error, Input, Options, Plan, Rewrites, plan_graphs, planned_model};
-use serenity_runtimes::has_counted_loops;
+use crate::{Error, Input, Loops, Options, Plan, Rewrites, plan_graphs, planned_model};
+use serenity_runtimes::{Kernels, has_counted_loops};
 
 /// What became of a model.
 #[derive(Clone, Debug)]
@@ -82,6 +82,41 @@ fn as_it_stands(input: &Input, options: &Options) -> Result<Optimized, Error> {
 
 /// The same without changing what the model takes and gives.
 fn with_its_interface(input: &Input, options: &Options) -> Result<Optimized, Error> {
+    let Some(loops) = options.loops else { return without_loops(input, options) };
+    // What holds for kernels of any kind holds for these, so that they never end worse. First, so that what the clock cuts is what might have been better.
+    let any = Options { model: options.model.with_kernels(Kernels::Any), ..options.clone() };
+    let is_one_set = options.plan_arena && any.model != options.model;
+    let strict = if is_one_set { Some(looped(input, loops, &any, options)?) } else { None };
+    let best = looped(input, loops, options, options)?;
+    Ok(match strict {
+        Some(mut strict) if strict.plan.loops.is_some() && loops.prefer(&strict, &best) => {
+            strict.plan.before = best.plan.before;
+            strict.plan.choice = strict.plan.choice.map(|choice| choice.for_other_kernels(choice.with));
+            strict
+        }
+        _ => best,
+    })
+}
+
+/// With the loops that are best by the kernels of `options`, placed for those of `target`. Where there are none, all is as it is for the former.
+fn looped(input: &Input, loops: Loops, options: &Options, target: &Options) -> Result<Optimized, Error> {
+    let found = without_loops(input, options)?;
+    let is_rewritten = !found.plan.rewrites.is_empty();
+    let best = with_loops(found, input, loops, options, target)?;
+    let is_cheapest = loops.are_enough(&best) && extra_macs(&best) == 0;
+    if !is_rewritten || is_cheapest {
+        return Ok(best);
+    }
+    // What rewriting saves, a loop may save too, and what was divided fits no window.
+    let as_it_is = Optimized { model: input.clone(), plan: plan_graphs(input.graphs(), options)? };
+    let other = with_loops(as_it_is, input, loops, options, target)?;
+    // Without loops nothing was placed for the kernels in question.
+    let counts = |found: &Optimized| options.model == target.model || found.plan.loops.is_some();
+    Ok(if counts(&other) && (!counts(&best) || loops.prefer(&other, &best)) { other } else { best })
+}
+
+/// Rewritten, ordered and placed.
+fn without_loops(input: &Input, options: &Options) -> Result<Optimized, Error> {
     // What has loops was rewritten before it got them, as far as the loops were better for it.
     let has_loops = has_counted_loops(&input.graphs().iter().collect::<Vec<_>>());
     let (rewritten, plan) = match options.rewrites {
@@ -91,21 +126,10 @@ fn with_its_interface(input: &Input, options: &Options) -> Result<Optimized, Err
         }
         _ => (None, plan_graphs(input.graphs(), options)?),
     };
-    let mut found = Optimized { model: rewritten.unwrap_or_else(|| input.clone()), plan };
-    let mut is_rewritten = !found.plan.rewrites.is_empty();
+    let found = Optimized { model: rewritten.unwrap_or_else(|| input.clone()), plan };
     // What gains with some kernels may lose with others that might run it as well.
-    if is_rewritten && !needs_no_more(&found.model, &found.plan, input, options) {
-        found = Optimized { model: input.clone(), plan: plan_graphs(input.graphs(), options)? };
-        is_rewritten = false;
+    if !found.plan.rewrites.is_empty() && !needs_no_more(&found.model, &found.plan, input, options) {
+        return Ok(Optimized { model: input.clone(), plan: plan_graphs(input.graphs(), options)? });
     }
-    let Some(loops) = options.loops else { return Ok(found) };
-    let best = with_loops(found, input, loops, options)?;
-    let is_cheapest = loops.are_enough(&best) && extra_macs(&best) == 0;
-    if !is_rewritten || is_cheapest {
-        return Ok(best);
-    }
-    // What rewriting saves, a loop may save too, and what was divided fits no window.
-    let as_it_is = Optimized { model: input.clone(), plan: plan_graphs(input.graphs(), options)? };
-    let looped = with_loops(as_it_is, input, loops, options)?;
-    Ok(if loops.prefer(&looped, &best) { looped } else { best })
+    Ok(found)
 }

@@ -132,7 +132,7 @@ impl<'a> Planner<'a> {
     fn tensor(&self, t: TensorId, step: usize) -> Option<Request> {
         let place = self.kernels.place(t);
         let bytes = self.graph.tensor(t).bytes;
-        if bytes == 0 || matches!(place, LitertPlace::Folded | LitertPlace::Heap) {
+        if bytes == 0 || matches!(place, LitertPlace::Folded | LitertPlace::Heap | LitertPlace::Later) {
             return None;
         }
         let is_callers = self.graph.is_input(t) || self.graph.is_output(t);

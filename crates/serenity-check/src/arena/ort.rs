@@ -32,7 +32,7 @@ pub(crate) fn run(graph: &Graph, file: &[OpId], setup: OrtSetup) -> Run {
     if !crate::order::faults(graph, &order).is_empty() {
         order = file.to_vec();
     }
-    Run { order, requested: most_requested(graph, &nodes, &steps, setup.reuse) }
+    Run { order, requested: most_requested(graph, &nodes, &steps, setup) }
 }
 
 struct Node {
@@ -163,9 +163,9 @@ impl<'a> Nodes<'a> {
 }
 
 /// The buffer that each value lies in, named after the first value in it; `None` for memory of the caller's and of constants.
-fn buffers(graph: &Graph, nodes: &Nodes, steps: &[usize], takes_freed: bool) -> Vec<Option<usize>> {
+fn buffers(graph: &Graph, nodes: &Nodes, steps: &[usize], setup: OrtSetup) -> Vec<Option<usize>> {
     let is_result = |value: usize| graph.is_output(nodes.tensor_of[value]);
-    let layout_of = |value: usize| layout(graph.tensor(nodes.tensor_of[value]));
+    let layout_of = |value: usize| layout(graph.tensor(nodes.tensor_of[value]), setup);
     let mut lies_in: Vec<Option<usize>> = (0..nodes.tensor_of.len()).map(Some).collect();
     // Of the values in a buffer: reads to come, writes to come, and the caller.
     let mut wanted = vec![0_usize; nodes.tensor_of.len()];
@@ -178,7 +178,7 @@ fn buffers(graph: &Graph, nodes: &Nodes, steps: &[usize], takes_freed: bool) -> 
     for t in graph.inputs() {
         lies_in[t.index()] = None;
     }
-    let mut freed: BTreeMap<(&[u64], u64), Vec<usize>> = BTreeMap::new();
+    let mut freed: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     for &step in steps {
         let node = &nodes.all[step];
         let op = graph.op(node.op);
@@ -196,7 +196,7 @@ fn buffers(graph: &Graph, nodes: &Nodes, steps: &[usize], takes_freed: bool) -> 
                 _ => None,
             };
             let place =
-                place.or_else(|| freed.get_mut(&layout_of(result).filter(|_| takes_freed)?)?.pop().map(Some));
+                place.or_else(|| freed.get_mut(&layout_of(result).filter(|_| setup.reuse)?)?.pop().map(Some));
             if let Some(place) = place {
                 lies_in[result] = place;
                 if let Some(buffer) = place {
@@ -217,8 +217,8 @@ fn buffers(graph: &Graph, nodes: &Nodes, steps: &[usize], takes_freed: bool) -> 
     lies_in
 }
 
-fn most_requested(graph: &Graph, nodes: &Nodes, steps: &[usize], takes_freed: bool) -> u64 {
-    let lies_in = buffers(graph, nodes, steps, takes_freed);
+fn most_requested(graph: &Graph, nodes: &Nodes, steps: &[usize], setup: OrtSetup) -> u64 {
+    let lies_in = buffers(graph, nodes, steps, setup);
     // By buffer: the step after which it is given back.
     let mut last_read: BTreeMap<usize, usize> = BTreeMap::new();
     let mut is_read = vec![false; lies_in.len()];

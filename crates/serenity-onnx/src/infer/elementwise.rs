@@ -2,6 +2,7 @@
 
 use super::Call;
 use super::call::{axis_index, one};
+use super::loading::{FIRST_OPEN, NOTHING};
 use crate::data_type::DataType;
 use crate::fact::Fact;
 
@@ -33,6 +34,10 @@ pub(super) fn broadcast_shapes(a: &[u64], b: &[u64]) -> Option<Vec<u64>> {
             (x, y) if x == y => x,
             (1, y) => y,
             (x, 1) => x,
+            // Of two sizes that differ in that one is not known, that is what the other is.
+            (x, y) if x < FIRST_OPEN && y >= FIRST_OPEN => x,
+            (x, y) if x >= FIRST_OPEN && y < FIRST_OPEN => y,
+            (x, y) if x >= FIRST_OPEN && y >= FIRST_OPEN => NOTHING,
             _ => return None,
         };
     }

@@ -12,6 +12,7 @@ mod control;
 mod elementwise;
 mod indexing;
 mod layout;
+mod loading;
 mod nchwc;
 mod product;
 mod recurrent;
@@ -23,11 +24,12 @@ mod values;
 mod window;
 
 pub(crate) use call::Call;
+pub(crate) use loading::Open;
 pub(crate) use window::Padding;
 
 use crate::data_type::DataType;
 use crate::fact::Fact;
-use crate::proto::{Graph, Node, is_standard};
+use crate::proto::{Graph, Node, ValueInfo, is_standard};
 use nchwc::Blocks;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -41,6 +43,14 @@ pub(crate) struct Settings<'a, 's> {
     pub(crate) shapes: &'s BTreeMap<String, Vec<u64>>,
     /// Element types given by the caller, by tensor.
     pub(crate) types: &'s BTreeMap<String, DataType>,
+    /// To find out what a runtime knows that loads the file: what is left open in it, instead of what callers give.
+    pub(crate) open: Option<&'s Open<'a>>,
+}
+
+impl<'a> Settings<'a, '_> {
+    fn declared(&self, info: &ValueInfo<'a>) -> Fact {
+        self.open.map_or_else(|| info.fact(), |open| open.declared(info))
+    }
 }
 
 /// The facts of one graph, and those of the graphs around it.
@@ -73,10 +83,14 @@ impl<'a, 'p> Scope<'a, 'p> {
         let mut scope = Self { facts: HashMap::new(), blocks: Blocks::of(graph), outer };
         for (index, input) in graph.inputs.iter().enumerate() {
             let given = arguments.get(index).cloned().unwrap_or_default();
-            scope.facts.insert(input.name, given.or(input.fact()));
+            scope.facts.insert(input.name, given.or(settings.declared(input)));
         }
         for tensor in &graph.initializers {
-            scope.facts.insert(tensor.name, tensor.fact());
+            let mut fact = tensor.fact();
+            if settings.open.is_some_and(|open| !open.is_constant(tensor.name)) {
+                fact.values = None;
+            }
+            scope.facts.insert(tensor.name, fact);
         }
         if outer.is_none() {
             scope.apply_given_shapes(settings, graph.inputs.iter().map(|i| i.name));
@@ -84,14 +98,18 @@ impl<'a, 'p> Scope<'a, 'p> {
         let mut declared: HashMap<&str, Fact> = HashMap::new();
         for info in graph.value_info.iter().chain(&graph.outputs) {
             let known = declared.remove(info.name).unwrap_or_default();
-            declared.insert(info.name, known.or(info.fact()));
+            declared.insert(info.name, known.or(settings.declared(info)));
         }
         for node in &graph.nodes {
             let inferred = infer_node(node, &scope, settings);
             for (&name, fact) in
                 node.outputs.iter().zip(inferred.into_iter().chain(std::iter::repeat_with(Fact::default)))
             {
-                let fact = fact.or(declared.get(name).cloned().unwrap_or_default());
+                let said = declared.get(name).cloned().unwrap_or_default();
+                let fact = match settings.open {
+                    Some(open) => open.merged(fact, said),
+                    None => fact.or(said),
+                };
                 scope.facts.insert(name, fact);
             }
             if outer.is_none() {
@@ -102,7 +120,8 @@ impl<'a, 'p> Scope<'a, 'p> {
     }
 
     fn apply_given_shapes(&mut self, settings: &Settings<'a, '_>, names: impl Iterator<Item = &'a str>) {
-        if settings.shapes.is_empty() && settings.types.is_empty() {
+        // A runtime that loads the file does not know them.
+        if settings.open.is_some() || (settings.shapes.is_empty() && settings.types.is_empty()) {
             return;
         }
         for name in names {
@@ -140,6 +159,9 @@ fn infer_node<'a>(node: &Node<'a>, scope: &Scope<'a, '_>, settings: &Settings<'a
     }
     if !is_standard(node.domain) {
         return contrib::infer(&call).unwrap_or_default();
+    }
+    if let Some(open) = settings.open {
+        return open.infer(&call);
     }
     let mut facts = table::infer(&call).unwrap_or_default();
     if let [first, ..] = facts.as_mut_slice()

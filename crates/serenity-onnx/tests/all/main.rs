@@ -6,6 +6,7 @@
 mod constants;
 mod editing;
 mod inference;
+mod loading;
 mod reading;
 mod runtimes;
 mod shared_models;

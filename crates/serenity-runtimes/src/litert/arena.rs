@@ -131,7 +131,7 @@ impl<'a> Plan<'a> {
     fn tensor(&self, tensor: TensorId, first: Step) -> Option<Candidate> {
         let place = self.kernels.place(tensor);
         let bytes = self.graph.tensor(tensor).bytes;
-        if bytes == 0 || matches!(place, LitertPlace::Heap | LitertPlace::Folded) {
+        if bytes == 0 || matches!(place, LitertPlace::Heap | LitertPlace::Later | LitertPlace::Folded) {
             return None;
         }
         let is_host = self.hosts[tensor.index()] == tensor;

@@ -135,8 +135,12 @@ impl Runtime for Litert {
     fn unknown(&self, graph: &Graph) -> Vec<Unknown> {
         let mut unknown = Vec::new();
         let kernels = LitertKernels::of(graph);
-        for tensor in graph.tensor_ids().filter(|&t| kernels.place(t) == LitertPlace::Heap) {
-            let reason = "LiteRT learns it only when it runs, and keeps it outside the arena";
+        for tensor in graph.tensor_ids() {
+            let reason = match kernels.place(tensor) {
+                LitertPlace::Heap => "LiteRT learns it only when it runs, and keeps it outside the arena",
+                LitertPlace::Later => "LiteRT learns it only when it runs, and makes room in the arena then",
+                LitertPlace::Arena | LitertPlace::Folded | LitertPlace::Persistent => continue,
+            };
             unknown.push(Unknown::new(UnknownKind::Size, graph.tensor_label(tensor), reason));
         }
         for op in graph.op_ids().filter(|&op| LitertKernels::needs_more(graph, op)) {

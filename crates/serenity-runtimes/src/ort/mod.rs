@@ -45,7 +45,7 @@ impl<'a> Session<'a> {
     /// Loads a graph into a session that is set up like this.
     pub fn new(graph: &'a Graph, setup: OrtSetup) -> Self {
         let temporaries = graph.op_ids().map(|op| temporaries::temporary(graph, op)).collect();
-        Self { graph, setup, facts: Facts::new(graph), temporaries }
+        Self { graph, setup, facts: Facts::new(graph, setup), temporaries }
     }
 
     /// What was loaded.
@@ -77,11 +77,11 @@ pub(crate) struct Ort {
 
 impl Runtime for Ort {
     fn storage(&self, graph: &Graph) -> Storage {
-        sharing::storage(graph)
+        sharing::storage(graph, self.setup)
     }
 
     fn least_lifetimes(&self, graph: &Graph) -> Lifetimes {
-        sharing::ort_least_lifetimes(graph)
+        sharing::ort_least_lifetimes(graph, self.setup)
     }
 
     fn shares_by_order(&self) -> bool {
@@ -107,7 +107,7 @@ impl Runtime for Ort {
 mod tests {
     use super::steer::numberings;
     use super::*;
-    use serenity_ir::{ElementType, GraphBuilder, Tensor};
+    use serenity_ir::{ElementType, GraphBuilder, KnownDim, KnownShape, Tensor};
 
     fn floats(name: &str, count: u64) -> Tensor {
         Tensor {
@@ -172,6 +172,27 @@ mod tests {
         let requested = |graph: &Graph| run(graph, &graph.file_order(), OrtOrder::Priority).requested;
         assert_eq!(requested(&build(101)), 4 * (101 + 40));
         assert_eq!(requested(&build(100)), 4 * (100 + 30 + 40));
+    }
+
+    #[test]
+    fn a_buffer_is_taken_again_where_the_runtime_knows_that_it_fits() {
+        let build = |first: KnownShape, last: KnownShape| {
+            let mut g = GraphBuilder::new("");
+            let x = g.input(floats("x", 1));
+            let a = g.op("a", "Conv", &[x], Tensor { known: first, ..floats("a", 100) });
+            let b = g.op("b", "Conv", &[a], floats("b", 30));
+            let c = g.op("c", "Conv", &[b], floats("c", 40));
+            let d = g.op("d", "Conv", &[c], Tensor { known: last, ..floats("d", 100) });
+            let y = g.op("y", "Conv", &[d], floats("y", 1));
+            g.output(y);
+            let graph = g.build().unwrap();
+            run(&graph, &graph.file_order(), OrtOrder::Priority).requested
+        };
+        let named = || KnownShape::Partly(vec![KnownDim::Named("n".into()), KnownDim::Size(100)]);
+        let (taken, new) = (4 * (100 + 30 + 40), 4 * (100 + 40));
+        assert_eq!(build(named(), named()), taken);
+        assert_eq!(build(named(), KnownShape::Whole), new);
+        assert_eq!(build(KnownShape::Nothing, KnownShape::Nothing), new);
     }
 
     /// The second reader of a `DequantizeLinear` gets one of its own, which runs when nothing else can.

@@ -3,6 +3,7 @@
 //! They are numbered in the order of the file. A `DequantizeLinear` that several operands read is given to the first of them; each other gets
 //! a copy, numbered behind all nodes of the file.
 
+use super::OrtSetup;
 use super::lists::Lists;
 use super::sharing::{OrtSharing, ort_layout, ort_sharing};
 use super::walk;
@@ -33,14 +34,14 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    pub(super) fn new(graph: &Graph) -> Self {
+    pub(super) fn new(graph: &Graph, setup: OrtSetup) -> Self {
         let real = |tensors: &[TensorId]| -> Vec<Value> {
             tensors.iter().filter(|&&t| !is_token(graph, t)).map(|t| t.index()).collect()
         };
         let mut numbers = BTreeMap::new();
         let layout = graph.tensors().iter().map(|tensor| {
             let next = numbers.len();
-            ort_layout(tensor).map(|layout| *numbers.entry(layout).or_insert(next))
+            ort_layout(tensor, setup).map(|layout| *numbers.entry(layout).or_insert(next))
         });
         let layout: Vec<Option<usize>> = layout.collect();
         let is_kind = |operators: &[Operator]| {

@@ -8,8 +8,9 @@
 //! ONNX Runtime also gives a buffer of the same shape to a later tensor, and holds it in between. That depends on the whole order, so
 //! it is not in the lifetimes: whoever wants the exact figure of one order must follow the runtime's own planner.
 
+use super::OrtSetup;
 use serenity_ir::Operator::*;
-use serenity_ir::{Buffer, Graph, Lifetimes, Op, OpId, Storage, Tensor, TensorId};
+use serenity_ir::{Buffer, Graph, KnownDim, KnownShape, Lifetimes, Op, OpId, Storage, Tensor, TensorId};
 use std::collections::HashSet;
 
 /// What ONNX Runtime does with the memory of an operator's inputs.
@@ -56,20 +57,36 @@ pub fn overwrites(graph: &Graph) -> Vec<(TensorId, TensorId)> {
     graph.ops().iter().filter_map(pair).collect()
 }
 
-/// Shape and bytes an element, if both are known and there is a dimension: tensors that agree in both can take each other's place.
-pub(super) fn ort_layout(tensor: &Tensor) -> Option<(&[u64], u64)> {
+/// Tensors that agree in it can take each other's place.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Layout<'g> {
+    shape: &'g [u64],
+    /// Bytes of two elements, so that types of less than a byte have a size too.
+    elements: u64,
+    /// What ONNX Runtime knows of the shape if not all of it: sizes and names.
+    dims: &'g [KnownDim],
+}
+
+/// The layout of a tensor, if there is a dimension and ONNX Runtime knows the shape: each size, or a name for it, which it compares. A file for a session without reuse is
+/// written with all that it must know ([`overwrites`]), so there what is known here is known there.
+pub(super) fn ort_layout(tensor: &Tensor, setup: OrtSetup) -> Option<Layout<'_>> {
     let shape = tensor.shape.as_deref().filter(|shape| !shape.is_empty())?;
-    // Of two elements, so that types of less than a byte have a size too.
-    Some((shape, tensor.dtype.as_ref()?.bytes_of(&[2])?))
+    let dims: &[KnownDim] = match &tensor.known {
+        _ if !setup.reuse => &[],
+        KnownShape::Whole => &[],
+        KnownShape::Partly(dims) if !dims.contains(&KnownDim::Open) => dims,
+        KnownShape::Partly(_) | KnownShape::Nothing => return None,
+    };
+    Some(Layout { shape, elements: tensor.dtype.as_ref()?.bytes_of(&[2])?, dims })
 }
 
 /// Inputs cost nothing, and what may share memory in every order shares it.
-pub(super) fn storage(graph: &Graph) -> Storage {
-    with_doubtful(graph).0
+pub(super) fn storage(graph: &Graph, setup: OrtSetup) -> Storage {
+    with_doubtful(graph, setup).0
 }
 
 /// The same, and the tensors that may be written over an input of theirs in some orders only.
-fn with_doubtful(graph: &Graph) -> (Storage, HashSet<TensorId>) {
+fn with_doubtful(graph: &Graph, setup: OrtSetup) -> (Storage, HashSet<TensorId>) {
     let mut doubtful = HashSet::new();
     let mut storage = Storage::one_buffer_a_tensor(graph);
     for &input in graph.inputs() {
@@ -93,7 +110,7 @@ fn with_doubtful(graph: &Graph) -> (Storage, HashSet<TensorId>) {
         };
         let buffer = storage.of[input.index()][0];
         let is_view = sharing == OrtSharing::View;
-        if !is_view && !can_overwrite(graph, node, input, output) {
+        if !is_view && !can_overwrite(graph, setup, node, input, output) {
             continue;
         }
         if !is_view && reads[buffer.index()] > 1 {
@@ -117,8 +134,8 @@ fn with_doubtful(graph: &Graph) -> (Storage, HashSet<TensorId>) {
 /// - what may be written over an input in some orders counts only from its first reader on, because the saving ends there;
 /// - what nobody reads counts only while it is computed, because another tensor may take its memory later; and
 /// - a `DequantizeLinear` that several read is computed for each of them: its result counts while it is computed and while one of them runs.
-pub(super) fn ort_least_lifetimes(graph: &Graph) -> Lifetimes {
-    let (storage, doubtful) = with_doubtful(graph);
+pub(super) fn ort_least_lifetimes(graph: &Graph, setup: OrtSetup) -> Lifetimes {
+    let (storage, doubtful) = with_doubtful(graph, setup);
     let mut buffers = storage.into_lifetimes(graph).buffers().to_vec();
     let mut alone = Vec::new();
     for buffer in &mut buffers {
@@ -156,8 +173,8 @@ fn is_copied(graph: &Graph, tensor: TensorId) -> bool {
 }
 
 /// Would the result fit exactly, and is there one look at the input only?
-fn can_overwrite(graph: &Graph, op: &Op, input: TensorId, output: TensorId) -> bool {
-    let layout = |t: TensorId| ort_layout(graph.tensor(t));
+fn can_overwrite(graph: &Graph, setup: OrtSetup, op: &Op, input: TensorId, output: TensorId) -> bool {
+    let layout = |t: TensorId| ort_layout(graph.tensor(t), setup);
     op.inputs.iter().filter(|&&t| t == input).count() == 1
         && layout(input).is_some()
         && layout(input) == layout(output)
@@ -166,7 +183,7 @@ fn can_overwrite(graph: &Graph, op: &Op, input: TensorId, output: TensorId) -> b
 #[cfg(test)]
 mod tests {
     use crate::{MemoryModel, OrtSetup};
-    use serenity_ir::{ElementType, Graph, GraphBuilder, Tensor, TensorId};
+    use serenity_ir::{ElementType, Graph, GraphBuilder, KnownDim, KnownShape, Tensor, TensorId};
 
     const ORT: MemoryModel = MemoryModel::Ort(OrtSetup::PLAIN);
 
@@ -208,6 +225,31 @@ mod tests {
         g.output(e);
         let graph = g.build().unwrap();
         assert!(ORT.lifetimes(&graph).buffers().iter().all(|b| b.tensors.len() == 1));
+    }
+
+    /// A name is as good as a size, if it is the same; without reuse the file is written so that all is known.
+    #[test]
+    fn what_is_not_known_to_have_one_shape_is_not_written_over() {
+        let known = |dims: &[KnownDim]| KnownShape::Partly(dims.to_vec());
+        let named = |name: &str| known(&[KnownDim::Named(name.to_owned()), KnownDim::Size(10)]);
+        let cases = [
+            (named("n"), named("n"), 1),
+            (named("n"), named("m"), 2),
+            (named("n"), KnownShape::Whole, 2),
+            (known(&[KnownDim::Open, KnownDim::Size(10)]), known(&[KnownDim::Open, KnownDim::Size(10)]), 2),
+            (KnownShape::Nothing, KnownShape::Nothing, 2),
+        ];
+        for (one, other, buffers) in cases {
+            let mut g = GraphBuilder::new("");
+            let x = g.input(floats("x", 1));
+            let a = g.op("a", "Conv", &[x], Tensor { known: one, ..floats("a", 10) });
+            let b = g.op("b", "Relu", &[a], Tensor { known: other, ..floats("b", 10) });
+            let y = g.op("y", "Conv", &[b], floats("y", 1));
+            g.output(y);
+            let graph = g.build().unwrap();
+            assert_eq!(ORT.lifetimes(&graph).buffers().len(), buffers + 1);
+            assert_eq!(MemoryModel::Ort(OrtSetup::LEAN).lifetimes(&graph).buffers().len(), 2);
+        }
     }
 
     #[test]

@@ -57,7 +57,7 @@ impl RewriteChoice {
     }
 
     /// The same set for kernels with which the model needs so much. What was proved, was proved for others.
-    pub(super) fn for_other_kernels(self, with: u64) -> Self {
+    pub(crate) fn for_other_kernels(self, with: u64) -> Self {
         Self { with, floor: 0, stopped: Some(self.stopped.unwrap_or(StopReason::Heuristic)), ..self }
     }
 

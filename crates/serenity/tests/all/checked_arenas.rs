@@ -1,7 +1,9 @@
 //! The checker's own planners against those of the pipeline: two texts of the same runtimes, equal to the byte on thousands of random graphs.
 
 use serenity::check;
-use serenity::ir::{Attributes, ElementType, Graph, GraphBuilder, Op, OpId, OpKind, Tensor, TensorId};
+use serenity::ir::{
+    Attributes, ElementType, Graph, GraphBuilder, KnownDim, KnownShape, Op, OpId, OpKind, Tensor, TensorId,
+};
 use serenity::runtimes::{Kernels, MemoryModel, OrtOrder, OrtSetup, main_graph};
 
 struct Random(u64);
@@ -71,7 +73,16 @@ fn tensor(random: &mut Random) -> Tensor {
     let dtype = random.pick(&[ElementType::Int8, ElementType::Int8, ElementType::Float32, ElementType::Int4]);
     let shape =
         random.pick(&[vec![1, 4, 4, 8], vec![1, 8, 16], vec![1, 16], vec![1, 2, 2, 3], vec![33], vec![1]]);
-    Tensor::shaped("", shape, dtype).unwrap()
+    // Runtimes that infer shapes may know less of them.
+    let known = match random.below(6) {
+        0 => KnownShape::Nothing,
+        1 => KnownShape::Partly(vec![KnownDim::Open; shape.len()]),
+        2 => KnownShape::Partly(
+            shape.iter().map(|_| KnownDim::Named(random.pick(&["n", "m"]).into())).collect(),
+        ),
+        _ => KnownShape::Whole,
+    };
+    Tensor { known, ..Tensor::shaped("", shape, dtype).unwrap() }
 }
 
 fn graph(random: &mut Random, kinds: &[&str], ops: u64, bodies: u64) -> Graph {

@@ -6,7 +6,9 @@ use crate::common;
 use serenity::runtimes::{MemoryModel, OrtOrder, OrtSetup};
 use serenity::scheduling::Limits;
 use serenity::zoo::Precision;
-use serenity::{Format, Input, Options, Plan, export, load, plan_graphs, planned_model};
+use serenity::{
+    Format, Input, Options, Plan, ReadOptions, export, load, load_with, plan_graphs, planned_model,
+};
 use serenity_judges::{Inputs, Ort, Verdict, shared_files};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -137,6 +139,50 @@ fn sessions_that_follow_the_file_ask_for_what_we_predict_and_compute_the_same() 
     let folder = tempfile::tempdir().unwrap();
     let models = [exported(folder.path()), collection()].concat();
     judge(&models, OrtOrder::Priority, folder.path());
+}
+
+/// ONNX Runtime shares less memory where it does not know shapes: those that callers give, and those that it cannot infer.
+#[test]
+fn sizes_that_the_runtime_does_not_know_are_predicted_too() {
+    if serenity_judges::python().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let given: [(&str, &str, &[u64]); 5] = [
+        ("gpt_open", "ids", &[1, 48]),
+        ("unet_open", "image", &[1, 3, 32, 32]),
+        ("vit_open", "image", &[1, 3, 32, 32]),
+        ("fns-candy", "inputImage", &[1, 3, 720, 720]),
+        ("squeezenet_tensor_input", "data", &[1, 3, 227, 227]),
+    ];
+    let networks = ["gpt", "unet", "vit"].map(|name| serenity_judges::network(name, true, folder.path()));
+    let models = [networks.to_vec(), shared_files("more-models", "onnx")].concat();
+    let (mut cases, mut paths, mut shapes) = (Vec::new(), Vec::new(), Vec::new());
+    for path in &models {
+        let name = path.file_stem().unwrap().to_string_lossy();
+        let Some((_, input, shape)) = given.iter().find(|(given, ..)| *given == name) else { continue };
+        let mut how = ReadOptions::default();
+        how.shapes.insert((*input).to_owned(), shape.to_vec());
+        let read = load_with(path.to_str().unwrap(), &how).unwrap();
+        let options = Options { limits: Limits::lasting(LIMIT), ..Options::for_input(&read) };
+        let plan = plan_graphs(read.graphs(), &options).unwrap();
+        let after = folder.path().join(format!("ordered_{name}.onnx"));
+        std::fs::write(&after, planned_model(&read, &plan).unwrap()).unwrap();
+        let sizes: Vec<String> = shape.iter().map(ToString::to_string).collect();
+        for (path, figure) in [(path.clone(), plan.before.arena), (after, plan.after.arena)] {
+            cases.push((path.clone(), figure));
+            paths.push(path);
+            shapes.push(format!("{input}={}", sizes.join(",")));
+        }
+    }
+    let order = serenity_judges::OrtOrder::File;
+    let verdicts =
+        serenity_judges::ort_with_shapes(order, &paths, &shapes, &Inputs::default()).unwrap_or_default();
+    for ((path, predicted), verdict) in cases.iter().zip(&verdicts) {
+        let seen = verdict.accepted().activations;
+        println!("{}: {seen} asked for, {predicted:?} predicted", path.display());
+        assert_eq!(Some(seen), *predicted, "{}", path.display());
+    }
 }
 
 #[test]

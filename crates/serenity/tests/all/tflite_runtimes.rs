@@ -6,7 +6,7 @@ use crate::common::{NETWORKS, exported, portable_head};
 use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::scheduling::Limits;
 use serenity::zoo::Precision;
-use serenity::{Format, Options, Plan, Rewrites, inspect, load, optimize};
+use serenity::{Format, Options, Plan, Rewrites, inspect, load, optimize, plan_graphs};
 use serenity_judges::{Inputs, Verdict, on_all_cores, shared_files};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -158,4 +158,20 @@ fn litert_needs_what_we_predict_and_computes_the_same() {
             |report: serenity_judges::LiteRt| Seen { arena: report.main.arena, outputs: Ok(report.outputs) };
         Some(verdicts.into_iter().map(|verdict| seen(verdict, look)).collect())
     });
+}
+
+/// An input says how large tensors will be. The judge's asks for nothing, and no less can be: what we call 'at least' is that.
+#[test]
+fn litert_needs_at_least_what_we_say_where_an_input_decides() {
+    let is_it = |path: &PathBuf| path.ends_with("lt_dynamic_shapes.tflite");
+    let Some(path) = shared_files("more-models", "tflite").into_iter().find(is_it) else { return };
+    let input = load(path.to_str().unwrap()).unwrap();
+    let options = Options { model: MemoryModel::Litert, plan_arena: false, ..Options::for_input(&input) };
+    let plan = plan_graphs(input.graphs(), &options).unwrap();
+    assert!(!plan.counts_everything());
+    let Some(verdicts) = serenity_judges::litert(&[path], &Inputs::default()) else { return };
+    let seen = verdicts[0].accepted().main.arena;
+    println!("{seen} taken, at least {:?} predicted", plan.before.arena);
+    assert_eq!(plan.before.arena, Some(seen));
+    assert!(plan.after.needs() <= seen);
 }

@@ -2,8 +2,8 @@
 //!
 //! While a graph is prepared, some kernels compute their result at once if everything they read is constant by then; it lies on the heap
 //! from there on and counts as a constant for the kernels that follow. Others learn only while the graph runs how large their
-//! result will be; it lies on the heap too, and the planner stops there: what comes later is planned when the run has come so far. The
-//! tables hold what release 2.3.0 of `ai-edge-litert` was seen to do; a kind that is not listed keeps its results in the arena and
+//! result will be; it lies on the heap too, and the planner stops there: what comes later is planned when the run has come so far, and may have sizes
+//! that follow from it. The tables hold what release 2.3.0 of `ai-edge-litert` was seen to do; a kind that is not listed keeps its results in the arena and
 //! needs nothing else.
 
 mod temporaries;
@@ -23,6 +23,8 @@ pub enum LitertPlace {
     Persistent,
     /// On the heap, since its size is known only when it is computed.
     Heap,
+    /// In the arena, planned when the run has come so far: its size follows from that of a tensor on the heap. It may be nothing, so it counts as nothing.
+    Later,
 }
 
 /// Memory that a kernel asks for besides its tensors.
@@ -67,7 +69,7 @@ impl LitertKernels {
             pauses: vec![false; graph.ops().len()],
         };
         for id in graph.file_order() {
-            let operands = Operands { op: graph.op(id), places: &kernels.places };
+            let operands = Operands { graph, op: graph.op(id), places: &kernels.places };
             let (place, placed) = results(graph, id, &operands);
             kernels.pauses[id.index()] =
                 place == LitertPlace::Heap || takes_its_shape_while_running(&operands);
@@ -109,6 +111,7 @@ impl LitertKernels {
 
 /// The operands of an op, with what is known of their values while the graph is prepared.
 struct Operands<'a> {
+    graph: &'a Graph,
     op: &'a Op,
     places: &'a [LitertPlace],
 }
@@ -134,6 +137,15 @@ impl Operands<'_> {
         self.op.inputs.iter().all(|&tensor| self.is_folded(tensor))
     }
 
+    /// Is it known only in the run how large this is? What the file says of a tensor on the heap holds, unless it says itself that it may change.
+    fn has_unknown_size(&self, tensor: TensorId) -> bool {
+        match self.places[tensor.index()] {
+            LitertPlace::Later => true,
+            LitertPlace::Heap => has_open_dimension(self.graph, tensor),
+            LitertPlace::Arena | LitertPlace::Folded | LitertPlace::Persistent => false,
+        }
+    }
+
     fn is_folded(&self, tensor: TensorId) -> bool {
         self.places[tensor.index()] == LitertPlace::Folded
     }
@@ -153,6 +165,8 @@ fn results(graph: &Graph, id: OpId, operands: &Operands) -> (LitertPlace, usize)
         (LitertPlace::Persistent, op.outputs.len())
     } else if has_results_of_unknown_size(graph, operands) {
         (LitertPlace::Heap, of_unknown_size)
+    } else if follows_an_unknown_size(graph, operands) {
+        (LitertPlace::Later, op.outputs.len())
     } else {
         (LitertPlace::Arena, op.outputs.len())
     }
@@ -227,6 +241,13 @@ fn has_results_of_unknown_size(graph: &Graph, operands: &Operands) -> bool {
         || op.outputs.iter().any(|&t| is_text(graph, t))
 }
 
+/// Does the file say that dimensions of the results may change, of an op that reads a tensor whose size is unknown?
+fn follows_an_unknown_size(graph: &Graph, operands: &Operands) -> bool {
+    let op = operands.op;
+    op.outputs.iter().all(|&t| has_open_dimension(graph, t))
+        && op.inputs.iter().any(|&t| operands.has_unknown_size(t))
+}
+
 /// A reshaping to a shape that is computed: its size is known, so it may share its input's memory, but the planner stops there all the same.
 fn takes_its_shape_while_running(operands: &Operands) -> bool {
     operands.op.kind.operator() == RESHAPE && !operands.is_known(1)
@@ -244,7 +265,7 @@ fn is_text(graph: &Graph, tensor: TensorId) -> bool {
 /// All of this was seen in the runtime.
 #[cfg(test)]
 mod tests {
-    use super::LitertPlace::{self, Arena, Folded, Heap, Persistent};
+    use super::LitertPlace::{self, Arena, Folded, Heap, Later, Persistent};
     use super::*;
     use crate::testing::OneOp;
     use serde_json::json;
@@ -317,6 +338,28 @@ mod tests {
         assert_eq!(computed("RESHAPE"), (vec![Arena], true));
         let unique = OneOp::new("UNIQUE").reads(&[8], Int32).gives(&[8], Int32).gives(&[8], Int64);
         assert_eq!(outcome(unique), (vec![Heap, Arena], true));
+    }
+
+    /// The size of what is sliced is computed, so that of all that follows is known only in the run, as far as the file leaves it open.
+    #[test]
+    fn what_follows_from_an_unknown_size_is_planned_later() {
+        let sized = |signature: &[i64]| {
+            let mut tensor = Tensor::shaped("", vec![1, 8], Float32).unwrap();
+            tensor.extra.insert("shape_signature".to_owned(), json!(signature));
+            tensor
+        };
+        let mut builder = GraphBuilder::new("");
+        let [x, y] = [(); 2].map(|()| builder.input(sized(&[1, 8])));
+        let [begin, end, step] = [(); 3].map(|()| builder.input(Tensor::sized("", 8)));
+        let slice = builder.op("", "STRIDED_SLICE", &[x, begin, end, step], sized(&[-1, 8]));
+        let open = builder.op("", "BATCH_MATMUL", &[slice, y], sized(&[-1, 8]));
+        let fixed = builder.op("", "RESHAPE", &[open], sized(&[1, 8]));
+        // A batch that callers may change is another matter: it is planned as the file has it.
+        let batch = builder.op("", "LEAKY_RELU", &[x], sized(&[-1, 8]));
+        let kernels = LitertKernels::of(&builder.build().unwrap());
+        assert_eq!([slice, open, fixed, batch].map(|t| kernels.place(t)), [Heap, Later, Arena, Arena]);
+        // Of both factors that are transposed, one may be empty.
+        assert_eq!(kernels.temporaries(OpId(1)), [LitertTemporary { bytes: 32, place: Arena }]);
     }
 
     #[test]

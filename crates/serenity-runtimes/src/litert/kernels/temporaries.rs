@@ -17,10 +17,12 @@ const LONG: u64 = 8;
 /// The requests in order, without those for 0 bytes; none where the graph does not tell.
 pub(super) fn of(call: &Call, operands: &Operands, place: LitertPlace) -> Vec<LitertTemporary> {
     let requests = match call.operator() {
+        BATCH_MATMUL => transposed_factors(call, operands),
+        // What depends on an unknown size may be nothing.
+        _ if call.op.inputs.iter().any(|&t| operands.has_unknown_size(t)) => None,
         MEAN | SUM | REDUCE_PROD | REDUCE_MAX | REDUCE_MIN | REDUCE_ALL | REDUCE_ANY => {
             reduction(call, operands, place)
         }
-        BATCH_MATMUL => transposed_factors(call),
         ADD_N => call.described_result(0).and_then(|sum| Some(vec![bytes(&sum)?])),
         SVDF => reference::svdf(call),
         RFFT2D if place == LitertPlace::Arena => transform(call, operands),
@@ -92,8 +94,12 @@ fn reduction(call: &Call, operands: &Operands, place: LitertPlace) -> Option<Vec
 }
 
 /// Both factors are transposed, wanted or not.
-fn transposed_factors(call: &Call) -> Option<Vec<u64>> {
-    Some(vec![bytes(&call.described(0)?)?, bytes(&call.described(1)?)?])
+fn transposed_factors(call: &Call, operands: &Operands) -> Option<Vec<u64>> {
+    let factor = |position: usize| {
+        let is_open = call.op.operand(position).is_some_and(|t| operands.has_unknown_size(t));
+        if is_open { Some(0) } else { bytes(&call.described(position)?) }
+    };
+    Some(vec![factor(0)?, factor(1)?])
 }
 
 /// Elements a row that the sequence kernel adds, for the sake of aligned reading.
