@@ -40,7 +40,7 @@ def judge(path, options, _log):
 
         def run(generator):
             nonlocal profile
-            feed = {node.name: random_input(node, shapes, generator) for node in session.get_inputs()}
+            feed = {node.name: random_input(node, generator, shapes) for node in session.get_inputs()}
             outputs = session.run(None, feed)
             if profile is None:
                 with open(session.end_profiling()) as file:
@@ -69,7 +69,7 @@ def there_before(nodes):
     return int(first["mem_bytes_requested_in_use"]) - int(first["mem_requested_in_use_delta"])
 
 
-def random_input(node, shapes, generator):
+def random_input(node, generator, shapes={}):
     name = node.type.removeprefix("tensor(").removesuffix(")")
     # An extent that the model leaves open is 1, unless the shape is given.
     shape = shapes.get(node.name) or [extent if isinstance(extent, int) else 1 for extent in node.shape]

@@ -2,7 +2,7 @@
 
 use crate::wire::*;
 use serde_json::json;
-use serenity_ir::{Graph, OpId};
+use serenity_ir::{Graph, KnownDim, KnownShape, OpId};
 use serenity_onnx::{Error, Model, ReadOptions};
 
 fn read(bytes: &[u8]) -> Model {
@@ -464,7 +464,13 @@ fn shapes_are_declared_in_numbers_or_where_sizes_are_open_in_names() {
     };
     let expected = [named("a"), named("b")].concat();
     assert!(written.windows(expected.len()).any(|part| part == expected));
-    assert_eq!(open.successor(written).unwrap().graph(), open.graph());
+    let again = open.successor(written).unwrap();
+    assert!(again.graph().computes_as(open.graph()));
+    // Whoever loads the file knows now that they are alike, with the size that was known before.
+    let dims = vec![KnownDim::Named("serenity_1_0".to_owned()), KnownDim::Size(3)];
+    for tensor in [a, b] {
+        assert_eq!(again.graph().tensor(tensor).known, KnownShape::Partly(dims.clone()));
+    }
 }
 
 /// ONNX Runtime leaves a constant's entry among the inputs when it folds the constant away.
