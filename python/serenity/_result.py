@@ -225,7 +225,14 @@ class Result:
         saved = f"   {before.needs / after.needs:.2f}x less" if 0 < after.needs < before.needs else ""
         lines.append(f"  {what} before {before.needs:>14,} bytes")
         lines.append(f"  {what} after  {after.needs:>14,} bytes{saved}")
-        proved = "proved optimal" if self.is_optimal else f"not proved: {self.stopped}"
+        settled = [decision for decision, one in plan["proofs"].items() if one["proof"] == "optimal"]
+        unsettled = [decision for decision in plan["proofs"] if decision not in settled]
+        if not unsettled:
+            proved = "proved optimal"
+        elif settled:
+            proved = f"{' and '.join(settled)} proved, {' and '.join(unsettled)} not: {self.stopped}"
+        else:
+            proved = f"not proved: {self.stopped}"
         # Of loops that were searched for with no bound, none is known.
         bound = f"{'bound':<{len(what) + 8}}{self.bound:>14,} bytes   " if self.bound or not plan["loops"] else ""
         lines.append(f"  {bound}{proved}")
