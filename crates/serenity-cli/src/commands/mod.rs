@@ -27,7 +27,7 @@ use serenity::ir::{Graph, OpId, Unknown};
 use serenity::runtimes::OrtOrder;
 use serenity::scheduling::Rules;
 use serenity::search::{CancelFlag, Limits, Proof, StopReason};
-use serenity::{Options, Plan};
+use serenity::{Options, Plan, ShortLabels};
 
 /// The limits of what begins now.
 fn limits(args: &LimitArgs, cancel: &CancelFlag) -> Limits {
@@ -117,9 +117,12 @@ fn title(graph: &Graph, input: &str) -> String {
     printable(&name).into_owned()
 }
 
-/// A name to show for an op.
+/// The longest that names get.
+const LONGEST_NAME: usize = 48;
+
+/// A name to show for an op: what tells it apart.
 fn op_name(graph: &Graph, id: OpId) -> String {
-    printable(&graph.op_label(id)).into_owned()
+    printable(&ShortLabels::of(graph, LONGEST_NAME).ops[id.index()]).into_owned()
 }
 
 /// The same with its type, if it has one: `conv1 (CONV_2D)`.
