@@ -50,7 +50,7 @@ fn a_table_and_a_picture() {
         "by Belady's rule",
         "┤█",
         "░",
-        "a/pw6, a/dw9, a/pw10",
+        "pw6, dw9, pw10",
         "before: the model's own order",
     ] {
         assert!(run.stdout.contains(part), "{part} is not in\n{}", run.stdout);
