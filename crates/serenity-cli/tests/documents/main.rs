@@ -65,7 +65,7 @@ fn what_is_said_about_the_paper_is_true() {
     check("docs/paper/ERRATA.md", 3);
 }
 
-/// The pictures of the README are those that the command draws.
+/// The pictures of README and guide are those that the command draws.
 #[test]
 #[allow(clippy::print_stderr, reason = "a test that is skipped must say so")]
 fn the_pictures_are_true() {
@@ -86,13 +86,13 @@ fn the_pictures_are_true() {
         ])
         .status();
     assert!(run.unwrap().success());
-    for side in ["before", "after"] {
-        let ours = std::fs::read(drawn.path().join(format!("memory-{side}.svg"))).unwrap();
-        let shown = std::fs::read(path(&format!("docs/pictures/mobilenet-{side}.svg"))).unwrap();
-        assert!(
-            ours == shown,
-            "docs/pictures/mobilenet-{side}.svg is not what `serenity optimize --loops --svg` draws"
-        );
+    for (drawing, picture) in [("memory", "mobilenet"), ("arena", "mobilenet-arena")] {
+        for side in ["before", "after"] {
+            let shown = format!("docs/pictures/{picture}-{side}.svg");
+            let ours = std::fs::read(drawn.path().join(format!("{drawing}-{side}.svg"))).unwrap();
+            let is_same = ours == std::fs::read(path(&shown)).unwrap();
+            assert!(is_same, "{shown} is not what `serenity optimize --loops --svg` draws");
+        }
     }
 }
 
