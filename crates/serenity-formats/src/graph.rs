@@ -3,7 +3,7 @@
 use crate::{FileError, Format, ModelFile, PlanNote, Problem};
 use serenity_ir::json::{self, JsonError};
 use serenity_ir::{Graph, OpId};
-use serenity_rewrite::{Patch, Rewriting, Settings};
+use serenity_rewrite::{Patch, Rewriting, Settings, Sums};
 use serenity_runtimes::Offsets;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -50,7 +50,16 @@ impl ModelFile for GraphFile {
         std::slice::from_ref(&self.0)
     }
 
-    fn retain_possible(&self, _: &Settings, _: &mut Vec<Patch>) {}
+    fn retain_possible(&self, settings: &Settings, patches: &mut Vec<Patch>) {
+        // A graph has no weights, so what partial results would be rounded to is not known; an accumulator rounds once.
+        let is_known = |patch: &Patch| {
+            let mut results = self.0.op(patch.op()).outputs.iter().map(|&output| self.0.tensor(output));
+            patch.exact
+                || settings.sums != Sums::Chain
+                || results.all(|result| Settings::default().may_round(result))
+        };
+        patches.retain(is_known);
+    }
 
     fn rewritten(&self, rewriting: &Rewriting) -> Result<Arc<dyn ModelFile>, FileError> {
         Ok(Arc::new(Self(rewriting.graph.clone())))

@@ -27,7 +27,7 @@ pub use quantized_io::{KeptPort, Port, QuantizedIo, QuantizedPort};
 
 use serenity_ir::{Graph, OpId};
 use serenity_loops::Looped;
-use serenity_rewrite::{Patch, Rewriting, Settings};
+use serenity_rewrite::{ErrorBounds, Patch, Rewriting, Settings};
 use serenity_runtimes::{Kernels, Offsets, OrtSetup, Tail};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -47,6 +47,14 @@ pub trait ModelFile: fmt::Debug + Send + Sync {
 
     /// Leaves those patches of its main graph that hold for what the file says, and that it has room for.
     fn retain_possible(&self, settings: &Settings, patches: &mut Vec<Patch>);
+
+    /// The rewriting with room for partial results of whole numbers, and how far these may be off.
+    ///
+    /// # Errors
+    /// If it cannot be told how much they need: such a patch is not [possible](Self::retain_possible).
+    fn widened(&self, rewriting: Rewriting) -> Result<(Rewriting, ErrorBounds), FileError> {
+        Ok((rewriting, ErrorBounds::new()))
+    }
 
     /// The file with its main graph rewritten. It was read again, and is the rewritten graph.
     ///

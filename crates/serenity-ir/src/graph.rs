@@ -194,6 +194,13 @@ impl Graph {
         self
     }
 
+    /// The same graph, in which the elements of a tensor stand for other numbers.
+    #[must_use]
+    pub fn with_quantization(mut self, tensor: TensorId, quantization: Quantization) -> Self {
+        self.tensors[tensor.index()].quantization = Some(quantization);
+        self
+    }
+
     /// The same graph, of which this is not known either.
     #[must_use]
     pub fn with_unknown(mut self, more: impl IntoIterator<Item = Unknown>) -> Self {

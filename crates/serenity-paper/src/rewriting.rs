@@ -3,7 +3,7 @@
 use crate::semantics::VIEWS;
 use serenity::ir::{Graph, Role};
 use serenity::rewriting::{ChannelPartitioning, KernelPartitioning, Rule, SumReassociation, apply};
-use serenity::{Error, rewrite_settings};
+use serenity::{Error, Rewrites, rewrite_settings};
 
 /// The graph after the paper's two rules, wherever they fit: a convolution over a concatenation becomes partial convolutions that accumulate in
 /// place, a depthwise one becomes partial ones under a view. One rule after the other, so that the view stays one for whoever reads it: as in the
@@ -18,7 +18,7 @@ pub(crate) fn accumulating(graph: &Graph) -> Result<Graph, Error> {
 }
 
 fn by(graph: &Graph, rule: &dyn Rule) -> Result<Graph, Error> {
-    let settings = rewrite_settings(VIEWS);
+    let settings = rewrite_settings(VIEWS, Rewrites::Paper);
     let patches = rule.find(graph, &settings);
     let refused = |source| Error::Rewrite { name: graph.name().to_owned(), source };
     Ok(apply(graph, &patches, &settings).map_err(refused)?.graph)

@@ -140,8 +140,15 @@ pub fn described(model: &Model) -> Result<Graph, GraphError> {
 /// # Errors
 /// If the patches do not belong to this model, or not together, or a constant cannot be divided.
 pub fn apply_to_model(model: &Model, patches: &[Patch], settings: &Settings) -> Result<Model, ConstantError> {
-    let Rewriting { graph, origins, .. } =
-        apply(&described(model).map_err(PatchError::from)?, patches, settings)?;
+    rewritten_model(model, apply(&described(model).map_err(PatchError::from)?, patches, settings)?)
+}
+
+/// A model whose [`described`] graph was rewritten, weights included.
+///
+/// # Errors
+/// If it is not the graph of this model, or a constant cannot be divided.
+pub fn rewritten_model(model: &Model, rewriting: Rewriting) -> Result<Model, ConstantError> {
+    let Rewriting { graph, origins, .. } = rewriting;
     let mut constants = model.constants().to_vec();
     let mut operands = Vec::new();
     for (op, origin) in graph.ops().iter().zip(&origins) {

@@ -30,6 +30,7 @@ mod choose;
 mod constants;
 mod families;
 mod pad_folding;
+mod partial_results;
 mod patch;
 mod same_padding;
 mod split;
@@ -38,8 +39,9 @@ mod treatment;
 
 pub use apply::{NewConstant, Origin, Rewriting, apply};
 pub use choose::{Choice, Effort, Evaluation, Worth, choose};
-pub use constants::{ConstantError, apply_to_model, described, slice};
+pub use constants::{ConstantError, apply_to_model, described, rewritten_model, slice};
 pub use pad_folding::PadFolding;
+pub use partial_results::{Constants, ErrorBounds, can_widen, widen};
 pub use patch::{Action, Change, Patch, PatchError};
 pub use split::{ChannelPartitioning, ConcatSinking, KernelPartitioning};
 pub use sum::SumReassociation;
@@ -71,7 +73,7 @@ pub enum Sums {
 
 impl Settings {
     /// May a tensor of this type be the sum of partial results?
-    fn may_round(self, tensor: &Tensor) -> bool {
+    pub fn may_round(self, tensor: &Tensor) -> bool {
         use ElementType::{BFloat16, Float16, Float32, Float64};
         let is_float = matches!(tensor.dtype, None | Some(Float16 | BFloat16 | Float32 | Float64));
         self.rounds_integers || (is_float && tensor.quantization.is_none())

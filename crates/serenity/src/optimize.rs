@@ -121,9 +121,8 @@ fn without_loops(input: &Input, options: &Options) -> Result<Optimized, Error> {
     let has_loops = has_counted_loops(&input.graphs().iter().collect::<Vec<_>>());
     let (rewritten, plan) = match options.rewrites {
         // Nobody has said what the kernels of other ops would allow.
-        Rewrites::Exact | Rewrites::All if !has_loops && !input.graph().states_sharing() => {
-            optimize_input(input, options)?
-        }
+        Rewrites::None => (None, plan_graphs(input.graphs(), options)?),
+        _ if !has_loops && !input.graph().states_sharing() => optimize_input(input, options)?,
         _ => (None, plan_graphs(input.graphs(), options)?),
     };
     let found = Optimized { model: rewritten.unwrap_or_else(|| input.clone()), plan };

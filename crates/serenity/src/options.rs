@@ -46,12 +46,17 @@ pub enum Rewrites {
     None,
     /// Where the results stay the same bit for bit.
     Exact,
+    /// The two rules of the paper and no other, wherever they fit; in models of floats up to rounding, as with [`All`](Self::All).
+    Paper,
     /// In models of floats also where they stay the same up to rounding.
     #[default]
     All,
+    /// In models of whole numbers also where they do not stay the same: partial convolutions, which are rounded more than once. How far each may be off
+    /// is known. Only for whoever asks for it.
+    Approximate,
 }
 
-serenity_search::named! { "set of rewrites": Rewrites { "none" => None, "exact" => Exact, "all" => All } }
+serenity_search::named! { "set of rewrites": Rewrites { "none" => None, "exact" => Exact, "paper" => Paper, "all" => All, "approximate" => Approximate } }
 
 impl Options {
     /// What the command does by default: everything that makes this model need less where it is most likely to run.
@@ -72,5 +77,16 @@ impl Rewrites {
     /// none, unless other kernels are named.
     pub fn if_unsaid(model: MemoryModel, are_kernels_named: bool) -> Self {
         if model == MemoryModel::Litert && !are_kernels_named { Self::None } else { Self::default() }
+    }
+
+    /// Those of which these are more: with more freedom, nothing ends worse.
+    pub(crate) fn and_stricter(self) -> &'static [Self] {
+        match self {
+            Self::None => &[],
+            Self::Exact => &[Self::Exact],
+            Self::Paper => &[Self::Paper],
+            Self::All => &[Self::Exact, Self::All],
+            Self::Approximate => &[Self::Exact, Self::All, Self::Approximate],
+        }
     }
 }

@@ -348,6 +348,10 @@ fn rewrite(value: &Value) -> Result<AppliedRewrite, &'static str> {
         rounds_in: value.get("rounds_in").map_or(Ok(Vec::new()), |names| {
             list(names, |name| name.as_str().map(str::to_owned)).map_err(|_| "must have names in `rounds_in`")
         })?,
+        error: match value.get("error_steps") {
+            None => None,
+            Some(steps) => Some(steps.as_f64().ok_or("must have a number of `error_steps`")?),
+        },
         gain,
         cost: RewriteCost {
             ops: signed("extra_ops").ok_or("must have `extra_ops`")?,

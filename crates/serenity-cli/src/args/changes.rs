@@ -64,11 +64,19 @@ pub(crate) struct RewriteArgs {
     /// Rewrite operators only where the results stay the same bit for bit.
     #[arg(long, conflicts_with = "no_rewrite")]
     pub(crate) exact_rewrites: bool,
-    /// Which rewrites may be made: none (as --no-rewrite), exact (as --exact-rewrites) or all [default: all; none for a fast session of ONNX Runtime, and for LiteRT unless --kernels says reference].
+    /// Let partial convolutions of whole numbers round more than once: the results are not the same any more.
+    ///
+    /// A convolution of a concatenation is the sum of convolutions of its pieces. In a model of floats that is the same up to rounding, and made anyway; in an int8 or int16
+    /// .tflite every partial result is rounded to whole numbers, so this must be asked for. Each gets a scale with which nothing is cut off, whatever the input, and the report says by how many steps
+    /// of its scale each rewritten result may be off, from the same inputs. What that makes of the outputs depends on the model: `serenity verify` measures it. --loops often saves more, and keeps
+    /// every bit.
+    #[arg(long, conflicts_with_all = ["no_rewrite", "exact_rewrites"])]
+    pub(crate) approximate_rewrites: bool,
+    /// Which rewrites may be made: none (as --no-rewrite), exact (as --exact-rewrites), paper (the two rules of the paper, wherever they fit), all, or approximate (as --approximate-rewrites) [default: all; none for a fast session of ONNX Runtime, and for LiteRT unless --kernels says reference].
     ///
     /// In the fused kernels of a fast session no rewrite keeps every bit: there, only `all` rewrites anything. XNNPACK, which LiteRT uses by default, keeps packed weights of every
     /// operator: more of them may take more memory than rewriting saves.
-    #[arg(long, value_name = "WHICH", conflicts_with_all = ["no_rewrite", "exact_rewrites"], value_parser = named::<Rewrites>(Rewrites::all().map(|(name, _)| name)))]
+    #[arg(long, value_name = "WHICH", conflicts_with_all = ["no_rewrite", "exact_rewrites", "approximate_rewrites"], value_parser = named::<Rewrites>(Rewrites::all().map(|(name, _)| name)))]
     pub(crate) rewrite: Option<Rewrites>,
 }
 
@@ -79,10 +87,11 @@ impl RewriteArgs {
     }
 
     fn said(&self) -> Option<Rewrites> {
-        match (self.no_rewrite, self.exact_rewrites) {
-            (true, _) => Some(Rewrites::None),
-            (false, true) => Some(Rewrites::Exact),
-            (false, false) => self.rewrite,
+        match (self.no_rewrite, self.exact_rewrites, self.approximate_rewrites) {
+            (true, ..) => Some(Rewrites::None),
+            (_, true, _) => Some(Rewrites::Exact),
+            (.., true) => Some(Rewrites::Approximate),
+            _ => self.rewrite,
         }
     }
 

@@ -1,7 +1,8 @@
 //! What only the file can tell about whether an identity holds: the weights themselves.
 
+use super::constants;
 use serenity_ir::{ElementType, Graph, OpId, Operator};
-use serenity_rewrite::{Action, Patch, slice};
+use serenity_rewrite::{Action, Patch, Settings, can_widen, slice};
 use serenity_tflite::Model;
 
 /// How many operators may unpack weights before a convolution reads them: `DENSIFY`, then `DEQUANTIZE`.
@@ -14,8 +15,12 @@ pub(super) fn hold(model: &Model, graph: &Graph, patch: &Patch) -> bool {
             has_a_fixed_size(model, *op)
                 && changes.iter().all(|change| multiplies_zero_to_zero(model, 0, graph, change.op))
         }
-        Action::Split { op, .. } => has_plain_results(model, *op) && has_plain_constants(model, graph, *op),
-        Action::Accumulate { op, .. } => has_plain_results(model, *op),
+        Action::Split { op, .. } => {
+            has_plain_results(model, *op)
+                && has_plain_constants(model, graph, *op)
+                && (patch.exact || has_room_for_parts(model, graph, *op))
+        }
+        Action::Accumulate { op, .. } => has_plain_results(model, *op) && !has_whole_numbers(graph, *op),
     }
 }
 
@@ -34,6 +39,17 @@ fn has_plain_results(model: &Model, op: OpId) -> bool {
     let sub_graph = &model.sub_graphs()[0];
     let outputs = &sub_graph.operators()[op.index()].outputs;
     outputs.iter().flatten().all(|&tensor| sub_graph.tensors()[tensor].is_plain)
+}
+
+/// Partial results are floats, or whole numbers whose range is known.
+fn has_room_for_parts(model: &Model, graph: &Graph, op: OpId) -> bool {
+    !has_whole_numbers(graph, op)
+        || can_widen(graph, op, &|op, position| constants::operand(model, op, position))
+}
+
+/// Does it write numbers that are rounded to a scale?
+fn has_whole_numbers(graph: &Graph, op: OpId) -> bool {
+    graph.op(op).outputs.iter().any(|&output| !Settings::default().may_round(graph.tensor(output)))
 }
 
 /// Parts can be taken of constants that are in the file as they are, packed and whole.

@@ -1,7 +1,28 @@
-//! Constants that a graph describes in full.
+//! Constants that the file holds, and those that a graph describes in full.
 
+use super::operators::MAIN;
 use serde_json::Value;
-use serenity_ir::{Constant, ElementType, Quantization};
+use serenity_ir::{Constant, ElementType, OpId, Quantization};
+use serenity_tflite::Model;
+
+/// The constant that an operator of the main graph has for an operand.
+pub(super) fn operand(model: &Model, op: OpId, position: usize) -> Option<Constant> {
+    let operator = model.sub_graphs()[MAIN].operators().get(op.index())?;
+    let tensor = operator.inputs.get(position).copied().flatten()?;
+    model.sub_graphs()[MAIN].graph_tensor(tensor).is_none().then(|| stored(model, tensor))?
+}
+
+/// A tensor of the main graph whose elements are in the file.
+pub(super) fn stored(model: &Model, tensor: usize) -> Option<Constant> {
+    let described = model.sub_graphs()[MAIN].tensors().get(tensor)?;
+    Some(Constant {
+        name: described.name.clone(),
+        shape: described.shape.clone(),
+        dtype: described.dtype.clone(),
+        quantization: described.quantization.clone(),
+        data: model.constant(MAIN, tensor)?.to_vec(),
+    })
+}
 
 /// The constant of a description with a shape, a type and all values; `None` if it lacks any of these, or they contradict each other.
 pub(super) fn made(description: &Value) -> Option<Constant> {

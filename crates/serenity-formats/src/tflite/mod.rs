@@ -10,7 +10,7 @@ mod rewritten;
 use crate::{FileError, Format, ModelFile, PlanNote, Problem, QuantizedIo, ReadOptions};
 use serenity_ir::{Graph, OpId};
 use serenity_loops::Looped;
-use serenity_rewrite::{Patch, Rewriting, Settings};
+use serenity_rewrite::{ErrorBounds, Patch, Rewriting, Settings, widen};
 use serenity_runtimes::{Kernels, Offsets, Tail};
 use serenity_tflite::{Error, Model, OFFLINE_PLAN, OfflinePlan, OperatorSource, PLAN_NOTE};
 use std::borrow::Cow;
@@ -41,6 +41,12 @@ impl ModelFile for Tflite {
         let Self(model) = self;
         let graph = &model.graphs()[0];
         patches.retain(|patch| self.is_whole() && conditions::hold(model, graph, patch));
+    }
+
+    fn widened(&self, rewriting: Rewriting) -> Result<(Rewriting, ErrorBounds), FileError> {
+        let widened = widen(rewriting, &|op, position| constants::operand(&self.0, op, position));
+        let unknown = || Error::Edit("how much room partial results need is not known".to_owned());
+        Ok(widened.ok_or_else(unknown)?)
     }
 
     fn rewritten(&self, rewriting: &Rewriting) -> Result<Arc<dyn ModelFile>, FileError> {

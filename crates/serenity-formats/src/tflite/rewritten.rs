@@ -1,7 +1,8 @@
 //! A rewritten graph as a `.tflite` file.
 
+use super::constants::stored;
 use super::operators::{self, MAIN, changed_options, version};
-use serenity_ir::{Constant, Graph, Op, TensorId};
+use serenity_ir::{Graph, Op, TensorId};
 use serenity_rewrite::{NewConstant, Origin, Rewriting};
 use serenity_tflite::{Edit, Error, Model, NewOptions, NewTensor, OperatorSource, SubGraph};
 use std::collections::BTreeMap;
@@ -111,13 +112,7 @@ impl Writer<'_> {
         }
         let described = &self.sub_graph.tensors()[tensor];
         let refused = || Error::Edit(format!("constant `{}` cannot be divided", described.name));
-        let old = Constant {
-            name: described.name.clone(),
-            shape: described.shape.clone(),
-            dtype: described.dtype.clone(),
-            quantization: described.quantization.clone(),
-            data: self.model.constant(MAIN, tensor).ok_or_else(refused)?.to_vec(),
-        };
+        let old = stored(self.model, tensor).ok_or_else(refused)?;
         let name = format!("{}/{}", described.name.split(';').next().unwrap_or_default(), last_part(name));
         let Some(made) = new.make(&old, name).map_err(|_| refused())? else { return Ok(None) };
         let buffer = match new {

@@ -117,10 +117,10 @@ fn offline(input: &Input, how: &Fast) -> Result<Offline, NoFast> {
 /// is not known before. The better of both, if there are any.
 fn rewritten(input: &Input, how: &Fast, options: &Options) -> Result<Option<Way>, Error> {
     // What is rewritten lies nowhere, and would not find constants in other files.
-    if how.rewrites != Rewrites::All || !input.file.side_files().is_empty() {
+    if matches!(how.rewrites, Rewrites::None | Rewrites::Exact) || !input.file.side_files().is_empty() {
         return Ok(None);
     }
-    let options = &Options { rewrites: Rewrites::All, ..options.clone() };
+    let options = &Options { rewrites: how.rewrites, ..options.clone() };
     let mut best: Option<Way> = None;
     for (model, rewrites) in [chosen(input, options)?, all_together(input, options)].into_iter().flatten() {
         // What the runtime refuses now it took before: then there is no such way.
@@ -143,7 +143,7 @@ fn chosen(input: &Input, options: &Options) -> Result<Option<(Input, Vec<String>
 fn all_together(input: &Input, options: &Options) -> Option<(Input, Vec<String>)> {
     let mut made: Option<Input> = None;
     let mut together = Vec::new();
-    for patch in possible_rewrites(input, options.model) {
+    for patch in possible_rewrites(input, options.model, options.rewrites) {
         if options.limits.are_over() {
             break;
         }

@@ -1,10 +1,10 @@
 //! Does a plan say what was rewritten, and can that be done?
 
 use super::verdict::Verdict;
-use crate::rewrite::{costs, possible_rewrites, rewrite, rewrite_settings};
-use crate::{AppliedRewrite, Input, PlanFile};
+use crate::rewrite::{costs, possible_rewrites, rewrite_settings, rewrite_with_bounds};
+use crate::{AppliedRewrite, Input, PlanFile, Rewrites};
 use serenity_ir::Graph;
-use serenity_rewrite::{Patch, Settings, Sums, apply};
+use serenity_rewrite::{ErrorBounds, Patch, Settings, Sums, apply};
 use serenity_runtimes::MemoryModel;
 
 /// The model with all that the plan says rewritten again; `None`, and why, if that cannot be done.
@@ -28,8 +28,11 @@ pub(super) fn redo(input: &Input, plan: &PlanFile, verdict: &mut Verdict) -> Opt
             }
         };
         check_what_is_said(current.graph(), &claimed, &patches, verdict);
-        current = match rewrite(&current, &patches, verdict.model) {
-            Ok(next) => next,
+        current = match rewrite_with_bounds(&current, &patches, verdict.model) {
+            Ok((next, bounds)) => {
+                check_bounds(&claimed, &patches, &bounds, verdict);
+                next
+            }
             Err(error) => {
                 verdict.refuted("rewrites", refusal(plan, &error.to_string()));
                 return None;
@@ -60,7 +63,8 @@ fn refusal(plan: &PlanFile, fault: &str) -> String {
 }
 
 fn find_again(input: &Input, claimed: &[&AppliedRewrite], model: MemoryModel) -> Result<Vec<Patch>, String> {
-    let possible = possible_rewrites(input, model);
+    // Whatever was asked for, it is one of these.
+    let possible = possible_rewrites(input, model, Rewrites::Approximate);
     let find = |claimed: &&AppliedRewrite| {
         let found = possible.iter().find(|patch| claimed.rule == patch.rule && claimed.ops == patch.ops());
         let found = found.ok_or_else(|| {
@@ -70,7 +74,7 @@ fn find_again(input: &Input, claimed: &[&AppliedRewrite], model: MemoryModel) ->
         Ok(found.clone().with_order(claimed.order.clone()))
     };
     let patches = claimed.iter().map(find).collect::<Result<Vec<Patch>, String>>()?;
-    let draft = Settings { sums: Sums::Draft, ..rewrite_settings(model) };
+    let draft = Settings { sums: Sums::Draft, ..rewrite_settings(model, Rewrites::default()) };
     let draft = apply(input.graph(), &patches, &draft).map_err(|error| error.to_string())?;
     for (claimed, patch) in claimed.iter().zip(&patches) {
         let terms = draft.terms.get(&patch.op()).map_or(0, Vec::len);
@@ -89,7 +93,7 @@ fn find_again(input: &Input, claimed: &[&AppliedRewrite], model: MemoryModel) ->
 
 /// Is each of them what the plan says it is, and does it cost what the plan says?
 fn check_what_is_said(graph: &Graph, claimed: &[&AppliedRewrite], patches: &[Patch], verdict: &mut Verdict) {
-    let costs = costs(graph, patches, rewrite_settings(verdict.model));
+    let costs = costs(graph, patches, rewrite_settings(verdict.model, Rewrites::default()));
     for ((claimed, patch), cost) in claimed.iter().zip(patches).zip(costs) {
         let name = format!("the rewrite `{}` of op {}", claimed.rule, patch.op());
         if claimed.exact != patch.exact {
@@ -110,6 +114,21 @@ fn check_what_is_said(graph: &Graph, claimed: &[&AppliedRewrite], patches: &[Pat
             if said != is {
                 verdict.refuted("rewrites", format!("`{what}` of {name} is {is}, not {said}"));
             }
+        }
+    }
+}
+
+/// Is what rounds more than once said to be off by as much as it may be?
+fn check_bounds(claimed: &[&AppliedRewrite], patches: &[Patch], bounds: &ErrorBounds, verdict: &mut Verdict) {
+    for (claimed, patch) in claimed.iter().zip(patches) {
+        let bound = bounds.get(&patch.op()).copied();
+        // Written as decimals and read again, so all digits are there.
+        if claimed.error != bound {
+            let is = bound.map_or("is not rounded more than once".to_owned(), |steps| {
+                format!("may be off by {steps} steps")
+            });
+            let name = format!("the rewrite `{}` of op {}", claimed.rule, patch.op());
+            verdict.refuted("rewrites", format!("{name} {is}, the plan says otherwise"));
         }
     }
 }

@@ -63,6 +63,8 @@ pub(super) fn about(plan: &Plan, changes: &[Change]) -> String {
     });
     let exact = if plan.rewrites.iter().all(|rewrite| rewrite.exact) && plan.session.is_none() {
         "The results are the same bit for bit."
+    } else if plan.rewrites.iter().any(|rewrite| rewrite.error.is_some()) {
+        "The results are not the same: whole numbers are rounded more than once, as was asked for."
     } else {
         "The results are the same, bit for bit or up to the rounding of floats as each line says."
     };
@@ -77,7 +79,11 @@ fn place(port: Port) -> String {
 }
 
 fn rewrite(rewrite: &AppliedRewrite) -> Change {
-    let exact = if rewrite.exact { "bit for bit" } else { "up to rounding" };
+    let exact = match (rewrite.exact, rewrite.error) {
+        (true, _) => "bit for bit".to_owned(),
+        (false, None) => "up to rounding".to_owned(),
+        (false, Some(steps)) => format!("but for rounding, at most {} steps of its scale off", steps.ceil()),
+    };
     let gained = match rewrite.gain {
         Some(0) => "nothing alone".to_owned(),
         Some(gain) => format!("{} bytes alone", grouped(gain.into())),

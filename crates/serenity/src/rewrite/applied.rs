@@ -8,7 +8,7 @@ use serenity_search::{Proof, StopReason};
 use std::collections::BTreeSet;
 
 /// One rewrite that was made.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct AppliedRewrite {
     /// The rule.
     pub rule: String,
@@ -24,6 +24,8 @@ pub struct AppliedRewrite {
     pub exact: bool,
     /// If they are: engines with which they are not ([`Engine`](crate::Engine), by name).
     pub rounds_in: Vec<String>,
+    /// If whole numbers are rounded more than once: its result is off by at most so many steps of its scale, from the same inputs.
+    pub error: Option<f64>,
     /// How many bytes more would be needed without this one, as far as that is known.
     pub gain: Option<u64>,
     /// What it costs.
@@ -147,6 +149,7 @@ impl AppliedRewrite {
             text: patch.identity.clone(),
             exact: patch.exact,
             rounds_in: patch.rounds_in.iter().map(|&name| name.to_owned()).collect(),
+            error: None,
             gain,
             cost,
         }
@@ -166,6 +169,9 @@ impl AppliedRewrite {
             "extra_additions": self.cost.additions,
             "text": self.text,
         });
+        if let Some(error) = self.error {
+            object["error_steps"] = error.into();
+        }
         if !self.rounds_in.is_empty() {
             object["rounds_in"] = self.rounds_in.clone().into();
         }

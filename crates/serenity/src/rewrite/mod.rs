@@ -1,6 +1,7 @@
 //! Rewriting a model: in its graph and, where it came from a file, in the file.
 
 mod applied;
+mod paper;
 mod search;
 
 use crate::effort::{MOST_COSTS, MOST_OPS_OF_LATER_ROUNDS, REWRITING_ROUNDS};
@@ -10,7 +11,7 @@ use crate::planning::no_worse_than;
 use crate::{Error, Input, Options, Plan, Rewrites, plan_graphs};
 use serenity_formats::{FileError, Problem};
 use serenity_ir::Graph;
-use serenity_rewrite::{Choice, Patch, Settings, Sums, apply};
+use serenity_rewrite::{Choice, ErrorBounds, Patch, Settings, Sums, apply};
 use serenity_runtimes::{Kernels, MemoryModel};
 use serenity_search::StopReason;
 use std::time::Instant;
@@ -29,20 +30,26 @@ struct Rewritten {
 }
 
 /// What the rules are allowed for a runtime: the paper counts with ops that add into an accumulator, whatever the type of its elements; real ones
-/// have an addition, and must compute what the model computes.
-pub fn rewrite_settings(model: MemoryModel) -> Settings {
+/// have an addition, and must compute what the model computes unless it may be rounded more than once.
+pub fn rewrite_settings(model: MemoryModel, rewrites: Rewrites) -> Settings {
     if model.runtime().accumulates() {
         Settings { sums: Sums::Accumulator, rounds_integers: true }
     } else {
-        Settings { sums: Sums::Chain, rounds_integers: false }
+        Settings { sums: Sums::Chain, rounds_integers: rewrites == Rewrites::Approximate }
     }
 }
 
-/// All patches that the rules propose for the main graph of a model, as far as they hold for what its file says.
-pub fn possible_rewrites(input: &Input, model: MemoryModel) -> Vec<Patch> {
+/// All patches of such rewrites that the rules propose for the main graph of a model, as far as they hold for what its file says.
+pub fn possible_rewrites(input: &Input, model: MemoryModel, rewrites: Rewrites) -> Vec<Patch> {
     let graph = input.graph();
-    let settings = rewrite_settings(model);
+    let settings = rewrite_settings(model, rewrites);
     let mut patches = serenity_rewrite::find(graph, &settings);
+    patches.retain(|patch| match rewrites {
+        Rewrites::None => false,
+        Rewrites::Exact => patch.exact,
+        Rewrites::Paper => paper::RULES.contains(&patch.rule),
+        Rewrites::All | Rewrites::Approximate => true,
+    });
     input.file.retain_possible(&settings, &mut patches);
     patches
 }
@@ -53,34 +60,47 @@ pub fn possible_rewrites(input: &Input, model: MemoryModel) -> Vec<Patch> {
 /// If the patches do not fit, or the file holds what cannot be carried over. What was rewritten is read again and compared with the rewritten
 /// graph before it is given away, so any other error is a bug of ours.
 pub fn rewrite(input: &Input, patches: &[Patch], model: MemoryModel) -> Result<Input, Error> {
+    Ok(rewrite_with_bounds(input, patches, model)?.0)
+}
+
+/// The same, and how far partial results of whole numbers may be off, by op.
+pub(crate) fn rewrite_with_bounds(
+    input: &Input,
+    patches: &[Patch],
+    model: MemoryModel,
+) -> Result<(Input, ErrorBounds), Error> {
     if patches.is_empty() {
-        return Ok(input.clone());
+        return Ok((input.clone(), ErrorBounds::new()));
     }
     let wrong = |source| Error::Rewrite { name: input.name.clone(), source };
-    let rewriting = apply(input.graph(), patches, &rewrite_settings(model)).map_err(wrong)?;
-    let new = input.file.rewritten(&rewriting);
-    Ok(input.with_file(new.map_err(|source| Error::File { path: input.name.clone(), source })?))
+    let rewriting =
+        apply(input.graph(), patches, &rewrite_settings(model, Rewrites::default())).map_err(wrong)?;
+    let in_file = |source| Error::File { path: input.name.clone(), source };
+    let (rewriting, bounds) = input.file.widened(rewriting).map_err(in_file)?;
+    Ok((input.with_file(input.file.rewritten(&rewriting).map_err(in_file)?), bounds))
 }
 
 /// Plans a model as it is and with the best rewrites found, and takes what needs less; as it is if that makes no difference. What the plan says of `before` is said of
 /// the model as it came.
 ///
-/// More freedom never ends worse: what is found with exact rewrites only, and for kernels of any kind, is kept if nothing better is found. A file that
+/// More freedom never ends worse: what is found with stricter rewrites, and for kernels of any kind, is kept if nothing better is found. A file that
 /// cannot be changed without loss is no error: it is planned as it is.
 pub(crate) fn optimize_input(input: &Input, options: &Options) -> Result<(Option<Input>, Plan), Error> {
     let started = Instant::now();
-    let exact = Options { rewrites: Rewrites::Exact, ..options.clone() };
     let as_it_is = AsItIs::new(input, options)?;
-    let mut best = for_kernels(&as_it_is, &exact)?;
-    if options.rewrites == Rewrites::All && best.has_inexact {
-        let all = for_kernels(&as_it_is, options)?;
-        let covering = all.plan.choice;
-        best = best.or(all, input);
-        best.plan.choice = best.plan.choice.zip(covering).map(|(choice, covering)| choice.among(&covering));
+    let mut best: Option<Found> = None;
+    for &rewrites in options.rewrites.and_stricter() {
+        let search = || for_kernels(&as_it_is, &Options { rewrites, ..options.clone() }, options.rewrites);
+        best = Some(match best {
+            None => search()?,
+            Some(strict) if !strict.offers_more => strict,
+            Some(strict) => strict.among(search()?, input),
+        });
     }
-    best.plan.stats.elapsed = started.elapsed();
-    best.plan.interrupted = options.limits.interrupted();
-    Ok((best.rewritten, best.plan))
+    let Found { rewritten, mut plan, .. } = best.unwrap_or_else(|| Found::as_it_is(&as_it_is.plan));
+    plan.stats.elapsed = started.elapsed();
+    plan.interrupted = options.limits.interrupted();
+    Ok((rewritten, plan))
 }
 
 /// A model with the plans that it gets without rewriting.
@@ -108,27 +128,44 @@ impl<'a> AsItIs<'a> {
 struct Found {
     rewritten: Option<Input>,
     plan: Plan,
-    /// Were there rewrites, of this model or of what became of it, that are not exact?
-    has_inexact: bool,
+    /// Were there rewrites, of this model or of what became of it, that were not looked at although they may be made?
+    offers_more: bool,
 }
 
 impl Found {
+    /// Nothing.
+    fn as_it_is(plan: &Plan) -> Self {
+        Self { rewritten: None, plan: plan.clone(), offers_more: false }
+    }
+
     /// What needs less on a device; this if both need the same.
     fn or(self, other: Self, input: &Input) -> Self {
         let need = |found: &Self| whole_need(found.rewritten.as_ref().unwrap_or(input), &found.plan);
-        let has_inexact = self.has_inexact || other.has_inexact;
+        let offers_more = self.offers_more || other.offers_more;
         let better = if need(&other) < need(&self) { other } else { self };
-        Self { has_inexact, ..better }
+        Self { offers_more, ..better }
+    }
+
+    /// The same, when the other was chosen among more.
+    fn among(self, more: Self, input: &Input) -> Self {
+        let covering = more.plan.choice;
+        let mut better = self.or(more, input);
+        let choice = better.plan.choice.zip(covering).map(|(choice, covering)| choice.among(&covering));
+        better.plan.choice = choice;
+        better
     }
 }
 
-/// The best found for the kernels of `options`: at worst, what holds for kernels of any kind.
-fn for_kernels(as_it_is: &AsItIs, options: &Options) -> Result<Found, Error> {
+/// The best found for the kernels of `options`: at worst, what holds for kernels of any kind. In the end, all that are `wanted` may be made.
+fn for_kernels(as_it_is: &AsItIs, options: &Options, wanted: Rewrites) -> Result<Found, Error> {
     let AsItIs { input, plan, for_any } = as_it_is;
-    let Some((model, plan_for_any)) = for_any else { return in_rounds(input, plan, options) };
+    if wanted == Rewrites::Paper {
+        return paper::in_passes(input, plan, options);
+    }
+    let Some((model, plan_for_any)) = for_any else { return in_rounds(input, plan, options, wanted) };
     // First, so that what the clock cuts is what might have been better.
-    let strict = in_rounds(input, plan_for_any, &Options { model: *model, ..options.clone() })?;
-    let found = in_rounds(input, plan, options)?;
+    let strict = in_rounds(input, plan_for_any, &Options { model: *model, ..options.clone() }, wanted)?;
+    let found = in_rounds(input, plan, options, wanted)?;
     let (Some(rewritten), Some(known)) = (&strict.rewritten, Seed::of(&strict.plan)) else {
         return Ok(found);
     };
@@ -141,16 +178,15 @@ fn for_kernels(as_it_is: &AsItIs, options: &Options) -> Result<Found, Error> {
 }
 
 /// Looks for rewrites with which a model needs less than as it is, and again, since what was rewritten may offer places that were not there before.
-fn in_rounds(input: &Input, as_it_is: &Plan, options: &Options) -> Result<Found, Error> {
-    let mut found = Found { rewritten: None, plan: as_it_is.clone(), has_inexact: false };
+fn in_rounds(input: &Input, as_it_is: &Plan, options: &Options, wanted: Rewrites) -> Result<Found, Error> {
+    let mut found = Found::as_it_is(as_it_is);
     for round in 0..REWRITING_ROUNDS {
         let current = found.rewritten.as_ref().unwrap_or(input);
         if round > 0 && current.graph().ops().len() > MOST_OPS_OF_LATER_ROUNDS {
             break;
         }
-        let mut candidates = possible_rewrites(current, options.model);
-        found.has_inexact |= candidates.iter().any(|patch| !patch.exact);
-        candidates.retain(|patch| patch.exact || options.rewrites == Rewrites::All);
+        let candidates = possible_rewrites(current, options.model, options.rewrites);
+        found.offers_more |= possible_rewrites(current, options.model, wanted).len() > candidates.len();
         // A plan of the arena that the model came with speaks of tensors that are gone.
         let given_plan = options.given_plan.clone().filter(|_| round == 0);
         let choice =
@@ -161,7 +197,7 @@ fn in_rounds(input: &Input, as_it_is: &Plan, options: &Options) -> Result<Found,
         if choice.patches.is_empty() {
             break;
         }
-        let next = match rewrite_by(current, &choice, round, options.model) {
+        let next = match rewrite_by(current, &choice.patches, round, options.model) {
             Err(Error::File { source: FileError { problem: Problem::CannotKeep, .. }, .. }) => break,
             other => other?,
         };
@@ -191,15 +227,21 @@ impl Found {
     }
 }
 
-/// Applies what was chosen.
-fn rewrite_by(input: &Input, choice: &Choice, round: usize, model: MemoryModel) -> Result<Rewritten, Error> {
-    let patches: Vec<Patch> = choice.patches.iter().map(|(patch, _)| patch.clone()).collect();
-    let new = rewrite(input, &patches, model)?;
-    let costs = costs(input.graph(), &patches, rewrite_settings(model));
-    let applied = choice.patches.iter().zip(costs);
-    let applied =
-        applied.map(|((patch, gain), cost)| AppliedRewrite::new(patch, round, *gain, cost)).collect();
-    Ok(Rewritten { input: new, applied })
+/// Applies what was chosen, each with what it is worth by itself.
+fn rewrite_by(
+    input: &Input,
+    chosen: &[(Patch, Option<u64>)],
+    round: usize,
+    model: MemoryModel,
+) -> Result<Rewritten, Error> {
+    let patches: Vec<Patch> = chosen.iter().map(|(patch, _)| patch.clone()).collect();
+    let (new, bounds) = rewrite_with_bounds(input, &patches, model)?;
+    let costs = costs(input.graph(), &patches, rewrite_settings(model, Rewrites::default()));
+    let applied = chosen.iter().zip(costs).map(|((patch, gain), cost)| AppliedRewrite {
+        error: bounds.get(&patch.op()).copied(),
+        ..AppliedRewrite::new(patch, round, *gain, cost)
+    });
+    Ok(Rewritten { input: new, applied: applied.collect() })
 }
 
 /// What each of some patches adds to a graph beside the others.

@@ -32,7 +32,7 @@ pub(super) fn choose_rewrites(
     }
     let graph = input.graph();
     let evaluator = Evaluator::new(graph, options.model, by_peak.floor, options);
-    let settings = rewrite_settings(options.model);
+    let settings = rewrite_settings(options.model, options.rewrites);
     let worth = |patches: &[Patch], below: u64| {
         let (patches, rewritten) = evaluator.applied(patches, settings, u64::MAX)?.ok()?;
         let graphs: Vec<Graph> = once(rewritten).chain(input.graphs()[1..].iter().cloned()).collect();
@@ -59,11 +59,26 @@ pub(super) fn choose_rewrites(
 /// # Errors
 /// If the rules propose what cannot be done, which would be a bug.
 pub fn rewritten_graph(graph: &Graph, options: &Options) -> Result<(Graph, Choice), Error> {
-    let settings = rewrite_settings(options.model);
+    let settings = rewrite_settings(options.model, options.rewrites);
     let choice = choose_among(graph, &find(graph, &settings), options, 1);
     let patches: Vec<Patch> = choice.patches.iter().map(|(patch, _)| patch.clone()).collect();
     let wrong = |source| Error::Rewrite { name: graph.name().to_owned(), source };
     Ok((apply(graph, &patches, &settings).map_err(wrong)?.graph, choice))
+}
+
+/// The patches, all to be made, with orders in which they add up that let the model need little; what each is worth alone is not looked at.
+pub(super) fn with_orders(
+    graph: &Graph,
+    patches: Vec<Patch>,
+    options: &Options,
+) -> Vec<(Patch, Option<u64>)> {
+    let settings = rewrite_settings(options.model, options.rewrites);
+    let applied = Evaluator::new(graph, options.model, 0, options).applied(&patches, settings, u64::MAX);
+    let patches = match applied {
+        Some(Ok((ordered, _))) => ordered,
+        Some(Err(_)) | None => patches,
+    };
+    patches.into_iter().map(|patch| (patch, None)).collect()
 }
 
 fn choose_among(graph: &Graph, candidates: &[Patch], options: &Options, share: usize) -> Choice {
@@ -151,10 +166,11 @@ impl<'a> Evaluator<'a> {
 
     fn worth(&self, patches: &[Patch], below: u64) -> Option<Worth> {
         self.sets.set(self.sets.get() + 1);
-        let (patches, graph) = match self.applied(patches, rewrite_settings(self.model), below)? {
-            Ok(applied) => applied,
-            Err(not_wanted) => return Some(not_wanted),
-        };
+        let (patches, graph) =
+            match self.applied(patches, rewrite_settings(self.model, self.options.rewrites), below)? {
+                Ok(applied) => applied,
+                Err(not_wanted) => return Some(not_wanted),
+            };
         let found = self.schedule(&graph, &self.model.lifetimes(&graph), Some(below));
         // Where the order decides who writes over what, other orders may need less than this model of the memory says.
         let bound = if self.model.runtime().shares_by_order() { 0 } else { found.bound };

@@ -6,7 +6,7 @@ use serenity::ir::{
 };
 use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::{
-    Input, Optimized, Options, load, optimize, planned_model, possible_rewrites, rewrite, tflite,
+    Input, Optimized, Options, Rewrites, load, optimize, planned_model, possible_rewrites, rewrite, tflite,
 };
 use serenity_judges::{Inputs, Verdict, shared};
 use std::path::{Path, PathBuf};
@@ -199,7 +199,7 @@ const PLAIN: Case = Case {
 /// The model with all its pads folded that can be, and how many these are.
 fn without_pads(input: &Input) -> (Input, usize) {
     let model = MemoryModel::Tflm(Kernels::Any);
-    let mut patches = possible_rewrites(input, model);
+    let mut patches = possible_rewrites(input, model, Rewrites::All);
     patches.retain(|patch| patch.rule == "pad-folding");
     (rewrite(input, &patches, model).unwrap(), patches.len())
 }

@@ -5,8 +5,8 @@ use serenity::rewriting::Patch;
 use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::zoo::Precision;
 use serenity::{
-    Format, Input, Optimized, Options, export, load, optimize, plan_graphs, planned_model, possible_rewrites,
-    rewrite,
+    Format, Input, Optimized, Options, Rewrites, export, load, optimize, plan_graphs, planned_model,
+    possible_rewrites, rewrite,
 };
 use serenity_judges::{Engine, Inputs, Rewritten, Verdict, on_all_cores, shared};
 use std::path::{Path, PathBuf};
@@ -136,7 +136,7 @@ fn all_rewrites_at_once_compute_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let mut pairs = Pairs::default();
     for subject in real(REAL).iter().chain(&built_in(folder.path(), BUILT_IN)) {
-        let patches = possible_rewrites(&subject.input, TFLM);
+        let patches = possible_rewrites(&subject.input, TFLM, Rewrites::All);
         if patches.is_empty() {
             println!("{}: nothing to rewrite", subject.name);
             continue;
@@ -175,7 +175,7 @@ fn rules_alone_and_random_sets_compute_the_same() {
     let built_in =
         built_in(folder.path(), &["swiftnet-c", "darts-cell", "randwire-cifar10?nodes=8&channels=8"]);
     for subject in real.iter().chain(&built_in) {
-        let patches = possible_rewrites(&subject.input, TFLM);
+        let patches = possible_rewrites(&subject.input, TFLM, Rewrites::All);
         for rule in serenity::rewriting::rules() {
             let only: Vec<Patch> = patches.iter().filter(|p| p.rule == rule.name()).cloned().collect();
             if !only.is_empty() {

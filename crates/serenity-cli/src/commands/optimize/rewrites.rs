@@ -6,6 +6,7 @@ use crate::commands::count;
 use crate::printable::printable;
 use crate::progress::thousands;
 use serenity::{AppliedRewrite, Format, RewriteCost};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;
 
@@ -55,23 +56,29 @@ impl Report<'_> {
     }
 
     /// How far a rewrite computes the same.
-    fn exactness(&self, rewrite: &AppliedRewrite) -> &'static str {
+    fn exactness(&self, rewrite: &AppliedRewrite) -> Cow<'static, str> {
+        if let Some(steps) = rewrite.error {
+            return format!("but for rounding, at most {} of its scale off", steps_of(steps)).into();
+        }
         // Only LiteRT's optimised kernels are ever named, which run nothing but its files.
         let rounds = !rewrite.rounds_in.is_empty() && self.input.file.format() == Format::TfLite;
         match (rewrite.exact, rounds) {
-            (true, false) => "bit for bit",
-            (true, true) => "bit for bit (but up to rounding in LiteRT's optimised kernels)",
-            (false, _) => "up to rounding",
+            (true, false) => "bit for bit".into(),
+            (true, true) => "bit for bit (but up to rounding in LiteRT's optimised kernels)".into(),
+            (false, _) => "up to rounding".into(),
         }
     }
 
     /// A line for all of a rule that compute as much the same.
     fn summed_up(&self) -> Vec<String> {
-        let mut groups: BTreeMap<(String, &str), Vec<&AppliedRewrite>> = BTreeMap::new();
+        let mut groups: BTreeMap<(String, Cow<'static, str>), Vec<&AppliedRewrite>> = BTreeMap::new();
+        // How far off is said of the worst.
+        let worst = self.plan.rewrites.iter().filter_map(|rewrite| rewrite.error).reduce(f64::max);
         for rewrite in &self.plan.rewrites {
-            groups.entry((rewrite.rule.clone(), self.exactness(rewrite))).or_default().push(rewrite);
+            let worst = AppliedRewrite { error: rewrite.error.and(worst), ..rewrite.clone() };
+            groups.entry((rewrite.rule.clone(), self.exactness(&worst))).or_default().push(rewrite);
         }
-        let line = |((rule, exact), group): ((String, &str), Vec<&AppliedRewrite>)| {
+        let line = |((rule, exact), group): ((String, Cow<'static, str>), Vec<&AppliedRewrite>)| {
             let most = group.iter().filter_map(|rewrite| rewrite.gain).max().unwrap_or(0);
             let most = match most {
                 0 => "worth something only together".to_owned(),
@@ -89,6 +96,11 @@ impl Report<'_> {
         };
         groups.into_iter().map(line).collect()
     }
+}
+
+/// A bound stays one if it is rounded up.
+fn steps_of(steps: f64) -> String {
+    count(steps.ceil() as u64, "step")
 }
 
 /// What a rewrite gains by itself, and what it costs.

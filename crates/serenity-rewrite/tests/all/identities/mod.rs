@@ -2,6 +2,7 @@
 
 #![allow(clippy::float_cmp, reason = "the same bits are what is meant")]
 
+mod approximate;
 mod hand_computed;
 mod interpreter;
 mod random_models;

@@ -10,7 +10,7 @@ use crate::common;
 use serenity::rewriting::Patch;
 use serenity::runtimes::{MemoryModel, OrtSetup};
 use serenity::zoo::Precision;
-use serenity::{Format, Input, load, possible_rewrites, rewrite};
+use serenity::{Format, Input, Rewrites, load, possible_rewrites, rewrite};
 use serenity_judges::{Inputs, Verdict, shared_files};
 use std::path::{Path, PathBuf};
 
@@ -68,10 +68,16 @@ fn all_forced(models: &[PathBuf], folder: &Path) -> Vec<Forced> {
     let mut found = Vec::new();
     for path in models {
         let input = read(path);
-        let patches = possible_rewrites(&input, MODEL);
+        let patches = possible_rewrites(&input, MODEL, Rewrites::All);
         let Some(all) = forced(path, &input, &patches, "all", folder) else { continue };
         let again = read(&all.after);
-        found.extend(forced(&all.after, &again, &possible_rewrites(&again, MODEL), "again", folder));
+        found.extend(forced(
+            &all.after,
+            &again,
+            &possible_rewrites(&again, MODEL, Rewrites::All),
+            "again",
+            folder,
+        ));
         found.push(all);
         for rule in serenity::rewriting::rules() {
             let of_rule: Vec<Patch> =

@@ -3,7 +3,7 @@
 use super::wire::*;
 use super::{MODEL, collection, read, stem};
 use serenity::runtimes::MemoryModel;
-use serenity::{Input, ReadOptions, load_with, possible_rewrites, rewrite};
+use serenity::{Input, ReadOptions, Rewrites, load_with, possible_rewrites, rewrite};
 
 /// A convolution, then `more`, over `a` and `b` joined.
 fn convolution(weights: &[u8], more: &[Vec<u8>]) -> Vec<u8> {
@@ -39,7 +39,7 @@ fn read_as(bytes: Vec<u8>, model: MemoryModel) -> Input {
 }
 
 fn possible(bytes: Vec<u8>) -> usize {
-    possible_rewrites(&read_as(bytes, MODEL), MODEL).len()
+    possible_rewrites(&read_as(bytes, MODEL), MODEL, Rewrites::All).len()
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn what_is_rounded_to_integers_is_the_same_bit_for_bit_or_not_done() {
     let quantised = [node("QuantizeLinear", &["z", "scale"], &["q"], &[]), scale];
     assert_eq!(possible(file(8, convolution(&weights, &quantised), &[])), 0);
     for path in collection().iter().filter(|path| stem(path).contains("qdq")) {
-        let patches = possible_rewrites(&read(path), MODEL);
+        let patches = possible_rewrites(&read(path), MODEL, Rewrites::All);
         assert!(patches.iter().all(|patch| patch.exact), "{path:?}: {patches:?}");
     }
 }
@@ -74,10 +74,13 @@ fn what_is_rounded_to_integers_is_the_same_bit_for_bit_or_not_done() {
 fn models_read_without_their_constant_nodes_are_rewritten_or_refused() {
     let stored = convolution(&zeros("w", &[4, 5, 1, 1]), &[]);
     let plain = read_as(file(8, stored, &[]), MemoryModel::Plain);
-    let patches = possible_rewrites(&plain, MemoryModel::Plain);
+    let patches = possible_rewrites(&plain, MemoryModel::Plain, Rewrites::All);
     let rewritten = rewrite(&plain, &patches, MemoryModel::Plain).unwrap();
     assert_eq!((patches.len(), rewritten.graph().ops().len()), (1, 3), "two convolutions and their sum");
-    assert!(possible_rewrites(&plain, MemoryModel::Paper).is_empty(), "ONNX has no accumulators");
+    assert!(
+        possible_rewrites(&plain, MemoryModel::Paper, Rewrites::All).is_empty(),
+        "ONNX has no accumulators"
+    );
     let shape = initializer(&ints("shape", &[4, 5, 1, 1]));
     let computed = [
         input("a", &[1, 2, 4, 4]),
@@ -89,13 +92,16 @@ fn models_read_without_their_constant_nodes_are_rewritten_or_refused() {
         output("z"),
     ];
     let folded = read_as(model(&computed), MemoryModel::Plain);
-    assert!(possible_rewrites(&folded, MemoryModel::Plain).is_empty(), "of no constant of the file");
+    assert!(
+        possible_rewrites(&folded, MemoryModel::Plain, Rewrites::All).is_empty(),
+        "of no constant of the file"
+    );
     assert_eq!(possible(model(&computed)), 1);
     for path in collection() {
         let mut options = ReadOptions::default();
         options.model = Some(MemoryModel::Plain);
         let input = load_with(path.to_str().unwrap(), &options).unwrap();
-        let patches = possible_rewrites(&input, MemoryModel::Plain);
+        let patches = possible_rewrites(&input, MemoryModel::Plain, Rewrites::All);
         let rewritten = rewrite(&input, &patches, MemoryModel::Plain);
         assert!(rewritten.is_ok(), "{path:?}: {:?}", rewritten.err());
     }

@@ -1,0 +1,43 @@
+//! The paper's rewriting: its two rules, wherever they fit, one after the other.
+
+use super::search::with_orders;
+use super::{Found, possible_rewrites, rewrite_by};
+use crate::need::whole_need;
+use crate::{AppliedRewrite, Error, Input, Options, Plan, Rewrites, plan_graphs};
+use serenity_formats::{FileError, Problem};
+
+/// First channels, then kernels, so that the pieces of a depthwise convolution stay one concatenation for whoever reads it: as in the paper, nested ones are not joined.
+pub(super) const RULES: [&str; 2] = ["channel-partitioning", "kernel-partitioning"];
+
+/// Nothing is chosen: all that the rules propose is made, and taken if the model then needs less.
+pub(super) fn in_passes(input: &Input, as_it_is: &Plan, options: &Options) -> Result<Found, Error> {
+    let mut current = input.clone();
+    let mut applied: Vec<AppliedRewrite> = Vec::new();
+    for rule in RULES {
+        let mut patches = possible_rewrites(&current, options.model, Rewrites::Paper);
+        patches.retain(|patch| patch.rule == rule);
+        if patches.is_empty() {
+            continue;
+        }
+        let round = applied.last().map_or(0, |last| last.round + 1);
+        let patches = with_orders(current.graph(), patches, options);
+        let next = match rewrite_by(&current, &patches, round, options.model) {
+            Err(Error::File { source: FileError { problem: Problem::CannotKeep, .. }, .. }) => {
+                return Ok(Found::as_it_is(as_it_is));
+            }
+            other => other?,
+        };
+        applied.extend(next.applied);
+        current = next.input;
+    }
+    let found = Found::as_it_is(as_it_is);
+    if applied.is_empty() {
+        return Ok(found);
+    }
+    let plan = plan_graphs(current.graphs(), &Options { given_plan: None, ..options.clone() })?;
+    if whole_need(&current, &plan) >= whole_need(input, as_it_is) {
+        return Ok(found);
+    }
+    let plan = Plan { before: as_it_is.before, rewrites: applied, choice: None, ..plan };
+    Ok(Found { rewritten: Some(current), plan, ..found })
+}
