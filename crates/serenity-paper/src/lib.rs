@@ -9,11 +9,13 @@
 //! the paper's own factor does not, its parts are shown apart beside it.
 
 mod beyond;
+mod budgets;
 mod cells;
 mod effort;
 mod footprints;
 mod gains;
 mod networks;
+mod optimal_orders;
 mod over_time;
 mod page;
 mod parallel;
@@ -21,10 +23,12 @@ mod peaks;
 mod random_orders;
 mod randwire;
 mod rewriting;
+mod runtimes;
 mod semantics;
 mod statistics;
 mod times;
 mod traffic;
+mod wirings;
 
 pub use page::File;
 
@@ -34,7 +38,7 @@ use peaks::Peaks;
 use serenity::Error;
 use serenity_report::Table;
 
-/// How much to draw. The defaults take about a minute on two cores.
+/// How much to draw. The defaults take some minutes on two cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Random networks for every `RandWire` cell.
@@ -80,7 +84,7 @@ pub struct Progress {
 /// # Errors
 /// Only if a plan fails its own check, which would be a bug.
 pub fn evaluate(options: &Options, progress: &dyn Fn(&Progress)) -> Result<Evaluation, Error> {
-    let step = |done, now| progress(&Progress { done, steps: 9, now });
+    let step = |done, now| progress(&Progress { done, steps: 13, now });
     step(0, "peak memory of every cell");
     let cells: Vec<Footprints> =
         CELLS.iter().map(|cell| Footprints::measure(cell, options)).collect::<Result<_, _>>()?;
@@ -99,17 +103,29 @@ pub fn evaluate(options: &Options, progress: &dyn Fn(&Progress)) -> Result<Evalu
     let efforts = effort::measure()?;
     step(7, "rewriting beyond the paper");
     let beyond = beyond::section(options)?;
-    step(8, "scheduling times");
+    step(8, "SwiftNet A");
+    let wirings = wirings::section()?;
+    step(9, "equally optimal orders");
+    let optimal_orders = optimal_orders::section(options)?;
+    step(10, "budgets and step limits");
+    let budgets = budgets::section()?;
+    step(11, "today's runtimes");
+    let runtimes = runtimes::section(options)?;
+    step(12, "scheduling times");
     let times = times::section(options, &efforts)?;
     let sections = [
         peaks.section(options),
-        gains::section(&cells),
+        gains::section(&cells, options),
         beyond,
+        runtimes,
         randwire,
+        wirings,
+        optimal_orders,
         traffic,
         over_time,
         random_orders,
         effort::section(&efforts),
+        budgets,
         networks,
     ];
     let mut files = page::evaluation(&sections);

@@ -1,5 +1,6 @@
 //! Memory over time for `SwiftNet` cell A: the paper's figure 12.
 
+use crate::cells::FITTED_A;
 use crate::page::{Part, Section, kb};
 use crate::rewriting::rewritten;
 use crate::semantics::{COPIES, Inputs, Run, VIEWS, build};
@@ -7,7 +8,7 @@ use serenity::Error;
 use serenity_report::{Axis, Colour, Column, Line, LineChart, Mark, Shape, Table};
 
 pub(crate) fn section() -> Result<Section, Error> {
-    let graph = build("swiftnet-a")?;
+    let graph = build(FITTED_A)?;
     let rewritten = rewritten(&graph)?;
     let runs = [
         ("TensorFlow Lite", Colour::Grey, Run::kahn(&graph, COPIES)?, Inputs::Kept),

@@ -50,6 +50,16 @@ impl<'a> Run<'a> {
         Ok(Self { graph, model, order })
     }
 
+    /// In this order, which must be one of the graph.
+    pub(crate) fn in_order(graph: &'a Graph, model: MemoryModel, order: Vec<OpId>) -> Self {
+        Self { graph, model, order }
+    }
+
+    /// What a concatenation is.
+    pub(crate) fn model(&self) -> MemoryModel {
+        self.model
+    }
+
     /// Memory over time as the sum of all live tensors.
     pub(crate) fn profile(&self) -> Profile {
         self.model.lifetimes(self.graph).profile(&self.order)

@@ -112,6 +112,14 @@ impl Fitted {
         };
         if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) }
     }
+
+    /// The value that would lie there, also beyond the ends.
+    pub(crate) fn at(&self, position: f64) -> f64 {
+        match self.scale {
+            Scale::Linear => self.low + position * (self.high - self.low),
+            Scale::Logarithmic => self.low * (self.high / self.low).powf(position),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -138,6 +146,7 @@ mod tests {
         assert_eq!([0.0, 50.0, 100.0, 1e9, -5.0].map(|v| percent(&axis, v)), [0, 50, 100, 100, 0]);
         let axis = Axis::logarithmic("").fitted([1.0, 100.0].into_iter());
         assert_eq!([1.0, 10.0, 100.0].map(|v| percent(&axis, v)), [0, 50, 100]);
+        assert!((axis.at(0.5) - 10.0).abs() < 1e-9 && (axis.at(1.5) - 1000.0).abs() < 1e-6);
         for values in [vec![], vec![f64::NAN], vec![0.0], vec![-3.0]] {
             for axis in [Axis::linear(""), Axis::logarithmic("")] {
                 let fitted = axis.fitted(values.iter().copied());

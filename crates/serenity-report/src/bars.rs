@@ -1,5 +1,6 @@
 //! Bars in groups.
 
+use crate::axis::Fitted;
 use crate::frame::{self, Key};
 use crate::number::significant;
 use crate::svg::Anchor;
@@ -75,12 +76,13 @@ impl BarChart {
         let drawn = bars().flat_map(|bar| {
             [bar.value, bar.reference, bar.spread.map(|s| s.0), bar.spread.map(|s| s.1)].into_iter().flatten()
         });
-        let fitted = self.value_axis.fitted(drawn);
-        frame::value_axis(&mut svg, &area, &self.value_axis, &fitted);
         let group_width = (area.right - area.left) / self.groups.len().max(1) as f64;
         let bar_width = (group_width * 0.78 / self.series.len().max(1) as f64).min(46.0);
         // All labels stand the same way.
         let is_narrow = bars().any(|bar| text_width(&bar.label) > bar_width);
+        let fitted =
+            self.with_room_for_labels(self.value_axis.fitted(drawn), area.bottom - area.top, is_narrow);
+        frame::value_axis(&mut svg, &area, &self.value_axis, &fitted);
         let y_of = |value: f64| area.y(fitted.position(value));
         for (g, group) in self.groups.iter().enumerate() {
             let centre = area.left + (g as f64 + 0.5) * group_width;
@@ -125,7 +127,33 @@ impl BarChart {
         frame::base_line(&mut svg, &area);
         svg.finish()
     }
+
+    /// An axis that goes so far up that no label stands above its last line.
+    fn with_room_for_labels(&self, fitted: Fitted, height: f64, is_upright: bool) -> Fitted {
+        let mut fitted = fitted;
+        // A longer axis makes all bars shorter, so one more round may be needed, and then no more.
+        for _ in 0..MOST_ROUNDS {
+            let room = |bar: &Bar| {
+                let label = if is_upright { text_width(&bar.label) } else { LABEL_HEIGHT };
+                let room = if bar.label.is_empty() { 0.0 } else { (label + LABEL_GAP) / height };
+                let top = [bar.value, bar.reference, bar.spread.map(|spread| spread.1)];
+                let top = top.into_iter().flatten().filter(|&value| self.value_axis.takes(value));
+                top.map(|value| fitted.position(value)).fold(0.0, f64::max) + room
+            };
+            let most = self.series.iter().flat_map(|series| &series.bars).map(room).fold(0.0, f64::max);
+            if most <= 1.0 || self.value_axis.to.is_some() {
+                break;
+            }
+            fitted = self.value_axis.fitted([fitted.at(0.0), fitted.at(most)].into_iter());
+        }
+        fitted
+    }
 }
+
+/// Between a bar and its label, and how high letters are.
+const LABEL_GAP: f64 = 8.0;
+const LABEL_HEIGHT: f64 = 12.0;
+const MOST_ROUNDS: usize = 4;
 
 #[cfg(test)]
 mod tests {
@@ -159,6 +187,22 @@ mod tests {
             assert_well_formed(&chart(axis.clone()).to_svg());
             let empty = BarChart { groups: vec![], series: vec![], ..chart(axis) };
             assert_well_formed(&empty.to_svg());
+        }
+    }
+
+    #[test]
+    fn no_label_stands_above_the_last_line() {
+        for axis in [Axis::linear("KB"), Axis::logarithmic("s")] {
+            let svg = chart(axis).to_svg();
+            let heights = |class: &str| -> Vec<f64> {
+                let lines = svg.lines().filter(|line| line.contains(class));
+                let y = |line: &str| line.split(" y=\"").nth(1)?.split('"').next()?.parse().ok();
+                let y1 = |line: &str| line.split(" y1=\"").nth(1)?.split('"').next()?.parse().ok();
+                lines.filter_map(|line| y(line).or_else(|| y1(line))).collect()
+            };
+            let top = heights("\"grid\"").into_iter().fold(f64::INFINITY, f64::min);
+            let label = heights("\"small\"").into_iter().fold(f64::INFINITY, f64::min);
+            assert!(top.is_finite() && label > top, "{label} above {top}");
         }
     }
 

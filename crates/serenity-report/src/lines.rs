@@ -3,6 +3,7 @@
 use crate::axis::Fitted;
 use crate::frame::{self, Area, Key};
 use crate::svg::{Anchor, Svg};
+use crate::theme::text_width;
 use crate::{Axis, Colour};
 
 /// How the points of a line are joined.
@@ -27,13 +28,15 @@ pub struct Line {
     pub shape: Shape,
 }
 
-/// A dashed line across or upright, to compare with.
+/// Something to compare with: a dashed line across or upright, or a point.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mark {
     /// At this value of the axis on the left.
     Across(f64, String),
     /// At this value of the axis below.
     Upright(f64, String),
+    /// At these values of the axis below and of the one on the left.
+    Point((f64, f64), String),
 }
 
 /// A chart of lines.
@@ -60,11 +63,11 @@ impl LineChart {
         let (mut svg, area) = frame::begin(&self.title, &self.subtitle, &keys);
         let points = || self.lines.iter().flat_map(|line| &line.points);
         let upright = self.marks.iter().filter_map(|mark| match mark {
-            Mark::Upright(x, _) => Some(*x),
+            Mark::Upright(x, _) | Mark::Point((x, _), _) => Some(*x),
             Mark::Across(..) => None,
         });
         let across = self.marks.iter().filter_map(|mark| match mark {
-            Mark::Across(y, _) => Some(*y),
+            Mark::Across(y, _) | Mark::Point((_, y), _) => Some(*y),
             Mark::Upright(..) => None,
         });
         let bottom = self.bottom_axis.fitted(points().map(|point| point.0).chain(upright));
@@ -93,26 +96,62 @@ impl LineChart {
                 }
             }
         }
+        // Last, so that no line crosses them.
+        self.name_marks(&mut svg, &area, &bottom, &value);
         svg.finish()
     }
 
     fn draw_marks(&self, svg: &mut Svg, area: &Area, bottom: &Fitted, value: &Fitted) {
-        let mut taken: Vec<f64> = Vec::new();
+        for mark in &self.marks {
+            match mark {
+                Mark::Across(y, _) => {
+                    let y = area.y(value.position(*y));
+                    svg.line([area.left, y, area.right, y], "mark");
+                }
+                Mark::Upright(x, _) => {
+                    let x = area.x(bottom.position(*x));
+                    svg.line([x, area.top, x, area.bottom], "mark");
+                }
+                Mark::Point(..) => {}
+            }
+        }
+    }
+
+    fn name_marks(&self, svg: &mut Svg, area: &Area, bottom: &Fitted, value: &Fitted) {
+        let mut across: Vec<f64> = Vec::new();
+        // Of texts at the top: where each ends, and in which row it stands.
+        let mut upright: Vec<(f64, usize)> = Vec::new();
         for mark in &self.marks {
             match mark {
                 Mark::Across(y, text) => {
                     let y = area.y(value.position(*y));
                     // Above the line, but below it where that is where another stands.
-                    let is_taken = taken.iter().any(|other| (other - y).abs() < 18.0);
+                    let is_taken = across.iter().any(|other| (other - y).abs() < 18.0);
                     let text_y = if is_taken { y + 13.0 } else { y - 5.0 };
-                    svg.line([area.left, y, area.right, y], "mark");
                     svg.text((area.right - 6.0, text_y), Anchor::End, "small", text);
-                    taken.push(y);
+                    across.push(y);
                 }
                 Mark::Upright(x, text) => {
                     let x = area.x(bottom.position(*x));
-                    svg.line([x, area.top, x, area.bottom], "mark");
-                    svg.text((x + 5.0, area.top + 10.0), Anchor::Start, "small", text);
+                    let width = text_width(text);
+                    // To the left of the line where there is no room to the right of it.
+                    let (from, anchor, at) = if x + 5.0 + width > area.right {
+                        (x - 5.0 - width, Anchor::End, x - 5.0)
+                    } else {
+                        (x + 5.0, Anchor::Start, x + 5.0)
+                    };
+                    let is_free =
+                        |row: &usize| !upright.iter().any(|&(end, taken)| taken == *row && end > from);
+                    let row = (0..=self.marks.len()).find(is_free).unwrap_or(0);
+                    svg.text((at, area.top + 10.0 + 14.0 * row as f64), anchor, "small", text);
+                    upright.push((from + width, row));
+                }
+                Mark::Point((x, y), text) => {
+                    let (x, y) = (area.x(bottom.position(*x)), area.y(value.position(*y)));
+                    for [dx, dy] in [[1.0, 1.0], [1.0, -1.0]] {
+                        svg.line([x - 4.5 * dx, y - 4.5 * dy, x + 4.5 * dx, y + 4.5 * dy], "reference");
+                    }
+                    svg.text((x - 9.0, y - 7.0), Anchor::End, "small", text);
                 }
             }
         }
@@ -151,7 +190,11 @@ mod tests {
                 },
                 Line { name: "none".to_owned(), colour: Colour::Blue, points: vec![], shape },
             ],
-            marks: vec![Mark::Across(2.5, "250 KB".to_owned()), Mark::Upright(1.5, "here".to_owned())],
+            marks: vec![
+                Mark::Across(2.5, "250 KB".to_owned()),
+                Mark::Upright(1.5, "here".to_owned()),
+                Mark::Point((1.0, 2.0), "theirs".to_owned()),
+            ],
         }
     }
 

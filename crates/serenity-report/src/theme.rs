@@ -58,7 +58,7 @@ const DARK: Palette = Palette {
 };
 
 const SHAPES: &str = "text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;font-size:12px}\
-.title{font-size:16px;font-weight:600}.small{font-size:10.5px}\
+.title{font-size:16px;font-weight:600}.small{font-size:10.5px;paint-order:stroke;stroke-width:3px;stroke-linejoin:round}\
 .mark{stroke-dasharray:4 3}.reference{stroke-width:2.5}.spread{stroke-width:1.2}\
 .line{fill:none;stroke-width:2.2;stroke-linejoin:round}";
 
@@ -70,7 +70,7 @@ pub(crate) fn style() -> String {
 fn colours(palette: &Palette) -> String {
     let Palette { paper, ink, soft, grid, series } = palette;
     let mut text = format!(
-        "text{{fill:{ink}}}.soft,.small{{fill:{soft}}}.paper{{fill:{paper};stroke:{grid}}}.grid{{stroke:{grid}}}\
+        "text{{fill:{ink}}}.soft,.small{{fill:{soft}}}.small{{stroke:{paper}}}.paper{{fill:{paper};stroke:{grid}}}.grid{{stroke:{grid}}}\
          .axis,.mark{{stroke:{soft}}}.reference,.spread{{stroke:{ink}}}"
     );
     for (index, colour) in series.iter().enumerate() {

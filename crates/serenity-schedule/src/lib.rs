@@ -45,6 +45,7 @@ mod soft_budget;
 mod walk;
 
 pub mod distribution;
+pub mod within;
 
 pub use exact::{Chain, Memo, Rules, Witness, witness};
 pub use options::{Algorithm, Options, StepLimit};

@@ -2,7 +2,9 @@
 
 use crate::error::nearest;
 use crate::options::Options;
-use crate::{NetworkOption, ZooError, densenet, inception, mobilenet, nas, random, randwire, swiftnet};
+use crate::{
+    NetworkOption, ZooError, branches, densenet, inception, mobilenet, nas, random, randwire, swiftnet,
+};
 use serenity_ir::Graph;
 
 /// A network that [`build`](crate::build) knows by name.
@@ -23,11 +25,12 @@ pub struct Network {
     pub(crate) make: fn(&Options) -> Result<Graph, ZooError>,
 }
 
-static NETWORKS: [Network; 25] = [
+static NETWORKS: [Network; 26] = [
     swiftnet::SWIFTNET,
     swiftnet::SWIFTNET_A,
     swiftnet::SWIFTNET_B,
     swiftnet::SWIFTNET_C,
+    branches::BRANCHES,
     nas::darts_cell::DARTS_CELL,
     nas::darts::DARTS_CIFAR,
     nas::darts::DARTS_IMAGENET,

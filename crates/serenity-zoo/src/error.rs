@@ -120,7 +120,7 @@ mod tests {
             message("random-dag?sed=1"),
             "`random-dag` has no option `sed`; did you mean `seed`? its options are: ops, seed"
         );
-        assert_eq!(message("swiftnet-a?x=1"), "`swiftnet-a` has no option `x`; it has none");
+        assert_eq!(message("swiftnet-b?x=1"), "`swiftnet-b` has no option `x`; it has none");
     }
 
     #[test]

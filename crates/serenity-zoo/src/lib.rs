@@ -21,6 +21,7 @@
 //! # Ok(()) }
 //! ```
 
+mod branches;
 mod catalog;
 mod cost;
 mod densenet;

@@ -3,7 +3,9 @@
 //! The paper schedules the cells of `SwiftNet` (Cheng et al., "`SwiftNet`: Using Graph Propagation as Meta-knowledge
 //! to Search Highly Representative Neural Architectures", 2019), a searched network for human presence detection
 //! whose wiring was not published. The cells below are a **reconstruction by search, not the authors' network**: they
-//! have the paper's node counts (21, 19 and 22), and their peaks, before and after rewriting, are the paper's.
+//! have the paper's node counts (21, 19 and 22), and their peaks, before and after rewriting, are the paper's, but for one: the first wiring of cell A, which was
+//! found without looking at what rewriting makes of it, needs less than the paper's then. Another search looked at that as well, and at how many orders are good, and found
+//! the `fitted` one. That its figures agree is no evidence: it was chosen by them.
 //!
 //! A cell is a list of nodes, each a 3x3 depthwise or a 1x1 convolution with a fused `ReLU` that reads the
 //! concatenation of earlier nodes. The concatenation stands in the program right before its reader, which is what the
@@ -19,16 +21,26 @@ use serenity_ir::{ElementType, Graph};
 const REFERENCE: &str =
     "Cheng et al. 2019, arXiv:1906.08305; cells reconstructed from the figures in Ahn et al., MLSys 2020";
 
+const WIRING: NetworkOption = NetworkOption::choice(
+    "wiring",
+    "first",
+    &["first", "fitted"],
+    "of cell A: the first one found, or one that also has the paper's figures after rewriting",
+);
+
 /// The three cells in a row.
 pub(crate) const SWIFTNET: Network = Network {
     name: "swiftnet",
     summary: "SwiftNet for human presence detection, cells A, B and C in a row, int8 (reconstruction)",
-    options: &[NetworkOption::choice(
-        "full",
-        "false",
-        &["false", "true"],
-        "add a stem (112x112x3 to 28x28x48) and a head (2 classes); theirs were not published",
-    )],
+    options: &[
+        NetworkOption::choice(
+            "full",
+            "false",
+            &["false", "true"],
+            "add a stem (112x112x3 to 28x28x48) and a head (2 classes); theirs were not published",
+        ),
+        WIRING,
+    ],
     reference: REFERENCE,
     reconstruction: true,
     make: network,
@@ -38,8 +50,8 @@ pub(crate) const SWIFTNET: Network = Network {
 pub(crate) const SWIFTNET_A: Network = Network {
     name: "swiftnet-a",
     summary: "SwiftNet cell A, 28x28, int8 (reconstruction)",
-    options: &[],
-    make: |options| single(options, &A),
+    options: &[WIRING],
+    make: |options| single(options, cell_a(options)),
     ..SWIFTNET
 };
 
@@ -47,6 +59,7 @@ pub(crate) const SWIFTNET_A: Network = Network {
 pub(crate) const SWIFTNET_B: Network = Network {
     name: "swiftnet-b",
     summary: "SwiftNet cell B, 14x14, int8 (reconstruction)",
+    options: &[],
     make: |options| single(options, &B),
     ..SWIFTNET_A
 };
@@ -55,6 +68,7 @@ pub(crate) const SWIFTNET_B: Network = Network {
 pub(crate) const SWIFTNET_C: Network = Network {
     name: "swiftnet-c",
     summary: "SwiftNet cell C, 7x7, int8 (reconstruction)",
+    options: &[],
     make: |options| single(options, &C),
     ..SWIFTNET_A
 };
@@ -96,6 +110,27 @@ const A: Cell = Cell {
         ("pw11", Pointwise(64), &["pw4"]),
         ("pw12", Pointwise(32), &["pw11"]),
         ("convO", Pointwise(32), &["pw7", "pw8", "pw10", "pw12"]),
+    ],
+};
+
+/// The same, chosen by what rewriting makes of it too.
+const FITTED_A: Cell = Cell {
+    name: "a",
+    input: A.input,
+    nodes: &[
+        ("dw1", Depthwise, &["in"]),
+        ("dw2", Depthwise, &["dw1"]),
+        ("pw3", Pointwise(16), &["in"]),
+        ("pw4", Pointwise(16), &["dw1"]),
+        ("pw5", Pointwise(16), &["in", "pw3"]),
+        ("pw6", Pointwise(80), &["dw1", "dw2"]),
+        ("pw7", Pointwise(80), &["in", "dw1", "dw2"]),
+        ("pw8", Pointwise(16), &["dw1", "pw3", "pw5", "pw6"]),
+        ("dw9", Depthwise, &["dw2"]),
+        ("pw10", Pointwise(16), &["dw1", "pw3", "pw4", "pw5", "pw7"]),
+        ("pw11", Pointwise(64), &["pw3", "pw8", "dw9", "pw10"]),
+        ("pw12", Pointwise(32), &["pw3", "pw5"]),
+        ("convO", Pointwise(32), &["dw1", "pw3", "pw8", "pw10", "pw11", "pw12"]),
     ],
 };
 
@@ -143,11 +178,15 @@ const fn relu(size: u64) -> Conv {
     Conv::square(size).then(Activation::Relu)
 }
 
+fn cell_a(options: &Options) -> &'static Cell {
+    if options.choice("wiring") == "fitted" { &FITTED_A } else { &A }
+}
+
 fn network(options: &Options) -> Result<Graph, ZooError> {
     let mut net = Net::new(options, ElementType::Int8);
     let full = options.choice("full") == "true";
     let mut x = if full { stem(&mut net) } else { net.input("input", A.input) };
-    for cell in [&A, &B, &C] {
+    for cell in [cell_a(options), &B, &C] {
         x = add_cell(&mut net, cell, x);
     }
     if full {
@@ -206,9 +245,12 @@ mod tests {
 
     #[test]
     fn the_cells_have_the_node_counts_and_the_peaks_of_the_paper() {
-        for (name, ops, optimum) in
-            [("swiftnet-a", 21, 200_704), ("swiftnet-b", 19, 75_264), ("swiftnet-c", 22, 27_440)]
-        {
+        for (name, ops, optimum) in [
+            ("swiftnet-a", 21, 200_704),
+            ("swiftnet-a?wiring=fitted", 21, 200_704),
+            ("swiftnet-b", 19, 75_264),
+            ("swiftnet-c", 22, 27_440),
+        ] {
             let graph = build(name).unwrap();
             assert_eq!(graph.ops().len(), ops, "{name}");
             assert_eq!(optimal_peak(&graph, Paper), optimum, "{name}");

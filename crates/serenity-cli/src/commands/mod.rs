@@ -1,5 +1,6 @@
 //! One file a command.
 
+pub(crate) mod budget;
 pub(crate) mod check;
 pub(crate) mod inspect;
 mod onnx;

@@ -21,6 +21,7 @@ mod onnx_bound;
 mod onnx_runtimes;
 mod onnx_sessions;
 mod optimality;
+mod paper_cells;
 mod placement_problems;
 mod planned_arenas;
 mod replayed_plans;

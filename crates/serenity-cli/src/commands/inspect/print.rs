@@ -3,16 +3,17 @@
 use super::{Seen, scratch_bytes};
 use crate::Failure;
 use crate::args::InspectArgs;
-use crate::commands::{as_typed, count, missing, tflm, title, unknown, verdict};
+use crate::commands::budget::Question;
+use crate::commands::{as_typed, count, tflm, title, unknown, verdict};
 use crate::printable::printable;
 use crate::progress::thousands;
 use crate::screen::layout::{COMMAND, HANG};
-use crate::screen::style::{BAD, GOOD, TITLE, paint};
+use crate::screen::style::{TITLE, paint};
 use crate::screen::width;
 use crate::size::Size;
+use serenity::{Need, ShortLabels};
 use serenity::ir::{BufferId, OpId};
 use serenity::runtimes::{Arena, TFLM_ALIGNMENT};
-use serenity::{Need, ShortLabels};
 use std::io::{self, Write};
 
 /// What may take long at the peak of a real network: the rest is summed up.
@@ -136,27 +137,18 @@ fn print_best(
 /// Does it fit what the user has?
 fn print_budget(args: &InspectArgs, source: &str, seen: &Seen, out: &mut dyn Write) -> Result<(), Failure> {
     let Some(budget) = args.budget else { return Ok(()) };
-    let Need { bytes, margin } = seen.need();
-    let wanted = seen.need().to_be_safe();
-    let safe =
-        if margin == 0 { String::new() } else { format!(", {} to be safe included", thousands(margin)) };
-    match missing(wanted, budget) {
-        0 if !seen.counts_everything() => {
-            let (needs, budget) = (thousands(bytes), budget.to_string());
-            let why = unknown::why_no_budget(&seen.best.unknown, source, &needs, &budget);
-            writeln!(out, "\n{}", paint(BAD, why))?;
-        }
-        0 => {
-            let fits = paint(GOOD, format!("fits {budget}"));
-            writeln!(out, "\n{fits} as it is, with {} bytes to spare{safe}", thousands(budget.0 - wanted))?;
-        }
-        short => {
-            let over = paint(BAD, format!("does not fit {budget}"));
-            writeln!(out, "\n{over} as it is: {} bytes are missing{safe}", thousands(short))?;
-            let typed = as_typed(source, &args.read, &args.runtime);
-            let next = format!("serenity optimize {typed} --budget {}", budget.0);
-            writeln!(out, "what can be done: {COMMAND}{next}")?;
-        }
+    let question = Question {
+        budget,
+        need: seen.need(),
+        unknown: &seen.best.unknown,
+        counts_everything: seen.counts_everything(),
+        source,
+        manner: " as it is",
+    };
+    if !question.answer(out)? {
+        let typed = as_typed(source, &args.read, &args.runtime);
+        let next = format!("serenity optimize {typed} --budget {}", budget.0);
+        writeln!(out, "what can be done: {COMMAND}{next}")?;
     }
     Ok(())
 }

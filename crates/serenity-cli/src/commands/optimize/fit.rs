@@ -2,9 +2,10 @@
 
 use super::report::Report;
 use crate::Failure;
-use crate::commands::{count, missing, unknown};
+use crate::commands::budget::Question;
+use crate::commands::count;
 use crate::progress::thousands;
-use crate::screen::style::{BAD, GOOD, NOTE, paint};
+use crate::screen::style::{NOTE, paint};
 use crate::size::Size;
 use serenity::{Need, NeedWithKernels, refused_by_tflm};
 use std::io::Write;
@@ -60,41 +61,15 @@ impl Report<'_> {
 
     fn print_budget(&self, out: &mut impl Write) -> Result<(), Failure> {
         let Some(budget) = self.job.budget else { return Ok(()) };
-        let need = self.account.need();
-        let wanted = need.to_be_safe();
-        let margin = match need.margin {
-            0 => String::new(),
-            margin => format!(", {} to be safe included", thousands(margin)),
+        let question = Question {
+            budget,
+            need: self.account.need(),
+            unknown: &self.plan.unknown,
+            counts_everything: self.plan.counts_everything(),
+            source: self.job.input,
+            manner: "",
         };
-        match missing(wanted, budget) {
-            0 if !self.plan.counts_everything() => {
-                let (needs, budget) = (thousands(need.bytes), budget.to_string());
-                let why = unknown::why_no_budget(&self.plan.unknown, self.job.input, &needs, &budget);
-                writeln!(out, "\n{}", paint(BAD, why))?;
-            }
-            0 => {
-                let spare = thousands(budget.0 - wanted);
-                writeln!(
-                    out,
-                    "\n{} with {spare} bytes to spare{margin}",
-                    paint(GOOD, format!("fits {budget}"))
-                )?;
-            }
-            bytes if need.bytes <= budget.0 => writeln!(
-                out,
-                "\n{}: it needs {}, and of the {} bytes to be safe {} are missing",
-                paint(BAD, format!("may not fit {budget}")),
-                thousands(need.bytes),
-                thousands(need.margin),
-                thousands(bytes)
-            )?,
-            bytes => writeln!(
-                out,
-                "\n{}: {} bytes are missing{margin}",
-                paint(BAD, format!("does not fit {budget}")),
-                thousands(bytes)
-            )?,
-        }
+        question.answer(out)?;
         Ok(())
     }
 

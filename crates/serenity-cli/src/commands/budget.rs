@@ -1,0 +1,69 @@
+//! Does it fit what the user has? One sentence, wherever that is asked.
+
+use super::{missing, unknown};
+use crate::Failure;
+use crate::progress::thousands;
+use crate::screen::style::{BAD, GOOD, paint};
+use crate::size::Size;
+use serenity::Need;
+use serenity::ir::Unknown;
+use std::io::Write;
+
+/// What is asked.
+pub(crate) struct Question<'a> {
+    /// What the user has.
+    pub(crate) budget: Size,
+    /// What the model takes.
+    pub(crate) need: Need,
+    /// What of it is not known.
+    pub(crate) unknown: &'a [Unknown],
+    /// Is all of it counted?
+    pub(crate) counts_everything: bool,
+    /// The model, for messages.
+    pub(crate) source: &'a str,
+    /// Whether what is meant is the model as it is: ` as it is`, or nothing.
+    pub(crate) manner: &'a str,
+}
+
+impl Question<'_> {
+    /// The answer; `false` if something should be done about the model.
+    pub(crate) fn answer(&self, out: &mut (impl Write + ?Sized)) -> Result<bool, Failure> {
+        let Self { budget, need, manner, .. } = *self;
+        let wanted = need.to_be_safe();
+        let safe = match need.margin {
+            0 => String::new(),
+            margin => format!(", {} to be safe included", thousands(margin)),
+        };
+        match missing(wanted, budget) {
+            0 if !self.counts_everything => {
+                let (needs, budget) = (thousands(need.bytes), budget.to_string());
+                let why = unknown::why_no_budget(self.unknown, self.source, &needs, &budget);
+                writeln!(out, "\n{}", paint(BAD, why))?;
+                // Nothing that can be done to the model would tell more.
+                Ok(true)
+            }
+            0 => {
+                let spare = thousands(budget.0 - wanted);
+                let fits = paint(GOOD, format!("fits {budget}"));
+                writeln!(out, "\n{fits}{manner} with {spare} bytes to spare{safe}")?;
+                Ok(true)
+            }
+            bytes if need.bytes <= budget.0 => {
+                writeln!(
+                    out,
+                    "\n{}{manner}: it needs {}, and of the {} bytes to be safe {} are missing",
+                    paint(BAD, format!("may not fit {budget}")),
+                    thousands(need.bytes),
+                    thousands(need.margin),
+                    thousands(bytes)
+                )?;
+                Ok(false)
+            }
+            bytes => {
+                let over = paint(BAD, format!("does not fit {budget}"));
+                writeln!(out, "\n{over}{manner}: {} bytes are missing{safe}", thousands(bytes))?;
+                Ok(false)
+            }
+        }
+    }
+}
