@@ -17,6 +17,7 @@ pub(crate) fn section() -> Result<Section, Error> {
     ];
     let mut table = Table::new([
         Column::text("run"),
+        Column::text("network"),
         Column::number("step"),
         Column::text("operator"),
         Column::number("live sum, bytes"),
@@ -30,6 +31,7 @@ pub(crate) fn section() -> Result<Section, Error> {
             let operator = run.graph.op_label(op);
             table.push([
                 (*name).to_owned(),
+                "reconstruction".to_owned(),
                 (step + 1).to_string(),
                 operator,
                 live.to_string(),

@@ -17,7 +17,8 @@ pub(crate) fn run(args: &PaperArgs, out: &mut impl Write) -> Result<Outcome, Fai
     let started = Instant::now();
     // Before the work, not after it.
     make_folder(&args.out, "--out")?;
-    let options = Options { seeds: args.seeds, orders: args.orders, threads: args.threads };
+    let options =
+        Options { seeds: args.seeds, orders: args.orders, threads: args.threads, ..Options::default() };
     let line = StepLine::new(args.talk.quiet);
     let evaluation = evaluate(&options, &|progress| {
         line.show(&format!("[{}/{}] {}", progress.done + 1, progress.steps, progress.now));

@@ -46,13 +46,10 @@ fn cells_in_int8_need_less_on_tflm_bit_for_bit() {
         ];
         let Some(verdicts) = tflm(&files, &Inputs { runs: 2, seed: 1 }) else { return };
         let seen: Vec<_> = verdicts.iter().map(|verdict| verdict.accepted()).collect();
-        let heads = [
-            ordered.plan.before.arena,
-            portable_head(&ordered.model, &ordered.plan),
-            portable_head(&looped.model, &looped.plan),
-        ];
-        for (seen, head) in seen.iter().zip(heads) {
-            assert_eq!(Some(seen.head), head, "{name}");
+        // As it came it is said to need what the hungriest kernels take.
+        assert!(Some(seen[0].head) <= ordered.plan.before.arena, "{name}");
+        for (seen, found) in seen[1..].iter().zip([&ordered, &looped]) {
+            assert_eq!(Some(seen.head), portable_head(&found.model, &found.plan), "{name}");
         }
         assert!(seen[0].outputs.is_ok() && seen.iter().all(|one| one.outputs == seen[0].outputs), "{name}");
     }
