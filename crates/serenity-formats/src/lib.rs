@@ -11,6 +11,7 @@
 //! assert_eq!((file.graphs()[0].ops().len(), file.format()), (1, Format::Json));
 //! ```
 
+mod channels;
 mod error;
 mod format;
 mod graph;
@@ -19,6 +20,7 @@ mod plan_note;
 mod quantized_io;
 mod tflite;
 
+pub use channels::{NarrowedChannels, NarrowedTensor};
 pub use error::{FileError, Problem};
 pub use format::{Format, ReadOptions};
 pub use graph::GraphFile;
@@ -89,6 +91,15 @@ pub trait ModelFile: fmt::Debug + Send + Sync {
             verdict: "cannot get other inputs and outputs",
             source: "only those of a `.tflite` model can be changed".into(),
         })
+    }
+
+    /// The file without channels that are the same number everywhere, or that nobody reads, and what that saves; `None` if there are none. It was read again. Its ops and its tensors have the
+    /// same numbers as before.
+    ///
+    /// # Errors
+    /// If it holds what cannot be carried over.
+    fn without_constant_channels(&self) -> Result<Option<(Arc<dyn ModelFile>, NarrowedChannels)>, FileError> {
+        Ok(None)
     }
 
     /// The bytes of the file with the ops of each graph in another order and, if given, with these places of its tensors and what is to be noted about them.

@@ -27,6 +27,7 @@
 
 mod apply;
 mod choose;
+pub mod constant_channels;
 mod constants;
 mod families;
 mod pad_folding;

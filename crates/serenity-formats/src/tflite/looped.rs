@@ -239,6 +239,7 @@ impl<'a> Writer<'a> {
         let new = NewTensor {
             name: made.name,
             shape: made.shape,
+            shape_signature: None,
             dtype: made.dtype,
             buffer,
             quantization: made.quantization,

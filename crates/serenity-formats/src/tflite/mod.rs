@@ -1,5 +1,6 @@
 //! TensorFlow Lite.
 
+mod channels;
 mod conditions;
 mod constants;
 mod looped;
@@ -7,7 +8,7 @@ mod operators;
 mod quantized_io;
 mod rewritten;
 
-use crate::{FileError, Format, ModelFile, PlanNote, Problem, QuantizedIo, ReadOptions};
+use crate::{FileError, Format, ModelFile, NarrowedChannels, PlanNote, Problem, QuantizedIo, ReadOptions};
 use serenity_ir::{Graph, OpId};
 use serenity_loops::Looped;
 use serenity_rewrite::{ErrorBounds, Patch, Rewriting, Settings, widen};
@@ -60,6 +61,11 @@ impl ModelFile for Tflite {
     fn with_quantized_io(&self) -> Result<(Arc<dyn ModelFile>, QuantizedIo), FileError> {
         let (model, io) = quantized_io::converted(&self.0)?;
         Ok((Arc::new(Self(model)), io))
+    }
+
+    fn without_constant_channels(&self) -> Result<Option<(Arc<dyn ModelFile>, NarrowedChannels)>, FileError> {
+        let narrowed = if self.is_whole() { channels::narrowed(&self.0)? } else { None };
+        Ok(narrowed.map(|(model, channels)| (Arc::new(Self(model)) as Arc<dyn ModelFile>, channels)))
     }
 
     fn planned(

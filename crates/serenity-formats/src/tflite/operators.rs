@@ -13,6 +13,7 @@ pub(super) fn activation(tensor: &Tensor) -> Result<NewTensor, Error> {
     Ok(NewTensor {
         name: tensor.name.clone(),
         shape: tensor.shape.clone().ok_or_else(refused)?,
+        shape_signature: None,
         dtype: tensor.dtype.clone().ok_or_else(refused)?,
         buffer: 0,
         quantization: tensor.quantization.clone(),

@@ -126,6 +126,7 @@ impl Writer<'_> {
         let new = NewTensor {
             name: made.name,
             shape: made.shape,
+            shape_signature: None,
             dtype: made.dtype,
             buffer,
             quantization: made.quantization,

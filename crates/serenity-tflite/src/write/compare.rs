@@ -183,6 +183,7 @@ fn is_new_tensor(new: &FileTensor, wanted: &NewTensor) -> bool {
     let quantization = wanted.quantization.as_ref();
     new.name == wanted.name
         && new.shape == wanted.shape
+        && new.shape_signature == wanted.shape_signature
         && new.dtype == wanted.dtype
         && new.buffer == wanted.buffer
         && new.quantization.as_ref()

@@ -65,6 +65,8 @@ pub struct NewTensor {
     pub name: String,
     /// Its dimensions.
     pub shape: Vec<u64>,
+    /// The same with -1 for those that the model's author left open, if there are any.
+    pub shape_signature: Option<Vec<i32>>,
     /// The element type.
     pub dtype: ElementType,
     /// The buffer with its value if it is a constant; 0 if it is not.
@@ -220,6 +222,7 @@ impl Edit<'_> {
         let tensor = NewTensor {
             name: old.name.clone(),
             shape: vec![0],
+            shape_signature: None,
             dtype: old.dtype.clone(),
             buffer: 0,
             quantization: None,

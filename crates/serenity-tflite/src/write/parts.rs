@@ -71,6 +71,9 @@ pub(crate) fn tensor_node(new: &NewTensor, name: Option<Node>) -> Node {
         (tensor::BUFFER, Field::U32(new.buffer as u32)),
         (tensor::NAME, Field::Node(name.unwrap_or_else(|| Node::Text(new.name.clone())))),
     ];
+    if let Some(signature) = &new.shape_signature {
+        fields.push((tensor::SHAPE_SIGNATURE, Field::Node(Node::i32s(signature.iter().copied()))));
+    }
     if let Some(given) = &new.quantization {
         let parameters = vec![
             (quantization::SCALE, Field::Node(Node::f32s(&given.scales))),

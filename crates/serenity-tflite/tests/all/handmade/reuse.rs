@@ -38,7 +38,7 @@ fn divided(model: &Model, cuts: &[(usize, Vec<usize>)], retires: bool) -> Result
             let shape = vec![(end - start) as u64];
             let (name, dtype) = (format!("c{tensor}"), ElementType::Int8);
             inputs.push(Some(
-                edit.add_tensor(0, NewTensor { name, shape, dtype, buffer, quantization: None })?,
+                edit.add_tensor(0, NewTensor { name, shape, shape_signature: None, dtype, buffer, quantization: None })?,
             ));
         }
         inputs.retain(|input| *input != Some(*tensor));

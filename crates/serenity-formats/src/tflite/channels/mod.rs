@@ -1,0 +1,134 @@
+//! A `.tflite` model without channels that are the same number everywhere, or that nobody reads.
+//!
+//! [`steps`] tells what each operator does with channels, [`constants`] reads the weights that decide it, and [`cut`] makes the smaller constants. Operators stay as they
+//! are, and so do the numbers of tensors: some have fewer channels. Inputs and outputs keep their shapes.
+
+mod constants;
+mod cut;
+mod steps;
+
+use super::operators::MAIN;
+use crate::{NarrowedChannels, NarrowedTensor};
+use cut::Cuts;
+use serenity_ir::TensorId;
+use serenity_rewrite::constant_channels::{Narrowing, Network, Numbers, Step, Transfer, narrow};
+use serenity_tflite::{Error, FileTensor, Model, NewTensor, OFFLINE_PLAN, PLAN_NOTE, SubGraph};
+use steps::Reader;
+
+/// The model without such channels, read again, and what that saves; `None` if there are none.
+pub(super) fn narrowed(model: &Model) -> Result<Option<(Model, NarrowedChannels)>, Error> {
+    let main = &model.sub_graphs()[MAIN];
+    let (network, operands) = Reader::new(model).network();
+    let narrowing = narrow(&network);
+    if narrowing.is_empty() {
+        return Ok(None);
+    }
+    let mut edit = model.edit();
+    for (number, kept) in narrowing.kept.iter().enumerate() {
+        let Some(kept) = kept else { continue };
+        edit.replace_tensor(MAIN, number, resized(&main.tensors()[number], kept.len()))?;
+    }
+    let operators = Cuts { model, main, network: &network, narrowing: &narrowing }.make(&operands, &mut edit)?;
+    edit.set_operators(MAIN, operators)?;
+    // A plan of the arena is for the sizes that tensors had.
+    edit.remove_metadata(OFFLINE_PLAN);
+    edit.remove_metadata(PLAN_NOTE);
+    let new = Model::parse(edit.finish()?.bytes)?;
+    check(model, &new, &narrowing)?;
+    let channels = counted((model, &new), &network, &narrowing);
+    Ok(Some((new, channels)))
+}
+
+/// A tensor with so many channels, of which the last dimension counts.
+fn resized(old: &FileTensor, channels: usize) -> NewTensor {
+    let (mut shape, mut shape_signature) = (old.shape.clone(), old.shape_signature.clone());
+    if let Some(last) = shape.last_mut() {
+        *last = channels as u64;
+    }
+    if let Some(last) = shape_signature.as_mut().and_then(|signature| signature.last_mut()) {
+        *last = if *last < 0 { *last } else { channels as i32 };
+    }
+    NewTensor {
+        name: old.name.clone(),
+        shape,
+        shape_signature,
+        dtype: old.dtype.clone(),
+        buffer: old.buffer,
+        quantization: old.quantization.clone(),
+    }
+}
+
+/// Is the new model the old one, but for channels? That it was written as asked for was seen to when it was; this asks for the graph that was read from it.
+fn check(old: &Model, new: &Model, narrowing: &Narrowing) -> Result<(), Error> {
+    let unfaithful = || Error::Unfaithful("the model without constant channels".to_owned());
+    let (old_main, new_main) = (&old.sub_graphs()[MAIN], &new.sub_graphs()[MAIN]);
+    let (old, new) = (&old.graphs()[MAIN], &new.graphs()[MAIN]);
+    let is_same_op = old.ops().len() == new.ops().len()
+        && old.ops().iter().zip(new.ops()).all(|(old, new)| {
+            old.kind == new.kind && (&old.inputs, &old.outputs) == (&new.inputs, &new.outputs)
+        });
+    let is_as_wide = |id: TensorId| {
+        let kept = old_main.file_tensor(id).and_then(|number| narrowing.kept[number].as_ref());
+        let mut expected = old.tensor(id).shape.clone();
+        if let (Some(kept), Some(last)) = (kept, expected.as_mut().and_then(|shape| shape.last_mut())) {
+            *last = kept.len() as u64;
+        }
+        new.tensor(id).shape == expected
+    };
+    let is_same = is_same_op
+        && (old.inputs(), old.outputs()) == (new.inputs(), new.outputs())
+        && old.tensors().len() == new.tensors().len()
+        && old.tensor_ids().all(|id| old_main.file_tensor(id) == new_main.file_tensor(id) && is_as_wide(id));
+    if is_same { Ok(()) } else { Err(unfaithful()) }
+}
+
+/// What was saved.
+fn counted((old, new): (&Model, &Model), network: &Network, narrowing: &Narrowing) -> NarrowedChannels {
+    let weighing = || {
+        network.steps.iter().enumerate().filter_map(|(index, step)| match step {
+            Step::Mix(mix) => Some((index, mix.output)),
+            Step::Apart(apart) if matches!(apart.transfer, Transfer::Window { .. }) => Some((index, apart.output)),
+            _ => None,
+        })
+    };
+    let kept = |tensor: usize| narrowing.kept[tensor].as_ref().map_or(network.tensors[tensor].count, Vec::len);
+    let sum = |count: &dyn Fn(usize) -> usize| weighing().map(|(_, output)| count(output) as u64).sum();
+    let macs = |main: &SubGraph| weighing().filter_map(|(index, _)| macs(main, index)).sum();
+    let (old_main, new_main) = (&old.sub_graphs()[MAIN], &new.sub_graphs()[MAIN]);
+    let tensors = narrowing.kept.iter().enumerate().filter_map(|(number, kept)| {
+        let before = network.tensors[number].count as u64;
+        let kept = kept.as_ref()?;
+        let gone = (0..before).filter(|&channel| kept.binary_search(&(channel as usize)).is_err());
+        Some(NarrowedTensor { tensor: old_main.graph_tensor(number)?, before, gone: gone.collect() })
+    });
+    let folded = narrowing.folded.values().flatten().filter(|&&added| added != 0).count() as u64;
+    let is_real = |tensor: usize| network.tensors[tensor].numbers == Numbers::Real;
+    let mixes_reals = |step: &Step| match step {
+        Step::Mix(mix) => is_real(mix.input) && narrowing.kept[mix.input].is_some(),
+        _ => false,
+    };
+    NarrowedChannels {
+        channels: (sum(&|tensor| network.tensors[tensor].count), sum(&kept)),
+        macs: (macs(old_main), macs(new_main)),
+        weight_bytes: (constant_bytes(old_main), constant_bytes(new_main)),
+        folded,
+        rounds_reals: network.steps.iter().any(mixes_reals),
+        tensors: tensors.collect(),
+    }
+}
+
+/// Every weight is used once at every position of the result.
+fn macs(main: &SubGraph, operator: usize) -> Option<u64> {
+    let operator = main.operators().get(operator)?;
+    let result = &main.tensors()[(*operator.outputs.first()?)?].shape;
+    let weights = &main.tensors()[(*operator.inputs.get(1)?)?].shape;
+    let positions = result.split_last()?.1;
+    Some(positions.iter().chain(weights).fold(1, |product: u64, &factor| product.saturating_mul(factor)))
+}
+
+fn constant_bytes(main: &SubGraph) -> u64 {
+    let read: std::collections::BTreeSet<usize> =
+        main.operators().iter().flat_map(|operator| operator.inputs.iter().flatten()).copied().collect();
+    let constants = read.into_iter().map(|tensor| &main.tensors()[tensor]);
+    constants.filter(|tensor| tensor.storage == serenity_tflite::Storage::Constant).map(|tensor| tensor.bytes).sum()
+}
