@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::planning::is_safe;
-use serenity_formats::{Format, GraphFile, ModelFile, PlanNote, QuantizedIo, ReadOptions};
+use serenity_formats::{Format, GraphFile, ModelFile, NarrowedChannels, PlanNote, QuantizedIo, ReadOptions};
 use serenity_ir::Graph;
 use serenity_runtimes::{Kernels, MemoryModel, Offsets, Tail};
 use std::io::Read;
@@ -62,6 +62,16 @@ impl Input {
         let changed = self.file.with_quantized_io();
         let (file, io) = changed.map_err(|source| Error::File { path: self.name.clone(), source })?;
         Ok((self.with_file(file), io))
+    }
+
+    /// The same model without channels that are the same number everywhere, or that nobody reads, and what that saves; `None` if there are none.
+    ///
+    /// # Errors
+    /// If it holds what cannot be carried over.
+    pub fn without_constant_channels(&self) -> Result<Option<(Self, NarrowedChannels)>, Error> {
+        let narrowed = self.file.without_constant_channels();
+        let narrowed = narrowed.map_err(|source| Error::File { path: self.name.clone(), source })?;
+        Ok(narrowed.map(|(file, channels)| (self.with_file(file), channels)))
     }
 
     /// The same input with another file.

@@ -2,6 +2,7 @@
 
 use crate::by_kernels::needs_no_more;
 use crate::loops::{extra_macs, with_loops};
+use crate::narrow::with_fewer_channels;
 use crate::ort::{fast, is_for};
 use crate::planning::as_it_came;
 use crate::rewrite::optimize_input;
@@ -67,12 +68,12 @@ pub fn optimize(input: &Input, options: &Options) -> Result<Optimized, Error> {
 /// The same without asking anybody to optimise it first.
 fn as_it_stands(input: &Input, options: &Options) -> Result<Optimized, Error> {
     if !options.int8_io {
-        return with_its_interface(input, options);
+        return with_fewer_channels(input, options);
     }
     let (model, io) = input.with_quantized_io()?;
     // A plan of the arena that the model came with is for the inputs and outputs that it came with.
     let given_plan = options.given_plan.clone().filter(|_| io.changed.is_empty());
-    let mut found = with_its_interface(&model, &Options { given_plan, ..options.clone() })?;
+    let mut found = with_fewer_channels(&model, &Options { given_plan, ..options.clone() })?;
     if !io.changed.is_empty() {
         found.plan.before = as_it_came(input.graphs(), options);
     }
@@ -80,8 +81,8 @@ fn as_it_stands(input: &Input, options: &Options) -> Result<Optimized, Error> {
     Ok(found)
 }
 
-/// The same without changing what the model takes and gives.
-fn with_its_interface(input: &Input, options: &Options) -> Result<Optimized, Error> {
+/// The same without changing what the model takes and gives, nor the channels of its tensors.
+pub(crate) fn with_its_interface(input: &Input, options: &Options) -> Result<Optimized, Error> {
     let Some(loops) = options.loops else { return without_loops(input, options) };
     // What holds for kernels of any kind holds for these, so that they never end worse. First, so that what the clock cuts is what might have been better.
     let any = Options { model: options.model.with_kernels(Kernels::Any), ..options.clone() };

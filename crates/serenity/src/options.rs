@@ -44,6 +44,8 @@ pub struct Options {
 pub enum Rewrites {
     /// None.
     None,
+    /// None, but channels that are the same number everywhere, or that nobody reads, are left out: operators stay, and get smaller.
+    Channels,
     /// Where the results stay the same bit for bit.
     Exact,
     /// The two rules of the paper and no other, wherever they fit; in models of floats up to rounding, as with [`All`](Self::All).
@@ -56,7 +58,7 @@ pub enum Rewrites {
     Approximate,
 }
 
-serenity_search::named! { "set of rewrites": Rewrites { "none" => None, "exact" => Exact, "paper" => Paper, "all" => All, "approximate" => Approximate } }
+serenity_search::named! { "set of rewrites": Rewrites { "none" => None, "constant-channels" => Channels, "exact" => Exact, "paper" => Paper, "all" => All, "approximate" => Approximate } }
 
 impl Options {
     /// What the command does by default: everything that makes this model need less where it is most likely to run.
@@ -76,13 +78,13 @@ impl Rewrites {
     /// Those that are made if nothing is said of them. `LiteRT` hands a model to XNNPACK unless it is told otherwise, and that keeps packed weights of every operator, of which rewriting makes more: so
     /// none, unless other kernels are named.
     pub fn if_unsaid(model: MemoryModel, are_kernels_named: bool) -> Self {
-        if model == MemoryModel::Litert && !are_kernels_named { Self::None } else { Self::default() }
+        if model == MemoryModel::Litert && !are_kernels_named { Self::Channels } else { Self::default() }
     }
 
     /// Those of which these are more: with more freedom, nothing ends worse.
     pub(crate) fn and_stricter(self) -> &'static [Self] {
         match self {
-            Self::None => &[],
+            Self::None | Self::Channels => &[],
             Self::Exact => &[Self::Exact],
             Self::Paper => &[Self::Paper],
             Self::All => &[Self::Exact, Self::All],

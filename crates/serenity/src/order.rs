@@ -46,6 +46,7 @@ pub(crate) fn unchecked(graph: &Graph, options: &Options) -> Plan {
         steering: None,
         bodies: Vec::new(),
         int8_io: None,
+        constant_channels: None,
         session: None,
         rewrites: Vec::new(),
         choice: None,

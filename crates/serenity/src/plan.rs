@@ -3,7 +3,7 @@
 use crate::{AppliedLoops, AppliedRewrite, FastSession, Need, NoFast, RewriteChoice};
 use serde_json::{Value, json};
 use serenity_check::{PlacementFault, Witness, WitnessChain, placement_faults};
-use serenity_formats::QuantizedIo;
+use serenity_formats::{NarrowedChannels, QuantizedIo};
 use serenity_ir::{Graph, OpId, Unknown};
 use serenity_runtimes::{MemoryModel, Offsets};
 use serenity_schedule::{Algorithm, Stats};
@@ -46,6 +46,8 @@ pub struct Plan {
     pub offsets: Option<Offsets>,
     /// What became of inputs and outputs, if they were to become whole numbers. If any did, all else here is said of the model with these, but for `before`.
     pub int8_io: Option<QuantizedIo>,
+    /// The channels that were left out, if any were. If so, all else here is said of the model without them, but for `before`.
+    pub constant_channels: Option<NarrowedChannels>,
     /// What was rewritten. If anything was, all else here is said of the rewritten model, but for `before`.
     pub rewrites: Vec<AppliedRewrite>,
     /// How these were chosen, if there was a choice.
@@ -212,6 +214,11 @@ impl Plan {
         self.steering.as_deref().unwrap_or(&self.order)
     }
 
+    /// Does it keep every operator as it came, with every channel? Loops, other inputs and outputs and what ONNX Runtime does are another matter.
+    pub fn keeps_operators(&self) -> bool {
+        self.rewrites.is_empty() && self.constant_channels.is_none()
+    }
+
     /// Does this plan list the ops in another order than the model?
     pub fn reorders(&self) -> bool {
         self.file_order().iter().enumerate().any(|(position, op)| op.index() != position)
@@ -255,6 +262,7 @@ impl Plan {
             "seconds": self.stats.elapsed.as_secs_f64(),
             "session": self.session.as_ref().map(session_to_json),
             "int8_io": self.int8_io.as_ref().map(QuantizedIo::to_json),
+            "constant_channels": self.constant_channels.as_ref().map(NarrowedChannels::to_json),
             "rewrites": self.rewrites.iter().map(AppliedRewrite::to_json).collect::<Vec<_>>(),
             "rewrite_choice": choice,
             "loops": self.loops.as_ref().map(loops_to_json),

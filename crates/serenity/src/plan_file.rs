@@ -7,7 +7,7 @@ use crate::input::read_text;
 use crate::{AppliedRewrite, Decision, Error, RewriteChoice, RewriteCost};
 use serde_json::{Map, Value};
 use serenity_check::{Witness, WitnessChain};
-use serenity_formats::QuantizedIo;
+use serenity_formats::{NarrowedChannels, QuantizedIo};
 use serenity_ir::{OpId, TensorId};
 use serenity_loops::{Loop, LoopCost};
 use serenity_runtimes::{Kernels, MemoryModel, Offsets, OrtOrder, OrtSetup};
@@ -20,6 +20,8 @@ pub struct PlanFile {
     pub model: Option<MemoryModel>,
     /// What became of inputs and outputs that were to become whole numbers, before anything else.
     pub int8_io: Option<QuantizedIo>,
+    /// The channels that were left out next.
+    pub constant_channels: Option<NarrowedChannels>,
     /// What was rewritten before the rest was planned.
     pub rewrites: Vec<AppliedRewrite>,
     /// How that was chosen, and whether that is called proved.
@@ -160,6 +162,12 @@ impl PlanFile {
                 "must be an object with `inputs` and `outputs`, each with `position`, `was`, `name`, `dtype`, `scale` and `zero_point`, and `kept`, each \
                  with `port`, `position`, `name` and `reason`",
                 QuantizedIo::from_json,
+            ),
+            constant_channels: reader.optional(
+                "constant_channels",
+                "must be an object with `removed`, `channels`, `macs` and `weight_bytes`, each of these with `before` and `after`, `folded`, `rounds_reals`, and `tensors`, each with \
+                 `tensor`, `channels` and `gone`",
+                NarrowedChannels::from_json,
             ),
             rewrites: reader.list("rewrites", rewrite).unwrap_or_default(),
             rewrite_choice: reader.optional(

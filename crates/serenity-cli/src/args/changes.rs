@@ -97,7 +97,7 @@ impl RewriteArgs {
 
     /// Are there none because nothing was said of them?
     pub(crate) fn are_off_by_default(&self, model: MemoryModel, runtime: &RuntimeArg) -> bool {
-        self.said().is_none() && self.on(model, runtime) == Rewrites::None
+        self.said().is_none() && self.on(model, runtime) == Rewrites::Channels
     }
 
     /// The same before ONNX Runtime optimises a model: only what was asked for by name.

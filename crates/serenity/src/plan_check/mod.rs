@@ -1,5 +1,6 @@
 //! `serenity check`: every claim of a plan is verified, refuted, or said not to be verified.
 
+mod channels;
 mod footprints;
 mod int8_io;
 mod loops;
@@ -35,7 +36,7 @@ pub struct Deep<'a> {
     pub stop: &'a dyn Fn() -> bool,
 }
 
-/// Checks what a plan claims of a model. Other inputs and outputs, rewrites and loops are made again, and loops are followed row by row; orders, peaks, arenas, places and bounds are recomputed by the independent
+/// Checks what a plan claims of a model. Other inputs and outputs, fewer channels, rewrites and loops are made again, and loops are followed row by row; orders, peaks, arenas, places and bounds are recomputed by the independent
 /// checker.
 ///
 /// ```
@@ -57,11 +58,12 @@ pub fn check_plan(input: &Input, plan: &PlanFile, options: &CheckOptions) -> Ver
         verdict.refuted(field, fault);
     }
     // Without these, nothing is known of the model that all else speaks of.
-    if plan.malformed.iter().any(|(field, _)| ["int8_io", "rewrites", "loops"].contains(&field.as_str())) {
+    if plan.malformed.iter().any(|(field, _)| ["int8_io", "constant_channels", "rewrites", "loops"].contains(&field.as_str())) {
         return verdict;
     }
     let Some(interfaced) = int8_io::redo(input, plan, &mut verdict) else { return verdict };
-    let Some(rewritten) = rewrites::redo(&interfaced, plan, &mut verdict) else { return verdict };
+    let Some(narrowed) = channels::redo(&interfaced, plan, &mut verdict) else { return verdict };
+    let Some(rewritten) = rewrites::redo(&narrowed, plan, &mut verdict) else { return verdict };
     let looped = plan.loops.as_ref().map(|claimed| loops::redo(&rewritten, claimed, &mut verdict));
     let (planned, looped) = match looped {
         None => (rewritten.clone(), None),

@@ -3,9 +3,10 @@
 use super::side::Ground;
 use super::why::quoted;
 use crate::{AppliedLoops, AppliedRewrite, Optimized, Plan, RewriteCost};
-use serenity_formats::Port;
+use serenity_formats::{NarrowedChannels, Port};
 use serenity_report::page::{Change, size};
 use serenity_report::{grouped, short_names};
+use serenity_rewrite::constant_channels::CONSTANT_CHANNELS;
 
 const ROOM: usize = 44;
 
@@ -42,6 +43,7 @@ pub(super) fn changes(found: &Optimized, after: &Ground) -> Vec<Change> {
             ..Change::default()
         }));
     }
+    changes.extend(plan.constant_channels.as_ref().map(fewer_channels));
     changes.extend(plan.rewrites.iter().map(rewrite));
     changes.extend(plan.loops.iter().flat_map(loops));
     changes.extend(order_and_places(plan, after));
@@ -61,7 +63,9 @@ pub(super) fn about(plan: &Plan, changes: &[Change]) -> String {
             grouped(choice.with.into())
         )
     });
-    let exact = if plan.rewrites.iter().all(|rewrite| rewrite.exact) && plan.session.is_none() {
+    let rounds = plan.constant_channels.as_ref().is_some_and(|channels| channels.rounds_reals);
+    let is_exact = plan.rewrites.iter().all(|rewrite| rewrite.exact) && !rounds;
+    let exact = if is_exact && plan.session.is_none() {
         "The results are the same bit for bit."
     } else if plan.rewrites.iter().any(|rewrite| rewrite.error.is_some()) {
         "The results are not the same: whole numbers are rounded more than once, as was asked for."
@@ -75,6 +79,24 @@ fn place(port: Port) -> String {
     match port {
         Port::Input(position) => format!("input {position}"),
         Port::Output(position) => format!("output {position}"),
+    }
+}
+
+fn fewer_channels(channels: &NarrowedChannels) -> Change {
+    let [removed, of, fewer, bytes] = [
+        channels.removed(),
+        channels.channels.0,
+        channels.macs.0.saturating_sub(channels.macs.1),
+        channels.weight_bytes.0.saturating_sub(channels.weight_bytes.1),
+    ]
+    .map(|number| grouped(number.into()));
+    let exact = if channels.rounds_reals { "up to rounding where kernels add several terms at a time" } else { "bit for bit" };
+    Change {
+        kind: format!("rewrite: {CONSTANT_CHANNELS}"),
+        text: format!("{removed} of {of} channels are the same number everywhere, or nobody reads them: they are left out; the same {exact}"),
+        gain: None,
+        gained: format!("{fewer} multiplications, {bytes} bytes of weights"),
+        cost: "nothing".to_owned(),
     }
 }
 
@@ -135,7 +157,7 @@ fn loops(applied: &AppliedLoops) -> impl Iterator<Item = Change> + '_ {
 
 /// What the order gains by itself, and what the places gain on top: known if the operators are those that came.
 fn order_and_places(plan: &Plan, after: &Ground) -> Vec<Change> {
-    let is_as_it_came = plan.rewrites.is_empty()
+    let is_as_it_came = plan.keeps_operators()
         && plan.loops.is_none()
         && !matches!(plan.session, Some(Ok(_)))
         && plan.int8_io.as_ref().is_none_or(|io| io.changed.is_empty());

@@ -130,9 +130,9 @@ fn tell(sides: &mut [Side; 2], plan: &Plan, tails: Option<(Tail, Tail)>, budget:
         () if plan.loops.is_some() => {
             "With loops: bytes in which something lies, each counted once.".to_owned()
         }
-        () if plan.reorders() && plan.rewrites.is_empty() => "In the order that was found.".to_owned(),
+        () if plan.reorders() && plan.keeps_operators() => "In the order that was found.".to_owned(),
         () if plan.reorders() => "Rewritten, in the order that was found.".to_owned(),
-        () if plan.rewrites.is_empty() => "Its own order is kept: none that was found needs less.".to_owned(),
+        () if plan.keeps_operators() => "Its own order is kept: none that was found needs less.".to_owned(),
         () => "Rewritten, each op where the one stood that it was made of.".to_owned(),
     };
     if plan.loops.is_none() && plan.unknown.is_empty() {

@@ -1,5 +1,6 @@
 //! `serenity optimize`: the main job.
 
+mod channels;
 mod device;
 mod figures;
 mod fit;

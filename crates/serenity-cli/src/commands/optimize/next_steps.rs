@@ -36,7 +36,7 @@ impl Report<'_> {
                 if is_fast
                     || plan.reorders()
                     || plan.offsets.is_some()
-                    || !plan.rewrites.is_empty()
+                    || !plan.keeps_operators()
                     || plan.int8_io.as_ref().is_some_and(|io| !io.changed.is_empty()) =>
             {
                 writeln!(

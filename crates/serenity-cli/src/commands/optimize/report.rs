@@ -1,6 +1,6 @@
 //! What was gained, and what is proved about it.
 
-use super::{Job, int8_io, loops};
+use super::{Job, channels, int8_io, loops};
 use crate::commands::several::Done;
 use crate::commands::{count, duration, onnx, tflm, title, unknown};
 use crate::picture;
@@ -88,6 +88,7 @@ impl<'a> Report<'a> {
         tflm::print_note(self.input, plan.model, out)?;
         self.print_figures(out)?;
         int8_io::print(plan, out)?;
+        channels::print(plan, out)?;
         self.print_rewrites(out)?;
         loops::print(self.job, self.input, self.planned, plan, self.fits() == Some(true), out)?;
         self.print_proofs(out)?;

@@ -1,0 +1,26 @@
+//! Channels that were left out: how many, and what that saves.
+
+use crate::Failure;
+use crate::progress::thousands;
+use serenity::Plan;
+use serenity::rewriting::constant_channels::CONSTANT_CHANNELS;
+use std::io::Write;
+
+pub(super) fn print(plan: &Plan, out: &mut impl Write) -> Result<(), Failure> {
+    let Some(channels) = &plan.constant_channels else { return Ok(()) };
+    let exact = if channels.rounds_reals {
+        "bit for bit (but up to rounding in kernels that add several terms at a time)"
+    } else {
+        "bit for bit"
+    };
+    let [removed, of] = [channels.removed(), channels.channels.0].map(thousands);
+    let [macs, fewer_macs] = [channels.macs.0, channels.macs.1].map(thousands);
+    let [weights, fewer_weights] = [channels.weight_bytes.0, channels.weight_bytes.1].map(thousands);
+    writeln!(
+        out,
+        "\n  {CONSTANT_CHANNELS}, the same {exact}: {removed} of {of} channels left out,\n  \
+         which are the same number everywhere, or which nobody reads\n  \
+         multiplications {macs} -> {fewer_macs}, bytes of weights {weights} -> {fewer_weights}"
+    )?;
+    Ok(())
+}

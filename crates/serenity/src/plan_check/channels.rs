@@ -1,0 +1,33 @@
+//! Can the channels that a plan leaves out be left out?
+
+use super::verdict::Verdict;
+use crate::{Input, PlanFile};
+
+/// The model without the channels that the plan says are left out; `None`, and why, if that cannot be.
+pub(super) fn redo(input: &Input, plan: &PlanFile, verdict: &mut Verdict) -> Option<Input> {
+    let Some(claimed) = &plan.constant_channels else { return Some(input.clone()) };
+    let advice = "check the plan with the model that was optimised, not with the file that was written";
+    let refutation = match input.without_constant_channels() {
+        Err(error) => format!("channels cannot be left out: {error}"),
+        Ok(None) => format!("there are no channels that could be left out; {advice}"),
+        Ok(Some((_, made))) if made != *claimed => {
+            let [said, is] = [claimed, &made].map(|channels| (channels.removed(), channels.tensors.len()));
+            format!(
+                "{} channels of {} tensors can be left out, or others, or they save something else; the plan says {} of {}; {advice}",
+                is.0, is.1, said.0, said.1
+            )
+        }
+        Ok(Some((model, made))) => {
+            verdict.verified(
+                "constant_channels",
+                format!(
+                    "{} channels found again to be the same number everywhere, or read by nobody, and left out; `serenity verify` runs both models and compares",
+                    made.removed()
+                ),
+            );
+            return Some(model);
+        }
+    };
+    verdict.refuted("constant_channels", refutation);
+    None
+}
