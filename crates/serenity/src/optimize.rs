@@ -55,7 +55,19 @@ pub fn optimize(input: &Input, options: &Options) -> Result<Optimized, Error> {
         return as_it_stands(input, options);
     };
     match fast(input, how, options)? {
-        Ok(found) => Ok(found),
+        Ok(found) => {
+            let again = |model: &Input, options: &Options| {
+                let found = fast(model, how, options)?;
+                found.map_err(|source| Error::NoFast { path: input.name.clone(), source })
+            };
+            // Fused kernels add up whole numbers as all others do, but real ones in an order of their own.
+            let rewrites = match (options.rewrites, how.rewrites) {
+                (Rewrites::None, _) => Rewrites::None,
+                (_, Rewrites::All) => Rewrites::All,
+                _ => Rewrites::Channels,
+            };
+            with_fewer_channels(found, input, &Options { rewrites, ..options.clone() }, &again)
+        }
         Err(why) if how.is_required => Err(Error::NoFast { path: input.name.clone(), source: why }),
         Err(why) => {
             let mut found = as_it_stands(input, options)?;
@@ -68,12 +80,12 @@ pub fn optimize(input: &Input, options: &Options) -> Result<Optimized, Error> {
 /// The same without asking anybody to optimise it first.
 fn as_it_stands(input: &Input, options: &Options) -> Result<Optimized, Error> {
     if !options.int8_io {
-        return with_fewer_channels(input, options);
+        return with_any_channels(input, options);
     }
     let (model, io) = input.with_quantized_io()?;
     // A plan of the arena that the model came with is for the inputs and outputs that it came with.
     let given_plan = options.given_plan.clone().filter(|_| io.changed.is_empty());
-    let mut found = with_fewer_channels(&model, &Options { given_plan, ..options.clone() })?;
+    let mut found = with_any_channels(&model, &Options { given_plan, ..options.clone() })?;
     if !io.changed.is_empty() {
         found.plan.before = as_it_came(input.graphs(), options);
     }
@@ -81,8 +93,13 @@ fn as_it_stands(input: &Input, options: &Options) -> Result<Optimized, Error> {
     Ok(found)
 }
 
-/// The same without changing what the model takes and gives, nor the channels of its tensors.
-pub(crate) fn with_its_interface(input: &Input, options: &Options) -> Result<Optimized, Error> {
+/// The same without changing what the model takes and gives.
+fn with_any_channels(input: &Input, options: &Options) -> Result<Optimized, Error> {
+    with_fewer_channels(with_its_interface(input, options)?, input, options, &with_its_interface)
+}
+
+/// The same with the channels that there are.
+fn with_its_interface(input: &Input, options: &Options) -> Result<Optimized, Error> {
     let Some(loops) = options.loops else { return without_loops(input, options) };
     // What holds for kernels of any kind holds for these, so that they never end worse. First, so that what the clock cuts is what might have been better.
     let any = Options { model: options.model.with_kernels(Kernels::Any), ..options.clone() };

@@ -15,9 +15,7 @@ pub(super) struct Conditions<'m> {
 
 impl<'m> Conditions<'m> {
     pub(super) fn of(model: &'m Model) -> Self {
-        let ops = model.graph().ops().iter().map(|op| op.kind.as_str());
-        let folded = model.folded().iter().map(|node| node.op_type.as_str());
-        Self { model, is_quantised: ops.chain(folded).any(quantises), is_divisible: BTreeMap::new() }
+        Self { model, is_quantised: is_quantised(model), is_divisible: BTreeMap::new() }
     }
 
     /// Does what a rule proposes hold for what the file says?
@@ -64,6 +62,13 @@ fn constants(graph: &Graph, op: OpId) -> impl Iterator<Item = Option<&str>> {
         Given::Constant(constant) => Some(constant.name()),
         _ => None,
     })
+}
+
+/// Does a model round to integers anywhere?
+pub(super) fn is_quantised(model: &Model) -> bool {
+    let ops = model.graph().ops().iter().map(|op| op.kind.as_str());
+    let folded = model.folded().iter().map(|node| node.op_type.as_str());
+    ops.chain(folded).any(quantises)
 }
 
 /// Is this an operator that rounds to integers, or works on such?

@@ -1,10 +1,11 @@
 //! ONNX.
 
+mod channels;
 mod conditions;
 mod rewritten;
 mod session;
 
-use crate::{FileError, Format, ModelFile, PlanNote, Problem, ReadOptions};
+use crate::{FileError, Format, ModelFile, NarrowedChannels, PlanNote, Problem, ReadOptions};
 use conditions::Conditions;
 use serenity_ir::{Graph, OpId};
 use serenity_onnx::{Error, Model};
@@ -47,6 +48,11 @@ impl ModelFile for Onnx {
 
     fn rewritten(&self, rewriting: &Rewriting) -> Result<Arc<dyn ModelFile>, FileError> {
         Ok(Arc::new(Self(rewritten::rewritten(&self.0, rewriting)?)))
+    }
+
+    fn without_constant_channels(&self) -> Result<Option<(Arc<dyn ModelFile>, NarrowedChannels)>, FileError> {
+        let narrowed = channels::narrowed(&self.0, conditions::is_quantised(&self.0))?;
+        Ok(narrowed.map(|(model, channels)| (Arc::new(Self(model)) as Arc<dyn ModelFile>, channels)))
     }
 
     fn planned(

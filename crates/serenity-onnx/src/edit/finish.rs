@@ -55,7 +55,8 @@ impl Edit<'_> {
     /// Writes new declarations behind the old ones, or behind the nodes if there are none.
     fn replace_declarations(&self, gone: &HashSet<&str>, behind_nodes: usize, patches: &mut Patches<'_>) {
         let old = &self.model.graph.value_info;
-        for info in old.iter().filter(|i| self.declared.contains_key(i.name) && !gone.contains(i.name)) {
+        let is_replaced = |name: &str| self.declared.contains_key(name) || self.undeclared.contains(name);
+        for info in old.iter().filter(|info| is_replaced(info.name) && !gone.contains(info.name)) {
             patches.remove(info.record.clone());
         }
         let behind = old.iter().map(|info| info.record.end).max().unwrap_or(behind_nodes);

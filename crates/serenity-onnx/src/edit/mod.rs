@@ -70,6 +70,8 @@ pub struct Edit<'m> {
     constants: Vec<NewConstant>,
     /// By name: the shapes to be declared.
     declared: BTreeMap<String, (DataType, Vec<NewDim>)>,
+    /// Tensors of which the file says a shape that is not theirs any more.
+    undeclared: HashSet<String>,
     /// By key: notes on the model.
     notes: BTreeMap<String, String>,
     /// Inputs that nobody reads, to be left out.
@@ -100,6 +102,7 @@ impl<'m> Edit<'m> {
             nodes: None,
             constants,
             declared,
+            undeclared: HashSet::new(),
             notes,
             unread: Vec::new(),
         })
@@ -129,6 +132,11 @@ impl<'m> Edit<'m> {
     /// Declares the shape of a tensor that a node writes, instead of what the file says of it.
     pub(crate) fn declare(&mut self, name: &str, data_type: DataType, dims: Vec<NewDim>) {
         self.declared.insert(name.to_owned(), (data_type, dims));
+    }
+
+    /// Leaves out what the file says of the shape of a tensor between nodes: whoever reads it finds out.
+    pub fn undeclare(&mut self, name: &str) {
+        self.undeclared.insert(name.to_owned());
     }
 
     /// Leaves out inputs that nobody reads.

@@ -1,5 +1,6 @@
 //! Weights and biases as numbers.
 
+use crate::channels::elements::{self, Elements};
 use serenity_ir::{ElementType, Quantization};
 use serenity_rewrite::constant_channels::{Numbers, Weights};
 use serenity_tflite::{FileTensor, Model, Storage};
@@ -30,9 +31,7 @@ pub(super) fn is_byte(tensor: &FileTensor) -> bool {
 
 /// Weights that stay as they are, laid out as `[outer, taps, inner]`.
 pub(super) struct Filter<'m> {
-    data: &'m [u8],
-    dtype: &'m ElementType,
-    zero_point: i32,
+    elements: Elements<'m>,
     taps: usize,
     inner: usize,
 }
@@ -49,12 +48,13 @@ impl<'m> Filter<'m> {
         let (&inner, front) = tensor.shape.split_last()?;
         let taps = front.get(1..)?.iter().product::<u64>();
         let [taps, inner] = [taps, inner].map(|size| usize::try_from(size).ok());
-        Some(Self { data, dtype: &tensor.dtype, zero_point, taps: taps?, inner: inner? })
+        let elements = Elements { data, dtype: &tensor.dtype, zero_point };
+        Some(Self { elements, taps: taps?, inner: inner? })
     }
 
     /// Do its numbers go with these?
     pub(super) fn goes_with(&self, numbers: Numbers) -> bool {
-        matches!(self.dtype, ElementType::Float32) == (numbers == Numbers::Real)
+        matches!(self.elements.dtype, ElementType::Float32) == (numbers == Numbers::Real)
     }
 
     /// By position along the first dimension, by position along the last.
@@ -62,7 +62,8 @@ impl<'m> Filter<'m> {
         let mut weights = Weights::default();
         for one in 0..outer {
             for other in 0..self.inner {
-                self.push(&mut weights, |tap| (one * self.taps + tap) * self.inner + other)?;
+                let at = |tap: usize| (one * self.taps + tap) * self.inner + other;
+                self.elements.push(&mut weights, (0..self.taps).map(at))?;
             }
         }
         Some(weights)
@@ -72,30 +73,9 @@ impl<'m> Filter<'m> {
     pub(super) fn by_last(&self) -> Option<Weights> {
         let mut weights = Weights::default();
         for channel in 0..self.inner {
-            self.push(&mut weights, |tap| tap * self.inner + channel)?;
+            self.elements.push(&mut weights, (0..self.taps).map(|tap| tap * self.inner + channel))?;
         }
         Some(weights)
-    }
-
-    fn push(&self, weights: &mut Weights, at: impl Fn(usize) -> usize) -> Option<()> {
-        let data = self.data;
-        let indices = (0..self.taps).map(at);
-        match self.dtype {
-            ElementType::Int8 => {
-                let taps = indices.map(|at| Some(i32::from(*data.get(at)? as i8) - self.zero_point));
-                weights.push(taps.collect::<Option<Vec<_>>>()?.into_iter());
-            }
-            ElementType::UInt8 => {
-                let taps = indices.map(|at| Some(i32::from(*data.get(at)?) - self.zero_point));
-                weights.push(taps.collect::<Option<Vec<_>>>()?.into_iter());
-            }
-            ElementType::Float32 => {
-                let taps = indices.map(|at| Some(f32::from_le_bytes(data.get(4 * at..)?.first_chunk().copied()?)));
-                weights.push_real(taps.collect::<Option<Vec<_>>>()?.into_iter());
-            }
-            _ => return None,
-        }
-        Some(())
     }
 }
 
@@ -125,27 +105,9 @@ pub(super) fn scales(tensor: &FileTensor, channels: usize, axis: u32) -> Option<
     }
 }
 
-/// The numbers of a bias. One of -0.0 or none at all changes how real sums end.
+/// The numbers of a bias.
 pub(super) fn bias(model: &Model, sub_graph: usize, number: usize, channels: usize) -> Option<Vec<f64>> {
     let tensor = model.sub_graphs().get(sub_graph)?.tensors().get(number)?;
     let data = model.constant(sub_graph, number).filter(|_| tensor.is_plain)?;
-    let numbers: Vec<f64> = match tensor.dtype {
-        ElementType::Int32 => {
-            let (numbers, rest) = data.as_chunks::<4>();
-            rest.is_empty().then(|| numbers.iter().map(|&bytes| f64::from(i32::from_le_bytes(bytes))).collect())?
-        }
-        ElementType::Int64 => {
-            let (numbers, rest) = data.as_chunks::<8>();
-            rest.is_empty().then(|| numbers.iter().map(|&bytes| i64::from_le_bytes(bytes) as f64).collect())?
-        }
-        ElementType::Float32 => {
-            let (numbers, rest) = data.as_chunks::<4>();
-            let numbers = numbers.iter().map(|&bytes| f64::from(f32::from_le_bytes(bytes)));
-            let is_plain = |number: f64| number.is_finite() && !(number == 0.0 && number.is_sign_negative());
-            let numbers = numbers.map(|number| is_plain(number).then_some(number));
-            rest.is_empty().then(|| numbers.collect::<Option<_>>())??
-        }
-        _ => return None,
-    };
-    (numbers.len() == channels).then_some(numbers)
+    elements::bias(data, &tensor.dtype, channels)
 }

@@ -1,6 +1,7 @@
 //! Constants with fewer channels.
 
 use super::steps::Operand;
+use crate::channels::part;
 use crate::tflite::operators::MAIN;
 use serenity_ir::{ElementType, Quantization};
 use serenity_rewrite::constant_channels::{Narrowing, Network};
@@ -127,7 +128,7 @@ impl Cuts<'_> {
                 let mut made =
                     Smaller { shape: old.shape.clone(), quantization: old.quantization.clone(), data: data.to_vec() };
                 if let Some(folded) = folded {
-                    made.data = with_added(&made.data, &old.dtype, folded).ok_or_else(refused)?;
+                    made.data = part::with_added(&made.data, &old.dtype, folded).ok_or_else(refused)?;
                 }
                 for (axis, tensor) in axes {
                     let count = self.network.tensors[*tensor].count;
@@ -145,19 +146,7 @@ impl Smaller {
     /// The positions `kept` along a dimension of `count`.
     fn along(self, axis: usize, count: usize, kept: &[usize], dtype: &ElementType) -> Option<Self> {
         let Self { mut shape, quantization, data } = self;
-        let item = usize::try_from(dtype.bits().filter(|bits| bits.is_multiple_of(8))? / 8).ok()?;
-        if *shape.get(axis)? != count as u64 || dtype.bytes_of(&shape)? != data.len() as u64 {
-            return None;
-        }
-        let inner = usize::try_from(shape.get(axis + 1..)?.iter().product::<u64>()).ok()?.checked_mul(item)?;
-        let outer = usize::try_from(shape.get(..axis)?.iter().product::<u64>()).ok()?;
-        let mut part = Vec::with_capacity(outer.checked_mul(inner)?.checked_mul(kept.len())?);
-        for block in 0..outer {
-            for &channel in kept {
-                let start = (block * count + channel) * inner;
-                part.extend_from_slice(data.get(start..start + inner)?);
-            }
-        }
+        let part = part::along(&data, &shape, dtype, axis, count, kept)?;
         shape[axis] = kept.len() as u64;
         let quantization = match quantization {
             // Some converters name an axis that a bias does not have.
@@ -185,19 +174,6 @@ fn quantization_of(given: &Quantization, kept: &[usize]) -> Option<Quantization>
         zero_points: part(&given.zero_points, kept)?,
         axis: given.axis,
     })
-}
-
-/// A bias with what it takes over.
-fn with_added(data: &[u8], dtype: &ElementType, added: &[i64]) -> Option<Vec<u8>> {
-    let (numbers, rest) = data.as_chunks::<4>();
-    if *dtype != ElementType::Int32 || !rest.is_empty() || numbers.len() != added.len() {
-        return None;
-    }
-    let sums = numbers.iter().zip(added).map(|(&bytes, &added)| {
-        let sum = i64::from(i32::from_le_bytes(bytes)).checked_add(added)?;
-        Some(i32::try_from(sum).ok()?.to_le_bytes())
-    });
-    Some(sums.collect::<Option<Vec<_>>>()?.concat())
 }
 
 /// The shape of a result with so many channels. One that is to be found out stays so.

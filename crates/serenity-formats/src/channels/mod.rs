@@ -1,5 +1,8 @@
 //! What a model is without channels that are the same number everywhere, or that nobody reads.
 
+pub(crate) mod elements;
+pub(crate) mod part;
+
 use serde_json::{Value, json};
 use serenity_ir::TensorId;
 

@@ -1,0 +1,191 @@
+//! An `.onnx` model without channels that are the same number everywhere, or that nobody reads.
+//!
+//! Channels are the second dimension. Sums of whole numbers are those of `QLinearConv`. Where a model quantises and yet sums real numbers (`DequantizeLinear`, `Conv`,
+//! `QuantizeLinear`), a session may do either. A last bit of a real sum may become a whole step there, so that zeros are left out of short sums only.
+
+mod constants;
+mod steps;
+
+use crate::channels::part;
+use crate::{NarrowedChannels, NarrowedTensor};
+use constants::Constants;
+use serenity_ir::{Graph, OpId, TensorId};
+use serenity_onnx::{Attribute, Edit, Error, Model, NodeSource};
+use serenity_rewrite::constant_channels::{Apart, Narrowing, Network, Numbers, Step, Transfer, narrow};
+use std::collections::BTreeMap;
+use steps::{Operand, Reader, Reading};
+
+/// The model without such channels, read again, and what that saves; `None` if there are none.
+pub(super) fn narrowed(model: &Model, is_quantised: bool) -> Result<Option<(Model, NarrowedChannels)>, Error> {
+    // What lies in other files is not read, and what redefines operators says nothing by their names.
+    if model.redefines_operators() {
+        return Ok(None);
+    }
+    let constants = Constants::of(model);
+    let Reading { network, operands, weights } = Reader::new(&constants, is_quantised).network();
+    let narrowing = narrow(&network);
+    if narrowing.is_empty() {
+        return Ok(None);
+    }
+    let graph = model.graph();
+    let mut writer = Writer { constants: &constants, narrowing: &narrowing, network: &network, edit: model.edit()?, made: BTreeMap::new() };
+    let nodes = graph.op_ids().map(|op| writer.node(op, &operands[op.index()]));
+    let nodes = nodes.collect::<Result<Vec<_>, Error>>()?;
+    let mut edit = writer.edit;
+    edit.set_nodes(nodes);
+    let shapes: Vec<Option<Vec<u64>>> =
+        graph.tensor_ids().map(|id| new_shape(graph, id, &narrowing, weights.get(&id))).collect();
+    let mut options = model.options().clone();
+    for (tensor, shape) in graph.tensors().iter().zip(&shapes).filter(|(tensor, shape)| tensor.shape != **shape) {
+        edit.undeclare(&tensor.name);
+        if let (Some(given), Some(shape)) = (options.shapes.get_mut(&tensor.name), shape) {
+            given.clone_from(shape);
+        }
+    }
+    let new = Model::parse(edit.finish()?, &options)?;
+    check(graph, new.graph(), &shapes)?;
+    let channels = counted((model, &new), &network, &narrowing, is_quantised);
+    Ok(Some((new, channels)))
+}
+
+struct Writer<'a> {
+    constants: &'a Constants<'a>,
+    narrowing: &'a Narrowing,
+    network: &'a Network,
+    edit: Edit<'a>,
+    /// Constants that were made, by what they were made of and how.
+    made: BTreeMap<(String, String), String>,
+}
+
+impl Writer<'_> {
+    fn node(&mut self, op: OpId, operands: &[Operand]) -> Result<NodeSource, Error> {
+        let model = self.constants.model;
+        let node = model.node_of(op);
+        let old = model.node_inputs(node);
+        let mut inputs = old.clone();
+        for operand in operands {
+            if let Some(input) = inputs.get_mut(operand.position) {
+                *input = self.constant(op, input, operand)?;
+            }
+        }
+        let attributes = self.groups(op);
+        if inputs == old && attributes.is_empty() {
+            return Ok(NodeSource::Kept(node));
+        }
+        let outputs = model.node_outputs(node);
+        let name = model.graph().op(op).name.clone();
+        // It may have no name: then the graph calls it by what it writes.
+        let name = if outputs.contains(&name) { String::new() } else { name };
+        Ok(NodeSource::Changed { node, name, inputs, outputs, attributes })
+    }
+
+    /// A convolution of each channel by itself has as many groups as it reads channels.
+    fn groups(&self, op: OpId) -> BTreeMap<String, Attribute> {
+        let Step::Apart(Apart { inputs, transfer: Transfer::Window { .. }, .. }) = &self.network.steps[op.index()] else {
+            return BTreeMap::new();
+        };
+        let kept = inputs.first().and_then(|tie| self.narrowing.kept[tie.input].as_ref());
+        kept.map(|kept| ("group".to_owned(), Attribute::Int(kept.len() as i64))).into_iter().collect()
+    }
+
+    /// The name of what becomes of a constant.
+    fn constant(&mut self, op: OpId, name: &str, operand: &Operand) -> Result<String, Error> {
+        let folded = self.narrowing.folded.get(&op.index()).filter(|_| operand.is_bias);
+        let cuts: Vec<(usize, usize, &Vec<usize>)> = operand
+            .axes
+            .iter()
+            .filter_map(|&(axis, tensor)| {
+                Some((axis, self.network.tensors[tensor].count, self.narrowing.kept[tensor].as_ref()?))
+            })
+            .collect();
+        if folded.is_none() && cuts.is_empty() {
+            return Ok(name.to_owned());
+        }
+        let key = (name.to_owned(), format!("{cuts:?} {folded:?}"));
+        if let Some(known) = self.made.get(&key) {
+            return Ok(known.clone());
+        }
+        let refused = || Error::Edit(format!("constant `{name}` cannot be made smaller"));
+        let old = self.constants.model.constant(name).ok_or_else(refused)?;
+        let (mut shape, mut data) = (old.shape.clone(), old.data.to_vec());
+        if let Some(folded) = folded {
+            data = part::with_added(&data, &old.dtype, folded).ok_or_else(refused)?;
+        }
+        for (axis, count, kept) in cuts {
+            data = part::along(&data, &shape, &old.dtype, axis, count, kept).ok_or_else(refused)?;
+            shape[axis] = kept.len() as u64;
+        }
+        let fresh = self.edit.fresh_name(name);
+        self.edit.add_constant(&fresh, &old.dtype, &shape, data)?;
+        self.made.insert(key, fresh.clone());
+        Ok(fresh)
+    }
+}
+
+/// The shape of a tensor without the channels that go.
+fn new_shape(graph: &Graph, id: TensorId, narrowing: &Narrowing, axes: Option<&Vec<(usize, usize)>>) -> Option<Vec<u64>> {
+    let mut shape = graph.tensor(id).shape.clone()?;
+    let own = vec![(1, id.index())];
+    for &(axis, tensor) in axes.unwrap_or(&own) {
+        if let (Some(kept), Some(size)) = (&narrowing.kept[tensor], shape.get_mut(axis)) {
+            *size = kept.len() as u64;
+        }
+    }
+    Some(shape)
+}
+
+/// Is the new graph the old one, but for the shapes of its tensors?
+fn check(old: &Graph, new: &Graph, shapes: &[Option<Vec<u64>>]) -> Result<(), Error> {
+    let is_as_wide = |(id, shape): (TensorId, &Option<Vec<u64>>)| {
+        new.tensor(id).shape == *shape && new.tensor(id).name == old.tensor(id).name
+    };
+    let is_same = old.ops().len() == new.ops().len()
+        && old.ops().iter().zip(new.ops()).all(|(old, new)| {
+            old.kind == new.kind && (&old.inputs, &old.outputs) == (&new.inputs, &new.outputs)
+        })
+        && (old.inputs(), old.outputs()) == (new.inputs(), new.outputs())
+        && old.tensors().len() == new.tensors().len()
+        && old.tensor_ids().zip(shapes).all(is_as_wide);
+    if is_same { Ok(()) } else { Err(Error::Unfaithful("the model without constant channels".to_owned())) }
+}
+
+/// What was saved.
+fn counted((old, new): (&Model, &Model), network: &Network, narrowing: &Narrowing, is_quantised: bool) -> NarrowedChannels {
+    let weighing: Vec<(usize, usize)> = network
+        .steps
+        .iter()
+        .enumerate()
+        .filter_map(|(index, step)| match step {
+            Step::Mix(mix) => Some((index, mix.output)),
+            Step::Apart(apart) if matches!(apart.transfer, Transfer::Window { .. }) => Some((index, apart.output)),
+            _ => None,
+        })
+        .collect();
+    let kept = |tensor: usize| narrowing.kept[tensor].as_ref().map_or(network.tensors[tensor].count, Vec::len);
+    let sum = |count: &dyn Fn(usize) -> usize| weighing.iter().map(|&(_, output)| count(output) as u64).sum();
+    let of = |model: &Model| {
+        let constants = Constants::of(model);
+        let macs = weighing.iter().filter_map(|&(step, _)| constants.macs(OpId::from_index(step))).sum();
+        (macs, constants.bytes())
+    };
+    let ((macs, bytes), (fewer_macs, fewer_bytes)) = (of(old), of(new));
+    let tensors = narrowing.kept.iter().enumerate().filter_map(|(number, kept)| {
+        let before = network.tensors[number].count as u64;
+        let kept = kept.as_ref()?;
+        let gone = (0..before).filter(|&channel| kept.binary_search(&(channel as usize)).is_err());
+        Some(NarrowedTensor { tensor: TensorId::from_index(number), before, gone: gone.collect() })
+    });
+    let mixes_reals = |step: &Step| match step {
+        // Short sums of a model that quantises are added up one by one.
+        Step::Mix(mix) => !is_quantised && network.tensors[mix.input].numbers == Numbers::Real && narrowing.kept[mix.input].is_some(),
+        _ => false,
+    };
+    NarrowedChannels {
+        channels: (sum(&|tensor| network.tensors[tensor].count), sum(&kept)),
+        macs: (macs, fewer_macs),
+        weight_bytes: (bytes, fewer_bytes),
+        folded: narrowing.folded.values().flatten().filter(|&&added| added != 0).count() as u64,
+        rounds_reals: network.steps.iter().any(mixes_reals),
+        tensors: tensors.collect(),
+    }
+}
