@@ -2,6 +2,7 @@
 
 use crate::flat::{Fault, Table};
 use crate::schema::{buffer, metadata, model as slot, operator, sub_graph};
+use crate::write::compact::compacted;
 use crate::write::compare::{self, Written};
 use crate::write::edit::{Edit, Edited, NewOptions, OperatorSource};
 use crate::write::in_place;
@@ -30,7 +31,7 @@ impl Edit<'_> {
         let dropped_metadata = self.carry_metadata();
         let (metadata, metadata_buffers) = self.metadata_nodes(&Table::root(&self.model.bytes)?)?;
         let buffers: Vec<Vec<u8>> = self.buffers.iter().cloned().chain(metadata_buffers).collect();
-        let reuse = Reuse::plan(&self, &buffers)?;
+        let reuse = if self.shrinks { Reuse::nothing(&self)? } else { Reuse::plan(&self, &buffers)? };
         let root = self.root(metadata, &buffers, &reuse)?;
         let too_large =
             || Error::Edit("the new file would exceed what its 32-bit distances can span".to_owned());
@@ -45,7 +46,8 @@ impl Edit<'_> {
         let bytes = front.before(&old).ok_or_else(too_large)?;
         let changed = offsets.into_iter().map(|at| at..at + 8).chain(reuse.ranges.iter().cloned()).collect();
         compare::check(&self, &Written { bytes: &bytes, shift, changed, reuse })?;
-        Ok(Edited { bytes, dropped_metadata })
+        let smaller = if self.shrinks { compacted(&Model::parse(bytes.clone())?)? } else { None };
+        Ok(Edited { bytes: smaller.unwrap_or(bytes), dropped_metadata })
     }
 
     /// As [`finish`](Self::finish), but where only the order of operators changes, and the file's layout allows it, in place.

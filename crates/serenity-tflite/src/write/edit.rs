@@ -25,6 +25,8 @@ pub struct Edit<'a> {
     pub(crate) new_sub_graphs: Vec<NewSubGraph>,
     /// By name: new bytes, or `None` to remove it.
     pub(crate) metadata: BTreeMap<String, Option<Vec<u8>>>,
+    /// Does the file shrink by what is not needed any more?
+    pub(crate) shrinks: bool,
 }
 
 /// Changes to one sub-graph.
@@ -176,6 +178,7 @@ impl Model {
             sub_graphs: vec![SubGraphEdit::default(); self.sub_graphs.len()],
             new_sub_graphs: Vec::new(),
             metadata: BTreeMap::new(),
+            shrinks: false,
         }
     }
 }
@@ -185,6 +188,11 @@ impl Edit<'_> {
     pub fn add_buffer(&mut self, bytes: Vec<u8>) -> usize {
         self.buffers.push(bytes);
         self.model.buffers.len() + self.buffers.len() - 1
+    }
+
+    /// Leaves out the bytes of constants that nothing names any more, and whatever else nothing refers to, if every part of the file is understood. What stays is the same, but parts move.
+    pub fn shrink(&mut self) {
+        self.shrinks = true;
     }
 
     /// Adds a tensor to a sub-graph; returns its number.

@@ -86,16 +86,72 @@ const HEADER: Range<usize> = 0..8;
 
 /// The bytes of all parts of a model but the data of some buffers; `None` if not all of its parts are understood.
 pub(crate) fn extents(model: &Model, leaves_out: &dyn Fn(usize) -> bool) -> Result<Option<Ranges>, Fault> {
-    // Parts take up bytes. A file with more parts than bytes is made to keep us busy.
-    let mut walk = Walk { ranges: Vec::new(), limit: model.bytes.len() };
-    walk.ranges.push(HEADER);
-    let is_understood = walk.model(model, leaves_out)?;
-    Ok(is_understood.then(|| walk.ranges.into_iter().collect()))
+    Ok(Walk::through(model, leaves_out)?.map(|walk| walk.ranges.into_iter().collect()))
+}
+
+/// All parts of a model and how they refer to each other; `None` if not all of its parts are understood.
+pub(crate) fn layout(model: &Model) -> Result<Option<Layout>, Fault> {
+    let walk = Walk::through(model, &|_| false)?;
+    Ok(walk.map(|Walk { ranges, links, vtables, .. }| Layout { live: ranges.into_iter().collect(), links, vtables }))
+}
+
+/// Where the parts of a file are, and where each says where another is.
+pub(crate) struct Layout {
+    /// The bytes that something refers to.
+    pub(crate) live: Ranges,
+    /// Distances: where each is stored, and where it leads.
+    pub(crate) links: Vec<(usize, usize)>,
+    /// Tables, and their vtables.
+    pub(crate) vtables: Vec<(usize, usize)>,
 }
 
 struct Walk {
     ranges: Vec<Range<usize>>,
+    links: Vec<(usize, usize)>,
+    vtables: Vec<(usize, usize)>,
     limit: usize,
+}
+
+impl Walk {
+    fn through(model: &Model, leaves_out: &dyn Fn(usize) -> bool) -> Result<Option<Self>, Fault> {
+        // Parts take up bytes. A file with more parts than bytes is made to keep us busy.
+        let limit = model.bytes.len();
+        let mut walk = Self { ranges: Vec::new(), links: Vec::new(), vtables: Vec::new(), limit };
+        walk.ranges.push(HEADER);
+        walk.links.push((HEADER.start, Table::root(&model.bytes)?.position()));
+        Ok(walk.model(model, leaves_out)?.then_some(walk))
+    }
+
+    /// A field that leads somewhere.
+    fn link(&mut self, table: &Table, slot: usize) -> Result<(), Fault> {
+        self.links.extend(table.field(slot, 4)?.zip(table.target(slot)?));
+        Ok(())
+    }
+
+    /// A vector of tables, and where each of them is.
+    fn list(&mut self, table: &Table, slot: usize) -> Result<(), Fault> {
+        self.link(table, slot)?;
+        self.ranges.extend(table.vector_extent(slot, 4)?);
+        let tables = table.tables(slot)?;
+        for (index, inner) in tables.iter().enumerate() {
+            self.links.push((tables.slot(index), inner?.position()));
+        }
+        Ok(())
+    }
+
+    /// The bytes of a vector of numbers.
+    fn numbers(&mut self, table: &Table, slot: usize, size: usize) -> Result<(), Fault> {
+        self.link(table, slot)?;
+        self.ranges.extend(table.vector_extent(slot, size)?);
+        Ok(())
+    }
+
+    /// A table by itself.
+    fn own(&mut self, table: &Table) {
+        let [own, vtable] = table.extents();
+        self.vtables.push((own.start, vtable.start));
+        self.ranges.extend([own, vtable]);
+    }
 }
 
 /// Each step tells whether it has understood what it saw.
@@ -105,19 +161,19 @@ impl Walk {
         if !self.table(&root, MODEL)? {
             return Ok(false);
         }
-        self.ranges.extend(root.vector_extent(slot::BUFFERS, 4)?);
+        self.list(&root, slot::BUFFERS)?;
         for (index, table) in root.tables(slot::BUFFERS)?.iter().enumerate() {
             let table = table?;
             if !self.table(&table, BUFFER)? {
                 return Ok(false);
             }
             if !leaves_out(index) {
-                self.ranges.extend(table.vector_extent(buffer::DATA, 1)?);
+                self.numbers(&table, buffer::DATA, 1)?;
                 self.ranges.push(model.buffers.place(index));
             }
         }
         for table in root.tables(slot::SUB_GRAPHS)?.iter() {
-            self.ranges.extend(table?.vector_extent(sub_graph::OPERATORS, 4)?);
+            self.list(&table?, sub_graph::OPERATORS)?;
         }
         for operator in model.sub_graphs.iter().flat_map(|sub_graph| &sub_graph.operators) {
             self.ranges.push(operator.custom_options.clone());
@@ -130,7 +186,7 @@ impl Walk {
     }
 
     fn table(&mut self, table: &Table, parts: &[Part]) -> Result<bool, Fault> {
-        self.ranges.extend(table.extents());
+        self.own(table);
         for slot in 0..table.slot_count() {
             if table.field(slot, 1)?.is_none() {
                 continue;
@@ -138,9 +194,10 @@ impl Walk {
             match parts.get(slot) {
                 None | Some(Unknown) => return Ok(false),
                 Some(Number | Apart) => {}
-                Some(Numbers(size)) => self.ranges.extend(table.vector_extent(slot, *size)?),
+                Some(Numbers(size)) => self.numbers(table, slot, *size)?,
                 Some(Text) => self.text(table, slot)?,
                 Some(Part::Table(parts)) => {
+                    self.link(table, slot)?;
                     if let Some(inner) = table.table(slot)?
                         && !self.table(&inner, parts)?
                     {
@@ -148,7 +205,7 @@ impl Walk {
                     }
                 }
                 Some(Tables(parts)) => {
-                    self.ranges.extend(table.vector_extent(slot, 4)?);
+                    self.list(table, slot)?;
                     for inner in table.tables(slot)?.iter() {
                         if !self.table(&inner?, parts)? {
                             return Ok(false);
@@ -162,6 +219,7 @@ impl Walk {
 
     /// A byte of zero follows.
     fn text(&mut self, table: &Table, slot: usize) -> Result<(), Fault> {
+        self.link(table, slot)?;
         let extent = table.vector_extent(slot, 1)?;
         self.ranges.extend(extent.map(|text| text.start..text.end + 1));
         Ok(())
@@ -179,7 +237,10 @@ impl Walk {
         if given.iter().flatten().count() != 1 {
             return Ok(false);
         }
-        self.ranges.extend(table.extents());
+        for slot in tables {
+            self.link(operator, slot)?;
+        }
+        self.own(&table);
         if kind.is_some_and(|kind| NUMBERS_ONLY.contains(&kind)) {
             return Ok(true);
         }
@@ -191,8 +252,8 @@ impl Walk {
             match known.iter().find(|(_, read)| read.slots().contains(&slot)) {
                 None => return Ok(false),
                 Some((_, Read::Text(_))) => self.text(&table, slot)?,
-                Some((_, Read::Ints(_))) => self.ranges.extend(table.vector_extent(slot, 4)?),
-                Some((_, Read::Longs(_))) => self.ranges.extend(table.vector_extent(slot, 8)?),
+                Some((_, Read::Ints(_))) => self.numbers(&table, slot, 4)?,
+                Some((_, Read::Longs(_))) => self.numbers(&table, slot, 8)?,
                 Some(_) => {}
             }
         }

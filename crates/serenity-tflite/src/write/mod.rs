@@ -6,6 +6,7 @@
 
 mod assemble;
 mod carry;
+mod compact;
 mod compare;
 mod edit;
 mod extents;

@@ -53,6 +53,11 @@ impl Reuse {
         Ok(Self { vectors, emptied, ranges })
     }
 
+    /// Finds no places, but empties what nothing names any more.
+    pub(crate) fn nothing(edit: &Edit) -> Result<Self, Fault> {
+        Ok(Self { emptied: edit.dead_buffers()?, ..Self::default() })
+    }
+
     /// Writes the new data into the old file.
     pub(crate) fn write(&self, new: &[Vec<u8>], old: &mut [u8]) -> Option<()> {
         for (&index, &vector) in &self.vectors {

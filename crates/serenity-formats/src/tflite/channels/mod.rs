@@ -33,6 +33,7 @@ pub(super) fn narrowed(model: &Model) -> Result<Option<(Model, NarrowedChannels)
     // A plan of the arena is for the sizes that tensors had.
     edit.remove_metadata(OFFLINE_PLAN);
     edit.remove_metadata(PLAN_NOTE);
+    edit.shrink();
     let new = Model::parse(edit.finish()?.bytes)?;
     check(model, &new, &narrowing)?;
     let channels = counted((model, &new), &network, &narrowing);
