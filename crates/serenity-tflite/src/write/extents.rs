@@ -73,7 +73,8 @@ const OPERATOR: &[Part] = &[
     Number,
 ];
 const METADATA: &[Part] = &[Text, Number];
-const SIGNATURE: &[Part] = &[Tables(TENSOR_MAP), Tables(TENSOR_MAP), Text, Unknown, Number];
+// Older files have a method and a key where newer ones have a key alone.
+const SIGNATURE: &[Part] = &[Tables(TENSOR_MAP), Tables(TENSOR_MAP), Text, Text, Number];
 const TENSOR_MAP: &[Part] = &[Text, Number];
 const BUFFER: &[Part] = &[Apart, Number, Number];
 
