@@ -36,6 +36,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+/// A file with fewer channels, and what that saves.
+pub type Narrowed = (Arc<dyn ModelFile>, NarrowedChannels);
+
 /// A file that was read.
 pub trait ModelFile: fmt::Debug + Send + Sync {
     /// Its format.
@@ -98,7 +101,7 @@ pub trait ModelFile: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// If it holds what cannot be carried over.
-    fn without_constant_channels(&self) -> Result<Option<(Arc<dyn ModelFile>, NarrowedChannels)>, FileError> {
+    fn without_constant_channels(&self) -> Result<Option<Narrowed>, FileError> {
         Ok(None)
     }
 

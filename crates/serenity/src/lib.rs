@@ -69,7 +69,8 @@ pub use serenity_traffic as off_chip;
 pub use serenity_zoo as zoo;
 
 pub use serenity_formats::{
-    FileError, Format, KeptPort, ModelFile, NarrowedChannels, NarrowedTensor, PlanNote, Port, QuantizedIo, QuantizedPort, ReadOptions,
+    FileError, Format, KeptPort, ModelFile, NarrowedChannels, NarrowedTensor, PlanNote, Port, QuantizedIo,
+    QuantizedPort, ReadOptions,
 };
 
 pub use account::{Account, note_to_json, refused_by_tflm, refused_to_json, whole_to_json};

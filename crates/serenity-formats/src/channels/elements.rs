@@ -39,11 +39,16 @@ impl Elements<'_> {
 /// The numbers of a bias. One of -0.0, or none at all, changes how real sums end: then there is nothing to be told.
 pub(crate) fn bias(data: &[u8], dtype: &ElementType, channels: usize) -> Option<Vec<f64>> {
     let numbers: Vec<f64> = match dtype {
-        ElementType::Int32 => whole_chunks(data)?.iter().map(|&bytes| f64::from(i32::from_le_bytes(bytes))).collect(),
-        ElementType::Int64 => whole_chunks(data)?.iter().map(|&bytes| i64::from_le_bytes(bytes) as f64).collect(),
+        ElementType::Int32 => {
+            whole_chunks(data)?.iter().map(|&bytes| f64::from(i32::from_le_bytes(bytes))).collect()
+        }
+        ElementType::Int64 => {
+            whole_chunks(data)?.iter().map(|&bytes| i64::from_le_bytes(bytes) as f64).collect()
+        }
         ElementType::Float32 => {
             let numbers = whole_chunks(data)?.iter().map(|&bytes| f64::from(f32::from_le_bytes(bytes)));
-            let is_plain = |number: &f64| number.is_finite() && !(*number == 0.0 && number.is_sign_negative());
+            let is_plain =
+                |number: &f64| number.is_finite() && !(*number == 0.0 && number.is_sign_negative());
             numbers.map(|number| Some(number).filter(is_plain)).collect::<Option<_>>()?
         }
         _ => return None,

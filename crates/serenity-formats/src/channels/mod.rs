@@ -43,9 +43,10 @@ impl NarrowedChannels {
     /// As a plan says it.
     pub fn to_json(&self) -> Value {
         let pair = |(before, after): (u64, u64)| json!({"before": before, "after": after});
-        let tensors = self.tensors.iter().map(|one| {
-            json!({"tensor": one.tensor.0, "channels": one.before, "gone": one.gone})
-        });
+        let tensors = self
+            .tensors
+            .iter()
+            .map(|one| json!({"tensor": one.tensor.0, "channels": one.before, "gone": one.gone}));
         json!({
             "removed": self.removed(),
             "channels": pair(self.channels),

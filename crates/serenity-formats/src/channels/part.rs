@@ -47,7 +47,8 @@ mod tests {
     #[test]
     fn parts_are_taken_along_any_dimension() {
         let data: Vec<u8> = (0..12).collect();
-        let part = |axis, count, kept: &[usize]| along(&data, &[2, 3, 2], &ElementType::Int8, axis, count, kept);
+        let part =
+            |axis, count, kept: &[usize]| along(&data, &[2, 3, 2], &ElementType::Int8, axis, count, kept);
         assert_eq!(part(0, 2, &[1]), Some((6..12).collect()));
         assert_eq!(part(1, 3, &[0, 2]), Some(vec![0, 1, 4, 5, 6, 7, 10, 11]));
         assert_eq!(part(2, 2, &[1]), Some(vec![1, 3, 5, 7, 9, 11]));

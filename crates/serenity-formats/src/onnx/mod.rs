@@ -5,7 +5,7 @@ mod conditions;
 mod rewritten;
 mod session;
 
-use crate::{FileError, Format, ModelFile, NarrowedChannels, PlanNote, Problem, ReadOptions};
+use crate::{FileError, Format, ModelFile, Narrowed, PlanNote, Problem, ReadOptions};
 use conditions::Conditions;
 use serenity_ir::{Graph, OpId};
 use serenity_onnx::{Error, Model};
@@ -50,9 +50,9 @@ impl ModelFile for Onnx {
         Ok(Arc::new(Self(rewritten::rewritten(&self.0, rewriting)?)))
     }
 
-    fn without_constant_channels(&self) -> Result<Option<(Arc<dyn ModelFile>, NarrowedChannels)>, FileError> {
+    fn without_constant_channels(&self) -> Result<Option<Narrowed>, FileError> {
         let narrowed = channels::narrowed(&self.0, conditions::is_quantised(&self.0))?;
-        Ok(narrowed.map(|(model, channels)| (Arc::new(Self(model)) as Arc<dyn ModelFile>, channels)))
+        Ok(narrowed.map(|(model, channels)| (Arc::new(Self(model)) as _, channels)))
     }
 
     fn planned(

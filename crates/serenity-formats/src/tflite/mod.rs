@@ -8,7 +8,7 @@ mod operators;
 mod quantized_io;
 mod rewritten;
 
-use crate::{FileError, Format, ModelFile, NarrowedChannels, PlanNote, Problem, QuantizedIo, ReadOptions};
+use crate::{FileError, Format, ModelFile, Narrowed, PlanNote, Problem, QuantizedIo, ReadOptions};
 use serenity_ir::{Graph, OpId};
 use serenity_loops::Looped;
 use serenity_rewrite::{ErrorBounds, Patch, Rewriting, Settings, widen};
@@ -63,9 +63,9 @@ impl ModelFile for Tflite {
         Ok((Arc::new(Self(model)), io))
     }
 
-    fn without_constant_channels(&self) -> Result<Option<(Arc<dyn ModelFile>, NarrowedChannels)>, FileError> {
+    fn without_constant_channels(&self) -> Result<Option<Narrowed>, FileError> {
         let narrowed = if self.is_whole() { channels::narrowed(&self.0)? } else { None };
-        Ok(narrowed.map(|(model, channels)| (Arc::new(Self(model)) as Arc<dyn ModelFile>, channels)))
+        Ok(narrowed.map(|(model, channels)| (Arc::new(Self(model)) as _, channels)))
     }
 
     fn planned(

@@ -2,5 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod constant_channels;
 mod looped;
 mod quantized_io;

@@ -30,7 +30,7 @@ impl Range {
 
     /// The one number that it holds, if that is all.
     pub(super) fn constant(self) -> Option<f64> {
-        (self.low == self.high).then_some(self.low)
+        (self.high <= self.low).then_some(self.low)
     }
 
     pub(super) fn with(self, other: Self) -> Self {
@@ -73,10 +73,8 @@ pub(super) fn requantised(sum: f64, scale: f64) -> Option<Range> {
     }
     let high_half = Range::one(shifted * fraction).rounded(0.0);
     let divisor = 2_f64.powi(right);
-    let twice = Range {
-        low: (high_half.low / divisor - 0.5).ceil(),
-        high: (high_half.high / divisor + 0.5).floor(),
-    };
+    let twice =
+        Range { low: (high_half.low / divisor - 0.5).ceil(), high: (high_half.high / divisor + 0.5).floor() };
     Some(once.with(twice))
 }
 
@@ -113,7 +111,10 @@ mod tests {
             // XNNPACK and ONNX Runtime: in floats, ties to even.
             let float = (sum as f32 * scale as f32).round_ties_even();
             for found in [book, once, f64::from(float)] {
-                assert!(range.low <= found && found <= range.high, "{sum} * {scale}: {found} not in {range:?}");
+                assert!(
+                    range.low <= found && found <= range.high,
+                    "{sum} * {scale}: {found} not in {range:?}"
+                );
             }
             agreed += u32::from(range.constant().is_some());
         }

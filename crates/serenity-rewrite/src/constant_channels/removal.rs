@@ -2,6 +2,7 @@
 
 use super::forward::{Ranges, ranges};
 use super::network::{Apart, Mix, Network, Numbers, Step};
+use super::range::Range;
 use super::ties::Groups;
 use std::collections::BTreeMap;
 
@@ -167,7 +168,7 @@ impl<'n> Removal<'n> {
             return false;
         }
         let Some(constant) = self.ranges.of[mix.input][channel].constant() else { return true };
-        if constant == from.numbers.zero() {
+        if Range::one(constant) == Range::one(from.numbers.zero()) {
             return !mix.weights.are_finite();
         }
         let can_fold = matches!(from.numbers, Numbers::Whole { .. })

@@ -20,7 +20,11 @@ pub(crate) fn compacted(model: &Model) -> Result<Option<Vec<u8>>, Error> {
     }
     let Some(bytes) = moved(&model.bytes, &layout, &holes) else { return Ok(None) };
     let new = Model::parse(bytes)?;
-    if is_same(model, &new) { Ok(Some(new.bytes)) } else { Err(Error::Unfaithful("the file without holes".to_owned())) }
+    if is_same(model, &new) {
+        Ok(Some(new.bytes))
+    } else {
+        Err(Error::Unfaithful("the file without holes".to_owned()))
+    }
 }
 
 /// Does anything count from the start of the file?
@@ -101,7 +105,11 @@ fn is_same(old: &Model, new: &Model) -> bool {
         .collect()
     };
     let names = |model: &Model| -> Vec<_> {
-        model.sub_graphs.iter().map(|one| (one.name.clone(), one.inputs.clone(), one.outputs.clone())).collect()
+        model
+            .sub_graphs
+            .iter()
+            .map(|one| (one.name.clone(), one.inputs.clone(), one.outputs.clone()))
+            .collect()
     };
     let metadata = |model: &Model| -> Vec<_> {
         model.metadata.iter().map(|one| (one.name.clone(), one.buffer)).collect()

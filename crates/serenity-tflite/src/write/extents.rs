@@ -93,7 +93,11 @@ pub(crate) fn extents(model: &Model, leaves_out: &dyn Fn(usize) -> bool) -> Resu
 /// All parts of a model and how they refer to each other; `None` if not all of its parts are understood.
 pub(crate) fn layout(model: &Model) -> Result<Option<Layout>, Fault> {
     let walk = Walk::through(model, &|_| false)?;
-    Ok(walk.map(|Walk { ranges, links, vtables, .. }| Layout { live: ranges.into_iter().collect(), links, vtables }))
+    Ok(walk.map(|Walk { ranges, links, vtables, .. }| Layout {
+        live: ranges.into_iter().collect(),
+        links,
+        vtables,
+    }))
 }
 
 /// Where the parts of a file are, and where each says where another is.

@@ -8,7 +8,8 @@ pub(super) fn redo(input: &Input, plan: &PlanFile, verdict: &mut Verdict) -> Opt
     let Some(claimed) = &plan.constant_channels else { return Some(input.clone()) };
     // Then it came as another file, of which ONNX Runtime made this one.
     if input.file.session().is_some() {
-        verdict.not_verified("constant_channels", "they were left out before ONNX Runtime optimised the model");
+        verdict
+            .not_verified("constant_channels", "they were left out before ONNX Runtime optimised the model");
         return Some(input.clone());
     }
     let advice = "check the plan with the model that was optimised, not with the file that was written";

@@ -58,7 +58,11 @@ pub fn check_plan(input: &Input, plan: &PlanFile, options: &CheckOptions) -> Ver
         verdict.refuted(field, fault);
     }
     // Without these, nothing is known of the model that all else speaks of.
-    if plan.malformed.iter().any(|(field, _)| ["int8_io", "constant_channels", "rewrites", "loops"].contains(&field.as_str())) {
+    if plan
+        .malformed
+        .iter()
+        .any(|(field, _)| ["int8_io", "constant_channels", "rewrites", "loops"].contains(&field.as_str()))
+    {
         return verdict;
     }
     let Some(interfaced) = int8_io::redo(input, plan, &mut verdict) else { return verdict };

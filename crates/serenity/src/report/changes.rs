@@ -90,10 +90,16 @@ fn fewer_channels(channels: &NarrowedChannels) -> Change {
         channels.weight_bytes.0.saturating_sub(channels.weight_bytes.1),
     ]
     .map(|number| grouped(number.into()));
-    let exact = if channels.rounds_reals { "up to rounding where kernels add several terms at a time" } else { "bit for bit" };
+    let exact = if channels.rounds_reals {
+        "up to rounding where kernels add several terms at a time"
+    } else {
+        "bit for bit"
+    };
     Change {
         kind: format!("rewrite: {CONSTANT_CHANNELS}"),
-        text: format!("{removed} of {of} channels are the same number everywhere, or nobody reads them: they are left out; the same {exact}"),
+        text: format!(
+            "{removed} of {of} channels are the same number everywhere, or nobody reads them: they are left out; the same {exact}"
+        ),
         gain: None,
         gained: format!("{fewer} multiplications, {bytes} bytes of weights"),
         cost: "nothing".to_owned(),

@@ -15,7 +15,11 @@ pub(crate) fn with_float_io(bytes: Vec<u8>) -> Vec<u8> {
         assert!(old.quantization.is_some(), "`{}` is not quantised", old.name);
         let name = format!("{}/float", old.name);
         let (shape, dtype) = (old.shape.clone(), ElementType::Float32);
-        edit.add_tensor(0, NewTensor { name, shape, shape_signature: None, dtype, buffer: 0, quantization: None }).unwrap()
+        edit.add_tensor(
+            0,
+            NewTensor { name, shape, shape_signature: None, dtype, buffer: 0, quantization: None },
+        )
+        .unwrap()
     };
     let inputs: Vec<usize> = main.inputs().iter().map(|&number| floats(number)).collect();
     let outputs: Vec<usize> = main.outputs().iter().map(|&number| floats(number)).collect();

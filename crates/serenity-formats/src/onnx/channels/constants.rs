@@ -129,7 +129,8 @@ impl<'m> Constants<'m> {
             let call = Call::new(graph, op);
             for position in 0..call.operand_count() {
                 if let Given::Constant(stored) = call.given(position)
-                    && let (Some(name), Some(dtype), Some(shape)) = (stored.name(), stored.dtype(), stored.shape())
+                    && let (Some(name), Some(dtype), Some(shape)) =
+                        (stored.name(), stored.dtype(), stored.shape())
                 {
                     sizes.insert(name, dtype.bytes_of(&shape).unwrap_or(0));
                 }

@@ -16,7 +16,10 @@ use std::collections::BTreeMap;
 use steps::{Operand, Reader, Reading};
 
 /// The model without such channels, read again, and what that saves; `None` if there are none.
-pub(super) fn narrowed(model: &Model, is_quantised: bool) -> Result<Option<(Model, NarrowedChannels)>, Error> {
+pub(super) fn narrowed(
+    model: &Model,
+    is_quantised: bool,
+) -> Result<Option<(Model, NarrowedChannels)>, Error> {
     // What lies in other files is not read, and what redefines operators says nothing by their names.
     if model.redefines_operators() {
         return Ok(None);
@@ -28,7 +31,13 @@ pub(super) fn narrowed(model: &Model, is_quantised: bool) -> Result<Option<(Mode
         return Ok(None);
     }
     let graph = model.graph();
-    let mut writer = Writer { constants: &constants, narrowing: &narrowing, network: &network, edit: model.edit()?, made: BTreeMap::new() };
+    let mut writer = Writer {
+        constants: &constants,
+        narrowing: &narrowing,
+        network: &network,
+        edit: model.edit()?,
+        made: BTreeMap::new(),
+    };
     let nodes = graph.op_ids().map(|op| writer.node(op, &operands[op.index()]));
     let nodes = nodes.collect::<Result<Vec<_>, Error>>()?;
     let mut edit = writer.edit;
@@ -36,7 +45,9 @@ pub(super) fn narrowed(model: &Model, is_quantised: bool) -> Result<Option<(Mode
     let shapes: Vec<Option<Vec<u64>>> =
         graph.tensor_ids().map(|id| new_shape(graph, id, &narrowing, weights.get(&id))).collect();
     let mut options = model.options().clone();
-    for (tensor, shape) in graph.tensors().iter().zip(&shapes).filter(|(tensor, shape)| tensor.shape != **shape) {
+    for (tensor, shape) in
+        graph.tensors().iter().zip(&shapes).filter(|(tensor, shape)| tensor.shape != **shape)
+    {
         edit.undeclare(&tensor.name);
         if let (Some(given), Some(shape)) = (options.shapes.get_mut(&tensor.name), shape) {
             given.clone_from(shape);
@@ -81,7 +92,9 @@ impl Writer<'_> {
 
     /// A convolution of each channel by itself has as many groups as it reads channels.
     fn groups(&self, op: OpId) -> BTreeMap<String, Attribute> {
-        let Step::Apart(Apart { inputs, transfer: Transfer::Window { .. }, .. }) = &self.network.steps[op.index()] else {
+        let Step::Apart(Apart { inputs, transfer: Transfer::Window { .. }, .. }) =
+            &self.network.steps[op.index()]
+        else {
             return BTreeMap::new();
         };
         let kept = inputs.first().and_then(|tie| self.narrowing.kept[tie.input].as_ref());
@@ -123,7 +136,12 @@ impl Writer<'_> {
 }
 
 /// The shape of a tensor without the channels that go.
-fn new_shape(graph: &Graph, id: TensorId, narrowing: &Narrowing, axes: Option<&Vec<(usize, usize)>>) -> Option<Vec<u64>> {
+fn new_shape(
+    graph: &Graph,
+    id: TensorId,
+    narrowing: &Narrowing,
+    axes: Option<&Vec<(usize, usize)>>,
+) -> Option<Vec<u64>> {
     let mut shape = graph.tensor(id).shape.clone()?;
     let own = vec![(1, id.index())];
     for &(axis, tensor) in axes.unwrap_or(&own) {
@@ -150,18 +168,26 @@ fn check(old: &Graph, new: &Graph, shapes: &[Option<Vec<u64>>]) -> Result<(), Er
 }
 
 /// What was saved.
-fn counted((old, new): (&Model, &Model), network: &Network, narrowing: &Narrowing, is_quantised: bool) -> NarrowedChannels {
+fn counted(
+    (old, new): (&Model, &Model),
+    network: &Network,
+    narrowing: &Narrowing,
+    is_quantised: bool,
+) -> NarrowedChannels {
     let weighing: Vec<(usize, usize)> = network
         .steps
         .iter()
         .enumerate()
         .filter_map(|(index, step)| match step {
             Step::Mix(mix) => Some((index, mix.output)),
-            Step::Apart(apart) if matches!(apart.transfer, Transfer::Window { .. }) => Some((index, apart.output)),
+            Step::Apart(apart) if matches!(apart.transfer, Transfer::Window { .. }) => {
+                Some((index, apart.output))
+            }
             _ => None,
         })
         .collect();
-    let kept = |tensor: usize| narrowing.kept[tensor].as_ref().map_or(network.tensors[tensor].count, Vec::len);
+    let kept =
+        |tensor: usize| narrowing.kept[tensor].as_ref().map_or(network.tensors[tensor].count, Vec::len);
     let sum = |count: &dyn Fn(usize) -> usize| weighing.iter().map(|&(_, output)| count(output) as u64).sum();
     let of = |model: &Model| {
         let constants = Constants::of(model);
@@ -177,7 +203,11 @@ fn counted((old, new): (&Model, &Model), network: &Network, narrowing: &Narrowin
     });
     let mixes_reals = |step: &Step| match step {
         // Short sums of a model that quantises are added up one by one.
-        Step::Mix(mix) => !is_quantised && network.tensors[mix.input].numbers == Numbers::Real && narrowing.kept[mix.input].is_some(),
+        Step::Mix(mix) => {
+            !is_quantised
+                && network.tensors[mix.input].numbers == Numbers::Real
+                && narrowing.kept[mix.input].is_some()
+        }
         _ => false,
     };
     NarrowedChannels {

@@ -87,7 +87,8 @@ impl<'a, 'm> Reader<'a, 'm> {
         for (id, numbers) in self.graph.tensor_ids().zip(&self.numbers) {
             let count = numbers.and_then(|_| self.count(id.index())).unwrap_or(0);
             let is_port = self.graph.is_input(id) || self.graph.is_output(id);
-            let is_written = self.graph.producer(id).is_some_and(|op| !matches!(steps[op.index()], Step::Opaque(_)));
+            let is_written =
+                self.graph.producer(id).is_some_and(|op| !matches!(steps[op.index()], Step::Opaque(_)));
             let is_fixed = is_port || !is_written || !is_in_order;
             tensors.push(Channels { count, numbers: numbers.unwrap_or(Numbers::Real), is_fixed });
         }
@@ -131,8 +132,8 @@ impl<'a, 'm> Reader<'a, 'm> {
                 let zero = (0.0, 0.0);
                 (self.real(&call, output, Clamp { low: zero, ..Clamp::NONE })?, Vec::new())
             }
-            "GlobalAveragePool" | "AveragePool" | "Sigmoid" | "Tanh" | "HardSwish" | "HardSigmoid" | "LeakyRelu" | "Elu" | "Softplus"
-            | "Erf" | "Sqrt" | "Exp" | "Abs" | "Neg" => {
+            "GlobalAveragePool" | "AveragePool" | "Sigmoid" | "Tanh" | "HardSwish" | "HardSigmoid"
+            | "LeakyRelu" | "Elu" | "Softplus" | "Erf" | "Sqrt" | "Exp" | "Abs" | "Neg" => {
                 self.only_real(&call, output)?;
                 (alike(&call, output, self)?, Vec::new())
             }
@@ -199,7 +200,10 @@ impl<'a, 'm> Reader<'a, 'm> {
         let (one, other) = (self.tensor(call, 0)?, self.tensor(call, 1)?);
         self.only_real(call, output)?;
         let shape = |tensor: usize| self.graph.tensors()[tensor].shape.clone();
-        if shape(one) != shape(output) || shape(other) != shape(output) || self.numbers[other] != Some(Numbers::Real) {
+        if shape(one) != shape(output)
+            || shape(other) != shape(output)
+            || self.numbers[other] != Some(Numbers::Real)
+        {
             return None;
         }
         let transfer = match call.op.kind.as_str() {
@@ -249,7 +253,8 @@ impl<'a, 'm> Reader<'a, 'm> {
         let sums = Sums { bias, sees_border: sees_border(call), scales: None, clamp: Clamp::NONE };
         let places = Places { weights: 1, zero_point: None, more: &[], bias: 2 };
         if self.is_quantised {
-            let terms = call.shape(1)?.get(1..)?.iter().try_fold(1, |terms: u64, &size| terms.checked_mul(size))?;
+            let terms =
+                call.shape(1)?.get(1..)?.iter().try_fold(1, |terms: u64, &size| terms.checked_mul(size))?;
             if terms > MOST_TERMS {
                 return None;
             }
@@ -262,7 +267,8 @@ impl<'a, 'm> Reader<'a, 'm> {
             let made = call.activation(position)?;
             let maker = self.graph.producer(made)?;
             self.makers.push((maker, Operand::new(0, &axes)));
-            let more = makers.iter().filter(|(of, _)| *of == made).map(|&(_, at)| Operand::new(at, &[(0, output)]));
+            let more =
+                makers.iter().filter(|(of, _)| *of == made).map(|&(_, at)| Operand::new(at, &[(0, output)]));
             self.makers.extend(more.map(|operand| (maker, operand)));
             self.weights.insert(made, axes);
         }
@@ -270,7 +276,13 @@ impl<'a, 'm> Reader<'a, 'm> {
     }
 
     /// The node that makes real weights of whole ones for this one alone; `more` are its operands with a number for each channel.
-    fn maker(&self, call: &Call<'m>, position: usize, channels: usize, more: &mut Vec<(TensorId, usize)>) -> Option<Call<'m>> {
+    fn maker(
+        &self,
+        call: &Call<'m>,
+        position: usize,
+        channels: usize,
+        more: &mut Vec<(TensorId, usize)>,
+    ) -> Option<Call<'m>> {
         let made = call.activation(position)?;
         let maker = self.constants.call(self.graph.producer(made)?);
         let is_alone = self.graph.consumers(made).len() == 1
@@ -286,10 +298,14 @@ impl<'a, 'm> Reader<'a, 'm> {
         let axis = maker.op.number("axis").unwrap_or(1);
         let is_first = from_front(axis, rank) == Some(0);
         let is_sensible = scales.iter().all(|scale| scale.is_finite() && *scale > 0.0);
-        if (is_by_channel && !is_first) || !is_sensible || maker.op.number("block_size").is_some_and(|size| size != 0) {
+        if (is_by_channel && !is_first)
+            || !is_sensible
+            || maker.op.number("block_size").is_some_and(|size| size != 0)
+        {
             return None;
         }
-        let has_several = |&at: &usize| maker.shape(at).is_some_and(|shape| shape == [channels as u64] && channels > 1);
+        let has_several =
+            |&at: &usize| maker.shape(at).is_some_and(|shape| shape == [channels as u64] && channels > 1);
         more.extend([1, 2].iter().filter(|at| has_several(at)).map(|&at| (made, at)));
         Some(maker)
     }
@@ -304,7 +320,10 @@ impl<'a, 'm> Reader<'a, 'm> {
         }
         self.numbers[output] = Some(to);
         let channels = self.count(output)?;
-        let (Numbers::Whole { scale: of_input, .. }, Numbers::Whole { scale: of_output, .. }) = (from, to) else { return None };
+        let (Numbers::Whole { scale: of_input, .. }, Numbers::Whole { scale: of_output, .. }) = (from, to)
+        else {
+            return None;
+        };
         let scales = self.constants.scales(call, 4, channels)?;
         let scales = scales.iter().map(|scale| of_input * scale / of_output).collect();
         let (bias, takes_bias) = self.constants.bias(call, 8, channels)?;
@@ -347,7 +366,8 @@ impl<'a, 'm> Reader<'a, 'm> {
         let is_real = self.numbers[input] == Some(Numbers::Real) && maker.is_none();
         let kinds = |dtype: &ElementType| (*dtype == ElementType::Float32) == is_real;
         if group == 1 && depth == from {
-            let (weights, dtype) = self.constants.weights(from_call, at, zero_point, to.checked_mul(from)?)?;
+            let (weights, dtype) =
+                self.constants.weights(from_call, at, zero_point, to.checked_mul(from)?)?;
             parts.push(Operand::new(places.weights, &[(0, output), (1, input)]));
             let mix = Mix { input, output, weights, sums, takes_bias };
             return kinds(&dtype).then_some((Step::Mix(mix), parts));
@@ -375,8 +395,10 @@ struct Places {
 
 fn alike(call: &Call, output: usize, reader: &Reader) -> Option<Step> {
     let input = reader.tensor(call, 0)?;
-    let is_as_wide = reader.count(input)? == reader.count(output)? && reader.rank(input) == reader.rank(output);
-    is_as_wide.then(|| Step::Apart(Apart { inputs: vec![Tie::same(input)], output, transfer: Transfer::Anything }))
+    let is_as_wide =
+        reader.count(input)? == reader.count(output)? && reader.rank(input) == reader.rank(output);
+    is_as_wide
+        .then(|| Step::Apart(Apart { inputs: vec![Tie::same(input)], output, transfer: Transfer::Anything }))
 }
 
 fn sees_border(call: &Call) -> bool {

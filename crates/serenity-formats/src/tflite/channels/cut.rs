@@ -26,7 +26,11 @@ struct Smaller {
 
 impl Cuts<'_> {
     /// Puts smaller constants in the place of the old ones; the operators that read them. A constant that others read as well stays, and gets a smaller one beside it.
-    pub(super) fn make(&self, operands: &[Vec<Operand>], edit: &mut Edit) -> Result<Vec<OperatorSource>, Error> {
+    pub(super) fn make(
+        &self,
+        operands: &[Vec<Operand>],
+        edit: &mut Edit,
+    ) -> Result<Vec<OperatorSource>, Error> {
         let mut smaller: BTreeMap<(usize, usize), Smaller> = BTreeMap::new();
         for (operator, parts) in operands.iter().enumerate() {
             for part in parts {
@@ -49,14 +53,13 @@ impl Cuts<'_> {
                     continue;
                 }
                 let known = added.iter().find(|(of, known, _)| (*of, known) == (tensor, made));
-                *input = Some(match known {
-                    Some((.., number)) => *number,
-                    None => {
-                        let new = self.tensor(tensor, made, edit);
-                        let number = edit.add_tensor(MAIN, new)?;
-                        added.push((tensor, made.clone(), number));
-                        number
-                    }
+                *input = Some(if let Some((.., number)) = known {
+                    *number
+                } else {
+                    let new = self.tensor(tensor, made, edit);
+                    let number = edit.add_tensor(MAIN, new)?;
+                    added.push((tensor, made.clone(), number));
+                    number
                 });
             }
             operators.push(if inputs == old.inputs {
@@ -125,8 +128,11 @@ impl Cuts<'_> {
                 if !is_cut && folded.is_none() {
                     return Ok(None);
                 }
-                let mut made =
-                    Smaller { shape: old.shape.clone(), quantization: old.quantization.clone(), data: data.to_vec() };
+                let mut made = Smaller {
+                    shape: old.shape.clone(),
+                    quantization: old.quantization.clone(),
+                    data: data.to_vec(),
+                };
                 if let Some(folded) = folded {
                     made.data = part::with_added(&made.data, &old.dtype, folded).ok_or_else(refused)?;
                 }

@@ -28,7 +28,8 @@ pub(super) fn narrowed(model: &Model) -> Result<Option<(Model, NarrowedChannels)
         let Some(kept) = kept else { continue };
         edit.replace_tensor(MAIN, number, resized(&main.tensors()[number], kept.len()))?;
     }
-    let operators = Cuts { model, main, network: &network, narrowing: &narrowing }.make(&operands, &mut edit)?;
+    let operators =
+        Cuts { model, main, network: &network, narrowing: &narrowing }.make(&operands, &mut edit)?;
     edit.set_operators(MAIN, operators)?;
     // A plan of the arena is for the sizes that tensors had.
     edit.remove_metadata(OFFLINE_PLAN);
@@ -88,11 +89,14 @@ fn counted((old, new): (&Model, &Model), network: &Network, narrowing: &Narrowin
     let weighing = || {
         network.steps.iter().enumerate().filter_map(|(index, step)| match step {
             Step::Mix(mix) => Some((index, mix.output)),
-            Step::Apart(apart) if matches!(apart.transfer, Transfer::Window { .. }) => Some((index, apart.output)),
+            Step::Apart(apart) if matches!(apart.transfer, Transfer::Window { .. }) => {
+                Some((index, apart.output))
+            }
             _ => None,
         })
     };
-    let kept = |tensor: usize| narrowing.kept[tensor].as_ref().map_or(network.tensors[tensor].count, Vec::len);
+    let kept =
+        |tensor: usize| narrowing.kept[tensor].as_ref().map_or(network.tensors[tensor].count, Vec::len);
     let sum = |count: &dyn Fn(usize) -> usize| weighing().map(|(_, output)| count(output) as u64).sum();
     let macs = |main: &SubGraph| weighing().filter_map(|(index, _)| macs(main, index)).sum();
     let (old_main, new_main) = (&old.sub_graphs()[MAIN], &new.sub_graphs()[MAIN]);
@@ -131,5 +135,8 @@ fn constant_bytes(main: &SubGraph) -> u64 {
     let read: std::collections::BTreeSet<usize> =
         main.operators().iter().flat_map(|operator| operator.inputs.iter().flatten()).copied().collect();
     let constants = read.into_iter().map(|tensor| &main.tensors()[tensor]);
-    constants.filter(|tensor| tensor.storage == serenity_tflite::Storage::Constant).map(|tensor| tensor.bytes).sum()
+    constants
+        .filter(|tensor| tensor.storage == serenity_tflite::Storage::Constant)
+        .map(|tensor| tensor.bytes)
+        .sum()
 }

@@ -125,7 +125,9 @@ impl<'m> Reader<'m> {
                 let clamp = bounds(activation_of(op)?, to)?;
                 self.linear(&[(input, 1.0)], *output, clamp)?
             }
-            QUANTIZE | DEQUANTIZE => self.linear(&[(self.only_input(operator)?, 1.0)], *output, Clamp::NONE)?,
+            QUANTIZE | DEQUANTIZE => {
+                self.linear(&[(self.only_input(operator)?, 1.0)], *output, Clamp::NONE)?
+            }
             MEAN => {
                 self.keeps_last_axis(op, operator)?;
                 self.linear(&[(self.first(operator)?, 1.0)], *output, Clamp::NONE)?
@@ -135,8 +137,8 @@ impl<'m> Reader<'m> {
                 self.alike(self.first(operator)?, *output, Transfer::Anything)?
             }
             RESIZE_BILINEAR => self.alike(self.first(operator)?, *output, Transfer::Anything)?,
-            LOGISTIC | TANH | HARD_SWISH | ABS | NEG | EXP | ELU | GELU | LEAKY_RELU | RSQRT | SQRT | SQUARE | LOG
-            | SIN | COS | FLOOR | CEIL | ROUND => {
+            LOGISTIC | TANH | HARD_SWISH | ABS | NEG | EXP | ELU | GELU | LEAKY_RELU | RSQRT | SQRT
+            | SQUARE | LOG | SIN | COS | FLOOR | CEIL | ROUND => {
                 self.alike(self.only_input(operator)?, *output, Transfer::Anything)?
             }
             ADD | SUB | MUL | DIV | MAXIMUM | MINIMUM | SQUARED_DIFFERENCE | PRELU => {
@@ -170,7 +172,8 @@ impl<'m> Reader<'m> {
     fn alike(&self, input: usize, output: usize, transfer: Transfer) -> Option<Step> {
         let is_as_wide = self.channels(input)? == self.channels(output)?;
         // Numbers that stand for something else there cannot be copied.
-        let is_copied = !matches!(transfer, Transfer::Copy { .. }) || self.numbers[input] == self.numbers[output];
+        let is_copied =
+            !matches!(transfer, Transfer::Copy { .. }) || self.numbers[input] == self.numbers[output];
         let transfer = if is_copied { transfer } else { Transfer::Anything };
         is_as_wide.then(|| Step::Apart(Apart { inputs: vec![Tie::same(input)], output, transfer }))
     }
@@ -206,7 +209,13 @@ impl<'m> Reader<'m> {
     }
 
     /// Weights and bias, if they are constants and their numbers go with those of the tensors.
-    fn sums(&self, op: &Op, operator: &FileOperator, output: usize, axis: u32) -> Option<(Filter<'m>, Sums, bool)> {
+    fn sums(
+        &self,
+        op: &Op,
+        operator: &FileOperator,
+        output: usize,
+        axis: u32,
+    ) -> Option<(Filter<'m>, Sums, bool)> {
         let (input, filter) = (self.first(operator)?, operator.inputs.get(1).copied()??);
         let (from, to) = (self.numbers[input]?, self.numbers[output]?);
         let weights = Filter::of(self.model, MAIN, filter)?;
@@ -345,7 +354,9 @@ impl<'m> Reader<'m> {
         let has_bounds = clamp(op, self.numbers[output]?);
         let sign = if op.kind.operator() == SUB { -1.0 } else { 1.0 };
         let step = match (inputs.as_slice(), has_bounds) {
-            (&[one, other], Some(clamp)) if is_sum => self.linear(&[(one, 1.0), (other, sign)], output, clamp)?,
+            (&[one, other], Some(clamp)) if is_sum => {
+                self.linear(&[(one, 1.0), (other, sign)], output, clamp)?
+            }
             ([], _) => return None,
             (several, _) => Step::Apart(Apart {
                 inputs: several.iter().map(|&input| Tie::same(input)).collect(),

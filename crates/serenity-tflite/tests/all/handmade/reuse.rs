@@ -37,9 +37,10 @@ fn divided(model: &Model, cuts: &[(usize, Vec<usize>)], retires: bool) -> Result
             let buffer = edit.add_buffer(data[start..end].to_vec());
             let shape = vec![(end - start) as u64];
             let (name, dtype) = (format!("c{tensor}"), ElementType::Int8);
-            inputs.push(Some(
-                edit.add_tensor(0, NewTensor { name, shape, shape_signature: None, dtype, buffer, quantization: None })?,
-            ));
+            inputs.push(Some(edit.add_tensor(
+                0,
+                NewTensor { name, shape, shape_signature: None, dtype, buffer, quantization: None },
+            )?));
         }
         inputs.retain(|input| *input != Some(*tensor));
         if retires {

@@ -34,7 +34,14 @@ fn convolution() -> Model {
 }
 
 fn tensor(name: &str, shape: &[u64], dtype: ElementType) -> NewTensor {
-    NewTensor { name: name.into(), shape: shape.to_vec(), shape_signature: None, dtype, buffer: 0, quantization: None }
+    NewTensor {
+        name: name.into(),
+        shape: shape.to_vec(),
+        shape_signature: None,
+        dtype,
+        buffer: 0,
+        quantization: None,
+    }
 }
 
 fn numbers(edit: &mut Edit, sub_graph: usize, values: &[i32]) -> usize {

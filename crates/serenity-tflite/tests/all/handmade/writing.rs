@@ -79,8 +79,22 @@ fn a_new_root_adds_and_replaces() {
     let buffer = edit.add_buffer(vec![9; 20]);
     let quantization = Some(Quantization { scales: vec![0.25, 0.5], zero_points: vec![1, 2], axis: 0 });
     let dtype = ElementType::Int8;
-    let weight = NewTensor { name: "w".into(), shape: vec![20], shape_signature: None, dtype: dtype.clone(), buffer, quantization };
-    let sum = NewTensor { name: "s".into(), shape: vec![20], shape_signature: None, dtype, buffer: 0, quantization: None };
+    let weight = NewTensor {
+        name: "w".into(),
+        shape: vec![20],
+        shape_signature: None,
+        dtype: dtype.clone(),
+        buffer,
+        quantization,
+    };
+    let sum = NewTensor {
+        name: "s".into(),
+        shape: vec![20],
+        shape_signature: None,
+        dtype,
+        buffer: 0,
+        quantization: None,
+    };
     let weight = edit.add_tensor(0, weight).unwrap();
     let sum = edit.add_tensor(0, sum).unwrap();
     assert_eq!((weight, sum), (7, 8));
