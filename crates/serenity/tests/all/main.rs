@@ -7,6 +7,7 @@ mod asked_rewrites;
 mod certificates;
 mod checked_arenas;
 mod common;
+mod constant_channels;
 mod exact_engine;
 mod exported_models;
 mod float_io;

@@ -1,6 +1,7 @@
 //! Models without channels that are the same number everywhere, judged by the runtimes that run both.
 
 mod network;
+mod onnx;
 
 use network::Net;
 use serenity_formats::{Format, ModelFile, NarrowedChannels, ReadOptions};
