@@ -1,6 +1,7 @@
 //! Files changed and read again. One program: a program for each file would cost more to build than to run.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+#![allow(clippy::print_stdout, reason = "what was seen, and what was refused")]
 
 mod constant_channels;
 mod looped;

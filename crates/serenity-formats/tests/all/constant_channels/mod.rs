@@ -23,7 +23,7 @@ impl Pairs {
     fn add(&mut self, file: &dyn ModelFile, folder: &Path) -> Option<NarrowedChannels> {
         let (new, channels) = file.without_constant_channels().unwrap()?;
         let (again, rest) =
-            new.without_constant_channels().unwrap().unwrap_or((new.clone(), Default::default()));
+            new.without_constant_channels().unwrap().unwrap_or((new.clone(), NarrowedChannels::default()));
         assert!(rest.removed() == 0 || again.bytes().len() <= new.bytes().len());
         let name = |which: &str| folder.join(format!("{which} {}.tflite", self.0.len()));
         let (before, after) = (name("before"), name("after"));
@@ -165,7 +165,7 @@ fn damaged_files_give_a_model_or_an_error() {
         let mut draw = network::Draw::new(seed);
         for _ in 0..1500 {
             let mut damaged = bytes.clone();
-            for _ in 0..1 + draw.below(3) {
+            for _ in 0..=draw.below(3) {
                 let at = draw.below(damaged.len() as u64) as usize;
                 damaged[at] = match draw.below(3) {
                     0 => 0,

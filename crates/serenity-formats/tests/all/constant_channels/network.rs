@@ -88,7 +88,7 @@ impl Net {
     fn op(
         &mut self,
         kind: &str,
-        attributes: Value,
+        attributes: &Value,
         operands: Vec<Operand>,
         shape: [u64; 4],
         like: Option<TensorId>,
@@ -180,7 +180,7 @@ impl Net {
         let (kernel, _, attributes, [height, width]) = self.window(from);
         let [weights, bias] = self.weighed(&[results, kernel, kernel, from[3]], 0, results, from[3]);
         let operands = vec![Operand::Activation(input), weights, bias];
-        self.op("CONV_2D", attributes, operands, [1, height, width, results], None)
+        self.op("CONV_2D", &attributes, operands, [1, height, width, results], None)
     }
 
     pub(super) fn depthwise(&mut self, input: TensorId) -> TensorId {
@@ -191,14 +191,14 @@ impl Net {
         attributes["multiplier"] = multiplier.into();
         let [weights, bias] = self.weighed(&[1, kernel, kernel, results], 3, results, kernel * kernel);
         let operands = vec![Operand::Activation(input), weights, bias];
-        self.op("DEPTHWISE_CONV_2D", attributes, operands, [1, height, width, results], None)
+        self.op("DEPTHWISE_CONV_2D", &attributes, operands, [1, height, width, results], None)
     }
 
     fn pool(&mut self, input: TensorId) -> TensorId {
         let from = self.shape(input);
         let (.., attributes, [height, width]) = self.window(from);
         let kind = if self.draw.once_in(2) { "AVERAGE_POOL_2D" } else { "MAX_POOL_2D" };
-        self.op(kind, attributes, vec![Operand::Activation(input)], [1, height, width, from[3]], Some(input))
+        self.op(kind, &attributes, vec![Operand::Activation(input)], [1, height, width, from[3]], Some(input))
     }
 
     /// Two convolutions of one tensor that come together again.
@@ -213,15 +213,15 @@ impl Net {
             let [weights, bias] = self.weighed(&[results, 1, 1, from[3]], 0, results, from[3]);
             let operands = vec![Operand::Activation(input), weights, bias];
             let shape = [1, from[1], from[2], results];
-            branches.push(self.op("CONV_2D", plain.clone(), operands, shape, like));
+            branches.push(self.op("CONV_2D", &plain, operands, shape, like));
         }
         let operands = branches.iter().map(|&branch| Operand::Activation(branch)).collect();
         let shape = [1, from[1], from[2], if is_sum { results } else { 2 * results }];
         if is_sum {
-            self.op("ADD", json!({"activation": "relu"}), operands, shape, None)
+            self.op("ADD", &json!({"activation": "relu"}), operands, shape, None)
         } else {
             let like = branches.first().copied();
-            self.op("CONCATENATION", json!({"axis": 3, "activation": "none"}), operands, shape, like)
+            self.op("CONCATENATION", &json!({"axis": 3, "activation": "none"}), operands, shape, like)
         }
     }
 
@@ -231,7 +231,7 @@ impl Net {
         let pads = self.constant(&[4, 2], ElementType::Int32, Vec::new(), 0, data);
         let attributes = json!({"paddings": [[0, 0], [1, 1], [0, 1], [0, 0]]});
         let shape = [1, height + 2, width + 1, channels];
-        self.op("PAD", attributes, vec![Operand::Activation(input), pads], shape, Some(input))
+        self.op("PAD", &attributes, vec![Operand::Activation(input), pads], shape, Some(input))
     }
 
     /// All pixels side by side.
@@ -240,7 +240,7 @@ impl Net {
         let data = [1, 1, 1, all as i32].iter().flat_map(|size| size.to_le_bytes()).collect();
         let shape = self.constant(&[4], ElementType::Int32, Vec::new(), 0, data);
         let attributes = json!({"new_shape": [1, 1, 1, all]});
-        self.op("RESHAPE", attributes, vec![Operand::Activation(input), shape], [1, 1, 1, all], Some(input))
+        self.op("RESHAPE", &attributes, vec![Operand::Activation(input), shape], [1, 1, 1, all], Some(input))
     }
 
     /// A random network of a few layers.
