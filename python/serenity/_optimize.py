@@ -82,7 +82,7 @@ def optimize(
     :param runtime: ``plain``, ``paper``, ``tflm``, ``litert`` or ``ort``; if nothing is said, what fits the model
     :param kernels: the kernels that TFLM is built with: ``any``, ``reference``, ``cmsis-nn``, ...
     :param budget: bytes, or text such as ``"250KB"``; the result says whether it fits
-    :param rewrite: ``none``, ``exact`` or ``all``
+    :param rewrite: ``none``, ``constant-channels``, ``exact`` or ``all``
     :param loops: compute the widest parts a few rows at a time (TFLM); at most ``max_extra_macs`` (a share, 0.1 if nothing is said) more multiplications
     :param int8_io: let a ``.tflite`` model take and give the whole numbers that it works with
     :param reorder: ``False`` keeps the model's own order

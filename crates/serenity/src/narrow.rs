@@ -29,7 +29,8 @@ pub(crate) fn with_fewer_channels(
 fn narrowed(input: &Input, options: &Options) -> Result<Option<(Input, NarrowedChannels)>, Error> {
     // What has loops got them after its channels were looked at.
     let has_loops = has_counted_loops(&input.graphs().iter().collect::<Vec<_>>());
-    if options.rewrites == Rewrites::None || has_loops || input.graph().states_sharing() {
+    let is_asked = !matches!(options.rewrites, Rewrites::None | Rewrites::Paper);
+    if !is_asked || has_loops || input.graph().states_sharing() {
         return Ok(None);
     }
     match input.without_constant_channels() {
@@ -41,5 +42,5 @@ fn narrowed(input: &Input, options: &Options) -> Result<Option<(Input, NarrowedC
 /// Real sums keep every bit in kernels that add up one term after the other, as LiteRT's reference kernels and TFLM do. Others are for those who allow rounding.
 fn is_exact_enough(channels: &NarrowedChannels, input: &Input, options: &Options) -> bool {
     let is_reference = input.file.format() == Format::TfLite && options.rewrites == Rewrites::Exact;
-    !channels.rounds_reals || is_reference || options.rewrites == Rewrites::All
+    !channels.rounds_reals || is_reference || matches!(options.rewrites, Rewrites::All | Rewrites::Approximate)
 }

@@ -63,7 +63,7 @@ pub fn optimize(input: &Input, options: &Options) -> Result<Optimized, Error> {
             // Fused kernels add up whole numbers as all others do, but real ones in an order of their own.
             let rewrites = match (options.rewrites, how.rewrites) {
                 (Rewrites::None, _) => Rewrites::None,
-                (_, Rewrites::All) => Rewrites::All,
+                (_, Rewrites::All | Rewrites::Approximate) => Rewrites::All,
                 _ => Rewrites::Channels,
             };
             with_fewer_channels(found, input, &Options { rewrites, ..options.clone() }, &again)
@@ -139,7 +139,7 @@ fn without_loops(input: &Input, options: &Options) -> Result<Optimized, Error> {
     let has_loops = has_counted_loops(&input.graphs().iter().collect::<Vec<_>>());
     let (rewritten, plan) = match options.rewrites {
         // Nobody has said what the kernels of other ops would allow.
-        Rewrites::None => (None, plan_graphs(input.graphs(), options)?),
+        Rewrites::None | Rewrites::Channels => (None, plan_graphs(input.graphs(), options)?),
         _ if !has_loops && !input.graph().states_sharing() => optimize_input(input, options)?,
         _ => (None, plan_graphs(input.graphs(), options)?),
     };

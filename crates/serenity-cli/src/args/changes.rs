@@ -58,7 +58,7 @@ pub(crate) struct RewriteArgs {
     /// Do not rewrite operators.
     ///
     /// Without this, operators are replaced by others that compute the same where the model then needs less: bit for bit, or, in models of floats, up
-    /// to rounding. Every rewrite is listed.
+    /// to rounding. Every rewrite is listed. Channels that are the same number everywhere, or that nobody reads, are left out.
     #[arg(long)]
     pub(crate) no_rewrite: bool,
     /// Rewrite operators only where the results stay the same bit for bit.
@@ -72,9 +72,9 @@ pub(crate) struct RewriteArgs {
     /// every bit.
     #[arg(long, conflicts_with_all = ["no_rewrite", "exact_rewrites"])]
     pub(crate) approximate_rewrites: bool,
-    /// Which rewrites may be made: none (as --no-rewrite), exact (as --exact-rewrites), paper (the two rules of the paper, wherever they fit), all, or approximate (as --approximate-rewrites) [default: all; none for a fast session of ONNX Runtime, and for LiteRT unless --kernels says reference].
+    /// Which rewrites may be made: none (as --no-rewrite), constant-channels, exact (as --exact-rewrites), paper (the two rules of the paper, wherever they fit), all, or approximate (as --approximate-rewrites) [default: all; constant-channels for a fast session of ONNX Runtime, and for LiteRT unless --kernels says reference].
     ///
-    /// In the fused kernels of a fast session no rewrite keeps every bit: there, only `all` rewrites anything. XNNPACK, which LiteRT uses by default, keeps packed weights of every
+    /// constant-channels leaves out channels that are the same number everywhere, or that nobody reads: operators stay as they are and get smaller. All others but paper do that as well. In the fused kernels of a fast session no other rewrite keeps every bit: there, only `all` makes others. XNNPACK, which LiteRT uses by default, keeps packed weights of every
     /// operator: more of them may take more memory than rewriting saves.
     #[arg(long, value_name = "WHICH", conflicts_with_all = ["no_rewrite", "exact_rewrites", "approximate_rewrites"], value_parser = named::<Rewrites>(Rewrites::all().map(|(name, _)| name)))]
     pub(crate) rewrite: Option<Rewrites>,

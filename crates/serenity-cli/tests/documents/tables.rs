@@ -17,6 +17,7 @@ pub(crate) fn rows(session: &mut Session, table: &Table) -> String {
             "onnx runtime" => onnx_runtime(session, cells),
             "fast sessions" => fast_sessions(session, cells, &table.rows),
             "arenas" => arenas(session, cells, &table.rows),
+            "constant channels" => constant_channels(session, cells),
             other => panic!("no table is called `{other}`"),
         };
         if anew != *cells {
@@ -248,6 +249,27 @@ fn arenas(session: &mut Session, cells: &[String], rows: &[Vec<String>]) -> Vec<
         format!("{before} → {after}")
     });
     std::iter::once(cells[0].clone()).chain(figures).collect()
+}
+
+/// model | channels | multiplications | bytes of weights | bytes of the file | whole arena as it came, planned, and without constant channels as well
+fn constant_channels(session: &mut Session, cells: &[String]) -> Vec<String> {
+    let Some(path) = model(cells[0].trim_matches('`'), "tflite") else { return cells.to_vec() };
+    let mut planned = |rewrites: &str| {
+        let command =
+            format!("serenity optimize '{}' --kernels reference --rewrite {rewrites}", path.display());
+        session.json(&format!("{command} -o narrow.tflite"))
+    };
+    let (without, with) = (planned("none"), planned("constant-channels"));
+    let pair = |field: &str| {
+        let both = ["before", "after"].map(|when| bytes(&with["constant_channels"][field][when]));
+        both.map(thousands).join(" → ")
+    };
+    let whole = |found: &Value, when: &str| thousands(bytes(&found[when]["total"]["arm32"]));
+    let arenas = [whole(&with, "before"), whole(&without, "after"), whole(&with, "after")].join(" → ");
+    let sizes =
+        [path.clone(), session.path("narrow.tflite")].map(|file| std::fs::metadata(file).unwrap().len());
+    let files = sizes.map(thousands).join(" → ");
+    [cells[0].clone(), pair("channels"), pair("macs"), pair("weight_bytes"), files, arenas].into()
 }
 
 /// Over the rows above.

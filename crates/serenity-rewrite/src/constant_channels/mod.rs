@@ -11,6 +11,8 @@ mod forward;
 mod network;
 mod range;
 mod removal;
+#[cfg(test)]
+mod tests;
 mod ties;
 
 pub use network::{Apart, Channels, Clamp, Mix, Network, Numbers, Step, Sums, Tie, Transfer, Weights};

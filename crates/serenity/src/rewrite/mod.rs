@@ -45,7 +45,7 @@ pub fn possible_rewrites(input: &Input, model: MemoryModel, rewrites: Rewrites) 
     let settings = rewrite_settings(model, rewrites);
     let mut patches = serenity_rewrite::find(graph, &settings);
     patches.retain(|patch| match rewrites {
-        Rewrites::None => false,
+        Rewrites::None | Rewrites::Channels => false,
         Rewrites::Exact => patch.exact,
         Rewrites::Paper => paper::RULES.contains(&patch.rule),
         Rewrites::All | Rewrites::Approximate => true,
