@@ -42,5 +42,7 @@ fn narrowed(input: &Input, options: &Options) -> Result<Option<(Input, NarrowedC
 /// Real sums keep every bit in kernels that add up one term after the other, as LiteRT's reference kernels and TFLM do. Others are for those who allow rounding.
 fn is_exact_enough(channels: &NarrowedChannels, input: &Input, options: &Options) -> bool {
     let is_reference = input.file.format() == Format::TfLite && options.rewrites == Rewrites::Exact;
-    !channels.rounds_reals || is_reference || matches!(options.rewrites, Rewrites::All | Rewrites::Approximate)
+    !channels.rounds_reals
+        || is_reference
+        || matches!(options.rewrites, Rewrites::All | Rewrites::Approximate)
 }

@@ -117,7 +117,9 @@ fn offline(input: &Input, how: &Fast) -> Result<Offline, NoFast> {
 /// is not known before. The better of both, if there are any.
 fn rewritten(input: &Input, how: &Fast, options: &Options) -> Result<Option<Way>, Error> {
     // What is rewritten lies nowhere, and would not find constants in other files.
-    if matches!(how.rewrites, Rewrites::None | Rewrites::Exact) || !input.file.side_files().is_empty() {
+    if matches!(how.rewrites, Rewrites::None | Rewrites::Channels | Rewrites::Exact)
+        || !input.file.side_files().is_empty()
+    {
         return Ok(None);
     }
     let options = &Options { rewrites: how.rewrites, ..options.clone() };
