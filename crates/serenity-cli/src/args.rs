@@ -1,6 +1,7 @@
 //! The command line: names, defaults and the help that teaches them. Completions and man pages come from the same definitions.
 
 mod changes;
+mod emit;
 mod inspect;
 mod kernels;
 mod optimize;
@@ -9,6 +10,7 @@ mod shared;
 mod values;
 
 pub(crate) use changes::ChangeArgs;
+pub(crate) use emit::{EmitArgs, EmitCArgs, EmitCommand};
 pub(crate) use inspect::{InspectArgs, ScheduleArgs};
 pub(crate) use optimize::OptimizeArgs;
 pub(crate) use report::{PageArgs, ReportArgs};
@@ -38,6 +40,8 @@ use values::{named, seconds, threads, tolerance};
         serenity optimize zoo:swiftnet            the same on a built-in network\n  \
         serenity inspect zoo:swiftnet-a           what it needs now, and who is alive at the peak\n  \
         serenity report model.tflite -o page.html the same as a page, before and after\n  \
+        serenity emit c model.tflite -o DIR       the model as C, without an interpreter
+  \
         serenity place model.tflite               where its tensors lie, proved or as a runtime does it\n  \
         serenity zoo list                         all built-in networks\n\n\
         Exit codes: 0 done, 1 a condition you asked for is not met (a budget, a check), 2 error."
@@ -58,6 +62,7 @@ pub(crate) enum Command {
     Check(CheckArgs),
     Verify(VerifyArgs),
     Report(ReportArgs),
+    Emit(EmitArgs),
     Zoo(ZooArgs),
     Paper(PaperArgs),
     Schema(SchemaArgs),
@@ -78,6 +83,7 @@ impl Command {
             Self::Check(args) => args.talk,
             Self::Verify(args) => args.talk,
             Self::Report(args) => args.talk,
+            Self::Emit(EmitArgs { command: EmitCommand::C(args) }) => args.talk,
             Self::Zoo(args) => match &args.command {
                 ZooCommand::List { talk } | ZooCommand::Export { talk, .. } => *talk,
             },
@@ -95,6 +101,7 @@ impl Command {
             Self::Check(args) => Some(&args.input),
             Self::Verify(args) => Some(&args.a),
             Self::Report(args) => Some(&args.input),
+            Self::Emit(EmitArgs { command: EmitCommand::C(args) }) => Some(&args.input),
             Self::Zoo(args) => match &args.command {
                 ZooCommand::List { .. } => None,
                 ZooCommand::Export { name, .. } => Some(name),
@@ -278,17 +285,21 @@ pub(crate) struct CheckArgs {
 /// offline memory plan; .onnx models in ONNX Runtime (`onnxruntime`, its graph optimisation off). The first Python that can import the runtime
 /// is used: `SERENITY_PYTHON` if set, otherwise the active virtual environment, .venv in this folder, python3, python. Nothing is installed.
 ///
+/// If the second is a folder, it holds the C that `serenity emit` wrote of the first: your compiler (`CC` and `CFLAGS`, or --cc and --cflags) makes a program of it, and its outputs are compared with those of
+/// TensorFlow Lite for Microcontrollers.
+///
 /// Exits with 0 if the outputs are the same to the last bit, or within --tolerance; with 1 if not; with 2 if they could not be compared.
 /// In the JSON output, `max_abs_difference` is null if values cannot be subtracted (a number against a NaN) or nothing was run.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     serenity verify net.tflite smaller.tflite\n  \
     serenity verify net.onnx smaller.onnx --runs 20 --tolerance 1e-5\n  \
-    serenity verify net.tflite smaller.tflite --engine tflm --python ~/tflm/bin/python")]
+    serenity verify net.tflite smaller.tflite --engine tflm --python ~/tflm/bin/python\n  \
+    serenity verify net.tflite firmware/net --cc clang --cflags '-O3 -fsanitize=address,undefined'")]
 pub(crate) struct VerifyArgs {
     /// A model, .tflite or .onnx.
     pub(crate) a: String,
-    /// Another of the same format.
+    /// Another of the same format, or a folder with the C of the first.
     pub(crate) b: String,
     /// How often to run both, with inputs of their own each time.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
@@ -305,6 +316,15 @@ pub(crate) struct VerifyArgs {
     /// The Python that has the runtime.
     #[arg(long, value_name = "PATH")]
     pub(crate) python: Option<PathBuf>,
+    /// For C: the compiler [default: CC, or cc].
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) cc: Option<String>,
+    /// For C: what the compiler is told [default: CFLAGS, or -O2].
+    #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
+    pub(crate) cflags: Option<String>,
+    /// For C: what runs the program, such as `qemu-arm -cpu cortex-m4`.
+    #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
+    pub(crate) runner: Option<String>,
     #[command(flatten)]
     pub(crate) talk: TalkArgs,
 }

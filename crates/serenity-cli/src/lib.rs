@@ -88,6 +88,7 @@ fn carry_out(cli: &Cli, out: &mut impl Write) -> Result<Outcome, Failure> {
         Command::Check(args) => commands::check::run(args, out),
         Command::Verify(args) => commands::verify::run(args, out),
         Command::Report(args) => commands::report::run(args, out),
+        Command::Emit(args) => commands::emit::run(args, out),
         Command::Zoo(args) => commands::zoo::run(args, out),
         Command::Paper(args) => commands::paper::run(args, out),
         Command::Schema(args) => commands::reference::schema(args, out),

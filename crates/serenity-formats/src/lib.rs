@@ -158,6 +158,20 @@ pub trait ModelFile: fmt::Debug + Send + Sync {
         None
     }
 
+    /// What C is written from: the graphs at the places that the file came with, with all constants.
+    ///
+    /// # Errors
+    /// If it has no places, or is of a format that C is not written from.
+    fn source(&self) -> Result<serenity_emit::Source, FileError> {
+        Err(FileError {
+            problem: Problem::Request,
+            place: None,
+            help: None,
+            verdict: "cannot be written as C",
+            source: "only a `.tflite` model can".into(),
+        })
+    }
+
     /// What TFLM keeps for it besides the head of its arena, if TFLM can run it.
     fn tail(&self, _kernels: Kernels) -> Option<Tail> {
         None

@@ -117,6 +117,14 @@ pub enum Error {
         /// Why not.
         source: crate::NoFast,
     },
+    /// A model that C is not written from.
+    #[error("`{path}`: {source}")]
+    Emit {
+        /// The model.
+        path: String,
+        /// What is not covered.
+        source: serenity_emit::Refused,
+    },
     /// A file cannot be written.
     #[error("cannot write `{path}`: {source}")]
     Write {
@@ -154,7 +162,9 @@ impl Error {
             Self::NotText { .. } => ErrorKind::Format,
             Self::Zoo { .. } => ErrorKind::Network,
             Self::PlanFile { .. } | Self::WrongPlan { .. } => ErrorKind::Plan,
-            Self::Export { .. } | Self::NoArena { .. } | Self::Traffic { .. } => ErrorKind::Model,
+            Self::Export { .. } | Self::Emit { .. } | Self::NoArena { .. } | Self::Traffic { .. } => {
+                ErrorKind::Model
+            }
             Self::NoRoom(_) => ErrorKind::Room,
             Self::NoFast { .. } => ErrorKind::Runtime,
             Self::SideFile { .. } | Self::Write { .. } => ErrorKind::Write,
@@ -194,6 +204,9 @@ impl Error {
             ),
             Self::NoFast { source: crate::NoFast::Missing { .. }, .. } => Some(
                 "install it (pip install onnxruntime), or name a Python that has it in SERENITY_PYTHON; --ort-session plain asks for none",
+            ),
+            Self::Emit { .. } => Some(
+                "run the model with TensorFlow Lite for Microcontrollers: `serenity optimize` makes it need less there",
             ),
             Self::NoFast { .. } => Some("--ort-session plain orders the file as it is, without asking"),
             Self::NoRoom(_) => Some("give a larger memory; the last one may be as large as you like"),

@@ -24,6 +24,7 @@ mod boards;
 mod bridge;
 mod by_kernels;
 mod effort;
+mod emit;
 mod error;
 mod error_kind;
 mod export;
@@ -57,6 +58,7 @@ pub mod write;
 
 pub use serenity_arena as placement;
 pub use serenity_check as check;
+pub use serenity_emit as emitting;
 pub use serenity_ir as ir;
 pub use serenity_loops as looping;
 pub use serenity_onnx as onnx;
@@ -78,6 +80,7 @@ pub use boards::{Board, boards, boards_that_fit};
 pub use bridge::problem;
 pub use by_kernels::{NeedWithKernels, needs_by_kernels};
 pub use effort::{Effort, InvalidEffort};
+pub use emit::emit_c;
 pub use error::Error;
 pub use error_kind::ErrorKind;
 pub use export::{Export, export};
@@ -101,7 +104,10 @@ pub use rewrite::{
     AppliedRewrite, RewriteChoice, RewriteCost, possible_rewrites, rewrite, rewrite_settings, rewritten_graph,
 };
 pub use traffic::{Objective, TrafficAt, TrafficOptions, TrafficPlan, least_traffic};
-pub use verify::{Comparison, Engine, OutputComparison, Verification, VerifyError, VerifyOptions, verify};
+pub use verify::{
+    Comparison, Compiler, Engine, OutputComparison, Verification, VerifyError, VerifyOptions, verify,
+    verify_emitted,
+};
 
 /// The example of the README is compiled and run with the others.
 #[cfg(doctest)]

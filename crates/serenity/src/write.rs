@@ -56,6 +56,11 @@ pub fn is_same_file(a: &str, b: &str) -> bool {
     }
 }
 
+/// The last part of a path.
+pub(crate) fn file_name(path: &str) -> &str {
+    Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or(path)
+}
+
 fn write_error(path: &str, source: io::Error) -> Error {
     Error::Write { path: path.to_owned(), source }
 }

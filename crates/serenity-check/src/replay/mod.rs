@@ -15,6 +15,7 @@ mod cmsis_nn;
 mod cmsis_nn_mve;
 mod copies;
 mod elementwise;
+mod emitted;
 mod esp_nn_s3;
 mod products;
 mod reference;
@@ -124,7 +125,9 @@ pub(crate) fn nearest(
         Kernels::Any => Some(0),
         Kernels::EspNnS3 if esp_nn_s3::calls_library(call) == Some(true) => Some(0),
         Kernels::CmsisNnMve => cmsis_nn_mve::own_distance(call).or_else(|| copies::own_place(call)),
-        Kernels::Reference | Kernels::CmsisNn | Kernels::EspNn | Kernels::EspNnS3 => copies::own_place(call),
+        Kernels::Reference | Kernels::CmsisNn | Kernels::EspNn | Kernels::EspNnS3 | Kernels::Emitted => {
+            copies::own_place(call)
+        }
     });
     let is_safe =
         |distance: &u64| replay(graph, op, kernels, (input, *distance), (output, 0)) == Verdict::Safe;
@@ -142,5 +145,6 @@ fn play(call: &Call, kernels: Kernels, trace: &mut Trace) -> Option<()> {
         Kernels::CmsisNn => cmsis_nn::play(call, trace),
         Kernels::CmsisNnMve => cmsis_nn_mve::play(call, trace),
         Kernels::EspNnS3 => esp_nn_s3::play(call, trace),
+        Kernels::Emitted => emitted::play(call, trace),
     }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod budget;
 pub(crate) mod check;
+pub(crate) mod emit;
 pub(crate) mod inspect;
 mod onnx;
 pub(crate) mod optimize;

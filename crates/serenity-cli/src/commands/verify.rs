@@ -6,8 +6,9 @@ use crate::args::VerifyArgs;
 use crate::printable::printable;
 use crate::{Failure, Outcome, json};
 use serde_json::{Value, json};
-use serenity::{OutputComparison, Verification, VerifyOptions, verify};
+use serenity::{Compiler, OutputComparison, Verification, VerifyOptions, verify, verify_emitted};
 use std::io::Write;
+use std::path::Path;
 
 /// More outputs than this are summed up.
 const MOST_OUTPUTS: usize = 12;
@@ -15,7 +16,12 @@ const MOST_OUTPUTS: usize = 12;
 pub(crate) fn run(args: &VerifyArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
     let options =
         VerifyOptions { runs: args.runs, seed: args.seed, engine: args.engine, python: args.python.clone() };
-    let found = verify(&args.a, &args.b, &options)?;
+    // A folder holds the C of the first model.
+    let found = if Path::new(&args.b).is_dir() {
+        verify_emitted(&args.a, &args.b, &compiler(args), &options)?
+    } else {
+        verify(&args.a, &args.b, &options)?
+    };
     let passed = found.is_equal() || args.tolerance.is_some_and(|tolerance| found.is_within(tolerance));
     if args.talk.json {
         writeln!(out, "{}", json::object("verify", Some(&args.a), to_json(args, &found, passed)))?;
@@ -23,6 +29,21 @@ pub(crate) fn run(args: &VerifyArgs, out: &mut impl Write) -> Result<Outcome, Fa
         print(args, &found, passed, out)?;
     }
     Ok(if passed { Outcome::Done } else { Outcome::ConditionNotMet })
+}
+
+/// The compiler asked for, or that of the environment.
+fn compiler(args: &VerifyArgs) -> Compiler {
+    let mut compiler = Compiler::default();
+    if let Some(command) = &args.cc {
+        compiler.command.clone_from(command);
+    }
+    if let Some(flags) = &args.cflags {
+        compiler.flags = flags.split_whitespace().map(str::to_owned).collect();
+    }
+    if let Some(runner) = &args.runner {
+        compiler.runner = runner.split_whitespace().map(str::to_owned).collect();
+    }
+    compiler
 }
 
 fn to_json(args: &VerifyArgs, found: &Verification, passed: bool) -> Value {

@@ -7,6 +7,7 @@ mod looped;
 mod operators;
 mod quantized_io;
 mod rewritten;
+mod source;
 
 use crate::{FileError, Format, ModelFile, Narrowed, PlanNote, Problem, QuantizedIo, ReadOptions};
 use serenity_ir::{Graph, OpId};
@@ -98,8 +99,13 @@ impl ModelFile for Tflite {
         PlanNote::from_json(&serde_json::from_slice(self.0.metadata_bytes(PLAN_NOTE)?).ok()?)
     }
 
+    fn source(&self) -> Result<serenity_emit::Source, FileError> {
+        Ok(source::source(&self.0)?)
+    }
+
     fn tail(&self, kernels: Kernels) -> Option<Tail> {
-        Some(Tail::of(&self.0, kernels))
+        // Where there is no interpreter, nothing is kept for it.
+        (kernels != Kernels::Emitted).then(|| Tail::of(&self.0, kernels))
     }
 
     fn is_whole(&self) -> bool {

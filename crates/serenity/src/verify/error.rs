@@ -64,6 +64,20 @@ pub enum VerifyError {
         /// Why.
         reason: String,
     },
+    /// A folder without emitted C.
+    #[error("`{path}` holds no C that `serenity emit` wrote")]
+    NotEmitted {
+        /// The folder.
+        path: String,
+    },
+    /// Code that does not compile.
+    #[error("`{command}` does not compile it: {reason}")]
+    Compile {
+        /// The compiler.
+        command: String,
+        /// What it said.
+        reason: String,
+    },
     /// Our own script answered something else than it should.
     #[error("cannot make sense of the answer from {}: {answer}", engine.title())]
     Unreadable {
@@ -84,10 +98,14 @@ impl VerifyError {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Read { .. } => ErrorKind::Read,
-            Self::NotRunnable { .. } | Self::DifferentFormats { .. } | Self::WrongEngine { .. } => {
-                ErrorKind::Request
-            }
-            Self::NoEngine { .. } | Self::Refused { .. } | Self::SecondFails { .. } => ErrorKind::Runtime,
+            Self::NotRunnable { .. }
+            | Self::DifferentFormats { .. }
+            | Self::WrongEngine { .. }
+            | Self::NotEmitted { .. } => ErrorKind::Request,
+            Self::NoEngine { .. }
+            | Self::Refused { .. }
+            | Self::SecondFails { .. }
+            | Self::Compile { .. } => ErrorKind::Runtime,
             Self::Unreadable { .. } => ErrorKind::Bug,
         }
     }
@@ -99,6 +117,10 @@ impl VerifyError {
             Self::DifferentFormats { .. } => Some("compare two .tflite or two .onnx models".to_owned()),
             Self::WrongEngine { .. } => {
                 Some("litert, litert-builtin, litert-xnnpack and tflm run .tflite models, onnxruntime runs .onnx models".to_owned())
+            }
+            Self::NotEmitted { .. } => Some("write it with `serenity emit c MODEL -o DIR`".to_owned()),
+            Self::Compile { .. } => {
+                Some("CC names the compiler, CFLAGS what it is told; a C11 compiler takes the code".to_owned())
             }
             Self::NoEngine { skipped, tried } => {
                 let (engine, _) = skipped.first()?;

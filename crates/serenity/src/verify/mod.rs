@@ -4,11 +4,13 @@
 //! ([`pair`]), it gets what they are converted to, and what it gives is converted. The runtimes are those of the user,
 //! called through Python ([`python`]); nothing is downloaded.
 
+mod emitted;
 mod engine;
 mod error;
 mod pair;
 mod python;
 
+pub use emitted::{Compiler, verify_emitted};
 pub use engine::Engine;
 pub use error::VerifyError;
 

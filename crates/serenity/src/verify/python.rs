@@ -50,7 +50,7 @@ pub(super) fn ask(
             .stdin(Stdio::null())
             .output();
         let reason = match output {
-            Ok(output) => match read(&output, &python) {
+            Ok(output) => match listen(&output, &python) {
                 Ok(answer) => return answer,
                 Err(reason) => reason,
             },
@@ -61,8 +61,8 @@ pub(super) fn ask(
     Answer::Missing(tried)
 }
 
-/// What the script said, or why this Python cannot be used.
-fn read(output: &Output, python: &Path) -> Result<Answer, String> {
+/// What a script said, or why this Python cannot be used.
+pub(super) fn listen(output: &Output, python: &Path) -> Result<Answer, String> {
     let stderr = String::from_utf8_lossy(&output.stderr);
     let last_words = last_lines(&stderr);
     let mut version = None;

@@ -3,6 +3,7 @@
 mod any;
 mod cmsis_nn;
 mod cmsis_nn_mve;
+mod emitted;
 mod esp_nn;
 mod esp_nn_s3;
 mod reference;
@@ -27,10 +28,13 @@ pub enum Kernels {
     EspNn,
     /// Espressif's ESP-NN on the ESP32-S3, where it is written in assembly.
     EspNnS3,
+    /// The kernels of C that is emitted without an interpreter. No kernels of TFLM, so not among those of [any](Self::Any) kind.
+    Emitted,
 }
 
 serenity_search::named! { "kernels": Kernels {
     "any" => Any, "reference" => Reference, "cmsis-nn" => CmsisNn, "cmsis-nn-mve" => CmsisNnMve, "esp-nn" => EspNn, "esp-nn-s3" => EspNnS3,
+    "emitted" => Emitted,
 } }
 
 /// What is known of a set of kernels.
@@ -60,6 +64,7 @@ impl Kernels {
             Self::CmsisNnMve => &cmsis_nn_mve::SET,
             Self::EspNn => &esp_nn::SET,
             Self::EspNnS3 => &esp_nn_s3::SET,
+            Self::Emitted => &emitted::SET,
         }
     }
 
@@ -82,7 +87,7 @@ mod tests {
         assert_eq!(Kernels::default(), Kernels::Any);
         assert_eq!(
             "helium".parse::<Kernels>().unwrap_err().to_string(),
-            "unknown kernels `helium`; choose one of: any, reference, cmsis-nn, cmsis-nn-mve, esp-nn, esp-nn-s3"
+            "unknown kernels `helium`; choose one of: any, reference, cmsis-nn, cmsis-nn-mve, esp-nn, esp-nn-s3, emitted"
         );
     }
 

@@ -1,0 +1,82 @@
+//! The kernels as pieces of C, and which need which. A piece is a file of `c/`: what other files must see, a line of dashes, and the rest.
+
+use std::collections::BTreeSet;
+
+macro_rules! fragments {
+    ($($name:ident: $file:literal needs [$($needs:ident),*];)*) => {
+        /// A piece of C, in the order in which they are written.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub(crate) enum Fragment { $($name),* }
+
+        impl Fragment {
+            fn text(self) -> &'static str {
+                match self { $(Self::$name => include_str!(concat!("c/", $file))),* }
+            }
+
+            fn needs(self) -> &'static [Self] {
+                match self { $(Self::$name => &[$(Self::$needs),*]),* }
+            }
+        }
+    };
+}
+
+fragments! {
+    Arithmetic: "arithmetic.c" needs [];
+    Wide: "wide.c" needs [];
+    Dsp: "dsp.c" needs [];
+    Span: "span.c" needs [];
+    Pairs: "pairs.c" needs [];
+    ConvS8: "conv_s8.c" needs [Arithmetic, Dsp, Span];
+    DepthwiseS8: "depthwise_s8.c" needs [Arithmetic, Span];
+    PoolS8: "pool_s8.c" needs [Arithmetic, Span];
+    AddS8: "add_s8.c" needs [Arithmetic, Pairs];
+    MulS8: "mul_s8.c" needs [Arithmetic, Pairs];
+    ExtremeS8: "extreme_s8.c" needs [Pairs];
+    RescaleS8: "rescale_s8.c" needs [Arithmetic];
+    Table8: "table_8.c" needs [];
+    QuantizeS8: "quantize_s8.c" needs [Arithmetic, Wide];
+    SoftmaxS8: "softmax_s8.c" needs [Arithmetic];
+    MeanS8: "mean_s8.c" needs [Arithmetic];
+    Copy: "copy.c" needs [];
+    Pad: "pad.c" needs [];
+    Concat: "concat.c" needs [];
+}
+
+/// What divides a piece.
+const LINE: &str = "/* -- */\n";
+
+impl Fragment {
+    /// What other files must see; empty if all is private.
+    pub(crate) fn public(self) -> &'static str {
+        self.text().split_once(LINE).map_or("", |(public, _)| public)
+    }
+
+    /// What they must not.
+    pub(crate) fn private(self) -> &'static str {
+        self.text().split_once(LINE).map_or(self.text(), |(_, private)| private)
+    }
+}
+
+/// These, and all that they need.
+pub(crate) fn with_needs(wanted: &BTreeSet<Fragment>) -> BTreeSet<Fragment> {
+    let mut all = BTreeSet::new();
+    let mut open: Vec<Fragment> = wanted.iter().copied().collect();
+    while let Some(one) = open.pop() {
+        if all.insert(one) {
+            open.extend(one.needs());
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn needs_come_first() {
+        for one in with_needs(&BTreeSet::from([Fragment::ConvS8, Fragment::AddS8, Fragment::QuantizeS8])) {
+            assert!(one.needs().iter().all(|need| *need < one), "{one:?}");
+        }
+    }
+}

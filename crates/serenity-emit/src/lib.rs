@@ -1,0 +1,75 @@
+//! C without an interpreter from a planned network.
+//!
+//! In comes a [`Source`]: graphs whose tensors have places in one arena, with their constants, however the file was written. Out come, by [`c_code`], four files of C11
+//! that a C++ compiler takes as well: `model.h`, `model.c`, `kernels.h`, `kernels.c`. No heap, no interpreter, no global constructors; constants are `const`, loops are
+//! loops, and every tensor lies where the plan says.
+//!
+//! Promised: what is computed is what `TensorFlow` Lite for Microcontrollers computes, integers bit for bit; sums of products stay within 32 bits whatever the input, which is proved from the
+//! weights; whatever is not covered is [refused](Refused) by name, before there is anything to write; names of the model reach the code only as letters, digits and underscores, and comments only
+//! as plain characters.
+
+mod activation;
+mod curves;
+mod emitter;
+mod fixed_point;
+mod fragments;
+mod lower;
+mod names;
+mod number;
+mod pool;
+mod refused;
+mod source;
+mod write;
+
+pub use names::prefix_of;
+pub use refused::Refused;
+pub use source::{Place, Source, SourceGraph, SourceOp, SourceTensor};
+
+/// The files of a network, and what they take.
+#[derive(Clone, Debug)]
+pub struct Emitted {
+    /// Name and content of each file.
+    pub files: Vec<(&'static str, String)>,
+    /// What all names begin with.
+    pub prefix: String,
+    /// Bytes of the arena.
+    pub arena: u64,
+    /// Bytes of what is kept from one run to the next.
+    pub state: u64,
+    /// Bytes of constants.
+    pub constants: u64,
+    /// Steps of the main graph that do something.
+    pub steps: usize,
+}
+
+impl Emitted {
+    /// Static memory: arena and state.
+    pub fn ram(&self) -> u64 {
+        self.arena + self.state
+    }
+}
+
+/// The C of a planned network. All names begin with `prefix`, of which [`prefix_of`] makes a good one.
+///
+/// ```
+/// use serenity_emit::{Place, Source, SourceGraph, SourceOp, SourceTensor, c_code};
+/// use serenity_ir::{Attributes, ElementType};
+/// let tensor = |name: &str, offset| SourceTensor {
+///     name: name.into(), shape: vec![1, 4], dtype: ElementType::Int8, quantization: None, bytes: 4, place: Place::Arena(offset),
+/// };
+/// let mut attributes = Attributes::new();
+/// attributes.insert("new_shape".into(), serde_json::json!([1, 4]));
+/// let reshape = SourceOp { kind: "RESHAPE".into(), inputs: vec![Some(0)], outputs: vec![Some(1)], attributes, bodies: vec![] };
+/// let graph = SourceGraph { tensors: vec![tensor("x", 0), tensor("y", 16)], ops: vec![reshape], inputs: vec![0], outputs: vec![1] };
+/// let emitted = c_code(&Source { graphs: vec![graph], about: "tiny".into() }, "tiny").unwrap();
+/// assert_eq!(emitted.arena, 20);
+/// assert!(emitted.files[1].1.contains("memmove(tiny_arena + 16, tiny_arena + 0, 4);"));
+/// ```
+///
+/// # Errors
+/// If an operator is not covered, or something cannot be proved of it. See [`Refused`].
+pub fn c_code(source: &Source, prefix: &str) -> Result<Emitted, Refused> {
+    let mut emitter = emitter::Emitter::new(source, &names::identifier(prefix));
+    emitter.run()?;
+    Ok(write::files(emitter))
+}

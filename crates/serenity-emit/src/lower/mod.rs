@@ -1,0 +1,55 @@
+//! Operators as calls of kernels, a file a family.
+
+mod elementwise;
+mod loops;
+mod moves;
+mod numbers;
+mod options;
+mod products;
+mod quantized;
+mod reduce;
+mod softmax;
+mod state;
+mod tables;
+mod windows;
+
+use crate::emitter::At;
+use crate::refused::Refused;
+
+/// The code of one operator; `None` if there is nothing to do, as where a view lies where it looks.
+pub(crate) fn lowered(at: &mut At) -> Result<Option<String>, Refused> {
+    if numbers::are_known(at) {
+        return Ok(None);
+    }
+    match at.op.kind.as_str() {
+        "CONV_2D" => windows::convolution(at).map(Some),
+        "DEPTHWISE_CONV_2D" => windows::depthwise(at).map(Some),
+        "AVERAGE_POOL_2D" | "MAX_POOL_2D" => windows::pool(at).map(Some),
+        "FULLY_CONNECTED" => products::fully_connected(at).map(Some),
+        "ADD" | "SUB" => elementwise::sum(at).map(Some),
+        "MUL" => elementwise::product(at).map(Some),
+        "MAXIMUM" | "MINIMUM" => elementwise::extreme(at).map(Some),
+        "RELU" | "RELU6" | "RELU_N1_TO_1" => elementwise::relu(at).map(Some),
+        "LOGISTIC" | "TANH" => tables::curve(at).map(Some),
+        "QUANTIZE" => tables::quantize(at).map(Some),
+        "DEQUANTIZE" => tables::dequantize(at).map(Some),
+        "SOFTMAX" => softmax::softmax(at).map(Some),
+        "MEAN" => reduce::mean(at).map(Some),
+        "RESHAPE" | "SQUEEZE" | "EXPAND_DIMS" => moves::reshape(at),
+        "PAD" | "PADV2" => moves::pad(at).map(Some),
+        "CONCATENATION" => moves::concatenation(at),
+        "PACK" => moves::pack(at),
+        "SPLIT" | "SPLIT_V" | "UNPACK" => moves::split(at),
+        "SLICE" => moves::slice(at),
+        "STRIDED_SLICE" => moves::strided_slice(at),
+        "TRANSPOSE" => moves::transpose(at).map(Some),
+        "FILL" => moves::fill(at),
+        "DYNAMIC_UPDATE_SLICE" => moves::update(at),
+        "VAR_HANDLE" => state::handle(at),
+        "READ_VARIABLE" => state::read(at).map(Some),
+        "ASSIGN_VARIABLE" => state::assign(at).map(Some),
+        "CALL_ONCE" => state::once(at),
+        "WHILE" => loops::counted(at).map(Some),
+        _ => Err(at.refused("this operator is not covered")),
+    }
+}

@@ -1,0 +1,58 @@
+//! Dense layers.
+
+use super::quantized::Layer;
+use super::windows::{Slide, geometry, wish};
+use crate::emitter::At;
+use crate::fixed_point::Factor;
+use crate::fragments::Fragment;
+use crate::refused::Refused;
+use serenity_ir::ElementType::Int8;
+
+/// A dense layer is a convolution of single pixels, one a row of the batch.
+pub(super) fn fully_connected(at: &mut At) -> Result<String, Refused> {
+    let (input, filter, output) = (at.input(0)?, at.input(1)?, at.output(0)?);
+    at.must_be(input, &Int8)?;
+    at.must_be(output, &Int8)?;
+    let [outputs, depth] = filter.shape[..] else { return Err(at.refused("its weights are no matrix")) };
+    if depth == 0
+        || outputs == 0
+        || !input.count().is_multiple_of(depth)
+        || output.count() != input.count() / depth * outputs
+    {
+        return Err(at.refused("its shapes do not fit together"));
+    }
+    if at.word("weights_format").is_some_and(|format| format != "default") {
+        return Err(at.refused("its weights are shuffled"));
+    }
+    let rows = (input.count() / depth) as i64;
+    let (read, written) = (at.affine(input)?, at.affine(output)?);
+    let (channels, weights) = (outputs as usize, at.weights(1)?);
+    let mut factors = at.factors(filter, read, written, channels)?;
+    if let [_] = factors[..] {
+        // The runtime multiplies these two scales as floats.
+        let scale = filter.quantization.as_ref().map_or(0.0, |q| q.scales[0]);
+        factors = vec![Factor::of(f64::from(read.scale * scale) / written.scale())];
+    }
+    let each = weights.chunks(depth as usize);
+    let each = each.map(|row| Box::new(row.iter().copied()) as Box<dyn Iterator<Item = i8>>);
+    let layer = Layer::new(at, each, at.bias(2, channels)?, read.zero, factors)?;
+    let wish = wish(at);
+    let [bias, multiplier, shift] = layer.named(at, &wish);
+    let weights = at.emitter.pool.i8s(
+        &weights,
+        &format!("{wish}_weights"),
+        &format!("a matrix of {outputs} x {depth}"),
+    );
+    let (least, most) = at.bounds(written)?;
+    let step = i32::from(layer.factors.len() > 1);
+    at.uses(Fragment::ConvS8);
+    let (from, to, kernel) = (at.read(0)?, at.write(0)?, at.k("conv_s8"));
+    let side = |size| Slide { input: size, output: size, taps: 1, stride: 1, dilation: 1, before: 0 };
+    Ok(format!(
+        "static const struct {kernel} layer = {{\n    /* batches, input, output */ {}\n    /* zero points, bounds */ {}, {}, {least}, {most},\n    {step}, {weights}, {bias}, {multiplier}, {shift},\n}};\n\
+         {kernel}(&layer, (const int8_t *)({from}), (int8_t *)({to}));\n",
+        geometry(1, [side(1), side(rows)], depth as i64, outputs as i64),
+        read.zero,
+        written.zero,
+    ))
+}

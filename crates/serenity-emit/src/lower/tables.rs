@@ -1,0 +1,120 @@
+//! Functions of one byte: looked up, or in another scale.
+
+use super::elementwise::rescaled;
+use super::options::Affine;
+use crate::curves;
+use crate::emitter::At;
+use crate::fixed_point::{Factor, halves, rounding_shift};
+use crate::fragments::Fragment;
+use crate::pool::{Ctype, float};
+use crate::refused::Refused;
+use serenity_ir::ElementType::{Float32, Int8, UInt8};
+
+/// `LOGISTIC` and `TANH` of 8-bit integers, with four bits before the point.
+pub(super) fn curve(at: &mut At) -> Result<String, Refused> {
+    let (input, output) = (at.input(0)?, at.output(0)?);
+    at.must_be(input, &Int8)?;
+    at.must_be(output, &Int8)?;
+    let (read, written) = (at.affine(input)?, at.affine(output)?);
+    let is_tanh = at.op.kind == "TANH";
+    let (scale, zero) = if is_tanh { (1.0 / 128.0, 0) } else { (1.0 / 256.0, -128) };
+    if written != (Affine { scale, zero }) {
+        return Err(at.refused("its result has another scale than this function has"));
+    }
+    let (fraction, shift) = halves(read.scale() * f64::from(1 << 27));
+    let factor = Factor {
+        multiplier: (fraction * f64::from(1_u32 << 31)).round().min(f64::from(i32::MAX)) as i32,
+        shift,
+    };
+    // Beyond this the function is 1, or its opposite.
+    let radius = if shift > 30 {
+        0
+    } else {
+        (15.0 * f64::from(1 << 27) / f64::from(1_u32 << shift.max(0))).floor() as i32
+    };
+    let value = |stored: i32| {
+        let centred = stored - read.zero;
+        if centred <= -radius {
+            return -128;
+        }
+        if centred >= radius {
+            return 127;
+        }
+        let x = factor.apply(centred);
+        let result = if is_tanh {
+            rounding_shift(curves::tanh(x, 4), 24)
+        } else {
+            rounding_shift(curves::logistic(x, 4), 23) - 128
+        };
+        result.clamp(-128, 127)
+    };
+    looked_up(at, |byte| value(i32::from(byte.cast_signed())) as u8, "curve")
+}
+
+/// Of bytes to bytes, or of floats to bytes.
+pub(super) fn quantize(at: &mut At) -> Result<String, Refused> {
+    let (input, output) = (at.input(0)?, at.output(0)?);
+    let written = at.affine(output)?;
+    if input.dtype == Float32 {
+        at.must_be(output, &Int8)?;
+        return converted(at, "quantize_s8", written, ["const void *", "int8_t *"]);
+    }
+    let read = at.affine(input)?;
+    let factor = Factor::of(read.scale() / written.scale());
+    match (&input.dtype, &output.dtype) {
+        (Int8, Int8) => rescaled(at, factor, read, written, (-128, 127)),
+        (Int8 | UInt8, Int8 | UInt8) => {
+            if !factor.holds(256) {
+                return Err(at.refused("its result has too fine a scale"));
+            }
+            let (from, to) = (input.dtype == Int8, output.dtype == Int8);
+            let value = |byte: u8| {
+                let stored = if from { i32::from(byte.cast_signed()) } else { i32::from(byte) };
+                let result = factor.apply(stored - read.zero) + written.zero;
+                (if to { result.clamp(-128, 127) } else { result.clamp(0, 255) }) as u8
+            };
+            looked_up(at, value, "rescaled")
+        }
+        _ => Err(at.refused(format!("from {} to {} is not covered", input.dtype, output.dtype))),
+    }
+}
+
+pub(super) fn dequantize(at: &mut At) -> Result<String, Refused> {
+    let (input, output) = (at.input(0)?, at.output(0)?);
+    at.must_be(input, &Int8)?;
+    at.must_be(output, &Float32)?;
+    let read = at.affine(input)?;
+    converted(at, "dequantize_s8", read, ["const int8_t *", "void *"])
+}
+
+fn converted(
+    at: &mut At,
+    name: &str,
+    affine: Affine,
+    [from_type, to_type]: [&str; 2],
+) -> Result<String, Refused> {
+    if at.input(0)?.count() != at.output(0)?.count() {
+        return Err(at.refused("its shapes do not fit together"));
+    }
+    at.uses(Fragment::QuantizeS8);
+    let (kernel, type_name, from, to) = (at.k(name), at.k("quantize_s8"), at.read(0)?, at.write(0)?);
+    Ok(format!(
+        "static const struct {type_name} how = {{{}, {}, {}}};\n{kernel}(&how, ({from_type})({from}), ({to_type})({to}));\n",
+        at.input(0)?.count(),
+        float(affine.scale),
+        affine.zero
+    ))
+}
+
+fn looked_up(at: &mut At, value: impl Fn(u8) -> u8, what: &str) -> Result<String, Refused> {
+    let count = at.input(0)?.count();
+    if count != at.output(0)?.count() {
+        return Err(at.refused("its shapes do not fit together"));
+    }
+    at.uses(Fragment::Table8);
+    let table: Vec<u8> = (0..=255).map(value).collect();
+    let why = format!("{} by byte", at.op.kind);
+    let table = at.emitter.pool.named(Ctype::U8, &table, what, &why);
+    let (kernel, from, to) = (at.k("table_8"), at.read(0)?, at.write(0)?);
+    Ok(format!("{kernel}({table}, {count}, {from}, {to});\n"))
+}

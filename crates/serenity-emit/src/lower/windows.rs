@@ -1,0 +1,189 @@
+//! Convolutions and pools.
+
+use super::options::Affine;
+use super::quantized::Layer;
+use crate::emitter::At;
+use crate::fragments::Fragment;
+use crate::names::short;
+use crate::refused::Refused;
+use serenity_ir::ElementType::{Float32, Int8};
+
+/// How a window slides along one side.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slide {
+    pub(super) input: i64,
+    pub(super) output: i64,
+    pub(super) taps: i64,
+    pub(super) stride: i64,
+    pub(super) dilation: i64,
+    pub(super) before: i64,
+}
+
+/// The windows of an operator: rows, then columns.
+pub(super) fn slides(
+    at: &At,
+    input: [i64; 4],
+    output: [i64; 4],
+    taps: [i64; 2],
+    dilation: [i64; 2],
+) -> Result<[Slide; 2], Refused> {
+    let stride = at.pair("stride")?;
+    let is_same = match at.word("padding") {
+        Some("same") => true,
+        Some("valid") => false,
+        _ => return Err(at.refused("its padding is neither `same` nor `valid`")),
+    };
+    let slide = |side: usize| {
+        let (input, output) = (input[1 + side], output[1 + side]);
+        let (taps, stride, dilation) = (taps[side], stride[side], dilation[side]);
+        let reach = (taps - 1) * dilation + 1;
+        let expected = if is_same { (input + stride - 1) / stride } else { (input - reach) / stride + 1 };
+        let before = if is_same { ((output - 1) * stride + reach - input).max(0) / 2 } else { 0 };
+        let fits = (is_same || input >= reach) && output == expected;
+        fits.then_some(Slide { input, output, taps, stride, dilation, before })
+            .ok_or_else(|| at.refused("its shapes do not fit together"))
+    };
+    if input[0] != output[0] {
+        return Err(at.refused("its shapes do not fit together"));
+    }
+    Ok([slide(0)?, slide(1)?])
+}
+
+fn dilation(at: &At) -> Result<[i64; 2], Refused> {
+    if at.option("dilation").is_some() { at.pair("dilation") } else { Ok([1, 1]) }
+}
+
+/// What all layers begin with, as the members of a structure.
+pub(super) fn geometry(batches: i64, [rows, columns]: [Slide; 2], channels: i64, last: i64) -> String {
+    format!(
+        "{batches}, {}, {}, {channels}, {}, {}, {last},\n    /* window */ {}, {}, {}, {}, {}, {}, {}, {},",
+        rows.input,
+        columns.input,
+        rows.output,
+        columns.output,
+        rows.taps,
+        columns.taps,
+        rows.stride,
+        columns.stride,
+        rows.dilation,
+        columns.dilation,
+        rows.before,
+        columns.before
+    )
+}
+
+/// The name of what an operator makes, for its constants.
+pub(super) fn wish(at: &At) -> String {
+    at.output(0).map_or_else(|_| String::new(), |output| short(&output.name))
+}
+
+fn ends(at: &At, read: Affine, written: Affine) -> Result<String, Refused> {
+    let (least, most) = at.bounds(written)?;
+    Ok(format!("/* zero points, bounds */ {}, {}, {least}, {most},", read.zero, written.zero))
+}
+
+pub(super) fn convolution(at: &mut At) -> Result<String, Refused> {
+    let (input, filter, output) = (at.input(0)?, at.input(1)?, at.output(0)?);
+    if input.dtype == Float32 {
+        return Err(at.refused("it is covered for int8 only"));
+    }
+    at.must_be(input, &Int8)?;
+    at.must_be(output, &Int8)?;
+    let (from, to, sides) = (at.sides(input)?, at.sides(output)?, at.sides(filter)?);
+    let [filters, height, width, depth] = sides;
+    if depth != from[3] || filters != to[3] {
+        return Err(at.refused("it has groups of channels, or its shapes do not fit together"));
+    }
+    let slides = slides(at, from, to, [height, width], dilation(at)?)?;
+    let (read, written) = (at.affine(input)?, at.affine(output)?);
+    let (channels, weights) = (filters as usize, at.weights(1)?);
+    let factors = at.factors(filter, read, written, channels)?;
+    let each = weights.chunks(weights.len() / channels);
+    let each = each.map(|filter| Box::new(filter.iter().copied()) as Box<dyn Iterator<Item = i8>>);
+    let layer = Layer::new(at, each, at.bias(2, channels)?, read.zero, factors)?;
+    let wish = wish(at);
+    let [bias, multiplier, shift] = layer.named(at, &wish);
+    let why = format!("filters of {height} x {width} x {depth}");
+    let weights = at.emitter.pool.i8s(&weights, &format!("{wish}_weights"), &why);
+    let step = i32::from(layer.factors.len() > 1);
+    at.uses(Fragment::ConvS8);
+    let (from, to, kernel) = (at.read(0)?, at.write(0)?, at.k("conv_s8"));
+    Ok(format!(
+        "static const struct {kernel} layer = {{\n    /* batches, input, output */ {}\n    {}\n    {step}, {weights}, {bias}, {multiplier}, {shift},\n}};\n\
+         {kernel}(&layer, (const int8_t *)({from}), (int8_t *)({to}));\n",
+        geometry(sides_of(at, 0)?[0], slides, depth, filters),
+        ends(at, read, written)?,
+    ))
+}
+
+fn sides_of(at: &At, position: usize) -> Result<[i64; 4], Refused> {
+    at.sides(at.input(position)?)
+}
+
+pub(super) fn depthwise(at: &mut At) -> Result<String, Refused> {
+    let (input, filter, output) = (at.input(0)?, at.input(1)?, at.output(0)?);
+    at.must_be(input, &Int8)?;
+    at.must_be(output, &Int8)?;
+    let (from, to, [one, height, width, depth]) = (at.sides(input)?, at.sides(output)?, at.sides(filter)?);
+    if one != 1 || depth != to[3] || depth % from[3] != 0 {
+        return Err(at.refused("its shapes do not fit together"));
+    }
+    let slides = slides(at, from, to, [height, width], dilation(at)?)?;
+    let (read, written) = (at.affine(input)?, at.affine(output)?);
+    let (channels, weights) = (depth as usize, at.weights(1)?);
+    let mut factors = at.factors(filter, read, written, channels)?;
+    if factors.len() == 1 {
+        factors = vec![factors[0]; channels];
+    }
+    let each = (0..channels).map(|channel| {
+        let own = weights[channel..].iter().step_by(channels).copied();
+        Box::new(own) as Box<dyn Iterator<Item = i8>>
+    });
+    let layer = Layer::new(at, each, at.bias(2, channels)?, read.zero, factors)?;
+    let wish = wish(at);
+    let [bias, multiplier, shift] = layer.named(at, &wish);
+    let why = format!("filters of {height} x {width}");
+    let weights = at.emitter.pool.i8s(&weights, &format!("{wish}_weights"), &why);
+    at.uses(Fragment::DepthwiseS8);
+    let (source, target, kernel) = (at.read(0)?, at.write(0)?, at.k("depthwise_s8"));
+    Ok(format!(
+        "static const struct {kernel} layer = {{\n    /* batches, input, output, multiplicity */ {}\n    {}\n    {weights}, {bias}, {multiplier}, {shift},\n}};\n\
+         {kernel}(&layer, (const int8_t *)({source}), (int8_t *)({target}));\n",
+        geometry(from[0], slides, from[3], depth / from[3]),
+        ends(at, read, written)?,
+    ))
+}
+
+pub(super) fn pool(at: &mut At) -> Result<String, Refused> {
+    let (input, output) = (at.input(0)?, at.output(0)?);
+    at.must_be(input, &Int8)?;
+    at.must_be(output, &Int8)?;
+    let (from, to, taps) = (at.sides(input)?, at.sides(output)?, at.pair("kernel")?);
+    let [rows, columns] = slides(at, from, to, taps, [1, 1])?;
+    let (least, most) = at.bounds(at.affine(output)?)?;
+    // Every window sees something: the one before the last begins inside.
+    let sees =
+        |side: Slide| side.before < side.taps && (side.output - 1) * side.stride - side.before < side.input;
+    if from[3] != to[3] || !sees(rows) || !sees(columns) || taps[0] * taps[1] >= 1 << 23 {
+        return Err(at.refused("its shapes do not fit together"));
+    }
+    at.uses(Fragment::PoolS8);
+    let kernel = at.k(if at.op.kind == "MAX_POOL_2D" { "max_pool_s8" } else { "average_pool_s8" });
+    let (source, target, type_name) = (at.read(0)?, at.write(0)?, at.k("pool_s8"));
+    Ok(format!(
+        "static const struct {type_name} layer = {{\n    /* batches, input, output */ {}, {}, {}, {}, {}, {},\n    /* window */ {}, {}, {}, {}, {}, {},\n    /* bounds */ {least}, {most},\n}};\n\
+         {kernel}(&layer, (const int8_t *)({source}), (int8_t *)({target}));\n",
+        from[0],
+        from[1],
+        from[2],
+        from[3],
+        to[1],
+        to[2],
+        rows.taps,
+        columns.taps,
+        rows.stride,
+        columns.stride,
+        rows.before,
+        columns.before,
+    ))
+}

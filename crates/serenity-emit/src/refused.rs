@@ -1,0 +1,13 @@
+//! Why no code is written.
+
+/// An operator, or something about one, that is not covered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("cannot write C for {kind} `{name}`: {why}")]
+pub struct Refused {
+    /// What kind of operator it is.
+    pub kind: String,
+    /// The name of its first result.
+    pub name: String,
+    /// What is not covered.
+    pub why: String,
+}

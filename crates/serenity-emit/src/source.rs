@@ -1,0 +1,82 @@
+//! A planned network with its constants, in no file format.
+
+use serenity_ir::{Attributes, ElementType, Quantization};
+
+/// The main graph, and those that its operators run.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// The graphs; the first is the network.
+    pub graphs: Vec<SourceGraph>,
+    /// What it is, for a comment.
+    pub about: String,
+}
+
+/// One graph: operators in the order in which they run.
+#[derive(Clone, Debug)]
+pub struct SourceGraph {
+    /// All tensors.
+    pub tensors: Vec<SourceTensor>,
+    /// All operators.
+    pub ops: Vec<SourceOp>,
+    /// What the caller gives.
+    pub inputs: Vec<usize>,
+    /// What the caller gets.
+    pub outputs: Vec<usize>,
+}
+
+/// One tensor.
+#[derive(Clone, Debug)]
+pub struct SourceTensor {
+    /// Its name, for people.
+    pub name: String,
+    /// Its dimensions.
+    pub shape: Vec<u64>,
+    /// The type of its elements.
+    pub dtype: ElementType,
+    /// What its integers stand for.
+    pub quantization: Option<Quantization>,
+    /// Its size.
+    pub bytes: u64,
+    /// Where it is.
+    pub place: Place,
+}
+
+/// Where a tensor is.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// So many bytes from the beginning of the arena.
+    Arena(u64),
+    /// In the model.
+    Constant(Vec<u8>),
+    /// Kept from one run to the next.
+    Variable,
+    /// Nowhere: nothing needs it, or it is a handle.
+    Nowhere,
+}
+
+/// One operator, its operands by position.
+#[derive(Clone, Debug)]
+pub struct SourceOp {
+    /// What it is, as in `CONV_2D`.
+    pub kind: String,
+    /// What it reads; `None` if an operand is left out.
+    pub inputs: Vec<Option<usize>>,
+    /// What it writes.
+    pub outputs: Vec<Option<usize>>,
+    /// Its options, by the names that graphs use.
+    pub attributes: Attributes,
+    /// The graphs that it runs.
+    pub bodies: Vec<usize>,
+}
+
+impl SourceTensor {
+    /// How many elements it has.
+    pub(crate) fn count(&self) -> u64 {
+        self.shape.iter().product()
+    }
+
+    /// Bytes of one element; 1 if that is not known.
+    pub(crate) fn item(&self) -> u64 {
+        self.dtype.bits().map_or(1, |bits| (bits / 8).max(1))
+    }
+}

@@ -1,0 +1,61 @@
+//! A planned `.tflite` model as what C is written from.
+
+use serenity_emit::{Place, Source, SourceGraph, SourceOp, SourceTensor};
+use serenity_ir::Attributes;
+use serenity_tflite::{Error, Model, Storage};
+
+/// The model at the places of the plan that it carries.
+pub(super) fn source(model: &Model) -> Result<Source, Error> {
+    let plan =
+        model.offline_plan().ok_or_else(|| Error::Edit("it carries no plan of its arena".to_owned()))?;
+    let tensors: usize = model.sub_graphs().iter().map(|sub_graph| sub_graph.tensors().len()).sum();
+    if plan.offsets.len() != tensors {
+        return Err(Error::Edit("the plan of its arena is for another number of tensors".to_owned()));
+    }
+    let mut offsets = plan.offsets.iter();
+    let mut graphs = Vec::new();
+    for (index, (sub_graph, graph)) in model.sub_graphs().iter().zip(model.graphs()).enumerate() {
+        let mut tensors = Vec::new();
+        for (number, tensor) in sub_graph.tensors().iter().enumerate() {
+            let offset = offsets.next().and_then(|&offset| u64::try_from(offset).ok());
+            let place = match (tensor.storage, offset) {
+                (Storage::Activation, Some(offset)) => Place::Arena(offset),
+                (Storage::Activation, None) => Place::Nowhere,
+                (Storage::Variable, _) => Place::Variable,
+                (Storage::Constant, _) => match model.constant(index, number) {
+                    // Sparse ones, and those in other files, hold something else.
+                    Some(bytes) if tensor.is_plain => Place::Constant(bytes.to_vec()),
+                    _ => Place::Nowhere,
+                },
+            };
+            tensors.push(SourceTensor {
+                name: tensor.name.clone(),
+                shape: tensor.shape.clone(),
+                dtype: tensor.dtype.clone(),
+                quantization: tensor.quantization.clone(),
+                bytes: tensor.bytes,
+                place,
+            });
+        }
+        let mut attributes = vec![Attributes::new(); sub_graph.operators().len()];
+        for id in graph.op_ids() {
+            if let Some(operator) = sub_graph.file_operator(id) {
+                attributes[operator].clone_from(&graph.op(id).attributes);
+            }
+        }
+        let ops = sub_graph.operators().iter().zip(attributes).map(|(operator, attributes)| SourceOp {
+            kind: operator.kind.clone(),
+            inputs: operator.inputs.clone(),
+            outputs: operator.outputs.clone(),
+            attributes,
+            bodies: operator.bodies.clone(),
+        });
+        graphs.push(SourceGraph {
+            ops: ops.collect(),
+            inputs: sub_graph.inputs().to_vec(),
+            outputs: sub_graph.outputs().to_vec(),
+            tensors,
+        });
+    }
+    Ok(Source { graphs, about: String::new() })
+}

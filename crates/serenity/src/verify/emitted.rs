@@ -1,0 +1,143 @@
+//! Does emitted C compute what the model computes? It is compiled by the user's own compiler, and both run.
+
+use super::python::{Answer, Culprit, listen};
+use super::{Comparison, Engine, Verification, VerifyError, VerifyOptions};
+use crate::python::candidates;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Handed over as text, so that the binary needs no file beside it.
+const SCRIPT: &str = include_str!("emitted.py");
+const HARNESS: &str = include_str!("harness.c");
+
+/// How emitted C is compiled and run.
+#[derive(Clone, Debug)]
+pub struct Compiler {
+    /// The compiler.
+    pub command: String,
+    /// What it is told besides which files to compile.
+    pub flags: Vec<String>,
+    /// Words in front of the program that run it, as for an emulator.
+    pub runner: Vec<String>,
+}
+
+impl Default for Compiler {
+    /// What `CC` and `CFLAGS` name, or `cc -O2`.
+    fn default() -> Self {
+        let named = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let flags = named("CFLAGS").unwrap_or_else(|| "-O2".to_owned());
+        Self {
+            command: named("CC").unwrap_or_else(|| "cc".to_owned()),
+            flags: flags.split_whitespace().map(str::to_owned).collect(),
+            runner: Vec::new(),
+        }
+    }
+}
+
+/// Compares a `.tflite` model in TensorFlow Lite for Microcontrollers with its C in a folder.
+///
+/// # Errors
+/// If there is no such code, if it does not compile or crashes, or if the runtime is not installed or does not take the model.
+pub fn verify_emitted(
+    model: &str,
+    folder: &str,
+    compiler: &Compiler,
+    options: &VerifyOptions,
+) -> Result<Verification, VerifyError> {
+    let build =
+        tempfile::tempdir().map_err(|source| VerifyError::Read { path: folder.to_owned(), source })?;
+    let program = compiled(folder, compiler, build.path())?;
+    let engine = Engine::Tflm;
+    let mut tried = Vec::new();
+    for python in candidates(options.python.as_deref()) {
+        let asked = Command::new(&python)
+            .args(["-c", SCRIPT, model])
+            .args([options.runs.to_string(), options.seed.to_string()])
+            .args(&compiler.runner)
+            .arg(&program)
+            .stdin(Stdio::null())
+            .output();
+        let reason = match asked
+            .map_err(|error| error.to_string())
+            .and_then(|output| listen(&output, &python))
+        {
+            Ok(Answer::Result { version, python, result }) => {
+                let comparison = Comparison::read(engine, version, python, &result)
+                    .ok_or_else(|| VerifyError::Unreadable { engine, answer: result.to_string() })?;
+                let (skipped, not_judged) = (Vec::new(), Vec::new());
+                return Ok(Verification {
+                    comparisons: vec![comparison],
+                    quantized: None,
+                    skipped,
+                    not_judged,
+                });
+            }
+            Ok(Answer::Failed { culprit: Culprit::First, reason }) => {
+                return Err(VerifyError::Refused { skipped: vec![(engine, format!("`{model}`: {reason}"))] });
+            }
+            Ok(Answer::Failed { culprit: Culprit::Second, reason }) => {
+                let (a, b) = (model.to_owned(), folder.to_owned());
+                return Err(VerifyError::SecondFails { engine, a, b, reason });
+            }
+            Ok(Answer::Missing(_)) => "no answer".to_owned(),
+            Err(reason) => reason,
+        };
+        tried.push(format!("{}: {reason}", python.display()));
+    }
+    let why = format!("no Python here can import {}", engine.packages());
+    Err(VerifyError::NoEngine { skipped: vec![(engine, why)], tried })
+}
+
+/// The program that runs the code of a folder.
+fn compiled(folder: &str, compiler: &Compiler, build: &Path) -> Result<PathBuf, VerifyError> {
+    let read = |path: PathBuf| {
+        let text = std::fs::read_to_string(&path);
+        text.map_err(|source| VerifyError::Read { path: path.to_string_lossy().into_owned(), source })
+    };
+    let folder = Path::new(folder);
+    let header = read(folder.join("model.h"))?;
+    let prefix =
+        prefix(&header).ok_or_else(|| VerifyError::NotEmitted { path: folder.display().to_string() })?;
+    let upper = prefix.to_uppercase();
+    let (harness, program) = (build.join("harness.c"), build.join("program"));
+    let written = std::fs::write(&harness, HARNESS);
+    written.map_err(|source| VerifyError::Read { path: harness.display().to_string(), source })?;
+    let output = Command::new(&compiler.command)
+        .args(&compiler.flags)
+        .args([format!("-DINVOKE={prefix}_invoke"), format!("-DEACH_INPUT={upper}_EACH_INPUT")])
+        .arg(format!("-DEACH_OUTPUT={upper}_EACH_OUTPUT"))
+        .arg("-I")
+        .arg(folder)
+        .args([harness.as_path(), &folder.join("model.c"), &folder.join("kernels.c")])
+        .arg("-o")
+        .arg(&program)
+        .arg("-lm")
+        .output();
+    let failed = |reason: String| VerifyError::Compile { command: compiler.command.clone(), reason };
+    let output = output.map_err(|error| failed(error.to_string()))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let lines: Vec<&str> = said.lines().filter(|line| line.contains("error")).take(3).collect();
+        return Err(failed(if lines.is_empty() { said.trim().to_owned() } else { lines.join("; ") }));
+    }
+    Ok(program)
+}
+
+/// What the names of emitted code begin with.
+fn prefix(header: &str) -> Option<String> {
+    let line = header.lines().find_map(|line| line.strip_prefix("void ")?.strip_suffix("_invoke(void);"))?;
+    let is_name = !line.is_empty() && line.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    is_name.then(|| line.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::prefix;
+
+    #[test]
+    fn a_header_tells_the_prefix() {
+        assert_eq!(prefix("int x;\nvoid kws_invoke(void);\n").as_deref(), Some("kws"));
+        assert_eq!(prefix("void $(rm)_invoke(void);\n"), None);
+        assert_eq!(prefix(""), None);
+    }
+}
