@@ -11,6 +11,9 @@ use serenity_ir::ElementType;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+/// More numbers than any loop looks up are not kept.
+const MOST_NUMBERS: usize = 1 << 22;
+
 /// Places of state are multiples of this.
 const STATE_ALIGNMENT: u64 = 16;
 
@@ -247,8 +250,15 @@ impl<'s> At<'_, 's> {
         if let Some(numbers) = self.scope.numbers.get(&id) {
             return Some(numbers.clone());
         }
-        let values = whole_numbers(&self.graph.tensors[id].dtype, self.constant(position)?)?;
-        Some(vec![values; self.scope.iterations])
+        let values = self.constant_numbers(position)?;
+        let is_small = values.len().saturating_mul(self.scope.iterations) <= MOST_NUMBERS;
+        is_small.then(|| vec![values; self.scope.iterations])
+    }
+
+    /// The numbers of an operand that is a constant.
+    pub(crate) fn constant_numbers(&self, position: usize) -> Option<Vec<i64>> {
+        let id = self.input_id(position)?;
+        whole_numbers(&self.graph.tensors[id].dtype, self.constant(position)?)
     }
 
     /// The numbers of an operand that are the same in every iteration.

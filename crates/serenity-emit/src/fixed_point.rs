@@ -31,8 +31,10 @@ impl Factor {
             return false;
         }
         let widened = i128::from(most) << self.shift.max(0);
-        let result = ((widened * i128::from(self.multiplier)) >> 31) >> (-self.shift).max(0);
-        widened <= i128::from(i32::MAX) && result + 1024 <= i128::from(i32::MAX)
+        let high = (widened * i128::from(self.multiplier)) >> 31;
+        // Half of what is shifted out is added first.
+        let rounding = if self.shift < 0 { 1 << (-self.shift - 1) } else { 1024 };
+        widened <= i128::from(i32::MAX) && high + rounding + 2 <= i128::from(i32::MAX)
     }
 
     /// What the kernels compute.

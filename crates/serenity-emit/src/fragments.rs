@@ -37,6 +37,11 @@ fragments! {
     QuantizeS8: "quantize_s8.c" needs [Arithmetic, Wide];
     SoftmaxS8: "softmax_s8.c" needs [Arithmetic];
     MeanS8: "mean_s8.c" needs [Arithmetic];
+    WindowF32: "window_f32.c" needs [Span, Wide];
+    PairsF32: "pairs_f32.c" needs [Pairs, Wide];
+    EachF32: "each_f32.c" needs [Wide];
+    SoftmaxF32: "softmax_f32.c" needs [Wide];
+    ReduceF32: "reduce_f32.c" needs [Wide];
     Copy: "copy.c" needs [];
     Pad: "pad.c" needs [];
     Concat: "concat.c" needs [];

@@ -72,7 +72,10 @@ pub struct SourceOp {
 impl SourceTensor {
     /// How many elements it has.
     pub(crate) fn count(&self) -> u64 {
-        self.shape.iter().product()
+        if self.shape.contains(&0) {
+            return 0;
+        }
+        self.shape.iter().fold(1, |count, &side| count.saturating_mul(side))
     }
 
     /// Bytes of one element; 1 if that is not known.

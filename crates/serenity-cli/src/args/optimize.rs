@@ -18,6 +18,7 @@ use clap::Args;
     serenity optimize model.onnx -o smaller.onnx --shape input=1,3,224,224\n  \
     serenity optimize zoo:swiftnet --plan plan.json\n  \
     serenity optimize model.tflite -o smaller.tflite --emit-header arena.h\n  \
+    serenity optimize model.tflite --emit-c firmware/model --loops\n  \
     serenity optimize model.tflite --memory fast=128KB,slow=8MB --plan plan.json\n  \
     serenity optimize model.tflite -o smaller.tflite --report page.html\n  \
     serenity optimize models/*.tflite --output-dir smaller\n  \
@@ -43,6 +44,9 @@ pub(crate) struct OptimizeArgs {
     /// For TFLM: write a C header here, with the sizes of the arena and the place of every tensor, for a runtime of your own.
     #[arg(long, value_name = "FILE.h", conflicts_with = "no_plan")]
     pub(crate) emit_header: Option<String>,
+    /// Write the planned model as C into this folder, without an interpreter, as `serenity emit c` does; the kernels are then `emitted` unless --kernels says otherwise.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["no_plan", "fold_constants", "memory"])]
+    pub(crate) emit_c: Option<String>,
     /// The device has two memories, the preferred one first: put the tensors that are touched most into that one.
     ///
     /// The places are told in the plan (--plan, --json) and in the header (--emit-header) only: a .tflite model cannot express them.

@@ -15,26 +15,24 @@ use std::path::Path;
 pub(crate) fn run(args: &EmitArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
     let EmitCommand::C(args) = &args.command;
     let input = args.read.load(&args.input, args.runtime.runtime)?;
-    check_input(args, &input)?;
+    check_input(&args.input, &input)?;
     check_folder(&args.output)?;
     let found = planned(args, &input)?;
     let prefix = prefix_of(args.name.as_deref().unwrap_or(&args.input));
-    let emitted = serenity::emit_c(&found.model, &found.plan, &prefix)?;
-    let files = CodeFiles::new(&args.output, &emitted)?;
-    serenity::write::write_together(&files.files())?;
-    let fits = args.budget.map(|budget| emitted.ram() <= budget.0);
+    let code = Code::new(&args.output, serenity::emit_c(&found.model, &found.plan, &prefix)?);
+    code.make_folder()?;
+    serenity::write::write_together(&code.files().collect::<Vec<_>>())?;
+    let fits = args.budget.map(|budget| code.emitted.ram() <= budget.0);
     if args.talk.json {
-        let mut object = to_json(&emitted, &files);
+        let mut object = code.to_json();
         object["budget"] = args.budget.map(|budget| budget.0).into();
         object["fits"] = fits.into();
-        object["before"] = found.plan.before.arena.into();
         writeln!(out, "{}", json::object("emit", Some(&args.input), object))?;
     } else {
-        print(&args.output, &emitted, out)?;
-        let command = format!("serenity verify {} {}", for_shell(&args.input), for_shell(&args.output));
-        writeln!(out, "run both:    {command}")?;
+        code.print(&args.input, out)?;
         if let (Some(budget), Some(false)) = (args.budget, fits) {
-            writeln!(out, "DOES NOT FIT: {} bytes too many", thousands(missing(emitted.ram(), budget)))?;
+            let bytes = thousands(missing(code.emitted.ram(), budget));
+            writeln!(out, "DOES NOT FIT: {bytes} bytes too many")?;
         }
     }
     Ok(if fits == Some(false) { Outcome::ConditionNotMet } else { Outcome::Done })
@@ -42,6 +40,10 @@ pub(crate) fn run(args: &EmitArgs, out: &mut impl Write) -> Result<Outcome, Fail
 
 /// The model with a plan for emitted kernels.
 fn planned(args: &EmitCArgs, input: &Input) -> Result<Optimized, Failure> {
+    if args.changes.no_plan {
+        let message = "--no-plan: emitted C needs the places of all tensors";
+        return Err(Failure::request(message, "leave out --no-plan"));
+    }
     let model = args.runtime.model(input)?;
     let model = if args.runtime.kernels.is_none() { model.with_kernels(Kernels::Emitted) } else { model };
     check_kernels(model)?;
@@ -71,26 +73,20 @@ pub(super) fn check_kernels(model: MemoryModel) -> Result<(), Failure> {
     }
 }
 
-fn check_input(args: &EmitCArgs, input: &Input) -> Result<(), Failure> {
-    if input.file.format() != Format::TfLite {
-        return Err(Failure::request(
-            format!("cannot write C from `{}`: only a .tflite model holds all that it takes", args.input),
-            "convert the model to .tflite; `serenity zoo export NAME -o net.tflite --int8` makes one of a built-in network",
-        ));
+/// Refuses what holds too little to write C from.
+pub(super) fn check_input(path: &str, input: &Input) -> Result<(), Failure> {
+    if input.file.format() == Format::TfLite && input.file.is_whole() {
+        return Ok(());
     }
-    if args.changes.no_plan {
-        return Err(Failure::request(
-            "--no-plan: emitted C needs the places of all tensors",
-            "leave out --no-plan",
-        ));
-    }
-    Ok(())
+    Err(Failure::request(
+        format!("cannot write C from `{path}`: only a whole .tflite model holds all that it takes"),
+        "give a .tflite model; `serenity zoo export NAME -o net.tflite --int8` makes one of a built-in network",
+    ))
 }
 
 /// Refuses a folder that could not be written to in the end.
 pub(super) fn check_folder(folder: &str) -> Result<(), Failure> {
-    let path = Path::new(folder);
-    if path.exists() && !path.is_dir() {
+    if Path::new(folder).exists() && !Path::new(folder).is_dir() {
         return Err(Failure::request(
             format!("`{folder}` is no folder"),
             "name a folder, which need not exist",
@@ -99,55 +95,58 @@ pub(super) fn check_folder(folder: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The files of emitted code in a folder.
-pub(super) struct CodeFiles<'a> {
-    files: Vec<(String, &'a str)>,
+/// Code, and the folder that it goes to.
+pub(super) struct Code {
+    folder: String,
+    emitted: Emitted,
+    paths: Vec<String>,
 }
 
-impl<'a> CodeFiles<'a> {
-    /// Makes the folder if there is none: the code is there, and nothing is left but to write it.
-    pub(super) fn new(folder: &str, emitted: &'a Emitted) -> Result<Self, Failure> {
-        std::fs::create_dir_all(folder)
-            .map_err(|source| serenity::Error::Write { path: folder.to_owned(), source })?;
+impl Code {
+    pub(super) fn new(folder: &str, emitted: Emitted) -> Self {
         let path = |name: &str| Path::new(folder).join(name).to_string_lossy().into_owned();
-        Ok(Self { files: emitted.files.iter().map(|(name, text)| (path(name), text.as_str())).collect() })
+        let paths = emitted.files.iter().map(|(name, _)| path(name)).collect();
+        Self { folder: folder.to_owned(), emitted, paths }
     }
 
-    pub(super) fn files(&self) -> Vec<NewFile<'_>> {
-        self.files.iter().map(|(path, text)| NewFile { path, bytes: text.as_bytes() }).collect()
+    /// The folder, if there is none yet: nothing is left then but to write.
+    pub(super) fn make_folder(&self) -> Result<(), Failure> {
+        let made = std::fs::create_dir_all(&self.folder);
+        Ok(made.map_err(|source| serenity::Error::Write { path: self.folder.clone(), source })?)
     }
 
-    pub(super) fn paths(&self) -> Vec<&str> {
-        self.files.iter().map(|(path, _)| path.as_str()).collect()
+    pub(super) fn files(&self) -> impl Iterator<Item = NewFile<'_>> {
+        self.paths
+            .iter()
+            .zip(&self.emitted.files)
+            .map(|(path, (_, text))| NewFile { path, bytes: text.as_bytes() })
     }
-}
 
-pub(super) fn to_json(emitted: &Emitted, files: &CodeFiles) -> Value {
-    json!({
-        "prefix": emitted.prefix,
-        "ram": emitted.ram(),
-        "arena": emitted.arena,
-        "state": emitted.state,
-        "flash": emitted.constants,
-        "steps": emitted.steps,
-        "files": files.paths(),
-    })
-}
+    pub(super) fn to_json(&self) -> Value {
+        let Emitted { prefix, arena, state, constants, steps, .. } = &self.emitted;
+        json!({
+            "prefix": prefix,
+            "ram": self.emitted.ram(),
+            "arena": arena,
+            "state": state,
+            "flash": constants,
+            "steps": steps,
+            "files": self.paths,
+        })
+    }
 
-pub(super) fn print(folder: &str, emitted: &Emitted, out: &mut impl Write) -> Result<(), Failure> {
-    let state = if emitted.state == 0 {
-        String::new()
-    } else {
-        format!(", {} of them state", thousands(emitted.state))
-    };
-    writeln!(out, "C of {}, names begin with `{}_`", count(emitted.steps as u64, "step"), emitted.prefix)?;
-    writeln!(out, "  static RAM   {:>10} bytes{state}", thousands(emitted.ram()))?;
-    writeln!(out, "  constants    {:>10} bytes of flash, without code", thousands(emitted.constants))?;
-    writeln!(
-        out,
-        "written to {}: {}",
-        for_shell(folder),
-        emitted.files.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
-    )?;
-    Ok(())
+    pub(super) fn print(&self, input: &str, out: &mut impl Write) -> Result<(), Failure> {
+        let Emitted { prefix, state, constants, steps, .. } = &self.emitted;
+        let state = match state {
+            0 => String::new(),
+            bytes => format!(", {} of them state", thousands(*bytes)),
+        };
+        writeln!(out, "C of {}, names begin with `{prefix}_`", count(*steps as u64, "step"))?;
+        writeln!(out, "  static RAM   {:>10} bytes{state}", thousands(self.emitted.ram()))?;
+        writeln!(out, "  constants    {:>10} bytes of flash, and the code", thousands(*constants))?;
+        let names: Vec<&str> = self.emitted.files.iter().map(|(name, _)| *name).collect();
+        writeln!(out, "written to {}: {}", for_shell(&self.folder), names.join(", "))?;
+        writeln!(out, "run both:    serenity verify {} {}", for_shell(input), for_shell(&self.folder))?;
+        Ok(())
+    }
 }

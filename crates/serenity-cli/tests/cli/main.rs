@@ -4,6 +4,7 @@
 mod browser;
 mod check;
 mod commands;
+mod emit;
 mod errors;
 #[path = "../../../serenity/tests/all/float_io.rs"]
 mod float_io;

@@ -79,51 +79,102 @@ static inline int8_t kn_conv_result(const struct kn_conv_s8 *p, int32_t sum, int
     return (int8_t)kn_clamped(value, p->least, p->most);
 }
 
-static void kn_conv_pixel(const struct kn_conv_s8 *p, const int8_t *in, int8_t *out, struct kn_span rows, struct kn_span columns)
+/* What a window covers of the input: where it begins there and in a filter, runs of columns that lie side by side, and how far apart rows are. */
+struct kn_cover {
+    const int8_t *x, *w;
+    int32_t rows, run, in_row, taps, filter;
+};
+
+static void kn_conv_four(const struct kn_conv_s8 *p, const struct kn_cover *cover, int32_t sums[4], int32_t channel, int8_t *out)
 {
-    const int32_t in_row = p->in_w * p->in_c * p->dilation_h, taps = p->kernel_w * p->in_c, filter = p->kernel_h * taps;
-    /* Without dilation the columns of the window are one run. */
-    const int32_t inside = columns.end - columns.first;
-    const int32_t runs = p->dilation_w == 1 ? 1 : inside;
-    const int32_t run = p->dilation_w == 1 ? inside * p->in_c : p->in_c;
-    const int32_t is_whole = rows.first == 0 && rows.end == p->kernel_h && inside == p->kernel_w;
-    const int8_t *x0 = in, *w0 = p->weights + (rows.first * p->kernel_w + columns.first) * p->in_c;
+    const int8_t *x = cover->x, *w = cover->w + channel * cover->filter;
+    const int32_t run = cover->run, filter = cover->filter, in_row = cover->in_row, taps = cover->taps;
+    for (int32_t rows = cover->rows; rows > 0; --rows, x += in_row, w += taps) {
+        kn_dot4(sums, x, w, filter, run);
+    }
+    out[0] = kn_conv_result(p, sums[0], channel);
+    out[1] = kn_conv_result(p, sums[1], channel + 1);
+    out[2] = kn_conv_result(p, sums[2], channel + 2);
+    out[3] = kn_conv_result(p, sums[3], channel + 3);
+}
+
+/* All channels of a pixel whose window lies inside. */
+static void kn_conv_inside(const struct kn_conv_s8 *p, const struct kn_cover *cover, int8_t *out)
+{
     int32_t channel = 0;
-    if (rows.end > rows.first && inside > 0) {
-        x0 += ((rows.begin + rows.first * p->dilation_h) * p->in_w + columns.begin + columns.first * p->dilation_w) * p->in_c;
-    }
-    for (; channel + 4 <= p->out_c; channel += 4, w0 += 4 * filter) {
-        const int8_t *x = x0, *w = w0;
+    for (; channel + 4 <= p->out_c; channel += 4) {
+        const int32_t *bias = p->bias + channel;
         int32_t sums[4];
-        for (int32_t k = 0; k < 4; ++k) {
-            sums[k] = p->bias[channel + k];
-        }
-        if (!is_whole && p->in_zero != 0) {
-            for (int32_t k = 0; k < 4; ++k) {
-                sums[k] += p->in_zero * kn_outside(p, p->weights + (channel + k) * filter, rows, columns);
-            }
-        }
-        for (int32_t ky = rows.first; ky < rows.end; ++ky, x += in_row, w += taps) {
-            for (int32_t r = 0; r < runs; ++r) {
-                kn_dot4(sums, x + r * p->dilation_w * p->in_c, w + r * p->in_c, filter, run);
-            }
-        }
-        for (int32_t k = 0; k < 4; ++k) {
-            out[channel + k] = kn_conv_result(p, sums[k], channel + k);
-        }
+        sums[0] = bias[0], sums[1] = bias[1], sums[2] = bias[2], sums[3] = bias[3];
+        kn_conv_four(p, cover, sums, channel, out + channel);
     }
-    for (; channel < p->out_c; ++channel, w0 += filter) {
-        const int8_t *x = x0, *w = w0;
+    for (; channel < p->out_c; ++channel) {
         int32_t sum = p->bias[channel];
-        if (!is_whole && p->in_zero != 0) {
-            sum += p->in_zero * kn_outside(p, p->weights + channel * filter, rows, columns);
+        for (int32_t row = 0; row < cover->rows; ++row) {
+            sum += kn_dot(cover->x + row * cover->in_row, cover->w + channel * cover->filter + row * cover->taps, cover->run);
         }
-        for (int32_t ky = rows.first; ky < rows.end; ++ky, x += in_row, w += taps) {
-            for (int32_t r = 0; r < runs; ++r) {
-                sum += kn_dot(x + r * p->dilation_w * p->in_c, w + r * p->in_c, run);
+        out[channel] = kn_conv_result(p, sum, channel);
+    }
+}
+
+/* The same where it hangs over the border, or has holes. */
+static void kn_conv_anywhere(const struct kn_conv_s8 *p, const int8_t *in, int8_t *out, struct kn_span rows, struct kn_span columns)
+{
+    const int32_t filter = p->kernel_h * p->kernel_w * p->in_c;
+    for (int32_t channel = 0; channel < p->out_c; ++channel) {
+        const int8_t *w = p->weights + channel * filter;
+        int32_t sum = p->bias[channel];
+        if (p->in_zero != 0) {
+            sum += p->in_zero * kn_outside(p, w, rows, columns);
+        }
+        for (int32_t ky = rows.first; ky < rows.end; ++ky) {
+            for (int32_t kx = columns.first; kx < columns.end; ++kx) {
+                const int32_t y = rows.begin + ky * p->dilation_h, x = columns.begin + kx * p->dilation_w;
+                sum += kn_dot(in + (y * p->in_w + x) * p->in_c, w + (ky * p->kernel_w + kx) * p->in_c, p->in_c);
             }
         }
         out[channel] = kn_conv_result(p, sum, channel);
+    }
+}
+
+/* And where it hangs over, without holes: four channels at a time, and what stands over the padding besides. */
+static void kn_conv_border(const struct kn_conv_s8 *p, const struct kn_cover *cover, int8_t *out, struct kn_span rows, struct kn_span columns)
+{
+    int32_t channel = 0;
+    for (; channel + 4 <= p->out_c; channel += 4) {
+        int32_t sums[4];
+        for (int32_t k = 0; k < 4; ++k) {
+            sums[k] = p->bias[channel + k] + p->in_zero * kn_outside(p, p->weights + (channel + k) * cover->filter, rows, columns);
+        }
+        kn_conv_four(p, cover, sums, channel, out + channel);
+    }
+    for (; channel < p->out_c; ++channel) {
+        int32_t sum = p->bias[channel] + p->in_zero * kn_outside(p, p->weights + channel * cover->filter, rows, columns);
+        for (int32_t row = 0; row < cover->rows; ++row) {
+            sum += kn_dot(cover->x + row * cover->in_row, cover->w + channel * cover->filter + row * cover->taps, cover->run);
+        }
+        out[channel] = kn_conv_result(p, sum, channel);
+    }
+}
+
+static void kn_conv_pixel(const struct kn_conv_s8 *p, const int8_t *in, int8_t *out, struct kn_span rows, struct kn_span columns)
+{
+    struct kn_cover cover;
+    cover.rows = rows.end - rows.first;
+    cover.run = (columns.end - columns.first) * p->in_c;
+    if (p->dilation_w != 1 || cover.rows <= 0 || cover.run <= 0) {
+        kn_conv_anywhere(p, in, out, rows, columns);
+        return;
+    }
+    cover.in_row = p->in_w * p->in_c * p->dilation_h;
+    cover.taps = p->kernel_w * p->in_c;
+    cover.filter = p->kernel_h * cover.taps;
+    cover.x = in + ((rows.begin + rows.first * p->dilation_h) * p->in_w + columns.begin + columns.first) * p->in_c;
+    cover.w = p->weights + (rows.first * p->kernel_w + columns.first) * p->in_c;
+    if ((cover.rows == p->kernel_h && cover.run == cover.taps) || p->in_zero == 0) {
+        kn_conv_inside(p, &cover, out);
+    } else {
+        kn_conv_border(p, &cover, out, rows, columns);
     }
 }
 

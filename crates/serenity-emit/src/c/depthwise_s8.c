@@ -32,48 +32,72 @@ static int8_t kn_depthwise_one(const struct kn_depthwise_s8 *p, const int8_t *in
     return (int8_t)kn_clamped(kn_scaled(sum, p->multiplier[channel], p->shift[channel]) + p->out_zero, p->least, p->most);
 }
 
+static inline int8_t kn_depthwise_result(const struct kn_depthwise_s8 *p, int32_t sum, int32_t channel)
+{
+    return (int8_t)kn_clamped(kn_scaled(sum, p->multiplier[channel], p->shift[channel]) + p->out_zero, p->least, p->most);
+}
+
+/* Four channels of one place, times their weights. */
+static inline void kn_times4(int32_t *s0, int32_t *s1, int32_t *s2, int32_t *s3, const int8_t *x, const int8_t *w)
+{
+#if KN_DSP
+    const uint32_t xs = kn_word(x), ws = kn_word(w);
+    const uint32_t x02 = kn_sxtb16(xs), x13 = kn_sxtb16_ror8(xs), w02 = kn_sxtb16(ws), w13 = kn_sxtb16_ror8(ws);
+    *s0 = kn_smlabb(x02, w02, *s0);
+    *s1 = kn_smlabb(x13, w13, *s1);
+    *s2 = kn_smlatt(x02, w02, *s2);
+    *s3 = kn_smlatt(x13, w13, *s3);
+#else
+    *s0 += x[0] * w[0];
+    *s1 += x[1] * w[1];
+    *s2 += x[2] * w[2];
+    *s3 += x[3] * w[3];
+#endif
+}
+
 /* Four channels from `channel` on, of a layer in which each makes one. */
 static void kn_depthwise_four(const struct kn_depthwise_s8 *p, const int8_t *in, int8_t *out, struct kn_span rows, struct kn_span columns, int32_t channel)
 {
-    const int32_t channels = p->in_c, x_step = p->dilation_w * channels, is_whole = rows.end - rows.first == p->kernel_h && columns.end - columns.first == p->kernel_w;
+    const int32_t channels = p->in_c, x_step = p->dilation_w * channels, inside = columns.end - columns.first;
+    const int32_t x_row = p->dilation_h * p->in_w * channels - inside * x_step, w_row = (p->kernel_w - inside) * channels;
+    const int8_t *x = in + ((rows.begin + rows.first * p->dilation_h) * p->in_w + columns.begin + columns.first * p->dilation_w) * channels + channel;
+    const int8_t *w = p->weights + (rows.first * p->kernel_w + columns.first) * channels + channel;
     int32_t s0 = p->bias[channel], s1 = p->bias[channel + 1], s2 = p->bias[channel + 2], s3 = p->bias[channel + 3];
-    for (int32_t ky = rows.first; ky < rows.end; ++ky) {
-        const int8_t *x = in + ((rows.begin + ky * p->dilation_h) * p->in_w + columns.begin + columns.first * p->dilation_w) * channels + channel;
-        const int8_t *w = p->weights + (ky * p->kernel_w + columns.first) * channels + channel;
-        for (int32_t kx = columns.first; kx < columns.end; ++kx, x += x_step, w += channels) {
-            s0 += x[0] * w[0];
-            s1 += x[1] * w[1];
-            s2 += x[2] * w[2];
-            s3 += x[3] * w[3];
+    for (int32_t ky = rows.end - rows.first; ky > 0; --ky, x += x_row, w += w_row) {
+        int32_t kx = inside;
+        for (; kx >= 3; kx -= 3, x += 3 * x_step, w += 3 * channels) {
+            kn_times4(&s0, &s1, &s2, &s3, x, w);
+            kn_times4(&s0, &s1, &s2, &s3, x + x_step, w + channels);
+            kn_times4(&s0, &s1, &s2, &s3, x + 2 * x_step, w + 2 * channels);
+        }
+        for (; kx > 0; --kx, x += x_step, w += channels) {
+            kn_times4(&s0, &s1, &s2, &s3, x, w);
         }
     }
-    if (!is_whole && p->in_zero != 0) {
-        const int8_t *w = p->weights + channel;
+    if (p->in_zero != 0 && (rows.end - rows.first != p->kernel_h || inside != p->kernel_w)) {
+        const int8_t *border = p->weights + channel;
         for (int32_t ky = 0; ky < p->kernel_h; ++ky) {
-            for (int32_t kx = 0; kx < p->kernel_w; ++kx, w += channels) {
+            for (int32_t kx = 0; kx < p->kernel_w; ++kx, border += channels) {
                 if (ky < rows.first || ky >= rows.end || kx < columns.first || kx >= columns.end) {
-                    s0 += p->in_zero * w[0];
-                    s1 += p->in_zero * w[1];
-                    s2 += p->in_zero * w[2];
-                    s3 += p->in_zero * w[3];
+                    s0 += p->in_zero * border[0];
+                    s1 += p->in_zero * border[1];
+                    s2 += p->in_zero * border[2];
+                    s3 += p->in_zero * border[3];
                 }
             }
         }
     }
-    {
-        const int32_t sums[4] = {s0, s1, s2, s3};
-        for (int32_t k = 0; k < 4; ++k) {
-            const int32_t value = kn_scaled(sums[k], p->multiplier[channel + k], p->shift[channel + k]) + p->out_zero;
-            out[channel + k] = (int8_t)kn_clamped(value, p->least, p->most);
-        }
-    }
+    out[channel] = kn_depthwise_result(p, s0, channel);
+    out[channel + 1] = kn_depthwise_result(p, s1, channel + 1);
+    out[channel + 2] = kn_depthwise_result(p, s2, channel + 2);
+    out[channel + 3] = kn_depthwise_result(p, s3, channel + 3);
 }
 
 static void kn_depthwise_pixel(const struct kn_depthwise_s8 *p, const int8_t *in, int8_t *out, struct kn_span rows, struct kn_span columns)
 {
     const int32_t out_c = p->in_c * p->multiplicity;
     int32_t channel = 0;
-    if (p->multiplicity == 1) {
+    if (p->multiplicity == 1 && rows.end > rows.first && columns.end > columns.first) {
         for (; channel + 4 <= out_c; channel += 4) {
             kn_depthwise_four(p, in, out, rows, columns, channel);
         }

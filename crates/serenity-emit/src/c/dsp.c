@@ -28,6 +28,20 @@ static inline int32_t kn_smlad(uint32_t a, uint32_t b, int32_t sum)
     __asm__("smlad %0, %1, %2, %3" : "=r"(result) : "r"(a), "r"(b), "r"(sum));
     return result;
 }
+
+static inline int32_t kn_smlabb(uint32_t a, uint32_t b, int32_t sum)
+{
+    int32_t result;
+    __asm__("smlabb %0, %1, %2, %3" : "=r"(result) : "r"(a), "r"(b), "r"(sum));
+    return result;
+}
+
+static inline int32_t kn_smlatt(uint32_t a, uint32_t b, int32_t sum)
+{
+    int32_t result;
+    __asm__("smlatt %0, %1, %2, %3" : "=r"(result) : "r"(a), "r"(b), "r"(sum));
+    return result;
+}
 #else
 #define KN_DSP 0
 #endif

@@ -1,6 +1,7 @@
 //! Operators as calls of kernels, a file a family.
 
 mod elementwise;
+mod floats;
 mod loops;
 mod moves;
 mod numbers;
@@ -15,11 +16,26 @@ mod windows;
 
 use crate::emitter::At;
 use crate::refused::Refused;
+use crate::source::{Place, SourceTensor};
+
+/// Nothing is gained by tensors without elements, and much could go wrong.
+fn refuse_empty(at: &At) -> Result<(), Refused> {
+    let tensors =
+        at.op.inputs.iter().chain(&at.op.outputs).flatten().map(|&tensor| &at.graph.tensors[tensor]);
+    let is_empty =
+        |tensor: &SourceTensor| matches!(tensor.place, Place::Arena(_)) && tensor.shape.contains(&0);
+    let is_there = { tensors }.any(is_empty);
+    if is_there { Err(at.refused("a tensor of it has no elements")) } else { Ok(()) }
+}
 
 /// The code of one operator; `None` if there is nothing to do, as where a view lies where it looks.
 pub(crate) fn lowered(at: &mut At) -> Result<Option<String>, Refused> {
     if numbers::are_known(at) {
         return Ok(None);
+    }
+    refuse_empty(at)?;
+    if let Some(code) = floats::lowered(at)? {
+        return Ok(Some(code));
     }
     match at.op.kind.as_str() {
         "CONV_2D" => windows::convolution(at).map(Some),

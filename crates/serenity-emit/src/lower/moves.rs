@@ -327,7 +327,7 @@ pub(super) fn strided_slice(at: &mut At) -> Result<Option<String>, Refused> {
     for axis in 0..rank {
         let (size, step) = (input.shape[axis] as i64, step[axis]);
         let is_set = |mask: i64| mask >> axis & 1 == 1;
-        if step == 0 || size == 0 {
+        if step == 0 || size == 0 || i32::try_from(step).is_err() {
             return Err(at.refused("a step of 0, or an empty side"));
         }
         let wrapped = |value: i64| if value < 0 { value.saturating_add(size) } else { value };

@@ -26,13 +26,15 @@ fn evaluated(at: &At) -> Option<Numbers> {
         }
         "RESHAPE" | "SQUEEZE" | "EXPAND_DIMS" => at.numbers(0),
         "SLICE" => {
-            let (data, begin, size) = (at.numbers(0)?, at.numbers(1)?, at.output(0).ok()?.count() as usize);
-            let cut = |(data, begin): (&Vec<i64>, &Vec<i64>)| {
+            // A table is the same in every iteration.
+            let (table, begin, size) =
+                (at.constant_numbers(0)?, at.numbers(1)?, at.output(0).ok()?.count() as usize);
+            let cut = |begin: &Vec<i64>| {
                 let [begin] = begin[..] else { return None };
                 let begin = usize::try_from(begin).ok()?;
-                data.get(begin..begin.checked_add(size)?).map(<[i64]>::to_vec)
+                table.get(begin..begin.checked_add(size)?).map(<[i64]>::to_vec)
             };
-            data.iter().zip(&begin).map(cut).collect()
+            begin.iter().map(cut).collect()
         }
         "STRIDED_SLICE" => {
             let (data, begin, size) =

@@ -47,11 +47,10 @@ pub(super) fn fully_connected(at: &mut At) -> Result<String, Refused> {
     let step = i32::from(layer.factors.len() > 1);
     at.uses(Fragment::ConvS8);
     let (from, to, kernel) = (at.read(0)?, at.write(0)?, at.k("conv_s8"));
-    let side = |size| Slide { input: size, output: size, taps: 1, stride: 1, dilation: 1, before: 0 };
     Ok(format!(
         "static const struct {kernel} layer = {{\n    /* batches, input, output */ {}\n    /* zero points, bounds */ {}, {}, {least}, {most},\n    {step}, {weights}, {bias}, {multiplier}, {shift},\n}};\n\
          {kernel}(&layer, (const int8_t *)({from}), (int8_t *)({to}));\n",
-        geometry(1, [side(1), side(rows)], depth as i64, outputs as i64),
+        geometry(1, [1, rows].map(Slide::single), depth as i64, outputs as i64),
         read.zero,
         written.zero,
     ))

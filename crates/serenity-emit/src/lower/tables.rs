@@ -26,6 +26,9 @@ pub(super) fn curve(at: &mut At) -> Result<String, Refused> {
         multiplier: (fraction * f64::from(1_u32 << 31)).round().min(f64::from(i32::MAX)) as i32,
         shift,
     };
+    if shift < -31 {
+        return Err(at.refused("its input has too fine a scale"));
+    }
     // Beyond this the function is 1, or its opposite.
     let radius = if shift > 30 {
         0

@@ -6,7 +6,7 @@ use crate::emitter::At;
 use crate::fragments::Fragment;
 use crate::names::short;
 use crate::refused::Refused;
-use serenity_ir::ElementType::{Float32, Int8};
+use serenity_ir::ElementType::Int8;
 
 /// How a window slides along one side.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +17,18 @@ pub(super) struct Slide {
     pub(super) stride: i64,
     pub(super) dilation: i64,
     pub(super) before: i64,
+}
+
+impl Slide {
+    /// One place after the other.
+    pub(super) fn single(size: i64) -> Self {
+        Self { input: size, output: size, taps: 1, stride: 1, dilation: 1, before: 0 }
+    }
+
+    /// Does every window see something? The last one begins inside, and none is all padding.
+    pub(super) fn sees_something(self) -> bool {
+        self.before < self.taps && (self.output - 1) * self.stride - self.before < self.input
+    }
 }
 
 /// The windows of an operator: rows, then columns.
@@ -49,7 +61,7 @@ pub(super) fn slides(
     Ok([slide(0)?, slide(1)?])
 }
 
-fn dilation(at: &At) -> Result<[i64; 2], Refused> {
+pub(super) fn dilation(at: &At) -> Result<[i64; 2], Refused> {
     if at.option("dilation").is_some() { at.pair("dilation") } else { Ok([1, 1]) }
 }
 
@@ -84,9 +96,6 @@ fn ends(at: &At, read: Affine, written: Affine) -> Result<String, Refused> {
 
 pub(super) fn convolution(at: &mut At) -> Result<String, Refused> {
     let (input, filter, output) = (at.input(0)?, at.input(1)?, at.output(0)?);
-    if input.dtype == Float32 {
-        return Err(at.refused("it is covered for int8 only"));
-    }
     at.must_be(input, &Int8)?;
     at.must_be(output, &Int8)?;
     let (from, to, sides) = (at.sides(input)?, at.sides(output)?, at.sides(filter)?);
@@ -107,17 +116,14 @@ pub(super) fn convolution(at: &mut At) -> Result<String, Refused> {
     let weights = at.emitter.pool.i8s(&weights, &format!("{wish}_weights"), &why);
     let step = i32::from(layer.factors.len() > 1);
     at.uses(Fragment::ConvS8);
+    let batches = from[0];
     let (from, to, kernel) = (at.read(0)?, at.write(0)?, at.k("conv_s8"));
     Ok(format!(
         "static const struct {kernel} layer = {{\n    /* batches, input, output */ {}\n    {}\n    {step}, {weights}, {bias}, {multiplier}, {shift},\n}};\n\
          {kernel}(&layer, (const int8_t *)({from}), (int8_t *)({to}));\n",
-        geometry(sides_of(at, 0)?[0], slides, depth, filters),
+        geometry(batches, slides, depth, filters),
         ends(at, read, written)?,
     ))
-}
-
-fn sides_of(at: &At, position: usize) -> Result<[i64; 4], Refused> {
-    at.sides(at.input(position)?)
 }
 
 pub(super) fn depthwise(at: &mut At) -> Result<String, Refused> {
@@ -161,10 +167,8 @@ pub(super) fn pool(at: &mut At) -> Result<String, Refused> {
     let (from, to, taps) = (at.sides(input)?, at.sides(output)?, at.pair("kernel")?);
     let [rows, columns] = slides(at, from, to, taps, [1, 1])?;
     let (least, most) = at.bounds(at.affine(output)?)?;
-    // Every window sees something: the one before the last begins inside.
-    let sees =
-        |side: Slide| side.before < side.taps && (side.output - 1) * side.stride - side.before < side.input;
-    if from[3] != to[3] || !sees(rows) || !sees(columns) || taps[0] * taps[1] >= 1 << 23 {
+    if from[3] != to[3] || !rows.sees_something() || !columns.sees_something() || taps[0] * taps[1] >= 1 << 23
+    {
         return Err(at.refused("its shapes do not fit together"));
     }
     at.uses(Fragment::PoolS8);

@@ -16,7 +16,7 @@ pub(super) fn text(emitter: &Emitter) -> String {
     if emitter.state.bytes > 0 {
         let _ = write!(
             text,
-            "/* Kept from one run to the next. */\nstatic {upper}_ALIGNED uint8_t {prefix}_state[{}];\nstatic int32_t {prefix}_is_ready;\n\n",
+            "/* Kept from one run to the next. */\n{upper}_ALIGNED static uint8_t {prefix}_state[{}];\nstatic int32_t {prefix}_is_ready;\n\n",
             emitter.state.bytes
         );
     }

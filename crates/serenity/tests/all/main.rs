@@ -8,6 +8,7 @@ mod certificates;
 mod checked_arenas;
 mod common;
 mod constant_channels;
+mod emitted_c;
 mod exact_engine;
 mod exported_models;
 mod float_io;

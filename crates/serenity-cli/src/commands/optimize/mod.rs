@@ -1,6 +1,7 @@
 //! `serenity optimize`: the main job.
 
 mod channels;
+mod code;
 mod device;
 mod figures;
 mod fit;
@@ -21,6 +22,7 @@ use crate::args::OptimizeArgs;
 use crate::outputs::{Content, OutputFile};
 use crate::progress::{ProgressLine, cancel_on_ctrl_c};
 use crate::{Failure, Outcome, json};
+use code::Code;
 use device::DevicePlan;
 use report::Report;
 use serenity::report::PageOptions;
@@ -88,6 +90,7 @@ fn check_names_of_one(args: &OptimizeArgs) -> Result<(), Failure> {
         ("-o", &args.output),
         ("--plan", &args.plan),
         ("--emit-header", &args.emit_header),
+        ("--emit-c", &args.emit_c),
         ("--report", &args.page.report),
         ("--svg", &args.page.svg),
     ];
@@ -111,7 +114,7 @@ fn one(job: &Job, cancel: &CancelFlag, out: &mut dyn Write) -> Result<Done, Fail
     device::check_target(job)?;
     check_page_targets(job)?;
     let input = job.read.load(job.input, job.runtime.runtime)?;
-    let model = job.runtime.model(&input)?;
+    let model = code::kernels(job, job.runtime.model(&input)?, &input)?;
     check_loops(job.changes.loops.loops, job.input, &input, model)?;
     check_int8_io(job.changes.int8_io, job.input, &input)?;
     check_format(&input, output.as_ref())?;
@@ -128,6 +131,7 @@ fn one(job: &Job, cancel: &CancelFlag, out: &mut dyn Write) -> Result<Done, Fail
     let Optimized { model: planned, plan } = found;
     drop(line);
     let device = DevicePlan::new(job, &planned, &plan, &options.limits)?;
+    let code = code::emitted(job, &planned, &plan)?;
 
     // What is said of the files is true when it is said: nothing is printed before they are written, and nothing can fail in between.
     let report = Report::new(job, &input, &planned, &plan, started.elapsed());
@@ -135,6 +139,7 @@ fn one(job: &Job, cancel: &CancelFlag, out: &mut dyn Write) -> Result<Done, Fail
     if job.talk.json {
         let mut object = report.to_json();
         device.add_to(&mut object, &planned);
+        object["code"] = code.as_ref().map(Code::to_json).into();
         object["report"] = job.page.report.clone().into();
         object["pictures"] = drawn.pictures().into();
         writeln!(said, "{}", json::object("optimize", Some(job.input), object))?;
@@ -142,11 +147,14 @@ fn one(job: &Job, cancel: &CancelFlag, out: &mut dyn Write) -> Result<Done, Fail
         report.print(&mut said)?;
         said.extend(hint.into_bytes());
         device.print(job, &mut said)?;
+        if let Some(code) = &code {
+            code.print(job.input, &mut said)?;
+        }
         if let Some(path) = &job.page.report {
             writeln!(said, "page:        {}", for_shell(path))?;
         }
     }
-    write_files(job, &planned, &plan, &device, &drawn, output.as_ref())?;
+    write_files(job, &planned, &plan, &device, &drawn, code.as_ref(), output.as_ref())?;
     out.write_all(&said)?;
     Ok(report.summary())
 }
@@ -223,6 +231,7 @@ fn write_files(
     plan: &Plan,
     device: &DevicePlan,
     drawn: &PageFiles,
+    code: Option<&Code>,
     output: Option<&OutputFile>,
 ) -> Result<(), Failure> {
     let mut object = plan.to_json();
@@ -242,5 +251,9 @@ fn write_files(
     }
     files.extend(device.files(job));
     files.extend(drawn.files());
+    if let Some(code) = code {
+        code.make_folder()?;
+        files.extend(code.files());
+    }
     Ok(serenity::write::write_together(&files)?)
 }

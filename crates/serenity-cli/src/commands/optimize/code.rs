@@ -1,0 +1,25 @@
+//! `--emit-c`: the planned model as C.
+
+use super::Job;
+use crate::Failure;
+pub(super) use crate::commands::emit::Code;
+use crate::commands::emit::{check_folder, check_input, check_kernels};
+use serenity::emitting::prefix_of;
+use serenity::runtimes::{Kernels, MemoryModel};
+use serenity::{Input, Plan};
+
+/// The kernels to plan for, if C is asked for; refuses what it could not be written from.
+pub(super) fn kernels(job: &Job, model: MemoryModel, input: &Input) -> Result<MemoryModel, Failure> {
+    let Some(folder) = &job.emit_c else { return Ok(model) };
+    check_input(job.input, input)?;
+    check_folder(folder)?;
+    let model = if job.runtime.kernels.is_none() { model.with_kernels(Kernels::Emitted) } else { model };
+    check_kernels(model)?;
+    Ok(model)
+}
+
+/// The code, if it is asked for.
+pub(super) fn emitted(job: &Job, model: &Input, plan: &Plan) -> Result<Option<Code>, Failure> {
+    let Some(folder) = &job.emit_c else { return Ok(None) };
+    Ok(Some(Code::new(folder, serenity::emit_c(model, plan, &prefix_of(job.input))?)))
+}

@@ -1,0 +1,111 @@
+//! `emit c`, `optimize --emit-c` and `verify MODEL DIR`: files, figures, and requests that make no sense.
+
+use crate::harness::Desk;
+use serde_json::json;
+
+/// A folder with a model in it.
+fn desk() -> Desk {
+    let desk = Desk::new();
+    let run = desk.run(&["zoo", "export", "swiftnet-c", "-o", "net.tflite", "--int8"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    desk
+}
+
+const FILES: [&str; 4] = ["kernels.c", "kernels.h", "model.c", "model.h"];
+
+#[test]
+fn code_is_written_into_a_folder_and_told() {
+    let desk = desk();
+    let object = desk.run(&["emit", "c", "net.tflite", "-o", "a/b", "--json"]).json();
+    let folder = desk.path("a/b");
+    let mut files: Vec<_> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .collect();
+    files.sort();
+    assert_eq!(files, FILES);
+    assert_eq!((&object["prefix"], &object["fits"]), (&json!("net"), &json!(null)));
+    let header = desk.read("a/b/model.h");
+    assert!(header.contains(&format!("#define NET_ARENA_BYTES {}\n", object["arena"])), "{header}");
+    assert_eq!(object["ram"], object["arena"]);
+    assert!(object["flash"].as_u64().unwrap() > 80_000, "{object}");
+
+    // The same from `optimize`, and with what it writes for these kernels.
+    let args = ["optimize", "net.tflite", "--emit-c", "code", "-o", "planned.tflite", "--json"];
+    let optimized = desk.run(&args).json();
+    assert_eq!((&optimized["code"]["ram"], &optimized["kernels"]), (&object["ram"], &json!("emitted")));
+    assert_eq!(desk.read("code/model.c"), desk.read("a/b/model.c"));
+    let again = desk.run(&["emit", "c", "planned.tflite", "-o", "again", "--json"]).json();
+    assert_eq!(again["ram"], object["ram"]);
+}
+
+#[test]
+fn loops_take_less_and_a_budget_decides() {
+    let desk = desk();
+    let flat = desk.run(&["emit", "c", "net.tflite", "-o", "flat", "--json"]).json();
+    let args = [
+        "emit",
+        "c",
+        "net.tflite",
+        "-o",
+        "looped",
+        "--loops",
+        "--name",
+        "My Net",
+        "--budget",
+        "30KB",
+        "--json",
+    ];
+    let run = desk.run(&args);
+    let looped = run.json();
+    assert_eq!((run.code, &looped["fits"], &looped["prefix"]), (0, &json!(true), &json!("my_net")));
+    assert!(looped["ram"].as_u64() < flat["ram"].as_u64(), "{looped}");
+    assert!(desk.read("looped/model.c").contains("for (int32_t i = 0; i < "));
+    let run = desk.run(&["emit", "c", "net.tflite", "-o", "small", "--budget", "1KB"]);
+    assert_eq!(run.code, 1, "{run:?}");
+    assert!(run.stdout.contains("DOES NOT FIT: "), "{run:?}");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_and_nothing_is_written() {
+    let desk = desk();
+    desk.write("file", "");
+    let cases: &[(&[&str], &str)] = &[
+        (&["emit", "c", "zoo:swiftnet-c", "-o", "dir"], "only a whole .tflite model"),
+        (&["emit", "c", "net.tflite", "-o", "file"], "`file` is no folder"),
+        (&["emit", "c", "net.tflite", "-o", "dir", "--kernels", "cmsis-nn"], "kernels of its own"),
+        (&["emit", "c", "net.tflite", "-o", "dir", "--no-plan"], "needs the places"),
+        (&["emit", "c", "net.tflite", "-o", "dir", "--runtime", "litert"], "plan for TFLM"),
+        (&["optimize", "net.tflite", "--emit-c", "dir", "--kernels", "esp-nn"], "kernels of its own"),
+        (&["optimize", "net.tflite", "net.tflite", "--emit-c", "dir"], "is for one model"),
+        (&["verify", "net.tflite", "."], "holds no C"),
+    ];
+    desk.write("model.h", "int x;\n");
+    for (args, message) in cases {
+        let run = desk.run(args);
+        assert_eq!(run.code, 2, "{args:?} {run:?}");
+        assert!(run.stderr.contains(message), "{args:?} {run:?}");
+        assert!(!desk.path("dir").exists(), "{args:?}");
+    }
+}
+
+#[test]
+fn code_is_compared_with_the_model_by_running_both() {
+    let Some(python) = serenity_judges::python() else { return };
+    let desk = desk();
+    assert_eq!(desk.run(&["emit", "c", "net.tflite", "-o", "code"]).code, 0);
+    let run = desk.run_with_python(&python, &["verify", "net.tflite", "code", "--runs", "1", "--json"]);
+    let object = run.json();
+    assert_eq!((run.code, &object["equal"]), (0, &json!(true)), "{run:?}");
+
+    // A wrong number is noticed, and so is code that does not compile.
+    let model = desk.read("code/model.c");
+    std::fs::write(desk.path("code/model.c"), model.replacen("-1,", "-2,", 40)).unwrap();
+    let run = desk.run_with_python(&python, &["verify", "net.tflite", "code", "--runs", "1"]);
+    assert_eq!(run.code, 1, "{run:?}");
+    assert!(run.stdout.starts_with("DIFFERENT"), "{run:?}");
+    std::fs::write(desk.path("code/model.c"), "error").unwrap();
+    let run = desk.run_with_python(&python, &["verify", "net.tflite", "code"]);
+    assert_eq!(run.code, 2, "{run:?}");
+    assert!(run.stderr.contains("does not compile"), "{run:?}");
+}

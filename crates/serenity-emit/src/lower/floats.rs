@@ -1,0 +1,188 @@
+//! Operators on floats.
+
+use super::elementwise::pairs;
+use super::reduce::three_sides;
+use super::windows::{Slide, dilation, geometry, slides, wish};
+use crate::emitter::At;
+use crate::fragments::Fragment;
+use crate::names::in_comment;
+use crate::pool::{Ctype, float};
+use crate::refused::Refused;
+use serenity_ir::ElementType::Float32;
+
+/// The code of an operator on floats; `None` if it is another, or none of these.
+pub(super) fn lowered(at: &mut At) -> Result<Option<String>, Refused> {
+    let is_float =
+        |tensor: Option<usize>| tensor.is_some_and(|tensor| at.graph.tensors[tensor].dtype == Float32);
+    if !is_float(at.input_id(0)) || !is_float(at.output_id(0)) {
+        return Ok(None);
+    }
+    let code = match at.op.kind.as_str() {
+        "CONV_2D" => convolution(at, "conv_f32"),
+        "DEPTHWISE_CONV_2D" => convolution(at, "depthwise_f32"),
+        "AVERAGE_POOL_2D" => pool(at, "average_pool_f32"),
+        "MAX_POOL_2D" => pool(at, "max_pool_f32"),
+        "FULLY_CONNECTED" => fully_connected(at),
+        "ADD" => two(at, "add_f32"),
+        "SUB" => two(at, "sub_f32"),
+        "MUL" => two(at, "mul_f32"),
+        "DIV" => two(at, "div_f32"),
+        "MAXIMUM" => two(at, "maximum_f32"),
+        "MINIMUM" => two(at, "minimum_f32"),
+        "PRELU" => two(at, "prelu_f32"),
+        "RELU" | "RELU6" | "RELU_N1_TO_1" => cut(at),
+        "LOGISTIC" => each(at, "logistic_f32"),
+        "TANH" => each(at, "tanh_f32"),
+        "HARD_SWISH" => each(at, "hard_swish_f32"),
+        "LOG" => each(at, "log_f32"),
+        "EXP" => each(at, "exp_f32"),
+        "SQRT" => each(at, "sqrt_f32"),
+        "RSQRT" => each(at, "rsqrt_f32"),
+        "SQUARE" => each(at, "square_f32"),
+        "NEG" => each(at, "neg_f32"),
+        "ABS" => each(at, "abs_f32"),
+        "SOFTMAX" => softmax(at),
+        "MEAN" | "SUM" | "REDUCE_MAX" | "REDUCE_MIN" => reduce(at),
+        _ => return Ok(None),
+    };
+    code.map(Some)
+}
+
+/// Where the fused activation, or one by itself, cuts results off.
+fn bounds(at: &At, activation: &str) -> Result<[&'static str; 2], Refused> {
+    Ok(match activation {
+        "none" => ["-FLT_MAX", "FLT_MAX"],
+        "relu" => ["0.0f", "FLT_MAX"],
+        "relu6" => ["0.0f", "6.0f"],
+        "relu_n1_to_1" => ["-1.0f", "1.0f"],
+        _ => {
+            return Err(
+                at.refused(format!("its fused activation `{}` is not covered", in_comment(activation)))
+            );
+        }
+    })
+}
+
+fn fused(at: &At) -> Result<[&'static str; 2], Refused> {
+    bounds(at, at.word("activation").unwrap_or("none"))
+}
+
+/// A constant of floats, by name; `0` if the operand was left out.
+fn floats(at: &mut At, position: usize, count: u64, what: &str) -> Result<String, Refused> {
+    if at.input_id(position).is_none() {
+        return Ok("0".to_owned());
+    }
+    let tensor = at.input(position)?;
+    at.must_be(tensor, &Float32)?;
+    let bytes =
+        at.constant(position).filter(|bytes| bytes.len() as u64 == 4 * count && tensor.count() == count);
+    let bytes = bytes.ok_or_else(|| at.refused(format!("its {what} are no constant, or of another size")))?;
+    let wish = format!("{}_{what}", wish(at));
+    Ok(at.emitter.pool.named(Ctype::F32, bytes, &wish, what))
+}
+
+fn window(at: &mut At, name: &str, geometry: &str, [weights, bias]: [&str; 2]) -> Result<String, Refused> {
+    at.uses(Fragment::WindowF32);
+    let [least, most] = fused(at)?;
+    let (kernel, type_name, from, to) = (at.k(name), at.k("window_f32"), at.read(0)?, at.write(0)?);
+    Ok(format!(
+        "static const struct {type_name} layer = {{\n    /* batches, input, output */ {geometry}\n    /* bounds */ {least}, {most},\n    {weights}, {bias},\n}};\n\
+         {kernel}(&layer, {from}, {to});\n"
+    ))
+}
+
+fn convolution(at: &mut At, name: &str) -> Result<String, Refused> {
+    let (input, filter, output) = (at.input(0)?, at.input(1)?, at.output(0)?);
+    let (from, to, [first, height, width, last]) = (at.sides(input)?, at.sides(output)?, at.sides(filter)?);
+    let fits = if name == "conv_f32" {
+        first == to[3] && last == from[3]
+    } else {
+        first == 1 && last == to[3] && last % from[3] == 0
+    };
+    if !fits {
+        return Err(at.refused("it has groups of channels, or its shapes do not fit together"));
+    }
+    let slides = slides(at, from, to, [height, width], dilation(at)?)?;
+    let weights = floats(at, 1, filter.count(), "weights")?;
+    let bias = floats(at, 2, to[3] as u64, "bias")?;
+    window(at, name, &geometry(from[0], slides, from[3], to[3]), [&weights, &bias])
+}
+
+fn pool(at: &mut At, name: &str) -> Result<String, Refused> {
+    let (from, to) = (at.sides(at.input(0)?)?, at.sides(at.output(0)?)?);
+    let slides = slides(at, from, to, at.pair("kernel")?, [1, 1])?;
+    if from[3] != to[3] || !slides.iter().all(|side| side.sees_something()) {
+        return Err(at.refused("its shapes do not fit together"));
+    }
+    window(at, name, &geometry(from[0], slides, from[3], to[3]), ["0", "0"])
+}
+
+fn fully_connected(at: &mut At) -> Result<String, Refused> {
+    let (input, filter, output) = (at.input(0)?, at.input(1)?, at.output(0)?);
+    let [outputs, depth] = filter.shape[..] else { return Err(at.refused("its weights are no matrix")) };
+    let is_fit = depth > 0 && outputs > 0 && input.count().is_multiple_of(depth.max(1));
+    if !is_fit || output.count() != input.count() / depth * outputs {
+        return Err(at.refused("its shapes do not fit together"));
+    }
+    let weights = floats(at, 1, outputs * depth, "weights")?;
+    let bias = floats(at, 2, outputs, "bias")?;
+    let slides = [1, (input.count() / depth) as i64].map(Slide::single);
+    window(at, "conv_f32", &geometry(1, slides, depth as i64, outputs as i64), [&weights, &bias])
+}
+
+fn two(at: &mut At, name: &str) -> Result<String, Refused> {
+    at.must_be(at.input(1)?, &Float32)?;
+    at.uses(Fragment::PairsF32);
+    let [least, most] = fused(at)?;
+    let (kernel, type_name) = (at.k(name), at.k("pairs_f32"));
+    let (a, b, to) = (at.read(0)?, at.read(1)?, at.write(0)?);
+    Ok(format!(
+        "static const struct {type_name} how = {{{}, {least}, {most}}};\n{kernel}(&how, {a}, {b}, {to});\n",
+        pairs(at)?
+    ))
+}
+
+fn same_count(at: &At) -> Result<u64, Refused> {
+    let count = at.input(0)?.count();
+    if count == at.output(0)?.count() { Ok(count) } else { Err(at.refused("its shapes do not fit together")) }
+}
+
+fn cut(at: &mut At) -> Result<String, Refused> {
+    let [least, most] = bounds(at, &at.op.kind.to_ascii_lowercase())?;
+    let count = same_count(at)?;
+    at.uses(Fragment::EachF32);
+    let (kernel, from, to) = (at.k("cut_each_f32"), at.read(0)?, at.write(0)?);
+    Ok(format!("{kernel}({count}, {least}, {most}, {from}, {to});\n"))
+}
+
+fn each(at: &mut At, name: &str) -> Result<String, Refused> {
+    let count = same_count(at)?;
+    at.uses(Fragment::EachF32);
+    let (kernel, from, to) = (at.k(name), at.read(0)?, at.write(0)?);
+    Ok(format!("{kernel}({count}, {from}, {to});\n"))
+}
+
+fn softmax(at: &mut At) -> Result<String, Refused> {
+    let count = same_count(at)?;
+    let depth = at.input(0)?.shape.last().copied().unwrap_or(1).max(1);
+    at.uses(Fragment::SoftmaxF32);
+    let beta = float(at.real("beta").unwrap_or(1.0));
+    let (kernel, from, to) = (at.k("softmax_f32"), at.read(0)?, at.write(0)?);
+    Ok(format!("{kernel}({}, {depth}, {beta}, {from}, {to});\n", count / depth))
+}
+
+fn reduce(at: &mut At) -> Result<String, Refused> {
+    let [outer, reduced, inner] = three_sides(at)?;
+    if at.output(0)?.count() != outer * inner || reduced == 0 {
+        return Err(at.refused("its shapes do not fit together"));
+    }
+    at.uses(Fragment::ReduceF32);
+    let (from, to) = (at.read(0)?, at.write(0)?);
+    let (name, divisor) = match at.op.kind.as_str() {
+        "MEAN" => ("sum_f32", format!(" {reduced}.0f,")),
+        "SUM" => ("sum_f32", " 1.0f,".to_owned()),
+        "REDUCE_MAX" => ("reduce_max_f32", String::new()),
+        _ => ("reduce_min_f32", String::new()),
+    };
+    Ok(format!("{}({outer}, {reduced}, {inner},{divisor} {from}, {to});\n", at.k(name)))
+}

@@ -1,0 +1,188 @@
+//! Models that mean harm: what is written compiles and does what it says, or nothing is.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+#![allow(clippy::print_stderr, reason = "what was skipped")]
+
+use serde_json::json;
+use serenity_emit::{Emitted, Place, Refused, Source, SourceGraph, SourceOp, SourceTensor, c_code};
+use serenity_ir::{Attributes, ElementType, Quantization};
+use std::process::Command;
+
+/// A tensor of bytes with a scale.
+fn tensor(name: &str, shape: &[u64], place: Place) -> SourceTensor {
+    let quantization = Some(Quantization { scales: vec![0.5], zero_points: vec![0], axis: 0 });
+    let bytes = shape.iter().fold(1_u64, |bytes, &side| bytes.saturating_mul(side));
+    SourceTensor {
+        name: name.to_owned(),
+        shape: shape.to_vec(),
+        dtype: ElementType::Int8,
+        quantization,
+        bytes,
+        place,
+    }
+}
+
+fn op(kind: &str, inputs: &[usize], output: usize, attributes: serde_json::Value) -> SourceOp {
+    let serde_json::Value::Object(attributes) = attributes else { unreachable!() };
+    SourceOp {
+        kind: kind.to_owned(),
+        inputs: inputs.iter().copied().map(Some).collect(),
+        outputs: vec![Some(output)],
+        attributes: attributes.into_iter().collect::<Attributes>(),
+        bodies: vec![],
+    }
+}
+
+fn model(tensors: Vec<SourceTensor>, ops: Vec<SourceOp>, about: &str) -> Source {
+    let output = ops.last().and_then(|op| op.outputs[0]).unwrap();
+    Source {
+        graphs: vec![SourceGraph { tensors, ops, inputs: vec![0], outputs: vec![output] }],
+        about: about.to_owned(),
+    }
+}
+
+/// A dense layer from `x` to `y`, all of them called so.
+fn dense(name: &str, weights: Vec<u8>, shape: [u64; 2], bias: Option<i32>) -> Source {
+    let mut tensors = vec![
+        tensor(name, &[1, shape[1]], Place::Arena(0)),
+        tensor(name, &shape, Place::Constant(weights)),
+        tensor(name, &[1, shape[0]], Place::Arena(1024)),
+    ];
+    let mut inputs = vec![0, 1];
+    if let Some(bias) = bias {
+        let mut list =
+            tensor(name, &[shape[0]], Place::Constant(bias.to_le_bytes().repeat(shape[0] as usize)));
+        (list.dtype, list.bytes) = (ElementType::Int32, 4 * shape[0]);
+        tensors.push(list);
+        inputs.push(3);
+    }
+    let options = json!({"activation": "none", "weights_format": "default"});
+    model(tensors, vec![op("FULLY_CONNECTED", &inputs, 2, options)], name)
+}
+
+/// Does it compile without a word? Where there is no compiler, nobody knows.
+fn compiles(code: &Emitted) {
+    let folder =
+        std::env::temp_dir().join(format!("serenity-hostile-{}-{}", std::process::id(), code.prefix));
+    std::fs::create_dir_all(&folder).unwrap();
+    for (name, text) in &code.files {
+        assert!(text.is_ascii(), "{name}");
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+    for file in ["model.c", "kernels.c"] {
+        let compiled = Command::new("cc")
+            .args([
+                "-std=c11",
+                "-Wall",
+                "-Wextra",
+                "-Wpedantic",
+                "-Wcomment",
+                "-Werror",
+                "-c",
+                file,
+                "-o",
+                "/dev/null",
+            ])
+            .current_dir(&folder)
+            .output();
+        let Ok(compiled) = compiled else {
+            eprintln!("SKIPPED: there is no cc");
+            break;
+        };
+        assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn names_do_no_harm() {
+    let long = "x*/".repeat(10_000);
+    let names = [
+        "int",
+        "main",
+        "*/ int evil(void) { return 1; } /*",
+        "a\"b",
+        "a\nb\r#error",
+        "??/",
+        "\\",
+        "\u{202e}",
+        "",
+        "%s%n",
+        "_",
+        "9",
+        &long,
+        "step_0",
+        "model_arena",
+    ];
+    for name in names {
+        let code = c_code(&dense(name, vec![1; 8], [2, 4], Some(7)), name).unwrap();
+        assert!(
+            code.files.iter().all(|(_, text)| !text.contains("evil(") && !text.contains("#error")),
+            "{name}"
+        );
+        compiles(&code);
+    }
+}
+
+#[test]
+fn sums_that_could_overflow_are_refused() {
+    let why = |source: &Source| c_code(source, "m").unwrap_err().why;
+    assert!(why(&dense("y", vec![1; 8], [2, 4], Some(i32::MAX))).contains("beyond 32 bits"));
+    assert!(why(&dense("y", vec![0x80; 8], [2, 4], Some(i32::MIN))).contains("beyond 32 bits"));
+    // As far as it goes without weights, which is right up to the end.
+    assert!(c_code(&dense("y", vec![0; 8], [2, 4], Some(i32::MAX / 2)), "m").is_ok());
+}
+
+#[test]
+fn sizes_that_do_not_fit_are_refused() {
+    let refused = |source: &Source| -> Refused { c_code(source, "m").unwrap_err() };
+    // Weights of another size than the shape says, and shapes at the limits.
+    refused(&dense("y", vec![1; 7], [2, 4], None));
+    refused(&dense("y", vec![1; 8], [u64::MAX, 4], None));
+    refused(&dense("y", vec![1; 8], [1 << 31, 1 << 31], None));
+    refused(&dense("y", vec![], [0, u64::MAX], None));
+    let copy = |shape: &[u64], attributes| {
+        let tensors = vec![tensor("x", shape, Place::Arena(0)), tensor("y", shape, Place::Arena(64))];
+        model(tensors, vec![op("SOFTMAX", &[0], 1, attributes)], "m")
+    };
+    refused(&copy(&[0, 1 << 40], json!({"beta": 1.0})));
+    refused(&copy(&[1, 1 << 32], json!({"beta": 1.0})));
+    refused(&copy(&[1, 4], json!({"beta": 1e300})));
+    let mut far = copy(&[1, 4], json!({}));
+    far.graphs[0].tensors[1].place = Place::Arena(u64::MAX);
+    assert_eq!(refused(&far).why, "the arena is larger than 2 GiB");
+    assert_eq!(
+        refused(&model(vec![tensor("x", &[1], Place::Arena(0)); 2], vec![op("*/", &[0], 1, json!({}))], "m"))
+            .kind,
+        "_/"
+    );
+}
+
+#[test]
+fn steps_and_axes_beyond_all_bounds_are_refused() {
+    let numbers = |values: [i64; 1]| {
+        let mut list = tensor("n", &[1], Place::Constant(values[0].to_le_bytes().to_vec()));
+        (list.dtype, list.bytes) = (ElementType::Int64, 8);
+        list
+    };
+    for (begin, end, step) in
+        [(0, 4, i64::MAX), (i64::MIN, i64::MAX, i64::MIN), (0, 0, 1), (4, 4, 1), (0, 4, 0)]
+    {
+        let tensors = vec![
+            tensor("x", &[4], Place::Arena(0)),
+            numbers([begin]),
+            numbers([end]),
+            numbers([step]),
+            tensor("y", &[1], Place::Arena(16)),
+        ];
+        assert!(
+            c_code(&model(tensors, vec![op("STRIDED_SLICE", &[0, 1, 2, 3], 4, json!({}))], "m"), "m")
+                .is_err()
+        );
+    }
+    let tensors = vec![tensor("x", &[4], Place::Arena(0)), tensor("y", &[4], Place::Arena(16))];
+    for axis in [i64::MIN, -2, 1, i64::MAX] {
+        let joined = op("CONCATENATION", &[0], 1, json!({"axis": axis}));
+        assert!(c_code(&model(tensors.clone(), vec![joined], "m"), "m").is_err());
+    }
+}
