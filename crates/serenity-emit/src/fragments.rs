@@ -42,6 +42,8 @@ fragments! {
     EachF32: "each_f32.c" needs [Wide];
     SoftmaxF32: "softmax_f32.c" needs [Wide];
     ReduceF32: "reduce_f32.c" needs [Wide];
+    Gather: "gather.c" needs [];
+    Choose: "choose.c" needs [Pairs, Wide];
     Copy: "copy.c" needs [];
     Pad: "pad.c" needs [];
     Concat: "concat.c" needs [];

@@ -94,6 +94,13 @@ fn compiles(code: &Emitted) {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+/// What a compiler sees.
+fn without_comments(text: &str) -> String {
+    let mut parts = text.split("/*");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |code, part| code + part.split_once("*/").map_or("", |(_, rest)| rest))
+}
+
 #[test]
 fn names_do_no_harm() {
     let long = "x*/".repeat(10_000);
@@ -116,10 +123,10 @@ fn names_do_no_harm() {
     ];
     for name in names {
         let code = c_code(&dense(name, vec![1; 8], [2, 4], Some(7)), name).unwrap();
-        assert!(
-            code.files.iter().all(|(_, text)| !text.contains("evil(") && !text.contains("#error")),
-            "{name}"
-        );
+        for (file, text) in &code.files {
+            let seen = without_comments(text);
+            assert!(!seen.contains("evil(") && !seen.contains("#error"), "{file} of {name}");
+        }
         compiles(&code);
     }
 }

@@ -1,7 +1,9 @@
 //! Operators as calls of kernels, a file a family.
 
+mod choices;
 mod elementwise;
 mod floats;
+mod gathers;
 mod loops;
 mod moves;
 mod numbers;
@@ -59,6 +61,10 @@ pub(crate) fn lowered(at: &mut At) -> Result<Option<String>, Refused> {
         "SLICE" => moves::slice(at),
         "STRIDED_SLICE" => moves::strided_slice(at),
         "TRANSPOSE" => moves::transpose(at).map(Some),
+        "MIRROR_PAD" => gathers::mirror_pad(at).map(Some),
+        "RESIZE_NEAREST_NEIGHBOR" => gathers::nearest(at).map(Some),
+        "EQUAL" => choices::equal(at).map(Some),
+        "SELECT_V2" => choices::select(at).map(Some),
         "FILL" => moves::fill(at),
         "DYNAMIC_UPDATE_SLICE" => moves::update(at),
         "VAR_HANDLE" => state::handle(at),

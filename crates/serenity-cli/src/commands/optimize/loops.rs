@@ -10,7 +10,7 @@ use crate::screen::layout::{COMMAND, HANG};
 use crate::size::Size;
 use serenity::ir::Graph;
 use serenity::looping::{Because, Floor, Loop, LoopCost};
-use serenity::runtimes::MemoryModel;
+use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::{AppliedLoops, Format, Input, Loops, LoopsEstimate, Optimized, Options, Plan};
 use std::io::Write;
 
@@ -105,6 +105,10 @@ pub(super) fn print(
     }
     writeln!(out, "  together {}", together(applied, &most, file_growth(came, planned, plan)?))?;
     writeln!(out, "  {}", floor(&applied.floor))?;
+    // Emitted code has loops without operators, and no resolver.
+    if plan.model.kernels() == Some(Kernels::Emitted) {
+        return Ok(());
+    }
     print_operators(came, planned, out)
 }
 
