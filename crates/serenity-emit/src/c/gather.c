@@ -2,7 +2,7 @@
  * result. */
 struct kn_gather {
     int32_t count[4], apart[4], bytes;
-    const int16_t *from[4];
+    const int32_t *from[4];
 };
 
 void kn_gather(const struct kn_gather *p, const uint8_t *in, uint8_t *out);

@@ -2,7 +2,6 @@
 
 use crate::emitter::At;
 use crate::fragments::Fragment;
-use crate::pool::Ctype;
 use crate::refused::Refused;
 use crate::source::SourceTensor;
 
@@ -93,10 +92,9 @@ fn gathered(
             names.push("0".to_owned());
             continue;
         };
-        let halves: Option<Vec<i16>> = list.iter().map(|&place| i16::try_from(place).ok()).collect();
-        let halves = halves.ok_or_else(|| at.refused("a side of it is longer than 32767"))?;
-        let packed: Vec<u8> = halves.iter().flat_map(|half| half.to_le_bytes()).collect();
-        names.push(at.emitter.pool.named(Ctype::I16, &packed, "places", "where places come from"));
+        let words: Option<Vec<i32>> = list.iter().map(|&place| i32::try_from(place).ok()).collect();
+        let words = words.ok_or_else(|| at.refused("a side of it is longer than 2^31"))?;
+        names.push(at.emitter.pool.i32s(&words, "places", "where places come from"));
     }
     at.uses(Fragment::Gather);
     let (kernel, from, to) = (at.k("gather"), at.read(0)?, at.write(0)?);
