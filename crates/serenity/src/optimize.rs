@@ -137,11 +137,14 @@ fn looped(input: &Input, loops: Loops, options: &Options, target: &Options) -> R
 fn without_loops(input: &Input, options: &Options) -> Result<Optimized, Error> {
     // What has loops was rewritten before it got them, as far as the loops were better for it.
     let has_loops = has_counted_loops(&input.graphs().iter().collect::<Vec<_>>());
-    let (rewritten, plan) = match options.rewrites {
-        // Nobody has said what the kernels of other ops would allow.
-        Rewrites::None | Rewrites::Channels => (None, plan_graphs(input.graphs(), options)?),
-        _ if !has_loops && !input.graph().states_sharing() => optimize_input(input, options)?,
-        _ => (None, plan_graphs(input.graphs(), options)?),
+    // Where sharing is stated, nobody has said what the kernels of other ops would allow.
+    let is_rewritten = !matches!(options.rewrites, Rewrites::None | Rewrites::Channels)
+        && !has_loops
+        && !input.graph().states_sharing();
+    let (rewritten, plan) = if is_rewritten {
+        optimize_input(input, options)?
+    } else {
+        (None, plan_graphs(input.graphs(), options)?)
     };
     let found = Optimized { model: rewritten.unwrap_or_else(|| input.clone()), plan };
     // What gains with some kernels may lose with others that might run it as well.

@@ -1,6 +1,7 @@
 //! `serenity emit`: a model as code.
 
-use super::{count, for_shell, missing, title, with_search};
+use super::budget::Question;
+use super::{count, for_shell, title, with_search};
 use crate::args::{EmitArgs, EmitCArgs, EmitCommand};
 use crate::progress::{ProgressLine, cancel_on_ctrl_c, thousands};
 use crate::{Failure, Outcome, json};
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 use serenity::emitting::{Emitted, prefix_of};
 use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::write::NewFile;
-use serenity::{Format, Input, Optimized, Options};
+use serenity::{Format, Input, Need, Optimized, Options};
 use std::io::Write;
 use std::path::Path;
 
@@ -30,9 +31,12 @@ pub(crate) fn run(args: &EmitArgs, out: &mut impl Write) -> Result<Outcome, Fail
         writeln!(out, "{}", json::object("emit", Some(&args.input), object))?;
     } else {
         code.print(&args.input, out)?;
-        if let (Some(budget), Some(false)) = (args.budget, fits) {
-            let bytes = thousands(missing(code.emitted.ram(), budget));
-            writeln!(out, "DOES NOT FIT: {bytes} bytes too many")?;
+        if let Some(budget) = args.budget {
+            // Code takes what it takes: nothing is estimated, and nothing unknown.
+            let need = Need { bytes: code.emitted.ram(), margin: 0 };
+            let (unknown, counts_everything) = (&[][..], true);
+            Question { budget, need, unknown, counts_everything, source: &args.input, manner: "" }
+                .answer(out)?;
         }
     }
     Ok(if fits == Some(false) { Outcome::ConditionNotMet } else { Outcome::Done })

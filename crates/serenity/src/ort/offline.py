@@ -5,22 +5,7 @@ one object a line: `{"engine": version}`, then `{"written": true}` once the resu
 has asked its arena for and not given back, or `{"unmeasured": why}`. `{"missing": why}` if the runtime is not installed, `{"error": why}` if it does not take the model.
 """
 
-import sys
-
-# With -c, Python would import from the current directory first, whatever lies there.
-sys.path[:] = [folder for folder in sys.path if folder]
-
-import json
-import os
 import tempfile
-
-# The runtime writes to file descriptor 1 as it likes: ours is another one.
-REPORT = os.fdopen(os.dup(1), "w")
-os.dup2(2, 1)
-
-
-def report(**fields):
-    print(json.dumps(fields), file=REPORT, flush=True)
 
 
 def value(node, shapes, generator):

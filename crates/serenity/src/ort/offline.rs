@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// Handed over as text, so that the binary needs no file beside it.
-const SCRIPT: &str = include_str!("offline.py");
+const SCRIPT: &str = concat!(include_str!("../python/report.py"), include_str!("offline.py"));
 
 /// What ONNX Runtime made of a model.
 pub(super) struct Offline {

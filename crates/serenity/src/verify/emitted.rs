@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Handed over as text, so that the binary needs no file beside it.
-const SCRIPT: &str = include_str!("emitted.py");
+const SCRIPT: &str =
+    concat!(include_str!("../python/report.py"), include_str!("compare.py"), include_str!("emitted.py"));
 const HARNESS: &str = include_str!("harness.c");
 
 /// How emitted C is compiled and run.

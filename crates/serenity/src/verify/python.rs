@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// Handed over as text, so that the binary needs no file beside it.
-const SCRIPT: &str = include_str!("verify.py");
+const SCRIPT: &str =
+    concat!(include_str!("../python/report.py"), include_str!("compare.py"), include_str!("verify.py"));
 
 /// What came of asking.
 pub(super) enum Answer {

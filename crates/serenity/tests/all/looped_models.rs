@@ -15,18 +15,21 @@ const MOST: &[(&str, [u64; 2])] = &[
     ("swiftnet-b", [118_288, 114_720]),
     ("swiftnet-b_int8", [32_256, 31_920]), // 46,624 and 69,536
     ("swiftnet-c", [62_720, 62_976]),
-    ("swiftnet-c_int8", [27_344, 26_208]),           // 28,272 and 27,008
-    ("mlperf_tiny_resnet8_int8", [17_472, 17_472]),  // 25,824 and 25,184
-    ("mlperf_tiny_resnet8_float", [69_792, 69_792]), // 103,200 and 100,384
-    // 29,600 and 28,544. Without its constant channels 112 bytes more for the portable kernels, 16 fewer for the hungriest, and 13 KB fewer in all.
-    ("mlperf_tiny_vww_96_int8", [29_696, 28_160]),
-    ("mlperf_tiny_kws_int8", [11_520, 9_792]), // 11,648 and 9,792
-    ("mobilenet_v2_035_96_int8", [32_240, 31_808]), // 35,744 and 33,920
-    ("densenet_2242_64_int8", [64_368, 43_888]), // 64,384 and 45,088
+    ("swiftnet-c_int8", [27_344, 26_208]),            // 28,272 and 27,008
+    ("mlperf_tiny_resnet8_int8", [17_472, 17_472]),   // 25,824 and 25,184
+    ("mlperf_tiny_resnet8_float", [69_792, 69_792]),  // 103,200 and 100,384
+    ("mlperf_tiny_vww_96_int8", [29_584, 28_160]),    // 29,600 and 28,544
+    ("mlperf_tiny_kws_int8", [11_520, 9_792]),        // 11,648 and 9,792
+    ("mobilenet_v2_035_96_int8", [32_240, 31_808]),   // 35,744 and 33,920
+    ("densenet_2242_64_int8", [64_368, 43_888]),      // 64,384 and 45,088
     ("blazeface_front_128_int8", [245_760, 196_608]), // the same
     ("blazeface_front_128_float", [293_504, 289_440]), // 313,632 and 306,720
-    ("hand_recrop", [808_000, 787_488]),       // 814,160 and 787,488
+    ("hand_recrop", [808_000, 787_488]),              // 814,160 and 787,488
 ];
+
+/// Of models that have many constant channels: the most bytes of the whole arena of a 32-bit device, which decides between plans. Without these channels less of it persists, and the head may take a little more
+/// of what that leaves; with them it must stay as small as it was.
+const MOST_IN_ALL: &[(&str, [u64; 2])] = &[("mlperf_tiny_vww_96_int8", [48_496, 43_584])];
 
 /// Models that take seconds to optimise.
 const NETWORKS: &[&str] = &["swiftnet-a", "swiftnet-b", "swiftnet-c"];
@@ -128,15 +131,24 @@ impl Tried {
         {
             faults.push(format!("{name}: {} more multiplications than {}", loops.extra_macs, loops.macs));
         }
-        let most = MOST.iter().find(|(model, _)| name.starts_with(&format!("{model},")));
-        if let (Some((_, most)), Some(head)) = (most, portable_head(&self.with.0.model, plan)) {
-            let most = most[usize::from(self.kernels == Kernels::Reference)];
-            if head > most {
-                faults.push(format!("{name}: {head} bytes, more than {most}"));
-            }
+        let head = portable_head(&self.with.0.model, plan);
+        let (allowed, taken) = match most(MOST_IN_ALL, name, self.kernels) {
+            Some(most) => (Some(most), Some(after)),
+            None => (most(MOST, name, self.kernels), head),
+        };
+        if let (Some(most), Some(taken)) = (allowed, taken)
+            && taken > most
+        {
+            faults.push(format!("{name}: {taken} bytes, more than {most}"));
         }
         faults
     }
+}
+
+/// What a table allows a model with these kernels.
+fn most(table: &[(&str, [u64; 2])], name: &str, kernels: Kernels) -> Option<u64> {
+    let (_, most) = table.iter().find(|(model, _)| name.split(',').next() == Some(model))?;
+    Some(most[usize::from(kernels == Kernels::Reference)])
 }
 
 fn accepted<'v, T>(verdict: &'v Verdict<T>, name: &str, faults: &mut Vec<String>) -> Option<&'v T> {
@@ -213,6 +225,22 @@ fn loops_compute_the_same_in_the_memory_that_is_predicted() {
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// Models that lose channels otherwise: with all of them, loops are as good as ever.
+#[test]
+fn heads_of_models_with_all_their_channels_stay_as_small() {
+    for path in collected(&MOST_IN_ALL.iter().map(|(name, _)| *name).collect::<Vec<_>>()) {
+        let input = load(path.to_str().unwrap()).unwrap();
+        for kernels in [Kernels::Any, Kernels::Reference] {
+            let options = Options { model: MemoryModel::Tflm(kernels), ..Options::for_input(&input) };
+            let loops = Some(Loops::default());
+            let best = optimize(&input, &Options { loops, rewrites: Rewrites::None, ..options }).unwrap();
+            let name = path.file_stem().unwrap().to_string_lossy();
+            let head = portable_head(&best.model, &best.plan);
+            assert!(head <= most(MOST, &name, kernels) && head.is_some(), "{name}, {kernels:?}: {head:?}");
+        }
+    }
 }
 
 /// Whatever a model is, asking for loops gives a model that runs as before in the memory that is predicted, and no more of it.
