@@ -10,6 +10,7 @@ const SPECS: &[&str] = &[
     "swiftnet",
     "swiftnet?full=true",
     "swiftnet-a",
+    "swiftnet-a?wiring=fitted",
     "swiftnet-b",
     "swiftnet-c",
     "darts-cell",
@@ -30,6 +31,8 @@ const SPECS: &[&str] = &[
     "densenet?growth=4&blocks=2-2&resolution=32",
     "inception?resolution=32",
     "mobilenet?resolution=32",
+    "branches",
+    "branches?branches=1",
 ];
 
 const BASIC: &[&str] = &[
