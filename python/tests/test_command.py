@@ -30,7 +30,7 @@ def told(*args: str) -> dict:
 def same(ours: serenity.Result, theirs: dict) -> None:
     fields = [key for key in ours.plan if key in theirs and key not in ("seconds", "states", "pieces")]
     # All that the command tells, but for what it has read and written.
-    assert theirs.keys() - ours.plan.keys() <= {"schema", "input", "output", "report", "pictures"}
+    assert theirs.keys() - ours.plan.keys() <= {"schema", "input", "output", "report", "pictures", "code"}
     for key in fields:
         assert ours.plan[key] == theirs[key], key
 

@@ -2,7 +2,7 @@
 //!
 //! In comes a [`Network`]: the channels of every tensor, and of every step which channels it reads for which, as far as a reader of files can tell. Out comes a
 //! [`Narrowing`]: the channels that stay, and what the biases of those who read the others must take over. Three things lead there, a file each: what numbers
-//! a channel can hold ([`ranges`](forward)), which channels must stay or go together ([`ties`]), and which can go ([`removal`]).
+//! a channel can hold (`forward`), which channels must stay or go together (`ties`), and which can go (`removal`).
 //!
 //! Nothing here knows a file format, and nothing is rounded: what a sum becomes is followed for every way in which the known kernels round it, and a channel
 //! counts as constant only if they agree. The proof is in `docs/DESIGN.md`.
