@@ -3,6 +3,8 @@
 use crate::placed::ByOffset;
 use crate::{Buffer, FOREVER, Problem};
 use std::cmp::Reverse;
+use std::convert::Infallible;
+use std::ops::ControlFlow::Continue;
 
 /// What lives from step 0 for ever first, in order; then the largest first, of equals the one that begins first. Each goes into
 /// the smallest gap that holds it.
@@ -21,7 +23,7 @@ pub(crate) fn offsets(problem: &Problem) -> Vec<u64> {
     });
 
     let mut offsets = vec![0; buffers.len()];
-    let mut arena = ByOffset::default();
+    let mut arena = ByOffset::new(problem.alignment());
     for index in fixed.into_iter().chain(order) {
         let buffer = &buffers[index];
         // An empty tensor is said to be at 0 and takes no part.
@@ -35,18 +37,18 @@ pub(crate) fn offsets(problem: &Problem) -> Vec<u64> {
 }
 
 fn smallest_gap(arena: &ByOffset, buffer: &Buffer, alignment: u64) -> u64 {
-    let mut top = 0_u64;
     let mut best = None;
     let mut best_gap = u64::MAX;
-    for placed in arena.living_with(buffer) {
-        let candidate = top.next_multiple_of(alignment);
+    let end = arena.gaps::<Infallible>(buffer, buffer.size, |from, to| {
+        let candidate = from.next_multiple_of(alignment);
         // As the runtime has it: a gap is compared by its aligned length, and remembered by its whole length.
-        if candidate + buffer.size <= placed.offset && placed.offset - candidate < best_gap {
+        if to - candidate < best_gap {
             best = Some(candidate);
-            best_gap = placed.offset - top;
+            best_gap = to - from;
         }
-        top = top.max(placed.end);
-    }
+        Continue(())
+    });
+    let Continue(top) = end;
     best.unwrap_or_else(|| top.next_multiple_of(alignment))
 }
 

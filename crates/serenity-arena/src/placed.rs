@@ -1,31 +1,174 @@
-//! Buffers that have their place, from low to high.
+//! Buffers that have their place, from low to high, and the gaps between them.
 
 use crate::{Buffer, Step};
+use std::ops::ControlFlow::{self, Break, Continue};
+
+/// So many stand together in a block before it is halved.
+const MOST_IN_A_BLOCK: usize = 256;
 
 /// A buffer in its place.
 #[derive(Clone, Copy)]
-pub(crate) struct Placed {
-    pub(crate) offset: u64,
-    pub(crate) end: u64,
+struct Placed {
+    offset: u64,
+    end: u64,
     first: Step,
     last: Step,
 }
 
-/// What lies in the arena, sorted by offset; of equal offsets, the one that came first.
-#[derive(Default)]
-pub(crate) struct ByOffset(Vec<Placed>);
+/// Neighbours by offset, and what is true of all of them, so that a search for a gap can pass them by.
+struct Block {
+    placed: Vec<Placed>,
+    /// When the first of them begins, and the last.
+    begins: (Step, Step),
+    /// When the first of them ends, and the last.
+    ends: (Step, Step),
+    /// Where the highest ends.
+    top: u64,
+    /// The widest gap between them while all are in use, from where a buffer may begin.
+    widest_gap: u64,
+}
 
-impl ByOffset {
-    /// Adds a buffer that takes `size` bytes from `offset`.
-    pub(crate) fn insert(&mut self, buffer: &Buffer, offset: u64, size: u64) {
-        let at = self.0.partition_point(|placed| placed.offset <= offset);
-        let placed = Placed { offset, end: offset + size, first: buffer.first, last: buffer.last };
-        self.0.insert(at, placed);
+impl Block {
+    /// # Panics
+    /// If there is none.
+    fn of(placed: Vec<Placed>, alignment: u64) -> Self {
+        let lowest = placed[0];
+        let mut block = Self {
+            placed,
+            begins: (lowest.first, lowest.first),
+            ends: (lowest.last, lowest.last),
+            top: lowest.end,
+            widest_gap: 0,
+        };
+        for placed in &block.placed {
+            block.begins = (block.begins.0.min(placed.first), block.begins.1.max(placed.first));
+            block.ends = (block.ends.0.min(placed.last), block.ends.1.max(placed.last));
+            block.widest_gap =
+                block.widest_gap.max(placed.offset.saturating_sub(aligned(block.top, alignment)));
+            block.top = block.top.max(placed.end);
+        }
+        block
     }
 
-    /// From low to high, all that are in use while the buffer is.
-    pub(crate) fn living_with(&self, buffer: &Buffer) -> impl Iterator<Item = &Placed> {
-        let (first, last) = (buffer.first, buffer.last);
-        self.0.iter().filter(move |placed| placed.first <= last && first <= placed.last)
+    /// Is none of them in use while the buffer is?
+    fn is_apart_from(&self, buffer: &Buffer) -> bool {
+        self.begins.0 > buffer.last || self.ends.1 < buffer.first
+    }
+
+    /// Are all of them in use while the buffer is?
+    fn is_all_with(&self, buffer: &Buffer) -> bool {
+        self.begins.1 <= buffer.last && self.ends.0 >= buffer.first
+    }
+}
+
+/// What lies in the arena, sorted by offset; of equal offsets, the one that came first. In blocks, because models can be made whose thousands of buffers are
+/// never in use together, or always are: either way most blocks are passed by.
+pub(crate) struct ByOffset {
+    blocks: Vec<Block>,
+    alignment: u64,
+}
+
+fn aligned(offset: u64, alignment: u64) -> u64 {
+    offset.checked_next_multiple_of(alignment).unwrap_or(u64::MAX)
+}
+
+impl ByOffset {
+    /// Nothing yet; buffers may begin at multiples of `alignment`.
+    pub(crate) fn new(alignment: u64) -> Self {
+        Self { blocks: Vec::new(), alignment }
+    }
+
+    /// Adds a buffer that takes `size` bytes from `offset`.
+    pub(crate) fn insert(&mut self, buffer: &Buffer, offset: u64, size: u64) {
+        let placed = Placed { offset, end: offset + size, first: buffer.first, last: buffer.last };
+        // The last block that begins no higher.
+        let at = self.blocks.partition_point(|block| block.placed[0].offset <= offset).saturating_sub(1);
+        let Some(block) = self.blocks.get_mut(at) else {
+            self.blocks.push(Block::of(vec![placed], self.alignment));
+            return;
+        };
+        let mut members = std::mem::take(&mut block.placed);
+        members.insert(members.partition_point(|other| other.offset <= offset), placed);
+        if members.len() > MOST_IN_A_BLOCK {
+            let upper = members.split_off(MOST_IN_A_BLOCK / 2);
+            self.blocks.insert(at + 1, Block::of(upper, self.alignment));
+        }
+        self.blocks[at] = Block::of(members, self.alignment);
+    }
+
+    /// Visits the gaps that hold `size` bytes between those that are in use while the buffer is, from low to high, until the visitor has found what it wants: where a gap begins, aligned or
+    /// not, and where it ends. `Continue` has where the highest ends: there is room above.
+    pub(crate) fn gaps<T>(
+        &self,
+        buffer: &Buffer,
+        size: u64,
+        mut visit: impl FnMut(u64, u64) -> ControlFlow<T>,
+    ) -> ControlFlow<T, u64> {
+        let mut top = 0_u64;
+        for block in self.blocks.iter().filter(|block| !block.is_apart_from(buffer)) {
+            let begins_below = block.placed[0].offset < aligned(top, self.alignment).saturating_add(size);
+            if block.is_all_with(buffer) && begins_below && block.widest_gap < size {
+                top = top.max(block.top);
+                continue;
+            }
+            let lives_with = |placed: &&Placed| placed.first <= buffer.last && buffer.first <= placed.last;
+            for placed in block.placed.iter().filter(lives_with) {
+                if aligned(top, self.alignment).saturating_add(size) <= placed.offset
+                    && let Break(found) = visit(top, placed.offset)
+                {
+                    return Break(found);
+                }
+                top = top.max(placed.end);
+            }
+        }
+        Continue(top)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The gaps as they are found one by one.
+    fn plainly(all: &[Placed], alignment: u64, buffer: &Buffer, size: u64) -> (Vec<(u64, u64)>, u64) {
+        let (mut gaps, mut top) = (Vec::new(), 0);
+        for placed in all.iter().filter(|placed| placed.first <= buffer.last && buffer.first <= placed.last) {
+            if aligned(top, alignment) + size <= placed.offset {
+                gaps.push((top, placed.offset));
+            }
+            top = top.max(placed.end);
+        }
+        (gaps, top)
+    }
+
+    #[test]
+    fn blocks_pass_by_no_gap() {
+        let mut state = 1_u64;
+        let mut below = |limit: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % limit
+        };
+        for (span, steps, alignment) in
+            [(40_000, 4, 1), (3_000, 60, 64), (400_000, 1, 16), (2_000_000, 1, 64)]
+        {
+            let (mut arena, mut all) = (ByOffset::new(alignment), Vec::<Placed>::new());
+            for _ in 0..3_000 {
+                let (first, lasts) = (below(steps) as Step, below(8) as Step);
+                let buffer = Buffer::new(1 + below(200), first, first + lasts);
+                let size = 1 + below(150);
+                let mut found = Vec::new();
+                let top = arena.gaps::<()>(&buffer, size, |from, to| {
+                    found.push((from, to));
+                    Continue(())
+                });
+                let (gaps, plain_top) = plainly(&all, alignment, &buffer, size);
+                assert_eq!((found, top), (gaps, Continue(plain_top)));
+                let offset = below(span);
+                arena.insert(&buffer, offset, buffer.size);
+                let placed =
+                    Placed { offset, end: offset + buffer.size, first: buffer.first, last: buffer.last };
+                all.insert(all.partition_point(|other| other.offset <= offset), placed);
+            }
+        }
     }
 }

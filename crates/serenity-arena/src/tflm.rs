@@ -3,6 +3,7 @@
 use crate::placed::ByOffset;
 use crate::{Buffer, Problem};
 use std::cmp::Reverse;
+use std::ops::ControlFlow::{Break, Continue};
 
 /// Buffers with a fixed offset first, in order; then the largest first, of equals the one that was given last. Each goes into the
 /// lowest gap that holds it.
@@ -16,7 +17,8 @@ pub(crate) fn offsets(problem: &Problem) -> Vec<u64> {
     free.sort_unstable_by_key(|&index| (Reverse(size(&buffers[index])), Reverse(index)));
 
     let mut offsets = vec![0; buffers.len()];
-    let mut arena = ByOffset::default();
+    // A gap may begin anywhere: all but what is fixed ends at a multiple.
+    let mut arena = ByOffset::new(1);
     for index in fixed.into_iter().chain(free) {
         let buffer = &buffers[index];
         offsets[index] = buffer.offset.unwrap_or_else(|| lowest_gap(&arena, buffer, size(buffer)));
@@ -26,14 +28,8 @@ pub(crate) fn offsets(problem: &Problem) -> Vec<u64> {
 }
 
 fn lowest_gap(arena: &ByOffset, buffer: &Buffer, size: u64) -> u64 {
-    let mut candidate = 0;
-    for placed in arena.living_with(buffer) {
-        if candidate + size <= placed.offset {
-            break;
-        }
-        candidate = candidate.max(placed.end);
-    }
-    candidate
+    let (Break(offset) | Continue(offset)) = arena.gaps(buffer, size, |from, _| Break(from));
+    offset
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Which memory there is, who fills it and who still wants it: the memory models once more, written down independently.
 
 use crate::arena::{litert, tflm::bytes_unpacked};
-use crate::replay::nearest;
+use crate::replay::{nearest, whole_call};
 use serenity_ir::{Graph, Op, OpId, Role, TensorId};
 use serenity_runtimes::{Kernels, LitertKernels, LitertPlace, MemoryModel, scratch};
 use std::cmp::Reverse;
@@ -190,11 +190,12 @@ fn saved(
     let may_die =
         |t: TensorId| !graph.is_output(t) && (figure == Figure::Arena || graph.consumers(t).len() == 1);
     let Op { inputs, outputs, .. } = graph.op(op);
+    let call = whole_call(graph, op);
     // By result and operand, the most that they can share.
     let mut pairs: BTreeMap<(TensorId, TensorId), i128> = BTreeMap::new();
     for &input in inputs.iter().collect::<BTreeSet<_>>().into_iter().filter(|&&input| may_die(input)) {
         for &output in outputs {
-            let nearest = nearest(graph, op, kernels, input, output);
+            let nearest = nearest(graph, &call, kernels, input, output);
             let places = [nearest.at_least, nearest.exactly.filter(|place| place % 16 == 0)];
             for distance in places.into_iter().flatten() {
                 let shared = (bytes_of(output) - rounded(distance)).min(bytes_of(input)).max(0);
@@ -237,35 +238,4 @@ fn most_shared(pairs: &BTreeMap<(TensorId, TensorId), i128>, bytes_of: impl Fn(T
         sums.into_iter().map(|(t, sum)| sum.min(bytes_of(t))).sum()
     };
     limit(&|pair| pair.0).min(limit(&|pair| pair.1))
-}
-
-/// Who depends on whom, transitively, for a few ops of interest.
-pub(crate) struct Reach<'a> {
-    graph: &'a Graph,
-    before: Vec<Option<Vec<bool>>>,
-}
-
-impl<'a> Reach<'a> {
-    pub(crate) fn new(graph: &'a Graph) -> Self {
-        Self { graph, before: vec![None; graph.ops().len()] }
-    }
-
-    /// Has `first` run whenever `then` has?
-    pub(crate) fn precedes(&mut self, first: OpId, then: OpId) -> bool {
-        let graph = self.graph;
-        let before = self.before[then.index()].get_or_insert_with(|| {
-            let mut seen = vec![false; graph.ops().len()];
-            seen[then.index()] = true;
-            let mut open = vec![then];
-            while let Some(op) = open.pop() {
-                for p in graph.predecessors(op) {
-                    if !std::mem::replace(&mut seen[p.index()], true) {
-                        open.push(p);
-                    }
-                }
-            }
-            seen
-        });
-        before[first.index()]
-    }
 }

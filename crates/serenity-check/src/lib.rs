@@ -35,6 +35,7 @@ mod order;
 mod ort;
 mod peak;
 mod placement;
+mod reach;
 mod replay;
 mod stated;
 mod timeline;

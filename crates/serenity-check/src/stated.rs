@@ -1,6 +1,7 @@
 //! What a graph states of its kernels, counted once more: aliases, and outputs that take the place of an input which their op is the last to read, whatever the order.
 
-use crate::holdings::{Holding, Reach};
+use crate::holdings::Holding;
+use crate::reach::Reach;
 use serenity_ir::{Graph, OpId, TensorId};
 use std::collections::{BTreeMap, BTreeSet};
 

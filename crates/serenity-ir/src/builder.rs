@@ -7,6 +7,9 @@ use serde_json::{Map, Value};
 /// The sum of all sizes, doubled and rounded up as no runtime does worse, stays below this: what is added up later cannot overflow 63 bits.
 const LARGEST_SUM: u64 = 1 << 62;
 
+/// So many tensors and as many ops: five times the largest graph that is known, and no more memory than an ordinary machine has.
+pub(crate) const MOST: usize = 1 << 19;
+
 /// A graph under construction. Nothing is checked before [`build`](Self::build).
 #[derive(Clone, Debug, Default)]
 pub struct GraphBuilder {
@@ -146,7 +149,7 @@ impl GraphBuilder {
 
     fn check_sizes(&self) -> Result<(), GraphError> {
         for (what, count) in [("tensors", self.tensors.len()), ("operators", self.ops.len())] {
-            if count >= u32::MAX as usize {
+            if count > MOST {
                 return Err(GraphError::TooLarge { what, count });
             }
         }

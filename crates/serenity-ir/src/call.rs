@@ -77,10 +77,9 @@ impl<'g> Call<'g> {
         let stored: usize = [constants, variables].iter().flatten().map(|map| map.len()).sum();
         let mut activations = op.inputs.iter();
         let at = |position: usize| {
-            let key = position.to_string();
-            if let Some(constant) = constants.and_then(|map| map.get(&key)) {
+            if let Some(constant) = constants.and_then(|map| map.get(&position.to_string())) {
                 Given::Constant(Stored(constant))
-            } else if let Some(variable) = variables.and_then(|map| map.get(&key)) {
+            } else if let Some(variable) = variables.and_then(|map| map.get(&position.to_string())) {
                 Given::Variable(Stored(variable))
             } else if absent.contains(&(position as u64)) {
                 Given::Absent

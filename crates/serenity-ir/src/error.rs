@@ -7,8 +7,8 @@ pub enum GraphError {
     /// No operators at all.
     #[error("the graph has no operators: there is nothing to schedule")]
     Empty,
-    /// More tensors or ops than a 32-bit index can name.
-    #[error("the graph has {count} {what}; at most {max} are supported", max = u32::MAX)]
+    /// More tensors or ops than are planned in the memory of an ordinary machine.
+    #[error("the graph has {count} {what}; at most {max} are supported", max = crate::builder::MOST)]
     TooLarge {
         /// `tensors` or `operators`.
         what: &'static str,

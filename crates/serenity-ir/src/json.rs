@@ -20,7 +20,9 @@ use crate::{
     Attributes, ElementType, Graph, GraphBuilder, GraphError, KnownShape, Op, OpKind, Quantization, Tensor,
     TensorId, Unknown, sharing,
 };
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
 /// Why a text is not a graph.
 #[derive(Debug, thiserror::Error)]
@@ -49,14 +51,21 @@ pub enum JsonError {
 /// # Errors
 /// If the text is not JSON, not in the format, or not a graph; see [`JsonError`].
 pub fn parse(text: &str) -> Result<Graph, JsonError> {
-    let document: Value = serde_json::from_str(text)?;
-    let mut root = Fields::new("", document)?;
+    let Ok(mut document) = Document::read(text) else {
+        // What is wrong, and where, is said of the whole text.
+        let value = serde_json::from_str(text)?;
+        let not_a_graph =
+            |root: Fields| field_error("the document".to_owned(), "a graph", &Value::Object(root.map));
+        return Err(Fields::new("", value).map_or_else(|error| error, not_a_graph));
+    };
+    let (tensors, ops) = (document.tensors.take(), document.ops.take());
+    let mut root = Fields { path: String::new(), map: document.rest };
     let mut builder = GraphBuilder::new(root.text("name")?);
-    for (index, value) in root.array("tensors")?.into_iter().enumerate() {
-        builder.tensor(tensor(index, value)?);
+    for (index, raw) in items(tensors, "tensors")?.into_iter().enumerate() {
+        builder.tensor(tensor(index, value(text, raw)?)?);
     }
-    for (index, value) in root.array("ops")?.into_iter().enumerate() {
-        builder.push_op(op(index, value)?);
+    for (index, raw) in items(ops, "ops")?.into_iter().enumerate() {
+        builder.push_op(op(index, value(text, raw)?)?);
     }
     for id in root.ids("inputs")? {
         builder.mark_input(id);
@@ -78,6 +87,42 @@ pub fn parse(text: &str) -> Result<Graph, JsonError> {
         }
     }
     Ok(graph)
+}
+
+/// The text of a graph, its long lists not yet read: as values they would take a hundred times the memory of the text.
+struct Document<'a> {
+    tensors: Option<&'a RawValue>,
+    ops: Option<&'a RawValue>,
+    rest: Map<String, Value>,
+}
+
+impl<'a> Document<'a> {
+    fn read(text: &'a str) -> serde_json::Result<Self> {
+        let mut fields: BTreeMap<String, &'a RawValue> = serde_json::from_str(text)?;
+        let (tensors, ops) = (fields.remove("tensors"), fields.remove("ops"));
+        // In the order in which they stand in the text.
+        let mut fields: Vec<_> = fields.into_iter().collect();
+        fields.sort_by_key(|(_, raw)| raw.get().as_ptr());
+        let rest = fields.into_iter().map(|(key, raw)| Ok((key, serde_json::from_str(raw.get())?)));
+        Ok(Self { tensors, ops, rest: rest.collect::<serde_json::Result<_>>()? })
+    }
+}
+
+/// The items of a list, one by one.
+fn items<'a>(list: Option<&'a RawValue>, key: &str) -> Result<Vec<&'a RawValue>, JsonError> {
+    let text = list.map_or("null", RawValue::get);
+    match serde_json::from_str(text) {
+        Ok(items) => Ok(items),
+        Err(_) => Err(field_error(key.to_owned(), "an array", &serde_json::from_str(text)?)),
+    }
+}
+
+/// One of them. If it cannot be read, the fault is shown where it stands in the whole text.
+fn value(text: &str, item: &RawValue) -> Result<Value, JsonError> {
+    serde_json::from_str(item.get()).map_err(|error| {
+        let of_all = serde_json::from_str::<Value>(text).err();
+        of_all.unwrap_or(error).into()
+    })
 }
 
 /// Writes a graph, one tensor or op a line.

@@ -135,7 +135,15 @@ impl MemoryModel {
         }
     }
 
-    /// The buffers of `graph` under this model.
+    /// Can the buffers of `graph` be told under this model in memory that is in proportion to it? Where concatenations are views of views, each reader wants every piece.
+    pub fn can_follow(self, graph: &Graph) -> bool {
+        match self {
+            Self::Paper => Paper::can_follow(graph),
+            Self::Plain | Self::Tflm(_) | Self::TflmPlanned(_) | Self::Litert | Self::Ort(_) => true,
+        }
+    }
+
+    /// The buffers of `graph` under this model, if it [can follow](Self::can_follow) it.
     pub fn lifetimes(self, graph: &Graph) -> Lifetimes {
         self.runtime().storage(graph).into_lifetimes(graph)
     }

@@ -3,25 +3,49 @@
 use crate::Runtime;
 use serenity_ir::{BufferId, Graph, OpId, Role, Storage, TensorId};
 
+/// So many pieces may be wanted by all readers of views together. A file can ask for the square of its size, or for more if views hold views; this is a hundred times what the largest
+/// network of the literature has.
+const MOST_WANTED_PIECES: usize = 1 << 22;
+
 pub(crate) struct Paper;
+
+impl Paper {
+    /// Can its views be followed?
+    pub(crate) fn can_follow(graph: &Graph) -> bool {
+        storage(graph, MOST_WANTED_PIECES).is_some()
+    }
+}
 
 impl Runtime for Paper {
     fn storage(&self, graph: &Graph) -> Storage {
-        let mut storage = Storage::one_buffer_a_tensor(graph);
-        // In an order that can run, the pieces of a view have their places before the view gets its own.
-        for op in graph.file_order() {
-            match graph.op(op).kind.role() {
-                Role::Concat => make_view(&mut storage, graph, op),
-                Role::Accumulate => accumulate(&mut storage, graph, op),
-                Role::Compute => {}
-            }
-        }
-        storage
+        storage(graph, usize::MAX).unwrap_or_else(|| unreachable!("nothing is more than the largest number"))
     }
 
     fn accumulates(&self) -> bool {
         true
     }
+}
+
+/// `None` if readers of views want more than `most` pieces together.
+fn storage(graph: &Graph, most: usize) -> Option<Storage> {
+    let mut storage = Storage::one_buffer_a_tensor(graph);
+    let mut wanted = 0_usize;
+    // In an order that can run, the pieces of a view have their places before the view gets its own.
+    for op in graph.file_order() {
+        match graph.op(op).kind.role() {
+            Role::Concat => make_view(&mut storage, graph, op),
+            Role::Accumulate => accumulate(&mut storage, graph, op),
+            Role::Compute => {}
+        }
+        for &view in graph.op(op).outputs.iter().filter(|view| storage.is_view[view.index()]) {
+            let readers = graph.consumers(view).len();
+            wanted = wanted.saturating_add(storage.of[view.index()].len().saturating_mul(1 + readers));
+        }
+        if wanted > most {
+            return None;
+        }
+    }
+    Some(storage)
 }
 
 /// The output of a concatenation lies where its pieces lie.

@@ -90,6 +90,14 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// A graph of which a memory model cannot tell what it needs.
+    #[error(
+        "`{graph}`: its concatenations hold each other, and too many ops read them, to count them as views"
+    )]
+    Views {
+        /// The graph.
+        graph: String,
+    },
     /// A model whose tensors cannot be placed at all.
     #[error(
         "`{graph}` has no arena: its sub-graphs run each other without end, or its sizes are beyond 2^60 bytes"
@@ -162,9 +170,11 @@ impl Error {
             Self::NotText { .. } => ErrorKind::Format,
             Self::Zoo { .. } => ErrorKind::Network,
             Self::PlanFile { .. } | Self::WrongPlan { .. } => ErrorKind::Plan,
-            Self::Export { .. } | Self::Emit { .. } | Self::NoArena { .. } | Self::Traffic { .. } => {
-                ErrorKind::Model
-            }
+            Self::Export { .. }
+            | Self::Emit { .. }
+            | Self::NoArena { .. }
+            | Self::Views { .. }
+            | Self::Traffic { .. } => ErrorKind::Model,
             Self::NoRoom(_) => ErrorKind::Room,
             Self::NoFast { .. } => ErrorKind::Runtime,
             Self::SideFile { .. } | Self::Write { .. } => ErrorKind::Write,
@@ -196,6 +206,9 @@ impl Error {
             Self::UnknownFormat { .. } => Some(
                 "this version reads .tflite and .onnx models, .json graphs and built-in networks (`zoo:NAME`, see `serenity zoo list`)",
             ),
+            Self::Views { .. } => {
+                Some("say --runtime plain, tflm or litert: there a concatenation is a copy of its own")
+            }
             Self::PlanFile { .. } => Some(
                 "give a file written by `serenity optimize --plan`, or the output of `serenity schedule --json`",
             ),

@@ -31,6 +31,15 @@ impl Input {
         self.file.graphs()
     }
 
+    /// That what the model needs can be told under a memory model.
+    ///
+    /// # Errors
+    /// If its views are more than can be followed.
+    pub fn can_be_counted(&self, model: MemoryModel) -> Result<(), Error> {
+        let is_followed = self.graphs().iter().all(|graph| model.can_follow(graph));
+        is_followed.then_some(()).ok_or_else(|| Error::Views { graph: self.name.clone() })
+    }
+
     /// The plan of the arena that the model came with, for TFLM: by graph, by tensor. `None` if it has none, or one that TFLM would refuse.
     pub fn plan(&self) -> Option<Offsets> {
         self.file.places()

@@ -48,9 +48,10 @@ impl Optimized {
 /// ```
 ///
 /// # Errors
-/// If the result fails its own check, or the rewriting went wrong: either would be a bug. A file that cannot be changed without loss is no error: it is
+/// If the model [cannot be counted](Input::can_be_counted). If the result fails its own check, or the rewriting went wrong: either would be a bug. A file that cannot be changed without loss is no error: it is
 /// planned as it is, unless it is [asked](Options::int8_io) to change.
 pub fn optimize(input: &Input, options: &Options) -> Result<Optimized, Error> {
+    input.can_be_counted(options.model)?;
     let Some(how) = options.fast.as_ref().filter(|_| is_for(input, options)) else {
         return as_it_stands(input, options);
     };

@@ -74,24 +74,23 @@ fn head_of(
 
 /// Gives an offset to all that have none; `None` if that overflows.
 fn place(all: &mut [Rectangle]) -> Option<()> {
-    let mut waiting: Vec<usize> = (0..all.len()).filter(|&i| all[i].offset.is_none()).collect();
+    let (mut there, mut waiting): (Vec<usize>, Vec<usize>) =
+        (0..all.len()).partition(|&i| all[i].offset.is_some());
+    there.sort_by_key(|&i| all[i].offset);
     waiting.reverse();
     // Stable, so that of equals the higher number stays first.
     waiting.sort_by_key(|&i| std::cmp::Reverse(all[i].bytes));
     for i in waiting {
-        let mut taken: Vec<(u64, u64)> = all
-            .iter()
-            .filter(|other| other.meets(&all[i]))
-            .filter_map(|other| Some((other.offset?, other.bytes)))
-            .collect();
-        taken.sort_unstable();
         let mut lowest = 0_u64;
-        for (offset, bytes) in taken {
+        for other in there.iter().map(|&other| &all[other]).filter(|other| other.meets(&all[i])) {
+            let offset = other.offset?;
             if lowest.checked_add(all[i].bytes)? <= offset {
                 break;
             }
-            lowest = lowest.max(offset.checked_add(bytes)?);
+            lowest = lowest.max(offset.checked_add(other.bytes)?);
         }
+        let at = there.partition_point(|&other| all[other].offset <= Some(lowest));
+        there.insert(at, i);
         all[i].offset = Some(lowest);
     }
     Some(())

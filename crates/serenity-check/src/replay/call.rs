@@ -1,6 +1,6 @@
 //! An op as its kernel is called, with the one operand and the one result that are looked at.
 
-use serenity_ir::{Graph, Layout, OpId, TensorId};
+use serenity_ir::{Layout, TensorId};
 use std::ops::Deref;
 use std::rc::Rc;
 
@@ -24,12 +24,15 @@ impl<'g> Deref for Call<'g> {
 }
 
 impl<'g> Call<'g> {
-    /// One for each time that the op is given `input`; `None` if it is not, or does not write `output`.
-    pub(super) fn all(graph: &'g Graph, id: OpId, input: TensorId, output: TensorId) -> Option<Vec<Self>> {
-        let op = graph.op(id);
+    /// One for each time that the op is given `input`; `None` if it is not, or does not write `output`. The call as a whole is shared: an op may have thousands of operands.
+    pub(super) fn all(
+        whole: &Rc<serenity_ir::Call<'g>>,
+        input: TensorId,
+        output: TensorId,
+    ) -> Option<Vec<Self>> {
+        let op = whole.op;
         let uses = op.inputs.iter().filter(|&&tensor| tensor == input).count();
         let result = op.outputs.iter().position(|&tensor| tensor == output)?;
-        let whole = Rc::new(serenity_ir::Call::new(graph, id));
         let calls: Vec<Self> = (0..whole.operand_count())
             .filter(|&position| whole.activation(position) == Some(input))
             .map(|operand| Self { whole: whole.clone(), operand, result })

@@ -30,6 +30,7 @@ pub(crate) use elementwise::operands as element_operands;
 pub(crate) use resize::nearest_rows;
 use serenity_ir::{Graph, OpId, TensorId};
 use serenity_runtimes::Kernels;
+use std::rc::Rc;
 use trace::Trace;
 
 /// May an op write its output where it reads its input?
@@ -79,9 +80,23 @@ pub fn replay(
     input: (TensorId, u64),
     output: (TensorId, u64),
 ) -> Verdict {
-    let unknown = || Verdict::Unknown { kind: graph.op(op).kind.as_str().to_owned() };
+    replay_call(&whole_call(graph, op), kernels, input, output)
+}
+
+/// A call as its op states it, to be looked at by operand and result.
+pub(crate) fn whole_call(graph: &Graph, op: OpId) -> Rc<serenity_ir::Call<'_>> {
+    Rc::new(serenity_ir::Call::new(graph, op))
+}
+
+fn replay_call(
+    whole: &Rc<serenity_ir::Call>,
+    kernels: Kernels,
+    input: (TensorId, u64),
+    output: (TensorId, u64),
+) -> Verdict {
+    let unknown = || Verdict::Unknown { kind: whole.op.kind.as_str().to_owned() };
     let distance = i64::try_from(i128::from(input.1) - i128::from(output.1));
-    let (Ok(distance), Some(calls)) = (distance, Call::all(graph, op, input.0, output.0)) else {
+    let (Ok(distance), Some(calls)) = (distance, Call::all(whole, input.0, output.0)) else {
         return unknown();
     };
     for call in calls {
@@ -107,13 +122,13 @@ pub(crate) struct Nearest {
 /// The least distances at which a replay is safe. Only distances that are an overlap count.
 pub(crate) fn nearest(
     graph: &Graph,
-    op: OpId,
+    whole: &Rc<serenity_ir::Call>,
     kernels: Kernels,
     input: TensorId,
     output: TensorId,
 ) -> Nearest {
     let is_overlap = |distance: &u64| *distance < graph.tensor(output).bytes;
-    let calls = Call::all(graph, op, input, output).unwrap_or_default();
+    let calls = Call::all(whole, input, output).unwrap_or_default();
     let leads = calls.iter().map(|call| {
         let mut trace = Trace::at(0);
         play(call, kernels, &mut trace)?;
@@ -130,7 +145,7 @@ pub(crate) fn nearest(
         }
     });
     let is_safe =
-        |distance: &u64| replay(graph, op, kernels, (input, *distance), (output, 0)) == Verdict::Safe;
+        |distance: &u64| replay_call(whole, kernels, (input, *distance), (output, 0)) == Verdict::Safe;
     let at_least = at_least.and_then(|lead| u64::try_from(lead).ok());
     let exactly = onto_itself.filter(is_overlap).filter(is_safe).min();
     Nearest { at_least: at_least.filter(is_overlap), exactly }

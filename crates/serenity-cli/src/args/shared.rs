@@ -71,7 +71,9 @@ impl RuntimeArg {
         let made_for = default.ort().is_none_or(|setup| setup.reuse);
         let reuse = self.ort_session.map_or(made_for, |session| session == OrtSessionArg::Plain);
         let setup = OrtSetup { order: self.ort_order, reuse };
-        self.with_kernels(self.runtime.unwrap_or(default).with_ort(setup), input)
+        let model = self.with_kernels(self.runtime.unwrap_or(default).with_ort(setup), input)?;
+        input.can_be_counted(model)?;
+        Ok(model)
     }
 
     /// A memory model with the kernels asked for, if any are.

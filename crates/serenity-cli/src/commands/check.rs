@@ -25,6 +25,7 @@ pub(crate) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Outcome, Fai
         None if args.runtime.runtime.is_some() => args.runtime.model(&input)?,
         None => named,
     };
+    input.can_be_counted(model)?;
     let started = Instant::now();
     let cancel = cancel_on_ctrl_c();
     let stop = || cancel.is_cancelled() || started.elapsed() >= args.time_limit;

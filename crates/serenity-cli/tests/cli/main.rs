@@ -1,6 +1,7 @@
 //! Drives the built binary as a user would.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod bombs;
 mod browser;
 mod check;
 mod commands;

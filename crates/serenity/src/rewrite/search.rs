@@ -6,7 +6,7 @@ use crate::order::search;
 use crate::planning::if_below;
 use crate::{Error, Input, Options, bridge};
 use serenity_ir::Operator::{ADD, ADD_N, Add, Sum};
-use serenity_ir::{Buffer, Graph, Lifetimes, OpId, Role, TensorId};
+use serenity_ir::{Graph, Lifetimes, OpId, Role, TensorId};
 use serenity_rewrite::{
     Choice, Effort, Evaluation, Patch, Rewriting, Settings, Sums, Worth, apply, choose, find,
 };
@@ -108,9 +108,14 @@ fn choose_among(graph: &Graph, candidates: &[Patch], options: &Options, share: u
 fn floor(graph: &Graph, candidates: &[Patch], model: MemoryModel) -> u64 {
     let is_touched: BTreeSet<OpId> = candidates.iter().flat_map(Patch::ops).collect();
     let (lifetimes, in_place) = (model.lifetimes(graph), model.runtime().works_in_place());
+    let mut buffers_of = vec![Vec::new(); graph.tensors().len()];
+    for (index, buffer) in lifetimes.buffers().iter().enumerate() {
+        buffer.tensors.iter().for_each(|tensor| buffers_of[tensor.index()].push(index));
+    }
     let held = |tensors: &[TensorId]| {
-        let holds = |buffer: &&Buffer| buffer.tensors.iter().any(|tensor| tensors.contains(tensor));
-        lifetimes.buffers().iter().filter(holds).map(|buffer| buffer.bytes).sum::<u64>()
+        let all: BTreeSet<usize> =
+            tensors.iter().flat_map(|tensor| &buffers_of[tensor.index()]).copied().collect();
+        all.into_iter().map(|index| lifetimes.buffers()[index].bytes).sum::<u64>()
     };
     // An addition may be part of a sum that a patch is about.
     let is_untouched = |&op: &OpId| {
