@@ -14,6 +14,7 @@ mod exported_models;
 mod float_io;
 mod formats;
 mod freedom;
+mod fuzzed;
 mod int8_io;
 mod looped_again;
 mod looped_models;
