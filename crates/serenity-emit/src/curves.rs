@@ -81,9 +81,31 @@ pub(crate) fn tanh(x: i32, integer_bits: u32) -> i32 {
     }
 }
 
+/// The logistic function at 256 places, 1/24 apart from 0 on, as fractions of 2^16. It bends, so straight lines between places are below it: each is raised by half of what is
+/// missing in the middle, which makes the lines as much too high as too low.
+pub(crate) fn logistic_places() -> [u16; 256] {
+    std::array::from_fn(|place| {
+        let value = 1.0 / (1.0 + (-(place as f64) / 24.0).exp());
+        let bend = value * (1.0 - value) * (2.0 * value - 1.0);
+        let raised = value + bend / f64::from(16 * 24 * 24);
+        // The last stands for all beyond.
+        if place == 255 { u16::MAX } else { (65_536.0 * raised).round() as u16 }
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn places_of_the_logistic_function_are_those_of_the_runtime() {
+        let places = logistic_places();
+        assert_eq!(
+            [0, 1, 4, 28, 128, 254, 255].map(|place| places[place]),
+            [32768, 33451, 35493, 49975, 65221, 65534, 65535]
+        );
+        assert_eq!(places.iter().map(|&place| u32::from(place)).sum::<u32>(), 15_670_629);
+    }
 
     #[test]
     fn curves_are_near_the_real_ones() {

@@ -21,22 +21,26 @@ macro_rules! fragments {
 }
 
 fragments! {
-    Arithmetic: "arithmetic.c" needs [];
+    Clamped: "clamped.c" needs [];
+    Arithmetic: "arithmetic.c" needs [Clamped];
     Wide: "wide.c" needs [];
+    LoadS16: "load_s16.c" needs [];
+    StoreS16: "store_s16.c" needs [];
     Dsp: "dsp.c" needs [];
     Span: "span.c" needs [];
     Pairs: "pairs.c" needs [];
     ConvS8: "conv_s8.c" needs [Arithmetic, Dsp, Span];
     DepthwiseS8: "depthwise_s8.c" needs [Arithmetic, Span];
-    PoolS8: "pool_s8.c" needs [Arithmetic, Span];
+    PoolS8: "pool_s8.c" needs [Clamped, Span];
     AddS8: "add_s8.c" needs [Arithmetic, Pairs];
     MulS8: "mul_s8.c" needs [Arithmetic, Pairs];
     ExtremeS8: "extreme_s8.c" needs [Pairs];
     RescaleS8: "rescale_s8.c" needs [Arithmetic];
     Table8: "table_8.c" needs [];
-    QuantizeS8: "quantize_s8.c" needs [Arithmetic, Wide];
-    SoftmaxS8: "softmax_s8.c" needs [Arithmetic];
+    QuantizeS8: "quantize_s8.c" needs [Clamped, Wide];
+    SoftmaxS8: "softmax_s8.c" needs [Clamped];
     MeanS8: "mean_s8.c" needs [Arithmetic];
+    LstmS8: "lstm_s8.c" needs [Arithmetic, LoadS16, StoreS16];
     WindowF32: "window_f32.c" needs [Span, Wide];
     PairsF32: "pairs_f32.c" needs [Pairs, Wide];
     EachF32: "each_f32.c" needs [Wide];

@@ -10,6 +10,7 @@ pub(crate) enum Ctype {
     I8,
     U8,
     I16,
+    U16,
     I32,
     F32,
 }
@@ -20,6 +21,7 @@ impl Ctype {
             Self::I8 => "int8_t",
             Self::U8 => "uint8_t",
             Self::I16 => "int16_t",
+            Self::U16 => "uint16_t",
             Self::I32 => "int32_t",
             Self::F32 => "float",
         }
@@ -28,7 +30,7 @@ impl Ctype {
     fn item(self) -> usize {
         match self {
             Self::I8 | Self::U8 => 1,
-            Self::I16 => 2,
+            Self::I16 | Self::U16 => 2,
             Self::I32 | Self::F32 => 4,
         }
     }
@@ -78,6 +80,7 @@ fn write_elements(text: &mut String, ctype: Ctype, bytes: &[u8]) {
             (Ctype::I8, &[byte]) => number(text, byte.cast_signed().into()),
             (Ctype::U8, &[byte]) => number(text, byte.into()),
             (Ctype::I16, &[a, b]) => number(text, i16::from_le_bytes([a, b]).into()),
+            (Ctype::U16, &[a, b]) => number(text, u16::from_le_bytes([a, b]).into()),
             (Ctype::I32, &[a, b, c, d]) => number(text, i32::from_le_bytes([a, b, c, d])),
             (Ctype::F32, &[a, b, c, d]) => text.push_str(&float(f32::from_le_bytes([a, b, c, d]))),
             _ => {}

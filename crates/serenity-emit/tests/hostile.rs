@@ -7,6 +7,7 @@ use serde_json::json;
 use serenity_emit::{Emitted, Place, Refused, Source, SourceGraph, SourceOp, SourceTensor, c_code};
 use serenity_ir::{Attributes, ElementType, Quantization};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A tensor of bytes with a scale.
 fn tensor(name: &str, shape: &[u64], place: Place) -> SourceTensor {
@@ -62,8 +63,9 @@ fn dense(name: &str, weights: Vec<u8>, shape: [u64; 2], bias: Option<i32>) -> So
 
 /// Does it compile without a word? Where there is no compiler, nobody knows.
 fn compiles(code: &Emitted) {
-    let folder =
-        std::env::temp_dir().join(format!("serenity-hostile-{}-{}", std::process::id(), code.prefix));
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let folder = std::env::temp_dir().join(format!("serenity-hostile-{}-{number}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     for (name, text) in &code.files {
         assert!(text.is_ascii(), "{name}");
@@ -192,4 +194,58 @@ fn steps_and_axes_beyond_all_bounds_are_refused() {
         let joined = op("CONCATENATION", &[0], 1, json!({"axis": axis}));
         assert!(c_code(&model(tensors.clone(), vec![joined], "m"), "m").is_err());
     }
+}
+
+/// A tensor of another type.
+fn typed(shape: &[u64], dtype: ElementType, place: Place) -> SourceTensor {
+    let mut tensor = tensor("t", shape, place);
+    tensor.bytes = dtype.bytes_of(shape).unwrap();
+    tensor.dtype = dtype;
+    tensor
+}
+
+/// Two cells that read three numbers: four gates, their biases, and two variables.
+fn recurrent(weight: u8, memory_scale: f32, state: Place, clip: f32) -> String {
+    let mut tensors = vec![
+        tensor("x", &[1, 2, 3], Place::Arena(0)),
+        tensor("w", &[2, 3], Place::Constant(vec![weight; 6])),
+        tensor("r", &[2, 2], Place::Constant(vec![weight; 4])),
+        typed(&[2], ElementType::Int32, Place::Constant(i32::MAX.to_le_bytes().repeat(2))),
+        tensor("h", &[1, 2], state.clone()),
+        typed(&[1, 2], ElementType::Int16, state),
+        tensor("y", &[1, 2, 2], Place::Arena(64)),
+    ];
+    if weight == 1 {
+        tensors[3].place = Place::Constant(vec![0; 8]);
+    }
+    tensors[5].quantization =
+        Some(Quantization { scales: vec![memory_scale], zero_points: vec![0], axis: 0 });
+    let mut lstm = op(
+        "UNIDIRECTIONAL_SEQUENCE_LSTM",
+        &[0, 1, 1, 1, 1, 2, 2, 2, 2],
+        6,
+        json!({"activation": "tanh", "cell_clip": clip, "time_major": false}),
+    );
+    lstm.inputs.extend([None; 3]);
+    lstm.inputs.extend([Some(3); 4]);
+    lstm.inputs.extend([None, None, Some(4), Some(5), None, None, None, None]);
+    match c_code(&model(tensors, vec![lstm], "m"), "m") {
+        Ok(code) => {
+            assert_eq!(code.state, 16 + 4 + 4, "results, memory, and whether there are any yet");
+            compiles(&code);
+            String::new()
+        }
+        Err(refused) => refused.why,
+    }
+}
+
+#[test]
+fn cells_remember_what_can_be_proved() {
+    let scale = 1.0 / 2048.0;
+    assert_eq!(recurrent(1, scale, Place::Variable, 0.0), "");
+    assert_eq!(recurrent(1, scale, Place::Variable, 1e30), "");
+    assert!(recurrent(1, scale, Place::Arena(128), 0.0).contains("no variable"));
+    assert!(recurrent(1, 0.3, Place::Variable, 0.0).contains("power of two"));
+    assert!(recurrent(1, f32::NAN, Place::Variable, 0.0).contains("power of two"));
+    assert!(recurrent(2, scale, Place::Variable, 0.0).contains("beyond 32 bits"));
 }

@@ -10,8 +10,3 @@ static inline int32_t kn_scaled(int32_t value, int32_t multiplier, int32_t shift
     high = (int32_t)(((int64_t)value * multiplier + half) >> 31);
     return (high + (high >> 31) + (int32_t)(1u << (-shift - 1))) >> -shift;
 }
-
-static inline int32_t kn_clamped(int32_t value, int32_t least, int32_t most)
-{
-    return value < least ? least : value > most ? most : value;
-}

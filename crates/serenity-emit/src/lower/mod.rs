@@ -10,6 +10,7 @@ mod numbers;
 mod options;
 mod products;
 mod quantized;
+mod recurrent;
 mod reduce;
 mod softmax;
 mod state;
@@ -53,6 +54,7 @@ pub(crate) fn lowered(at: &mut At) -> Result<Option<String>, Refused> {
         "DEQUANTIZE" => tables::dequantize(at).map(Some),
         "SOFTMAX" => softmax::softmax(at).map(Some),
         "MEAN" => reduce::mean(at).map(Some),
+        "UNIDIRECTIONAL_SEQUENCE_LSTM" => recurrent::lstm(at).map(Some),
         "RESHAPE" | "SQUEEZE" | "EXPAND_DIMS" => moves::reshape(at),
         "PAD" | "PADV2" => moves::pad(at).map(Some),
         "CONCATENATION" => moves::concatenation(at),
