@@ -182,7 +182,7 @@ pub(crate) struct About {
 /// Has an element of this tensor a type in C?
 fn has_c_type(tensor: &SourceTensor) -> bool {
     use ElementType::*;
-    matches!(tensor.dtype, Int8 | UInt8 | Int16 | Int32 | UInt32 | Float32 | Bool | Int64)
+    matches!(tensor.dtype, Int8 | UInt8 | Int16 | Int32 | UInt32 | Float32 | Bool | Int64 | UInt64)
 }
 
 impl<'s> At<'_, 's> {

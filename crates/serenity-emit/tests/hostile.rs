@@ -204,6 +204,83 @@ fn typed(shape: &[u64], dtype: ElementType, place: Place) -> SourceTensor {
     tensor
 }
 
+fn halves(values: &[i16]) -> SourceTensor {
+    let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    typed(&[values.len() as u64], ElementType::Int16, Place::Constant(bytes))
+}
+
+/// What is said of an operator that reads all tensors but the last, which it writes.
+fn why(kind: &str, tensors: Vec<SourceTensor>, attributes: serde_json::Value) -> String {
+    let last = tensors.len() - 1;
+    let inputs: Vec<usize> = (0..last).collect();
+    match c_code(&model(tensors, vec![op(kind, &inputs, last, attributes)], "m"), "m") {
+        Ok(code) => {
+            compiles(&code);
+            String::new()
+        }
+        Err(refused) => refused.why,
+    }
+}
+
+#[test]
+fn signals_stay_within_their_tensors() {
+    let words = |shape: &[u64], place| typed(shape, ElementType::Int16, Place::Arena(place));
+    let transform = |length, size: i64, written| {
+        let tensors = vec![words(&[length], 0), words(&[written], 4096)];
+        why("CUSTOM:SignalRfft", tensors, json!({"fft_length": size}))
+    };
+    assert_eq!(transform(60, 64, 66), "");
+    assert!(transform(60, 60, 62).contains("no power of two"));
+    assert!(transform(60, 64, 64).contains("do not fit"));
+    assert!(transform(65, 64, 66).contains("do not fit"));
+    for size in [i64::MIN, 0, 2, 1 << 40] {
+        assert!(transform(60, size, 66).contains("out of range"));
+    }
+    let bank = |place: i16, start: i16, width: i16, weight: i16| {
+        let tensors = vec![
+            typed(&[8], ElementType::UInt32, Place::Arena(0)),
+            halves(&[weight; 6]),
+            halves(&[1; 6]),
+            halves(&[0, place]),
+            halves(&[0, start]),
+            halves(&[2, width]),
+            typed(&[1], ElementType::UInt64, Place::Arena(64)),
+        ];
+        why("CUSTOM:SignalFilterBank", tensors, json!({"num_channels": 1}))
+    };
+    assert_eq!(bank(4, 2, 4, 3), "");
+    for (place, start, width, weight) in
+        [(5, 2, 4, 3), (4, 3, 4, 3), (-1, 2, 4, 3), (4, 2, -1, 3), (4, 2, 4, -3)]
+    {
+        assert!(bank(place, start, width, weight).contains("do not fit"));
+    }
+    let gains = |count: usize, down: i64| {
+        let words = |place| typed(&[4], ElementType::UInt32, Place::Arena(place));
+        let tensors = vec![words(0), words(16), halves(&vec![1; count]), words(32)];
+        why("CUSTOM:SignalPCAN", tensors, json!({"snr_shift": down}))
+    };
+    assert_eq!(gains(125, 6), "");
+    assert!(gains(124, 6).contains("fewer than 125"));
+    assert!(gains(125, 32).contains("out of range"));
+}
+
+#[test]
+fn whole_numbers_divide_by_known_ones() {
+    let quotient = |divisor: i32| {
+        let words = |place| typed(&[4], ElementType::Int32, place);
+        let divisors = divisor.to_le_bytes().repeat(4);
+        let tensors = vec![words(Place::Arena(0)), words(Place::Constant(divisors)), words(Place::Arena(16))];
+        why("DIV", tensors, json!({"activation": "none"}))
+    };
+    assert_eq!(quotient(-7), "");
+    assert!(quotient(0).contains("or 0") && quotient(-1).contains("or -1"));
+    let floats = vec![
+        typed(&[4], ElementType::Float32, Place::Arena(0)),
+        typed(&[4], ElementType::Int32, Place::Arena(16)),
+    ];
+    assert!(why("CAST", floats, json!({})).contains("from float32 to int32"));
+}
+
 /// Two cells that read three numbers: four gates, their biases, and two variables.
 fn recurrent(weight: u8, memory_scale: f32, state: Place, clip: f32) -> String {
     let mut tensors = vec![

@@ -22,6 +22,7 @@ mod control;
 mod create;
 mod error;
 mod flat;
+mod flexible;
 mod graph;
 mod metadata;
 mod model;

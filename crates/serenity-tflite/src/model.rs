@@ -14,7 +14,7 @@ use crate::schema::model as slot;
 use crate::state::States;
 use crate::sub_graph::SubGraph;
 use crate::tensor::Storage;
-use serenity_ir::Graph;
+use serenity_ir::{Attributes, Graph};
 
 /// How to read a model.
 #[derive(Clone, Copy, Debug, Default)]
@@ -169,6 +169,11 @@ impl Model {
     pub fn custom_options(&self, sub_graph: usize, operator: usize) -> &[u8] {
         let operator = self.sub_graphs.get(sub_graph).and_then(|s| s.operators.get(operator));
         operator.and_then(|operator| self.bytes.get(operator.custom_options.clone())).unwrap_or_default()
+    }
+
+    /// What an operator's custom options say, if they are a map of `FlexBuffers`: its whole numbers, floats and truths by name.
+    pub fn custom_attributes(&self, sub_graph: usize, operator: usize) -> Attributes {
+        crate::flexible::numbers(self.custom_options(sub_graph, operator)).unwrap_or_default()
     }
 
     /// The list of named metadata.

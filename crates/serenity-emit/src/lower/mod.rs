@@ -12,9 +12,11 @@ mod products;
 mod quantized;
 mod recurrent;
 mod reduce;
+mod signal;
 mod softmax;
 mod state;
 mod tables;
+mod whole;
 mod windows;
 
 use crate::emitter::At;
@@ -40,6 +42,11 @@ pub(crate) fn lowered(at: &mut At) -> Result<Option<String>, Refused> {
     if let Some(code) = floats::lowered(at)? {
         return Ok(Some(code));
     }
+    for family in [whole::lowered, signal::lowered] {
+        if let Some(code) = family(at)? {
+            return Ok(Some(code));
+        }
+    }
     match at.op.kind.as_str() {
         "CONV_2D" => windows::convolution(at).map(Some),
         "DEPTHWISE_CONV_2D" => windows::depthwise(at).map(Some),
@@ -52,6 +59,7 @@ pub(crate) fn lowered(at: &mut At) -> Result<Option<String>, Refused> {
         "LOGISTIC" | "TANH" => tables::curve(at).map(Some),
         "QUANTIZE" => tables::quantize(at).map(Some),
         "DEQUANTIZE" => tables::dequantize(at).map(Some),
+        "CAST" => whole::cast(at).map(Some),
         "SOFTMAX" => softmax::softmax(at).map(Some),
         "MEAN" => reduce::mean(at).map(Some),
         "UNIDIRECTIONAL_SEQUENCE_LSTM" => recurrent::lstm(at).map(Some),

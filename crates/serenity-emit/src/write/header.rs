@@ -84,6 +84,7 @@ fn c_type(dtype: &ElementType) -> &'static str {
         ElementType::Int32 => "int32_t",
         ElementType::Int64 => "int64_t",
         ElementType::UInt32 => "uint32_t",
+        ElementType::UInt64 => "uint64_t",
         ElementType::Float32 => "float",
         _ => "uint8_t",
     }

@@ -43,6 +43,9 @@ pub(super) fn source(model: &Model) -> Result<Source, Error> {
                 attributes[operator].clone_from(&graph.op(id).attributes);
             }
         }
+        for (number, attributes) in attributes.iter_mut().enumerate() {
+            attributes.extend(model.custom_attributes(index, number));
+        }
         let ops = sub_graph.operators().iter().zip(attributes).map(|(operator, attributes)| SourceOp {
             kind: operator.kind.clone(),
             inputs: operator.inputs.clone(),
