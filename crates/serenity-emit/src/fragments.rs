@@ -36,6 +36,8 @@ fragments! {
     Pairs: "pairs.c" needs [];
     ConvS8: "conv_s8.c" needs [Arithmetic, Dsp, Span];
     DepthwiseS8: "depthwise_s8.c" needs [Arithmetic, Span];
+    GroupedS8: "grouped_s8.c" needs [Arithmetic, Span];
+    ResizeS8: "resize_s8.c" needs [];
     PoolS8: "pool_s8.c" needs [Clamped, Span];
     AddS8: "add_s8.c" needs [Arithmetic, Pairs];
     MulS8: "mul_s8.c" needs [Arithmetic, Pairs];

@@ -281,6 +281,21 @@ fn whole_numbers_divide_by_known_ones() {
     assert!(why("CAST", floats, json!({})).contains("from float32 to int32"));
 }
 
+#[test]
+fn images_do_not_grow_beyond_their_input() {
+    let resized = |from: u64, to: u64, aligned: bool| {
+        let tensors = vec![
+            tensor("x", &[1, from, 1, 1], Place::Arena(0)),
+            tensor("y", &[1, to, 1, 1], Place::Arena(1 << 20)),
+        ];
+        why("RESIZE_BILINEAR", tensors, json!({"align_corners": aligned, "half_pixel_centers": aligned}))
+    };
+    assert_eq!(resized(4, 8, false), "");
+    assert!(resized(4, 8, true).contains("corners"));
+    // A step is rounded to 1/1024 of a pixel.
+    assert!(resized(3, 5000, false).contains("beyond the input"));
+}
+
 /// Two cells that read three numbers: four gates, their biases, and two variables.
 fn recurrent(weight: u8, memory_scale: f32, state: Place, clip: f32) -> String {
     let mut tensors = vec![

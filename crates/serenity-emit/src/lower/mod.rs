@@ -12,6 +12,7 @@ mod products;
 mod quantized;
 mod recurrent;
 mod reduce;
+mod resize;
 mod signal;
 mod softmax;
 mod state;
@@ -57,6 +58,7 @@ pub(crate) fn lowered(at: &mut At) -> Result<Option<String>, Refused> {
         "MAXIMUM" | "MINIMUM" => elementwise::extreme(at).map(Some),
         "RELU" | "RELU6" | "RELU_N1_TO_1" => elementwise::relu(at).map(Some),
         "LOGISTIC" | "TANH" => tables::curve(at).map(Some),
+        "HARD_SWISH" => tables::hard_swish(at).map(Some),
         "QUANTIZE" => tables::quantize(at).map(Some),
         "DEQUANTIZE" => tables::dequantize(at).map(Some),
         "CAST" => whole::cast(at).map(Some),
@@ -73,6 +75,7 @@ pub(crate) fn lowered(at: &mut At) -> Result<Option<String>, Refused> {
         "TRANSPOSE" => moves::transpose(at).map(Some),
         "MIRROR_PAD" => gathers::mirror_pad(at).map(Some),
         "RESIZE_NEAREST_NEIGHBOR" => gathers::nearest(at).map(Some),
+        "RESIZE_BILINEAR" => resize::bilinear(at).map(Some),
         "EQUAL" => choices::equal(at).map(Some),
         "SELECT_V2" => choices::select(at).map(Some),
         "FILL" => moves::fill(at),

@@ -54,6 +54,51 @@ pub(super) fn curve(at: &mut At) -> Result<String, Refused> {
     looked_up(at, |byte| value(i32::from(byte.cast_signed())) as u8, "curve")
 }
 
+/// `HARD_SWISH` of 8-bit integers, with 7 more bits in between.
+pub(super) fn hard_swish(at: &mut At) -> Result<String, Refused> {
+    let (input, output) = (at.input(0)?, at.output(0)?);
+    at.must_be(input, &Int8)?;
+    at.must_be(output, &Int8)?;
+    let (read, written) = (at.affine(input)?, at.affine(output)?);
+    // In floats, as the runtime does.
+    let fine = read.scale * (1.0 / 128.0);
+    let of_result = Factor::of(f64::from(fine / written.scale));
+    let of_ramp = Factor::of(f64::from(fine / (3.0 / 32_768.0)));
+    if !(-15..=0).contains(&of_result.shift) || !(-15..=30).contains(&of_ramp.shift) {
+        return Err(at.refused("its scales are too far from each other"));
+    }
+    let value = |stored: i32| {
+        let fine = ((stored - read.zero) << 7) as i16;
+        let whole = high_half(fine, half_of(of_result.multiplier));
+        // From 0 at -3 to 1 at 3.
+        let up = of_ramp.shift.max(0);
+        let mut ramp = saturated(i64::from(fine) << (up - 1).max(0));
+        ramp = high_half(ramp, half_of(of_ramp.multiplier));
+        ramp = saturated(i64::from(ramp) << up.min(1));
+        ramp = rounding_shift(ramp.into(), -of_ramp.shift.min(0)) as i16;
+        let ramp = (i32::from(ramp) + (1 << 15)) >> 1;
+        let product = ramp * i32::from(whole) / (1 << 15);
+        (rounding_shift(product, -of_result.shift) + written.zero).clamp(-128, 127)
+    };
+    looked_up(at, |byte| value(i32::from(byte.cast_signed())) as u8, "hard_swish")
+}
+
+/// A multiplier of 32 bits as one of 16.
+fn half_of(multiplier: i32) -> i16 {
+    saturated((i64::from(multiplier) + (1 << 15)) >> 16)
+}
+
+/// The high half of the doubled product of 16-bit numbers, rounded.
+fn high_half(a: i16, b: i16) -> i16 {
+    let product = i32::from(a) * i32::from(b);
+    let nudge = if product >= 0 { 1 << 14 } else { 1 - (1 << 14) };
+    saturated(i64::from((product + nudge) / (1 << 15)))
+}
+
+fn saturated(value: i64) -> i16 {
+    value.clamp(i16::MIN.into(), i16::MAX.into()) as i16
+}
+
 /// Of bytes to bytes, or of floats to bytes.
 pub(super) fn quantize(at: &mut At) -> Result<String, Refused> {
     let (input, output) = (at.input(0)?, at.output(0)?);

@@ -100,8 +100,9 @@ pub(super) fn convolution(at: &mut At) -> Result<String, Refused> {
     at.must_be(output, &Int8)?;
     let (from, to, sides) = (at.sides(input)?, at.sides(output)?, at.sides(filter)?);
     let [filters, height, width, depth] = sides;
-    if depth != from[3] || filters != to[3] {
-        return Err(at.refused("it has groups of channels, or its shapes do not fit together"));
+    let groups = from[3] / depth;
+    if from[3] % depth != 0 || filters != to[3] || filters % groups != 0 {
+        return Err(at.refused("its shapes do not fit together"));
     }
     let slides = slides(at, from, to, [height, width], dilation(at)?)?;
     let (read, written) = (at.affine(input)?, at.affine(output)?);
@@ -115,13 +116,18 @@ pub(super) fn convolution(at: &mut At) -> Result<String, Refused> {
     let why = format!("filters of {height} x {width} x {depth}");
     let weights = at.emitter.pool.i8s(&weights, &format!("{wish}_weights"), &why);
     let step = i32::from(layer.factors.len() > 1);
-    at.uses(Fragment::ConvS8);
-    let batches = from[0];
-    let (from, to, kernel) = (at.read(0)?, at.write(0)?, at.k("conv_s8"));
+    let (fragment, name, grouped) = if groups > 1 {
+        (Fragment::GroupedS8, "grouped_s8", format!("/* groups */ {depth}, {}, ", filters / groups))
+    } else {
+        (Fragment::ConvS8, "conv_s8", String::new())
+    };
+    at.uses(fragment);
+    let (batches, in_channels) = (from[0], from[3]);
+    let (from, to, kernel) = (at.read(0)?, at.write(0)?, at.k(name));
     Ok(format!(
-        "static const struct {kernel} layer = {{\n    /* batches, input, output */ {}\n    {}\n    {step}, {weights}, {bias}, {multiplier}, {shift},\n}};\n\
+        "static const struct {kernel} layer = {{\n    /* batches, input, output */ {}\n    {}\n    {grouped}{step}, {weights}, {bias}, {multiplier}, {shift},\n}};\n\
          {kernel}(&layer, (const int8_t *)({from}), (int8_t *)({to}));\n",
-        geometry(batches, slides, depth, filters),
+        geometry(batches, slides, in_channels, filters),
         ends(at, read, written)?,
     ))
 }
