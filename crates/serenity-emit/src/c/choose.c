@@ -1,6 +1,6 @@
-/* Comparisons of floats, and choices by what they gave, element by element from front to back. `x_step` and `y_step` are 0 for a single value. */
+/* Comparisons of floats, and choices by what they gave, element by element from front to back. A step is 0 for a single value. */
 void kn_equal_f32(const struct kn_pairs *each, const void *a, const void *b, uint8_t *out);
-void kn_select_4(int32_t count, const uint8_t *is_x, const uint8_t *x, int32_t x_step, const uint8_t *y, int32_t y_step, uint8_t *out);
+void kn_select_4(int32_t count, const uint8_t *is_x, int32_t is_x_step, const uint8_t *x, int32_t x_step, const uint8_t *y, int32_t y_step, uint8_t *out);
 /* -- */
 void kn_equal_f32(const struct kn_pairs *each, const void *a, const void *b, uint8_t *out)
 {
@@ -9,9 +9,9 @@ void kn_equal_f32(const struct kn_pairs *each, const void *a, const void *b, uin
 #undef KN_ONE
 }
 
-void kn_select_4(int32_t count, const uint8_t *is_x, const uint8_t *x, int32_t x_step, const uint8_t *y, int32_t y_step, uint8_t *out)
+void kn_select_4(int32_t count, const uint8_t *is_x, int32_t is_x_step, const uint8_t *x, int32_t x_step, const uint8_t *y, int32_t y_step, uint8_t *out)
 {
     for (int32_t i = 0; i < count; ++i) {
-        memmove(out + 4 * i, is_x[i] ? x + 4 * i * x_step : y + 4 * i * y_step, 4);
+        memmove(out + 4 * i, is_x[i * is_x_step] ? x + 4 * i * x_step : y + 4 * i * y_step, 4);
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn equal(at: &mut At) -> Result<String, Refused> {
     Ok(format!("static const struct {type_name} each = {};\n{kernel}(&each, {a}, {b}, {to});\n", pairs(at)?))
 }
 
-/// Of elements of four bytes; each choice is as large as the result, or a single value.
+/// Of elements of four bytes; each choice, and what decides, is as large as the result, or a single value.
 pub(super) fn select(at: &mut At) -> Result<String, Refused> {
     let (condition, output) = (at.input(0)?, at.output(0)?);
     at.must_be(condition, &Bool)?;
@@ -33,11 +33,12 @@ pub(super) fn select(at: &mut At) -> Result<String, Refused> {
         }
         steps.push(i32::from(choice.count() == count));
     }
-    if condition.count() != count {
-        return Err(at.refused("its shapes do not fit together"));
+    if condition.count() != count && condition.count() != 1 {
+        return Err(at.refused("what decides is neither as large as the result nor a single value"));
     }
+    let decisions = i32::from(condition.count() == count);
     at.uses(Fragment::Choose);
     let (kernel, condition, to) = (at.k("select_4"), at.read(0)?, at.write(0)?);
     let (x, y) = (at.read(1)?, at.read(2)?);
-    Ok(format!("{kernel}({count}, {condition}, {x}, {}, {y}, {}, {to});\n", steps[0], steps[1]))
+    Ok(format!("{kernel}({count}, {condition}, {decisions}, {x}, {}, {y}, {}, {to});\n", steps[0], steps[1]))
 }
