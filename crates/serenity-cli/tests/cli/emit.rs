@@ -90,6 +90,22 @@ fn what_makes_no_sense_is_refused_and_nothing_is_written() {
 }
 
 #[test]
+fn what_is_not_covered_is_refused_by_name_and_nothing_is_written() {
+    let Some(models) = serenity_judges::shared("models") else { return };
+    let desk = desk();
+    for (model, message) in [
+        ("mobilenet_v1_0.25_128_quant", "for CONV_2D `MobilenetV1/MobilenetV1/Conv2d_0/Relu6"),
+        ("face_detection_short_range", "it is covered for int8 only, and this is float16"),
+    ] {
+        let path = models.join(format!("{model}.tflite"));
+        let run = desk.run(&["emit", "c", path.to_str().unwrap(), "-o", "dir"]);
+        assert_eq!(run.code, 2, "{model} {run:?}");
+        assert!(run.stderr.contains("cannot write C") && run.stderr.contains(message), "{model} {run:?}");
+        assert!(!desk.path("dir").exists(), "{model}");
+    }
+}
+
+#[test]
 fn code_is_compared_with_the_model_by_running_both() {
     let Some(python) = serenity_judges::python() else { return };
     let desk = desk();

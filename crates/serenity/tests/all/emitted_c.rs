@@ -18,7 +18,13 @@ const RUNS: u32 = 8;
 const FLOAT: f64 = 1e-5;
 
 /// Models of the collection that take seconds, and those that take minutes.
-const QUICK: &[&str] = &["mlperf_tiny_kws_int8", "mlperf_tiny_resnet8_int8", "microwakeword_okay_nabu"];
+const QUICK: &[&str] = &[
+    "mlperf_tiny_kws_int8",
+    "mlperf_tiny_resnet8_int8",
+    "microwakeword_okay_nabu",
+    "tflm_mnist_lstm_int8",
+    "tflm_audio_preprocessor_int8",
+];
 const SLOW: &[&str] = &[
     "mlperf_tiny_vww_96_int8",
     "mobilenet_v2_035_96_int8",
@@ -27,7 +33,6 @@ const SLOW: &[&str] = &[
     "face_landmark_192_int8",
     "nasnet_a_n1_f192_96_int8",
     "nasnet_mobile_224_int8",
-    "tflm_mnist_lstm_int8",
     "mlperf_tiny_resnet8_float",
     "blazeface_front_128_float",
     "densenet_2242_64_float",
@@ -128,12 +133,33 @@ fn models_compute_the_same_in_c() {
     });
 }
 
+/// Operators in forms that the collection does not have, in a model each.
+#[test]
+fn operators_compute_the_same_in_c() {
+    let Some(python) = python().filter(|_| has("cc")) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../serenity-judges/judges/operators.py");
+    assert!(Command::new(&python).arg(&script).arg(folder.path()).status().unwrap().success());
+    let files = std::fs::read_dir(folder.path()).unwrap();
+    let mut models: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
+    models.sort();
+    assert!(!models.is_empty());
+    let careful = "-g -O1 -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all";
+    on_all_cores(&models, |model| {
+        let (code, _) = emitted(model, false);
+        assert_same(model, &code, &with("cc", careful), RUNS);
+    });
+}
+
 #[test]
 fn every_tensor_between_is_the_same() {
     let Some(python) = python().filter(|_| has("cc")) else { return };
     let folder = tempfile::tempdir().unwrap();
     let mut models = vec![exported("swiftnet-c", Format::TfLite, Precision::Int8, folder.path())];
-    models.extend(collected(QUICK, folder.path()));
+    // Outside the band that it is told to fill, TFLM leaves a tensor of energies as it was.
+    let defined: Vec<&str> =
+        QUICK.iter().copied().filter(|name| *name != "tflm_audio_preprocessor_int8").collect();
+    models.extend(collected(&defined, folder.path()));
     if is_slow() {
         models.extend(collected(&SLOW[..6], folder.path()));
     }

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""operators.py FOLDER: small .tflite models, an operator each, that no model of the collections has in this form. Constants are random, but the same every time."""
+
+import os
+import sys
+
+import flatbuffers
+import numpy
+from flatbuffers import flexbuffers
+from tflite_micro.tensorflow.lite.micro.python import schema_py_generated as schema
+
+TYPES = {"int8": schema.TensorType.INT8, "int16": schema.TensorType.INT16, "int32": schema.TensorType.INT32, "int64": schema.TensorType.INT64, "uint32": schema.TensorType.UINT32}
+
+
+class Small:
+    """A model while it is made: the first tensor is its input."""
+
+    def __init__(self, name):
+        self.name = name
+        self.graph = schema.SubGraphT()
+        self.graph.tensors, self.graph.operators, self.graph.inputs = [], [], [0]
+        self.codes, self.buffers = [], [schema.BufferT()]
+        self.generator = numpy.random.default_rng(len(name))
+
+    def tensor(self, shape, kind="int8", scale=None, zero=0, data=None, is_variable=False, axis=0):
+        tensor = schema.TensorT()
+        tensor.name = f"t{len(self.graph.tensors)}"
+        tensor.shape, tensor.type, tensor.buffer, tensor.isVariable = list(shape), TYPES[kind], 0, is_variable
+        if scale is not None:
+            scales = list(numpy.atleast_1d(numpy.float32(scale)))
+            tensor.quantization = schema.QuantizationParametersT()
+            tensor.quantization.scale, tensor.quantization.zeroPoint, tensor.quantization.quantizedDimension = scales, [zero] * len(scales), axis
+        if data is not None:
+            buffer = schema.BufferT()
+            buffer.data = list(numpy.asarray(data, kind).tobytes())
+            tensor.buffer = len(self.buffers)
+            self.buffers.append(buffer)
+        self.graph.tensors.append(tensor)
+        return len(self.graph.tensors) - 1
+
+    def weights(self, shape, scale, axis=0):
+        return self.tensor(shape, scale=scale, data=self.generator.integers(-127, 128, shape), axis=axis)
+
+    def bias(self, count, most=2000):
+        return self.tensor([count], "int32", data=self.generator.integers(-most, most, count))
+
+    def op(self, kind, inputs, outputs, custom=None, **options):
+        code, operator = schema.OperatorCodeT(), schema.OperatorT()
+        if kind.startswith("Signal"):
+            code.deprecatedBuiltinCode, code.customCode = schema.BuiltinOperator.CUSTOM, kind
+            operator.customOptions = list(bytes(flexbuffers.Dumps(custom or {})))
+        else:
+            code.deprecatedBuiltinCode = min(getattr(schema.BuiltinOperator, kind), 127)
+            if options:
+                name = options.pop("of")
+                operator.builtinOptionsType = getattr(schema.BuiltinOptions, name)
+                operator.builtinOptions = getattr(schema, name + "T")()
+                for option, value in options.items():
+                    setattr(operator.builtinOptions, option, value)
+        code.builtinCode, code.version = max(code.deprecatedBuiltinCode, getattr(schema.BuiltinOperator, kind, 0)), 1
+        operator.opcodeIndex, operator.inputs, operator.outputs = len(self.codes), inputs, outputs
+        self.codes.append(code)
+        self.graph.operators.append(operator)
+
+    def save(self, folder, *outputs):
+        model = schema.ModelT()
+        self.graph.outputs = list(outputs)
+        model.version, model.subgraphs, model.buffers, model.operatorCodes = 3, [self.graph], self.buffers, self.codes
+        builder = flatbuffers.Builder(1 << 16)
+        builder.Finish(model.Pack(builder), b"TFL3")
+        with open(os.path.join(folder, self.name + ".tflite"), "wb") as file:
+            file.write(bytes(builder.Output()))
+
+
+def hard_swish(folder):
+    for number, (read, zero, given, shift) in enumerate([(0.05, -3, 0.03, -115), (0.004, 7, 0.003, 0), (0.31, 100, 0.2, -128)]):
+        small = Small(f"hard_swish_{number}")
+        x, y = small.tensor([1, 40, 13], scale=read, zero=zero), small.tensor([1, 40, 13], scale=given, zero=shift)
+        small.op("HARD_SWISH", [x], [y])
+        small.save(folder, y)
+
+
+def resize(folder):
+    cases = [((5, 7), (10, 14), False, True), ((5, 7), (10, 14), True, False), ((9, 6), (20, 5), False, False), ((12, 12), (5, 5), False, True), ((1, 3), (4, 1), True, False)]
+    for number, (small_sides, sides, aligned, centred) in enumerate(cases):
+        small = Small(f"resize_{number}")
+        x, size = small.tensor([2, *small_sides, 3], scale=0.1), small.tensor([2], "int32", data=sides)
+        y = small.tensor([2, *sides, 3], scale=0.1)
+        small.op("RESIZE_BILINEAR", [x, size], [y], of="ResizeBilinearOptions", alignCorners=aligned, halfPixelCenters=centred)
+        small.save(folder, y)
+
+
+def grouped(folder):
+    for number, (groups, stride, dilation, padding) in enumerate([(4, 2, 1, schema.Padding.SAME), (2, 1, 2, schema.Padding.VALID), (8, 1, 1, schema.Padding.SAME)]):
+        small = Small(f"grouped_{number}")
+        x = small.tensor([1, 11, 9, 8], scale=0.02, zero=-5)
+        w = small.weights([16, 3, 3, 8 // groups], numpy.linspace(0.001, 0.01, 16))
+        sides = [-(-side // stride) if padding == schema.Padding.SAME else side - 2 * dilation for side in (11, 9)]
+        y = small.tensor([1, *sides, 16], scale=0.05, zero=9)
+        small.op("CONV_2D", [x, w, small.bias(16)], [y], of="Conv2DOptions", padding=padding, strideH=stride, strideW=stride, dilationHFactor=dilation, dilationWFactor=dilation)
+        small.save(folder, y)
+
+
+def lstm(folder):
+    for number, (by_time, batches, clip, power, zero) in enumerate([(True, 3, 0.0, -11, 2), (False, 2, 1.5, -12, -7), (False, 1, 8.0, -13, 0)]):
+        small = Small(f"lstm_{number}")
+        sides, cells, inputs = ([6, batches] if by_time else [batches, 6]), 10, 7
+        x = small.tensor([*sides, inputs], scale=0.03, zero=-11)
+        of_input = [small.weights([cells, inputs], 0.004 + 0.001 * gate) for gate in range(4)]
+        of_cells = [small.weights([cells, cells], 0.005 + 0.001 * gate) for gate in range(4)]
+        bias = [small.bias(cells, 5000) for _ in range(4)]
+        last = small.tensor([batches, cells], scale=0.0078, zero=zero, is_variable=True)
+        memory = small.tensor([batches, cells], "int16", scale=2.0**power, is_variable=True)
+        y = small.tensor([*sides, cells], scale=0.0078, zero=zero)
+        operands = [x, *of_input, *of_cells, -1, -1, -1, *bias, -1, -1, last, memory, -1, -1, -1, -1]
+        small.op("UNIDIRECTIONAL_SEQUENCE_LSTM", operands, [y], of="UnidirectionalSequenceLSTMOptions", fusedActivationFunction=schema.ActivationFunctionType.TANH, cellClip=clip, timeMajor=by_time)
+        small.save(folder, y)
+
+
+def whole_numbers(folder):
+    small = Small("whole_numbers")
+    number = lambda value: small.tensor([], "int32", data=value)
+    given = small.tensor([5, 8], "int16")
+    x, results = small.tensor([5, 8], "int32"), [small.tensor([5, 8], "int32") for _ in range(6)]
+    small.op("CAST", [given], [x])
+    column, row = small.tensor([5, 1], "int32", data=[[3], [-70000], [12345678], [0], [1]]), small.tensor([8], "int32", data=range(-3, 5))
+    small.op("MUL", [x, column], [results[0]], of="MulOptions")
+    small.op("ADD", [results[0], row], [results[1]], of="AddOptions")
+    small.op("DIV", [results[1], number(-7)], [results[2]], of="DivOptions")
+    small.op("SUB", [row, results[2]], [results[3]], of="SubOptions")
+    small.op("MAXIMUM", [results[3], number(-900)], [results[4]])
+    small.op("MINIMUM", [results[4], number(90000)], [results[5]])
+    last = [small.tensor([5, 8], kind) for kind in ("int8", "int16", "uint32")]
+    for result in last:
+        small.op("CAST", [results[5]], [result])
+    small.save(folder, *results[:5], *last)
+
+
+def signals(folder):
+    for number, (length, size) in enumerate([(64, 64), (100, 128), (200, 256), (3, 4), (480, 1024)]):
+        small = Small(f"signal_{number}")
+        x, window = small.tensor([length], "int16"), small.tensor([length], "int16", data=small.generator.integers(-4000, 4096, length))
+        heard, scaled, bits = small.tensor([length], "int16"), small.tensor([length], "int16"), small.tensor([], "int32")
+        small.op("SignalWindow", [x, window], [heard], {"shift": 12})
+        small.op("SignalFftAutoScale", [heard], [scaled, bits])
+        turned, energy = small.tensor([size + 2], "int16"), small.tensor([size // 2 + 1], "uint32")
+        small.op("SignalRfft", [scaled], [turned], {"T": schema.TensorType.INT16, "fft_length": size})
+        small.op("SignalEnergy", [turned], [energy], {"start_index": 0, "end_index": size // 2 + 1})
+        small.save(folder, heard, scaled, bits, turned, energy)
+
+
+for make in (hard_swish, resize, grouped, lstm, whole_numbers, signals):
+    make(sys.argv[1])
