@@ -10,6 +10,7 @@
 
 use crate::attributes;
 use crate::budget::Budget;
+use crate::declared::{Contradiction, contradiction};
 use crate::state::States;
 use crate::sub_graph::SubGraph;
 use crate::tensor::{FileTensor, Storage};
@@ -96,6 +97,15 @@ pub(crate) fn lower(
     // A body may just pass on what it is given; a model that computes nothing is a mistake.
     let graph = if index == 0 { builder.build() } else { builder.build_body() };
     let graph = graph.map_err(|source| Error::Graph { sub_graph: index, source })?;
+    if let Some(Contradiction { op, tensor, made, declared }) = contradiction(&graph) {
+        let (number, name) = (file_tensors[tensor.index()], &graph.tensor(tensor).name);
+        let kind = graph.op(op).kind.as_str();
+        let problem = format!(
+            "`{kind}` makes {made} of what it is given, but tensor {number} (`{name}`), which it writes, is declared as {declared}; the file is damaged: convert the model again"
+        );
+        let place = format!("sub-graph {index}, operator {}", file_operators[op.index()]);
+        return Err(Error::Invalid { place, problem });
+    }
     Ok(Lowered { graph, graph_tensors, file_tensors, file_operators, storage })
 }
 

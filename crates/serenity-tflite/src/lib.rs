@@ -20,6 +20,7 @@ mod budget;
 mod buffers;
 mod control;
 mod create;
+mod declared;
 mod error;
 mod flat;
 mod flexible;
