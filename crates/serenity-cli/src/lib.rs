@@ -14,6 +14,7 @@ mod pipe;
 mod printable;
 mod progress;
 mod screen;
+mod signals;
 mod size;
 
 use args::{Cli, Command};
@@ -48,6 +49,7 @@ pub fn as_word(word: &str) -> String {
 /// Runs the command with these arguments, its own name first, on the standard streams of this process: the program calls it, and so does the Python package. Returns the exit code.
 pub fn run(args: impl IntoIterator<Item = impl Into<OsString>>) -> u8 {
     let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
+    signals::listen();
     let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
         Err(error) => return not_understood(&error, &args),
@@ -99,7 +101,7 @@ fn carry_out(cli: &Cli, out: &mut impl Write) -> Result<Outcome, Failure> {
 
 /// Help and version, which come this way too, or a command line that makes no sense.
 fn not_understood(error: &clap::Error, args: &[OsString]) -> u8 {
-    let failure = model_without_command(error, args);
+    let failure = model_without_command(error, args).or_else(|| not_text(error, args));
     match &failure {
         Some(failure) => failure.report(),
         None if error.use_stderr() => screen::say(&error.render().ansi().to_string()),
@@ -112,6 +114,20 @@ fn not_understood(error: &clap::Error, args: &[OsString]) -> u8 {
         tell_programs(&failure, None, &mut std::io::stdout().lock());
     }
     u8::try_from(error.exit_code()).unwrap_or(2)
+}
+
+/// Names that are no text are refused by whoever reads arguments, but not by name.
+#[allow(clippy::unnecessary_debug_formatting, reason = "what is no text is to be seen")]
+fn not_text(error: &clap::Error, args: &[OsString]) -> Option<Failure> {
+    let (at, arg) = args.iter().enumerate().find(|(_, arg)| arg.to_str().is_none())?;
+    (error.kind() == ErrorKind::InvalidUtf8).then(|| {
+        let shown = format!("{arg:?}");
+        Failure::of(
+            serenity::ErrorKind::Arguments,
+            format!("argument {at}, `{}`, is not UTF-8 text", shown.trim_matches('"')),
+            "rename the file, or give the name of a link to it",
+        )
+    })
 }
 
 /// Who gives a model and no command is told which there are.

@@ -2,7 +2,7 @@
 
 use crate::screen;
 use crate::size::Size;
-use serenity::search::{CancelFlag, Progress, ProgressFn};
+use serenity::search::{Progress, ProgressFn};
 use std::io::{IsTerminal, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -182,20 +182,6 @@ pub(crate) fn thousands(number: u64) -> String {
         text.push(digit);
     }
     text
-}
-
-/// A flag that the first Ctrl-C raises, so that the search returns its best; the second ends the program.
-pub(crate) fn cancel_on_ctrl_c() -> CancelFlag {
-    let flag = CancelFlag::default();
-    let raised = flag.clone();
-    // Without a handler Ctrl-C ends the program at once, which is no worse than refusing to run.
-    let _ = ctrlc::set_handler(move || {
-        if raised.is_cancelled() {
-            std::process::exit(130);
-        }
-        raised.cancel();
-    });
-    flag
 }
 
 #[cfg(test)]

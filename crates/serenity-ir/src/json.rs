@@ -46,11 +46,17 @@ pub enum JsonError {
     Graph(#[from] GraphError),
 }
 
+/// Text without the mark that some editors put before it, which JSON does not know.
+pub fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
+}
+
 /// Reads a graph.
 ///
 /// # Errors
 /// If the text is not JSON, not in the format, or not a graph; see [`JsonError`].
 pub fn parse(text: &str) -> Result<Graph, JsonError> {
+    let text = without_mark(text);
     let Ok(mut document) = Document::read(text) else {
         // What is wrong, and where, is said of the whole text.
         let value = serde_json::from_str(text)?;

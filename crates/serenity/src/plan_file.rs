@@ -125,6 +125,7 @@ impl PlanFile {
     /// # Errors
     /// As [`load`](Self::load).
     pub fn parse(text: &str) -> Result<Self, String> {
+        let text = serenity_ir::json::without_mark(text);
         let plan: Value = serde_json::from_str(text).map_err(|error| format!("not valid JSON: {error}"))?;
         Self::from_json(&plan)
     }

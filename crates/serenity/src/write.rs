@@ -1,9 +1,16 @@
 //! Files are written whole or not at all.
 
+mod target;
+mod unfinished;
+
+pub use unfinished::exit_without_litter;
+
+pub(crate) use unfinished::Temporary;
+
 use crate::Error;
-use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
+use target::{Stream, Target};
 use tempfile::NamedTempFile;
 
 /// A file to be written.
@@ -16,7 +23,8 @@ pub struct NewFile<'a> {
 }
 
 /// Writes `bytes` to a temporary file beside `path` and renames it, so that whatever stood there before stays until the new
-/// content is complete. Something that is not an ordinary file (a pipe, a device) is written to directly.
+/// content is complete. A link stays one: what it leads to is written. What is no ordinary file (a pipe, a device, `-` for standard output, `/dev/stdout` wherever that goes) is written to
+/// directly, behind what is there.
 ///
 /// # Errors
 /// If the folder does not exist or cannot be written; `path` is then untouched.
@@ -29,13 +37,17 @@ pub fn write_atomically(path: &str, bytes: &[u8]) -> Result<(), Error> {
 /// # Errors
 /// If one of them cannot be written; then all are untouched.
 pub fn write_together(files: &[NewFile]) -> Result<(), Error> {
-    let staged: Vec<Staged> = files
+    let mut staged: Vec<Staged> = files
         .iter()
         .map(|file| Staged::new(file).map_err(|source| write_error(file.path, source)))
         .collect::<Result<_, _>>()?;
+    for (staged, file) in staged.iter().zip(files) {
+        staged.write_to_stream().map_err(|source| write_error(file.path, source))?;
+    }
     // What is left to fail is as good as nothing: each file is complete and in its folder, under another name.
-    for (staged, file) in staged.into_iter().zip(files) {
-        staged.finish().map_err(|source| write_error(file.path, source))?;
+    let _undivided = unfinished::hold_on();
+    for (staged, file) in staged.iter_mut().zip(files) {
+        staged.put_in_place().map_err(|source| write_error(file.path, source))?;
     }
     Ok(())
 }
@@ -43,7 +55,7 @@ pub fn write_together(files: &[NewFile]) -> Result<(), Error> {
 /// Could `path` be written, as far as one can tell without doing so? For whoever is about to compute for long.
 ///
 /// # Errors
-/// If it is a directory, or its folder does not exist.
+/// If it is a directory, if its folder does not exist, or if what this process says goes to that file.
 pub fn check_target(path: &str) -> Result<(), Error> {
     Target::of(Path::new(path)).map(|_| ()).map_err(|source| write_error(path, source))
 }
@@ -56,6 +68,11 @@ pub fn is_same_file(a: &str, b: &str) -> bool {
     }
 }
 
+/// Would writing to `target` replace what is read? `-` is read and written without that.
+pub fn is_read_from(input: &str, target: &str) -> bool {
+    input != "-" && is_same_file(input, target)
+}
+
 /// The last part of a path.
 pub(crate) fn file_name(path: &str) -> &str {
     Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or(path)
@@ -65,50 +82,16 @@ fn write_error(path: &str, source: io::Error) -> Error {
     Error::Write { path: path.to_owned(), source }
 }
 
-/// Where bytes go.
-#[derive(PartialEq, Eq)]
-enum Target {
-    /// A pipe or a device.
-    Direct(PathBuf),
-    File {
-        folder: PathBuf,
-        name: OsString,
-    },
-}
-
-impl Target {
-    fn of(path: &Path) -> io::Result<Self> {
-        match std::fs::metadata(path) {
-            Ok(target) if target.is_dir() => return Err(io::Error::other("it is a directory")),
-            Ok(target) if !target.is_file() => return Ok(Self::Direct(path.to_owned())),
-            _ => {}
-        }
-        // Through a symbolic link to the file it points to, so that the link survives.
-        let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let name = path.file_name().ok_or_else(|| io::Error::other("it names no file"))?;
-        let folder = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        let missing = || {
-            let message = format!("there is no folder `{}`", folder.display());
-            io::Error::new(io::ErrorKind::NotFound, message)
-        };
-        let folder = std::fs::canonicalize(folder).ok().filter(|f| f.is_dir()).ok_or_else(missing)?;
-        Ok(Self::File { folder, name: name.to_owned() })
-    }
-}
-
-/// A file that needs only to be put in its place.
+/// What needs only to be put in its place.
 enum Staged<'a> {
-    Direct(PathBuf, &'a [u8]),
-    File(NamedTempFile, PathBuf),
+    Stream(Stream, &'a [u8]),
+    File(Temporary<NamedTempFile>, PathBuf),
 }
 
 impl<'a> Staged<'a> {
     fn new(file: &NewFile<'a>) -> io::Result<Self> {
         let (folder, name) = match Target::of(Path::new(file.path))? {
-            Target::Direct(path) => return Ok(Self::Direct(path, file.bytes)),
+            Target::Stream(stream) => return Ok(Self::Stream(stream, file.bytes)),
             Target::File { folder, name } => (folder, name),
         };
         let path = folder.join(name);
@@ -120,16 +103,22 @@ impl<'a> Staged<'a> {
             let mode = std::fs::metadata(&path).map_or(0o666, |m| m.permissions().mode() & 0o777);
             builder.permissions(std::fs::Permissions::from_mode(mode));
         }
-        let mut temporary = builder.tempfile_in(&folder)?;
-        temporary.write_all(file.bytes)?;
-        temporary.as_file().sync_all()?;
+        let temporary = Temporary::new(|| builder.tempfile_in(&folder))?;
+        temporary.fill(file.bytes)?;
         Ok(Self::File(temporary, path))
     }
 
-    fn finish(self) -> io::Result<()> {
+    fn write_to_stream(&self) -> io::Result<()> {
         match self {
-            Self::Direct(path, bytes) => std::fs::write(path, bytes),
-            Self::File(temporary, path) => temporary.persist(path).map(|_| ()).map_err(|error| error.error),
+            Self::Stream(stream, bytes) => stream.write(bytes),
+            Self::File(..) => Ok(()),
+        }
+    }
+
+    fn put_in_place(&mut self) -> io::Result<()> {
+        match self {
+            Self::Stream(..) => Ok(()),
+            Self::File(temporary, path) => temporary.put_in_place(path),
         }
     }
 }

@@ -3,7 +3,8 @@
 use super::tflm;
 use crate::args::CheckArgs;
 use crate::printable::printable;
-use crate::progress::{cancel_on_ctrl_c, thousands};
+use crate::progress::thousands;
+use crate::signals::cancel_on_signal;
 use crate::{Failure, Outcome, json};
 use serenity::check::Reproved;
 use serenity::{CheckOptions, Deep, PlanFile, Status, Verdict, check_plan};
@@ -27,7 +28,7 @@ pub(crate) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Outcome, Fai
     };
     input.can_be_counted(model)?;
     let started = Instant::now();
-    let cancel = cancel_on_ctrl_c();
+    let cancel = cancel_on_signal();
     let stop = || cancel.is_cancelled() || started.elapsed() >= args.time_limit;
     let deep = args.deep.then_some(Deep { memory: args.memory_limit.0, stop: &stop });
     let verdict = check_plan(&input, &plan, &CheckOptions { model: Some(model), deep });

@@ -3,7 +3,8 @@
 use super::budget::Question;
 use super::{count, for_shell, title, with_search};
 use crate::args::{EmitArgs, EmitCArgs, EmitCommand};
-use crate::progress::{ProgressLine, cancel_on_ctrl_c, thousands};
+use crate::progress::{ProgressLine, thousands};
+use crate::signals::cancel_on_signal;
 use crate::{Failure, Outcome, json};
 use serde_json::{Value, json};
 use serenity::emitting::{Emitted, prefix_of};
@@ -53,7 +54,7 @@ fn planned(args: &EmitCArgs, input: &Input) -> Result<Optimized, Failure> {
     check_kernels(model)?;
     super::optimize::check_loops(args.changes.loops.loops, &args.input, input, model)?;
     super::optimize::check_int8_io(args.changes.int8_io, &args.input, input)?;
-    let cancel = cancel_on_ctrl_c();
+    let cancel = cancel_on_signal();
     let (line, progress) = ProgressLine::new(&title(input.graph(), &args.input), args.talk.quiet);
     let options = with_search(Options::for_input(input), &args.search, &cancel);
     let options = Options { progress, ..args.changes.with(options, model, &args.runtime, args.budget) };

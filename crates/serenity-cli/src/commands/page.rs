@@ -23,7 +23,7 @@ pub(super) fn check_targets(
             ));
         }
         serenity::write::check_target(path)?;
-        if serenity::write::is_same_file(input, path) {
+        if serenity::write::is_read_from(input, path) {
             return Err(Failure::request(
                 format!("`{path}` is the model itself, which would be lost"),
                 "give another name",

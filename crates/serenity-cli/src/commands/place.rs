@@ -4,9 +4,10 @@ use super::{count, duration, limits, missing, title, unknown};
 use crate::arena_picture::{arena_over_time, lettered};
 use crate::args::PlaceArgs;
 use crate::printable::printable;
-use crate::progress::{ProgressLine, cancel_on_ctrl_c, thousands};
+use crate::progress::{ProgressLine, thousands};
 use crate::screen::layout::HANG;
 use crate::screen::style::{TITLE, paint};
+use crate::signals::cancel_on_signal;
 use crate::size::Size;
 use crate::{Failure, Outcome, json};
 use serde_json::{Value, json};
@@ -70,7 +71,7 @@ pub(crate) fn run(args: &PlaceArgs, out: &mut impl Write) -> Result<Outcome, Fai
     let options = Options {
         planner: args.planner,
         capacity: args.capacity.map(|capacity| capacity.0),
-        limits: limits(&args.limits, &cancel_on_ctrl_c()).working(args.limits.effort.placement_alone()),
+        limits: limits(&args.limits, &cancel_on_signal()).working(args.limits.effort.placement_alone()),
         progress,
     };
     let placement = place(&job.problem, &options);

@@ -2,7 +2,8 @@
 
 use super::{limits, title, unknown, verdict};
 use crate::args::SampleArgs;
-use crate::progress::{ProgressLine, cancel_on_ctrl_c, thousands};
+use crate::progress::{ProgressLine, thousands};
+use crate::signals::cancel_on_signal;
 use crate::size::Size;
 use crate::{Failure, Outcome, json};
 use serde_json::{Map, Value, json};
@@ -45,7 +46,7 @@ pub(crate) fn run(args: &SampleArgs, out: &mut impl Write) -> Result<Outcome, Fa
     let title = title(input.graph(), &args.input);
     let model = args.runtime.model(&input)?;
     let graph = serenity::runtimes::main_graph(input.graphs(), &[], model);
-    let limits = limits(&args.limits, &cancel_on_ctrl_c());
+    let limits = limits(&args.limits, &cancel_on_signal());
     let problem = serenity::problem(&graph, &model.lifetimes(&graph));
     let (peaks, stopped) = distribution(args, &title, &problem, &limits)?;
     let (line, progress) = ProgressLine::new(&title, args.talk.quiet);

@@ -3,9 +3,10 @@
 use super::several::{self, Done, Several};
 use super::{count, duration, title, unknown, verdict, with_search};
 use crate::args::ScheduleArgs;
-use crate::progress::{ProgressLine, cancel_on_ctrl_c, thousands};
+use crate::progress::{ProgressLine, thousands};
 use crate::screen::layout::HANG;
 use crate::screen::style::{TITLE, paint};
+use crate::signals::cancel_on_signal;
 use crate::{Failure, Outcome, json};
 use serenity::scheduling::CancelFlag;
 use serenity::write::write_atomically;
@@ -17,7 +18,7 @@ pub(crate) fn run(args: &ScheduleArgs, out: &mut impl Write) -> Result<Outcome, 
         Some(folder) => Some(several::targets(folder, &args.inputs, |name| format!("{name}.json"))?),
         None => None,
     };
-    let cancel = cancel_on_ctrl_c();
+    let cancel = cancel_on_signal();
     let several = Several {
         inputs: &args.inputs,
         talk: args.talk,

@@ -154,7 +154,7 @@ pub(super) fn targets(
             ));
         }
         let target = Path::new(folder).join(&name).to_string_lossy().into_owned();
-        if let Some(input) = inputs.iter().find(|input| serenity::write::is_same_file(input, &target)) {
+        if let Some(input) = inputs.iter().find(|input| serenity::write::is_read_from(input, &target)) {
             return Err(Failure::request(
                 format!("`{input}` would be overwritten: it lies in the folder of --output-dir"),
                 "name another folder",

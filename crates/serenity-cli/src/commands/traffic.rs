@@ -2,8 +2,9 @@
 
 use super::{count, limits, op_name, title, unknown, verdict};
 use crate::args::TrafficArgs;
-use crate::progress::{ProgressLine, cancel_on_ctrl_c};
+use crate::progress::ProgressLine;
 use crate::screen::layout::HANG;
+use crate::signals::cancel_on_signal;
 use crate::size::Size;
 use crate::{Failure, Outcome, json};
 use serenity::ir::Graph;
@@ -30,7 +31,7 @@ pub(crate) fn run(args: &TrafficArgs, out: &mut impl Write) -> Result<Outcome, F
         grain: args.grain,
         objective: args.objective,
         effort: args.limits.effort,
-        limits: limits(&args.limits, &cancel_on_ctrl_c()),
+        limits: limits(&args.limits, &cancel_on_signal()),
         progress,
     };
     let plan = serenity::least_traffic(&graph, &sizes, &options)?;

@@ -7,6 +7,7 @@ mod check;
 mod commands;
 mod emit;
 mod errors;
+mod faults;
 #[path = "../../../serenity/tests/all/float_io.rs"]
 mod float_io;
 mod harness;

@@ -3,6 +3,7 @@
 //! It fuses nodes and blocks channels for the machine that it runs on, as every default session does when it loads a model. Kept in a file, the result can be ordered.
 
 use crate::python::{candidates, last_lines};
+use crate::write::Temporary;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -54,7 +55,7 @@ pub(super) fn optimize(
     python: Option<&Path>,
 ) -> Result<Offline, NoFast> {
     let files = |error: std::io::Error| NoFast::Files { reason: error.to_string() };
-    let folder = tempfile::tempdir().map_err(files)?;
+    let folder = Temporary::folder().map_err(files)?;
     let [copy, made] = ["given.onnx", "made.onnx"].map(|name| folder.path().join(name));
     if lies.is_none() {
         std::fs::write(&copy, model).map_err(files)?;

@@ -3,6 +3,7 @@
 use super::python::{Answer, Culprit, listen};
 use super::{Comparison, Engine, Verification, VerifyError, VerifyOptions};
 use crate::python::candidates;
+use crate::write::Temporary;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -46,7 +47,7 @@ pub fn verify_emitted(
     options: &VerifyOptions,
 ) -> Result<Verification, VerifyError> {
     let build =
-        tempfile::tempdir().map_err(|source| VerifyError::Read { path: folder.to_owned(), source })?;
+        Temporary::folder().map_err(|source| VerifyError::Read { path: folder.to_owned(), source })?;
     let program = compiled(folder, compiler, build.path())?;
     let engine = Engine::Tflm;
     let mut tried = Vec::new();

@@ -6,7 +6,8 @@ use super::several::{self, Done, Several};
 use super::{missing, title, unknown};
 use crate::args::InspectArgs;
 use crate::outputs::OutputFile;
-use crate::progress::{ProgressLine, cancel_on_ctrl_c};
+use crate::progress::ProgressLine;
+use crate::signals::cancel_on_signal;
 use crate::size::Size;
 use crate::{Failure, Outcome, json};
 use serde_json::{Value, json};
@@ -53,7 +54,7 @@ pub(crate) fn run(args: &InspectArgs, out: &mut impl Write) -> Result<Outcome, F
         return Err(Failure::request(message, "run the command for each"));
     }
     let dot = args.dot.as_deref().map(OutputFile::dot).transpose()?;
-    let cancel = cancel_on_ctrl_c();
+    let cancel = cancel_on_signal();
     let several = Several {
         inputs: &args.inputs,
         talk: args.talk,

@@ -20,7 +20,8 @@ use super::several::{self, Done, Several};
 use super::{as_typed, for_shell, title, with_search};
 use crate::args::OptimizeArgs;
 use crate::outputs::{Content, OutputFile};
-use crate::progress::{ProgressLine, cancel_on_ctrl_c};
+use crate::progress::ProgressLine;
+use crate::signals::cancel_on_signal;
 use crate::{Failure, Outcome, json};
 use code::Code;
 use device::DevicePlan;
@@ -53,7 +54,7 @@ impl Deref for Job<'_> {
 impl Job<'_> {
     /// Is the model written over itself?
     fn overwrites(&self) -> bool {
-        self.output.is_some_and(|path| serenity::write::is_same_file(path, self.input))
+        self.output.is_some_and(|path| serenity::write::is_read_from(self.input, path))
     }
 }
 
@@ -63,7 +64,7 @@ pub(crate) fn run(args: &OptimizeArgs, out: &mut impl Write) -> Result<Outcome, 
         None => None,
     };
     check_names_of_one(args)?;
-    let cancel = cancel_on_ctrl_c();
+    let cancel = cancel_on_signal();
     let several = Several {
         inputs: &args.inputs,
         talk: args.talk,
@@ -192,7 +193,7 @@ fn check_plan_target(job: &Job) -> Result<(), Failure> {
 
 /// What is no model must not be written over the model.
 fn refuse_input(job: &Job, target: &str) -> Result<(), Failure> {
-    if serenity::write::is_same_file(job.input, target) {
+    if serenity::write::is_read_from(job.input, target) {
         let message = format!("`{target}` is the model itself, which would be lost");
         return Err(Failure::request(message, "give another name"));
     }

@@ -1,0 +1,65 @@
+//! What a signal does: the first makes a search return its best, the next ends the program. Neither leaves a file half-written, or a temporary one.
+
+use serenity::search::CancelFlag;
+use serenity::write::exit_without_litter;
+use std::sync::{Mutex, Once, PoisonError};
+
+/// The search that goes on, if one does.
+static SEARCH: Mutex<Option<CancelFlag>> = Mutex::new(None);
+static LISTENING: Once = Once::new();
+
+/// What whoever was interrupted says to the shell: 128 and the number of the signal.
+const INTERRUPTED: i32 = 130;
+
+/// From now on signals end the program, without litter.
+pub(crate) fn listen() {
+    set_search(None);
+    LISTENING.call_once(|| {
+        // Without a handler Ctrl-C ends the program at once, which is no worse than refusing to run.
+        let _ = ctrlc::set_handler(|| take(INTERRUPTED));
+        #[cfg(unix)]
+        termination::listen();
+    });
+}
+
+/// A flag that the first signal raises, so that the search returns its best; the second ends the program.
+pub(crate) fn cancel_on_signal() -> CancelFlag {
+    let flag = CancelFlag::default();
+    set_search(Some(flag.clone()));
+    flag
+}
+
+fn set_search(flag: Option<CancelFlag>) {
+    *SEARCH.lock().unwrap_or_else(PoisonError::into_inner) = flag;
+}
+
+fn take(code: i32) {
+    let search = SEARCH.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    match search {
+        Some(flag) if !flag.is_cancelled() => flag.cancel(),
+        _ => exit_without_litter(code),
+    }
+}
+
+/// `kill`, `timeout`, a shutdown (SIGTERM) and a terminal that is closed (SIGHUP).
+#[cfg(unix)]
+mod termination {
+    use signal_hook::consts::{SIGHUP, SIGTERM};
+    use signal_hook::iterator::Signals;
+
+    pub(super) fn listen() {
+        // Under `nohup` a terminal that is closed is nothing to us.
+        let signals: Vec<i32> = [SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal)).collect();
+        // Without this the signal ends the program, as it would any other.
+        let Ok(mut signals) = Signals::new(signals) else { return };
+        std::thread::spawn(move || signals.forever().for_each(|signal| super::take(128 + signal)));
+    }
+
+    /// Did whoever started us ask to have it ignored? Only Linux tells.
+    fn is_ignored(signal: i32) -> bool {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+        mask >> (signal - 1) & 1 == 1
+    }
+}
