@@ -29,6 +29,8 @@ static const struct layer layers[] = {
     {"3x3, 48x48x3 to 8, stride 2", 0, 48, 3, 8, 3, 2},
     {"depthwise 3x3, 24x24x32", 1, 24, 32, 32, 3, 1},
     {"depthwise 3x3, 6x6x128", 1, 6, 128, 128, 3, 1},
+    {"depthwise 3x3, 24x24x32, stride 2", 1, 24, 32, 32, 3, 2},
+    {"depthwise 5x5, 12x12x64", 1, 12, 64, 64, 5, 1},
 };
 
 static uint32_t run_ours(const struct layer *l, int32_t out, int32_t pad)
@@ -69,7 +71,7 @@ int main(void)
     *(volatile uint32_t *)0xE000E014 = 0xFFFFFF;
     *(volatile uint32_t *)0xE000E018 = 0;
     *(volatile uint32_t *)0xE000E010 = 5;
-    printf("%-30s %10s %10s %6s\n", "layer", "emitted", "CMSIS-NN", "ratio");
+    printf("%-34s %10s %10s %6s\n", "layer", "emitted", "CMSIS-NN", "ratio");
     for (size_t i = 0; i < sizeof layers / sizeof *layers; ++i) {
         const struct layer *l = &layers[i];
         const int32_t out = (l->size + l->stride - 1) / l->stride, pad = (l->kernel - l->stride + 1) / 2 > 0 ? ((out - 1) * l->stride + l->kernel - l->size) / 2 : 0;
@@ -92,7 +94,7 @@ int main(void)
         }
         a = run_ours(l, out, pad);
         b = run_theirs(l, out, pad);
-        printf("%-30s %10lu %10lu %6.2f%s\n", l->name, (unsigned long)a, (unsigned long)b, (double)a / b, memcmp(ours, theirs, (size_t)(out * out * l->out_c)) == 0 ? "" : "  DIFFERENT");
+        printf("%-34s %10lu %10lu %6.2f%s\n", l->name, (unsigned long)a, (unsigned long)b, (double)a / b, memcmp(ours, theirs, (size_t)(out * out * l->out_c)) == 0 ? "" : "  DIFFERENT");
     }
     return 0;
 }

@@ -35,7 +35,7 @@ fragments! {
     Span: "span.c" needs [];
     Pairs: "pairs.c" needs [];
     ConvS8: "conv_s8.c" needs [Arithmetic, Dsp, Span];
-    DepthwiseS8: "depthwise_s8.c" needs [Arithmetic, Span];
+    DepthwiseS8: "depthwise_s8.c" needs [Arithmetic, Dsp, Span];
     GroupedS8: "grouped_s8.c" needs [Arithmetic, Span];
     ResizeS8: "resize_s8.c" needs [];
     PoolS8: "pool_s8.c" needs [Clamped, Span];

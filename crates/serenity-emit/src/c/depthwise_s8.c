@@ -55,51 +55,106 @@ static inline void kn_times4(int32_t *s0, int32_t *s1, int32_t *s2, int32_t *s3,
 #endif
 }
 
-/* Four channels from `channel` on, of a layer in which each makes one. */
-static void kn_depthwise_four(const struct kn_depthwise_s8 *p, const int8_t *in, int8_t *out, struct kn_span rows, struct kn_span columns, int32_t channel)
+/* What a window covers: where it begins in the input and in the weights, how many places it has, and how far it is from column to column and
+ * from row to row. Of what hangs over the border: which taps are inside. */
+struct kn_depthwise_cover {
+    const int8_t *x, *w;
+    int32_t rows, columns, x_step, x_row, w_row, hangs_over;
+    struct kn_span inside_rows, inside_columns;
+};
+
+/* Four channels of taps that lie side by side and stand over the padding: the zero point, times their weights. */
+static inline const int8_t *kn_zeros4(int32_t sums[4], int32_t zero, const int8_t *w, int32_t channels, int32_t taps)
 {
-    const int32_t channels = p->in_c, x_step = p->dilation_w * channels, inside = columns.end - columns.first;
-    const int32_t x_row = p->dilation_h * p->in_w * channels - inside * x_step, w_row = (p->kernel_w - inside) * channels;
-    const int8_t *x = in + ((rows.begin + rows.first * p->dilation_h) * p->in_w + columns.begin + columns.first * p->dilation_w) * channels + channel;
-    const int8_t *w = p->weights + (rows.first * p->kernel_w + columns.first) * channels + channel;
-    int32_t s0 = p->bias[channel], s1 = p->bias[channel + 1], s2 = p->bias[channel + 2], s3 = p->bias[channel + 3];
-    for (int32_t ky = rows.end - rows.first; ky > 0; --ky, x += x_row, w += w_row) {
-        int32_t kx = inside;
-        for (; kx >= 3; kx -= 3, x += 3 * x_step, w += 3 * channels) {
+#if KN_DSP
+    const uint32_t zeros = (uint32_t)(uint16_t)zero * 0x10001u;
+#endif
+    for (; taps > 0; --taps, w += channels) {
+#if KN_DSP
+        const uint32_t ws = kn_word(w), w02 = kn_sxtb16(ws), w13 = kn_sxtb16_ror8(ws);
+        sums[0] = kn_smlabb(zeros, w02, sums[0]);
+        sums[1] = kn_smlabb(zeros, w13, sums[1]);
+        sums[2] = kn_smlatt(zeros, w02, sums[2]);
+        sums[3] = kn_smlatt(zeros, w13, sums[3]);
+#else
+        sums[0] += zero * w[0];
+        sums[1] += zero * w[1];
+        sums[2] += zero * w[2];
+        sums[3] += zero * w[3];
+#endif
+    }
+    return w;
+}
+
+/* What four channels make of the padding. */
+static void kn_depthwise_padding(const struct kn_depthwise_s8 *p, const struct kn_depthwise_cover *cover, int32_t channel, int32_t sums[4])
+{
+    const int32_t first = cover->inside_columns.first, end = cover->inside_columns.end;
+    const int32_t channels = p->in_c, zero = p->in_zero, width = p->kernel_w;
+    const int8_t *w = p->weights + channel;
+    sums[0] = sums[1] = sums[2] = sums[3] = 0;
+    for (int32_t ky = 0; ky < p->kernel_h; ++ky) {
+        if (ky < cover->inside_rows.first || ky >= cover->inside_rows.end) {
+            w = kn_zeros4(sums, zero, w, channels, width);
+        } else {
+            w = kn_zeros4(sums, zero, w, channels, first) + (end - first) * channels;
+            w = kn_zeros4(sums, zero, w, channels, width - end);
+        }
+    }
+}
+
+/* Four channels from `channel` on, of a layer in which each makes one. */
+static void kn_depthwise_four(const struct kn_depthwise_s8 *p, const struct kn_depthwise_cover *cover, int32_t channel, int8_t *out)
+{
+    const int32_t channels = p->in_c, columns = cover->columns, x_step = cover->x_step, x_row = cover->x_row, w_row = cover->w_row;
+    const int32_t *bias = p->bias + channel;
+    const int8_t *x = cover->x + channel, *w = cover->w + channel;
+    int32_t s0 = bias[0], s1 = bias[1], s2 = bias[2], s3 = bias[3];
+    if (columns == 3) {
+        for (int32_t rows = cover->rows; rows > 0; --rows, x += x_row, w += w_row) {
             kn_times4(&s0, &s1, &s2, &s3, x, w);
             kn_times4(&s0, &s1, &s2, &s3, x + x_step, w + channels);
             kn_times4(&s0, &s1, &s2, &s3, x + 2 * x_step, w + 2 * channels);
         }
-        for (; kx > 0; --kx, x += x_step, w += channels) {
-            kn_times4(&s0, &s1, &s2, &s3, x, w);
-        }
-    }
-    if (p->in_zero != 0 && (rows.end - rows.first != p->kernel_h || inside != p->kernel_w)) {
-        const int8_t *border = p->weights + channel;
-        for (int32_t ky = 0; ky < p->kernel_h; ++ky) {
-            for (int32_t kx = 0; kx < p->kernel_w; ++kx, border += channels) {
-                if (ky < rows.first || ky >= rows.end || kx < columns.first || kx >= columns.end) {
-                    s0 += p->in_zero * border[0];
-                    s1 += p->in_zero * border[1];
-                    s2 += p->in_zero * border[2];
-                    s3 += p->in_zero * border[3];
-                }
+    } else {
+        for (int32_t rows = cover->rows; rows > 0; --rows, x += x_row, w += w_row) {
+            for (int32_t column = 0; column < columns; ++column) {
+                kn_times4(&s0, &s1, &s2, &s3, x + column * x_step, w + column * channels);
             }
         }
     }
-    out[channel] = kn_depthwise_result(p, s0, channel);
-    out[channel + 1] = kn_depthwise_result(p, s1, channel + 1);
-    out[channel + 2] = kn_depthwise_result(p, s2, channel + 2);
-    out[channel + 3] = kn_depthwise_result(p, s3, channel + 3);
+    if (cover->hangs_over) {
+        int32_t padding[4];
+        kn_depthwise_padding(p, cover, channel, padding);
+        s0 += padding[0];
+        s1 += padding[1];
+        s2 += padding[2];
+        s3 += padding[3];
+    }
+    out[0] = kn_depthwise_result(p, s0, channel);
+    out[1] = kn_depthwise_result(p, s1, channel + 1);
+    out[2] = kn_depthwise_result(p, s2, channel + 2);
+    out[3] = kn_depthwise_result(p, s3, channel + 3);
 }
 
 static void kn_depthwise_pixel(const struct kn_depthwise_s8 *p, const int8_t *in, int8_t *out, struct kn_span rows, struct kn_span columns)
 {
-    const int32_t out_c = p->in_c * p->multiplicity;
+    const int32_t channels = p->in_c, out_c = channels * p->multiplicity;
     int32_t channel = 0;
     if (p->multiplicity == 1 && rows.end > rows.first && columns.end > columns.first) {
+        struct kn_depthwise_cover cover;
+        cover.rows = rows.end - rows.first;
+        cover.columns = columns.end - columns.first;
+        cover.x_step = p->dilation_w * channels;
+        cover.x_row = p->dilation_h * p->in_w * channels;
+        cover.w_row = p->kernel_w * channels;
+        cover.x = in + ((rows.begin + rows.first * p->dilation_h) * p->in_w + columns.begin + columns.first * p->dilation_w) * channels;
+        cover.w = p->weights + (rows.first * p->kernel_w + columns.first) * channels;
+        cover.hangs_over = p->in_zero != 0 && (cover.rows != p->kernel_h || cover.columns != p->kernel_w);
+        cover.inside_rows = rows;
+        cover.inside_columns = columns;
         for (; channel + 4 <= out_c; channel += 4) {
-            kn_depthwise_four(p, in, out, rows, columns, channel);
+            kn_depthwise_four(p, &cover, channel, out + channel);
         }
     }
     for (; channel < out_c; ++channel) {
