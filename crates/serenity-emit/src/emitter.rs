@@ -26,7 +26,7 @@ pub(crate) struct Emitter<'s> {
     pub(crate) functions: String,
     /// What is called, one after the other.
     pub(crate) calls: Vec<String>,
-    /// The end of the highest tensor.
+    /// The end of the highest tensor, or scratch.
     pub(crate) arena: u64,
     pub(crate) state: State,
     /// Functions so far.
@@ -108,6 +108,9 @@ impl<'s> Emitter<'s> {
                 if let Place::Arena(offset) = tensor.place {
                     self.arena = self.arena.max(offset.saturating_add(tensor.bytes));
                 }
+            }
+            for scratch in graph.ops.iter().filter_map(|op| op.scratch) {
+                self.arena = self.arena.max(scratch.offset.saturating_add(scratch.bytes));
             }
         }
         if self.arena > i32::MAX as u64 {
@@ -205,6 +208,14 @@ impl<'s> At<'_, 's> {
                     );
                 }
             }
+        }
+        if let Some(scratch) = self.op.scratch {
+            let _ = write!(
+                comment,
+                "\n * works in bytes {} to {}",
+                scratch.offset,
+                scratch.offset + scratch.bytes
+            );
         }
         About { name: format!("{}_{}", short(&self.op.kind), short(name)), comment }
     }

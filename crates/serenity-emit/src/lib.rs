@@ -23,7 +23,7 @@ mod write;
 
 pub use names::prefix_of;
 pub use refused::Refused;
-pub use source::{Place, Source, SourceGraph, SourceOp, SourceTensor};
+pub use source::{Library, Place, Scratch, Source, SourceGraph, SourceOp, SourceTensor};
 
 /// The files of a network, and what they take.
 #[derive(Clone, Debug)]
@@ -52,16 +52,16 @@ impl Emitted {
 /// The C of a planned network. All names begin with `prefix`, of which [`prefix_of`] makes a good one.
 ///
 /// ```
-/// use serenity_emit::{Place, Source, SourceGraph, SourceOp, SourceTensor, c_code};
+/// use serenity_emit::{Library, Place, Source, SourceGraph, SourceOp, SourceTensor, c_code};
 /// use serenity_ir::{Attributes, ElementType};
 /// let tensor = |name: &str, offset| SourceTensor {
 ///     name: name.into(), shape: vec![1, 4], dtype: ElementType::Int8, quantization: None, bytes: 4, place: Place::Arena(offset),
 /// };
 /// let mut attributes = Attributes::new();
 /// attributes.insert("new_shape".into(), serde_json::json!([1, 4]));
-/// let reshape = SourceOp { kind: "RESHAPE".into(), inputs: vec![Some(0)], outputs: vec![Some(1)], attributes, bodies: vec![] };
+/// let reshape = SourceOp { kind: "RESHAPE".into(), inputs: vec![Some(0)], outputs: vec![Some(1)], attributes, bodies: vec![], scratch: None };
 /// let graph = SourceGraph { tensors: vec![tensor("x", 0), tensor("y", 16)], ops: vec![reshape], inputs: vec![0], outputs: vec![1] };
-/// let emitted = c_code(&Source { graphs: vec![graph], about: "tiny".into() }, "tiny").unwrap();
+/// let emitted = c_code(&Source { graphs: vec![graph], about: "tiny".into(), library: Library::None }, "tiny").unwrap();
 /// assert_eq!(emitted.arena, 20);
 /// assert!(emitted.files[1].1.contains("memmove(tiny_arena + 16, tiny_arena + 0, 4);"));
 /// ```

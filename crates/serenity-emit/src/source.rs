@@ -9,6 +9,29 @@ pub struct Source {
     pub graphs: Vec<SourceGraph>,
     /// What it is, for a comment.
     pub about: String,
+    /// Whose functions may be called besides our own.
+    pub library: Library,
+}
+
+/// A library of kernels that the user has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Library {
+    /// None: all kernels come with the code.
+    #[default]
+    None,
+    /// Arm's CMSIS-NN, on cores without vectors.
+    CmsisNn,
+    /// Arm's CMSIS-NN, on cores with vectors.
+    CmsisNnMve,
+}
+
+/// Working memory of an operator in the arena.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scratch {
+    /// So many bytes from the beginning of the arena.
+    pub offset: u64,
+    /// Its size.
+    pub bytes: u64,
 }
 
 /// One graph: operators in the order in which they run.
@@ -67,6 +90,8 @@ pub struct SourceOp {
     pub attributes: Attributes,
     /// The graphs that it runs.
     pub bodies: Vec<usize>,
+    /// Where it may work besides its tensors, while it runs.
+    pub scratch: Option<Scratch>,
 }
 
 impl SourceTensor {

@@ -4,7 +4,7 @@
 #![allow(clippy::print_stderr, reason = "what was skipped")]
 
 use serde_json::json;
-use serenity_emit::{Emitted, Place, Refused, Source, SourceGraph, SourceOp, SourceTensor, c_code};
+use serenity_emit::{Emitted, Library, Place, Refused, Source, SourceGraph, SourceOp, SourceTensor, c_code};
 use serenity_ir::{Attributes, ElementType, Quantization};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -31,6 +31,7 @@ fn op(kind: &str, inputs: &[usize], output: usize, attributes: serde_json::Value
         outputs: vec![Some(output)],
         attributes: attributes.into_iter().collect::<Attributes>(),
         bodies: vec![],
+        scratch: None,
     }
 }
 
@@ -39,6 +40,7 @@ fn model(tensors: Vec<SourceTensor>, ops: Vec<SourceOp>, about: &str) -> Source 
     Source {
         graphs: vec![SourceGraph { tensors, ops, inputs: vec![0], outputs: vec![output] }],
         about: about.to_owned(),
+        library: Library::None,
     }
 }
 

@@ -162,7 +162,10 @@ pub trait ModelFile: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// If it has no places, or is of a format that C is not written from.
-    fn source(&self) -> Result<serenity_emit::Source, FileError> {
+    fn source(
+        &self,
+        _scratch: &dyn Fn(usize, OpId) -> Option<serenity_emit::Scratch>,
+    ) -> Result<serenity_emit::Source, FileError> {
         Err(FileError {
             problem: Problem::Request,
             place: None,

@@ -3,43 +3,70 @@
 use crate::loops::orders;
 use crate::planning::is_safe;
 use crate::{Error, Format, Input, Plan, ReadOptions, load_bytes, planned_model};
-use serenity_emit::{Emitted, c_code};
-use serenity_ir::Graph;
-use serenity_runtimes::{Kernels, TflmFacts, plans_of_arena};
+use serenity_emit::{Emitted, Library, Scratch, c_code};
+use serenity_ir::{Graph, OpId};
+use serenity_runtimes::{Content, Kernels, TflmFacts, plans_of_arena, tflm_arena};
 use serenity_search::Limits;
+use std::collections::BTreeMap;
 
 /// The work on places of a model that came with good ones: enough for all that small models need.
 const WORK: u64 = 100_000;
 
-/// The C of a model at the places of its plan, without an interpreter. All names in it begin with `prefix`.
+/// The C of a model at the places of its plan, without an interpreter. All names in it begin with `prefix`. It calls CMSIS-NN if the plan is for kernels that do.
 ///
 /// # Errors
 /// If the model has no places, or holds what is not covered; then there is nothing to write.
 pub fn emit_c(input: &Input, plan: &Plan, prefix: &str) -> Result<Emitted, Error> {
+    let kernels = plan.model.kernels().filter(|kernels| kernels.are_emitted()).unwrap_or(Kernels::Emitted);
     // As it would be written: what is emitted is what a file with this plan says.
-    let bytes = planned_model(input, &placed(input, plan))?;
+    let bytes = planned_model(input, &placed(input, plan, kernels))?;
     let planned = load_bytes(&input.name, bytes, Format::TfLite, &ReadOptions::default())?;
-    if planned.plan_serves(Kernels::Emitted) == Some(false) {
+    if planned.plan_serves(kernels) == Some(false) {
         let reason = "its places are for other kernels than those of emitted C".to_owned();
         return Err(Error::WrongPlan { reason });
     }
-    let mut source =
-        planned.file.source().map_err(|source| Error::File { path: input.name.clone(), source })?;
+    let scratch = scratch(&planned, kernels);
+    let mut source = planned
+        .file
+        .source(&|graph, op| scratch.get(&(graph, op)).copied())
+        .map_err(|source| Error::File { path: input.name.clone(), source })?;
+    source.library = match kernels {
+        Kernels::EmittedCmsisNn => Library::CmsisNn,
+        Kernels::EmittedCmsisNnMve => Library::CmsisNnMve,
+        _ => Library::None,
+    };
     crate::write::file_name(&input.name).clone_into(&mut source.about);
     c_code(&source, prefix).map_err(|source| Error::Emit { path: input.name.clone(), source })
 }
 
 /// The plan with places: where nothing was gained, it leaves them to the runtime.
-fn placed(input: &Input, plan: &Plan) -> Plan {
+fn placed(input: &Input, plan: &Plan, kernels: Kernels) -> Plan {
     let mut plan = plan.clone();
     if plan.offsets.is_some() || input.plan().is_some() {
         return plan;
     }
     let graphs: Vec<&Graph> = input.graphs().iter().collect();
-    let facts = TflmFacts::new(&graphs, Kernels::Emitted);
+    let facts = TflmFacts::new(&graphs, kernels);
     let limits = Limits::default().working(WORK);
     let found = plans_of_arena(&facts, &orders(&plan.order, &plan.bodies), limits).unwrap_or_default();
-    let safe = found.into_iter().filter(|one| is_safe(input.graphs(), &one.offsets, Kernels::Emitted));
+    let safe = found.into_iter().filter(|one| is_safe(input.graphs(), &one.offsets, kernels));
     plan.offsets = safe.min_by_key(|one| one.arena.bytes).map(|one| one.offsets);
     plan
+}
+
+/// Where each op works besides its tensors, by graph and op: around what is needed while it runs, as the runtime would put it. That is what the size of the arena was counted with, and what
+/// the checker takes scratch to destroy.
+fn scratch(planned: &Input, kernels: Kernels) -> BTreeMap<(usize, OpId), Scratch> {
+    let graphs: Vec<&Graph> = planned.graphs().iter().collect();
+    let own: Vec<Vec<OpId>> = graphs.iter().map(|graph| graph.file_order()).collect();
+    let orders: Vec<&[OpId]> = own.iter().map(Vec::as_slice).collect();
+    let arena = tflm_arena(&TflmFacts::new(&graphs, kernels), &orders, planned.plan().as_ref());
+    let pieces = arena.map(|arena| arena.pieces).unwrap_or_default();
+    let of_op = pieces.into_iter().filter_map(|piece| match piece.content {
+        Content::Scratch { graph, op } => {
+            Some(((graph, op), Scratch { offset: piece.offset, bytes: piece.bytes }))
+        }
+        Content::Tensor { .. } => None,
+    });
+    of_op.collect()
 }

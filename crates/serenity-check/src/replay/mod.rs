@@ -16,6 +16,7 @@ mod cmsis_nn_mve;
 mod copies;
 mod elementwise;
 mod emitted;
+mod emitted_cmsis_nn;
 mod esp_nn_s3;
 mod products;
 mod reference;
@@ -139,10 +140,15 @@ pub(crate) fn nearest(
     let onto_itself = calls.iter().filter_map(|call| match kernels {
         Kernels::Any => Some(0),
         Kernels::EspNnS3 if esp_nn_s3::calls_library(call) == Some(true) => Some(0),
-        Kernels::CmsisNnMve => cmsis_nn_mve::own_distance(call).or_else(|| copies::own_place(call)),
-        Kernels::Reference | Kernels::CmsisNn | Kernels::EspNn | Kernels::EspNnS3 | Kernels::Emitted => {
-            copies::own_place(call)
+        Kernels::CmsisNnMve | Kernels::EmittedCmsisNnMve => {
+            cmsis_nn_mve::own_distance(call).or_else(|| copies::own_place(call))
         }
+        Kernels::Reference
+        | Kernels::CmsisNn
+        | Kernels::EspNn
+        | Kernels::EspNnS3
+        | Kernels::Emitted
+        | Kernels::EmittedCmsisNn => copies::own_place(call),
     });
     let is_safe =
         |distance: &u64| replay_call(whole, kernels, (input, *distance), (output, 0)) == Verdict::Safe;
@@ -161,5 +167,7 @@ fn play(call: &Call, kernels: Kernels, trace: &mut Trace) -> Option<()> {
         Kernels::CmsisNnMve => cmsis_nn_mve::play(call, trace),
         Kernels::EspNnS3 => esp_nn_s3::play(call, trace),
         Kernels::Emitted => emitted::play(call, trace),
+        Kernels::EmittedCmsisNn => emitted_cmsis_nn::play(call, trace),
+        Kernels::EmittedCmsisNnMve => emitted_cmsis_nn::play_mve(call, trace),
     }
 }

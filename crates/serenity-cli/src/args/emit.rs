@@ -23,6 +23,8 @@ pub(crate) enum EmitCommand {
 ///
 /// The model is ordered, rewritten and placed first, as `optimize` does it with --kernels emitted; one that was optimised for these kernels is taken as it is. Add --loops to compute the widest parts a few
 /// rows at a time. What is not covered is refused by name, before anything is written. The code is yours.
+///
+/// --kernels cmsis-nn, or cmsis-nn-mve for cores with vectors, writes calls into your CMSIS-NN where it has functions, with its scratch in the arena.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     serenity emit c model.tflite -o firmware/model\n  \

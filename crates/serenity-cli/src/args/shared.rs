@@ -24,7 +24,7 @@ pub(crate) struct RuntimeArg {
     ///
     /// any: whichever of these, but esp-nn-s3; only element-wise operators work in place, and the arena is enough for each. reference: TFLM's portable kernels. cmsis-nn: Arm's for
     /// cores with DSP instructions (Cortex-M4, M7, M33). cmsis-nn-mve: the same for cores with vectors (Cortex-M55, M85). esp-nn: Espressif's in C (ESP32, C3). esp-nn-s3:
-    /// the same for the ESP32-S3, which asks for several times as much scratch. emitted: those of the C that `serenity emit` writes, which no TFLM has. A plan for some kernels gives wrong results with others; one for any is right with all of these.
+    /// the same for the ESP32-S3, which asks for several times as much scratch. emitted: those of the C that `serenity emit` writes, which no TFLM has; emitted-cmsis-nn and emitted-cmsis-nn-mve: the same with calls into CMSIS-NN. A plan for some kernels gives wrong results with others; one for any is right with all of these.
     ///
     /// Of LiteRT, `reference` is modelled. builtin (its optimised kernels) and xnnpack need more than could be told, and are refused.
     #[arg(long, value_name = "KERNELS", value_parser = named::<KernelsArg>(KernelsArg::names()))]

@@ -49,9 +49,7 @@ fn planned(args: &EmitCArgs, input: &Input) -> Result<Optimized, Failure> {
         let message = "--no-plan: emitted C needs the places of all tensors";
         return Err(Failure::request(message, "leave out --no-plan"));
     }
-    let model = args.runtime.model(input)?;
-    let model = if args.runtime.kernels.is_none() { model.with_kernels(Kernels::Emitted) } else { model };
-    check_kernels(model)?;
+    let model = emitted_kernels(args.runtime.model(input)?, args.runtime.kernels.is_some())?;
     super::optimize::check_loops(args.changes.loops.loops, &args.input, input, model)?;
     super::optimize::check_int8_io(args.changes.int8_io, &args.input, input)?;
     let cancel = cancel_on_signal();
@@ -63,13 +61,16 @@ fn planned(args: &EmitCArgs, input: &Input) -> Result<Optimized, Failure> {
     Ok(found)
 }
 
-/// Refuses a plan that emitted kernels do not keep.
-pub(super) fn check_kernels(model: MemoryModel) -> Result<(), Failure> {
+/// The memory model with the kernels of emitted C that were asked for: our own, or calls into CMSIS-NN. Refuses others.
+pub(super) fn emitted_kernels(model: MemoryModel, are_named: bool) -> Result<MemoryModel, Failure> {
     match model.kernels() {
-        Some(Kernels::Emitted | Kernels::Any) => Ok(()),
+        Some(_) if !are_named => Ok(model.with_kernels(Kernels::Emitted)),
+        Some(Kernels::CmsisNn) => Ok(model.with_kernels(Kernels::EmittedCmsisNn)),
+        Some(Kernels::CmsisNnMve) => Ok(model.with_kernels(Kernels::EmittedCmsisNnMve)),
+        Some(kernels) if kernels.are_emitted() || kernels == Kernels::Any => Ok(model),
         Some(kernels) => Err(Failure::request(
-            format!("--kernels {kernels}: emitted C has kernels of its own"),
-            "leave out --kernels, or say --kernels emitted",
+            format!("--kernels {kernels}: emitted C has kernels of its own, or calls CMSIS-NN"),
+            "leave out --kernels, or say --kernels emitted, cmsis-nn or cmsis-nn-mve",
         )),
         None => Err(Failure::request(
             format!("C is written from the places of a plan for TFLM, which `{model}` does not have"),

@@ -73,7 +73,7 @@ fn what_makes_no_sense_is_refused_and_nothing_is_written() {
     let cases: &[(&[&str], &str)] = &[
         (&["emit", "c", "zoo:swiftnet-c", "-o", "dir"], "only a whole .tflite model"),
         (&["emit", "c", "net.tflite", "-o", "file"], "`file` is no folder"),
-        (&["emit", "c", "net.tflite", "-o", "dir", "--kernels", "cmsis-nn"], "kernels of its own"),
+        (&["emit", "c", "net.tflite", "-o", "dir", "--kernels", "reference"], "kernels of its own"),
         (&["emit", "c", "net.tflite", "-o", "dir", "--no-plan"], "needs the places"),
         (&["emit", "c", "net.tflite", "-o", "dir", "--runtime", "litert"], "plan for TFLM"),
         (&["optimize", "net.tflite", "--emit-c", "dir", "--kernels", "esp-nn"], "kernels of its own"),

@@ -81,15 +81,28 @@ fn called(at: &mut At, fragment: Fragment, name: &str, parameters: &str) -> Resu
     ))
 }
 
-pub(super) fn sum(at: &mut At) -> Result<String, Refused> {
-    let [a, b, out] = affines(at)?;
-    let twice = 2.0 * a.scale().max(b.scale());
-    let [of_a, of_b] = [a, b].map(|one| Factor::of(one.scale() / twice));
-    let of_sum = Factor::of(twice / (f64::from(1 << 20) * out.scale()));
-    if of_sum.shift > 0 || !of_sum.holds(1 << 29) {
-        return Err(at.refused("its result has too fine a scale"));
+/// A sum or difference, whoever makes it: operands, result, and the factors that bring the operands to one scale and their sum to that of the result.
+pub(super) struct Sum {
+    pub(super) ends: [Affine; 3],
+    pub(super) factors: [Factor; 3],
+    pub(super) bounds: (i32, i32),
+}
+
+impl Sum {
+    pub(super) fn of(at: &At) -> Result<Self, Refused> {
+        let ends @ [a, b, out] = affines(at)?;
+        let twice = 2.0 * a.scale().max(b.scale());
+        let [of_a, of_b] = [a, b].map(|one| Factor::of(one.scale() / twice));
+        let of_sum = Factor::of(twice / (f64::from(1 << 20) * out.scale()));
+        if of_sum.shift > 0 || !of_sum.holds(1 << 29) {
+            return Err(at.refused("its result has too fine a scale"));
+        }
+        Ok(Self { ends, factors: [of_a, of_b, of_sum], bounds: at.bounds(out)? })
     }
-    let (least, most) = at.bounds(out)?;
+}
+
+pub(super) fn sum(at: &mut At) -> Result<String, Refused> {
+    let Sum { ends: [a, b, out], factors: [of_a, of_b, of_sum], bounds: (least, most) } = Sum::of(at)?;
     let sign = if at.op.kind == "SUB" { -1 } else { 1 };
     let parameters = format!(
         "/* operands */ {}, {}, {}, {}, {}, {}, {sign},\n    /* result */ {}, {}, {}, {least}, {most},",
@@ -106,13 +119,26 @@ pub(super) fn sum(at: &mut At) -> Result<String, Refused> {
     called(at, Fragment::AddS8, "add_s8", &parameters)
 }
 
-pub(super) fn product(at: &mut At) -> Result<String, Refused> {
-    let [a, b, out] = affines(at)?;
-    let factor = Factor::of(a.scale() * b.scale() / out.scale());
-    if !factor.holds(1 << 16) {
-        return Err(at.refused("its result has too fine a scale"));
+/// A product, whoever makes it.
+pub(super) struct Product {
+    pub(super) ends: [Affine; 3],
+    pub(super) factor: Factor,
+    pub(super) bounds: (i32, i32),
+}
+
+impl Product {
+    pub(super) fn of(at: &At) -> Result<Self, Refused> {
+        let ends @ [a, b, out] = affines(at)?;
+        let factor = Factor::of(a.scale() * b.scale() / out.scale());
+        if !factor.holds(1 << 16) {
+            return Err(at.refused("its result has too fine a scale"));
+        }
+        Ok(Self { ends, factor, bounds: at.bounds(out)? })
     }
-    let (least, most) = at.bounds(out)?;
+}
+
+pub(super) fn product(at: &mut At) -> Result<String, Refused> {
+    let Product { ends: [a, b, out], factor, bounds: (least, most) } = Product::of(at)?;
     let parameters = format!(
         "/* zero points */ {}, {}, /* result */ {}, {}, {}, {least}, {most},",
         a.zero, b.zero, factor.multiplier, factor.shift, out.zero

@@ -1,6 +1,7 @@
 //! Operators as calls of kernels, a file a family.
 
 mod choices;
+mod cmsis_nn;
 mod elementwise;
 mod floats;
 mod gathers;
@@ -43,7 +44,7 @@ pub(crate) fn lowered(at: &mut At) -> Result<Option<String>, Refused> {
     if let Some(code) = floats::lowered(at)? {
         return Ok(Some(code));
     }
-    for family in [whole::lowered, signal::lowered] {
+    for family in [whole::lowered, signal::lowered, cmsis_nn::lowered] {
         if let Some(code) = family(at)? {
             return Ok(Some(code));
         }

@@ -8,7 +8,12 @@ use crate::source::SourceTensor;
 
 /// The constants of a layer of 8-bit integers, by output channel.
 pub(crate) struct Layer {
+    /// As the model has them.
+    pub(crate) given: Vec<i32>,
+    /// With what the zero point of the input adds.
     pub(crate) bias: Vec<i32>,
+    /// Can inputs less their zero point be added up as well, from the given bias on, in whatever order?
+    pub(crate) holds_differences: bool,
     pub(crate) factors: Vec<Factor>,
 }
 
@@ -23,7 +28,7 @@ impl Layer {
     ) -> Result<Self, Refused> {
         let given: Vec<i32> =
             bias.unwrap_or_default().as_chunks::<4>().0.iter().map(|&b| i32::from_le_bytes(b)).collect();
-        let mut folded = Vec::new();
+        let (mut folded, mut given_biases, mut holds_differences) = (Vec::new(), Vec::new(), true);
         for (channel, weights) in weights.enumerate() {
             let given = i64::from(given.get(channel).copied().unwrap_or(0));
             let (mut sum, mut size) = (0_i64, 0_i64);
@@ -50,9 +55,11 @@ impl Layer {
             {
                 return Err(at.refused(format!("channel {channel}, scaled, may go beyond 32 bits")));
             }
+            holds_differences &= given.abs() + 255 * size <= i64::from(i32::MAX);
             folded.push(bias as i32);
+            given_biases.push(given as i32);
         }
-        Ok(Self { bias: folded, factors })
+        Ok(Self { given: given_biases, bias: folded, holds_differences, factors })
     }
 
     /// As constants: the names of the biases, of the multipliers and of the shifts.

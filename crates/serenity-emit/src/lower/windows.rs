@@ -94,89 +94,161 @@ fn ends(at: &At, read: Affine, written: Affine) -> Result<String, Refused> {
     Ok(format!("/* zero points, bounds */ {}, {}, {least}, {most},", read.zero, written.zero))
 }
 
-pub(super) fn convolution(at: &mut At) -> Result<String, Refused> {
-    let (input, filter, output) = (at.input(0)?, at.input(1)?, at.output(0)?);
-    at.must_be(input, &Int8)?;
-    at.must_be(output, &Int8)?;
-    let (from, to, sides) = (at.sides(input)?, at.sides(output)?, at.sides(filter)?);
-    let [filters, height, width, depth] = sides;
-    let groups = from[3] / depth;
-    if from[3] % depth != 0 || filters != to[3] || filters % groups != 0 {
-        return Err(at.refused("its shapes do not fit together"));
+/// A layer with weights, whoever makes it.
+pub(super) struct Weighted {
+    pub(super) batches: i64,
+    pub(super) slides: [Slide; 2],
+    /// Channels of the input, and of the output.
+    pub(super) channels: [i64; 2],
+    /// Groups of channels that know nothing of each other.
+    pub(super) groups: i64,
+    pub(super) read: Affine,
+    pub(super) written: Affine,
+    pub(super) weights: Vec<i8>,
+    pub(super) layer: Layer,
+}
+
+impl Weighted {
+    /// The convolution of an operator; refused if something about it is not covered.
+    pub(super) fn convolution(at: &At) -> Result<Self, Refused> {
+        let (input, filter, output) = (at.input(0)?, at.input(1)?, at.output(0)?);
+        at.must_be(input, &Int8)?;
+        at.must_be(output, &Int8)?;
+        let (from, to, sides) = (at.sides(input)?, at.sides(output)?, at.sides(filter)?);
+        let [filters, height, width, depth] = sides;
+        let groups = from[3] / depth;
+        if from[3] % depth != 0 || filters != to[3] || filters % groups != 0 {
+            return Err(at.refused("its shapes do not fit together"));
+        }
+        let slides = slides(at, from, to, [height, width], dilation(at)?)?;
+        let (read, written) = (at.affine(input)?, at.affine(output)?);
+        let (results, weights) = (filters as usize, at.weights(1)?);
+        let factors = at.factors(filter, read, written, results)?;
+        let each = weights.chunks(weights.len() / results);
+        let each = each.map(|filter| Box::new(filter.iter().copied()) as Box<dyn Iterator<Item = i8>>);
+        let layer = Layer::new(at, each, at.bias(2, results)?, read.zero, factors)?;
+        Ok(Self {
+            batches: from[0],
+            slides,
+            channels: [from[3], filters],
+            groups,
+            read,
+            written,
+            weights,
+            layer,
+        })
     }
-    let slides = slides(at, from, to, [height, width], dilation(at)?)?;
-    let (read, written) = (at.affine(input)?, at.affine(output)?);
-    let (channels, weights) = (filters as usize, at.weights(1)?);
-    let factors = at.factors(filter, read, written, channels)?;
-    let each = weights.chunks(weights.len() / channels);
-    let each = each.map(|filter| Box::new(filter.iter().copied()) as Box<dyn Iterator<Item = i8>>);
-    let layer = Layer::new(at, each, at.bias(2, channels)?, read.zero, factors)?;
+
+    /// The same of a depthwise convolution: factors by channel.
+    pub(super) fn depthwise(at: &At) -> Result<Self, Refused> {
+        let (input, filter, output) = (at.input(0)?, at.input(1)?, at.output(0)?);
+        at.must_be(input, &Int8)?;
+        at.must_be(output, &Int8)?;
+        let (from, to, [one, height, width, depth]) =
+            (at.sides(input)?, at.sides(output)?, at.sides(filter)?);
+        if one != 1 || depth != to[3] || depth % from[3] != 0 {
+            return Err(at.refused("its shapes do not fit together"));
+        }
+        let slides = slides(at, from, to, [height, width], dilation(at)?)?;
+        let (read, written) = (at.affine(input)?, at.affine(output)?);
+        let (results, weights) = (depth as usize, at.weights(1)?);
+        let mut factors = at.factors(filter, read, written, results)?;
+        if factors.len() == 1 {
+            factors = vec![factors[0]; results];
+        }
+        let each = (0..results).map(|channel| {
+            let own = weights[channel..].iter().step_by(results).copied();
+            Box::new(own) as Box<dyn Iterator<Item = i8>>
+        });
+        let layer = Layer::new(at, each, at.bias(2, results)?, read.zero, factors)?;
+        Ok(Self {
+            batches: from[0],
+            slides,
+            channels: [from[3], depth],
+            groups: 1,
+            read,
+            written,
+            weights,
+            layer,
+        })
+    }
+
+    /// The weights as a constant: its name.
+    pub(super) fn named_weights(&self, at: &mut At, wish: &str) -> String {
+        let [height, width] = self.slides.map(|slide| slide.taps);
+        let why = if at.op.kind == "CONV_2D" {
+            format!("filters of {height} x {width} x {}", self.channels[0] / self.groups)
+        } else {
+            format!("filters of {height} x {width}")
+        };
+        at.emitter.pool.i8s(&self.weights, &format!("{wish}_weights"), &why)
+    }
+}
+
+pub(super) fn convolution(at: &mut At) -> Result<String, Refused> {
+    let made = Weighted::convolution(at)?;
     let wish = wish(at);
-    let [bias, multiplier, shift] = layer.named(at, &wish);
-    let why = format!("filters of {height} x {width} x {depth}");
-    let weights = at.emitter.pool.i8s(&weights, &format!("{wish}_weights"), &why);
-    let step = i32::from(layer.factors.len() > 1);
-    let (fragment, name, grouped) = if groups > 1 {
-        (Fragment::GroupedS8, "grouped_s8", format!("/* groups */ {depth}, {}, ", filters / groups))
+    let [bias, multiplier, shift] = made.layer.named(at, &wish);
+    let weights = made.named_weights(at, &wish);
+    let step = i32::from(made.layer.factors.len() > 1);
+    let [depth, filters] = made.channels;
+    let (fragment, name, grouped) = if made.groups > 1 {
+        let groups = format!("/* groups */ {}, {}, ", depth / made.groups, filters / made.groups);
+        (Fragment::GroupedS8, "grouped_s8", groups)
     } else {
         (Fragment::ConvS8, "conv_s8", String::new())
     };
     at.uses(fragment);
-    let (batches, in_channels) = (from[0], from[3]);
     let (from, to, kernel) = (at.read(0)?, at.write(0)?, at.k(name));
     Ok(format!(
         "static const struct {kernel} layer = {{\n    /* batches, input, output */ {}\n    {}\n    {grouped}{step}, {weights}, {bias}, {multiplier}, {shift},\n}};\n\
          {kernel}(&layer, (const int8_t *)({from}), (int8_t *)({to}));\n",
-        geometry(batches, slides, in_channels, filters),
-        ends(at, read, written)?,
+        geometry(made.batches, made.slides, depth, filters),
+        ends(at, made.read, made.written)?,
     ))
 }
 
 pub(super) fn depthwise(at: &mut At) -> Result<String, Refused> {
-    let (input, filter, output) = (at.input(0)?, at.input(1)?, at.output(0)?);
-    at.must_be(input, &Int8)?;
-    at.must_be(output, &Int8)?;
-    let (from, to, [one, height, width, depth]) = (at.sides(input)?, at.sides(output)?, at.sides(filter)?);
-    if one != 1 || depth != to[3] || depth % from[3] != 0 {
-        return Err(at.refused("its shapes do not fit together"));
-    }
-    let slides = slides(at, from, to, [height, width], dilation(at)?)?;
-    let (read, written) = (at.affine(input)?, at.affine(output)?);
-    let (channels, weights) = (depth as usize, at.weights(1)?);
-    let mut factors = at.factors(filter, read, written, channels)?;
-    if factors.len() == 1 {
-        factors = vec![factors[0]; channels];
-    }
-    let each = (0..channels).map(|channel| {
-        let own = weights[channel..].iter().step_by(channels).copied();
-        Box::new(own) as Box<dyn Iterator<Item = i8>>
-    });
-    let layer = Layer::new(at, each, at.bias(2, channels)?, read.zero, factors)?;
+    let made = Weighted::depthwise(at)?;
     let wish = wish(at);
-    let [bias, multiplier, shift] = layer.named(at, &wish);
-    let why = format!("filters of {height} x {width}");
-    let weights = at.emitter.pool.i8s(&weights, &format!("{wish}_weights"), &why);
+    let [bias, multiplier, shift] = made.layer.named(at, &wish);
+    let weights = made.named_weights(at, &wish);
     at.uses(Fragment::DepthwiseS8);
     let (source, target, kernel) = (at.read(0)?, at.write(0)?, at.k("depthwise_s8"));
+    let [channels, results] = made.channels;
     Ok(format!(
         "static const struct {kernel} layer = {{\n    /* batches, input, output, multiplicity */ {}\n    {}\n    {weights}, {bias}, {multiplier}, {shift},\n}};\n\
          {kernel}(&layer, (const int8_t *)({source}), (int8_t *)({target}));\n",
-        geometry(from[0], slides, from[3], depth / from[3]),
-        ends(at, read, written)?,
+        geometry(made.batches, made.slides, channels, results / channels),
+        ends(at, made.read, made.written)?,
     ))
 }
 
-pub(super) fn pool(at: &mut At) -> Result<String, Refused> {
-    let (input, output) = (at.input(0)?, at.output(0)?);
-    at.must_be(input, &Int8)?;
-    at.must_be(output, &Int8)?;
-    let (from, to, taps) = (at.sides(input)?, at.sides(output)?, at.pair("kernel")?);
-    let [rows, columns] = slides(at, from, to, taps, [1, 1])?;
-    let (least, most) = at.bounds(at.affine(output)?)?;
-    if from[3] != to[3] || !rows.sees_something() || !columns.sees_something() || taps[0] * taps[1] >= 1 << 23
-    {
-        return Err(at.refused("its shapes do not fit together"));
+/// A pool, whoever makes it.
+pub(super) struct Pool {
+    pub(super) from: [i64; 4],
+    pub(super) slides: [Slide; 2],
+    pub(super) bounds: (i32, i32),
+}
+
+impl Pool {
+    pub(super) fn of(at: &At) -> Result<Self, Refused> {
+        let (input, output) = (at.input(0)?, at.output(0)?);
+        at.must_be(input, &Int8)?;
+        at.must_be(output, &Int8)?;
+        let (from, to, taps) = (at.sides(input)?, at.sides(output)?, at.pair("kernel")?);
+        let slides = slides(at, from, to, taps, [1, 1])?;
+        let bounds = at.bounds(at.affine(output)?)?;
+        let sees_something = slides.iter().all(|slide| slide.sees_something());
+        if from[3] != to[3] || !sees_something || taps[0] * taps[1] >= 1 << 23 {
+            return Err(at.refused("its shapes do not fit together"));
+        }
+        Ok(Self { from, slides, bounds })
     }
+}
+
+pub(super) fn pool(at: &mut At) -> Result<String, Refused> {
+    let Pool { from, slides: [rows, columns], bounds: (least, most) } = Pool::of(at)?;
     at.uses(Fragment::PoolS8);
     let kernel = at.k(if at.op.kind == "MAX_POOL_2D" { "max_pool_s8" } else { "average_pool_s8" });
     let (source, target, type_name) = (at.read(0)?, at.write(0)?, at.k("pool_s8"));
@@ -187,8 +259,8 @@ pub(super) fn pool(at: &mut At) -> Result<String, Refused> {
         from[1],
         from[2],
         from[3],
-        to[1],
-        to[2],
+        rows.output,
+        columns.output,
         rows.taps,
         columns.taps,
         rows.stride,

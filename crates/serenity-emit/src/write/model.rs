@@ -3,6 +3,7 @@
 use super::top;
 use crate::emitter::Emitter;
 use crate::names::in_comment;
+use crate::source::Library;
 use std::fmt::Write;
 
 pub(super) fn text(emitter: &Emitter) -> String {
@@ -10,8 +11,9 @@ pub(super) fn text(emitter: &Emitter) -> String {
     let mut text = top(&format!("{}: what it computes.", in_comment(&emitter.source.about)));
     let _ = write!(
         text,
-        "#include \"model.h\"\n\n#include \"kernels.h\"\n\n#include <float.h>\n#include <math.h>\n#include <string.h>\n\n\
-         #ifndef {upper}_ARENA_BY_CALLER\n{upper}_ALIGNED uint8_t {prefix}_arena[{upper}_ARENA_BYTES];\n#endif\n\n"
+        "#include \"model.h\"\n\n#include \"kernels.h\"\n{}\n#include <float.h>\n#include <math.h>\n#include <string.h>\n\n\
+         #ifndef {upper}_ARENA_BY_CALLER\n{upper}_ALIGNED uint8_t {prefix}_arena[{upper}_ARENA_BYTES];\n#endif\n\n",
+        library(emitter.source.library)
     );
     if emitter.state.bytes > 0 {
         let _ = write!(
@@ -41,4 +43,29 @@ pub(super) fn text(emitter: &Emitter) -> String {
     }
     text.push_str("}\n");
     text
+}
+
+/// What the code takes from a library, and where it would be wrong.
+fn library(library: Library) -> String {
+    let (is_wrong, remedy) = match library {
+        Library::None => return String::new(),
+        Library::CmsisNn => (
+            "defined(ARM_MATH_MVEI)",
+            "scratch was planned for cores without vectors: write this again with --kernels cmsis-nn-mve",
+        ),
+        Library::CmsisNnMve => (
+            "!defined(ARM_MATH_MVEI)",
+            "scratch was planned for cores with vectors: write this again with --kernels cmsis-nn",
+        ),
+    };
+    let by_others = if library == Library::CmsisNn {
+        "#if defined(__ARMCC_VERSION)\n#error \"built by Arm Compiler, CMSIS-NN asks for scratch that was not planned: use GCC or clang\"\n#endif\n"
+    } else {
+        ""
+    };
+    format!(
+        "\n#include \"arm_nnfunctions.h\"\n\n#if {is_wrong}\n#error \"{remedy}\"\n#endif\n\
+         #if defined(CMSIS_NN_USE_SINGLE_ROUNDING)\n#error \"results would differ: CMSIS-NN must round twice, as the runtime does\"\n#endif\n{by_others}\
+         \n#include <assert.h>\n"
+    )
 }

@@ -99,13 +99,16 @@ impl ModelFile for Tflite {
         PlanNote::from_json(&serde_json::from_slice(self.0.metadata_bytes(PLAN_NOTE)?).ok()?)
     }
 
-    fn source(&self) -> Result<serenity_emit::Source, FileError> {
-        Ok(source::source(&self.0)?)
+    fn source(
+        &self,
+        scratch: &dyn Fn(usize, OpId) -> Option<serenity_emit::Scratch>,
+    ) -> Result<serenity_emit::Source, FileError> {
+        Ok(source::source(&self.0, scratch)?)
     }
 
     fn tail(&self, kernels: Kernels) -> Option<Tail> {
         // Where there is no interpreter, nothing is kept for it.
-        (kernels != Kernels::Emitted).then(|| Tail::of(&self.0, kernels))
+        (!kernels.are_emitted()).then(|| Tail::of(&self.0, kernels))
     }
 
     fn is_whole(&self) -> bool {

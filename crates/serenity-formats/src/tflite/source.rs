@@ -1,11 +1,14 @@
 //! A planned `.tflite` model as what C is written from.
 
-use serenity_emit::{Place, Source, SourceGraph, SourceOp, SourceTensor};
-use serenity_ir::Attributes;
+use serenity_emit::{Library, Place, Scratch, Source, SourceGraph, SourceOp, SourceTensor};
+use serenity_ir::{Attributes, OpId};
 use serenity_tflite::{Error, Model, Storage};
 
-/// The model at the places of the plan that it carries.
-pub(super) fn source(model: &Model) -> Result<Source, Error> {
+/// The model at the places of the plan that it carries, with scratch by graph and op.
+pub(super) fn source(
+    model: &Model,
+    scratch: &dyn Fn(usize, OpId) -> Option<Scratch>,
+) -> Result<Source, Error> {
     let plan =
         model.offline_plan().ok_or_else(|| Error::Edit("it carries no plan of its arena".to_owned()))?;
     let tensors: usize = model.sub_graphs().iter().map(|sub_graph| sub_graph.tensors().len()).sum();
@@ -37,22 +40,24 @@ pub(super) fn source(model: &Model) -> Result<Source, Error> {
                 place,
             });
         }
-        let mut attributes = vec![Attributes::new(); sub_graph.operators().len()];
+        let mut of_graph = vec![(Attributes::new(), None); sub_graph.operators().len()];
         for id in graph.op_ids() {
             if let Some(operator) = sub_graph.file_operator(id) {
-                attributes[operator].clone_from(&graph.op(id).attributes);
+                of_graph[operator] = (graph.op(id).attributes.clone(), scratch(index, id));
             }
         }
-        for (number, attributes) in attributes.iter_mut().enumerate() {
+        for (number, (attributes, _)) in of_graph.iter_mut().enumerate() {
             attributes.extend(model.custom_attributes(index, number));
         }
-        let ops = sub_graph.operators().iter().zip(attributes).map(|(operator, attributes)| SourceOp {
-            kind: operator.kind.clone(),
-            inputs: operator.inputs.clone(),
-            outputs: operator.outputs.clone(),
-            attributes,
-            bodies: operator.bodies.clone(),
-        });
+        let ops =
+            sub_graph.operators().iter().zip(of_graph).map(|(operator, (attributes, scratch))| SourceOp {
+                kind: operator.kind.clone(),
+                inputs: operator.inputs.clone(),
+                outputs: operator.outputs.clone(),
+                attributes,
+                bodies: operator.bodies.clone(),
+                scratch,
+            });
         graphs.push(SourceGraph {
             ops: ops.collect(),
             inputs: sub_graph.inputs().to_vec(),
@@ -60,5 +65,5 @@ pub(super) fn source(model: &Model) -> Result<Source, Error> {
             tensors,
         });
     }
-    Ok(Source { graphs, about: String::new() })
+    Ok(Source { graphs, about: String::new(), library: Library::None })
 }

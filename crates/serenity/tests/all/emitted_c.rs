@@ -56,15 +56,19 @@ fn has(command: &str) -> bool {
 
 /// The C of a model in a folder beside it.
 fn emitted(model: &Path, loops: bool) -> (PathBuf, Emitted) {
+    emitted_for(Kernels::Emitted, model, loops)
+}
+
+fn emitted_for(kernels: Kernels, model: &Path, loops: bool) -> (PathBuf, Emitted) {
     let input = load(model.to_str().unwrap()).unwrap();
     let options = Options {
-        model: MemoryModel::Tflm(Kernels::Emitted),
+        model: MemoryModel::Tflm(kernels),
         loops: loops.then(Loops::default),
         ..Options::for_input(&input)
     };
     let found = optimize(&input, &options).unwrap();
     let code = emit_c(&found.model, &found.plan, "net").unwrap();
-    let folder = model.with_extension(if loops { "loops" } else { "c" });
+    let folder = model.with_extension(format!("{kernels}-{}", if loops { "loops" } else { "c" }));
     std::fs::create_dir_all(&folder).unwrap();
     for (name, text) in &code.files {
         std::fs::write(folder.join(name), text).unwrap();
@@ -212,27 +216,110 @@ fn cores_agree() {
     let folder = tempfile::tempdir().unwrap();
     let mut models = vec![exported("swiftnet-c", Format::TfLite, Precision::Int8, folder.path())];
     models.extend(collected(&QUICK[1..], folder.path()));
-    let board = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/all/emitted_c");
     for model in &models {
         let (code, _) = emitted(model, true);
-        for (core, machine, memory) in BOARDS {
-            let script = folder.path().join(format!("{core}.ld"));
-            let text =
-                std::fs::read_to_string(board.join("board.ld")).unwrap().replace("MEMORY_SIZE", memory);
-            std::fs::write(&script, text).unwrap();
-            let flags = format!(
-                "-mcpu={core} -mthumb -O2 --specs=rdimon.specs -nostartfiles -T {} {}",
-                script.display(),
-                board.join("board.c").display()
-            );
-            let runner = format!(
-                "qemu-system-arm -M {machine} -nographic -monitor none -serial none \
-                 -semihosting-config enable=on,target=native -kernel"
-            );
-            let runner = runner.split_whitespace().map(str::to_owned).collect();
-            assert_same(model, &code, &Compiler { runner, ..with("arm-none-eabi-gcc", &flags) }, 1);
+        for board in BOARDS {
+            assert_same(model, &code, &on(board, "-O2", folder.path()), 1);
         }
     }
+}
+
+/// The compiler and the emulator of a board.
+fn on((core, machine, memory): &(&str, &str, &str), flags: &str, folder: &Path) -> Compiler {
+    let board = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/all/emitted_c");
+    let script = folder.join(format!("{core}.ld"));
+    let text = std::fs::read_to_string(board.join("board.ld")).unwrap().replace("MEMORY_SIZE", memory);
+    std::fs::write(&script, text).unwrap();
+    let flags = format!(
+        "-mcpu={core} -mthumb {flags} --specs=rdimon.specs -nostartfiles -T {} {}",
+        script.display(),
+        board.join("board.c").display()
+    );
+    let runner = format!(
+        "qemu-system-arm -M {machine} -nographic -monitor none -serial none \
+         -semihosting-config enable=on,target=native -kernel"
+    );
+    let runner = runner.split_whitespace().map(str::to_owned).collect();
+    Compiler { runner, ..with("arm-none-eabi-gcc", &flags) }
+}
+
+/// A checkout of CMSIS-NN, which is nobody's to copy. If there is none, that is said.
+fn cmsis_nn() -> Option<PathBuf> {
+    let checkout = std::env::var_os("SERENITY_CMSIS_NN").map(PathBuf::from);
+    if checkout.is_none() {
+        eprintln!("SKIPPED: SERENITY_CMSIS_NN names no checkout of CMSIS-NN");
+    }
+    checkout
+}
+
+/// All functions of the library for integers as one object, and what finds its headers: flags for whoever compiles with the same.
+fn library(checkout: &Path, command: &str, flags: &str, object: &Path) -> String {
+    let headers = format!("-I{}", checkout.join("Include").display());
+    let mut sources = Vec::new();
+    for folder in std::fs::read_dir(checkout.join("Source")).unwrap().map(|entry| entry.unwrap().path()) {
+        if folder.is_dir() {
+            sources.extend(std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()));
+        }
+    }
+    let is_of_integers = |path: &PathBuf| {
+        let name = path.file_name().unwrap().to_string_lossy();
+        name.ends_with(".c") && !name.contains("f16") && !name.contains("f32")
+    };
+    sources.retain(is_of_integers);
+    let done = Command::new(command)
+        .args(flags.split_whitespace())
+        .args(["-w", "-r", "-nostdlib", "-ffunction-sections", &headers, "-o"])
+        .arg(object)
+        .args(sources)
+        .status();
+    assert!(done.unwrap().success(), "{command} {flags}");
+    format!("{flags} {headers} -Wl,--gc-sections {}", object.display())
+}
+
+#[test]
+fn calls_of_cmsis_nn_compute_the_same() {
+    let Some(checkout) = cmsis_nn().filter(|_| python().is_some() && has("cc")) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let mut models = collected(&QUICK[..2], folder.path());
+    models.push(exported("mobilenet?resolution=32", Format::TfLite, Precision::Int8, folder.path()));
+    if is_slow() {
+        models.extend(collected(&SLOW[..2], folder.path()));
+    }
+    let object = |name: &str| folder.path().join(format!("{name}.o"));
+    let strict = "-std=c11 -Wall -Wextra -Werror -O2";
+    let native = library(&checkout, "cc", "-O2", &object("native"));
+    let careful = "-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-sanitize=shift";
+    let careful = library(&checkout, "cc", careful, &object("careful"));
+    let mut boards = Vec::new();
+    if has("arm-none-eabi-gcc") && has("qemu-system-arm") {
+        let [m4, m55] = BOARDS else { unreachable!() };
+        let cores =
+            [(Kernels::EmittedCmsisNn, m4, "-O2"), (Kernels::EmittedCmsisNnMve, m55, "-mfloat-abi=hard -O2")];
+        for (kernels, board, flags) in cores {
+            let built = format!("-mcpu={} -mthumb {flags}", board.0);
+            let flags = library(&checkout, "arm-none-eabi-gcc", &built, &object(board.0));
+            boards.push((kernels, on(board, &flags, folder.path())));
+        }
+    }
+    for model in &models {
+        for loops in [false, true] {
+            let (code, _) = emitted_for(Kernels::EmittedCmsisNn, model, loops);
+            let text = std::fs::read_to_string(code.join("model.c")).unwrap();
+            assert!(text.contains("arm_convolve_wrapper_s8(") && text.contains("works in bytes"));
+            assert_same(model, &code, &with("cc", &format!("{strict} {native}")), RUNS);
+            assert_same(model, &code, &with("cc", &careful), 1);
+            for (kernels, compiler) in &boards {
+                let (code, _) = emitted_for(*kernels, model, loops);
+                assert_same(model, &code, compiler, 1);
+            }
+        }
+    }
+    // What is written for one kind of core is refused by others.
+    let (code, _) = emitted_for(Kernels::EmittedCmsisNnMve, &models[0], false);
+    let options = VerifyOptions { python: python(), ..VerifyOptions::default() };
+    let (model, code) = (models[0].to_str().unwrap(), code.to_str().unwrap());
+    let error = verify_emitted(model, code, &with("cc", &native), &options).unwrap_err().to_string();
+    assert!(error.contains("write this again with --kernels cmsis-nn"), "{error}");
 }
 
 /// Static memory, stack and flash of the models that others publish figures for, with loops: arena at most, and what a Cortex-M4 needs at -Os.

@@ -3,9 +3,9 @@
 use super::Job;
 use crate::Failure;
 pub(super) use crate::commands::emit::Code;
-use crate::commands::emit::{check_folder, check_input, check_kernels};
+use crate::commands::emit::{check_folder, check_input, emitted_kernels};
 use serenity::emitting::prefix_of;
-use serenity::runtimes::{Kernels, MemoryModel};
+use serenity::runtimes::MemoryModel;
 use serenity::{Input, Plan};
 
 /// The kernels to plan for, if C is asked for; refuses what it could not be written from.
@@ -13,9 +13,7 @@ pub(super) fn kernels(job: &Job, model: MemoryModel, input: &Input) -> Result<Me
     let Some(folder) = &job.emit_c else { return Ok(model) };
     check_input(job.input, input)?;
     check_folder(folder)?;
-    let model = if job.runtime.kernels.is_none() { model.with_kernels(Kernels::Emitted) } else { model };
-    check_kernels(model)?;
-    Ok(model)
+    emitted_kernels(model, job.runtime.kernels.is_some())
 }
 
 /// The code, if it is asked for.

@@ -19,6 +19,7 @@ pub(super) mod cmsis_nn_mve;
 mod copies;
 mod elementwise;
 pub(super) mod emitted;
+pub(super) mod emitted_cmsis_nn;
 pub(super) mod esp_nn_s3;
 mod products;
 pub(super) mod reference;
@@ -66,7 +67,8 @@ impl Overlap {
 /// - [`Kernels::Reference`]: by the order in which the portable kernels read and write. Convolutions, pools, padding, concatenation,
 ///   resizing, slices and splits, dense layers, and everything element by element.
 /// - [`Kernels::CmsisNn`], [`Kernels::CmsisNnMve`]: what is left of that where CMSIS-NN works in another order.
-/// - [`Kernels::Emitted`]: all of it too, as far as operators are emitted.
+/// - [`Kernels::Emitted`]: all of it too, as far as operators are emitted. [`Kernels::EmittedCmsisNn`], [`Kernels::EmittedCmsisNnMve`]: what is left where these call
+///   CMSIS-NN.
 /// - [`Kernels::EspNn`]: all of it, since ESP-NN works in the same order. [`Kernels::EspNnS3`]: what is left where nobody knows.
 ///
 /// What the graph does not tell (shapes, types, attributes, small constants) is not guessed: such an op overlaps nothing.

@@ -2,6 +2,7 @@
 
 pub(super) mod cmsis_nn;
 pub(super) mod cmsis_nn_mve;
+pub(super) mod emitted_cmsis_nn;
 pub(super) mod esp_nn;
 pub(crate) mod reference;
 

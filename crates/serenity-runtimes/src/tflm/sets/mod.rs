@@ -4,6 +4,7 @@ mod any;
 mod cmsis_nn;
 mod cmsis_nn_mve;
 mod emitted;
+mod emitted_cmsis_nn;
 mod esp_nn;
 mod esp_nn_s3;
 mod reference;
@@ -30,11 +31,15 @@ pub enum Kernels {
     EspNnS3,
     /// The kernels of C that is emitted without an interpreter. No kernels of TFLM, so not among those of [any](Self::Any) kind.
     Emitted,
+    /// The same with calls into CMSIS-NN, on cores without vectors.
+    EmittedCmsisNn,
+    /// The same with calls into CMSIS-NN, on cores with vectors.
+    EmittedCmsisNnMve,
 }
 
 serenity_search::named! { "kernels": Kernels {
     "any" => Any, "reference" => Reference, "cmsis-nn" => CmsisNn, "cmsis-nn-mve" => CmsisNnMve, "esp-nn" => EspNn, "esp-nn-s3" => EspNnS3,
-    "emitted" => Emitted,
+    "emitted" => Emitted, "emitted-cmsis-nn" => EmittedCmsisNn, "emitted-cmsis-nn-mve" => EmittedCmsisNnMve,
 } }
 
 /// What is known of a set of kernels.
@@ -65,7 +70,14 @@ impl Kernels {
             Self::EspNn => &esp_nn::SET,
             Self::EspNnS3 => &esp_nn_s3::SET,
             Self::Emitted => &emitted::SET,
+            Self::EmittedCmsisNn => &emitted_cmsis_nn::SET,
+            Self::EmittedCmsisNnMve => &emitted_cmsis_nn::SET_MVE,
         }
+    }
+
+    /// Are these kernels of code without an interpreter, which is written from a plan?
+    pub fn are_emitted(self) -> bool {
+        matches!(self, Self::Emitted | Self::EmittedCmsisNn | Self::EmittedCmsisNnMve)
     }
 
     /// The sets of kernels that one of them may turn out to be.
@@ -87,7 +99,7 @@ mod tests {
         assert_eq!(Kernels::default(), Kernels::Any);
         assert_eq!(
             "helium".parse::<Kernels>().unwrap_err().to_string(),
-            "unknown kernels `helium`; choose one of: any, reference, cmsis-nn, cmsis-nn-mve, esp-nn, esp-nn-s3, emitted"
+            "unknown kernels `helium`; choose one of: any, reference, cmsis-nn, cmsis-nn-mve, esp-nn, esp-nn-s3, emitted, emitted-cmsis-nn, emitted-cmsis-nn-mve"
         );
     }
 
