@@ -91,6 +91,19 @@ mod unix {
         assert!(sent.success());
     }
 
+    /// Is a closed terminal nothing to those whom we start, as under `nohup`? Only Linux tells; where it is, that is said.
+    #[allow(clippy::print_stderr, reason = "what is skipped is said")]
+    fn ignores_closed_terminals() -> bool {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        let is_ignored =
+            mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1);
+        if is_ignored {
+            eprintln!("SKIPPED: SIGHUP is ignored by whoever runs the tests");
+        }
+        is_ignored
+    }
+
     fn end(mut child: Child) -> ExitStatus {
         let started = Instant::now();
         loop {
@@ -108,6 +121,9 @@ mod unix {
     #[test]
     fn a_search_that_is_told_to_end_keeps_its_best() {
         for name in ["-TERM", "-HUP"] {
+            if name == "-HUP" && ignores_closed_terminals() {
+                continue;
+            }
             let desk = Desk::new();
             let args = ["-o", "best.json", "--plan", "plan.json"];
             let child = command(&desk).arg("optimize").args(ENDLESS).args(args).spawn().unwrap();
@@ -124,6 +140,9 @@ mod unix {
     #[test]
     fn the_second_signal_ends_the_program_and_leaves_nothing() {
         for (name, code) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
+            if name == "-HUP" && ignores_closed_terminals() {
+                continue;
+            }
             let desk = Desk::new();
             desk.write("out.json", "precious");
             assert!(Command::new("mkfifo").arg(desk.path("pipe")).status().unwrap().success());
