@@ -322,7 +322,7 @@ fn signature(b: &mut Builder, signature: &Signature) -> Built {
 
 /// Two branches that meet, with a convolution's constants and a quantised tensor.
 pub(crate) fn diamond() -> File {
-    let quantized = Tensor { scales: vec![0.5], zero_points: vec![3], ..activation("b", 30) };
+    let quantized = Tensor { scales: vec![0.5], zero_points: vec![3], ..activation("b", 10) };
     File {
         buffers: vec![vec![1; 36], vec![0, 0, 0, 0, 255, 255, 255, 255]],
         description: Some("made by hand"),
@@ -332,7 +332,7 @@ pub(crate) fn diamond() -> File {
                 activation("a", 20),
                 constant("weights", &[1, 3, 3, 4], INT8, 1),
                 quantized,
-                activation("y", 40),
+                activation("y", 50),
                 constant("axes", &[2], INT32, 2),
                 Tensor { shape: vec![1, 2, 5], ..activation("z", 0) },
             ],

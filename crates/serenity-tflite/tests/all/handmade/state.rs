@@ -158,7 +158,7 @@ fn bodies_count_only_if_they_touch_state() {
 fn operators_on_one_variable_tensor_keep_their_order_and_it_is_no_activation() {
     let state = Tensor { variable: true, dtype: INT8, ..activation("state", 8) };
     let sub_graph = Sub {
-        tensors: vec![activation("x", 1), state, activation("a", 1), activation("b", 1)],
+        tensors: vec![activation("x", 8), state, activation("a", 8), activation("b", 8)],
         operators: vec![operator("ADD", &[0, 1], &[2]), operator("ADD", &[0, 1], &[3])],
         inputs: vec![0],
         outputs: vec![2, 3],

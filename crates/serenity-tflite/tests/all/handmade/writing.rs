@@ -109,7 +109,11 @@ fn a_new_root_adds_and_replaces() {
                 outputs: vec![Some(sum)],
                 options: NewOptions::Table { kind: 11, fields: vec![(0, OptionValue::Byte(1))] },
             },
-            OperatorSource::Rewired { operator: 2, inputs: vec![Some(1), Some(sum)], outputs: vec![Some(4)] },
+            OperatorSource::Rewired {
+                operator: 2,
+                inputs: vec![Some(0), Some(1), Some(sum)],
+                outputs: vec![Some(4)],
+            },
             OperatorSource::Kept(3),
         ],
     )
