@@ -39,6 +39,7 @@ mod tests {
         // The first wiring of cell A needs less than the paper says.
         for (spec, count, live) in [
             ("swiftnet-a?wiring=fitted", 33, 188_160),
+            ("swiftnet-a?wiring=mixed", 33, 188_160),
             ("swiftnet-a", 33, 163_072),
             ("swiftnet-b", 28, 62_720),
             ("swiftnet-c", 29, 18_032),

@@ -1,6 +1,6 @@
 //! `SwiftNet` cell A: what is known of it, and the wirings that have been found for that.
 
-use crate::cells::{FIRST_A, FITTED_A};
+use crate::cells::{FIRST_A, FITTED_A, MIXED_A};
 use crate::optimal_orders::Optimal;
 use crate::page::{Part, Section, kb, percent};
 use crate::rewriting::{nodes, rewritten};
@@ -34,7 +34,7 @@ pub(crate) fn section() -> Result<Section, Error> {
         "0.04 %",
         "not known",
     ]);
-    for (name, spec) in [("`fitted`", FITTED_A), ("`first`", FIRST_A)] {
+    for (name, spec) in [("`fitted`", FITTED_A), ("`mixed`", MIXED_A), ("`first`", FIRST_A)] {
         table.push(row(name, spec)?);
     }
     Ok(Section {
@@ -44,7 +44,8 @@ pub(crate) fn section() -> Result<Section, Error> {
             Part::text(
                 "The wiring of SwiftNet was not published. `zoo:swiftnet-a` (the `first` wiring) was found by search so that it has the paper's nodes and its peaks before \
                  rewriting; afterwards it needs less than the paper's. `zoo:swiftnet-a?wiring=fitted` was searched for with what is known after rewriting and of the \
-                 random orders as well, and is the one used on this page. **It was chosen by these figures, so that it has them is no evidence for anything**; what it is good for is to \
+                 random orders as well, and is the one used on this page; `mixed` was asked in addition to hold a depthwise convolution of a concatenation, so that both rules rewrite it. \
+                 **Both were chosen by these figures, so that they have them is no evidence for anything**; what they are good for is to \
                  compare algorithms on a cell like the paper's. `→` is before and after rewriting; of the allocator the least and the largest of 200 optimal orders.",
             ),
             Part::Table("swiftnet-a", table),

@@ -11,6 +11,7 @@ const SPECS: &[&str] = &[
     "swiftnet?full=true",
     "swiftnet-a",
     "swiftnet-a?wiring=fitted",
+    "swiftnet-a?wiring=mixed",
     "swiftnet-b",
     "swiftnet-c",
     "darts-cell",

@@ -13,6 +13,7 @@ const TFLM: MemoryModel = MemoryModel::Tflm(Kernels::Any);
 const CELLS: &[(&str, f64)] = &[
     ("darts-cell", 1.0),
     ("swiftnet-a?wiring=fitted", 1.2),
+    ("swiftnet-a?wiring=mixed", 1.2),
     ("swiftnet-a", 1.2),
     ("swiftnet-b", 1.1),
     ("swiftnet-c", 1.1),
