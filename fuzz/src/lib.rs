@@ -1,11 +1,20 @@
 //! What holds whatever the bytes: one function a target. `fuzz_targets` feed them with what libFuzzer finds, `crates/serenity/tests/all/fuzzed.rs` with a
 //! bounded number of mutated seeds on stable Rust.
 
+pub mod seeds;
+pub mod truth;
+
+use serde_json::{Value, json};
 use serenity::ir::{Graph, GraphBuilder, OpId, Tensor, TensorId};
 use serenity::placement::{Buffer, Planner, Problem, csv, place};
-use serenity::runtimes::MemoryModel;
+use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::search::{Limits, Proof};
-use serenity::{CheckOptions, Format, Options, PlanFile, ReadOptions, check_plan, load_bytes, optimize};
+use serenity::zoo::Precision;
+use serenity::{
+    CheckOptions, Format, Input, Loops, Options, PlanFile, ReadOptions, check_plan, export, load_bytes,
+    optimize,
+};
+use std::sync::OnceLock;
 
 /// Takes any bytes, and panics if what must hold does not.
 pub type Target = fn(&[u8]);
@@ -13,38 +22,45 @@ pub type Target = fn(&[u8]);
 /// All of them, by name.
 pub const TARGETS: &[(&str, Target)] = &[
     ("tflite", tflite),
+    ("loops", loops),
     ("onnx", onnx),
-    ("json", json),
-    ("csv", csv_table),
+    ("json", json_graph),
+    ("csv_table", csv_table),
     ("plan", plan),
+    ("tampered", tampered),
     ("arena", arena),
     ("order", order),
 ];
 
 /// A `.tflite` model: refused, or planned, checked, written and read again.
 pub fn tflite(data: &[u8]) {
-    model(data, Format::TfLite);
+    model(data, Format::TfLite, None);
+}
+
+/// The same with loops over row windows, which the checker follows element by element.
+pub fn loops(data: &[u8]) {
+    model(data, Format::TfLite, Some(Loops { most_extra_macs: 0.5, ..Loops::default() }));
 }
 
 /// The same of an `.onnx` model.
 pub fn onnx(data: &[u8]) {
-    model(data, Format::Onnx);
+    model(data, Format::Onnx, None);
 }
 
 /// The same of a JSON graph.
-pub fn json(data: &[u8]) {
-    model(data, Format::Json);
+pub fn json_graph(data: &[u8]) {
+    model(data, Format::Json, None);
 }
 
-fn model(data: &[u8], format: Format) {
+fn model(data: &[u8], format: Format, loops: Option<Loops>) {
     let read = |bytes: Vec<u8>| load_bytes("fuzzed", bytes, format, &ReadOptions::default());
     let Ok(input) = read(data.to_vec()) else { return };
     // No clock, so that what fails once fails again; what is too large to be done soon is somebody else's test.
     if input.graphs().iter().map(|graph| graph.ops().len() + graph.tensors().len()).sum::<usize>() > 400 {
         return;
     }
-    let options =
-        Options { limits: Limits::default().working(2_000).holding(1 << 28), ..Options::for_input(&input) };
+    let limits = Limits::default().working(2_000).holding(1 << 28);
+    let options = Options { limits, loops, ..Options::for_input(&input) };
     // What cannot be counted or placed is refused; a plan that fails its own check is a bug.
     let found = match optimize(&input, &options) {
         Ok(found) => found,
@@ -69,13 +85,59 @@ pub fn csv_table(data: &[u8]) {
     assert_eq!(csv::read(&written).as_ref(), Ok(&table), "{written}");
 }
 
-/// A plan: refused, or judged of a network without a panic.
+/// A plan as text: refused, or judged of a network without a panic.
 pub fn plan(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let Ok(stated) = PlanFile::parse(text) else { return };
     let input = serenity::load("zoo:swiftnet-c").expect("a built-in network");
     let model = stated.model.unwrap_or(MemoryModel::Plain);
     let _ = check_plan(&input, &stated, &CheckOptions { model: Some(model), deep: None });
+}
+
+/// A true plan of TFLM's arena with a few fields changed: what the checker accepts is true.
+pub fn tampered(data: &[u8]) {
+    static MADE: OnceLock<(Input, Value)> = OnceLock::new();
+    let (input, made) = MADE.get_or_init(|| {
+        let bytes = export("swiftnet-c", Format::TfLite, Precision::Int8).expect("a built-in network").bytes;
+        let input = load_bytes("net", bytes, Format::TfLite, &ReadOptions::default()).expect("it is ours");
+        let model = MemoryModel::Tflm(Kernels::Reference);
+        let rewrites = serenity::Rewrites::None;
+        let options = Options { model, plan_arena: true, rewrites, ..Options::for_input(&input) };
+        let plan = optimize(&input, &options).expect("it can be planned").plan.to_json();
+        (input, plan)
+    });
+    let mut plan = made.clone();
+    for change in data.chunks_exact(3) {
+        tamper(&mut plan, [change[0], change[1], change[2]]);
+    }
+    let Ok(stated) = PlanFile::from_json(&plan) else { return };
+    if check_plan(input, &stated, &CheckOptions::default()).is_valid() {
+        assert!(truth::is_true(input, made, &stated), "accepted: {plan}");
+    }
+}
+
+/// Two ops change places, a tensor moves by some multiple of the alignment, or a figure is a little off; both orders and figures together may be true again.
+fn tamper(plan: &mut Value, [what, which, by]: [u8; 3]) {
+    let step = i64::from(by.cast_signed());
+    let moved = |value: &mut Value, by: i64| {
+        if let Some(new) = value.as_i64().and_then(|old| old.checked_add(by)) {
+            *value = json!(new);
+        }
+    };
+    let field = ["order", "offsets", "peak", "arena", "bound", "peak_bound"][usize::from(what % 6)];
+    match (field, &mut plan[field]) {
+        ("order", Value::Array(order)) if !order.is_empty() => {
+            let count = order.len();
+            order.swap(usize::from(which) % count, usize::from(by) % count);
+        }
+        ("offsets", Value::Array(graphs)) if !graphs.is_empty() => {
+            if let Some(offsets) = graphs[0].as_array_mut().filter(|offsets| !offsets.is_empty()) {
+                let index = usize::from(which) % offsets.len();
+                moved(&mut offsets[index], step * 16);
+            }
+        }
+        (_, number) => moved(number, step * [1, 16, 1_024, 12_544][usize::from(which % 4)]),
+    }
 }
 
 /// Up to five buffers: the exact planner is no worse than any order of placing each as low as it goes, one of which is optimal, and says so if its search ended.

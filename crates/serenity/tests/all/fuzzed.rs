@@ -2,15 +2,15 @@
 
 #[path = "../../../../fuzz/src/lib.rs"]
 #[allow(unreachable_pub, reason = "elsewhere it is a crate of its own")]
-mod targets;
+pub(crate) mod targets;
 
-use serenity::ir::json;
-use serenity::zoo::Precision;
-use serenity::{Format, Options, export, load, optimize};
 use serenity_judges::on_all_cores;
+use std::path::Path;
 
 /// Of each seed, so many; a hundred times as many if `SERENITY_SLOW` is set.
 const MUTANTS: u64 = 60;
+/// The same where each takes a second: choosing loops is many searches.
+const MUTANTS_WITH_LOOPS: u64 = 4;
 
 /// Numbers that look random and are the same in every run.
 struct Numbers(u64);
@@ -40,46 +40,21 @@ impl Numbers {
     }
 }
 
-/// What a target begins with.
-fn seeds(target: &str) -> Vec<Vec<u8>> {
-    let networks = ["swiftnet-c", "branches", "mobilenet?resolution=32"];
-    let exported = |format: Format, precision: Precision| {
-        networks.iter().map(move |name| export(name, format, precision).unwrap().bytes)
-    };
-    let graph = |name: &&str| load(&format!("zoo:{name}")).unwrap();
-    match target {
-        "tflite" => {
-            let int8 = exported(Format::TfLite, Precision::Int8);
-            int8.chain(exported(Format::TfLite, Precision::Float32)).collect()
-        }
-        "onnx" => exported(Format::Onnx, Precision::Float32).collect(),
-        "json" => networks.iter().map(|name| json::write(graph(name).graph()).into_bytes()).collect(),
-        "csv" => {
-            vec![b"id,lower,upper,size,offset\nb0,0,3,4,\nb1,3,9,4,0\nb2,0,9,2,8\nb3,9,21,64,\n".to_vec()]
-        }
-        "plan" => {
-            let input = graph(&"swiftnet-c");
-            let found = optimize(&input, &Options::for_input(&input)).unwrap();
-            vec![found.plan.to_json().to_string().into_bytes()]
-        }
-        // Whatever the bytes, they are a problem.
-        _ => (1..60).map(|length| (0..length).map(|i| (i * 37 % 251) as u8).collect()).collect(),
-    }
-}
-
 #[test]
 fn no_mutant_breaks_a_target() {
     let factor = if std::env::var_os("SERENITY_SLOW").is_some() { 100 } else { 1 };
     let mut work: Vec<(&str, targets::Target, u64, Vec<u8>)> = Vec::new();
     for &(name, target) in targets::TARGETS {
-        for (number, seed) in seeds(name).into_iter().enumerate() {
+        let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        for (number, seed) in targets::seeds::seeds(&project, name).into_iter().enumerate() {
             target(&seed);
             work.push((name, target, number as u64, seed));
         }
     }
     on_all_cores(&work, |(name, target, number, seed)| {
         let mut numbers = Numbers(*number);
-        for round in 0..MUTANTS * factor {
+        let rounds = if *name == "loops" { MUTANTS_WITH_LOOPS } else { MUTANTS };
+        for round in 0..rounds * factor {
             let mutant = numbers.mutant(seed);
             let run = std::panic::catch_unwind(|| target(&mutant));
             assert!(run.is_ok(), "target {name}, seed {number}, round {round}");

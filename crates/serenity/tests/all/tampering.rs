@@ -1,10 +1,9 @@
 //! Every field of a plan, changed one at a time: each change is refused, or the field is one that the check says it does not cover, or what the plan says
 //! then is true all the same, by the count of the pipeline (which shares no code with the checker).
 
+use crate::fuzzed::targets::truth::is_true;
 use serde_json::{Value, json};
-use serenity::ir::{Graph, OpId};
-use serenity::placement::Sharing;
-use serenity::runtimes::{Content, Kernels, MemoryModel, OrtOrder, OrtSetup, main_graph};
+use serenity::runtimes::{Kernels, MemoryModel, OrtOrder, OrtSetup};
 use serenity::zoo::Precision;
 use serenity::{
     CheckOptions, Footprint, Format, Input, Loops, NOT_COVERED, Optimized, Options, PlanFile, Rewrites,
@@ -221,72 +220,6 @@ fn at_mut<'a>(value: &'a mut Value, path: &[String]) -> &'a mut Value {
     })
 }
 
-/// Is what the plan says of the model true, as the pipeline counts? Bounds are, if they are no higher than those that it proved.
-fn is_true(case: &Case, plan: &PlanFile) -> bool {
-    let model = plan.model.unwrap_or(case.input.default_model);
-    let graphs: Vec<&Graph> = case.planned.graphs().iter().collect();
-    let can_run = |(graph, order): (&&Graph, &Vec<OpId>)| graph.check_order(order).is_ok();
-    if plan.bodies.len() + 1 != graphs.len() || !graphs[1..].iter().zip(&plan.bodies).all(can_run) {
-        return false;
-    }
-    let main = main_graph(case.planned.graphs(), &plan.bodies, model);
-    let file = plan.file_order.as_ref().unwrap_or(&plan.order);
-    if main.check_order(&plan.order).is_err() || main.check_order(file).is_err() {
-        return false;
-    }
-    let orders = |first: &'_ [OpId]| -> Vec<Vec<OpId>> {
-        std::iter::once(first.to_vec()).chain(plan.bodies.iter().cloned()).collect()
-    };
-    let in_file = orders(file);
-    let in_file: Vec<&[OpId]> = in_file.iter().map(Vec::as_slice).collect();
-    let arena = model.arena(&graphs, &in_file, plan.offsets.as_ref()).map(|arena| arena.bytes);
-    let needs = plan.arena.unwrap_or(plan.peak);
-    let is_same_model = case.plan["runtime"] == model.to_string();
-    let number = |field: &str| case.plan[field].as_u64().unwrap();
-    model.lifetimes(&main).profile(&plan.order).peak() == plan.peak
-        && plan.arena.is_none_or(|stated| Some(stated) == arena)
-        && (plan.arena.is_none() || model.execution_order(graphs[0], file) == plan.order)
-        && (plan.offsets.is_none() || is_safe(&graphs, &in_file, model, plan))
-        && (!is_same_model || (plan.bound <= number("bound") && plan.peak_bound <= number("peak_bound")))
-        && (!plan.optimal || plan.bound == needs)
-}
-
-/// All pairs of buffers, one by one.
-fn is_safe(graphs: &[&Graph], orders: &[&[OpId]], model: MemoryModel, plan: &PlanFile) -> bool {
-    let (Some(offsets), Some(kernels)) = (&plan.offsets, model.kernels()) else { return false };
-    let arena = MemoryModel::TflmPlanned(kernels).placement_problem(graphs, orders).unwrap();
-    let buffers = arena.problem.buffers();
-    let place = |i: usize| match arena.contents[i] {
-        Content::Tensor { graph, tensor } => *offsets.get(graph)?.get(tensor.index())?,
-        Content::Scratch { .. } => None,
-    };
-    let may_share = |writer: usize, over: usize, low: u64, high: u64| {
-        arena.problem.overlaps().iter().any(|overlap| {
-            (overlap.writer, overlap.over) == (writer, over)
-                && match overlap.how {
-                    Sharing::Below { distance } => high >= low + distance,
-                    Sharing::SameOffset => high == low,
-                    Sharing::AtDistance { distance } => high == low + distance,
-                }
-        })
-    };
-    let is_tensor = |i: &usize| matches!(arena.contents[*i], Content::Tensor { .. });
-    (0..buffers.len()).filter(is_tensor).all(|y| {
-        let Some(at_y) = place(y) else { return false };
-        at_y % 16 == 0
-            && (0..y).filter(is_tensor).all(|x| {
-                let Some(at_x) = place(x) else { return false };
-                let (a, b) = (&buffers[x], &buffers[y]);
-                a.last < b.first
-                    || b.last < a.first
-                    || at_x + a.size <= at_y
-                    || at_y + b.size <= at_x
-                    || may_share(y, x, at_y, at_x)
-                    || may_share(x, y, at_x, at_y)
-            })
-    })
-}
-
 /// How many changes were refused, are not covered, are true all the same.
 fn tamper(case: &Case) -> [usize; 3] {
     let whole = PlanFile::from_json(&case.plan).unwrap();
@@ -322,7 +255,7 @@ fn tamper(case: &Case) -> [usize; 3] {
         let is_other_sum = path[0] == "rewrites"
             && (path.iter().any(|key| key == "order") || (path.len() == 1 && what.contains("swapped")));
         let is_about_this_model = path[0] != "rewrites" || whole.rewrites.is_empty();
-        let is_harmless = is_other_sum || (is_about_this_model && is_true(case, &file));
+        let is_harmless = is_other_sum || (is_about_this_model && is_true(&case.planned, &case.plan, &file));
         // A claim that is not made any more is not verified any more.
         let is_withdrawn = path.len() == 1 && (what == "removed" || what == "null") && path[0] != "runtime";
         let is_silent = !is_withdrawn || !is_verified(&path[0]);
