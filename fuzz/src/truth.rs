@@ -56,6 +56,9 @@ fn is_safe(graphs: &[&Graph], orders: &[&[OpId]], model: MemoryModel, plan: &Pla
             (overlap.writer, overlap.over) == (writer, over)
                 && match overlap.how {
                     Sharing::Below { distance } => high >= low.saturating_add(distance),
+                    Sharing::EitherWay { below, above } => {
+                        high >= low.saturating_add(below) || low >= high.saturating_add(above.get())
+                    }
                     Sharing::SameOffset => high == low,
                     Sharing::AtDistance { distance } => Some(high) == low.checked_add(distance),
                 }

@@ -1,6 +1,6 @@
 //! A lower bound that needs no search.
 
-use crate::{Buffer, Problem, Sharing, Step};
+use crate::{Buffer, Problem, Step};
 use std::collections::BTreeMap;
 
 /// No placement is lower than this: what is in use at one step has to lie side by side, and what is fixed lies where it lies.
@@ -49,14 +49,10 @@ fn savings(problem: &Problem) -> BTreeMap<Step, u64> {
         if y.offset.is_some() || x.offset.is_some() {
             continue;
         }
-        let distance = match overlap.how {
-            Sharing::SameOffset => 0,
-            Sharing::Below { distance } | Sharing::AtDistance { distance } => distance,
-        };
-        let most = rounded(x, problem).min(rounded(y, problem).saturating_sub(distance));
+        let most = overlap.how.most_shared(rounded(y, problem), rounded(x, problem), |distance| distance);
         let (sum, least) = shared.entry(overlap.writer).or_insert((0, u64::MAX));
         *sum = sum.saturating_add(most);
-        *least = distance.min(*least);
+        *least = overlap.how.least_below().min(*least);
     }
     let mut savings = BTreeMap::new();
     for (writer, (sum, distance)) in shared {
@@ -107,6 +103,7 @@ impl Alive {
 mod tests {
     use super::*;
     use crate::Overlap;
+    use std::num::NonZeroU64;
 
     fn bound(buffers: &[Buffer], alignment: u64) -> u64 {
         simple(&Problem::new(buffers.to_vec(), alignment).unwrap())
@@ -135,6 +132,7 @@ mod tests {
             |overlaps| simple(&Problem::new(sum.clone(), 1).unwrap().with_overlaps(overlaps).unwrap());
         assert_eq!(bound(vec![]), 30);
         assert_eq!(bound(vec![Overlap::below(2, 0, 4)]), 24);
+        assert_eq!(bound(vec![Overlap::either_way(2, 0, 4, NonZeroU64::MIN)]), 21);
         // The sum of two can be written over either of them, but not over both.
         assert_eq!(bound(vec![Overlap::below(2, 0, 0), Overlap::below(2, 1, 0)]), 20);
     }

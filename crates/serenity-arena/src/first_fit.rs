@@ -1,7 +1,8 @@
 //! Buffers one by one, each to the lowest offset that is free: what an order of buffers is worth.
 
 use crate::neighbours::Neighbours;
-use crate::{Buffer, Overlap, Problem, Sharing, Step};
+use crate::overlap::{Side, forbidden};
+use crate::{Buffer, Overlap, Problem, Step};
 use serenity_search::Watch;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -174,30 +175,11 @@ fn block(
     blocked: &mut Vec<(i64, i64, Option<usize>)>,
 ) {
     let &Placed { start, end, who, .. } = placed;
-    let size = buffer.size as i64;
     let permission = who
         .filter(|_| !overlaps.is_empty())
         .and_then(|other| overlaps.get(&(b, other)).or_else(|| overlaps.get(&(other, b))));
-    match permission.map(|overlap| (overlap.how, overlap.writer == b)) {
-        None => blocked.push((start - size, end, who)),
-        Some((Sharing::Below { distance }, true)) => {
-            blocked.push((start - distance.min(buffer.size) as i64, end, who));
-        }
-        Some((Sharing::Below { distance }, false)) => {
-            let distance = i64::try_from(distance).unwrap_or(i64::MAX);
-            blocked.push((start - size, start + distance.min(end - start), who));
-        }
-        Some((Sharing::SameOffset, _)) => {
-            blocked.push((start - size, start, who));
-            blocked.push((start, end, who));
-        }
-        Some((Sharing::AtDistance { distance }, is_writer)) => {
-            // Where they would be apart anyway, there is nothing to permit.
-            let lower = if is_writer { buffer.size } else { (end - start) as u64 };
-            let distance = distance.min(lower) as i64;
-            let at = if is_writer { start - distance } else { start + distance };
-            blocked.push((start - size, at, who));
-            blocked.push((at, end, who));
-        }
-    }
+    let permission = permission.map(|overlap| Side::of(overlap, b));
+    forbidden(buffer.size as i64, end - start, permission, |from, to| {
+        blocked.push((start + from, start + to, who));
+    });
 }

@@ -1,5 +1,7 @@
 //! Buffers that may share bytes although they live together.
 
+use std::num::NonZeroU64;
+
 /// Permission for one buffer to be written over another that dies at that very step.
 ///
 /// An op reads `x` for the last time and writes `y`, so both are in use while it runs. If it never again reads what it has written
@@ -23,6 +25,14 @@ pub enum Sharing {
         /// How far below at least.
         distance: u64,
     },
+    /// `offset(writer) + below <= offset(over)` or `offset(over) + above <= offset(writer)`: an op that writes from low to high where the writer lies below, and from high to low where it lies
+    /// above.
+    EitherWay {
+        /// How far below at least.
+        below: u64,
+        /// How far above at least. More than 0: two that begin at the same offset are 0 below, and if neither side asked for a distance there would be nothing to permit.
+        above: NonZeroU64,
+    },
     /// `offset(writer) == offset(over)`: in place, or not at all.
     SameOffset,
     /// `offset(writer) + distance == offset(over)`: exactly there, or apart. With a distance of 0 it is [`SameOffset`](Self::SameOffset).
@@ -38,6 +48,11 @@ impl Overlap {
         Self { writer, over, how: Sharing::Below { distance } }
     }
 
+    /// `writer` may begin `below` bytes below `over`, or more, or `above` bytes above it, or more.
+    pub fn either_way(writer: usize, over: usize, below: u64, above: NonZeroU64) -> Self {
+        Self { writer, over, how: Sharing::EitherWay { below, above } }
+    }
+
     /// `writer` may begin where `over` begins.
     pub fn same_offset(writer: usize, over: usize) -> Self {
         Self { writer, over, how: Sharing::SameOffset }
@@ -50,12 +65,81 @@ impl Overlap {
 
     /// Does this permission cover these two offsets?
     pub fn permits(&self, writer_offset: u64, over_offset: u64) -> bool {
+        let is_below = |lower: u64, upper: u64, distance: u64| {
+            lower.checked_add(distance).is_some_and(|lowest| lowest <= upper)
+        };
         match self.how {
-            Sharing::Below { distance } => {
-                writer_offset.checked_add(distance).is_some_and(|lowest| lowest <= over_offset)
+            Sharing::Below { distance } => is_below(writer_offset, over_offset, distance),
+            Sharing::EitherWay { below, above } => {
+                is_below(writer_offset, over_offset, below)
+                    || is_below(over_offset, writer_offset, above.get())
             }
             Sharing::SameOffset => writer_offset == over_offset,
             Sharing::AtDistance { distance } => writer_offset.checked_add(distance) == Some(over_offset),
         }
     }
+}
+
+impl Sharing {
+    /// The most bytes that two buffers of these sizes can share by it, if their offsets differ by what `up` makes of a distance.
+    pub(crate) fn most_shared(self, writer: u64, over: u64, up: impl Fn(u64) -> u64) -> u64 {
+        let across =
+            |lower: u64, upper: u64, distance: u64| upper.min(lower.saturating_sub(up(distance.min(lower))));
+        match self {
+            Self::SameOffset => writer.min(over),
+            Self::Below { distance } | Self::AtDistance { distance } => across(writer, over, distance),
+            Self::EitherWay { below, above } => {
+                across(writer, over, below).max(across(over, writer, above.get()))
+            }
+        }
+    }
+
+    /// At least so many bytes of the writer lie below what it is written over, and share nothing.
+    pub(crate) fn least_below(self) -> u64 {
+        match self {
+            Self::SameOffset | Self::EitherWay { .. } => 0,
+            Self::Below { distance } | Self::AtDistance { distance } => distance,
+        }
+    }
+}
+
+/// A permission as one of its two buffers sees it.
+#[derive(Clone, Copy)]
+pub(crate) enum Side {
+    /// It is written over the other.
+    Writer(Sharing),
+    /// The other is written over it.
+    Over(Sharing),
+}
+
+impl Side {
+    /// What `buffer` sees of a permission that it is part of.
+    pub(crate) fn of(overlap: &Overlap, buffer: usize) -> Self {
+        if overlap.writer == buffer { Self::Writer(overlap.how) } else { Self::Over(overlap.how) }
+    }
+}
+
+/// Adds the open intervals of distances at which a buffer of `own` bytes cannot begin above another of `other` bytes with which it lives.
+pub(crate) fn forbidden(own: i64, other: i64, permission: Option<Side>, mut add: impl FnMut(i64, i64)) {
+    // Where they would be apart anyway, there is nothing to permit.
+    let within = |distance: u64, lower: i64| distance.min(lower as u64) as i64;
+    let from_two_sides = |how: Sharing, writer: i64, over: i64| match how {
+        Sharing::Below { distance } => Ok((within(distance, writer), over)),
+        Sharing::EitherWay { below, above } => Ok((within(below, writer), within(above.get(), over))),
+        Sharing::SameOffset => Err(0),
+        Sharing::AtDistance { distance } => Err(within(distance, writer)),
+    };
+    let exactly = match permission {
+        None => return add(-own, other),
+        Some(Side::Writer(how)) => match from_two_sides(how, own, other) {
+            Ok((below, above)) => return add(-below, above),
+            Err(below) => -below,
+        },
+        Some(Side::Over(how)) => match from_two_sides(how, other, own) {
+            Ok((below, above)) => return add(-above, below),
+            Err(below) => below,
+        },
+    };
+    add(-own, exactly);
+    add(exactly, other);
 }

@@ -4,7 +4,8 @@
 
 use super::lists::Lists;
 use super::model::Item;
-use crate::{Overlap, Problem, Sharing, Step};
+use crate::overlap::{Side, forbidden};
+use crate::{Overlap, Problem, Step};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -43,25 +44,13 @@ impl<'a> Permissions<'a> {
 
     /// Adds the open intervals of offsets at which the item would meet the obstacle.
     pub(super) fn block(&self, item: &Item, obstacle: &Obstacle, mut add: impl FnMut((i64, i64))) {
-        let (from, to) = (obstacle.start - item.size, obstacle.end);
-        let as_writer = obstacle.buffer.and_then(|buffer| self.0.get(&(item.buffer, buffer)));
-        let as_over = obstacle.buffer.and_then(|buffer| self.0.get(&(buffer, item.buffer)));
-        match (as_writer.map(|o| o.how), as_over.map(|o| o.how)) {
-            (Some(Sharing::Below { distance }), _) => {
-                add((obstacle.start - distance.min(item.size as u64) as i64, to));
-            }
-            (_, Some(Sharing::Below { distance })) => {
-                add((from, obstacle.start + distance.min((obstacle.end - obstacle.start) as u64) as i64));
-            }
-            (Some(Sharing::SameOffset), _) | (_, Some(Sharing::SameOffset)) => {
-                add((from, obstacle.start));
-                add((obstacle.start, to));
-            }
-            // `place` leaves these to `rigid`.
-            (Some(Sharing::AtDistance { .. }), _) | (_, Some(Sharing::AtDistance { .. })) | (None, None) => {
-                add((from, to));
-            }
-        }
+        let permission = obstacle.buffer.and_then(|buffer| {
+            self.0.get(&(item.buffer, buffer)).or_else(|| self.0.get(&(buffer, item.buffer)))
+        });
+        let permission = permission.map(|overlap| Side::of(overlap, item.buffer));
+        forbidden(item.size, obstacle.end - obstacle.start, permission, |from, to| {
+            add((obstacle.start + from, obstacle.start + to));
+        });
     }
 }
 

@@ -28,7 +28,7 @@ impl State<'_> {
                 continue;
             }
             let is_clear = shares
-                && matches!(self.relation(item, other), Some(Relation::PartnerAbove(distance)) if self.lowest[other] >= offset + distance);
+                && matches!(self.relation(item, other), Some(Relation::Beside { above, .. }) if self.lowest[other] >= offset + above);
             if !is_clear {
                 self.witnesses.in_the_way[item] = other as u32;
                 return false;
@@ -69,17 +69,17 @@ impl State<'_> {
     }
 
     fn is_below(&self, item: usize, other: usize) -> bool {
-        matches!(self.relation(item, other), Some(Relation::PartnerBelow(_)))
+        matches!(self.relation(item, other), Some(Relation::Beside { below, .. }) if below < self.model.spans[other])
     }
 
     /// Is there an open partner that could be written over this item, where it rests now? Some may be left out.
     pub(super) fn shares_from_below(&self, item: usize, leave_out: impl Fn(usize) -> bool) -> bool {
         self.model.shared.of(item).iter().any(|partner| match partner.relation {
-            Relation::PartnerBelow(distance) => {
-                let slides = self.lowest[partner.item] + distance <= self.lowest[item];
+            Relation::Beside { below, .. } if below < self.model.spans[partner.item] => {
+                let slides = self.lowest[partner.item] + below <= self.lowest[item];
                 slides && !leave_out(partner.item)
             }
-            _ => false,
+            Relation::Beside { .. } | Relation::Glue => false,
         })
     }
 }

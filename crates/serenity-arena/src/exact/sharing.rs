@@ -14,12 +14,17 @@ pub(super) struct Partner {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Relation {
-    /// The partner may begin this far above, or more.
-    PartnerAbove(i64),
-    /// The partner may begin this far below, or more.
-    PartnerBelow(i64),
+    /// The partner may begin this far above or this far below, or more: on one side or on both, less than where it would lie apart.
+    Beside { above: i64, below: i64 },
     /// Both may begin at the same offset.
     Glue,
+}
+
+impl Relation {
+    /// What the writer sees of what it is written over, and the other way round, if it may begin so far below or so far above.
+    fn beside(below: i64, above: i64) -> (Self, Self) {
+        (Self::Beside { above: below, below: above }, Self::Beside { above, below })
+    }
 }
 
 /// A permission, in the one section in which both live.
@@ -27,8 +32,8 @@ pub(super) enum Relation {
 struct Pair {
     writer: usize,
     over: usize,
-    /// How far below `over` the writer has to begin at least.
-    distance: i64,
+    /// How much of the writer has to lie below `over` at least.
+    below: i64,
     /// The most bytes, in whole cells, that the two can share.
     saving: i64,
 }
@@ -55,25 +60,27 @@ impl Shared {
                 continue;
             };
             let (y, x) = (&items[writer], &items[over]);
-            let distance = match overlap.how {
-                Sharing::SameOffset => 0,
+            // Offsets differ by whole cells.
+            let cells = |distance: u64, lower: &Item| up(distance.min(lower.span as u64) as i64, cell);
+            let (to_over, to_writer) = match overlap.how {
                 // `place` leaves these to `rigid`.
                 Sharing::AtDistance { .. } => continue,
-                // Offsets differ by whole cells.
-                Sharing::Below { distance } => up(distance.min(y.span as u64) as i64, cell),
+                Sharing::SameOffset => (Relation::Glue, Relation::Glue),
+                Sharing::Below { distance } => Relation::beside(cells(distance, y), x.span),
+                Sharing::EitherWay { below, above } => {
+                    Relation::beside(cells(below, y), cells(above.get(), x))
+                }
             };
-            let saving = x.span.min(y.span - distance);
-            if saving <= 0 {
+            let in_cells = |distance: u64| up(distance as i64, cell) as u64;
+            let saving = overlap.how.most_shared(y.span as u64, x.span as u64, in_cells) as i64;
+            if saving == 0 {
                 continue;
             }
-            let (to_over, to_writer) = match overlap.how {
-                Sharing::SameOffset | Sharing::AtDistance { .. } => (Relation::Glue, Relation::Glue),
-                Sharing::Below { .. } => (Relation::PartnerAbove(distance), Relation::PartnerBelow(distance)),
-            };
             partners.push((writer, Partner { item: over, relation: to_over }));
             partners.push((over, Partner { item: writer, relation: to_writer }));
             let section = x.sections.start.max(y.sections.start);
-            pairs.push((section, Pair { writer, over, distance, saving }));
+            let below = cells(overlap.how.least_below(), y);
+            pairs.push((section, Pair { writer, over, below, saving }));
         }
         pairs.sort_unstable_by_key(|&(section, pair)| (section, pair.over, pair.writer));
         let by_over = Lists::new(sections, pairs.iter().copied());
@@ -114,13 +121,13 @@ impl Shared {
     /// is written over, less those below the lowest of them; and what is written over shares no more than its own bytes.
     pub(super) fn saving(&self, section: usize, items: &[Item], is_open: impl Fn(usize) -> bool) -> i64 {
         let open = |pair: &&Pair| is_open(pair.writer) && is_open(pair.over);
-        let by = |pairs: &[Pair], whose: fn(&Pair) -> usize, counts_distance: bool| -> i64 {
+        let by = |pairs: &[Pair], whose: fn(&Pair) -> usize, counts_below: bool| -> i64 {
             pairs
                 .chunk_by(|a, b| whose(a) == whose(b))
                 .map(|group| {
                     let saved: i64 = group.iter().filter(open).map(|pair| pair.saving).sum();
-                    let below = group.iter().filter(open).map(|pair| pair.distance).min().unwrap_or(0);
-                    saved.min(items[whose(&group[0])].span - if counts_distance { below } else { 0 })
+                    let below = group.iter().filter(open).map(|pair| pair.below).min().unwrap_or(0);
+                    saved.min(items[whose(&group[0])].span - if counts_below { below } else { 0 })
                 })
                 .sum()
         };

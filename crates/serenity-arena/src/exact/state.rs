@@ -310,10 +310,12 @@ impl<'a> State<'a> {
             resting: [None; RESTING],
         };
         for other in model.living_with(item) {
-            if self.lowest[other] > top {
+            if self.lowest[other] > top && !self.refused[other] {
                 continue;
             }
             let bed = if it.shares { self.bed(item, other, offset, top) } else { top };
+            // What was refused may rest on it also where alignment lifts it off.
+            let bed = if self.refused[other] { self.settle(other, bed) } else { bed };
             if self.lowest[other] <= bed {
                 self.allow(other);
                 self.raise(other, bed)?;
@@ -354,7 +356,7 @@ impl<'a> State<'a> {
     /// Where `other` can rest on an item that lies from `offset` to `top`.
     fn bed(&self, item: usize, other: usize, offset: i64, top: i64) -> i64 {
         match self.relation(item, other) {
-            Some(Relation::PartnerAbove(distance)) => offset + distance,
+            Some(Relation::Beside { above, .. }) => offset + above,
             Some(Relation::Glue) if self.lowest[other] <= offset => offset,
             _ => top,
         }

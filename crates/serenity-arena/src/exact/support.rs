@@ -29,7 +29,7 @@ impl State<'_> {
             }
             let relation = if it.shares { self.relation(item, other) } else { None };
             let bed = match relation {
-                Some(Relation::PartnerBelow(distance)) => self.lowest[other] + distance,
+                Some(Relation::Beside { below, .. }) => self.lowest[other] + below,
                 _ => self.top(other),
             };
             if bed < support {

@@ -2,7 +2,7 @@
 
 use super::table::Table;
 use super::units::{Part, Units};
-use crate::{Overlap, Problem, Sharing, Step};
+use crate::{Overlap, Problem, Step};
 use std::collections::BTreeMap;
 
 /// No placement is lower than this: what the units in use at one step cover lies side by side, and each of them is as high as it is.
@@ -96,18 +96,16 @@ impl<'a> Permissions<'a> {
             else {
                 continue;
             };
-            let distance = match overlap.how {
-                Sharing::SameOffset => 0,
-                Sharing::Below { distance } | Sharing::AtDistance { distance } => {
-                    distance.min(writer.size as u64) as i64
-                }
-            };
-            let above = (self.up(writer.size) - self.up(distance)).max(0);
-            let shared = over_cells.min(writer_cells).min(above);
+            let [writer_size, over_size] = [writer, over].map(|part| self.up(part.size));
+            let up = |distance: u64| self.up(distance as i64) as u64;
+            let most = overlap.how.most_shared(writer_size as u64, over_size as u64, up) as i64;
+            let shared = over_cells.min(writer_cells).min(most);
+            let below = self.up(overlap.how.least_below().min(writer_size as u64) as i64);
+            let above = writer_size - below;
             let entry = by_writer.entry(overlap.writer).or_default();
             *entry = (entry.0 + shared, entry.1.max(above));
             let entry = by_over.entry(overlap.over).or_default();
-            *entry = (entry.0 + shared, self.up(over.size));
+            *entry = (entry.0 + shared, over_size);
         }
         let sum =
             |by: BTreeMap<usize, (i64, i64)>| by.into_values().map(|(sum, most)| sum.min(most)).sum::<i64>();

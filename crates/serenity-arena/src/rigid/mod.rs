@@ -117,7 +117,7 @@ fn without_exact_distances(problem: &Problem) -> Option<(Problem, bool)> {
             takes_away = true;
             None
         }
-        Sharing::Below { .. } | Sharing::SameOffset => Some(overlap),
+        Sharing::Below { .. } | Sharing::EitherWay { .. } | Sharing::SameOffset => Some(overlap),
     };
     let overlaps = problem.overlaps().iter().filter_map(known).collect();
     Some((problem.clone().with_overlaps(overlaps).ok()?, takes_away))

@@ -2,8 +2,9 @@
 
 use super::units::{Part, Unit, Units};
 use crate::neighbours::Neighbours;
+use crate::overlap::{Side, forbidden};
 use crate::problem::common_divisor;
-use crate::{Overlap, Problem, Sharing, StopReason};
+use crate::{Overlap, Problem, StopReason};
 use serenity_search::Watch;
 use std::collections::BTreeMap;
 
@@ -138,19 +139,9 @@ fn collect(
 /// How far the unit of `upper` must not begin above that of `lower`, on account of these two parts.
 fn forbid(upper: &Part, lower: &Part, overlaps: &Overlaps, mut add: impl FnMut(i64, i64)) {
     let level = lower.offset - upper.offset;
-    let (from, to) = (level - upper.size, level + lower.size);
-    let as_writer = overlaps.get(&(upper.buffer, lower.buffer)).map(|overlap| overlap.how);
-    let as_over = overlaps.get(&(lower.buffer, upper.buffer)).map(|overlap| overlap.how);
-    // Where they would be apart anyway, there is nothing to permit.
-    let within = |distance: u64, size: i64| distance.min(size as u64) as i64;
-    let exactly = match (as_writer, as_over) {
-        (None, None) => return add(from, to),
-        (Some(Sharing::Below { distance }), _) => return add(level - within(distance, upper.size), to),
-        (_, Some(Sharing::Below { distance })) => return add(from, level + within(distance, lower.size)),
-        (Some(Sharing::AtDistance { distance }), _) => level - within(distance, upper.size),
-        (_, Some(Sharing::AtDistance { distance })) => level + within(distance, lower.size),
-        (Some(Sharing::SameOffset), _) | (_, Some(Sharing::SameOffset)) => level,
-    };
-    add(from, exactly);
-    add(exactly, to);
+    let permission = overlaps
+        .get(&(upper.buffer, lower.buffer))
+        .or_else(|| overlaps.get(&(lower.buffer, upper.buffer)))
+        .map(|overlap| Side::of(overlap, upper.buffer));
+    forbidden(upper.size, lower.size, permission, |from, to| add(level + from, level + to));
 }

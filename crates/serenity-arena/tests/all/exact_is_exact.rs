@@ -106,9 +106,10 @@ fn overlaps(numbers: &mut Numbers, buffers: &[Buffer]) -> Vec<Overlap> {
     for (writer, y) in buffers.iter().enumerate() {
         for (over, x) in buffers.iter().enumerate() {
             if y.first == x.last && x.first < y.first && !numbers.one_in(4) {
-                overlaps.push(match numbers.below(3) {
+                overlaps.push(match numbers.below(4) {
                     0 => Overlap::same_offset(writer, over),
                     1 => Overlap::below(writer, over, 0),
+                    2 => Overlap::either_way(writer, over, numbers.below(4), numbers.more_than_0(4)),
                     _ => Overlap::below(writer, over, numbers.below(4)),
                 });
             }

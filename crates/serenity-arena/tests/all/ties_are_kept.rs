@@ -139,10 +139,14 @@ fn overlaps(numbers: &mut Numbers, buffers: &[Buffer], unit: u64) -> Vec<Overlap
     for (writer, y) in buffers.iter().enumerate() {
         for (over, x) in buffers.iter().enumerate() {
             if y.first == x.last && x.first < y.first && !numbers.one_in(4) {
-                overlaps.push(match numbers.below(4) {
+                overlaps.push(match numbers.below(5) {
                     0 => Overlap::same_offset(writer, over),
                     1 => Overlap::below(writer, over, 0),
                     2 => Overlap::below(writer, over, numbers.below(4) * unit),
+                    3 => {
+                        let above = numbers.more_than_0(3).saturating_mul(unit.try_into().unwrap());
+                        Overlap::either_way(writer, over, numbers.below(4) * unit, above)
+                    }
                     _ => Overlap::at_distance(writer, over, numbers.below(4) * unit),
                 });
             }

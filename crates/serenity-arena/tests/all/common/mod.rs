@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 use serenity_arena::{Buffer, Overlap, Placement, Problem};
+use std::num::NonZeroU64;
 
 /// A small generator of numbers: the tests need variety, not quality.
 pub(crate) struct Numbers(pub(crate) u64);
@@ -10,6 +11,10 @@ impl Numbers {
     pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % limit
+    }
+
+    pub(crate) fn more_than_0(&mut self, most: u64) -> NonZeroU64 {
+        NonZeroU64::MIN.saturating_add(self.below(most))
     }
 
     pub(crate) fn one_in(&mut self, chances: u64) -> bool {
