@@ -196,9 +196,15 @@ fn saved(
     for &input in inputs.iter().collect::<BTreeSet<_>>().into_iter().filter(|&&input| may_die(input)) {
         for &output in outputs {
             let nearest = nearest(graph, &call, kernels, input, output);
-            let places = [nearest.at_least, nearest.exactly.filter(|place| place % 16 == 0)];
-            for distance in places.into_iter().flatten() {
-                let shared = (bytes_of(output) - rounded(distance)).min(bytes_of(input)).max(0);
+            // The one that begins below, the other, and how far apart they begin.
+            let places = [
+                (output, input, nearest.at_least),
+                (output, input, nearest.exactly.filter(|place| place % 16 == 0)),
+                (input, output, nearest.below),
+            ];
+            for (lower, upper, distance) in places {
+                let Some(distance) = distance else { continue };
+                let shared = (bytes_of(lower) - rounded(distance)).min(bytes_of(upper)).max(0);
                 let most = pairs.entry((output, input)).or_default();
                 *most = shared.max(*most);
             }

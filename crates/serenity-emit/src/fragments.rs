@@ -35,7 +35,9 @@ fragments! {
     Span: "span.c" needs [];
     Pairs: "pairs.c" needs [];
     ConvS8: "conv_s8.c" needs [Arithmetic, Dsp, Span];
+    ConvBackwardS8: "conv_backward_s8.c" needs [ConvS8];
     DepthwiseS8: "depthwise_s8.c" needs [Arithmetic, Dsp, Span];
+    DepthwiseBackwardS8: "depthwise_backward_s8.c" needs [DepthwiseS8];
     GroupedS8: "grouped_s8.c" needs [Arithmetic, Span];
     ResizeS8: "resize_s8.c" needs [];
     PoolS8: "pool_s8.c" needs [Clamped, Span];

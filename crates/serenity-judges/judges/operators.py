@@ -101,6 +101,26 @@ def grouped(folder):
         small.save(folder, y)
 
 
+def layers(folder):
+    """Convolutions of one picture, whose results can be written over what they read."""
+    cases = [(3, 1, 1, schema.Padding.SAME, 8, 8), (1, 1, 1, schema.Padding.VALID, 7, 13), (3, 2, 1, schema.Padding.SAME, 12, 12), (3, 2, 1, schema.Padding.VALID, 5, 20), (3, 1, 2, schema.Padding.SAME, 9, 6), (2, 3, 1, schema.Padding.VALID, 16, 3)]
+    for number, (kernel, stride, dilation, padding, channels, results) in enumerate(cases):
+        reach = (kernel - 1) * dilation + 1
+        sides = [-(-side // stride) if padding == schema.Padding.SAME else (side - reach) // stride + 1 for side in (11, 10)]
+        options = {"padding": padding, "strideH": stride, "strideW": stride, "dilationHFactor": dilation, "dilationWFactor": dilation}
+        small = Small(f"layer_{number}_conv")
+        x, w = small.tensor([1, 11, 10, channels], scale=0.02, zero=-5), small.weights([results, kernel, kernel, channels], numpy.linspace(0.001, 0.01, results))
+        y = small.tensor([1, *sides, results], scale=0.05, zero=9)
+        small.op("CONV_2D", [x, w, small.bias(results)], [y], of="Conv2DOptions", **options)
+        small.save(folder, y)
+        times = 1 + number // 4
+        small = Small(f"layer_{number}_depthwise")
+        x, w = small.tensor([1, 11, 10, channels], scale=0.02, zero=-5), small.weights([1, kernel, kernel, channels * times], numpy.linspace(0.001, 0.01, channels * times), axis=3)
+        y = small.tensor([1, *sides, channels * times], scale=0.05, zero=9)
+        small.op("DEPTHWISE_CONV_2D", [x, w, small.bias(channels * times)], [y], of="DepthwiseConv2DOptions", depthMultiplier=times, **options)
+        small.save(folder, y)
+
+
 def lstm(folder):
     for number, (by_time, batches, clip, power, zero) in enumerate([(True, 3, 0.0, -11, 2), (False, 2, 1.5, -12, -7), (False, 1, 8.0, -13, 0)]):
         small = Small(f"lstm_{number}")
@@ -149,5 +169,5 @@ def signals(folder):
         small.save(folder, heard, scaled, bits, turned, energy)
 
 
-for make in (hard_swish, resize, grouped, lstm, whole_numbers, signals):
+for make in (hard_swish, resize, grouped, layers, lstm, whole_numbers, signals):
     make(sys.argv[1])

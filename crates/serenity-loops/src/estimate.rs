@@ -6,7 +6,7 @@
 use crate::program::{ALIGNMENT, Program, Step, StripeId, aligned, constant};
 use crate::window::Window;
 use serenity_ir::{GraphBuilder, OpId, TensorId};
-use serenity_runtimes::{Kernels, overlaps, scratch};
+use serenity_runtimes::{Kernels, Overlap, overlaps, scratch};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -83,7 +83,9 @@ impl Costs {
             let tensor = given[&program.stripes[*input].like];
             let read = aligned(graph.tensor(tensor).bytes as i64);
             let ways = found.iter().filter(|overlap| overlap.input == tensor);
-            ways.map(|overlap| read.min(made - aligned(overlap.distance as i64)).max(0)).max().unwrap_or(0)
+            let most =
+                |overlap: &Overlap| overlap.most_shared(read as u64, made as u64, ALIGNMENT as u64) as i64;
+            ways.map(most).max().unwrap_or(0)
         };
         let bytes = scratch(&graph, OpId(0), self.kernels.sets()[0]);
         Some(OnStripes {

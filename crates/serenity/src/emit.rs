@@ -4,7 +4,7 @@ use crate::loops::orders;
 use crate::planning::is_safe;
 use crate::{Error, Format, Input, Plan, ReadOptions, load_bytes, planned_model};
 use serenity_emit::{Emitted, Library, Scratch, c_code};
-use serenity_ir::{Graph, OpId};
+use serenity_ir::{Graph, Op, OpId, Operator};
 use serenity_runtimes::{Content, Kernels, TflmFacts, plans_of_arena, tflm_arena};
 use serenity_search::Limits;
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ pub fn emit_c(input: &Input, plan: &Plan, prefix: &str) -> Result<Emitted, Error
     // As it would be written: what is emitted is what a file with this plan says.
     let bytes = planned_model(input, &placed(input, plan, kernels))?;
     let planned = load_bytes(&input.name, bytes, Format::TfLite, &ReadOptions::default())?;
-    if planned.plan_serves(kernels) == Some(false) {
+    if !is_right(&planned, kernels) {
         let reason = "its places are for other kernels than those of emitted C".to_owned();
         return Err(Error::WrongPlan { reason });
     }
@@ -37,6 +37,15 @@ pub fn emit_c(input: &Input, plan: &Plan, prefix: &str) -> Result<Emitted, Error
     };
     crate::write::file_name(&input.name).clone_into(&mut source.about);
     c_code(&source, prefix).map_err(|source| Error::Emit { path: input.name.clone(), source })
+}
+
+/// Do its places give right results with these kernels? Whatever a file says of its plan, it is checked, unless there are loops: what those look up is not told with the graphs.
+fn is_right(planned: &Input, kernels: Kernels) -> bool {
+    let is_loop = |op: &Op| op.kind.operator() == Operator::WHILE;
+    if planned.graphs().iter().flat_map(Graph::ops).any(is_loop) {
+        return planned.plan_serves(kernels) != Some(false);
+    }
+    planned.plan().is_none_or(|plan| is_safe(planned.graphs(), &plan, kernels))
 }
 
 /// The plan with places: where nothing was gained, it leaves them to the runtime.

@@ -10,6 +10,7 @@
 //! kernel: each such place says why. What it does not know, it refuses.
 
 mod any;
+mod backwards;
 mod call;
 mod cmsis_nn;
 mod cmsis_nn_mve;
@@ -26,6 +27,7 @@ mod tests;
 mod trace;
 mod windows;
 
+use backwards::Backwards;
 use call::Call;
 pub(crate) use elementwise::operands as element_operands;
 pub(crate) use resize::nearest_rows;
@@ -101,11 +103,17 @@ fn replay_call(
         return unknown();
     };
     for call in calls {
-        let mut trace = Trace::at(distance);
-        if play(&call, kernels, &mut trace).is_none() {
-            return unknown();
-        }
-        if let Some(byte) = trace.lost_byte() {
+        let backwards = if distance < 0 { Backwards::of(&call, kernels) } else { None };
+        let lost = if let Some(backwards) = backwards {
+            backwards.lost_byte(-distance)
+        } else {
+            let mut trace = Trace::at(distance);
+            if play(&call, kernels, &mut trace).is_none() {
+                return unknown();
+            }
+            trace.lost_byte()
+        };
+        if let Some(byte) = lost {
             let item = call.output().map_or(1, |output| output.item);
             return Verdict::Overwrites { byte: byte as u64, element: ((byte + distance) / item) as u64 };
         }
@@ -113,11 +121,12 @@ fn replay_call(
     Verdict::Safe
 }
 
-/// How near to its output an input may begin: in bytes above it, either at least so many or just so many.
+/// How near to its output an input may begin: in bytes above it, either at least so many or just so many; or in bytes below it, at least so many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Nearest {
     pub(crate) at_least: Option<u64>,
     pub(crate) exactly: Option<u64>,
+    pub(crate) below: Option<u64>,
 }
 
 /// The least distances at which a replay is safe. Only distances that are an overlap count.
@@ -154,7 +163,10 @@ pub(crate) fn nearest(
         |distance: &u64| replay_call(whole, kernels, (input, *distance), (output, 0)) == Verdict::Safe;
     let at_least = at_least.and_then(|lead| u64::try_from(lead).ok());
     let exactly = onto_itself.filter(is_overlap).filter(is_safe).min();
-    Nearest { at_least: at_least.filter(is_overlap), exactly }
+    let backwards = calls.iter().map(|call| Backwards::of(call, kernels)?.least_above());
+    let below = backwards.collect::<Option<Vec<u64>>>().and_then(|distances| distances.into_iter().max());
+    let below = below.filter(|distance| *distance < graph.tensor(input).bytes);
+    Nearest { at_least: at_least.filter(is_overlap), exactly, below }
 }
 
 /// What the kernel of a call does; `None` if that is not known.

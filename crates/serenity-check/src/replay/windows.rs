@@ -129,6 +129,22 @@ impl Window {
         });
     }
 
+    /// The same windows, with places counted from the last to the first.
+    pub(super) fn seen_from_behind(self) -> Self {
+        Self { rows: self.rows.seen_from_behind(), columns: self.columns.seen_from_behind(), ..self }
+    }
+
+    /// All channels of a pixel are written, then all that they are made from is read: no kernel is so late.
+    pub(super) fn written_first(&self, trace: &mut Trace) {
+        let pixel = self.input_depth * self.input_item;
+        self.pixels(self.columns.dilation == 1, |pixels, reads| {
+            trace.append(self.output_depth * self.output_item);
+            for &read in reads {
+                trace.read(read, read + pixels * pixel);
+            }
+        });
+    }
+
     /// The first pixel is copied to the result, which the others then replace where they are larger: the result is written before they are
     /// read.
     pub(super) fn first_then_larger(&self, trace: &mut Trace) {
@@ -173,6 +189,12 @@ impl Axis {
         let is_known = (begins + stride - 1) / stride == output
             && ((before + stride - 1) / stride).min(output) <= MOST_PADDED;
         is_known.then_some(Self { input, output, taps, stride, dilation, before })
+    }
+
+    /// What comes after the last place comes before the first, if they are counted from behind; less than nothing if windows leave out the last places.
+    fn seen_from_behind(self) -> Self {
+        let reach = (self.taps - 1) * self.dilation + 1;
+        Self { before: (self.output - 1) * self.stride + reach - self.input - self.before, ..self }
     }
 
     /// For each output place: the input places under the window, one for each tap, in steps of the dilation.

@@ -94,6 +94,14 @@ fn ends(at: &At, read: Affine, written: Affine) -> Result<String, Refused> {
     Ok(format!("/* zero points, bounds */ {}, {}, {least}, {most},", read.zero, written.zero))
 }
 
+/// Must a layer go from its last pixel to its first? It must where its result lies over what it reads and begins above it, which is planned for single pictures only.
+fn is_backward(at: &At, made: &Weighted) -> Result<bool, Refused> {
+    let bytes = at.input(0)?.bytes;
+    let places = at.offset(at.input_id(0)).zip(at.offset(at.output_id(0)));
+    let is_above = places.is_some_and(|(from, to)| from < to && to < from.saturating_add(bytes));
+    Ok(is_above && made.batches == 1)
+}
+
 /// A layer with weights, whoever makes it.
 pub(super) struct Weighted {
     pub(super) batches: i64,
@@ -192,16 +200,19 @@ pub(super) fn convolution(at: &mut At) -> Result<String, Refused> {
     let weights = made.named_weights(at, &wish);
     let step = i32::from(made.layer.factors.len() > 1);
     let [depth, filters] = made.channels;
-    let (fragment, name, grouped) = if made.groups > 1 {
-        let groups = format!("/* groups */ {}, {}, ", depth / made.groups, filters / made.groups);
-        (Fragment::GroupedS8, "grouped_s8", groups)
+    let mut grouped = String::new();
+    let (fragment, layer, kernel) = if made.groups > 1 {
+        grouped = format!("/* groups */ {}, {}, ", depth / made.groups, filters / made.groups);
+        (Fragment::GroupedS8, "grouped_s8", "grouped_s8")
+    } else if is_backward(at, &made)? {
+        (Fragment::ConvBackwardS8, "conv_s8", "conv_backward_s8")
     } else {
-        (Fragment::ConvS8, "conv_s8", String::new())
+        (Fragment::ConvS8, "conv_s8", "conv_s8")
     };
     at.uses(fragment);
-    let (from, to, kernel) = (at.read(0)?, at.write(0)?, at.k(name));
+    let (from, to, layer, kernel) = (at.read(0)?, at.write(0)?, at.k(layer), at.k(kernel));
     Ok(format!(
-        "static const struct {kernel} layer = {{\n    /* batches, input, output */ {}\n    {}\n    {grouped}{step}, {weights}, {bias}, {multiplier}, {shift},\n}};\n\
+        "static const struct {layer} layer = {{\n    /* batches, input, output */ {}\n    {}\n    {grouped}{step}, {weights}, {bias}, {multiplier}, {shift},\n}};\n\
          {kernel}(&layer, (const int8_t *)({from}), (int8_t *)({to}));\n",
         geometry(made.batches, made.slides, depth, filters),
         ends(at, made.read, made.written)?,
@@ -213,11 +224,16 @@ pub(super) fn depthwise(at: &mut At) -> Result<String, Refused> {
     let wish = wish(at);
     let [bias, multiplier, shift] = made.layer.named(at, &wish);
     let weights = made.named_weights(at, &wish);
-    at.uses(Fragment::DepthwiseS8);
-    let (source, target, kernel) = (at.read(0)?, at.write(0)?, at.k("depthwise_s8"));
+    let (fragment, kernel) = if is_backward(at, &made)? {
+        (Fragment::DepthwiseBackwardS8, "depthwise_backward_s8")
+    } else {
+        (Fragment::DepthwiseS8, "depthwise_s8")
+    };
+    at.uses(fragment);
+    let (source, target, layer, kernel) = (at.read(0)?, at.write(0)?, at.k("depthwise_s8"), at.k(kernel));
     let [channels, results] = made.channels;
     Ok(format!(
-        "static const struct {kernel} layer = {{\n    /* batches, input, output, multiplicity */ {}\n    {}\n    {weights}, {bias}, {multiplier}, {shift},\n}};\n\
+        "static const struct {layer} layer = {{\n    /* batches, input, output, multiplicity */ {}\n    {}\n    {weights}, {bias}, {multiplier}, {shift},\n}};\n\
          {kernel}(&layer, (const int8_t *)({source}), (int8_t *)({target}));\n",
         geometry(made.batches, made.slides, channels, results / channels),
         ends(at, made.read, made.written)?,

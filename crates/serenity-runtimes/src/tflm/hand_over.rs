@@ -3,7 +3,7 @@
 //! Let an op read `x` for the last time and write `y`, which may begin `d` bytes below it or more. Then the two span
 //! `max(|y|, d + |x|)` bytes while it runs, and not `|x| + |y|`: so many bytes as that saves are handed over from `x` to `y`. Handed over bytes
 //! are one buffer that both live in, the rest of `x` goes with the op and the rest of `y` comes with it. The sum over all buffers is then
-//! what the op really needs, before, during and after.
+//! what the op really needs, before, during and after. An op that goes from back to front lets `y` begin above `x`, and it is the same.
 //!
 //! Only tensors that one op alone reads are handed over here. Where several read a tensor, the order decides who is the last: that
 //! is for whoever knows the order (placement does).
@@ -68,8 +68,8 @@ fn most_shared(graph: &Graph, overlap: &Overlap) -> u64 {
     if overlap.exact && !overlap.distance.is_multiple_of(TFLM_ALIGNMENT) {
         return 0;
     }
-    let (x, y) = (tflm_bytes(graph.tensor(overlap.input)), tflm_bytes(graph.tensor(overlap.output)));
-    x.min(y.saturating_sub(overlap.distance.next_multiple_of(TFLM_ALIGNMENT)))
+    let [x, y] = [overlap.input, overlap.output].map(|tensor| tflm_bytes(graph.tensor(tensor)));
+    overlap.most_shared(x, y, TFLM_ALIGNMENT)
 }
 
 /// Lifetimes that no order and no plan can beat: as [`MemoryModel::TflmPlanned`](crate::MemoryModel::TflmPlanned), but where several ops read

@@ -20,6 +20,7 @@ use run::{Facts, Run};
 use serenity_arena::{Buffer, Options, Overlap, Planner, Problem, Sharing, place};
 use serenity_ir::{ElementType, Graph, Lifetimes, MOST_SCRATCH, OpId, Storage, Tensor};
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU64;
 use ties::Ties;
 
 /// TFLM aligns everything to so many bytes.
@@ -162,20 +163,18 @@ pub(crate) fn for_a_plan(facts: &Facts, orders: &[&[OpId]]) -> Option<ForAPlan> 
     let demands: Vec<_> = run.demands().into_iter().filter(|demand| demand.buffer.first >= 0).collect();
     let contents: Vec<Content> = demands.iter().map(|demand| demand.content).collect();
     let index = tensor_buffers(&contents);
-    let mut sharing = BTreeMap::new();
+    let mut ways: BTreeMap<(usize, usize), Vec<crate::Overlap>> = BTreeMap::new();
     for (graph, overlap) in run.overlaps() {
         let ends = index.get(&(graph, overlap.output)).zip(index.get(&(graph, overlap.input)));
-        if let (Some((&writer, &over)), Some(how)) = (ends, sharing_of(&overlap)) {
-            // Where there are two ways to lie, the one that leaves a choice.
-            let known = sharing.entry((writer, over)).or_insert(how);
-            if let Sharing::Below { .. } = how {
-                *known = how;
-            }
+        if let Some((&writer, &over)) = ends {
+            ways.entry((writer, over)).or_default().push(overlap);
         }
     }
     let buffers: Vec<Buffer> = demands.iter().map(|demand| demand.buffer).collect();
     let ties = ties::ties(&run, &buffers, &index);
-    let overlaps = sharing.into_iter().map(|((writer, over), how)| Overlap { writer, over, how });
+    let overlaps = ways
+        .into_iter()
+        .filter_map(|((writer, over), ways)| Some(Overlap { writer, over, how: sharing_of(&ways)? }));
     let all = assemble(demands, TFLM_ALIGNMENT, overlaps.collect())?;
     // Tensors that are tied to nothing count as a whole wherever memory in use is added up.
     let tied: BTreeSet<usize> = ties.all.iter().flat_map(|tie| [tie.buffer, tie.to]).collect();
@@ -185,11 +184,18 @@ pub(crate) fn for_a_plan(facts: &Facts, orders: &[&[OpId]]) -> Option<ForAPlan> 
     Some(ForAPlan { all, ties, parts })
 }
 
-/// How the two ends of a permission may lie, in the planner's terms; `None` if it has none for it.
-fn sharing_of(overlap: &crate::Overlap) -> Option<Sharing> {
-    match overlap {
-        crate::Overlap { exact: false, distance, .. } => Some(Sharing::Below { distance: *distance }),
-        crate::Overlap { exact: true, distance: 0, .. } => Some(Sharing::SameOffset),
-        crate::Overlap { .. } => None,
+/// How the two ends of permissions may lie, in the planner's terms; `None` if it has none for them.
+fn sharing_of(ways: &[crate::Overlap]) -> Option<Sharing> {
+    let least = |is_backward: bool| {
+        let ways = ways.iter().filter(|way| !way.exact && way.is_backward == is_backward);
+        ways.map(|way| way.distance).min()
+    };
+    let backwards = least(true).and_then(NonZeroU64::new);
+    match (least(false), backwards) {
+        // Of ways that leave a choice and one that leaves none, the former.
+        (Some(distance), None) => Some(Sharing::Below { distance }),
+        // A distance that is none keeps them apart.
+        (below, Some(above)) => Some(Sharing::EitherWay { below: below.unwrap_or(u64::MAX), above }),
+        (None, None) => ways.iter().any(|way| way.exact && way.distance == 0).then_some(Sharing::SameOffset),
     }
 }

@@ -10,7 +10,7 @@ use super::ties::Ties;
 use super::{ForAPlan, for_a_plan, largest, tflm_arenas};
 use crate::problem::tensor_buffers;
 use crate::{Arena, ArenaProblem, Content, Offsets};
-use serenity_arena::{Options, Overlap, Placement, Problem, Step, Tie, place};
+use serenity_arena::{Options, Overlap, Placement, Problem, Sharing, Step, Tie, place};
 use serenity_ir::OpId;
 use serenity_search::{Limits, StopReason};
 use std::collections::BTreeMap;
@@ -64,7 +64,15 @@ pub fn plans_of_arena(facts: &Facts, orders: &[&[OpId]], limits: Limits) -> Opti
     let largest = problem.buffers().iter().map(|buffer| buffer.size).max().unwrap_or(0);
     let live = live_peak(facts, orders)?;
     let (problem, of_parts) = in_parts(problem, &parts)?;
-    let placement = place_tied(&problem, ties, &of_parts, live, &Options { limits, ..Options::default() })?;
+    let options = &Options { limits, ..Options::default() };
+    let mut placement = place_tied(&problem, ties.clone(), &of_parts, live, options)?;
+    if let Some(forwards) = forwards(&problem) {
+        // A search with more freedom may end higher, and kernels that go backwards are code that is there only if it helps.
+        let Placement { offsets, height, .. } = place_tied(&forwards, ties, &of_parts, live, options)?;
+        if height <= placement.height {
+            placement = Placement { offsets, height, ..placement };
+        }
+    }
     let offset = |graph: usize, tensor| index.get(&(graph, tensor)).map(|&at| placement.offsets[at]);
     // Which copies are void is a choice, and not all choices were tried: all that is sure is that each tensor needs room.
     let bound = if has_ties { largest } else { placement.bound };
@@ -77,6 +85,17 @@ pub fn plans_of_arena(facts: &Facts, orders: &[&[OpId]], limits: Limits) -> Opti
         }
     }
     Some(plans)
+}
+
+/// The same problem if all kernels went from front to back; `None` if they do anyway.
+fn forwards(problem: &Problem) -> Option<Problem> {
+    let is_either_way = |overlap: &Overlap| matches!(overlap.how, Sharing::EitherWay { .. });
+    let overlaps = problem.overlaps();
+    let forwards = overlaps.iter().map(|overlap| match overlap.how {
+        Sharing::EitherWay { below, .. } => Overlap::below(overlap.writer, overlap.over, below),
+        Sharing::Below { .. } | Sharing::SameOffset | Sharing::AtDistance { .. } => *overlap,
+    });
+    overlaps.iter().any(is_either_way).then(|| problem.clone().with_overlaps(forwards.collect()).ok())?
 }
 
 /// Where the tensors lie in an arena.

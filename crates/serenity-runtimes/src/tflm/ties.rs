@@ -35,7 +35,7 @@ struct Copy {
 }
 
 /// The ties of a model, and which of them could be let go.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Ties {
     pub(super) all: Vec<Tie>,
     /// Numbers of ties that bring something to where a loop wants it.
@@ -360,7 +360,8 @@ impl Groups<'_> {
     /// Is the second written over the first by an op that permits it, as the first dies?
     fn hands_over(&self, input: Place, input_at: i64, output: Place, output_at: i64) -> bool {
         let ways = self.permitted.get(&(input, output)).into_iter().flatten();
-        let distance = u64::try_from(input_at - output_at).ok();
-        distance.is_some_and(|distance| ways.clone().any(|overlap| overlap.allows(distance, 0)))
+        // From the lower of the two.
+        let [input_at, output_at] = [input_at, output_at].map(|at| at.abs_diff(input_at.min(output_at)));
+        ways.clone().any(|overlap| overlap.allows(input_at, output_at))
     }
 }

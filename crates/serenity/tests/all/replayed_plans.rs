@@ -37,7 +37,10 @@ fn closest(name: &str, graph: &Graph, kernels: Kernels) -> (usize, usize) {
             // As a planner aligns them; far enough from 0 to move them closer.
             let above =
                 overlap.distance + if overlap.exact { 0 } else { overlap.distance.wrapping_neg() % 16 };
-            let at = |input: u64| replay(graph, op, kernels, (overlap.input, input), (overlap.output, 16));
+            let at = |upper: u64| {
+                let (input, output) = if overlap.is_backward { (16, upper) } else { (upper, 16) };
+                replay(graph, op, kernels, (overlap.input, input), (overlap.output, output))
+            };
             assert_eq!(at(16 + above), Verdict::Safe, "{name}, {kernels}, {}", graph.op_label(op));
             pairs += 1;
             refused += usize::from(at(above) != Verdict::Safe);

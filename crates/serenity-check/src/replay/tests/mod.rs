@@ -41,7 +41,9 @@ impl Chance {
 fn asked(op: OneOp, kernels: Kernels, input: usize, output: usize) -> Option<i64> {
     let graph = op.graph();
     let (input, output) = (graph.op(OpId(0)).inputs[input], graph.op(OpId(0)).outputs[output]);
-    let is_it = |found: &Overlap| (found.input, found.output, found.exact) == (input, output, false);
+    let is_it = |found: &Overlap| {
+        (found.input, found.output) == (input, output) && !found.exact && !found.is_backward
+    };
     overlaps(&graph, OpId(0), kernels).into_iter().find(is_it).map(|found| found.distance as i64)
 }
 

@@ -19,6 +19,6 @@ pub(in crate::tflm) fn overlaps(call: &Call) -> Option<Vec<Pair>> {
 /// All pixels of the first block of channels are written before any of the next is read. The least safe distance is a whole number of pixels, so that bytes of one channel lie
 /// over bytes of that channel alone, and blocks do not meet. At other distances they would.
 fn in_blocks(pairs: Vec<Pair>) -> Vec<Pair> {
-    let just_there = |safe: Safe| Safe { exactly: safe.at_least, at_least: None };
+    let just_there = |safe: Safe| Safe { exactly: safe.at_least, at_least: None, backwards: None };
     pairs.into_iter().map(|pair| Pair { safe: just_there(pair.safe), ..pair }).collect()
 }

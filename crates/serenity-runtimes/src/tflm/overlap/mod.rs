@@ -10,6 +10,8 @@
 //! Blocks that a kernel copies by `memcpy` may not overlap themselves, whatever the direction: a block counts as written before it is read.
 //! Only a block that is copied onto itself stays what it was, which is why some overlaps demand an exact distance.
 //!
+//! A kernel that writes its output from back to front is the same, seen from behind: there the output may begin above the input. Kernels of emitted C can do both, and do what the plan asks for.
+//!
 //! Every condition is about one input and one output, since every clash is between one write and one read. So conditions of several inputs, or of
 //! several outputs, hold together: an `ADD` whose operands both die may overlap both.
 
@@ -40,23 +42,37 @@ pub struct Overlap {
     pub input: TensorId,
     /// The tensor that is written.
     pub output: TensorId,
-    /// How many bytes above the output the input must begin.
+    /// How many bytes above the output the input must begin; below it, if the kernel goes backwards.
     pub distance: u64,
     /// Must it begin just there? If not, any greater distance will do as well.
     pub exact: bool,
+    /// Does the kernel go from back to front if they lie so? Then the distance is more than 0: where both begin together, all kernels go from front to back.
+    pub is_backward: bool,
 }
 
 impl Overlap {
     /// Does this allow the input and the output to begin at these offsets?
     pub fn allows(&self, input_offset: u64, output_offset: u64) -> bool {
-        input_offset.checked_sub(output_offset).is_some_and(|distance| {
+        let (lower, upper) = self.lower_and_upper(input_offset, output_offset);
+        upper.checked_sub(lower).is_some_and(|distance| {
             if self.exact { distance == self.distance } else { distance >= self.distance }
         })
+    }
+
+    /// The most bytes that the two can share, if they take so many bytes and lie at multiples of `alignment`.
+    pub fn most_shared(&self, input_bytes: u64, output_bytes: u64, alignment: u64) -> u64 {
+        let (lower, upper) = self.lower_and_upper(input_bytes, output_bytes);
+        upper.min(lower.saturating_sub(self.distance.next_multiple_of(alignment)))
+    }
+
+    /// What is said of the input and of the output, of the one first that begins below the other.
+    fn lower_and_upper<T>(&self, input: T, output: T) -> (T, T) {
+        if self.is_backward { (input, output) } else { (output, input) }
     }
 }
 
 /// The overlaps that are safe while `op` runs on these kernels. A pair that is not listed must be disjoint; for one that is listed twice,
-/// either condition is enough. Overlaps that would be no overlap, since the input would begin behind the output's end, are left out.
+/// either condition is enough. Overlaps that would be no overlap, since the one would begin behind the other's end, are left out.
 ///
 /// This is about the kernel alone. Whether the input may be overwritten is for the caller to know: nobody may want it afterwards, so this
 /// op is its last reader, it is no output of the graph, and nothing else shares its memory. Scratch of the op ([`scratch`](crate::scratch)) must
@@ -67,7 +83,7 @@ impl Overlap {
 /// - [`Kernels::Reference`]: by the order in which the portable kernels read and write. Convolutions, pools, padding, concatenation,
 ///   resizing, slices and splits, dense layers, and everything element by element.
 /// - [`Kernels::CmsisNn`], [`Kernels::CmsisNnMve`]: what is left of that where CMSIS-NN works in another order.
-/// - [`Kernels::Emitted`]: all of it too, as far as operators are emitted. [`Kernels::EmittedCmsisNn`], [`Kernels::EmittedCmsisNnMve`]: what is left where these call
+/// - [`Kernels::Emitted`]: all of it too, as far as operators are emitted, and convolutions of 8-bit integers also backwards. [`Kernels::EmittedCmsisNn`], [`Kernels::EmittedCmsisNnMve`]: what is left where these call
 ///   CMSIS-NN.
 /// - [`Kernels::EspNn`]: all of it, since ESP-NN works in the same order. [`Kernels::EspNnS3`]: what is left where nobody knows.
 ///
@@ -108,8 +124,15 @@ pub fn overlaps(graph: &Graph, op: OpId, kernels: Kernels) -> Vec<Overlap> {
     pairs.retain(|(input, _), (_, judged)| uses.get(input) == Some(judged));
 
     let each_way = pairs.into_iter().flat_map(|((input, output), (safe, _))| {
-        let ways = [(safe.exactly, true), (safe.at_least, false)];
-        ways.map(|(distance, exact)| Some(Overlap { input, output, distance: distance?, exact }))
+        let ways =
+            [(safe.exactly, true, false), (safe.at_least, false, false), (safe.backwards, false, true)];
+        ways.map(|(distance, exact, is_backward)| {
+            Some(Overlap { input, output, distance: distance?, exact, is_backward })
+        })
     });
-    each_way.flatten().filter(|overlap| overlap.distance < graph.tensor(overlap.output).bytes).collect()
+    let bytes = |tensor: TensorId| graph.tensor(tensor).bytes;
+    let is_overlap = |overlap: &Overlap| {
+        overlap.distance < overlap.lower_and_upper(bytes(overlap.input), bytes(overlap.output)).0
+    };
+    each_way.flatten().filter(is_overlap).collect()
 }

@@ -1,10 +1,11 @@
 //! Distances at which one result may overlap one operand.
 
-/// The operand must begin exactly so many bytes above the result, or at least so many.
+/// The operand must begin exactly so many bytes above the result, or at least so many; or the result above the operand, where the kernel then goes from back to front.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::tflm) struct Safe {
     pub(super) exactly: Option<u64>,
     pub(super) at_least: Option<u64>,
+    pub(super) backwards: Option<u64>,
 }
 
 /// An operand, a result (both by position), and when they may overlap.
@@ -17,20 +18,22 @@ pub(in crate::tflm) struct Pair {
 
 impl Safe {
     pub(super) fn exactly(distance: u64) -> Self {
-        Self { exactly: Some(distance), at_least: None }
+        Self { exactly: Some(distance), at_least: None, backwards: None }
     }
 
     /// From the largest lead of the writes over the reads, in bytes; reads that are always ahead allow the same offset.
     pub(super) fn at_least(lead: i64) -> Self {
-        Self { exactly: None, at_least: Some(u64::try_from(lead).unwrap_or(0)) }
+        Self { exactly: None, at_least: Some(u64::try_from(lead).unwrap_or(0)), backwards: None }
     }
 
     /// What both allow.
     pub(super) fn and(self, other: Self) -> Self {
-        let at_least = self.at_least.zip(other.at_least).map(|(one, another)| one.max(another));
+        let farther = |one: Option<u64>, another: Option<u64>| Some(one?.max(another?));
+        let at_least = farther(self.at_least, other.at_least);
+        let backwards = farther(self.backwards, other.backwards);
         let exactly = [self.exactly, other.exactly].into_iter().flatten();
         let exactly = exactly.filter(|&distance| self.allows(distance) && other.allows(distance)).min();
-        Self { exactly, at_least }
+        Self { exactly, at_least, backwards }
     }
 
     fn allows(self, distance: u64) -> bool {
@@ -54,11 +57,14 @@ mod tests {
 
     #[test]
     fn two_uses_allow_what_each_allows() {
-        let both = Safe { exactly: Some(3), at_least: Some(8) };
+        let both = Safe { exactly: Some(3), ..Safe::at_least(8) };
         assert_eq!(both.and(Safe::at_least(5)), Safe::at_least(8));
         assert_eq!(both.and(Safe::at_least(2)), both);
         assert_eq!(both.and(Safe::exactly(9)), Safe::exactly(9));
-        assert_eq!(both.and(Safe::exactly(4)), Safe { exactly: None, at_least: None });
+        assert_eq!(both.and(Safe::exactly(4)), Safe { exactly: None, at_least: None, backwards: None });
+        let either_way = |least, most| Safe { backwards: Some(most), ..Safe::at_least(least) };
+        assert_eq!(either_way(1, 5).and(either_way(2, 3)), either_way(2, 5));
+        assert_eq!(either_way(1, 5).and(Safe::at_least(2)), Safe::at_least(2));
         assert_eq!(Safe::at_least(-7), Safe::at_least(0));
     }
 }

@@ -34,13 +34,48 @@ pub(super) fn pool(call: &Call) -> Option<Vec<Pair>> {
     (input.depth() == output.depth()).then(|| slide(call, &input, &output, input.depth()))?
 }
 
+/// From the last pixel to the first: how many bytes above the input the output must begin, at least.
+///
+/// Counted from behind, this is a walk from front to back over windows that begin where these end. In which order the channels of a pixel are made does not matter, since all of them count as written
+/// before the first is read.
+pub(super) fn backwards(call: &Call) -> Option<u64> {
+    let (input, output) = call.input_and_output(0)?;
+    let [rows, columns] = axes(call, &input, &output)?;
+    let [read_pixel, write_pixel] = [input.depth() * input.item, output.depth() * output.item];
+    let [read_row, write_row] = [columns.input * read_pixel, columns.output * write_pixel];
+    let lead = rows.lead_from_behind(write_row, read_row)?
+        + columns.lead_from_behind(write_pixel, read_pixel)?
+        + write_pixel;
+    // The output must end that far above the input; where both begin differs by their sizes, too.
+    let longer = input.count * input.item - output.count * output.item;
+    u64::try_from((lead.max(0) + longer).max(1)).ok()
+}
+
 /// Output channels are in so many groups, each of which reads as large a share of the input channels.
 fn slide(call: &Call, input: &Layout, output: &Layout, groups: i64) -> Option<Vec<Pair>> {
-    let [batches, input_height, input_width, input_depth] = input.dims()?;
-    let [output_batches, output_height, output_width, output_depth] = output.dims()?;
+    let [batches, _, _, input_depth] = input.dims()?;
+    let [output_batches, _, _, output_depth] = output.dims()?;
     if batches != output_batches || groups < 1 || input_depth % groups != 0 || output_depth % groups != 0 {
         return None;
     }
+    let [rows, columns] = axes(call, input, output)?;
+    let [read_pixel, write_pixel] = [input_depth * input.item, output_depth * output.item];
+    let [read_row, write_row] = [columns.input * read_pixel, columns.output * write_pixel];
+
+    let written_by_group = output_depth / groups * output.item;
+    let channels =
+        written_by_group - output.item + walk(groups, written_by_group, input_depth / groups * input.item);
+    let lead = walk(batches, rows.output * write_row, rows.input * read_row)
+        + rows.lead(write_row, read_row)?
+        + columns.lead(write_pixel, read_pixel)?
+        + channels;
+    Some(Safe::at_least(lead).of_operand(0))
+}
+
+/// How the window slides over rows, and over columns.
+fn axes(call: &Call, input: &Layout, output: &Layout) -> Option<[Axis; 2]> {
+    let [_, input_height, input_width, _] = input.dims()?;
+    let [_, output_height, output_width, _] = output.dims()?;
     let [kernel, stride, dilation] = [kernel(call)?, call.sides("stride")?, dilation(call)?];
     let is_same = match call.op.word("padding")? {
         "same" => true,
@@ -55,18 +90,7 @@ fn slide(call: &Call, input: &Layout, output: &Layout, groups: i64) -> Option<Ve
         dilation: dilation[side],
         is_same,
     };
-    let [rows, columns] = [axis(0, input_height, output_height), axis(1, input_width, output_width)];
-    let [read_pixel, write_pixel] = [input_depth * input.item, output_depth * output.item];
-    let [read_row, write_row] = [input_width * read_pixel, output_width * write_pixel];
-
-    let written_by_group = output_depth / groups * output.item;
-    let channels =
-        written_by_group - output.item + walk(groups, written_by_group, input_depth / groups * input.item);
-    let lead = walk(batches, output_height * write_row, input_height * read_row)
-        + rows.lead(write_row, read_row)?
-        + columns.lead(write_pixel, read_pixel)?
-        + channels;
-    Some(Safe::at_least(lead).of_operand(0))
+    Some([axis(0, input_height, output_height), axis(1, input_width, output_width)])
 }
 
 /// Height and width of the window: the attribute, or the middle dimensions of the filter.
@@ -94,23 +118,42 @@ struct Axis {
 impl Axis {
     /// The largest lead of writes over reads along this axis, if places are so many bytes apart; `None` if the sizes do not fit.
     fn lead(&self, write_step: i64, read_step: i64) -> Option<i64> {
-        let reach = (self.taps - 1) * self.dilation + 1;
-        let (expected, before) = if self.is_same {
-            let output = (self.input - 1) / self.stride + 1;
-            (output, ((output - 1) * self.stride + reach - self.input).max(0) / 2)
-        } else {
-            let room = self.input - reach;
-            (if room < 0 { 0 } else { room / self.stride + 1 }, 0)
-        };
+        self.lead_with(self.before()?, write_step, read_step)
+    }
+
+    /// The same with places counted from the last to the first: what comes before the first then is what came after the last, less than nothing if windows leave out the last places.
+    fn lead_from_behind(&self, write_step: i64, read_step: i64) -> Option<i64> {
+        let before = self.before()?;
+        let after = (self.output - 1) * self.stride + self.reach() - self.input - before;
+        self.lead_with(after, write_step, read_step)
+    }
+
+    fn lead_with(&self, before: i64, write_step: i64, read_step: i64) -> Option<i64> {
         // Windows that begin in the padding are looked at one by one; from there on both sides walk evenly.
-        let padded = ((before + self.stride - 1) / self.stride).min(self.output);
-        if self.output != expected || padded > MOST_PADDED {
+        let padded = ((before + self.stride - 1) / self.stride).clamp(0, self.output.max(0));
+        if padded > MOST_PADDED {
             return None;
         }
         let corners = (0..padded).chain([padded.min(self.output - 1), self.output - 1]);
         let leads = corners
             .filter_map(|place| Some(place * write_step - self.first_read(place, before)? * read_step));
         leads.max()
+    }
+
+    fn reach(&self) -> i64 {
+        (self.taps - 1) * self.dilation + 1
+    }
+
+    /// Padding before the first place; `None` if the sizes do not fit.
+    fn before(&self) -> Option<i64> {
+        let (expected, before) = if self.is_same {
+            let output = (self.input - 1) / self.stride + 1;
+            (output, ((output - 1) * self.stride + self.reach() - self.input).max(0) / 2)
+        } else {
+            let room = self.input - self.reach();
+            (if room < 0 { 0 } else { room / self.stride + 1 }, 0)
+        };
+        (self.output == expected).then_some(before)
     }
 
     /// The first place of the input that the window at an output place covers.
