@@ -129,6 +129,12 @@ impl<'a> Watch<'a> {
         }
     }
 
+    /// Its limits less the work it has done, for a search within it that keeps count by itself.
+    pub fn left(&self) -> Limits {
+        let work = self.limits.work.map(|limit| limit.saturating_sub(self.work));
+        Limits { work, ..self.limits.clone() }
+    }
+
     fn is_worked_out(&self) -> bool {
         self.limits.work.is_some_and(|limit| self.work >= limit)
     }
@@ -155,6 +161,7 @@ mod tests {
         let mut watch = Watch::new(&limits, None);
         watch.visit(3);
         assert_eq!(watch.after(3), None);
+        assert_eq!(watch.left().work, Some(1));
         assert_eq!(watch.after(1), Some(StopReason::Work));
     }
 

@@ -6,7 +6,7 @@
 //! The value for `v` is at most the step of `v` in any known order. So taking ops by falling step, the search for the
 //! largest can stop as soon as the steps do not exceed what is proved.
 
-use super::closure::Closure;
+use super::closure::reached;
 use super::cuts;
 use crate::Problem;
 use crate::walk::steps_of;
@@ -28,17 +28,15 @@ pub(super) fn raise_up_to(
     let mut by_step: Vec<usize> = (0..order.len()).collect();
     by_step.sort_by_key(|&i| (std::cmp::Reverse(steps[i].during), i));
     let mut bound = floor.max(problem.at_start()).max(problem.at_end());
-    if steps.iter().all(|step| step.during <= bound) {
-        return bound;
-    }
-    let closure = Closure::new(problem);
     for i in by_step.into_iter().take(cuts) {
         if steps[i].during <= bound || bound >= enough || stop() {
             break;
         }
         let op = order[i];
-        let (ancestors, descendants) = (closure.ancestors.row(op), closure.descendants.row(op));
-        bound = bound.max(cuts::minimum_during(problem, op, ancestors, descendants));
+        // A cut looks at every op anyway: who comes before and after this one need not be known of all of them.
+        let ancestors = reached(op, &problem.predecessors, problem.words());
+        let descendants = reached(op, &problem.successors, problem.words());
+        bound = bound.max(cuts::minimum_during(problem, op, &ancestors, &descendants));
     }
     bound
 }

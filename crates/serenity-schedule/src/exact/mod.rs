@@ -28,6 +28,8 @@
 //!    growing budget. They share what they prove. Commitments on either side shrink the part, which is then split again.
 //! 5. If that takes long, the decision procedure ([`decide`]) asks for an order one byte better; and wider beams.
 //!
+//! Problems of thousands of ops are cut into such problems first ([`large`]).
+//!
 //! Everything is counted in states, not seconds, so the same problem takes the same course on every machine.
 
 mod beam;
@@ -43,12 +45,16 @@ mod engine;
 mod flood;
 mod flow;
 mod instance;
+mod large;
 mod memo;
 mod modules;
+mod nearby;
 mod part;
+mod peaks;
 mod profile;
 mod rules;
 mod sides;
+mod sliding;
 #[cfg(test)]
 mod testing;
 mod waypoints;
@@ -72,14 +78,22 @@ const QUICK_CUTS: usize = 8;
 
 /// Finds the order of least peak, and proves it unless a limit ends the search first.
 pub(crate) fn search(problem: &Problem, options: &Options, watch: &mut Watch) -> Answer {
+    if problem.len() > large::LARGEST_WHOLE {
+        return large::search(problem, options, watch);
+    }
+    search_from(problem, (heuristic::best(problem).0, bounds::simple(problem)), options, watch)
+}
+
+/// The same as a whole, from the best order known; no order peaks below `floor`, or none of what this is a part of.
+fn search_from(
+    problem: &Problem,
+    (order, floor): (Vec<u32>, u64),
+    options: &Options,
+    watch: &mut Watch,
+) -> Answer {
     let rules = &options.rules;
     let wanted_below = options.wanted_below.unwrap_or(u64::MAX);
-    let mut best = Answer {
-        order: heuristic::best(problem).0,
-        at_least: bounds::simple(problem),
-        stopped: None,
-        sizes: vec![problem.len()],
-    };
+    let mut best = Answer { order, at_least: floor, stopped: None, sizes: vec![problem.len()] };
     let mut least = walk::peak_of(problem, &best.order);
     // A quarter is for what grows beside the tables, and for tables while they grow.
     let limit = watch.memory_limit() - watch.memory_limit() / 4;

@@ -73,8 +73,12 @@ pub(super) fn split(
     rules: &Rules,
     stop: &dyn Fn() -> bool,
 ) -> Vec<Part> {
-    let groups = waypoints::split(problem, order, rules, stop);
-    let segments = problem.segments(&groups);
+    of_groups(problem, &waypoints::split(problem, order, rules, stop), names)
+}
+
+/// The parts that are made of consecutive groups of ops, each in the best order known.
+pub(super) fn of_groups(problem: &Problem, groups: &[Vec<u32>], names: &[u32]) -> Vec<Part> {
+    let segments = problem.segments(groups);
     // Groups come in the order of `order`; translate to the part's own numbering.
     let part = |(segment, group): (Segment, &Vec<u32>)| {
         let local = group.iter().filter_map(|op| segment.ops.binary_search(op).ok());
@@ -87,7 +91,7 @@ pub(super) fn split(
             problem: segment.problem,
         }
     };
-    segments.into_iter().zip(&groups).map(part).collect()
+    segments.into_iter().zip(groups).map(part).collect()
 }
 
 #[cfg(test)]

@@ -30,6 +30,24 @@ fn draw(random: &mut Rng) -> Problem {
     Problem::new(ops, buffers, edges).unwrap()
 }
 
+/// Layers of so many ops, each of which reads one to three results of the layer before, one of them read by no other of its layer.
+pub(super) fn layers(ops: u32, width: u32, seed: u64) -> Problem {
+    let mut random = Rng::new(seed);
+    let mut readers: Vec<Vec<OpIndex>> = vec![Vec::new(); ops as usize];
+    for op in width..ops {
+        let before = (op / width - 1) * width;
+        readers[(op - width) as usize].push(OpIndex(op));
+        for _ in 0..random.below(3) {
+            readers[(before + random.below(u64::from(width)) as u32) as usize].push(OpIndex(op));
+        }
+    }
+    let result = |(op, readers): (u32, Vec<OpIndex>)| {
+        let result = Buffer::produced(1 + random.below(99), OpIndex(op), readers);
+        if op + width >= ops { result.kept() } else { result }
+    };
+    Problem::new(ops, (0..).zip(readers).map(result).collect(), []).unwrap()
+}
+
 /// Two problems in one, neither of which knows of the other.
 pub(super) fn side_by_side(one: &Problem, other: &Problem) -> Problem {
     let shifted = |ops: &[OpIndex]| ops.iter().map(|op| OpIndex(op.0 + one.ops)).collect();
@@ -90,11 +108,11 @@ pub(super) fn reachable(problem: &Problem, set: u64, limit: u64) -> BTreeSet<u64
 
 /// Is this an order of all ops in which each can run?
 pub(super) fn is_order(problem: &Problem, order: &[u32]) -> bool {
-    let mut done = 0;
+    let mut done = vec![0; problem.words()];
     let all_can_run = order.iter().all(|&op| {
-        let is_new = !bits::contains(&[done], op);
-        done |= 1 << op;
-        is_new && can_run(problem, done, op)
+        let is_new = !bits::contains(&done, op);
+        bits::insert(&mut done, op);
+        is_new && problem.predecessors[op as usize].iter().all(|&p| bits::contains(&done, p))
     });
     all_can_run && order.len() == problem.len()
 }
