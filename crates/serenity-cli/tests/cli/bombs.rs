@@ -113,6 +113,14 @@ fn a_million_tensors_are_refused_by_their_number() {
     assert!(message.contains("1000000 tensors; at most 524288"), "{message}");
 }
 
+/// Sets of all ops for every op would not fit.
+#[cfg(unix)]
+#[test]
+fn a_long_network_takes_no_more_than_its_length() {
+    let (code, said) = within_limits(&Desk::new(), "schedule", "zoo:random-layered?ops=50000", "plain");
+    assert_eq!((code, &said["proof"]), (Some(0), &json!("optimal")), "{}", said["stopped"]);
+}
+
 /// Those that once broke us, where they are at hand.
 #[cfg(unix)]
 #[test]
