@@ -9,10 +9,13 @@ Serenity's exact engine beside the paper's algorithms and beside tract
 
 Usage: serenity-benchmarks [--cap SECONDS] [--shared] [GRAPH.json | zoo:NAME]...
        serenity-benchmarks --ablation [--cap SECONDS]
+       serenity-benchmarks --scoreboard [--cap SECONDS] [MODEL.tflite | MODEL.onnx | GRAPH.json | TABLE.csv | zoo:NAME]...
 
-  --cap SECONDS  CPU time for one search (60; with --ablation 3)
+  --cap SECONDS  CPU time for one search (60; with --ablation 3, with --scoreboard 5)
   --shared       all graphs of $SERENITY_SHARED/graphs, or of ../shared/graphs beside the checkout
   --ablation     what each rule of the exact engine is worth, on built-in networks
+  --scoreboard   us against TFLM, LiteRT, ONNX Runtime, Vela, tract, PyTorch, ExecuTorch and the paper, as far as they are installed, as Markdown;
+                 without inputs: built-in networks, and the models and tables of the collection if it is there
 
 Without graphs: built-in networks and a few random graphs.
 ";
@@ -21,6 +24,7 @@ Without graphs: built-in networks and a few random graphs.
 pub(crate) enum Task {
     Help,
     Ablation { cap: Duration },
+    Scoreboard { sources: Vec<String>, cap: Duration },
     Compare { sources: Vec<String>, cap: Duration },
 }
 
@@ -29,6 +33,7 @@ pub(crate) enum Task {
 pub(crate) struct Arguments {
     cap: Option<Duration>,
     ablation: bool,
+    scoreboard: bool,
     shared: bool,
     sources: Vec<String>,
 }
@@ -40,6 +45,7 @@ impl Arguments {
             match word.as_str() {
                 "-h" | "--help" => return Ok(Task::Help),
                 "--ablation" => read.ablation = true,
+                "--scoreboard" => read.scoreboard = true,
                 "--shared" => read.shared = true,
                 "--cap" => read.cap = Some(seconds(&words.next().unwrap_or_default())?),
                 option if option.starts_with('-') => {
@@ -52,6 +58,13 @@ impl Arguments {
     }
 
     fn into_task(mut self) -> Result<Task, Box<dyn Error>> {
+        if self.scoreboard {
+            if self.ablation || self.shared {
+                return Err("--scoreboard stands alone\nhelp: leave out --ablation and --shared".into());
+            }
+            let cap = self.cap.unwrap_or(Duration::from_secs(5));
+            return Ok(Task::Scoreboard { sources: self.sources, cap });
+        }
         if self.ablation {
             if self.shared || !self.sources.is_empty() {
                 return Err("--ablation has its own graphs\nhelp: leave out --shared and the names".into());

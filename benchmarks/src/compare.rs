@@ -155,7 +155,7 @@ impl Excesses {
         let graph = &network.graph;
         let [plain, compact]: [PeerOrder; 2] =
             [peer::order(graph, Numbering::File)?, peer::order(graph, Numbering::Compact)?];
-        let peak = |order: &[OpId]| network.lifetimes.profile(order).peak();
+        let peak = |order: &[OpId]| network.peak(order);
         let peaks = [peak(&graph.file_order()), peak(&plain.order), peak(&compact.order)];
         self.graphs += 1;
         self.appended += plain.appended;

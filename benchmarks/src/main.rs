@@ -1,7 +1,7 @@
 //! Serenity's exact engine beside what else there is: the algorithms of the paper, and the heuristic of tract.
 //!
 //! A package of its own, outside the main workspace: tract is a peer to compare with, not something every build of Serenity should compile.
-//! Everything is measured in one run on the same graphs under the memory model `plain`, so that ratios mean something even where the machine
+//! Searches are measured in one run on the same graphs under the memory model `plain`, so that ratios mean something even where the machine
 //! is slow or shared. Tables go to standard output, progress to standard error.
 
 mod ablation;
@@ -11,10 +11,11 @@ mod compare;
 mod measure;
 mod networks;
 mod peer;
+mod scoreboard;
 mod table;
 
 use arguments::{Arguments, Task};
-use serenity::ir::{Graph, Lifetimes};
+use serenity::ir::{Graph, Lifetimes, OpId};
 use serenity::runtimes::MemoryModel;
 use serenity::scheduling::Problem;
 use std::error::Error;
@@ -36,6 +37,11 @@ impl Network {
         let problem = serenity::problem(&graph, &lifetimes);
         Ok(Self { name: networks::short_name(source), graph, lifetimes, problem })
     }
+
+    /// The most that is in use at once in this order.
+    fn peak(&self, order: &[OpId]) -> u64 {
+        self.lifetimes.profile(order).peak()
+    }
 }
 
 fn main() -> ExitCode {
@@ -52,6 +58,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     match Arguments::parse(std::env::args().skip(1))? {
         Task::Help => print!("{}", arguments::HELP),
         Task::Ablation { cap } => ablation::run(cap)?,
+        Task::Scoreboard { sources, cap } => scoreboard::run(&sources, cap)?,
         Task::Compare { sources, cap } => compare::run(&sources, cap)?,
     }
     Ok(())
