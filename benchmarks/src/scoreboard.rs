@@ -30,22 +30,30 @@ pub(crate) fn run(sources: &[String], cap: Duration) -> Result<(), Box<dyn Error
     let files: Vec<PathBuf> = inputs.tflite.iter().map(|file| file.path.clone()).collect();
     let compiled = peers::ask(vela.as_ref(), "vela.py", &[], &files)?;
     let (orders, ordered) = orders::measure(&inputs, &compiled, torch.as_ref(), cap, folder.path())?;
-    let places =
-        places::measure(&ordered, &inputs.tables, [vela.as_ref(), executorch.as_ref()], cap, folder.path())?;
+    let orders = shown(orders);
+    let packages = [vela.as_ref(), executorch.as_ref()];
+    let places = shown(places::measure(&ordered, &inputs.tables, packages, cap, folder.path())?);
     let boards = [
-        runtimes::tflm(&inputs.tflite, &compiled, folder.path()),
-        runtimes::litert(&inputs.tflite, folder.path()),
-        runtimes::ort(&inputs.onnx, folder.path()),
+        shown(runtimes::tflm(&inputs.tflite, &compiled, folder.path())),
+        shown(runtimes::litert(&inputs.tflite, folder.path())),
+        shown(runtimes::ort(&inputs.onnx, folder.path())),
         orders,
         places,
     ];
     println!("{HEAD}\n{}\n", versions(cap));
+    println!("{}\n", measured_on(sources));
     println!("{}", glance(&boards));
     for board in &boards {
         println!("{}", board.markdown());
     }
     print!("{ELSEWHERE}");
     Ok(())
+}
+
+/// It is long until the page is whole: whoever waits sees what is known.
+fn shown(board: Board) -> Board {
+    eprintln!("{}", board.markdown());
+    board
 }
 
 /// Who was asked.
@@ -65,6 +73,16 @@ fn versions(cap: Duration) -> String {
     let mut all: Vec<String> = python.iter().map(|(name, package)| of(name, package)).collect();
     all.push(format!("tract {}", locked("tract-core").unwrap_or("of an unknown version")));
     format!("Asked: {}. A search may take {} of CPU time.", all.join(", "), crate::measure::in_words(cap))
+}
+
+/// What was asked about.
+fn measured_on(sources: &[String]) -> String {
+    if sources.is_empty() {
+        return "Measured on everything that there is, nothing was named.".to_owned();
+    }
+    let names: Vec<String> =
+        sources.iter().map(|source| format!("`{}`", crate::networks::short_name(source))).collect();
+    format!("This run was on inputs that were named: {}.", names.join(", "))
 }
 
 /// The version that this program is built with.

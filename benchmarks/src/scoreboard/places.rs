@@ -16,7 +16,7 @@ use std::time::Duration;
 const TEXT: &str = "\
 Height of the arena in bytes for the same buffers: those of all inputs above in our order, sizes and offsets in multiples of 16, and the tables of the collection (minimalloc's 'challenging' ones, any offset). Every answer is \
 checked: no two buffers that live at once share a byte. `serenity place TABLE.csv` is ours; `*`: not proved lowest. `TFLM` and `LiteRT` are their algorithms as we wrote them again (`--planner tflm`, `--planner litert`), byte for byte \
-the same as the runtimes on every model that our tests judge. Vela's is its allocator in Python (`python benchmarks/peers/vela_places.py TABLE.csv`) with the iterations that it has by default and 60 s, ExecuTorch's its greedy planner \
+the same as the runtimes on every model that our tests judge. Vela's is its allocator in Python (`python benchmarks/peers/vela_places.py TABLE.csv`) with the iterations that it has by default and 60 s (ours has the cap of the searches, here of wall-clock time), ExecuTorch's its greedy planner \
 (`python benchmarks/peers/executorch_places.py TABLE.csv`).
 ";
 
