@@ -18,6 +18,7 @@ pub(crate) fn rows(session: &mut Session, table: &Table) -> String {
             "fast sessions" => fast_sessions(session, cells, &table.rows),
             "arenas" => arenas(session, cells, &table.rows),
             "constant channels" => constant_channels(session, cells),
+            "scoreboard" => scoreboard(cells),
             other => panic!("no table is called `{other}`"),
         };
         if anew != *cells {
@@ -283,4 +284,13 @@ fn means(cells: &[String], rows: &[Vec<String>]) -> Vec<String> {
         format!("{:.2} x", (rows.iter().map(ratio).sum::<f64>() / rows.len() as f64).exp())
     };
     std::iter::once(cells[0].clone()).chain((1..cells.len()).map(mean)).collect()
+}
+
+/// A row of docs/SCOREBOARD.md, which `benchmarks` prints: the one with the same first two cells.
+fn scoreboard(cells: &[String]) -> Vec<String> {
+    let page = std::fs::read_to_string(crate::path("docs/SCOREBOARD.md")).unwrap();
+    let rows = page.lines().filter_map(|line| line.strip_prefix('|')?.strip_suffix('|'));
+    let mut rows = rows.map(|line| line.split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>());
+    rows.find(|row| row.starts_with(&cells[..2]))
+        .unwrap_or_else(|| panic!("the scoreboard has no row {cells:?}"))
 }
