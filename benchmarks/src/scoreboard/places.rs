@@ -115,6 +115,8 @@ fn models(ordered: &[Ordered], folder: &Path) -> Result<Vec<Job>, Box<dyn Error>
 }
 
 fn given(file: &File) -> Result<Job, Box<dyn Error>> {
-    let table = csv::read(&std::fs::read_to_string(&file.path)?)?;
+    let text = std::fs::read_to_string(&file.path)
+        .map_err(|error| format!("`{}`: {error}; name a table that is there", file.path.display()))?;
+    let table = csv::read(&text)?;
     Ok(Job { name: file.name.clone(), problem: Problem::new(table.buffers, 1)?, path: file.path.clone() })
 }
