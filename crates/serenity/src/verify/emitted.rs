@@ -119,7 +119,12 @@ fn compiled(folder: &str, compiler: &Compiler, build: &Path) -> Result<PathBuf, 
     let output = output.map_err(|error| failed(error.to_string()))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
-        let lines: Vec<&str> = said.lines().filter(|line| line.contains("error")).take(3).collect();
+        // The last line of a linker only says that there were others.
+        let tells = |line: &&str| {
+            let reasons = ["error", "overflowed", "will not fit", "undefined reference"];
+            reasons.iter().any(|reason| line.contains(reason)) && !line.starts_with("collect2")
+        };
+        let lines: Vec<&str> = said.lines().filter(tells).take(3).collect();
         return Err(failed(if lines.is_empty() { said.trim().to_owned() } else { lines.join("; ") }));
     }
     Ok(program)

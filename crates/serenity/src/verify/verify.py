@@ -204,7 +204,11 @@ def compare(engine, paths, runs, seed, quantised):
         comparisons = [Comparison(output["name"]) for output in a.outputs]
         # Two invocations in a row a run: wrong state and clobbered inputs show in the second.
         for invocation in range(2 * runs):
-            values = [random_value(wanted, generator) for wanted in b.inputs]
+            try:
+                values = [random_value(wanted, generator) for wanted in b.inputs]
+            except ValueError as error:
+                # Both take the same, so nobody did that by changing the first.
+                return report(error=str(error), stage="running", model="a")
             floats = [real(b.inputs[i], v) if i in quantised["input"] else v for i, v in enumerate(values)]
             answers = []
             for which, model, given in zip("ab", models, (floats, values)):

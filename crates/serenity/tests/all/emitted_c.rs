@@ -329,7 +329,7 @@ fn calls_of_cmsis_nn_compute_the_same() {
     let Some(checkout) = cmsis_nn().filter(|_| python().is_some() && has("cc")) else { return };
     let folder = tempfile::tempdir().unwrap();
     let mut models = collected(&QUICK[..2], folder.path());
-    models.push(exported("mobilenet?resolution=32", Format::TfLite, Precision::Int8, folder.path()));
+    models.push(exported("swiftnet-c", Format::TfLite, Precision::Int8, folder.path()));
     if is_slow() {
         models.extend(collected(&SLOW[..2], folder.path()));
     }
