@@ -5,10 +5,15 @@ use serenity::zoo::Precision;
 use serenity::{Format, Options, export, load, optimize};
 use std::path::{Path, PathBuf};
 
-/// Models that are larger are mutated by `fuzz/mutants`, as users would run them: a fuzzer gets nowhere with them.
-const LARGEST: u64 = 100_000;
+/// Models that are larger are mutated by `fuzz/mutants`, as users would run them: a fuzzer that does one in a second gets nowhere.
+const LARGEST: u64 = 15_000;
 
-const NETWORKS: [&str; 3] = ["swiftnet-c", "branches", "mobilenet?resolution=32"];
+/// Small, for the same reason.
+const NETWORKS: [&str; 2] =
+    ["branches?branches=3", "randwire-cifar10?nodes=5&k=2&channels=2&resolution=8&stage=1&ops=split"];
+
+/// Beside these, where nothing is made of weights.
+const GRAPHS: [&str; 2] = ["swiftnet-c", "densenet?growth=2&blocks=2&resolution=32"];
 
 /// The seeds of a target, by its name; `project` is the folder that holds `fuzz`.
 pub fn seeds(project: &Path, target: &str) -> Vec<Vec<u8>> {
@@ -23,7 +28,7 @@ pub fn seeds(project: &Path, target: &str) -> Vec<Vec<u8>> {
         "onnx" => exported(Format::Onnx, Precision::Float32).collect(),
         "json" => {
             let network = |name: &&str| load(&format!("zoo:{name}")).ok();
-            let graphs = NETWORKS.iter().filter_map(network);
+            let graphs = NETWORKS.iter().chain(&GRAPHS).filter_map(network);
             graphs.map(|input| json::write(input.graph()).into_bytes()).collect()
         }
         "csv_table" => {
@@ -43,7 +48,8 @@ pub fn seeds(project: &Path, target: &str) -> Vec<Vec<u8>> {
     };
     let found = files(&project.join("fuzz/found").join(target));
     let collection = std::env::var_os("SERENITY_SHARED").map_or(project.join("../shared"), PathBuf::from);
-    let real = files(&collection.join("models")).into_iter().filter(|path| {
+    let collected = ["models", "more-models"].into_iter().flat_map(|folder| files(&collection.join(folder)));
+    let real = collected.filter(|path| {
         path.extension().is_some_and(|end| end == extension)
             && path.metadata().is_ok_and(|file| file.len() <= LARGEST)
     });

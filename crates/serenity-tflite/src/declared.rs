@@ -1,10 +1,11 @@
 //! Shapes that operators make of what they are given: a file that declares others is refused.
 //!
 //! A runtime either works them out itself, and needs other memory than the file says, or believes the file and writes past the end of a tensor. Either way a plan would be wrong.
-//! Nothing is said of shapes that are open before the run (a signature with -1, or no dimensions), nor of operators that are not listed here.
+//! Nothing is said of extents that are open before the run (-1 in the signature, 1 where a runtime looks), of tensors without dimensions, nor of operators that are not listed here.
+//! Most models leave their batch open; at the one that they declare, the rest must fit all the same.
 
 use serde_json::Value;
-use serenity_ir::{Call, Graph, OpId, Operator, TensorId, counted_product};
+use serenity_ir::{Call, Graph, OpId, Operator, TensorId, counted_product, from_front};
 
 /// An output that is not declared as its operator makes it.
 pub(crate) struct Contradiction {
@@ -20,13 +21,24 @@ pub(crate) fn contradiction(graph: &Graph) -> Option<Contradiction> {
     graph.op_ids().find_map(|op| {
         let call = Call::new(graph, op);
         let tensor = call.output(0)?;
-        if is_open(graph, tensor) || call.activations().any(|operand| is_open(graph, operand)) {
+        let open = open_extents(graph, tensor)?;
+        // Only the batch may be open in what it is given: whatever else depends on one that is not known would be guessed.
+        let may_be_counted =
+            |operand| open_extents(graph, operand).is_some_and(|open| matches!(open[..], [] | [0]));
+        if !call.activations().all(may_be_counted) {
             return None;
         }
         let declared = graph.tensor(tensor).shape.as_deref()?;
         let (made, is_declared) = match made(&call)? {
-            Made::Shape(shape) => (dimensions(&shape), shape == declared),
-            Made::Elements(count) => (format!("{count} elements"), counted_product(declared) == Some(count)),
+            Made::Shape(shape) => {
+                let fits = |axis: usize| open.contains(&axis) || shape[axis] == declared[axis];
+                let is_declared = shape.len() == declared.len() && (0..shape.len()).all(fits);
+                (dimensions(&shape), is_declared)
+            }
+            Made::Elements(count) => {
+                let is_declared = !open.is_empty() || counted_product(declared) == Some(count);
+                (format!("{count} elements"), is_declared)
+            }
         };
         (!is_declared).then(|| Contradiction { op, tensor, made, declared: dimensions(declared) })
     })
@@ -69,6 +81,25 @@ fn made(call: &Call) -> Option<Made> {
             let extents: Option<Vec<u64>> = (0..call.operand_count()).map(extent).collect();
             replaced(input, axis, extents?.iter().sum())
         }
+        PACK => {
+            let axis = call.axis(input.len() + 1)?;
+            inserted(input, axis, call.operand_count() as u64)
+        }
+        RESIZE_BILINEAR | RESIZE_NEAREST_NEIGHBOR => {
+            let [batch, _, _, channels] = input.try_into().ok()?;
+            let [height, width] = call.values(1)?.try_into().ok()?;
+            vec![batch, u64::try_from(height).ok()?, u64::try_from(width).ok()?, channels]
+        }
+        TRANSPOSE_CONV => {
+            let extent = |extent: i64| u64::try_from(extent).ok();
+            call.values(0)?.into_iter().map(extent).collect::<Option<_>>()?
+        }
+        MEAN | SUM | REDUCE_ALL | REDUCE_ANY | REDUCE_MAX | REDUCE_MIN | REDUCE_PROD => {
+            let axis = |axis: i64| from_front(axis, input.len());
+            let axes: Vec<usize> = call.values(1)?.into_iter().map(axis).collect::<Option<_>>()?;
+            let kept = (0..input.len()).filter(|axis| !axes.contains(axis)).map(|axis| input[axis]);
+            return counted_product(&kept.collect::<Vec<_>>()).map(Made::Elements);
+        }
         PAD | PADV2 => {
             let added = call.values(1).filter(|values| values.len() == 2 * input.len())?;
             let padded = |(&extent, added): (&u64, &[i64])| {
@@ -81,7 +112,9 @@ fn made(call: &Call) -> Option<Made> {
             let at = |&axis: &i64| input.get(usize::try_from(axis).ok()?).copied();
             order.iter().map(at).collect::<Option<_>>()?
         }
-        EXPAND_DIMS | RESHAPE | SQUEEZE => return counted_product(&input).map(Made::Elements),
+        DEPTH_TO_SPACE | EXPAND_DIMS | RESHAPE | SPACE_TO_DEPTH | SQUEEZE => {
+            return counted_product(&input).map(Made::Elements);
+        }
         FULLY_CONNECTED => {
             let [rows, columns] = call.shape(1)?.try_into().ok()?;
             let products = counted_product(&input)?.checked_mul(rows)?;
@@ -122,18 +155,35 @@ fn broadcast(a: &[u64], b: &[u64]) -> Option<Vec<u64>> {
     (0..rank).map(both).collect()
 }
 
+fn inserted(mut shape: Vec<u64>, axis: usize, extent: u64) -> Vec<u64> {
+    shape.insert(axis, extent);
+    shape
+}
+
 fn replaced(mut shape: Vec<u64>, axis: usize, extent: u64) -> Vec<u64> {
     shape[axis] = extent;
     shape
 }
 
-/// Is its shape only known when the model runs?
-fn is_open(graph: &Graph, tensor: TensorId) -> bool {
+/// The axes whose extent is only known when the model runs; `None` if not even their number is known.
+///
+/// Runtimes believe the shape and not the signature, so a signature that contradicts the shape is none.
+fn open_extents(graph: &Graph, tensor: TensorId) -> Option<Vec<usize>> {
     let tensor = graph.tensor(tensor);
-    let signature = tensor.extra.get("shape_signature").and_then(Value::as_array);
-    let has_open_extent =
-        signature.is_some_and(|dims| dims.iter().any(|dim| dim.as_i64().is_none_or(|dim| dim < 0)));
-    has_open_extent || tensor.shape.as_ref().is_none_or(Vec::is_empty)
+    let shape = tensor.shape.as_deref().filter(|shape| !shape.is_empty())?;
+    let signature: Option<Vec<i64>> = tensor
+        .extra
+        .get("shape_signature")
+        .and_then(Value::as_array)
+        .and_then(|extents| extents.iter().map(Value::as_i64).collect());
+    let Some(signature) = signature.filter(|signature| signature.len() == shape.len()) else {
+        return Some(Vec::new());
+    };
+    let agrees = |(&signed, &extent): (&i64, &u64)| signed < 0 || u64::try_from(signed) == Ok(extent);
+    if !signature.iter().zip(shape).all(agrees) {
+        return Some(Vec::new());
+    }
+    Some((0..shape.len()).filter(|&axis| signature[axis] < 0 && shape[axis] == 1).collect())
 }
 
 fn dimensions(shape: &[u64]) -> String {
@@ -148,7 +198,18 @@ mod tests {
 
     /// What is said of one op on these tensors, the last of which it writes.
     fn said(kind: &str, shapes: &[&[u64]], attributes: &str) -> Option<(String, String)> {
-        let tensor = |shape: &&[u64]| format!(r#"{{"shape": {shape:?}, "dtype": "int8"}}"#);
+        let signatures: Vec<Vec<i64>> =
+            shapes.iter().map(|shape| shape.iter().map(|&extent| extent as i64).collect()).collect();
+        let signed: Vec<(&[u64], &[i64])> =
+            shapes.iter().zip(&signatures).map(|(shape, signature)| (*shape, &signature[..])).collect();
+        said_of_signed(kind, &signed, attributes)
+    }
+
+    /// The same of tensors with a signature each.
+    fn said_of_signed(kind: &str, shapes: &[(&[u64], &[i64])], attributes: &str) -> Option<(String, String)> {
+        let tensor = |(shape, signature): &(&[u64], &[i64])| {
+            format!(r#"{{"shape": {shape:?}, "dtype": "int8", "shape_signature": {signature:?}}}"#)
+        };
         let tensors: Vec<String> = shapes.iter().map(tensor).collect();
         let inputs: Vec<usize> = (0..shapes.len() - 1).collect();
         let output = inputs.len();
@@ -175,6 +236,11 @@ mod tests {
         let order = r#""constants": {"1": {"shape": [3], "dtype": "int32", "values": [2, 0, 1]}}"#;
         assert_eq!(said("TRANSPOSE", &[&[2, 3, 4], &[4, 2, 3]], order), None);
         assert_eq!(said("RESHAPE", &[&[2, 6], &[3, 4]], ""), None);
+        assert_eq!(said("PACK", &[&[2, 6], &[2, 6], &[2, 6], &[2, 6, 3]], r#""axis": -1"#), None);
+        let size = r#""constants": {"1": {"shape": [2], "dtype": "int32", "values": [7, 9]}}"#;
+        assert_eq!(said("RESIZE_BILINEAR", &[&[1, 4, 5, 3], &[1, 7, 9, 3]], size), None);
+        let axes = r#""constants": {"1": {"shape": [2], "dtype": "int32", "values": [1, -2]}}"#;
+        assert_eq!(said("MEAN", &[&[1, 4, 5, 3], &[1, 3]], axes), None);
         let weights = r#""constants": {"1": {"shape": [5, 6], "dtype": "int8"}}"#;
         assert_eq!(said("FULLY_CONNECTED", &[&[2, 2, 3], &[2, 5]], weights), None);
     }
@@ -187,6 +253,9 @@ mod tests {
         assert_eq!(said("RELU", &[&[2, 3], &[3, 2]], ""), both("[2x3]", "[3x2]"));
         assert_eq!(said("ADD", &[&[2, 1], &[3], &[2, 2]], ""), both("[2x3]", "[2x2]"));
         assert_eq!(said("RESHAPE", &[&[2, 6], &[3, 5]], ""), both("12 elements", "[3x5]"));
+        assert_eq!(said("PACK", &[&[2], &[2], &[2, 3]], r#""axis": 1"#), both("[2x2]", "[2x3]"));
+        let axes = r#""constants": {"1": {"shape": [1], "dtype": "int32", "values": [1]}}"#;
+        assert_eq!(said("SUM", &[&[2, 6], &[6]], axes), both("2 elements", "[6]"));
         let pool = r#""kernel": [2, 2], "stride": [2, 2], "padding": "same""#;
         assert_eq!(
             said("MAX_POOL_2D", &[&[1, 5, 4, 3], &[1, 2, 2, 3]], pool),
@@ -195,7 +264,33 @@ mod tests {
     }
 
     #[test]
+    fn an_open_batch_hides_nothing_else() {
+        let order = r#""constants": {"1": {"shape": [3], "dtype": "int32", "values": [0, 2, 1]}}"#;
+        let given: (&[u64], &[i64]) = (&[1, 172, 36], &[-1, 172, 36]);
+        let transposed = |shape: &[u64], signature: &[i64]| {
+            said_of_signed("TRANSPOSE", &[given, (shape, signature)], order)
+        };
+        assert_eq!(transposed(&[1, 36, 172], &[-1, 36, 172]), None);
+        let both = |declared: &str| Some(("[1x36x172]".to_owned(), declared.to_owned()));
+        assert_eq!(transposed(&[1, 36, 1], &[-1, 36, 172]), both("[1x36x1]"));
+        assert_eq!(transposed(&[1, 36, 1], &[-1, 36, 1]), both("[1x36x1]"));
+        assert_eq!(transposed(&[2, 36, 172], &[-1, 36, 172]), both("[2x36x172]"));
+        // How many rows there are is open; that they have 12 columns is not.
+        let rows: (&[u64], &[i64]) = (&[1, 4, 5], &[-1, 4, 5]);
+        assert_eq!(said_of_signed("RESHAPE", &[rows, (&[1, 4], &[-1, 4])], ""), None);
+        let weights = r#""constants": {"1": {"shape": [12, 20], "dtype": "int8"}}"#;
+        let connected =
+            |shape: &[u64]| said_of_signed("FULLY_CONNECTED", &[rows, (shape, &[-1, 12])], weights);
+        assert_eq!(connected(&[1, 12]), None);
+        assert_eq!(connected(&[1, 1]), Some(("12 elements".to_owned(), "[1x1]".to_owned())));
+    }
+
+    #[test]
     fn nothing_is_said_of_what_is_not_known() {
+        let open: (&[u64], &[i64]) = (&[1, 1, 3], &[1, -1, 3]);
+        assert_eq!(said_of_signed("RELU", &[open, (&[1, 5, 3], &[1, 5, 3])], ""), None);
+        let both: (&[u64], &[i64]) = (&[1, 3], &[-1, 3]);
+        assert_eq!(said_of_signed("CONCATENATION", &[both, both, both], r#""axis": 0"#), None);
         // No dimensions: open before the run.
         assert_eq!(said("RELU", &[&[2, 3], &[]], ""), None);
         assert_eq!(said("ADD", &[&[], &[3], &[2, 2]], ""), None);

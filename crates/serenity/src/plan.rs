@@ -164,9 +164,9 @@ impl Plan {
         let order = (Decision::Order, known(self.proof), self.least());
         let places = self.places.map(|places| {
             // What no order can go below, places of this one cannot.
-            let proof = if self.proof.is_optimal() { Proof::Optimal } else { places };
+            let proof = known(if self.proof.is_optimal() { Proof::Optimal } else { places });
             let bound = if proof.is_optimal() { self.after.needs() } else { self.least() };
-            (Decision::Places, known(proof), bound)
+            (Decision::Places, proof, bound)
         });
         rewrites.into_iter().chain([order]).chain(places).collect()
     }

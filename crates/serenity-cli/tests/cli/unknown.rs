@@ -71,6 +71,22 @@ fn a_tensor_of_unknown_size_leaves_no_proof_no_ratio_and_no_budget() {
 }
 
 #[test]
+fn places_for_what_has_no_size_are_no_proof_and_can_be_checked() {
+    // A loop over text, of which nobody knows how long it gets.
+    let Some(models) = serenity_judges::shared("more-models") else { return };
+    let model = models.join("lt_while_op_with_forwarding_input.tflite");
+    let model = model.to_str().unwrap();
+    let desk = Desk::new();
+    let run = desk.run(&["optimize", model, "--plan", "plan.json", "--json"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    let object = run.json();
+    assert_eq!(object["proofs"]["places"]["proof"], "gap", "{object}");
+    assert_eq!(object["proofs"]["places"]["bound"], object["bound"]);
+    let checked = desk.run(&["check", "plan.json", model]);
+    assert_eq!(checked.code, 0, "{checked:?}");
+}
+
+#[test]
 fn every_command_tells_what_is_unknown() {
     let desk = desk_with("secret.onnx", &secret());
     for (command, condition) in [

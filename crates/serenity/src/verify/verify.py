@@ -206,7 +206,7 @@ def compare(engine, paths, runs, seed, quantised):
         for invocation in range(2 * runs):
             try:
                 values = [random_value(wanted, generator) for wanted in b.inputs]
-            except ValueError as error:
+            except (ValueError, MemoryError) as error:
                 # Both take the same, so nobody did that by changing the first.
                 return report(error=str(error), stage="running", model="a")
             floats = [real(b.inputs[i], v) if i in quantised["input"] else v for i, v in enumerate(values)]

@@ -334,7 +334,7 @@ pub(crate) fn diamond() -> File {
                 quantized,
                 activation("y", 50),
                 constant("axes", &[2], INT32, 2),
-                Tensor { shape: vec![1, 2, 5], ..activation("z", 0) },
+                activation("z", 1),
             ],
             operators: vec![
                 operator("CONV_2D", &[0, 2, -1], &[1]).with(

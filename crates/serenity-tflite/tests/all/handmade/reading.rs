@@ -72,8 +72,10 @@ fn the_files_own_tables_are_offered() {
 #[test]
 fn open_dimensions_count_as_the_file_gives_them() {
     let mut sub_graph = chain();
-    sub_graph.tensors[1].signature = vec![-1];
-    sub_graph.tensors[1].shape = vec![20];
+    for tensor in &mut sub_graph.tensors {
+        tensor.signature = vec![-1];
+        tensor.shape = vec![20];
+    }
     let model = read(&single(sub_graph));
     let tensor = model.graphs()[0].tensor(TensorId(1));
     assert_eq!(tensor.bytes, 20);
