@@ -104,6 +104,23 @@ fn only_images_of_known_shape_and_a_batch_of_one_have_rows() {
 }
 
 #[test]
+fn images_without_a_zero_have_nothing_to_stand_for_rows_outside() {
+    let is_taken = |dtype: &str, zero_points: Value| {
+        let mut given = image(&SHAPE, dtype);
+        given["quantization"] = json!({"scales": [0.5], "zero_points": zero_points});
+        rows("RELU", &[given, image(&SHAPE, dtype)], &json!({})).is_some()
+    };
+    for (dtype, zero_points) in [("int8", json!([-128])), ("int16", json!([0])), ("float32", json!([1, 2]))] {
+        assert!(is_taken(dtype, zero_points), "{dtype}");
+    }
+    for (dtype, zero_points) in
+        [("int8", json!([128])), ("int16", json!([-32769])), ("int8", json!([1, 2])), ("bool", json!([0]))]
+    {
+        assert!(!is_taken(dtype, zero_points), "{dtype}");
+    }
+}
+
+#[test]
 fn filters_are_constants() {
     let attributes = convolution("int8", "int8");
     let filter = image(&[4, 3, 3, 4], "int8");
@@ -224,6 +241,27 @@ fn padding_need_not_be_the_same_on_both_sides() {
     // Amounts that are computed when the model runs.
     let amounts = image(&[4, 2], "int32");
     assert_eq!(rows("PAD", &[image(&SHAPE, "int8"), amounts, image(&SHAPE, "int8")], &json!({})), None);
+}
+
+/// The checker counts so far, and no further.
+#[test]
+fn windows_too_long_to_follow_are_refused() {
+    let images = [image(&[1, 8, 6, 1], "int8"), image(&[1, 8, 6, 1], "int8")];
+    let filter = |height: u64, width: u64| {
+        let weights = json!({"1": {"shape": [1, height, width, 1], "dtype": "int8"}});
+        json!({"stride": [1, 1], "dilation": [1, 1], "padding": "same", "constants": weights})
+    };
+    let is_taken = |attributes: &Value| rows("CONV_2D", &images, attributes).is_some();
+    assert!(is_taken(&filter(1 << 20, 3)) && is_taken(&filter(3, 1 << 20)));
+    for [height, width] in [[(1 << 20) + 1, 3], [3, (1 << 20) + 1], [u64::MAX, 3]] {
+        assert!(!is_taken(&filter(height, width)), "{height}x{width}");
+    }
+    for name in ["stride", "dilation"] {
+        assert!(!is_taken(&with(&filter(3, 3), name, json!([1, (1 << 20) + 1]))), "{name}");
+    }
+    let deep = image(&[1, 8, 6, (1 << 20) + 1], "int8");
+    let pool = json!({"kernel": [3, 3], "stride": [1, 1], "padding": "same"});
+    assert_eq!(rows("MAX_POOL_2D", &[deep.clone(), deep], &pool), None);
 }
 
 #[test]

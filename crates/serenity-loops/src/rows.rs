@@ -16,7 +16,7 @@
 //! For padding `SAME` a kernel takes `t = max((H' - 1) s + (k - 1) d + 1 - H, 0) / 2`, for `VALID` it is 0.
 
 use serenity_ir::Operator::{self, *};
-use serenity_ir::{Call, ElementType, Graph, OpId, TensorId};
+use serenity_ir::{Call, ElementType, Graph, OpId, Tensor, TensorId};
 
 /// Operators that make a row of one row of each operand.
 #[rustfmt::skip]
@@ -25,6 +25,9 @@ const ELEMENTWISE: &[Operator] = &[
     NEG, SQUARE, FLOOR, CEIL, ROUND, EXP, LOG, SQRT, RSQRT, SIN, COS, ADD, SUB, MUL, DIV, MAXIMUM,
     MINIMUM, SQUARED_DIFFERENCE, QUANTIZE, DEQUANTIZE,
 ];
+
+/// The longest side, window and step, and the most bytes of a pixel, that the checker follows. None is known to be longer.
+const LONGEST: i64 = 1 << 20;
 
 /// How rows of the result follow from rows of the inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,9 +103,10 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// `None` if it cannot be cut and put together again: a concatenation of unsigned bytes may be more than a copy.
+    /// `None` if it cannot be cut and put together again, or if nothing stands for rows outside.
     pub(crate) fn of(graph: &Graph, tensor: TensorId) -> Option<Self> {
-        let layout = graph.tensor(tensor).layout().filter(|layout| *layout.dtype != ElementType::UInt8)?;
+        let tensor = graph.tensor(tensor);
+        let layout = tensor.layout().filter(|_| zero_point(tensor).is_some())?;
         let sides: Vec<i64> = layout.shape.iter().map(|&side| side as i64).collect();
         let (rows, columns, depth, axis) = match sides[..] {
             [1, rows, depth] => (rows, 1, depth, 1),
@@ -120,6 +124,27 @@ impl Image {
         }
         sides
     }
+}
+
+/// The value that stands for zero, in a type whose elements are only copied where images are put together: of unsigned bytes, they may be scaled.
+pub(crate) fn zero_point(tensor: &Tensor) -> Option<i64> {
+    let dtype = tensor.dtype.as_ref()?;
+    if *dtype == ElementType::Float32 {
+        return Some(0);
+    }
+    let zero = match tensor.quantization.as_ref().map_or(&[][..], |quantization| &quantization.zero_points) {
+        [] => 0,
+        &[zero] => zero,
+        _ => return None,
+    };
+    let is_there = match dtype {
+        ElementType::Int8 => i8::try_from(zero).is_ok(),
+        ElementType::Int16 => i16::try_from(zero).is_ok(),
+        ElementType::Int32 => i32::try_from(zero).is_ok(),
+        ElementType::Int64 => true,
+        _ => false,
+    };
+    is_there.then_some(zero)
 }
 
 impl RowLocal {
@@ -202,10 +227,14 @@ fn sliding(call: &Call, from: Image, to: Image, takes_zero_points: bool) -> Opti
         "valid" => false,
         _ => return None,
     };
-    let extents = [0, 1].map(|side| (kernel[side] as i64 - 1) * dilation[side] + 1);
-    if to.rank != 4 || extents.iter().any(|&extent| extent < 1) {
+    let kernel = kernel.map(|side| i64::try_from(side).unwrap_or(i64::MAX));
+    let pixel = from.depth.checked_mul(call.operand(0)?.item)?;
+    let sides = [from.rows, from.columns, to.rows, to.columns, pixel];
+    let is_counted = |numbers: &[i64]| numbers.iter().all(|number| (1..=LONGEST).contains(number));
+    if to.rank != 4 || ![&sides[..], &kernel, &stride, &dilation].into_iter().all(is_counted) {
         return None;
     }
+    let extents = [0, 1].map(|side| (kernel[side] - 1) * dilation[side] + 1);
     let around = |side: usize, inside: i64, outside: i64| {
         let reached = (outside - 1) * stride[side] + extents[side];
         let expected = if is_same {

@@ -10,7 +10,7 @@ mod writer;
 
 use crate::Looped;
 use crate::program::{Also, Program};
-use crate::rows::Image;
+use crate::rows::{Image, zero_point};
 use crate::window::Window;
 use serde_json::json;
 use serenity_ir::{ElementType, Graph, GraphBuilder, OpId, Tensor, TensorId};
@@ -121,17 +121,11 @@ impl Loop<'_> {
         Some(place)
     }
 
-    /// The value that stands for zero.
-    fn zero_point(&self, like: TensorId) -> i64 {
-        let quantization = self.graph.tensor(like).quantization.as_ref();
-        quantization.and_then(|q| q.zero_points.first().copied()).unwrap_or(0)
-    }
-
     /// A constant full of what stands for zero, of the type of a tensor.
     fn zeros(&self, like: TensorId, shape: &[u64]) -> Operand {
         let tensor = self.graph.tensor(like);
         let dtype = tensor.dtype.as_ref().map_or("", ElementType::name);
-        let mut described = json!({"shape": shape, "dtype": dtype, "fill": self.zero_point(like)});
+        let mut described = json!({"shape": shape, "dtype": dtype, "fill": zero_point(tensor)});
         if let Some(quantization) = &tensor.quantization {
             described["quantization"] = quantization.to_json();
         }
