@@ -143,7 +143,7 @@ impl Column {
     }
 }
 
-/// Reads a table of buffers.
+/// Reads a table of buffers. A control character in an id becomes `_`, as [`write()`] writes it.
 ///
 /// # Errors
 ///
@@ -154,18 +154,19 @@ pub fn read(text: &str) -> Result<Table, CsvError> {
     let (_, header) = lines.next().filter(|(_, header)| !header.is_empty()).ok_or(CsvError::Empty)?;
     let columns = columns(header)?;
     let mut table = Table::default();
-    let mut line_of: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut line_of: BTreeMap<Cow<'_, str>, usize> = BTreeMap::new();
     for (line, text) in lines.filter(|(_, text)| !text.is_empty()) {
         let fields: Vec<&str> = text.split(',').map(str::trim).collect();
         if fields.len() != columns.len() {
             return Err(CsvError::FieldCount { line, found: fields.len(), expected: columns.len() });
         }
         let row = Row { line, columns: &columns, fields };
-        let id = row.get(Column::Id).unwrap_or_default();
-        if let Some(first) = line_of.insert(id, line) {
-            return Err(CsvError::IdTwice { line, id: id.to_owned(), first });
+        let id = plain(row.get(Column::Id).unwrap_or_default());
+        table.ids.push(id.clone().into_owned());
+        if let Some(&first) = line_of.get(&id) {
+            return Err(CsvError::IdTwice { line, id: id.into_owned(), first });
         }
-        table.ids.push(id.to_owned());
+        line_of.insert(id, line);
         table.buffers.push(row.buffer()?);
     }
     if table.buffers.is_empty() {
@@ -329,6 +330,15 @@ mod tests {
     fn names_that_would_break_a_line_are_mended() {
         let table = Table { ids: vec!["a,b\nc".into()], buffers: vec![Buffer::new(1, 0, 0)] };
         assert_eq!(write(&table, Some(&[5])), "id,lower,upper,size,offset\na_b_c,0,1,1,5\n");
+    }
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        let table = read("id,lower,upper,size\na\u{1b}b,0,1,1\n").unwrap();
+        assert_eq!(table.ids, ["a_b"]);
+        assert_eq!(read(&write(&table, None)), Ok(table));
+        let twice = read("id,lower,upper,size\na\u{1},0,1,1\na\u{2},0,1,1\n").unwrap_err();
+        assert_eq!(twice, CsvError::IdTwice { line: 3, id: "a_".into(), first: 2 });
     }
 
     #[test]
