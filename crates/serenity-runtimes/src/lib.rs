@@ -52,7 +52,7 @@ pub use ort::{
     OrtOrder, OrtSetup, Run as OrtRun, Session as OrtSession, numberings, overwrites as ort_overwrites,
 };
 pub use problem::ArenaProblem;
-pub use runtime::Runtime;
+pub use runtime::{AtBest, Runtime};
 pub use stated::{WriteOver, possible_writes_over};
 pub use tflm::overlap::{Overlap, overlaps};
 pub use tflm::plan::{Planned, live_by_op, live_peak, plan_arena, plans_of_arena, steps_by_op};

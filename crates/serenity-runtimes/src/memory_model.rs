@@ -5,7 +5,7 @@ use crate::ort::Ort;
 use crate::paper::{Paper, accumulate};
 use crate::plain::Plain;
 use crate::tflm::Tflm;
-use crate::{Arena, ArenaProblem, Kernels, Offsets, OrtOrder, OrtSetup, Runtime};
+use crate::{Arena, ArenaProblem, AtBest, Kernels, Offsets, OrtOrder, OrtSetup, Runtime};
 use serenity_ir::{Graph, Lifetimes, OpId, Role};
 
 /// How a runtime spends memory. The choice changes what an order costs, never which orders are possible.
@@ -161,6 +161,11 @@ impl MemoryModel {
     /// As [`Runtime::least_lifetimes`].
     pub fn least_lifetimes(self, graph: &Graph) -> Lifetimes {
         self.runtime().least_lifetimes(graph)
+    }
+
+    /// As [`Runtime::at_best`].
+    pub fn at_best(self, graph: &Graph) -> Option<AtBest> {
+        self.runtime().at_best(graph)
     }
 
     /// As [`Runtime::arena`].

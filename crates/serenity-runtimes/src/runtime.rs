@@ -3,6 +3,15 @@
 use crate::{Arena, ArenaProblem, Offsets, problem};
 use serenity_ir::{Graph, Lifetimes, OpId, Storage, Unknown};
 
+/// What no order and no plan of the arena can beat.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AtBest {
+    /// Lifetimes of buffers.
+    pub lifetimes: Lifetimes,
+    /// Bytes that an op need not have while it runs, at most.
+    pub savings: Vec<(OpId, u64)>,
+}
+
 /// How a runtime spends memory. Only where each tensor lies must be said; the rest is what a runtime without any peculiarities would do.
 pub trait Runtime {
     /// Where the bytes of each tensor lie, and what is in use besides them.
@@ -11,6 +20,11 @@ pub trait Runtime {
     /// Lifetimes below whose least peak no order gets, and no plan of the arena.
     fn least_lifetimes(&self, graph: &Graph) -> Lifetimes {
         self.storage(graph).into_lifetimes(graph)
+    }
+
+    /// The same more closely, if more is known; `None` if not.
+    fn at_best(&self, _graph: &Graph) -> Option<AtBest> {
+        None
     }
 
     /// Pairs of ops that must keep their order, because the runtime would go wrong otherwise.

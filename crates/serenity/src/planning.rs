@@ -7,7 +7,7 @@ use crate::{Error, Footprint, Options, Plan, bridge, least_in_place, nested, ort
 use serenity_check::placement_faults;
 use serenity_ir::{Graph, Op, OpId, Operator, TensorId};
 use serenity_runtimes::{Kernels, Offsets, TflmFacts, main_graph};
-use serenity_schedule as scheduling;
+use serenity_schedule::{self as scheduling, OpIndex, Saving};
 use serenity_search::Proof;
 use std::time::Instant;
 
@@ -67,8 +67,7 @@ fn without_plan(graphs: &[Graph], options: &Options) -> Result<Plan, Error> {
     }
     if options.given_plan.is_some() && options.model.kernels().is_some() {
         // The plan that it came with may share what the runtime by itself does not.
-        plan.bound = plan.bound.min(bound_of_all_plans(&settled.main, options, &plan));
-        plan.bound = plan.bound.min(bound_with_loops(graphs));
+        plan.bound = least_of_all_plans(&settled.main, options, &plan).bound.min(bound_with_loops(graphs));
         // Or what nobody here knows to be safe, as between sub-graphs: then nothing is proved.
         if plan.before.arena.is_some_and(|arena| arena < plan.bound) {
             plan.bound = 0;
@@ -77,7 +76,7 @@ fn without_plan(graphs: &[Graph], options: &Options) -> Result<Plan, Error> {
     }
     if settled.main.states_sharing() {
         // The last of several readers may work in place, which the peak does not count.
-        plan.bound = bound_of_all_plans(&settled.main, options, &plan).min(plan.bound);
+        plan.bound = least_of_all_plans(&settled.main, options, &plan).bound;
         if plan.after.peak > plan.bound && options.algorithm.is_exact() {
             plan.bound = least_in_place(&settled.main, plan.bound, options).bound.min(plan.after.peak);
         }
@@ -113,7 +112,8 @@ fn with_plan(
     let main = &settled.main;
     let mut plan = unchecked(main, planned);
     plan.bodies.clone_from(&settled.orders);
-    plan.bound = plan.bound.min(bound_of_all_plans(main, planned, &plan));
+    let least = least_of_all_plans(main, planned, &plan);
+    plan.bound = least.bound;
     let with_loops = bound_with_loops(graphs);
     if with_loops < plan.bound {
         plan.bound = with_loops;
@@ -132,15 +132,17 @@ fn with_plan(
     let mut starts = vec![plan.order.clone()];
     let mut bounds = Bounds { arena: plan.bound, of_all_sets: None };
     if options.algorithm.is_exact() {
+        starts.extend(least.order);
         starts.push(main.file_order());
     }
     if below.is_none() && facts.sets().count() > 1 {
         let mut least = 0;
         for set in facts.sets() {
-            let (order, bound) = order_for_set(graphs, &settled.orders, set, planned);
-            least += bound.min(with_loops);
+            let (order, of_set) = order_for_set(graphs, &settled.orders, set, planned);
+            least += of_set.bound.min(with_loops);
             if options.algorithm.is_exact() {
                 starts.push(order);
+                starts.extend(of_set.order);
             }
         }
         bounds.of_all_sets = Some(least);
@@ -177,12 +179,12 @@ fn order_for_set(
     bodies: &[Vec<OpId>],
     set: Kernels,
     planned: &Options,
-) -> (Vec<OpId>, u64) {
+) -> (Vec<OpId>, Least) {
     let options = &Options { model: planned.model.with_kernels(set), ..planned.clone() };
     let main = &main_graph(graphs, bodies, options.model);
     let plan = unchecked(main, options);
-    let bound = plan.bound.min(bound_of_all_plans(main, options, &plan));
-    (plan.order, bound)
+    let least = least_of_all_plans(main, options, &plan);
+    (plan.order, least)
 }
 
 /// What a model needs as it came: in its own order, with the plan of the arena that it came with if that is safe.
@@ -211,13 +213,30 @@ pub(crate) fn is_safe(graphs: &[Graph], plan: &Offsets, kernels: Kernels) -> boo
     placement_faults(&graphs.iter().collect::<Vec<_>>(), &orders, kernels, plan, u64::MAX).is_empty()
 }
 
+/// What no order and no plan goes below, and an order that might come close.
+struct Least {
+    bound: u64,
+    order: Option<Vec<OpId>>,
+}
+
 /// A bound for every order and every plan. The search takes a tensor for handed over only where one op alone reads it.
-fn bound_of_all_plans(main: &Graph, options: &Options, plan: &Plan) -> u64 {
-    let lifetimes = options.model.with_plan().least_lifetimes(main);
+fn least_of_all_plans(main: &Graph, options: &Options, plan: &Plan) -> Least {
+    let model = options.model.with_plan();
+    let lifetimes = model.least_lifetimes(main);
     if lifetimes == options.model.lifetimes(main) {
-        return plan.bound;
+        return Least { bound: plan.bound, order: None };
     }
-    scheduling::schedule(&bridge::problem(main, &lifetimes), &search_for(main, options)).bound
+    let least = scheduling::schedule(&bridge::problem(main, &lifetimes), &search_for(main, options)).bound;
+    let is_close = least >= plan.bound || !options.algorithm.is_exact();
+    let Some(best) = model.at_best(main).filter(|_| !is_close) else {
+        return Least { bound: least.min(plan.bound), order: None };
+    };
+    let saving = |&(op, bytes): &(OpId, u64)| Saving { op: OpIndex(op.0), bytes, once: vec![Vec::new()] };
+    let savings: Vec<Saving> = best.savings.iter().map(saving).collect();
+    let problem = bridge::problem(main, &best.lifetimes);
+    let found = scheduling::with_savings(&problem, &savings, least, &options.limits);
+    let order = found.order.map(|order| order.iter().map(|op| OpId(op.0)).collect());
+    Least { bound: found.at_least.min(plan.bound), order }
 }
 
 /// A bound for every order and every plan of a model with loops. What these hand on may lie in bytes that several tensors share, so that what an op reads and writes does not

@@ -9,8 +9,9 @@
 //! is for whoever knows the order (placement does).
 
 use super::{tflm_bytes, with_scratch};
-use crate::{Kernels, Overlap, TFLM_ALIGNMENT, overlaps};
+use crate::{AtBest, Kernels, Overlap, TFLM_ALIGNMENT, overlaps};
 use serenity_ir::{BufferId, Graph, Lifetimes, OpId, Storage, TensorId};
+use std::collections::BTreeMap;
 
 /// Bytes of a dying input that an output takes over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,17 +81,16 @@ fn most_shared(graph: &Graph, overlap: &Overlap) -> u64 {
 /// the same.
 pub(super) fn planned_least_lifetimes(graph: &Graph, kernels: Kernels) -> Lifetimes {
     let mut shared = Shared::new(graph, kernels);
-    for op in graph.file_order() {
-        let mut given = Vec::new();
-        for hand_over in hand_overs(graph, op, kernels, |t| !graph.is_output(t)) {
-            if graph.consumers(hand_over.input) == [op] {
-                shared.hand_over(hand_over, &mut given);
-            } else {
-                shared.count_late(hand_over.output, hand_over.bytes);
-            }
-        }
-    }
+    shared.hand_over_at_most(graph, kernels, |shared, _, late| shared.count_late(late.output, late.bytes));
     shared.storage.into_lifetimes(graph)
+}
+
+/// The same more closely: what each op could save as the last of several readers, it saves while it runs, and no longer.
+pub(super) fn planned_at_best(graph: &Graph, kernels: Kernels) -> AtBest {
+    let mut shared = Shared::new(graph, kernels);
+    let mut savings = BTreeMap::new();
+    shared.hand_over_at_most(graph, kernels, |_, op, late| *savings.entry(op).or_insert(0) += late.bytes);
+    AtBest { lifetimes: shared.storage.into_lifetimes(graph), savings: savings.into_iter().collect() }
 }
 
 /// As without a plan, but what dies is handed over.
@@ -156,6 +156,25 @@ impl Shared {
             given.push(part);
         }
         self.storage.bytes[output.index()] -= bytes;
+    }
+
+    /// Hands over what one op alone reads, and asks `late` what becomes of what several read.
+    fn hand_over_at_most(
+        &mut self,
+        graph: &Graph,
+        kernels: Kernels,
+        mut late: impl FnMut(&mut Self, OpId, HandOver),
+    ) {
+        for op in graph.file_order() {
+            let mut given = Vec::new();
+            for hand_over in hand_overs(graph, op, kernels, |t| !graph.is_output(t)) {
+                if graph.consumers(hand_over.input) == [op] {
+                    self.hand_over(hand_over, &mut given);
+                } else {
+                    late(self, op, hand_over);
+                }
+            }
+        }
     }
 
     /// Does not count so many bytes of a tensor while it is written.

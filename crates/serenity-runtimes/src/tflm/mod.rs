@@ -13,8 +13,8 @@ pub(crate) mod ties;
 
 use crate::arena::Demand;
 use crate::problem::{assemble, tensor_buffers};
-use crate::{Arena, ArenaProblem, Content, Kernels, Offsets, Piece, Runtime, scratch};
-use hand_over::{planned_least_lifetimes, with_hand_over};
+use crate::{Arena, ArenaProblem, AtBest, Content, Kernels, Offsets, Piece, Runtime, scratch};
+use hand_over::{planned_at_best, planned_least_lifetimes, with_hand_over};
 use parts::{Part, parts};
 use run::{Facts, Run};
 use serenity_arena::{Buffer, Options, Overlap, Planner, Problem, Sharing, place};
@@ -43,6 +43,10 @@ impl Runtime for Tflm {
         } else {
             self.storage(graph).into_lifetimes(graph)
         }
+    }
+
+    fn at_best(&self, graph: &Graph) -> Option<AtBest> {
+        self.is_planned.then(|| planned_at_best(graph, self.kernels))
     }
 
     fn shares_by_order(&self) -> bool {

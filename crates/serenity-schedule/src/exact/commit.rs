@@ -14,7 +14,7 @@
 
 use super::cuts;
 use super::instance::{Instance, State};
-use crate::bits;
+use crate::{Problem, bits};
 
 /// Given the moves from `state` to a valley (a later state with no more in use), keeps those that lead to the largest
 /// minimiser between the two.
@@ -24,14 +24,22 @@ pub(super) fn minimised(instance: &Instance, state: &State, moves: &[u32]) -> Ve
         instance.apply(&mut done, &mut ready, head);
     }
     let between: Vec<u32> = bits::iter(&done).filter(|&op| !bits::contains(&state.done, op)).collect();
-    let segment = instance.problem.segment(&state.done, state.in_use, &between);
-    let minimiser = cuts::minimum(&segment.problem).greatest;
-    let kept = |head: &u32| {
-        let local = segment.ops.binary_search(head).unwrap_or(usize::MAX);
-        local != usize::MAX && bits::contains(&minimiser, local as u32)
-    };
     // Lazy ops of the minimiser whose head is outside it change nothing: leaving them out does not raise f.
-    moves.iter().copied().filter(kept).collect()
+    kept(&instance.problem, (&state.done, state.in_use), &between, moves)
+}
+
+/// Those of `moves` that are in the largest minimiser from what is `done`, with so much in use, to that and all of `between`.
+pub(crate) fn kept(
+    problem: &Problem,
+    (done, in_use): (&[u64], u64),
+    between: &[u32],
+    moves: &[u32],
+) -> Vec<u32> {
+    let segment = problem.segment(done, in_use, between);
+    let minimiser = cuts::minimum(&segment.problem).greatest;
+    let is_kept =
+        |op: &u32| segment.ops.binary_search(op).is_ok_and(|local| bits::contains(&minimiser, local as u32));
+    moves.iter().copied().filter(is_kept).collect()
 }
 
 #[cfg(test)]

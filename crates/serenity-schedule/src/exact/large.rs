@@ -19,7 +19,7 @@ use std::cmp::Reverse;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Up to so many ops, the engine takes a problem as a whole.
-pub(super) const LARGEST_WHOLE: usize = 4096;
+pub(crate) const LARGEST_WHOLE: usize = 4096;
 
 /// The same for a part that has no waypoints.
 const LARGEST_PART: usize = 16_384;

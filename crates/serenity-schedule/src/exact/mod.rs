@@ -34,7 +34,7 @@
 
 mod beam;
 mod closure;
-mod commit;
+pub(crate) mod commit;
 mod contract;
 mod cut_bound;
 mod cuts;
@@ -56,7 +56,7 @@ mod rules;
 mod sides;
 mod sliding;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod waypoints;
 mod witness;
 
@@ -65,8 +65,10 @@ pub use rules::Rules;
 pub use witness::{Chain, Witness, witness};
 
 use crate::answer::Answer;
-use crate::{Options, Problem, bounds, heuristic, walk};
+use crate::segment::Segment;
+use crate::{Options, Problem, bounds, divide, heuristic, walk};
 use engine::{Ended, Engine};
+pub(crate) use large::LARGEST_WHOLE;
 use serenity_search::{StopReason, Watch};
 
 /// How hard to try before looking for larger modules: states for the profile of one module, and for all else, in units of
@@ -78,7 +80,7 @@ const QUICK_CUTS: usize = 8;
 
 /// Finds the order of least peak, and proves it unless a limit ends the search first.
 pub(crate) fn search(problem: &Problem, options: &Options, watch: &mut Watch) -> Answer {
-    if problem.len() > large::LARGEST_WHOLE {
+    if problem.len() > LARGEST_WHOLE {
         return large::search(problem, options, watch);
     }
     search_from(problem, (heuristic::best(problem).0, bounds::simple(problem)), options, watch)
@@ -151,6 +153,25 @@ fn search_from(
         }
     }
     best
+}
+
+/// The parts between waypoints, for whoever counts otherwise what is in use while an op runs. Some may be too large to look for any.
+pub(crate) fn between_waypoints(problem: &Problem, stop: &dyn Fn() -> bool) -> Vec<Segment> {
+    let rules = Rules::default();
+    let mut parts = Vec::new();
+    for piece in problem.segments(&divide::pieces(problem)) {
+        if piece.problem.len() > LARGEST_WHOLE {
+            parts.push(piece);
+            continue;
+        }
+        let floor = (bounds::simple(&piece.problem), rules.lazy);
+        let order =
+            beam::better_order(&piece.problem, heuristic::best(&piece.problem).0, &[1, 8], floor, stop);
+        let groups = waypoints::split(&piece.problem, &order, &rules, stop);
+        let named = |part: Segment| Segment { ops: piece.lift(&part.ops).collect(), ..part };
+        parts.extend(piece.problem.segments(&groups).into_iter().map(named));
+    }
+    parts
 }
 
 /// Bytes that the engine needs before it has visited anything: sets of ancestors, of descendants and of affected moves for every op, in both

@@ -4,10 +4,10 @@ use crate::rng::Rng;
 use crate::{Buffer, OpIndex, Problem, bits};
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(super) const NEVER: &(dyn Fn() -> bool + Sync) = &|| false;
+pub(crate) const NEVER: &(dyn Fn() -> bool + Sync) = &|| false;
 
 /// Problems of two to seven ops: results that are read by some, by none, or kept, an input, and now and then a sum that two write.
-pub(super) fn problems() -> impl Iterator<Item = Problem> {
+pub(crate) fn problems() -> impl Iterator<Item = Problem> {
     let mut random = Rng::new(1);
     (0..300).map(move |_| draw(&mut random))
 }
@@ -31,7 +31,7 @@ fn draw(random: &mut Rng) -> Problem {
 }
 
 /// Layers of so many ops, each of which reads one to three results of the layer before, one of them read by no other of its layer.
-pub(super) fn layers(ops: u32, width: u32, seed: u64) -> Problem {
+pub(crate) fn layers(ops: u32, width: u32, seed: u64) -> Problem {
     let mut random = Rng::new(seed);
     let mut readers: Vec<Vec<OpIndex>> = vec![Vec::new(); ops as usize];
     for op in width..ops {
