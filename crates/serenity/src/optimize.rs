@@ -110,7 +110,10 @@ fn with_its_interface(input: &Input, options: &Options) -> Result<Optimized, Err
     Ok(match strict {
         Some(mut strict) if strict.plan.loops.is_some() && loops.prefer(&strict, &best) => {
             strict.plan.before = best.plan.before;
-            strict.plan.choice = strict.plan.choice.map(|choice| choice.for_other_kernels(choice.with));
+            let own = best.plan.choice;
+            strict.plan.choice = strict.plan.choice.map(|choice| {
+                choice.for_other_kernels(own.map_or(choice.without, |own| own.without), choice.with)
+            });
             strict
         }
         _ => best,

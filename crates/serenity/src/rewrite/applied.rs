@@ -58,9 +58,10 @@ impl RewriteChoice {
         Self { sets: self.sets + more.sets, floor: self.floor.min(more.floor), stopped: more.stopped, ..self }
     }
 
-    /// The same set for kernels with which the model needs so much. What was proved, was proved for others.
-    pub(crate) fn for_other_kernels(self, with: u64) -> Self {
-        Self { with, floor: 0, stopped: Some(self.stopped.unwrap_or(StopReason::Heuristic)), ..self }
+    /// The same set for kernels with which the model needs so much without it, and with it. What was proved, was proved for others.
+    pub(crate) fn for_other_kernels(self, without: u64, with: u64) -> Self {
+        let stopped = Some(self.stopped.unwrap_or(StopReason::Heuristic));
+        Self { without, with, floor: 0, stopped, ..self }
     }
 
     /// Is there no better set among all that can be made of the rewrites which the rules propose?

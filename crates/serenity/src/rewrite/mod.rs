@@ -170,9 +170,10 @@ fn for_kernels(as_it_is: &AsItIs, options: &Options, wanted: Rewrites) -> Result
         return Ok(found);
     };
     let options = Options { given_plan: None, ..options.clone() };
+    let without = plan.after.needs();
     let plan = no_worse_than(rewritten.graphs(), &options, &[known])?;
     let Plan { rewrites, choice, .. } = strict.plan;
-    let choice = choice.map(|choice| choice.for_other_kernels(plan.after.needs()));
+    let choice = choice.map(|choice| choice.for_other_kernels(without, plan.after.needs()));
     let plan = Plan { before: found.plan.before, rewrites, choice, ..plan };
     Ok(found.or(Found { plan, ..strict }, input))
 }

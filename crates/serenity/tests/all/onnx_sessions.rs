@@ -153,6 +153,20 @@ fn large_networks_are_proved_with_open_sizes_and_with_fixed_ones() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
+/// One byte changed in a small model can make it ask for gigabytes.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_asks_for_gigabytes_is_predicted_and_not_run() {
+    let Some(python) = python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let given = Given::of(network("unet", true, folder.path()), &[("image", &[1, 3, 8192, 8192])]);
+    let plan = made(&given, Rewrites::None, &python, folder.path()).plan;
+    let session = plan.session.unwrap().unwrap();
+    let why = session.measured.unwrap_err();
+    assert!(why.contains("allocate"), "{why}");
+    assert!(plan.before.needs() > 1 << 30, "{:?}", plan.before);
+}
+
 #[test]
 fn rewriting_comes_before_and_gains_more() {
     let Some(python) = python() else { return };
