@@ -43,8 +43,10 @@ impl Block {
         for placed in &block.placed {
             block.begins = (block.begins.0.min(placed.first), block.begins.1.max(placed.first));
             block.ends = (block.ends.0.min(placed.last), block.ends.1.max(placed.last));
-            block.widest_gap =
-                block.widest_gap.max(placed.offset.saturating_sub(aligned(block.top, alignment)));
+            if placed.offset > block.top {
+                let gap = placed.offset.saturating_sub(aligned(block.top, alignment));
+                block.widest_gap = block.widest_gap.max(gap);
+            }
             block.top = block.top.max(placed.end);
         }
         block
@@ -105,15 +107,18 @@ impl ByOffset {
         mut visit: impl FnMut(u64, u64) -> ControlFlow<T>,
     ) -> ControlFlow<T, u64> {
         let mut top = 0_u64;
+        // Most leave no gap, and to align is to divide.
+        let holds = |top: u64, to: u64| {
+            top.saturating_add(size) <= to && aligned(top, self.alignment).saturating_add(size) <= to
+        };
         for block in self.blocks.iter().filter(|block| !block.is_apart_from(buffer)) {
-            let begins_below = block.placed[0].offset < aligned(top, self.alignment).saturating_add(size);
-            if block.is_all_with(buffer) && begins_below && block.widest_gap < size {
+            if block.is_all_with(buffer) && block.widest_gap < size && !holds(top, block.placed[0].offset) {
                 top = top.max(block.top);
                 continue;
             }
             let lives_with = |placed: &&Placed| placed.first <= buffer.last && buffer.first <= placed.last;
             for placed in block.placed.iter().filter(lives_with) {
-                if aligned(top, self.alignment).saturating_add(size) <= placed.offset
+                if holds(top, placed.offset)
                     && let Break(found) = visit(top, placed.offset)
                 {
                     return Break(found);

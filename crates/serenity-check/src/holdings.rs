@@ -1,7 +1,7 @@
 //! Which memory there is, who fills it and who still wants it: the memory models once more, written down independently.
 
 use crate::arena::{litert, tflm::bytes_unpacked};
-use crate::replay::{nearest, whole_call};
+use crate::replay::{Whole, nearest};
 use serenity_ir::{Graph, Op, OpId, Role, TensorId};
 use serenity_runtimes::{Kernels, LitertKernels, LitertPlace, MemoryModel, scratch};
 use std::cmp::Reverse;
@@ -190,7 +190,7 @@ fn saved(
     let may_die =
         |t: TensorId| !graph.is_output(t) && (figure == Figure::Arena || graph.consumers(t).len() == 1);
     let Op { inputs, outputs, .. } = graph.op(op);
-    let call = whole_call(graph, op);
+    let call = Whole::new(graph, op);
     // By result and operand, the most that they can share.
     let mut pairs: BTreeMap<(TensorId, TensorId), i128> = BTreeMap::new();
     for &input in inputs.iter().collect::<BTreeSet<_>>().into_iter().filter(|&&input| may_die(input)) {

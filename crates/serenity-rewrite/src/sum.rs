@@ -7,6 +7,7 @@ use crate::{Action, Patch, Rule, Settings, short_name};
 use serde_json::{Value, json};
 use serenity_ir::Operator::{self, *};
 use serenity_ir::{Graph, Op, OpId, TensorId};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Sums of three terms or more, and ops that begin with one: an accumulation, in the order in which the terms come to be.
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,8 +19,9 @@ impl Rule for SumReassociation {
     }
 
     fn find(&self, graph: &Graph, settings: &Settings) -> Vec<Patch> {
+        let inner = dissolved(graph);
         let propose = |op| {
-            let sum = Some(op).filter(|&op| is_root(graph, op)).and_then(|op| Sum::of(graph, op))?;
+            let sum = Some(op).filter(|op| !inner.contains(op)).and_then(|op| Sum::of(graph, op))?;
             let least = if sum.feeds.is_some() { 2 } else { 3 };
             if sum.terms.len() < least || !settings.may_round(graph.tensor(sum.terms[0].tensor)) {
                 return None;
@@ -66,17 +68,19 @@ impl Sum {
         };
         let mut sum = Self { terms: Vec::new(), inner: Vec::new(), feeds };
         // Depth first, so that the terms come in the order in which they are written; the stack is the one of a loop.
-        let mut open: Vec<(OpId, usize)> = vec![(id, 0)];
-        while let Some((parent, place)) = open.pop() {
-            let Some(&tensor) = graph.op(parent).inputs.get(place) else { continue };
-            open.push((parent, place + 1));
-            let factor = factor(graph.op(parent), place);
-            match inner_addition(graph, parent, tensor).filter(|_| is_one(factor.as_ref())) {
+        let mut open = vec![(id, inner_additions(graph, id).into_iter().enumerate())];
+        while let Some((parent, inputs)) = open.last_mut() {
+            let Some((place, inner)) = inputs.next() else {
+                open.pop();
+                continue;
+            };
+            let parent = graph.op(*parent);
+            match inner {
                 Some(addition) => {
                     sum.inner.push(addition);
-                    open.push((addition, 0));
+                    open.push((addition, inner_additions(graph, addition).into_iter().enumerate()));
                 }
-                None => sum.terms.push(Term { tensor, factor }),
+                None => sum.terms.push(Term { tensor: parent.inputs[place], factor: factor(parent, place) }),
             }
         }
         Some(sum)
@@ -127,26 +131,28 @@ fn has_like_terms(graph: &Graph, op: &Op) -> bool {
         && !op.has_constants()
 }
 
-/// The addition that writes `tensor`, if `reader` alone reads it.
-fn inner_addition(graph: &Graph, reader: OpId, tensor: TensorId) -> Option<OpId> {
-    let producer = graph.producer(tensor)?;
-    let op = graph.op(producer);
-    let is_addition = matches!(sum_kind(graph, op), Some(Kind::Addition)) && !op.has_activation();
-    let is_private = graph.consumers(tensor) == [reader]
-        && !graph.is_output(tensor)
-        && graph.op(reader).inputs.iter().filter(|&&input| input == tensor).count() == 1;
-    (is_addition && is_private).then_some(producer)
+/// Of each of its inputs: the addition that writes it, if this op alone reads it, once and as it is. All at once, because a sum may have thousands of terms.
+fn inner_additions(graph: &Graph, reader: OpId) -> Vec<Option<OpId>> {
+    let op = graph.op(reader);
+    let mut reads: BTreeMap<TensorId, usize> = BTreeMap::new();
+    for &input in &op.inputs {
+        *reads.entry(input).or_default() += 1;
+    }
+    let inner_addition = |(place, &tensor): (usize, &TensorId)| {
+        let is_private =
+            graph.consumers(tensor) == [reader] && reads[&tensor] == 1 && !graph.is_output(tensor);
+        let producer = graph.producer(tensor).filter(|_| is_private && is_one(factor(op, place).as_ref()))?;
+        let addition = graph.op(producer);
+        let is_addition = matches!(sum_kind(graph, addition), Some(Kind::Addition));
+        (is_addition && !addition.has_activation()).then_some(producer)
+    };
+    op.inputs.iter().enumerate().map(inner_addition).collect()
 }
 
-/// Is no other sum the one reader of this one?
-fn is_root(graph: &Graph, id: OpId) -> bool {
-    let &[output] = graph.op(id).outputs.as_slice() else { return false };
-    let &[reader] = graph.consumers(output) else { return true };
-    let place = graph.op(reader).inputs.iter().position(|&input| input == output);
-    let is_inner = inner_addition(graph, reader, output) == Some(id)
-        && sum_kind(graph, graph.op(reader)).is_some()
-        && place.is_some_and(|place| is_one(factor(graph.op(reader), place).as_ref()));
-    !is_inner
+/// The additions that another sum, their one reader, dissolves.
+fn dissolved(graph: &Graph) -> BTreeSet<OpId> {
+    let sums = graph.op_ids().filter(|&op| sum_kind(graph, graph.op(op)).is_some());
+    sums.flat_map(|sum| inner_additions(graph, sum)).flatten().collect()
 }
 
 fn factor(op: &Op, place: usize) -> Option<Value> {

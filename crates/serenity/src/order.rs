@@ -98,6 +98,16 @@ fn witness(
     let proof = scheduling::witness(problem, &bridge::buffers(lifetimes), &found.order, found.bound)?;
     let op = OpId(proof.op.0);
     let buffer = |b: usize| &lifetimes.buffers()[b];
+    let mut turns = vec![0; graph.ops().len()];
+    for (turn, op) in graph.file_order().into_iter().enumerate() {
+        turns[op.index()] = turn;
+    }
+    // What is handed over under a plan is read by one op alone, which writes what comes next: in any order that can run they come in turn.
+    let in_turn = |b: usize| {
+        let mut tensors = taking_over(model, buffer(b)).to_vec();
+        tensors.sort_by_key(|&t| graph.producer(t).map(|op| turns[op.index()]));
+        tensors
+    };
     let mut chains = Vec::new();
     for chain in &proof.chains {
         // The checker counts the scratch of the op itself.
@@ -107,8 +117,7 @@ fn witness(
         if chain.buffers.iter().any(|&b| buffer(b).is_scratch()) {
             return None;
         }
-        let tensors: Vec<TensorId> =
-            chain.buffers.iter().flat_map(|&b| in_turn(graph, model, buffer(b))).collect();
+        let tensors: Vec<TensorId> = chain.buffers.iter().flat_map(|&b| in_turn(b)).collect();
         // Bytes that the op itself hands over are in use on both sides while it runs; the checker counts what that saves.
         let handed_over = tensors.iter().position(|&t| graph.producer(t) == Some(op)).filter(|&at| at > 0);
         let (before, after) = tensors.split_at(handed_over.unwrap_or(tensors.len()));
@@ -122,15 +131,8 @@ fn witness(
 }
 
 /// The tensors of a buffer that take over from each other; the one that names it where others only share it.
-fn in_turn(graph: &Graph, model: MemoryModel, buffer: &serenity_ir::Buffer) -> Vec<TensorId> {
-    if !model.is_planned() {
-        return buffer.tensors[..1].to_vec();
-    }
-    // What is handed over under a plan is read by one op alone, which writes what comes next: in any order that can run they come in turn.
-    let mut tensors = buffer.tensors.clone();
-    let order = graph.file_order();
-    tensors.sort_by_key(|&t| graph.producer(t).and_then(|op| order.iter().position(|&o| o == op)));
-    tensors
+fn taking_over(model: MemoryModel, buffer: &serenity_ir::Buffer) -> &[TensorId] {
+    if model.is_planned() { &buffer.tensors } else { &buffer.tensors[..1] }
 }
 
 /// Nothing leaves this crate that the independent checker does not accept. `given` is the plan of the arena that the model came with, if that is kept.

@@ -4,7 +4,9 @@
 //! after which the rest is planned anew, around what is still there. In a round, what stays for the whole run comes first, by number; the others by
 //! size, the largest first, of equals those of the earlier op. Each takes the smallest gap that holds it, or lies on top.
 
+use super::shelves::{Placed, Shelves, aligned};
 use super::sorting::{hash_set, std_sort};
+use crate::timeline::Span;
 use serenity_ir::Operator::*;
 use serenity_ir::{Graph, OpId, TensorId};
 use serenity_runtimes::{LitertKernels, LitertPlace};
@@ -27,6 +29,17 @@ struct Request {
     offset: u64,
 }
 
+impl Request {
+    fn steps(&self) -> Span {
+        (self.first as u64, self.last as u64)
+    }
+
+    /// `None` if it ends where no number reaches.
+    fn in_place(&self) -> Option<Placed> {
+        Placed::new(self.offset, self.bytes, self.steps())
+    }
+}
+
 /// `None` if it would be absurdly large.
 pub(super) fn span(graph: &Graph, order: &[OpId]) -> Option<u64> {
     let planner = Planner::new(graph, order);
@@ -38,17 +51,13 @@ pub(super) fn span(graph: &Graph, order: &[OpId]) -> Option<u64> {
             std_sort(&mut round, &comes_first);
             let new: Vec<Request> = round.drain(..).filter(|r: &Request| r.is_placed_here).collect();
             let Some(start) = new.iter().map(|r| r.first).min() else { continue };
-            let mut there: Vec<(u64, u64, usize, usize)> = placed
-                .iter()
-                .filter(|r| r.last >= start && r.bytes > 0)
-                .map(|r| (r.offset, r.bytes, r.first, r.last))
-                .collect();
-            there.sort_by_key(|r| r.0);
+            let stays = placed.iter().filter(|r| r.last >= start && r.bytes > 0);
+            let mut there =
+                Shelves::new(stays.map(Request::in_place).collect::<Option<Vec<_>>>()?, ALIGNMENT);
             for mut request in new {
                 if request.bytes > 0 {
                     request.offset = smallest_gap(&there, &request)?;
-                    let at = there.partition_point(|r| r.0 <= request.offset);
-                    there.insert(at, (request.offset, request.bytes, request.first, request.last));
+                    there.insert(request.in_place()?);
                 }
                 placed.push(request);
             }
@@ -67,19 +76,16 @@ fn comes_first(a: &Request, b: &Request) -> bool {
 }
 
 /// Gaps are compared by their length from the aligned beginning, but the best is remembered by its whole length: so it is in the runtime.
-fn smallest_gap(there: &[(u64, u64, usize, usize)], request: &Request) -> Option<u64> {
-    let (mut top, mut best, mut best_length) = (0_u64, None, u64::MAX);
-    for &(offset, bytes, first, last) in there {
-        if first > request.last || request.first > last {
-            continue;
+fn smallest_gap(there: &Shelves, request: &Request) -> Option<u64> {
+    let (mut best, mut best_length) = (None, u64::MAX);
+    let top = there.gaps(request.steps(), request.bytes, |from, to| {
+        let begin = aligned(from, ALIGNMENT);
+        if to - begin < best_length {
+            (best, best_length) = (Some(begin), to - from);
         }
-        let begin = top.checked_next_multiple_of(ALIGNMENT)?;
-        if begin.checked_add(request.bytes)? <= offset && offset - begin < best_length {
-            (best, best_length) = (Some(begin), offset - top);
-        }
-        top = top.max(offset.checked_add(bytes)?);
-    }
-    best.or(top.checked_next_multiple_of(ALIGNMENT))
+        false
+    });
+    best.or(top?.checked_next_multiple_of(ALIGNMENT))
 }
 
 struct Planner<'a> {

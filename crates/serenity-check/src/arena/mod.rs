@@ -5,6 +5,7 @@
 
 pub(crate) mod litert;
 pub(crate) mod ort;
+mod shelves;
 mod sorting;
 pub(crate) mod tflm;
 

@@ -4,6 +4,7 @@
 //! equals the one with the higher number, and each takes the lowest gap among those that meet it in time. Numbers go over the tensors of all graphs, then
 //! over the scratch of all ops in the order in which they are prepared. What no op touches meets only its like.
 
+use super::shelves::{Placed, Shelves};
 use crate::timeline::{Span, Timeline};
 use serenity_ir::{ElementType, Graph, OpId, Tensor};
 use serenity_runtimes::{Kernels, scratch};
@@ -11,21 +12,14 @@ use serenity_runtimes::{Kernels, scratch};
 /// TFLM rounds every size up to a multiple of this.
 const ALIGNMENT: u64 = 16;
 
+/// The steps of what no op touches: none of the others'.
+const NEVER: Span = (u64::MAX, u64::MAX);
+
+#[derive(PartialEq, Eq)]
 struct Rectangle {
     bytes: u64,
-    /// `None` for what no op touches.
-    steps: Option<Span>,
+    steps: Span,
     offset: Option<u64>,
-}
-
-impl Rectangle {
-    fn meets(&self, other: &Self) -> bool {
-        match (self.steps, other.steps) {
-            (Some(a), Some(b)) => a.0 <= b.1 && b.0 <= a.1,
-            (None, None) => true,
-            _ => false,
-        }
-    }
 }
 
 /// Of kernels that are not known, with those for which it is largest.
@@ -35,25 +29,35 @@ pub(super) fn head(
     kernels: Kernels,
     offsets: Option<&[Vec<Option<u64>>]>,
 ) -> Option<u64> {
-    let heads: Option<Vec<u64>> =
-        kernels.sets().iter().map(|&set| head_of(graphs, orders, set, offsets)).collect();
-    heads?.into_iter().max()
+    let line = Timeline::of(graphs, orders)?;
+    let mut known: Vec<Vec<Rectangle>> = Vec::new();
+    let mut most = 0;
+    for &set in kernels.sets() {
+        let all = rectangles(graphs, orders, set, offsets, &line)?;
+        // Kernels that ask for the same scratch come to the same.
+        if !known.contains(&all) {
+            most = most.max(head_of(&all)?);
+            known.push(all);
+        }
+    }
+    Some(most)
 }
 
-fn head_of(
+/// What is to be placed with these kernels.
+fn rectangles(
     graphs: &[&Graph],
     orders: &[&[OpId]],
     kernels: Kernels,
     offsets: Option<&[Vec<Option<u64>>]>,
-) -> Option<u64> {
-    let line = Timeline::of(graphs, orders)?;
+    line: &Timeline,
+) -> Option<Vec<Rectangle>> {
     let mut all = Vec::new();
     for (g, graph) in graphs.iter().enumerate() {
         for (t, tensor) in graph.tensors().iter().enumerate() {
             let offset = offsets.and_then(|offsets| *offsets.get(g)?.get(t)?);
             all.push(Rectangle {
                 bytes: rounded(bytes_unpacked(tensor))?,
-                steps: line.tensors[g][t],
+                steps: line.tensors[g][t].unwrap_or(NEVER),
                 offset,
             });
         }
@@ -61,39 +65,38 @@ fn head_of(
     for (g, graph) in graphs.iter().enumerate() {
         for &op in orders[g] {
             for bytes in scratch(graph, op, kernels).into_iter().chain(graph.op(op).workspace()) {
-                let steps = line.ops[g][op.index()];
+                let steps = line.ops[g][op.index()].unwrap_or(NEVER);
                 all.push(Rectangle { bytes: rounded(bytes)?, steps, offset: None });
             }
         }
     }
     all.retain(|rectangle| rectangle.bytes > 0);
-    place(&mut all)?;
-    let ends = all.iter().map(|rectangle| rectangle.offset?.checked_add(rectangle.bytes));
-    ends.collect::<Option<Vec<u64>>>().map(|ends| ends.into_iter().max().unwrap_or(0))
+    Some(all)
 }
 
-/// Gives an offset to all that have none; `None` if that overflows.
-fn place(all: &mut [Rectangle]) -> Option<()> {
-    let (mut there, mut waiting): (Vec<usize>, Vec<usize>) =
-        (0..all.len()).partition(|&i| all[i].offset.is_some());
-    there.sort_by_key(|&i| all[i].offset);
+/// Where the highest ends once each has its place; `None` if that overflows.
+fn head_of(all: &[Rectangle]) -> Option<u64> {
+    // Sizes are rounded, so that what begins where another ends is aligned.
+    let mut there = Shelves::new([], 1);
+    let mut waiting = Vec::new();
+    for rectangle in all {
+        match rectangle.offset {
+            Some(offset) => there.insert(Placed::new(offset, rectangle.bytes, rectangle.steps)?),
+            None => waiting.push(rectangle),
+        }
+    }
     waiting.reverse();
     // Stable, so that of equals the higher number stays first.
-    waiting.sort_by_key(|&i| std::cmp::Reverse(all[i].bytes));
-    for i in waiting {
-        let mut lowest = 0_u64;
-        for other in there.iter().map(|&other| &all[other]).filter(|other| other.meets(&all[i])) {
-            let offset = other.offset?;
-            if lowest.checked_add(all[i].bytes)? <= offset {
-                break;
-            }
-            lowest = lowest.max(offset.checked_add(other.bytes)?);
-        }
-        let at = there.partition_point(|&other| all[other].offset <= Some(lowest));
-        there.insert(at, i);
-        all[i].offset = Some(lowest);
+    waiting.sort_by_key(|rectangle| std::cmp::Reverse(rectangle.bytes));
+    for &Rectangle { bytes, steps, .. } in waiting {
+        let mut lowest = 0;
+        let top = there.gaps(steps, bytes, |from, _| {
+            lowest = from;
+            true
+        });
+        there.insert(Placed::new(top.unwrap_or(lowest), bytes, steps)?);
     }
-    Some(())
+    Some(there.top())
 }
 
 /// TFLM gives each int4 element a byte.

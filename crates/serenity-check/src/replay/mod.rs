@@ -29,6 +29,7 @@ mod windows;
 
 use backwards::Backwards;
 use call::Call;
+pub(crate) use call::Whole;
 pub(crate) use elementwise::operands as element_operands;
 pub(crate) use resize::nearest_rows;
 use serenity_ir::{Graph, OpId, TensorId};
@@ -83,21 +84,16 @@ pub fn replay(
     input: (TensorId, u64),
     output: (TensorId, u64),
 ) -> Verdict {
-    replay_call(&whole_call(graph, op), kernels, input, output)
-}
-
-/// A call as its op states it, to be looked at by operand and result.
-pub(crate) fn whole_call(graph: &Graph, op: OpId) -> Rc<serenity_ir::Call<'_>> {
-    Rc::new(serenity_ir::Call::new(graph, op))
+    replay_call(&Whole::new(graph, op), kernels, input, output)
 }
 
 fn replay_call(
-    whole: &Rc<serenity_ir::Call>,
+    whole: &Rc<Whole>,
     kernels: Kernels,
     input: (TensorId, u64),
     output: (TensorId, u64),
 ) -> Verdict {
-    let unknown = || Verdict::Unknown { kind: whole.op.kind.as_str().to_owned() };
+    let unknown = || Verdict::Unknown { kind: whole.kind().to_owned() };
     let distance = i64::try_from(i128::from(input.1) - i128::from(output.1));
     let (Ok(distance), Some(calls)) = (distance, Call::all(whole, input.0, output.0)) else {
         return unknown();
@@ -132,7 +128,7 @@ pub(crate) struct Nearest {
 /// The least distances at which a replay is safe. Only distances that are an overlap count.
 pub(crate) fn nearest(
     graph: &Graph,
-    whole: &Rc<serenity_ir::Call>,
+    whole: &Rc<Whole>,
     kernels: Kernels,
     input: TensorId,
     output: TensorId,

@@ -9,14 +9,14 @@ mod naive;
 mod samples;
 mod sliding;
 
-use super::{Nearest, Verdict, replay, whole_call};
+use super::{Nearest, Verdict, Whole, replay};
 use graphs::OneOp;
 use naive::Naive;
 use serenity_ir::{Graph, OpId, TensorId};
 use serenity_runtimes::{Kernels, Overlap, overlaps};
 
 fn nearest(graph: &Graph, op: OpId, kernels: Kernels, input: TensorId, output: TensorId) -> Nearest {
-    super::nearest(graph, &whole_call(graph, op), kernels, input, output)
+    super::nearest(graph, &Whole::new(graph, op), kernels, input, output)
 }
 
 /// Small numbers by chance, the same on every run.
