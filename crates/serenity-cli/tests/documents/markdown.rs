@@ -111,6 +111,16 @@ pub(crate) fn tables(document: &str) -> Vec<Table> {
     tables
 }
 
+/// How many commands and rows a document gives to be checked.
+pub(crate) fn claims(document: &str) -> usize {
+    let commands = blocks(document).into_iter().map(|block| match block.language.as_str() {
+        "console" => block.text.lines().filter(|line| line.starts_with("$ ")).count(),
+        "sh" => block.text.lines().filter(|line| !line.trim().is_empty()).count(),
+        _ => 0,
+    });
+    commands.sum::<usize>() + tables(document).iter().map(|table| table.rows.len()).sum::<usize>()
+}
+
 /// A row as it is written.
 pub(crate) fn row(cells: &[String]) -> String {
     let cells: Vec<String> =

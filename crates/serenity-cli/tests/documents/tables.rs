@@ -97,7 +97,7 @@ fn rewriting(session: &mut Session, cells: &[String]) -> Vec<String> {
         format!("zoo:{network}")
     };
     let field = if as_model { "arena" } else { "peak" };
-    let mut needs =
+    let needs =
         |options: &str| bytes(&session.json(&format!("serenity optimize {input}{options}"))["after"][field]);
     let (without, with) = (needs(" --no-rewrite"), needs(""));
     [cells[0].clone(), thousands(without), thousands(with), factor(without, with), cells[4].clone()].into()
@@ -255,7 +255,7 @@ fn arenas(session: &mut Session, cells: &[String], rows: &[Vec<String>]) -> Vec<
 /// model | channels | multiplications | bytes of weights | bytes of the file | whole arena as it came, planned, and without constant channels as well
 fn constant_channels(session: &mut Session, cells: &[String]) -> Vec<String> {
     let Some(path) = model(cells[0].trim_matches('`'), "tflite") else { return cells.to_vec() };
-    let mut planned = |rewrites: &str| {
+    let planned = |rewrites: &str| {
         let command =
             format!("serenity optimize '{}' --kernels reference --rewrite {rewrites}", path.display());
         session.json(&format!("{command} -o narrow.tflite"))
