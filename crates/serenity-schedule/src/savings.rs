@@ -139,8 +139,9 @@ impl<'a> Costs<'a> {
     fn new(problem: &'a Problem, list: &[Saving]) -> Self {
         let mut savings = vec![Vec::new(); problem.len()];
         for Saving { op, bytes, once } in list {
+            // No words where there are no ops: a graph may have a saving for each op.
             let set_of = |ops: &Vec<OpIndex>| {
-                let mut set = vec![0; problem.words()];
+                let mut set = vec![0; if ops.is_empty() { 0 } else { problem.words() }];
                 for op in ops {
                     bits::insert(&mut set, op.0);
                 }
