@@ -26,7 +26,7 @@ pub(crate) fn traffic(
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let (input, cancel) = (&model.get().0, CancelFlag::default());
-    let model = target.model(input.default_model)?;
+    let model = target.model(input)?;
     let (grain, objective) = (named(grain)?, named(objective)?);
     let search = |progress| -> Result<String, Failure> {
         let graph = serenity::runtimes::main_graph(input.graphs(), &[], model);

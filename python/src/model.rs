@@ -78,7 +78,7 @@ impl Model {
     /// The most memory in use if the ops run in this order, or in their own.
     #[pyo3(signature = (order, target))]
     fn peak(&self, order: Option<Vec<u32>>, target: Target) -> PyResult<u64> {
-        let model = target.model(self.0.default_model)?;
+        let model = target.model(&self.0)?;
         let graph = serenity::runtimes::main_graph(self.0.graphs(), &[], model);
         let order = match order {
             Some(order) => checked_order(&graph, &order)?,

@@ -108,7 +108,7 @@ pub(crate) fn place_model(
     patience: Patience,
 ) -> PyResult<(Vec<Content>, Placed)> {
     let input = &model.get().0;
-    let runtime = target.model(input.default_model)?;
+    let runtime = target.model(input)?;
     let graphs: Vec<&Graph> = input.graphs().iter().collect();
     let mut orders: Vec<Vec<OpId>> = graphs.iter().map(|graph| graph.file_order()).collect();
     if let Some(order) = order {

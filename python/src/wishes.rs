@@ -74,8 +74,9 @@ pub(crate) struct Target {
 
 impl Target {
     /// The memory model asked for, or else the one that fits the input.
-    pub(crate) fn model(&self, default: MemoryModel) -> Result<MemoryModel, Failure> {
-        let runtime = self.runtime.as_deref().map(named).transpose()?;
+    pub(crate) fn model(&self, input: &Input) -> Result<MemoryModel, Failure> {
+        let default = input.default_model;
+        let runtime: Option<MemoryModel> = self.runtime.as_deref().map(named).transpose()?;
         let kernels: Option<Kernels> = self.kernels.as_deref().map(named).transpose()?;
         let order: Option<OrtOrder> = self.ort_order.as_deref().map(named).transpose()?;
         // A file may say for which session it was made.
@@ -83,6 +84,7 @@ impl Target {
         let reuse = self.ort_session.as_deref().map_or(made_for, |session| session == "plain");
         let setup = OrtSetup { order: order.unwrap_or_default(), reuse };
         let model = runtime.unwrap_or(default).with_ort(setup);
+        self.check_sessions(input, model)?;
         match kernels {
             // What is modelled of it, with or without a word.
             Some(Kernels::Reference) if model == MemoryModel::Litert => Ok(model),
@@ -91,6 +93,22 @@ impl Target {
                 "leave out kernels, or say runtime=\"tflm\"",
             )),
             kernels => Ok(model.with_kernels(kernels.unwrap_or_default())),
+        }
+    }
+
+    /// Refuses what is asked of ONNX Runtime where it does not run the model: nothing is ignored.
+    fn check_sessions(&self, input: &Input, model: MemoryModel) -> Result<(), Failure> {
+        let of_sessions = [
+            ("runtime=\"ort\"", model.ort().is_some()),
+            ("ort_session", self.ort_session.is_some()),
+            ("ort_order", self.ort_order.is_some()),
+        ];
+        match of_sessions.iter().find(|(_, is_asked)| *is_asked && input.file.format() == Format::TfLite) {
+            Some((option, _)) => Err(Failure::request(
+                format!("{option}: ONNX Runtime does not run .tflite models such as `{}`", input.name),
+                format!("leave out {option}"),
+            )),
+            None => Ok(()),
         }
     }
 
@@ -125,7 +143,7 @@ pub(crate) struct Wishes {
 impl Wishes {
     /// The options for one model, whose time begins now.
     pub(crate) fn options(&self, input: &Input, cancel: &CancelFlag) -> Result<Options, Failure> {
-        let model = self.target.model(input.default_model)?;
+        let model = self.target.model(input)?;
         self.check(input, model)?;
         let rewrites: Option<Rewrites> = self.rewrite.as_deref().map(named).transpose()?;
         let algorithm: Option<Algorithm> = self.algorithm.as_deref().map(named).transpose()?;

@@ -62,6 +62,12 @@ def test_choices_that_do_not_exist(diamond):
         serenity.load("zoo:nothing")
 
 
+@pytest.mark.parametrize("asked", [{"runtime": "ort"}, {"ort_session": "plain"}, {"ort_order": "default"}])
+def test_sessions_of_what_onnx_runtime_does_not_run(model, asked):
+    with pytest.raises(ValueError, match="ONNX Runtime does not run .tflite models"):
+        serenity.optimize(model, **asked)
+
+
 @pytest.mark.parametrize("budget, error", [("many", ValueError), (-1, ValueError), (1.5, TypeError), (True, TypeError)])
 def test_sizes_that_are_none(diamond, budget, error):
     with pytest.raises(error):

@@ -26,9 +26,6 @@ use serenity_search::{Limits, Watch};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 
-/// Sets that are looked at before the search ends with what it has proved: a fraction of a second.
-const MOST_SETS: u64 = 1 << 15;
-
 /// What an op saves while it runs, if it runs late.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Saving {
@@ -61,20 +58,33 @@ struct Set {
     ops: Vec<u32>,
 }
 
-/// Finds the least peak of all orders, with what ops save; `floor` is known to be none too high.
-pub fn with_savings(problem: &Problem, savings: &[Saving], floor: u64, limits: &Limits) -> WithSavings {
+/// Finds the least peak of all orders, with what ops save; `floor` is known to be none too high. Between two waypoints it looks at so many sets of executed ops,
+/// and then ends with what it has proved.
+pub fn with_savings(
+    problem: &Problem,
+    savings: &[Saving],
+    floor: u64,
+    most_sets: u64,
+    limits: &Limits,
+) -> WithSavings {
     let costs = Costs::new(problem, savings);
     let mut watch = Watch::new(limits, None);
-    let found = in_parts(problem, &costs.at_most(), floor, &mut watch);
+    let found = in_parts(problem, &costs.at_most(), floor, most_sets, &mut watch);
     let is_reached = found.order.as_ref().is_some_and(|order| costs.peak_of(order) <= found.at_least);
     if is_reached || costs.are_sure() || problem.len() > LARGEST_WHOLE {
         return WithSavings { order: found.order.filter(|_| is_reached), ..found };
     }
-    costs.search(found.at_least, &mut watch)
+    costs.search(found.at_least, most_sets, &mut watch)
 }
 
 /// The same if ops save what they can, late or not, from part to part between waypoints: a bound for those that do not.
-fn in_parts(problem: &Problem, savings: &[u64], floor: u64, watch: &mut Watch) -> WithSavings {
+fn in_parts(
+    problem: &Problem,
+    savings: &[u64],
+    floor: u64,
+    most_sets: u64,
+    watch: &mut Watch,
+) -> WithSavings {
     let mut found = WithSavings { at_least: floor, order: Some(Vec::new()) };
     for part in exact::between_waypoints(problem, &watch.stopper()) {
         let savings = part.ops.iter().map(|&op| savings[op as usize]);
@@ -89,7 +99,7 @@ fn in_parts(problem: &Problem, savings: &[u64], floor: u64, watch: &mut Watch) -
             found.order = None;
             continue;
         }
-        let best = costs.search(found.at_least, watch);
+        let best = costs.search(found.at_least, most_sets, watch);
         found.at_least = best.at_least;
         found.order = found.order.zip(best.order).map(|(mut all, order)| {
             all.extend(order.iter().map(|op| OpIndex(part.ops[op.index()])));
@@ -122,9 +132,9 @@ fn way_to(sets: &[Set], mut at: usize) -> Vec<u32> {
 
 impl Set {
     /// When it is its turn, as a heap takes the largest.
-    fn turn(&self, at: usize) -> (Reverse<u64>, Reverse<u64>, usize, usize) {
+    fn turn(&self, at: usize) -> (Reverse<u64>, usize, Reverse<u64>, usize) {
         let size = self.done.iter().map(|word| word.count_ones() as usize).sum();
-        (Reverse(self.peak), Reverse(self.in_use), size, at)
+        (Reverse(self.peak), size, Reverse(self.in_use), at)
     }
 }
 
@@ -174,6 +184,11 @@ impl<'a> Costs<'a> {
         }
     }
 
+    /// Itself, and what it holds: what has run, and what can.
+    fn bytes_of_a_set(&self) -> u64 {
+        (size_of::<Set>() + 2 * 8 * self.problem.words()) as u64
+    }
+
     fn peak_of(&self, order: &[OpIndex]) -> u64 {
         let mut set = self.start(0);
         for op in order {
@@ -182,9 +197,9 @@ impl<'a> Costs<'a> {
         set.peak
     }
 
-    /// Looks at sets of executed ops, those reached at the least peak first; of those, the ones with least in use.
-    fn search(&self, floor: u64, watch: &mut Watch) -> WithSavings {
-        let last = watch.states.saturating_add(MOST_SETS);
+    /// Looks at sets of executed ops, those reached at the least peak first; of those, the ones of most ops, so that a way to the end is found soon where there is one.
+    fn search(&self, floor: u64, most_sets: u64, watch: &mut Watch) -> WithSavings {
+        let last = watch.states.saturating_add(most_sets);
         let mut order = Vec::new();
         let mut root = self.settled(self.start(floor));
         loop {
@@ -208,7 +223,7 @@ impl<'a> Costs<'a> {
         let mut sets = vec![root];
         let mut known: HashSet<Vec<u64>> = HashSet::new();
         let mut open = BinaryHeap::from([sets[0].turn(0)]);
-        while let Some((Reverse(peak), Reverse(in_use), _, at)) = open.pop() {
+        while let Some((Reverse(peak), _, Reverse(in_use), at)) = open.pop() {
             if !known.insert(sets[at].done.clone()) {
                 continue;
             }
@@ -224,7 +239,8 @@ impl<'a> Costs<'a> {
             watch.visit(1);
             // A set is copied for every op that can run next.
             let words = 4 * self.problem.words() as u64 * (1 + self.problem.words() as u64);
-            let is_over = watch.time_to_look(words) && watch.stop(0).is_some();
+            let is_over =
+                watch.time_to_look(words) && watch.stop(sets.len() as u64 * self.bytes_of_a_set()).is_some();
             if watch.states > last || is_over {
                 return Valley::None { at_least: peak };
             }
@@ -300,6 +316,8 @@ mod tests {
     use crate::{Buffer, Options, schedule};
     use std::collections::BTreeMap;
 
+    const MANY: u64 = 1 << 15;
+
     /// `length` ops in a row, each of which reads what the one before has written and what all began with.
     fn ladder(length: u32) -> Problem {
         let mut buffers = vec![Buffer::given(8, (0..length).map(OpIndex))];
@@ -314,7 +332,7 @@ mod tests {
     fn nothing_saved_is_the_least_peak() {
         let problem = ladder(5);
         let least = schedule(&problem, &Options::default()).peak;
-        let found = with_savings(&problem, &[], 0, &Limits::default());
+        let found = with_savings(&problem, &[], 0, MANY, &Limits::default());
         assert_eq!((found.at_least, least), (24, 24));
         assert_eq!(found.order.map(|order| order.len()), Some(5));
     }
@@ -333,8 +351,8 @@ mod tests {
         let over =
             |op: u32, after: u32| Saving { op: OpIndex(op), bytes: 8, once: vec![vec![OpIndex(after)]] };
         let last = Saving { op: op(3), bytes: 8, once: vec![vec![]] };
-        assert_eq!(with_savings(&problem, &[], 0, &Limits::default()).at_least, 24);
-        let found = with_savings(&problem, &[over(1, 2), over(2, 1), last], 0, &Limits::default());
+        assert_eq!(with_savings(&problem, &[], 0, MANY, &Limits::default()).at_least, 24);
+        let found = with_savings(&problem, &[over(1, 2), over(2, 1), last], 0, MANY, &Limits::default());
         assert_eq!(found.at_least, 16);
     }
 
@@ -379,7 +397,7 @@ mod tests {
             for problem in testing::problems() {
                 let savings = some_savings(&mut random, &problem, round % 2 == 0);
                 let costs = Costs::new(&problem, &savings);
-                let found = with_savings(&problem, &savings, 0, &Limits::default());
+                let found = with_savings(&problem, &savings, 0, MANY, &Limits::default());
                 let order = found.order.unwrap();
                 let told = (found.at_least, costs.peak_of(&order), order.len());
                 assert_eq!(told, (least(&costs), least(&costs), problem.len()));
@@ -398,8 +416,12 @@ mod tests {
         for seed in 0..60 {
             let problem = testing::layers(24, 3, seed);
             let savings = some_savings(&mut random, &problem, true);
-            let whole = Costs::new(&problem, &savings).search(0, &mut Watch::new(&Limits::default(), None));
-            assert_eq!(with_savings(&problem, &savings, 0, &Limits::default()).at_least, whole.at_least);
+            let whole =
+                Costs::new(&problem, &savings).search(0, MANY, &mut Watch::new(&Limits::default(), None));
+            assert_eq!(
+                with_savings(&problem, &savings, 0, MANY, &Limits::default()).at_least,
+                whole.at_least
+            );
             parts += exact::between_waypoints(&problem, testing::NEVER).len();
         }
         assert!(parts > 120, "{parts}");
@@ -407,6 +429,6 @@ mod tests {
 
     #[test]
     fn a_floor_that_is_reached_ends_it() {
-        assert_eq!(with_savings(&ladder(4), &[], 30, &Limits::default()).at_least, 30);
+        assert_eq!(with_savings(&ladder(4), &[], 30, MANY, &Limits::default()).at_least, 30);
     }
 }

@@ -88,6 +88,11 @@ impl Effort {
         self.of(60_000)
     }
 
+    /// Sets of executed ops that are looked at in a part of a graph, for a bound with what ops save while they run: a fraction of a second.
+    pub(crate) fn sets_with_savings(self) -> u64 {
+        self.of(1 << 15)
+    }
+
     /// Sets of rewrites of a graph that are scheduled, in a share of the usual work: fewer of a large one.
     pub(crate) fn sets(self, graph: &Graph, share: usize) -> usize {
         (self.of(30_000) as usize / share / graph.ops().len().max(1)).clamp(12, 2048)

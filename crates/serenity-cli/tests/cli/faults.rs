@@ -58,7 +58,7 @@ fn a_shape_that_its_operator_does_not_make_is_refused() {
 
 #[cfg(unix)]
 mod unix {
-    use crate::harness::Desk;
+    use crate::harness::{Desk, signal};
     use serde_json::Value;
     use std::ffi::OsStr;
     use std::fs::{File, OpenOptions};
@@ -84,11 +84,6 @@ mod unix {
         command.current_dir(desk.path(".")).env("SERENITY_PYTHON", "no-python-here");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command
-    }
-
-    fn signal(child: &Child, name: &str) {
-        let sent = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
-        assert!(sent.success());
     }
 
     /// Is a closed terminal nothing to those whom we start, as under `nohup`? Only Linux tells; where it is, that is said.

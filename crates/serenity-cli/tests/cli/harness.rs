@@ -4,6 +4,8 @@ use crate::schema::assert_documented;
 use serde_json::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::process::Child;
 use std::process::{Command, Stdio};
 
 /// What a run of the command left behind.
@@ -31,6 +33,13 @@ impl Run {
         objects.iter().for_each(assert_documented);
         objects
     }
+}
+
+/// Sends a signal, as in `-TERM`. By the shell, because not every machine has a program for it.
+#[cfg(unix)]
+pub(crate) fn signal(child: &Child, name: &str) {
+    let sent = Command::new("sh").args(["-c", &format!("kill {name} {}", child.id())]).status().unwrap();
+    assert!(sent.success());
 }
 
 /// An empty folder in which commands run.

@@ -82,6 +82,7 @@ fn the_search_for_less_traffic_keeps_its_limit() {
 #[cfg(unix)]
 #[test]
 fn ctrl_c_keeps_the_best() {
+    use crate::harness::signal;
     use std::process::{Command, Stdio};
     let hard = "zoo:randwire-cifar10?nodes=160&seed=1";
     let child = Command::new(env!("CARGO_BIN_EXE_serenity"))
@@ -90,8 +91,7 @@ fn ctrl_c_keeps_the_best() {
         .spawn()
         .unwrap();
     std::thread::sleep(Duration::from_secs(2));
-    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(killed.success());
+    signal(&child, "-INT");
     let signalled = Instant::now();
     let output = child.wait_with_output().unwrap();
     assert!(signalled.elapsed() < LONG, "{:?}", signalled.elapsed());
