@@ -58,23 +58,23 @@ struct Set {
     ops: Vec<u32>,
 }
 
-/// Finds the least peak of all orders, with what ops save; `floor` is known to be none too high. Between two waypoints it looks at so many sets of executed ops,
-/// and then ends with what it has proved.
+/// Finds the least peak of all orders, with what ops save; `floor` is known to be none too high. Between two waypoints it looks at so many moves from one set
+/// of executed ops to the next, and then ends with what it has proved.
 pub fn with_savings(
     problem: &Problem,
     savings: &[Saving],
     floor: u64,
-    most_sets: u64,
+    most_moves: u64,
     limits: &Limits,
 ) -> WithSavings {
     let costs = Costs::new(problem, savings);
     let mut watch = Watch::new(limits, None);
-    let found = in_parts(problem, &costs.at_most(), floor, most_sets, &mut watch);
+    let found = in_parts(problem, &costs.at_most(), floor, most_moves, &mut watch);
     let is_reached = found.order.as_ref().is_some_and(|order| costs.peak_of(order) <= found.at_least);
     if is_reached || costs.are_sure() || problem.len() > LARGEST_WHOLE {
         return WithSavings { order: found.order.filter(|_| is_reached), ..found };
     }
-    costs.search(found.at_least, most_sets, &mut watch)
+    costs.search(found.at_least, most_moves, &mut watch)
 }
 
 /// The same if ops save what they can, late or not, from part to part between waypoints: a bound for those that do not.
@@ -82,7 +82,7 @@ fn in_parts(
     problem: &Problem,
     savings: &[u64],
     floor: u64,
-    most_sets: u64,
+    most_moves: u64,
     watch: &mut Watch,
 ) -> WithSavings {
     let mut found = WithSavings { at_least: floor, order: Some(Vec::new()) };
@@ -99,7 +99,7 @@ fn in_parts(
             found.order = None;
             continue;
         }
-        let best = costs.search(found.at_least, most_sets, watch);
+        let best = costs.search(found.at_least, most_moves, watch);
         found.at_least = best.at_least;
         found.order = found.order.zip(best.order).map(|(mut all, order)| {
             all.extend(order.iter().map(|op| OpIndex(part.ops[op.index()])));
@@ -132,9 +132,9 @@ fn way_to(sets: &[Set], mut at: usize) -> Vec<u32> {
 
 impl Set {
     /// When it is its turn, as a heap takes the largest.
-    fn turn(&self, at: usize) -> (Reverse<u64>, usize, Reverse<u64>, usize) {
+    fn turn(&self, at: usize) -> (Reverse<u64>, Reverse<u64>, usize, usize) {
         let size = self.done.iter().map(|word| word.count_ones() as usize).sum();
-        (Reverse(self.peak), size, Reverse(self.in_use), at)
+        (Reverse(self.peak), Reverse(self.in_use), size, at)
     }
 }
 
@@ -197,9 +197,9 @@ impl<'a> Costs<'a> {
         set.peak
     }
 
-    /// Looks at sets of executed ops, those reached at the least peak first; of those, the ones of most ops, so that a way to the end is found soon where there is one.
-    fn search(&self, floor: u64, most_sets: u64, watch: &mut Watch) -> WithSavings {
-        let last = watch.states.saturating_add(most_sets);
+    /// Looks at sets of executed ops, those reached at the least peak first; of those, the ones with least in use.
+    fn search(&self, floor: u64, most_moves: u64, watch: &mut Watch) -> WithSavings {
+        let last = watch.states.saturating_add(most_moves);
         let mut order = Vec::new();
         let mut root = self.settled(self.start(floor));
         loop {
@@ -223,7 +223,7 @@ impl<'a> Costs<'a> {
         let mut sets = vec![root];
         let mut known: HashSet<Vec<u64>> = HashSet::new();
         let mut open = BinaryHeap::from([sets[0].turn(0)]);
-        while let Some((Reverse(peak), _, Reverse(in_use), at)) = open.pop() {
+        while let Some((Reverse(peak), Reverse(in_use), _, at)) = open.pop() {
             if !known.insert(sets[at].done.clone()) {
                 continue;
             }
@@ -236,7 +236,8 @@ impl<'a> Costs<'a> {
             {
                 return valley;
             }
-            watch.visit(1);
+            let moves: Vec<u32> = bits::iter(&sets[at].ready).collect();
+            watch.visit(moves.len() as u64);
             // A set is copied for every op that can run next.
             let words = 4 * self.problem.words() as u64 * (1 + self.problem.words() as u64);
             let is_over =
@@ -244,7 +245,7 @@ impl<'a> Costs<'a> {
             if watch.states > last || is_over {
                 return Valley::None { at_least: peak };
             }
-            for op in bits::iter(&sets[at].ready).collect::<Vec<_>>() {
+            for op in moves {
                 let next = self.settled(self.after(&sets[at], at, op));
                 if !known.contains(&next.done) {
                     open.push(next.turn(sets.len()));

@@ -88,9 +88,9 @@ impl Effort {
         self.of(60_000)
     }
 
-    /// Sets of executed ops that are looked at in a part of a graph, for a bound with what ops save while they run: a fraction of a second.
-    pub(crate) fn sets_with_savings(self) -> u64 {
-        self.of(1 << 15)
+    /// Moves from one set of executed ops to the next that are looked at in a part of a graph, for a bound with what ops save while they run: a second, or a quarter of it.
+    pub(crate) fn moves_with_savings(self) -> u64 {
+        self.of(if self.is_draft { 1 << 18 } else { 1 << 20 })
     }
 
     /// Sets of rewrites of a graph that are scheduled, in a share of the usual work: fewer of a large one.

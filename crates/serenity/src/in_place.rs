@@ -33,7 +33,7 @@ pub fn least_in_place(graph: &Graph, floor: u64, options: &Options) -> InPlace {
     };
     let savings: Vec<Saving> = once.into_iter().map(saving).collect();
     let problem = bridge::problem(graph, &options.model.lifetimes(graph));
-    let found = with_savings(&problem, &savings, floor, options.effort.sets_with_savings(), &options.limits);
+    let found = with_savings(&problem, &savings, floor, options.effort.moves_with_savings(), &options.limits);
     let order = found.order.map(|order| order.iter().map(|op| OpId(op.0)).collect());
     InPlace { bound: found.at_least, order }
 }

@@ -234,8 +234,8 @@ fn least_of_all_plans(main: &Graph, options: &Options, plan: &Plan) -> Least {
     let saving = |&(op, bytes): &(OpId, u64)| Saving { op: OpIndex(op.0), bytes, once: vec![Vec::new()] };
     let savings: Vec<Saving> = best.savings.iter().map(saving).collect();
     let problem = bridge::problem(main, &best.lifetimes);
-    let most_sets = options.effort.sets_with_savings();
-    let found = scheduling::with_savings(&problem, &savings, least, most_sets, &options.limits);
+    let most_moves = options.effort.moves_with_savings();
+    let found = scheduling::with_savings(&problem, &savings, least, most_moves, &options.limits);
     let order = found.order.map(|order| order.iter().map(|op| OpId(op.0)).collect());
     Least { bound: found.at_least.min(plan.bound), order }
 }
