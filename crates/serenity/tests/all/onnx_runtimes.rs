@@ -32,7 +32,7 @@ fn exported(folder: &Path) -> Vec<PathBuf> {
 /// The real models, or none with a word about it.
 fn collection() -> Vec<PathBuf> {
     let found = shared_files("models", "onnx");
-    assert_eq!(found.len(), 14);
+    assert!(matches!(found.len(), 0 | 14), "{}", found.len());
     found
 }
 
