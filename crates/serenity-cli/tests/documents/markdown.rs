@@ -111,9 +111,10 @@ pub(crate) fn tables(document: &str) -> Vec<Table> {
     tables
 }
 
-/// How many commands and rows a document gives to be checked.
+/// How many commands and rows a document gives to be checked; what it says is not run is none of them.
 pub(crate) fn claims(document: &str) -> usize {
-    let commands = blocks(document).into_iter().map(|block| match block.language.as_str() {
+    let blocks = blocks(document).into_iter().filter(|block| block.directive("not run").is_none());
+    let commands = blocks.map(|block| match block.language.as_str() {
         "console" => block.text.lines().filter(|line| line.starts_with("$ ")).count(),
         "sh" => block.text.lines().filter(|line| !line.trim().is_empty()).count(),
         _ => 0,

@@ -9,7 +9,7 @@ use serenity::zoo::Precision;
 use serenity::{
     Format, Input, Options, Plan, ReadOptions, export, load, load_with, plan_graphs, planned_model,
 };
-use serenity_judges::{Inputs, Ort, Verdict, shared_files};
+use serenity_judges::{Inputs, Ort, Verdict, shared, shared_files};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -31,8 +31,11 @@ fn exported(folder: &Path) -> Vec<PathBuf> {
 
 /// The real models, or none with a word about it.
 fn collection() -> Vec<PathBuf> {
+    if shared("models").is_none() {
+        return Vec::new();
+    }
     let found = shared_files("models", "onnx");
-    assert!(matches!(found.len(), 0 | 14), "{}", found.len());
+    assert_eq!(found.len(), 14);
     found
 }
 
