@@ -416,7 +416,7 @@ class _Arrangement:
         return {pieces[tensor]: offset for tensor, offset in placement.by_tensor.items() if pieces[tensor] is not None}  # type: ignore[misc]
 
     def best(self) -> Optional[_Choice]:
-        """The order and the places that need least: of the nodes' own order, and of those found with the in-place work that every order allows, with what each allows, and with none."""
+        """The order and the places that need least: of the nodes' own order, and of those found with the in-place work that each order allows, and with none."""
         graph = self.steps.graph(self._wanted, "program")
         together = self._optimize(graph)
         self.bound = together.bound
@@ -426,12 +426,9 @@ class _Arrangement:
         if best is None or best.height <= self.bound:
             return best
         if self.planning.reorder:
-            patience = _options.patience(self.planning.time_limit, "4GiB", 1)
-            joint = graph._model.least_in_place(self.bound, patience)[1]
             pairs = [pair for _, pair in self.in_place]
             without = self._optimize(self.steps.graph(self._wanted, "program", pairs)).order
-            for order in [*([] if joint is None else [joint]), without]:
-                best = self._better(graph, order, best)
+            best = self._better(graph, without, best)
         if best is not None and best.height > self.bound:
             certain = self.steps.graph(self._wanted, "program", self._uncertain())
             self.order_bound = self._optimize(certain).bound

@@ -1,15 +1,12 @@
 //! Models, read or made.
 
 use crate::errors::Failure;
-use crate::search;
-use crate::wishes::{Patience, Reading, Target};
+use crate::wishes::{Reading, Target};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Value, json};
 use serenity::ir::{self, OpId, TensorId};
-use serenity::runtimes::MemoryModel;
-use serenity::search::CancelFlag;
-use serenity::{Format, Input, Options, least_in_place};
+use serenity::{Format, Input};
 
 /// A model that was read or made; never changed.
 #[pyclass(frozen, module = "serenity._serenity")]
@@ -85,20 +82,6 @@ impl Model {
             None => model.execution_order(&graph, &graph.file_order()),
         };
         Ok(model.lifetimes(&graph).profile(&order).peak())
-    }
-
-    /// What no order needs less than, with all in-place work that each allows, and an order that has no more in use at any time, if one was found. Nothing needs less than `floor`.
-    fn least_in_place(
-        &self,
-        py: Python<'_>,
-        floor: u64,
-        patience: Patience,
-    ) -> PyResult<(u64, Option<Vec<u32>>)> {
-        let cancel = CancelFlag::default();
-        let limits = patience.limits(&cancel)?;
-        let options = Options { model: MemoryModel::Plain, limits, ..Options::default() };
-        let found = search::run(py, None, &cancel, |_| least_in_place(self.0.graph(), floor, &options))?;
-        Ok((found.bound, found.order.map(|order| order.iter().map(|op| op.0).collect())))
     }
 }
 

@@ -39,9 +39,9 @@ def test_only_the_last_reader_writes_over():
     ]
     graph = serenity.Graph.from_ops(ops, inputs={"x": 10})
     best = serenity.optimize(graph)
-    # Which of the two is the last is for the order to say; placement knows.
+    # Which of the two is the last is for the order to say.
     placed = serenity.place(graph, order=best.order)
-    assert placed.height == 1610 and best.bound <= placed.height <= best.peak
+    assert placed.height == best.peak == best.bound == 1610
     offsets = placed.by_tensor
     assert (offsets[2] == offsets[1]) != (offsets[3] == offsets[1])
 
@@ -82,7 +82,7 @@ def every_order(graph):
 
 
 def test_nothing_is_better_than_what_is_proved():
-    undercut = proved = 0
+    shared = 0
     for seed in range(250):
         draw = random.Random(seed)
         sizes, ops = {"x": 8}, []
@@ -98,7 +98,7 @@ def test_nothing_is_better_than_what_is_proved():
         orders = list(every_order(graph))
         lowest = min(serenity.place(graph, order=order).height for order in orders)
         assert best.peak == min(graph.peak(order) for order in orders), seed
-        assert best.bound <= lowest <= best.peak, seed
-        undercut += lowest < best.peak
-        proved += best.is_optimal
-    assert undercut > 3 and proved > 150, (undercut, proved)
+        # No place is below what is in use, and holes between places may lift it above.
+        assert best.is_optimal and best.peak == best.bound <= lowest, seed
+        shared += lowest == best.peak < sum(sizes.values())
+    assert shared > 200, shared

@@ -74,7 +74,7 @@ pub(crate) fn largest_tensor(graph: &Graph, holdings: &Holdings) -> Shown {
     best
 }
 
-/// The largest of: what is in use at the start, what stays at the end, what one op reads and writes. Every order needs that much.
+/// The largest of: what is in use at the start, what stays at the end, what one op reads and writes, less what it may write over. Every order needs that much.
 pub(crate) fn shown(graph: &Graph, holdings: &Holdings) -> Shown {
     let (mut inputs, mut results) = (0_i128, 0_i128);
     let mut by_op = vec![0_i128; graph.ops().len()];
@@ -97,6 +97,7 @@ pub(crate) fn shown(graph: &Graph, holdings: &Holdings) -> Shown {
         best = Shown { bytes: bytes(results), place: Place::Results };
     }
     for (op, sum) in graph.op_ids().zip(by_op) {
+        let sum = sum - holdings.in_place.most_saved(op, &holdings.tensors);
         if bytes(sum) > best.bytes {
             best = Shown { bytes: bytes(sum), place: Place::Op { op, label: graph.op_label(op) } };
         }

@@ -2,10 +2,11 @@
 //!
 //! To show that no order peaks below `bound`, all sets of ops that can be reached with less are visited. One reduction makes that possible for
 //! real networks: **an op that can run within the limit and leaves no more in use than before is run at once.** Whatever could be done
-//! without it can be done after it with no more memory, since the memory in use is a submodular function of what has run.
+//! without it can be done after it with no more memory, since the memory in use is a submodular function of what has run, and whoever writes over
+//! what it reads last can do so the more, the more has run.
 //! Everything else is plain enumeration, written without a look at the engine whose claims it checks.
 
-use crate::holdings::{Figure, Holding, holdings};
+use crate::holdings::{Figure, Holding, Holdings, holdings};
 use serenity_ir::{Graph, OpId};
 use serenity_runtimes::MemoryModel;
 use std::collections::HashSet;
@@ -92,6 +93,7 @@ struct Search {
     words: usize,
     limit: i128,
     predecessors: Vec<Vec<OpId>>,
+    holdings: Holdings,
     memory: Vec<Holding>,
     /// The memory each op writes or reads.
     touched: Vec<Vec<usize>>,
@@ -100,7 +102,8 @@ struct Search {
 impl Search {
     fn new(graph: &Graph, model: MemoryModel, figure: Figure, limit: i128) -> Self {
         let ops = graph.ops().len();
-        let memory: Vec<Holding> = holdings(graph, model, figure).iter().cloned().collect();
+        let holdings = holdings(graph, model, figure);
+        let memory: Vec<Holding> = holdings.iter().cloned().collect();
         let mut touched = vec![Vec::new(); ops];
         for (i, holding) in memory.iter().enumerate() {
             for op in holding.writers.iter().chain(&holding.readers) {
@@ -113,6 +116,7 @@ impl Search {
             words: ops.div_ceil(64),
             limit,
             predecessors: graph.op_ids().map(|op| graph.predecessors(op)).collect(),
+            holdings,
             memory,
             touched,
         }
@@ -145,7 +149,8 @@ impl Search {
                 freed += memory.bytes;
             }
         }
-        if during > self.limit {
+        let is_free = |old: &Holding| !old.kept && old.readers.iter().all(|&r| r == op || has_run(state, r));
+        if during - self.holdings.in_place.saved(op, &self.holdings.tensors, is_free) > self.limit {
             return None;
         }
         let mut run = state.run.clone();

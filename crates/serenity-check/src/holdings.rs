@@ -2,6 +2,7 @@
 
 use crate::arena::{litert, tflm::bytes_unpacked};
 use crate::replay::{Whole, nearest};
+use crate::stated::InPlace;
 use serenity_ir::{Graph, Op, OpId, Role, TensorId};
 use serenity_runtimes::{Kernels, LitertKernels, LitertPlace, MemoryModel, scratch};
 use std::cmp::Reverse;
@@ -33,6 +34,8 @@ pub(crate) struct Holdings {
     pub(crate) tensors: Vec<Option<Holding>>,
     /// What ops need besides their tensors, or less than all of them.
     pub(crate) scratch: Vec<Holding>,
+    /// What ops may write over what, depending on what has run.
+    pub(crate) in_place: InPlace,
 }
 
 impl Holdings {
@@ -53,6 +56,7 @@ pub(crate) enum Figure {
 pub(crate) fn holdings(graph: &Graph, model: MemoryModel, figure: Figure) -> Holdings {
     let mut tensors: Vec<Option<Holding>> = graph.tensor_ids().map(|t| own_memory(graph, t)).collect();
     let mut scratch = Vec::new();
+    let mut in_place = InPlace::default();
     match model {
         MemoryModel::Paper => {
             // Backwards, so that a view of a view hands on what it has been handed.
@@ -78,9 +82,9 @@ pub(crate) fn holdings(graph: &Graph, model: MemoryModel, figure: Figure) -> Hol
             }
         }
         // Every tensor for itself, unless the graph says otherwise.
-        MemoryModel::Plain => crate::stated::share(graph, &mut tensors),
+        MemoryModel::Plain => in_place = crate::stated::share(graph, &mut tensors),
     }
-    Holdings { tensors, scratch }
+    Holdings { tensors, scratch, in_place }
 }
 
 /// The memory of a tensor that shares with nobody; `None` if nobody wants it.

@@ -1,6 +1,6 @@
 //! The peak of one order, by giving all memory a birth and a death.
 
-use crate::holdings::{Figure, Holdings, holdings};
+use crate::holdings::{Figure, Holding, Holdings, holdings};
 use serenity_ir::{Graph, OpId};
 use serenity_runtimes::MemoryModel;
 
@@ -33,8 +33,13 @@ pub(crate) fn peak_of(holdings: &Holdings, order: &[OpId]) -> (u64, Option<OpId>
     let (mut peak, mut at) = (-1, 0);
     for (position, change) in changes[..=end].iter().enumerate() {
         in_use += change;
-        if in_use > peak {
-            (peak, at) = (in_use, position);
+        let is_last = |memory: &Holding| {
+            !memory.kept && memory.readers.iter().all(|reader| time[reader.index()] <= position)
+        };
+        let saved =
+            order.get(position).map_or(0, |&op| holdings.in_place.saved(op, &holdings.tensors, is_last));
+        if in_use - saved > peak {
+            (peak, at) = (in_use - saved, position);
         }
     }
     (u64::try_from(peak).unwrap_or(if peak < 0 { 0 } else { u64::MAX }), order.get(at).copied())

@@ -15,10 +15,6 @@ pub(crate) struct Reach<'a> {
 }
 
 impl<'a> Reach<'a> {
-    pub(crate) fn new(graph: &'a Graph) -> Self {
-        Self::within(graph, u64::MAX)
-    }
-
     /// One that answers no more once it has looked at so many inputs of ops.
     pub(crate) fn within(graph: &'a Graph, steps: u64) -> Self {
         let mut place = vec![0; graph.ops().len()];
@@ -108,7 +104,7 @@ mod tests {
                 tensors.push(g.op("", "X", &inputs, Tensor::sized("", 1)));
             }
             let graph = g.build().unwrap();
-            let mut reach = Reach::new(&graph);
+            let mut reach = Reach::within(&graph, u64::MAX);
             for op in graph.op_ids() {
                 let (before, after) = (all_before(&graph, op), all_after(&graph, op));
                 for other in graph.op_ids() {

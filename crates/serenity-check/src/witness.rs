@@ -54,7 +54,7 @@ pub(crate) fn proved_by(graph: &Graph, holdings: &Holdings, witness: &Witness) -
     let mut lent = vec![0_i128; graph.tensors().len()];
     // What the op needs besides its tensors is in use whenever it runs, and what it saves is not.
     let own: i128 = holdings.scratch.iter().filter(|s| s.writers == [op]).map(|s| s.bytes).sum();
-    let mut bound = own;
+    let mut bound = own - holdings.in_place.most_saved(op, &holdings.tensors);
     for chain in &witness.chains {
         let mut memory: Vec<&Holding> = Vec::new();
         for &t in &chain.tensors {

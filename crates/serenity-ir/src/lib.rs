@@ -54,7 +54,7 @@ pub use error::GraphError;
 pub use graph::{Attributes, Graph, Op, Tensor};
 pub use ids::{BufferId, OpId, TensorId};
 pub use known_shape::{KnownDim, KnownShape};
-pub use lifetimes::{Buffer, Lifetimes};
+pub use lifetimes::{Buffer, HandOver, Lifetimes};
 pub use model::{Constant, Model, ModelError, Operand};
 pub use op_kind::{OpKind, Role};
 pub use operator::Operator;

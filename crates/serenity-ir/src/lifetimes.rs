@@ -5,6 +5,7 @@
 //! several writers or the readers of several tensors; nothing downstream needs to know why.
 
 use crate::{BufferId, Graph, OpId, Storage, TensorId};
+use serenity_search::most_pairs;
 
 /// Memory that is in use from the first of its writers until the last of its readers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +31,19 @@ impl Buffer {
     }
 }
 
+/// An op that may write one buffer over another of the same size, if it is the last that reads that one: in some orders it is, in others not.
+///
+/// The op is the only writer of `new`. Where it may choose among several, each buffer takes part once, and the op saves as much as it can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HandOver {
+    /// The op.
+    pub op: OpId,
+    /// What it writes.
+    pub new: BufferId,
+    /// What it reads and may write over.
+    pub old: BufferId,
+}
+
 /// All buffers of a graph under one memory model.
 ///
 /// Buffers of 0 bytes and inputs that nobody reads are left out: they never cost anything.
@@ -37,6 +51,7 @@ impl Buffer {
 pub struct Lifetimes {
     pub(crate) ops: usize,
     pub(crate) buffers: Vec<Buffer>,
+    pub(crate) hand_overs: Vec<HandOver>,
 }
 
 impl Lifetimes {
@@ -47,7 +62,7 @@ impl Lifetimes {
 
     /// These buffers of a graph, however they came about.
     pub fn new(graph: &Graph, buffers: Vec<Buffer>) -> Self {
-        Self { ops: graph.ops().len(), buffers }
+        Self { ops: graph.ops().len(), buffers, hand_overs: Vec::new() }
     }
 
     /// The buffers.
@@ -55,12 +70,17 @@ impl Lifetimes {
         &self.buffers
     }
 
+    /// What may be written over what, op by op.
+    pub fn hand_overs(&self) -> &[HandOver] {
+        &self.hand_overs
+    }
+
     /// One buffer.
     pub fn buffer(&self, id: BufferId) -> &Buffer {
         &self.buffers[id.index()]
     }
 
-    /// What each op needs if it had the device to itself: the buffers it writes and the buffers it reads, together.
+    /// What each op needs if it had the device to itself: the buffers it writes and the buffers it reads, together, less what it can write over.
     /// No order can peak below the largest of these.
     pub fn working_sets(&self) -> Vec<u64> {
         let mut bytes = vec![0; self.ops];
@@ -79,8 +99,21 @@ impl Lifetimes {
                 bytes[op.index()] += buffer.bytes;
             }
         }
+        for pairs in self.hand_overs.chunk_by(|a, b| a.op == b.op) {
+            bytes[pairs[0].op.index()] -= self.shared(&most_handed_over(pairs));
+        }
         bytes
     }
+
+    pub(crate) fn shared(&self, chosen: &[(BufferId, BufferId)]) -> u64 {
+        chosen.iter().map(|&(new, _)| self.buffer(new).bytes).sum()
+    }
+}
+
+/// The choice among these hand-overs of one op that saves most. The two sides of a pair have one size, so that is the choice of most pairs.
+pub(crate) fn most_handed_over(pairs: &[HandOver]) -> Vec<(BufferId, BufferId)> {
+    let pairs: Vec<(u32, u32)> = pairs.iter().map(|pair| (pair.new.0, pair.old.0)).collect();
+    most_pairs(&pairs).into_iter().map(|(new, old)| (BufferId(new), BufferId(old))).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The memory in use over time.
 
-use crate::{BufferId, Lifetimes, OpId};
+use crate::lifetimes::most_handed_over;
+use crate::{BufferId, HandOver, Lifetimes, OpId};
 
 /// Memory around one op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +69,7 @@ impl Lifetimes {
                     in_use += self.buffers[b].bytes;
                 }
             }
-            let during = in_use;
+            let during = in_use - self.shared(&self.handed_over(op, |b| waits_for[b.index()] == 1));
             for &b in &read_by[op.index()] {
                 waits_for[b] -= 1;
                 if waits_for[b] == 0 {
@@ -80,7 +81,15 @@ impl Lifetimes {
         Profile { at_start, steps }
     }
 
-    /// The buffers in use while the op at `position` of `order` runs, largest first.
+    /// What `op` writes over what, if nobody else waits for the buffers of which that `is_free`.
+    fn handed_over(&self, op: OpId, is_free: impl Fn(BufferId) -> bool) -> Vec<(BufferId, BufferId)> {
+        let first = self.hand_overs.partition_point(|pair| pair.op < op);
+        let own = self.hand_overs[first..].iter().take_while(|pair| pair.op == op);
+        let free: Vec<HandOver> = own.filter(|pair| is_free(pair.old)).copied().collect();
+        most_handed_over(&free)
+    }
+
+    /// The buffers in use while the op at `position` of `order` runs, largest first, without those that it writes over.
     ///
     /// # Panics
     /// As [`profile`](Self::profile).
@@ -99,6 +108,12 @@ impl Lifetimes {
                     && (buffer.to_end || !buffer.readers.iter().all(|op| finished[op.index()]))
             })
             .collect();
+        if let Some(&op) = order.get(position) {
+            let is_free =
+                |b: BufferId| self.buffer(b).readers.iter().all(|&r| r == op || finished[r.index()]);
+            let over = self.handed_over(op, is_free);
+            alive.retain(|&b| !over.iter().any(|&(_, old)| old == b));
+        }
         alive.sort_by_key(|&b| (std::cmp::Reverse(self.buffer(b).bytes), b));
         alive
     }

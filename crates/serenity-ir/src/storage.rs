@@ -1,6 +1,6 @@
 //! From the place of every tensor to the lifetimes of buffers.
 
-use crate::{Buffer, BufferId, Graph, Lifetimes, OpId, TensorId};
+use crate::{Buffer, BufferId, Graph, HandOver, Lifetimes, OpId, TensorId};
 use std::collections::BTreeMap;
 
 /// More scratch than this is not counted: no device has it, and the sum of all sizes must stay below 2^63.
@@ -20,6 +20,9 @@ pub struct Storage {
     pub scratch: Vec<(OpId, u64)>,
     /// For each tensor, whether it stays to the end though nobody wants it then.
     pub stays: Vec<bool>,
+    /// An op, what it writes, and a buffer of the same size that it may write that over, if it is the last that reads it. Both are buffers of one
+    /// tensor and its views.
+    pub hand_overs: Vec<(OpId, BufferId, BufferId)>,
 }
 
 impl Storage {
@@ -32,6 +35,7 @@ impl Storage {
             late: BTreeMap::new(),
             scratch: Vec::new(),
             stays: vec![false; graph.tensors().len()],
+            hand_overs: Vec::new(),
         }
     }
 
@@ -76,13 +80,41 @@ impl Storage {
         for (buffer, unread) in buffers.iter_mut().zip(&unread) {
             finish(buffer, unread);
         }
-        buffers.retain(|b| {
+        let costs = |b: &Buffer| {
             b.bytes > 0 && (!b.readers.is_empty() || b.to_end) && (b.from_start || !b.writers.is_empty())
-        });
+        };
+        let hand_overs = self.hand_overs_of(&buffers, costs);
+        buffers.retain(costs);
         for &(op, bytes) in &self.scratch {
             buffers.push(Buffer { writers: vec![op], readers: vec![op], ..empty(&bytes) });
         }
-        Lifetimes { ops: graph.ops().len(), buffers }
+        Lifetimes { ops: graph.ops().len(), buffers, hand_overs }
+    }
+
+    /// The hand-overs by the numbers that buffers have once those are left out that cost nothing, op by op.
+    fn hand_overs_of(&self, buffers: &[Buffer], costs: impl Fn(&Buffer) -> bool) -> Vec<HandOver> {
+        if self.hand_overs.is_empty() {
+            return Vec::new();
+        }
+        let mut kept = 0;
+        let number = |buffer: &Buffer| {
+            costs(buffer).then(|| {
+                kept += 1;
+                BufferId(kept - 1)
+            })
+        };
+        let numbers: Vec<Option<BufferId>> = buffers.iter().map(number).collect();
+        let mut hand_overs: Vec<HandOver> = self
+            .hand_overs
+            .iter()
+            .filter(|(_, _, old)| !buffers[old.index()].to_end)
+            .filter_map(|&(op, new, old)| {
+                Some(HandOver { op, new: numbers[new.index()]?, old: numbers[old.index()]? })
+            })
+            .collect();
+        hand_overs.sort_unstable();
+        hand_overs.dedup();
+        hand_overs
     }
 }
 

@@ -53,7 +53,6 @@ pub use ort::{
 };
 pub use problem::ArenaProblem;
 pub use runtime::{AtBest, Runtime};
-pub use stated::{WriteOver, possible_writes_over};
 pub use tflm::overlap::{Overlap, overlaps};
 pub use tflm::plan::{Planned, live_by_op, live_peak, plan_arena, plans_of_arena, steps_by_op};
 pub use tflm::run::Facts as TflmFacts;

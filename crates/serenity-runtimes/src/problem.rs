@@ -3,7 +3,7 @@
 use crate::Content;
 use crate::arena::Demand;
 use serenity_arena::{Buffer, Overlap, Problem, ProblemError, Step};
-use serenity_ir::{Lifetimes, OpId, TensorId};
+use serenity_ir::{BufferId, HandOver, Lifetimes, OpId, TensorId};
 use std::collections::BTreeMap;
 
 /// The buffers of a model as a planner takes them, and what lies in each.
@@ -50,15 +50,19 @@ pub(crate) fn assemble(demands: Vec<Demand>, alignment: u64, overlaps: Vec<Overl
     Some(ArenaProblem { problem, contents, tensors })
 }
 
-/// For a memory model that stands for no runtime: its buffers, at any byte.
+/// For a memory model that stands for no runtime: its buffers, at any byte, with permission to write over what an op of this order reads last.
 pub(crate) fn by_lifetimes(lifetimes: &Lifetimes, order: &[OpId]) -> Option<ArenaProblem> {
+    let hand_overs = lifetimes.hand_overs();
+    // What the first op writes over was there before it.
+    let start = Step::from(order.first().is_some_and(|op| hand_overs.iter().any(|pair| pair.op == *op)));
     let mut step = vec![0; order.len()];
     for (position, op) in order.iter().enumerate() {
-        step[op.index()] = position as Step;
+        step[op.index()] = start + position as Step;
     }
-    let end = order.len().saturating_sub(1) as Step;
+    let end = start + order.len().saturating_sub(1) as Step;
     let (mut demands, mut tensors) = (Vec::new(), Vec::new());
-    for buffer in lifetimes.buffers() {
+    let mut position_of = BTreeMap::new();
+    for (id, buffer) in lifetimes.buffers().iter().enumerate() {
         let first = buffer.writers.iter().map(|op| step[op.index()]).min();
         let last = buffer.readers.iter().map(|op| step[op.index()]).max();
         let first = first.filter(|_| !buffer.from_start).unwrap_or(0);
@@ -68,8 +72,17 @@ pub(crate) fn by_lifetimes(lifetimes: &Lifetimes, order: &[OpId]) -> Option<Aren
             (None, Some(&op)) => Content::Scratch { graph: 0, op },
             (None, None) => continue,
         };
+        position_of.insert(BufferId::from_index(id), demands.len());
         demands.push(Demand { content, buffer: Buffer::new(buffer.bytes, first, last) });
         tensors.push(buffer.tensors.clone());
     }
-    Some(ArenaProblem { tensors, ..assemble(demands, 1, Vec::new())? })
+    let is_handed_over = |pair: &&HandOver| {
+        let last = lifetimes.buffer(pair.old).readers.iter().map(|op| step[op.index()]).max();
+        last == Some(step[pair.op.index()])
+    };
+    let overlap = |pair: &HandOver| {
+        Some(Overlap::same_offset(*position_of.get(&pair.new)?, *position_of.get(&pair.old)?))
+    };
+    let overlaps = hand_overs.iter().filter(is_handed_over).filter_map(overlap).collect();
+    Some(ArenaProblem { tensors, ..assemble(demands, 1, overlaps)? })
 }

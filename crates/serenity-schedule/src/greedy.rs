@@ -83,6 +83,13 @@ mod tests {
     }
 
     #[test]
+    fn what_is_handed_over_is_kept_up_to_date_too() {
+        for problem in crate::exact::testing::with_hand_overs(3) {
+            assert_eq!(order(&problem), by_definition(&problem), "{problem:?}");
+        }
+    }
+
+    #[test]
     fn a_wide_star_takes_no_time() {
         let readers = 20_000;
         let mut buffers = vec![Buffer::given(1, (0..readers).map(OpIndex))];

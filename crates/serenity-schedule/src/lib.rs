@@ -32,6 +32,7 @@ mod effects;
 mod exact;
 mod exhaustive;
 mod greedy;
+mod hand_over;
 mod heuristic;
 mod kahn;
 mod options;
@@ -48,8 +49,9 @@ pub mod distribution;
 pub mod within;
 
 pub use exact::{Chain, Memo, Rules, Witness, witness};
+pub use hand_over::HandOver;
 pub use options::{Algorithm, Options, StepLimit};
 pub use problem::{Buffer, OpIndex, Problem, ProblemError, Step};
-pub use savings::{Saving, WithSavings, with_savings};
+pub use savings::{WithSavings, with_savings};
 pub use schedule::{Schedule, Stats, schedule};
 pub use serenity_search::{CancelFlag, Limits, Progress, ProgressFn, Proof, StopReason, UnknownName};

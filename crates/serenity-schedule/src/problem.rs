@@ -14,9 +14,10 @@
 
 use crate::bits;
 use crate::effects::Effects;
+use crate::hand_over::{HandOver, HandOvers};
 use crate::walk::{Waiting, Walk};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 /// An operation: its position in the caller's numbering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -103,6 +104,14 @@ pub enum ProblemError {
         /// One op that can never run.
         op: u32,
     },
+    /// A hand-over of buffers that are not handed over by its op.
+    #[error(
+        "hand-over {hand_over} is none: its op must be the only writer of the new buffer and read the old one, which has one writer at most, and both must have one size"
+    )]
+    NoHandOver {
+        /// Its position.
+        hand_over: usize,
+    },
     /// Sizes whose sum does not fit in 63 bits.
     #[error("the buffer sizes add up to more than 2^63 - 1 bytes")]
     SizeOverflow,
@@ -128,6 +137,8 @@ pub struct Problem {
     pub(crate) writes: Vec<Vec<u32>>,
     pub(crate) reads: Vec<Vec<u32>>,
     effects: Effects,
+    /// What ops save, if they run late enough.
+    pub(crate) hand_overs: HandOvers,
     /// Bytes in use from before the first op to after the last.
     pub(crate) base: u64,
     /// The most that one op needs for what it reads and writes, buffers in use to the end included: the lists above forget who
@@ -144,7 +155,20 @@ impl Problem {
     /// See [`ProblemError`].
     pub fn new(
         ops: u32,
+        buffers: Vec<Buffer>,
+        edges: impl IntoIterator<Item = (OpIndex, OpIndex)>,
+    ) -> Result<Self, ProblemError> {
+        Self::with_hand_overs(ops, buffers, &[], edges)
+    }
+
+    /// A problem whose ops may write some buffers over others.
+    ///
+    /// # Errors
+    /// See [`ProblemError`].
+    pub fn with_hand_overs(
+        ops: u32,
         mut buffers: Vec<Buffer>,
+        hand_overs: &[HandOver],
         edges: impl IntoIterator<Item = (OpIndex, OpIndex)>,
     ) -> Result<Self, ProblemError> {
         let check = |op: OpIndex| {
@@ -182,8 +206,29 @@ impl Problem {
                 }
             }
         }
-        let largest_working_set = largest_working_set(ops, &buffers);
-        let mut problem = Self { largest_working_set, ..Self::assemble(predecessors, buffers, 0) };
+        let is_hand_over = |hand_over: &HandOver| {
+            let (new, old) = (buffers.get(hand_over.new), buffers.get(hand_over.old));
+            new.zip(old).is_some_and(|(new, old)| {
+                hand_over.new != hand_over.old
+                    && new.writers == [hand_over.op]
+                    && old.writers.len() < 2
+                    && old.readers.contains(&hand_over.op)
+                    && new.bytes == old.bytes
+            })
+        };
+        if let Some(hand_over) = hand_overs.iter().position(|hand_over| !is_hand_over(hand_over)) {
+            return Err(ProblemError::NoHandOver { hand_over });
+        }
+        let hand_overs = if hand_overs.is_empty() {
+            HandOvers::default()
+        } else {
+            let precedence = Self::assemble(predecessors.clone(), Vec::new(), 0);
+            let before = Before::new(&precedence);
+            HandOvers::settle(hand_overs, &mut buffers, |others, op| before.have_run(others, op))
+        };
+        let largest_working_set = largest_working_set(ops, &buffers, &hand_overs);
+        let mut problem =
+            Self { hand_overs, largest_working_set, ..Self::assemble(predecessors, buffers, 0) };
         let mut can_run = vec![false; ops as usize];
         for &op in &problem.topological {
             can_run[op as usize] = true;
@@ -290,6 +335,7 @@ impl Problem {
             writes: vec![Vec::new(); ops as usize],
             reads: vec![Vec::new(); ops as usize],
             effects: Effects::default(),
+            hand_overs: HandOvers::default(),
             base,
             largest_working_set: 0,
         };
@@ -393,16 +439,21 @@ impl Problem {
         Self::assemble(self.successors.clone(), self.buffers.iter().map(turned).collect(), self.base)
     }
 
-    /// Bytes that `op` brings to life if `done` have run before.
+    /// Bytes that `op` brings to life if `done` have run before, less those that it writes over what it lets go.
     #[inline]
     pub(crate) fn allocated(&self, done: &[u64], op: u32) -> u64 {
-        self.effects.allocated(done, op)
+        self.effects.allocated(done, op) - self.hand_overs.saved(done, op)
     }
 
-    /// Bytes that `op` lets go if `done` have run before.
+    /// Bytes that `op` lets go if `done` have run before, less those that it writes over.
     #[inline]
     pub(crate) fn freed(&self, done: &[u64], op: u32) -> u64 {
-        self.effects.freed(done, op)
+        self.effects.freed(done, op) - self.hand_overs.saved(done, op)
+    }
+
+    /// The problem in which nothing is written over anything but what is settled. Its orders peak no lower.
+    pub(crate) fn without_hand_overs(&self) -> Self {
+        Self { hand_overs: HandOvers::default(), ..self.clone() }
     }
 
     /// Updates the set of ready ops after `op` has run; `done` already contains it.
@@ -433,8 +484,41 @@ impl Problem {
     }
 }
 
-/// The most that one op reads and writes together.
-fn largest_working_set(ops: u32, buffers: &[Buffer]) -> u64 {
+/// Who has run whenever an op runs.
+struct Before<'a> {
+    problem: &'a Problem,
+    position: Vec<u32>,
+}
+
+impl<'a> Before<'a> {
+    fn new(problem: &'a Problem) -> Self {
+        // Ops on a cycle have no position; the problem is refused for that later.
+        let mut position = vec![u32::MAX; problem.len()];
+        for (i, &op) in (0_u32..).zip(&problem.topological) {
+            position[op as usize] = i;
+        }
+        Self { problem, position }
+    }
+
+    /// Have all of `others` run whenever `op` runs? Looks no further back than the first of them.
+    fn have_run(&self, others: &[u32], op: u32) -> bool {
+        let at = |op: u32| self.position[op as usize];
+        let Some(first) = others.iter().map(|&other| at(other)).min() else { return true };
+        if others.iter().any(|&other| at(other) >= at(op)) {
+            return false;
+        }
+        let mut before = BTreeSet::new();
+        let mut open = vec![op];
+        while let Some(op) = open.pop() {
+            let predecessors = self.problem.predecessors[op as usize].iter();
+            open.extend(predecessors.filter(|&&p| at(p) >= first && before.insert(p)));
+        }
+        others.iter().all(|other| before.contains(other))
+    }
+}
+
+/// The most that one op reads and writes together, less what it can write over.
+fn largest_working_set(ops: u32, buffers: &[Buffer], hand_overs: &HandOvers) -> u64 {
     let mut bytes = vec![0; ops as usize];
     let mut always = 0;
     // Which buffer was last counted for an op.
@@ -450,7 +534,8 @@ fn largest_working_set(ops: u32, buffers: &[Buffer]) -> u64 {
             }
         }
     }
-    always + bytes.into_iter().max().unwrap_or(0)
+    let needed = (0..).zip(bytes).map(|(op, bytes)| bytes - hand_overs.most_saved(op));
+    always + needed.max().unwrap_or(0)
 }
 
 /// Buffers that come and go with the same ops are one buffer; those of no size are none. What is always there needs no ops.

@@ -1,7 +1,7 @@
-//! The least peak where some ops need less if they run late.
+//! The least peak where ops need less while they run than what they bring to life.
 //!
-//! An op that may write its result over what it reads can do so if it is the last that reads it: in some orders, not in others. Both buffers are then one while it runs. With `s(X,u)` the bytes that `u` saves in this way
-//! after `X`,
+//! An op that may write its result over what it reads can do so if it is the last that reads it: in some orders, not in others ([hand-overs](crate::HandOver)). Other savings are sure: so many bytes while the op
+//! runs, whatever has run before. With `s(X,u)` the bytes that `u` saves in either way after `X`,
 //!
 //! ```text
 //! during(X,u) = max(f(X), f(X + u), f(X) + sizes that u brings to life - s(X,u))
@@ -20,22 +20,12 @@
 //! into parts. Its least peak is a bound for the one in which some are not; if an order of it saves all that this one has, it is the answer. An op that reads but one tensor saves nothing by a saving that it should
 //! not have: what it does not let go is in use after it, and that counts as well.
 
+use crate::answer::Answer;
 use crate::exact::{self, LARGEST_WHOLE, commit};
-use crate::{OpIndex, Problem, bits};
-use serenity_search::{Limits, Watch};
+use crate::{OpIndex, Options, Problem, bits, bounds, heuristic, walk};
+use serenity_search::{Limits, StopReason, Watch};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
-
-/// What an op saves while it runs, if it runs late.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Saving {
-    /// The op.
-    pub op: OpIndex,
-    /// Bytes that it brings to life and need not, if all ops of one of the lists have run.
-    pub bytes: u64,
-    /// These lists.
-    pub once: Vec<Vec<OpIndex>>,
-}
 
 /// What is known of all orders.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,55 +48,33 @@ struct Set {
     ops: Vec<u32>,
 }
 
-/// Finds the least peak of all orders, with what ops save; `floor` is known to be none too high. Between two waypoints it looks at so many moves from one set
-/// of executed ops to the next, and then ends with what it has proved.
+/// Finds the least peak of all orders, with what ops save: by hand-overs, and so many bytes each for sure. `floor` is known to be none too high.
+/// Between two waypoints it looks at so many moves from one set of executed ops to the next, and then ends with what it has proved.
 pub fn with_savings(
     problem: &Problem,
-    savings: &[Saving],
+    sure: &[(OpIndex, u64)],
     floor: u64,
     most_moves: u64,
     limits: &Limits,
 ) -> WithSavings {
-    let costs = Costs::new(problem, savings);
-    let mut watch = Watch::new(limits, None);
-    let found = in_parts(problem, &costs.at_most(), floor, most_moves, &mut watch);
-    let is_reached = found.order.as_ref().is_some_and(|order| costs.peak_of(order) <= found.at_least);
-    if is_reached || costs.are_sure() || problem.len() > LARGEST_WHOLE {
-        return WithSavings { order: found.order.filter(|_| is_reached), ..found };
-    }
-    costs.search(found.at_least, most_moves, &mut watch)
+    Costs::new(problem, sure).least(floor, most_moves, &mut Watch::new(limits, None))
 }
 
-/// The same if ops save what they can, late or not, from part to part between waypoints: a bound for those that do not.
-fn in_parts(
-    problem: &Problem,
-    savings: &[u64],
-    floor: u64,
-    most_moves: u64,
-    watch: &mut Watch,
-) -> WithSavings {
-    let mut found = WithSavings { at_least: floor, order: Some(Vec::new()) };
-    for part in exact::between_waypoints(problem, &watch.stopper()) {
-        let savings = part.ops.iter().map(|&op| savings[op as usize]);
-        let once = || vec![Vec::new()];
-        let costs = Costs {
-            problem: &part.problem,
-            savings: savings
-                .map(|bytes| if bytes > 0 { vec![(bytes, once())] } else { Vec::new() })
-                .collect(),
-        };
-        if part.problem.len() > LARGEST_WHOLE {
-            found.order = None;
-            continue;
-        }
-        let best = costs.search(found.at_least, most_moves, watch);
-        found.at_least = best.at_least;
-        found.order = found.order.zip(best.order).map(|(mut all, order)| {
-            all.extend(order.iter().map(|op| OpIndex(part.ops[op.index()])));
-            all
-        });
+/// The order of least peak of a problem with hand-overs. If it is not found within the limits, the best of the orders that are found without a look at what these save.
+pub(crate) fn search(problem: &Problem, options: &Options, watch: &mut Watch) -> Answer {
+    // The other half of the work is for an order, should there be none.
+    let moves = watch.left().work.map_or(u64::MAX, |work| work / 2);
+    let found = Costs::new(problem, &[]).least(bounds::simple(problem), moves, watch);
+    let (at_least, sizes) = (found.at_least, vec![problem.len()]);
+    watch.raise_bound(at_least);
+    if let Some(order) = found.order {
+        return Answer { order: order.iter().map(|op| op.0).collect(), at_least, stopped: None, sizes };
     }
-    found
+    let stopped = watch.limit_reached(0).or(Some(StopReason::Work));
+    let without = exact::search(&problem.without_hand_overs(), options, watch).order;
+    let orders = [heuristic::best(problem).0, without];
+    let order = orders.into_iter().min_by_key(|order| walk::peak_of(problem, order)).unwrap_or_default();
+    Answer { order, at_least, stopped, sizes }
 }
 
 /// Where a search has come to.
@@ -141,36 +109,48 @@ impl Set {
 /// What ops cost, by what has run.
 struct Costs<'a> {
     problem: &'a Problem,
-    /// By op: bytes, and the sets one of which must have run.
-    savings: Vec<Vec<(u64, Vec<Vec<u64>>)>>,
+    /// By op: bytes that it saves besides its hand-overs, whatever has run.
+    sure: Vec<u64>,
 }
 
 impl<'a> Costs<'a> {
-    fn new(problem: &'a Problem, list: &[Saving]) -> Self {
-        let mut savings = vec![Vec::new(); problem.len()];
-        for Saving { op, bytes, once } in list {
-            // No words where there are no ops: a graph may have a saving for each op.
-            let set_of = |ops: &Vec<OpIndex>| {
-                let mut set = vec![0; if ops.is_empty() { 0 } else { problem.words() }];
-                for op in ops {
-                    bits::insert(&mut set, op.0);
-                }
-                set
-            };
-            savings[op.index()].push((*bytes, once.iter().map(set_of).collect()));
+    fn new(problem: &'a Problem, list: &[(OpIndex, u64)]) -> Self {
+        let mut sure = vec![0; problem.len()];
+        for (op, bytes) in list {
+            sure[op.index()] += bytes;
         }
-        Self { problem, savings }
+        Self { problem, sure }
     }
 
-    /// What each op saves if it runs late enough for all of it.
-    fn at_most(&self) -> Vec<u64> {
-        self.savings.iter().map(|list| list.iter().map(|(bytes, _)| bytes).sum()).collect()
+    /// The least peak of all orders.
+    fn least(&self, floor: u64, most_moves: u64, watch: &mut Watch) -> WithSavings {
+        let found = self.in_parts(floor, most_moves, watch);
+        let is_reached = found.order.as_ref().is_some_and(|order| self.peak_of(order) <= found.at_least);
+        if is_reached || self.problem.hand_overs.is_empty() || self.problem.len() > LARGEST_WHOLE {
+            return WithSavings { order: found.order.filter(|_| is_reached), ..found };
+        }
+        self.search(found.at_least, most_moves, watch)
     }
 
-    /// Is everything saved whenever its op runs?
-    fn are_sure(&self) -> bool {
-        let is_empty = |ops: &Vec<u64>| ops.iter().all(|&word| word == 0);
-        self.savings.iter().flatten().all(|(_, once)| once.iter().any(is_empty))
+    /// The least peak if ops save all that they can, late or not, from part to part between waypoints: a bound for those that do not.
+    fn in_parts(&self, floor: u64, most_moves: u64, watch: &mut Watch) -> WithSavings {
+        let whole = self.problem.without_hand_overs();
+        let mut found = WithSavings { at_least: floor, order: Some(Vec::new()) };
+        for part in exact::between_waypoints(&whole, &watch.stopper()) {
+            let most = |&op: &u32| self.sure[op as usize] + self.problem.hand_overs.most_saved(op);
+            let costs = Costs { problem: &part.problem, sure: part.ops.iter().map(most).collect() };
+            if part.problem.len() > LARGEST_WHOLE {
+                found.order = None;
+                continue;
+            }
+            let best = costs.search(found.at_least, most_moves, watch);
+            found.at_least = best.at_least;
+            found.order = found.order.zip(best.order).map(|(mut all, order)| {
+                all.extend(order.iter().map(|op| OpIndex(part.ops[op.index()])));
+                all
+            });
+        }
+        found
     }
 
     fn start(&self, floor: u64) -> Set {
@@ -272,12 +252,9 @@ impl<'a> Costs<'a> {
 
     /// Memory in use while `op` runs, and after.
     fn of(&self, set: &Set, op: u32) -> (u64, u64) {
-        let has_run = |ops: &Vec<u64>| ops.iter().zip(&set.done).all(|(wanted, done)| wanted & !done == 0);
-        let applies = |(_, once): &&(u64, Vec<Vec<u64>>)| once.iter().any(has_run);
-        let saved: u64 = self.savings[op as usize].iter().filter(applies).map(|(bytes, _)| bytes).sum();
         let full = set.in_use + self.problem.allocated(&set.done, op);
         let after = full - self.problem.freed(&set.done, op);
-        (full.saturating_sub(saved).max(set.in_use).max(after), after)
+        (full.saturating_sub(self.sure[op as usize]).max(set.in_use).max(after), after)
     }
 
     fn run(&self, set: &mut Set, op: u32) {
@@ -314,7 +291,7 @@ mod tests {
     use super::*;
     use crate::exact::testing;
     use crate::rng::Rng;
-    use crate::{Buffer, Options, schedule};
+    use crate::{Algorithm, Buffer, HandOver, Proof, schedule};
     use std::collections::BTreeMap;
 
     const MANY: u64 = 1 << 15;
@@ -348,13 +325,17 @@ mod tests {
             Buffer::produced(8, op(2), [op(3)]),
             Buffer::produced(8, op(3), []).kept(),
         ];
-        let problem = Problem::new(4, buffers, []).unwrap();
-        let over =
-            |op: u32, after: u32| Saving { op: OpIndex(op), bytes: 8, once: vec![vec![OpIndex(after)]] };
-        let last = Saving { op: op(3), bytes: 8, once: vec![vec![]] };
-        assert_eq!(with_savings(&problem, &[], 0, MANY, &Limits::default()).at_least, 24);
-        let found = with_savings(&problem, &[over(1, 2), over(2, 1), last], 0, MANY, &Limits::default());
-        assert_eq!(found.at_least, 16);
+        let over = |op, new, old| HandOver { op: OpIndex(op), new, old };
+        let peak = |hand_overs: &[HandOver]| {
+            let problem = Problem::with_hand_overs(4, buffers.clone(), hand_overs, []).unwrap();
+            let found = schedule(&problem, &Options::default());
+            assert_eq!(found.proof, Proof::Optimal);
+            found.peak
+        };
+        assert_eq!(peak(&[]), 24);
+        assert_eq!(peak(&[over(1, 1, 0), over(2, 2, 0), over(3, 3, 1)]), 16);
+        assert_eq!(peak(&[over(1, 1, 0), over(3, 3, 1)]), 16);
+        assert_eq!(peak(&[over(3, 3, 1), over(3, 3, 2)]), 24);
     }
 
     /// The least peak by all sets that can have run, row by row.
@@ -376,15 +357,12 @@ mod tests {
         row[0].peak
     }
 
-    /// Savings of some ops, sure or only once others have run.
-    fn some_savings(random: &mut Rng, problem: &Problem, are_sure: bool) -> Vec<Saving> {
-        let ops = u64::from(problem.ops);
+    /// Sure savings of some ops.
+    fn some_savings(random: &mut Rng, problem: &Problem) -> Vec<(OpIndex, u64)> {
         let mut savings = Vec::new();
         for op in (0..problem.ops).map(OpIndex) {
             if random.below(3) > 0 {
-                let others = if are_sure { 0 } else { random.below(3) };
-                let once = (0..others).map(|_| OpIndex(random.below(ops) as u32)).collect();
-                savings.push(Saving { op, bytes: 1 + random.below(9), once: vec![once] });
+                savings.push((op, 1 + random.below(9)));
             }
         }
         savings
@@ -395,18 +373,54 @@ mod tests {
         let mut random = Rng::new(1);
         let (mut gains, mut parts) = (0, 0);
         for round in 0..20 {
-            for problem in testing::problems() {
-                let savings = some_savings(&mut random, &problem, round % 2 == 0);
+            for problem in testing::problems().chain(testing::with_hand_overs(round)) {
+                let savings = if round % 2 == 0 { some_savings(&mut random, &problem) } else { Vec::new() };
                 let costs = Costs::new(&problem, &savings);
                 let found = with_savings(&problem, &savings, 0, MANY, &Limits::default());
                 let order = found.order.unwrap();
                 let told = (found.at_least, costs.peak_of(&order), order.len());
                 assert_eq!(told, (least(&costs), least(&costs), problem.len()));
-                gains += usize::from(found.at_least < least(&Costs::new(&problem, &[])));
-                parts += exact::between_waypoints(&problem, testing::NEVER).len();
+                let without = problem.without_hand_overs();
+                gains += usize::from(found.at_least < least(&Costs::new(&without, &[])));
+                parts += exact::between_waypoints(&without, testing::NEVER).len();
             }
         }
         assert!(gains > 1000 && parts > 10_000, "{gains} {parts}");
+    }
+
+    #[test]
+    fn all_algorithms_count_what_is_handed_over() {
+        for problem in testing::with_hand_overs(77) {
+            let best = least(&Costs::new(&problem, &[]));
+            for algorithm in [
+                Algorithm::Exact,
+                Algorithm::Dp,
+                Algorithm::DpDivide,
+                Algorithm::DpDivideBudget,
+                Algorithm::Exhaustive,
+            ] {
+                let found = schedule(&problem, &Options { algorithm, ..Options::default() });
+                assert_eq!(
+                    (found.peak, found.bound, found.proof),
+                    (best, best, Proof::Optimal),
+                    "{algorithm}"
+                );
+            }
+            for algorithm in [Algorithm::Greedy, Algorithm::Dfs, Algorithm::Kahn, Algorithm::File] {
+                let found = schedule(&problem, &Options { algorithm, ..Options::default() });
+                assert!(found.bound <= best && best <= found.peak, "{algorithm}");
+                assert_eq!(found.peak, Costs::new(&problem, &[]).peak_of(&found.order), "{algorithm}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_search_that_runs_out_of_work_claims_nothing() {
+        for problem in testing::with_hand_overs(5) {
+            let limits = Limits { work: Some(1), ..Limits::default() };
+            let found = schedule(&problem, &Options { limits, ..Options::default() });
+            assert!(found.bound <= least(&Costs::new(&problem, &[])) && found.bound <= found.peak);
+        }
     }
 
     /// From part to part, and as a whole.
@@ -416,7 +430,7 @@ mod tests {
         let mut parts = 0;
         for seed in 0..60 {
             let problem = testing::layers(24, 3, seed);
-            let savings = some_savings(&mut random, &problem, true);
+            let savings = some_savings(&mut random, &problem);
             let whole =
                 Costs::new(&problem, &savings).search(0, MANY, &mut Watch::new(&Limits::default(), None));
             assert_eq!(

@@ -60,7 +60,10 @@ impl Problem {
                 to_end: buffer.to_end || stays,
             });
         }
-        Segment { problem: Self::assemble(predecessors, buffers, base), ops }
+        let hand_overs = self.hand_overs.of_segment(done, &ops);
+        let mut problem = Self::assemble(predecessors, buffers, base);
+        problem.hand_overs = hand_overs;
+        Segment { problem, ops }
     }
 
     /// The segments of groups of ops that run one after the other, from the start.

@@ -3,7 +3,7 @@
 //! A search that holds many sets at once asks each buffer who of its writers and readers is in the set. Whoever follows a single
 //! order need not ask: a counter a buffer and a counter an op say it, and a whole order costs no more than its edges.
 
-use crate::{OpIndex, Problem, Step};
+use crate::{OpIndex, Problem, Step, bits};
 
 /// What each op still waits for.
 #[derive(Clone)]
@@ -56,6 +56,8 @@ pub(crate) struct Walk<'a> {
     /// What each op would bring to life and let go if it ran next.
     allocated: Vec<u64>,
     freed: Vec<u64>,
+    /// What has run; kept only where hand-overs depend on it.
+    done: Vec<u64>,
 }
 
 impl<'a> Walk<'a> {
@@ -68,6 +70,7 @@ impl<'a> Walk<'a> {
             last_reader: Vec::with_capacity(problem.buffers.len()),
             allocated: vec![0; problem.len()],
             freed: vec![0; problem.len()],
+            done: vec![0; if problem.hand_overs.is_empty() { 0 } else { problem.words() }],
         };
         for buffer in &problem.buffers {
             for writer in &buffer.writers {
@@ -81,14 +84,15 @@ impl<'a> Walk<'a> {
         walk
     }
 
-    /// Bytes that `op` brings to life if it runs next.
+    /// Bytes that `op` brings to life if it runs next, less those that it writes over what it lets go.
     pub(crate) fn allocated(&self, op: u32) -> u64 {
-        self.allocated[op as usize]
+        self.allocated[op as usize] - self.problem.hand_overs.saved(&self.done, op)
     }
 
-    /// Bytes that `op` lets go if it runs next.
+    /// Bytes that `op` lets go if it runs next, less those that it writes over.
     pub(crate) fn freed(&self, op: u32) -> u64 {
-        self.freed[op as usize]
+        // An op that cannot run yet may save what it does not let go yet.
+        self.freed[op as usize].saturating_sub(self.problem.hand_overs.saved(&self.done, op))
     }
 
     pub(crate) fn run(&mut self, op: u32) -> Step {
@@ -97,8 +101,8 @@ impl<'a> Walk<'a> {
 
     /// Runs `op`, which has not run yet; calls `changes` with each other op just before it comes to cost something else.
     pub(crate) fn run_and_tell(&mut self, op: u32, mut changes: impl FnMut(&Self, u32)) -> Step {
-        let during = self.in_use + self.allocated[op as usize];
-        self.in_use = during - self.freed[op as usize];
+        let during = self.in_use + self.allocated(op);
+        self.in_use = during - self.freed(op);
         let problem = self.problem;
         for &b in &problem.writes[op as usize] {
             let buffer = &problem.buffers[b as usize];
@@ -117,6 +121,10 @@ impl<'a> Walk<'a> {
                 changes(self, last);
                 self.freed[last as usize] += problem.buffers[b as usize].bytes;
             }
+        }
+        // Until now others cost what they did before.
+        if !problem.hand_overs.is_empty() {
+            bits::insert(&mut self.done, op);
         }
         Step { during, after: self.in_use }
     }

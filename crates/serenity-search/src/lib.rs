@@ -24,11 +24,13 @@
 //! ```
 
 mod limits;
+mod matching;
 mod named;
 mod proof;
 mod watch;
 
 pub use limits::{CancelFlag, Limits};
+pub use matching::most_pairs;
 pub use named::UnknownName;
 pub use proof::{Proof, StopReason};
 pub use watch::{Progress, ProgressFn, Watch};

@@ -69,7 +69,10 @@ pub(crate) fn unchecked(graph: &Graph, options: &Options) -> Plan {
 
 /// The same within the work that one search of several gets, unless it has a limit already.
 pub(crate) fn search_for(graph: &Graph, options: &Options) -> scheduling::Options {
-    let work = options.effort.states_of_an_order(options.algorithm, graph.ops().len());
+    let mut work = options.effort.states_of_an_order(options.algorithm, graph.ops().len());
+    if graph.states_sharing() && options.algorithm.is_exact() {
+        work = work.max(options.effort.moves_with_savings());
+    }
     let work = options.limits.work.unwrap_or(work);
     scheduling::Options { limits: options.limits.working(work), ..search(options) }
 }

@@ -3,11 +3,11 @@
 use crate::by_kernels::{are_no_larger, heads, own_heads};
 use crate::judge::{self, Bounds, Judge, Seed};
 use crate::order::{search_for, unchecked, verified};
-use crate::{Error, Footprint, Options, Plan, bridge, least_in_place, nested, ort};
+use crate::{Error, Footprint, Options, Plan, bridge, nested, ort};
 use serenity_check::placement_faults;
 use serenity_ir::{Graph, Op, OpId, Operator, TensorId};
 use serenity_runtimes::{Kernels, Offsets, TflmFacts, main_graph};
-use serenity_schedule::{self as scheduling, OpIndex, Saving};
+use serenity_schedule::{self as scheduling, OpIndex};
 use serenity_search::Proof;
 use std::time::Instant;
 
@@ -73,13 +73,6 @@ fn without_plan(graphs: &[Graph], options: &Options) -> Result<Plan, Error> {
             plan.bound = 0;
         }
         plan.witness = None;
-    }
-    if settled.main.states_sharing() {
-        // The last of several readers may work in place, which the peak does not count.
-        plan.bound = least_of_all_plans(&settled.main, options, &plan).bound;
-        if plan.after.peak > plan.bound && options.algorithm.is_exact() {
-            plan.bound = least_in_place(&settled.main, plan.bound, options).bound.min(plan.after.peak);
-        }
     }
     let judge = Judge::new(graphs, &settled.main, &settled.orders, options);
     plan.after.arena = judge.arena(&plan.order);
@@ -231,8 +224,8 @@ fn least_of_all_plans(main: &Graph, options: &Options, plan: &Plan) -> Least {
     let Some(best) = model.at_best(main).filter(|_| !is_close) else {
         return Least { bound: least.min(plan.bound), order: None };
     };
-    let saving = |&(op, bytes): &(OpId, u64)| Saving { op: OpIndex(op.0), bytes, once: vec![Vec::new()] };
-    let savings: Vec<Saving> = best.savings.iter().map(saving).collect();
+    let savings: Vec<(OpIndex, u64)> =
+        best.savings.iter().map(|&(op, bytes)| (OpIndex(op.0), bytes)).collect();
     let problem = bridge::problem(main, &best.lifetimes);
     let most_moves = options.effort.moves_with_savings();
     let found = scheduling::with_savings(&problem, &savings, least, most_moves, &options.limits);

@@ -66,7 +66,7 @@ pub use witness::{Chain, Witness, witness};
 
 use crate::answer::Answer;
 use crate::segment::Segment;
-use crate::{Options, Problem, bounds, divide, heuristic, walk};
+use crate::{Options, Problem, bounds, divide, heuristic, savings, walk};
 use engine::{Ended, Engine};
 pub(crate) use large::LARGEST_WHOLE;
 use serenity_search::{StopReason, Watch};
@@ -80,6 +80,10 @@ const QUICK_CUTS: usize = 8;
 
 /// Finds the order of least peak, and proves it unless a limit ends the search first.
 pub(crate) fn search(problem: &Problem, options: &Options, watch: &mut Watch) -> Answer {
+    if !problem.hand_overs.is_empty() {
+        // The rules below count with buffers that come and go; what is written over what depends on more.
+        return savings::search(problem, options, watch);
+    }
     if problem.len() > LARGEST_WHOLE {
         return large::search(problem, options, watch);
     }

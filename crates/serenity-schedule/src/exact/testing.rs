@@ -1,7 +1,7 @@
 //! Small problems at random, and what the rules are held against: all sets that can have run.
 
 use crate::rng::Rng;
-use crate::{Buffer, OpIndex, Problem, bits};
+use crate::{Buffer, HandOver, OpIndex, Problem, bits};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) const NEVER: &(dyn Fn() -> bool + Sync) = &|| false;
@@ -28,6 +28,36 @@ fn draw(random: &mut Rng) -> Problem {
         buffers.push(Buffer { writers, ..Buffer::produced(5, OpIndex(0), [OpIndex(ops - 1)]) });
     }
     Problem::new(ops, buffers, edges).unwrap()
+}
+
+/// Problems of two to seven ops with sizes that recur, most of whose ops may write over some of what they read.
+pub(crate) fn with_hand_overs(seed: u64) -> impl Iterator<Item = Problem> {
+    let mut random = Rng::new(seed);
+    (0..300).map(move |_| {
+        let ops = 2 + random.below(6) as u32;
+        let mut buffers =
+            vec![Buffer::given(2, (0..ops).filter(|_| random.below(2) == 0).map(OpIndex)).kept()];
+        buffers[0].to_end = buffers[0].readers.is_empty();
+        for op in 0..ops {
+            for _ in 0..=random.below(2) {
+                let readers = (op + 1..ops).filter(|_| random.below(2) == 0).map(OpIndex);
+                let result = Buffer::produced(0, OpIndex(op), readers);
+                let result = Buffer { bytes: 1 + random.below(2), ..result };
+                buffers.push(if random.below(4) == 0 { result.kept() } else { result });
+            }
+        }
+        let mut hand_overs = Vec::new();
+        for (new, written) in buffers.iter().enumerate() {
+            for (old, read) in buffers.iter().enumerate() {
+                let Some(&op) = written.writers.first() else { continue };
+                let fits = new != old && read.readers.contains(&op) && written.bytes == read.bytes;
+                if fits && random.below(4) > 0 {
+                    hand_overs.push(HandOver { op, new, old });
+                }
+            }
+        }
+        Problem::with_hand_overs(ops, buffers, &hand_overs, []).unwrap()
+    })
 }
 
 /// Layers of so many ops, each of which reads one to three results of the layer before, one of them read by no other of its layer.

@@ -55,7 +55,8 @@ pub fn witness(problem: &Problem, buffers: &[Buffer], order: &[OpIndex], bound: 
         let ancestors = reached(op, &problem.predecessors, problem.words());
         let descendants = reached(op, &problem.successors, problem.words());
         let mut cut = Cut::new(problem, buffers, &ancestors, &descendants, Some(op));
-        if cut.value() < bound {
+        // What is counted twice while the op writes one over the other.
+        if cut.value() < bound + problem.hand_overs.most_saved_in_all(op) {
             return None;
         }
         let mut chains: Vec<Chain> = cut
