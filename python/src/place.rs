@@ -88,6 +88,13 @@ pub(crate) fn place(
     }
     let overlaps = overlaps.iter().map(|&(writer, over)| Overlap::same_offset(writer, over)).collect();
     let problem = Problem::new(all, align).and_then(|p| p.with_overlaps(overlaps)).map_err(refused)?;
+    if let Some((buffer, alignment)) = problem.misaligned() {
+        return Err(Failure::request(
+            format!("the fixed offset of buffer {buffer} is no multiple of {alignment}"),
+            "change it, leave it out, or give another align",
+        )
+        .into());
+    }
     Ok(plain(solve(py, &problem, planner, capacity, &patience)?))
 }
 

@@ -153,6 +153,8 @@ def test_buffers_that_are_none():
         serenity.place(["a"])
     with pytest.raises(ValueError, match="align must be at least 1, not 0"):
         serenity.place([(1, 0, 1)], align=0)
+    with pytest.raises(ValueError, match="buffer 0 is no multiple of 16"):
+        serenity.place([(4, 0, 1, 1)], align=16)
 
 
 def test_a_missing_file_to_verify():

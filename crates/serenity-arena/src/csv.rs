@@ -89,6 +89,18 @@ pub enum CsvError {
         /// What has to be there.
         expected: &'static str,
     },
+    /// A fixed offset that the buffer's own alignment forbids.
+    #[error(
+        "line {line}, column `offset`: {offset} is no multiple of {alignment}, the alignment in the same line; change one of them, or leave the offset empty"
+    )]
+    Misaligned {
+        /// Where.
+        line: usize,
+        /// The offset.
+        offset: u64,
+        /// What it must be a multiple of.
+        alignment: u64,
+    },
     /// A lifetime without a step.
     #[error(
         "line {line}, column `upper`: the buffer ends at {upper}, not after its beginning at {lower}; it would never be in use"
@@ -250,7 +262,12 @@ impl<'a> Row<'a> {
                 self.number(Column::Alignment, "a whole number above 0", |&alignment| alignment > 0)?;
         }
         if self.get(Column::Offset).is_some_and(|text| !text.is_empty()) {
-            buffer.offset = Some(self.number(Column::Offset, BYTES, |_| true)?);
+            let offset: u64 = self.number(Column::Offset, BYTES, |_| true)?;
+            if !offset.is_multiple_of(buffer.alignment) {
+                let alignment = buffer.alignment;
+                return Err(CsvError::Misaligned { line: self.line, offset, alignment });
+            }
+            buffer.offset = Some(offset);
         }
         Ok(buffer)
     }

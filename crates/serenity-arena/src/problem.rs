@@ -311,6 +311,16 @@ impl Problem {
         &self.reserved
     }
 
+    /// The first buffer that must lie where its alignment, or that of the problem, forbids it, and the multiple that its offset is not. Planners leave such a buffer where it is.
+    pub fn misaligned(&self) -> Option<(usize, u64)> {
+        let alignments = self.buffers.iter().map(|buffer| self.alignment_of(buffer));
+        let is_misplaced = |(_, (buffer, alignment)): &(usize, (&Buffer, u64))| {
+            buffer.offset.is_some_and(|offset| !offset.is_multiple_of(*alignment))
+        };
+        let (index, (_, alignment)) = self.buffers.iter().zip(alignments).enumerate().find(is_misplaced)?;
+        Some((index, alignment))
+    }
+
     /// The offset of this buffer is a multiple of this: of the alignment of the problem, and its own.
     pub(crate) fn alignment_of(&self, buffer: &Buffer) -> u64 {
         // `new` has seen to it that there is one.

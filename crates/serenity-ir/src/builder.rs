@@ -4,7 +4,8 @@ use crate::order::{find_cycle, lowest_index_first};
 use crate::{Attributes, Graph, GraphError, Op, OpId, OpKind, Tensor, TensorId, Unknown};
 use serde_json::{Map, Value};
 
-/// The sum of all sizes, doubled and rounded up as no runtime does worse, stays below this: what is added up later cannot overflow 63 bits.
+/// The sizes, each doubled and rounded up to 64 bytes as no runtime does worse, add up to no more than this: what is added up later cannot overflow 63 bits. So the sizes themselves, rounded up to
+/// 32 bytes, add up to 2^61 at most.
 const LARGEST_SUM: u64 = 1 << 62;
 
 /// So many tensors and as many ops: five times the largest graph that is known, and no more memory than an ordinary machine has.
@@ -396,6 +397,21 @@ mod tests {
         let (mut b, _, _) = chain();
         b.tensor(Tensor::sized("huge", i64::MAX as u64 - 8));
         assert!(matches!(b.build(), Err(GraphError::SizeOverflow { .. })));
+        // Up to the limit that the message states, and not one byte more.
+        let of = |sizes: &[u64]| {
+            let mut b = GraphBuilder::new("");
+            let tensors: Vec<TensorId> =
+                sizes.iter().map(|&bytes| b.tensor(Tensor::sized("x", bytes))).collect();
+            b.push_op(Op { outputs: tensors, ..raw_op("op", &[], &[]) });
+            b.build()
+        };
+        for sizes in [&[1 << 61][..], &[1 << 60, 1 << 60], &[(1 << 61) - 64, 33], &[(1 << 61) - 31]] {
+            assert!(of(sizes).is_ok(), "{sizes:?}");
+        }
+        for sizes in [&[(1 << 61) + 1][..], &[1 << 61, 1], &[(1 << 61) - 32, 33], &[u64::MAX]] {
+            let error = of(sizes).unwrap_err().to_string();
+            assert!(error.contains("add up to more than 2^61 bytes"), "{sizes:?}: {error}");
+        }
     }
 
     #[test]

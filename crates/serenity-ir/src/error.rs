@@ -61,7 +61,7 @@ pub enum GraphError {
     },
     /// Sizes whose sum does not fit in 63 bits.
     #[error(
-        "the tensor sizes add up to more than 2^63 - 1 bytes at tensor `{tensor}` ({bytes} bytes); correct its size"
+        "the tensor sizes, each rounded up to 32 bytes, add up to more than 2^61 bytes at tensor `{tensor}` ({bytes} bytes); correct its size"
     )]
     SizeOverflow {
         /// Where the sum overflows.

@@ -132,6 +132,13 @@ fn read_table(args: &PlaceArgs) -> Result<Job, Failure> {
     let table = csv::read(&text).map_err(|error| unreadable(error.to_string()))?;
     let problem = Problem::new(table.buffers.clone(), args.align.unwrap_or(1))
         .map_err(|error| unreadable(error.to_string()))?;
+    if let Some((buffer, alignment)) = problem.misaligned() {
+        let offset = problem.buffers()[buffer].offset.unwrap_or(0);
+        return Err(Failure::request(
+            format!("the offset {offset} of `{}` is no multiple of {alignment}", table.ids[buffer]),
+            "change it, leave it empty, or ask for another --align",
+        ));
+    }
     let unknown = Vec::new();
     Ok(Job { name: printable(&args.input).into_owned(), graph: None, model: None, table, problem, unknown })
 }
