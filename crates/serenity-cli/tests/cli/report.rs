@@ -1,6 +1,7 @@
 //! `serenity report` and `optimize --report`: the page, as a program and as a person sees it.
 
 use crate::browser::Browser;
+use crate::float_io::with_float_io;
 use crate::harness::{Desk, Run};
 use serde_json::{Value, json};
 
@@ -170,6 +171,54 @@ fn a_budget_is_answered_with_what_would_help() {
     assert!(cured.json()["after"]["total"]["arm32"].as_u64() <= cure["needs"].as_u64(), "{cure}");
     let run = report(&desk, "c.tflite", &["--budget", "1MB", "--json"]);
     assert_eq!((run.code, run.json()["fits"].clone()), (0, json!(true)));
+}
+
+/// What two remedies do together, and code without an interpreter, is no news to the page; and only what nothing can do is called impossible.
+#[test]
+fn remedies_are_combined_and_only_a_floor_of_everything_is_impossible() {
+    let desk = Desk::new();
+    let run = desk.run(&["zoo", "export", "mobilenet?resolution=64", "-o", "int8.tflite", "--int8"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    let bytes = std::fs::read(desk.path("int8.tflite")).unwrap();
+    std::fs::write(desk.path("net.tflite"), with_float_io(bytes)).unwrap();
+    let needs = |options: &[&str]| {
+        let object = desk.run(&[&["optimize", "net.tflite", "--json"], options].concat()).json();
+        let whole = &object["after"]["total"];
+        whole["arm32"].as_u64().unwrap() + whole["margin"].as_u64().unwrap()
+    };
+    let (together, apart) =
+        (needs(&["--int8-io", "--loops"]), needs(&["--loops"]).min(needs(&["--int8-io"])));
+    assert!(together < apart * 9 / 10, "{together} {apart}");
+    let remedies = |budget: u64| {
+        let run = report(&desk, "net.tflite", &["--budget", &budget.to_string()]);
+        assert_eq!(run.code, 1, "{run:?}");
+        figures(&desk.read("page.html"))["remedies"].as_array().unwrap().clone()
+    };
+    let says = |remedy: &Value, part: &str| remedy["text"].as_str().unwrap().contains(part);
+    let fitting = |remedies: &[Value], command: &str| {
+        let fits =
+            |one: &&Value| one["fits"] == true && one["command"].as_str().unwrap().starts_with(command);
+        remedies
+            .iter()
+            .find(fits)
+            .unwrap_or_else(|| panic!("no `{command}` that fits in {remedies:#?}"))
+            .clone()
+    };
+    // Estimates may be a little off, so a little room is left.
+    let tight = remedies(together + together / 10);
+    let both = fitting(&tight, "serenity optimize net.tflite --int8-io --loops");
+    assert!(says(&both, "whole numbers instead of floats") && says(&both, "in loops"), "{both}");
+    let code = fitting(&tight, "serenity emit c net.tflite");
+    for cure in [both, code] {
+        let command: Vec<&str> = cure["command"].as_str().unwrap().split(' ').skip(1).collect();
+        assert_eq!(desk.run(&command).code, 0, "{cure}");
+    }
+    assert!(!tight.iter().any(|remedy| says(remedy, "impossible")), "{tight:#?}");
+    assert!(tight.iter().any(|remedy| says(remedy, "does not cover other kernels, loops")), "{tight:#?}");
+    // The input has 64 x 64 x 3 bytes.
+    let hopeless = remedies(12_000);
+    assert!(hopeless.iter().any(|remedy| says(remedy, "impossible, whatever is done: the network's inputs")));
+    assert!(!remedies(12_500).iter().any(|remedy| says(remedy, "impossible")));
 }
 
 #[test]

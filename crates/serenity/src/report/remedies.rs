@@ -1,5 +1,7 @@
 //! What else would make a model need less: the cheapest first, each with what it would need then.
 
+mod code;
+
 use super::PageOptions;
 use crate::{
     Input, Loops, Need, Optimized, Options, Rewrites, boards, estimate_loops, optimize, plan_graphs,
@@ -30,17 +32,32 @@ pub(super) fn remedies(
     let mut remedies: Vec<Remedy> = Vec::new();
     remedies.extend(case.kernels());
     remedies.extend(case.int8_io());
-    remedies.extend(case.loops(None));
-    if is_over && !remedies.iter().any(|remedy| remedy.fits == Some(true)) && case.may_choose_kernels() {
-        remedies.extend(case.loops(Some(Kernels::Reference)));
+    remedies.extend(case.loops(Way::default()));
+    if is_over {
+        // Two of them together, while nothing alone is enough.
+        for way in case.combinations() {
+            if !remedies.iter().any(|remedy| remedy.fits == Some(true)) {
+                remedies.extend(case.loops(way));
+            }
+        }
+        remedies.extend(case.code());
     }
     // Of those that help, the cheapest that fits comes first.
     remedies.sort_by_key(|remedy| remedy.fits == Some(false));
     if is_over {
-        remedies.extend(case.impossible(&remedies));
+        remedies.extend(case.proved(&remedies));
         remedies.extend(case.board());
     }
     remedies
+}
+
+/// What is done besides loops.
+#[derive(Clone, Copy, Default)]
+struct Way {
+    /// Kernels that are named, if none were.
+    kernels: Option<Kernels>,
+    /// Inputs and outputs become whole numbers.
+    int8_io: bool,
 }
 
 /// What loops would give.
@@ -101,19 +118,31 @@ impl Case<'_> {
         [Kernels::Reference, Kernels::CmsisNn].into_iter().filter_map(with).collect()
     }
 
-    /// Floats at the ends are four times as large.
-    fn int8_io(&self) -> Option<Remedy> {
-        if self.options.int8_io
-            || self.input.file.format() != Format::TfLite
-            || self.found.plan.loops.is_some()
-        {
+    /// The model with whole numbers for inputs and outputs, and how many change; `None` if none do, or it was asked for.
+    fn quantized(&self) -> Option<(Input, usize)> {
+        if self.options.int8_io || self.input.file.format() != Format::TfLite {
             return None;
         }
         let (model, io) = self.input.with_quantized_io().ok()?;
-        let ports = io.changed.len();
-        if ports == 0 {
+        (!io.changed.is_empty()).then_some((model, io.changed.len()))
+    }
+
+    /// What may be done together with loops, the cheapest first.
+    fn combinations(&self) -> Vec<Way> {
+        let kernels = self.may_choose_kernels().then_some(Kernels::Reference);
+        let with_kernels = kernels.filter(|_| self.found.plan.loops.is_none());
+        let with_kernels = with_kernels.map(|kernels| Way { kernels: Some(kernels), int8_io: false });
+        let with_io = self.quantized().map(|_| Way { kernels: None, int8_io: true });
+        let with_both = with_io.zip(kernels).map(|(way, kernels)| Way { kernels: Some(kernels), ..way });
+        [with_kernels, with_io, with_both].into_iter().flatten().collect()
+    }
+
+    /// Floats at the ends are four times as large.
+    fn int8_io(&self) -> Option<Remedy> {
+        if self.found.plan.loops.is_some() {
             return None;
         }
+        let (model, ports) = self.quantized()?;
         let what = format!(
             "Let the model take and give whole numbers instead of floats ({ports} input{} or output{} converted inside): another contract for the application",
             if ports == 1 { "" } else { "s" },
@@ -131,22 +160,28 @@ impl Case<'_> {
         })
     }
 
-    /// Windows of operators, a few rows at a time; with these kernels if any are named.
-    fn loops(&self, kernels: Option<Kernels>) -> Option<Remedy> {
-        if self.input.file.format() != Format::TfLite || self.found.plan.loops.is_some() {
+    /// What loops are made of: what was found, or the model planned this way.
+    fn ground(&self, way: Way, options: &Options) -> Option<Optimized> {
+        if way.kernels.is_none() && !way.int8_io {
+            return Some(self.found.clone());
+        }
+        let model = if way.int8_io { self.quantized()?.0 } else { self.found.model.clone() };
+        let given_plan = options.given_plan.clone().filter(|_| !way.int8_io);
+        let as_it_is = Options { rewrites: Rewrites::None, loops: None, given_plan, ..options.clone() };
+        let plan = plan_graphs(model.graphs(), &as_it_is).ok()?;
+        Some(Optimized { model, plan })
+    }
+
+    /// Windows of operators, a few rows at a time, besides what this way does.
+    fn loops(&self, way: Way) -> Option<Remedy> {
+        let is_looped = self.found.plan.loops.is_some() && !way.int8_io;
+        if self.input.file.format() != Format::TfLite || is_looped {
             return None;
         }
-        let model = kernels.map_or(self.options.model, |kernels| self.options.model.with_kernels(kernels));
-        let options = Options { model, ..self.options.clone() };
-        let planned;
-        let found = if kernels.is_some() {
-            let as_it_is = Options { rewrites: Rewrites::None, loops: None, ..options.clone() };
-            let plan = plan_graphs(self.found.model.graphs(), &as_it_is).ok()?;
-            planned = Optimized { model: self.found.model.clone(), plan };
-            &planned
-        } else {
-            self.found
-        };
+        let model =
+            way.kernels.map_or(self.options.model, |kernels| self.options.model.with_kernels(kernels));
+        let options = Options { model, int8_io: self.options.int8_io || way.int8_io, ..self.options.clone() };
+        let found = &self.ground(way, &options)?;
         let Need { bytes: whole, margin } = Need::of(&found.model, &found.plan);
         let tail = whole - found.plan.after.needs();
         let mut best: Option<Looped> = None;
@@ -176,21 +211,27 @@ impl Case<'_> {
             }
         }
         let Looped { most, extra, need, is_sure } = best?;
-        let with = kernels.map_or_else(String::new, |kernels| format!(", with the `{kernels}` kernels"));
+        let with = way.kernels.map_or_else(String::new, |kernels| format!(", with the `{kernels}` kernels"));
         let about = if is_sure { "" } else { "about " };
         let more = if extra > 0.0 {
             format!("{:.1} % more multiplications", (100.0 * extra).max(0.1))
         } else {
             "no more multiplications".to_owned()
         };
+        let io = if way.int8_io {
+            "Let the model take and give whole numbers instead of floats (another contract for the application), and compute"
+        } else {
+            "Compute"
+        };
         let text = format!(
-            "Compute the widest parts a few rows at a time, in loops{with}: {about}{} for {more}, the same bit for bit.",
+            "{io} the widest parts a few rows at a time, in loops{with}: {about}{} for {more}, the same bit for bit.",
             size(need.bytes)
         );
-        let kernels = kernels.map_or_else(String::new, |kernels| format!(" --kernels {kernels}"));
+        let kernels = way.kernels.map_or_else(String::new, |kernels| format!(" --kernels {kernels}"));
+        let io = if way.int8_io { " --int8-io" } else { "" };
         let is_more = most > MORE_MACS[0];
         let share = if is_more { format!(" --max-extra-macs {:.0}%", 100.0 * most) } else { String::new() };
-        let flags = format!("{kernels} --loops{share}");
+        let flags = format!("{kernels}{io} --loops{share}");
         let mut remedy = self.remedy(text, &flags, Some(need));
         // What was only estimated, and fits by little, may or may not.
         if !is_sure && remedy.fits == Some(true) {
@@ -199,25 +240,41 @@ impl Case<'_> {
         Some(remedy)
     }
 
-    /// What no order and no places can do, if nothing else fits.
-    fn impossible(&self, others: &[Remedy]) -> Option<Remedy> {
+    /// What is proved of the budget: that nothing at all can keep it, or only that no order and no places do.
+    fn proved(&self, others: &[Remedy]) -> Option<Remedy> {
         let budget = self.asked.budget?;
         let plan = &self.found.plan;
-        let least = plan.least() + (self.need.bytes - plan.after.needs());
-        let is_proved = plan.unknown.is_empty() && least > budget;
-        let what = if others.iter().any(|remedy| remedy.fits == Some(true)) {
-            "Without one of these"
-        } else {
-            "As it is"
-        };
-        is_proved.then(|| Remedy {
-            text: format!(
-                "{what}, {} is impossible for these operators: proved, no order and no places need less than {}. A smaller input, fewer channels or a model that is cut in two would.",
+        if !plan.unknown.is_empty() {
+            return None;
+        }
+        let smaller = "A smaller input, fewer channels or a model that is cut in two would need less.";
+        let inputs = self.bytes_of_inputs();
+        if inputs > budget {
+            let text = format!(
+                "{} is impossible, whatever is done: the network's inputs alone take {}, in every order, with loops, with any kernels and in emitted C. {smaller}",
                 size(budget),
+                size(inputs)
+            );
+            return Some(Remedy { text, ..Remedy::default() });
+        }
+        let least = plan.least() + (self.need.bytes - plan.after.needs());
+        let is_any_enough = others.iter().any(|remedy| remedy.fits == Some(true));
+        let tried = if is_any_enough { "" } else { ", but nothing that was tried here is enough" };
+        (least > budget).then(|| Remedy {
+            text: format!(
+                "Proved: with these operators, this runtime and these kernels, no order and no places need less than {}. The proof does not cover other kernels, loops, other inputs and outputs or emitted C{tried}. {smaller}",
                 size(least)
             ),
             ..Remedy::default()
         })
+    }
+
+    /// What lies in memory before the first operator runs, whatever is done: inputs as small as they can become.
+    fn bytes_of_inputs(&self) -> u64 {
+        let quantized = self.input.with_quantized_io().ok();
+        let model = quantized.as_ref().map_or(self.input, |(model, _)| model);
+        let graph = model.graph();
+        graph.inputs().iter().map(|&tensor| graph.tensor(tensor).bytes).fold(0, u64::saturating_add)
     }
 
     fn board(&self) -> Option<Remedy> {

@@ -1,0 +1,87 @@
+//! Would the model fit as C, without an interpreter?
+
+use super::{Case, ESTIMATES_ARE_WITHIN, MORE_MACS};
+use crate::{Loops, Optimized, Options, Rewrites, emit_c, estimate_loops, optimize};
+use serenity_formats::Format;
+use serenity_report::page::{Remedy, size};
+use serenity_runtimes::Kernels;
+
+/// One way to write it.
+#[derive(Clone, Copy)]
+struct Written {
+    int8_io: bool,
+    loops: bool,
+    ram: u64,
+}
+
+impl Case<'_> {
+    /// C that takes less than the interpreter needs: the first that fits, otherwise the smallest. Nothing if the model holds what is not covered.
+    pub(super) fn code(&self) -> Option<Remedy> {
+        let budget = self.asked.budget?;
+        let mut best: Option<Written> = None;
+        for (int8_io, loops) in [(false, false), (true, false), (false, true), (true, true)] {
+            if best.is_some_and(|best| best.ram <= budget) {
+                break;
+            }
+            if let Some(written) = self.written(int8_io, loops, budget)
+                && best.is_none_or(|best| written.ram < best.ram)
+            {
+                best = Some(written);
+            }
+        }
+        let Written { int8_io, loops, ram } = best.filter(|best| best.ram < self.need.bytes)?;
+        let io = if int8_io { ", with whole numbers for inputs and outputs" } else { "" };
+        let rows = if loops { ", with loops over a few rows at a time" } else { "" };
+        let flags = [(int8_io, " --int8-io"), (loops, " --loops")];
+        let flags: String = flags.iter().filter_map(|&(is_on, flag)| is_on.then_some(flag)).collect();
+        Some(Remedy {
+            text: format!(
+                "Write the model as C, without an interpreter{io}{rows}: at most {} of static memory, the same bit for bit.",
+                size(ram)
+            ),
+            command: Some(format!("serenity emit c {}{flags} --budget {budget} -o code", self.asked.typed)),
+            needs: Some(ram),
+            fits: Some(ram <= budget),
+        })
+    }
+
+    /// The static memory of the code; `None` if it cannot be written this way, or if that was asked for or would not be enough by far.
+    fn written(&self, int8_io: bool, loops: bool, budget: u64) -> Option<Written> {
+        let options = self.emitted_options()?;
+        if self.input.file.format() != Format::TfLite || (int8_io && self.quantized().is_none()) {
+            return None;
+        }
+        let int8_io_now = self.options.int8_io || int8_io;
+        // More freedom never needs more: without rewrites, which take the time, it is 'at most'.
+        let options = Options { int8_io: int8_io_now, loops: None, rewrites: Rewrites::None, ..options };
+        let mut found = optimize(self.input, &options).ok()?;
+        if loops {
+            found = self.looped(&found, &options, budget)?;
+        }
+        let ram = emit_c(&found.model, &found.plan, "net").ok()?.ram();
+        Some(Written { int8_io, loops, ram })
+    }
+
+    /// The same model with loops, if they may be enough.
+    fn looped(&self, found: &Optimized, options: &Options, budget: u64) -> Option<Optimized> {
+        let loops = Loops { most_extra_macs: MORE_MACS[0], enough: Some(budget) };
+        let estimate = estimate_loops(found, loops, options)?;
+        let at_best = estimate.arena - estimate.arena / ESTIMATES_ARE_WITHIN;
+        if at_best > budget {
+            return None;
+        }
+        optimize(self.input, &Options { loops: Some(loops), ..options.clone() }).ok()
+    }
+
+    /// For the kernels that emitted C has beside those that were named.
+    fn emitted_options(&self) -> Option<Options> {
+        let kernels = match self.options.model.kernels()? {
+            Kernels::Any => Kernels::Emitted,
+            Kernels::CmsisNn => Kernels::EmittedCmsisNn,
+            Kernels::CmsisNnMve => Kernels::EmittedCmsisNnMve,
+            _ => return None,
+        };
+        let model = self.options.model.without_plan().with_kernels(kernels);
+        Some(Options { model, plan_arena: true, ..self.options.clone() })
+    }
+}
