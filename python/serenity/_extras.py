@@ -36,9 +36,11 @@ class Verification(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What became of the claims of a plan."""
+    """What became of the claims of a plan. ``valid``: none was refuted. ``verified``: every one was verified; ``unverified`` names the fields of the others."""
 
     valid: bool
+    verified: bool
+    unverified: list[str]
     problems: list[str]
     runtime: str
     optimal_verified: bool
@@ -105,7 +107,7 @@ def check(
 ) -> Verdict:
     """Let the independent checker look at a plan: a result, what :attr:`Result.plan` holds, or the path of a plan that was saved. ``source`` is the model as it came.
 
-    ``deep`` proves bounds again by a search of its own.
+    ``deep`` searches again: the checker for an order below the bound, the pipeline for better rewrites.
     """
     if isinstance(plan, Result):
         text = plan._get("plan_text")

@@ -5,12 +5,12 @@ use crate::model::Model;
 use crate::search;
 use crate::wishes::{Patience, Target};
 use pyo3::prelude::*;
-use serenity::search::CancelFlag;
-use serenity::{CheckOptions, Deep, PlanFile, TrafficOptions, VerifyOptions};
+use serenity::search::{CancelFlag, Limits};
+use serenity::{CheckOptions, PlanFile, TrafficOptions, VerifyOptions};
 use serenity_report::{Axis, Colour, Line, LineChart, Mark, Shape};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Off-chip bytes for each on-chip size, as the command prints them for programs.
 #[pyfunction]
@@ -71,11 +71,11 @@ pub(crate) fn check(
     let refuse =
         |reason: String| Failure::from(serenity::Error::PlanFile { path: "the plan".to_owned(), reason });
     let plan = PlanFile::parse(plan).map_err(refuse)?;
-    let limit = Duration::try_from_secs_f64(time_limit).unwrap_or(Duration::MAX);
-    let (started, cancel) = (Instant::now(), CancelFlag::default());
+    let time = Duration::try_from_secs_f64(time_limit).unwrap_or(Duration::MAX);
+    let cancel = CancelFlag::default();
+    let limits = Limits { cancel: cancel.clone(), ..Limits::lasting(time) };
     let verdict = search::run(py, None, &cancel, |_| {
-        let stop = || cancel.is_cancelled() || started.elapsed() >= limit;
-        let deep = deep.then_some(Deep { memory: memory_limit, stop: &stop });
+        let deep = deep.then(|| limits.holding(memory_limit));
         serenity::check_plan(input, &plan, &CheckOptions { model: None, deep })
     })?;
     Ok(verdict.to_json(&plan).to_string())

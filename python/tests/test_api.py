@@ -41,6 +41,8 @@ def test_a_model_file(model: pathlib.Path, tmp_path: pathlib.Path):
     for plan in (best, tmp_path / "plan.json", best.plan):
         verdict = serenity.check(plan, model)
         assert verdict.valid and verdict.problems == []
+        assert verdict.verified == (verdict.unverified == [])
+    assert serenity.check(best, model, deep=True).verified
     best.save(tmp_path / "graph.json")
     assert len(serenity.load(tmp_path / "graph.json")) == best.after.ops == len(best.graph)
 

@@ -15,7 +15,7 @@ pub(crate) use inspect::{InspectArgs, ScheduleArgs};
 pub(crate) use optimize::OptimizeArgs;
 pub(crate) use report::{PageArgs, ReportArgs};
 pub(crate) use shared::{LimitArgs, ReadArgs, RuntimeArg, SearchArgs, TalkArgs};
-pub(crate) use values::{Percent, TwoSizes};
+pub(crate) use values::{Allowance, Percent, TwoSizes};
 
 use crate::size::Size;
 use clap::{Args, Parser, Subcommand};
@@ -24,7 +24,7 @@ use serenity::placement::Planner;
 use serenity::{Engine, Objective};
 use std::path::PathBuf;
 use std::time::Duration;
-use values::{named, seconds, threads, tolerance};
+use values::{allowance, named, seconds, threads, tolerance};
 
 /// Run a neural network in the least memory.
 #[derive(Parser)]
@@ -249,21 +249,29 @@ pub(crate) struct SampleArgs {
 
 /// Check a plan against its model, independently of whoever made it.
 ///
-/// Is every op run once, after what it reads; is the peak right to the byte; does the bound fit? Exits with 1 if anything is wrong.
+/// Is every op run once, after what it reads; is the peak right to the byte; does the bound hold? Exits with 0 if every claim of the plan was verified, and with 1 if any was refuted or not verified:
+/// --deep verifies more, and --allow-unverified names what you take on trust.
 #[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    serenity check plan.json net.tflite --deep\n  \
+    serenity check plan.json net.tflite --allow-unverified\n  \
+    serenity check plan.json net.tflite --allow-unverified optimality,bound")]
 pub(crate) struct CheckArgs {
     /// What `optimize --plan` wrote, or `schedule --json` printed.
     #[arg(value_name = "PLAN.json")]
     pub(crate) plan: String,
     /// The model.
     pub(crate) input: String,
-    /// If the plan carries no proof of its bound, prove it again by a search of the checker's own.
+    /// Search again: if the plan carries no proof of its bound, the checker proves it by a search of its own; for rewrites and two memories, the pipeline's own search runs again and must find the same.
     #[arg(long)]
     pub(crate) deep: bool,
+    /// Exit with 0 although these claims were not verified: fields of the plan, or all that are not verified if none are named.
+    #[arg(long, value_name = "CLAIM,…", num_args = 0..=1, default_missing_value = "", value_parser = allowance)]
+    pub(crate) allow_unverified: Option<Allowance>,
     /// Give up proving after so many seconds.
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds, requires = "deep")]
     pub(crate) time_limit: Duration,
-    /// The same when the search takes about this much memory.
+    /// Give up proving when the search takes about this much memory.
     #[arg(long, value_name = "SIZE", default_value = "2GiB", requires = "deep")]
     pub(crate) memory_limit: Size,
     #[command(flatten)]

@@ -95,7 +95,7 @@ pub use order::schedule;
 pub use ort::{Fast, FastSession, NoFast};
 pub use output::{check_side_files, planned_model, reordered_graph};
 pub use plan::{Decision, Footprint, Plan};
-pub use plan_check::{CheckOptions, CheckedClaim, Deep, NOT_COVERED, Status, Verdict, check_plan};
+pub use plan_check::{CheckOptions, CheckedClaim, NO_CLAIM, Status, Verdict, check_plan};
 pub use plan_file::PlanFile;
 pub use planning::plan_graphs;
 pub use rewrite::{

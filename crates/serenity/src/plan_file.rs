@@ -58,8 +58,8 @@ pub struct PlanFile {
     pub(crate) before: Option<ClaimedFootprint>,
     /// What it needs now, if it says so a second time.
     pub(crate) after: Option<ClaimedFootprint>,
-    /// The names of all its fields that say something.
-    pub(crate) fields: Vec<String>,
+    /// All its fields that say something, as they were read.
+    pub(crate) fields: Map<String, Value>,
     /// Fields that cannot be understood, and why.
     pub(crate) malformed: Vec<(String, String)>,
 }
@@ -104,8 +104,8 @@ pub(crate) struct ClaimedFootprint {
     pub(crate) peak: u64,
     /// The runtime's arena.
     pub(crate) arena: Option<u64>,
-    /// With all that TFLM keeps besides, on 32-bit Arm and on x86-64.
-    pub(crate) total: Option<(u64, u64)>,
+    /// With all that TFLM keeps besides, on 32-bit Arm and on x86-64, and what to add to be safe, if it says.
+    pub(crate) total: Option<(u64, u64, Option<u64>)>,
     /// The number of ops.
     pub(crate) ops: u64,
 }
@@ -206,7 +206,11 @@ impl PlanFile {
             witness: reader.optional("witness", "must be an op and its chains of tensors", witness),
             before: reader.optional("before", FOOTPRINT, footprint),
             after: reader.optional("after", FOOTPRINT, footprint),
-            fields: plan.iter().filter(|(_, value)| !value.is_null()).map(|(name, _)| name.clone()).collect(),
+            fields: plan
+                .iter()
+                .filter(|(_, value)| !value.is_null())
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect(),
             malformed,
         })
     }
@@ -450,7 +454,10 @@ fn footprint(value: &Value) -> Option<ClaimedFootprint> {
     let number = |key: &str| value.get(key)?.as_u64();
     let total = match value.get("total")? {
         Value::Null => None,
-        total => Some((total.get("arm32")?.as_u64()?, total.get("x86_64")?.as_u64()?)),
+        total => {
+            let margin = total.get("margin").map_or(Some(None), |margin| margin.as_u64().map(Some))?;
+            Some((total.get("arm32")?.as_u64()?, total.get("x86_64")?.as_u64()?, margin))
+        }
     };
     let arena = place(value.get("arena")?).ok()?;
     Some(ClaimedFootprint { peak: number("peak")?, arena, total, ops: number("ops")? })

@@ -112,6 +112,28 @@ pub(super) fn two_memories(text: &str) -> Result<TwoSizes, String> {
     Ok(TwoSizes([first, second]))
 }
 
+/// Claims of a plan that may stay unverified: these, or all if none are named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Allowance(Vec<String>);
+
+impl Allowance {
+    pub(crate) fn covers(&self, claim: &str) -> bool {
+        self.0.is_empty() || self.0.iter().any(|name| name == claim)
+    }
+}
+
+pub(super) fn allowance(text: &str) -> Result<Allowance, String> {
+    let names: Vec<String> =
+        text.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    let is_field = |name: &String| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    match names.iter().find(|name| !is_field(name)) {
+        None => Ok(Allowance(names)),
+        Some(name) => Err(format!(
+            "`{name}` is no field of a plan; name fields, as in optimality,bound, or put the option behind the files to allow all"
+        )),
+    }
+}
+
 pub(super) fn tolerance(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(tolerance) if (0.0..f64::INFINITY).contains(&tolerance) => Ok(tolerance),

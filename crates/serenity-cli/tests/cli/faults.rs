@@ -13,9 +13,11 @@ fn a_mark_before_the_text_is_no_part_of_it() {
     desk.write("marked.json", &format!("{MARK}{graph}"));
     desk.write("plan.json", &format!("{MARK}{}", desk.run(&["schedule", "net.json", "--json"]).stdout));
     desk.write("table.csv", &format!("{MARK}id,lower,upper,size\r\na,0,2,30\r\n"));
-    for args in
-        [&["inspect", "marked.json"][..], &["check", "plan.json", "marked.json"], &["place", "table.csv"]]
-    {
+    for args in [
+        &["inspect", "marked.json"][..],
+        &["check", "plan.json", "marked.json", "--deep"],
+        &["place", "table.csv"],
+    ] {
         let run = desk.run(args);
         assert_eq!(run.code, 0, "{args:?} {run:?}");
     }

@@ -41,7 +41,7 @@ fn programs_and_applications_are_told() {
     let plan: Value = serde_json::from_str(&desk.read("plan.json")).unwrap();
     crate::schema::assert_documented(&plan);
     assert_eq!(&plan["int8_io"], io);
-    let check = desk.run(&["check", "plan.json", "net.tflite"]);
+    let check = desk.run(&["check", "plan.json", "net.tflite", "--deep"]);
     assert!(check.code == 0 && check.stdout.contains("int8_io verified: "), "{check:?}");
     let check = desk.run(&["check", "plan.json", "out.tflite"]);
     assert!(check.code == 1 && check.stdout.contains("the model that was optimised"), "{check:?}");
@@ -58,7 +58,7 @@ fn people_are_told_each_change_and_how_to_fill_it() {
         "another contract for the application, real = scale * (q - zero_point):",
         "- input 0 `input/float` is int8 `input`: scale ",
         ", zero point ",
-        "serenity check plan.json net.tflite",
+        "serenity check plan.json net.tflite --deep",
         "serenity verify net.tflite out.tflite",
         "serenity optimize net.tflite --int8-io --budget",
     ] {
@@ -82,7 +82,7 @@ fn the_same_without_a_plan_and_for_another_runtime() {
             ["optimize", "net.tflite", "--int8-io", "-o", "out.tflite", "--plan", "plan.json", "--json"];
         let object = desk.run(&[&files[..], args].concat()).json();
         assert_eq!(object["int8_io"]["inputs"].as_array().map(Vec::len), Some(1), "{args:?}");
-        let check = desk.run(&["check", "plan.json", "net.tflite"]);
+        let check = desk.run(&["check", "plan.json", "net.tflite", "--deep"]);
         assert_eq!(check.code, 0, "{args:?} {check:?}");
         let full = desk.run(
             &["optimize", "net.tflite", "--int8-io", "--json"]
@@ -92,7 +92,7 @@ fn the_same_without_a_plan_and_for_another_runtime() {
                 .collect::<Vec<_>>(),
         );
         desk.write("full.json", &full.stdout);
-        let check = desk.run(&["check", "full.json", "net.tflite"]);
+        let check = desk.run(&["check", "full.json", "net.tflite", "--deep"]);
         assert_eq!(check.code, 0, "{args:?}: what is said of `before` is right. {check:?}");
     }
 }

@@ -58,7 +58,7 @@ fn a_model_with_loops_is_written_and_its_plan_checks() {
     let plan: Value = serde_json::from_str(&desk.read("plan.json")).unwrap();
     crate::schema::assert_documented(&plan);
     assert_eq!(plan["loops"], object["loops"]);
-    let check = desk.run(&["check", "plan.json", "net.tflite"]);
+    let check = desk.run(&["check", "plan.json", "net.tflite", "--deep"]);
     assert_eq!(check.code, 0, "{check:?}");
     let said = check.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("loops verified: ") && said.contains("the same bit for bit"), "{said}");

@@ -4,6 +4,7 @@
 mod bombs;
 mod browser;
 mod check;
+mod check_fields;
 mod commands;
 mod determinism;
 mod emit;

@@ -25,7 +25,7 @@ fn optimize_writes_a_model_that_asks_for_less_and_says_how_to_run_it() {
     ] {
         assert!(run.stdout.contains(part), "{part} is not in\n{}", run.stdout);
     }
-    assert_eq!(desk.run(&["check", "plan.json", "net.onnx"]).code, 0);
+    assert_eq!(desk.run(&["check", "plan.json", "net.onnx", "--deep"]).code, 0);
     let [before, after] =
         ["net.onnx", "small.onnx"].map(|file| desk.run(&["inspect", file, "--json"]).json());
     assert!(after["arena"].as_u64() < before["arena"].as_u64());
@@ -78,7 +78,7 @@ fn a_file_for_a_fast_session_says_so_and_every_command_knows() {
         "options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL",
         "options.execution_order = onnxruntime.ExecutionOrder.PRIORITY_BASED",
         "options.enable_mem_reuse = False",
-        "serenity check plan.json fast.onnx",
+        "serenity check plan.json fast.onnx --deep --allow-unverified session",
     ] {
         assert!(run.stdout.contains(part), "{part} is not in\n{}", run.stdout);
     }
@@ -89,8 +89,14 @@ fn a_file_for_a_fast_session_says_so_and_every_command_knows() {
         (&json!(false), &json!(false))
     );
     assert!(object["after"]["arena"].as_u64() <= object["before"]["arena"].as_u64());
-    let checked = desk.run(&["check", "plan.json", "fast.onnx"]);
+    let check = ["check", "plan.json", "fast.onnx", "--deep"];
+    let checked = desk.run(&[&check[..], &["--allow-unverified", "session"]].concat());
     assert_eq!(checked.code, 0, "{checked:?}");
+    // What a default session asked for, nobody can see in the file.
+    let checked = desk.run(&[&check[..], &["--json"]].concat());
+    assert_eq!((checked.code, &checked.json()["unverified"]), (1, &json!(["session"])));
+    let checked = desk.run(&["check", "plan.json", "net.onnx"]);
+    assert!(checked.code == 1 && checked.stdout.contains("the file that was written"), "{checked:?}");
     assert_eq!(desk.run(&["inspect", "fast.onnx", "--json"]).json()["arena"], object["after"]["arena"]);
     let python_name = python.to_str().unwrap();
     let verified = desk.run(&["verify", "--python", python_name, "net.onnx", "fast.onnx", "--json"]).json();
@@ -108,7 +114,7 @@ fn a_rewritten_model_needs_less_still_and_its_plan_checks() {
     let run = desk.run(&["optimize", "net.onnx", "-o", "small.onnx", "--plan", "plan.json", "--json"]).json();
     let ordered = desk.run(&["optimize", "net.onnx", "--no-rewrite", "--json"]).json();
     assert!(run["after"]["arena"].as_u64() < ordered["after"]["arena"].as_u64(), "{run}");
-    assert_eq!(desk.run(&["check", "plan.json", "net.onnx"]).code, 0);
+    assert_eq!(desk.run(&["check", "plan.json", "net.onnx", "--deep"]).code, 0);
     let inspected = desk.run(&["inspect", "small.onnx", "--json"]).json();
     assert_eq!(inspected["arena"], run["after"]["arena"]);
 }
@@ -134,7 +140,7 @@ fn the_default_walk_is_steered_by_another_file_order() {
     );
     assert!(object["after"]["arena"].as_u64() < object["before"]["arena"].as_u64());
     assert_ne!(object["file_order"], object["order"]);
-    assert_eq!(desk.run(&["check", "plan.json", "net.onnx"]).code, 0);
+    assert_eq!(desk.run(&["check", "plan.json", "net.onnx", "--deep"]).code, 0);
     let again = desk.run(&["inspect", "small.onnx", "--ort-order", "default", "--json"]).json();
     assert_eq!((&again["arena"], &again["peak"]), (&object["after"]["arena"], &object["after"]["peak"]));
 }

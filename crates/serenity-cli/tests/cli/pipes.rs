@@ -44,7 +44,7 @@ fn a_closed_pipe_changes_no_exit_code() {
         // The second input fails after the first was told to nobody.
         (2, &["schedule", "zoo:swiftnet-a", "bad.json", "zoo:swiftnet-b"]),
         (2, &["schedule", "zoo:swiftnet-a", "bad.json", "zoo:swiftnet-b", "--json"]),
-        (0, &["check", "plan.json", "zoo:swiftnet-b"]),
+        (0, &["check", "plan.json", "zoo:swiftnet-b", "--deep"]),
         (0, &["optimize", "zoo:swiftnet-a", "--budget", "1MB", "-o", "small.json"]),
         (0, &["inspect", "zoo:swiftnet-a", "--steps"]),
         (0, &["zoo", "list"]),

@@ -14,6 +14,14 @@ fn schema() -> Value {
     serde_json::from_str(include_str!("../../serenity.schema.json")).unwrap()
 }
 
+/// The names of all fields that an object of this kind can have.
+pub(crate) fn fields_of(kind: &str) -> BTreeSet<String> {
+    let schema = schema();
+    let root = Validator { root: &schema, output: String::new(), faults: Vec::new() };
+    let parts = root.parts(&schema["$defs"][kind]);
+    parts.iter().filter_map(|part| part["properties"].as_object()).flat_map(Map::keys).cloned().collect()
+}
+
 /// Panics unless `object` is exactly what the schema says of an object of its kind.
 #[track_caller]
 pub(crate) fn assert_documented(object: &Value) {

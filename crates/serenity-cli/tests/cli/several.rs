@@ -48,7 +48,7 @@ fn plans_of_many_orders_check() {
     assert_eq!(run.code, 0, "{run:?}");
     for name in ["swiftnet-a", "darts-cell"] {
         let plan = format!("plans/{name}.json");
-        let run = desk.run(&["check", &plan, &format!("zoo:{name}")]);
+        let run = desk.run(&["check", &plan, &format!("zoo:{name}"), "--deep"]);
         assert_eq!(run.code, 0, "{run:?}");
     }
 }

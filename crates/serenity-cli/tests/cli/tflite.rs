@@ -28,7 +28,7 @@ fn a_model_is_ordered_and_placed_for_tflm_and_the_plan_checks() {
     assert_eq!((&object["proof"], &object["fits"]), (&json!("optimal"), &json!(null)));
     assert!(object["offsets"][0].as_array().unwrap().iter().all(|offset| offset.as_u64().is_some()));
 
-    let check = desk.run(&["check", "plan.json", "net.tflite"]);
+    let check = desk.run(&["check", "plan.json", "net.tflite", "--deep"]);
     assert_eq!(check.code, 0, "{check:?}");
     assert!(check.stdout.contains("placement verified"), "{check:?}");
 
@@ -50,7 +50,7 @@ fn a_tampered_placement_is_found_out() {
         *offset = json!(0);
     }
     desk.write("plan.json", &plan.to_string());
-    let check = desk.run(&["check", "plan.json", "net.tflite"]);
+    let check = desk.run(&["check", "plan.json", "net.tflite", "--deep"]);
     assert_eq!(check.code, 1);
     let said = check.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("are needed at once and share bytes"), "{said}");
@@ -151,7 +151,7 @@ fn a_plan_for_other_kernels_is_not_kept() {
     assert!(arena(&tight) < arena(&safe));
     let run = desk.run(&["optimize", "tight.tflite", "-o", "again.tflite", "--plan", "plan.json", "--json"]);
     assert_eq!(arena(&run.json()), arena(&safe));
-    assert_eq!(desk.run(&["check", "plan.json", "tight.tflite"]).code, 0);
+    assert_eq!(desk.run(&["check", "plan.json", "tight.tflite", "--deep"]).code, 0);
     assert_eq!(desk.run(&["inspect", "again.tflite", "--json"]).json()["arena"], safe["after"]["arena"]);
 }
 
@@ -159,7 +159,7 @@ fn a_plan_for_other_kernels_is_not_kept() {
 fn a_plan_is_checked_for_the_kernels_asked_for() {
     let desk = desk_with("mobilenet?resolution=64");
     desk.run(&["optimize", "net.tflite", "--plan", "plan.json", "--kernels", "reference"]);
-    assert_eq!(desk.run(&["check", "plan.json", "net.tflite"]).code, 0);
+    assert_eq!(desk.run(&["check", "plan.json", "net.tflite", "--deep"]).code, 0);
     let run = desk.run(&["check", "plan.json", "net.tflite", "--kernels", "any"]);
     assert!(run.code == 1 && run.stdout.contains("invalid: the peak is"), "{run:?}");
 }

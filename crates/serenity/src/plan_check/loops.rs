@@ -84,9 +84,15 @@ fn wrong_costs(graph: &Graph, claimed: &ClaimedLoops) -> Vec<String> {
             faults.push(format!("`loops.{what}` is {is}, not {said}"));
         }
     };
+    let mut others = Vec::new();
     let (mut extra_macs, mut copied, mut extra_time) = (0, 0, 0);
     for (number, (one, said)) in claimed.windows.iter().enumerate() {
         let Some(is) = one.cost(graph) else { continue };
+        let is_read = one.ops.iter().any(|&op| graph.op(op).inputs.contains(&one.enters));
+        let is_inner = one.ops.iter().any(|&op| graph.op(op).outputs.contains(&one.enters));
+        if !is_read || is_inner {
+            others.push(format!("`loops.windows[{number}].enters` does not enter the window"));
+        }
         extra_macs += is.extra_macs;
         copied += is.copied;
         extra_time += is.extra_time;
@@ -106,6 +112,7 @@ fn wrong_costs(graph: &Graph, claimed: &ClaimedLoops) -> Vec<String> {
     compare("copied".to_owned(), copied, claimed.copied);
     compare("time".to_owned(), time_of(graph), claimed.time);
     compare("extra_time".to_owned(), extra_time, claimed.extra_time);
+    faults.extend(others);
     faults
 }
 

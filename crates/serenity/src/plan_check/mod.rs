@@ -1,14 +1,19 @@
 //! `serenity check`: every claim of a plan is verified, refuted, or said not to be verified.
 
 mod channels;
+mod choice;
+mod devices;
 mod footprints;
 mod int8_io;
 mod loops;
+mod memories;
 mod proofs;
 mod rewrites;
+mod session;
+mod target;
 mod verdict;
 
-pub use verdict::{CheckedClaim, NOT_COVERED, Status, Verdict};
+pub use verdict::{CheckedClaim, NO_CLAIM, Status, Verdict};
 
 use crate::{Input, Plan, PlanFile};
 use serenity_check::{
@@ -17,27 +22,24 @@ use serenity_check::{
 };
 use serenity_ir::{Graph, OpId};
 use serenity_runtimes::{MemoryModel, Offsets};
+use serenity_search::Limits;
 
 /// How to check a plan.
-#[derive(Clone, Copy, Default)]
-pub struct CheckOptions<'a> {
+#[derive(Clone, Debug, Default)]
+pub struct CheckOptions {
     /// The memory model to check it for, whatever the plan says.
     pub model: Option<MemoryModel>,
-    /// Prove bounds again by a search, where no single op shows them.
-    pub deep: Option<Deep<'a>>,
+    /// Search again, within these limits: the checker for an order below the bound, where no single op shows it, and the pipeline for rewrites and divisions.
+    pub deep: Option<Limits>,
 }
 
-/// Limits of a search.
-#[derive(Clone, Copy)]
-pub struct Deep<'a> {
-    /// Bytes that it may take.
-    pub memory: u64,
-    /// Asked now and then whether to stop.
-    pub stop: &'a dyn Fn() -> bool,
-}
-
-/// Checks what a plan claims of a model. Other inputs and outputs, fewer channels, rewrites and loops are made again, and loops are followed row by row; orders, peaks, arenas, places and bounds are recomputed by the independent
-/// checker.
+/// Checks what a plan claims of a model.
+///
+/// The independent checker (`serenity-check`, which shares no code with the searches) recomputes orders, peaks, arenas, places and bounds, and follows loops row by row. The pipeline's own code makes the
+/// model again that the plan speaks of: other inputs and outputs, fewer channels, rewrites, loops. It also counts what devices need and, with [`deep`](CheckOptions::deep), searches again for
+/// the rewrites and for the division among two memories.
+///
+/// Every field that the plan has is among the claims of the verdict.
 ///
 /// ```
 /// use serenity::{CheckOptions, Options, PlanFile, check_plan, load, optimize};
@@ -74,18 +76,35 @@ pub fn check_plan(input: &Input, plan: &PlanFile, options: &CheckOptions) -> Ver
         Some(Some(looped)) => (looped.model.clone(), Some(looped)),
         Some(None) => return verdict,
     };
-    check_figures(&planned, plan, options.deep, &mut verdict);
+    check_figures(&planned, plan, options.deep.as_ref(), &mut verdict);
     if let Some(looped) = &looped {
         loops::follow(&rewritten, looped, plan, &mut verdict);
     }
     footprints::check(input, &planned, plan, &mut verdict);
     proofs::check(&planned, plan, &mut verdict);
-    let is_open = |field: &&String| NOT_COVERED.iter().any(|(name, _)| name == field);
-    for field in plan.fields.iter().filter(is_open) {
-        let reason = NOT_COVERED.iter().find(|(name, _)| name == field).map_or("", |(_, reason)| reason);
-        verdict.not_verified(field, reason);
+    target::check(plan, &mut verdict);
+    session::check(input, plan, &mut verdict);
+    if verdict.is_valid() {
+        memories::check(&planned, plan, options.deep.as_ref(), &mut verdict);
+        devices::check(input, &planned, plan, &mut verdict);
+    }
+    // Last, because it takes longest.
+    if verdict.is_valid() {
+        choice::check_search(&narrowed, plan, options.deep.as_ref(), &mut verdict);
+        name_the_rest(plan, &mut verdict);
     }
     verdict
+}
+
+/// No field is passed over in silence: what nothing above has spoken of claims nothing, or is not verified.
+fn name_the_rest(plan: &PlanFile, verdict: &mut Verdict) {
+    for field in plan.fields.keys().filter(|field| !field.is_empty()) {
+        if let Some((_, what)) = NO_CLAIM.iter().find(|(name, _)| name == field) {
+            verdict.no_claim(field, *what);
+        } else if verdict.status(field).is_none() {
+            verdict.not_verified(field, "this check does not know the field");
+        }
+    }
 }
 
 /// What the independent checker finds wrong with a plan that was just made. `own` is the plan of the arena that the model came with, if the model is
@@ -132,7 +151,7 @@ fn kept_offsets(planned: &Input, plan: &PlanFile, model: MemoryModel) -> Option<
     (arena(&graphs, &orders, model, Some(&own)) == plan.arena).then_some(own)
 }
 
-fn check_figures(planned: &Input, plan: &PlanFile, deep: Option<Deep>, verdict: &mut Verdict) {
+fn check_figures(planned: &Input, plan: &PlanFile, deep: Option<&Limits>, verdict: &mut Verdict) {
     let graphs: Vec<&Graph> = planned.graphs().iter().collect();
     let kept = if plan.offsets.is_none() { kept_offsets(planned, plan, verdict.model) } else { None };
     let offsets = plan.offsets.as_ref().map(|places| Places { places, planned: true });
@@ -206,7 +225,7 @@ fn confirm(plan: &PlanFile, report: &ModelReport, verdict: &mut Verdict) {
         }
         None => {}
     }
-    if !plan.bodies.is_empty() {
+    if plan.fields.contains_key("bodies") {
         let graphs = plan.bodies.len();
         verdict.verified("bodies", format!("orders in which {graphs} sub-graphs can run"));
     }
@@ -214,7 +233,7 @@ fn confirm(plan: &PlanFile, report: &ModelReport, verdict: &mut Verdict) {
     if let Some(arena) = plan.arena {
         verdict.verified("arena", format!("the runtime's planner, followed here, needs {arena} bytes"));
     } else if has_arena {
-        verdict.not_verified("arena", "the plan states none");
+        verdict.no_claim("arena", "the plan states none");
     }
     if plan.offsets.is_some() {
         verdict.verified("offsets", "nothing is written over while it is needed");
@@ -230,16 +249,17 @@ fn check_bounds(
     plan: &PlanFile,
     claim: &ModelClaim,
     report: &ModelReport,
-    deep: Option<Deep>,
+    deep: Option<&Limits>,
     verdict: &mut Verdict,
 ) {
     let is_plain_to_see = |verified: bool, place: &Place| verified && !matches!(place, Place::Chains { .. });
     let is_settled = is_plain_to_see(report.peak_bound_verified, &report.shown.place)
         && is_plain_to_see(report.bound_verified, &report.shown_need.place);
-    if let Some(Deep { memory, stop }) = deep.filter(|_| !is_settled) {
+    if let Some(limits) = deep.filter(|_| !is_settled) {
         // A set of executed ops takes its bits twice (to do, and done) and some bookkeeping.
-        let most_states = memory / (2 * (graphs[0].ops().len() as u64 / 8 + 1) + 64);
-        let proved = reprove_model(graphs, claim, most_states, stop);
+        let bytes_of_a_set = 2 * (graphs[0].ops().len() as u64 / 8 + 1) + 64;
+        let most_states = limits.memory.unwrap_or(u64::MAX) / bytes_of_a_set;
+        let proved = reprove_model(graphs, claim, most_states, &|| limits.interrupted().is_some());
         // With sub-graphs the search counts less than they need, so that it refutes nothing.
         if proved.0 == Reproved::No && graphs.len() == 1 {
             let fault = Fault::BoundRefuted { bound: claim.peak_bound };
@@ -271,17 +291,13 @@ fn check_bounds(
         (_, Some(Reproved::Yes { states })) => Status::Verified { how: searched(states, claim.bound) },
         _ => Status::Verified { how: format!("{who} needs less, because {}", report.shown_need.place) },
     };
-    // What is shown here is shown for these rewrites.
-    let optimality = match optimality {
-        Status::Verified { how } if plan.rewrite_choice.is_some() => {
-            Status::NotVerified { why: format!("{how}; but that no rewrites need less rests on the search") }
-        }
-        other => other,
-    };
+    if !claim.optimal {
+        verdict.no_claim("proof", "the plan calls nothing optimal");
+    }
     let optimality = claim.optimal.then_some(optimality);
     let claims = [("bound", Some(of_need)), ("peak_bound", Some(of_peak)), ("proof", optimality)];
     for (claim, status) in claims {
-        let is_made = claim != "peak_bound" || plan.fields.iter().any(|field| field == claim);
+        let is_made = claim != "peak_bound" || plan.fields.contains_key(claim);
         if let Some(status) = status.filter(|_| is_made) {
             verdict.claims.push(CheckedClaim { claim: claim.to_owned(), status });
         }

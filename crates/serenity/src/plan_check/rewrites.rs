@@ -1,5 +1,6 @@
 //! Does a plan say what was rewritten, and can that be done?
 
+use super::choice;
 use super::verdict::Verdict;
 use crate::rewrite::{costs, possible_rewrites, rewrite_settings, rewrite_with_bounds};
 use crate::{AppliedRewrite, Input, PlanFile, Rewrites};
@@ -44,12 +45,13 @@ pub(super) fn redo(input: &Input, plan: &PlanFile, verdict: &mut Verdict) -> Opt
         verdict.verified(
             "rewrites",
             format!(
-                "{done} found and made again, {exact} of them exact; `serenity verify` runs both models and compares"
+                "{done} found and made again by the pipeline's own rules, {exact} of them exact; `serenity verify` runs both models and compares"
             ),
         );
-        verdict.not_verified("gain", "of each rewrite: what the search found without it");
+    } else if plan.fields.contains_key("rewrites") {
+        verdict.verified("rewrites", "none");
     }
-    check_choice(plan, verdict);
+    choice::check(plan, verdict);
     Some(current)
 }
 
@@ -129,44 +131,6 @@ fn check_bounds(claimed: &[&AppliedRewrite], patches: &[Patch], bounds: &ErrorBo
             });
             let name = format!("the rewrite `{}` of op {}", claimed.rule, patch.op());
             verdict.refuted("rewrites", format!("{name} {is}, the plan says otherwise"));
-        }
-    }
-}
-
-/// What is said of the choice must agree with the rest of the plan.
-fn check_choice(plan: &PlanFile, verdict: &mut Verdict) {
-    let needs = plan.arena.unwrap_or(plan.peak);
-    match plan.rewrite_choice {
-        None if plan.rewrites.is_empty() => {}
-        None => verdict.not_verified("rewrite_choice", "the plan does not say how they were chosen"),
-        Some((choice, proved)) => {
-            // Loops come after the choice.
-            if choice.with != needs && plan.loops.is_none() {
-                let fault = format!("`rewrite_choice.with` is {needs} bytes, not {}", choice.with);
-                verdict.refuted("rewrite_choice", fault);
-            }
-            if choice.with >= choice.without && !plan.rewrites.is_empty() {
-                let fault = format!("`rewrite_choice.without` must be above {} bytes", choice.with);
-                verdict.refuted("rewrite_choice", fault);
-            }
-            if choice.floor > choice.with {
-                let fault = format!("`rewrite_choice.floor` must not be above {} bytes", choice.with);
-                verdict.refuted("rewrite_choice", fault);
-            }
-            if choice.stopped.is_some() == choice.is_proved() {
-                let fault =
-                    "`rewrite_choice.stopped` must say why others may need less, and nothing if none do";
-                verdict.refuted("rewrite_choice", fault);
-            }
-            let is_known = plan.unknown.as_ref().is_none_or(Vec::is_empty);
-            if proved != (choice.is_proved() && is_known) {
-                let fault = "`rewrite_choice.proved` does not agree with its `floor`";
-                verdict.refuted("rewrite_choice", fault);
-            }
-            verdict.not_verified(
-                "rewrite_choice",
-                "that these are the best rewrites, and what the model needs without them, rests on the search",
-            );
         }
     }
 }

@@ -48,9 +48,10 @@ pub struct RewriteChoice {
 }
 
 impl RewriteChoice {
-    pub(super) fn of(choice: &Choice, with: u64) -> Self {
-        let Choice { before, floor, stopped, sets, .. } = *choice;
-        Self { sets, without: before, with, floor, stopped }
+    /// What was chosen, for a model that needs so much without rewrites and with them. The search itself may have counted otherwise: peaks only, or with less effort.
+    pub(super) fn of(choice: &Choice, without: u64, with: u64) -> Self {
+        let Choice { floor, stopped, sets, .. } = *choice;
+        Self { sets, without, with, stopped, floor }
     }
 
     /// The same choice among more sets, of which another search has looked at some: what is proved about all of them, that one has proved.

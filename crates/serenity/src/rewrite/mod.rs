@@ -193,7 +193,8 @@ fn in_rounds(input: &Input, as_it_is: &Plan, options: &Options, wanted: Rewrites
         let choice =
             choose_rewrites(current, &candidates, &Options { given_plan, ..options.clone() }, round > 0);
         if round == 0 && choice.sets > 0 {
-            found.plan.choice = Some(RewriteChoice::of(&choice, found.plan.after.needs()));
+            let needs = found.plan.after.needs();
+            found.plan.choice = Some(RewriteChoice::of(&choice, needs, needs));
         }
         if choice.patches.is_empty() {
             break;
@@ -216,7 +217,7 @@ impl Found {
     fn take(&mut self, next: Rewritten, smaller: Plan, choice: &Choice, round: usize) {
         let mut rewrites = std::mem::take(&mut self.plan.rewrites);
         rewrites.extend(next.applied);
-        let mut chosen = RewriteChoice::of(choice, smaller.after.needs());
+        let mut chosen = RewriteChoice::of(choice, self.plan.after.needs(), smaller.after.needs());
         if let (Some(before), true) = (self.plan.choice, round > 0) {
             // Another set in the first round might have offered more in the second: of that nothing is known.
             let stopped = chosen.stopped.or(Some(StopReason::Heuristic));

@@ -2,10 +2,11 @@
 
 use crate::common::{exported, portable_head};
 use serenity::runtimes::{Kernels, MemoryModel};
+use serenity::search::Limits;
 use serenity::zoo::Precision;
 use serenity::{
-    CheckOptions, Deep, Engine, Format, Input, Loops, Optimized, Options, PlanFile, VerifyOptions,
-    check_plan, inspect, load, optimize, verify,
+    CheckOptions, Engine, Format, Input, Loops, Optimized, Options, PlanFile, VerifyOptions, check_plan,
+    inspect, load, optimize, verify,
 };
 use serenity_judges::{Inputs, shared};
 use std::path::{Path, PathBuf};
@@ -52,8 +53,7 @@ fn looped(folder: &Path) -> Vec<Looped> {
 
 /// What a plan claims, checked as `serenity check` does, by a search too.
 fn check(input: &Input, plan: &serenity::Plan, name: &str) {
-    let never = || false;
-    let options = CheckOptions { model: None, deep: Some(Deep { memory: 1 << 24, stop: &never }) };
+    let options = CheckOptions { model: None, deep: Some(Limits::default().holding(1 << 24)) };
     let mut json = plan.to_json();
     let verdict = check_plan(input, &PlanFile::from_json(&json).unwrap(), &options);
     let problems: Vec<&str> = verdict.problems().collect();

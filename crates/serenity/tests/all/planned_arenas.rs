@@ -6,10 +6,11 @@ use serenity::check;
 use serenity::ir::{Attributes, ElementType, Graph, GraphBuilder, Op, OpKind, Tensor, TensorId};
 use serenity::runtimes::{Kernels, MemoryModel, Offsets, overlaps};
 use serenity::scheduling::Algorithm;
+use serenity::search::Limits;
 use serenity::zoo::Precision;
 use serenity::{
-    CheckOptions, Deep, Format, Options, PlanFile, ReadOptions, Rewrites, check_plan, export, load_bytes,
-    optimize, plan_graphs, schedule,
+    CheckOptions, Format, Options, PlanFile, ReadOptions, Rewrites, check_plan, export, load_bytes, optimize,
+    plan_graphs, schedule,
 };
 
 /// Numbers that are the same on every machine.
@@ -143,8 +144,7 @@ fn cells_with_outputs_over_inputs_of_many_are_proved_and_proved_again() {
     };
     let plan = optimize(&input, &options).unwrap().plan;
     assert_eq!((plan.after.arena, plan.least()), (Some(294_992), 294_992));
-    let never = || false;
-    let deep = CheckOptions { model: None, deep: Some(Deep { memory: 1 << 28, stop: &never }) };
+    let deep = CheckOptions { model: None, deep: Some(Limits::default().holding(1 << 28)) };
     let verdict = check_plan(&input, &PlanFile::from_json(&plan.to_json()).unwrap(), &deep);
     let optimality = verdict.claims.iter().find(|claim| claim.claim == "proof").unwrap();
     assert_eq!(optimality.status.name(), "verified", "{}", optimality.status.detail());

@@ -30,6 +30,12 @@ impl Report<'_> {
                 "{note} the plan of the arena that the model came with is for another order: it is dropped"
             )?;
         }
+        // The model that ONNX Runtime made the file of is not there to be looked at.
+        let deep = match (is_fast, &plan.constant_channels) {
+            (false, _) => " --deep",
+            (true, None) => " --deep --allow-unverified session",
+            (true, Some(_)) => " --deep --allow-unverified session,constant_channels",
+        };
         let in_place = job.overwrites();
         match (&job.output, &job.plan) {
             (None, _)
@@ -50,10 +56,10 @@ impl Report<'_> {
             (Some(path), None) => writeln!(out, "written to `{path}`")?,
             (Some(path), Some(plan)) => {
                 writeln!(out, "written to `{path}`")?;
-                writeln!(out, "prove it:    {COMMAND}serenity check {} {input}", for_shell(plan))?;
+                writeln!(out, "prove it:    {COMMAND}serenity check {} {input}{deep}", for_shell(plan))?;
             }
             (None, Some(plan)) => {
-                writeln!(out, "prove it:    {COMMAND}serenity check {} {input}", for_shell(plan))?;
+                writeln!(out, "prove it:    {COMMAND}serenity check {} {input}{deep}", for_shell(plan))?;
             }
             (None, None) => {}
         }

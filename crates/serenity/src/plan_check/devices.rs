@@ -1,0 +1,66 @@
+//! What `optimize --json` says besides the plan: of devices, kernels and sessions. The pipeline's own code counts it again.
+
+use super::verdict::Verdict;
+use crate::{Account, Footprint, Input, Plan, PlanFile};
+use serde_json::Value;
+use serenity_ir::Unknown;
+use serenity_runtimes::main_graph;
+use serenity_schedule::{Algorithm, Stats};
+use serenity_search::{Proof, StopReason};
+
+/// Fields that follow from the model and from what the rest of the plan says.
+const FIELDS: [&str; 8] =
+    ["needs", "fits", "missing", "boards", "by_kernels", "unsupported", "plan_note", "session_options"];
+
+/// `input` is the model as it came, `planned` what the plan speaks of; the figures of the plan must have been found right.
+pub(super) fn check(input: &Input, planned: &Input, plan: &PlanFile, verdict: &mut Verdict) {
+    if plan.fields.contains_key("code") {
+        verdict.not_verified("code", "`serenity verify` compiles the code and compares what it computes");
+    }
+    let made: Vec<&str> = FIELDS.into_iter().filter(|field| plan.fields.contains_key(*field)).collect();
+    if made.is_empty() {
+        return;
+    }
+    let claimed = as_decided(planned, plan, verdict);
+    let budget = plan.fields.get("budget").and_then(Value::as_u64);
+    let is = Account::new(input, planned, &claimed).to_json(budget);
+    for field in made {
+        if plan.fields[field] == is[field] {
+            verdict.verified(field, "counted again by the pipeline's own code");
+        } else {
+            verdict.refuted(field, format!("`{field}` is {}", is[field]));
+        }
+    }
+}
+
+/// The plan as if it had just been made: what was searched for, and how, makes no difference here.
+fn as_decided(planned: &Input, plan: &PlanFile, verdict: &Verdict) -> Plan {
+    let graph = main_graph(planned.graphs(), &plan.bodies, verdict.model);
+    let unknown: Vec<Unknown> = graph.unknown().to_vec();
+    let after = Footprint { peak: plan.peak, arena: plan.arena, ops: planned.graph().ops().len() };
+    Plan {
+        graph: String::new(),
+        model: verdict.model,
+        algorithm: Algorithm::File,
+        order: plan.order.clone(),
+        steering: plan.file_order.clone(),
+        bodies: plan.bodies.clone(),
+        offsets: plan.offsets.clone(),
+        int8_io: plan.int8_io.clone(),
+        constant_channels: plan.constant_channels.clone(),
+        rewrites: plan.rewrites.clone(),
+        choice: None,
+        loops: None,
+        session: None,
+        unknown,
+        before: after,
+        after,
+        bound: plan.peak_bound,
+        arena_bound: plan.arena.map(|_| plan.bound),
+        proof: Proof::Gap { stopped: StopReason::Heuristic },
+        places: None,
+        interrupted: None,
+        witness: None,
+        stats: Stats::default(),
+    }
+}
