@@ -4,9 +4,11 @@
 //! many. Out comes a [`Report`] with every fault found. For a whole model, a [`ModelClaim`]: the orders of its sub-graphs, the arena that the runtime
 //! will need, and the places of a plan for it ([`check_model`]). For a model in which windows run as loops: does it still compute the same ([`loops`])?
 //!
-//! Promised: no code is shared with what is checked. The schedulers reason about sets of executed ops; this crate gives every
-//! tensor a birth and a death on the time line of the one order claimed ([`peak`]), and adds up. The runtimes' planners are written down here once more
-//! ([`arena()`]). It is small enough to be read in one sitting, and every plan passes through it before anything is written.
+//! Promised: no code is shared with the searches and planners that are checked; what the kernels of a runtime ask for, both take from `serenity-runtimes`. The schedulers reason about sets of executed ops; this crate
+//! gives every tensor a birth and a death on the time line of the one order claimed ([`peak`]), and adds up. The runtimes' planners are written down here once more
+//! ([`arena()`]). Every plan passes through it before anything is written.
+//!
+//! Not checked here: whether rewritten operators compute the same. The pipeline makes them again by its own rules (`check_plan` of `serenity`), and `serenity verify` runs both models.
 //!
 //! ```
 //! use serenity_check::{Claim, check};

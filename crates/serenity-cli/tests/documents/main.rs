@@ -1,4 +1,4 @@
-//! Every command in README.md and docs/GUIDE.md is run, and does what the document says it does.
+//! Every command in README.md and docs/GUIDE.md is run, and does what the document says it does; every file that a document names is there.
 //!
 //! `SERENITY_BLESS=1 cargo test -p serenity-cli --test documents` writes the documents anew, with the same left out as before; look at the
 //! difference before you commit it. How documents are marked up is told in CONTRIBUTING.md.
@@ -7,6 +7,7 @@
 
 mod compare;
 mod markdown;
+mod paths;
 mod session;
 mod tables;
 

@@ -46,6 +46,23 @@ fn directive(line: &str) -> Option<(String, String)> {
     Some((name.trim().to_owned(), value.trim().to_owned()))
 }
 
+/// The lines outside of fenced blocks, each with its number; those among which inline code is wrapped as one.
+pub(crate) fn prose(document: &str) -> Vec<(usize, String)> {
+    let mut is_open = false;
+    let mut found: Vec<(usize, String)> = Vec::new();
+    for (number, _, line) in lines(document) {
+        let is_fence = line.trim_start().starts_with("```");
+        if !is_open && !is_fence {
+            match found.last_mut().filter(|(_, text)| text.matches('`').count() % 2 == 1) {
+                Some((_, text)) => text.extend([" ", line]),
+                None => found.push((number, line.to_owned())),
+            }
+        }
+        is_open ^= is_fence;
+    }
+    found
+}
+
 /// All fenced blocks, in order.
 pub(crate) fn blocks(document: &str) -> Vec<Block> {
     let mut blocks = Vec::new();

@@ -18,6 +18,8 @@ pub(crate) fn rows(session: &mut Session, table: &Table) -> String {
             "fast sessions" => fast_sessions(session, cells, &table.rows),
             "arenas" => arenas(session, cells, &table.rows),
             "constant channels" => constant_channels(session, cells),
+            "emitted" => emitted(session, cells),
+            "emitted kernels" => emitted_kernels(session, cells),
             "scoreboard" => scoreboard(cells),
             other => panic!("no table is called `{other}`"),
         };
@@ -271,6 +273,42 @@ fn constant_channels(session: &mut Session, cells: &[String]) -> Vec<String> {
         [path.clone(), session.path("narrow.tflite")].map(|file| std::fs::metadata(file).unwrap().len());
     let files = sizes.map(thousands).join(" → ");
     [cells[0].clone(), pair("channels"), pair("macs"), pair("weight_bytes"), files, arenas].into()
+}
+
+/// A model of the collection, by what people call it.
+fn named(title: &str) -> Option<PathBuf> {
+    let name = match title {
+        "MLPerf Tiny, keyword spotting int8" => "mlperf_tiny_kws_int8",
+        "MLPerf Tiny, image classification int8" => "mlperf_tiny_resnet8_int8",
+        "MLPerf Tiny, visual wake words int8" => "mlperf_tiny_vww_96_int8",
+        "MobileNet v2 0.35, 96x96 int8" => "mobilenet_v2_035_96_int8",
+        other => panic!("no model is called `{other}`"),
+    };
+    model(name, "tflite")
+}
+
+/// model | whole arena as it came | with plan and loops | static RAM of C | what compilers and clocks say, which is kept
+fn emitted(session: &mut Session, cells: &[String]) -> Vec<String> {
+    let Some(path) = named(&cells[0]) else { return cells.to_vec() };
+    let path = path.display();
+    let found = session.json(&format!("serenity optimize '{path}' --kernels reference --loops"));
+    let code = session.json(&format!("serenity emit c '{path}' -o code --loops"));
+    let mut anew = cells.to_vec();
+    for (cell, when) in [(1, "before"), (2, "after")] {
+        anew[cell] = thousands(bytes(&found[when]["total"]["arm32"]));
+    }
+    anew[3] = thousands(bytes(&code["ram"]));
+    anew
+}
+
+/// model | static RAM of C with our kernels | with calls into CMSIS-NN | with those for vectors
+fn emitted_kernels(session: &mut Session, cells: &[String]) -> Vec<String> {
+    let Some(path) = named(&cells[0]) else { return cells.to_vec() };
+    let figures = ["emitted", "cmsis-nn", "cmsis-nn-mve"].map(|kernels| {
+        let code = session.json(&format!("serenity emit c '{}' -o code --kernels {kernels}", path.display()));
+        thousands(bytes(&code["ram"]))
+    });
+    std::iter::once(cells[0].clone()).chain(figures).collect()
 }
 
 /// Over the rows above.
