@@ -17,14 +17,7 @@ pub(super) fn play(call: &Call, trace: &mut Trace) -> Option<()> {
         RESHAPE | SQUEEZE | EXPAND_DIMS => copies::reshape(call, trace)?,
         SLICE => return copies::slice(call, trace),
         LOGISTIC | TANH if call.dtype(0) == Some(ElementType::Float32) => return None,
-        operator => {
-            let operands = elementwise::read_once(operator)?;
-            let (input, output) = elementwise::alike(call, operands)?;
-            let is_same_place = trace.distance() == 0 && input.item == output.item;
-            if !is_same_place {
-                trace.lose_unless_disjoint(input.count * input.item, output.count * output.item);
-            }
-        }
+        _ => in_place(call, trace)?,
     }
     // No known kernel may break it either. One that is not known does not: see above.
     for known in [reference::play, cmsis_nn::play, cmsis_nn_mve::play] {
@@ -33,6 +26,17 @@ pub(super) fn play(call: &Call, trace: &mut Trace) -> Option<()> {
         if is_broken && trace.lost_byte().is_none() {
             *trace = of_kernel;
         }
+    }
+    trace.only_here();
+    Some(())
+}
+
+/// Element by element at the very same place, in an order that is not known.
+pub(super) fn in_place(call: &Call, trace: &mut Trace) -> Option<()> {
+    let (input, output) = elementwise::alike(call, elementwise::read_once(call.operator())?)?;
+    let is_same_place = trace.distance() == 0 && input.item == output.item;
+    if !is_same_place {
+        trace.lose_unless_disjoint(input.count * input.item, output.count * output.item);
     }
     trace.only_here();
     Some(())

@@ -1,27 +1,49 @@
 //! The kernels that call CMSIS-NN, on cores with the DSP extension; all others are the portable ones.
 //!
-//! Read in the sources of `TensorFlow` Lite for Microcontrollers and of CMSIS-NN. Only 8-bit integers were looked at: of 16-bit ones nothing is known where a
+//! Read in the sources of `TensorFlow` Lite for Microcontrollers and of CMSIS-NN. Only 8-bit integers were looked at: others may do what any kernels may where a
 //! kernel of CMSIS-NN runs. Floats run on the portable kernels.
 
 use super::call::Call;
 use super::copies::{Padding, Row};
 use super::trace::Trace;
 use super::windows::Window;
-use super::{elementwise, reference, windows};
+use super::{any, elementwise, reference, windows};
 use serenity_ir::ElementType;
 use serenity_ir::Operator::*;
 
 pub(super) fn play(call: &Call, trace: &mut Trace) -> Option<()> {
-    let dtype = call.dtype(call.first_activation()?)?;
-    match call.operator() {
-        CONV_2D | DEPTHWISE_CONV_2D | TRANSPOSE_CONV | FULLY_CONNECTED | AVERAGE_POOL_2D | MAX_POOL_2D
-        | PAD | PADV2 | ADD | MUL | MAXIMUM | MINIMUM | SOFTMAX
-            if dtype != ElementType::Float32 =>
-        {
-            (dtype == ElementType::Int8).then(|| of_bytes(call, trace))?
-        }
+    match call.dtype(call.first_activation()?)? {
+        ElementType::Int8 if is_replaced(call) => of_bytes(call, trace),
+        dtype if is_replaced(call) && dtype != ElementType::Float32 => any::in_place(call, trace),
         _ => reference::play(call, trace),
     }
+}
+
+/// Has the library a kernel for this operator?
+fn is_replaced(call: &Call) -> bool {
+    matches!(
+        call.operator(),
+        CONV_2D
+            | DEPTHWISE_CONV_2D
+            | TRANSPOSE_CONV
+            | FULLY_CONNECTED
+            | AVERAGE_POOL_2D
+            | MAX_POOL_2D
+            | PAD
+            | PADV2
+            | ADD
+            | MUL
+            | MAXIMUM
+            | MINIMUM
+            | SOFTMAX
+    )
+}
+
+/// The one distance at which elements that were not looked at lie in the same place; `None` for others.
+pub(super) fn own_distance(call: &Call) -> Option<u64> {
+    let dtype = call.dtype(call.first_activation()?)?;
+    let is_known = matches!(dtype, ElementType::Int8 | ElementType::Float32);
+    (is_replaced(call) && !is_known).then_some(0)
 }
 
 fn of_bytes(call: &Call, trace: &mut Trace) -> Option<()> {

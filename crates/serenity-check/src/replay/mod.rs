@@ -146,10 +146,11 @@ pub(crate) fn nearest(
         Kernels::Any => Some(0),
         Kernels::EspNnS3 if esp_nn_s3::calls_library(call) == Some(true) => Some(0),
         Kernels::CmsisNnMve | Kernels::EmittedCmsisNnMve => {
-            cmsis_nn_mve::own_distance(call).or_else(|| copies::own_place(call))
+            let own = cmsis_nn_mve::own_distance(call).or_else(|| cmsis_nn::own_distance(call));
+            own.or_else(|| copies::own_place(call))
         }
+        Kernels::CmsisNn => cmsis_nn::own_distance(call).or_else(|| copies::own_place(call)),
         Kernels::Reference
-        | Kernels::CmsisNn
         | Kernels::EspNn
         | Kernels::EspNnS3
         | Kernels::Emitted

@@ -5,7 +5,7 @@
 use super::samples::{KINDS, sample};
 use super::{Chance, Verdict, nearest, replayed};
 use serenity_ir::OpId;
-use serenity_runtimes::{Kernels, overlaps};
+use serenity_runtimes::{Kernels, Overlap, overlaps};
 
 /// How often each rule is tried.
 const SAMPLES: u64 = 1000;
@@ -54,6 +54,30 @@ fn what_the_table_allows_is_safe_and_sixteen_bytes_less_is_refused() {
             // may be read before it is reached.
             if tried > 0 && !NEVER_TOO_CLOSE.contains(&kind) {
                 assert!(refused * 10 >= tried * 7 && tight * 10 >= apart * 9, "{kind}, {name}");
+            }
+        }
+    }
+}
+
+/// A plan for kernels of any kind is tried for each set, and is told to be safe with each.
+#[test]
+fn what_any_kernels_allow_each_set_allows() {
+    for (seed, &kind) in (0..).zip(KINDS) {
+        let mut chance = Chance(2000 + seed);
+        for _ in 0..SAMPLES {
+            let op = sample(kind, &mut chance);
+            let told = op.to_string();
+            let graph = op.graph();
+            for allowed in overlaps(&graph, OpId(0), Kernels::Any) {
+                let distance = allowed.distance;
+                for (name, kernels) in Kernels::all() {
+                    let is_same = |own: &Overlap| (own.input, own.output) == (allowed.input, allowed.output);
+                    let own = overlaps(&graph, OpId(0), kernels);
+                    let is_allowed = own.iter().any(|own| is_same(own) && own.allows(distance, 0));
+                    assert!(is_allowed, "{told}, {name}: {allowed:?}");
+                    let verdict = replayed(&graph, kernels, [allowed.input, allowed.output], distance as i64);
+                    assert_eq!(verdict, Verdict::Safe, "{told}, {name}: {allowed:?}");
+                }
             }
         }
     }

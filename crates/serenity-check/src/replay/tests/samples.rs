@@ -4,7 +4,7 @@ use super::Chance;
 use super::graphs::OneOp;
 use super::sliding::Window;
 use serde_json::json;
-use serenity_ir::ElementType::{self, Float32, Int8, Int16};
+use serenity_ir::ElementType::{self, Float32, Int8, Int16, Int32, UInt8};
 use serenity_ir::Operator;
 
 /// Every kind that the table knows.
@@ -76,7 +76,8 @@ pub(super) const KINDS: &[&str] = &[
 
 pub(super) fn sample(kind: &'static str, chance: &mut Chance) -> OneOp {
     let op = OneOp::new(kind);
-    let dtype = if chance.from(0, 2) > 0 { Int8 } else { Float32 };
+    let dtype =
+        [Int8, Int8, Int8, Float32, Float32, Int16, Int16, UInt8, Int32][chance.from(0, 8) as usize].clone();
     match kind {
         "CONV_2D" | "DEPTHWISE_CONV_2D" => convolution(op, kind, &dtype, chance),
         "AVERAGE_POOL_2D" | "MAX_POOL_2D" | "L2_POOL_2D" => {

@@ -1,10 +1,10 @@
 //! What the kernels that call CMSIS-NN allow, on cores with the DSP extension; all others are the portable ones.
 //!
-//! Read in the sources of `TensorFlow` Lite for Microcontrollers and of CMSIS-NN. Only 8-bit integers were looked at: 16-bit ones overlap nothing
-//! where a kernel of CMSIS-NN runs. Floats run on the portable kernels.
+//! Read in the sources of `TensorFlow` Lite for Microcontrollers and of CMSIS-NN. Only 8-bit integers were looked at: others overlap what they
+//! may with any kernels where a kernel of CMSIS-NN runs. Floats run on the portable kernels.
 
 use super::safe::{Pair, Safe};
-use super::{copies, elementwise, reference, windows};
+use super::{any, copies, elementwise, reference, windows};
 use serenity_ir::Operator::*;
 use serenity_ir::{Call, ElementType};
 
@@ -15,7 +15,11 @@ pub(in crate::tflm) fn overlaps(call: &Call) -> Option<Vec<Pair>> {
         | PAD | PADV2 | ADD | MUL | MAXIMUM | MINIMUM | SOFTMAX
             if dtype != ElementType::Float32 =>
         {
-            (dtype == ElementType::Int8).then(|| of_bytes(call))?
+            if dtype == ElementType::Int8 {
+                of_bytes(call)
+            } else {
+                any::overlaps(call)
+            }
         }
         _ => reference::overlaps(call),
     }
