@@ -105,7 +105,7 @@ impl Window {
         let elements = self.output_depth / groups;
         // Where all channels are read, pixels beside each other are one range.
         let joined = groups == 1 && self.columns.dilation == 1;
-        self.pixels(joined, |pixels, reads| {
+        self.pixels(joined, trace, |trace, pixels, reads| {
             trace.beats(&Beats {
                 reads,
                 length: share * pixels,
@@ -121,7 +121,7 @@ impl Window {
     /// All channels of all pixels are read, then all channels of the result are written.
     pub(super) fn whole_pixels(&self, trace: &mut Trace) {
         let pixel = self.input_depth * self.input_item;
-        self.pixels(self.columns.dilation == 1, |pixels, reads| {
+        self.pixels(self.columns.dilation == 1, trace, |trace, pixels, reads| {
             for &read in reads {
                 trace.read(read, read + pixels * pixel);
             }
@@ -137,7 +137,7 @@ impl Window {
     /// All channels of a pixel are written, then all that they are made from is read: no kernel is so late.
     pub(super) fn written_first(&self, trace: &mut Trace) {
         let pixel = self.input_depth * self.input_item;
-        self.pixels(self.columns.dilation == 1, |pixels, reads| {
+        self.pixels(self.columns.dilation == 1, trace, |trace, pixels, reads| {
             trace.append(self.output_depth * self.output_item);
             for &read in reads {
                 trace.read(read, read + pixels * pixel);
@@ -149,7 +149,7 @@ impl Window {
     /// read.
     pub(super) fn first_then_larger(&self, trace: &mut Trace) {
         let pixel = self.input_depth * self.input_item;
-        self.pixels(false, |_, reads| match reads {
+        self.pixels(false, trace, |trace, _, reads| match reads {
             [] => trace.append(pixel),
             [first, others @ ..] => {
                 trace.copy(*first, pixel);
@@ -160,13 +160,15 @@ impl Window {
         });
     }
 
-    /// For each output pixel, in order: where the input is read, and how many pixels side by side each time.
-    fn pixels(&self, joined: bool, mut visit: impl FnMut(i64, &[i64])) {
+    /// For output pixels in order: where the input is read, and how many pixels side by side each time. Of pixels along which the window moves evenly, only those are visited that
+    /// can tell something ([`telling`]); all others are written.
+    fn pixels(&self, joined: bool, trace: &mut Trace, mut visit: impl FnMut(&mut Trace, i64, &[i64])) {
         let pixel = self.input_depth * self.input_item;
+        let runs = self.columns.runs();
         let mut reads = Vec::new();
         for batch in 0..self.batches {
             for rows in self.rows.places() {
-                for columns in self.columns.places() {
+                for Run { columns, count } in &runs {
                     reads.clear();
                     let step = if joined { columns.end - columns.start } else { self.columns.dilation };
                     for row in rows.clone().step_by(self.rows.dilation as usize) {
@@ -174,11 +176,41 @@ impl Window {
                         let places = columns.clone().step_by(step.max(1) as usize);
                         reads.extend(places.map(|column| (begin + column) * pixel));
                     }
-                    visit(if joined { step } else { 1 }, &reads);
+                    let pixels = if joined { step } else { 1 };
+                    let moves = self.columns.stride * pixel;
+                    let mut next = 0;
+                    for place in telling(&reads, moves, pixels * pixel, *count, trace.distance()) {
+                        trace.append((place - next) * self.output_depth * self.output_item);
+                        reads.iter_mut().for_each(|read| *read += (place - next) * moves);
+                        visit(trace, pixels, &reads);
+                        reads.iter_mut().for_each(|read| *read += moves);
+                        next = place + 1;
+                    }
                 }
             }
         }
     }
+}
+
+/// Output places in a row whose windows cover as many input places, each so many further on as the window moves.
+struct Run {
+    /// Under the first of them.
+    columns: Range<i64>,
+    count: i64,
+}
+
+/// Which of `count` places in a row tell whether any read comes too late, and how close writes get to reads. Reads and the end of what is written both move evenly, so the one gains
+/// evenly on the other: the most shows at one of the ends, or where reads reach up to an output that begins above. Next to each of these is another, since nothing may be written before
+/// the first, a block may be copied onto itself, and the channels of one place may lie on both sides of such a point.
+fn telling(reads: &[i64], moves: i64, bytes: i64, count: i64, distance: i64) -> Vec<i64> {
+    let reached = |read: &i64| (-distance - read - bytes).div_euclid(moves.max(1));
+    let begins = reads.iter().filter(|_| distance < 0).map(reached);
+    let ends = [0, count - 2].into_iter();
+    let mut places: Vec<i64> = ends.chain(begins).flat_map(|place| place..=place + 2).collect();
+    places.retain(|place| (0..count).contains(place));
+    places.sort_unstable();
+    places.dedup();
+    places
 }
 
 impl Axis {
@@ -206,6 +238,23 @@ impl Axis {
             let end = (begin + (self.taps - 1) * self.dilation + 1).min(self.input);
             first..end.max(first)
         })
+    }
+
+    /// The same, as few runs.
+    fn runs(&self) -> Vec<Run> {
+        let mut runs: Vec<Run> = Vec::new();
+        for columns in self.places() {
+            match runs.last_mut() {
+                Some(run)
+                    if columns.start == run.columns.start + run.count * self.stride
+                        && columns.end - columns.start == run.columns.end - run.columns.start =>
+                {
+                    run.count += 1;
+                }
+                _ => runs.push(Run { columns, count: 1 }),
+            }
+        }
+        runs
     }
 
     fn covers_anything(&self) -> bool {
