@@ -1,8 +1,9 @@
 //! Judged by TensorFlow Lite for Microcontrollers itself: what it keeps, and whether the arena that we name is enough.
 
+use serenity::ir::{Constant, ElementType, GraphBuilder, Model, Op, OpKind, Operand, Quantization, Tensor};
 use serenity::runtimes::{Kernels, MemoryModel, Tail};
 use serenity::zoo::Precision;
-use serenity::{Format, export, inspect, load};
+use serenity::{Format, ReadOptions, export, inspect, load, load_bytes};
 use serenity_judges::{Inputs, Tflm, Verdict, shared_files, tflm, tflm_each_within};
 use std::path::{Path, PathBuf};
 
@@ -73,6 +74,47 @@ fn what_holds_for_any_kernels_holds_for_each_set() {
     // Without any head, notes decide.
     assert!(any.needed(0).arm32 > any.arm32);
     assert!(input.tail(MemoryModel::Litert).is_none());
+}
+
+/// CMSIS-NN runs a dense layer whose result has more than two sides as a convolution. The scales of its channels are scratch, which the head holds, and were kept by releases until 2024, for which
+/// the margin is.
+#[test]
+fn scales_of_dense_layers_that_are_scratch_are_not_kept_as_well() {
+    let int8 = |name: &str, shape: &[u64]| {
+        let quantization = Some(Quantization { scales: vec![0.5], zero_points: vec![0], axis: 0 });
+        Tensor { quantization, ..Tensor::shaped(name, shape.to_vec(), ElementType::Int8).unwrap() }
+    };
+    let tail = |sides: &[u64]| {
+        let mut builder = GraphBuilder::new("dense");
+        let x = builder.input(int8("x", &[1, 1, 128]));
+        let y = builder.tensor(int8("y", sides));
+        let attributes = serde_json::json!({"activation": "none"}).as_object().unwrap().clone();
+        builder.push_op(Op {
+            name: "y".into(),
+            kind: OpKind::new("FULLY_CONNECTED"),
+            inputs: vec![x],
+            outputs: vec![y],
+            attributes,
+            extra: serde_json::Map::new(),
+        });
+        builder.output(y);
+        let weights = Constant {
+            name: "w".into(),
+            shape: vec![256, 128],
+            dtype: ElementType::Int8,
+            quantization: Some(Quantization { scales: vec![0.1], zero_points: vec![0], axis: 0 }),
+            data: vec![1; 256 * 128],
+        };
+        let operands = vec![vec![Operand::Activation(x), Operand::Constant(0)]];
+        let model = Model::new(builder.build().unwrap(), operands, vec![weights]).unwrap();
+        let bytes = Format::TfLite.create(&model).unwrap();
+        let input = load_bytes("dense.tflite", bytes, Format::TfLite, &ReadOptions::default()).unwrap();
+        input.tail(MemoryModel::Tflm(Kernels::CmsisNn)).unwrap()
+    };
+    let (product, convolution) = (tail(&[1, 256]), tail(&[1, 1, 256]));
+    // A pointer to the scratch.
+    assert!(convolution.arm32 - product.arm32 <= 16, "{product:?}, {convolution:?}");
+    assert!(convolution.margin(4096) >= product.margin(4096) + 2 * 4 * 256 - 16);
 }
 
 /// What TFLM of 2026 keeps on a core of 32 bits, with the portable kernels, CMSIS-NN, ESP-NN in C and that for the ESP32-S3, and what we say more: it has shorter options of dense layers than the

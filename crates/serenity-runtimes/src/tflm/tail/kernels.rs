@@ -192,7 +192,7 @@ pub(super) fn prepared(node: &Node, layout: &Layout, prepares: Prepares) -> Vec<
         CONV_2D | TRANSPOSE_CONV => vec![words(dimension(node.input(1), 0)); 2],
         DEPTHWISE_CONV_2D => vec![words(dimension(node.input(1), 3)); 2],
         UNIDIRECTIONAL_SEQUENCE_LSTM if is_cmsis_nn => lstm_sums(node),
-        FULLY_CONNECTED => fully_connected(node, is_quantized, prepares),
+        FULLY_CONNECTED => fully_connected(node, layout, is_quantized, prepares),
         BATCH_MATMUL => batch_matmul(node, layout, is_quantized),
         SVDF if matches!(prepares, Prepares::CmsisNn { sums: true }) => {
             when(node.input_is(&[int8]), words(dimension(node.input(1), 0)))
@@ -216,9 +216,9 @@ pub(super) fn prepared(node: &Node, layout: &Layout, prepares: Prepares) -> Vec<
     }
 }
 
-/// As a convolution if each channel has its own scale. CMSIS-NN runs several rows as a convolution, whatever the scales; on cores with vectors it keeps the sum of each row
-/// of weights if TFLM is built for speed.
-fn fully_connected(node: &Node, is_quantized: bool, prepares: Prepares) -> Vec<u64> {
+/// As a convolution if each channel has its own scale. CMSIS-NN runs several rows as a convolution, whatever the scales: what that needs is scratch, but was kept by releases
+/// until September 2024. On cores with vectors it keeps the sum of each row of weights if TFLM is built for speed.
+fn fully_connected(node: &Node, layout: &Layout, is_quantized: bool, prepares: Prepares) -> Vec<u64> {
     let filter = node.input(1);
     let scales = filter.and_then(|filter| filter.quantization.as_ref()).map_or(0, |q| q.scales.len());
     let is_per_channel = is_quantized && scales > 1;
@@ -229,7 +229,8 @@ fn fully_connected(node: &Node, is_quantized: bool, prepares: Prepares) -> Vec<u
         && dimension(filter, 1).is_multiple_of(4);
     let channels = words(dimension(filter, 0));
     let has_sums = matches!(prepares, Prepares::CmsisNn { sums: true }) && is_int8 && !is_convolution;
-    vec![channels; 2 * (usize::from(is_per_channel) + usize::from(is_convolution)) + usize::from(has_sums)]
+    let has_scales = is_per_channel || is_convolution && layout.dense_scales_are_kept;
+    vec![channels; 2 * usize::from(has_scales) + usize::from(has_sums)]
 }
 
 /// Sums that CMSIS-NN takes in advance, for each cell: of what comes in and of what comes back, for each of four gates.

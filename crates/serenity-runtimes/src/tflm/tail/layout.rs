@@ -39,6 +39,8 @@ pub(in crate::tflm) struct Layout {
     pub(super) log_softmax: u64,
     pub(super) batch_matmul: u64,
     pub(super) embedding_lookup: u64,
+    /// Does a dense layer that CMSIS-NN runs as a convolution keep a scale for each channel, and not only in scratch?
+    pub(super) dense_scales_are_kept: bool,
 }
 
 /// The Python package `tflite-micro`: with compression, and an allocator that records.
@@ -69,6 +71,7 @@ pub(super) const X86_64: Layout = Layout {
     log_softmax: 40,
     batch_matmul: 32,
     embedding_lookup: 16,
+    dense_scales_are_kept: false,
 };
 
 /// Firmware with the portable kernels, as it is usually built: without compression, nothing recorded, an enumeration in 4 bytes.
@@ -99,6 +102,7 @@ pub(in crate::tflm) const ARM32: Layout = Layout {
     log_softmax: 28,
     batch_matmul: 16,
     embedding_lookup: 8,
+    dense_scales_are_kept: false,
 };
 
 /// The same with CMSIS-NN, whose kernels remember a scratch buffer, for dense layers and products of matrices a few numbers more, and for an LSTM
@@ -142,6 +146,7 @@ pub(in crate::tflm) const ARM32_CMSIS_NN_LARGEST: Layout = Layout {
     pool: ARM32_CMSIS_NN.pool,
     lstm: ARM32_CMSIS_NN.lstm,
     batch_matmul: ARM32_CMSIS_NN.batch_matmul,
+    dense_scales_are_kept: true,
     ..ARM32_LARGEST
 };
 
