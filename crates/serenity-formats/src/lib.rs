@@ -153,6 +153,11 @@ pub trait ModelFile: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Why TFLM cannot follow the places that it came with, for people; `None` if it can, or if there are none.
+    fn refused_plan(&self) -> Option<String> {
+        None
+    }
+
     /// What is noted about them.
     fn note(&self) -> Option<PlanNote> {
         None

@@ -95,7 +95,8 @@ pub(crate) fn lower(
         builder.output(id);
     }
     // A body may just pass on what it is given; a model that computes nothing is a mistake.
-    let graph = if index == 0 { builder.build() } else { builder.build_body() };
+    // A model without operators passes on what it is given.
+    let graph = builder.build_body();
     let graph = graph.map_err(|source| Error::Graph { sub_graph: index, source })?;
     if let Some(Contradiction { op, tensor, made, declared }) = contradiction(&graph) {
         let (number, name) = (file_tensors[tensor.index()], &graph.tensor(tensor).name);

@@ -39,7 +39,7 @@ pub use attributes::operands::is_said_by_operands;
 pub use create::{CreateError, create};
 pub use error::Error;
 pub use flat::Fault;
-pub use metadata::{Metadata, OFFLINE_PLAN, OfflinePlan, PLAN_NOTE, Signature};
+pub use metadata::{Metadata, OFFLINE_PLAN, OfflinePlan, PLAN_NOTE, RefusedPlan, Signature};
 pub use model::{Model, ReadOptions};
 pub use operator::FileOperator;
 pub use sub_graph::SubGraph;

@@ -1,10 +1,10 @@
 //! What the file says about itself: named metadata, signatures, and a memory plan, if somebody made one before.
 
-use crate::Error;
 use crate::budget::Budget;
 use crate::error::At;
 use crate::flat::Table;
 use crate::schema::{metadata, model, signature, tensor_map};
+use crate::{Error, FileTensor, Model, Storage, SubGraph};
 
 /// The metadata that holds a memory plan for TensorFlow Lite for Microcontrollers.
 pub const OFFLINE_PLAN: &str = "OfflineMemoryAllocation";
@@ -122,18 +122,13 @@ pub struct OfflinePlan {
 }
 
 impl OfflinePlan {
-    /// Reads the metadata's bytes; `None` if they are not a plan of version 1.
+    /// Reads the metadata's bytes as TFLM does: whatever they say of their version and of the number of sub-graphs, and whatever follows the last offset. `None` if they end before it.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let (words, rest) = bytes.as_chunks::<4>();
-        let words: Vec<i32> = words.iter().map(|&word| i32::from_le_bytes(word)).collect();
-        match words.as_slice() {
-            [1, sub_graphs, count, offsets @ ..]
-                if rest.is_empty() && usize::try_from(*count) == Ok(offsets.len()) =>
-            {
-                Some(Self { sub_graphs: *sub_graphs, offsets: offsets.to_vec() })
-            }
-            _ => None,
-        }
+        let (words, _) = bytes.as_chunks::<4>();
+        let mut words = words.iter().map(|&word| i32::from_le_bytes(word));
+        let (_version, sub_graphs, count) = (words.next()?, words.next()?, words.next()?);
+        let count = usize::try_from(count).ok().filter(|&count| count <= words.len())?;
+        Some(Self { sub_graphs, offsets: words.take(count).collect() })
     }
 
     /// The metadata's bytes.
@@ -141,4 +136,64 @@ impl OfflinePlan {
         let head = [1, self.sub_graphs, self.offsets.len() as i32];
         head.iter().chain(&self.offsets).flat_map(|word| word.to_le_bytes()).collect()
     }
+}
+
+/// Why TFLM cannot follow the plan of the arena that a model came with.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RefusedPlan {
+    /// Its bytes end before the last offset: TFLM would read what lies behind them.
+    #[error("the plan of the arena in this model ends before its last offset")]
+    CutShort,
+    /// TFLM refuses such a plan.
+    #[error("the plan of the arena in this model is for {offsets} tensors, and the model has {tensors}")]
+    Count {
+        /// How many offsets the plan has.
+        offsets: usize,
+        /// How many tensors all sub-graphs have together.
+        tensors: usize,
+    },
+    /// TFLM would write outside of its arena.
+    #[error("the plan of the arena in this model puts tensor `{tensor}` {distance} bytes before the arena")]
+    Outside {
+        /// The name of the tensor.
+        tensor: String,
+        /// How far below the start of the arena.
+        distance: u32,
+    },
+    /// TFLM would take the variable into the head, where others may overwrite it between two runs.
+    #[error(
+        "the plan of the arena in this model has a place for the variable `{tensor}`, which must persist"
+    )]
+    Variable {
+        /// The name of the tensor.
+        tensor: String,
+    },
+}
+
+/// The plan that TFLM follows: of several it checks each and takes the last.
+///
+/// # Errors
+/// If TFLM refuses one of them, or would fail in the run.
+pub(crate) fn plan_of(model: &Model) -> Result<Option<OfflinePlan>, RefusedPlan> {
+    let tensors: Vec<&FileTensor> = model.sub_graphs().iter().flat_map(SubGraph::tensors).collect();
+    let mut last = None;
+    for entry in model.metadata().iter().filter(|entry| entry.name == OFFLINE_PLAN) {
+        let plan = OfflinePlan::from_bytes(model.buffer(entry.buffer)).ok_or(RefusedPlan::CutShort)?;
+        if plan.offsets.len() != tensors.len() {
+            return Err(RefusedPlan::Count { offsets: plan.offsets.len(), tensors: tensors.len() });
+        }
+        last = Some(plan);
+    }
+    for (tensor, &offset) in tensors.iter().zip(last.iter().flat_map(|plan| &plan.offsets)) {
+        let name = || tensor.name.clone();
+        match tensor.storage {
+            Storage::Activation if offset < -1 && tensor.bytes > 0 => {
+                return Err(RefusedPlan::Outside { tensor: name(), distance: offset.unsigned_abs() });
+            }
+            Storage::Variable if offset != -1 => return Err(RefusedPlan::Variable { tensor: name() }),
+            _ => {}
+        }
+    }
+    Ok(last)
 }

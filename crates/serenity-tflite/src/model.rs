@@ -8,7 +8,7 @@ use crate::control::{self, ControlDependencies};
 use crate::error::At;
 use crate::flat::Table;
 use crate::graph;
-use crate::metadata::{Metadata, OFFLINE_PLAN, OfflinePlan, Signature};
+use crate::metadata::{self, Metadata, OfflinePlan, RefusedPlan, Signature};
 use crate::operator::OperatorCode;
 use crate::schema::model as slot;
 use crate::state::States;
@@ -192,8 +192,11 @@ impl Model {
         &self.signatures
     }
 
-    /// The memory plan for TensorFlow Lite for Microcontrollers that the file carries, if there is one and it can be read.
-    pub fn offline_plan(&self) -> Option<OfflinePlan> {
-        OfflinePlan::from_bytes(self.metadata_bytes(OFFLINE_PLAN)?)
+    /// The memory plan in the file that TensorFlow Lite for Microcontrollers follows, if there is one.
+    ///
+    /// # Errors
+    /// If there is one that TFLM refuses, or that would make it fail in the run.
+    pub fn offline_plan(&self) -> Result<Option<OfflinePlan>, RefusedPlan> {
+        metadata::plan_of(self)
     }
 }

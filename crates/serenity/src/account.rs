@@ -1,7 +1,8 @@
 //! What there is to tell of a model that was optimised, whoever tells it: the command, the page, or another language.
 
 use crate::{
-    Board, Footprint, Format, Input, Need, NeedWithKernels, Plan, boards_that_fit, needs_by_kernels,
+    Board, Footprint, Format, Input, Need, NeedWithKernels, Plan, boards_that_fit, kernels_to_avoid,
+    needs_by_kernels,
 };
 use serde_json::{Value, json};
 use serenity_ir::{Graph, OpId, Profile, Step};
@@ -97,7 +98,12 @@ impl<'a> Account<'a> {
         if !by_kernels.is_empty() {
             object["by_kernels"] = by_kernels.into_iter().map(NeedWithKernels::to_json).collect();
         }
+        if plan.model.kernels().is_some() {
+            let avoid = kernels_to_avoid(planned, plan);
+            object["unsafe_kernels"] = avoid.iter().map(ToString::to_string).collect();
+        }
         object["unsupported"] = refused_to_json(came, plan.model);
+        object["plan_fault"] = plan_fault(came, plan.model).into();
         object["plan_note"] = note_to_json(came, plan.model);
         object["needs"] = self.need().bytes.into();
         object["budget"] = budget.into();
@@ -140,6 +146,11 @@ pub fn refused_to_json(input: &Input, model: MemoryModel) -> Value {
         json!({"graph": graph, "op": refused.op.0, "name": name, "reason": refused.reason})
     };
     refused_by_tflm(input, model).iter().map(of_op).collect()
+}
+
+/// Why TFLM cannot be trusted with the plan of the arena that a model came with, if it is for TFLM.
+pub fn plan_fault(input: &Input, model: MemoryModel) -> Option<String> {
+    input.plan_fault(model.kernels()?)
 }
 
 /// Of the plan of the arena that a model came with, as JSON: for what it was made, and whether that is what is asked for.

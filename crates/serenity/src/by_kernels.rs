@@ -3,6 +3,7 @@
 use crate::planning::safe_plan;
 use crate::{Input, Optimized, Options, Plan, judge};
 use serde_json::{Value, json};
+use serenity_check::placement_faults;
 use serenity_ir::{Graph, OpId};
 use serenity_runtimes::{Kernels, MemoryModel, Offsets};
 
@@ -23,14 +24,33 @@ pub struct NeedWithKernels {
 /// not for TFLM.
 pub fn needs_by_kernels(model: &Input, plan: &Plan) -> Vec<NeedWithKernels> {
     let graphs: Vec<&Graph> = model.graphs().iter().collect();
-    let orders: Vec<&[OpId]> =
-        std::iter::once(plan.order.as_slice()).chain(plan.bodies.iter().map(Vec::as_slice)).collect();
+    let orders = orders(plan);
     // An order that is kept is kept with the plan that the model came with.
     let own = model.plan().filter(|_| plan.offsets.is_none() && !plan.reorders());
     let offsets = plan.offsets.as_ref().or(own.as_ref());
     let sets = plan.model.kernels().map_or(&[][..], Kernels::sets);
     let others: &[Kernels] = if sets.len() > 1 { &[Kernels::EspNnS3] } else { &[] };
     by_kernels(model, plan.model, sets, others, |model| Some(model.arena(&graphs, &orders, offsets)?.bytes))
+}
+
+/// The sets of kernels of TFLM with which a planned model may compute something else, because its tensors overlap where these kernels do not allow it. None if it is not for
+/// TFLM, or if TFLM places the tensors itself.
+pub fn kernels_to_avoid(model: &Input, plan: &Plan) -> Vec<Kernels> {
+    let own = model.plan().filter(|_| plan.offsets.is_none() && !plan.reorders());
+    let (Some(kernels), Some(offsets)) = (plan.model.kernels(), plan.offsets.as_ref().or(own.as_ref()))
+    else {
+        return Vec::new();
+    };
+    let graphs: Vec<&Graph> = model.graphs().iter().collect();
+    let orders = orders(plan);
+    let is_unsafe = |set: &Kernels| !placement_faults(&graphs, &orders, *set, offsets, u64::MAX).is_empty();
+    let others = Kernels::all().map(|(_, set)| set).filter(|set| set.sets() == [*set] && !set.are_emitted());
+    others.filter(|set| !kernels.sets().contains(set)).filter(is_unsafe).collect()
+}
+
+/// The orders of a plan, that of the main graph first.
+fn orders(plan: &Plan) -> Vec<&[OpId]> {
+    std::iter::once(plan.order.as_slice()).chain(plan.bodies.iter().map(Vec::as_slice)).collect()
 }
 
 /// Does a planned model need no more than the one that came, whichever kernels run it?

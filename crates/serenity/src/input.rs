@@ -3,8 +3,8 @@
 use crate::Error;
 use crate::planning::is_safe;
 use serenity_formats::{Format, GraphFile, ModelFile, NarrowedChannels, PlanNote, QuantizedIo, ReadOptions};
-use serenity_ir::Graph;
-use serenity_runtimes::{Kernels, MemoryModel, Offsets, Tail};
+use serenity_ir::{Graph, OpId};
+use serenity_runtimes::{Content, Kernels, MemoryModel, Offsets, Tail, TflmFacts, tflm_arena};
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -55,7 +55,38 @@ impl Input {
     pub fn plan_serves(&self, kernels: Kernels) -> Option<bool> {
         let plan = self.plan()?;
         let is_made_for_them = self.plan_note().is_some_and(|note| note.serves(kernels));
-        Some(is_made_for_them || is_safe(self.graphs(), &plan, kernels))
+        Some(is_made_for_them || is_safe(self.graphs(), &self.completed(plan, kernels), kernels))
+    }
+
+    /// The plan with places for what it leaves to TFLM, as TFLM gives them.
+    fn completed(&self, mut plan: Offsets, kernels: Kernels) -> Offsets {
+        let graphs: Vec<&Graph> = self.graphs().iter().collect();
+        let own: Vec<Vec<OpId>> = graphs.iter().map(|graph| graph.file_order()).collect();
+        let orders: Vec<&[OpId]> = own.iter().map(Vec::as_slice).collect();
+        let arena = tflm_arena(&TflmFacts::new(&graphs, kernels), &orders, Some(&plan));
+        for piece in arena.into_iter().flat_map(|arena| arena.pieces) {
+            if let Content::Tensor { graph, tensor } = piece.content {
+                plan[graph][tensor.index()].get_or_insert(piece.offset);
+            }
+        }
+        plan
+    }
+
+    /// Why TFLM with these kernels fails, or may compute something else, at the places that the model came with: a sentence. `None` if it does neither.
+    pub fn plan_fault(&self, kernels: Kernels) -> Option<String> {
+        if let Some(refused) = self.file.refused_plan() {
+            return Some(format!("{refused}: TFLM cannot run it"));
+        }
+        if self.plan_serves(kernels)? {
+            return None;
+        }
+        let made_for = self.plan_note().map_or_else(
+            || "has overlaps".to_owned(),
+            |note| format!("was made for kernels `{}` (Serenity {})", note.kernels, note.version),
+        );
+        Some(format!(
+            "the plan of the arena in this model {made_for}: with kernels `{kernels}` results may be wrong"
+        ))
     }
 
     /// What TFLM keeps besides the head, if it is the target and the model is known with all its tensors.

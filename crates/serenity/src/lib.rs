@@ -74,10 +74,10 @@ pub use serenity_formats::{
     QuantizedPort, ReadOptions,
 };
 
-pub use account::{Account, note_to_json, refused_by_tflm, refused_to_json, whole_to_json};
+pub use account::{Account, note_to_json, plan_fault, refused_by_tflm, refused_to_json, whole_to_json};
 pub use boards::{Board, boards, boards_that_fit};
 pub use bridge::problem;
-pub use by_kernels::{NeedWithKernels, needs_by_kernels};
+pub use by_kernels::{NeedWithKernels, kernels_to_avoid, needs_by_kernels};
 pub use effort::{Effort, InvalidEffort};
 pub use emit::emit_c;
 pub use error::Error;

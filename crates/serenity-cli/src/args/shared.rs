@@ -126,8 +126,20 @@ pub(crate) struct ReadArgs {
 }
 
 impl ReadArgs {
-    /// Reads a model, for `runtime` if one was asked for.
+    /// Reads a model that has operators, for `runtime` if one was asked for.
     pub(crate) fn load(&self, source: &str, runtime: Option<MemoryModel>) -> Result<Input, Failure> {
+        let input = self.load_any(source, runtime)?;
+        if input.graph().ops().is_empty() {
+            return Err(Failure::request(
+                format!("`{source}` has no operators: there is nothing to schedule"),
+                format!("`serenity inspect {source}` tells what a runtime needs for it"),
+            ));
+        }
+        Ok(input)
+    }
+
+    /// Reads a model, with operators or without, for `runtime` if one was asked for.
+    pub(crate) fn load_any(&self, source: &str, runtime: Option<MemoryModel>) -> Result<Input, Failure> {
         let format = Format::of_path(source);
         if let (Some(shape), false) = (self.shapes.first(), format == Some(Format::Onnx)) {
             return Err(Failure::request(

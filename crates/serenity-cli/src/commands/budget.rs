@@ -2,6 +2,7 @@
 
 use super::{missing, unknown};
 use crate::Failure;
+use crate::printable::printable;
 use crate::progress::thousands;
 use crate::screen::style::{BAD, GOOD, paint};
 use crate::size::Size;
@@ -17,6 +18,8 @@ pub(crate) struct Question<'a> {
     pub(crate) need: Need,
     /// What of it is not known.
     pub(crate) unknown: &'a [Unknown],
+    /// Why the places that the model has are not right for the kernels, if they are not: then no size helps.
+    pub(crate) fault: Option<String>,
     /// Is all of it counted?
     pub(crate) counts_everything: bool,
     /// The model, for messages.
@@ -29,6 +32,11 @@ impl Question<'_> {
     /// The answer; `false` if something should be done about the model.
     pub(crate) fn answer(&self, out: &mut (impl Write + ?Sized)) -> Result<bool, Failure> {
         let Self { budget, need, manner, .. } = *self;
+        if let Some(fault) = &self.fault {
+            let over = paint(BAD, format!("does not fit {budget}"));
+            writeln!(out, "\n{over} as planned: {}", printable(fault))?;
+            return Ok(false);
+        }
         let wanted = need.to_be_safe();
         let safe = match need.margin {
             0 => String::new(),

@@ -36,8 +36,8 @@ pub(crate) fn run(args: &EmitArgs, out: &mut impl Write) -> Result<Outcome, Fail
             // Code takes what it takes: nothing is estimated, and nothing unknown.
             let need = Need { bytes: code.emitted.ram(), margin: 0 };
             let (unknown, counts_everything) = (&[][..], true);
-            Question { budget, need, unknown, counts_everything, source: &args.input, manner: "" }
-                .answer(out)?;
+            let (source, manner) = (args.input.as_str(), "");
+            Question { budget, need, fault: None, unknown, counts_everything, source, manner }.answer(out)?;
         }
     }
     Ok(if fits == Some(false) { Outcome::ConditionNotMet } else { Outcome::Done })

@@ -4,7 +4,7 @@ use super::{count, op_name_and_type};
 use crate::Failure;
 use crate::printable::printable;
 use serenity::runtimes::{MemoryModel, Unsupported};
-use serenity::{Input, refused_by_tflm};
+use serenity::{Input, plan_fault, refused_by_tflm};
 use std::io::Write;
 
 /// More operators than this are summed up.
@@ -34,20 +34,8 @@ pub(super) fn print_note(input: &Input, model: MemoryModel, out: &mut dyn Write)
             "note: counted with LiteRT's reference kernels; its built-in optimised ones and XNNPACK need more\n"
         )?;
     }
-    if let Some(kernels) = model.kernels()
-        && input.plan_serves(kernels) == Some(false)
-    {
-        let made_for = input.plan_note().map_or_else(
-            || "has overlaps".to_owned(),
-            |note| {
-                let (kernels, version) = (printable(&note.kernels), printable(&note.version));
-                format!("was made for kernels `{kernels}` (Serenity {version})")
-            },
-        );
-        writeln!(
-            out,
-            "note: the plan of the arena in this model {made_for}: with kernels `{kernels}` results may be wrong\n"
-        )?;
+    if let Some(fault) = plan_fault(input, model) {
+        writeln!(out, "note: {}\n", printable(&fault))?;
     }
     Ok(())
 }

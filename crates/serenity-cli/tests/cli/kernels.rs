@@ -68,6 +68,34 @@ fn a_model_says_for_which_kernels_its_plan_is() {
 }
 
 #[test]
+fn a_plan_for_other_kernels_fits_nothing_and_is_warned_of() {
+    let desk = desk_with("mobilenet?resolution=32", &["--int8"]);
+    let optimize = |kernels: &str, more: &[&str]| {
+        let args = ["optimize", "net.tflite", "--kernels", kernels, "-o", "small.tflite"];
+        desk.run(&[&args, more].concat())
+    };
+    let warning = "this plan is for kernels `reference`: with `cmsis-nn`, ";
+    let written = optimize("reference", &[]);
+    assert!(written.stdout.contains(warning), "{written:?}");
+    let avoid = optimize("reference", &["--json"]).json()["unsafe_kernels"].clone();
+    assert!(avoid.as_array().unwrap().contains(&json!("cmsis-nn")), "{avoid}");
+    let within = |kernels: &str, more: &[&str]| {
+        let args = ["inspect", "small.tflite", "--budget", "10MB", "--kernels", kernels];
+        desk.run(&[&args, more].concat())
+    };
+    let right = within("reference", &[]);
+    assert!(right.code == 0 && right.stdout.contains("fits 10.0 MB"), "{right:?}");
+    let wrong = within("cmsis-nn", &[]);
+    assert!(wrong.code == 1 && wrong.stdout.contains("does not fit 10.0 MB as planned: "), "{wrong:?}");
+    let wrong = within("cmsis-nn", &["--json"]).json();
+    assert_eq!(wrong["fits"], false);
+    assert!(wrong["plan_fault"].as_str().unwrap().contains("was made for kernels `reference`"), "{wrong}");
+    // A plan that is safe with all kernels needs no warning.
+    assert_eq!(optimize("any", &["--json"]).json()["unsafe_kernels"], json!([]));
+    assert!(!optimize("any", &[]).stdout.contains("this plan is for kernels"));
+}
+
+#[test]
 fn kernels_belong_to_their_runtime() {
     let desk = desk_with("swiftnet-c", &["--int8"]);
     let litert =

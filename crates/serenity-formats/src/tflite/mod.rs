@@ -77,13 +77,14 @@ impl ModelFile for Tflite {
     ) -> Result<Vec<u8>, FileError> {
         let Some(places) = places else {
             let orders: Vec<Vec<OpId>> = orders.iter().map(|order| order.to_vec()).collect();
-            return Ok(self.0.reordered(&orders)?);
+            let reordered = self.0.reordered(&orders)?;
+            return if self.refused_plan().is_some() { without_plan(reordered) } else { Ok(reordered) };
         };
         Ok(with_offline_plan(&self.0, orders, places, note)?)
     }
 
     fn places(&self) -> Option<Offsets> {
-        let plan = self.0.offline_plan()?;
+        let plan = self.0.offline_plan().ok()??;
         let mut left = plan.offsets.as_slice();
         let mut offsets = Vec::new();
         for (graph, sub_graph) in self.graphs().iter().zip(self.0.sub_graphs()) {
@@ -93,6 +94,10 @@ impl ModelFile for Tflite {
             offsets.push(graph.tensor_ids().map(offset).collect());
         }
         left.is_empty().then_some(offsets)
+    }
+
+    fn refused_plan(&self) -> Option<String> {
+        self.0.offline_plan().err().map(|refused| refused.to_string())
     }
 
     fn note(&self) -> Option<PlanNote> {
@@ -114,6 +119,15 @@ impl ModelFile for Tflite {
     fn is_whole(&self) -> bool {
         !self.0.folds_constants()
     }
+}
+
+/// The model without a plan that TFLM refuses: with it, no device could run what is written.
+fn without_plan(bytes: Vec<u8>) -> Result<Vec<u8>, FileError> {
+    let model = Model::parse(bytes)?;
+    let mut edit = model.edit();
+    edit.remove_metadata(OFFLINE_PLAN);
+    edit.remove_metadata(PLAN_NOTE);
+    Ok(edit.finish()?.bytes)
 }
 
 /// The model in other orders, with a plan that TFLM obeys.

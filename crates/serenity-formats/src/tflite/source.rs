@@ -9,12 +9,8 @@ pub(super) fn source(
     model: &Model,
     scratch: &dyn Fn(usize, OpId) -> Option<Scratch>,
 ) -> Result<Source, Error> {
-    let plan =
-        model.offline_plan().ok_or_else(|| Error::Edit("it carries no plan of its arena".to_owned()))?;
-    let tensors: usize = model.sub_graphs().iter().map(|sub_graph| sub_graph.tensors().len()).sum();
-    if plan.offsets.len() != tensors {
-        return Err(Error::Edit("the plan of its arena is for another number of tensors".to_owned()));
-    }
+    let plan = model.offline_plan().map_err(|refused| Error::Edit(refused.to_string()))?;
+    let plan = plan.ok_or_else(|| Error::Edit("it carries no plan of its arena".to_owned()))?;
     let mut offsets = plan.offsets.iter();
     let mut graphs = Vec::new();
     for (index, (sub_graph, graph)) in model.sub_graphs().iter().zip(model.graphs()).enumerate() {

@@ -15,6 +15,7 @@ mod float_io;
 mod formats;
 mod freedom;
 mod fuzzed;
+mod given_plans;
 mod int8_io;
 mod looped_again;
 mod looped_models;

@@ -39,8 +39,13 @@ impl Seen {
         Need::with(self.input.tail(self.model), head)
     }
 
+    /// Why the kernels cannot be trusted with the plan that it came with, if they cannot.
+    fn plan_fault(&self) -> Option<String> {
+        serenity::plan_fault(&self.input, self.model)
+    }
+
     fn fits(&self, budget: Size) -> bool {
-        self.best.fits(self.need(), budget.0)
+        self.best.fits(self.need(), budget.0) && self.plan_fault().is_none()
     }
 }
 
@@ -80,7 +85,7 @@ pub(crate) fn run(args: &InspectArgs, out: &mut impl Write) -> Result<Outcome, F
 }
 
 fn look(args: &InspectArgs, source: &str, cancel: &CancelFlag) -> Result<Seen, Failure> {
-    let input = args.read.load(source, args.runtime.runtime)?;
+    let input = args.read.load_any(source, args.runtime.runtime)?;
     let model = args.runtime.model(&input)?;
     let found = serenity::inspect(input.graphs(), model, input.plan().as_ref());
     let (_line, progress) = ProgressLine::new(&title(input.graph(), source), args.talk.quiet);
@@ -101,6 +106,7 @@ fn done(args: &InspectArgs, seen: &Seen) -> Done {
     let fits = args.budget.map(|budget| seen.fits(budget));
     let fit = match fits {
         Some(true) => ", fits",
+        Some(false) if seen.plan_fault().is_some() => ", planned for other kernels",
         Some(false) => ", too large",
         None => "",
     };
@@ -140,6 +146,7 @@ fn to_json(args: &InspectArgs, seen: &Seen) -> Value {
         })
         .collect();
     let (op, bytes) = found.max_op;
+    let max_op = || json!({"op": op.0, "name": graph.op_label(op), "bytes": bytes});
     json!({
         "graph": graph.name(),
         "runtime": model.to_string(),
@@ -150,8 +157,9 @@ fn to_json(args: &InspectArgs, seen: &Seen) -> Value {
         "tail": input.tail(model).map(|tail| json!({"arm32": tail.arm32, "x86_64": tail.x86_64, "unknown_kernels": tail.unknown_kernels})),
         "total": found.arena.as_ref().zip(input.tail(model)).map(|(arena, tail)| serenity::whole_to_json(&tail, arena.bytes)),
         "unsupported": serenity::refused_to_json(input, model),
+        "plan_fault": seen.plan_fault(),
         "plan_note": serenity::note_to_json(input, model),
-        "max_op": {"op": op.0, "name": graph.op_label(op), "bytes": bytes},
+        "max_op": (!graph.ops().is_empty()).then(max_op),
         "best": best.after.peak,
         "best_arena": best.after.arena,
         "bound": best.bound,

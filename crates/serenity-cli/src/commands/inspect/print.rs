@@ -49,14 +49,18 @@ pub(super) fn print(
     }
     let peak = found.profile.peak();
     let at = found.profile.peak_step();
-    let step = format!("step {} of {}", at + 1, graph.ops().len());
-    let op = found.profile.steps[at].op;
-    row("peak", peak, &format!("bytes in use at {step}, {}", names.op_and_type(op)))?;
-    let without = if model.with_plan() == model { "" } else { "without a plan " };
-    let (largest, bytes) = found.max_op;
-    row("largest op alone", bytes, &format!("{}: {without}no order can do with less", names.op(largest)))?;
-    row("best order", best.after.peak, &verdict(best))?;
-    print_best(seen, &mut row)?;
+    if let Some(step) = found.profile.steps.get(at) {
+        let place = format!("step {} of {}", at + 1, graph.ops().len());
+        row("peak", peak, &format!("bytes in use at {place}, {}", names.op_and_type(step.op)))?;
+        let without = if model.with_plan() == model { "" } else { "without a plan " };
+        let (largest, bytes) = found.max_op;
+        let remark = format!("{}: {without}no order can do with less", names.op(largest));
+        row("largest op alone", bytes, &remark)?;
+        row("best order", best.after.peak, &verdict(best))?;
+        print_best(seen, &mut row)?;
+    } else {
+        row("peak", peak, "bytes of inputs and outputs: the model has no operators")?;
+    }
 
     writeln!(out, "\n{}", paint(TITLE, "alive at the peak"))?;
     for &b in found.alive_at_peak.iter().take(MOST_ALIVE) {
@@ -140,6 +144,7 @@ fn print_budget(args: &InspectArgs, source: &str, seen: &Seen, out: &mut dyn Wri
     let question = Question {
         budget,
         need: seen.need(),
+        fault: seen.plan_fault(),
         unknown: &seen.best.unknown,
         counts_everything: seen.counts_everything(),
         source,

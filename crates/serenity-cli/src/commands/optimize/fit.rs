@@ -33,7 +33,23 @@ impl Report<'_> {
             }
             self.print_boards(out)?;
         }
+        self.print_kernels_to_avoid(out)?;
         self.print_budget(out)
+    }
+
+    /// A plan for one set of kernels may be wrong with others, and nothing in TFLM tells whoever runs it there.
+    fn print_kernels_to_avoid(&self, out: &mut impl Write) -> Result<(), Failure> {
+        let avoid = serenity::kernels_to_avoid(self.planned, self.plan);
+        let Some(kernels) = self.plan.model.kernels().filter(|_| !avoid.is_empty()) else { return Ok(()) };
+        let names: Vec<String> = avoid.iter().map(|set| format!("`{set}`")).collect();
+        let remedy = if kernels.are_emitted() { "" } else { "; --kernels any plans for all" };
+        writeln!(
+            out,
+            "{} this plan is for kernels `{kernels}`: with {} outputs would be wrong{remedy}",
+            paint(NOTE, "note:"),
+            names.join(", ")
+        )?;
+        Ok(())
     }
 
     fn print_boards(&self, out: &mut impl Write) -> Result<(), Failure> {
@@ -64,6 +80,7 @@ impl Report<'_> {
         let question = Question {
             budget,
             need: self.account.need(),
+            fault: None,
             unknown: &self.plan.unknown,
             counts_everything: self.plan.counts_everything(),
             source: self.job.input,

@@ -114,7 +114,7 @@ fn one(job: &Job, cancel: &CancelFlag, out: &mut dyn Write) -> Result<Done, Fail
     check_plan_target(job)?;
     device::check_target(job)?;
     check_page_targets(job)?;
-    let input = job.read.load(job.input, job.runtime.runtime)?;
+    let input = job.read.load_any(job.input, job.runtime.runtime)?;
     let model = code::kernels(job, job.runtime.model(&input)?, &input)?;
     check_loops(job.changes.loops.loops, job.input, &input, model)?;
     check_int8_io(job.changes.int8_io, job.input, &input)?;

@@ -86,6 +86,14 @@ impl<'a> Report<'a> {
         writeln!(out, "{name}: {ops}{rewritten}{looped}, memory model `{}`\n", plan.model)?;
         tflm::print_refused(self.input, plan.model, out)?;
         tflm::print_note(self.input, plan.model, out)?;
+        if graph.ops().is_empty() {
+            writeln!(out, "the model has no operators: there is nothing to change")?;
+            self.print_fit(out)?;
+            if let Some(path) = self.job.output {
+                writeln!(out, "\nwritten to `{path}`")?;
+            }
+            return Ok(());
+        }
         self.print_figures(out)?;
         int8_io::print(plan, out)?;
         channels::print(plan, out)?;

@@ -5,7 +5,7 @@ use crate::handmade::file::{
 };
 use serde_json::json;
 use serenity_ir::{Graph, OpId, Quantization, TensorId, UnknownKind};
-use serenity_tflite::{Error, Model, ReadOptions, Storage};
+use serenity_tflite::{Error, Model, OFFLINE_PLAN, ReadOptions, RefusedPlan, Storage};
 
 fn read(file: &File) -> Model {
     Model::parse(file.bytes()).unwrap()
@@ -212,9 +212,49 @@ fn faults_name_their_place() {
     let mut sub_graph = chain();
     sub_graph.operators[1].outputs = vec![1];
     assert!(refusal(sub_graph).starts_with("sub-graph 0: tensor `a` is written by both"));
-    let mut sub_graph = chain();
-    sub_graph.operators.clear();
-    assert_eq!(refusal(sub_graph), "sub-graph 0: the graph has no operators: there is nothing to schedule");
+}
+
+#[test]
+fn a_model_without_operators_passes_on_what_it_is_given() {
+    let passes_on = Sub { operators: Vec::new(), outputs: vec![0], ..chain() };
+    let model = read(&single(passes_on));
+    let graph = &model.graphs()[0];
+    assert_eq!(
+        (graph.ops().len(), graph.inputs(), graph.outputs()),
+        (0, &[TensorId(0)][..], &[TensorId(0)][..])
+    );
+}
+
+/// As TFLM reads them: any version, any number of sub-graphs, of several the last, and whatever follows the last offset.
+#[test]
+fn plans_are_read_as_the_runtime_reads_them() {
+    let words = |words: &[i32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+    let with = |plans: &[Vec<u8>]| {
+        let file = File { buffers: plans.to_vec(), ..single(chain()) };
+        let metadata = (1..=plans.len() as u32).map(|buffer| (OFFLINE_PLAN, buffer)).collect();
+        read(&File { metadata, ..file }).offline_plan()
+    };
+    let plan = |offsets: &[i32]| [&[1, 1, offsets.len() as i32][..], offsets].concat();
+    for version in [-5, 0, 1, 2, 7] {
+        for sub_graphs in [-1, 0, 1, 1000] {
+            let found = with(&[words(&[version, sub_graphs, 3, 0, -1, 32])]).unwrap().unwrap();
+            assert_eq!((found.sub_graphs, found.offsets), (sub_graphs, vec![0, -1, 32]));
+        }
+    }
+    let longer = with(&[[words(&plan(&[0, -1, 32])), vec![5; 7]].concat()]).unwrap().unwrap();
+    assert_eq!(longer.offsets, [0, -1, 32]);
+    let last = with(&[words(&plan(&[0, -1, 32])), words(&plan(&[-1, -1, 48]))]).unwrap().unwrap();
+    assert_eq!(last.offsets, [-1, -1, 48]);
+    let wrong_count = RefusedPlan::Count { offsets: 2, tensors: 3 };
+    let right = words(&plan(&[0, -1, 32]));
+    for plans in [[words(&plan(&[0, 16])), right.clone()], [right.clone(), words(&plan(&[0, 16]))]] {
+        assert_eq!(with(&plans), Err(wrong_count.clone()));
+    }
+    for short in [Vec::new(), words(&[1, 1]), words(&[1, 1, 3, 0, -1]), words(&[1, 1, -1])] {
+        assert_eq!(with(&[short]), Err(RefusedPlan::CutShort));
+    }
+    let outside = RefusedPlan::Outside { tensor: "a".into(), distance: 16 };
+    assert_eq!(with(&[words(&plan(&[0, -16, 32]))]), Err(outside));
 }
 
 #[test]
