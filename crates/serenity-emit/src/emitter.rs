@@ -133,8 +133,20 @@ impl<'s> Emitter<'s> {
         Ok(())
     }
 
+    /// The first operator that is not covered, whatever its places.
+    pub(crate) fn not_covered(&mut self) -> Option<Refused> {
+        let graph = self.source.graphs.first()?;
+        let mut scope = Scope::new(0, 1);
+        let mut refusals = graph
+            .ops
+            .iter()
+            .filter_map(|op| lower::lowered(&mut At { emitter: self, scope: &mut scope, graph, op }).err());
+        refusals.find(|refused| refused.is_for_good)
+    }
+
     fn model(&self, why: &str) -> Refused {
-        Refused { kind: "the model".to_owned(), name: self.source.about.clone(), why: why.to_owned() }
+        let (kind, name) = ("the model".to_owned(), self.source.about.clone());
+        Refused { kind, name, why: why.to_owned(), is_for_good: false }
     }
 
     /// Writes a function for each operator of a graph that does something, and returns what calls them.
@@ -224,7 +236,12 @@ impl<'s> At<'_, 's> {
     pub(crate) fn refused(&self, why: impl Into<String>) -> Refused {
         let first = self.op.outputs.first().copied().flatten();
         let name = first.map_or_else(String::new, |tensor| in_comment(&self.graph.tensors[tensor].name));
-        Refused { kind: in_comment(&self.op.kind), name, why: why.into() }
+        Refused { kind: in_comment(&self.op.kind), name, why: why.into(), is_for_good: false }
+    }
+
+    /// Nothing is ever written of such an operator.
+    pub(crate) fn not_covered(&self, why: impl Into<String>) -> Refused {
+        Refused { is_for_good: true, ..self.refused(why) }
     }
 
     pub(crate) fn input_id(&self, position: usize) -> Option<usize> {

@@ -49,6 +49,11 @@ impl Emitted {
     }
 }
 
+/// The first operator that no plan makes C of, because it is not covered, or not with elements of this type. What depends on numbers, shapes and places is left to [`c_code`].
+pub fn not_covered(source: &Source) -> Option<Refused> {
+    emitter::Emitter::new(source, "net").not_covered()
+}
+
 /// The C of a planned network. All names begin with `prefix`, of which [`prefix_of`] makes a good one.
 ///
 /// ```

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""operators.py FOLDER: small .tflite models, an operator each, that no model of the collections has in this form. Constants are random, but the same every time."""
+"""operators.py FOLDER [quantized]: small .tflite models, an operator each, that no model of the collections has in this form; with `quantized`, each operator with results of
+other scales and zero points than its operands. Constants are random, but the same every time."""
 
 import os
 import sys
@@ -9,7 +10,7 @@ import numpy
 from flatbuffers import flexbuffers
 from tflite_micro.tensorflow.lite.micro.python import schema_py_generated as schema
 
-TYPES = {"int8": schema.TensorType.INT8, "int16": schema.TensorType.INT16, "int32": schema.TensorType.INT32, "int64": schema.TensorType.INT64, "uint32": schema.TensorType.UINT32}
+TYPES = {"int8": schema.TensorType.INT8, "int16": schema.TensorType.INT16, "int32": schema.TensorType.INT32, "int64": schema.TensorType.INT64, "uint32": schema.TensorType.UINT32, "float32": schema.TensorType.FLOAT32}
 
 
 class Small:
@@ -169,5 +170,84 @@ def signals(folder):
         small.save(folder, heard, scaled, bits, turned, energy)
 
 
-for make in (hard_swish, resize, grouped, layers, lstm, whole_numbers, signals):
+# Scale and zero point of the operands and of the result: the same, finer, coarser, another zero point alone, and far apart.
+ENDS = {
+    "int8": [[(0.05, -3)] * 3, [(0.05, -3), (0.031, 11), (0.02, -128)], [(0.02, -128), (0.04, 0), (0.11, 5)], [(0.05, 4), (0.05, -9), (0.05, -20)], [(0.9, 100), (0.003, -100), (0.07, 127)]],
+    "int16": [[(2.0**-11, 0)] * 3, [(2.0**-12, 0), (0.0003, 0), (0.0002, 0)], [(0.0001, 0), (0.0004, 0), (0.0011, 0)]],
+    "float32": [[(None, 0)] * 3],
+}
+# What these functions give has a scale of its own.
+RESULTS = {("LOGISTIC", "int8"): (1 / 256, -128), ("TANH", "int8"): (1 / 128, 0), ("SOFTMAX", "int8"): (1 / 256, -128)} | {(kind, "int16"): (2.0**-15, 0) for kind in ("LOGISTIC", "TANH", "SOFTMAX")}
+OF_ONE = "RELU RELU6 RELU_N1_TO_1 RELU_0_TO_1 LEAKY_RELU ELU LOGISTIC TANH HARD_SWISH ABS NEG SQRT RSQRT SQUARE LOG EXP SOFTMAX RESHAPE PAD PADV2 MIRROR_PAD AVERAGE_POOL_2D MAX_POOL_2D MEAN SUM REDUCE_MAX REDUCE_MIN RESIZE_BILINEAR RESIZE_NEAREST_NEIGHBOR STRIDED_SLICE TRANSPOSE SPLIT QUANTIZE"
+OF_TWO = "ADD SUB MUL DIV MAXIMUM MINIMUM SQUARED_DIFFERENCE PRELU CONCATENATION PACK"
+FUSED = {"": 0, "_relu": 1, "_relu6": 3, "_n1": 2}
+
+
+def options_of(kind, fused):
+    pool = {"padding": schema.Padding.VALID, "strideH": 1, "strideW": 1, "filterHeight": 1, "filterWidth": 2}
+    own = {"LEAKY_RELU": ("LeakyReluOptions", {"alpha": 0.2}), "SOFTMAX": ("SoftmaxOptions", {"beta": 1.0}), "CONCATENATION": ("ConcatenationOptions", {"axis": 3}), "PACK": ("PackOptions", {"valuesCount": 2, "axis": 0}), "SPLIT": ("SplitOptions", {"numSplits": 1}), "MIRROR_PAD": ("MirrorPadOptions", {"mode": 0})}
+    own |= {name: (option, {}) for name, option in (("ADD", "AddOptions"), ("SUB", "SubOptions"), ("MUL", "MulOptions"), ("DIV", "DivOptions"), ("STRIDED_SLICE", "StridedSliceOptions"))}
+    own |= {name: ("Pool2DOptions", pool) for name in ("AVERAGE_POOL_2D", "MAX_POOL_2D")} | {name: ("ReducerOptions", {"keepDims": True}) for name in ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN")}
+    own |= {name: (name.title().replace("_", "") + "Options", {}) for name in ("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR")}
+    if kind not in own:
+        return {}
+    name, options = own[kind]
+    return {"of": name, **options, **({"fusedActivationFunction": FUSED[fused]} if fused else {})}
+
+
+def of_one(small, kind, dtype, ends, shape):
+    """The operands, and the shape of the result."""
+    x, number = small.tensor(shape, dtype, *ends[0]), lambda values: small.tensor([len(values)], "int32", data=values)
+    pads = lambda: small.tensor([4, 2], "int32", data=[[0, 0], [1, 0], [0, 2], [0, 0]])
+    wider = [1, 4, 10, 5]
+    if kind in ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN"):
+        return [x, number([1, 2])], [1, 1, 1, 5]
+    if kind.startswith("RESIZE"):
+        return [x, number([6, 4])], [1, 6, 4, 5]
+    if kind == "STRIDED_SLICE":
+        return [x, number([0, 1, 0, 0]), number([1, 3, 8, 5]), number([1, 1, 2, 1])], [1, 2, 4, 5]
+    if kind == "PADV2":
+        return [x, pads(), small.tensor([1], dtype, *ends[2], data=[7])], wider
+    if kind in ("PAD", "MIRROR_PAD"):
+        return [x, pads()], wider
+    if kind == "SPLIT":
+        return [small.tensor([], "int32", data=3), x], shape
+    if kind == "TRANSPOSE":
+        return [x, number([0, 2, 1, 3])], [1, 8, 3, 5]
+    if kind == "RESHAPE":
+        return [x, number([1, 24, 5])], [1, 24, 5]
+    return [x], [1, 3, 7, 5] if kind.endswith("POOL_2D") else shape
+
+
+def of_two(small, kind, dtype, ends, shape):
+    x = small.tensor(shape, dtype, *ends[0])
+    if kind == "PRELU":
+        slopes = small.generator.integers(-100, 100, 5) if dtype != "float32" else numpy.linspace(-1, 1, 5)
+        return [x, small.tensor([1, 1, 5], dtype, *ends[1], data=slopes)], shape
+    y = small.tensor(shape, dtype, *ends[1])
+    return [x, y], {"CONCATENATION": [1, 3, 8, 10], "PACK": [2, 1, 3, 8, 5]}.get(kind, shape)
+
+
+def quantized(folder):
+    for kind in (OF_ONE + " " + OF_TWO).split():
+        takes_two = kind in OF_TWO.split()
+        is_pool = kind.endswith("POOL_2D")
+        can_fuse = is_pool or kind in ("ADD", "SUB", "MUL", "DIV", "CONCATENATION")
+        for dtype, ends in ENDS.items():
+            # What the runtime may refuse with one set of scales stands alone, so that it takes the others.
+            groups = [[one] for one in ends] if is_pool or kind == "CONCATENATION" else [ends]
+            for number, group in enumerate(groups):
+                for fused in FUSED if can_fuse else [""]:
+                    small, outputs = Small(f"{kind.lower()}{fused}_{dtype}_{number}"), []
+                    small.graph.inputs = []
+                    for one in group:
+                        operands, shape = (of_two if takes_two else of_one)(small, kind, dtype, one, [1, 3, 8, 5])
+                        y = small.tensor(shape, dtype, *RESULTS.get((kind, dtype), one[2]))
+                        small.op(kind, operands, [y], **options_of(kind, fused))
+                        small.graph.inputs += [operand for operand in operands if small.graph.tensors[operand].buffer == 0]
+                        outputs.append(y)
+                    small.save(folder, *outputs)
+
+
+for make in (quantized,) if "quantized" in sys.argv[2:] else (hard_swish, resize, grouped, layers, lstm, whole_numbers, signals):
     make(sys.argv[1])

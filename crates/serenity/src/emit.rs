@@ -3,7 +3,7 @@
 use crate::loops::orders;
 use crate::planning::is_safe;
 use crate::{Error, Format, Input, Plan, ReadOptions, load_bytes, planned_model};
-use serenity_emit::{Emitted, Library, Scratch, c_code};
+use serenity_emit::{Emitted, Library, Scratch, c_code, not_covered};
 use serenity_ir::{Graph, Op, OpId, Operator};
 use serenity_runtimes::{Content, Kernels, TflmFacts, plans_of_arena, tflm_arena};
 use serenity_search::Limits;
@@ -30,13 +30,40 @@ pub fn emit_c(input: &Input, plan: &Plan, prefix: &str) -> Result<Emitted, Error
         .file
         .source(&|graph, op| scratch.get(&(graph, op)).copied())
         .map_err(|source| Error::File { path: input.name.clone(), source })?;
-    source.library = match kernels {
+    source.library = library(kernels);
+    crate::write::file_name(&input.name).clone_into(&mut source.about);
+    c_code(&source, prefix).map_err(|source| Error::Emit { path: input.name.clone(), source })
+}
+
+/// Refuses a model with an operator that no plan makes C of: to be asked before a long search. `int8_io` says whether inputs and outputs become whole numbers.
+///
+/// # Errors
+/// If an operator is not covered, or the file cannot be read so.
+pub fn check_covered(input: &Input, int8_io: bool, kernels: Kernels) -> Result<(), Error> {
+    let converted = if int8_io { Some(input.with_quantized_io()?.0) } else { None };
+    let input = converted.as_ref().unwrap_or(input);
+    // Where tensors lie does not matter for that.
+    let places = input.graphs().iter().map(|graph| vec![Some(0); graph.tensors().len()]).collect();
+    let own: Vec<Vec<OpId>> = input.graphs().iter().map(Graph::file_order).collect();
+    let orders: Vec<&[OpId]> = own.iter().map(Vec::as_slice).collect();
+    let in_file = |source| Error::File { path: input.name.clone(), source };
+    let bytes = input.file.planned(&orders, Some(&places), None).map_err(in_file)?;
+    let placed = load_bytes(&input.name, bytes, Format::TfLite, &ReadOptions::default())?;
+    let mut source = placed.file.source(&|_, _| None).map_err(in_file)?;
+    source.library = library(kernels);
+    match not_covered(&source) {
+        Some(source) => Err(Error::Emit { path: input.name.clone(), source }),
+        None => Ok(()),
+    }
+}
+
+/// What emitted C calls, by its kernels.
+fn library(kernels: Kernels) -> Library {
+    match kernels {
         Kernels::EmittedCmsisNn => Library::CmsisNn,
         Kernels::EmittedCmsisNnMve => Library::CmsisNnMve,
         _ => Library::None,
-    };
-    crate::write::file_name(&input.name).clone_into(&mut source.about);
-    c_code(&source, prefix).map_err(|source| Error::Emit { path: input.name.clone(), source })
+    }
 }
 
 /// Do its places give right results with these kernels? Whatever a file says of its plan, it is checked, unless there are loops: what those look up is not told with the graphs.

@@ -79,7 +79,7 @@ pub use boards::{Board, boards, boards_that_fit};
 pub use bridge::problem;
 pub use by_kernels::{NeedWithKernels, kernels_to_avoid, needs_by_kernels};
 pub use effort::{Effort, InvalidEffort};
-pub use emit::emit_c;
+pub use emit::{check_covered, emit_c};
 pub use error::Error;
 pub use error_kind::ErrorKind;
 pub use export::{Export, export};

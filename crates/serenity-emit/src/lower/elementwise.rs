@@ -164,13 +164,14 @@ pub(super) fn extreme(at: &mut At) -> Result<String, Refused> {
     ))
 }
 
-/// Cut off, in the scale of the result.
+/// Cut off: `RELU` in the scale of the result, `RELU6` as it is stored, whatever the scale of the result.
 pub(super) fn relu(at: &mut At) -> Result<String, Refused> {
     let (input, output) = (at.input(0)?, at.output(0)?);
     at.must_be(input, &Int8)?;
     at.must_be(output, &Int8)?;
     let (read, written) = (at.affine(input)?, at.affine(output)?);
     let activation = at.op.kind.to_ascii_lowercase();
+    let written = if activation == "relu6" { read } else { written };
     let bounds = activation::bounds(&activation, written.scale, written.zero, (-128, 127));
     let bounds = bounds.ok_or_else(|| at.refused("its bounds are not known"))?;
     rescaled(at, Factor::of(f64::from(read.scale / written.scale)), read, written, bounds)

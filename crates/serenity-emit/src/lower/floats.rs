@@ -30,7 +30,7 @@ pub(super) fn lowered(at: &mut At) -> Result<Option<String>, Refused> {
         "MAXIMUM" => two(at, "maximum_f32"),
         "MINIMUM" => two(at, "minimum_f32"),
         "PRELU" => two(at, "prelu_f32"),
-        "RELU" | "RELU6" | "RELU_N1_TO_1" => cut(at),
+        "RELU" | "RELU6" => cut(at),
         "LOGISTIC" => each(at, "logistic_f32"),
         "TANH" => each(at, "tanh_f32"),
         "HARD_SWISH" => each(at, "hard_swish_f32"),

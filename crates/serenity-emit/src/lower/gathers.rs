@@ -4,6 +4,7 @@ use crate::emitter::At;
 use crate::fragments::Fragment;
 use crate::refused::Refused;
 use crate::source::SourceTensor;
+use serenity_ir::ElementType::{Float32, Int8};
 
 use super::moves::strides;
 
@@ -12,6 +13,9 @@ type List = Option<Vec<i64>>;
 
 pub(super) fn mirror_pad(at: &mut At) -> Result<String, Refused> {
     let (input, output) = (at.input(0)?, at.output(0)?);
+    if input.dtype != Float32 {
+        at.must_be(input, &Int8)?;
+    }
     let amounts = at.fixed_numbers(1).ok_or_else(|| at.refused("its paddings are no constant"))?;
     let rank = input.shape.len();
     // A border that is mirrored itself, or not.

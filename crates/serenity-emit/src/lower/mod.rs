@@ -57,7 +57,7 @@ pub(crate) fn lowered(at: &mut At) -> Result<Option<String>, Refused> {
         "ADD" | "SUB" => elementwise::sum(at).map(Some),
         "MUL" => elementwise::product(at).map(Some),
         "MAXIMUM" | "MINIMUM" => elementwise::extreme(at).map(Some),
-        "RELU" | "RELU6" | "RELU_N1_TO_1" => elementwise::relu(at).map(Some),
+        "RELU" | "RELU6" => elementwise::relu(at).map(Some),
         "LOGISTIC" | "TANH" => tables::curve(at).map(Some),
         "HARD_SWISH" => tables::hard_swish(at).map(Some),
         "QUANTIZE" => tables::quantize(at).map(Some),
@@ -86,6 +86,6 @@ pub(crate) fn lowered(at: &mut At) -> Result<Option<String>, Refused> {
         "ASSIGN_VARIABLE" => state::assign(at).map(Some),
         "CALL_ONCE" => state::once(at),
         "WHILE" => loops::counted(at).map(Some),
-        _ => Err(at.refused("this operator is not covered")),
+        _ => Err(at.not_covered("this operator is not covered")),
     }
 }

@@ -153,6 +153,11 @@ pub(super) fn concatenation(at: &mut At) -> Result<Option<String>, Refused> {
     if at.word("activation").is_some_and(|activation| activation != "none") {
         return Err(at.refused("its fused activation is not covered"));
     }
+    if output.dtype == Int8 {
+        for position in 0..at.op.inputs.len() {
+            at.must_be_alike([at.input(position)?, output], 0.0)?;
+        }
+    }
     let blocks: u64 = output.shape[..axis].iter().product();
     joined(at, blocks)
 }

@@ -70,7 +70,25 @@ impl At<'_, '_> {
         if tensor.dtype == *dtype {
             return Ok(());
         }
-        Err(self.refused(format!("it is covered for {dtype} only, and this is {}", tensor.dtype)))
+        Err(self.not_covered(format!("it is covered for {dtype} only, and this is {}", tensor.dtype)))
+    }
+
+    /// Do two tensors have one scale and one zero point, as far as the runtime looks? Refused if not: it does not rescale here, and refuses such a model itself.
+    pub(crate) fn must_be_alike(
+        &self,
+        [one, other]: [&SourceTensor; 2],
+        most_apart: f64,
+    ) -> Result<(), Refused> {
+        let numbers = |tensor: &SourceTensor| {
+            let own = tensor.quantization.as_ref();
+            let scale = own.and_then(|q| q.scales.first()).map_or(0.0, |&scale| f64::from(scale));
+            (scale, own.and_then(|q| q.zero_points.first()).copied().unwrap_or(0))
+        };
+        let (one, other) = (numbers(one), numbers(other));
+        if (one.0 - other.0).abs() <= most_apart && one.1 == other.1 {
+            return Ok(());
+        }
+        Err(self.refused("its result has another scale or zero point than what it reads: TFLM refuses it"))
     }
 
     /// Scale and zero point of a whole tensor of bytes.

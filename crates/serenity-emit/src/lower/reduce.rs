@@ -39,25 +39,21 @@ pub(super) fn mean(at: &mut At) -> Result<String, Refused> {
     if output.count() != outer * inner || reduced >= 1 << 22 || reduced == 0 || output.count() == 0 {
         return Err(at.refused("its shapes do not fit together"));
     }
-    let (factor, divisor) = if read == written {
-        (Factor { multiplier: 0, shift: 0 }, reduced)
-    } else {
-        // The division is part of the factor, as far as there is room for it.
-        let whole = Factor::of(read.scale() / written.scale());
-        let more = (63 - reduced.leading_zeros() as i32).min(32).min(31 + whole.shift);
-        if more < 0 {
-            return Err(at.refused("its result has too coarse a scale"));
-        }
-        let multiplier = ((i64::from(whole.multiplier) << more) / reduced as i64) as i32;
-        (Factor { multiplier, shift: whole.shift - more }, 0)
-    };
+    // The division is part of the factor, as far as there is room for it.
+    let whole = Factor::of(read.scale() / written.scale());
+    let more = (63 - reduced.leading_zeros() as i32).min(32).min(31 + whole.shift);
+    if more < 0 {
+        return Err(at.refused("its result has too coarse a scale"));
+    }
+    let multiplier = ((i64::from(whole.multiplier) << more) / reduced as i64) as i32;
+    let factor = Factor { multiplier, shift: whole.shift - more };
     if !factor.holds(255 * reduced as i64) {
         return Err(at.refused("its result has too fine a scale"));
     }
     at.uses(Fragment::MeanS8);
     let (kernel, from, to) = (at.k("mean_s8"), at.read(0)?, at.write(0)?);
     Ok(format!(
-        "static const struct {kernel} how = {{{outer}, {reduced}, {inner}, {divisor}, {}, {}, {}, {}}};\n\
+        "static const struct {kernel} how = {{{outer}, {reduced}, {inner}, {}, {}, {}, {}}};\n\
          {kernel}(&how, (const int8_t *)({from}), (int8_t *)({to}));\n",
         read.zero, factor.multiplier, factor.shift, written.zero
     ))

@@ -123,7 +123,7 @@ pub(super) fn quantize(at: &mut At) -> Result<String, Refused> {
             };
             looked_up(at, value, "rescaled")
         }
-        _ => Err(at.refused(format!("from {} to {} is not covered", input.dtype, output.dtype))),
+        _ => Err(at.not_covered(format!("from {} to {} is not covered", input.dtype, output.dtype))),
     }
 }
 

@@ -42,7 +42,7 @@ pub(super) fn cast(at: &mut At) -> Result<String, Refused> {
     let sources = [Bool, Int8, Int16, Int32, UInt32];
     let is_covered = |known: &[ElementType], dtype: &ElementType| known.contains(dtype);
     if !is_covered(&sources, &input.dtype) || !is_covered(&sources[1..], &output.dtype) {
-        return Err(at.refused(format!("from {} to {} is not covered", input.dtype, output.dtype)));
+        return Err(at.not_covered(format!("from {} to {} is not covered", input.dtype, output.dtype)));
     }
     let count = input.count();
     if count != output.count() {

@@ -240,6 +240,9 @@ pub(super) fn depthwise(at: &mut At) -> Result<String, Refused> {
     ))
 }
 
+/// How far the scales of what a pool reads and writes may be apart for the runtime.
+const POOLS_APART: f64 = 1e-6;
+
 /// A pool, whoever makes it.
 pub(super) struct Pool {
     pub(super) from: [i64; 4],
@@ -252,6 +255,7 @@ impl Pool {
         let (input, output) = (at.input(0)?, at.output(0)?);
         at.must_be(input, &Int8)?;
         at.must_be(output, &Int8)?;
+        at.must_be_alike([input, output], POOLS_APART)?;
         let (from, to, taps) = (at.sides(input)?, at.sides(output)?, at.pair("kernel")?);
         let slides = slides(at, from, to, taps, [1, 1])?;
         let bounds = at.bounds(at.affine(output)?)?;

@@ -6,8 +6,8 @@ use serenity::ir::OpId;
 use serenity::runtimes::{Kernels, MemoryModel, overlaps};
 use serenity::zoo::Precision;
 use serenity::{
-    Compiler, Format, Loops, Options, Plan, Verification, VerifyOptions, emit_c, load, optimize,
-    verify_emitted,
+    Compiler, Format, Loops, Options, Plan, Verification, VerifyOptions, check_covered, emit_c, load,
+    optimize, verify_emitted,
 };
 use serenity_judges::{on_all_cores, python, shared};
 use std::path::{Path, PathBuf};
@@ -155,6 +155,65 @@ fn operators_compute_the_same_in_c() {
         let (code, _) = emitted(model, false);
         assert_same(model, &code, &with("cc", careful), RUNS);
     });
+}
+
+/// Kinds of operators that must be among those of which C is written, of 8-bit integers and of floats.
+const COVERED: &[&str] = &[
+    "add",
+    "sub",
+    "mul",
+    "maximum",
+    "minimum",
+    "relu",
+    "relu6",
+    "logistic",
+    "tanh",
+    "hard_swish",
+    "softmax",
+    "mean",
+    "average_pool_2d",
+    "max_pool_2d",
+    "concatenation",
+    "pack",
+    "pad",
+    "reshape",
+    "quantize",
+];
+
+/// Operators whose results have other scales and zero points than their operands: as TFLM computes them, whatever others compute, or refused.
+#[test]
+fn operators_in_other_scales_compute_the_same_in_c_or_are_refused() {
+    let Some(python) = python().filter(|_| has("cc")) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../serenity-judges/judges/operators.py");
+    let made = Command::new(&python).arg(&script).arg(folder.path()).arg("quantized").status();
+    assert!(made.unwrap().success());
+    let mut models: Vec<PathBuf> =
+        std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path()).collect();
+    models.sort();
+    let emitted: Vec<Option<String>> = on_all_cores(&models, |model| {
+        let input = load(model.to_str().unwrap()).unwrap();
+        let options = Options { model: MemoryModel::Tflm(Kernels::Emitted), ..Options::for_input(&input) };
+        let found = optimize(&input, &options).unwrap();
+        let refused = check_covered(&input, false, Kernels::Emitted).is_err();
+        let Ok(code) = emit_c(&found.model, &found.plan, "net") else { return None };
+        // What is refused before the search is refused after it.
+        assert!(!refused, "{}", model.display());
+        let folder = model.with_extension("c");
+        std::fs::create_dir_all(&folder).unwrap();
+        for (name, text) in &code.files {
+            std::fs::write(folder.join(name), text).unwrap();
+        }
+        assert_same(model, &folder, &with("cc", "-O1"), 2);
+        Some(model.file_stem().unwrap().to_string_lossy().into_owned())
+    });
+    for kind in COVERED {
+        for dtype in ["int8", "float32"] {
+            let name = format!("{kind}_{dtype}_0");
+            let is_conversion = *kind == "quantize" && dtype == "float32";
+            assert!(is_conversion || emitted.iter().flatten().any(|emitted| *emitted == name), "{name}");
+        }
+    }
 }
 
 /// Single layers whose result begins as little above what they read as the table allows, then 16 bytes nearer: refused, or, where the table is too careful, right as well.

@@ -1,6 +1,6 @@
 //! `--emit-c`: the planned model as C.
 
-use super::Job;
+use super::{Job, check_int8_io};
 use crate::Failure;
 pub(super) use crate::commands::emit::Code;
 use crate::commands::emit::{check_folder, check_input, emitted_kernels};
@@ -13,7 +13,10 @@ pub(super) fn kernels(job: &Job, model: MemoryModel, input: &Input) -> Result<Me
     let Some(folder) = &job.emit_c else { return Ok(model) };
     check_input(job.input, input)?;
     check_folder(folder)?;
-    emitted_kernels(model, job.runtime.kernels.is_some())
+    let model = emitted_kernels(model, job.runtime.kernels.is_some())?;
+    check_int8_io(job.changes.int8_io, job.input, input)?;
+    serenity::check_covered(input, job.changes.int8_io, model.kernels().unwrap_or_default())?;
+    Ok(model)
 }
 
 /// The code, if it is asked for.

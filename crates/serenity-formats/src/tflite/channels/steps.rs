@@ -123,7 +123,12 @@ impl<'m> Reader<'m> {
             RELU | RELU6 | RELU_N1_TO_1 => {
                 let input = self.only_input(operator)?;
                 let clamp = bounds(activation_of(op)?, to)?;
-                self.linear(&[(input, 1.0)], *output, clamp)?
+                // In another scale, TFLM's `RELU6` cuts off what is stored, while others rescale it.
+                if op.kind.operator() != RELU && self.numbers[input] != self.numbers[*output] {
+                    self.alike(input, *output, Transfer::Anything)?
+                } else {
+                    self.linear(&[(input, 1.0)], *output, clamp)?
+                }
             }
             QUANTIZE | DEQUANTIZE => {
                 self.linear(&[(self.only_input(operator)?, 1.0)], *output, Clamp::NONE)?
