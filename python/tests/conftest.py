@@ -16,6 +16,38 @@ def shared() -> pathlib.Path:
     return pathlib.Path(os.environ.get("SERENITY_SHARED") or ROOT.parent / "shared")
 
 
+def need_of(reason: str) -> str:
+    """What a test was left out for the lack of, as `SERENITY_REQUIRE` calls it."""
+    if "could not import" in reason:
+        return "packages"
+    return "collection" if "collection" in reason else "system"
+
+
+def judged(report):
+    """A skipped test fails if `SERENITY_REQUIRE` names what it needs, and else is added to the file of `SERENITY_SKIPS`."""
+    if not report.skipped or hasattr(report, "wasxfail"):
+        return report
+    reason = " ".join(str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr).split())
+    need = need_of(reason)
+    if need in os.environ.get("SERENITY_REQUIRE", "").split(","):
+        report.outcome = "failed"
+        report.longrepr = f"SERENITY_REQUIRE names `{need}`, but: {reason}"
+    elif skips := os.environ.get("SERENITY_SKIPS"):
+        with open(skips, "a") as file:
+            file.write(f"{need}\t{reason}\n")
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport():
+    return judged((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report():
+    return judged((yield))
+
+
 def random_graph(seed: int, ops: int = 40, reach: int = 12) -> serenity.Graph:
     """Ops that read one to three of those before them, of random sizes."""
     draw = random.Random(seed)

@@ -5,7 +5,7 @@
 //! once, so judge many models together.
 //!
 //! The runtimes live in `.venv`, which `scripts/python-env` makes. Where they are not, or if `SERENITY_WITHOUT_RUNTIMES` is set, every
-//! call says `SKIPPED` on standard error and returns `None`: a test ends there.
+//! call returns `None` and a test ends there, unless `SERENITY_REQUIRE` names `runtimes` ([`skip`]).
 //!
 //! ```no_run
 //! # fn main() {
@@ -18,11 +18,15 @@ mod cores;
 mod reports;
 mod run;
 mod shared;
+mod skip;
+mod spent;
 
 pub use cores::on_all_cores;
 pub use reports::{Across, KnownShapes, LiteRt, Ort, Rewritten, Sessions, Slower, SubGraph, Tflm, Verdict};
 pub use run::{Engine, OrtOrder, network, python};
 pub use shared::{shared, shared_files};
+pub use skip::{Need, skip};
+pub use spent::spent;
 
 use std::path::Path;
 

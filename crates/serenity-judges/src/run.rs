@@ -1,6 +1,6 @@
 //! Finds Python and runs a judge over many models at once.
 
-use crate::{Inputs, Verdict};
+use crate::{Inputs, Need, Verdict, skip};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -44,7 +44,11 @@ impl Engine {
     }
 }
 
-/// The Python with the runtimes; `None`, and a plain word on standard error, if it is not set up.
+/// The Python with the runtimes; `None`, and [`skip`], if it is not set up.
+///
+/// # Panics
+/// If `SERENITY_REQUIRE` names `runtimes` and it is not set up.
+#[track_caller]
 pub fn python() -> Option<PathBuf> {
     let python = repository().join(".venv/bin/python");
     let reason = if std::env::var_os("SERENITY_WITHOUT_RUNTIMES").is_some_and(|value| !value.is_empty()) {
@@ -54,13 +58,8 @@ pub fn python() -> Option<PathBuf> {
     } else {
         "run scripts/python-env first"
     };
-    skipped(reason);
+    skip(Need::Runtimes, format!("no real runtime judges this ({reason})"));
     None
-}
-
-#[allow(clippy::print_stderr, reason = "a test that is skipped must say so")]
-fn skipped(reason: &str) {
-    eprintln!("SKIPPED: no real runtime judges this ({reason})");
 }
 
 /// A large network made for the tests (`judges/networks.py` says which there are), with open sizes or fixed ones, as a file in `folder`. Needs [`python`].

@@ -1,14 +1,19 @@
 //! Data that is not part of the project: real models, graphs with known optima, inputs that broke us once.
 
+use crate::{Need, skip};
 use std::path::{Path, PathBuf};
 
-/// A folder of the collection (`SERENITY_SHARED`, or `shared` beside the project); `None`, and said plainly, if it is not here.
-#[allow(clippy::print_stderr, reason = "what is skipped is said")]
+/// A folder of the collection (`SERENITY_SHARED`, or `shared` beside the project); `None`, and [`skip`], if it is not here.
+///
+/// # Panics
+/// If `SERENITY_REQUIRE` names `collection` and it is not here.
+#[track_caller]
 pub fn shared(folder: &str) -> Option<PathBuf> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let folder = std::env::var_os("SERENITY_SHARED").map_or_else(beside, PathBuf::from).join(folder);
     if !folder.is_dir() {
-        eprintln!("SKIPPED: nothing at {}; SERENITY_SHARED names the collection", folder.display());
+        let name = folder.file_name().unwrap_or_default().display().to_string();
+        skip(Need::Collection, format!("there is no `{name}` in the collection that SERENITY_SHARED names"));
         return None;
     }
     Some(folder)

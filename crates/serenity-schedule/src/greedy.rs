@@ -13,6 +13,12 @@ type Cost = (i64, u64, u32);
 /// Running an op changes what another costs only where they share a buffer that comes to life or has one reader left, and each
 /// buffer does either once: `O(e log n)` for `e` edges between ops and buffers.
 pub(crate) fn order(problem: &Problem) -> Vec<u32> {
+    order_and_work(problem).0
+}
+
+/// The order, and how often the cost of an op was found to have changed.
+fn order_and_work(problem: &Problem) -> (Vec<u32>, u64) {
+    let mut work = 0;
     let mut walk = Walk::new(problem);
     let mut waiting = Waiting::new(problem);
     let mut ready: BTreeSet<Cost> = waiting.ready().map(|op| cost(&walk, op)).collect();
@@ -20,6 +26,7 @@ pub(crate) fn order(problem: &Problem) -> Vec<u32> {
     let mut stale = Vec::new();
     while let Some((_, _, op)) = ready.pop_first() {
         walk.run_and_tell(op, |before, other| {
+            work += 1;
             if ready.remove(&cost(before, other)) {
                 stale.push(other);
             }
@@ -30,7 +37,7 @@ pub(crate) fn order(problem: &Problem) -> Vec<u32> {
         });
         order.push(op);
     }
-    order
+    (order, work)
 }
 
 fn cost(walk: &Walk, op: u32) -> Cost {
@@ -90,13 +97,14 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_star_takes_no_time() {
+    fn a_wide_star_changes_few_costs() {
         let readers = 20_000;
         let mut buffers = vec![Buffer::given(1, (0..readers).map(OpIndex))];
         buffers.extend((0..readers).map(|op| Buffer::produced(2, OpIndex(op), [OpIndex(readers)])));
         let problem = Problem::new(readers + 1, buffers, []).unwrap();
-        let started = std::time::Instant::now();
-        assert_eq!(order(&problem).len(), problem.len());
-        assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
+        let (order, work) = order_and_work(&problem);
+        assert_eq!(order.len(), problem.len());
+        // That of the last reader of a buffer changes once, and every buffer has one.
+        assert!(work <= u64::from(2 * readers), "{work}");
     }
 }

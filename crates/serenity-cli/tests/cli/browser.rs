@@ -1,9 +1,10 @@
 //! A real browser: Chromium without a window, asked through the pipe of its `DevTools` protocol.
 //!
-//! Looked for under its usual names, or where `SERENITY_CHROMIUM` says. Where there is none, [`Browser::open`] says `SKIPPED` on standard error and
+//! Looked for under its usual names, or where `SERENITY_CHROMIUM` says. Where there is none, [`Browser::open`] leaves out the test and
 //! returns `None`: a test ends there.
 
 use serde_json::{Value, json};
+use serenity_judges::{Need, skip};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -31,11 +32,11 @@ pub(crate) struct Browser {
 
 impl Browser {
     /// Starts one with an empty page.
-    #[allow(clippy::print_stderr, reason = "a test that is left out says so")]
     pub(crate) fn open() -> Option<Self> {
         let Some(program) = program() else {
-            eprintln!(
-                "SKIPPED: no Chromium shows this page; install it, or say where it is in SERENITY_CHROMIUM"
+            skip(
+                Need::Browser,
+                "no Chromium shows this page; install it, or say where it is in SERENITY_CHROMIUM",
             );
             return None;
         };

@@ -160,10 +160,8 @@ fn sample_reproduces_the_distribution_of_the_paper() {
 fn a_sample_that_a_limit_ends_says_so_and_claims_nothing_about_the_optimum() {
     let desk = Desk::new();
     let args = ["sample", "zoo:randwire-cifar10?nodes=200", "--count", "1000000000", "--time-limit", "0.2"];
-    let started = std::time::Instant::now();
-    let object = desk.run(&[&args[..], &["--json"]].concat()).json();
     // The search for the best order has what the drawing left: nothing.
-    assert!(started.elapsed().as_secs_f64() < 5.0, "{:?}", started.elapsed());
+    let object = desk.run_within(20, &[&args[..], &["--json"]].concat()).json();
     assert_eq!(object["stopped"], "the time limit was reached");
     assert_eq!((&object["proof"], &object["share_optimal"]), (&json!("gap"), &Value::Null));
     let run = desk.run(&args);

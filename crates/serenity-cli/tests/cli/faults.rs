@@ -60,17 +60,20 @@ fn a_shape_that_its_operator_does_not_make_is_refused() {
 
 #[cfg(unix)]
 mod unix {
-    use crate::harness::{Desk, signal};
+    use crate::harness::{Desk, has_ended, let_work, signal};
     use serde_json::Value;
+    use serenity_judges::{Need, skip};
     use std::ffi::OsStr;
     use std::fs::{File, OpenOptions};
     use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::symlink;
-    use std::process::{Child, Command, ExitStatus, Stdio};
-    use std::time::{Duration, Instant};
+    use std::process::{Command, Stdio};
+    use std::time::Duration;
 
-    /// Waiting is bounded so that a hang fails.
-    const LONG: Duration = Duration::from_secs(120);
+    /// Ends a command that goes on after so many seconds of the processor.
+    const LIMITED: &str = r#"ulimit -t 60; exec "$0" "$@""#;
+    /// Time of the processor after which a search is under way.
+    const UNDER_WAY: Duration = Duration::from_millis(1500);
     /// A search that would go on for ever.
     const ENDLESS: [&str; 6] = [
         "zoo:randwire-cifar10?nodes=160&seed=1",
@@ -82,37 +85,23 @@ mod unix {
     ];
 
     fn command(desk: &Desk) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_serenity"));
+        let mut command = Command::new("sh");
+        command.args(["-c", LIMITED, env!("CARGO_BIN_EXE_serenity")]);
         command.current_dir(desk.path(".")).env("SERENITY_PYTHON", "no-python-here");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command
     }
 
     /// Is a closed terminal nothing to those whom we start, as under `nohup`? Only Linux tells; where it is, that is said.
-    #[allow(clippy::print_stderr, reason = "what is skipped is said")]
     fn ignores_closed_terminals() -> bool {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
         let is_ignored =
             mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1);
         if is_ignored {
-            eprintln!("SKIPPED: SIGHUP is ignored by whoever runs the tests");
+            skip(Need::Hangups, "SIGHUP is ignored by whoever runs the tests");
         }
         is_ignored
-    }
-
-    fn end(mut child: Child) -> ExitStatus {
-        let started = Instant::now();
-        loop {
-            if let Some(status) = child.try_wait().unwrap() {
-                return status;
-            }
-            if started.elapsed() > LONG {
-                child.kill().unwrap();
-                panic!("it goes on");
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
     }
 
     #[test]
@@ -123,10 +112,10 @@ mod unix {
             }
             let desk = Desk::new();
             let args = ["-o", "best.json", "--plan", "plan.json"];
-            let child = command(&desk).arg("optimize").args(ENDLESS).args(args).spawn().unwrap();
-            std::thread::sleep(Duration::from_secs(2));
+            let mut child = command(&desk).arg("optimize").args(ENDLESS).args(args).spawn().unwrap();
+            let_work(&mut child, UNDER_WAY);
             signal(&child, name);
-            assert_eq!(end(child).code(), Some(0), "{name}");
+            assert_eq!(child.wait().unwrap().code(), Some(0), "{name}");
             assert_eq!(desk.files(), ["best.json", "plan.json"], "{name}");
             let plan: Value = serde_json::from_str(&desk.read("plan.json")).unwrap();
             assert!(plan["stopped"].as_str().unwrap().contains("cancelled"), "{}", plan["stopped"]);
@@ -144,17 +133,16 @@ mod unix {
             desk.write("out.json", "precious");
             assert!(Command::new("mkfifo").arg(desk.path("pipe")).status().unwrap().success());
             let args = ["optimize", "zoo:swiftnet-b", "-o", "out.json", "--plan", "pipe"];
-            let child = command(&desk).args(args).spawn().unwrap();
-            let started = Instant::now();
+            let mut child = command(&desk).args(args).spawn().unwrap();
             while desk.files().len() < 3 {
-                assert!(started.elapsed() < LONG);
+                assert!(!has_ended(&mut child), "it did not wait for a reader");
                 std::thread::sleep(Duration::from_millis(20));
             }
             signal(&child, name);
             // Two that come at once may be taken for one.
             std::thread::sleep(Duration::from_millis(300));
             signal(&child, name);
-            assert_eq!(end(child).code(), Some(code), "{name}");
+            assert_eq!(child.wait().unwrap().code(), Some(code), "{name}");
             assert_eq!(
                 (desk.files(), desk.read("out.json").as_str()),
                 (vec!["out.json".into(), "pipe".into()], "precious")
@@ -167,18 +155,18 @@ mod unix {
     fn what_is_started_to_outlive_its_terminal_does() {
         let desk = Desk::new();
         let child = Command::new("sh")
-            .args(["-c", r#"trap "" HUP; exec "$0" "$@""#, env!("CARGO_BIN_EXE_serenity"), "schedule"])
+            .args(["-c", &format!(r#"trap "" HUP; {LIMITED}"#), env!("CARGO_BIN_EXE_serenity"), "schedule"])
             .args(ENDLESS.iter().filter(|arg| **arg != "--no-rewrite"))
             .current_dir(desk.path("."))
             .stdout(Stdio::null())
             .spawn();
         let mut child = child.unwrap();
-        std::thread::sleep(Duration::from_secs(2));
+        let_work(&mut child, UNDER_WAY);
         signal(&child, "-HUP");
-        std::thread::sleep(Duration::from_secs(3));
+        let_work(&mut child, 2 * UNDER_WAY);
         assert_eq!(child.try_wait().unwrap(), None);
         signal(&child, "-TERM");
-        assert_eq!(end(child).code(), Some(0));
+        assert_eq!(child.wait().unwrap().code(), Some(0));
     }
 
     #[test]

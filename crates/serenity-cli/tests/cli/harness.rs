@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 #[cfg(unix)]
 use std::process::Child;
 use std::process::{Command, Stdio};
+#[cfg(unix)]
+use std::time::Duration;
 
 /// What a run of the command left behind.
 #[derive(Debug)]
@@ -40,6 +42,36 @@ impl Run {
 pub(crate) fn signal(child: &Child, name: &str) {
     let sent = Command::new("sh").args(["-c", &format!("kill {name} {}", child.id())]).status().unwrap();
     assert!(sent.success());
+}
+
+/// What a child had of the processor, without those that it has started, whether it has ended or not; `None` where the system does not tell.
+#[cfg(unix)]
+pub(crate) fn processor_time(child: &Child) -> Option<Duration> {
+    let line = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
+    // Fields 14 and 15, in hundredths of a second; the name of the program before them may hold spaces.
+    let fields = line.rsplit_once(')')?.1.split_whitespace().skip(11).take(2);
+    let ticks: u64 = fields.map(|field| field.parse::<u64>().ok()).sum::<Option<u64>>()?;
+    Some(Duration::from_millis(10 * ticks))
+}
+
+/// Waits until a child has had so much of the processor, or has ended.
+#[cfg(unix)]
+pub(crate) fn let_work(child: &mut Child, time: Duration) {
+    if processor_time(child).is_none() {
+        std::thread::sleep(time);
+    }
+    while processor_time(child).is_some_and(|had| had < time) && !has_ended(child) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Has it ended, though nobody has waited for it yet? Then it can still be asked what it has spent.
+#[cfg(unix)]
+pub(crate) fn has_ended(child: &mut Child) -> bool {
+    match std::fs::read_to_string(format!("/proc/{}/stat", child.id())) {
+        Ok(line) => line.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('Z')),
+        Err(_) => child.try_wait().unwrap().is_some(),
+    }
 }
 
 /// An empty folder in which commands run.
@@ -86,8 +118,20 @@ impl Desk {
         self.run_with(Path::new("no-python-here"), args, input)
     }
 
+    /// Runs a command that the system ends after so many seconds of the processor, however busy the machine is.
+    pub(crate) fn run_within(&self, seconds: u32, args: &[&str]) -> Run {
+        let limited = format!("ulimit -t {seconds}; exec \"$0\" \"$@\"");
+        let mut command = Command::new("sh");
+        command.args(["-c", &limited, env!("CARGO_BIN_EXE_serenity")]);
+        self.run_as(command, Path::new("no-python-here"), args, "")
+    }
+
     fn run_with(&self, python: &Path, args: &[&str], input: &str) -> Run {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_serenity"))
+        self.run_as(Command::new(env!("CARGO_BIN_EXE_serenity")), python, args, input)
+    }
+
+    fn run_as(&self, mut command: Command, python: &Path, args: &[&str], input: &str) -> Run {
+        let mut child = command
             .args(args)
             .current_dir(self.folder.path())
             .env("SERENITY_PYTHON", python)

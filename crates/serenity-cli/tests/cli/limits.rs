@@ -2,10 +2,9 @@
 
 use crate::harness::Desk;
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
 
-/// Waiting is bounded so that a hang fails; how fast a search ends is for benchmarks to say.
-const LONG: Duration = Duration::from_secs(60);
+/// Seconds of the processor; how fast a search ends is for benchmarks to say.
+const LONG: u32 = 60;
 
 #[test]
 fn a_heuristic_proves_nothing_about_sets_of_rewrites() {
@@ -61,10 +60,8 @@ fn chain(ops: usize) -> String {
 fn a_long_chain_is_planned_in_time() {
     let desk = Desk::new();
     desk.write("chain.json", &chain(4000));
-    let started = Instant::now();
-    let plan =
-        desk.run(&["optimize", "chain.json", "--runtime", "tflm", "--time-limit", "1", "--json"]).json();
-    assert!(started.elapsed() < LONG, "{:?}", started.elapsed());
+    let args = ["optimize", "chain.json", "--runtime", "tflm", "--time-limit", "1", "--json"];
+    let plan = desk.run_within(LONG, &args).json();
     assert_eq!(plan["after"]["arena"], 64);
 }
 
@@ -72,29 +69,26 @@ fn a_long_chain_is_planned_in_time() {
 fn the_search_for_less_traffic_keeps_its_limit() {
     let desk = Desk::new();
     let network = "zoo:random-layered?ops=1500&width=8";
-    let started = Instant::now();
-    let run = desk.run(&["traffic", network, "--on-chip", "1KB,10KB,100KB", "--time-limit", "1", "--json"]);
+    let args = ["traffic", network, "--on-chip", "1KB,10KB,100KB", "--time-limit", "1", "--json"];
+    let run = desk.run_within(LONG, &args);
     assert_eq!(run.code, 0, "{run:?}");
-    assert!(started.elapsed() < LONG, "{:?}", started.elapsed());
 }
 
 /// Ctrl-C ends a search that would go on for ever, and what it has found by then is told.
 #[cfg(unix)]
 #[test]
 fn ctrl_c_keeps_the_best() {
-    use crate::harness::signal;
+    use crate::harness::{let_work, signal};
     use std::process::{Command, Stdio};
     let hard = "zoo:randwire-cifar10?nodes=160&seed=1";
-    let child = Command::new(env!("CARGO_BIN_EXE_serenity"))
+    let mut child = Command::new(env!("CARGO_BIN_EXE_serenity"))
         .args(["schedule", hard, "--time-limit", "none", "--effort", "1000000", "--json"])
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    std::thread::sleep(Duration::from_secs(2));
+    let_work(&mut child, std::time::Duration::from_millis(1500));
     signal(&child, "-INT");
-    let signalled = Instant::now();
     let output = child.wait_with_output().unwrap();
-    assert!(signalled.elapsed() < LONG, "{:?}", signalled.elapsed());
     let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((output.status.code(), &plan["proof"]), (Some(0), &json!("gap")));
     assert!(plan["stopped"].as_str().unwrap().contains("cancelled"), "{}", plan["stopped"]);

@@ -1,13 +1,13 @@
 //! Models with a few bytes changed, by `fuzz/mutants`: a few of built-in networks here, ten thousand of real models where somebody asks for them.
 
 use crate::harness::Desk;
+use serenity_judges::{Need, skip};
 use std::path::Path;
 use std::process::Command;
 
 const COUNT: &str = "12";
 
 #[test]
-#[allow(clippy::print_stderr, reason = "a test that is left out says so")]
 fn mutants_are_refused_or_planned_within_limits() {
     let desk = Desk::new();
     for (network, name) in [("branches", "int8.tflite"), ("swiftnet-c", "float.onnx")] {
@@ -22,7 +22,7 @@ fn mutants_are_refused_or_planned_within_limits() {
         .arg(desk.path(""))
         .output();
     let Ok(output) = output else {
-        eprintln!("SKIPPED: there is no python3 to run `fuzz/mutants`");
+        skip(Need::Python, "there is no python3 to run `fuzz/mutants`");
         return;
     };
     let said = String::from_utf8_lossy(&output.stdout);

@@ -2,6 +2,7 @@
 
 use crate::harness::Desk;
 use serde_json::{Value, json};
+use serenity_judges::{Need, skip};
 use std::process::Command;
 
 /// A chain of four, each read by the op that writes the next: TFLM's planner needs 60 bytes, 50 will do.
@@ -171,12 +172,11 @@ fn a_header_holds_the_arena_and_compiles() {
     assert_eq!(desk.run(&["check", "plan.json", "net.tflite", "--deep"]).code, 0);
 }
 
-#[allow(clippy::print_stderr, reason = "a test that skips says so")]
 fn assert_compiles(desk: &Desk, source: &str) {
     let args = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only"];
     match Command::new("cc").args(args).arg(desk.path(source)).output() {
         Ok(output) => assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr)),
-        Err(error) => eprintln!("skipped: no C compiler `cc` to try the header with ({error})"),
+        Err(error) => skip(Need::Compiler, format!("there is no `cc` to try the header with ({error})")),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::compare::{difference, regenerated};
 use crate::markdown::Block;
+use serenity_judges::{Need, skip};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -38,15 +39,13 @@ impl Session {
         self.faults.push(format!("{}, line {}: {what}", self.document, block.line));
     }
 
-    #[allow(clippy::print_stderr, reason = "a block that is skipped must say so")]
-    fn skipped(&self, block: &Block, what: &str, why: &str) {
-        eprintln!("SKIPPED: {}, line {}: {what} ({why})", self.document, block.line);
+    fn skipped(&self, block: &Block, what: &str, (need, why): (Need, &str)) {
+        skip(need, format!("{}, line {}: {what} ({why})", self.document, block.line));
     }
 
     /// Runs a block, and returns what it should say.
     pub(crate) fn block(&mut self, block: &Block) -> String {
-        if let Some(reason) = block.directive("not run") {
-            self.skipped(block, "the block", reason);
+        if block.directive("not run").is_some() {
             return block.text.clone();
         }
         if !self.files(block) {
@@ -80,11 +79,8 @@ impl Session {
                 Some((name, path)) => {
                     let path = collection().join(path);
                     if !path.exists() {
-                        self.skipped(
-                            block,
-                            "the block",
-                            &format!("the collection of models is not here: no {}", path.display()),
-                        );
+                        let why = format!("there is no {file}");
+                        self.skipped(block, "the block", (Need::Collection, &why));
                         return false;
                     }
                     std::fs::copy(path, self.folder.path().join(name)).unwrap();
@@ -105,7 +101,7 @@ impl Session {
         for (index, Step { command, output }) in steps.iter().enumerate() {
             writeln!(text, "$ {command}").unwrap();
             if let Some(why) = self.cannot_run(command) {
-                self.skipped(block, &format!("`{command}`"), &why);
+                self.skipped(block, &format!("`{command}`"), why);
                 text += output;
                 code = 0;
                 continue;
@@ -133,7 +129,7 @@ impl Session {
     fn script(&mut self, block: &Block) {
         for command in block.text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#')) {
             if let Some(why) = self.cannot_run(command) {
-                self.skipped(block, &format!("`{command}`"), &why);
+                self.skipped(block, &format!("`{command}`"), why);
                 continue;
             }
             let (code, said) = self.run(command, 0);
@@ -143,19 +139,22 @@ impl Session {
         }
     }
 
-    fn cannot_run(&self, command: &str) -> Option<String> {
+    fn cannot_run(&self, command: &str) -> Option<(Need, &'static str)> {
         // Models are run in the real runtimes.
         // So does whatever asks ONNX Runtime to optimise a model first.
         let is_fast = command.starts_with("serenity optimize")
             && command.contains(".onnx")
             && !command.contains("--ort-session plain");
         if (command.starts_with("serenity verify") || is_fast) && self.runtimes.is_none() {
-            return Some("no real runtime is set up".to_owned());
+            return Some((Need::Runtimes, "no real runtime is set up"));
         }
         let program = command.split(' ').next()?;
-        let is_there =
-            !matches!(program, "python3" | "man") || Command::new(program).arg("--version").output().is_ok();
-        (!is_there).then(|| format!("there is no {program} here"))
+        let need = match program {
+            "python3" => (Need::Python, "there is no python3"),
+            "man" => (Need::Manual, "there is no man"),
+            _ => return None,
+        };
+        Command::new(program).arg("--version").output().is_err().then_some(need)
     }
 
     /// The exit code, and everything that a terminal would show.

@@ -3,6 +3,7 @@
 use crate::markdown::{Table, row};
 use crate::session::{Session, collection};
 use serde_json::Value;
+use serenity_judges::{Need, skip};
 use std::path::PathBuf;
 
 /// The rows as they should be; a fault for each that differs.
@@ -225,17 +226,16 @@ const SLOW: [&str; 9] = [
 ];
 
 /// A model of the collection; `None`, and a plain word why, if it is not looked at.
-#[allow(clippy::print_stderr, reason = "a row that is skipped must say so")]
 fn model(name: &str, extension: &str) -> Option<PathBuf> {
     let path = collection().join(format!("{name}.{extension}"));
-    let why = if !path.exists() {
-        "the collection of models is not here"
+    let need = if !path.exists() {
+        Need::Collection
     } else if SLOW.contains(&name) && std::env::var_os("SERENITY_SLOW").is_none() {
-        "slow: set SERENITY_SLOW=1 to include it"
+        Need::Slow
     } else {
         return Some(path);
     };
-    eprintln!("SKIPPED: the row of {name} ({why})");
+    skip(need, format!("the row of {name} is not computed"));
     None
 }
 

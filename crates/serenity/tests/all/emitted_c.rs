@@ -9,7 +9,7 @@ use serenity::{
     Compiler, Format, Loops, Options, Plan, Verification, VerifyOptions, check_covered, emit_c, load,
     optimize, verify_emitted,
 };
-use serenity_judges::{on_all_cores, python, shared};
+use serenity_judges::{Need, on_all_cores, python, shared, skip};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -51,7 +51,8 @@ fn has(command: &str) -> bool {
     let asked = Command::new(command).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     let is_here = asked.is_ok_and(|status| status.success());
     if !is_here {
-        eprintln!("SKIPPED: there is no {command}");
+        let need = if matches!(command, "cc" | "gcc" | "g++") { Need::Compiler } else { Need::Cross };
+        skip(need, format!("there is no {command}"));
     }
     is_here
 }
@@ -354,7 +355,7 @@ fn on((core, machine, memory): &(&str, &str, &str), flags: &str, folder: &Path) 
 fn cmsis_nn() -> Option<PathBuf> {
     let checkout = std::env::var_os("SERENITY_CMSIS_NN").map(PathBuf::from);
     if checkout.is_none() {
-        eprintln!("SKIPPED: SERENITY_CMSIS_NN names no checkout of CMSIS-NN");
+        skip(Need::CmsisNn, "SERENITY_CMSIS_NN names no checkout of CMSIS-NN");
     }
     checkout
 }

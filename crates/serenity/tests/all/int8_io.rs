@@ -7,7 +7,7 @@ use serenity::{
     CheckOptions, Engine, Format, Input, Loops, Optimized, Options, PlanFile, Port, VerifyOptions,
     check_plan, export, inspect, load, optimize, verify,
 };
-use serenity_judges::{Inputs, shared};
+use serenity_judges::{Inputs, Need, shared, skip};
 use std::path::{Path, PathBuf};
 
 /// A built-in network with floats at both ends, in a file.
@@ -156,7 +156,7 @@ fn floats_at_the_ends_of_real_models_are_not_needed() {
     for (name, ports, most) in REAL {
         let path = models.join(name);
         if !path.is_file() {
-            println!("SKIPPED: {name} is not there");
+            skip(Need::Collection, format!("{name} is not in it"));
             continue;
         }
         let input = read(&path);
