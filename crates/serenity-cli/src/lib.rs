@@ -66,6 +66,7 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString>>) -> u8 {
         out.flush()?;
         Ok(outcome)
     });
+    signals::done();
     match result {
         Ok(Outcome::Done) => 0,
         Ok(Outcome::ConditionNotMet) => 1,

@@ -1,8 +1,9 @@
-//! What a signal does: the first makes a search return its best, the next ends the program. Neither leaves a file half-written, or a temporary one.
+//! What a signal does: the first makes a search return its best, the next ends the program. So does the first if nothing has come of it within [`GRACE`]. Neither leaves a file half-written, or a temporary one.
 
 use serenity::search::CancelFlag;
 use serenity::write::exit_without_litter;
 use std::sync::{Mutex, Once, PoisonError};
+use std::time::Duration;
 
 /// The search that goes on, if one does.
 static SEARCH: Mutex<Option<CancelFlag>> = Mutex::new(None);
@@ -10,6 +11,10 @@ static LISTENING: Once = Once::new();
 
 /// What whoever was interrupted says to the shell: 128 and the number of the signal.
 const INTERRUPTED: i32 = 130;
+
+/// What may be spent on the way from the first signal to the result: time of the processor on Linux, time by the clock elsewhere.
+const GRACE: Duration = Duration::from_millis(850);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// From now on signals end the program, without litter.
 pub(crate) fn listen() {
@@ -29,6 +34,11 @@ pub(crate) fn cancel_on_signal() -> CancelFlag {
     flag
 }
 
+/// The command is done: what comes now is for whoever started it.
+pub(crate) fn done() {
+    set_search(None);
+}
+
 fn set_search(flag: Option<CancelFlag>) {
     *SEARCH.lock().unwrap_or_else(PoisonError::into_inner) = flag;
 }
@@ -36,8 +46,45 @@ fn set_search(flag: Option<CancelFlag>) {
 fn take(code: i32) {
     let search = SEARCH.lock().unwrap_or_else(PoisonError::into_inner).clone();
     match search {
-        Some(flag) if !flag.is_cancelled() => flag.cancel(),
+        Some(flag) if !flag.is_cancelled() => {
+            flag.cancel();
+            std::thread::spawn(move || end_after_grace(code));
+        }
         _ => exit_without_litter(code),
+    }
+}
+
+/// Ends the program as the second signal would, unless the command is done before.
+fn end_after_grace(code: i32) {
+    let spent = spent::since_now();
+    while spent() < GRACE {
+        std::thread::sleep(LOOK_EVERY);
+        if SEARCH.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
+            return;
+        }
+    }
+    exit_without_litter(code);
+}
+
+mod spent {
+    use std::time::{Duration, Instant};
+
+    /// Tells what was spent since this was called.
+    pub(super) fn since_now() -> impl Fn() -> Duration {
+        let (started, by_processor) = (Instant::now(), by_processor());
+        move || match (by_processor, self::by_processor()) {
+            (Some(before), Some(now)) => now.saturating_sub(before),
+            _ => started.elapsed(),
+        }
+    }
+
+    /// What all threads of this process have had of the processor. Only Linux has a file that tells.
+    fn by_processor() -> Option<Duration> {
+        let line = std::fs::read_to_string("/proc/self/stat").ok()?;
+        // The name of the program is in parentheses and may hold spaces; user and system time are fields 14 and 15, in hundredths of a second.
+        let mut fields = line.rsplit_once(')')?.1.split_whitespace().skip(11);
+        let mut ticks = || fields.next()?.parse::<u64>().ok();
+        Some(Duration::from_millis(10 * (ticks()? + ticks()?)))
     }
 }
 

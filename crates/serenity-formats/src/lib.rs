@@ -96,12 +96,12 @@ pub trait ModelFile: fmt::Debug + Send + Sync {
         })
     }
 
-    /// The file without channels that are the same number everywhere, or that nobody reads, and what that saves; `None` if there are none. It was read again. Its ops and its tensors have the
-    /// same numbers as before.
+    /// The file without channels that are the same number everywhere, or that nobody reads, and what that saves; `None` if there are none, or if `stop` said so before that was known. It was read again.
+    /// Its ops and its tensors have the same numbers as before.
     ///
     /// # Errors
     /// If it holds what cannot be carried over.
-    fn without_constant_channels(&self) -> Result<Option<Narrowed>, FileError> {
+    fn without_constant_channels(&self, _stop: &dyn Fn() -> bool) -> Result<Option<Narrowed>, FileError> {
         Ok(None)
     }
 

@@ -243,26 +243,27 @@ impl Problem {
 
     /// Whoever reads a buffer of several writers must come behind one of them: else it would read what is not there.
     fn check_readers(&self) -> Result<(), ProblemError> {
-        for buffer in self.buffers.iter().filter(|buffer| buffer.writers.len() > 1) {
-            let behind = self.all_behind(&buffer.writers);
-            if let Some(early) = buffer.readers.iter().find(|reader| !bits::contains(&behind, reader.0)) {
+        let mut position = vec![0; self.len()];
+        for (at, &op) in self.topological.iter().enumerate() {
+            position[op as usize] = at;
+        }
+        // The buffer for which an op was last found to come behind a writer.
+        let mut behind = vec![usize::MAX; self.len()];
+        for (b, buffer) in self.buffers.iter().enumerate().filter(|(_, buffer)| buffer.writers.len() > 1) {
+            // A walk goes no further than the last reader: else a long chain would be walked anew for every buffer of it.
+            let last = buffer.readers.iter().map(|reader| position[reader.index()]).max().unwrap_or(0);
+            let mut open: Vec<u32> = buffer.writers.iter().map(|op| op.0).collect();
+            while let Some(op) = open.pop() {
+                if behind[op as usize] != b && position[op as usize] <= last {
+                    behind[op as usize] = b;
+                    open.extend(&self.successors[op as usize]);
+                }
+            }
+            if let Some(early) = buffer.readers.iter().find(|reader| behind[reader.index()] != b) {
                 return Err(ProblemError::ReadsTooEarly { op: early.0 });
             }
         }
         Ok(())
-    }
-
-    /// These ops and all that wait for one of them.
-    fn all_behind(&self, ops: &[OpIndex]) -> Vec<u64> {
-        let mut behind = vec![0; self.words()];
-        let mut open: Vec<u32> = ops.iter().map(|op| op.0).collect();
-        while let Some(op) = open.pop() {
-            if !bits::contains(&behind, op) {
-                bits::insert(&mut behind, op);
-                open.extend(&self.successors[op as usize]);
-            }
-        }
-        behind
     }
 
     /// Makes readers of the writers that nothing puts before a reader: their buffer must not go before they have run.

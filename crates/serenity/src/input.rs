@@ -5,6 +5,7 @@ use crate::planning::is_safe;
 use serenity_formats::{Format, GraphFile, ModelFile, NarrowedChannels, PlanNote, QuantizedIo, ReadOptions};
 use serenity_ir::{Graph, OpId};
 use serenity_runtimes::{Content, Kernels, MemoryModel, Offsets, Tail, TflmFacts, tflm_arena};
+use serenity_search::Limits;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -104,12 +105,16 @@ impl Input {
         Ok((self.with_file(file), io))
     }
 
-    /// The same model without channels that are the same number everywhere, or that nobody reads, and what that saves; `None` if there are none.
+    /// The same model without channels that are the same number everywhere, or that nobody reads, and what that saves; `None` if there are none, or if the limits ended the
+    /// search for them.
     ///
     /// # Errors
     /// If it holds what cannot be carried over.
-    pub fn without_constant_channels(&self) -> Result<Option<(Self, NarrowedChannels)>, Error> {
-        let narrowed = self.file.without_constant_channels();
+    pub fn without_constant_channels(
+        &self,
+        limits: &Limits,
+    ) -> Result<Option<(Self, NarrowedChannels)>, Error> {
+        let narrowed = self.file.without_constant_channels(&|| limits.are_over());
         let narrowed = narrowed.map_err(|source| Error::File { path: self.name.clone(), source })?;
         Ok(narrowed.map(|(file, channels)| (self.with_file(file), channels)))
     }

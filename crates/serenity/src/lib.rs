@@ -23,6 +23,7 @@ mod account;
 mod boards;
 mod bridge;
 mod by_kernels;
+mod child;
 mod effort;
 mod emit;
 mod error;

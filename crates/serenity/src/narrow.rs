@@ -10,12 +10,16 @@ use serenity_runtimes::has_counted_loops;
 ///
 /// Fewer channels make no tensor larger. But planners place by rules of their own, and kernels choose their ways by the number of channels, so that in the end both ways are compared.
 pub(crate) fn with_fewer_channels(
-    as_it_is: Optimized,
+    mut as_it_is: Optimized,
     input: &Input,
     options: &Options,
     plan: &dyn Fn(&Input, &Options) -> Result<Optimized, Error>,
 ) -> Result<Optimized, Error> {
-    let Some((model, channels)) = narrowed(input, options)? else { return Ok(as_it_is) };
+    let Some((model, channels)) = narrowed(input, options)? else {
+        // Without the limits there might have been some.
+        as_it_is.plan.interrupted = as_it_is.plan.interrupted.or(options.limits.interrupted());
+        return Ok(as_it_is);
+    };
     // The plan of the arena that the model came with is for the sizes that its tensors had.
     let mut found = plan(&model, &Options { given_plan: None, ..options.clone() })?;
     found.plan.before = as_it_is.plan.before;
@@ -33,7 +37,7 @@ fn narrowed(input: &Input, options: &Options) -> Result<Option<(Input, NarrowedC
     if !is_asked || has_loops || input.graph().states_sharing() {
         return Ok(None);
     }
-    match input.without_constant_channels() {
+    match input.without_constant_channels(&options.limits) {
         Err(Error::File { source: FileError { problem: Problem::CannotKeep, .. }, .. }) => Ok(None),
         other => Ok(other?.filter(|(_, channels)| is_exact_enough(channels, input, options))),
     }

@@ -26,6 +26,8 @@ mod report;
 mod rewrite;
 mod schema;
 mod several;
+#[cfg(unix)]
+mod signals;
 mod terminal;
 mod tflite;
 mod tiny_onnx;

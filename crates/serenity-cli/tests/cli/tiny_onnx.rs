@@ -97,9 +97,13 @@ fn text(field: u8, value: &str) -> Vec<u8> {
 
 /// A field of bytes: its number with wire type 2, its length, its content.
 fn message(field: u8, content: &[u8]) -> Vec<u8> {
-    let length =
-        u16::try_from(content.len()).ok().filter(|length| *length < 1 << 14).expect("a tiny message");
-    let low = (length & 0x7f) as u8;
-    let length = if length < 128 { vec![low] } else { vec![low | 0x80, (length >> 7) as u8] };
-    [vec![field << 3 | 2], length, content.to_vec()].concat()
+    let mut bytes = vec![field << 3 | 2];
+    let mut length = content.len();
+    while length > 0x7f {
+        bytes.push((length & 0x7f) as u8 | 0x80);
+        length >>= 7;
+    }
+    bytes.push(length as u8);
+    bytes.extend(content);
+    bytes
 }

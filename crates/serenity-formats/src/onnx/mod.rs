@@ -50,8 +50,8 @@ impl ModelFile for Onnx {
         Ok(Arc::new(Self(rewritten::rewritten(&self.0, rewriting)?)))
     }
 
-    fn without_constant_channels(&self) -> Result<Option<Narrowed>, FileError> {
-        let narrowed = channels::narrowed(&self.0, conditions::is_quantised(&self.0))?;
+    fn without_constant_channels(&self, stop: &dyn Fn() -> bool) -> Result<Option<Narrowed>, FileError> {
+        let narrowed = channels::narrowed(&self.0, conditions::is_quantised(&self.0), stop)?;
         Ok(narrowed.map(|(model, channels)| (Arc::new(Self(model)) as _, channels)))
     }
 

@@ -64,8 +64,8 @@ impl ModelFile for Tflite {
         Ok((Arc::new(Self(model)), io))
     }
 
-    fn without_constant_channels(&self) -> Result<Option<Narrowed>, FileError> {
-        let narrowed = if self.is_whole() { channels::narrowed(&self.0)? } else { None };
+    fn without_constant_channels(&self, stop: &dyn Fn() -> bool) -> Result<Option<Narrowed>, FileError> {
+        let narrowed = if self.is_whole() { channels::narrowed(&self.0, stop)? } else { None };
         Ok(narrowed.map(|(model, channels)| (Arc::new(Self(model)) as _, channels)))
     }
 

@@ -11,17 +11,21 @@ pub(super) struct Ranges {
     pub(super) is_bounded: Vec<Vec<bool>>,
 }
 
-pub(super) fn ranges(network: &Network) -> Ranges {
+/// `None` if `stop` said so.
+pub(super) fn ranges(network: &Network, stop: &dyn Fn() -> bool) -> Option<Ranges> {
     let of = network.tensors.iter().map(|tensor| vec![Range::all(tensor.numbers); tensor.count]);
     let mut ranges = Ranges { of: of.collect(), is_bounded: vec![Vec::new(); network.steps.len()] };
     for (index, step) in network.steps.iter().enumerate() {
+        if stop() {
+            return None;
+        }
         match step {
             Step::Mix(mix) => ranges.mix(network, index, mix),
             Step::Apart(apart) => ranges.apart(network, apart),
             Step::Opaque(_) => {}
         }
     }
-    ranges
+    Some(ranges)
 }
 
 /// A sum, and what its terms add up to at most, whatever their signs.

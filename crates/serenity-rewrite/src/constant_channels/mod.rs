@@ -21,7 +21,7 @@ pub use removal::Narrowing;
 /// The name of the rule, for messages and scripts.
 pub const CONSTANT_CHANNELS: &str = "constant-channels";
 
-/// What can be left out of a network without changing a bit of what it gives.
+/// What can be left out of a network without changing a bit of what it gives; nothing if `stop` says so before that is known. It is asked at every step.
 ///
 /// ```
 /// use serenity_rewrite::constant_channels::{Channels, Clamp, Mix, Network, Numbers, Step, Sums, Weights, narrow};
@@ -39,11 +39,11 @@ pub const CONSTANT_CHANNELS: &str = "constant-channels";
 ///     tensors: vec![whole(1, true), whole(3, false), whole(1, true)],
 ///     steps: vec![mix(0, 1, &[5, 0, 6], vec![0.0, 7.0, 0.0]), mix(1, 2, &[2, 3, 4], vec![1.0])],
 /// };
-/// let narrowing = narrow(&network);
+/// let narrowing = narrow(&network, &|| false);
 /// assert_eq!(narrowing.kept[1], Some(vec![0, 2]));
 /// // The channel was 7 everywhere, and its weight is 3.
 /// assert_eq!(narrowing.folded[&1], vec![21]);
 /// ```
-pub fn narrow(network: &Network) -> Narrowing {
-    removal::narrow(network)
+pub fn narrow(network: &Network, stop: &dyn Fn() -> bool) -> Narrowing {
+    removal::narrow(network, stop).unwrap_or_else(|| Narrowing::none(network))
 }

@@ -19,24 +19,30 @@ pub struct Narrowing {
 }
 
 impl Narrowing {
+    /// Everything stays.
+    pub(super) fn none(network: &Network) -> Self {
+        Self { kept: vec![None; network.tensors.len()], folded: BTreeMap::new() }
+    }
+
     /// Does everything stay?
     pub fn is_empty(&self) -> bool {
         self.kept.iter().all(Option::is_none)
     }
 }
 
-pub(super) fn narrow(network: &Network) -> Narrowing {
+/// `None` if `stop` said so.
+pub(super) fn narrow(network: &Network, stop: &dyn Fn() -> bool) -> Option<Narrowing> {
     if !is_sound(network) {
-        return Narrowing { kept: vec![None; network.tensors.len()], folded: BTreeMap::new() };
+        return Some(Narrowing::none(network));
     }
-    let mut removal = Removal::new(network);
+    let mut removal = Removal::new(network, stop)?;
     // What goes may have been the last reader of something else. As a rule the first pass finds all, and the second finds nothing.
     for _ in 0..MOST_PASSES {
-        if !removal.pass() {
+        if !removal.pass(stop)? {
             break;
         }
     }
-    removal.narrowing()
+    Some(removal.narrowing())
 }
 
 /// Does every step name tensors that are there, and channels that these have?
@@ -87,8 +93,8 @@ struct Removal<'n> {
 }
 
 impl<'n> Removal<'n> {
-    fn new(network: &'n Network) -> Self {
-        let groups = Groups::of(network);
+    fn new(network: &'n Network, stop: &dyn Fn() -> bool) -> Option<Self> {
+        let groups = Groups::of(network, stop)?;
         let mut is_fixed: Vec<bool> = network.tensors.iter().map(|tensor| tensor.is_fixed).collect();
         let mut readers = vec![Vec::new(); network.tensors.len()];
         for (index, step) in network.steps.iter().enumerate() {
@@ -105,22 +111,25 @@ impl<'n> Removal<'n> {
             }
         }
         members.retain(|_, members| members.iter().all(|&(tensor, _)| !is_fixed[tensor]));
-        Self {
+        Some(Self {
             network,
-            ranges: ranges(network),
+            ranges: ranges(network, stop)?,
             is_gone: vec![false; groups.len()],
             left: network.tensors.iter().map(|tensor| tensor.count).collect(),
             groups,
             members,
             readers,
-        }
+        })
     }
 
-    /// Removes what nobody needs now; did anything go? The last groups come first, since with them their readers go.
-    fn pass(&mut self) -> bool {
+    /// Removes what nobody needs now; did anything go? `None` if `stop` said so. The last groups come first, since with them their readers go.
+    fn pass(&mut self, stop: &dyn Fn() -> bool) -> Option<bool> {
         let found: Vec<usize> = self.members.keys().copied().collect();
         let mut has_changed = false;
         for group in found.into_iter().rev() {
+            if stop() {
+                return None;
+            }
             let members = &self.members[&group];
             let is_needed = members.iter().any(|&(tensor, channel)| {
                 self.readers[tensor].iter().any(|&reader| self.needs(reader, channel))
@@ -134,7 +143,7 @@ impl<'n> Removal<'n> {
             self.is_gone[group] = true;
             has_changed = true;
         }
-        has_changed
+        Some(has_changed)
     }
 
     /// Would a tensor be left without channels?

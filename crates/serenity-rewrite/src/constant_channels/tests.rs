@@ -26,7 +26,32 @@ fn sum() -> Transfer {
 }
 
 fn narrowed(tensors: Vec<Channels>, steps: Vec<Step>) -> Narrowing {
-    narrow(&Network { tensors, steps })
+    narrow(&Network { tensors, steps }, &|| false)
+}
+
+/// Asked at every step, whoever says stop gets the network as it is.
+#[test]
+fn whoever_says_stop_leaves_everything_in_place() {
+    let tensors = vec![bytes(1, 0, true), bytes(2, 0, false), bytes(1, 0, true)];
+    let steps =
+        vec![mix(0, 1, &[&[1], &[1]], &[-500.0, -150.0], false), mix(1, 2, &[&[1, 1]], &[0.0], false)];
+    let network = Network { tensors, steps };
+    let asked = std::cell::Cell::new(0_u32);
+    let count = || {
+        asked.set(asked.get() + 1);
+        false
+    };
+    assert!(!narrow(&network, &count).is_empty());
+    let most = asked.get();
+    assert!(most >= 4, "{most}");
+    for last in 0..most {
+        asked.set(0);
+        let stop = || {
+            count();
+            asked.get() > last
+        };
+        assert!(narrow(&network, &stop).is_empty(), "{last}");
+    }
 }
 
 #[test]

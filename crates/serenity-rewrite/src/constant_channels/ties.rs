@@ -6,12 +6,13 @@ use super::network::{Network, Step};
 pub(super) struct Groups {
     /// By tensor: the number of its first channel among all.
     first: Vec<usize>,
-    /// By channel: another one of its group, up to the one that stands for all.
+    /// By channel: the one that stands for its group; while groups are joined, a later one of its group.
     parent: Vec<usize>,
 }
 
 impl Groups {
-    pub(super) fn of(network: &Network) -> Self {
+    /// `None` if `stop` said so.
+    pub(super) fn of(network: &Network, stop: &dyn Fn() -> bool) -> Option<Self> {
         let mut first = Vec::with_capacity(network.tensors.len());
         let mut count = 0;
         for tensor in &network.tensors {
@@ -20,6 +21,9 @@ impl Groups {
         }
         let mut groups = Self { first, parent: (0..count).collect() };
         for step in &network.steps {
+            if stop() {
+                return None;
+            }
             let Step::Apart(apart) = step else { continue };
             for tie in &apart.inputs {
                 for channel in 0..network.tensors[tie.input].count {
@@ -29,7 +33,16 @@ impl Groups {
                 }
             }
         }
-        groups
+        groups.settle();
+        Some(groups)
+    }
+
+    /// Makes every channel name the one that stands for its group. That one comes last, so a walk from the end meets it first: a long chain of
+    /// joins would otherwise be followed anew for every channel.
+    fn settle(&mut self) {
+        for channel in (0..self.parent.len()).rev() {
+            self.parent[channel] = self.parent[self.parent[channel]];
+        }
     }
 
     /// How many channels there are in all.
@@ -39,7 +52,7 @@ impl Groups {
 
     /// The channel that stands for the group of this one.
     pub(super) fn group(&self, tensor: usize, channel: usize) -> usize {
-        self.root(self.first[tensor] + channel)
+        self.parent[self.first[tensor] + channel]
     }
 
     fn root(&self, mut channel: usize) -> usize {
@@ -62,5 +75,26 @@ impl Groups {
         });
         // The later one stands for all, so that groups come in the order in which they are used up.
         self.parent[one.min(other)] = one.max(other);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::constant_channels::{Apart, Channels, Numbers, Tie, Transfer};
+
+    /// A chain is followed once, not once for each of its tensors: the time of that would grow with its square.
+    #[test]
+    fn every_channel_of_a_long_chain_names_the_last_at_once() {
+        let steps = 5000;
+        let tensor = Channels { count: 2, numbers: Numbers::Real, is_fixed: false };
+        let step = |at: usize| {
+            let inputs = vec![Tie::same(at)];
+            Step::Apart(Apart { inputs, output: at + 1, transfer: Transfer::Anything })
+        };
+        let network = Network { tensors: vec![tensor; steps + 1], steps: (0..steps).map(step).collect() };
+        let groups = Groups::of(&network, &|| false).expect("nothing stops it");
+        assert!((0..=steps).all(|tensor| groups.group(tensor, 1) == 2 * steps + 1));
+        assert!(groups.parent.iter().all(|&parent| groups.parent[parent] == parent));
     }
 }

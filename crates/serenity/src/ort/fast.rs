@@ -38,7 +38,8 @@ impl Default for Fast {
 pub struct FastSession {
     /// The version of ONNX Runtime that optimised it. The file is for this version and this kind of machine.
     pub version: String,
-    /// What a default session asks for in its first run, as measured, or why nobody knows: then `before` is a prediction.
+    /// What a default session asks for in its first run, as measured, or why nobody knows: then `before` is a prediction. It is one as well where
+    /// the plan does not count everything, as this does.
     pub measured: Result<u64, String>,
     /// How many nodes the model came with.
     pub nodes: usize,
@@ -72,7 +73,7 @@ pub(crate) fn fast(input: &Input, how: &Fast, options: &Options) -> Result<Resul
         ..options.clone()
     };
     options.tell("asking ONNX Runtime to optimise it");
-    let as_it_is = match offline(input, how) {
+    let as_it_is = match offline(input, how, lean) {
         Ok(offline) => Way::of(input, offline, Vec::new(), lean)?,
         Err(why) => return Ok(Err(why)),
     };
@@ -107,10 +108,16 @@ impl Way {
     }
 }
 
-fn offline(input: &Input, how: &Fast) -> Result<Offline, NoFast> {
+fn offline(input: &Input, how: &Fast, options: &Options) -> Result<Offline, NoFast> {
     // A model that keeps its constants in other files finds them only where it lies.
     let lies = (!input.file.side_files().is_empty()).then(|| Path::new(&input.name));
-    offline::optimize(&input.file.bytes(), lies, &input.file.given_shapes(), how.python.as_deref())
+    offline::optimize(
+        &input.file.bytes(),
+        lies,
+        &input.file.given_shapes(),
+        how.python.as_deref(),
+        &options.limits,
+    )
 }
 
 /// The same with rewrites first: those that are best for the model as it is, and as many as go together, because what is best for nodes that will be fused
@@ -126,7 +133,7 @@ fn rewritten(input: &Input, how: &Fast, options: &Options) -> Result<Option<Way>
     let mut best: Option<Way> = None;
     for (model, rewrites) in [chosen(input, options)?, all_together(input, options)].into_iter().flatten() {
         // What the runtime refuses now it took before: then there is no such way.
-        let Ok(offline) = offline(&model, how) else { continue };
+        let Ok(offline) = offline(&model, how, options) else { continue };
         let way = Way::of(&model, offline, rewrites, options)?;
         if best.as_ref().is_none_or(|best| way.plan.after.needs() < best.plan.after.needs()) {
             best = Some(way);
@@ -159,9 +166,12 @@ fn all_together(input: &Input, options: &Options) -> Option<(Input, Vec<String>)
     Some((made?, texts))
 }
 
-/// What a default session asks for: as measured, or else as predicted for what ONNX Runtime made of the model.
+/// What a default session asks for: as measured, or else as predicted for what ONNX Runtime made of the model. What was measured counts everything, so it is
+/// compared with nothing that does not.
 fn default_session(way: &Way) -> Footprint {
-    if let Ok((bytes, ops)) = way.offline.measured {
+    if let Ok((bytes, ops)) = way.offline.measured
+        && way.plan.counts_everything()
+    {
         return Footprint { peak: bytes, arena: Some(bytes), ops };
     }
     let graph = way.model.graph();

@@ -2,12 +2,14 @@
 //!
 //! It fuses nodes and blocks channels for the machine that it runs on, as every default session does when it loads a model. Kept in a file, the result can be ordered.
 
+use crate::child::{self, NoOutput};
 use crate::python::{candidates, last_lines};
 use crate::write::Temporary;
 use serde_json::{Value, json};
+use serenity_search::{Limits, StopReason};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 /// Handed over as text, so that the binary needs no file beside it.
 const SCRIPT: &str = concat!(include_str!("../python/report.py"), include_str!("offline.py"));
@@ -39,6 +41,12 @@ pub enum NoFast {
         /// What it said.
         reason: String,
     },
+    /// A limit or a signal came before its answer.
+    #[error("ONNX Runtime has not answered: {reason}")]
+    Stopped {
+        /// Which.
+        reason: StopReason,
+    },
     /// A file in between could not be written or read.
     #[error("no temporary file for ONNX Runtime: {reason}")]
     Files {
@@ -53,6 +61,7 @@ pub(super) fn optimize(
     lies: Option<&Path>,
     shapes: &BTreeMap<String, Vec<u64>>,
     python: Option<&Path>,
+    limits: &Limits,
 ) -> Result<Offline, NoFast> {
     let files = |error: std::io::Error| NoFast::Files { reason: error.to_string() };
     let folder = Temporary::folder().map_err(files)?;
@@ -63,12 +72,12 @@ pub(super) fn optimize(
     let given = lies.unwrap_or(&copy);
     let mut tried = Vec::new();
     for python in candidates(python) {
-        match ask(&python, given, &made, shapes) {
+        match ask(&python, given, &made, shapes, limits) {
             Ok(Said { version, measured }) => {
                 let bytes = std::fs::read(&made).map_err(files)?;
                 return Ok(Offline { bytes, version, measured });
             }
-            Err(Silence::Refused(refused)) => return Err(refused),
+            Err(Silence::Final(why)) => return Err(why),
             Err(Silence::Missing(reason)) => tried.push(format!("{}: {reason}", python.display())),
         }
     }
@@ -83,7 +92,8 @@ struct Said {
 enum Silence {
     /// This Python has no such runtime: another may.
     Missing(String),
-    Refused(NoFast),
+    /// No other Python is asked.
+    Final(NoFast),
 }
 
 fn ask(
@@ -91,15 +101,15 @@ fn ask(
     given: &Path,
     made: &Path,
     shapes: &BTreeMap<String, Vec<u64>>,
+    limits: &Limits,
 ) -> Result<Said, Silence> {
-    let output = Command::new(python)
-        .args(["-c", SCRIPT])
-        .args([given, made])
-        .arg(json!(shapes).to_string())
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| Silence::Missing(error.to_string()))?;
-    read(&output)
+    let mut command = Command::new(python);
+    command.args(["-c", SCRIPT]).args([given, made]).arg(json!(shapes).to_string());
+    match child::output(&mut command, limits) {
+        Ok(output) => read(&output),
+        Err(NoOutput::Stopped(reason)) => Err(Silence::Final(NoFast::Stopped { reason })),
+        Err(none) => Err(Silence::Missing(none.reason())),
+    }
 }
 
 fn read(output: &Output) -> Result<Said, Silence> {
@@ -115,7 +125,7 @@ fn read(output: &Output) -> Result<Said, Silence> {
             version = Some(engine.to_owned());
         } else if let (Some(error), Some(version)) = (said["error"].as_str(), &version) {
             let (version, reason) = (version.clone(), error.to_owned());
-            return Err(Silence::Refused(NoFast::Refused { version, reason }));
+            return Err(Silence::Final(NoFast::Refused { version, reason }));
         } else if said["written"] == true {
             is_written = true;
         } else if let Some(reason) = said["unmeasured"].as_str() {
@@ -128,7 +138,7 @@ fn read(output: &Output) -> Result<Said, Silence> {
         Some(version) if is_written => Ok(Said { version, measured }),
         Some(version) => {
             let reason = format!("it crashed ({}): {last_words}", output.status);
-            Err(Silence::Refused(NoFast::Refused { version, reason }))
+            Err(Silence::Final(NoFast::Refused { version, reason }))
         }
         // The script never got as far as the runtime.
         None if last_words.is_empty() => Err(Silence::Missing("no answer".to_owned())),
@@ -166,9 +176,7 @@ mod tests {
             matches!(said("", "Traceback\nboom"), Err(Silence::Missing(reason)) if reason == "Traceback; boom")
         );
         let refused = said("{\"engine\": \"1\"}\n{\"error\": \"opset\"}", "");
-        assert!(
-            matches!(refused, Err(Silence::Refused(NoFast::Refused { reason, .. })) if reason == "opset")
-        );
-        assert!(matches!(said("{\"engine\": \"1\"}", "killed"), Err(Silence::Refused(_))));
+        assert!(matches!(refused, Err(Silence::Final(NoFast::Refused { reason, .. })) if reason == "opset"));
+        assert!(matches!(said("{\"engine\": \"1\"}", "killed"), Err(Silence::Final(_))));
     }
 }

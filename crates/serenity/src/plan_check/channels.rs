@@ -2,6 +2,7 @@
 
 use super::verdict::Verdict;
 use crate::{Input, PlanFile};
+use serenity_search::Limits;
 
 /// The model without the channels that the plan says are left out; `None`, and why, if that cannot be.
 pub(super) fn redo(input: &Input, plan: &PlanFile, verdict: &mut Verdict) -> Option<Input> {
@@ -13,7 +14,7 @@ pub(super) fn redo(input: &Input, plan: &PlanFile, verdict: &mut Verdict) -> Opt
         return Some(input.clone());
     }
     let advice = "check the plan with the model that was optimised, not with the file that was written";
-    let refutation = match input.without_constant_channels() {
+    let refutation = match input.without_constant_channels(&Limits::default()) {
         Err(error) => format!("channels cannot be left out: {error}"),
         Ok(None) => format!("there are no channels that could be left out; {advice}"),
         Ok(Some((_, made))) if made != *claimed => {

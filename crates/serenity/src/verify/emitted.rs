@@ -2,10 +2,12 @@
 
 use super::python::{Answer, Culprit, listen};
 use super::{Comparison, Engine, Verification, VerifyError, VerifyOptions};
+use crate::child;
 use crate::python::candidates;
 use crate::write::Temporary;
+use serenity_search::Limits;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// Handed over as text, so that the binary needs no file beside it.
 const SCRIPT: &str =
@@ -52,15 +54,11 @@ pub fn verify_emitted(
     let engine = Engine::Tflm;
     let mut tried = Vec::new();
     for python in candidates(options.python.as_deref()) {
-        let asked = Command::new(&python)
-            .args(["-c", SCRIPT, model])
-            .args([options.runs.to_string(), options.seed.to_string()])
-            .args(&compiler.runner)
-            .arg(&program)
-            .stdin(Stdio::null())
-            .output();
-        let reason = match asked
-            .map_err(|error| error.to_string())
+        let mut command = Command::new(&python);
+        command.args(["-c", SCRIPT, model]).args([options.runs.to_string(), options.seed.to_string()]);
+        command.args(&compiler.runner).arg(&program);
+        let reason = match child::output(&mut command, &Limits::default())
+            .map_err(|none| none.reason())
             .and_then(|output| listen(&output, &python))
         {
             Ok(Answer::Result { version, python, result }) => {
@@ -104,7 +102,8 @@ fn compiled(folder: &str, compiler: &Compiler, build: &Path) -> Result<PathBuf, 
     let (harness, program) = (build.join("harness.c"), build.join("program"));
     let written = std::fs::write(&harness, HARNESS);
     written.map_err(|source| VerifyError::Read { path: harness.display().to_string(), source })?;
-    let output = Command::new(&compiler.command)
+    let mut command = Command::new(&compiler.command);
+    command
         .args(&compiler.flags)
         .args([format!("-DINVOKE={prefix}_invoke"), format!("-DEACH_INPUT={upper}_EACH_INPUT")])
         .arg(format!("-DEACH_OUTPUT={upper}_EACH_OUTPUT"))
@@ -113,10 +112,9 @@ fn compiled(folder: &str, compiler: &Compiler, build: &Path) -> Result<PathBuf, 
         .args([harness.as_path(), &folder.join("model.c"), &folder.join("kernels.c")])
         .arg("-o")
         .arg(&program)
-        .arg("-lm")
-        .output();
+        .arg("-lm");
     let failed = |reason: String| VerifyError::Compile { command: compiler.command.clone(), reason };
-    let output = output.map_err(|error| failed(error.to_string()))?;
+    let output = child::output(&mut command, &Limits::default()).map_err(|none| failed(none.reason()))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         // The last line of a linker only says that there were others.

@@ -1,11 +1,13 @@
 //! Finds a Python that has the runtime, and lets it compare.
 
 use super::{Engine, VerifyOptions, pair};
+use crate::child;
 use crate::python::{candidates, last_lines};
 use serde_json::{Value, json};
 use serenity_formats::{Port, QuantizedIo};
+use serenity_search::Limits;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 /// Handed over as text, so that the binary needs no file beside it.
 const SCRIPT: &str =
@@ -45,17 +47,19 @@ pub(super) fn ask(
     let positions = json!({"input": inputs, "output": outputs, "fast": pair::fast([a, b])});
     let mut tried = Vec::new();
     for python in candidates(options.python.as_deref()) {
-        let output = Command::new(&python)
-            .args(["-c", SCRIPT, engine.name(), a, b])
-            .args([options.runs.to_string(), options.seed.to_string(), positions.to_string()])
-            .stdin(Stdio::null())
-            .output();
+        let mut command = Command::new(&python);
+        command.args(["-c", SCRIPT, engine.name(), a, b]).args([
+            options.runs.to_string(),
+            options.seed.to_string(),
+            positions.to_string(),
+        ]);
+        let output = child::output(&mut command, &Limits::default());
         let reason = match output {
             Ok(output) => match listen(&output, &python) {
                 Ok(answer) => return answer,
                 Err(reason) => reason,
             },
-            Err(error) => error.to_string(),
+            Err(none) => none.reason(),
         };
         tried.push(format!("{}: {reason}", python.display()));
     }

@@ -15,18 +15,20 @@ use serenity_rewrite::constant_channels::{Apart, Narrowing, Network, Numbers, St
 use std::collections::BTreeMap;
 use steps::{Operand, Reader, Reading};
 
-/// The model without such channels, read again, and what that saves; `None` if there are none.
+/// The model without such channels, read again, and what that saves; `None` if there are none, or if `stop` said so.
 pub(super) fn narrowed(
     model: &Model,
     is_quantised: bool,
+    stop: &dyn Fn() -> bool,
 ) -> Result<Option<(Model, NarrowedChannels)>, Error> {
     // What lies in other files is not read, and what redefines operators says nothing by their names.
     if model.redefines_operators() {
         return Ok(None);
     }
     let constants = Constants::of(model);
-    let Reading { network, operands, weights } = Reader::new(&constants, is_quantised).network();
-    let narrowing = narrow(&network);
+    let Some(reading) = Reader::new(&constants, is_quantised).network(stop) else { return Ok(None) };
+    let Reading { network, operands, weights } = reading;
+    let narrowing = narrow(&network, stop);
     if narrowing.is_empty() {
         return Ok(None);
     }

@@ -65,12 +65,15 @@ impl<'a, 'm> Reader<'a, 'm> {
         Self { constants, graph, is_quantised, numbers, makers: Vec::new(), weights: BTreeMap::new() }
     }
 
-    /// The network, and what becomes smaller with it.
-    pub(super) fn network(mut self) -> Reading {
+    /// The network, and what becomes smaller with it; `None` if `stop` said so.
+    pub(super) fn network(mut self, stop: &dyn Fn() -> bool) -> Option<Reading> {
         let mut steps = vec![Step::Opaque(Vec::new()); self.graph.ops().len()];
         let mut operands = vec![Vec::new(); steps.len()];
         let mut order = Vec::new();
         for op in self.graph.file_order() {
+            if stop() {
+                return None;
+            }
             let known = self.step(op);
             let touched = || {
                 let op = self.graph.op(op);
@@ -95,7 +98,7 @@ impl<'a, 'm> Reader<'a, 'm> {
         for (op, operand) in self.makers {
             operands[op.index()].push(operand);
         }
-        Reading { network: Network { tensors, steps }, operands, weights: self.weights }
+        Some(Reading { network: Network { tensors, steps }, operands, weights: self.weights })
     }
 
     /// How many channels a tensor has: at least one. Weights have a second dimension as well, but nothing here follows it.

@@ -15,11 +15,14 @@ use serenity_rewrite::constant_channels::{Narrowing, Network, Numbers, Step, Tra
 use serenity_tflite::{Error, FileTensor, Model, NewTensor, OFFLINE_PLAN, PLAN_NOTE, SubGraph};
 use steps::Reader;
 
-/// The model without such channels, read again, and what that saves; `None` if there are none.
-pub(super) fn narrowed(model: &Model) -> Result<Option<(Model, NarrowedChannels)>, Error> {
+/// The model without such channels, read again, and what that saves; `None` if there are none, or if `stop` said so.
+pub(super) fn narrowed(
+    model: &Model,
+    stop: &dyn Fn() -> bool,
+) -> Result<Option<(Model, NarrowedChannels)>, Error> {
     let main = &model.sub_graphs()[MAIN];
-    let (network, operands) = Reader::new(model).network();
-    let narrowing = narrow(&network);
+    let Some((network, operands)) = Reader::new(model).network(stop) else { return Ok(None) };
+    let narrowing = narrow(&network, stop);
     if narrowing.is_empty() {
         return Ok(None);
     }

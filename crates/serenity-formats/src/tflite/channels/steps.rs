@@ -55,7 +55,7 @@ impl<'m> Reader<'m> {
     }
 
     /// The network, and by operator the constants that become smaller with it.
-    pub(super) fn network(&self) -> (Network, Vec<Vec<Operand>>) {
+    pub(super) fn network(&self, stop: &dyn Fn() -> bool) -> Option<(Network, Vec<Vec<Operand>>)> {
         let tensors = self.main.tensors();
         let mut network = Network::default();
         for (tensor, numbers) in tensors.iter().zip(&self.numbers) {
@@ -69,6 +69,9 @@ impl<'m> Reader<'m> {
         let mut operands = Vec::new();
         let mut writers = vec![0; tensors.len()];
         for (number, operator) in self.main.operators().iter().enumerate() {
+            if stop() {
+                return None;
+            }
             for &written in operator.outputs.iter().flatten() {
                 writers[written] += 1;
             }
@@ -88,7 +91,7 @@ impl<'m> Reader<'m> {
         for &port in self.main.inputs().iter().chain(self.main.outputs()) {
             network.tensors[port].is_fixed = true;
         }
-        (network, operands)
+        Some((network, operands))
     }
 
     /// What an operator does, if it can be told.
