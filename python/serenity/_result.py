@@ -129,6 +129,11 @@ class Result:
         return self.plan["offsets"]
 
     @property
+    def _counts_everything(self) -> bool:
+        """Does every figure count all there is? If not, they are what is needed at least."""
+        return all(unknown["kind"] == "order" for unknown in self.plan["unknown"])
+
+    @property
     def before(self) -> Footprint:
         """What the model needed as it came."""
         return _footprint(self.plan["before"])
@@ -222,8 +227,11 @@ class Result:
         looped = f", {len(plan['loops']['windows'])} loops" if plan["loops"] else ""
         what = "peak" if after.arena is None else "arena"
         lines = [f"{self.name}: {before.ops} ops{rewritten}{looped}, memory model `{self.runtime}`{kernels}"]
-        saved = f"   {before.needs / after.needs:.2f}x less" if 0 < after.needs < before.needs else ""
-        lines.append(f"  {what} before {before.needs:>14,} bytes")
+        # Figures that do not count everything say nothing of what was saved.
+        at_least = "" if self._counts_everything else "   at least"
+        is_less = not at_least and 0 < after.needs < before.needs
+        saved = f"   {before.needs / after.needs:.2f}x less" if is_less else at_least
+        lines.append(f"  {what} before {before.needs:>14,} bytes{at_least}")
         lines.append(f"  {what} after  {after.needs:>14,} bytes{saved}")
         settled = [decision for decision, one in plan["proofs"].items() if one["proof"] == "optimal"]
         unsettled = [decision for decision in plan["proofs"] if decision not in settled]
@@ -253,7 +261,8 @@ class Result:
 
     def __repr__(self) -> str:
         """One line."""
-        return f"<serenity.Result {self.name!r}: {self.after.needs:,} bytes (was {self.before.needs:,}), {self.proof}>"
+        at_least, was = ("", f" (was {self.before.needs:,})") if self._counts_everything else ("at least ", "")
+        return f"<serenity.Result {self.name!r}: {at_least}{self.after.needs:,} bytes{was}, {self.proof}>"
 
     def chart(self) -> str:
         """Memory over time, before and after, as SVG."""

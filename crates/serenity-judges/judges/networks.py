@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Makes large networks as exporters write them, with small weights: `networks.py gpt|vit|unet fixed|open OUT.onnx`.
+"""Makes large networks as exporters write them, with small weights: `networks.py NAME fixed|open OUT.onnx`.
 
 `gpt`: 12 layers of a decoder. `vit`: 24 layers of an encoder on patches of an image. `unet`: blocks of group normalisation, SiLU and convolution on four
-resolutions, joined across. Normalisations and activations are spelled out, and where sizes are `open` shapes are computed as the model runs."""
+resolutions, joined across. Normalisations and activations are spelled out, and where sizes are `open` shapes are computed as the model runs.
+
+`branch`, `repeat`, `scan`: small networks with an `If`, a `Loop` or a `Scan` whose bodies need more than all around them."""
 
 import sys
 
@@ -165,6 +167,64 @@ def unet(is_open, path):
     )
 
 
+def floats(name, *dims):
+    return helper.make_tensor_value_info(name, TensorProto.FLOAT, list(dims))
+
+
+def wide(prefix, read, write):
+    """Nodes of a body that make `write` of `read` by way of sixteen times as much."""
+    return [
+        helper.make_node("Concat", [read] * 16, [f"{prefix}_wide"], axis=1),
+        helper.make_node("Relu", [f"{prefix}_wide"], [f"{prefix}_active"]),
+        helper.make_node("Slice", [f"{prefix}_active", "first", "last", "axis"], [write]),
+    ]
+
+
+def around(node, path, inputs=(), shape=(1, 64), constants=()):
+    """A node that makes `y` of `a`, between two small ones."""
+    net = Network(False)
+    net.nodes = [helper.make_node("Relu", ["x"], ["a"]), node, helper.make_node("Relu", ["y"], ["z"])]
+    ends = [("first", 0), ("last", 64), ("axis", 1)]
+    net.constants = [numpy_helper.from_array(numpy.array([value], numpy.int64), name) for name, value in ends]
+    net.constants += constants
+    net.save([floats("x", *shape), *inputs], floats("z", *shape), path)
+
+
+def branch(_, path):
+    def body(prefix):
+        return helper.make_graph(wide(prefix, "a", f"{prefix}_y"), prefix, [], [floats(f"{prefix}_y", 1, 64)])
+
+    node = helper.make_node("If", ["flag"], ["y"], then_branch=body("then"), else_branch=body("else"))
+    around(node, path, [helper.make_tensor_value_info("flag", TensorProto.BOOL, [])])
+
+
+def repeat(_, path):
+    def flag(name):
+        return helper.make_tensor_value_info(name, TensorProto.BOOL, [])
+
+    nodes = [helper.make_node("Identity", ["goes_on"], ["will_go_on"]), *wide("body", "v", "w")]
+    counter = helper.make_tensor_value_info("i", TensorProto.INT64, [])
+    body = helper.make_graph(
+        nodes, "body", [counter, flag("goes_on"), floats("v", 1, 64)], [flag("will_go_on"), floats("w", 1, 64)]
+    )
+    constants = [
+        numpy_helper.from_array(numpy.array(3, numpy.int64), "times"),
+        numpy_helper.from_array(numpy.array(True), "begins"),
+    ]
+    around(helper.make_node("Loop", ["times", "begins", "a"], ["y"], body=body), path, constants=constants)
+
+
+def scan(_, path):
+    nodes = [helper.make_node("Add", ["state", "row"], ["sum"]), *wide("body", "sum", "w")]
+    nodes.append(helper.make_node("Identity", ["w"], ["next"]))
+    body = helper.make_graph(
+        nodes, "body", [floats("state", 1, 64), floats("row", 1, 64)], [floats("next", 1, 64), floats("w", 1, 64)]
+    )
+    node = helper.make_node("Scan", ["begin", "a"], ["end", "y"], body=body, num_scan_inputs=1)
+    around(node, path, [floats("begin", 1, 64)], (8, 1, 64))
+
+
 if __name__ == "__main__":
     name, how, path = sys.argv[1:]
-    {"gpt": gpt, "vit": vit, "unet": unet}[name](how == "open", path)
+    made = {"gpt": gpt, "vit": vit, "unet": unet, "branch": branch, "repeat": repeat, "scan": scan}
+    made[name](how == "open", path)

@@ -102,6 +102,15 @@ fn as_typed(input: &str, read: &ReadArgs, runtime: &RuntimeArg) -> String {
     format!("{input}{runtime_given}{kernels_given}{order_given}{session_given}{folded}{}", shapes.concat())
 }
 
+/// Bytes in a table, and what comes before a remark on them. Where not everything is counted they are a lower bound, and none is no figure.
+fn figure(bytes: u64, counts_everything: bool) -> (String, &'static str) {
+    match bytes {
+        _ if counts_everything => (thousands(bytes), ""),
+        0 => ("unknown".to_owned(), ""),
+        _ => (thousands(bytes), "at least; "),
+    }
+}
+
 /// 1.5 for half as much again.
 fn factor(before: u64, after: u64) -> f64 {
     if after == 0 { 1.0 } else { before as f64 / after as f64 }

@@ -9,7 +9,7 @@ use crate::size::Size;
 use crate::{Failure, Outcome, json};
 use serde_json::{Value, json};
 use serenity::report::{Page, PageOptions};
-use serenity::{Need, Optimized, Options, Plan};
+use serenity::{Need, Optimized, Options};
 use std::io::Write;
 
 pub(crate) fn run(args: &ReportArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &ReportArgs, out: &mut impl Write) -> Result<Outcome, Fa
         let object = to_json(args, &found, &drawn, &files, fits);
         writeln!(out, "{}", json::object("report", Some(&args.input), object))?;
     } else {
-        print(args, &found.plan, &drawn, &files, out)?;
+        print(args, &drawn, &files, out)?;
     }
     Ok(if fits == Some(false) { Outcome::ConditionNotMet } else { Outcome::Done })
 }
@@ -71,22 +71,14 @@ fn to_json(
     })
 }
 
-fn print(
-    args: &ReportArgs,
-    plan: &Plan,
-    drawn: &Page,
-    files: &PageFiles,
-    out: &mut impl Write,
-) -> Result<(), Failure> {
+fn print(args: &ReportArgs, drawn: &Page, files: &PageFiles, out: &mut impl Write) -> Result<(), Failure> {
     let headline = &drawn.headline;
-    let at_least = if plan.counts_everything() { "" } else { "at least " };
-    writeln!(
-        out,
-        "{}: {at_least}{} before, {} after",
-        headline.counts,
-        Size(headline.before),
-        Size(headline.after)
-    )?;
+    let known = |bytes: u64| match bytes {
+        0 if headline.at_least => "unknown".to_owned(),
+        bytes if headline.at_least => format!("at least {}", Size(bytes)),
+        bytes => Size(bytes).to_string(),
+    };
+    writeln!(out, "{}: {} before, {} after", headline.counts, known(headline.before), known(headline.after))?;
     if !headline.fit_text.is_empty() {
         writeln!(out, "{}", headline.fit_text)?;
     }

@@ -1,9 +1,9 @@
 //! `serenity schedule`: an order, nothing else.
 
 use super::several::{self, Done, Several};
-use super::{count, duration, title, unknown, verdict, with_search};
+use super::{count, duration, figure, title, unknown, verdict, with_search};
 use crate::args::ScheduleArgs;
-use crate::progress::{ProgressLine, thousands};
+use crate::progress::ProgressLine;
 use crate::screen::layout::HANG;
 use crate::screen::style::{TITLE, paint};
 use crate::signals::cancel_on_signal;
@@ -36,6 +36,7 @@ pub(crate) fn run(args: &ScheduleArgs, out: &mut impl Write) -> Result<Outcome, 
             outcome: Outcome::Done,
             before: plan.before.needs(),
             after: plan.after.needs(),
+            counts_everything: plan.counts_everything(),
             remark: proof.to_owned(),
         })
     })
@@ -68,9 +69,13 @@ fn print(
     }
     let order: Vec<String> = plan.order.iter().map(ToString::to_string).collect();
     writeln!(out, "{} ({}, {})", paint(TITLE, title), plan.model, plan.algorithm)?;
-    let at_least = if plan.counts_everything() { "" } else { " at least" };
-    writeln!(out, "  peak   {} bytes{at_least}", thousands(plan.after.peak))?;
-    writeln!(out, "  bound  {HANG}{} bytes, {}", thousands(plan.bound), verdict(plan))?;
+    let known = |bytes: u64| match figure(bytes, plan.counts_everything()) {
+        (shown, "") if bytes > 0 || plan.counts_everything() => format!("{shown} bytes"),
+        (unknown, "") => unknown,
+        (shown, _) => format!("{shown} bytes at least"),
+    };
+    writeln!(out, "  peak   {}", known(plan.after.peak))?;
+    writeln!(out, "  bound  {HANG}{}, {}", known(plan.bound), verdict(plan))?;
     writeln!(out, "  search {HANG}{}, {}", count(plan.stats.states, "state"), duration(plan.stats.elapsed))?;
     writeln!(out, "  order  {HANG}{}", order.join(" "))?;
     unknown::print(&plan.unknown, input, out)?;

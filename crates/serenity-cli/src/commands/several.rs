@@ -1,10 +1,9 @@
 //! Several models, one after the other: each as it would be alone, and a table that sums them up.
 
-use super::{count, factor};
+use super::{count, factor, figure};
 use crate::args::TalkArgs;
 use crate::outputs::{file_name, make_folder};
 use crate::printable::printable;
-use crate::progress::thousands;
 use crate::screen::layout::HANG;
 use crate::screen::style::{BAD, GOOD, TITLE, paint};
 use crate::screen::width;
@@ -20,6 +19,8 @@ pub(super) struct Done {
     /// What it needs, and what it could or will.
     pub(super) before: u64,
     pub(super) after: u64,
+    /// Do these count everything? If not, no gain can be told.
+    pub(super) counts_everything: bool,
     /// In a few words.
     pub(super) remark: String,
 }
@@ -127,13 +128,15 @@ fn is_narrow() -> bool {
 }
 
 fn row(name: &str, done: Option<&Done>) -> String {
-    let Some(Done { outcome, before, after, remark }) = done else {
+    let Some(Done { outcome, before, after, counts_everything, remark }) = done else {
         return format!("{name} {}", paint(BAD, "error"));
     };
-    let gain = if after < before { format!("{:.2}x", factor(*before, *after)) } else { "-".to_owned() };
-    let gain = paint(if after < before { GOOD } else { anstyle::Style::new() }, format!("{gain:>7}"));
+    let is_less = *counts_everything && after < before;
+    let gain = if is_less { format!("{:.2}x", factor(*before, *after)) } else { "-".to_owned() };
+    let gain = paint(if is_less { GOOD } else { anstyle::Style::new() }, format!("{gain:>7}"));
     let remark = if *outcome == Outcome::ConditionNotMet { paint(BAD, remark) } else { remark.clone() };
-    format!("{name} {:>12} {:>12} {gain}  {HANG}{remark}", thousands(*before), thousands(*after))
+    let [(before, _), (after, at_least)] = [before, after].map(|bytes| figure(*bytes, *counts_everything));
+    format!("{name} {before:>12} {after:>12} {gain}  {HANG}{at_least}{remark}")
 }
 
 /// Where each model goes in a folder, under the name that it came with and this at its end.

@@ -135,6 +135,55 @@ fn what_a_graph_of_its_own_needs_is_not_nothing() {
     assert!(told.stdout.contains("what `If` runs is not counted"), "{told:?}");
 }
 
+/// What a default session was measured to ask for counts the bodies; what is planned does not. The two are never set against each other.
+#[test]
+fn what_was_measured_with_bodies_is_not_compared_with_what_leaves_them_out() {
+    let Some(python) = serenity_judges::python() else { return };
+    let desk = Desk::new();
+    let mut paths = Vec::new();
+    for name in ["branch", "repeat", "scan"] {
+        let path = serenity_judges::network(name, false, &desk.path("")).to_str().unwrap().to_owned();
+        let object = desk.run_with_python(&python, &["optimize", &path, "--json"]).json();
+        let measured = object["session"]["default_requested"].as_u64().unwrap();
+        assert_eq!(kinds(&object), ["sub-graph"], "{name}");
+        let before = object["before"]["arena"].as_u64().unwrap();
+        assert!(before < measured, "{name}: {before} {measured}");
+        let told = desk.run_with_python(&python, &["optimize", &path, "--report", "page.html"]);
+        claims_nothing(&told);
+        assert!(!told.stdout.contains("as measured"), "{told:?}");
+        assert!(told.stdout.contains("measured: a default session asks for"), "{told:?}");
+        let page = desk.read("page.html");
+        assert!(page.contains("Not all is known.") && !page.contains("aria-label=\"becomes\""), "{name}");
+        paths.push(path);
+    }
+    let args: Vec<&str> = ["optimize"].into_iter().chain(paths.iter().map(String::as_str)).collect();
+    let table = desk.run_with_python(&python, &args);
+    assert_eq!(table.stdout.matches("-  at least; not proved").count(), 3, "{table:?}");
+}
+
+/// Where all that is known adds up to nothing, nothing is known.
+#[test]
+fn no_bytes_at_all_are_no_figure() {
+    let desk = desk_with("secret.onnx", &secret());
+    std::fs::write(desk.path("other.onnx"), secret()).unwrap();
+    for command in [
+        &["optimize", "secret.onnx"][..],
+        &["optimize", "secret.onnx", "other.onnx"],
+        &["schedule", "secret.onnx"],
+        &["inspect", "secret.onnx"],
+        &["report", "secret.onnx", "-o", "page.html"],
+    ] {
+        let told = desk.run(&[command, &["--runtime", "ort"]].concat());
+        assert_eq!(told.code, 0, "{told:?}");
+        assert!(told.stdout.contains("unknown"), "{told:?}");
+        let is_none = |word: &str| word == "0";
+        let first = told.stdout.lines().take(12).flat_map(str::split_whitespace);
+        assert!(!first.clone().any(is_none), "{command:?} {told:?}");
+    }
+    let page = desk.read("page.html");
+    assert!(page.contains("<span class=\"new\">unknown</span>"));
+}
+
 /// LiteRT quantises what such a layer reads, in memory that is not modelled.
 #[test]
 fn scratch_that_is_not_known_is_not_nothing() {

@@ -53,7 +53,15 @@ pub(crate) fn page(page: &Page, pictures: &Pictures) -> String {
 
 /// The headline in a few words, for the title of the window.
 fn in_short(headline: &Headline) -> String {
+    if headline.at_least {
+        return at_least(headline.after);
+    }
     format!("{} → {}", size(headline.before), size(headline.after))
+}
+
+/// A figure that does not count everything: none is no figure.
+fn at_least(bytes: u64) -> String {
+    if bytes == 0 { "unknown".to_owned() } else { format!("at least {}", size(bytes)) }
 }
 
 fn first_screen(html: &mut String, page: &Page, title: &str) {
@@ -66,25 +74,19 @@ fn first_screen(html: &mut String, page: &Page, title: &str) {
         let _ = writeln!(html, "<li><span>{}</span> {}</li>", escaped(name), escaped(value));
     }
     html.push_str("</ul>\n");
-    let at_least = if headline.at_least { "at least " } else { "" };
-    let _ = writeln!(
-        html,
-        "<p class=\"big\"><span class=\"old\" title=\"{} bytes\">{}</span><span class=\"arrow\" aria-label=\"becomes\">→</span><span class=\"new\" title=\"{} bytes\">{}</span></p>",
-        grouped(headline.before.into()),
-        spaced(&size(headline.before)),
-        grouped(headline.after.into()),
-        spaced(&size(headline.after)),
-    );
-    let _ = writeln!(
-        html,
-        "<p class=\"counts\"><b>{}</b> {}: {at_least}{} bytes before, {} after. {}</p>",
-        escaped(&gain(headline)),
-        escaped(&headline.counts),
-        grouped(headline.before.into()),
-        grouped(headline.after.into()),
-        escaped(&headline.proof)
-    );
-    bars(html, headline);
+    if headline.at_least {
+        let _ = writeln!(
+            html,
+            "<p class=\"big\"><span class=\"new\">{}</span></p>\n<p class=\"counts\"><b>{}</b> {}: {} before, {} after.</p>",
+            at_least(headline.after),
+            escaped(&gain(headline)),
+            escaped(&headline.counts),
+            at_least(headline.before),
+            at_least(headline.after),
+        );
+    } else {
+        becomes(html, headline);
+    }
     if !headline.fit_text.is_empty() {
         let (class, sign) = match headline.fit {
             Fit::Fits => ("good", "✓"),
@@ -102,6 +104,28 @@ fn first_screen(html: &mut String, page: &Page, title: &str) {
         let _ = writeln!(html, "<p class=\"why\">{}</p>", code(why));
     }
     html.push_str("</section>\n");
+}
+
+/// What was and what is, side by side: only where both count everything.
+fn becomes(html: &mut String, headline: &Headline) {
+    let _ = writeln!(
+        html,
+        "<p class=\"big\"><span class=\"old\" title=\"{} bytes\">{}</span><span class=\"arrow\" aria-label=\"becomes\">→</span><span class=\"new\" title=\"{} bytes\">{}</span></p>",
+        grouped(headline.before.into()),
+        spaced(&size(headline.before)),
+        grouped(headline.after.into()),
+        spaced(&size(headline.after)),
+    );
+    let _ = writeln!(
+        html,
+        "<p class=\"counts\"><b>{}</b> {}: {} bytes before, {} after. {}</p>",
+        escaped(&gain(headline)),
+        escaped(&headline.counts),
+        grouped(headline.before.into()),
+        grouped(headline.after.into()),
+        escaped(&headline.proof)
+    );
+    bars(html, headline);
 }
 
 fn gain(headline: &Headline) -> String {

@@ -141,6 +141,17 @@ fn the_page_asks_for_nothing_and_holds_all_figures() {
 }
 
 #[test]
+fn what_does_not_count_everything_is_no_pair() {
+    let mut page = example("net");
+    page.headline.at_least = true;
+    let html = page.to_html();
+    assert!(html.contains("<span class=\"new\">at least 400 B</span>"));
+    assert!(!html.contains("aria-label=\"becomes\"") && !html.contains("class=\"bars\""));
+    page.headline.after = 0;
+    assert!(page.to_html().contains("<span class=\"new\">unknown</span>"));
+}
+
+#[test]
 fn an_empty_page_and_absurd_figures_are_fine() {
     Page::default().to_html();
     let mut page = example("net");

@@ -163,7 +163,8 @@ fn loops(applied: &AppliedLoops) -> impl Iterator<Item = Change> + '_ {
 
 /// What the order gains by itself, and what the places gain on top: known if the operators are those that came.
 fn order_and_places(plan: &Plan, after: &Ground) -> Vec<Change> {
-    let is_as_it_came = plan.keeps_operators()
+    let is_as_it_came = plan.counts_everything()
+        && plan.keeps_operators()
         && plan.loops.is_none()
         && !matches!(plan.session, Some(Ok(_)))
         && plan.int8_io.as_ref().is_none_or(|io| io.changed.is_empty());

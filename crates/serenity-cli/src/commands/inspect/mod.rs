@@ -101,7 +101,6 @@ fn look(args: &InspectArgs, source: &str, cancel: &CancelFlag) -> Result<Seen, F
 
 /// The same in a row.
 fn done(args: &InspectArgs, seen: &Seen) -> Done {
-    let known = if seen.counts_everything() { "" } else { "at least; " };
     let proof = if seen.best.is_optimal() { "proved" } else { "not proved" };
     let fits = args.budget.map(|budget| seen.fits(budget));
     let fit = match fits {
@@ -114,7 +113,8 @@ fn done(args: &InspectArgs, seen: &Seen) -> Done {
         outcome: if fits == Some(false) { Outcome::ConditionNotMet } else { Outcome::Done },
         before: seen.need().bytes,
         after: Need::of(&seen.input, &seen.best).bytes,
-        remark: format!("{known}{proof}{fit}"),
+        counts_everything: seen.counts_everything(),
+        remark: format!("{proof}{fit}"),
     }
 }
 

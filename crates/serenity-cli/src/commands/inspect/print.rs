@@ -4,7 +4,7 @@ use super::{Seen, scratch_bytes};
 use crate::Failure;
 use crate::args::InspectArgs;
 use crate::commands::budget::Question;
-use crate::commands::{as_typed, count, tflm, title, unknown, verdict};
+use crate::commands::{as_typed, count, figure, tflm, title, unknown, verdict};
 use crate::printable::printable;
 use crate::progress::thousands;
 use crate::screen::layout::{COMMAND, HANG};
@@ -40,9 +40,9 @@ pub(super) fn print(
     )?;
     tflm::print_refused(input, model, out)?;
     tflm::print_note(input, model, out)?;
-    let at_least = if seen.counts_everything() { "" } else { "at least; " };
     let mut row = |label: &str, bytes: u64, remark: &str| {
-        writeln!(out, "  {label:<16} {:>13}   {HANG}{at_least}{remark}", thousands(bytes))
+        let (shown, at_least) = figure(bytes, seen.counts_everything());
+        writeln!(out, "  {label:<16} {shown:>13}   {HANG}{at_least}{remark}")
     };
     if let Some(arena) = &found.arena {
         print_arena(seen, arena, &mut row)?;

@@ -2,7 +2,7 @@
 
 use super::report::Report;
 use crate::Failure;
-use crate::commands::factor;
+use crate::commands::{factor, figure};
 use crate::progress::thousands;
 use crate::screen::layout::HANG;
 use crate::screen::style::{GOOD, TITLE, paint};
@@ -42,27 +42,34 @@ impl Report<'_> {
         };
         let heading = format!("  {:<12} {:>12} {:>12}", "", heading[0], heading[1]);
         writeln!(out, "{}", paint(TITLE, heading.trim_end()))?;
-        let at_least = if plan.counts_everything() { "" } else { "at least; " };
-        let mut row = |label: &str, figures: [String; 2], remark: &str| {
-            let [first, second] = figures;
+        let mut row = |label: &str, figures: [Option<u64>; 2], remark: &str| {
+            let [first, second] =
+                figures.map(|bytes| bytes.map(|bytes| figure(bytes, plan.counts_everything())));
+            let at_least = second.as_ref().or(first.as_ref()).map_or("", |(_, at_least)| *at_least);
+            let [mut first, second] =
+                [first, second].map(|shown| shown.map_or_else(String::new, |shown| shown.0));
+            if let (Columns::Peak, Some(bytes @ 1..)) = (columns, figures[0]) {
+                first = Size(bytes).to_string();
+            }
             writeln!(out, "  {label:<12} {first:>12} {second:>12}   {HANG}{at_least}{remark}")
         };
         let figures = |footprint: Footprint, whole: u64| match columns {
-            Columns::WholeAndHead => [thousands(whole), thousands(footprint.needs())],
-            Columns::ArenaAndPeak => [thousands(footprint.needs()), thousands(footprint.peak)],
-            Columns::Arena => [thousands(footprint.needs()), String::new()],
-            Columns::Peak => [Size(footprint.peak).to_string(), thousands(footprint.peak)],
+            Columns::WholeAndHead => [Some(whole), Some(footprint.needs())],
+            Columns::ArenaAndPeak => [Some(footprint.needs()), Some(footprint.peak)],
+            Columns::Arena => [Some(footprint.needs()), None],
+            Columns::Peak => [Some(footprint.peak); 2],
         };
         let before = match &plan.session {
-            Some(Ok(FastSession { measured: Ok(_), .. })) => "a default session, as measured",
+            Some(Ok(FastSession { measured: Ok(_), .. })) if plan.counts_everything() => {
+                "a default session, as measured"
+            }
             Some(Ok(_)) => "a default session, as predicted",
             _ => "the order of the model",
         };
         row("before", figures(plan.before, self.account.needed().bytes), before)?;
         if columns == Columns::Peak {
             let peak = self.kahn()?;
-            let kahn = [Size(peak).to_string(), thousands(peak)];
-            row("Kahn's order", kahn, "breadth first, the paper's baseline")?;
+            row("Kahn's order", [Some(peak); 2], "breadth first, the paper's baseline")?;
         }
         row("after", figures(plan.after, self.account.need().bytes), &self.gain())?;
         // With loops, nothing is known of what others need.
@@ -77,12 +84,26 @@ impl Report<'_> {
             false => "not proved, see below".to_owned(),
         };
         let least = match columns {
-            Columns::WholeAndHead => [String::new(), thousands(plan.least())],
-            Columns::ArenaAndPeak => [thousands(plan.least()), thousands(plan.bound)],
-            Columns::Arena => [thousands(plan.least()), String::new()],
-            Columns::Peak => [Size(plan.bound).to_string(), thousands(plan.bound)],
+            Columns::WholeAndHead => [None, Some(plan.least())],
+            Columns::ArenaAndPeak => [Some(plan.least()), Some(plan.bound)],
+            Columns::Arena => [Some(plan.least()), None],
+            Columns::Peak => [Some(plan.bound); 2],
         };
         row("lower bound", least, &verdict)?;
+        self.print_measured(out)
+    }
+
+    /// What was measured counts what the rows above do not, so it stands apart from them.
+    fn print_measured(&self, out: &mut impl Write) -> Result<(), Failure> {
+        if let Some(Ok(FastSession { measured: Ok(bytes), .. })) = self.plan.session
+            && !self.plan.counts_everything()
+        {
+            writeln!(
+                out,
+                "\n  measured: a default session asks for {} bytes, with what the rows above do not count",
+                thousands(bytes)
+            )?;
+        }
         Ok(())
     }
 
@@ -91,7 +112,7 @@ impl Report<'_> {
         let plan = self.plan;
         let (before, after) = (self.account.needed().bytes, self.account.need().bytes);
         let is_smaller_inside = plan.after.needs() < plan.before.needs();
-        if !plan.counts_everything() && is_smaller_inside {
+        if !plan.counts_everything() && (is_smaller_inside || after < before) {
             return "less of what is known; more cannot be said".to_owned();
         }
         if after < before {

@@ -45,7 +45,6 @@ impl<'a> Report<'a> {
     /// The same in a row.
     pub(super) fn summary(&self) -> Done {
         let plan = self.plan;
-        let known = if plan.counts_everything() { "" } else { "at least; " };
         let proof = if plan.is_optimal() { "proved" } else { "not proved" };
         let fit = match self.fits() {
             Some(false) => ", too large",
@@ -56,7 +55,8 @@ impl<'a> Report<'a> {
             outcome: if self.fits() == Some(false) { Outcome::ConditionNotMet } else { Outcome::Done },
             before: self.account.needed().bytes,
             after: self.account.need().bytes,
-            remark: format!("{known}{proof}{fit}"),
+            counts_everything: plan.counts_everything(),
+            remark: format!("{proof}{fit}"),
         }
     }
 
