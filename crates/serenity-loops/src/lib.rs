@@ -13,7 +13,8 @@
 //! | `estimate` | what it needs |
 //! | `search` | which windows, in which way |
 //! | `floor` | what no loops get below |
-//! | `time` | how much longer it takes |
+//! | `time` | how much longer it takes with portable kernels |
+//! | `instructions` | how many instructions more it takes with CMSIS-NN |
 //! | `clusters` | orders that keep windows together |
 //! | `spread` | one padding a reader, so that windows can hold it |
 //! | `emit` | the graphs |
@@ -23,6 +24,7 @@ mod emit;
 mod estimate;
 mod floor;
 mod halo;
+mod instructions;
 mod lines;
 mod looped;
 mod program;
@@ -38,6 +40,7 @@ mod window;
 
 pub use clusters::{Clusters, Joined};
 pub use floor::{Because, Floor};
+pub use instructions::instructions_of;
 pub use looped::{Loop, LoopCost, Looped};
 pub use rows::{RowLocal, Rows, Sliding};
 pub use search::{Choice, Windows};

@@ -1,6 +1,7 @@
 //! A model in which windows of the main graph run as loops.
 
 use crate::emit::{Chosen, emit};
+use crate::instructions::extra_instructions;
 use crate::program::Program;
 use crate::rows::RowLocal;
 use crate::time::extra_time;
@@ -87,6 +88,13 @@ impl Loop {
             extra_time: extra_time(&window, &program),
             leaves: program.leaves,
         })
+    }
+
+    /// What it takes longer with CMSIS-NN, by estimate: in instructions, as [`instructions_of`](crate::instructions_of) tells of a graph. `None` if the ops cannot become such a loop.
+    pub fn extra_instructions(&self, graph: &Graph) -> Option<u64> {
+        let locals = self.locals(graph)?;
+        let window = Window::new(graph, locals.iter().collect())?;
+        Some(extra_instructions(&window, &self.program(&window)?))
     }
 }
 

@@ -5,6 +5,7 @@
 //! cap on the memory, dynamic programming over positions of the order finds the windows of least cost that stay below it; caps are tried from low to high.
 
 use crate::estimate::{Costs, peak};
+use crate::instructions::extra_instructions;
 use crate::program::{Program, Step, aligned};
 use crate::rows::RowLocal;
 use crate::window::Window;
@@ -56,8 +57,15 @@ struct Candidate {
     /// Bytes in use while it runs, everything else included.
     bytes: u64,
     extra_macs: u64,
+    extra_instructions: u64,
     tail: u64,
 }
+
+/// What a way costs besides its memory.
+type Price = fn(&Candidate) -> u64;
+
+/// Kernels that are slow multiply most of the time; others call operators and copy rows.
+const PRICES: [Price; 2] = [|candidate| candidate.extra_macs, |candidate| candidate.extra_instructions];
 
 /// All that can be done to a model in one order.
 pub struct Windows<'g> {
@@ -82,6 +90,8 @@ pub struct Choice {
     pub bytes: u64,
     /// Multiplications more than without loops.
     pub extra_macs: u64,
+    /// Instructions more than without loops, with CMSIS-NN and by estimate.
+    pub extra_instructions: u64,
     /// Bytes that the loops add to what the runtime keeps, by estimate.
     pub tail: u64,
 }
@@ -162,7 +172,8 @@ impl<'g> Windows<'g> {
                 + TAIL_OF_A_CARRY * program.carries.len() as u64
                 + ahead;
             if bytes < most {
-                found.push(Candidate { way, bytes, extra_macs, tail });
+                let extra_instructions = extra_instructions(window, &program);
+                found.push(Candidate { way, bytes, extra_macs, extra_instructions, tail });
             }
             bytes < most
         };
@@ -211,8 +222,8 @@ impl<'g> Windows<'g> {
         alive.map(|t| aligned(graph.tensor(t).bytes as i64) as u64).sum()
     }
 
-    /// The choices worth planning, each within `most_macs` more multiplications: for each cap on the memory in use the cheapest one, without those that another beats in memory
-    /// and in what they add to the tail. The least memory comes first.
+    /// The choices worth planning, each within `most_macs` more multiplications: for each cap on the memory in use the one that multiplies least and the one that takes the fewest
+    /// instructions, without those that another beats in memory, in what they add to the tail, and in what they take. The least memory comes first.
     pub fn choices(&self, most_macs: u64) -> Vec<Choice> {
         let estimates = self.candidates.values().flatten().map(|candidate| candidate.bytes);
         let caps: BTreeSet<u64> =
@@ -222,10 +233,15 @@ impl<'g> Windows<'g> {
         let mut found: Vec<Choice> = Vec::new();
         for &cap in caps.iter().step_by(stride) {
             // What is computed ahead saves multiplications and persists: worth it only where they are too many.
-            for may_peel in [false, true] {
-                let Some(choice) = self.cheapest(cap, most_macs, may_peel) else { continue };
-                let is_beaten =
-                    |known: &Choice| known.tail <= choice.tail && known.extra_macs <= choice.extra_macs;
+            for (may_peel, price) in
+                [false, true].into_iter().flat_map(|may_peel| PRICES.map(|p| (may_peel, p)))
+            {
+                let Some(choice) = self.cheapest(cap, most_macs, may_peel, price) else { continue };
+                let is_beaten = |known: &Choice| {
+                    known.tail <= choice.tail
+                        && known.extra_macs <= choice.extra_macs
+                        && known.extra_instructions <= choice.extra_instructions
+                };
                 if !choice.loops.is_empty() && !found.iter().any(is_beaten) {
                     found.push(choice);
                 }
@@ -235,7 +251,7 @@ impl<'g> Windows<'g> {
     }
 
     /// The cheapest windows that keep everything within a cap.
-    fn cheapest(&self, cap: u64, most_macs: u64, may_peel: bool) -> Option<Choice> {
+    fn cheapest(&self, cap: u64, most_macs: u64, may_peel: bool, price: Price) -> Option<Choice> {
         let positions = self.order.len();
         let mut by_end: Vec<Vec<(usize, &Vec<Candidate>)>> = vec![Vec::new(); positions + 1];
         for (&(first, last), candidates) in &self.candidates {
@@ -258,7 +274,7 @@ impl<'g> Windows<'g> {
                     candidate.bytes <= cap && (may_peel || !candidate.way.is_peeled())
                 };
                 for candidate in candidates.iter().filter(is_allowed) {
-                    let cost = cost + candidate.extra_macs + candidate.tail * price_of_tail;
+                    let cost = cost + price(candidate) + candidate.tail * price_of_tail;
                     if here.is_none_or(|(known, ..)| cost < known) {
                         here = Some((cost, first, Some(*candidate)));
                     }
@@ -266,13 +282,15 @@ impl<'g> Windows<'g> {
             }
             best[end] = here;
         }
-        let mut choice = Choice { loops: Vec::new(), bytes: cap, extra_macs: 0, tail: 0 };
+        let mut choice =
+            Choice { loops: Vec::new(), bytes: cap, extra_macs: 0, extra_instructions: 0, tail: 0 };
         let mut end = positions;
         while end > 0 {
             let (_, first, candidate) = best[end]?;
             if let Some(candidate) = candidate {
                 choice.loops.push((first, end - 1, candidate.way));
                 choice.extra_macs += candidate.extra_macs;
+                choice.extra_instructions += candidate.extra_instructions;
                 choice.tail += candidate.tail;
             }
             end = first;
@@ -313,9 +331,10 @@ fn tail_ahead(window: &Window, step: &Step) -> u64 {
 /// Those that no other beats in everything.
 fn undominated(candidates: Vec<Candidate>) -> Vec<Candidate> {
     let beats = |one: &Candidate, other: &Candidate| {
-        let worth = |c: &Candidate| (c.bytes, c.extra_macs, c.tail);
+        let worth = |c: &Candidate| (c.bytes, c.extra_macs, c.extra_instructions, c.tail);
         one.bytes <= other.bytes
             && one.extra_macs <= other.extra_macs
+            && one.extra_instructions <= other.extra_instructions
             && one.tail <= other.tail
             && worth(one) != worth(other)
     };
