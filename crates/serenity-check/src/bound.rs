@@ -62,11 +62,16 @@ impl fmt::Display for Place {
     }
 }
 
-/// The largest tensor. That much is needed also where several tensors share their bytes, so that what an op reads and writes does not add up.
+/// The largest tensor, or all inputs, which are there at once before anything runs. That much is needed also where several tensors share their bytes, so that what an op reads and writes does not add up.
 pub(crate) fn largest_tensor(graph: &Graph, holdings: &Holdings) -> Shown {
-    let mut best = Shown { bytes: 0, place: Place::Inputs };
-    for (tensor, memory) in graph.tensor_ids().zip(&holdings.tensors) {
-        let bytes = memory.as_ref().map_or(0, |memory| u64::try_from(memory.bytes).unwrap_or(0));
+    let bytes_of = |tensor: TensorId| {
+        let memory = holdings.tensors[tensor.index()].as_ref();
+        memory.map_or(0, |memory| u64::try_from(memory.bytes).unwrap_or(0))
+    };
+    let inputs = graph.inputs().iter().map(|&input| bytes_of(input)).fold(0, u64::saturating_add);
+    let mut best = Shown { bytes: inputs, place: Place::Inputs };
+    for tensor in graph.tensor_ids() {
+        let bytes = bytes_of(tensor);
         if bytes > best.bytes {
             best = Shown { bytes, place: Place::Tensor { tensor, label: graph.tensor_label(tensor) } };
         }

@@ -81,7 +81,11 @@ pub fn check_model(graphs: &[&Graph], claim: &ModelClaim) -> ModelReport {
     let mut faults = impossible_orders(graphs, claim);
     let bounds = with_bounds(graphs, claim.model, Figure::Peak);
     let mut memory = holdings(&bounds, claim.model, Figure::Peak);
-    let shown = best_shown(&bounds, &memory, claim.witness);
+    let shown = if shares_states(graphs, claim) {
+        largest_of_main(graphs, claim)
+    } else {
+        best_shown(&bounds, &memory, claim.witness)
+    };
     // Nothing can be said of what cannot run.
     if faults.is_empty() {
         let orders = orders(claim);
@@ -90,7 +94,12 @@ pub fn check_model(graphs: &[&Graph], claim: &ModelClaim) -> ModelReport {
             main = with_peaks(graphs, &orders, claim.model);
             memory = holdings(&main, claim.model, Figure::Peak);
         }
-        let (actual, op) = peak_of(&memory, claim.order);
+        let (mut actual, op) = peak_of(&memory, claim.order);
+        if let Some(in_places) =
+            claim.offsets.and_then(|offsets| in_places(graphs, &orders, claim.model, offsets.places))
+        {
+            actual = in_places;
+        }
         if actual != claim.peak {
             faults.push(Fault::Peak { claimed: claim.peak, actual, place: at(&main, op) });
         }
@@ -128,26 +137,51 @@ pub fn reprove_model(
     stop: &dyn Fn() -> bool,
 ) -> (Reproved, Reproved) {
     let main = with_bounds(graphs, claim.model, Figure::Peak);
+    if shares_states(graphs, claim) {
+        let shown = largest_of_main(graphs, claim).bytes;
+        let of = |bound: u64| {
+            if bound <= shown { Reproved::Yes { states: 0 } } else { Reproved::GaveUp { states: 0 } }
+        };
+        return (of(claim.peak_bound), of(claim.bound));
+    }
     let of_peaks = reprove(&main, claim.model, claim.peak_bound, most_states, stop);
     if claim.arena.is_none() {
         return (of_peaks, of_peaks);
-    }
-    if shares_states(graphs, claim) {
-        let is_shown = claim.bound <= largest_of_main(graphs, claim).bytes;
-        let of_arena = if is_shown { Reproved::Yes { states: 0 } } else { Reproved::GaveUp { states: 0 } };
-        return (of_peaks, of_arena);
     }
     let model = model_of_bounds(claim);
     let main = with_bounds(graphs, model, Figure::Arena);
     (of_peaks, reprove_figure(&main, model, Figure::Arena, claim.bound, most_states, stop))
 }
 
-/// The peak of a model whose graphs run in these orders.
+/// The peak of a model whose graphs run in these orders, with the places of a plan in the model, if it has one.
 ///
 /// # Panics
 /// If there is no graph, or an order is not one of its graph.
-pub fn model_peak(graphs: &[&Graph], orders: &[&[OpId]], model: MemoryModel) -> u64 {
-    peak(&with_peaks(graphs, orders, model), model, orders[0]).0
+pub fn model_peak(
+    graphs: &[&Graph],
+    orders: &[&[OpId]],
+    model: MemoryModel,
+    places: Option<&[Vec<Option<u64>>]>,
+) -> u64 {
+    places
+        .and_then(|places| in_places(graphs, orders, model, places))
+        .unwrap_or_else(|| peak(&with_peaks(graphs, orders, model), model, orders[0]).0)
+}
+
+/// The peak where a plan may lay tensors that loops hand on into the same bytes: each byte in which something lies counts once. `None` if there are no loops, or no plan is followed.
+fn in_places(
+    graphs: &[&Graph],
+    orders: &[&[OpId]],
+    model: MemoryModel,
+    places: &[Vec<Option<u64>>],
+) -> Option<u64> {
+    let kernels = model.kernels().filter(|_| has_loops(graphs))?;
+    arena::tflm::most_in_use(graphs, orders, kernels, places)
+}
+
+fn has_loops(graphs: &[&Graph]) -> bool {
+    let is_loop = |op: &Op| op.kind.operator() == Operator::WHILE;
+    graphs.iter().any(|graph| graph.ops().iter().any(is_loop))
 }
 
 /// The order in which ONNX Runtime runs a file whose nodes stand in the order `file`; other runtimes follow the file.
@@ -169,8 +203,7 @@ fn model_of_bounds(claim: &ModelClaim) -> MemoryModel {
 
 /// May a plan lay tensors that loops hand on into the same bytes? Then nothing adds up, and all that is sure of an arena is that each tensor fits.
 fn shares_states(graphs: &[&Graph], claim: &ModelClaim) -> bool {
-    let is_loop = |op: &Op| op.kind.operator() == Operator::WHILE;
-    model_of_bounds(claim).is_planned() && graphs.iter().any(|graph| graph.ops().iter().any(is_loop))
+    model_of_bounds(claim).is_planned() && has_loops(graphs)
 }
 
 fn largest_of_main(graphs: &[&Graph], claim: &ModelClaim) -> Shown {

@@ -61,4 +61,4 @@ pub use tflm::sets::{KernelSet, Kernels};
 pub use tflm::supported::{Unsupported, unsupported};
 pub use tflm::tail::{Tail, TflmArena};
 pub use tflm::ties::has_counted_loops;
-pub use tflm::{TFLM_ALIGNMENT, tflm_arena};
+pub use tflm::{TFLM_ALIGNMENT, profile_in_places, tflm_arena};

@@ -2,13 +2,11 @@
 
 use crate::{
     Board, Footprint, Format, Input, Need, NeedWithKernels, Plan, boards_that_fit, kernels_to_avoid,
-    needs_by_kernels,
+    needs_by_kernels, peak,
 };
 use serde_json::{Value, json};
-use serenity_ir::{Graph, OpId, Profile, Step};
-use serenity_runtimes::{
-    MemoryModel, OrtOrder, Tail, TflmFacts, Unsupported, live_by_op, main_graph, unsupported,
-};
+use serenity_ir::Profile;
+use serenity_runtimes::{MemoryModel, OrtOrder, Tail, Unsupported, main_graph, unsupported};
 
 /// A model as it came, as it is planned, and its plan.
 #[derive(Clone, Debug)]
@@ -68,24 +66,10 @@ impl<'a> Account<'a> {
         model.lifetimes(&graph).profile(&model.execution_order(&graph, &graph.file_order()))
     }
 
-    /// Memory over time as it is planned.
+    /// Memory over time as it is planned. Values that a loop hands on lie in the same bytes and count once.
     pub fn profile_after(&self) -> Profile {
-        self.looped_profile().unwrap_or_else(|| {
-            let Plan { model, order, bodies, .. } = self.plan;
-            model.lifetimes(&main_graph(self.planned.graphs(), bodies, *model)).profile(order)
-        })
-    }
-
-    /// The same if there are loops: values that a loop hands on lie in the same bytes and count once. After an op as much is said to be in use as while it runs, which is no less.
-    fn looped_profile(&self) -> Option<Profile> {
-        let plan = self.plan;
-        plan.loops.as_ref()?;
-        let graphs: Vec<&Graph> = self.planned.graphs().iter().collect();
-        let orders: Vec<&[OpId]> =
-            std::iter::once(plan.order.as_slice()).chain(plan.bodies.iter().map(Vec::as_slice)).collect();
-        let live = live_by_op(&TflmFacts::new(&graphs, plan.model.kernels()?), &orders)?;
-        let steps = plan.order.iter().zip(live).map(|(&op, bytes)| Step { op, during: bytes, after: bytes });
-        Some(Profile { at_start: 0, steps: steps.collect() })
+        let Plan { model, order, bodies, offsets, .. } = self.plan;
+        peak::profile(self.planned.graphs(), (order, bodies), *model, offsets.as_ref())
     }
 
     /// The plan as a JSON object, with what the model needed and needs, where it fits, and what must be known to run it.

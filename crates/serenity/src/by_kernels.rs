@@ -63,16 +63,12 @@ pub(crate) fn needs_no_more(model: &Input, plan: &Plan, came: &Input, options: &
     before.iter().zip(&after).all(|(before, after)| after.whole() <= before.whole())
 }
 
-/// What a planned model needs on a device, in all and in its arena: in the mean of the sets of kernels that may run it.
-pub(crate) fn mean_need(planned: &Optimized) -> (u64, u64) {
-    let Optimized { model, plan } = planned;
+/// What a planned model needs on a device, in the mean of the sets of kernels that may run it.
+pub(crate) fn mean_need(Optimized { model, plan }: &Optimized) -> u64 {
     let needs = needs_by_kernels(model, plan);
-    let counted: Vec<&NeedWithKernels> = needs.iter().filter(|need| need.counted).collect();
-    let mean = |bytes: fn(&NeedWithKernels) -> u64| {
-        counted.iter().map(|need| bytes(need)).fold(0, u64::saturating_add).checked_div(counted.len() as u64)
-    };
-    let needs = plan.after.needs();
-    (mean(NeedWithKernels::whole).unwrap_or(needs), mean(|need| need.arena).unwrap_or(needs))
+    let counted: Vec<u64> = needs.iter().filter(|need| need.counted).map(NeedWithKernels::whole).collect();
+    let sum = counted.iter().copied().fold(0, u64::saturating_add);
+    sum.checked_div(counted.len() as u64).unwrap_or(plan.after.needs())
 }
 
 /// The arenas of a model with each set of kernels that may run it, in these orders with these places; none if there is but one set.

@@ -1,6 +1,7 @@
 //! What a model needs as it is.
 
-use serenity_ir::{BufferId, Graph, Lifetimes, OpId, Profile};
+use crate::peak;
+use serenity_ir::{BufferId, Graph, Lifetimes, Op, OpId, Profile};
 use serenity_runtimes::{Arena, MemoryModel, Offsets, main_graph};
 
 /// What a model needs in the order it came with.
@@ -29,9 +30,14 @@ pub fn inspect(graphs: &[Graph], model: MemoryModel, plan: Option<&Offsets>) -> 
     let graph = &main_graph(graphs, &orders[1..], model);
     let lifetimes = model.lifetimes(graph);
     let order = model.execution_order(graph, &graph.file_order());
-    let profile = lifetimes.profile(&order);
+    let profile = peak::profile(graphs, (&order, &orders[1..]), model, plan);
     let alive_at_peak = lifetimes.alive_during(&order, profile.peak_step());
-    let working_sets = lifetimes.working_sets();
+    let mut working_sets = lifetimes.working_sets();
+    // Where tensors share their bytes, what an op reads and writes does not add up: its largest tensor counts.
+    if profile != lifetimes.profile(&order) {
+        let largest = |op: &Op| op.inputs.iter().chain(&op.outputs).map(|&t| graph.tensor(t).bytes).max();
+        working_sets = graph.ops().iter().map(|op| largest(op).unwrap_or(0)).collect();
+    }
     let mut max_op = (OpId(0), 0);
     for op in graph.op_ids() {
         if working_sets[op.index()] > max_op.1 {

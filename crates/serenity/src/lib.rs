@@ -43,6 +43,7 @@ mod options;
 mod order;
 mod ort;
 mod output;
+mod peak;
 mod plan;
 mod plan_check;
 mod plan_file;

@@ -1,16 +1,27 @@
 //! Windows of a planned model as loops.
 
-use crate::by_kernels::{mean_need, needs_by_kernels, needs_no_more};
+#[cfg(test)]
+mod tests;
+mod trade;
+
+use trade::Taken;
+pub(crate) use trade::Trade;
+
+use crate::by_kernels::{needs_by_kernels, needs_no_more};
 use crate::effort::SHARE_OF_A_SET;
 use crate::need::whole_need;
 use crate::order::unchecked;
+use crate::peak;
 use crate::plan_check::plan_faults;
+use crate::planning::bound_with_loops;
 use crate::{Error, Footprint, Input, Need, Optimized, Options, Plan};
 use serenity_check::Fault;
 use serenity_check::loops::{self as loop_check, LoopFault};
 use serenity_formats::{FileError, Problem};
 use serenity_ir::{Graph, OpId};
-use serenity_loops::{Choice, Clusters, Floor, Joined, Loop, LoopCost, Looped, Spread, Windows, time_of};
+use serenity_loops::{
+    Choice, Clusters, Floor, Joined, Loop, LoopCost, Looped, Spread, Windows, instructions_of, time_of,
+};
 use serenity_runtimes::{Kernels, MemoryModel, TflmFacts, main_graph, plans_of_arena};
 use serenity_search::{Limits, Proof, StopReason, Watch};
 
@@ -51,6 +62,10 @@ pub struct AppliedLoops {
     pub time: u64,
     /// What the loops add to it.
     pub extra_time: u64,
+    /// The instructions of a run without loops on CMSIS-NN, by estimate.
+    pub instructions: u64,
+    /// The instructions that the loops add to them.
+    pub extra_instructions: u64,
     /// What no loops of this model get below.
     pub floor: Floor,
 }
@@ -69,107 +84,193 @@ pub fn estimate_loops(found: &Optimized, loops: Loops, options: &Options) -> Opt
     let kernels = options.model.kernels().filter(|_| options.plan_arena && found.plan.loops.is_none())?;
     let grounds = grounds(found, std::slice::from_ref(&found.plan.order));
     let looked = look(&grounds, kernels, loops, options);
+    let trade = Trade::new(loops, found);
+    let whole = whole_need(&found.model, &found.plan);
+    let tail = whole - found.plan.after.needs();
+    let without = instructions_of(found.model.graph());
+    let needs = |choice: &Choice| choice.bytes + choice.tail + tail;
+    let takes = |choice: &Choice| without + choice.extra_instructions;
     let all =
         looked.iter().flat_map(|(_, windows, choices)| choices.iter().map(move |choice| (windows, choice)));
-    let (windows, best) = all.min_by_key(|(_, choice)| choice.bytes + choice.tail)?;
-    let tail = whole_need(&found.model, &found.plan) - found.plan.after.needs();
-    (best.bytes + best.tail + tail < whole_need(&found.model, &found.plan)).then(|| LoopsEstimate {
+    let (windows, best) = all.min_by_key(|(_, choice)| trade.cost(needs(choice), takes(choice)))?;
+    let is_gain =
+        needs(best) < whole && (loops.enough.is_some() || trade.are_worth_it(needs(best), takes(best)));
+    is_gain.then(|| LoopsEstimate {
         arena: best.bytes,
         extra_macs: best.extra_macs as f64 / windows.macs().max(1) as f64,
     })
 }
 
-/// The same model with its widest parts as loops, if it then needs less, and no more than the one that came whichever kernels run it; otherwise as it is. Loops are chosen by the kernels
-/// of `options`, and placed in the end for those of `target`, which allow as much or more.
+/// A planned model with its widest parts as loops, if that is accepted and needs no more than the one that came, whichever kernels run it. Loops are chosen by the kernels of `options`, and
+/// placed in the end for those of `target`, which allow as much or more.
 pub(crate) fn with_loops(
-    found: Optimized,
+    found: &Optimized,
     came: &Input,
-    loops: Loops,
+    trade: &Trade,
     options: &Options,
     target: &Options,
-) -> Result<Optimized, Error> {
-    let Some(kernels) = options.model.kernels().filter(|_| options.plan_arena) else { return Ok(found) };
-    if loops.are_enough(&found) {
-        return Ok(found);
-    }
-    let grounds = grounds(&found, &orders_to_try(&found, options));
-    let (some, all) = (options.effort.placement_of_some_loops(), options.effort.placement_of_loops());
-    // What is enough for all kernels grows by no more than ports differ anyway.
-    let most = whole_need(&found.model, &found.plan);
-    let most = most + most / 100;
-    let serves_all = |Candidate { placed: Optimized { model, plan }, .. }: &Candidate| {
-        whole_need(model, plan) <= most && needs_no_more(model, plan, came, options)
-    };
-    // Each is better than those before it.
-    let mut better: Vec<Candidate> = Vec::new();
-    let mut tried: Vec<AppliedLoops> = Vec::new();
-    let mut watch = Watch::new(&options.limits, options.progress.as_ref());
-    (watch.of, watch.bound) = ("loops tried", Floor::of(found.model.graph()).bytes);
-    for view in views(kernels) {
-        let looked = look(&grounds, view, loops, options);
-        for (ground, windows, choice) in worth_planning(&looked, &found, loops) {
-            let Some(applied) = applied(ground, windows.loops(choice), windows.macs()) else { continue };
-            if tried.contains(&applied) {
-                continue;
-            }
-            tried.push(applied.clone());
-            let best = better.last().map_or(&found, |candidate| &candidate.placed);
-            (watch.best, watch.states) = (best.plan.after.needs(), tried.len() as u64);
-            watch.report();
-            let Some(candidate) = Candidate::new(&found, ground, applied, some, options)? else { continue };
-            if loops.prefer(&candidate.placed, best) && serves_all(&candidate) {
-                if loops.are_enough(&candidate.placed) && candidate.is_right(&found) {
-                    return candidate.settled(&found, came, loops, target);
-                }
-                better.push(candidate);
-            }
+) -> Result<Option<Optimized>, Error> {
+    let Some(kernels) = options.model.kernels().filter(|_| options.plan_arena) else { return Ok(None) };
+    let grounds = grounds(found, &orders_to_try(found, options));
+    let looked: Vec<Vec<Looked>> =
+        views(kernels).into_iter().map(|view| look(&grounds, view, trade.loops, options)).collect();
+    let mut search = Search { found, came, trade, options, tried: Vec::new(), better: Vec::new() };
+    for choice in search.ladder(&looked) {
+        if let Some(candidate) = search.first_that_fits(choice)? {
+            return candidate.settled(found, came, trade, target);
         }
     }
-    while let Some(candidate) = better.pop() {
+    for choice in search.worth_planning(&looked) {
+        search.offer(choice)?;
+    }
+    while let Some(candidate) = search.better.pop() {
         // What is chosen is placed with all the care there is.
-        let applied = candidate.applied.clone();
-        let careful = Candidate::new(&found, candidate.ground, applied, all, options)?
-            .filter(|careful| loops.prefer(&careful.placed, &candidate.placed) && serves_all(careful));
+        let careful = search.with_care(&candidate)?;
+        let careful = careful.filter(|careful| trade.prefers(&careful.taken, &candidate.taken));
         for one in careful.into_iter().chain([candidate]) {
-            if one.is_right(&found) {
-                return one.settled(&found, came, loops, target);
+            if one.is_right(found)? {
+                return one.settled(found, came, trade, target);
             }
         }
     }
-    Ok(found)
+    Ok(None)
 }
 
-impl Loops {
-    /// Does a model fit what a device has?
-    pub(crate) fn are_enough(&self, optimized: &Optimized) -> bool {
-        self.enough.is_some_and(|enough| Need::of(&optimized.model, &optimized.plan).to_be_safe() <= enough)
+/// A choice among the windows of a ground.
+type Chosen<'l, 'g> = (&'g Ground, &'l Windows<'g>, &'l Choice);
+
+/// Plans choices of one model.
+struct Search<'a, 'g> {
+    found: &'a Optimized,
+    came: &'a Input,
+    trade: &'a Trade,
+    options: &'a Options,
+    tried: Vec<AppliedLoops>,
+    /// Each is better than those before it.
+    better: Vec<Candidate<'g>>,
+}
+
+impl<'g> Search<'_, 'g> {
+    /// With a budget: choices in the order in which they are planned until one fits, the fewest multiplications first. Which choices these are does not depend on the budget, which only passes over those that
+    /// cannot fit it: so a larger budget never ends with more multiplications.
+    fn ladder<'l>(&self, looked: &'l [Vec<Looked<'g>>]) -> Vec<Chosen<'l, 'g>> {
+        let Some(enough) = self.trade.loops.enough else { return Vec::new() };
+        let tail = Need::of(&self.found.model, &self.found.plan).to_be_safe() - self.found.plan.after.needs();
+        let mut all: Vec<Chosen> = looked.iter().flatten().flat_map(steps_down).collect();
+        all.retain(|(.., choice)| needs(choice) + tail <= enough + enough / ESTIMATES_ARE_WITHIN);
+        all.sort_by_key(|(.., choice)| (choice.extra_macs, choice.extra_instructions, needs(choice)));
+        all
     }
 
-    /// Is one better than another? If both fit, the one that multiplies less; otherwise the one that needs less on a device, in the mean of the kernels that may run it. What a
-    /// runtime keeps besides the arena differs from port to port by more than a hundredth: within that, the smaller arena, which for loops must be smaller by more than a hundredth than without.
-    pub(crate) fn prefer(&self, one: &Optimized, other: &Optimized) -> bool {
-        match (self.are_enough(one), self.are_enough(other)) {
-            (true, true) => return extra_macs(one) < extra_macs(other),
-            (false, false) => {}
-            (fits, _) => return fits,
+    /// Choices in the order in which they are planned if none fits: those that seem best, and the one with the least memory in use.
+    fn worth_planning<'l>(&self, looked: &'l [Vec<Looked<'g>>]) -> Vec<Chosen<'l, 'g>> {
+        let tail = whole_need(&self.found.model, &self.found.plan) - self.found.plan.after.needs();
+        let without = instructions_of(self.found.model.graph());
+        let cost =
+            |choice: &Choice| self.trade.cost(needs(choice) + tail, without + choice.extra_instructions);
+        let of_view = |looked: &'l Vec<Looked<'g>>| {
+            let mut all: Vec<Chosen> = looked.iter().flat_map(all_of).collect();
+            all.sort_by_key(|(.., choice)| (cost(choice), choice.extra_macs));
+            let lowest = all.iter().copied().min_by_key(|(.., choice)| choice.bytes);
+            all.into_iter().take(MOST_PLANNED).chain(lowest).collect::<Vec<_>>()
+        };
+        looked.iter().flat_map(of_view).collect()
+    }
+
+    /// A choice, placed with so much work; `None` if it was tried before, or cannot be made.
+    fn placed(&mut self, (ground, windows, choice): Chosen<'_, 'g>) -> Result<Option<Candidate<'g>>, Error> {
+        let Some(applied) = applied(ground, windows.loops(choice), windows.macs()) else { return Ok(None) };
+        if self.tried.contains(&applied) {
+            return Ok(None);
         }
-        let (need_one, arena) = mean_need(one);
-        let (need_other, other_arena) = mean_need(other);
-        if need_one.abs_diff(need_other) > need_other / 100 {
-            return need_one < need_other;
+        self.tried.push(applied.clone());
+        self.tell();
+        let work = self.options.effort.placement_of_some_loops();
+        let placed = Candidate::new(self.found, ground, applied, work, self.trade, self.options)?;
+        Ok(placed.filter(|placed| self.serves_all(placed)))
+    }
+
+    fn tell(&self) {
+        let mut watch = Watch::new(&self.options.limits, self.options.progress.as_ref());
+        (watch.of, watch.bound) = ("loops tried", Floor::of(self.found.model.graph()).bytes);
+        let best = self.better.last().map_or(self.found, |candidate| &candidate.placed);
+        (watch.best, watch.states) = (best.plan.after.needs(), self.tried.len() as u64);
+        watch.report();
+    }
+
+    /// Does no set of kernels that may run it need more than for the model that came?
+    fn serves_all(&self, candidate: &Candidate) -> bool {
+        let Optimized { model, plan } = &candidate.placed;
+        needs_no_more(model, plan, self.came, self.options)
+    }
+
+    /// The same loops, placed with all the care there is.
+    fn with_care(&self, candidate: &Candidate<'g>) -> Result<Option<Candidate<'g>>, Error> {
+        let (applied, work) = (candidate.applied.clone(), self.options.effort.placement_of_loops());
+        let careful = Candidate::new(self.found, candidate.ground, applied, work, self.trade, self.options)?;
+        Ok(careful.filter(|careful| self.serves_all(careful)))
+    }
+
+    /// A choice that fits the budget, as it is placed briefly or with care. If it does not, it is kept as any other.
+    fn first_that_fits(&mut self, choice: Chosen<'_, 'g>) -> Result<Option<Candidate<'g>>, Error> {
+        let Some(brief) = self.placed(choice)? else { return Ok(None) };
+        let careful = if brief.taken.fits() { None } else { self.with_care(&brief)? };
+        for one in std::iter::once(brief).chain(careful) {
+            if one.taken.fits() && one.is_right(self.found)? {
+                return Ok(Some(one));
+            }
+            self.keep(one);
         }
-        match (one.plan.loops.is_some(), other.plan.loops.is_some()) {
-            (true, false) => arena < other_arena - other_arena / 100,
-            (false, true) => arena - arena / 100 <= other_arena,
-            _ => (arena, need_one) < (other_arena, need_other),
+        Ok(None)
+    }
+
+    /// Plans a choice, and keeps it if it is better than those before it.
+    fn offer(&mut self, choice: Chosen<'_, 'g>) -> Result<(), Error> {
+        if let Some(candidate) = self.placed(choice)? {
+            self.keep(candidate);
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, candidate: Candidate<'g>) {
+        let is_beaten = |best: &Candidate| !self.trade.prefers(&candidate.taken, &best.taken);
+        if self.trade.accepts(&candidate.taken) && !self.better.last().is_some_and(is_beaten) {
+            self.better.push(candidate);
         }
     }
 }
 
-/// Multiplications that the loops of a model add.
-pub(crate) fn extra_macs(optimized: &Optimized) -> u64 {
-    optimized.plan.loops.as_ref().map_or(0, |loops| loops.extra_macs)
+/// Bytes of a choice by estimate, with what it adds to the tail.
+fn needs(choice: &Choice) -> u64 {
+    choice.bytes + choice.tail
 }
+
+fn all_of<'l, 'g>((ground, windows, choices): &'l Looked<'g>) -> impl Iterator<Item = Chosen<'l, 'g>> {
+    choices.iter().map(move |choice| (*ground, windows, choice))
+}
+
+/// Choices that multiply more and more, and each time need less by one part in so many; and the one that needs least.
+fn steps_down<'l, 'g>(looked: &'l Looked<'g>) -> Vec<Chosen<'l, 'g>> {
+    let mut all: Vec<Chosen> = all_of(looked).collect();
+    all.sort_by_key(|(.., choice)| (choice.extra_macs, choice.extra_instructions, needs(choice)));
+    let lowest = all.iter().copied().min_by_key(|(.., choice)| needs(choice));
+    let mut below = u64::MAX;
+    all.retain(|(.., choice)| {
+        let is_step = needs(choice) < below - below / A_STEP_DOWN;
+        if is_step {
+            below = needs(choice);
+        }
+        is_step
+    });
+    all.into_iter().chain(lowest).collect()
+}
+
+/// Choices of one view that are planned to the end.
+const MOST_PLANNED: usize = 6;
+/// Plans differ from their estimates by one part in so many, or less.
+const ESTIMATES_ARE_WITHIN: u64 = 30;
+/// Choices that differ by less are not told apart.
+const A_STEP_DOWN: u64 = 100;
 
 /// A ground, its windows, and what can be chosen among them.
 type Looked<'g> = (&'g Ground, Windows<'g>, Vec<Choice>);
@@ -189,37 +290,6 @@ fn look<'g>(grounds: &'g [Ground], kernels: Kernels, loops: Loops, options: &Opt
 fn views(kernels: Kernels) -> Vec<Kernels> {
     if kernels == Kernels::Any { vec![kernels] } else { vec![kernels, Kernels::Any] }
 }
-
-/// Choices in the order in which they are planned: those that may be enough by their multiplications, then by what a device needs in all. The one with the least
-/// memory in use is always among them.
-fn worth_planning<'l, 'g>(
-    looked: &'l [Looked<'g>],
-    found: &Optimized,
-    loops: Loops,
-) -> Vec<(&'g Ground, &'l Windows<'g>, &'l Choice)> {
-    let tail = Need::of(&found.model, &found.plan).to_be_safe() - found.plan.after.needs();
-    let mut all: Vec<_> = looked
-        .iter()
-        .flat_map(|(ground, windows, choices)| choices.iter().map(move |choice| (*ground, windows, choice)))
-        .collect();
-    all.sort_by_key(|(.., choice)| {
-        let need = choice.bytes + choice.tail;
-        let may_be_enough =
-            loops.enough.is_some_and(|enough| need + tail <= enough + enough / ESTIMATES_ARE_WITHIN);
-        if may_be_enough { (false, choice.extra_macs, need) } else { (true, need, choice.extra_macs) }
-    });
-    let lowest = all.iter().copied().min_by_key(|(.., choice)| choice.bytes);
-    let (first, rest) = all.split_at(all.len().min(MOST_PLANNED));
-    let mut chosen = first.to_vec();
-    chosen
-        .extend(lowest.filter(|(.., lowest)| rest.iter().any(|(.., choice)| std::ptr::eq(*choice, *lowest))));
-    chosen
-}
-
-/// Choices of one view that are planned to the end.
-const MOST_PLANNED: usize = 6;
-/// Plans differ from their estimates by one part in so many, or less.
-const ESTIMATES_ARE_WITHIN: u64 = 30;
 
 /// A model in an order in which windows are looked for.
 pub(crate) struct Ground {
@@ -295,6 +365,8 @@ fn applied(ground: &Ground, loops: Vec<Loop>, macs: u64) -> Option<AppliedLoops>
         time: time_of(main),
         floor: Floor::of(main),
         extra_time: costs.iter().map(|cost| cost.extra_time).sum(),
+        instructions: instructions_of(main),
+        extra_instructions: loops.iter().map(|one| one.extra_instructions(main)).sum::<Option<u64>>()?,
         costs,
         loops,
     })
@@ -306,6 +378,7 @@ struct Candidate<'g> {
     applied: AppliedLoops,
     looped: Looped,
     placed: Optimized,
+    taken: Taken,
 }
 
 impl<'g> Candidate<'g> {
@@ -315,6 +388,7 @@ impl<'g> Candidate<'g> {
         ground: &'g Ground,
         applied: AppliedLoops,
         work: u64,
+        trade: &Trade,
         options: &Options,
     ) -> Result<Option<Self>, Error> {
         let Some(looped) = ground.looped(&applied.loops) else { return Ok(None) };
@@ -325,55 +399,61 @@ impl<'g> Candidate<'g> {
         };
         let Some(plan) = place(&model, found.plan.clone(), work, options) else { return Ok(None) };
         let plan = Plan { loops: Some(applied.clone()), ..plan };
-        Ok(Some(Self { ground, applied, looped, placed: Optimized { model, plan } }))
+        let placed = Optimized { model, plan };
+        Ok(Some(Self { ground, applied, looped, taken: trade.taken(&placed), placed }))
     }
 
-    /// The choice is made. If it was made for other kernels than those of `target`: the same loops for those, placed anew or where they are, whichever is better.
+    /// The choice is made. If it was made for other kernels than those of `target`: the same loops for those, placed anew or where they are, whichever is better; `None` if neither serves.
     fn settled(
         self,
         found: &Optimized,
         came: &Input,
-        loops: Loops,
+        trade: &Trade,
         target: &Options,
-    ) -> Result<Optimized, Error> {
+    ) -> Result<Option<Optimized>, Error> {
         let model = target.model.with_plan();
         if self.placed.plan.model == model {
-            return Ok(self.placed);
+            return Ok(Some(self.placed));
         }
-        let mut kept = self.placed.clone();
-        kept.plan.model = model;
-        let arena = needs_by_kernels(&kept.model, &kept.plan).first().map(|need| need.arena);
-        let peak = peak_with_plan(&kept.model, model, &kept.plan.order, &kept.plan.bodies);
-        kept.plan.after = Footprint { peak, arena: arena.or(kept.plan.after.arena), ..kept.plan.after };
-        kept.plan.places = Some(Proof::Gap { stopped: StopReason::Heuristic });
+        let mut placed = self.placed.clone();
+        placed.plan.model = model;
+        let arena = needs_by_kernels(&placed.model, &placed.plan).first().map(|need| need.arena);
+        let Plan { order, bodies, offsets, .. } = &placed.plan;
+        let peak = peak::profile(placed.model.graphs(), (order, bodies), model, offsets.as_ref()).peak();
+        placed.plan.after = Footprint { peak, arena: arena.or(placed.plan.after.arena), ..placed.plan.after };
+        placed.plan.places = Some(Proof::Gap { stopped: StopReason::Heuristic });
+        let kept = Self { taken: trade.taken(&placed), placed, ..self };
         let mut for_target = found.clone();
         for_target.plan.model = model;
         let work = target.effort.placement_of_loops();
-        let anew = Self::new(&for_target, self.ground, self.applied.clone(), work, target)?
-            .filter(|anew| loops.prefer(&anew.placed, &kept));
-        let kept = Self { placed: kept, ..self };
-        let mut ways = anew.into_iter().chain([kept]).filter(|Self { placed, .. }| {
+        let anew = Self::new(&for_target, kept.ground, kept.applied.clone(), work, trade, target)?
+            .filter(|anew| trade.prefers(&anew.taken, &kept.taken));
+        for way in anew.into_iter().chain([kept]) {
+            let Optimized { model, plan } = &way.placed;
             // Kernels that are not counted among those of any kind may need more.
-            needs_no_more(&placed.model, &placed.plan, came, target)
-        });
-        Ok(ways.find(|way| way.is_right(found)).map_or_else(|| found.clone(), |way| way.placed))
+            if needs_no_more(model, plan, came, target) && way.is_right(found)? {
+                return Ok(Some(way.placed));
+            }
+        }
+        Ok(None)
     }
 
-    /// Does the independent checker find nothing wrong with it? That would be a bug, and no reason to leave somebody with nothing: other loops may do. What it cannot decide is
-    /// not taken either.
-    fn is_right(&self, found: &Optimized) -> bool {
+    /// Has the independent checker followed it, and found nothing wrong? What it cannot decide is not taken.
+    fn is_right(&self, found: &Optimized) -> Result<bool, Error> {
         let Optimized { model, plan } = &self.placed;
-        let (Some(kernels), Some(offsets)) = (plan.model.kernels(), &plan.offsets) else { return false };
-        let mut found_wrong = plan_faults(&all(model.graphs()), plan, None);
+        let (Some(kernels), Some(offsets)) = (plan.model.kernels(), &plan.offsets) else { return Ok(false) };
+        let mut faults = plan_faults(&all(model.graphs()), plan, None);
         let made = Made { before: &found.model, order: &self.applied.order, looped: &self.looped, model };
-        let plan = loop_check::Plan { kernels, offsets };
-        let in_loops = made.faults(&orders(&self.placed.plan.order, &self.placed.plan.bodies), Some(&plan));
-        if in_loops.iter().any(LoopFault::is_undecided) {
-            return false;
+        let arena = loop_check::Plan { kernels, offsets };
+        let in_loops = made.faults(&orders(&plan.order, &plan.bodies), Some(&arena));
+        let (undecided, wrong): (Vec<LoopFault>, Vec<LoopFault>) =
+            in_loops.into_iter().partition(LoopFault::is_undecided);
+        faults.extend(wrong.into_iter().map(Fault::Loop));
+        if faults.is_empty() {
+            Ok(undecided.is_empty())
+        } else {
+            Err(Error::CheckFailed { graph: plan.graph.clone(), faults })
         }
-        found_wrong.extend(in_loops.into_iter().map(Fault::Loop));
-        debug_assert!(found_wrong.is_empty(), "loops that fail their check: {found_wrong:?}");
-        found_wrong.is_empty()
     }
 }
 
@@ -415,12 +495,6 @@ pub(crate) fn orders<'a>(main: &'a [OpId], bodies: &'a [Vec<OpId>]) -> Vec<&'a [
     std::iter::once(main).chain(bodies.iter().map(Vec::as_slice)).collect()
 }
 
-/// What is alive at most if the arena is planned for some kernels.
-fn peak_with_plan(model: &Input, kernels: MemoryModel, order: &[OpId], bodies: &[Vec<OpId>]) -> u64 {
-    let main = main_graph(model.graphs(), bodies, kernels);
-    kernels.lifetimes(&main).profile(order).peak()
-}
-
 /// The plan of a model with loops, in its own order.
 fn place(model: &Input, plan: Plan, work: u64, options: &Options) -> Option<Plan> {
     let kernels = options.model.kernels()?;
@@ -441,7 +515,8 @@ fn place(model: &Input, plan: Plan, work: u64, options: &Options) -> Option<Plan
     let mut orders = orders.into_iter();
     let order = orders.next()?;
     let bodies: Vec<Vec<OpId>> = orders.collect();
-    let peak = peak_with_plan(model, plan.model.with_plan(), &order, &bodies);
+    let places = Some(&planned.offsets);
+    let peak = peak::profile(graphs, (&order, &bodies), plan.model.with_plan(), places).peak();
     let main = main_graph(graphs, &bodies, plan.model.with_plan());
     Some(Plan {
         model: plan.model.with_plan(),
@@ -451,7 +526,7 @@ fn place(model: &Input, plan: Plan, work: u64, options: &Options) -> Option<Plan
         order,
         bodies,
         steering: None,
-        bound: 0,
+        bound: bound_with_loops(graphs),
         arena_bound: None,
         proof: Proof::Gap { stopped: StopReason::Heuristic },
         witness: None,

@@ -1,12 +1,12 @@
 //! The one door.
 
 use crate::by_kernels::needs_no_more;
-use crate::loops::{extra_macs, with_loops};
-use crate::narrow::with_fewer_channels;
+use crate::loops::{Trade, with_loops};
+use crate::narrow::{fewer_channels, is_no_larger, with_fewer_channels};
 use crate::ort::{fast, is_for};
 use crate::planning::as_it_came;
 use crate::rewrite::optimize_input;
-use crate::{Error, Input, Loops, Options, Plan, Rewrites, plan_graphs, planned_model};
+use crate::{Error, Input, Options, Plan, Rewrites, plan_graphs, planned_model};
 use serenity_runtimes::{Kernels, has_counted_loops};
 
 /// What became of a model.
@@ -94,47 +94,86 @@ fn as_it_stands(input: &Input, options: &Options) -> Result<Optimized, Error> {
     Ok(found)
 }
 
-/// The same without changing what the model takes and gives.
+/// Plans a model that keeps its inputs and outputs: with all its channels or with fewer, without loops or with them.
 fn with_any_channels(input: &Input, options: &Options) -> Result<Optimized, Error> {
-    with_fewer_channels(with_its_interface(input, options)?, input, options, &with_its_interface)
+    let as_it_is = without_loops(input, options)?;
+    let Some(loops) = options.loops else {
+        return with_fewer_channels(as_it_is, input, options, &without_loops);
+    };
+    let fewer = fewer_channels(&as_it_is, input, options, &without_loops)?;
+    let all = std::iter::once((input, &as_it_is)).chain(fewer.iter().map(|(model, found)| (model, found)));
+    let mut variants: Vec<(&Input, &Optimized)> = all.collect();
+    // What multiplies least comes first, and may be enough.
+    variants.sort_by_key(|(_, found)| loops.taken(found).work());
+    if let Some((_, enough)) = variants.iter().find(|(_, found)| loops.are_enough(found)) {
+        return Ok((*enough).clone());
+    }
+    // As it would be without loops: none may end worse.
+    let smallest = fewer.as_ref().map(|(_, found)| found).filter(|fewer| is_no_larger(fewer, &as_it_is));
+    let trade = Trade::new(loops, smallest.unwrap_or(&as_it_is));
+    let mut best = smallest.unwrap_or(&as_it_is).clone();
+    for (model, found) in variants {
+        let (least, taken) = (trade.taken(found), trade.taken(&best));
+        if taken.fits() && taken.work() <= least.work() {
+            break;
+        }
+        for one in looped(model, found, input, &trade, options)? {
+            let taken = trade.taken(&one);
+            if trade.accepts(&taken) && trade.prefers(&taken, &trade.taken(&best)) {
+                best = one;
+            }
+        }
+    }
+    Ok(best)
 }
 
-/// The same with the channels that there are.
-fn with_its_interface(input: &Input, options: &Options) -> Result<Optimized, Error> {
-    let Some(loops) = options.loops else { return without_loops(input, options) };
+/// The best loops for a model, each from another start: the model is planned for kernels of any kind or for those in question, rewritten or as it is. `came` is the model before channels were left out.
+fn looped(
+    model: &Input,
+    found: &Optimized,
+    came: &Input,
+    trade: &Trade,
+    options: &Options,
+) -> Result<Vec<Optimized>, Error> {
+    let given_plan = options.given_plan.clone().filter(|_| found.plan.constant_channels.is_none());
+    let options = &Options { given_plan, ..options.clone() };
     // What holds for kernels of any kind holds for these, so that they never end worse. First, so that what the clock cuts is what might have been better.
-    let any = Options { model: options.model.with_kernels(Kernels::Any), ..options.clone() };
-    let is_one_set = options.plan_arena && any.model != options.model;
-    let strict = if is_one_set { Some(looped(input, loops, &any, options)?) } else { None };
-    let best = looped(input, loops, options, options)?;
-    Ok(match strict {
-        Some(mut strict) if strict.plan.loops.is_some() && loops.prefer(&strict, &best) => {
-            strict.plan.before = best.plan.before;
-            let own = best.plan.choice;
-            strict.plan.choice = strict.plan.choice.map(|choice| {
+    let any = &Options { model: options.model.with_kernels(Kernels::Any), ..options.clone() };
+    let mut all = Vec::new();
+    if options.plan_arena && any.model != options.model {
+        let strict = without_loops(model, any)?;
+        let trade = Trade::new(trade.loops, &strict);
+        for mut one in from_both(model, strict, came, &trade, (any, options))? {
+            let own = found.plan.choice;
+            one.plan.choice = one.plan.choice.map(|choice| {
                 choice.for_other_kernels(own.map_or(choice.without, |own| own.without), choice.with)
             });
-            strict
+            all.push(one);
         }
-        _ => best,
-    })
+    }
+    all.extend(from_both(model, found.clone(), came, trade, (options, options))?);
+    for one in &mut all {
+        one.plan.before = found.plan.before;
+        one.plan.constant_channels.clone_from(&found.plan.constant_channels);
+    }
+    Ok(all)
 }
 
-/// With the loops that are best by the kernels of `options`, placed for those of `target`. Where there are none, all is as it is for the former.
-fn looped(input: &Input, loops: Loops, options: &Options, target: &Options) -> Result<Optimized, Error> {
-    let found = without_loops(input, options)?;
-    let is_rewritten = !found.plan.rewrites.is_empty();
-    let best = with_loops(found, input, loops, options, target)?;
-    let is_cheapest = loops.are_enough(&best) && extra_macs(&best) == 0;
-    if !is_rewritten || is_cheapest {
-        return Ok(best);
+/// Loops of a model as it was planned and, if it was rewritten, as it is: what rewriting saves, a loop may save too, and what was divided fits no window. Kernels are those that loops are
+/// chosen for, and those that they are placed for.
+fn from_both(
+    model: &Input,
+    found: Optimized,
+    came: &Input,
+    trade: &Trade,
+    (options, target): (&Options, &Options),
+) -> Result<Vec<Optimized>, Error> {
+    let mut all: Vec<Optimized> = with_loops(&found, came, trade, options, target)?.into_iter().collect();
+    if !found.plan.rewrites.is_empty() {
+        let as_it_is = Optimized { model: model.clone(), plan: plan_graphs(model.graphs(), options)? };
+        all.extend(with_loops(&as_it_is, came, trade, options, target)?);
     }
-    // What rewriting saves, a loop may save too, and what was divided fits no window.
-    let as_it_is = Optimized { model: input.clone(), plan: plan_graphs(input.graphs(), options)? };
-    let other = with_loops(as_it_is, input, loops, options, target)?;
-    // Without loops nothing was placed for the kernels in question.
-    let counts = |found: &Optimized| options.model == target.model || found.plan.loops.is_some();
-    Ok(if counts(&other) && (!counts(&best) || loops.prefer(&other, &best)) { other } else { best })
+    Ok(all)
 }
 
 /// Rewritten, ordered and placed.

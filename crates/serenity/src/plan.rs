@@ -316,6 +316,8 @@ fn loops_to_json(applied: &AppliedLoops) -> Value {
         "copied": applied.costs.iter().map(|cost| cost.copied).sum::<u64>(),
         "time": applied.time,
         "extra_time": applied.extra_time,
+        "instructions": applied.instructions,
+        "extra_instructions": applied.extra_instructions,
         "windows": windows.collect::<Vec<_>>(),
     })
 }

@@ -3,6 +3,7 @@
 use crate::by_kernels::{are_no_larger, heads, own_heads};
 use crate::judge::{self, Bounds, Judge, Seed};
 use crate::order::{search_for, unchecked, verified};
+use crate::peak::{self, own_peak};
 use crate::{Error, Footprint, Options, Plan, bridge, nested, ort};
 use serenity_check::placement_faults;
 use serenity_ir::{Graph, Op, OpId, Operator, TensorId};
@@ -62,14 +63,13 @@ fn without_plan(graphs: &[Graph], options: &Options) -> Result<Plan, Error> {
     plan.before.arena = judge::own_arena(graphs, options.model, options.given_plan.as_ref());
     if graphs.len() > 1 {
         // As it came, its sub-graphs run in their own orders.
-        let own = main_graph(graphs, &[], options.model);
-        plan.before.peak = options.model.lifetimes(&own).profile(&own.file_order()).peak();
+        plan.before.peak = own_peak(graphs, options.model, options.given_plan.as_ref());
     }
     if options.given_plan.is_some() && options.model.kernels().is_some() {
         // The plan that it came with may share what the runtime by itself does not.
         plan.bound = least_of_all_plans(&settled.main, options, &plan).bound.min(bound_with_loops(graphs));
         // Or what nobody here knows to be safe, as between sub-graphs: then nothing is proved.
-        if plan.before.arena.is_some_and(|arena| arena < plan.bound) {
+        if plan.before.arena.is_some_and(|arena| arena.min(plan.before.peak) < plan.bound) {
             plan.bound = 0;
         }
         plan.witness = None;
@@ -117,7 +117,7 @@ fn with_plan(
         return Ok(Err(plan.bound));
     }
     plan.before = Footprint {
-        peak: as_it_is.lifetimes(&main_graph(graphs, &[], as_it_is)).profile(&main.file_order()).peak(),
+        peak: own_peak(graphs, as_it_is, given),
         arena: judge::own_arena(graphs, as_it_is, given),
         ops: plan.before.ops,
     };
@@ -150,8 +150,8 @@ fn with_plan(
         let mut orders = best.orders.into_iter();
         let order = orders.next().unwrap_or_default();
         plan.bodies = orders.collect();
-        let with_bodies = main_graph(graphs, &plan.bodies, planned.model);
-        let peak = planned.model.lifetimes(&with_bodies).profile(&order).peak();
+        let places = Some(&best.planned.offsets);
+        let peak = peak::profile(graphs, (&order, &plan.bodies), planned.model, places).peak();
         let after = Footprint { peak, arena: Some(best.planned.arena.bytes), ops: plan.after.ops };
         plan.arena_bound = Some(best.bound.min(with_loops));
         let places = Proof::of(best.planned.arena.bytes, best.planned.bound, best.planned.stopped);
@@ -182,12 +182,10 @@ fn order_for_set(
 
 /// What a model needs as it came: in its own order, with the plan of the arena that it came with if that is safe.
 pub(crate) fn as_it_came(graphs: &[Graph], options: &Options) -> Footprint {
-    let model = options.model.without_plan();
-    let main = main_graph(graphs, &[], model);
-    let order = model.execution_order(&main, &main.file_order());
+    let (model, given) = (options.model.without_plan(), safe_plan(graphs, options));
     Footprint {
-        peak: model.lifetimes(&main).profile(&order).peak(),
-        arena: judge::own_arena(graphs, model, safe_plan(graphs, options)),
+        peak: own_peak(graphs, model, given),
+        arena: judge::own_arena(graphs, model, given),
         ops: graphs[0].ops().len(),
     }
 }
@@ -234,15 +232,16 @@ fn least_of_all_plans(main: &Graph, options: &Options, plan: &Plan) -> Least {
 }
 
 /// A bound for every order and every plan of a model with loops. What these hand on may lie in bytes that several tensors share, so that what an op reads and writes does not
-/// add up: all that is sure is that each tensor needs room. No bound if there are no loops: others hold.
-fn bound_with_loops(graphs: &[Graph]) -> u64 {
+/// add up: all that is sure is that each tensor needs room, and all inputs at once. No bound if there are no loops: others hold.
+pub(crate) fn bound_with_loops(graphs: &[Graph]) -> u64 {
     let is_loop = |op: &Op| op.kind.operator() == Operator::WHILE;
     if !graphs.iter().flat_map(Graph::ops).any(is_loop) {
         return u64::MAX;
     }
     let main = &graphs[0];
     let is_used = |t: &TensorId| main.producer(*t).is_some() || !main.consumers(*t).is_empty();
-    main.tensor_ids().filter(is_used).map(|t| main.tensor(t).bytes).max().unwrap_or(0)
+    let inputs = main.inputs().iter().map(|&t| main.tensor(t).bytes).fold(0, u64::saturating_add);
+    main.tensor_ids().filter(is_used).map(|t| main.tensor(t).bytes).fold(inputs, u64::max)
 }
 
 /// The plan, or the model's own order, with the plan of the arena that it was `given`, if that needs no more; also if it does so with one set of kernels only, of
@@ -259,8 +258,7 @@ fn or_as_it_was(graphs: &[Graph], mut plan: Plan, given: Option<&Offsets>) -> Re
     }
     plan.keep_own_order(graphs);
     // Its sub-graphs may need more in their own orders.
-    let own = main_graph(graphs, &plan.bodies, plan.model);
-    plan.after.peak = plan.model.lifetimes(&own).profile(&plan.order).peak();
+    plan.after.peak = peak::profile(graphs, (&plan.order, &plan.bodies), plan.model, given).peak();
     plan.settle_proof();
     verified(graphs, plan, given)
 }

@@ -68,6 +68,11 @@ impl Shelves {
         shelves
     }
 
+    /// From low to high.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Placed> {
+        self.shelves.iter().flat_map(|shelf| &shelf.placed)
+    }
+
     pub(super) fn insert(&mut self, new: Placed) {
         let above = self.shelves.partition_point(|shelf| shelf.placed[0].offset <= new.offset);
         let at = above.saturating_sub(1);

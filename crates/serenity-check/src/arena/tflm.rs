@@ -8,6 +8,7 @@ use super::shelves::{Placed, Shelves};
 use crate::timeline::{Span, Timeline};
 use serenity_ir::{ElementType, Graph, OpId, Tensor};
 use serenity_runtimes::{Kernels, scratch};
+use std::collections::BTreeSet;
 
 /// TFLM rounds every size up to a multiple of this.
 const ALIGNMENT: u64 = 16;
@@ -29,6 +30,41 @@ pub(super) fn head(
     kernels: Kernels,
     offsets: Option<&[Vec<Option<u64>>]>,
 ) -> Option<u64> {
+    most(graphs, orders, kernels, offsets, Shelves::top)
+}
+
+/// The most bytes in which something lies at any step, each counted once however many tensors share it. Of kernels that are not known, with those for which it is most.
+pub(crate) fn most_in_use(
+    graphs: &[&Graph],
+    orders: &[&[OpId]],
+    kernels: Kernels,
+    offsets: &[Vec<Option<u64>>],
+) -> Option<u64> {
+    most(graphs, orders, kernels, Some(offsets), |there| {
+        let placed: Vec<&Placed> = there.iter().filter(|one| one.steps != NEVER).collect();
+        let begins: BTreeSet<u64> = placed.iter().map(|one| one.steps.0).collect();
+        begins.into_iter().map(|step| in_use(&placed, step)).max().unwrap_or(0)
+    })
+}
+
+/// Bytes in which something lies at a step, of what comes by its place.
+fn in_use(placed: &[&Placed], step: u64) -> u64 {
+    let (mut bytes, mut top) = (0, 0);
+    for one in placed.iter().filter(|one| one.steps.0 <= step && step <= one.steps.1) {
+        bytes += one.end.saturating_sub(top.max(one.offset));
+        top = top.max(one.end);
+    }
+    bytes
+}
+
+/// The most of a figure over the kernels that may run it.
+fn most(
+    graphs: &[&Graph],
+    orders: &[&[OpId]],
+    kernels: Kernels,
+    offsets: Option<&[Vec<Option<u64>>]>,
+    figure: impl Fn(&Shelves) -> u64,
+) -> Option<u64> {
     let line = Timeline::of(graphs, orders)?;
     let mut known: Vec<Vec<Rectangle>> = Vec::new();
     let mut most = 0;
@@ -36,7 +72,7 @@ pub(super) fn head(
         let all = rectangles(graphs, orders, set, offsets, &line)?;
         // Kernels that ask for the same scratch come to the same.
         if !known.contains(&all) {
-            most = most.max(head_of(&all)?);
+            most = most.max(figure(&laid_out(&all)?));
             known.push(all);
         }
     }
@@ -74,8 +110,8 @@ fn rectangles(
     Some(all)
 }
 
-/// Where the highest ends once each has its place; `None` if that overflows.
-fn head_of(all: &[Rectangle]) -> Option<u64> {
+/// Each at its place; `None` if one ends where no number reaches.
+fn laid_out(all: &[Rectangle]) -> Option<Shelves> {
     // Sizes are rounded, so that what begins where another ends is aligned.
     let mut there = Shelves::new([], 1);
     let mut waiting = Vec::new();
@@ -96,7 +132,7 @@ fn head_of(all: &[Rectangle]) -> Option<u64> {
         });
         there.insert(Placed::new(top.unwrap_or(lowest), bytes, steps)?);
     }
-    Some(there.top())
+    Some(there)
 }
 
 /// TFLM gives each int4 element a byte.

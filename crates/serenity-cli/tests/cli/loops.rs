@@ -44,9 +44,19 @@ fn a_model_with_loops_is_written_and_its_plan_checks() {
     assert_eq!((&loops["extra_macs"], &loops["copied"]), (&json!(sum("extra_macs")), &json!(sum("copied"))));
     assert!(loops["extra_macs"].as_u64().unwrap() * 10 <= loops["macs"].as_u64().unwrap(), "{loops}");
 
+    // What is in use lies in the arena, and no less than the largest tensor is.
+    let bytes = |value: &Value| value.as_u64().unwrap();
+    let (peak, bound) = (bytes(&object["peak"]), bytes(&object["bound"]));
+    assert!(12_288 <= bound && bound <= peak && peak <= arena(&object), "{bound} {peak}");
+    assert_eq!(object["after"]["peak"], object["peak"]);
+
     // The file needs what was promised, and so says the header.
     let inspection = desk.run(&["inspect", "looped.tflite", "--json"]).json();
     assert_eq!(inspection["arena"], object["after"]["arena"]);
+    assert_eq!(inspection["peak"], object["peak"]);
+    assert!(bytes(&inspection["bound"]) >= 12_288 && bytes(&inspection["max_op"]["bytes"]) <= peak);
+    let again = desk.run(&["optimize", "looped.tflite", "--json"]).json();
+    assert_eq!(again["before"]["peak"], object["peak"]);
     let header = desk.read("arena.h");
     assert!(header.contains(&format!("_ARENA_HEAD_BYTES {}u ", arena(&object))), "{header}");
     assert!(
@@ -77,6 +87,7 @@ fn people_are_told_what_loops_take_and_what_they_ask_for() {
         "the same bit for bit",
         " at a time, ",
         "more multiplications (10 % allowed)",
+        "more instructions with CMSIS-NN (an estimate, calibrated on five int8 models)",
         "bytes copied a run",
         "no loops get below 12,288 bytes, which the inputs of the network take",
         "the op resolver of the application must have these as well:",
@@ -126,7 +137,7 @@ fn a_budget_takes_the_loops_that_multiply_least() {
     assert!(fits.code == 0 && fits.stdout.contains("no loops: it fits"), "{fits:?}");
     let nothing_fits = run("1KB");
     assert_eq!(nothing_fits.code, 1);
-    assert_eq!(total(&nothing_fits.json()), total(&least));
+    assert!(total(&nothing_fits.json()) <= total(&least), "{nothing_fits:?}");
 }
 
 #[test]
@@ -135,7 +146,7 @@ fn where_no_loop_helps_none_is_made() {
     // Its two inputs at once are as much as it ever needs.
     desk.run(&["zoo", "export", "darts-cell", "-o", "net.tflite", "--int8"]);
     let run = desk.run(&["optimize", "net.tflite", "--loops", "--kernels", "reference"]);
-    assert!(run.code == 0 && run.stdout.contains("no loops: none makes it need less"), "{run:?}");
+    assert!(run.code == 0 && run.stdout.contains("no loops: none saves enough for its time"), "{run:?}");
 }
 
 #[test]
@@ -180,10 +191,11 @@ fn a_plan_that_was_tampered_with_is_refuted() {
     ] {
         refuted(field, "loops", &|plan| plan["loops"]["windows"][0][field] = value.clone());
     }
-    for field in ["macs", "extra_macs", "copied", "order"] {
+    for field in ["macs", "extra_macs", "copied", "order", "instructions", "extra_instructions"] {
         refuted(field, "loops", &|plan| plan["loops"][field] = json!(1));
     }
     refuted("order", "loops", &|plan| plan["loops"]["order"].as_array_mut().unwrap().reverse());
+    refuted("peak", "peak", &|plan| plan["peak"] = json!(plan["peak"].as_u64().unwrap() + 16));
     // In the body of the first loop.
     refuted("offsets", "offsets", &|plan| {
         plan["offsets"][2].as_array_mut().unwrap().iter_mut().for_each(|place| *place = json!(0));

@@ -18,7 +18,9 @@ use hand_over::{planned_at_best, planned_least_lifetimes, with_hand_over};
 use parts::{Part, parts};
 use run::{Facts, Run};
 use serenity_arena::{Buffer, Options, Overlap, Planner, Problem, Sharing, place};
-use serenity_ir::{ElementType, Graph, Lifetimes, MOST_SCRATCH, OpId, Storage, Tensor};
+use serenity_ir::{
+    ElementType, Graph, Lifetimes, MOST_SCRATCH, OpId, Operator, Profile, Step, Storage, Tensor,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
 use ties::Ties;
@@ -143,6 +145,48 @@ fn laid_out(mut demands: Vec<Demand>, plan: Option<&Offsets>) -> Option<Arena> {
         .map(|(demand, &offset)| Piece { content: demand.content, bytes: demand.buffer.size, offset })
         .collect();
     Some(Arena { bytes: placement.height, pieces })
+}
+
+/// The memory in use over time where a plan lays tensors that loops hand on into the same bytes: at each step, the bytes in which something lies, each counted once, with the kernels for which they are most. After an
+/// op as much is said to be in use as while it runs. `None` if no loop hands anything on, or the sub-graphs call each other without end.
+pub fn profile_in_places(facts: &Facts, orders: &[&[OpId]], plan: &Offsets) -> Option<Profile> {
+    if !facts.graphs.iter().flat_map(|graph| graph.ops()).any(|op| op.kind.operator() == Operator::WHILE) {
+        return None;
+    }
+    let run = Run::new(facts, orders)?;
+    let spans = run.steps_by_op();
+    let mut profile = Profile { at_start: 0, steps: Vec::new() };
+    profile.steps.extend(orders[0].iter().map(|&op| Step { op, during: 0, after: 0 }));
+    for demands in run.demands_of_sets() {
+        let buffers: Vec<Buffer> = demands.iter().map(|demand| demand.buffer).collect();
+        let in_use = in_use(&buffers, &laid_out(demands, Some(plan))?.pieces);
+        profile.at_start = profile.at_start.max(in_use.get(&0).copied().unwrap_or(0));
+        for (step, &(first, last)) in profile.steps.iter_mut().zip(&spans) {
+            let most = in_use.range(first..=last).map(|(_, &bytes)| bytes).max().unwrap_or(0);
+            step.during = step.during.max(most);
+            step.after = step.during;
+        }
+    }
+    Some(profile)
+}
+
+/// By step: the bytes in which something lies.
+fn in_use(buffers: &[Buffer], pieces: &[Piece]) -> BTreeMap<serenity_arena::Step, u64> {
+    let mut by_offset: Vec<(&Buffer, u64)> =
+        buffers.iter().zip(pieces).map(|(buffer, piece)| (buffer, piece.offset)).collect();
+    by_offset.retain(|(buffer, _)| buffer.first >= 0);
+    by_offset.sort_by_key(|&(_, offset)| offset);
+    let steps: BTreeSet<serenity_arena::Step> =
+        by_offset.iter().flat_map(|(buffer, _)| buffer.first..=buffer.last).collect();
+    let at = |step: serenity_arena::Step| {
+        let alive = by_offset.iter().filter(|(buffer, _)| (buffer.first..=buffer.last).contains(&step));
+        let (bytes, _) = alive.fold((0, 0), |(bytes, end), (buffer, offset)| {
+            let to = offset + buffer.size;
+            (bytes + to.saturating_sub(end.max(*offset)), end.max(to))
+        });
+        bytes
+    };
+    steps.into_iter().map(|step| (step, at(step))).collect()
 }
 
 /// What a plan is to place, and which copies it can make void.

@@ -42,7 +42,7 @@ impl Life {
 /// What the runtime knows of a model before it runs anything, whatever the order: asked once, since orders are tried by the thousand.
 #[derive(Clone)]
 pub struct Facts<'a> {
-    graphs: Vec<&'a Graph>,
+    pub(super) graphs: Vec<&'a Graph>,
     /// By graph and tensor: bytes in the arena.
     bytes: Vec<Vec<u64>>,
     /// By graph and op: what it asks for besides its tensors, which outputs may lie over which inputs, and the sub-graphs that it runs.

@@ -70,7 +70,7 @@ fn before(input: &Input, plan: &PlanFile, model: MemoryModel) -> ClaimedFootprin
     let arena = plan.arena.and_then(|_| arena(&graphs, &orders, as_it_is, offsets.as_deref()));
     let runs = ort_order(graphs[0], &own[0], model);
     orders[0] = &runs;
-    let peak = model_peak(&graphs, &orders, as_it_is);
+    let peak = model_peak(&graphs, &orders, as_it_is, offsets.as_deref());
     let total = total(input, model, arena.unwrap_or(peak));
     ClaimedFootprint { peak, arena, total, ops: graphs[0].ops().len() as u64 }
 }

@@ -6,7 +6,7 @@ use crate::plan_file::ClaimedLoops;
 use crate::{Input, PlanFile};
 use serenity_check::loops::Plan;
 use serenity_ir::{Graph, OpId};
-use serenity_loops::{Loop, Looped, RowLocal, time_of};
+use serenity_loops::{Loop, Looped, RowLocal, instructions_of, time_of};
 
 /// A model with the loops that a plan claims.
 pub(super) struct Remade {
@@ -85,7 +85,7 @@ fn wrong_costs(graph: &Graph, claimed: &ClaimedLoops) -> Vec<String> {
         }
     };
     let mut others = Vec::new();
-    let (mut extra_macs, mut copied, mut extra_time) = (0, 0, 0);
+    let (mut extra_macs, mut copied, mut extra_time, mut extra_instructions) = (0, 0, 0, 0);
     for (number, (one, said)) in claimed.windows.iter().enumerate() {
         let Some(is) = one.cost(graph) else { continue };
         let is_read = one.ops.iter().any(|&op| graph.op(op).inputs.contains(&one.enters));
@@ -96,6 +96,7 @@ fn wrong_costs(graph: &Graph, claimed: &ClaimedLoops) -> Vec<String> {
         extra_macs += is.extra_macs;
         copied += is.copied;
         extra_time += is.extra_time;
+        extra_instructions += one.extra_instructions(graph).unwrap_or(0);
         for (what, is, said) in [
             ("leaves", u64::from(is.leaves.0), u64::from(said.leaves.0)),
             ("iterations", is.iterations, said.iterations),
@@ -112,6 +113,10 @@ fn wrong_costs(graph: &Graph, claimed: &ClaimedLoops) -> Vec<String> {
     compare("copied".to_owned(), copied, claimed.copied);
     compare("time".to_owned(), time_of(graph), claimed.time);
     compare("extra_time".to_owned(), extra_time, claimed.extra_time);
+    if let Some((without, extra)) = claimed.instructions {
+        compare("instructions".to_owned(), instructions_of(graph), without);
+        compare("extra_instructions".to_owned(), extra_instructions, extra);
+    }
     faults.extend(others);
     faults
 }

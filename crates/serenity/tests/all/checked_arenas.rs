@@ -174,7 +174,7 @@ fn tflm_with_and_without_a_plan() {
                 let bodies: Vec<Vec<OpId>> = orders[1..].iter().map(|order| order.to_vec()).collect();
                 let main = main_graph(&graphs, &bodies, model);
                 let peak = model.lifetimes(&main).profile(orders[0]).peak();
-                assert_eq!(check::model_peak(&refs, &orders, model), peak, "{round} {model} {kernels}");
+                assert_eq!(check::model_peak(&refs, &orders, model, None), peak, "{round} {model} {kernels}");
             }
         }
     }

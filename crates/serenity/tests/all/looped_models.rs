@@ -1,10 +1,12 @@
 //! Real networks with windows as loops, judged by the outside: TensorFlow Lite for Microcontrollers and LiteRT run every model before and after.
 
 use crate::common::{exported, portable_head};
+use serenity::ir::{Graph, OpId};
+use serenity::looping::{Loop, RowLocal, instructions_of};
 use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::zoo::Precision;
-use serenity::{Format, Loops, Optimized, Options, Rewrites, load, optimize};
-use serenity_judges::{Inputs, LiteRt, Tflm, Verdict, on_all_cores, shared};
+use serenity::{Format, Input, Loops, Need, Optimized, Options, Rewrites, load, optimize};
+use serenity_judges::{Inputs, LiteRt, Tflm, Verdict, on_all_cores, shared, shared_files};
 use std::path::{Path, PathBuf};
 
 /// The most bytes that the head of TFLM, which has its portable kernels here, may take with plans for kernels of any kind and for its own: what was reached so far. Behind it stands what the trial reached that loops began
@@ -241,6 +243,135 @@ fn heads_of_models_with_all_their_channels_stay_as_small() {
             assert!(head <= most(MOST, &name, kernels) && head.is_some(), "{name}, {kernels:?}: {head:?}");
         }
     }
+}
+
+/// Kernels that a plan can be for.
+const KERNELS: &[Kernels] = &[
+    Kernels::Any,
+    Kernels::Reference,
+    Kernels::CmsisNn,
+    Kernels::CmsisNnMve,
+    Kernels::EspNn,
+    Kernels::EspNnS3,
+];
+
+/// What a device must have for a model with these options.
+fn whole(input: &Input, options: &Options, loops: Option<Loops>) -> (Optimized, u64) {
+    let best = optimize(input, &Options { loops, ..options.clone() }).unwrap();
+    let need = Need::of(&best.model, &best.plan).bytes;
+    (best, need)
+}
+
+/// Asking for loops never makes the whole arena larger: of all models of the collection if `SERENITY_SLOW` is set, otherwise of a few that are quick.
+#[test]
+fn loops_never_enlarge_the_whole_arena() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut models: Vec<PathBuf> = ["swiftnet-c", "mobilenet?resolution=64"]
+        .map(|name| exported(name, Format::TfLite, Precision::Int8, folder.path()))
+        .to_vec();
+    if std::env::var_os("SERENITY_SLOW").is_some() {
+        models.extend(["models", "more-models"].map(|folder| shared_files(folder, "tflite")).concat());
+    } else {
+        models.extend(collected(&["mlperf_tiny_kws_int8", "mlperf_tiny_resnet8_int8"]));
+    }
+    let cases: Vec<_> =
+        models.iter().flat_map(|path| KERNELS.iter().map(move |&kernels| (path, kernels))).collect();
+    let faults = on_all_cores(&cases, |&(path, kernels)| {
+        let input = load(path.to_str().unwrap()).ok()?;
+        let options = Options { model: MemoryModel::Tflm(kernels), ..Options::for_input(&input) };
+        input.can_be_counted(options.model).ok()?;
+        let [(_, without), (with, needs)] =
+            [None, Some(Loops::default())].map(|loops| whole(&input, &options, loops));
+        let in_use = with.plan.after.peak <= with.plan.after.needs() && with.plan.least() > 0;
+        let is_fine = needs <= without && (with.plan.loops.is_none() || in_use);
+        (!is_fine)
+            .then(|| format!("{}, {kernels:?}: {without} -> {needs}, {:?}", path.display(), with.plan.after))
+    });
+    let faults: Vec<String> = faults.into_iter().flatten().collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// Keyword spotting would save 400 bytes for a third more instructions. Who must fit it somewhere gets the loops all the same.
+#[test]
+fn loops_are_worth_their_time() {
+    for path in collected(&["mlperf_tiny_kws_int8"]) {
+        let input = load(path.to_str().unwrap()).unwrap();
+        let options = Options::for_input(&input);
+        let (best, needs) = whole(&input, &options, Some(Loops::default()));
+        assert_eq!((best.plan.loops, needs), (None, 27_376));
+        let enough =
+            Some(needs + best.model.tail(best.plan.model).unwrap().margin(best.plan.after.needs()) - 1);
+        let (tight, fits) = whole(&input, &options, Some(Loops { enough, ..Loops::default() }));
+        let loops = tight.plan.loops.unwrap();
+        assert!(fits < needs && loops.extra_instructions * 10 > loops.instructions, "{fits} {loops:?}");
+    }
+}
+
+/// What loops took under emulation, on TFLM with CMSIS-NN: instructions with them over those without.
+#[test]
+fn the_estimate_of_instructions_is_what_was_measured() {
+    let measured: &[(&str, f64, &[(&[u32], bool, bool)])] = &[
+        (
+            "mlperf_tiny_kws_int8",
+            1.39,
+            &[(&[1, 2], true, true), (&[3, 4], true, true), (&[5, 6], true, true), (&[7, 8], true, true)],
+        ),
+        ("mlperf_tiny_resnet8_int8", 1.13, &[(&[0, 1, 2, 3, 4, 5, 6, 7], true, true)]),
+        (
+            "../more-models/person_detect",
+            1.17,
+            &[
+                (&[0, 1, 2, 3], true, false),
+                (&[4, 5, 6, 7], true, false),
+                (&[8, 9], true, false),
+                (&[10], false, false),
+            ],
+        ),
+    ];
+    for (name, ratio, windows) in measured {
+        for path in collected(&[name]) {
+            let input = load(path.to_str().unwrap()).unwrap();
+            let graph = input.graph();
+            let loops = windows.iter().map(|&(ops, carries, peeled)| {
+                let ops: Vec<OpId> = ops.iter().map(|&op| OpId(op)).collect();
+                let enters = graph.op(ops[0]).inputs[0];
+                Loop { ops, enters, carries, peeled, step: 1 }
+            });
+            let extra: u64 = loops.map(|one| one.extra_instructions(graph).unwrap()).sum();
+            let estimated = 1.0 + extra as f64 / instructions_of(graph) as f64;
+            assert!((estimated - ratio).abs() < 0.02, "{name}: {estimated}, not {ratio}");
+        }
+    }
+}
+
+/// The larger the budget, the fewer multiplications; channels that are constant are left out whenever that is fewer.
+#[test]
+fn a_looser_budget_never_multiplies_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut models =
+        vec![exported("mobilenet?resolution=64", Format::TfLite, Precision::Int8, folder.path())];
+    models.extend(collected(&["mlperf_tiny_vww_96_int8", "mlperf_tiny_resnet8_int8"]));
+    on_all_cores(&models, |path| {
+        let input = load(path.to_str().unwrap()).unwrap();
+        let options = Options::for_input(&input);
+        let (_, flat) = whole(&input, &options, None);
+        let mut fewest = u64::MAX;
+        for percent in (35..=110).step_by(5) {
+            let enough = Some(flat * percent / 100);
+            let (best, needs) = whole(&input, &options, Some(Loops { enough, ..Loops::default() }));
+            let macs = match &best.plan.loops {
+                Some(loops) => loops.macs + loops.extra_macs,
+                None => macs_of(best.model.graph()),
+            };
+            assert!(macs <= fewest, "{}: {macs} with {enough:?}, {fewest} with less", path.display());
+            assert!(needs <= flat, "{}: {needs} with {enough:?}", path.display());
+            fewest = macs;
+        }
+    });
+}
+
+fn macs_of(graph: &Graph) -> u64 {
+    graph.op_ids().filter_map(|op| RowLocal::of(graph, op)).map(|local| local.macs).sum()
 }
 
 /// Whatever a model is, asking for loops gives a model that runs as before in the memory that is predicted, and no more of it.

@@ -1,0 +1,27 @@
+use super::*;
+use crate::{Format, export, load_bytes, optimize};
+use serenity_zoo::Precision;
+
+/// A failed check of a loop is a bug in Serenity: it is told, and nothing is written.
+#[test]
+fn loops_that_fail_their_check_are_an_error() {
+    let bytes = export("mobilenet?resolution=32", Format::TfLite, Precision::Int8).unwrap().bytes;
+    let input = load_bytes("net.tflite", bytes, &crate::ReadOptions::default()).unwrap();
+    let options = Options::for_input(&input);
+    let found = optimize(&input, &options).unwrap();
+    let grounds = grounds(&found, std::slice::from_ref(&found.plan.order));
+    let loops = Loops::default();
+    let looked = look(&grounds, options.model.kernels().unwrap(), loops, &options);
+    let (ground, windows, choice) = looked.iter().find_map(|looked| all_of(looked).next()).unwrap();
+    let applied = applied(ground, windows.loops(choice), windows.macs()).unwrap();
+    let trade = Trade::new(loops, &found);
+    let mut candidate = Candidate::new(&found, ground, applied, 100_000, &trade, &options).unwrap().unwrap();
+    assert!(candidate.is_right(&found).unwrap());
+
+    // All tensors of the body of the first loop in the same place.
+    let offsets = candidate.placed.plan.offsets.as_mut().unwrap();
+    offsets[2].iter_mut().for_each(|place| *place = Some(0));
+    let error = candidate.is_right(&found).unwrap_err();
+    assert_eq!(error.kind(), crate::ErrorKind::Bug);
+    assert!(matches!(error, Error::CheckFailed { .. }), "{error}");
+}
