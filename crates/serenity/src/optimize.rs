@@ -143,7 +143,7 @@ fn looped(
     if options.plan_arena && any.model != options.model {
         let strict = without_loops(model, any)?;
         let trade = Trade::new(trade.loops, &strict);
-        for mut one in from_both(model, strict, came, &trade, (any, options))? {
+        for mut one in from_both(model, &strict, came, &trade, (any, options))? {
             let own = found.plan.choice;
             one.plan.choice = one.plan.choice.map(|choice| {
                 choice.for_other_kernels(own.map_or(choice.without, |own| own.without), choice.with)
@@ -151,7 +151,7 @@ fn looped(
             all.push(one);
         }
     }
-    all.extend(from_both(model, found.clone(), came, trade, (options, options))?);
+    all.extend(from_both(model, found, came, trade, (options, options))?);
     for one in &mut all {
         one.plan.before = found.plan.before;
         one.plan.constant_channels.clone_from(&found.plan.constant_channels);
@@ -163,12 +163,12 @@ fn looped(
 /// chosen for, and those that they are placed for.
 fn from_both(
     model: &Input,
-    found: Optimized,
+    found: &Optimized,
     came: &Input,
     trade: &Trade,
     (options, target): (&Options, &Options),
 ) -> Result<Vec<Optimized>, Error> {
-    let mut all: Vec<Optimized> = with_loops(&found, came, trade, options, target)?.into_iter().collect();
+    let mut all: Vec<Optimized> = with_loops(found, came, trade, options, target)?.into_iter().collect();
     if !found.plan.rewrites.is_empty() {
         let as_it_is = Optimized { model: model.clone(), plan: plan_graphs(model.graphs(), options)? };
         all.extend(with_loops(&as_it_is, came, trade, options, target)?);

@@ -181,9 +181,13 @@ impl Window {
                     let mut next = 0;
                     for place in telling(&reads, moves, pixels * pixel, *count, trace.distance()) {
                         trace.append((place - next) * self.output_depth * self.output_item);
-                        reads.iter_mut().for_each(|read| *read += (place - next) * moves);
+                        for read in &mut reads {
+                            *read += (place - next) * moves;
+                        }
                         visit(trace, pixels, &reads);
-                        reads.iter_mut().for_each(|read| *read += moves);
+                        for read in &mut reads {
+                            *read += moves;
+                        }
                         next = place + 1;
                     }
                 }

@@ -6,7 +6,7 @@ use serenity_zoo::Precision;
 #[test]
 fn loops_that_fail_their_check_are_an_error() {
     let bytes = export("mobilenet?resolution=32", Format::TfLite, Precision::Int8).unwrap().bytes;
-    let input = load_bytes("net.tflite", bytes, &crate::ReadOptions::default()).unwrap();
+    let input = load_bytes("net.tflite", bytes, Format::TfLite, &crate::ReadOptions::default()).unwrap();
     let options = Options::for_input(&input);
     let found = optimize(&input, &options).unwrap();
     let grounds = grounds(&found, std::slice::from_ref(&found.plan.order));

@@ -7,7 +7,7 @@ use serenity::ir::{Graph, OpId, json as graph_json};
 use serenity::placement::{Options as PlaceOptions, Proof as PlaceProof, place};
 use serenity::runtimes::MemoryModel;
 use serenity::scheduling::{Algorithm, Limits, distribution};
-use serenity::{CheckOptions, Deep, Input, Options, PlanFile, check_plan, optimize, schedule};
+use serenity::{CheckOptions, Input, Options, PlanFile, check_plan, optimize, schedule};
 use std::collections::{BTreeMap, BTreeSet};
 
 const MODEL: MemoryModel = MemoryModel::Plain;
@@ -272,7 +272,7 @@ fn no_order_and_no_choice_needs_less() {
         let input = Input::from(graph.clone());
         let best = optimize(&input, &Options::for_input(&input)).unwrap().plan;
         assert_eq!((best.after.peak, best.bound, best.is_optimal()), (least, least, true), "seed {seed}");
-        let deep = Some(Deep { memory: 1 << 30, stop: &|| false });
+        let deep = Some(Limits::default().holding(1 << 30));
         let plan = PlanFile::from_json(&best.to_json()).unwrap();
         let verdict = check_plan(&input, &plan, &CheckOptions { deep, ..CheckOptions::default() });
         assert!(verdict.is_verified("proof"), "seed {seed}");
