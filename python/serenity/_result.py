@@ -133,6 +133,12 @@ class Result:
         """Does every figure count all there is? If not, they are what is needed at least."""
         return all(unknown["kind"] == "order" for unknown in self.plan["unknown"])
 
+    def _in_words(self, needs: int, width: int = 0) -> str:
+        """A figure; where not everything is counted it is a lower bound, and none at all is no figure."""
+        if self._counts_everything:
+            return f"{needs:>{width},} bytes"
+        return f"{needs:>{width},} bytes at least" if needs else f"{'unknown':>{width}}"
+
     @property
     def before(self) -> Footprint:
         """What the model needed as it came."""
@@ -228,11 +234,10 @@ class Result:
         what = "peak" if after.arena is None else "arena"
         lines = [f"{self.name}: {before.ops} ops{rewritten}{looped}, memory model `{self.runtime}`{kernels}"]
         # Figures that do not count everything say nothing of what was saved.
-        at_least = "" if self._counts_everything else "   at least"
-        is_less = not at_least and 0 < after.needs < before.needs
-        saved = f"   {before.needs / after.needs:.2f}x less" if is_less else at_least
-        lines.append(f"  {what} before {before.needs:>14,} bytes{at_least}")
-        lines.append(f"  {what} after  {after.needs:>14,} bytes{saved}")
+        is_less = self._counts_everything and 0 < after.needs < before.needs
+        saved = f"   {before.needs / after.needs:.2f}x less" if is_less else ""
+        lines.append(f"  {what} before {self._in_words(before.needs, 14)}")
+        lines.append(f"  {what} after  {self._in_words(after.needs, 14)}{saved}")
         settled = [decision for decision, one in plan["proofs"].items() if one["proof"] == "optimal"]
         unsettled = [decision for decision in plan["proofs"] if decision not in settled]
         if not unsettled:
@@ -261,8 +266,8 @@ class Result:
 
     def __repr__(self) -> str:
         """One line."""
-        at_least, was = ("", f" (was {self.before.needs:,})") if self._counts_everything else ("at least ", "")
-        return f"<serenity.Result {self.name!r}: {at_least}{self.after.needs:,} bytes{was}, {self.proof}>"
+        was = f" (was {self.before.needs:,})" if self._counts_everything else ""
+        return f"<serenity.Result {self.name!r}: {self._in_words(self.after.needs)}{was}, {self.proof}>"
 
     def chart(self) -> str:
         """Memory over time, before and after, as SVG."""

@@ -18,7 +18,7 @@ def shared() -> pathlib.Path:
 
 def need_of(reason: str) -> str:
     """What a test was left out for the lack of, as `SERENITY_REQUIRE` calls it."""
-    if "could not import" in reason:
+    if "could not import" in reason or "is not installed" in reason:
         return "packages"
     return "collection" if "collection" in reason else "system"
 
@@ -27,7 +27,8 @@ def judged(report):
     """A skipped test fails if `SERENITY_REQUIRE` names what it needs, and else is added to the file of `SERENITY_SKIPS`."""
     if not report.skipped or hasattr(report, "wasxfail"):
         return report
-    reason = " ".join(str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr).split())
+    said = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+    reason = " ".join(str(said).removeprefix("Skipped: ").removeprefix("SKIPPED: ").split())
     need = need_of(reason)
     if need in os.environ.get("SERENITY_REQUIRE", "").split(","):
         report.outcome = "failed"

@@ -149,6 +149,15 @@ def test_what_people_see(diamond, model):
     assert "11,000 bytes (was 14,000), optimal" in repr(best)
 
 
+def test_what_does_not_count_everything_tells_no_gain(diamond, monkeypatch):
+    best = serenity.optimize(diamond)
+    monkeypatch.setitem(best.plan, "unknown", [{"kind": "size", "name": "t", "reason": "nobody knows"}])
+    assert "x less" not in best.summary() and "11,000 bytes at least" in best.summary()
+    assert "was" not in repr(best) and "11,000 bytes at least" in repr(best)
+    monkeypatch.setitem(best.plan, "after", {**best.plan["after"], "peak": 0})
+    assert "unknown" in repr(best)
+
+
 def test_pandas(diamond):
     pytest.importorskip("pandas")
     table = serenity.optimize(diamond).to_pandas()

@@ -21,7 +21,7 @@ pub(crate) fn end_all() -> impl Drop {
     let mut running = running();
     for child in running.iter_mut() {
         // It may have ended already, and there is nobody to tell.
-        let _ = child.kill();
+        let _ = child.kill().and_then(|()| child.wait());
     }
     running
 }

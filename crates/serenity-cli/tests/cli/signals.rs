@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// Ops of a chain that takes seconds to read and plan.
-const OPS: usize = 60_000;
+const OPS: usize = 40_000;
 
 /// A second of the processor, and what it goes on to spend while the program that sends the signal starts.
 const MOST: Duration = Duration::from_millis(1200);
