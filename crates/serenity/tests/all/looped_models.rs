@@ -307,10 +307,13 @@ fn loops_are_worth_their_time() {
     }
 }
 
+/// The ops of a window, whether its loop carries rows, and whether its first rows are computed ahead.
+type Looped<'a> = (&'a [u32], bool, bool);
+
 /// What loops took under emulation, on TFLM with CMSIS-NN: instructions with them over those without.
 #[test]
 fn the_estimate_of_instructions_is_what_was_measured() {
-    let measured: &[(&str, f64, &[(&[u32], bool, bool)])] = &[
+    let measured: &[(&str, f64, &[Looped])] = &[
         (
             "mlperf_tiny_kws_int8",
             1.39,
