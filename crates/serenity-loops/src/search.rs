@@ -229,9 +229,12 @@ impl<'g> Windows<'g> {
         let caps: BTreeSet<u64> =
             estimates.chain(self.live.iter().copied()).map(|bytes| bytes.max(self.inputs)).collect();
         let caps: Vec<u64> = caps.into_iter().collect();
-        let stride = caps.len().div_ceil(MOST_CAPS).max(1);
+        // Whatever keeps within a cap keeps within a higher one: the lowest that is possible is always tried.
+        let is_too_low = |&cap: &u64| self.cheapest(cap, most_macs, true, PRICES[0]).is_none();
+        let possible = &caps[caps.partition_point(is_too_low)..];
+        let stride = possible.len().div_ceil(MOST_CAPS).max(1);
         let mut found: Vec<Choice> = Vec::new();
-        for &cap in caps.iter().step_by(stride) {
+        for &cap in possible.iter().step_by(stride) {
             // What is computed ahead saves multiplications and persists: worth it only where they are too many.
             for (may_peel, price) in
                 [false, true].into_iter().flat_map(|may_peel| PRICES.map(|p| (may_peel, p)))
