@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 /// What is planned, and how; together their plans have every field that says something.
 const PLANS: [(&str, &[&str]); 6] = [
-    ("float.tflite", &["--kernels", "cmsis-nn", "--budget", "1KB"]),
+    ("float.tflite", &["--budget", "1KB"]),
     ("io.tflite", &["--int8-io", "--loops"]),
     ("net.tflite", &["--kernels", "reference", "--no-rewrite", "--budget", "1MB"]),
     ("net.onnx", &["--ort-order", "priority"]),
@@ -20,14 +20,17 @@ const PLANS: [(&str, &[&str]); 6] = [
 ];
 
 /// Values that fields of one of a few words can have.
-const WORDS: [&str; 12] = [
+const WORDS: [&str; 15] = [
     "plain",
     "paper",
     "tflm",
+    "tflm-planned",
     "litert",
     "ort",
+    "reference",
     "cmsis-nn",
     "esp-nn-s3",
+    "any",
     "priority",
     "default",
     "optimal",
@@ -73,7 +76,10 @@ fn forged(value: &Value) -> Vec<Value> {
     match value {
         Value::Bool(value) => vec![json!(!value)],
         Value::Number(number) => vec![number.as_u64().map_or(json!(7.5), |number| json!(number + 1))],
-        Value::String(text) => WORDS.iter().filter(|word| *word != text).map(|word| json!(word)).collect(),
+        Value::String(text) if WORDS.contains(&text.as_str()) => {
+            WORDS.iter().filter(|word| *word != text).map(|word| json!(word)).collect()
+        }
+        Value::String(_) => vec![json!("another")],
         Value::Array(items) if items.is_empty() => vec![json!([7])],
         Value::Array(items) => vec![json!(items[1..])],
         // Claims that the plan does not make: with these, the file is another.
@@ -92,6 +98,15 @@ fn listed(path: &str) -> String {
     }
 }
 
+/// Is it in that list, or part of a field that is? A chain that begins later may prove as much, so its tensors are only forged one by one.
+fn claims_nothing(path: &str) -> bool {
+    if path.starts_with("/witness/") && path.ends_with("/tensors") {
+        return true;
+    }
+    let names = [listed(path), path.split('/').nth(1).unwrap_or_default().to_owned()];
+    NO_CLAIM.iter().any(|(field, _)| names.iter().any(|name| name == field))
+}
+
 #[test]
 fn no_field_can_be_forged() {
     let desk = desk();
@@ -101,10 +116,13 @@ fn no_field_can_be_forged() {
         let path = if model.starts_with("zoo:") { (*model).into() } else { desk.path(model) };
         let input = load(path.to_str().unwrap()).unwrap();
         let options = CheckOptions { model: None, deep: Some(Limits::default()) };
+        // What is refuted at once needs no search.
         let is_accepted = |plan: &Value| {
             PlanFile::from_json(plan).is_ok_and(|file| {
-                let verdict = check_plan(&input, &file, &options);
-                verdict.is_valid() && verdict.unverified().is_empty()
+                check_plan(&input, &file, &CheckOptions::default()).is_valid() && {
+                    let verdict = check_plan(&input, &file, &options);
+                    verdict.is_valid() && verdict.unverified().is_empty()
+                }
             })
         };
         let verdict = check_plan(&input, &PlanFile::from_json(&plan).unwrap(), &options);
@@ -112,17 +130,17 @@ fn no_field_can_be_forged() {
         let mut all = Vec::new();
         paths(&plan, "", &mut all);
         let mut accepted = Vec::new();
-        for path in all
-            .iter()
-            .filter(|path| !path.is_empty() && !NO_CLAIM.iter().any(|(field, _)| *field == listed(path)))
-        {
+        for path in all.iter().filter(|path| !path.is_empty() && !claims_nothing(path)) {
             let value = plan.pointer(path).unwrap();
             let is_accepted = |new: &Value| {
                 let mut forged = plan.clone();
                 *forged.pointer_mut(path).unwrap() = new.clone();
                 is_accepted(&forged)
             };
-            let mut new = forged(value).into_iter().filter(|new| new != value);
+            // A buffer may lie a byte higher where there is room, but not outside of its memory.
+            let is_place = path.starts_with("/memories/") && path.ends_with("/offset");
+            let new = if is_place { vec![json!(1_000_000_000)] } else { forged(value) };
+            let mut new = new.into_iter().filter(|new| new != value);
             let is_fooled = if value.is_string() {
                 new.all(|new| is_accepted(&new))
             } else {
@@ -148,8 +166,7 @@ fn no_field_can_be_forged() {
 }
 
 /// Fields that no plan above has: they need another model, a runtime, or a file to write.
-const NEVER: [&str; 7] =
-    ["code", "constant_channels", "file_order", "output", "plan_note", "report", "session"];
+const NEVER: [&str; 5] = ["code", "constant_channels", "output", "plan_note", "report"];
 
 #[test]
 fn fields_that_claim_nothing_are_documented() {

@@ -177,7 +177,7 @@ fn a_budget_is_answered_with_what_would_help() {
 #[test]
 fn remedies_are_combined_and_only_a_floor_of_everything_is_impossible() {
     let desk = Desk::new();
-    let run = desk.run(&["zoo", "export", "mobilenet?resolution=64", "-o", "int8.tflite", "--int8"]);
+    let run = desk.run(&["zoo", "export", "mobilenet?resolution=96", "-o", "int8.tflite", "--int8"]);
     assert_eq!(run.code, 0, "{run:?}");
     let bytes = std::fs::read(desk.path("int8.tflite")).unwrap();
     std::fs::write(desk.path("net.tflite"), with_float_io(bytes)).unwrap();
@@ -215,10 +215,10 @@ fn remedies_are_combined_and_only_a_floor_of_everything_is_impossible() {
     }
     assert!(!tight.iter().any(|remedy| says(remedy, "impossible")), "{tight:#?}");
     assert!(tight.iter().any(|remedy| says(remedy, "does not cover other kernels, loops")), "{tight:#?}");
-    // The input has 64 x 64 x 3 bytes.
-    let hopeless = remedies(12_000);
+    // The input has 96 x 96 x 3 bytes.
+    let hopeless = remedies(27_000);
     assert!(hopeless.iter().any(|remedy| says(remedy, "impossible, whatever is done: the network's inputs")));
-    assert!(!remedies(12_500).iter().any(|remedy| says(remedy, "impossible")));
+    assert!(!remedies(28_000).iter().any(|remedy| says(remedy, "impossible")));
 }
 
 #[test]

@@ -156,13 +156,16 @@ fn a_file_that_is_gone_is_named() {
         "<!-- file: mine.py -->\n`mine.py`",
         "[formats](FORMATS.md#the-plan), [there](../README.md), [web](https://example.org)",
         "`cargo test -p serenity-cli --test documents -- --nocapture`, `cargo bench --bench emitted_time -p serenity-ml`",
-        "```sh\ncat gone.rs\n```",
+        "```sh\ncat nowhere_at_all.rs\n```",
     ] {
         assert_eq!(of(right), Vec::<String>::new(), "{right}");
     }
     for (wrong, fault) in [
-        ("`crates/serenity/src/gone.rs`", "docs/GUIDE.md:1: there is no `crates/serenity/src/gone.rs`"),
-        ("a\nb `gone.rs` c", "docs/GUIDE.md:2: there is no `gone.rs`"),
+        (
+            "`crates/serenity/src/nowhere_at_all.rs`",
+            "docs/GUIDE.md:1: there is no `crates/serenity/src/nowhere_at_all.rs`",
+        ),
+        ("a\nb `nowhere_at_all.rs` c", "docs/GUIDE.md:2: there is no `nowhere_at_all.rs`"),
         ("`scripts/gone`", "there is no `scripts/gone`"),
         ("`python3 scripts/gone.py --all`", "there is no `scripts/gone.py`"),
         ("[gone](GONE.md)", "the link leads to `GONE.md`"),

@@ -186,7 +186,7 @@ fn headline(found: &Optimized, after: &Side, tails: Option<(Tail, Tail)>, asked:
         before,
         after: need.bytes,
         proof: if plan.is_optimal() {
-            "Proved: nothing that is allowed here needs less.".to_owned()
+            "Proved: no rewrites, order and places need less here.".to_owned()
         } else {
             String::new()
         },

@@ -211,12 +211,21 @@ pub(super) fn proof(plan: &Plan) -> String {
         return format!("Nothing is proved, because not all is known: {why}.");
     }
     let least = plan.least();
+    let with = if plan.model.kernels().is_some() {
+        " with these operators and kernels"
+    } else {
+        " with these operators"
+    };
     match (plan.is_optimal(), plan.meets_bound()) {
         (true, _) => {
-            "Proved: no set of rewrites, no order and no places need less, with these operators.".to_owned()
+            format!(
+                "Proved: no set of rewrites, no order and no places need less{with}. Loops are not covered."
+            )
         }
         (false, true) => {
-            "Proved: no order and no places need less for these operators. Other rewrites might.".to_owned()
+            format!(
+                "Proved: no order and no places need less{with}. Other rewrites might, and loops are not covered."
+            )
         }
         (false, false) if least == 0 => {
             "No bound is known for loops: nothing is proved of what others might need.".to_owned()
