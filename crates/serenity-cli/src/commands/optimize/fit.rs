@@ -45,7 +45,7 @@ impl Report<'_> {
         let remedy = if kernels.are_emitted() { "" } else { "; --kernels any plans for all" };
         writeln!(
             out,
-            "{} this plan is for kernels `{kernels}`: with {} outputs would be wrong{remedy}",
+            "{} this plan is for kernels `{kernels}`: with {} outputs may be wrong{remedy}",
             paint(NOTE, "note:"),
             names.join(", ")
         )?;
