@@ -43,6 +43,6 @@ pub use floor::{Because, Floor};
 pub use instructions::instructions_of;
 pub use looped::{Loop, LoopCost, Looped};
 pub use rows::{RowLocal, Rows, Sliding};
-pub use search::{Choice, Windows};
+pub use search::{Choice, Counted, Windows};
 pub use spread::Spread;
 pub use time::time_of;

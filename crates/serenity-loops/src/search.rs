@@ -67,6 +67,15 @@ type Price = fn(&Candidate) -> u64;
 /// Kernels that are slow multiply most of the time; others call operators and copy rows.
 const PRICES: [Price; 2] = [|candidate| candidate.extra_macs, |candidate| candidate.extra_instructions];
 
+/// What choices are compared by, besides memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
+    /// For kernels of which nobody has measured the instructions.
+    Multiplications,
+    /// For kernels that the estimate of instructions speaks of.
+    InstructionsToo,
+}
+
 /// All that can be done to a model in one order.
 pub struct Windows<'g> {
     graphs: &'g [Graph],
@@ -223,27 +232,32 @@ impl<'g> Windows<'g> {
     }
 
     /// The choices worth planning, each within `most_macs` more multiplications: for each cap on the memory in use the one that multiplies least and the one that takes the fewest
-    /// instructions, without those that another beats in memory, in what they add to the tail, and in what they take. The least memory comes first.
-    pub fn choices(&self, most_macs: u64) -> Vec<Choice> {
+    /// instructions if these are `counted`, without those that another beats in memory, in what they add to the tail, and in what they take. The least memory comes first.
+    pub fn choices(&self, most_macs: u64, counted: Counted) -> Vec<Choice> {
         let estimates = self.candidates.values().flatten().map(|candidate| candidate.bytes);
         let caps: BTreeSet<u64> =
             estimates.chain(self.live.iter().copied()).map(|bytes| bytes.max(self.inputs)).collect();
         let caps: Vec<u64> = caps.into_iter().collect();
+        let stride = caps.len().div_ceil(MOST_CAPS).max(1);
         // Whatever keeps within a cap keeps within a higher one: the lowest that is possible is always tried.
         let is_too_low = |&cap: &u64| self.cheapest(cap, most_macs, true, PRICES[0]).is_none();
-        let possible = &caps[caps.partition_point(is_too_low)..];
-        let stride = possible.len().div_ceil(MOST_CAPS).max(1);
+        let lowest = caps.get(caps.partition_point(is_too_low));
+        let prices = match counted {
+            Counted::Multiplications => &PRICES[..1],
+            Counted::InstructionsToo => &PRICES[..],
+        };
         let mut found: Vec<Choice> = Vec::new();
-        for &cap in possible.iter().step_by(stride) {
+        for &cap in caps.iter().step_by(stride).chain(lowest) {
             // What is computed ahead saves multiplications and persists: worth it only where they are too many.
-            for (may_peel, price) in
-                [false, true].into_iter().flat_map(|may_peel| PRICES.map(|p| (may_peel, p)))
-            {
+            let ways =
+                [false, true].into_iter().flat_map(|may_peel| prices.iter().map(move |&p| (may_peel, p)));
+            for (may_peel, price) in ways {
                 let Some(choice) = self.cheapest(cap, most_macs, may_peel, price) else { continue };
                 let is_beaten = |known: &Choice| {
                     known.tail <= choice.tail
                         && known.extra_macs <= choice.extra_macs
-                        && known.extra_instructions <= choice.extra_instructions
+                        && (counted == Counted::Multiplications
+                            || known.extra_instructions <= choice.extra_instructions)
                 };
                 if !choice.loops.is_empty() && !found.iter().any(is_beaten) {
                     found.push(choice);

@@ -20,7 +20,8 @@ use serenity_check::loops::{self as loop_check, LoopFault};
 use serenity_formats::{FileError, Problem};
 use serenity_ir::{Graph, OpId};
 use serenity_loops::{
-    Choice, Clusters, Floor, Joined, Loop, LoopCost, Looped, Spread, Windows, instructions_of, time_of,
+    Choice, Clusters, Counted, Floor, Joined, Loop, LoopCost, Looped, Spread, Windows, instructions_of,
+    time_of,
 };
 use serenity_runtimes::{Kernels, MemoryModel, TflmFacts, main_graph, plans_of_arena};
 use serenity_search::{Limits, Proof, StopReason, Watch};
@@ -92,10 +93,12 @@ pub fn estimate_loops(found: &Optimized, loops: Loops, options: &Options) -> Opt
     let takes = |choice: &Choice| without + choice.extra_instructions;
     let all =
         looked.iter().flat_map(|(_, windows, choices)| choices.iter().map(move |choice| (windows, choice)));
-    let (windows, best) = all.min_by_key(|(_, choice)| trade.cost(needs(choice), takes(choice)))?;
-    let is_gain =
-        needs(best) < whole && (loops.enough.is_some() || trade.are_worth_it(needs(best), takes(best)));
-    is_gain.then(|| LoopsEstimate {
+    let are_worth_it = |(_, choice): &(&Windows, &Choice)| {
+        needs(choice) < whole && trade.are_worth_it(needs(choice), takes(choice))
+    };
+    let (windows, best) =
+        all.filter(are_worth_it).min_by_key(|(_, choice)| (needs(choice), takes(choice)))?;
+    Some(LoopsEstimate {
         arena: best.bytes,
         extra_macs: best.extra_macs as f64 / windows.macs().max(1) as f64,
     })
@@ -126,7 +129,7 @@ pub(crate) fn with_loops(
     while let Some(candidate) = search.better.pop() {
         // What is chosen is placed with all the care there is.
         let careful = search.with_care(&candidate)?;
-        let careful = careful.filter(|careful| trade.prefers(&careful.taken, &candidate.taken));
+        let careful = careful.filter(|careful| careful.taken.is_better_than(&candidate.taken));
         for one in careful.into_iter().chain([candidate]) {
             if one.is_right(found)? {
                 return one.settled(found, came, trade, target);
@@ -162,17 +165,32 @@ impl<'g> Search<'_, 'g> {
         all
     }
 
-    /// Choices in the order in which they are planned if none fits: those that seem best, and the one with the least memory in use.
+    /// Choices in the order in which they are planned if none fits: the smallest of those that may be worth their time, and the one with the least memory in use.
     fn worth_planning<'l>(&self, looked: &'l [Vec<Looked<'g>>]) -> Vec<Chosen<'l, 'g>> {
         let tail = whole_need(&self.found.model, &self.found.plan) - self.found.plan.after.needs();
         let without = instructions_of(self.found.model.graph());
-        let cost =
-            |choice: &Choice| self.trade.cost(needs(choice) + tail, without + choice.extra_instructions);
+        let may_be_worth_it = |(.., choice): &Chosen| {
+            let at_best = needs(choice) - needs(choice) / ESTIMATES_ARE_WITHIN + tail;
+            self.trade.are_worth_it(at_best, without + choice.extra_instructions)
+        };
         let of_view = |looked: &'l Vec<Looked<'g>>| {
-            let mut all: Vec<Chosen> = looked.iter().flat_map(all_of).collect();
-            all.sort_by_key(|(.., choice)| (cost(choice), choice.extra_macs));
+            let mut all: Vec<Chosen> = looked.iter().flat_map(all_of).filter(may_be_worth_it).collect();
+            all.sort_by_key(|(.., choice)| (needs(choice), choice.extra_macs));
             let lowest = all.iter().copied().min_by_key(|(.., choice)| choice.bytes);
-            all.into_iter().take(MOST_PLANNED).chain(lowest).collect::<Vec<_>>()
+            // Those that only take fewer instructions than one that multiplies less must not crowd out the others.
+            let is_smallest = |(.., choice): &Chosen| {
+                let beats = |(.., other): &Chosen| {
+                    (other.bytes, other.tail, other.extra_macs)
+                        != (choice.bytes, choice.tail, choice.extra_macs)
+                        && other.bytes <= choice.bytes
+                        && other.tail <= choice.tail
+                        && other.extra_macs <= choice.extra_macs
+                };
+                !all.iter().any(beats)
+            };
+            let (smallest, quicker): (Vec<Chosen>, Vec<Chosen>) = all.iter().copied().partition(is_smallest);
+            let smallest = smallest.into_iter().take(MOST_PLANNED);
+            smallest.chain(quicker.into_iter().take(MOST_QUICKER)).chain(lowest).collect::<Vec<_>>()
         };
         looked.iter().flat_map(of_view).collect()
     }
@@ -233,7 +251,7 @@ impl<'g> Search<'_, 'g> {
     }
 
     fn keep(&mut self, candidate: Candidate<'g>) {
-        let is_beaten = |best: &Candidate| !self.trade.prefers(&candidate.taken, &best.taken);
+        let is_beaten = |best: &Candidate| !candidate.taken.is_better_than(&best.taken);
         if self.trade.accepts(&candidate.taken) && !self.better.last().is_some_and(is_beaten) {
             self.better.push(candidate);
         }
@@ -265,8 +283,10 @@ fn steps_down<'l, 'g>(looked: &'l Looked<'g>) -> Vec<Chosen<'l, 'g>> {
     all.into_iter().chain(lowest).collect()
 }
 
-/// Choices of one view that are planned to the end.
+/// Choices of one view that are planned to the end,
 const MOST_PLANNED: usize = 6;
+/// and how many more that take fewer instructions for more multiplications.
+const MOST_QUICKER: usize = 2;
 /// Plans differ from their estimates by one part in so many, or less.
 const ESTIMATES_ARE_WITHIN: u64 = 30;
 /// Choices that differ by less are not told apart.
@@ -277,9 +297,11 @@ type Looked<'g> = (&'g Ground, Windows<'g>, Vec<Choice>);
 
 fn look<'g>(grounds: &'g [Ground], kernels: Kernels, loops: Loops, options: &Options) -> Vec<Looked<'g>> {
     let is_over = || options.limits.are_over();
+    let are_emitted = options.model.kernels().is_some_and(Kernels::are_emitted);
+    let counted = if are_emitted { Counted::Multiplications } else { Counted::InstructionsToo };
     let looked = grounds.iter().filter_map(|ground| {
         let windows = Windows::new(&ground.graphs, &ground.order, kernels, is_over)?;
-        let choices = windows.choices((windows.macs() as f64 * loops.most_extra_macs) as u64);
+        let choices = windows.choices((windows.macs() as f64 * loops.most_extra_macs) as u64, counted);
         Some((ground, windows, choices))
     });
     looked.collect()
@@ -427,7 +449,7 @@ impl<'g> Candidate<'g> {
         for_target.plan.model = model;
         let work = target.effort.placement_of_loops();
         let anew = Self::new(&for_target, kept.ground, kept.applied.clone(), work, trade, target)?
-            .filter(|anew| trade.prefers(&anew.taken, &kept.taken));
+            .filter(|anew| anew.taken.is_better_than(&kept.taken));
         for way in anew.into_iter().chain([kept]) {
             let Optimized { model, plan } = &way.placed;
             // Kernels that are not counted among those of any kind may need more.

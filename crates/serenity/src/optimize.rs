@@ -119,7 +119,7 @@ fn with_any_channels(input: &Input, options: &Options) -> Result<Optimized, Erro
         }
         for one in looped(model, found, input, &trade, options)? {
             let taken = trade.taken(&one);
-            if trade.accepts(&taken) && trade.prefers(&taken, &trade.taken(&best)) {
+            if trade.accepts(&taken) && taken.is_better_than(&trade.taken(&best)) {
                 best = one;
             }
         }

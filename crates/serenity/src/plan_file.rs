@@ -80,8 +80,9 @@ pub(crate) struct ClaimedLoops {
     /// What the model takes without them, and what they add.
     pub(crate) time: u64,
     pub(crate) extra_time: u64,
-    /// Instructions without them and those that they add, if it says.
-    pub(crate) instructions: Option<(u64, u64)>,
+    /// Instructions without them, and those that they add.
+    pub(crate) instructions: u64,
+    pub(crate) extra_instructions: u64,
     /// Each of them, and what it takes.
     pub(crate) windows: Vec<(Loop, LoopCost)>,
 }
@@ -419,7 +420,8 @@ fn loops(value: &Value) -> Option<ClaimedLoops> {
         copied: number(value, "copied")?,
         time: number(value, "time")?,
         extra_time: number(value, "extra_time")?,
-        instructions: number(value, "instructions").zip(number(value, "extra_instructions")),
+        instructions: number(value, "instructions")?,
+        extra_instructions: number(value, "extra_instructions")?,
         windows: list(value.get("windows")?, window).ok()?,
     })
 }

@@ -5,6 +5,7 @@ use crate::need::whole_need;
 use crate::{Loops, Need, Optimized};
 use serenity_ir::Graph;
 use serenity_loops::{RowLocal, instructions_of};
+use serenity_runtimes::Kernels;
 
 /// For every per cent of the whole arena that loops save, a run may take so many per cent more instructions.
 const INSTRUCTIONS_FOR_BYTES: u128 = 4;
@@ -29,12 +30,15 @@ pub(crate) struct Taken {
 pub(crate) struct Trade {
     pub(crate) loops: Loops,
     without: Taken,
+    /// Does the estimate of instructions speak of these kernels? C without an interpreter has kernels of its own.
+    knows_the_time: bool,
 }
 
 impl Trade {
     /// Loops are judged by what the model needs without any.
     pub(crate) fn new(loops: Loops, without: &Optimized) -> Self {
-        Self { loops, without: loops.taken(without) }
+        let knows_the_time = !without.plan.model.kernels().is_some_and(Kernels::are_emitted);
+        Self { loops, without: loops.taken(without), knows_the_time }
     }
 
     /// What a plan takes.
@@ -42,44 +46,20 @@ impl Trade {
         self.loops.taken(one)
     }
 
-    /// May loops be taken? They never make the whole arena larger. Where nothing must fit, they save enough for their time.
+    /// May loops be taken? They never make the whole arena larger, unless that fits, and they save enough for their time.
     pub(crate) fn accepts(&self, one: &Taken) -> bool {
-        match self.loops.enough {
-            Some(_) => one.fits || one.whole <= self.without.whole,
-            None => self.are_worth_it(one.whole, one.instructions),
-        }
+        one.fits || (one.whole <= self.without.whole && self.are_worth_it(one.whole, one.instructions))
     }
 
-    /// Does a plan of so many bytes in all save enough for its instructions?
+    /// Does a plan of so many bytes in all save enough for its instructions? Where something must fit, whatever it takes, and where the estimate does not know the kernels, always.
     pub(crate) fn are_worth_it(&self, whole: u64, instructions: u64) -> bool {
+        if self.loops.enough.is_some() || !self.knows_the_time {
+            return true;
+        }
         let saved = u128::from(self.without.whole.saturating_sub(whole));
         let extra = u128::from(instructions.saturating_sub(self.without.instructions));
         let (all, run) = (u128::from(self.without.whole), u128::from(self.without.instructions));
         saved > 0 && saved * run * INSTRUCTIONS_FOR_BYTES >= extra * all
-    }
-
-    /// Is one better than another? If both fit the budget, the one that multiplies less. If none fits, or there is no budget, the one that needs less: where nothing must fit, weighed against
-    /// its instructions. Of equals, the one that needs less in the mean of the kernels that may run it.
-    pub(crate) fn prefers(&self, one: &Taken, other: &Taken) -> bool {
-        match (one.fits, other.fits) {
-            (true, true) => one.work() < other.work(),
-            (false, false) => (self.cost_of(one), one.mean) < (self.cost_of(other), other.mean),
-            (fits, _) => fits,
-        }
-    }
-
-    fn cost_of(&self, one: &Taken) -> u128 {
-        self.cost(one.whole, one.instructions)
-    }
-
-    /// Bytes weighed against instructions; where something must fit, bytes alone.
-    pub(crate) fn cost(&self, bytes: u64, instructions: u64) -> u128 {
-        let bytes = u128::from(bytes);
-        if self.loops.enough.is_some() {
-            return bytes;
-        }
-        let (all, run) = (u128::from(self.without.whole), u128::from(self.without.instructions));
-        bytes * run * INSTRUCTIONS_FOR_BYTES + u128::from(instructions) * all
     }
 }
 
@@ -103,6 +83,20 @@ impl Taken {
     /// Does it fit the budget, if there is one?
     pub(crate) fn fits(&self) -> bool {
         self.fits
+    }
+
+    /// Is this better than another? If both fit the budget, the one that multiplies less. If none fits, or there is no budget, the one that needs less; of equals, the one that needs less in the mean of the
+    /// kernels that may run it, or takes less time.
+    pub(crate) fn is_better_than(&self, other: &Self) -> bool {
+        match (self.fits, other.fits) {
+            (true, true) => self.work() < other.work(),
+            (false, false) => self.size() < other.size(),
+            (fits, _) => fits,
+        }
+    }
+
+    fn size(&self) -> (u64, u64, u64) {
+        (self.whole, self.mean, self.instructions)
     }
 
     /// What a run takes, multiplications first; of plans that take the same, the one that needs less.

@@ -9,8 +9,18 @@ use serenity_schedule::{Algorithm, Stats};
 use serenity_search::{Proof, StopReason};
 
 /// Fields that follow from the model and from what the rest of the plan says.
-const FIELDS: [&str; 8] =
-    ["needs", "fits", "missing", "boards", "by_kernels", "unsupported", "plan_note", "session_options"];
+const FIELDS: [&str; 10] = [
+    "needs",
+    "fits",
+    "missing",
+    "boards",
+    "by_kernels",
+    "unsafe_kernels",
+    "unsupported",
+    "plan_fault",
+    "plan_note",
+    "session_options",
+];
 
 /// `input` is the model as it came, `planned` what the plan speaks of; the figures of the plan must have been found right.
 pub(super) fn check(input: &Input, planned: &Input, plan: &PlanFile, verdict: &mut Verdict) {
