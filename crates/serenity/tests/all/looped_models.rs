@@ -10,17 +10,17 @@ use serenity_judges::{Inputs, LiteRt, Tflm, Verdict, on_all_cores, shared, share
 use std::path::{Path, PathBuf};
 
 /// The most bytes that the head of TFLM, which has its portable kernels here, may take with plans for kernels of any kind and for its own: what was reached so far. Behind it stands what the trial reached that loops began
-/// with: with as many multiplications more, a longer search, and nothing but the head in mind.
+/// with: with as many multiplications more, a longer search, and nothing but the head in mind. The whole arena decides between plans, so a head may be larger where less persists besides it.
 const MOST: &[(&str, [u64; 2])] = &[
     ("swiftnet-a", [263_568, 261_776]),    // 317,728
-    ("swiftnet-a_int8", [65_904, 65_456]), // 80,352 and 77,088
+    ("swiftnet-a_int8", [69_040, 65_456]), // 80,352 and 77,088
     ("swiftnet-b", [118_288, 114_720]),
     ("swiftnet-b_int8", [32_256, 31_920]), // 46,624 and 69,536
     ("swiftnet-c", [62_720, 62_976]),
-    ("swiftnet-c_int8", [27_344, 26_208]),            // 28,272 and 27,008
+    ("swiftnet-c_int8", [29_792, 26_992]),            // 28,272 and 27,008
     ("mlperf_tiny_resnet8_int8", [17_472, 17_472]),   // 25,824 and 25,184
     ("mlperf_tiny_resnet8_float", [69_792, 69_792]),  // 103,200 and 100,384
-    ("mlperf_tiny_vww_96_int8", [29_584, 28_160]),    // 29,600 and 28,544
+    ("mlperf_tiny_vww_96_int8", [29_584, 28_544]),    // 29,600 and 28,544
     ("mlperf_tiny_kws_int8", [20_464, 9_792]),        // 11,648 and 9,792: not worth its time
     ("mobilenet_v2_035_96_int8", [32_240, 31_808]),   // 35,744 and 33,920
     ("densenet_2242_64_int8", [64_368, 43_888]),      // 64,384 and 45,088
@@ -31,7 +31,7 @@ const MOST: &[(&str, [u64; 2])] = &[
 
 /// Of models that have many constant channels: the most bytes of the whole arena of a 32-bit device, which decides between plans. Without these channels less of it persists, and the head may take a little more
 /// of what that leaves; with them it must stay as small as it was.
-const MOST_IN_ALL: &[(&str, [u64; 2])] = &[("mlperf_tiny_vww_96_int8", [48_496, 43_584])];
+const MOST_IN_ALL: &[(&str, [u64; 2])] = &[("mlperf_tiny_vww_96_int8", [48_496, 43_488])];
 
 /// Models that take seconds to optimise.
 const NETWORKS: &[&str] = &["swiftnet-a", "swiftnet-b", "swiftnet-c"];
