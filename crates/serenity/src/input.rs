@@ -105,7 +105,7 @@ impl Input {
         Ok((self.with_file(file), io))
     }
 
-    /// The same model without channels that are the same number everywhere, or that nobody reads, and what that saves; `None` if there are none, or if the limits ended the
+    /// The model without channels that are the same number everywhere, or that nobody reads, and what that saves; `None` if there are none, or if the limits ended the
     /// search for them.
     ///
     /// # Errors

@@ -222,7 +222,7 @@ impl<'g> Search<'_, 'g> {
         needs_no_more(model, plan, self.came, self.options)
     }
 
-    /// The same loops, placed with all the care there is.
+    /// The loops of a candidate, placed with the full amount of work.
     fn with_care(&self, candidate: &Candidate<'g>) -> Result<Option<Candidate<'g>>, Error> {
         let (applied, work) = (candidate.applied.clone(), self.options.effort.placement_of_loops());
         let careful = Candidate::new(self.found, candidate.ground, applied, work, self.trade, self.options)?;

@@ -244,7 +244,7 @@ impl Axis {
         })
     }
 
-    /// The same, as few runs.
+    /// These places as few runs.
     fn runs(&self) -> Vec<Run> {
         let mut runs: Vec<Run> = Vec::new();
         for columns in self.places() {

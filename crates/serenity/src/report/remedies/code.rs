@@ -62,7 +62,7 @@ impl Case<'_> {
         Some(Written { int8_io, loops, ram })
     }
 
-    /// The same model with loops, if they may be enough.
+    /// Plans the model with loops, if they may be enough.
     fn looped(&self, found: &Optimized, options: &Options, budget: u64) -> Option<Optimized> {
         let loops = Loops { most_extra_macs: MORE_MACS[0], enough: Some(budget) };
         let estimate = estimate_loops(found, loops, options)?;
