@@ -3,20 +3,19 @@
 use crate::{Need, skip};
 use std::path::{Path, PathBuf};
 
-/// A folder of the collection (`SERENITY_SHARED`, or `shared` beside the project); `None`, and [`skip`], if it is not here.
+/// A folder or a file of the collection (`SERENITY_SHARED`, or `shared` beside the project); `None`, and [`skip`], if it is not here.
 ///
 /// # Panics
 /// If `SERENITY_REQUIRE` names `collection` and it is not here.
 #[track_caller]
-pub fn shared(folder: &str) -> Option<PathBuf> {
+pub fn shared(path: &str) -> Option<PathBuf> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let folder = std::env::var_os("SERENITY_SHARED").map_or_else(beside, PathBuf::from).join(folder);
-    if !folder.is_dir() {
-        let name = folder.file_name().unwrap_or_default().display().to_string();
-        skip(Need::Collection, format!("there is no `{name}` in the collection that SERENITY_SHARED names"));
+    let found = std::env::var_os("SERENITY_SHARED").map_or_else(beside, PathBuf::from).join(path);
+    if !found.exists() {
+        skip(Need::Collection, format!("there is no `{path}` in the collection that SERENITY_SHARED names"));
         return None;
     }
-    Some(folder)
+    Some(found)
 }
 
 /// The files of such a folder with this extension, by name; none if the folder is not here.

@@ -366,8 +366,8 @@ fn plans_that_were_accepted_once_are_refused() {
         assert!(run.json()["problems"].to_string().contains(fault), "{plan}: {run:?}");
     }
     // Called optimal by nobody but itself.
-    let (forged, person) = ("loops_forged_optimal.plan.json", "more-models/person_detect.tflite");
-    if let (Some(forged), Some(person)) = (shared("repro").map(|f| f.join(forged)), shared(person)) {
+    let (forged, person) = ("repro/loops_forged_optimal.plan.json", "more-models/person_detect.tflite");
+    if let (Some(forged), Some(person)) = (shared(forged), shared(person)) {
         let run = Desk::new().run(&["check", forged.to_str().unwrap(), person.to_str().unwrap()]);
         assert!(run.code == 1 && run.stdout.contains("optimality NOT verified"), "{run:?}");
     }

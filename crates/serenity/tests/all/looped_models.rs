@@ -73,9 +73,7 @@ fn models(folder: &Path) -> Vec<PathBuf> {
 
 /// Those of these models that are there.
 fn collected(names: &[&str]) -> Vec<PathBuf> {
-    let Some(collection) = shared("models") else { return Vec::new() };
-    let all = names.iter().map(|name| collection.join(format!("{name}.tflite")));
-    all.filter(|path| path.is_file()).collect()
+    names.iter().filter_map(|name| shared(&format!("models/{name}.tflite"))).collect()
 }
 
 /// A model without loops and with them.
