@@ -339,6 +339,11 @@ impl Rows {
         }
     }
 
+    /// Do several rows of the result need more rows than there are of them, so that some are computed again where the image is cut? Padding and crops only move rows.
+    pub(crate) fn widens(self) -> bool {
+        matches!(self, Self::Sliding(Sliding { extent, .. }) if extent > 1)
+    }
+
     /// The rows of an input that rows `a..b` of the result need, some of which may not exist.
     pub(crate) fn needed(self, (a, b): (i64, i64)) -> (i64, i64) {
         match self {

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Windows of more ops gain little and take long to look at.
 const LONGEST: usize = 40;
-/// Halos grow with every operator that has one.
+/// Halos grow with every window that moves over rows.
 const MOST_HALOS: usize = 4;
 /// Windows that do not touch this share of the peak are let alone: in percent.
 const WORTH_A_LOOK: u64 = 20;
@@ -187,7 +187,7 @@ impl<'g> Windows<'g> {
             bytes < most
         };
         let height = window.height(window.leaves);
-        let halos = window.ops.iter().filter(|op| op.rows.has_halo()).count();
+        let halos = window.ops.iter().filter(|op| op.rows.widens()).count();
         if halos <= MOST_HALOS {
             // What enters by the first op: it is where the stripes are cut.
             for &enters in &window.ops[0].inputs {

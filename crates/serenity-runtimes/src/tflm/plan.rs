@@ -133,8 +133,8 @@ fn in_parts(problem: Problem, parts: &[(usize, Vec<Part>)]) -> Option<(Problem, 
     Some((Problem::new(buffers, problem.alignment()).and_then(|p| p.with_overlaps(overlaps)).ok()?, ties))
 }
 
-/// Places buffers with copies void. Those that bring something to where a loop wants it hold loops that follow each other together, which may lift some of them: one
-/// by one such copies are made after all, if that helps.
+/// Places buffers with copies void. Those that bring what loops carry into line buffers may each cost room, and are made after all if that helps. Those that bring something to where a loop wants it hold loops
+/// that follow each other together, which may lift some of them: one by one such copies are made after all, if that helps.
 fn place_tied(
     problem: &Problem,
     ties: Ties,
@@ -142,12 +142,11 @@ fn place_tied(
     least: u64,
     options: &Options,
 ) -> Option<Placement> {
-    let place_with = |ties: &[Tie], options: &Options| {
-        Some(place(&problem.clone().with_ties([ties, of_parts].concat()).ok()?, options))
+    let place_with = |ties: &Ties, options: &Options| {
+        Some(place(&problem.clone().with_ties([&ties.all, of_parts].concat()).ok()?, options))
     };
-    let Ties { mut all, mut links } = ties;
-    if all.is_empty() {
-        return place_with(&all, options);
+    if ties.all.is_empty() {
+        return place_with(&ties, options);
     }
     // What is only compared gets a share of the work.
     let brief = Limits {
@@ -155,27 +154,32 @@ fn place_tied(
         ..options.limits.clone()
     };
     let brief = &Options { limits: brief, ..options.clone() };
-    let mut best = place_with(&all, brief)?;
-    while best.height > least {
-        let mut better = None;
-        for &link in &links {
-            let mut others = all.clone();
-            others.remove(link);
-            let placement = place_with(&others, brief)?;
-            if placement.height
-                < better.as_ref().map_or(best.height, |(_, known): &(usize, Placement)| known.height)
-            {
-                better = Some((link, placement));
+    let height = |(placement, _): &(Placement, Ties)| placement.height;
+    let untie_links = |mut best: (Placement, Ties)| -> Option<(Placement, Ties)> {
+        while height(&best) > least {
+            let without = |&link: &usize| {
+                let others = best.1.without(&[link]);
+                Some((place_with(&others, brief)?, others))
+            };
+            let all = best.1.links.iter().map(without).collect::<Option<Vec<_>>>()?;
+            match all.into_iter().min_by_key(height).filter(|better| height(better) < height(&best)) {
+                Some(better) => best = better,
+                None => break,
             }
         }
-        let Some((link, placement)) = better else { break };
-        all.remove(link);
-        links.retain(|&other| other != link);
-        links.iter_mut().filter(|other| **other > link).for_each(|other| *other -= 1);
-        best = placement;
+        Some(best)
+    };
+    let carries = ties.carries.clone();
+    let mut best = untie_links((place_with(&ties, brief)?, ties.clone()))?;
+    if !carries.is_empty() && height(&best) > least {
+        let copied = ties.without(&carries);
+        let placement = place_with(&copied, brief)?;
+        if placement.height < height(&best) {
+            best = untie_links((placement, copied))?;
+        }
     }
-    let last = place_with(&all, options)?;
-    Some(if last.height < best.height { last } else { best })
+    let last = place_with(&best.1, options)?;
+    Some(if last.height < best.0.height { last } else { best.0 })
 }
 
 const SHARE_OF_A_COMPARISON: u64 = 10;

@@ -30,8 +30,19 @@ struct Copy {
     distance: u64,
     /// Does the one show a part of the other, rather than take its place?
     is_view: bool,
-    /// Does it bring a tensor of the main graph to where a loop wants it? Then it may be better to copy.
-    is_link: bool,
+    letting_go: LettingGo,
+}
+
+/// Why it may be better to make a copy after all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LettingGo {
+    /// It never is.
+    Never,
+    /// It brings a tensor of the main graph to where a loop wants it.
+    Link,
+    /// It brings what a loop carries into a line buffer. New rows must then lie right behind what is carried, so that each buffer has room of its own for them; buffers that what is carried is copied to
+    /// can all have the same.
+    Carry,
 }
 
 /// The ties of a model, and which of them could be let go.
@@ -40,6 +51,23 @@ pub(crate) struct Ties {
     pub(super) all: Vec<Tie>,
     /// Numbers of ties that bring something to where a loop wants it.
     pub(super) links: Vec<usize>,
+    /// Numbers of ties that bring what a loop carries into a line buffer.
+    pub(super) carries: Vec<usize>,
+}
+
+impl Ties {
+    /// All but some, by number.
+    pub(super) fn without(&self, gone: &[usize]) -> Self {
+        let is_left = |number: &usize| !gone.contains(number);
+        let left: Vec<usize> = (0..self.all.len()).filter(is_left).collect();
+        let renumbered =
+            |numbers: &[usize]| numbers.iter().filter_map(|number| left.binary_search(number).ok()).collect();
+        Self {
+            all: left.iter().map(|&number| self.all[number]).collect(),
+            links: renumbered(&self.links),
+            carries: renumbered(&self.carries),
+        }
+    }
 }
 
 /// Ties for the buffers of a run, which `index` finds by tensor; none if there is no loop.
@@ -91,8 +119,10 @@ fn tied<'a>(
     for copy in copies {
         let (Some(&buffer), Some(&to)) = (index.get(&copy.upper), index.get(&copy.lower)) else { continue };
         if copy.distance.is_multiple_of(TFLM_ALIGNMENT) && groups.join(&copy) {
-            if copy.is_link {
-                found.links.push(found.all.len());
+            match copy.letting_go {
+                LettingGo::Never => {}
+                LettingGo::Link => found.links.push(found.all.len()),
+                LettingGo::Carry => found.carries.push(found.all.len()),
             }
             found.all.push(Tie { buffer, to, distance: copy.distance });
         }
@@ -164,7 +194,7 @@ impl State {
     fn copies(&self, run: &Run) -> Vec<Copy> {
         // What goes through the loop unchanged only shows what came in, and that may be wanted afterwards.
         let is_view = self.is_unchanged;
-        let tie = |upper, lower| Copy { upper, lower, distance: 0, is_view, is_link: false };
+        let tie = |upper, lower| Copy { upper, lower, distance: 0, is_view, letting_go: LettingGo::Never };
         let dying = |&(graph, t): &Place| is_view || run.dies_with(graph, t, self.output.1);
         let input = self.input.filter(dying).map(|input| tie(self.output, input));
         let within: BTreeSet<Place> = self.within.iter().copied().collect();
@@ -200,8 +230,10 @@ fn copies(graphs: &[&Graph]) -> Vec<Copy> {
 fn copies_of(graph: &Graph, index: usize, op: OpId) -> Option<Vec<Copy>> {
     let call = Call::new(graph, op);
     let output = (index, call.output(0)?);
-    let (is_link, place) = (index == 0, |t| (index, t));
-    let one = |upper, lower, distance, is_view| Some(vec![Copy { upper, lower, distance, is_view, is_link }]);
+    let place = |t| (index, t);
+    let letting_go = if index == 0 { LettingGo::Link } else { LettingGo::Never };
+    let one =
+        |upper, lower, distance, is_view| Some(vec![Copy { upper, lower, distance, is_view, letting_go }]);
     match call.operator() {
         Operator::RESHAPE => {
             let (from, to) = call.moved(0)?;
@@ -228,7 +260,9 @@ fn copies_of(graph: &Graph, index: usize, op: OpId) -> Option<Vec<Copy>> {
                     && call.dtype(position).as_ref() == Some(to.dtype)
                 {
                     let (upper, lower) = (place(input), output);
-                    found.push(Copy { upper, lower, distance: at, is_view: false, is_link });
+                    let is_carried = index > 0 && graph.is_input(input);
+                    let letting_go = if is_carried { LettingGo::Carry } else { letting_go };
+                    found.push(Copy { upper, lower, distance: at, is_view: false, letting_go });
                 }
                 let elements = serenity_ir::counted_product(&shape)?;
                 at = at.checked_add(elements.checked_mul(to.item as u64)?)?;

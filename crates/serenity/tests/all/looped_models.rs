@@ -243,6 +243,17 @@ fn heads_of_models_with_all_their_channels_stay_as_small() {
     }
 }
 
+/// Paddings only move rows: a window of three convolutions with two paddings between them is not too wide to be computed in stripes.
+#[test]
+fn paddings_inside_a_window_add_nothing_to_its_halo() {
+    for path in collected(&["ultraface_rfb_320_tf"]) {
+        let input = load(path.to_str().unwrap()).unwrap();
+        let options = Options { model: MemoryModel::Tflm(Kernels::Reference), ..Options::for_input(&input) };
+        let (best, _) = whole(&input, &options, Some(Loops::default()));
+        assert!(best.plan.after.needs() <= 1_266_880, "{:?}", best.plan.after);
+    }
+}
+
 /// Kernels that a plan can be for.
 const KERNELS: &[Kernels] = &[
     Kernels::Any,

@@ -5,8 +5,9 @@
 mod network;
 
 use network::{Random, network};
+use serde_json::json;
 use serenity::check::loops::{Model, Plan, replay_loops};
-use serenity::ir::{ElementType, Graph, OpId};
+use serenity::ir::{Attributes, ElementType, Graph, GraphBuilder, Op, OpId, OpKind, Tensor};
 use serenity::looping::{Loop, Looped, RowLocal};
 use serenity::runtimes::{Kernels, TflmFacts, plan_arena, tflm_arena};
 use serenity::search::Limits;
@@ -217,4 +218,50 @@ fn judged(all: &[Tried]) -> Vec<String> {
         }
     }
     faults
+}
+
+/// Convolutions of three rows one after the other, on an image of 64 rows of 1,024 bytes.
+fn convolutions(count: usize) -> Graph {
+    let mut graph = GraphBuilder::new("convolutions");
+    let image = || Tensor::shaped("", vec![1, 64, 64, 16], ElementType::Int8).unwrap();
+    let mut x = graph.input(image());
+    for _ in 0..count {
+        let filter = json!({"1": {"shape": [16, 3, 3, 16], "dtype": "int8"}});
+        let attributes = json!({"stride": [1, 1], "dilation": [1, 1], "kernel": [3, 3], "padding": "same",
+            "constants": filter});
+        let output = graph.tensor(image());
+        graph.push_op(Op {
+            name: String::new(),
+            kind: OpKind::new("CONV_2D"),
+            inputs: vec![x],
+            outputs: vec![output],
+            attributes: attributes.as_object().unwrap().clone(),
+            extra: Attributes::new(),
+        });
+        x = output;
+    }
+    graph.output(x);
+    graph.build().unwrap()
+}
+
+/// Of a deep window, lines carry a few rows each, and every one gets new rows in turn. The room for these is the same for all, not one behind each: with `step` new rows in each of `count - 1` lines that
+/// would be so many times `step` rows.
+#[test]
+fn lines_have_room_for_new_rows_in_common() {
+    let (count, step) = (10, 8);
+    let graphs = [convolutions(count)];
+    let order = graphs[0].file_order();
+    let enters = graphs[0].inputs()[0];
+    let deep = Loop { ops: order.clone(), enters, carries: true, peeled: false, step };
+    let looped = Looped::new(&graphs, &order, &[deep]).unwrap();
+    let graphs: Vec<&Graph> = looped.graphs.iter().collect();
+    let orders = orders(&looped.graphs);
+    let orders: Vec<&[OpId]> = orders.iter().map(Vec::as_slice).collect();
+    let facts = TflmFacts::new(&graphs, Kernels::Reference);
+    let planned = plan_arena(&facts, &orders, Limits::default().working(100_000)).unwrap();
+    // The image and its room above and below; two rows a line; and what one convolution works with.
+    let row = 66 * 16;
+    let (lines, new) = ((count as u64 - 1) * 2 * row, step * row);
+    let image = 64 * 1024 + 4 * new;
+    assert!(planned.arena.bytes < image + lines + 5 * new, "{} bytes", planned.arena.bytes);
 }
