@@ -2,18 +2,21 @@
 
 use serenity::search::CancelFlag;
 use serenity::write::exit_without_litter;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 use std::time::Duration;
 
 /// The search that goes on, if one does.
 static SEARCH: Mutex<Option<CancelFlag>> = Mutex::new(None);
 static LISTENING: Once = Once::new();
+/// What to say to the shell about the signal that has come; 0 if none has.
+static TOLD: AtomicI32 = AtomicI32::new(0);
 
 /// What whoever was interrupted says to the shell: 128 and the number of the signal.
 const INTERRUPTED: i32 = 130;
 
 /// What may be spent on the way from the first signal to the result: time of the processor on Linux, time by the clock elsewhere.
-const GRACE: Duration = Duration::from_millis(850);
+const GRACE: Duration = Duration::from_millis(750);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// From now on signals end the program, without litter.
@@ -39,6 +42,14 @@ pub(crate) fn done() {
     set_search(None);
 }
 
+/// Ends the program if a signal has told it to: for a search that has nothing to return.
+pub(crate) fn end_if_told() {
+    match TOLD.load(Ordering::SeqCst) {
+        0 => {}
+        code => exit_without_litter(code),
+    }
+}
+
 fn set_search(flag: Option<CancelFlag>) {
     *SEARCH.lock().unwrap_or_else(PoisonError::into_inner) = flag;
 }
@@ -47,6 +58,7 @@ fn take(code: i32) {
     let search = SEARCH.lock().unwrap_or_else(PoisonError::into_inner).clone();
     match search {
         Some(flag) if !flag.is_cancelled() => {
+            TOLD.store(code, Ordering::SeqCst);
             flag.cancel();
             std::thread::spawn(move || end_after_grace(code));
         }

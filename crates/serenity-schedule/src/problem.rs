@@ -12,12 +12,18 @@
 //!
 //! f depends on the set alone, not on the order in which it ran. All algorithms here rest on that.
 
+mod before;
+mod buffers;
+
+use before::Before;
+use buffers::{largest_working_set, merged};
+
 use crate::bits;
 use crate::effects::Effects;
 use crate::hand_over::{HandOver, HandOvers};
 use crate::walk::{Waiting, Walk};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::collections::BinaryHeap;
 
 /// An operation: its position in the caller's numbering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -483,87 +489,6 @@ impl Problem {
     pub fn peak(&self, order: &[OpIndex]) -> u64 {
         self.profile(order).iter().map(|s| s.during).fold(self.at_start(), u64::max)
     }
-}
-
-/// Who has run whenever an op runs.
-struct Before<'a> {
-    problem: &'a Problem,
-    position: Vec<u32>,
-}
-
-impl<'a> Before<'a> {
-    fn new(problem: &'a Problem) -> Self {
-        // Ops on a cycle have no position; the problem is refused for that later.
-        let mut position = vec![u32::MAX; problem.len()];
-        for (i, &op) in (0_u32..).zip(&problem.topological) {
-            position[op as usize] = i;
-        }
-        Self { problem, position }
-    }
-
-    /// Have all of `others` run whenever `op` runs? Looks no further back than the first of them.
-    fn have_run(&self, others: &[u32], op: u32) -> bool {
-        let at = |op: u32| self.position[op as usize];
-        let Some(first) = others.iter().map(|&other| at(other)).min() else { return true };
-        if others.iter().any(|&other| at(other) >= at(op)) {
-            return false;
-        }
-        let mut before = BTreeSet::new();
-        let mut open = vec![op];
-        while let Some(op) = open.pop() {
-            let predecessors = self.problem.predecessors[op as usize].iter();
-            open.extend(predecessors.filter(|&&p| at(p) >= first && before.insert(p)));
-        }
-        others.iter().all(|other| before.contains(other))
-    }
-}
-
-/// The most that one op reads and writes together, less what it can write over.
-fn largest_working_set(ops: u32, buffers: &[Buffer], hand_overs: &HandOvers) -> u64 {
-    let mut bytes = vec![0; ops as usize];
-    let mut always = 0;
-    // Which buffer was last counted for an op.
-    let mut counted = vec![usize::MAX; ops as usize];
-    for (number, buffer) in buffers.iter().enumerate() {
-        if buffer.from_start && buffer.to_end {
-            always += buffer.bytes;
-            continue;
-        }
-        for op in buffer.writers.iter().chain(&buffer.readers) {
-            if std::mem::replace(&mut counted[op.index()], number) != number {
-                bytes[op.index()] += buffer.bytes;
-            }
-        }
-    }
-    let needed = (0..).zip(bytes).map(|(op, bytes)| bytes - hand_overs.most_saved(op));
-    always + needed.max().unwrap_or(0)
-}
-
-/// Buffers that come and go with the same ops are one buffer; those of no size are none. What is always there needs no ops.
-fn merged(buffers: Vec<Buffer>) -> impl Iterator<Item = Buffer> {
-    type Key = (Vec<OpIndex>, Vec<OpIndex>, bool, bool);
-    let mut bytes: BTreeMap<Key, u64> = BTreeMap::new();
-    for mut buffer in buffers.into_iter().filter(|b| b.bytes > 0) {
-        if buffer.from_start {
-            buffer.writers.clear();
-        }
-        if buffer.to_end {
-            buffer.readers.clear();
-        }
-        for ops in [&mut buffer.writers, &mut buffer.readers] {
-            ops.sort_unstable();
-            ops.dedup();
-        }
-        *bytes.entry((buffer.writers, buffer.readers, buffer.from_start, buffer.to_end)).or_insert(0) +=
-            buffer.bytes;
-    }
-    bytes.into_iter().map(|((writers, readers, from_start, to_end), bytes)| Buffer {
-        bytes,
-        writers,
-        readers,
-        from_start,
-        to_end,
-    })
 }
 
 #[cfg(test)]

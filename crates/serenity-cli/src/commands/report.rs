@@ -1,7 +1,7 @@
 //! `serenity report`: a page about a model.
 
 use super::page::{self, PageFiles};
-use super::{as_typed, for_shell, missing, title, with_search};
+use super::{as_typed, for_shell, missing, title, unknown, with_search};
 use crate::args::ReportArgs;
 use crate::progress::{ProgressLine, thousands};
 use crate::signals::cancel_on_signal;
@@ -61,6 +61,7 @@ fn to_json(
         "after": drawn.headline.after,
         "proof": if plan.is_optimal() { "optimal" } else { "gap" },
         "stopped": plan.stopped(),
+        "unknown": unknown::to_json(&plan.unknown),
         "why": drawn.headline.why,
         "budget": args.budget.map(|budget| budget.0),
         "fits": fits,

@@ -3,7 +3,7 @@
 use super::{limits, title, unknown, verdict};
 use crate::args::SampleArgs;
 use crate::progress::{ProgressLine, thousands};
-use crate::signals::cancel_on_signal;
+use crate::signals::{cancel_on_signal, end_if_told};
 use crate::size::Size;
 use crate::{Failure, Outcome, json};
 use serde_json::{Map, Value, json};
@@ -76,14 +76,17 @@ fn distribution(
 ) -> Result<(Distribution, Option<StopReason>), Failure> {
     if args.exact {
         let (_line, progress) = ProgressLine::counting(title, "sets of ops counted", args.talk.quiet);
-        let peaks = distribution::count(problem, limits, progress.as_ref())
-            .map_err(|error| too_many(&args.input, error))?;
+        let peaks = distribution::count(problem, limits, progress.as_ref()).map_err(|error| {
+            end_if_told();
+            too_many(&args.input, error)
+        })?;
         return Ok((peaks, None));
     }
     let (_line, progress) = ProgressLine::counting(title, "orders drawn", args.talk.quiet);
     let (peaks, stopped) = distribution::sample(problem, args.count, args.seed, limits, progress.as_ref());
     match stopped {
         Some(reason) if peaks.total() == 0 => {
+            end_if_told();
             Err(Failure::of(ErrorKind::Limit, format!("no order was drawn: {reason}"), "give more time"))
         }
         _ => Ok((peaks, stopped)),

@@ -65,10 +65,10 @@ pub fn plans_of_arena(facts: &Facts, orders: &[&[OpId]], limits: Limits) -> Opti
     let live = live_peak(facts, orders)?;
     let (problem, of_parts) = in_parts(problem, &parts)?;
     let options = &Options { limits, ..Options::default() };
-    let mut placement = place_tied(&problem, ties.clone(), &of_parts, live, options)?;
+    let mut placement = place_tied(&problem, &ties, &of_parts, live, options)?;
     if let Some(forwards) = forwards(&problem) {
         // A search with more freedom may end higher, and kernels that go backwards are code that is there only if it helps.
-        let Placement { offsets, height, .. } = place_tied(&forwards, ties, &of_parts, live, options)?;
+        let Placement { offsets, height, .. } = place_tied(&forwards, &ties, &of_parts, live, options)?;
         if height <= placement.height {
             placement = Placement { offsets, height, ..placement };
         }
@@ -137,7 +137,7 @@ fn in_parts(problem: Problem, parts: &[(usize, Vec<Part>)]) -> Option<(Problem, 
 /// that follow each other together, which may lift some of them: one by one such copies are made after all, if that helps.
 fn place_tied(
     problem: &Problem,
-    ties: Ties,
+    ties: &Ties,
     of_parts: &[Tie],
     least: u64,
     options: &Options,
@@ -146,7 +146,7 @@ fn place_tied(
         Some(place(&problem.clone().with_ties([&ties.all, of_parts].concat()).ok()?, options))
     };
     if ties.all.is_empty() {
-        return place_with(&ties, options);
+        return place_with(ties, options);
     }
     // What is only compared gets a share of the work.
     let brief = Limits {
@@ -169,10 +169,9 @@ fn place_tied(
         }
         Some(best)
     };
-    let carries = ties.carries.clone();
-    let mut best = untie_links((place_with(&ties, brief)?, ties.clone()))?;
-    if !carries.is_empty() && height(&best) > least {
-        let copied = ties.without(&carries);
+    let mut best = untie_links((place_with(ties, brief)?, ties.clone()))?;
+    if !ties.carries.is_empty() && height(&best) > least {
+        let copied = ties.without(&ties.carries);
         let placement = place_with(&copied, brief)?;
         if placement.height < height(&best) {
             best = untie_links((placement, copied))?;

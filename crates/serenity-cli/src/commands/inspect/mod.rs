@@ -146,6 +146,8 @@ fn to_json(args: &InspectArgs, seen: &Seen) -> Value {
         })
         .collect();
     let (op, bytes) = found.max_op;
+    // What does not run as it is planned does not fit, and no number of bytes would help.
+    let has_size = seen.counts_everything() && seen.plan_fault().is_none();
     let max_op = || json!({"op": op.0, "name": graph.op_label(op), "bytes": bytes});
     json!({
         "graph": graph.name(),
@@ -168,7 +170,7 @@ fn to_json(args: &InspectArgs, seen: &Seen) -> Value {
         "unknown": unknown::to_json(&best.unknown),
         "budget": args.budget.map(|budget| budget.0),
         "fits": args.budget.map(|budget| seen.fits(budget)),
-        "missing": args.budget.filter(|_| seen.counts_everything()).map(|budget| missing(seen.need().to_be_safe(), budget)),
+        "missing": args.budget.filter(|_| has_size).map(|budget| missing(seen.need().to_be_safe(), budget)),
         "peak_step": found.profile.peak_step(),
         "steps": steps,
         "alive_at_peak": alive,
