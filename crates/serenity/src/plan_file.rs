@@ -80,9 +80,9 @@ pub(crate) struct ClaimedLoops {
     /// What the model takes without them, and what they add.
     pub(crate) time: u64,
     pub(crate) extra_time: u64,
-    /// Instructions without them, and those that they add; plans of earlier versions say nothing of them.
-    pub(crate) instructions: Option<u64>,
-    pub(crate) extra_instructions: Option<u64>,
+    /// Instructions without them, and those that they add.
+    pub(crate) instructions: u64,
+    pub(crate) extra_instructions: u64,
     /// Each of them, and what it takes.
     pub(crate) windows: Vec<(Loop, LoopCost)>,
 }
@@ -181,7 +181,7 @@ impl PlanFile {
             ),
             loops: reader.optional(
                 "loops",
-                "must be an object with `order`, `spread`, `macs`, `extra_macs`, `copied`, `time`, `extra_time`, perhaps `instructions` and `extra_instructions`, and `windows`, each with `ops`, `enters`, `leaves`, `carries`, `peeled`, \
+                "must be an object with `order`, `spread`, `macs`, `extra_macs`, `copied`, `time`, `extra_time`, `instructions`, `extra_instructions` and `windows`, each with `ops`, `enters`, `leaves`, `carries`, `peeled`, \
                  `step`, `iterations`, `extra_macs`, `copied` and `extra_time`",
                 loops,
             ),
@@ -412,7 +412,6 @@ fn loops(value: &Value) -> Option<ClaimedLoops> {
         };
         Some((one, cost))
     };
-    let if_there = |key: &str| value.get(key).map(|number| number.as_u64().ok_or(())).transpose();
     Some(ClaimedLoops {
         order: ops(value, "order")?,
         spread: value.get("spread")?.as_bool()?,
@@ -421,8 +420,8 @@ fn loops(value: &Value) -> Option<ClaimedLoops> {
         copied: number(value, "copied")?,
         time: number(value, "time")?,
         extra_time: number(value, "extra_time")?,
-        instructions: if_there("instructions").ok()?,
-        extra_instructions: if_there("extra_instructions").ok()?,
+        instructions: number(value, "instructions")?,
+        extra_instructions: number(value, "extra_instructions")?,
         windows: list(value.get("windows")?, window).ok()?,
     })
 }

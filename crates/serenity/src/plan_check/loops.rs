@@ -113,12 +113,8 @@ fn wrong_costs(graph: &Graph, claimed: &ClaimedLoops) -> Vec<String> {
     compare("copied".to_owned(), copied, claimed.copied);
     compare("time".to_owned(), time_of(graph), claimed.time);
     compare("extra_time".to_owned(), extra_time, claimed.extra_time);
-    for (what, is, said) in [
-        ("instructions", instructions_of(graph), claimed.instructions),
-        ("extra_instructions", extra_instructions, claimed.extra_instructions),
-    ] {
-        compare(what.to_owned(), is, said.unwrap_or(is));
-    }
+    compare("instructions".to_owned(), instructions_of(graph), claimed.instructions);
+    compare("extra_instructions".to_owned(), extra_instructions, claimed.extra_instructions);
     faults.extend(others);
     faults
 }
