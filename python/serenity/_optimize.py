@@ -87,7 +87,7 @@ def optimize(
     :param int8_io: let a ``.tflite`` model take and give the whole numbers that it works with
     :param reorder: ``False`` keeps the model's own order
     :param plan: ``False`` leaves the placement to TFLM
-    :param algorithm: how to find the order: ``exact``, ``dp``, ``dp+dc``, ``dp+dc+asb``, ``greedy``, ``dfs``, ``kahn``, ``file``
+    :param algorithm: how to find the order: ``exact``, ``dp``, ``dp+dc``, ``dp+asb``, ``dp+dc+asb``, ``greedy``, ``dfs``, ``kahn``, ``file``
     :param threads: for the exact engine; the answer does not depend on it
     :param ort_order: ``priority`` or ``default``, for ONNX Runtime
     :param ort_session: ``fast`` or ``plain``, for ONNX Runtime; a fast one asks the onnxruntime of this interpreter

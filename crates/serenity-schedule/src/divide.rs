@@ -1,4 +1,4 @@
-//! Divide and conquer: section 3.2 of the paper.
+//! Divide and conquer: section 3.2 and figure 7 of the paper.
 //!
 //! A *cut node* is an op that every other op runs before or after in all orders. Networks made of cells with one input
 //! and one output have one between any two cells (the paper calls them hourglass-shaped). When a cut node has run, exactly its
@@ -53,15 +53,15 @@ pub(crate) enum Solved {
     Stopped { reason: StopReason, at_least: u64 },
 }
 
-/// Schedules each piece with `solve` and concatenates the results. From the piece on that `solve` does not finish, the order is that
+/// Schedules each of `pieces` with `solve` and concatenates the results. From the piece on that `solve` does not finish, the order is that
 /// of `incumbent`: any order of the whole runs through the pieces one after the other.
 pub(crate) fn conquer(
     problem: &Problem,
+    pieces: &[Vec<u32>],
     incumbent: &[u32],
     watch: &mut Watch,
     mut solve: impl FnMut(&Problem, &mut Watch) -> Solved,
 ) -> Answer {
-    let pieces = pieces(problem);
     let mut combined = Answer {
         order: Vec::with_capacity(problem.len()),
         at_least: bounds::simple(problem),
@@ -70,7 +70,7 @@ pub(crate) fn conquer(
     };
     let peaks_from = peaks_from(problem, incumbent);
     let mut peak = problem.at_start();
-    for segment in problem.segments(&pieces) {
+    for segment in problem.segments(pieces) {
         match solve(&segment.problem, watch) {
             Solved::Optimal { order, peak: of_piece } => {
                 combined.order.extend(segment.lift(&order));
@@ -140,7 +140,7 @@ mod tests {
         let (incumbent, limits) = ([0, 2, 1, 3, 5, 4, 6], Limits::default());
         let mut watch = Watch::new(&limits, None);
         let mut best = Vec::new();
-        let combined = conquer(&problem, &incumbent, &mut watch, |piece, watch| {
+        let combined = conquer(&problem, &pieces(&problem), &incumbent, &mut watch, |piece, watch| {
             best.push(watch.best);
             if best.len() == 3 {
                 return Solved::Stopped { reason: StopReason::Time, at_least: 5 };

@@ -1,9 +1,21 @@
-//! Dynamic programming over sets of executed ops: Algorithm 1 of the paper.
+//! Dynamic programming over sets of executed ops: section 3.1, figures 5 and 6, Algorithm 1 and appendices C and D of the paper.
 //!
 //! Step `i` keeps, for every set of `i` ops that can have run first, the least peak at which that set can be reached. The paper's
 //! signature of a partial schedule is its zero-indegree set `z`, the ops that can run next. That is the same key: what has
 //! not run yet is exactly `z` and everything behind it, so `z` and the executed set determine each other. The executed set is
 //! kept because the memory in use follows from it; it is hashed incrementally (one XOR an op).
+//!
+//! | the paper | here |
+//! |---|---|
+//! | `z_i`, the signature | the executed set, of which `z_i` is [`SetTable::ready`] |
+//! | `M_i`, the memoization of step `i` | [`Level`] |
+//! | `s_i`, a partial schedule | the chain of [`Link`]s that ends in a set |
+//! | `mu_i`, memory in use after `i` nodes | [`SetTable::in_use`] |
+//! | `mu_peak`, memory while `u_i` runs (line 13) | `during` |
+//! | `mu_peak,i`, the peak so far (line 14) | `Level::peak` |
+//! | `tau`, the soft budget (Algorithm 2) | `budget`; `tau_max` is the peak of Kahn's order |
+//! | `T`, the limit on a search step | `step_limit` |
+//! | `s*`, `mu*` (equation 1; line 27) | [`Outcome::Solution`] |
 //!
 //! There are at most `2^n` sets, each is extended by at most `n` ops: `O(n * 2^n)` for the whole, far less for real networks, whose
 //! precedence leaves few sets.
@@ -13,7 +25,7 @@
 
 use crate::options::StepLimit;
 use crate::set_table::{Move, SetTable};
-use crate::{Problem, bits};
+use crate::{BudgetResult, Problem, bits};
 use serenity_search::{StopReason, Watch};
 use std::time::Instant;
 
@@ -29,6 +41,18 @@ pub(crate) enum Outcome {
     StepLimit,
     /// A limit of the whole run; no order peaks below `at_least`.
     Stopped { reason: StopReason, at_least: u64 },
+}
+
+impl Outcome {
+    /// The `flag` of Algorithm 2.
+    pub(crate) fn result(&self) -> BudgetResult {
+        match self {
+            Self::Solution { .. } => BudgetResult::Solution,
+            Self::NoSolution { .. } => BudgetResult::NoSolution,
+            Self::StepLimit => BudgetResult::Timeout,
+            Self::Stopped { .. } => BudgetResult::Stopped,
+        }
+    }
 }
 
 /// The best partial schedule of every set of one step.

@@ -50,8 +50,9 @@ pub mod within;
 
 pub use exact::{Chain, Memo, Rules, Witness, witness};
 pub use hand_over::HandOver;
-pub use options::{Algorithm, Options, StepLimit};
+pub use options::{Algorithm, Options, SoftBudget, StepLimit};
 pub use problem::{Buffer, OpIndex, Problem, ProblemError, Step};
 pub use savings::{WithSavings, with_savings};
 pub use schedule::{Schedule, Stats, schedule};
 pub use serenity_search::{CancelFlag, Limits, Progress, ProgressFn, Proof, StopReason, UnknownName};
+pub use soft_budget::{BudgetResult, TriedBudget};

@@ -13,9 +13,11 @@ pub enum Algorithm {
     Exact,
     /// Dynamic programming over sets of executed ops: Algorithm 1 of the paper. Exact.
     Dp,
-    /// The same on the pieces between cut nodes: section 3.2 of the paper. Exact.
+    /// Algorithm 1 on the pieces between cut nodes: divide-and-conquer, section 3.2 and figure 7 of the paper. Exact.
     DpDivide,
-    /// The same under a soft budget found by search: Algorithm 2 of the paper. Exact.
+    /// Algorithm 1 under a soft budget found by search: Algorithm 2 of the paper, on the whole graph. Exact.
+    DpBudget,
+    /// Algorithm 2 on the pieces between cut nodes: all of the paper's scheduler. Exact.
     DpDivideBudget,
     /// All orders, one by one. Exact; for a dozen ops.
     Exhaustive,
@@ -34,6 +36,7 @@ serenity_search::named! {
         "exact" => Exact,
         "dp" => Dp,
         "dp+dc" => DpDivide,
+        "dp+asb" => DpBudget,
         "dp+dc+asb" => DpDivideBudget,
         "exhaustive" => Exhaustive,
         "greedy" => Greedy,
@@ -46,8 +49,30 @@ serenity_search::named! {
 impl Algorithm {
     /// Does it prove what it finds, given time?
     pub fn is_exact(self) -> bool {
-        matches!(self, Self::Exact | Self::Dp | Self::DpDivide | Self::DpDivideBudget | Self::Exhaustive)
+        matches!(self, Self::Exact | Self::Exhaustive) || self.is_dynamic_programming()
     }
+
+    /// Is it Algorithm 1 of the paper, alone or with more?
+    pub fn is_dynamic_programming(self) -> bool {
+        matches!(self, Self::Dp | Self::DpDivide) || self.searches_budgets()
+    }
+
+    /// Does it look for a soft budget: Algorithm 2 of the paper?
+    pub fn searches_budgets(self) -> bool {
+        matches!(self, Self::DpBudget | Self::DpDivideBudget)
+    }
+}
+
+/// The paper's soft budget tau, above which dynamic programming drops partial schedules.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SoftBudget {
+    /// Searched for by a rule that always ends, where the algorithm [searches budgets](Algorithm::searches_budgets).
+    #[default]
+    Adaptive,
+    /// Searched for by the rule that Algorithm 2 prints, which may [circle](crate::StopReason::Circles).
+    Printed,
+    /// So many bytes, for every piece.
+    Fixed(u64),
 }
 
 /// The paper's hyperparameter T: how much one search step (one more op scheduled) may cost under a soft budget before the budget
@@ -61,9 +86,18 @@ pub enum StepLimit {
 }
 
 impl Default for StepLimit {
-    /// About as many states as this implementation visits in the paper's T of one second on a slow core.
+    /// About as many states as this implementation visits in one second on a slow core. The paper gives no value for T.
     fn default() -> Self {
         Self::States(250_000)
+    }
+}
+
+impl fmt::Display for StepLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::States(states) => write!(f, "{states}"),
+            Self::Time(time) => write!(f, "{time:?}"),
+        }
     }
 }
 
@@ -74,6 +108,8 @@ pub struct Options {
     pub algorithm: Algorithm,
     /// Adaptive soft budgeting's limit on one search step.
     pub step_limit: StepLimit,
+    /// The budget of dynamic programming.
+    pub soft_budget: SoftBudget,
     /// Which rules the exact engine uses.
     pub rules: Rules,
     /// Threads for the exact engine: two help on hard problems, more do not. The answer does not depend on it.
@@ -93,6 +129,7 @@ impl Default for Options {
         Self {
             algorithm: Algorithm::default(),
             step_limit: StepLimit::default(),
+            soft_budget: SoftBudget::default(),
             rules: Rules::default(),
             threads: 1,
             wanted_below: None,
@@ -108,6 +145,7 @@ impl fmt::Debug for Options {
         f.debug_struct("Options")
             .field("algorithm", &self.algorithm)
             .field("step_limit", &self.step_limit)
+            .field("soft_budget", &self.soft_budget)
             .field("rules", &self.rules)
             .field("threads", &self.threads)
             .field("wanted_below", &self.wanted_below)

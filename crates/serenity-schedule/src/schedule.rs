@@ -5,8 +5,8 @@ use crate::divide::{self, Solved};
 use crate::dp::{self, Outcome};
 use crate::walk::peak_of;
 use crate::{
-    Algorithm, OpIndex, Options, Problem, bounds, dfs, exact, exhaustive, greedy, heuristic, kahn,
-    soft_budget,
+    Algorithm, OpIndex, Options, Problem, SoftBudget, TriedBudget, bounds, dfs, exact, exhaustive, greedy,
+    heuristic, kahn, soft_budget,
 };
 use serenity_search::{Proof, StopReason, Watch};
 use std::time::Duration;
@@ -33,35 +33,26 @@ pub struct Stats {
     pub states: u64,
     /// Ops in each piece that was scheduled on its own.
     pub pieces: Vec<usize>,
+    /// Every run of the dynamic programming under a soft budget, in turn.
+    pub soft_budgets: Vec<TriedBudget>,
     /// Wall-clock time.
     pub elapsed: Duration,
 }
 
-/// Finds an order of low peak, the lowest if the algorithm is exact and the limits allow.
+/// Finds an order of low peak, the lowest if the algorithm is exact and the limits allow: the paper's equation 1.
 ///
 /// An order returned because a limit was hit is the best found until then, and never worse than those of the heuristics.
 pub fn schedule(problem: &Problem, options: &Options) -> Schedule {
     let mut watch = Watch::new(&options.limits, options.progress.as_ref());
     watch.bound = bounds::simple(problem);
+    let mut soft_budgets = Vec::new();
     let found = match options.algorithm {
         Algorithm::Exact => exact::search(problem, options, &mut watch),
-        Algorithm::Dp => with_incumbent(problem, &mut watch, |incumbent, watch| {
-            let sizes = vec![problem.len()];
-            match plain_dp(problem, watch) {
-                Solved::Optimal { order, peak } => Answer { order, at_least: peak, stopped: None, sizes },
-                Solved::Stopped { reason, at_least } => {
-                    Answer { order: incumbent, at_least, stopped: Some(reason), sizes }
-                }
-            }
-        }),
-        Algorithm::DpDivide => with_incumbent(problem, &mut watch, |incumbent, watch| {
-            divide::conquer(problem, &incumbent, watch, plain_dp)
-        }),
-        Algorithm::DpDivideBudget => with_incumbent(problem, &mut watch, |incumbent, watch| {
-            divide::conquer(problem, &incumbent, watch, |piece, watch| {
-                soft_budget::search(piece, options.step_limit, watch)
+        Algorithm::Dp | Algorithm::DpDivide | Algorithm::DpBudget | Algorithm::DpDivideBudget => {
+            with_incumbent(problem, &mut watch, |incumbent, watch| {
+                dynamic_programming(problem, &incumbent, options, watch, &mut soft_budgets)
             })
-        }),
+        }
         Algorithm::Exhaustive => with_incumbent(problem, &mut watch, |incumbent, watch| {
             let (order, stopped) = exhaustive::search(problem, incumbent, watch);
             let at_least = if stopped.is_none() { peak_of(problem, &order) } else { bounds::simple(problem) };
@@ -72,7 +63,9 @@ pub fn schedule(problem: &Problem, options: &Options) -> Schedule {
         Algorithm::Kahn => unproved(problem, kahn::order(problem)),
         Algorithm::File => unproved(problem, problem.topological.clone()),
     };
-    conclude(problem, found, &watch)
+    let mut found = conclude(problem, found, &watch);
+    found.stats.soft_budgets = soft_budgets;
+    found
 }
 
 /// Runs a search that falls back on the best heuristic order.
@@ -84,6 +77,25 @@ fn with_incumbent(
     let (incumbent, peak) = heuristic::best(problem);
     watch.best = peak;
     search(incumbent, watch)
+}
+
+/// The paper's algorithms, on the whole or piece by piece, with a soft budget or without.
+fn dynamic_programming(
+    problem: &Problem,
+    incumbent: &[u32],
+    options: &Options,
+    watch: &mut Watch,
+    tried: &mut Vec<TriedBudget>,
+) -> Answer {
+    let algorithm = options.algorithm;
+    let has_budget = algorithm.searches_budgets() || matches!(options.soft_budget, SoftBudget::Fixed(_));
+    let divides = matches!(algorithm, Algorithm::DpDivide | Algorithm::DpDivideBudget);
+    let pieces = if divides { divide::pieces(problem) } else { vec![problem.topological.clone()] };
+    let mut numbers = 0..;
+    divide::conquer(problem, &pieces, incumbent, watch, |piece, watch| match numbers.next() {
+        Some(number) if has_budget => soft_budget::search(piece, number, options, watch, tried),
+        _ => plain_dp(piece, watch),
+    })
 }
 
 fn plain_dp(problem: &Problem, watch: &mut Watch) -> Solved {
@@ -109,6 +121,11 @@ fn conclude(problem: &Problem, found: Answer, watch: &Watch) -> Schedule {
         peak,
         bound: found.at_least,
         proof,
-        stats: Stats { states: watch.states, pieces: found.sizes, elapsed: watch.elapsed() },
+        stats: Stats {
+            states: watch.states,
+            pieces: found.sizes,
+            elapsed: watch.elapsed(),
+            soft_budgets: Vec::new(),
+        },
     }
 }

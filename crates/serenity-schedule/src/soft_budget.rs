@@ -1,4 +1,4 @@
-//! Adaptive soft budgeting: Algorithm 2 of the paper.
+//! Adaptive soft budgeting: section 3.2, figure 8 and Algorithm 2 of the paper.
 //!
 //! Dynamic programming under a budget drops partial schedules that exceed it. A tight budget is fast but may leave no schedule
 //! ('no solution'), a loose one may cost too much ('timeout': one search step exceeds T). The peak of Kahn's order is the hard
@@ -12,34 +12,101 @@
 //!   no budget below that is tried.
 //! - Where nothing is left between the refuted and the timed-out budget, T is what is wrong, and is doubled. So the search
 //!   ends with the optimum, or at a limit that the caller gave.
+//!
+//! [`SoftBudget::Printed`] follows the printed rule to the letter instead, and stops when it begins to repeat itself.
+//! [`SoftBudget::Fixed`] tries one budget, given by the caller.
 
 use crate::divide::Solved;
 use crate::dp::{self, Outcome};
-use crate::options::StepLimit;
-use crate::{Problem, bounds, kahn, walk};
+use crate::options::{Options, SoftBudget, StepLimit};
+use crate::{Problem, StopReason, bounds, kahn, walk};
 use serenity_search::Watch;
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
 
-/// Finds the optimum of one piece.
-pub(crate) fn search(problem: &Problem, step_limit: StepLimit, watch: &mut Watch) -> Solved {
+/// One run of the dynamic programming under a soft budget.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TriedBudget {
+    /// Which of the [pieces](crate::Stats::pieces), from 0.
+    pub piece: usize,
+    /// The budget tau in bytes.
+    pub budget: u64,
+    /// T, the limit on one search step; a fixed budget has none.
+    pub step_limit: Option<StepLimit>,
+    /// How the run ended.
+    pub result: BudgetResult,
+    /// States visited.
+    pub states: u64,
+    /// Wall-clock time.
+    pub elapsed: Duration,
+}
+
+/// How a run under a soft budget ended: the `flag` of Algorithm 2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BudgetResult {
+    /// The optimum was found.
+    Solution,
+    /// Every order exceeds the budget.
+    NoSolution,
+    /// A search step exceeded T.
+    Timeout,
+    /// A limit of the caller came first.
+    Stopped,
+}
+
+serenity_search::named! {
+    BudgetResult { "solution" => Solution, "no solution" => NoSolution, "timeout" => Timeout, "stopped" => Stopped }
+}
+
+/// Finds the optimum of one piece, and notes every budget that was tried. In Algorithm 2 the scheduler runs between lines 15 and 16, where the paper prints no call.
+pub(crate) fn search(
+    problem: &Problem,
+    piece: usize,
+    options: &Options,
+    watch: &mut Watch,
+    tried: &mut Vec<TriedBudget>,
+) -> Solved {
+    let rule = options.soft_budget;
     let hard_budget = walk::peak_of(problem, &kahn::order(problem));
     let mut budgets = Budgets::new(hard_budget, bounds::simple(problem));
-    let mut step_limit = step_limit;
+    let mut step_limit = Some(options.step_limit);
+    if let SoftBudget::Fixed(budget) = rule {
+        (budgets.current, step_limit) = (budget, None);
+    }
+    let mut seen = HashSet::from([(hard_budget, hard_budget)]);
     loop {
-        match dp::search(problem, budgets.current, Some(step_limit), watch) {
+        let (budget, started, states) = (budgets.current, Instant::now(), watch.states);
+        let outcome = dp::search(problem, budget, step_limit, watch);
+        let (states, elapsed) = (watch.states - states, started.elapsed());
+        tried.push(TriedBudget { piece, budget, step_limit, result: outcome.result(), states, elapsed });
+        match outcome {
             Outcome::Solution { order, peak } => return Solved::Optimal { order, peak },
-            Outcome::NoSolution { at_least } => {
-                budgets.refute(at_least);
-                watch.raise_bound(budgets.at_least);
-            }
-            Outcome::StepLimit => {
-                if !budgets.tighten() {
-                    step_limit = doubled(step_limit);
-                }
-            }
             Outcome::Stopped { reason, at_least } => {
                 return Solved::Stopped { reason, at_least: at_least.max(budgets.at_least) };
             }
+            Outcome::NoSolution { at_least } => {
+                if rule == SoftBudget::Adaptive {
+                    budgets.refute(at_least);
+                } else {
+                    budgets.raise_as_printed(at_least);
+                }
+                watch.raise_bound(budgets.at_least);
+            }
+            Outcome::StepLimit if rule == SoftBudget::Printed => budgets.halve_as_printed(),
+            Outcome::StepLimit => {
+                if !budgets.tighten() {
+                    step_limit = step_limit.map(doubled);
+                }
+            }
         }
+        let reason = match rule {
+            SoftBudget::Adaptive => continue,
+            // What follows depends on these two alone, so it repeats when they do.
+            SoftBudget::Printed if seen.insert((budgets.too_loose, budgets.current)) => continue,
+            SoftBudget::Printed => StopReason::Circles,
+            SoftBudget::Fixed(_) => StopReason::Capacity,
+        };
+        return Solved::Stopped { reason, at_least: budgets.at_least };
     }
 }
 
@@ -72,6 +139,17 @@ impl Budgets {
         self.at_least = self.at_least.max(at_least).max(self.current + 1);
         self.too_loose = self.too_loose.max(self.at_least);
         self.current = self.current.midpoint(self.too_loose).max(self.at_least);
+    }
+
+    /// 'No solution' by line 14 of Algorithm 2, in which `too_loose` is `tau_old`: the middle of the last two budgets, refuted or not.
+    fn raise_as_printed(&mut self, at_least: u64) {
+        self.at_least = self.at_least.max(at_least);
+        (self.too_loose, self.current) = (self.current, self.current.midpoint(self.too_loose));
+    }
+
+    /// 'Timeout' by line 11 of Algorithm 2: half the budget, refuted or not.
+    fn halve_as_printed(&mut self) {
+        (self.too_loose, self.current) = (self.current, self.current / 2);
     }
 
     /// 'Timeout': halve the budget, or bisect if half of it is already refuted. False if there is nothing left to try.
@@ -113,6 +191,21 @@ mod tests {
         }
         assert_eq!(tried.last(), Some(&450));
         assert!(tried.windows(2).all(|w| w[0] > w[1]));
+    }
+
+    #[test]
+    fn the_printed_rule_never_gets_above_what_it_refuted_last() {
+        // The hard budget times out, the optimum is 800: the example of docs/DESIGN.md.
+        let mut b = Budgets::new(1000, 10);
+        b.halve_as_printed();
+        let mut tried = vec![b.current];
+        for _ in 0..20 {
+            b.raise_as_printed(0);
+            tried.push(b.current);
+        }
+        assert_eq!(tried[..5], [500, 750, 625, 687, 656]);
+        assert_eq!((b.too_loose, b.current), (665, 665));
+        assert!(tried.iter().all(|&budget| budget <= 750));
     }
 
     #[test]

@@ -11,6 +11,8 @@ pub enum StopReason {
     Unknown,
     /// It was asked whether a capacity can be met, or a figure be beaten, and that is settled.
     Capacity,
+    /// The search would try the same again and again: Algorithm 2 of the paper, followed as printed, may.
+    Circles,
     /// [`Limits::work`](crate::Limits::work).
     Work,
     /// [`Limits::memory`](crate::Limits::memory).
@@ -38,6 +40,7 @@ crate::named! {
         "heuristic" => Heuristic,
         "unknown" => Unknown,
         "capacity" => Capacity,
+        "circles" => Circles,
         "work" => Work,
         "memory" => Memory,
         "time" => Time,
@@ -51,6 +54,7 @@ impl fmt::Display for StopReason {
             Self::Heuristic => "not everything was tried",
             Self::Unknown => "not all is known of the model",
             Self::Capacity => "it is settled whether what was asked for can be had",
+            Self::Circles => "the budgets repeat, so the search would never end",
             Self::Work => "the limit on its work was reached",
             Self::Memory => "the memory limit was reached",
             Self::Time => "the time limit was reached",

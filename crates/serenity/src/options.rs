@@ -2,7 +2,7 @@
 
 use crate::{Effort, Fast, Input, Loops};
 use serenity_runtimes::{MemoryModel, Offsets};
-use serenity_schedule::{Algorithm, Rules, StepLimit};
+use serenity_schedule::{Algorithm, Rules, SoftBudget, StepLimit};
 use serenity_search::{Limits, Progress, ProgressFn};
 use std::time::Duration;
 
@@ -15,6 +15,8 @@ pub struct Options {
     pub algorithm: Algorithm,
     /// Adaptive soft budgeting's limit on one search step.
     pub step_limit: StepLimit,
+    /// The budget of the paper's dynamic programming.
+    pub soft_budget: SoftBudget,
     /// Which rules the exact engine uses.
     pub rules: Rules,
     /// Threads for the exact engine; the answer does not depend on it.

@@ -81,6 +81,7 @@ pub(crate) fn search(options: &Options) -> scheduling::Options {
     scheduling::Options {
         algorithm: options.algorithm,
         step_limit: options.step_limit,
+        soft_budget: options.soft_budget,
         limits: options.limits.clone(),
         progress: options.progress.clone(),
         rules: options.rules.clone(),

@@ -6,7 +6,7 @@ use serenity_check::{PlacementFault, Witness, WitnessChain, placement_faults};
 use serenity_formats::{NarrowedChannels, QuantizedIo};
 use serenity_ir::{Graph, OpId, Unknown};
 use serenity_runtimes::{MemoryModel, Offsets};
-use serenity_schedule::{Algorithm, Stats};
+use serenity_schedule::{Algorithm, Stats, TriedBudget};
 use serenity_search::{Proof, StopReason};
 
 /// What running a network takes.
@@ -259,6 +259,7 @@ impl Plan {
             "unknown": self.unknown.iter().map(Unknown::to_json).collect::<Vec<_>>(),
             "states": self.stats.states,
             "pieces": self.stats.pieces,
+            "soft_budgets": self.stats.soft_budgets.iter().map(soft_budget_to_json).collect::<Vec<_>>(),
             "seconds": self.stats.elapsed.as_secs_f64(),
             "session": self.session.as_ref().map(session_to_json),
             "int8_io": self.int8_io.as_ref().map(QuantizedIo::to_json),
@@ -287,6 +288,17 @@ pub enum Decision {
 }
 
 serenity_search::named! { Decision { "rewrites" => Rewrites, "order" => Order, "places" => Places } }
+
+fn soft_budget_to_json(tried: &TriedBudget) -> Value {
+    json!({
+        "piece": tried.piece,
+        "budget": tried.budget,
+        "step_limit": tried.step_limit.map(|limit| limit.to_string()),
+        "result": tried.result.name(),
+        "states": tried.states,
+        "seconds": tried.elapsed.as_secs_f64(),
+    })
+}
 
 fn in_a_word(proof: Proof) -> &'static str {
     if proof.is_optimal() { "optimal" } else { "gap" }

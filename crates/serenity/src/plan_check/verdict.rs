@@ -76,7 +76,7 @@ pub struct Verdict {
 }
 
 /// Fields of a plan that claim nothing about the model, and what they are instead. Of objects, only the parts named here.
-pub const NO_CLAIM: [(&str, &str); 17] = [
+pub const NO_CLAIM: [(&str, &str); 18] = [
     ("schema", "what kind of object this is"),
     ("graph", "a name"),
     ("input", "a name"),
@@ -86,6 +86,7 @@ pub const NO_CLAIM: [(&str, &str); 17] = [
     ("algorithm", "how the order was found"),
     ("states", "how the order was found"),
     ("pieces", "how the order was found"),
+    ("soft_budgets", "how the order was found"),
     ("seconds", "how long that took"),
     ("stopped", "why the search ended"),
     ("reproducible", "whether the clock ended the search"),
