@@ -50,6 +50,7 @@ pub(crate) struct InspectArgs {
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     serenity schedule zoo:darts-cell --algorithm dp\n  \
+    serenity schedule zoo:swiftnet --algorithm dp+dc+asb --step-limit 20 --verbose\n  \
     serenity schedule graphs/*.json --json --time-limit 60 > schedules.jsonl")]
 pub(crate) struct ScheduleArgs {
     /// The model, or several: then a table sums them up.
@@ -58,7 +59,7 @@ pub(crate) struct ScheduleArgs {
     /// Write the plan of each model into this folder, as NAME.json, for `serenity check`; it is made if there is none.
     #[arg(long, value_name = "DIR")]
     pub(crate) output_dir: Option<String>,
-    /// Of several models, print every order.
+    /// List every soft budget that the paper's algorithms tried; of several models, print every order.
     #[arg(short, long)]
     pub(crate) verbose: bool,
     #[command(flatten)]

@@ -17,6 +17,7 @@ use clap::Args;
     serenity optimize model.tflite -o smaller.tflite --runtime litert\n  \
     serenity optimize model.onnx -o smaller.onnx --shape input=1,3,224,224\n  \
     serenity optimize zoo:swiftnet --plan plan.json\n  \
+    serenity optimize zoo:swiftnet --rewrite paper --algorithm dp+dc+asb --verbose   the whole of the SERENITY paper\n  \
     serenity optimize model.tflite -o smaller.tflite --emit-header arena.h\n  \
     serenity optimize model.tflite --emit-c firmware/model --loops\n  \
     serenity optimize model.tflite --memory fast=128KB,slow=8MB --plan plan.json\n  \
@@ -60,7 +61,7 @@ pub(crate) struct OptimizeArgs {
     /// that it was made of. Add --no-rewrite to keep the model's order exactly.
     #[arg(long, conflicts_with = "algorithm")]
     pub(crate) no_reorder: bool,
-    /// List every rewrite and every loop, and of several models everything that is said of one.
+    /// List every rewrite, every loop and every soft budget of the paper's algorithms, and of several models everything that is said of one.
     #[arg(short, long)]
     pub(crate) verbose: bool,
     #[command(flatten)]

@@ -1,13 +1,13 @@
 //! Arguments that several commands share.
 
 use super::kernels::KernelsArg;
-use super::values::{Shape, TimeLimit, named, shape, step_limit, threads};
+use super::values::{Shape, TimeLimit, named, shape, soft_budget, step_limit, threads};
 use crate::Failure;
 use crate::size::Size;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use serenity::runtimes::{MemoryModel, OrtOrder, OrtSetup};
-use serenity::scheduling::{Algorithm, Rules, StepLimit};
+use serenity::scheduling::{Algorithm, Rules, SoftBudget, StepLimit};
 use serenity::{Effort, Fast, Format, Input, ReadOptions, Rewrites};
 
 #[derive(Args)]
@@ -161,13 +161,21 @@ impl ReadArgs {
 pub(crate) struct SearchArgs {
     /// How to find the order.
     ///
-    /// exact: the exact engine. dp: the paper's dynamic programming. dp+dc: with divide-and-conquer at cut nodes. dp+dc+asb: with adaptive soft budgeting too. These
-    /// and exhaustive are exact: they prove their result. greedy, dfs, kahn, file are heuristics.
+    /// exact: the exact engine. dp: the paper's dynamic programming (its Algorithm 1). dp+dc: with divide-and-conquer at cut nodes. dp+asb: with adaptive soft
+    /// budgeting (its Algorithm 2). dp+dc+asb: with both, the whole scheduler of the paper. These and exhaustive are exact: they prove their result. greedy, dfs,
+    /// kahn, file are heuristics.
     #[arg(long, value_name = "NAME", default_value_t, value_parser = named::<Algorithm>(Algorithm::all().map(|(name, _)| name)))]
     pub(crate) algorithm: Algorithm,
-    /// How much one search step of dp+dc+asb may cost before its budget is tightened: states (250000) or time (1s, 200ms).
+    /// How much one search step of dp+asb and dp+dc+asb may cost before its budget is tightened, the paper's T: states (250000) or time (1s, 200ms).
     #[arg(long, value_name = "STATES|TIME", value_parser = step_limit)]
     pub(crate) step_limit: Option<StepLimit>,
+    /// The paper's soft budget, above which dynamic programming drops partial schedules: a size, or the rule by which dp+asb and dp+dc+asb look for it
+    /// [default: adaptive].
+    ///
+    /// adaptive: Algorithm 2 of the paper with a rule that always ends. printed: Algorithm 2 as printed, which may try the same budgets for ever; the search stops when
+    /// they repeat, and says so. SIZE, also for dp and dp+dc: this budget and no other; `schedule` exits with 1 if no order keeps within it.
+    #[arg(long, value_name = "SIZE|RULE", value_parser = soft_budget)]
+    pub(crate) soft_budget: Option<SoftBudget>,
     /// Threads for the exact engine: 2 help on hard graphs. The answer does not depend on it.
     #[arg(long, value_name = "N", default_value = "1", value_parser = threads)]
     pub(crate) threads: usize,
@@ -176,6 +184,22 @@ pub(crate) struct SearchArgs {
     pub(crate) without: Vec<String>,
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
+}
+
+impl SearchArgs {
+    /// The soft budget asked for, refused where the algorithm has none: nothing is ignored.
+    pub(crate) fn soft_budget(&self) -> Result<SoftBudget, Failure> {
+        let is_possible = match self.soft_budget {
+            None => true,
+            Some(SoftBudget::Fixed(_)) => self.algorithm.is_dynamic_programming(),
+            Some(SoftBudget::Adaptive | SoftBudget::Printed) => self.algorithm.searches_budgets(),
+        };
+        let refused = || format!("--soft-budget: the algorithm `{}` has no such soft budget", self.algorithm);
+        let remedy = "say --algorithm dp+dc+asb or dp+asb; a size goes with dp and dp+dc too";
+        is_possible
+            .then(|| self.soft_budget.unwrap_or_default())
+            .ok_or_else(|| Failure::request(refused(), remedy))
+    }
 }
 
 #[derive(Args)]

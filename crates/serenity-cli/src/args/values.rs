@@ -4,7 +4,7 @@ use crate::size::Size;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Command};
 use serenity::ir::ElementType;
-use serenity::scheduling::StepLimit;
+use serenity::scheduling::{SoftBudget, StepLimit};
 use serenity::two_memories::Memory;
 use std::ffi::OsStr;
 use std::fmt;
@@ -176,6 +176,17 @@ pub(super) fn step_limit(text: &str) -> Result<StepLimit, String> {
             .parse()
             .map_err(|_| "expected a number of states, or a time as in 1s or 200ms".to_owned())?;
         Ok(StepLimit::States(states))
+    }
+}
+
+pub(super) fn soft_budget(text: &str) -> Result<SoftBudget, String> {
+    match text {
+        "adaptive" => Ok(SoftBudget::Adaptive),
+        "printed" => Ok(SoftBudget::Printed),
+        size => match size.parse() {
+            Ok(Size(bytes)) => Ok(SoftBudget::Fixed(bytes)),
+            Err(expected) => Err(format!("{expected}, or one of the rules `adaptive` and `printed`")),
+        },
     }
 }
 

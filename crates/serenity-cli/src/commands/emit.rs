@@ -55,7 +55,7 @@ fn planned(args: &EmitCArgs, input: &Input) -> Result<Optimized, Failure> {
     serenity::check_covered(input, args.changes.int8_io, model.kernels().unwrap_or_default())?;
     let cancel = cancel_on_signal();
     let (line, progress) = ProgressLine::new(&title(input.graph(), &args.input), args.talk.quiet);
-    let options = with_search(Options::for_input(input), &args.search, &cancel);
+    let options = with_search(Options::for_input(input), &args.search, &cancel)?;
     let options = Options { progress, ..args.changes.with(options, model, &args.runtime, args.budget) };
     let found = serenity::optimize(input, &options)?;
     drop(line);

@@ -14,12 +14,14 @@ pub(crate) mod report;
 pub(crate) mod sample;
 pub(crate) mod schedule;
 mod several;
+mod soft_budgets;
 mod tflm;
 pub(crate) mod traffic;
 mod unknown;
 pub(crate) mod verify;
 pub(crate) mod zoo;
 
+use crate::Failure;
 use crate::args::{LimitArgs, ReadArgs, RuntimeArg, SearchArgs};
 use crate::outputs::file_name;
 use crate::printable::printable;
@@ -38,20 +40,21 @@ fn limits(args: &LimitArgs, cancel: &CancelFlag) -> Limits {
 }
 
 /// These options with what was asked of the search.
-fn with_search(options: Options, args: &SearchArgs, cancel: &CancelFlag) -> Options {
+fn with_search(options: Options, args: &SearchArgs, cancel: &CancelFlag) -> Result<Options, Failure> {
     let mut rules = Rules::default();
     for name in &args.without {
         rules.turn_off(name);
     }
-    Options {
+    Ok(Options {
         algorithm: args.algorithm,
         step_limit: args.step_limit.unwrap_or_default(),
+        soft_budget: args.soft_budget()?,
         rules,
         threads: args.threads,
         effort: args.limits.effort,
         limits: limits(&args.limits, cancel),
         ..options
-    }
+    })
 }
 
 /// What is proved, in words.

@@ -20,7 +20,7 @@ pub(crate) fn run(args: &ReportArgs, out: &mut impl Write) -> Result<Outcome, Fa
     super::optimize::check_int8_io(args.changes.int8_io, &args.input, &input)?;
     let cancel = cancel_on_signal();
     let (line, progress) = ProgressLine::new(&title(input.graph(), &args.input), args.talk.quiet);
-    let options = with_search(Options::for_input(&input), &args.search, &cancel);
+    let options = with_search(Options::for_input(&input), &args.search, &cancel)?;
     let options = Options { progress, ..args.changes.with(options, model, &args.runtime, args.budget) };
     let found = serenity::optimize(&input, &options)?;
     let asked = PageOptions {

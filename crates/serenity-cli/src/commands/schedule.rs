@@ -1,14 +1,14 @@
 //! `serenity schedule`: an order, nothing else.
 
 use super::several::{self, Done, Several};
-use super::{count, duration, figure, title, unknown, verdict, with_search};
+use super::{count, duration, figure, soft_budgets, title, unknown, verdict, with_search};
 use crate::args::ScheduleArgs;
-use crate::progress::ProgressLine;
+use crate::progress::{ProgressLine, thousands};
 use crate::screen::layout::HANG;
 use crate::screen::style::{TITLE, paint};
 use crate::signals::cancel_on_signal;
 use crate::{Failure, Outcome, json};
-use serenity::scheduling::CancelFlag;
+use serenity::scheduling::{CancelFlag, SoftBudget};
 use serenity::write::write_atomically;
 use serenity::{Options, Plan};
 use std::io::Write;
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &ScheduleArgs, out: &mut impl Write) -> Result<Outcome, 
         print(args, input, &title, &plan, out)?;
         let proof = if plan.is_optimal() { "proved" } else { "not proved" };
         Ok(Done {
-            outcome: Outcome::Done,
+            outcome: if exceeded(args, &plan).is_some() { Outcome::ConditionNotMet } else { Outcome::Done },
             before: plan.before.needs(),
             after: plan.after.needs(),
             counts_everything: plan.counts_everything(),
@@ -50,10 +50,18 @@ fn plan(args: &ScheduleArgs, source: &str, cancel: &CancelFlag) -> Result<(Strin
     let options = Options {
         model: args.runtime.model(&input)?,
         progress,
-        ..with_search(Options::for_input(&input), &args.search, cancel)
+        ..with_search(Options::for_input(&input), &args.search, cancel)?
     };
     let graph = serenity::runtimes::main_graph(input.graphs(), &[], options.model);
     Ok((title, serenity::schedule(&graph, &options)?))
+}
+
+/// The soft budget that was given, if the order does not keep within it.
+fn exceeded(args: &ScheduleArgs, plan: &Plan) -> Option<u64> {
+    match args.search.soft_budget {
+        Some(SoftBudget::Fixed(budget)) if plan.after.peak > budget => Some(budget),
+        _ => None,
+    }
 }
 
 fn print(
@@ -77,7 +85,14 @@ fn print(
     writeln!(out, "  peak   {}", known(plan.after.peak))?;
     writeln!(out, "  bound  {HANG}{}, {}", known(plan.bound), verdict(plan))?;
     writeln!(out, "  search {HANG}{}, {}", count(plan.stats.states, "state"), duration(plan.stats.elapsed))?;
+    if let Some(budget) = exceeded(args, plan) {
+        let kept = if plan.bound > budget { "no order keeps" } else { "not settled whether an order keeps" };
+        writeln!(out, "  budget {HANG}{kept} within {} bytes", thousands(budget))?;
+    }
     writeln!(out, "  order  {HANG}{}", order.join(" "))?;
+    if args.verbose {
+        soft_budgets::print(plan, out)?;
+    }
     unknown::print(&plan.unknown, input, out)?;
     Ok(())
 }

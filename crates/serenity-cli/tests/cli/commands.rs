@@ -92,7 +92,7 @@ fn a_kept_order_that_meets_the_bound_is_optimal_whatever_the_search_said() {
 #[test]
 fn every_algorithm_of_the_paper_gives_the_same_peak() {
     let desk = Desk::new();
-    for algorithm in ["dp", "dp+dc", "dp+dc+asb"] {
+    for algorithm in ["dp", "dp+dc", "dp+asb", "dp+dc+asb"] {
         let object = desk.run(&["schedule", "zoo:swiftnet", "--algorithm", algorithm, "--json"]).json();
         assert_eq!((object["peak"].as_u64(), object["proof"].as_str()), (Some(200_704), Some("optimal")));
         assert!(object["states"].as_u64() > Some(0) && object["seconds"].is_f64());

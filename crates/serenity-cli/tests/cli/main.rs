@@ -28,6 +28,7 @@ mod schema;
 mod several;
 #[cfg(unix)]
 mod signals;
+mod soft_budgets;
 mod terminal;
 mod tflite;
 mod tiny_onnx;

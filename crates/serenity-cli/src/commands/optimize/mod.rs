@@ -121,7 +121,7 @@ fn one(job: &Job, cancel: &CancelFlag, out: &mut dyn Write) -> Result<Done, Fail
     check_format(&input, output.as_ref())?;
     device::check_runtime(job, model)?;
     let (line, progress) = ProgressLine::new(&title(input.graph(), job.input), job.talk.quiet);
-    let options = with_search(Options::for_input(&input), &job.search, cancel);
+    let options = with_search(Options::for_input(&input), &job.search, cancel)?;
     let mut options = Options { progress, ..job.changes.with(options, model, &job.runtime, job.budget) };
     if job.no_reorder {
         options.algorithm = Algorithm::File;

@@ -2,7 +2,7 @@
 
 use super::{Job, channels, int8_io, loops};
 use crate::commands::several::Done;
-use crate::commands::{count, duration, onnx, tflm, title, unknown};
+use crate::commands::{count, duration, onnx, soft_budgets, tflm, title, unknown};
 use crate::picture;
 use crate::printable::printable;
 use crate::screen::picture_width;
@@ -112,6 +112,11 @@ impl<'a> Report<'a> {
             count(plan.stats.states, "state"),
             count(plan.stats.pieces.len() as u64, "piece")
         )?;
+        if self.job.verbose && !plan.stats.soft_budgets.is_empty() {
+            soft_budgets::print_stages(plan, self.elapsed, out)?;
+            soft_budgets::print(plan, out)?;
+            writeln!(out)?;
+        }
         self.print_picture(out)?;
         self.print_fit(out)?;
         onnx::print_notes(self.input, self.plan, self.job.output, out)?;
