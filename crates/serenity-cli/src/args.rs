@@ -21,7 +21,7 @@ use crate::size::Size;
 use clap::{Args, Parser, Subcommand};
 use serenity::off_chip::Grain;
 use serenity::placement::Planner;
-use serenity::{Engine, Objective};
+use serenity::{Engine, Objective, Rewrites};
 use std::path::PathBuf;
 use std::time::Duration;
 use values::{allowance, named, seconds, threads, tolerance};
@@ -178,6 +178,7 @@ pub(crate) struct PlaceArgs {
 #[command(after_help = "Examples:\n  \
     serenity traffic zoo:swiftnet-a\n  \
     serenity traffic zoo:darts-cell --on-chip 256KiB --grain page\n  \
+    serenity traffic zoo:darts-cell --on-chip 256KiB --grain page --objective peak --rewrite paper --before tflite   figure 11 of the SERENITY paper\n  \
     serenity traffic model.tflite --on-chip 64KB,128KB --objective peak --json")]
 pub(crate) struct TrafficArgs {
     /// The model.
@@ -203,6 +204,14 @@ pub(crate) struct TrafficArgs {
     /// peak: the least peak, one order for all sizes, as the SERENITY paper does.
     #[arg(long, value_name = "OBJECTIVE", default_value_t, value_parser = named::<Objective>(Objective::all().map(|(name, _)| name)))]
     pub(crate) objective: Objective,
+    /// Rewrite the model first, where it then needs less memory; `before` is the model as it came [default: none].
+    #[arg(long, value_name = "WHICH", value_parser = named::<Rewrites>(Rewrites::all().map(|(name, _)| name)))]
+    pub(crate) rewrite: Option<Rewrites>,
+    /// What `before` is.
+    ///
+    /// file: the model in its own order. tflite: what the SERENITY paper compares with, Kahn's order with concatenations that copy.
+    #[arg(long, value_name = "BASELINE", default_value_t, value_parser = named::<Baseline>(Baseline::all().map(|(name, _)| name)))]
+    pub(crate) before: Baseline,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
     #[command(flatten)]
@@ -212,6 +221,16 @@ pub(crate) struct TrafficArgs {
     #[command(flatten)]
     pub(crate) talk: TalkArgs,
 }
+
+/// What traffic is compared with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Baseline {
+    #[default]
+    File,
+    Tflite,
+}
+
+serenity::search::named! { "baseline": Baseline { "file" => File, "tflite" => Tflite } }
 
 /// Draw random orders, or count all, and show how their peaks are distributed.
 ///

@@ -1,7 +1,7 @@
 //! `serenity traffic`: bytes moved between on-chip and off-chip memory.
 
 use super::{count, limits, op_name, title, unknown, verdict};
-use crate::args::TrafficArgs;
+use crate::args::{Baseline, TrafficArgs};
 use crate::progress::ProgressLine;
 use crate::screen::layout::HANG;
 use crate::signals::cancel_on_signal;
@@ -10,7 +10,8 @@ use crate::{Failure, Outcome, json};
 use serenity::ir::Graph;
 use serenity::off_chip::{Bytes, Grain};
 use serenity::runtimes::MemoryModel;
-use serenity::{Objective, TrafficOptions, TrafficPlan};
+use serenity::scheduling::Algorithm;
+use serenity::{Input, Objective, Options, Rewrites, TrafficOptions, TrafficPlan};
 use std::io::{self, Write};
 
 /// Columns of the picture.
@@ -23,7 +24,7 @@ pub(crate) fn run(args: &TrafficArgs, out: &mut impl Write) -> Result<Outcome, F
     let input = args.read.load(&args.input, args.runtime.runtime)?;
     let model = args.runtime.model(&input)?;
     let title = title(input.graph(), &args.input);
-    let graph = serenity::runtimes::main_graph(input.graphs(), &[], model);
+    let own = serenity::runtimes::main_graph(input.graphs(), &[], model);
     let sizes: Vec<u64> = args.on_chip.iter().map(|size| size.0).collect();
     let (line, progress) = ProgressLine::new(&title, args.talk.quiet);
     let options = TrafficOptions {
@@ -34,15 +35,48 @@ pub(crate) fn run(args: &TrafficArgs, out: &mut impl Write) -> Result<Outcome, F
         limits: limits(&args.limits, &cancel_on_signal()),
         progress,
     };
-    let plan = serenity::least_traffic(&graph, &sizes, &options)?;
+    let graph = match args.rewrite.filter(|&rewrites| rewrites != Rewrites::None) {
+        Some(rewrites) => rewritten(&input, rewrites, &options)?,
+        None => own.clone(),
+    };
+    let mut plan = serenity::least_traffic(&graph, &sizes, &options)?;
+    if args.before == Baseline::Tflite || graph != own {
+        let model = if args.before == Baseline::Tflite { MemoryModel::Plain } else { model };
+        let peak = TrafficOptions { model, objective: Objective::Peak, ..options.clone() };
+        let before = serenity::least_traffic(&compared_with(args.before, own)?, &sizes, &peak)?;
+        plan.least_peak.before = before.least_peak.before;
+        let pairs = plan.sizes.iter_mut().zip(before.sizes);
+        pairs.for_each(|(at, before)| at.before = before.before);
+    }
     drop(line);
     if args.talk.json {
-        let object = plan.to_json(&graph, &options);
+        let mut object = plan.to_json(&graph, &options);
+        object["rewrite"] = args.rewrite.unwrap_or(Rewrites::None).name().into();
+        object["baseline"] = args.before.name().into();
         writeln!(out, "{}", json::object("traffic", Some(&args.input), object))?;
     } else {
         print(args, model, &title, &graph, &plan, out)?;
     }
     Ok(Outcome::Done)
+}
+
+/// The model after rewriting, where it then needs less memory.
+fn rewritten(input: &Input, rewrites: Rewrites, traffic: &TrafficOptions) -> Result<Graph, Failure> {
+    let TrafficOptions { model, effort, ref limits, ref progress, .. } = *traffic;
+    let (limits, progress) = (limits.clone(), progress.clone());
+    let options = Options { model, rewrites, effort, limits, progress, ..Options::for_input(input) };
+    let planned = serenity::optimize(input, &options)?.model;
+    Ok(serenity::runtimes::main_graph(planned.graphs(), &[], model))
+}
+
+/// The graph that `before` speaks of: in the order of Kahn, as TensorFlow Lite is counted in the paper, or as it came.
+fn compared_with(before: Baseline, own: Graph) -> Result<Graph, Failure> {
+    if before == Baseline::File {
+        return Ok(own);
+    }
+    let kahn = Options { algorithm: Algorithm::Kahn, ..Options::default() };
+    let order = serenity::schedule(&own, &kahn)?.order;
+    Ok(own.reordered(&order).expect("a checked order is one of the graph"))
 }
 
 fn print(
@@ -146,7 +180,15 @@ fn explain(args: &TrafficArgs, plan: &TrafficPlan, out: &mut impl Write) -> io::
         }
         Objective::Traffic => "the best order found by traffic, for each size by itself".to_owned(),
     };
-    writeln!(out, "\nbefore: the model's own order; after: {after};")?;
+    let before = match args.before {
+        Baseline::File => "the model's own order",
+        Baseline::Tflite => "TensorFlow Lite as the paper counts it: Kahn's order, concatenations copy",
+    };
+    let rewritten = match args.rewrite {
+        None | Some(Rewrites::None) => String::new(),
+        Some(rewrites) => format!(" of the model after rewriting (`{rewrites}`)"),
+    };
+    writeln!(out, "\nbefore: {before}; after: {after}{rewritten};")?;
     if !plan.least_peak.counts_everything() {
         writeln!(out, "bound: of what is known")?;
         return unknown::print(&plan.least_peak.unknown, &args.input, out);

@@ -115,3 +115,26 @@ fn what_makes_no_sense_is_refused() {
     assert_eq!(run.code, 2, "{run:?}");
     assert!(run.stderr.contains("moves more than 2^62 bytes"), "{}", run.stderr);
 }
+
+#[test]
+fn figure_11_of_the_paper() {
+    let desk = Desk::new();
+    let of = |more: &[&str]| {
+        let usual =
+            ["traffic", "zoo:darts-cell", "--on-chip", "256KiB", "--grain", "page", "--objective", "peak"];
+        desk.run(&[&usual[..], more, &["--json"]].concat()).json()
+    };
+    let belady =
+        |object: &Value, side: &str| object["sizes"][0]["details"][side]["belady"]["bytes"].as_u64().unwrap();
+    let own = of(&[]);
+    let paper = of(&["--before", "tflite", "--rewrite", "paper"]);
+    assert_eq!((&paper["rewrite"], &paper["baseline"]), (&json!("paper"), &json!("tflite")));
+    // As in docs/paper/traffic-256-kib.csv.
+    assert_eq!((belady(&paper, "before"), belady(&paper, "after")), (3_890_176, 1_704_960));
+    assert_eq!((&own["rewrite"], &own["baseline"]), (&json!("none"), &json!("file")));
+    let rewritten = of(&["--rewrite", "paper"]);
+    assert_eq!(belady(&own, "before"), belady(&rewritten, "before"), "before is the model as it came");
+    assert_eq!((&paper["peak"]["least"], &own["peak"]["least"]), (&json!(752_640), &json!(903_168)));
+    let run = desk.run(&["traffic", "zoo:darts-cell", "--rewrite", "everything"]);
+    assert!(run.code == 2 && run.stderr.contains("paper"), "{run:?}");
+}
