@@ -115,7 +115,11 @@ impl BarChart {
                 if let Some(reference) = bar.reference.filter(|&value| self.value_axis.takes(value)) {
                     let y = y_of(reference);
                     svg.line([x - 0.5, y, x + bar_width + 0.5, y], "reference");
-                    top = top.min(y);
+                    let label = if is_narrow { text_width(&bar.label) } else { LABEL_HEIGHT };
+                    // The label stays at its bar where it fits below the line.
+                    if top - y < label + 2.0 * LABEL_GAP {
+                        top = top.min(y);
+                    }
                 }
                 if is_narrow {
                     svg.upright((middle + 4.0, top - 5.0), "small", &bar.label);

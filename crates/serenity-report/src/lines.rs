@@ -75,6 +75,7 @@ impl LineChart {
         frame::value_axis(&mut svg, &area, &self.value_axis, &value);
         frame::bottom_axis(&mut svg, &area, &self.bottom_axis, &bottom);
         self.draw_marks(&mut svg, &area, &bottom, &value);
+        let mut taken = Vec::new();
         for line in &self.lines {
             let drawn: Vec<(f64, f64)> = line
                 .points
@@ -85,19 +86,16 @@ impl LineChart {
             if drawn.is_empty() {
                 continue;
             }
-            let class = line.colour.class();
-            match line.shape {
-                Shape::Steps => svg.path(&steps(&drawn), &format!("line {class}"), &line.name),
-                Shape::Dots => {
-                    svg.path(&drawn, &format!("line {class}"), &line.name);
-                    for &point in &drawn {
-                        svg.dot(point, &class, &line.name);
-                    }
-                }
+            let (class, has_dots) = (line.colour.class(), line.shape == Shape::Dots);
+            let drawn = if has_dots { drawn } else { steps(&drawn) };
+            svg.path(&drawn, &format!("line {class}"), &line.name);
+            for &point in drawn.iter().filter(|_| has_dots) {
+                svg.dot(point, &class, &line.name);
             }
+            taken.extend(drawn.windows(2).map(|ends| covered(ends[0], ends[1])));
         }
-        // Last, so that no line crosses them.
-        self.name_marks(&mut svg, &area, &bottom, &value);
+        // Last, so that no line is drawn over them.
+        self.name_marks(&mut svg, &area, &bottom, &value, taken);
         svg.finish()
     }
 
@@ -117,19 +115,41 @@ impl LineChart {
         }
     }
 
-    fn name_marks(&self, svg: &mut Svg, area: &Area, bottom: &Fitted, value: &Fitted) {
-        let mut across: Vec<f64> = Vec::new();
+    /// Writes what the marks are, clear of what is `taken`: left, top, right and bottom of each.
+    fn name_marks(
+        &self,
+        svg: &mut Svg,
+        area: &Area,
+        bottom: &Fitted,
+        value: &Fitted,
+        mut taken: Vec<[f64; 4]>,
+    ) {
+        for mark in &self.marks {
+            if let Mark::Across(y, _) = mark {
+                let y = area.y(value.position(*y));
+                taken.push([area.left, y, area.right, y]);
+            }
+        }
         // Of texts at the top: where each ends, and in which row it stands.
         let mut upright: Vec<(f64, usize)> = Vec::new();
         for mark in &self.marks {
             match mark {
                 Mark::Across(y, text) => {
-                    let y = area.y(value.position(*y));
-                    // Above the line, but below it where that is where another stands.
-                    let is_taken = across.iter().any(|other| (other - y).abs() < 18.0);
-                    let text_y = if is_taken { y + 13.0 } else { y - 5.0 };
-                    svg.text((area.right - 6.0, text_y), Anchor::End, "small", text);
-                    across.push(y);
+                    let (y, width) = (area.y(value.position(*y)), text_width(text) * SMALL);
+                    let room = area.right - area.left - 12.0 - width;
+                    // The first that is free, from the right to the left: above the line or below it.
+                    let places: Vec<[f64; 2]> = (0..=50)
+                        .map(|at| area.left + 6.0 + room * (1.0 - f64::from(at) / 50.0))
+                        .flat_map(|x| [[x, y - 5.0], [x, y + 13.0]])
+                        .collect();
+                    let covers = |&[x, base]: &[f64; 2]| [x, base - 9.0, x + width, base + 2.0];
+                    let is_free = |place: &&[f64; 2]| {
+                        let [x1, y1, x2, y2] = covers(place);
+                        !taken.iter().any(|o| o[0] < x2 && o[2] > x1 && o[1] < y2 && o[3] > y1)
+                    };
+                    let place = places.iter().find(is_free).unwrap_or(&places[0]);
+                    svg.text((place[0], place[1]), Anchor::Start, "small", text);
+                    taken.push(covers(place));
                 }
                 Mark::Upright(x, text) => {
                     let x = area.x(bottom.position(*x));
@@ -156,6 +176,14 @@ impl LineChart {
             }
         }
     }
+}
+
+/// Of the usual size of letters, how large small ones are.
+const SMALL: f64 = 10.5 / 12.0;
+
+/// The left, top, right and bottom of a line between two points.
+fn covered((x1, y1): (f64, f64), (x2, y2): (f64, f64)) -> [f64; 4] {
+    [x1.min(x2), y1.min(y2), x1.max(x2), y1.max(y2)]
 }
 
 /// Every value held until the next point.
