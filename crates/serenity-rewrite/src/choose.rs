@@ -1,6 +1,6 @@
 //! Which of the patches to apply.
 //!
-//! The paper asks for the set of rewrites whose best schedule needs the least. What a set is worth, the caller says. Where there are few sets, all of
+//! The paper asks for the set of rewrites whose best schedule needs the least (its equation 2). What a set is worth, the caller says. Where there are few sets, all of
 //! them are tried, and that settles it if their bounds do. Where there are many, the search starts from nothing, from everything and from what single rules
 //! propose, the best of these first, switches whole families on and off while that helps (patches that work on pieces of the same concatenation are worth little alone),
 //! takes out whatever makes no difference, and then does the same with single patches.

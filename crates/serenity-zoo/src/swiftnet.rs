@@ -8,6 +8,9 @@
 //! the `fitted` one. It has no depthwise convolution of a concatenation, which the paper's second rule rewrites, so a third search asked for that besides, and found the
 //! `mixed` one. That their figures agree is no evidence: they were chosen by them.
 //!
+//! `first` is the default: both rules of the paper rewrite it, and it was not chosen by what rewriting makes of it. The paper's evaluation uses `fitted`, because only a cell that has the published
+//! figures can be compared with them.
+//!
 //! A cell is a list of nodes, each a 3x3 depthwise or a 1x1 convolution with a fused `ReLU` that reads the
 //! concatenation of earlier nodes. The concatenation stands in the program right before its reader, which is what the
 //! order of Kahn depends on.
