@@ -89,7 +89,7 @@ pub(crate) fn section(options: &Options) -> Result<Section, Error> {
             spread(gain.low),
             spread(gain.high),
             format!("{proved} of {}", row.networks.len()),
-            times_less(published.scheduled / published.rewritten),
+            row.cell.marked(published.scheduled / published.rewritten, 2),
         ]);
     }
     let mean = |of: fn(&Least) -> u64, rows: &[&Row]| {
@@ -103,7 +103,7 @@ pub(crate) fn section(options: &Options) -> Result<Section, Error> {
             Headline {
                 what: "rewriting over order alone, the paper's two rules, live sum, geometric mean",
                 here: mean(|least| least.by_papers_rules, &all),
-                paper: "1.20 (with the allocator)".to_owned(),
+                paper: "1.20 † (with the allocator)".to_owned(),
                 network: "five cells, 4 reconstructions",
             },
             Headline {
@@ -115,7 +115,7 @@ pub(crate) fn section(options: &Options) -> Result<Section, Error> {
             Headline {
                 what: "of that, RandWire, whose sums accumulate in place",
                 here: mean(|least| least.by_all_rules, &random),
-                paper: "1.00".to_owned(),
+                paper: "1.00 †".to_owned(),
                 network: "reconstruction: the seeds are not public",
             },
         ],

@@ -89,7 +89,7 @@ fn factors(cells: &[Footprints], options: &Options) -> Table {
     for cell in cells {
         let mut row = vec![cell.cell.name.to_owned(), cell.cell.origin.in_words(options)];
         row.extend(gains().map(|gain| times_less(cell.factor(gain.of).median)));
-        row.push(times_less(published(cell)));
+        row.push(cell.cell.marked(published(cell), 2));
         table.push(row);
     }
     let mean = |of: &dyn Fn(&Footprints) -> f64| times_less(geometric_mean(cells.iter().map(of)));
@@ -113,7 +113,7 @@ fn steps(cells: &[Footprints], options: &Options) -> Table {
     for cell in cells {
         let values = STEPS.iter().map(|(_, of)| kb(cell.kb(of)));
         let Published { tflite, scheduled, rewritten, .. } = cell.cell.published;
-        let paper = [tflite, scheduled, rewritten].map(|kb| format!("{kb:.0}"));
+        let paper = [tflite, scheduled, rewritten].map(|kb| cell.cell.marked(kb, 0));
         let names = [cell.cell.name.to_owned(), cell.cell.origin.in_words(options)];
         table.push(names.into_iter().chain(values).chain(paper));
     }

@@ -59,8 +59,14 @@ Every table and figure of the evaluation in \"Ordering Chaos: Memory-Aware Sched
 (Ahn et al., MLSys 2020), computed from the built-in networks by `serenity paper`. The paper's value stands beside ours. Run the command again,
 and all files here come out the same to the byte; what a clock measured is in [times.md](times.md) and `times-*`. KB are 1000 bytes.
 
+[SECTIONS.md](SECTIONS.md) goes through the paper section by section, [ERRATA.md](ERRATA.md) says what does not add up in it.
+
 `reconstruction` says that the paper's own network is not public: for SwiftNet the wiring is not, and ours was found by search so that it has the
-paper's node counts and peaks; for RandWire the seeds are not, and ours are medians over many seeds, with the range in which 90 % of them lie.
+paper's node counts and peaks (of cell A, [several wirings](#swiftnet-a-and-how-far-it-is-known) were found; this page uses `fitted`, the command line `first` unless told otherwise); for
+RandWire the seeds are not, and ours are medians over many seeds, with the range in which 90 % of them lie.
+
+**†** marks figures of the paper that are not in its text, which is all that we have of it: peaks of cells are its figure 15 as remembered, times of cells its figure 13. What the text says about
+them agrees (the means 1.68 and 1.86, 40.6 s and 48.8 s; the sums 37.9 s and 111.9 s). All other figures in columns called `paper` are in the text.
 
 All peaks called best are proved optimal. The paper does not spell out what counts as memory. These definitions were fitted to its figures, so that
 those agree shows what was meant, not that it is right:

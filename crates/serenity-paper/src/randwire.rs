@@ -1,6 +1,6 @@
 //! `RandWire`: how much the order gains depends on what counts as an operator.
 
-use crate::cells::seeds;
+use crate::cells::{CELLS, Origin, Published, seeds};
 use crate::page::{Headline, Part, Section, kb, times_less};
 use crate::rewriting::accumulating;
 use crate::semantics::{COPIES, Inputs, Run, VIEWS, build};
@@ -78,7 +78,7 @@ pub(crate) fn section(options: &Options) -> Result<Section, Error> {
             times_less(factor.median),
             times_less(factor.low),
             times_less(factor.high),
-            format!("{} to {}", PUBLISHED.0, PUBLISHED.1),
+            format!("{} to {} †", PUBLISHED.0, PUBLISHED.1),
         ]);
         if ops == "node" {
             headlines.push(Headline {
@@ -89,7 +89,7 @@ pub(crate) fn section(options: &Options) -> Result<Section, Error> {
                     times_less(factor.low),
                     times_less(factor.high)
                 ),
-                paper: format!("{} to {}", PUBLISHED.0, PUBLISHED.1),
+                paper: format!("{} to {} †", PUBLISHED.0, PUBLISHED.1),
                 network: "reconstruction: the seeds are not public",
             });
         }
@@ -106,14 +106,14 @@ pub(crate) fn section(options: &Options) -> Result<Section, Error> {
         headlines,
         parts: vec![
             Part::text(
-                "The paper gives one value a cell, for seeds that are not known; one seed says little. Cell A for CIFAR-10 (WS, 32 nodes, K = 4, \
-                 P = 0.75), Kahn's order over the best one, live sum on both sides:",
+                "The paper gives one value per cell and no seed; one seed says little. Its text names neither the random graph nor its parameters: Watts-Strogatz graphs (WS) of \
+                 32 nodes with K = 4 and P = 0.75 are what the RandWire paper (Xie et al., 2019) uses. Cell A for CIFAR-10 with these, Kahn's order over the best one, live sum on both sides:",
             ),
             Part::Table("randwire-granularity", table),
             Part::Figure("randwire-seeds", "Gain by the order over random wirings", chart(lines)),
             Part::text(
-                "The paper's text says K = 4. With 78 channels all five of its scheduled peaks lie on a grid of half tensors (u is a tensor of 2 bytes an element: 39.9 KB in a first stage), but \
-                 with K = 4 most wirings need more than any of them; with K = 2 their level comes out. So K = 4 is the paper's text, and K = 2 fits its numbers; which one it measured is not known. \
+                "With 78 channels, those of the RandWire paper's small networks, all five scheduled peaks lie on a grid of half tensors (u is a tensor of 2 bytes per element: 39.9 KB in a first stage). \
+                 With K = 4, the choice of the RandWire paper, most wirings need more than any of them; with K = 2 their level comes out. The text of this paper has no K, so which one was measured is not known. \
                  Medians over the seeds, and the range of 90 % of them; as the paper counts, with the old arena on both sides. The factor is the median of the seeds' factors.",
             ),
             Part::Table("randwire-neighbours", neighbours),
@@ -121,14 +121,8 @@ pub(crate) fn section(options: &Options) -> Result<Section, Error> {
     })
 }
 
-/// A cell with 78 channels: what it is called, its network, the bytes of a tensor, and the paper's peaks in KB: TensorFlow Lite, scheduled.
-const STAGES: [(&str, &str, u64, [f64; 2]); 5] = [
-    ("CIFAR-10 A", "randwire-cifar10?stage=1", 16 * 16 * 78 * 2, [645.0, 459.0]),
-    ("CIFAR-10 B", "randwire-cifar10?stage=2", 8 * 8 * 156 * 2, [330.0, 260.0]),
-    ("CIFAR-100 A", "randwire-cifar100?stage=1", 16 * 16 * 78 * 2, [605.0, 359.0]),
-    ("CIFAR-100 B", "randwire-cifar100?stage=2", 8 * 8 * 156 * 2, [350.0, 280.0]),
-    ("CIFAR-100 C", "randwire-cifar100?stage=3", 4 * 4 * 312 * 2, [160.0, 115.0]),
-];
+/// The channels with which the published peaks are multiples of half a tensor.
+const CHANNELS: u64 = 78;
 
 fn by_neighbours(options: &Options) -> Result<Table, Error> {
     let mut table = Table::new([
@@ -144,11 +138,14 @@ fn by_neighbours(options: &Options) -> Result<Table, Error> {
         Column::number("times less"),
         Column::number("paper"),
     ]);
-    for (name, spec, unit, [tflite, scheduled]) in STAGES {
+    for cell in CELLS.iter().filter(|cell| cell.origin == Origin::UnknownSeed) {
+        let Published { tflite, scheduled, .. } = cell.published;
+        // Each stage has half the elements of the one before it: A, B, C.
+        let stage = cell.name.bytes().last().unwrap_or(b'A') - b'A';
+        let unit = (16 * 16 * CHANNELS * 2) >> stage;
         for k in [4, 2] {
-            let specs = seeds(&format!("{spec}&channels=78&dtype=float16&k={k}"), options);
-            let drawn = parallel::map(&specs, options.threads, |spec| {
-                let graph = build(spec)?;
+            let drawn = parallel::map(&cell.specs(options), options.threads, |spec| {
+                let graph = build(&format!("{spec}&channels={CHANNELS}&k={k}"))?;
                 let kahn = Run::kahn(&graph, COPIES)?.old_arena(Inputs::Kept)? as f64;
                 Ok([kahn, Run::best(&graph, VIEWS)?.old_arena(Inputs::Freed)? as f64])
             })?;
@@ -157,17 +154,17 @@ fn by_neighbours(options: &Options) -> Result<Table, Error> {
                 format!("{} ({} to {})", shown(median), shown(low), shown(high))
             };
             table.push([
-                format!("RandWire {name}"),
+                cell.name.to_owned(),
                 format!("reconstruction, {} seeds", options.seeds),
                 k.to_string(),
                 range(&|drawn| drawn[0] / 1000.0, &kb),
-                format!("{tflite:.0}"),
+                format!("{tflite:.0} †"),
                 range(&|drawn| drawn[1] / 1000.0, &kb),
                 range(&|drawn| drawn[1] / unit as f64, &units),
-                format!("{scheduled:.0}"),
+                format!("{scheduled:.0} †"),
                 units(scheduled * 1000.0 / unit as f64),
                 range(&|drawn| drawn[0] / drawn[1], &times_less),
-                times_less(tflite / scheduled),
+                format!("{} †", times_less(tflite / scheduled)),
             ]);
         }
     }

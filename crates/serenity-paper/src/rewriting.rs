@@ -1,4 +1,4 @@
-//! The paper's graph rewriting, and what lies beyond it.
+//! The paper's graph rewriting (section 3.3, equations 3 to 8, figure 9), and what lies beyond it.
 
 use crate::semantics::VIEWS;
 use serenity::ir::{Graph, Role};

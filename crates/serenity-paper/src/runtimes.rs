@@ -112,7 +112,7 @@ pub(crate) fn section(options: &Options) -> Result<Section, Error> {
         headlines: vec![Headline {
             what: "SwiftNet A, B, C in int8 on a stock TFLM: less by row windows than by the order, bit for bit",
             here: of_int8.join(", "),
-            paper: "1.20 (by rewriting, simulated)".to_owned(),
+            paper: "1.20 † (by rewriting, simulated)".to_owned(),
             network: "3 reconstructions",
         }],
         parts: vec![

@@ -64,7 +64,7 @@ pub(crate) fn section(options: &Options) -> Result<Section, Error> {
         }
     };
     Ok(Section {
-        title: "Off-chip traffic",
+        title: "Off-chip traffic (figure 11)",
         headlines: vec![
             headline(
                 "less off-chip traffic with 256 KiB on chip, with rewriting, as the abstract pairs it",
@@ -79,7 +79,8 @@ pub(crate) fn section(options: &Options) -> Result<Section, Error> {
                  last store of an output are not counted: no order avoids them. `fits` says that TensorFlow Lite's side moves nothing to begin with, \
                  `eliminated` that ours moves nothing any more; the geometric mean is over the other cells. How the paper took its mean is not known. \
                  The scheduled order has the least peak, which need not be the least traffic: on a small chip rewriting can move more. The third \
-                 column changes the order alone, with views on both sides.",
+                 column changes the order alone, with views on both sides. `serenity traffic zoo:NAME --grain page --objective peak --before tflite --rewrite paper` counts one network the \
+                 same way.",
             ),
             Part::text("With 256 KiB on chip:"),
             Part::Table("traffic-256-kib", at_headline(&rows, options)),

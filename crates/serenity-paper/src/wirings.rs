@@ -42,9 +42,10 @@ pub(crate) fn section() -> Result<Section, Error> {
         headlines: Vec::new(),
         parts: vec![
             Part::text(
-                "The wiring of SwiftNet was not published. `zoo:swiftnet-a` (the `first` wiring) was found by search so that it has the paper's nodes and its peaks before \
+                "The wiring of SwiftNet was not published. `zoo:swiftnet-a` (the wiring `first`) was found by search so that it has the paper's nodes and its peaks before \
                  rewriting; afterwards it needs less than the paper's. `zoo:swiftnet-a?wiring=fitted` was searched for with what is known after rewriting and of the \
-                 random orders as well, and is the one used on this page; `mixed` was asked in addition to hold a depthwise convolution of a concatenation, so that both rules rewrite it. \
+                 random orders as well, and is the one used on this page, because only a cell with these figures can be compared with them; `first` is the default everywhere else, because both rules rewrite it and it was not \
+                 chosen by what rewriting makes of it; `mixed` was asked in addition to hold a depthwise convolution of a concatenation, so that both rules rewrite it. \
                  **Both were chosen by these figures, so that they have them is no evidence for anything**; what they are good for is to \
                  compare algorithms on a cell like the paper's. `→` is before and after rewriting; of the allocator the least and the largest of 200 optimal orders.",
             ),

@@ -34,7 +34,9 @@ fn every_table_and_figure_is_on_a_page_and_has_its_file() {
         assert!(file(&format!("{stem}.svg")).ends_with("</svg>\n"), "{stem}");
     }
     let links = pages.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
-    for (link, _) in links.filter(|(link, _)| !link.starts_with('#')) {
+    // What people wrote about the evaluation stands beside it.
+    let is_written = |link: &str| link.starts_with('#') || link == "SECTIONS.md" || link == "ERRATA.md";
+    for (link, _) in links.filter(|(link, _)| !is_written(link)) {
         assert!(EVALUATION.files.iter().any(|file| file.name == link), "{link} is linked and missing");
     }
     let mut names: Vec<&str> = EVALUATION.files.iter().map(|file| file.name.as_str()).collect();
@@ -69,15 +71,15 @@ fn rows_about_networks_that_are_not_public_say_so() {
 fn the_definitions_give_the_papers_figures() {
     let peaks = file("peak-memory.csv");
     for row in [
-        "\"DARTS ImageNet, normal cell\",published,1655.8,1656,903.2,903,752.6,753",
-        "SwiftNet A,reconstruction,551.9,552,",
-        "SwiftNet B,reconstruction,194.4,194,81.5,82,",
+        "\"DARTS ImageNet, normal cell\",published,1655.8,1656 †,903.2,903 †,752.6,753 †",
+        "SwiftNet A,\"reconstruction, wiring `fitted`\",551.9,551.0,",
+        "SwiftNet B,reconstruction,194.4,194 †,81.5,82 †,",
     ] {
         assert!(peaks.contains(row), "{row} is not in\n{peaks}");
     }
     let sums = file("live-sum.csv");
     for row in [
-        "SwiftNet A,reconstruction,200.7,200.7,188.2,188.2",
+        "SwiftNet A,\"reconstruction, wiring `fitted`\",200.7,200.7,188.2,188.2",
         "SwiftNet B,reconstruction,75.3,not given,62.7,",
         "SwiftNet C,reconstruction,27.4,not given,18.0,",
     ] {
