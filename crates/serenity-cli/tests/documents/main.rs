@@ -65,7 +65,34 @@ fn the_readme_is_true() {
 #[test]
 fn what_is_said_about_the_paper_is_true() {
     check("docs/paper/FIGURES.md", 0);
-    check("docs/paper/ERRATA.md", 3);
+    check("docs/paper/ERRATA.md", 6);
+    check("docs/paper/SECTIONS.md", 20);
+}
+
+/// The drawings of the paper's figures 1 and 3a are those that the command draws.
+#[test]
+fn the_drawings_of_the_paper_are_true() {
+    let drawn = tempfile::tempdir().unwrap();
+    for (figure, network) in [
+        ("1a", "zoo:randwire-cifar10?stage=1"),
+        ("1b", "zoo:swiftnet?wiring=fitted"),
+        ("3a", "zoo:swiftnet-a?wiring=fitted"),
+    ] {
+        let run = std::process::Command::new(env!("CARGO_BIN_EXE_serenity"))
+            .args(["optimize", network, "--no-rewrite", "--quiet", "--svg", drawn.path().to_str().unwrap()])
+            .status();
+        assert!(run.unwrap().success());
+        let (ours, shown) =
+            (drawn.path().join("network-before.svg"), path(&format!("docs/paper/figure-{figure}.svg")));
+        if std::env::var_os("SERENITY_BLESS").is_some_and(|value| !value.is_empty()) {
+            std::fs::copy(&ours, &shown).unwrap();
+        }
+        let is_same = std::fs::read(ours).unwrap() == std::fs::read(shown).unwrap();
+        assert!(
+            is_same,
+            "docs/paper/figure-{figure}.svg is not what `serenity optimize --svg` draws of {network}"
+        );
+    }
 }
 
 /// The pictures of README and guide are those that the command draws.

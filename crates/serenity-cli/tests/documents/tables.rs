@@ -82,11 +82,11 @@ fn random_orders(session: &mut Session, cells: &[String]) -> Vec<String> {
 /// network | best order | rewritten | times less | the paper's rewriting
 fn rewriting(session: &mut Session, cells: &[String]) -> Vec<String> {
     let (network, as_model) = match cells[0].as_str() {
-        "SwiftNet-like cell A" => ("swiftnet-a", false),
+        "SwiftNet-like cell A, wiring `first`" => ("swiftnet-a", false),
         "SwiftNet-like cell B" => ("swiftnet-b", false),
         "SwiftNet-like cell C" => ("swiftnet-c", false),
         "DARTS V2 normal cell" => ("darts-cell", false),
-        "SwiftNet-like cell A as .tflite, float, TFLM" => ("swiftnet-a", true),
+        "SwiftNet-like cell A, wiring `first`, as .tflite, float, TFLM" => ("swiftnet-a", true),
         "SwiftNet-like cell C as .tflite, float, TFLM" => ("swiftnet-c", true),
         randwire => {
             assert!(randwire.contains("(`serenity paper`)"), "{randwire}");
