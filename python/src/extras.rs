@@ -31,7 +31,8 @@ pub(crate) fn traffic(
     let search = |progress| -> Result<String, Failure> {
         let graph = serenity::runtimes::main_graph(input.graphs(), &[], model);
         let limits = patience.limits(&cancel)?;
-        let options = TrafficOptions { model, grain, objective, effort: patience.effort(), limits, progress };
+        let effort = patience.effort();
+        let options = TrafficOptions { model, grain, objective, effort, limits, progress, before: None };
         let plan = serenity::least_traffic(&graph, &on_chip, &options)?;
         Ok(plan.to_json(&graph, &options).to_string())
     };

@@ -103,7 +103,7 @@ pub use planning::plan_graphs;
 pub use rewrite::{
     AppliedRewrite, RewriteChoice, RewriteCost, possible_rewrites, rewrite, rewrite_settings, rewritten_graph,
 };
-pub use traffic::{Objective, TrafficAt, TrafficOptions, TrafficPlan, least_traffic};
+pub use traffic::{Compared, Objective, TrafficAt, TrafficOptions, TrafficPlan, least_traffic};
 pub use verify::{
     Comparison, Compiler, Engine, OutputComparison, Verification, VerifyError, VerifyOptions, verify,
     verify_emitted,

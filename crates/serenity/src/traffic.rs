@@ -46,12 +46,25 @@ pub struct TrafficOptions {
     pub limits: Limits,
     /// Called a few times a second while the order of least peak is searched for.
     pub progress: Option<ProgressFn>,
+    /// What the traffic is compared with, if that is not the graph in its own order.
+    pub before: Option<Compared>,
+}
+
+/// A graph in an order, to compare the traffic of another graph with.
+#[derive(Clone, Debug)]
+pub struct Compared {
+    /// The graph.
+    pub graph: Graph,
+    /// Which of its tensors share a buffer, and which ops move nothing.
+    pub model: MemoryModel,
+    /// The order in which its ops run.
+    pub order: Vec<OpId>,
 }
 
 /// The traffic for one on-chip size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrafficAt {
-    /// Of the model's own order.
+    /// Of the model's own order, or of what it is [compared](TrafficOptions::before) with.
     pub before: Traffic,
     /// Of the order of least peak.
     pub least_peak: Traffic,
@@ -85,7 +98,7 @@ impl TrafficPlan {
     /// All of it as a JSON object, for the graph and the options that it was searched with.
     pub fn to_json(&self, graph: &Graph, options: &TrafficOptions) -> Value {
         let bytes = |b: Bytes| json!({"reads": b.reads, "writes": b.writes, "bytes": b.bytes()});
-        let details = |t: &Traffic| {
+        let details = |t: &Traffic, graph: &Graph| {
             let oversize = |op: &OpId| json!({"op": op.0, "name": graph.op_label(*op)});
             json!({
                 "reads": t.best.reads,
@@ -97,6 +110,7 @@ impl TrafficPlan {
                 "oversize_ops": t.oversize_ops.iter().map(oversize).collect::<Vec<_>>(),
             })
         };
+        let before = options.before.as_ref().map_or(graph, |compared| &compared.graph);
         let size = |at: &TrafficAt| {
             json!({
                 "on_chip": at.after.on_chip,
@@ -105,9 +119,9 @@ impl TrafficPlan {
                 "bound": at.after.bound,
                 "bound_of_all_orders": at.bound_of_all_orders,
                 "details": {
-                    "before": details(&at.before),
-                    "least_peak": details(&at.least_peak),
-                    "after": details(&at.after),
+                    "before": details(&at.before, before),
+                    "least_peak": details(&at.least_peak, graph),
+                    "after": details(&at.after, graph),
                 },
                 "order": at.order.iter().map(|op| op.0).collect::<Vec<_>>(),
             })
@@ -172,7 +186,7 @@ pub fn least_traffic(graph: &Graph, on_chip: &[u64], options: &TrafficOptions) -
         progress: options.progress.clone(),
         ..Options::default()
     };
-    let least_peak = best_by_peak(graph, &scheduling)?;
+    let mut least_peak = best_by_peak(graph, &scheduling)?;
     let own = options.model.execution_order(graph, &graph.file_order());
     let mut candidates =
         Candidates { touches: &touches, sizes: on_chip, limits: &options.limits, list: Vec::new() };
@@ -203,6 +217,14 @@ pub fn least_traffic(graph: &Graph, on_chip: &[u64], options: &TrafficOptions) -
             }
         }
     }
+    let compared = match &options.before {
+        None => None,
+        Some(Compared { graph, model, order }) => {
+            least_peak.before.peak = model.lifetimes(graph).profile(order).peak();
+            let touches = Touches::new(graph, *model, options.grain).map_err(refused)?;
+            Some(touches.in_order(order).sweep_within(on_chip, &options.limits))
+        }
+    };
     let answer = |i: usize| {
         // By its peak alone an order is taken even if it moves more.
         let after = match options.objective {
@@ -214,7 +236,10 @@ pub fn least_traffic(graph: &Graph, on_chip: &[u64], options: &TrafficOptions) -
             Traffic { bound, is_optimal: traffic.best.bytes() == bound, ..traffic.clone() }
         };
         TrafficAt {
-            before: with_bound(&candidates.list[before].swept[i]),
+            before: match &compared {
+                Some(swept) => swept[i].clone(),
+                None => with_bound(&candidates.list[before].swept[i]),
+            },
             least_peak: with_bound(&candidates.list[peak].swept[i]),
             after: with_bound(&after.swept[i]),
             order: after.order.clone(),

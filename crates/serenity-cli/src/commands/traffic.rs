@@ -11,7 +11,7 @@ use serenity::ir::Graph;
 use serenity::off_chip::{Bytes, Grain};
 use serenity::runtimes::MemoryModel;
 use serenity::scheduling::Algorithm;
-use serenity::{Input, Objective, Options, Rewrites, TrafficOptions, TrafficPlan};
+use serenity::{Compared, Input, Objective, Options, Rewrites, TrafficOptions, TrafficPlan};
 use std::io::{self, Write};
 
 /// Columns of the picture.
@@ -27,27 +27,23 @@ pub(crate) fn run(args: &TrafficArgs, out: &mut impl Write) -> Result<Outcome, F
     let own = serenity::runtimes::main_graph(input.graphs(), &[], model);
     let sizes: Vec<u64> = args.on_chip.iter().map(|size| size.0).collect();
     let (line, progress) = ProgressLine::new(&title, args.talk.quiet);
-    let options = TrafficOptions {
+    let mut options = TrafficOptions {
         model,
         grain: args.grain,
         objective: args.objective,
         effort: args.limits.effort,
         limits: limits(&args.limits, &cancel_on_signal()),
         progress,
+        before: None,
     };
     let graph = match args.rewrite.filter(|&rewrites| rewrites != Rewrites::None) {
         Some(rewrites) => rewritten(&input, rewrites, &options)?,
         None => own.clone(),
     };
-    let mut plan = serenity::least_traffic(&graph, &sizes, &options)?;
     if args.before == Baseline::Tflite || graph != own {
-        let model = if args.before == Baseline::Tflite { MemoryModel::Plain } else { model };
-        let peak = TrafficOptions { model, objective: Objective::Peak, ..options.clone() };
-        let before = serenity::least_traffic(&compared_with(args.before, own)?, &sizes, &peak)?;
-        plan.least_peak.before = before.least_peak.before;
-        let pairs = plan.sizes.iter_mut().zip(before.sizes);
-        pairs.for_each(|(at, before)| at.before = before.before);
+        options.before = Some(compared_with(args.before, own, model)?);
     }
+    let plan = serenity::least_traffic(&graph, &sizes, &options)?;
     drop(line);
     if args.talk.json {
         let mut object = plan.to_json(&graph, &options);
@@ -69,14 +65,16 @@ fn rewritten(input: &Input, rewrites: Rewrites, traffic: &TrafficOptions) -> Res
     Ok(serenity::runtimes::main_graph(planned.graphs(), &[], model))
 }
 
-/// The graph that `before` speaks of: in the order of Kahn, as TensorFlow Lite is counted in the paper, or as it came.
-fn compared_with(before: Baseline, own: Graph) -> Result<Graph, Failure> {
-    if before == Baseline::File {
-        return Ok(own);
-    }
-    let kahn = Options { algorithm: Algorithm::Kahn, ..Options::default() };
-    let order = serenity::schedule(&own, &kahn)?.order;
-    Ok(own.reordered(&order).expect("a checked order is one of the graph"))
+/// What `before` is: the model in the order of Kahn with copies, as TensorFlow Lite is counted in the paper, or as it came.
+fn compared_with(before: Baseline, graph: Graph, model: MemoryModel) -> Result<Compared, Failure> {
+    let (model, order) = match before {
+        Baseline::File => (model, model.execution_order(&graph, &graph.file_order())),
+        Baseline::Tflite => {
+            let kahn = Options { algorithm: Algorithm::Kahn, ..Options::default() };
+            (MemoryModel::Plain, serenity::schedule(&graph, &kahn)?.order)
+        }
+    };
+    Ok(Compared { graph, model, order })
 }
 
 fn print(

@@ -138,3 +138,29 @@ fn figure_11_of_the_paper() {
     let run = desk.run(&["traffic", "zoo:darts-cell", "--rewrite", "everything"]);
     assert!(run.code == 2 && run.stderr.contains("paper"), "{run:?}");
 }
+
+/// What is compared with is another graph than the one that is ordered: its ops have other numbers and names, and may be more.
+#[test]
+fn ops_of_the_model_before_are_those_that_it_came_with() {
+    let desk = Desk::new();
+    desk.run(&["zoo", "export", "mobilenet?resolution=32", "--int8", "-o", "net.tflite"]);
+    for (input, more) in [
+        ("zoo:swiftnet", &["--rewrite", "paper"][..]),
+        ("net.tflite", &["--rewrite", "exact"]),
+        ("net.tflite", &["--before", "tflite", "--runtime", "plain"]),
+    ] {
+        let of = |more: &[&str]| {
+            let usual = ["traffic", input, "--on-chip", "1", "--objective", "peak", "--json"];
+            desk.run(&[&usual[..], more].concat()).json()
+        };
+        let before = |object: &Value| {
+            let ops = object["sizes"][0]["details"]["before"]["oversize_ops"].as_array().unwrap().clone();
+            let mut names: Vec<String> = ops.iter().map(Value::to_string).collect();
+            names.sort();
+            names
+        };
+        let own = of(&more[2..]);
+        assert!(!before(&own).is_empty());
+        assert_eq!(before(&of(more)), before(&own), "{input} {more:?}");
+    }
+}
