@@ -16,7 +16,7 @@ mod table;
 
 use arguments::{Arguments, Task};
 use serenity::ir::{Graph, Lifetimes, OpId};
-use serenity::runtimes::MemoryModel;
+use serenity::runtimes::{MemoryModel, MemoryModelExt};
 use serenity::scheduling::Problem;
 use std::error::Error;
 use std::process::ExitCode;

@@ -7,7 +7,7 @@ pub mod truth;
 use serde_json::{Value, json};
 use serenity::ir::{Graph, GraphBuilder, OpId, Tensor, TensorId};
 use serenity::placement::{Buffer, Planner, Problem, csv, place};
-use serenity::runtimes::{Kernels, MemoryModel};
+use serenity::runtimes::{Kernels, MemoryModel, MemoryModelExt};
 use serenity::search::{Limits, Proof};
 use serenity::zoo::Precision;
 use serenity::{

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use serenity::ir::{Graph, OpId};
 use serenity::placement::Sharing;
-use serenity::runtimes::{Content, MemoryModel, main_graph};
+use serenity::runtimes::{Content, MemoryModel, MemoryModelExt, main_graph};
 use serenity::{Input, PlanFile};
 
 /// Is all that the plan says of the planned model true? Bounds are, if they are no higher than those that were proved when the plan was made.

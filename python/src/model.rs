@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Value, json};
 use serenity::ir::{self, OpId, TensorId};
+use serenity::runtimes::MemoryModelExt;
 use serenity::{Format, Input};
 
 /// A model that was read or made; never changed.

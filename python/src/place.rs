@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use serenity::check::{PlacedBuffer, first_clash};
 use serenity::ir::{Graph, OpId};
 use serenity::placement::{self, Buffer, Overlap, Placement, Planner, Problem, ProblemError};
+use serenity::runtimes::MemoryModelExt;
 use serenity::search::CancelFlag;
 use std::collections::BTreeMap;
 

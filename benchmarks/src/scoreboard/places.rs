@@ -8,7 +8,7 @@ use serde_json::Value;
 use serenity::check::{PlacedBuffer, first_clash};
 use serenity::placement::csv::{self, Table};
 use serenity::placement::{Limits, Options, Planner, Problem, Proof, place};
-use serenity::runtimes::MemoryModel;
+use serenity::runtimes::{MemoryModel, MemoryModelExt};
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -6,6 +6,7 @@ use crate::page::{Part, Section};
 use crate::rewriting::rewritten;
 use crate::semantics::{COPIES, Run, VIEWS, build};
 use serenity::ir::Graph;
+use serenity::runtimes::MemoryModelExt;
 use serenity::scheduling::within::orders_within;
 use serenity::scheduling::{Algorithm, BudgetResult, Limits, SoftBudget, StepLimit};
 use serenity::{Error, schedule};

@@ -8,6 +8,7 @@ use crate::statistics::Spread;
 use crate::{Options, parallel};
 use serenity::Error;
 use serenity::ir::{Graph, OpId};
+use serenity::runtimes::MemoryModelExt;
 use serenity::scheduling::Limits;
 use serenity::scheduling::within::orders_within;
 use serenity_report::{Column, Table, grouped};

@@ -6,6 +6,7 @@ use crate::page::{Headline, Part, Section, kb, percent};
 use crate::semantics::{Run, VIEWS, build};
 use crate::statistics::from_zero;
 use serenity::Error;
+use serenity::runtimes::MemoryModelExt;
 use serenity::scheduling::Limits;
 use serenity::scheduling::distribution::{Distribution, count, sample};
 use serenity_report::{Axis, Colour, Column, Line, LineChart, Mark, Shape, Table, grouped};

@@ -6,7 +6,7 @@
 
 use serenity::ir::{Graph, OpId, Profile};
 use serenity::placement::{self, Limits, Planner, Problem};
-use serenity::runtimes::{Content, MemoryModel};
+use serenity::runtimes::{Content, MemoryModel, MemoryModelExt};
 use serenity::scheduling::Algorithm;
 use serenity::{Error, Plan, schedule};
 

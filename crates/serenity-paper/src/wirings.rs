@@ -7,6 +7,7 @@ use crate::rewriting::{nodes, rewritten};
 use crate::semantics::{COPIES, Inputs, Run, VIEWS, build};
 use serenity::Error;
 use serenity::ir::{Graph, Operator, Role};
+use serenity::runtimes::MemoryModelExt;
 use serenity::scheduling::Limits;
 use serenity::scheduling::distribution::count;
 use serenity_report::{Column, Table};

@@ -1,7 +1,7 @@
 //! What the runtimes do: one folder each.
 //!
-//! In comes a [`Graph`](serenity_ir::Graph) and an order. Out comes, for the runtime that a [`MemoryModel`] names, what that runtime will make of them: the [lifetimes](MemoryModel::lifetimes)
-//! of its buffers, its [arena](MemoryModel::arena) to the byte, the [placement problem](MemoryModel::placement_problem) where a plan may decide, the [order](MemoryModel::execution_order) in which
+//! In comes a [`Graph`](serenity_ir::Graph) and an order. Out comes, for the runtime that a [`MemoryModel`] names, what that runtime will make of them: the [lifetimes](MemoryModelExt::lifetimes)
+//! of its buffers, its [arena](MemoryModelExt::arena) to the byte, the [placement problem](MemoryModelExt::placement_problem) where a plan may decide, the [order](MemoryModelExt::execution_order) in which
 //! it runs a file, and what it [adds](main_graph) to a graph: hazards, sub-graphs in its arena, what cannot be known of it.
 //!
 //! | folder | runtime |
@@ -12,11 +12,12 @@
 //! | `plain`, `paper` | no runtime: the counts of the textbook and of the paper |
 //!
 //! Promised: figures are those that the real runtimes report; what is not known is said, never counted as nothing. Everything a runtime does stands behind [`Runtime`]; to add one is to
-//! write a folder and a name in [`MemoryModel`]: nothing compiles before both are there.
+//! write a folder and a name in [`MemoryModel`]: nothing compiles before both are there. What was measured and cannot be derived (names, scratch, what LiteRT keeps where) is in `serenity-facts`, and
+//! re-exported here.
 //!
 //! ```
 //! use serenity_ir::{GraphBuilder, Tensor};
-//! use serenity_runtimes::{Kernels, MemoryModel};
+//! use serenity_runtimes::{Kernels, MemoryModel, MemoryModelExt};
 //! # fn main() -> Result<(), serenity_ir::GraphError> {
 //! let mut builder = GraphBuilder::new("tiny");
 //! let x = builder.input(Tensor::sized("x", 100));
@@ -40,25 +41,22 @@ mod plain;
 mod problem;
 mod runtime;
 mod stated;
-#[cfg(test)]
-mod testing;
 mod tflm;
 
 pub use arena::{Arena, Content, Offsets, Piece};
-pub use litert::kernels::{LitertKernels, LitertPlace, LitertTemporary};
-pub use memory_model::MemoryModel;
+pub use memory_model::MemoryModelExt;
 pub use nested::{annotate, callees_first, main_graph};
-pub use ort::{
-    OrtOrder, OrtSetup, Run as OrtRun, Session as OrtSession, numberings, overwrites as ort_overwrites,
-};
+pub use ort::{Run as OrtRun, Session as OrtSession, numberings, overwrites as ort_overwrites};
 pub use problem::ArenaProblem;
 pub use runtime::{AtBest, Runtime};
+pub use serenity_facts::{
+    KernelSet, Kernels, LitertKernels, LitertPlace, LitertTemporary, MemoryModel, OrtOrder, OrtSetup,
+    TFLM_ALIGNMENT, scratch,
+};
 pub use tflm::overlap::{Overlap, overlaps};
 pub use tflm::plan::{Planned, live_by_op, live_peak, plan_arena, plans_of_arena, steps_by_op};
 pub use tflm::run::Facts as TflmFacts;
-pub use tflm::scratch::scratch;
-pub use tflm::sets::{KernelSet, Kernels};
 pub use tflm::supported::{Unsupported, unsupported};
 pub use tflm::tail::{Tail, TflmArena};
 pub use tflm::ties::has_counted_loops;
-pub use tflm::{TFLM_ALIGNMENT, profile_in_places, tflm_arena};
+pub use tflm::{profile_in_places, tflm_arena};

@@ -1,130 +1,67 @@
-//! The names of the runtimes: who asks one of them something asks it here.
+//! From the name of a runtime to what it does.
 
 use crate::litert::Litert;
 use crate::ort::Ort;
 use crate::paper::{Paper, accumulate};
 use crate::plain::Plain;
 use crate::tflm::Tflm;
-use crate::{Arena, ArenaProblem, AtBest, Kernels, Offsets, OrtOrder, OrtSetup, Runtime};
+use crate::{Arena, ArenaProblem, AtBest, MemoryModel, Offsets, Runtime};
 use serenity_ir::{Graph, Lifetimes, OpId, Role};
 
-/// How a runtime spends memory. The choice changes what an order costs, never which orders are possible.
+/// What the runtime does that a [`MemoryModel`] names.
 ///
-/// Matched without a wildcard wherever it decides something: a new model does not compile before every place has decided.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum MemoryModel {
-    /// Every tensor has its own buffer, from its producer to its last reader; inputs are there from the start until their last
-    /// reader, outputs stay to the end.
-    #[default]
-    Plain,
-    /// The semantics under which the figures of the paper come out: as [`Plain`](Self::Plain), but a concatenation is a view
-    /// (its pieces stay where they are until the last reader of the view, the result costs nothing), and the partial results that an
-    /// `ACCUMULATE` adds up are written into one buffer, which the first of them brings to life.
-    Paper,
-    /// TensorFlow Lite for Microcontrollers: as [`Plain`](Self::Plain), but sizes are rounded up to 16 bytes, an int4 tensor takes a byte an
-    /// element, and what the kernels ask for as scratch is in use while they run. Nothing is done in place unless a plan in the
-    /// model says so.
-    Tflm(Kernels),
-    /// The same with a plan of the arena in the model, as Serenity writes it: an op may write its output over an input that nobody else
-    /// reads, as closely as these kernels allow.
-    TflmPlanned(Kernels),
-    /// LiteRT (TensorFlow Lite) with its reference kernels and no delegate: graph inputs and what nobody reads stay for the whole run, some
-    /// operators write over an input that nobody else reads, reshaping ones share their input's memory, some results lie outside the
-    /// arena, and what the kernels have in it besides their tensors is in use while they run ([`LitertKernels`](crate::LitertKernels)).
-    Litert,
-    /// ONNX Runtime on the CPU: graph inputs are the caller's, outputs have memory of their own, some operators write over an input that
-    /// nobody else reads, reshaping ones share their input's memory.
-    Ort(OrtSetup),
-}
-
-serenity_search::named! {
-    "memory model": MemoryModel {
-        "plain" => Plain,
-        "paper" => Paper,
-        "tflm" => Tflm(Kernels::Any),
-        "tflm-planned" => TflmPlanned(Kernels::Any),
-        "litert" => Litert,
-        "ort" => Ort(OrtSetup::PLAIN),
-    }
-}
-
-impl MemoryModel {
-    /// The kernels that matter, if it is one of TFLM's.
-    pub fn kernels(self) -> Option<Kernels> {
-        match self {
-            Self::Tflm(kernels) | Self::TflmPlanned(kernels) => Some(kernels),
-            Self::Plain | Self::Paper | Self::Litert | Self::Ort(_) => None,
-        }
-    }
-
-    /// The same model for other kernels, if they matter.
-    #[must_use]
-    pub fn with_kernels(self, kernels: Kernels) -> Self {
-        match self {
-            Self::Tflm(_) => Self::Tflm(kernels),
-            Self::TflmPlanned(_) => Self::TflmPlanned(kernels),
-            Self::Plain | Self::Paper | Self::Litert | Self::Ort(_) => self,
-        }
-    }
-
-    /// How the session of ONNX Runtime is set up, if this is its model.
-    pub fn ort(self) -> Option<OrtSetup> {
-        match self {
-            Self::Ort(setup) => Some(setup),
-            Self::Plain | Self::Paper | Self::Tflm(_) | Self::TflmPlanned(_) | Self::Litert => None,
-        }
-    }
-
-    /// In which order ONNX Runtime runs a file, if this is its model.
-    pub fn ort_order(self) -> Option<OrtOrder> {
-        self.ort().map(|setup| setup.order)
-    }
-
-    /// The same model for another session of ONNX Runtime, if it is its model.
-    #[must_use]
-    pub fn with_ort(self, setup: OrtSetup) -> Self {
-        match self {
-            Self::Ort(_) => Self::Ort(setup),
-            Self::Plain | Self::Paper | Self::Tflm(_) | Self::TflmPlanned(_) | Self::Litert => self,
-        }
-    }
-
-    /// Does it stand for a runtime, which computes also what depends on constants only?
-    pub fn is_runtime(self) -> bool {
-        match self {
-            Self::Plain | Self::Paper => false,
-            Self::Tflm(_) | Self::TflmPlanned(_) | Self::Litert | Self::Ort(_) => true,
-        }
-    }
-
-    /// The same for a model that carries a plan of its arena, if it can.
-    #[must_use]
-    pub fn with_plan(self) -> Self {
-        match self {
-            Self::Tflm(kernels) => Self::TflmPlanned(kernels),
-            Self::Plain | Self::Paper | Self::TflmPlanned(_) | Self::Litert | Self::Ort(_) => self,
-        }
-    }
-
-    /// The same for a model that carries none.
-    #[must_use]
-    pub fn without_plan(self) -> Self {
-        match self {
-            Self::TflmPlanned(kernels) => Self::Tflm(kernels),
-            Self::Plain | Self::Paper | Self::Tflm(_) | Self::Litert | Self::Ort(_) => self,
-        }
-    }
-
-    /// Is the model taken to carry a plan of its arena?
-    pub fn is_planned(self) -> bool {
-        match self {
-            Self::TflmPlanned(_) => true,
-            Self::Plain | Self::Paper | Self::Tflm(_) | Self::Litert | Self::Ort(_) => false,
-        }
-    }
-
+/// The name itself is a fact that the checker knows too (`serenity-facts`); what follows from it is
+/// derived here, and a second time by the checker. A name without a runtime does not compile.
+pub trait MemoryModelExt: Sized {
     /// The runtime behind the name.
-    pub fn runtime(self) -> Box<dyn Runtime> {
+    fn runtime(self) -> Box<dyn Runtime>;
+
+    /// Can the buffers of `graph` be told under this model in memory that is in proportion to it? Where concatenations are views of views, each reader wants every piece.
+    fn can_follow(self, graph: &Graph) -> bool;
+
+    /// The buffers of `graph` under this model, if it [can follow](Self::can_follow) it.
+    fn lifetimes(self, graph: &Graph) -> Lifetimes {
+        self.runtime().storage(graph).into_lifetimes(graph)
+    }
+
+    /// The buffers of `graph` if what an `ACCUMULATE` adds up is written into one buffer: what a runtime that works in place would need if partial
+    /// results could be added in any order. No runtime has such an operator; this is for finding out in which order to add.
+    fn accumulating_lifetimes(self, graph: &Graph) -> Lifetimes {
+        let mut storage = self.runtime().storage(graph);
+        for op in graph.file_order().into_iter().filter(|&op| graph.op(op).kind.role() == Role::Accumulate) {
+            accumulate(&mut storage, graph, op);
+        }
+        storage.into_lifetimes(graph)
+    }
+
+    /// As [`Runtime::least_lifetimes`].
+    fn least_lifetimes(self, graph: &Graph) -> Lifetimes {
+        self.runtime().least_lifetimes(graph)
+    }
+
+    /// As [`Runtime::at_best`].
+    fn at_best(self, graph: &Graph) -> Option<AtBest> {
+        self.runtime().at_best(graph)
+    }
+
+    /// As [`Runtime::arena`].
+    fn arena(self, graphs: &[&Graph], orders: &[&[OpId]], plan: Option<&Offsets>) -> Option<Arena> {
+        self.runtime().arena(graphs, orders, plan)
+    }
+
+    /// As [`Runtime::placement_problem`].
+    fn placement_problem(self, graphs: &[&Graph], orders: &[&[OpId]]) -> Option<ArenaProblem> {
+        self.runtime().placement_problem(graphs, orders)
+    }
+
+    /// As [`Runtime::execution_order`].
+    fn execution_order(self, graph: &Graph, file: &[OpId]) -> Vec<OpId> {
+        self.runtime().execution_order(graph, file)
+    }
+}
+
+impl MemoryModelExt for MemoryModel {
+    fn runtime(self) -> Box<dyn Runtime> {
         match self {
             Self::Plain => Box::new(Plain),
             Self::Paper => Box::new(Paper),
@@ -135,52 +72,11 @@ impl MemoryModel {
         }
     }
 
-    /// Can the buffers of `graph` be told under this model in memory that is in proportion to it? Where concatenations are views of views, each reader wants every piece.
-    pub fn can_follow(self, graph: &Graph) -> bool {
+    fn can_follow(self, graph: &Graph) -> bool {
         match self {
             Self::Paper => Paper::can_follow(graph),
             Self::Plain | Self::Tflm(_) | Self::TflmPlanned(_) | Self::Litert | Self::Ort(_) => true,
         }
-    }
-
-    /// The buffers of `graph` under this model, if it [can follow](Self::can_follow) it.
-    pub fn lifetimes(self, graph: &Graph) -> Lifetimes {
-        self.runtime().storage(graph).into_lifetimes(graph)
-    }
-
-    /// The same, where what an `ACCUMULATE` adds up is written into one buffer: what a runtime that works in place would need if partial
-    /// results could be added in any order. No runtime has such an operator; this is for finding out in which order to add.
-    pub fn accumulating_lifetimes(self, graph: &Graph) -> Lifetimes {
-        let mut storage = self.runtime().storage(graph);
-        for op in graph.file_order().into_iter().filter(|&op| graph.op(op).kind.role() == Role::Accumulate) {
-            accumulate(&mut storage, graph, op);
-        }
-        storage.into_lifetimes(graph)
-    }
-
-    /// As [`Runtime::least_lifetimes`].
-    pub fn least_lifetimes(self, graph: &Graph) -> Lifetimes {
-        self.runtime().least_lifetimes(graph)
-    }
-
-    /// As [`Runtime::at_best`].
-    pub fn at_best(self, graph: &Graph) -> Option<AtBest> {
-        self.runtime().at_best(graph)
-    }
-
-    /// As [`Runtime::arena`].
-    pub fn arena(self, graphs: &[&Graph], orders: &[&[OpId]], plan: Option<&Offsets>) -> Option<Arena> {
-        self.runtime().arena(graphs, orders, plan)
-    }
-
-    /// As [`Runtime::placement_problem`].
-    pub fn placement_problem(self, graphs: &[&Graph], orders: &[&[OpId]]) -> Option<ArenaProblem> {
-        self.runtime().placement_problem(graphs, orders)
-    }
-
-    /// As [`Runtime::execution_order`].
-    pub fn execution_order(self, graph: &Graph, file: &[OpId]) -> Vec<OpId> {
-        self.runtime().execution_order(graph, file)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a runtime adds to a graph: ops that run sub-graphs need what those need, and some orders would run into its faults.
 
-use crate::MemoryModel;
+use crate::{MemoryModel, MemoryModelExt};
 use serenity_ir::{Graph, Op, OpId, Unknown, UnknownKind};
 
 /// The main graph of a model with what its sub-graphs need, for a runtime that runs them in the same arena, and with what is unknown of the

@@ -3,7 +3,7 @@
 use crate::demand::{Demand, Gap, Operand, Touched, Version};
 use crate::{Bytes, Grain, TrafficError};
 use serenity_ir::{Buffer, Graph, OpId, Role};
-use serenity_runtimes::MemoryModel;
+use serenity_runtimes::{MemoryModel, MemoryModelExt};
 
 /// A buffer and the ops that touch it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ mod common;
 
 use common::{Streaming, least_traffic, network};
 use serenity_ir::Tensor;
-use serenity_runtimes::MemoryModel;
+use serenity_runtimes::{MemoryModel, MemoryModelExt};
 use serenity_traffic::{Grain, PAGE, sweep, traffic};
 
 #[test]

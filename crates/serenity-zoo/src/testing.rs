@@ -1,7 +1,7 @@
 //! What the tests of several files need: the order of Kahn, and a small exact search.
 
 use serenity_ir::{Graph, OpId};
-use serenity_runtimes::MemoryModel;
+use serenity_runtimes::{MemoryModel, MemoryModelExt};
 use std::collections::{HashMap, VecDeque};
 
 /// First in, first out: what is ready at the start enters by index, then each op that becomes ready, by index.

@@ -7,6 +7,7 @@
 #![allow(clippy::print_stdout, reason = "a benchmark prints its table")]
 
 use serenity::load;
+use serenity::runtimes::MemoryModelExt;
 use serenity::scheduling::{Algorithm, Limits, Options, Problem, Proof, Schedule, schedule};
 use std::time::Duration;
 

@@ -6,7 +6,7 @@ use crate::{
 };
 use serde_json::{Value, json};
 use serenity_ir::Profile;
-use serenity_runtimes::{MemoryModel, OrtOrder, Tail, Unsupported, main_graph, unsupported};
+use serenity_runtimes::{MemoryModel, MemoryModelExt, OrtOrder, Tail, Unsupported, main_graph, unsupported};
 
 /// A model as it came, as it is planned, and its plan.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use crate::{Input, Optimized, Options, Plan, judge};
 use serde_json::{Value, json};
 use serenity_check::placement_faults;
 use serenity_ir::{Graph, OpId};
-use serenity_runtimes::{Kernels, MemoryModel, Offsets};
+use serenity_runtimes::{Kernels, MemoryModel, MemoryModelExt, Offsets};
 
 /// What TFLM needs for a planned model if it is built with one set of kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

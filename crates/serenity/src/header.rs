@@ -7,7 +7,7 @@ use crate::labels::ShortLabels;
 use crate::two_memories::TwoMemories;
 use crate::{Error, Format, Input, Plan};
 use serenity_ir::{Graph, OpId};
-use serenity_runtimes::{Arena, Content, Offsets, Piece, TFLM_ALIGNMENT};
+use serenity_runtimes::{Arena, Content, MemoryModelExt, Offsets, Piece, TFLM_ALIGNMENT};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;

@@ -4,7 +4,9 @@ use crate::Error;
 use crate::planning::is_safe;
 use serenity_formats::{Format, GraphFile, ModelFile, NarrowedChannels, PlanNote, QuantizedIo, ReadOptions};
 use serenity_ir::{Graph, OpId};
-use serenity_runtimes::{Content, Kernels, MemoryModel, Offsets, Tail, TflmFacts, tflm_arena};
+use serenity_runtimes::{
+    Content, Kernels, MemoryModel, MemoryModelExt, Offsets, Tail, TflmFacts, tflm_arena,
+};
 use serenity_search::Limits;
 use std::io::Read;
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use crate::peak;
 use serenity_ir::{BufferId, Graph, Lifetimes, Op, OpId, Profile};
-use serenity_runtimes::{Arena, MemoryModel, Offsets, main_graph};
+use serenity_runtimes::{Arena, MemoryModel, MemoryModelExt, Offsets, main_graph};
 
 /// What a model needs in the order it came with.
 #[derive(Clone, Debug)]

@@ -3,7 +3,9 @@
 use crate::effort::{MOST_ORDERS, SHARE_OF_A_SET};
 use crate::{Options, Plan, refine};
 use serenity_ir::{Graph, Lifetimes, OpId};
-use serenity_runtimes::{MemoryModel, Offsets, Planned, TflmFacts, live_peak, plans_of_arena};
+use serenity_runtimes::{
+    MemoryModel, MemoryModelExt, Offsets, Planned, TflmFacts, live_peak, plans_of_arena,
+};
 use serenity_schedule::Algorithm;
 use serenity_search::{Limits, StopReason};
 use std::collections::BTreeSet;

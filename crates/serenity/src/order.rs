@@ -4,7 +4,7 @@ use crate::plan_check::plan_faults;
 use crate::{Error, Footprint, Options, Plan, bridge};
 use serenity_check::{Witness, WitnessChain};
 use serenity_ir::{Graph, Lifetimes, OpId, TensorId};
-use serenity_runtimes::{MemoryModel, Offsets};
+use serenity_runtimes::{MemoryModel, MemoryModelExt, Offsets};
 use serenity_schedule::{self as scheduling, Problem, Schedule};
 use serenity_search::Proof;
 

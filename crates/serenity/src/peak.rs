@@ -1,7 +1,7 @@
 //! The most memory in use at any time.
 
 use serenity_ir::{Graph, OpId, Profile};
-use serenity_runtimes::{MemoryModel, Offsets, TflmFacts, main_graph, profile_in_places};
+use serenity_runtimes::{MemoryModel, MemoryModelExt, Offsets, TflmFacts, main_graph, profile_in_places};
 
 /// Memory over time, the order of the main graph first. Where a plan of the arena lays what loops hand on into the same bytes, each byte counts once; otherwise by the lifetimes of the
 /// memory model.

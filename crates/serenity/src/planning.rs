@@ -7,7 +7,7 @@ use crate::peak::{self, own_peak};
 use crate::{Error, Footprint, Options, Plan, bridge, nested, ort};
 use serenity_check::placement_faults;
 use serenity_ir::{Graph, Op, OpId, Operator, TensorId};
-use serenity_runtimes::{Kernels, Offsets, TflmFacts, main_graph};
+use serenity_runtimes::{Kernels, MemoryModelExt, Offsets, TflmFacts, main_graph};
 use serenity_schedule::{self as scheduling, OpIndex};
 use serenity_search::Proof;
 use std::time::Instant;

@@ -15,7 +15,7 @@ use crate::order::best_by_peak;
 use crate::{Effort, Error, Options, Plan};
 use serde_json::{Value, json};
 use serenity_ir::{Graph, OpId, Unknown};
-use serenity_runtimes::MemoryModel;
+use serenity_runtimes::{MemoryModel, MemoryModelExt};
 use serenity_search::{Limits, ProgressFn, StopReason};
 use serenity_traffic::{Bytes, Grain, Touches, Traffic, TrafficError};
 

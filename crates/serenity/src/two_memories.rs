@@ -39,7 +39,7 @@ use serde_json::{Value, json};
 use serenity_arena::{Limits, Overlap, Problem, Proof, StopReason};
 use serenity_check::{PlacedBuffer, first_clash};
 use serenity_ir::{Graph, OpId};
-use serenity_runtimes::{ArenaProblem, Content};
+use serenity_runtimes::{ArenaProblem, Content, MemoryModelExt};
 use std::collections::BTreeMap;
 
 pub use memory::{Memory, NoRoom};

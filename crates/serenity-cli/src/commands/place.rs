@@ -16,7 +16,7 @@ use serenity::check::{PlacedBuffer, first_clash};
 use serenity::ir::{Graph, OpId, Unknown};
 use serenity::placement::csv::{self, Table};
 use serenity::placement::{Options, Placement, Problem, Proof, place};
-use serenity::runtimes::MemoryModel;
+use serenity::runtimes::{MemoryModel, MemoryModelExt};
 use std::io::Write;
 use std::path::Path;
 

@@ -8,6 +8,7 @@ use crate::size::Size;
 use crate::{Failure, Outcome, json};
 use serde_json::{Map, Value, json};
 use serenity::ErrorKind;
+use serenity::runtimes::MemoryModelExt;
 use serenity::scheduling::distribution::{self, CountError, Distribution};
 use serenity::scheduling::{Limits, Problem, StopReason};
 use serenity::{Options, Plan};

@@ -5,7 +5,6 @@
 //! read; so what nobody reads stays for ever.
 
 mod arena;
-pub(crate) mod kernels;
 mod ties;
 
 use crate::problem::{assemble, tensor_buffers};
@@ -200,7 +199,7 @@ fn in_place(graph: &Graph) -> Storage {
 
 #[cfg(test)]
 mod tests {
-    use crate::MemoryModel;
+    use crate::{MemoryModel, MemoryModelExt};
     use serenity_ir::{GraphBuilder, OpId, Tensor, TensorId};
 
     fn peak_and_buffers(g: GraphBuilder) -> (u64, Vec<Vec<TensorId>>) {

@@ -8,17 +8,15 @@ mod chunks;
 mod lists;
 mod nodes;
 mod requests;
-mod setup;
 mod sharing;
 mod steer;
 mod temporaries;
 mod walk;
 
-pub use setup::{OrtOrder, OrtSetup};
 pub use sharing::overwrites;
 pub use steer::numberings;
 
-use crate::{Arena, Offsets, Runtime};
+use crate::{Arena, Offsets, OrtOrder, OrtSetup, Runtime};
 use nodes::{Facts, Nodes};
 use serenity_ir::{Graph, Lifetimes, OpId, Storage};
 

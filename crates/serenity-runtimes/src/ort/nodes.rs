@@ -3,10 +3,10 @@
 //! They are numbered in the order of the file. A `DequantizeLinear` that several operands read is given to the first of them; each other gets
 //! a copy, numbered behind all nodes of the file.
 
-use super::OrtSetup;
 use super::lists::Lists;
 use super::sharing::{OrtSharing, ort_layout, ort_sharing};
 use super::walk;
+use crate::OrtSetup;
 use serenity_ir::{Graph, OpId, Operator, TensorId};
 use std::collections::BTreeMap;
 

@@ -8,7 +8,7 @@
 //! ONNX Runtime also gives a buffer of the same shape to a later tensor, and holds it in between. That depends on the whole order, so
 //! it is not in the lifetimes: whoever wants the exact figure of one order must follow the runtime's own planner.
 
-use super::OrtSetup;
+use crate::OrtSetup;
 use serenity_ir::Operator::*;
 use serenity_ir::{Buffer, Graph, KnownDim, KnownShape, Lifetimes, Op, OpId, Storage, Tensor, TensorId};
 use std::collections::HashSet;
@@ -182,7 +182,7 @@ fn can_overwrite(graph: &Graph, setup: OrtSetup, op: &Op, input: TensorId, outpu
 
 #[cfg(test)]
 mod tests {
-    use crate::{MemoryModel, OrtSetup};
+    use crate::{MemoryModel, MemoryModelExt, OrtSetup};
     use serenity_ir::{ElementType, Graph, GraphBuilder, KnownDim, KnownShape, Tensor, TensorId};
 
     const ORT: MemoryModel = MemoryModel::Ort(OrtSetup::PLAIN);

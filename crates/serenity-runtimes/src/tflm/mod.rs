@@ -5,15 +5,15 @@ pub(crate) mod overlap;
 mod parts;
 pub(crate) mod plan;
 pub(crate) mod run;
-pub(crate) mod scratch;
-pub(crate) mod sets;
 pub(crate) mod supported;
 pub(crate) mod tail;
 pub(crate) mod ties;
 
 use crate::arena::Demand;
 use crate::problem::{assemble, tensor_buffers};
-use crate::{Arena, ArenaProblem, AtBest, Content, Kernels, Offsets, Piece, Runtime, scratch};
+use crate::{
+    Arena, ArenaProblem, AtBest, Content, Kernels, Offsets, Piece, Runtime, TFLM_ALIGNMENT, scratch,
+};
 use hand_over::{planned_at_best, planned_least_lifetimes, with_hand_over};
 use parts::{Part, parts};
 use run::{Facts, Run};
@@ -24,9 +24,6 @@ use serenity_ir::{
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
 use ties::Ties;
-
-/// TFLM aligns everything to so many bytes.
-pub const TFLM_ALIGNMENT: u64 = 16;
 
 /// With a plan in the model an op may write over what dies with it; without, its own planner places everything.
 pub(crate) struct Tflm {

@@ -3,9 +3,9 @@
 //! Of the line buffer of a loop, which `SLICE` alone reads, each row is wanted until the last slice that has it; rows to spare, which are there so that something can be written to them in
 //! every iteration, are not wanted at all. TFLM knows nothing of that and does not look: other tensors of the plan may lie there.
 
-use super::TFLM_ALIGNMENT;
 use super::run::Run;
 use super::ties::{Place, view};
+use crate::TFLM_ALIGNMENT;
 use serenity_arena::{Buffer, Step};
 use serenity_ir::OpId;
 use std::collections::BTreeSet;

@@ -12,9 +12,9 @@
 //!
 //! A tie that would break this is not made, and the copy is one.
 
-use super::TFLM_ALIGNMENT;
 use super::run::Run;
 use crate::Overlap;
+use crate::TFLM_ALIGNMENT;
 use serenity_arena::{Buffer, Tie};
 use serenity_ir::{Call, ElementType, Graph, OpId, Operator, TensorId};
 use std::collections::{BTreeMap, BTreeSet};

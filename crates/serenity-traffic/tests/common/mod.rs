@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use serenity_ir::{Graph, GraphBuilder, OpId, Role, Tensor, TensorId};
-use serenity_runtimes::MemoryModel;
+use serenity_runtimes::{MemoryModel, MemoryModelExt};
 use serenity_traffic::{Grain, PAGE};
 use std::collections::BTreeMap;
 

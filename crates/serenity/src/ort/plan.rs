@@ -4,7 +4,9 @@ use super::wander::wander;
 use crate::effort::WALKS;
 use crate::{Error, Footprint, Options, Plan, bridge, order, refine};
 use serenity_ir::{Graph, OpId};
-use serenity_runtimes::{OrtOrder, OrtRun as Run, OrtSession as Session, OrtSetup, main_graph, numberings};
+use serenity_runtimes::{
+    MemoryModelExt, OrtOrder, OrtRun as Run, OrtSession as Session, OrtSetup, main_graph, numberings,
+};
 use serenity_schedule::{self as scheduling, Algorithm};
 
 /// Looks for the order of the file that makes ONNX Runtime ask for the least. The plan speaks of the order in which that file runs. Only the main

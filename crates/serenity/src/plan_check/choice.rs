@@ -3,7 +3,7 @@
 use super::verdict::{Status, Verdict};
 use crate::rewrite::optimize_input;
 use crate::{Input, Options, PlanFile, RewriteChoice, Rewrites};
-use serenity_runtimes::MemoryModel;
+use serenity_runtimes::{MemoryModel, MemoryModelExt};
 use serenity_search::Limits;
 
 /// The choice must agree with the rest of the plan.

@@ -5,7 +5,7 @@ use crate::two_memories::{Division, Filled, Memory, Traffic, TwoMemories, divide
 use crate::{Input, PlanFile};
 use serde_json::Value;
 use serenity_ir::{Graph, OpId, Unknown};
-use serenity_runtimes::{ArenaProblem, Content, main_graph};
+use serenity_runtimes::{ArenaProblem, Content, MemoryModelExt, main_graph};
 use serenity_search::{Limits, Proof, StopReason};
 use std::collections::BTreeMap;
 

@@ -7,6 +7,7 @@ use serenity_formats::{NarrowedChannels, Port};
 use serenity_report::page::{Change, size};
 use serenity_report::{grouped, short_names};
 use serenity_rewrite::constant_channels::CONSTANT_CHANNELS;
+use serenity_runtimes::MemoryModelExt;
 
 const ROOM: usize = 44;
 

@@ -18,7 +18,7 @@ use crate::{FastSession, Input, Need, Optimized, Options, Plan, boards};
 use serenity_ir::Graph;
 use serenity_report::grouped;
 use serenity_report::page::{Fit, Headline, Side, size};
-use serenity_runtimes::{MemoryModel, Offsets, Tail};
+use serenity_runtimes::{MemoryModel, MemoryModelExt, Offsets, Tail};
 use side::Ground;
 
 /// What a page is asked for besides the model.

@@ -3,7 +3,7 @@
 use serenity_arena::{Buffer, FOREVER, Planner, place};
 use serenity_ir::{Graph, OpId, TensorId};
 use serenity_report::page::{Item, Live, Place, Role, Side, Step};
-use serenity_runtimes::{Content, MemoryModel, Offsets, TflmFacts, main_graph, steps_by_op};
+use serenity_runtimes::{Content, MemoryModel, MemoryModelExt, Offsets, TflmFacts, main_graph, steps_by_op};
 use serenity_search::Limits;
 use std::collections::BTreeMap;
 

@@ -3,7 +3,7 @@
 use super::side::Ground;
 use crate::{Input, Options, Plan, boards, bridge};
 use serenity_report::page::{Board, Device, Orders, Sections, Traffic, TrafficAt};
-use serenity_runtimes::Tail;
+use serenity_runtimes::{MemoryModelExt, Tail};
 use serenity_schedule::distribution;
 use serenity_traffic::{Demand, Grain};
 

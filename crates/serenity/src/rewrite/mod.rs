@@ -12,7 +12,7 @@ use crate::{Error, Input, Options, Plan, Rewrites, plan_graphs};
 use serenity_formats::{FileError, Problem};
 use serenity_ir::Graph;
 use serenity_rewrite::{Choice, ErrorBounds, Patch, Settings, Sums, apply};
-use serenity_runtimes::{Kernels, MemoryModel};
+use serenity_runtimes::{Kernels, MemoryModel, MemoryModelExt};
 use serenity_search::StopReason;
 use std::time::Instant;
 

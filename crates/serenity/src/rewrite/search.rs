@@ -10,7 +10,7 @@ use serenity_ir::{Graph, Lifetimes, OpId, Role, TensorId};
 use serenity_rewrite::{
     Choice, Effort, Evaluation, Patch, Rewriting, Settings, Sums, Worth, apply, choose, find,
 };
-use serenity_runtimes::MemoryModel;
+use serenity_runtimes::{MemoryModel, MemoryModelExt};
 use serenity_schedule::{self as scheduling, Memo};
 use serenity_search::Watch;
 use std::cell::{Cell, RefCell};

@@ -4,7 +4,7 @@ use serenity::check;
 use serenity::ir::{
     Attributes, ElementType, Graph, GraphBuilder, KnownDim, KnownShape, Op, OpId, OpKind, Tensor, TensorId,
 };
-use serenity::runtimes::{Kernels, MemoryModel, OrtOrder, OrtSetup, main_graph};
+use serenity::runtimes::{Kernels, MemoryModel, MemoryModelExt, OrtOrder, OrtSetup, main_graph};
 
 struct Random(u64);
 

@@ -4,7 +4,7 @@
 //! ops, which `optimality.rs` compares with the former.
 
 use serenity::ir::OpId;
-use serenity::runtimes::MemoryModel;
+use serenity::runtimes::{MemoryModel, MemoryModelExt};
 use serenity::scheduling::{Algorithm, Buffer, OpIndex, Options, Problem, Proof, Rules, schedule};
 use serenity::zoo;
 

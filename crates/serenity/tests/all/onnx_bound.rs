@@ -1,7 +1,7 @@
 //! ONNX Runtime's own planner never needs less than the bound, on random graphs of the operators that it treats in a special way.
 
 use serenity::ir::{ElementType, Graph, GraphBuilder, OpId, Tensor, TensorId};
-use serenity::runtimes::{MemoryModel, OrtOrder, OrtSetup};
+use serenity::runtimes::{MemoryModel, MemoryModelExt, OrtOrder, OrtSetup};
 use serenity::{Options, plan_graphs};
 
 const KINDS: [&str; 8] = ["Conv", "Relu", "Relu", "Reshape", "Add", "Concat", "DequantizeLinear", "Sigmoid"];

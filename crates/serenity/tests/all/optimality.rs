@@ -5,7 +5,7 @@
 use crate::common::every_order;
 use serenity::check;
 use serenity::ir::Graph;
-use serenity::runtimes::MemoryModel;
+use serenity::runtimes::{MemoryModel, MemoryModelExt};
 use serenity::scheduling::{Algorithm, StepLimit};
 use serenity::{Options, schedule, zoo};
 

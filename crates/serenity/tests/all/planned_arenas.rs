@@ -4,7 +4,7 @@ use crate::common::every_order;
 use serde_json::json;
 use serenity::check;
 use serenity::ir::{Attributes, ElementType, Graph, GraphBuilder, Op, OpKind, Tensor, TensorId};
-use serenity::runtimes::{Kernels, MemoryModel, Offsets, overlaps};
+use serenity::runtimes::{Kernels, MemoryModel, MemoryModelExt, Offsets, overlaps};
 use serenity::scheduling::Algorithm;
 use serenity::search::Limits;
 use serenity::zoo::Precision;

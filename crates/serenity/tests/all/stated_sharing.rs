@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use serenity::check::{self, Reproved};
 use serenity::ir::{Graph, OpId, json as graph_json};
 use serenity::placement::{Options as PlaceOptions, Proof as PlaceProof, place};
-use serenity::runtimes::MemoryModel;
+use serenity::runtimes::{MemoryModel, MemoryModelExt};
 use serenity::scheduling::{Algorithm, Limits, distribution};
 use serenity::{CheckOptions, Input, Options, PlanFile, check_plan, optimize, schedule};
 use std::collections::{BTreeMap, BTreeSet};

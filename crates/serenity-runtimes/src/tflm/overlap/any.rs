@@ -14,7 +14,7 @@ use super::safe::Pair;
 use serenity_ir::Operator::*;
 use serenity_ir::{Call, ElementType};
 
-pub(in crate::tflm) fn overlaps(call: &Call) -> Option<Vec<Pair>> {
+pub(super) fn overlaps(call: &Call) -> Option<Vec<Pair>> {
     match call.operator() {
         // Nobody replaces the portable kernel.
         SLICE => copies::slice(call),

@@ -8,7 +8,7 @@ use super::{any, copies, elementwise, reference, windows};
 use serenity_ir::Operator::*;
 use serenity_ir::{Call, ElementType};
 
-pub(in crate::tflm) fn overlaps(call: &Call) -> Option<Vec<Pair>> {
+pub(super) fn overlaps(call: &Call) -> Option<Vec<Pair>> {
     let dtype = call.dtype(call.first_activation()?)?;
     match call.operator() {
         CONV_2D | DEPTHWISE_CONV_2D | TRANSPOSE_CONV | FULLY_CONNECTED | AVERAGE_POOL_2D | MAX_POOL_2D

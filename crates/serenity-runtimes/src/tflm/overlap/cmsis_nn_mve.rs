@@ -5,11 +5,11 @@
 
 use super::cmsis_nn;
 use super::safe::{Pair, Safe};
-use crate::tflm::scratch::cmsis_nn_mve::CHANNELS_AT_ONCE;
+use serenity_facts::CMSIS_NN_MVE_CHANNELS_AT_ONCE as CHANNELS_AT_ONCE;
 use serenity_ir::Call;
 use serenity_ir::Operator::DEPTHWISE_CONV_2D;
 
-pub(in crate::tflm) fn overlaps(call: &Call) -> Option<Vec<Pair>> {
+pub(super) fn overlaps(call: &Call) -> Option<Vec<Pair>> {
     let pairs = cmsis_nn::overlaps(call)?;
     let is_in_blocks = call.operator() == DEPTHWISE_CONV_2D
         && call.result(0).is_some_and(|output| output.item == 1 && output.depth() as u64 > CHANNELS_AT_ONCE);

@@ -10,7 +10,7 @@ use super::{reference, windows};
 use serenity_ir::Operator::{CONV_2D, DEPTHWISE_CONV_2D, RESIZE_BILINEAR, RESIZE_NEAREST_NEIGHBOR};
 use serenity_ir::{Call, ElementType};
 
-pub(in crate::tflm) fn overlaps(call: &Call) -> Option<Vec<Pair>> {
+pub(super) fn overlaps(call: &Call) -> Option<Vec<Pair>> {
     match call.operator() {
         // Gathered in an order of their own.
         RESIZE_BILINEAR | RESIZE_NEAREST_NEIGHBOR => None,

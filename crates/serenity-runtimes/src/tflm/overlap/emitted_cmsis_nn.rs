@@ -3,15 +3,15 @@
 
 use super::safe::Pair;
 use super::{cmsis_nn, cmsis_nn_mve, emitted};
-use crate::tflm::scratch::emitted_cmsis_nn::may_call;
+use serenity_facts::may_call_cmsis_nn as may_call;
 use serenity_ir::Call;
 
 /// On cores without vectors.
-pub(in crate::tflm) fn overlaps(call: &Call) -> Option<Vec<Pair>> {
+pub(super) fn overlaps(call: &Call) -> Option<Vec<Pair>> {
     if may_call(call) { cmsis_nn::overlaps(call) } else { emitted::overlaps(call) }
 }
 
 /// On cores with vectors.
-pub(in crate::tflm) fn overlaps_mve(call: &Call) -> Option<Vec<Pair>> {
+pub(super) fn overlaps_mve(call: &Call) -> Option<Vec<Pair>> {
     if may_call(call) { cmsis_nn_mve::overlaps(call) } else { emitted::overlaps(call) }
 }

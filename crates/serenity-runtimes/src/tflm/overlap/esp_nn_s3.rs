@@ -7,7 +7,7 @@ use super::{any, reference};
 use serenity_ir::Operator::*;
 use serenity_ir::{Call, ElementType};
 
-pub(in crate::tflm) fn overlaps(call: &Call) -> Option<Vec<Pair>> {
+pub(super) fn overlaps(call: &Call) -> Option<Vec<Pair>> {
     let dtype = call.dtype(call.first_activation()?)?;
     match call.operator() {
         CONV_2D | DEPTHWISE_CONV_2D | FULLY_CONNECTED | AVERAGE_POOL_2D | MAX_POOL_2D | ADD | MUL

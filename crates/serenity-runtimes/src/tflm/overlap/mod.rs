@@ -15,23 +15,22 @@
 //! Every condition is about one input and one output, since every clash is between one write and one read. So conditions of several inputs, or of
 //! several outputs, hold together: an `ADD` whose operands both die may overlap both.
 
-pub(super) mod any;
-pub(super) mod cmsis_nn;
-pub(super) mod cmsis_nn_mve;
+mod any;
+mod cmsis_nn;
+mod cmsis_nn_mve;
 mod copies;
 mod elementwise;
-pub(super) mod emitted;
-pub(super) mod emitted_cmsis_nn;
-pub(super) mod esp_nn_s3;
+mod emitted;
+mod emitted_cmsis_nn;
+mod esp_nn_s3;
 mod products;
-pub(super) mod reference;
+mod reference;
 mod resize;
 mod safe;
 mod windows;
 
 use crate::Kernels;
-pub(super) use safe::Pair;
-use safe::Safe;
+use safe::{Pair, Safe};
 use serenity_ir::{Call, Graph, OpId, TensorId};
 use std::collections::BTreeMap;
 
@@ -106,7 +105,7 @@ impl Overlap {
 /// ```
 pub fn overlaps(graph: &Graph, op: OpId, kernels: Kernels) -> Vec<Overlap> {
     let call = Call::new(graph, op);
-    let found = (kernels.about().overlaps)(&call);
+    let found = rules(kernels)(&call);
 
     // A tensor that is given as several operands must be safe as each of them.
     let mut uses: BTreeMap<TensorId, usize> = BTreeMap::new();
@@ -135,4 +134,21 @@ pub fn overlaps(graph: &Graph, op: OpId, kernels: Kernels) -> Vec<Overlap> {
         overlap.distance < overlap.lower_and_upper(bytes(overlap.input), bytes(overlap.output)).0
     };
     each_way.flatten().filter(is_overlap).collect()
+}
+
+/// What holds for the operators of a set of kernels.
+fn rules(kernels: Kernels) -> fn(&Call) -> Option<Vec<Pair>> {
+    match kernels {
+        // What holds for each set, and on an ESP32-S3 too.
+        Kernels::Any => any::overlaps,
+        // Pixels and channels of ESP-NN in C go from front to back as in the portable kernels, up to four channels at a time, which are read before any of them is written: so all that is safe there is
+        // safe here.
+        Kernels::Reference | Kernels::EspNn => reference::overlaps,
+        Kernels::CmsisNn => cmsis_nn::overlaps,
+        Kernels::CmsisNnMve => cmsis_nn_mve::overlaps,
+        Kernels::EspNnS3 => esp_nn_s3::overlaps,
+        Kernels::Emitted => emitted::overlaps,
+        Kernels::EmittedCmsisNn => emitted_cmsis_nn::overlaps,
+        Kernels::EmittedCmsisNnMve => emitted_cmsis_nn::overlaps_mve,
+    }
 }

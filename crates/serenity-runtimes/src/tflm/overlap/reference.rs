@@ -5,7 +5,7 @@ use super::{copies, elementwise, products, resize, windows};
 use serenity_ir::Call;
 use serenity_ir::Operator::*;
 
-pub(in crate::tflm) fn overlaps(call: &Call) -> Option<Vec<Pair>> {
+pub(super) fn overlaps(call: &Call) -> Option<Vec<Pair>> {
     match call.operator() {
         CONV_2D => windows::convolution(call),
         DEPTHWISE_CONV_2D => windows::depthwise_convolution(call),

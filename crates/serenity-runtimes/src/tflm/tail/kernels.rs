@@ -1,7 +1,7 @@
 //! What TFLM keeps for each operator: its options, the data of its kernel, and what the kernel prepares.
 
 use super::Prepares;
-use super::layout::Layout;
+use serenity_facts::layout::Layout;
 use serenity_ir::ElementType;
 use serenity_ir::Operator::{self, *};
 use serenity_tflite::{FileOperator, FileTensor, Model, SubGraph};

@@ -1,6 +1,6 @@
 //! What TFLM keeps for ever, at the far end of its arena, and the arena that is needed because of it.
 //!
-//! TFLM's arena has a *head* of activations and scratch, the same on every device (see [`MemoryModel::arena`](crate::MemoryModel::arena)), and a
+//! TFLM's arena has a *head* of activations and scratch, the same on every device (see [`arena`](crate::MemoryModelExt::arena)), and a
 //! *tail* that grows from the other end: descriptions of tensors and operators, and what kernels prepare once. The tail is a list of
 //! requests, each of them aligned; [`replay`] repeats that list for a given [`Layout`]. It hardly depends on the order of the operators:
 //! only the options of operators are aligned to less than 16, which is worth a few bytes of padding.
@@ -9,12 +9,11 @@
 //! are larger than the head, and then they decide how large the arena must be.
 
 mod kernels;
-pub(super) mod layout;
 
 use super::tflm_bytes;
 use crate::{Kernels, TFLM_ALIGNMENT, scratch};
 use kernels::{Node, options, prepared, stored_bytes, user_data};
-use layout::{ARM32, Layout, X86_64};
+use serenity_facts::layout::{self, ARM32, Layout, X86_64};
 use serenity_ir::{Graph, Operator};
 use serenity_tflite::{FileTensor, Model, Storage, SubGraph};
 use std::collections::BTreeSet;
@@ -32,17 +31,16 @@ const UNKNOWN_KERNEL: u64 = 512;
 const MOST: u64 = 1 << 60;
 
 /// What a set of kernels keeps.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Keeps {
+struct Keeps {
     /// The sizes of structures, as usually built, and as large as they are likely to be.
-    pub(super) layout: &'static Layout,
-    pub(super) largest: &'static Layout,
-    pub(super) prepares: Prepares,
+    layout: &'static Layout,
+    largest: &'static Layout,
+    prepares: Prepares,
 }
 
 /// How kernels prepare what they keep.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Prepares {
+enum Prepares {
     /// As the portable kernels do.
     Portably,
     /// As those do that call CMSIS-NN, with sums of weights or without.
@@ -50,8 +48,26 @@ pub(super) enum Prepares {
 }
 
 impl Keeps {
-    pub(super) const fn portable(layout: &'static Layout, largest: &'static Layout) -> Self {
-        Self { layout, largest, prepares: Prepares::Portably }
+    /// What a set keeps; `None` for one that stands for several, each of which is to be asked.
+    fn of(set: Kernels) -> Option<Self> {
+        let portably = |layout, largest| Self { layout, largest, prepares: Prepares::Portably };
+        let with_cmsis_nn = |sums| Self {
+            layout: &layout::ARM32_CMSIS_NN,
+            largest: &layout::ARM32_CMSIS_NN_LARGEST,
+            prepares: Prepares::CmsisNn { sums },
+        };
+        match set {
+            Kernels::Any => None,
+            Kernels::CmsisNn => Some(with_cmsis_nn(false)),
+            Kernels::CmsisNnMve => Some(with_cmsis_nn(true)),
+            Kernels::EspNn | Kernels::EspNnS3 => {
+                Some(portably(&layout::ARM32_ESP_NN, &layout::ARM32_ESP_NN_LARGEST))
+            }
+            // Of emitted C nobody asks: a tail is that of an interpreter.
+            Kernels::Reference | Kernels::Emitted | Kernels::EmittedCmsisNn | Kernels::EmittedCmsisNnMve => {
+                Some(portably(&layout::ARM32, &layout::ARM32_LARGEST))
+            }
+        }
     }
 }
 
@@ -90,7 +106,7 @@ impl Tail {
             Node::all(model).filter(|node| !has_known_kernel(node.operator())).count() as u64;
         let (mut arm32, mut largest) = (Replayed::default(), Replayed::default());
         for set in kernels.sets() {
-            let Some(keeps) = &set.about().keeps else { continue };
+            let Some(keeps) = Keeps::of(*set) else { continue };
             let replay = |layout: &Layout| replay(model, layout, *set, keeps.prepares);
             arm32 = arm32.or_larger(replay(keeps.layout));
             largest = largest.or_larger(replay(keeps.largest));
@@ -311,4 +327,16 @@ fn assigned_resources(model: &Model) -> Vec<u64> {
         }
     }
     sizes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_by_itself_keeps_something() {
+        for (name, kernels) in Kernels::all() {
+            assert_eq!(Keeps::of(kernels).is_some(), kernels.sets() == [kernels], "{name}");
+        }
+    }
 }

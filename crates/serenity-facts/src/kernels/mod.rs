@@ -9,8 +9,6 @@ mod esp_nn;
 mod esp_nn_s3;
 mod reference;
 
-use super::overlap::Pair;
-use super::tail::Keeps;
 use serenity_ir::Call;
 
 /// The kernels that `TensorFlow` Lite for Microcontrollers is built with. They compute the same, but need different working memory.
@@ -53,10 +51,7 @@ pub struct KernelSet {
     pub derived_from: &'static [&'static str],
     /// Those which it may turn out to be: itself, unless it stands for several.
     pub sets: &'static [Kernels],
-    pub(super) scratch: fn(&Call) -> Option<Vec<u64>>,
-    pub(super) overlaps: fn(&Call) -> Option<Vec<Pair>>,
-    /// What it keeps; `None` if each of its sets is to be asked.
-    pub(super) keeps: Option<Keeps>,
+    pub(crate) scratch: fn(&Call) -> Option<Vec<u64>>,
 }
 
 impl Kernels {
@@ -106,11 +101,10 @@ mod tests {
     #[test]
     fn each_set_says_where_it_is_from() {
         for (name, kernels) in Kernels::all() {
-            let KernelSet { cores, library, derived_from, sets, keeps, .. } = kernels.about();
+            let KernelSet { cores, library, derived_from, sets, .. } = kernels.about();
             assert!(!cores.is_empty() && !library.is_empty() && !derived_from.is_empty(), "{name}");
-            // A set by itself is what it may turn out to be, and keeps something.
-            assert!(sets.iter().all(|set| set.sets() == [*set] && set.about().keeps.is_some()), "{name}");
-            assert_eq!(keeps.is_some(), *sets == [kernels], "{name}");
+            // A set by itself is what it may turn out to be.
+            assert!(sets.iter().all(|set| set.sets() == [*set]), "{name}");
         }
     }
 }

@@ -7,7 +7,7 @@ use serenity_ir::Operator::*;
 use serenity_ir::{Call, ElementType, counted_product};
 
 /// The kernels in C: the requests in order; `None` if there are none, or if the graph does not tell.
-pub(in crate::tflm) fn scratch(call: &Call) -> Option<Vec<u64>> {
+pub(crate) fn scratch(call: &Call) -> Option<Vec<u64>> {
     match call.operator() {
         SOFTMAX => softmax(call),
         _ => reference::scratch(call),
@@ -15,7 +15,7 @@ pub(in crate::tflm) fn scratch(call: &Call) -> Option<Vec<u64>> {
 }
 
 /// The same on an ESP32-S3.
-pub(in crate::tflm) fn scratch_s3(call: &Call) -> Option<Vec<u64>> {
+pub(crate) fn scratch_s3(call: &Call) -> Option<Vec<u64>> {
     let is_int8 = || call.described(0).is_some_and(|input| input.is(&ElementType::Int8));
     let copied = match call.operator() {
         CONV_2D if is_int8() => Shapes::of(call)?.convolution()?,

@@ -52,7 +52,7 @@ impl LitertKernels {
     ///
     /// ```
     /// use serenity_ir::{GraphBuilder, Tensor};
-    /// use serenity_runtimes::{LitertKernels, LitertPlace};
+    /// use serenity_facts::{LitertKernels, LitertPlace};
     /// # fn main() -> Result<(), serenity_ir::GraphError> {
     /// let mut builder = GraphBuilder::new("");
     /// let x = builder.input(Tensor::sized("x", 64));

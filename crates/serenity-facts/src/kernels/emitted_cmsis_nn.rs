@@ -2,14 +2,10 @@
 //! vectors and with them: these ask for working memory of several kilobytes where others ask for none.
 
 use super::{KernelSet, Kernels};
-use crate::tflm::tail::{Keeps, layout};
-use crate::tflm::{overlap, scratch};
+use crate::scratch;
 
 const DERIVED_FROM: &[&str] =
     &["crates/serenity-emit/src/c/*.c", "what is named for cmsis-nn and cmsis-nn-mve"];
-
-/// Nobody asks: a tail is that of an interpreter.
-const NOTHING: Option<Keeps> = Some(Keeps::portable(&layout::ARM32, &layout::ARM32_LARGEST));
 
 pub(super) const SET: KernelSet = KernelSet {
     cores: "all that have a C11 compiler and no vectors (MVE); built by GCC or clang; no interpreter, and nothing kept beside the arena",
@@ -17,8 +13,6 @@ pub(super) const SET: KernelSet = KernelSet {
     derived_from: DERIVED_FROM,
     sets: &[Kernels::EmittedCmsisNn],
     scratch: scratch::emitted_cmsis_nn::scratch,
-    overlaps: overlap::emitted_cmsis_nn::overlaps,
-    keeps: NOTHING,
 };
 
 pub(super) const SET_MVE: KernelSet = KernelSet {
@@ -27,6 +21,4 @@ pub(super) const SET_MVE: KernelSet = KernelSet {
     derived_from: DERIVED_FROM,
     sets: &[Kernels::EmittedCmsisNnMve],
     scratch: scratch::emitted_cmsis_nn::scratch_mve,
-    overlaps: overlap::emitted_cmsis_nn::overlaps_mve,
-    keeps: NOTHING,
 };

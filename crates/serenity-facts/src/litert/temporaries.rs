@@ -4,7 +4,7 @@
 //! the number of threads: one is assumed.
 
 use super::{LitertPlace, LitertTemporary, Operands};
-use crate::tflm::scratch::reference;
+use crate::scratch::reference;
 use serenity_ir::Operator::*;
 use serenity_ir::{Call, Described, ElementType, counted_product};
 

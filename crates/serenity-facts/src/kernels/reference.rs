@@ -1,8 +1,7 @@
 //! TFLM's portable kernels.
 
 use super::{KernelSet, Kernels};
-use crate::tflm::tail::{Keeps, layout};
-use crate::tflm::{overlap, scratch};
+use crate::scratch;
 
 pub(super) const SET: KernelSet = KernelSet {
     cores: "all; what the Python package `tflite-micro` runs",
@@ -10,6 +9,4 @@ pub(super) const SET: KernelSet = KernelSet {
     derived_from: &["tensorflow/lite/micro/kernels/*.cc", "tensorflow/lite/kernels/internal/reference/*.h"],
     sets: &[Kernels::Reference],
     scratch: scratch::reference::scratch,
-    overlaps: overlap::reference::overlaps,
-    keeps: Some(Keeps::portable(&layout::ARM32, &layout::ARM32_LARGEST)),
 };

@@ -5,8 +5,8 @@ use super::{cmsis_nn, cmsis_nn_mve};
 use serenity_ir::Operator::*;
 use serenity_ir::{Call, ElementType};
 
-/// May a function of the library be called for this? Only 8-bit integers are.
-pub(in crate::tflm) fn may_call(call: &Call) -> bool {
+/// May emitted C call a function of CMSIS-NN for this? Only for 8-bit integers.
+pub fn may_call(call: &Call) -> bool {
     let is_known = matches!(
         call.operator(),
         CONV_2D | DEPTHWISE_CONV_2D | FULLY_CONNECTED | AVERAGE_POOL_2D | MAX_POOL_2D | ADD | MUL | SOFTMAX
@@ -15,12 +15,12 @@ pub(in crate::tflm) fn may_call(call: &Call) -> bool {
 }
 
 /// On cores without vectors.
-pub(in crate::tflm) fn scratch(call: &Call) -> Option<Vec<u64>> {
+pub(crate) fn scratch(call: &Call) -> Option<Vec<u64>> {
     asks(call).then(|| cmsis_nn::scratch(call))?
 }
 
 /// On cores with vectors.
-pub(in crate::tflm) fn scratch_mve(call: &Call) -> Option<Vec<u64>> {
+pub(crate) fn scratch_mve(call: &Call) -> Option<Vec<u64>> {
     asks(call).then(|| cmsis_nn_mve::scratch(call))?
 }
 

@@ -1,8 +1,6 @@
 //! The kernels of the C that `serenity emit` writes. There is no interpreter, so they are no kernels of TFLM: a plan for them is for that code alone.
 
 use super::{KernelSet, Kernels};
-use crate::tflm::overlap;
-use crate::tflm::tail::{Keeps, layout};
 
 pub(super) const SET: KernelSet = KernelSet {
     cores: "all that have a C11 compiler; no interpreter, and nothing kept beside the arena",
@@ -11,7 +9,4 @@ pub(super) const SET: KernelSet = KernelSet {
     sets: &[Kernels::Emitted],
     // Sums are in registers, tables are constants.
     scratch: |_| Some(Vec::new()),
-    overlaps: overlap::emitted::overlaps,
-    // Nobody asks: a tail is that of an interpreter.
-    keeps: Some(Keeps::portable(&layout::ARM32, &layout::ARM32_LARGEST)),
 };

@@ -14,11 +14,11 @@ const COLUMNS: u64 = 4;
 /// Bytes of a vector.
 const VECTOR: u64 = 16;
 
-/// Channels that a depthwise convolution works on at a time: for each block of them, it goes over all pixels.
-pub(in crate::tflm) const CHANNELS_AT_ONCE: u64 = 124;
+/// Channels that a depthwise convolution of CMSIS-NN works on at a time on cores with vectors (MVE): for each block of them, it goes over all pixels.
+pub const CHANNELS_AT_ONCE: u64 = 124;
 
 /// The requests in order; `None` if there are none, or if the graph does not tell.
-pub(in crate::tflm) fn scratch(call: &Call) -> Option<Vec<u64>> {
+pub(crate) fn scratch(call: &Call) -> Option<Vec<u64>> {
     match call.operator() {
         CONV_2D => convolution(call),
         DEPTHWISE_CONV_2D => depthwise_convolution(call),

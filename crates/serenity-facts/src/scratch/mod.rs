@@ -1,9 +1,9 @@
 //! The working memory that kernels ask for, set by set.
 
-pub(super) mod cmsis_nn;
-pub(super) mod cmsis_nn_mve;
-pub(super) mod emitted_cmsis_nn;
-pub(super) mod esp_nn;
+pub(crate) mod cmsis_nn;
+pub(crate) mod cmsis_nn_mve;
+pub(crate) mod emitted_cmsis_nn;
+pub(crate) mod esp_nn;
 pub(crate) mod reference;
 
 use crate::Kernels;
@@ -21,7 +21,7 @@ use serenity_ir::{Call, Graph, OpId};
 ///
 /// ```
 /// use serenity_ir::{GraphBuilder, OpId, Tensor};
-/// use serenity_runtimes::{Kernels, scratch};
+/// use serenity_facts::{Kernels, scratch};
 /// # fn main() -> Result<(), serenity_ir::GraphError> {
 /// let mut builder = GraphBuilder::new("sum of three");
 /// let pieces = [(); 3].map(|()| builder.input(Tensor::sized("x", 32)));

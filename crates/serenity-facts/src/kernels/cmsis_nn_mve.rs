@@ -1,8 +1,7 @@
 //! Arm's CMSIS-NN on cores with vectors (MVE, called Helium).
 
 use super::{KernelSet, Kernels};
-use crate::tflm::tail::{Keeps, Prepares, layout};
-use crate::tflm::{overlap, scratch};
+use crate::scratch;
 
 pub(super) const SET: KernelSet = KernelSet {
     cores: "Arm cores with vectors (MVE, called Helium): Cortex-M52, M55, M85",
@@ -16,10 +15,4 @@ pub(super) const SET: KernelSet = KernelSet {
     ],
     sets: &[Kernels::CmsisNnMve],
     scratch: scratch::cmsis_nn_mve::scratch,
-    overlaps: overlap::cmsis_nn_mve::overlaps,
-    keeps: Some(Keeps {
-        layout: &layout::ARM32_CMSIS_NN,
-        largest: &layout::ARM32_CMSIS_NN_LARGEST,
-        prepares: Prepares::CmsisNn { sums: true },
-    }),
 };

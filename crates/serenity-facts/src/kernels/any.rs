@@ -2,19 +2,15 @@
 
 use super::{KernelSet, Kernels};
 use crate::TFLM_ALIGNMENT;
-use crate::tflm::overlap;
 use serenity_ir::Call;
 
-/// What holds for each set, but for the scratch of ESP-NN on an ESP32-S3: that is several times what all others ask for, and an arena for it would be of no use to anybody else. What is
-/// allowed to overlap is safe there too.
+/// What holds for each set, but for the scratch of ESP-NN on an ESP32-S3: that is several times what all others ask for, and an arena for it would be of no use to anybody else.
 pub(super) const SET: KernelSet = KernelSet {
     cores: "those of each of its sets",
     library: "those of each of its sets",
     derived_from: &["each of its sets"],
     sets: &[Kernels::Reference, Kernels::CmsisNn, Kernels::CmsisNnMve, Kernels::EspNn],
     scratch,
-    overlaps: overlap::any::overlaps,
-    keeps: None,
 };
 
 /// What the set that needs most room asks for; of equals, the portable one.

@@ -18,7 +18,7 @@ const COLUMN_PAIR: u64 = 2 * 2;
 const FEW_CHANNELS: u64 = 16;
 
 /// The requests in order; `None` if there are none, or if the graph does not tell.
-pub(in crate::tflm) fn scratch(call: &Call) -> Option<Vec<u64>> {
+pub(crate) fn scratch(call: &Call) -> Option<Vec<u64>> {
     match call.operator() {
         CONV_2D => convolution(call),
         DEPTHWISE_CONV_2D => depthwise_convolution(call),

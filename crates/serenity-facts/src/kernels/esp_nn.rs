@@ -1,10 +1,8 @@
 //! Espressif's ESP-NN where it is written in C.
 
 use super::{KernelSet, Kernels};
-use crate::tflm::tail::{Keeps, layout};
-use crate::tflm::{overlap, scratch};
+use crate::scratch;
 
-/// Pixels and channels go from front to back as in the portable kernels, up to four channels at a time, which are read before any of them is written: so all that is safe there is safe here.
 pub(super) const SET: KernelSet = KernelSet {
     cores: "ESP32, ESP32-S2, C3, C6 and others without vectors, optimised or not",
     library: "ESP-NN 1.2.3 (d45b843c) as esp-tflite-micro (99f49e14) calls it",
@@ -16,6 +14,4 @@ pub(super) const SET: KernelSet = KernelSet {
     ],
     sets: &[Kernels::EspNn],
     scratch: scratch::esp_nn::scratch,
-    overlaps: overlap::reference::overlaps,
-    keeps: Some(Keeps::portable(&layout::ARM32_ESP_NN, &layout::ARM32_ESP_NN_LARGEST)),
 };

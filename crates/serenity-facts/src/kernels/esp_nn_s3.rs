@@ -1,8 +1,7 @@
 //! Espressif's ESP-NN on the ESP32-S3.
 
 use super::{KernelSet, Kernels};
-use crate::tflm::tail::{Keeps, layout};
-use crate::tflm::{overlap, scratch};
+use crate::scratch;
 
 pub(super) const SET: KernelSet = KernelSet {
     cores: "ESP32-S3 with its vector instructions",
@@ -13,6 +12,4 @@ pub(super) const SET: KernelSet = KernelSet {
     ],
     sets: &[Kernels::EspNnS3],
     scratch: scratch::esp_nn::scratch_s3,
-    overlaps: overlap::esp_nn_s3::overlaps,
-    keeps: Some(Keeps::portable(&layout::ARM32_ESP_NN, &layout::ARM32_ESP_NN_LARGEST)),
 };

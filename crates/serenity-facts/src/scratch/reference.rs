@@ -17,7 +17,7 @@ const LONG: u64 = 8;
 const POINTER: u64 = 8;
 
 /// The requests in order; `None` if there are none, or if the graph does not tell.
-pub(in crate::tflm) fn scratch(call: &Call) -> Option<Vec<u64>> {
+pub(crate) fn scratch(call: &Call) -> Option<Vec<u64>> {
     match call.operator() {
         CONV_2D | DEPTHWISE_CONV_2D | FULLY_CONNECTED => unpacked_filter(call),
         TRANSPOSE_CONV => transposed_convolution(call),

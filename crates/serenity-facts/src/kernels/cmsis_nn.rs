@@ -1,8 +1,7 @@
 //! Arm's CMSIS-NN on cores with the DSP extension.
 
 use super::{KernelSet, Kernels};
-use crate::tflm::tail::{Keeps, Prepares, layout};
-use crate::tflm::{overlap, scratch};
+use crate::scratch;
 
 pub(super) const SET: KernelSet = KernelSet {
     cores: "Arm cores with the DSP extension and without vectors: Cortex-M4, M7, M33, M35P; built by GCC or clang",
@@ -18,10 +17,4 @@ pub(super) const SET: KernelSet = KernelSet {
     ],
     sets: &[Kernels::CmsisNn],
     scratch: scratch::cmsis_nn::scratch,
-    overlaps: overlap::cmsis_nn::overlaps,
-    keeps: Some(Keeps {
-        layout: &layout::ARM32_CMSIS_NN,
-        largest: &layout::ARM32_CMSIS_NN_LARGEST,
-        prepares: Prepares::CmsisNn { sums: false },
-    }),
 };

@@ -5,46 +5,65 @@
 
 /// Bytes of each structure in one build of TFLM.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::tflm) struct Layout {
+pub struct Layout {
     /// A pointer; structures that hold one are aligned to it.
-    pub(super) pointer: u64,
-    pub(super) arena_allocator: u64,
-    pub(super) memory_planner: u64,
-    pub(super) micro_allocator: u64,
-    pub(super) builtin_data_allocator: u64,
-    /// The table of resource variables, and one entry of it.
-    pub(super) resources: u64,
-    pub(super) resource: u64,
-    /// What is kept of each sub-graph, tensor and operator.
-    pub(super) sub_graph: u64,
-    pub(super) eval_tensor: u64,
-    pub(super) node: u64,
-    /// A graph input or output as the caller sees it, and how it is quantised.
-    pub(super) tensor: u64,
-    pub(super) quantization: u64,
-    /// While memory is planned: a request for scratch, and what is known of each tensor.
-    pub(super) scratch_request: u64,
-    pub(super) allocation_info: u64,
-    /// Options of operators, where they hold pointers or differ between releases: bytes and alignment.
-    pub(super) fully_connected_options: (u64, u64),
-    pub(super) var_handle_options: (u64, u64),
-    /// What kernels keep, where it holds pointers or differs between kernels.
-    pub(super) convolution: u64,
-    pub(super) transposed_convolution: u64,
-    pub(super) fully_connected: u64,
-    pub(super) concatenation: u64,
-    pub(super) pool: u64,
-    pub(super) lstm: u64,
-    pub(super) softmax: u64,
-    pub(super) log_softmax: u64,
-    pub(super) batch_matmul: u64,
-    pub(super) embedding_lookup: u64,
+    pub pointer: u64,
+    /// The allocator of the arena.
+    pub arena_allocator: u64,
+    /// The planner of the head.
+    pub memory_planner: u64,
+    /// The allocator of the interpreter.
+    pub micro_allocator: u64,
+    /// The allocator of operators' options.
+    pub builtin_data_allocator: u64,
+    /// The table of resource variables.
+    pub resources: u64,
+    /// One entry of that table.
+    pub resource: u64,
+    /// What is kept of each sub-graph.
+    pub sub_graph: u64,
+    /// What is kept of each tensor.
+    pub eval_tensor: u64,
+    /// What is kept of each operator.
+    pub node: u64,
+    /// A graph input or output as the caller sees it.
+    pub tensor: u64,
+    /// How such an input or output is quantised.
+    pub quantization: u64,
+    /// While memory is planned: a request for scratch.
+    pub scratch_request: u64,
+    /// While memory is planned: what is known of each tensor.
+    pub allocation_info: u64,
+    /// Options of a dense layer, which hold pointers or differ between releases: bytes and alignment.
+    pub fully_connected_options: (u64, u64),
+    /// Options of a handle to a resource variable: bytes and alignment.
+    pub var_handle_options: (u64, u64),
+    /// What the kernel of a convolution keeps. This and the following hold pointers or differ between kernels.
+    pub convolution: u64,
+    /// What the kernel of a transposed convolution keeps.
+    pub transposed_convolution: u64,
+    /// What the kernel of a dense layer keeps.
+    pub fully_connected: u64,
+    /// What the kernel of a concatenation keeps.
+    pub concatenation: u64,
+    /// What the kernel of a pool keeps.
+    pub pool: u64,
+    /// What the kernel of an LSTM keeps.
+    pub lstm: u64,
+    /// What the kernel of a softmax keeps.
+    pub softmax: u64,
+    /// What the kernel of the logarithm of a softmax keeps.
+    pub log_softmax: u64,
+    /// What the kernel of a product of matrices keeps.
+    pub batch_matmul: u64,
+    /// What the kernel of an embedding keeps.
+    pub embedding_lookup: u64,
     /// Does a dense layer that CMSIS-NN runs as a convolution keep a scale for each channel, and not only in scratch?
-    pub(super) dense_scales_are_kept: bool,
+    pub dense_scales_are_kept: bool,
 }
 
 /// The Python package `tflite-micro`: with compression, and an allocator that records.
-pub(super) const X86_64: Layout = Layout {
+pub const X86_64: Layout = Layout {
     pointer: 8,
     arena_allocator: 104,
     memory_planner: 72,
@@ -75,7 +94,7 @@ pub(super) const X86_64: Layout = Layout {
 };
 
 /// Firmware with the portable kernels, as it is usually built: without compression, nothing recorded, an enumeration in 4 bytes.
-pub(in crate::tflm) const ARM32: Layout = Layout {
+pub const ARM32: Layout = Layout {
     pointer: 4,
     arena_allocator: 36,
     memory_planner: 44,
@@ -105,9 +124,9 @@ pub(in crate::tflm) const ARM32: Layout = Layout {
     dense_scales_are_kept: false,
 };
 
-/// The same with CMSIS-NN, whose kernels remember a scratch buffer, for dense layers and products of matrices a few numbers more, and for an LSTM
+/// Firmware with CMSIS-NN, whose kernels remember a scratch buffer, for dense layers and products of matrices a few numbers more, and for an LSTM
 /// all its parameters once again, as the library wants them.
-pub(in crate::tflm) const ARM32_CMSIS_NN: Layout = Layout {
+pub const ARM32_CMSIS_NN: Layout = Layout {
     convolution: 60,
     fully_connected: 76,
     pool: 36,
@@ -116,15 +135,15 @@ pub(in crate::tflm) const ARM32_CMSIS_NN: Layout = Layout {
     ..ARM32
 };
 
-/// The same with ESP-NN, whose kernels remember a scratch buffer.
-pub(in crate::tflm) const ARM32_ESP_NN: Layout = Layout { convolution: 60, softmax: 60, ..ARM32 };
+/// Firmware with ESP-NN, whose kernels remember a scratch buffer.
+pub const ARM32_ESP_NN: Layout = Layout { convolution: 60, softmax: 60, ..ARM32 };
 
 /// 15 numbers, and 10 for each of 4 gates.
 const LSTM_OF_CMSIS_NN: u64 = 4 * (15 + 4 * 10);
 
 /// Everything that makes a 32-bit build larger, at once: compression, a recording allocator, the largest options of any release, and one
 /// word more for each tensor and operator than any release has had so far.
-pub(in crate::tflm) const ARM32_LARGEST: Layout = Layout {
+pub const ARM32_LARGEST: Layout = Layout {
     arena_allocator: 52,
     micro_allocator: 136,
     sub_graph: 12,
@@ -138,8 +157,8 @@ pub(in crate::tflm) const ARM32_LARGEST: Layout = Layout {
     ..ARM32
 };
 
-/// The same with CMSIS-NN.
-pub(in crate::tflm) const ARM32_CMSIS_NN_LARGEST: Layout = Layout {
+/// [`ARM32_LARGEST`] with CMSIS-NN.
+pub const ARM32_CMSIS_NN_LARGEST: Layout = Layout {
     convolution: 68,
     transposed_convolution: 84,
     fully_connected: 84,
@@ -150,8 +169,8 @@ pub(in crate::tflm) const ARM32_CMSIS_NN_LARGEST: Layout = Layout {
     ..ARM32_LARGEST
 };
 
-/// The same with ESP-NN.
-pub(in crate::tflm) const ARM32_ESP_NN_LARGEST: Layout = Layout {
+/// [`ARM32_LARGEST`] with ESP-NN.
+pub const ARM32_ESP_NN_LARGEST: Layout = Layout {
     convolution: ARM32_LARGEST.convolution + 4,
     softmax: ARM32_LARGEST.softmax + 4,
     ..ARM32_LARGEST
