@@ -7,8 +7,8 @@
 //! Everything else is plain enumeration, written without a look at the engine whose claims it checks.
 
 use crate::holdings::{Figure, Holding, Holdings, holdings};
+use serenity_facts::MemoryModel;
 use serenity_ir::{Graph, OpId};
-use serenity_runtimes::MemoryModel;
 use std::collections::HashSet;
 
 /// What became of trying to prove a bound again.

@@ -3,8 +3,8 @@
 use crate::arena::{litert, tflm::bytes_unpacked};
 use crate::replay::{Whole, nearest};
 use crate::stated::InPlace;
+use serenity_facts::{Kernels, LitertKernels, LitertPlace, MemoryModel, scratch};
 use serenity_ir::{Graph, Op, OpId, Role, TensorId};
-use serenity_runtimes::{Kernels, LitertKernels, LitertPlace, MemoryModel, scratch};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 

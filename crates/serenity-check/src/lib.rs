@@ -4,16 +4,39 @@
 //! many. Out comes a [`Report`] with every fault found. For a whole model, a [`ModelClaim`]: the orders of its sub-graphs, the arena that the runtime
 //! will need, and the places of a plan for it ([`check_model`]). For a model in which windows run as loops: does it still compute the same ([`loops`])?
 //!
-//! Promised: no code is shared with the searches and planners that are checked; what the kernels of a runtime ask for, both take from `serenity-runtimes`. The schedulers reason about sets of executed ops; this crate
-//! gives every tensor a birth and a death on the time line of the one order claimed ([`peak`]), and adds up. The runtimes' planners are written down here once more
-//! ([`arena()`]). Every plan passes through it before anything is written.
+//! Promised: this crate cannot reach the code that it checks. It is built with two crates of the
+//! project, `serenity-ir` and `serenity-facts`, and a test holds it to that
+//! (`tests/independence.rs`). Every plan passes through it before anything is written.
 //!
-//! Not checked here: whether rewritten operators compute the same. The pipeline makes them again by its own rules (`check_plan` of `serenity`), and `serenity verify` runs both models.
+//! | taken from others | source |
+//! |---|---|
+//! | the graph, its operators, and how an operator's options and operands are read ([`Call`](serenity_ir::Call)) | `serenity-ir` |
+//! | names of runtimes and kernel sets | `serenity-facts` |
+//! | the scratch that TFLM's kernels ask for | `serenity-facts` |
+//! | where LiteRT keeps each tensor, and what its kernels need besides | `serenity-facts` |
+//!
+//! An error in one of these is not found here: the tests that run the real runtimes find it.
+//!
+//! | derived here once more | the pipeline's own |
+//! |---|---|
+//! | whether an order can run | `serenity-ir` |
+//! | lifetimes and the [`peak()`]: a birth and a death of every tensor on the time line of the one order | `serenity-runtimes`, and `serenity-schedule` with its sets of executed ops |
+//! | who shares whose memory in LiteRT and ONNX Runtime, and in which order ONNX Runtime runs a file | `serenity-runtimes` |
+//! | the [`arena()`] that each runtime's planner makes | `serenity-arena`, `serenity-runtimes` |
+//! | whether an output may lie over an input: the kernel is [replayed](replay()) | a table of distances in `serenity-runtimes` |
+//! | windows of convolutions and pools, and what [`loops`] compute | `serenity-loops` |
+//! | lower bounds: from one place, from a [`Witness`], or from a search ([`reprove`]) | `serenity-schedule` |
+//!
+//! Not checked here, but by the pipeline's own code (`check_plan` of `serenity`, whose verdict says
+//! so): what was done to the model before it was planned (other inputs and outputs, fewer channels,
+//! rewrites, and how loops are made); what devices need in all; when buffers of two memories are in
+//! use. Whether rewritten operators compute the same is checked by neither: `serenity verify` runs
+//! both models.
 //!
 //! ```
 //! use serenity_check::{Claim, check};
+//! use serenity_facts::MemoryModel;
 //! use serenity_ir::{GraphBuilder, OpId, Tensor};
-//! use serenity_runtimes::MemoryModel;
 //! let mut builder = GraphBuilder::new("tiny");
 //! let a = builder.op("a", "X", &[], Tensor::sized("a", 10));
 //! let b = builder.op("b", "X", &[a], Tensor::sized("b", 5));
@@ -55,8 +78,8 @@ pub use replay::{Verdict, replay};
 pub use witness::{Witness, WitnessChain, proved_bound};
 
 use holdings::{Figure, Holdings, holdings};
+use serenity_facts::MemoryModel;
 use serenity_ir::{Graph, OpId};
-use serenity_runtimes::MemoryModel;
 
 /// What a plan says.
 #[derive(Clone, Copy, Debug)]

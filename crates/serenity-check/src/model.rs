@@ -12,8 +12,8 @@ use crate::witness::proved_by;
 use crate::{
     Fault, PlacementFault, Reproved, Shown, Witness, at, best_shown, peak, placement_faults, reprove,
 };
+use serenity_facts::MemoryModel;
 use serenity_ir::{Graph, Op, OpId, Operator};
-use serenity_runtimes::MemoryModel;
 
 /// What a plan says of a model.
 #[derive(Clone, Copy, Debug)]

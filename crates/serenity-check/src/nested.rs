@@ -4,8 +4,8 @@ use crate::bound::shown;
 use crate::holdings::{Figure, holdings};
 use crate::peak::peak;
 use crate::timeline::bodies;
+use serenity_facts::MemoryModel;
 use serenity_ir::{Graph, OpId};
-use serenity_runtimes::MemoryModel;
 
 /// The main graph, in which each op that runs others has the peak of the largest of them as workspace. For other runtimes, as it is.
 pub(crate) fn with_peaks(graphs: &[&Graph], orders: &[&[OpId]], model: MemoryModel) -> Graph {

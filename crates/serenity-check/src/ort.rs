@@ -1,9 +1,9 @@
 //! ONNX Runtime's memory once more, written down independently.
 
 use crate::holdings::{Figure, Holding};
+use serenity_facts::OrtSetup;
 use serenity_ir::Operator::*;
 use serenity_ir::{Graph, KnownDim, KnownShape, Op, OpId, Tensor, TensorId};
-use serenity_runtimes::OrtSetup;
 use std::collections::BTreeSet;
 
 /// What an operator does with the memory of one of its operands.

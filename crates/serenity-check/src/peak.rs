@@ -1,8 +1,8 @@
 //! The peak of one order, by giving all memory a birth and a death.
 
 use crate::holdings::{Figure, Holding, Holdings, holdings};
+use serenity_facts::MemoryModel;
 use serenity_ir::{Graph, OpId};
-use serenity_runtimes::MemoryModel;
 
 /// The peak of `order`, which must be one that can run, and the first op at which it is reached; without ops, what is there before and after.
 ///

@@ -6,8 +6,8 @@ use crate::arena::tflm::bytes_unpacked;
 use crate::loops::{LoopFault, Model, Numbers, Plan, replay_model};
 use crate::replay::{Verdict, replay};
 use crate::timeline::{Span, Timeline};
+use serenity_facts::Kernels;
 use serenity_ir::{Graph, OpId, TensorId};
-use serenity_runtimes::Kernels;
 use std::fmt;
 
 /// TFLM's alignment in bytes.

@@ -11,8 +11,8 @@
 
 use crate::holdings::{Figure, Holding, Holdings, holdings};
 use crate::reach::{Reach, all_after, all_before};
+use serenity_facts::MemoryModel;
 use serenity_ir::{Graph, OpId, TensorId};
-use serenity_runtimes::MemoryModel;
 
 /// How many inputs of ops are looked at to find who depends on whom. What our searches prove takes thousands; this takes about a second.
 const MOST_STEPS: u64 = 1 << 27;

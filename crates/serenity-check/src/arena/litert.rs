@@ -7,9 +7,9 @@
 use super::shelves::{Placed, Shelves, aligned};
 use super::sorting::{hash_set, std_sort};
 use crate::timeline::Span;
+use serenity_facts::{LitertKernels, LitertPlace};
 use serenity_ir::Operator::*;
 use serenity_ir::{Graph, OpId, TensorId};
-use serenity_runtimes::{LitertKernels, LitertPlace};
 
 /// Every tensor begins at a multiple of this.
 const ALIGNMENT: u64 = 64;

@@ -1,6 +1,6 @@
 //! The arenas of the runtimes, computed once more: what each runtime's own planner makes of an order.
 //!
-//! Nothing here is shared with the planners of the pipeline. What kernels ask for (`serenity_runtimes::scratch`, `LitertKernels`) is taken from the tables
+//! Nothing here is shared with the planners of the pipeline. What kernels ask for ([`scratch`](serenity_facts::scratch), [`LitertKernels`](serenity_facts::LitertKernels)) is taken from the tables
 //! of facts about the runtimes; who shares memory, who is placed when and where is written down here again.
 
 pub(crate) mod litert;
@@ -9,8 +9,8 @@ mod shelves;
 mod sorting;
 pub(crate) mod tflm;
 
+use serenity_facts::MemoryModel;
 use serenity_ir::{Graph, OpId};
-use serenity_runtimes::MemoryModel;
 
 /// The arena that the runtime behind `model` needs for these graphs, the main one first, each in the order in which it stands in the file; with `offsets`
 /// (by graph, by tensor) where a plan for TFLM places tensors.

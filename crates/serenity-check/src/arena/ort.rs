@@ -6,8 +6,8 @@
 //! read of all that lie in it; never, if one of them is a result of the graph or is read by nobody.
 
 use crate::ort::{Reuse, layout, reuse};
+use serenity_facts::{OrtOrder, OrtSetup};
 use serenity_ir::{Graph, OpId, Operator, TensorId};
-use serenity_runtimes::{OrtOrder, OrtSetup};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What became of a file.

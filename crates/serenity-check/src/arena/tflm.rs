@@ -6,8 +6,8 @@
 
 use super::shelves::{Placed, Shelves};
 use crate::timeline::{Span, Timeline};
+use serenity_facts::{Kernels, scratch};
 use serenity_ir::{ElementType, Graph, OpId, Tensor};
-use serenity_runtimes::{Kernels, scratch};
 use std::collections::BTreeSet;
 
 /// TFLM rounds every size up to a multiple of this.

@@ -11,8 +11,8 @@
 use super::acts::Move;
 use super::moves::{Copy, From};
 use crate::replay::{Verdict, replay};
+use serenity_facts::Kernels;
 use serenity_ir::{Graph, OpId, TensorId};
-use serenity_runtimes::Kernels;
 
 /// So many bytes from an address on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use super::fault::LoopFault;
 use super::overlap::Range;
 use crate::arena::tflm::bytes_unpacked;
 use crate::timeline::Timeline;
+use serenity_facts::Kernels;
 use serenity_ir::{Graph, OpId, TensorId};
-use serenity_runtimes::Kernels;
 
 /// Beyond this no arena reaches, and sums stay within 64 bits.
 const MOST_BYTES: u64 = 1 << 62;

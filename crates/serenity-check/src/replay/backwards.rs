@@ -6,9 +6,9 @@
 use super::call::Call;
 use super::trace::Trace;
 use super::windows::Window;
+use serenity_facts::Kernels;
 use serenity_ir::ElementType;
 use serenity_ir::Operator::{CONV_2D, DEPTHWISE_CONV_2D};
-use serenity_runtimes::Kernels;
 
 pub(super) struct Backwards {
     from_behind: Window,

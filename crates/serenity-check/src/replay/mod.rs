@@ -32,8 +32,8 @@ use call::Call;
 pub(crate) use call::Whole;
 pub(crate) use elementwise::operands as element_operands;
 pub(crate) use resize::nearest_rows;
+use serenity_facts::Kernels;
 use serenity_ir::{Graph, OpId, TensorId};
-use serenity_runtimes::Kernels;
 use std::rc::Rc;
 use trace::Trace;
 
@@ -64,7 +64,7 @@ pub enum Verdict {
 /// ```
 /// use serenity_check::{Verdict, replay};
 /// use serenity_ir::{ElementType, GraphBuilder, OpId, Tensor};
-/// use serenity_runtimes::Kernels;
+/// use serenity_facts::Kernels;
 /// # fn main() -> Result<(), serenity_ir::GraphError> {
 /// let tensor = |name| Tensor::shaped(name, vec![1, 8, 8, 16], ElementType::Int8).unwrap();
 /// let mut builder = GraphBuilder::new("");

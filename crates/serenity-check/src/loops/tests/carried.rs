@@ -2,7 +2,7 @@
 
 use super::net::{Made, NONE, Net, ZERO, condition, filled, ints};
 use serde_json::json;
-use serenity_runtimes::Kernels;
+use serenity_facts::Kernels;
 
 const ROW: u64 = 8;
 /// Iterations: one for each row, and one to warm up.

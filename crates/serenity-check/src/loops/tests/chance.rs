@@ -5,7 +5,7 @@
 use super::net::{Made, ZERO};
 use super::numeric::Numeric;
 use super::{carried, striped};
-use serenity_runtimes::Kernels;
+use serenity_facts::Kernels;
 
 const ROUNDS: u32 = 1000;
 

@@ -2,8 +2,8 @@
 
 use crate::loops::{LoopFault, Model, Plan, equivalence_faults, replay_loops, replay_model};
 use serde_json::{Map, Value, json};
+use serenity_facts::Kernels;
 use serenity_ir::{ElementType, Graph, GraphBuilder, Op, OpId, OpKind, Quantization, Tensor, TensorId};
-use serenity_runtimes::Kernels;
 
 /// What stands for 0 in all activations.
 pub(super) const ZERO: i64 = -3;

@@ -5,8 +5,8 @@ use super::striped::{RIGHT, looped};
 use crate::loops::{Model, Numbers, Plan, equivalence_faults, replay_model};
 use crate::{placement_faults, placement_faults_with};
 use serde_json::json;
+use serenity_facts::Kernels;
 use serenity_ir::{Graph, OpId};
-use serenity_runtimes::Kernels;
 
 fn faults_with(made: &Made, numbers: &Numbers) -> Vec<String> {
     let graphs: Vec<&Graph> = made.graphs.iter().collect();

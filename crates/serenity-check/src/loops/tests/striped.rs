@@ -3,7 +3,7 @@
 use super::net::{Made, NONE, Net, condition, filled, ints};
 use crate::loops::tests::net::ZERO;
 use serde_json::json;
-use serenity_runtimes::Kernels;
+use serenity_facts::Kernels;
 
 /// Rows of 4 pixels, 2 channels.
 const ROW: u64 = 8;
