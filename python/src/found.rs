@@ -185,7 +185,7 @@ pub(crate) fn schedule(
     let (input, cancel) = (&model.get().0, CancelFlag::default());
     let order = |input: &Input, options: &Options| {
         let plan = serenity::schedule(&main_graph(input.graphs(), &[], options.model), options)?;
-        Ok(Optimized { model: input.clone(), plan })
+        Ok(Optimized::new(input.clone(), plan))
     };
     let found =
         search::run(py, progress, &cancel, |progress| Found::by(order, input, &wishes, &cancel, progress))?;

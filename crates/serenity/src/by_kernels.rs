@@ -64,7 +64,7 @@ pub(crate) fn needs_no_more(model: &Input, plan: &Plan, came: &Input, options: &
 }
 
 /// What a planned model needs on a device, in the mean of the sets of kernels that may run it.
-pub(crate) fn mean_need(Optimized { model, plan }: &Optimized) -> u64 {
+pub(crate) fn mean_need(Optimized { model, plan, .. }: &Optimized) -> u64 {
     let needs = needs_by_kernels(model, plan);
     let counted: Vec<u64> = needs.iter().filter(|need| need.counted).map(NeedWithKernels::whole).collect();
     let sum = counted.iter().copied().fold(0, u64::saturating_add);

@@ -20,6 +20,7 @@
 //! any DAG of buffers), [`off_chip`] (traffic), [`check`] (the verifier) and [`zoo`] (the built-in networks).
 
 mod account;
+mod attempt;
 mod boards;
 mod bridge;
 mod by_kernels;
@@ -52,8 +53,11 @@ mod python;
 mod refine;
 pub mod report;
 mod rewrite;
+mod score;
+mod session;
 mod traffic;
 pub mod two_memories;
+mod variant;
 mod verify;
 pub mod write;
 
@@ -77,6 +81,7 @@ pub use serenity_formats::{
 };
 
 pub use account::{Account, note_to_json, plan_fault, refused_by_tflm, refused_to_json, whole_to_json};
+pub use attempt::{Attempt, Figures, NoPlan};
 pub use boards::{Board, boards, boards_that_fit};
 pub use bridge::problem;
 pub use by_kernels::{NeedWithKernels, kernels_to_avoid, needs_by_kernels};
@@ -104,6 +109,7 @@ pub use rewrite::{
     AppliedRewrite, RewriteChoice, RewriteCost, possible_rewrites, rewrite, rewrite_settings, rewritten_graph,
 };
 pub use traffic::{Compared, Objective, TrafficAt, TrafficOptions, TrafficPlan, least_traffic};
+pub use variant::{Channels, Variant, variants};
 pub use verify::{
     Comparison, Compiler, Engine, OutputComparison, Verification, VerifyError, VerifyOptions, verify,
     verify_emitted,

@@ -2,10 +2,6 @@
 
 #[cfg(test)]
 mod tests;
-mod trade;
-
-use trade::Taken;
-pub(crate) use trade::Trade;
 
 use crate::by_kernels::{needs_by_kernels, needs_no_more};
 use crate::effort::SHARE_OF_A_SET;
@@ -14,6 +10,8 @@ use crate::order::unchecked;
 use crate::peak;
 use crate::plan_check::plan_faults;
 use crate::planning::bound_with_loops;
+use crate::score::{Cost, Trade};
+use crate::variant::Changes;
 use crate::{Error, Footprint, Input, Need, Optimized, Options, Plan};
 use serenity_check::Fault;
 use serenity_check::loops::{self as loop_check, LoopFault};
@@ -23,7 +21,7 @@ use serenity_loops::{
     Choice, Clusters, Counted, Floor, Joined, Loop, LoopCost, Looped, Spread, Windows, instructions_of,
     time_of,
 };
-use serenity_runtimes::{Kernels, MemoryModel, TflmFacts, main_graph, plans_of_arena};
+use serenity_runtimes::{Kernels, MemoryModel, TflmFacts, live_peak, main_graph, plans_of_arena};
 use serenity_search::{Limits, Proof, StopReason, Watch};
 
 /// Whether windows of operators may become loops over a few rows at a time.
@@ -104,36 +102,52 @@ pub fn estimate_loops(found: &Optimized, loops: Loops, options: &Options) -> Opt
     })
 }
 
-/// A planned model with its widest parts as loops, if that is accepted and needs no more than the one that came, whichever kernels run it. Loops are chosen by the kernels of `options`, and
-/// placed in the end for those of `target`, which allow as much or more.
-pub(crate) fn with_loops(
-    found: &Optimized,
-    came: &Input,
-    trade: &Trade,
-    options: &Options,
-    target: &Options,
-) -> Result<Option<Optimized>, Error> {
+/// What loops are looked for, and how they are judged.
+pub(crate) struct AskedLoops<'a> {
+    /// The model as it came: with no kernels that may run it may it need more than that.
+    pub(crate) came: &'a Input,
+    /// Which loops are worth what they take.
+    pub(crate) trade: &'a Trade,
+    /// The kernels that loops are chosen for,
+    pub(crate) options: &'a Options,
+    /// and those that they are placed for in the end, which allow as much or more.
+    pub(crate) target: &'a Options,
+    /// What the best plan so far needs. Loops that must need more are not placed.
+    pub(crate) need_so_far: u64,
+}
+
+impl AskedLoops<'_> {
+    /// Are loops chosen for the kernels that they are placed for?
+    fn is_for_its_target(&self) -> bool {
+        self.options.model == self.target.model
+    }
+
+    /// Does no set of kernels that may run it need more than for the model that came?
+    fn serves_all(&self, candidate: &Candidate, options: &Options) -> bool {
+        let Optimized { model, plan, .. } = &candidate.placed;
+        needs_no_more(model, plan, self.came, options)
+    }
+}
+
+/// A planned model with its widest parts as loops, if that is accepted and needs no more than the one that came, whichever kernels run it.
+pub(crate) fn with_loops(found: &Optimized, asked: &AskedLoops) -> Result<Option<Optimized>, Error> {
+    let options = asked.options;
     let Some(kernels) = options.model.kernels().filter(|_| options.plan_arena) else { return Ok(None) };
     let grounds = grounds(found, &orders_to_try(found, options));
     let looked: Vec<Vec<Looked>> =
-        views(kernels).into_iter().map(|view| look(&grounds, view, trade.loops, options)).collect();
-    let mut search = Search { found, came, trade, options, tried: Vec::new(), better: Vec::new() };
+        views(kernels).into_iter().map(|view| look(&grounds, view, asked.trade.loops, options)).collect();
+    let mut search = Search { found, asked, tried: Vec::new(), better: Vec::new() };
     for choice in search.ladder(&looked) {
         if let Some(candidate) = search.first_that_fits(choice)? {
-            return candidate.settled(found, came, trade, target);
+            return search.settled(candidate);
         }
     }
     for choice in search.worth_planning(&looked) {
         search.offer(choice)?;
     }
     while let Some(candidate) = search.better.pop() {
-        // What is chosen is placed with all the care there is.
-        let careful = search.with_care(&candidate)?;
-        let careful = careful.filter(|careful| careful.taken.is_better_than(&candidate.taken));
-        for one in careful.into_iter().chain([candidate]) {
-            if one.is_right(found)? {
-                return one.settled(found, came, trade, target);
-            }
+        if let Some(found) = search.settled(candidate)? {
+            return Ok(Some(found));
         }
     }
     Ok(None)
@@ -143,21 +157,19 @@ pub(crate) fn with_loops(
 type Chosen<'l, 'g> = (&'g Ground, &'l Windows<'g>, &'l Choice);
 
 /// Plans choices of one model.
-struct Search<'a, 'g> {
+struct Search<'a> {
     found: &'a Optimized,
-    came: &'a Input,
-    trade: &'a Trade,
-    options: &'a Options,
+    asked: &'a AskedLoops<'a>,
     tried: Vec<AppliedLoops>,
     /// Each is better than those before it.
-    better: Vec<Candidate<'g>>,
+    better: Vec<Candidate>,
 }
 
-impl<'g> Search<'_, 'g> {
+impl Search<'_> {
     /// With a budget: choices in the order in which they are planned until one fits, the fewest multiplications first. Which choices these are does not depend on the budget, which only passes over those that
     /// cannot fit it: so a larger budget never ends with more multiplications.
-    fn ladder<'l>(&self, looked: &'l [Vec<Looked<'g>>]) -> Vec<Chosen<'l, 'g>> {
-        let Some(enough) = self.trade.loops.enough else { return Vec::new() };
+    fn ladder<'l, 'g>(&self, looked: &'l [Vec<Looked<'g>>]) -> Vec<Chosen<'l, 'g>> {
+        let Some(enough) = self.asked.trade.loops.enough else { return Vec::new() };
         let tail = Need::of(&self.found.model, &self.found.plan).to_be_safe() - self.found.plan.after.needs();
         let mut all: Vec<Chosen> = looked.iter().flatten().flat_map(steps_down).collect();
         all.retain(|(.., choice)| needs(choice) + tail <= enough + enough / ESTIMATES_ARE_WITHIN);
@@ -166,12 +178,12 @@ impl<'g> Search<'_, 'g> {
     }
 
     /// Choices in the order in which they are planned if none fits: the smallest of those that may be worth their time, and the one with the least memory in use.
-    fn worth_planning<'l>(&self, looked: &'l [Vec<Looked<'g>>]) -> Vec<Chosen<'l, 'g>> {
+    fn worth_planning<'l, 'g>(&self, looked: &'l [Vec<Looked<'g>>]) -> Vec<Chosen<'l, 'g>> {
         let tail = whole_need(&self.found.model, &self.found.plan) - self.found.plan.after.needs();
         let without = instructions_of(self.found.model.graph());
         let may_be_worth_it = |(.., choice): &Chosen| {
             let at_best = needs(choice) - needs(choice) / ESTIMATES_ARE_WITHIN + tail;
-            self.trade.are_worth_it(at_best, without + choice.extra_instructions)
+            self.asked.trade.are_worth_it(at_best, without + choice.extra_instructions)
         };
         let of_view = |looked: &'l Vec<Looked<'g>>| {
             let mut all: Vec<Chosen> = looked.iter().flat_map(all_of).filter(may_be_worth_it).collect();
@@ -196,45 +208,80 @@ impl<'g> Search<'_, 'g> {
     }
 
     /// A choice, placed with so much work; `None` if it was tried before, or cannot be made.
-    fn placed(&mut self, (ground, windows, choice): Chosen<'_, 'g>) -> Result<Option<Candidate<'g>>, Error> {
+    fn placed(&mut self, (ground, windows, choice): Chosen) -> Result<Option<Candidate>, Error> {
         let Some(applied) = applied(ground, windows.loops(choice), windows.macs()) else { return Ok(None) };
         if self.tried.contains(&applied) {
             return Ok(None);
         }
         self.tried.push(applied.clone());
         self.tell();
-        let work = self.options.effort.placement_of_some_loops();
-        let placed = Candidate::new(self.found, ground, applied, work, self.trade, self.options)?;
-        Ok(placed.filter(|placed| self.serves_all(placed)))
+        let work = self.asked.options.effort.placement_of_some_loops();
+        let Some(made) = Made::new(self.found, ground, applied)? else { return Ok(None) };
+        // With a budget, what needs more may multiply less.
+        if self.asked.trade.loops.enough.is_none() && self.cannot_win(&made) {
+            return Ok(None);
+        }
+        let placed = Candidate::new(self.found, made, work, self.asked.trade, self.asked.options);
+        Ok(placed.filter(|placed| self.asked.serves_all(placed, self.asked.options)))
+    }
+
+    /// Must these loops need more than what there is already, however they are placed? By what is in use at once, with the kernels in question and with those that loops are chosen for.
+    fn cannot_win(&self, made: &Made) -> bool {
+        let least = |options: &Options| made.least_need(options.model);
+        let best = self.better.last().map_or(u64::MAX, |best| best.cost.need);
+        least(self.asked.options) > best || least(self.asked.target) > self.asked.need_so_far
     }
 
     fn tell(&self) {
-        let mut watch = Watch::new(&self.options.limits, self.options.progress.as_ref());
+        let mut watch = Watch::new(&self.asked.options.limits, self.asked.options.progress.as_ref());
         (watch.of, watch.bound) = ("loops tried", Floor::of(self.found.model.graph()).bytes);
         let best = self.better.last().map_or(self.found, |candidate| &candidate.placed);
         (watch.best, watch.states) = (best.plan.after.needs(), self.tried.len() as u64);
         watch.report();
     }
 
-    /// Does no set of kernels that may run it need more than for the model that came?
-    fn serves_all(&self, candidate: &Candidate) -> bool {
-        let Optimized { model, plan } = &candidate.placed;
-        needs_no_more(model, plan, self.came, self.options)
+    /// The loops of a candidate, placed with the full amount of work for some kernels.
+    fn with_care(&self, candidate: &Candidate, options: &Options) -> Option<Candidate> {
+        let mut found = self.found.clone();
+        found.plan.model = options.model.with_plan();
+        let work = options.effort.placement_of_loops();
+        let careful = Candidate::new(&found, candidate.made.clone(), work, self.asked.trade, options);
+        careful.filter(|careful| self.asked.serves_all(careful, options))
     }
 
-    /// The loops of a candidate, placed with the full amount of work.
-    fn with_care(&self, candidate: &Candidate<'g>) -> Result<Option<Candidate<'g>>, Error> {
-        let (applied, work) = (candidate.applied.clone(), self.options.effort.placement_of_loops());
-        let careful = Candidate::new(self.found, candidate.ground, applied, work, self.trade, self.options)?;
-        Ok(careful.filter(|careful| self.serves_all(careful)))
+    /// The choice is made: its loops are placed with all the care there is, for the kernels in question. `None` if the checker cannot decide that they are right, or if they do not serve.
+    fn settled(&self, candidate: Candidate) -> Result<Option<Optimized>, Error> {
+        let AskedLoops { options, target, .. } = *self.asked;
+        let mut ways = Vec::new();
+        if !self.asked.is_for_its_target() {
+            ways.extend(self.with_care(&candidate, target));
+            // A plan for any kernels is right for these as well. But none is smaller than what is in use at once.
+            let least = candidate.made.least_need(options.model);
+            if !ways.iter().any(|way| way.cost.need <= least) {
+                let careful = self.with_care(&candidate, options);
+                let for_others = [careful, Some(candidate)].into_iter().flatten();
+                let kept = for_others.map(|one| one.relabelled(target.model, self.asked.trade));
+                ways.extend(kept.filter(|kept| self.asked.serves_all(kept, target)));
+            }
+        } else {
+            ways.extend(if candidate.cost.fits { None } else { self.with_care(&candidate, target) });
+            ways.push(candidate);
+        }
+        ways.sort_by_key(|way| way.cost.score(Changes::LOOPS));
+        for way in ways {
+            if way.is_right(self.found)? {
+                return Ok(Some(way.placed));
+            }
+        }
+        Ok(None)
     }
 
     /// A choice that fits the budget, as it is placed briefly or with care. If it does not, it is kept as any other.
-    fn first_that_fits(&mut self, choice: Chosen<'_, 'g>) -> Result<Option<Candidate<'g>>, Error> {
+    fn first_that_fits(&mut self, choice: Chosen) -> Result<Option<Candidate>, Error> {
         let Some(brief) = self.placed(choice)? else { return Ok(None) };
-        let careful = if brief.taken.fits() { None } else { self.with_care(&brief)? };
+        let careful = if brief.cost.fits { None } else { self.with_care(&brief, self.asked.options) };
         for one in std::iter::once(brief).chain(careful) {
-            if one.taken.fits() && one.is_right(self.found)? {
+            if one.cost.fits && one.is_right(self.found)? {
                 return Ok(Some(one));
             }
             self.keep(one);
@@ -243,16 +290,16 @@ impl<'g> Search<'_, 'g> {
     }
 
     /// Plans a choice, and keeps it if it is better than those before it.
-    fn offer(&mut self, choice: Chosen<'_, 'g>) -> Result<(), Error> {
+    fn offer(&mut self, choice: Chosen) -> Result<(), Error> {
         if let Some(candidate) = self.placed(choice)? {
             self.keep(candidate);
         }
         Ok(())
     }
 
-    fn keep(&mut self, candidate: Candidate<'g>) {
-        let is_beaten = |best: &Candidate| !candidate.taken.is_better_than(&best.taken);
-        if self.trade.accepts(&candidate.taken) && !self.better.last().is_some_and(is_beaten) {
+    fn keep(&mut self, candidate: Candidate) {
+        let is_beaten = |best: &Candidate| !candidate.cost.is_better_than(&best.cost);
+        if self.asked.trade.accepts(&candidate.cost) && !self.better.last().is_some_and(is_beaten) {
             self.better.push(candidate);
         }
     }
@@ -394,78 +441,71 @@ fn applied(ground: &Ground, loops: Vec<Loop>, macs: u64) -> Option<AppliedLoops>
     })
 }
 
-/// A model with loops that may be chosen.
-struct Candidate<'g> {
-    ground: &'g Ground,
+/// Loops that were made, not yet placed.
+#[derive(Clone)]
+struct Made {
     applied: AppliedLoops,
     looped: Looped,
-    placed: Optimized,
-    taken: Taken,
+    model: Input,
 }
 
-impl<'g> Candidate<'g> {
-    /// With so much work on its places; `None` if it cannot be.
-    fn new(
-        found: &Optimized,
-        ground: &'g Ground,
-        applied: AppliedLoops,
-        work: u64,
-        trade: &Trade,
-        options: &Options,
-    ) -> Result<Option<Self>, Error> {
+impl Made {
+    /// `None` if they cannot be made.
+    fn new(found: &Optimized, ground: &Ground, applied: AppliedLoops) -> Result<Option<Self>, Error> {
         let Some(looped) = ground.looped(&applied.loops) else { return Ok(None) };
-        let model = match found.model.file.looped(&looped) {
-            Ok(file) => found.model.with_file(file),
-            Err(FileError { problem: Problem::CannotKeep, .. }) => return Ok(None),
-            Err(source) => return Err(Error::File { path: found.model.name.clone(), source }),
-        };
-        let Some(plan) = place(&model, found.plan.clone(), work, options) else { return Ok(None) };
-        let plan = Plan { loops: Some(applied.clone()), ..plan };
-        let placed = Optimized { model, plan };
-        Ok(Some(Self { ground, applied, looped, taken: trade.taken(&placed), placed }))
+        match found.model.file.looped(&looped) {
+            Ok(file) => Ok(Some(Self { applied, looped, model: found.model.with_file(file) })),
+            Err(FileError { problem: Problem::CannotKeep, .. }) => Ok(None),
+            Err(source) => Err(Error::File { path: found.model.name.clone(), source }),
+        }
     }
 
-    /// The choice is made. If it was made for other kernels than those of `target`: the same loops for those, placed anew or where they are, whichever is better; `None` if neither serves.
-    fn settled(
-        self,
-        found: &Optimized,
-        came: &Input,
-        trade: &Trade,
-        target: &Options,
-    ) -> Result<Option<Optimized>, Error> {
-        let model = target.model.with_plan();
-        if self.placed.plan.model == model {
-            return Ok(Some(self.placed));
-        }
-        let mut placed = self.placed.clone();
-        placed.plan.model = model;
-        let arena = needs_by_kernels(&placed.model, &placed.plan).first().map(|need| need.arena);
-        let Plan { order, bodies, offsets, .. } = &placed.plan;
-        let peak = peak::profile(placed.model.graphs(), (order, bodies), model, offsets.as_ref()).peak();
-        placed.plan.after = Footprint { peak, arena: arena.or(placed.plan.after.arena), ..placed.plan.after };
-        placed.plan.places = Some(Proof::Gap { stopped: StopReason::Heuristic });
-        let kept = Self { taken: trade.taken(&placed), placed, ..self };
-        let mut for_target = found.clone();
-        for_target.plan.model = model;
-        let work = target.effort.placement_of_loops();
-        let anew = Self::new(&for_target, kept.ground, kept.applied.clone(), work, trade, target)?
-            .filter(|anew| anew.taken.is_better_than(&kept.taken));
-        for way in anew.into_iter().chain([kept]) {
-            let Optimized { model, plan } = &way.placed;
-            // Kernels that are not counted among those of any kind may need more.
-            if needs_no_more(model, plan, came, target) && way.is_right(found)? {
-                return Ok(Some(way.placed));
-            }
-        }
-        Ok(None)
+    /// What a device must have for them at least, wherever tensors lie.
+    fn least_need(&self, model: MemoryModel) -> u64 {
+        let graphs: Vec<&Graph> = self.model.graphs().iter().collect();
+        let own: Vec<Vec<OpId>> = graphs.iter().map(|graph| graph.file_order()).collect();
+        let orders: Vec<&[OpId]> = own.iter().map(Vec::as_slice).collect();
+        let live = model.kernels().and_then(|kernels| live_peak(&TflmFacts::new(&graphs, kernels), &orders));
+        Need::with(self.model.tail(model), live.unwrap_or(0)).bytes
+    }
+}
+
+/// A model with loops that may be chosen.
+struct Candidate {
+    made: Made,
+    placed: Optimized,
+    cost: Cost,
+}
+
+impl Candidate {
+    /// With so much work on its places; `None` if it has none.
+    fn new(found: &Optimized, made: Made, work: u64, trade: &Trade, options: &Options) -> Option<Self> {
+        let plan = place(&made.model, found.plan.clone(), work, options)?;
+        let plan = Plan { loops: Some(made.applied.clone()), ..plan };
+        let placed = Optimized::new(made.model.clone(), plan);
+        Some(Self { cost: trade.cost(&placed), made, placed })
+    }
+
+    /// The same places for kernels that allow as much or more.
+    fn relabelled(mut self, model: MemoryModel, trade: &Trade) -> Self {
+        let plan = &mut self.placed.plan;
+        plan.model = model.with_plan();
+        let arena = needs_by_kernels(&self.placed.model, plan).first().map(|need| need.arena);
+        let Plan { order, bodies, offsets, model, .. } = &*plan;
+        let peak =
+            peak::profile(self.placed.model.graphs(), (order, bodies), *model, offsets.as_ref()).peak();
+        plan.after = Footprint { peak, arena: arena.or(plan.after.arena), ..plan.after };
+        plan.places = Some(Proof::Gap { stopped: StopReason::Heuristic });
+        Self { cost: trade.cost(&self.placed), ..self }
     }
 
     /// Has the independent checker followed it, and found nothing wrong? What it cannot decide is not taken.
     fn is_right(&self, found: &Optimized) -> Result<bool, Error> {
-        let Optimized { model, plan } = &self.placed;
+        let Optimized { model, plan, .. } = &self.placed;
         let (Some(kernels), Some(offsets)) = (plan.model.kernels(), &plan.offsets) else { return Ok(false) };
         let mut faults = plan_faults(&all(model.graphs()), plan, None);
-        let made = Made { before: &found.model, order: &self.applied.order, looped: &self.looped, model };
+        let Made { applied, looped, .. } = &self.made;
+        let made = LoopedModel { before: &found.model, order: &applied.order, looped, model };
         let arena = loop_check::Plan { kernels, offsets };
         let in_loops = made.faults(&orders(&plan.order, &plan.bodies), Some(&arena));
         let (undecided, wrong): (Vec<LoopFault>, Vec<LoopFault>) =
@@ -480,7 +520,7 @@ impl<'g> Candidate<'g> {
 }
 
 /// Loops that were made of a model.
-pub(crate) struct Made<'a> {
+pub(crate) struct LoopedModel<'a> {
     /// The model before.
     pub(crate) before: &'a Input,
     /// Its order.
@@ -491,7 +531,7 @@ pub(crate) struct Made<'a> {
     pub(crate) model: &'a Input,
 }
 
-impl Made<'_> {
+impl LoopedModel<'_> {
     /// What the independent checker finds wrong with them in these orders, followed row by row: in the arena of a plan, if there is one.
     pub(crate) fn faults(&self, orders_after: &[&[OpId]], plan: Option<&loop_check::Plan>) -> Vec<LoopFault> {
         let (before, after) = (all(self.before.graphs()), all(self.model.graphs()));

@@ -1,6 +1,5 @@
 //! A model without channels that are the same number everywhere, or that nobody reads.
 
-use crate::by_kernels::needs_no_more;
 use crate::need::whole_need;
 use crate::{Error, Input, Optimized, Options, Rewrites};
 use serenity_formats::{FileError, Format, NarrowedChannels, Problem};
@@ -15,36 +14,20 @@ pub(crate) fn with_fewer_channels(
     options: &Options,
     plan: &dyn Fn(&Input, &Options) -> Result<Optimized, Error>,
 ) -> Result<Optimized, Error> {
-    let fewer = fewer_channels(&as_it_is, input, options, plan)?.map(|(_, found)| found);
+    let narrowed = narrowed(input, options)?;
     // Without the limits there might have been some.
     as_it_is.plan.interrupted = as_it_is.plan.interrupted.or(options.limits.interrupted());
-    Ok(fewer.filter(|fewer| is_no_larger(fewer, &as_it_is)).unwrap_or(as_it_is))
-}
-
-/// The model without such channels and its plan; `None` if it has none, may not be rewritten, or then needs more with some kernels.
-pub(crate) fn fewer_channels(
-    as_it_is: &Optimized,
-    input: &Input,
-    options: &Options,
-    plan: &dyn Fn(&Input, &Options) -> Result<Optimized, Error>,
-) -> Result<Option<(Input, Optimized)>, Error> {
-    let Some((model, channels)) = narrowed(input, options)? else { return Ok(None) };
-    // The plan of the arena that the model came with is for the sizes that its tensors had.
-    let mut found = plan(&model, &Options { given_plan: None, ..options.clone() })?;
-    found.plan.before = as_it_is.plan.before;
-    found.plan.constant_channels = Some(channels);
-    found.plan.interrupted = found.plan.interrupted.or(as_it_is.plan.interrupted);
-    let serves_all = needs_no_more(&found.model, &found.plan, input, options);
-    Ok(serves_all.then_some((model, found)))
-}
-
-/// Does one plan need no more on a device than another?
-pub(crate) fn is_no_larger(one: &Optimized, other: &Optimized) -> bool {
-    whole_need(&one.model, &one.plan) <= whole_need(&other.model, &other.plan)
+    let Some((model, channels)) = narrowed else { return Ok(as_it_is) };
+    let mut fewer = plan(&model, &Options { given_plan: None, ..options.clone() })?;
+    fewer.plan.before = as_it_is.plan.before;
+    fewer.plan.constant_channels = Some(channels);
+    fewer.plan.interrupted = fewer.plan.interrupted.or(as_it_is.plan.interrupted);
+    let is_no_larger = whole_need(&fewer.model, &fewer.plan) <= whole_need(&as_it_is.model, &as_it_is.plan);
+    Ok(if is_no_larger { fewer } else { as_it_is })
 }
 
 /// The model without them; `None` if there are none, or it cannot be changed without loss.
-fn narrowed(input: &Input, options: &Options) -> Result<Option<(Input, NarrowedChannels)>, Error> {
+pub(crate) fn narrowed(input: &Input, options: &Options) -> Result<Option<(Input, NarrowedChannels)>, Error> {
     // What has loops got them after its channels were looked at.
     let has_loops = has_counted_loops(&input.graphs().iter().collect::<Vec<_>>());
     let is_asked = !matches!(options.rewrites, Rewrites::None | Rewrites::Paper);

@@ -1,13 +1,12 @@
 //! The one door.
 
-use crate::by_kernels::needs_no_more;
-use crate::loops::{Trade, with_loops};
-use crate::narrow::{fewer_channels, is_no_larger, with_fewer_channels};
+use crate::attempt::Attempt;
+use crate::narrow::with_fewer_channels;
 use crate::ort::{fast, is_for};
 use crate::planning::as_it_came;
-use crate::rewrite::optimize_input;
-use crate::{Error, Input, Options, Plan, Rewrites, plan_graphs, planned_model};
-use serenity_runtimes::{Kernels, has_counted_loops};
+use crate::session::Session;
+use crate::variant::{Channels, variants};
+use crate::{Error, Input, Options, Plan, Rewrites, planned_model};
 
 /// What became of a model.
 #[derive(Clone, Debug)]
@@ -16,9 +15,16 @@ pub struct Optimized {
     pub model: Input,
     /// What was decided, what it needs, and what is proved of that.
     pub plan: Plan,
+    /// Every variant that was tried, in the order of [`variants`](crate::variants). None if ONNX Runtime optimised the model first.
+    pub attempts: Vec<Attempt>,
 }
 
 impl Optimized {
+    /// A planned model of which nothing else was tried.
+    pub fn new(model: Input, plan: Plan) -> Self {
+        Self { model, plan, attempts: Vec::new() }
+    }
+
     /// The bytes of the file to run, in the format it came in.
     ///
     /// # Errors
@@ -78,15 +84,15 @@ pub fn optimize(input: &Input, options: &Options) -> Result<Optimized, Error> {
     }
 }
 
-/// The same without asking anybody to optimise it first.
+/// Plans a model without asking anybody to optimise it first.
 fn as_it_stands(input: &Input, options: &Options) -> Result<Optimized, Error> {
     if !options.int8_io {
-        return with_any_channels(input, options);
+        return best_variant(input, options);
     }
     let (model, io) = input.with_quantized_io()?;
     // A plan of the arena that the model came with is for the inputs and outputs that it came with.
     let given_plan = options.given_plan.clone().filter(|_| io.changed.is_empty());
-    let mut found = with_any_channels(&model, &Options { given_plan, ..options.clone() })?;
+    let mut found = best_variant(&model, &Options { given_plan, ..options.clone() })?;
     if !io.changed.is_empty() {
         found.plan.before = as_it_came(input.graphs(), options);
     }
@@ -94,105 +100,21 @@ fn as_it_stands(input: &Input, options: &Options) -> Result<Optimized, Error> {
     Ok(found)
 }
 
-/// Plans a model that keeps its inputs and outputs: with all its channels or with fewer, without loops or with them.
-fn with_any_channels(input: &Input, options: &Options) -> Result<Optimized, Error> {
-    let as_it_is = without_loops(input, options)?;
-    let Some(loops) = options.loops else {
-        return with_fewer_channels(as_it_is, input, options, &without_loops);
-    };
-    let fewer = fewer_channels(&as_it_is, input, options, &without_loops)?;
-    let all = std::iter::once((input, &as_it_is)).chain(fewer.iter().map(|(model, found)| (model, found)));
-    let mut variants: Vec<(&Input, &Optimized)> = all.collect();
-    // What multiplies least comes first, and may be enough.
-    variants.sort_by_key(|(_, found)| loops.taken(found).work());
-    if let Some((_, enough)) = variants.iter().find(|(_, found)| loops.are_enough(found)) {
-        return Ok((*enough).clone());
+/// Tries every variant of a model, and takes the best.
+pub(crate) fn best_variant(input: &Input, options: &Options) -> Result<Optimized, Error> {
+    let mut session = Session::new(input, options);
+    for variant in variants(input, options) {
+        session.attempt(variant)?;
     }
-    // As it would be without loops: none may end worse.
-    let smallest = fewer.as_ref().map(|(_, found)| found).filter(|fewer| is_no_larger(fewer, &as_it_is));
-    let trade = Trade::new(loops, smallest.unwrap_or(&as_it_is));
-    let mut best = smallest.unwrap_or(&as_it_is).clone();
-    for (model, found) in variants {
-        let (least, taken) = (trade.taken(found), trade.taken(&best));
-        if taken.fits() && taken.work() <= least.work() {
-            break;
-        }
-        for one in looped(model, found, input, &trade, options)? {
-            let taken = trade.taken(&one);
-            if trade.accepts(&taken) && taken.is_better_than(&trade.taken(&best)) {
-                best = one;
-            }
-        }
-    }
-    Ok(best)
+    Ok(session.choose())
 }
 
-/// The best loops for a model, each from another start: the model is planned for kernels of any kind or for those in question, rewritten or as it is. `came` is the model before channels were left out.
-fn looped(
-    model: &Input,
-    found: &Optimized,
-    came: &Input,
-    trade: &Trade,
-    options: &Options,
-) -> Result<Vec<Optimized>, Error> {
-    let given_plan = options.given_plan.clone().filter(|_| found.plan.constant_channels.is_none());
-    let options = &Options { given_plan, ..options.clone() };
-    // What holds for kernels of any kind holds for these, so that they never end worse. First, so that what the clock cuts is what might have been better.
-    let any = &Options { model: options.model.with_kernels(Kernels::Any), ..options.clone() };
-    let mut all = Vec::new();
-    if options.plan_arena && any.model != options.model {
-        let strict = without_loops(model, any)?;
-        let trade = Trade::new(trade.loops, &strict);
-        for mut one in from_both(model, &strict, came, &trade, (any, options))? {
-            let own = found.plan.choice;
-            one.plan.choice = one.plan.choice.map(|choice| {
-                choice.for_other_kernels(own.map_or(choice.without, |own| own.without), choice.with)
-            });
-            all.push(one);
-        }
+/// Tries the variants of a model that keep all channels and have no loops: what only rewriting can do.
+pub(crate) fn best_rewritten(input: &Input, options: &Options) -> Result<Optimized, Error> {
+    let options = &Options { loops: None, ..options.clone() };
+    let mut session = Session::new(input, options);
+    for variant in variants(input, options).into_iter().filter(|one| one.channels == Channels::All) {
+        session.attempt(variant)?;
     }
-    all.extend(from_both(model, found, came, trade, (options, options))?);
-    for one in &mut all {
-        one.plan.before = found.plan.before;
-        one.plan.constant_channels.clone_from(&found.plan.constant_channels);
-    }
-    Ok(all)
-}
-
-/// Loops of a model as it was planned and, if it was rewritten, as it is: what rewriting saves, a loop may save too, and what was divided fits no window. Kernels are those that loops are
-/// chosen for, and those that they are placed for.
-fn from_both(
-    model: &Input,
-    found: &Optimized,
-    came: &Input,
-    trade: &Trade,
-    (options, target): (&Options, &Options),
-) -> Result<Vec<Optimized>, Error> {
-    let mut all: Vec<Optimized> = with_loops(found, came, trade, options, target)?.into_iter().collect();
-    if !found.plan.rewrites.is_empty() {
-        let as_it_is = Optimized { model: model.clone(), plan: plan_graphs(model.graphs(), options)? };
-        all.extend(with_loops(&as_it_is, came, trade, options, target)?);
-    }
-    Ok(all)
-}
-
-/// Rewritten, ordered and placed.
-fn without_loops(input: &Input, options: &Options) -> Result<Optimized, Error> {
-    // What has loops was rewritten before it got them, as far as the loops were better for it.
-    let has_loops = has_counted_loops(&input.graphs().iter().collect::<Vec<_>>());
-    // Where sharing is stated, nobody has said what the kernels of other ops would allow.
-    let is_rewritten = !matches!(options.rewrites, Rewrites::None | Rewrites::Channels)
-        && !has_loops
-        && !input.graph().states_sharing();
-    let (rewritten, plan) = if is_rewritten {
-        optimize_input(input, options)?
-    } else {
-        (None, plan_graphs(input.graphs(), options)?)
-    };
-    let found = Optimized { model: rewritten.unwrap_or_else(|| input.clone()), plan };
-    // What gains with some kernels may lose with others that might run it as well.
-    if !found.plan.rewrites.is_empty() && !needs_no_more(&found.model, &found.plan, input, options) {
-        return Ok(Optimized { model: input.clone(), plan: plan_graphs(input.graphs(), options)? });
-    }
-    Ok(found)
+    Ok(session.choose())
 }

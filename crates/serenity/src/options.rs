@@ -83,7 +83,12 @@ impl Rewrites {
         if model == MemoryModel::Litert && !are_kernels_named { Self::Channels } else { Self::default() }
     }
 
-    /// Those of which these are more: with more freedom, nothing ends worse.
+    /// The largest set of rewrites that this one contains, if it is searched before this one.
+    pub(crate) fn next_stricter(self) -> Option<Self> {
+        self.and_stricter().iter().rev().nth(1).copied()
+    }
+
+    /// This set of rewrites and those that it contains, the strictest first: with more freedom, nothing ends worse.
     pub(crate) fn and_stricter(self) -> &'static [Self] {
         match self {
             Self::None | Self::Channels => &[],

@@ -58,8 +58,15 @@ pub(super) fn search(
     if units.len() < 2 {
         return Some(StopReason::Heuristic);
     }
-    let mut climb =
-        Climb { order, random: Random(seed), target: 0, lack: 0, above: Vec::new(), chain: Vec::new() };
+    let mut climb = Climb {
+        order,
+        random: Random(seed),
+        target: 0,
+        lack: 0,
+        lack_before: Vec::new(),
+        above: Vec::new(),
+        chain: Vec::new(),
+    };
     climb.run(&starts, fronts, budget, watch)
 }
 
@@ -91,6 +98,8 @@ struct Climb<'a> {
     target: i64,
     /// How far units end above the target, added up.
     lack: i64,
+    /// The same of the units before each rank.
+    lack_before: Vec<i64>,
     /// Those that do.
     above: Vec<u32>,
     /// One of those, what it rests on, and so on.
@@ -116,7 +125,7 @@ impl Climb<'_> {
                 for _ in 0..SHAKES {
                     self.shake();
                 }
-                self.order.settle(0, i64::MAX);
+                self.order.settle(0, i64::MAX, 0);
                 self.order.keep();
                 self.aim(best_height - 1);
             }
@@ -156,14 +165,17 @@ impl Climb<'_> {
     /// Who is above the target?
     fn look(&mut self) {
         self.above.clear();
+        self.lack_before.clear();
         self.lack = 0;
         for &unit in &self.order.units {
+            self.lack_before.push(self.lack);
             let excess = self.order.top(unit as usize) - self.target;
             if excess > 0 {
                 self.above.push(unit);
                 self.lack = self.lack.saturating_add(excess);
             }
         }
+        self.lack_before.push(self.lack);
     }
 
     /// Tries a change; was it taken?
@@ -174,7 +186,8 @@ impl Climb<'_> {
         }
         let is_lenient = self.random.below(ONE_IN_WORSE) == 0;
         let slack = if is_lenient { self.target >> (4 + self.random.below(6)) } else { 0 };
-        let taken = self.order.settle(self.target, self.lack.saturating_add(slack)).is_some();
+        let before = self.lack_before[self.order.stale_from()];
+        let taken = self.order.settle(self.target, self.lack.saturating_add(slack), before).is_some();
         if taken {
             self.order.keep();
             self.look();

@@ -13,6 +13,8 @@ pub(super) struct Order<'a> {
     /// Where in the order each unit is.
     pub(super) ranks: Vec<u32>,
     pub(super) positions: Vec<i64>,
+    /// Where each unit ends: asked for so often that it is kept.
+    tops: Vec<i64>,
     /// On whom each unit rests: another unit, or the ground.
     pub(super) supports: Vec<u32>,
     /// Units that have to be placed again.
@@ -39,6 +41,7 @@ impl<'a> Order<'a> {
             units: units.to_vec(),
             ranks: vec![0; count],
             positions: vec![0; count],
+            tops: heights.to_vec(),
             supports: vec![count as u32; count],
             is_stale: vec![true; count],
             is_new: vec![false; count],
@@ -60,12 +63,17 @@ impl<'a> Order<'a> {
         }
         self.is_stale.fill(true);
         self.stale_from = 0;
-        self.settle(0, i64::MAX);
+        self.settle(0, i64::MAX, 0);
         self.keep();
     }
 
     pub(super) fn top(&self, unit: usize) -> i64 {
-        self.positions[unit] + self.heights[unit]
+        self.tops[unit]
+    }
+
+    /// The first rank at which a unit may have to be placed again.
+    pub(super) fn stale_from(&self) -> usize {
+        self.stale_from
     }
 
     pub(super) fn height(&self) -> i64 {
@@ -107,18 +115,21 @@ impl<'a> Order<'a> {
         }
     }
 
-    /// Places again what has to be. Returns how far, added up, units end above the target; `None` as soon as that is more than `most`.
-    pub(super) fn settle(&mut self, target: i64, most: i64) -> Option<i64> {
-        let mut excess = 0_i64;
-        for rank in 0..self.units.len() {
+    /// Places again what has to be. Returns how far, added up, units end above the target, if those before the [first](Self::stale_from) that may move end so far above it; `None` as soon as
+    /// that is more than `most`.
+    pub(super) fn settle(&mut self, target: i64, most: i64, mut excess: i64) -> Option<i64> {
+        if excess > most {
+            return None;
+        }
+        for rank in self.stale_from..self.units.len() {
             let unit = self.units[rank] as usize;
-            if rank >= self.stale_from && self.is_stale[unit] {
+            if self.is_stale[unit] {
                 self.is_stale[unit] = false;
                 let was_at = self.positions[unit];
                 self.place(unit, rank as u32);
                 self.pass_on(unit, rank as u32, was_at);
             }
-            excess = excess.saturating_add((self.top(unit) - target).max(0));
+            excess = excess.saturating_add((self.tops[unit] - target).max(0));
             if excess > most {
                 // What is left is as stale as it was: whoever stops here takes everything back.
                 return None;
@@ -138,6 +149,7 @@ impl<'a> Order<'a> {
         }
         self.places.push((unit as u32, self.positions[unit], self.supports[unit]));
         self.positions[unit] = at;
+        self.tops[unit] = at + self.heights[unit];
         self.supports[unit] = support;
     }
 
@@ -172,7 +184,9 @@ impl<'a> Order<'a> {
             self.rotate(to, from);
         }
         while let Some((unit, at, support)) = self.places.pop() {
-            (self.positions[unit as usize], self.supports[unit as usize]) = (at, support);
+            let unit = unit as usize;
+            (self.positions[unit], self.supports[unit]) = (at, support);
+            self.tops[unit] = at + self.heights[unit];
         }
         self.is_stale.fill(false);
         self.is_new.fill(false);

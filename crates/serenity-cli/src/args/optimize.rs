@@ -64,6 +64,9 @@ pub(crate) struct OptimizeArgs {
     /// List every rewrite, every loop and every soft budget of the paper's algorithms, and of several models everything that is said of one.
     #[arg(short, long)]
     pub(crate) verbose: bool,
+    /// List every variant of the model that was tried: what it needs, what it costs, and why it was not taken. --json always has this list, as `attempts`.
+    #[arg(long)]
+    pub(crate) explain: bool,
     #[command(flatten)]
     pub(crate) page: PageArgs,
     #[command(flatten)]

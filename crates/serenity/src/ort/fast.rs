@@ -6,7 +6,7 @@
 //! more. Rewriting, if it is asked for, comes first, because the rules know nothing of fused nodes: all ways are gone, and the best is taken.
 
 use super::offline::{self, NoFast, Offline};
-use crate::rewrite::optimize_input;
+use crate::optimize::best_rewritten;
 use crate::{
     Error, Footprint, Input, Optimized, Options, Plan, Rewrites, plan_graphs, possible_rewrites, rewrite,
 };
@@ -91,7 +91,7 @@ pub(crate) fn fast(input: &Input, how: &Fast, options: &Options) -> Result<Resul
     plan.before = default;
     plan.session =
         Some(Ok(FastSession { version: best.offline.version, measured, nodes, rewrites: best.rewrites }));
-    Ok(Ok(Optimized { model, plan }))
+    Ok(Ok(Optimized::new(model, plan)))
 }
 
 impl Way {
@@ -143,9 +143,10 @@ fn rewritten(input: &Input, how: &Fast, options: &Options) -> Result<Option<Way>
 }
 
 fn chosen(input: &Input, options: &Options) -> Result<Option<(Input, Vec<String>)>, Error> {
-    let (model, plan) = optimize_input(input, options)?;
-    let texts = plan.rewrites.iter().map(|rewrite| format!("{}: {}", rewrite.rule, rewrite.text)).collect();
-    Ok(model.map(|model| (model, texts)))
+    let Optimized { model, plan, .. } = best_rewritten(input, options)?;
+    let texts: Vec<String> =
+        plan.rewrites.iter().map(|rewrite| format!("{}: {}", rewrite.rule, rewrite.text)).collect();
+    Ok((!texts.is_empty()).then_some((model, texts)))
 }
 
 /// Every patch that can be made beside those before it.

@@ -1,8 +1,8 @@
 //! Is what a plan says of the choice of its rewrites so?
 
 use super::verdict::{Status, Verdict};
-use crate::rewrite::optimize_input;
-use crate::{Input, Options, PlanFile, RewriteChoice, Rewrites};
+use crate::optimize::best_rewritten;
+use crate::{Input, Optimized, Options, PlanFile, RewriteChoice, Rewrites};
 use serenity_runtimes::{MemoryModel, MemoryModelExt};
 use serenity_search::Limits;
 
@@ -129,7 +129,7 @@ fn chooses_the_same(
         limits: limits.clone(),
         ..Options::default()
     };
-    let Ok((_, found)) = optimize_input(input, &options) else { return false };
+    let Ok(Optimized { plan: found, .. }) = best_rewritten(input, &options) else { return false };
     let said = plan.rewrite_choice.map(|(choice, _)| choice.to_json());
     found.rewrites == plan.rewrites && (said.is_none() || found.choice.map(RewriteChoice::to_json) == said)
 }

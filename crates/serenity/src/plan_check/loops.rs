@@ -1,7 +1,7 @@
 //! Can the loops of a plan be made, do they take what it says, and do they compute the same in their arena?
 
 use super::verdict::Verdict;
-use crate::loops::{Ground, Made, orders};
+use crate::loops::{Ground, LoopedModel, orders};
 use crate::plan_file::ClaimedLoops;
 use crate::{Input, PlanFile};
 use serenity_check::loops::Plan;
@@ -122,7 +122,8 @@ fn wrong_costs(graph: &Graph, claimed: &ClaimedLoops) -> Vec<String> {
 /// Runs the model row by row, without and with loops, in the arena of the plan if it has one. Orders and the number of places must have been found right.
 pub(super) fn follow(rewritten: &Input, remade: &Remade, plan: &PlanFile, verdict: &mut Verdict) {
     let Some(kernels) = verdict.model.kernels().filter(|_| verdict.is_valid()) else { return };
-    let made = Made { before: rewritten, order: &remade.order, looped: &remade.looped, model: &remade.model };
+    let made =
+        LoopedModel { before: rewritten, order: &remade.order, looped: &remade.looped, model: &remade.model };
     let orders = orders(&plan.order, &plan.bodies);
     let arena = plan.offsets.as_ref().map(|offsets| Plan { kernels, offsets });
     let faults = made.faults(&orders, arena.as_ref());

@@ -169,7 +169,7 @@ impl Case<'_> {
         let given_plan = options.given_plan.clone().filter(|_| !way.int8_io);
         let as_it_is = Options { rewrites: Rewrites::None, loops: None, given_plan, ..options.clone() };
         let plan = plan_graphs(model.graphs(), &as_it_is).ok()?;
-        Some(Optimized { model, plan })
+        Some(Optimized::new(model, plan))
     }
 
     /// Windows of operators, a few rows at a time, besides what this way does.

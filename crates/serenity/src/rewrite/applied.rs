@@ -55,7 +55,7 @@ impl RewriteChoice {
     }
 
     /// The same choice among more sets, of which another search has looked at some: what is proved about all of them, that one has proved.
-    pub(super) fn among(self, more: &Self) -> Self {
+    pub(crate) fn among(self, more: &Self) -> Self {
         Self { sets: self.sets + more.sets, floor: self.floor.min(more.floor), stopped: more.stopped, ..self }
     }
 

@@ -5,16 +5,13 @@ mod paper;
 mod search;
 
 use crate::effort::{MOST_COSTS, MOST_OPS_OF_LATER_ROUNDS, REWRITING_ROUNDS};
-use crate::judge::Seed;
 use crate::need::whole_need;
-use crate::planning::no_worse_than;
-use crate::{Error, Input, Options, Plan, Rewrites, plan_graphs};
+use crate::{Error, Input, Optimized, Options, Plan, Rewrites, plan_graphs};
 use serenity_formats::{FileError, Problem};
 use serenity_ir::Graph;
 use serenity_rewrite::{Choice, ErrorBounds, Patch, Settings, Sums, apply};
-use serenity_runtimes::{Kernels, MemoryModel, MemoryModelExt};
+use serenity_runtimes::{MemoryModel, MemoryModelExt};
 use serenity_search::StopReason;
-use std::time::Instant;
 
 pub use applied::{AppliedRewrite, RewriteChoice, RewriteCost};
 pub use search::rewritten_graph;
@@ -80,48 +77,32 @@ pub(crate) fn rewrite_with_bounds(
     Ok((input.with_file(input.file.rewritten(&rewriting).map_err(in_file)?), bounds))
 }
 
-/// Plans a model as it is and with the best rewrites found, and takes what needs less; as it is if that makes no difference. What the plan says of `before` is said of
-/// the model as it came.
-///
-/// More freedom never ends worse: what is found with stricter rewrites, and for kernels of any kind, is kept if nothing better is found. A file that
-/// cannot be changed without loss is no error: it is planned as it is.
-pub(crate) fn optimize_input(input: &Input, options: &Options) -> Result<(Option<Input>, Plan), Error> {
-    let started = Instant::now();
-    let as_it_is = AsItIs::new(input, options)?;
-    let mut best: Option<Found> = None;
-    for &rewrites in options.rewrites.and_stricter() {
-        let search = || for_kernels(&as_it_is, &Options { rewrites, ..options.clone() }, options.rewrites);
-        best = Some(match best {
-            None => search()?,
-            Some(strict) if !strict.offers_more => strict,
-            Some(strict) => strict.among(search()?, input),
-        });
-    }
-    let Found { rewritten, mut plan, .. } = best.unwrap_or_else(|| Found::as_it_is(&as_it_is.plan));
-    plan.stats.elapsed = started.elapsed();
-    plan.interrupted = options.limits.interrupted();
-    Ok((rewritten, plan))
+/// What a search for rewrites found.
+pub(crate) struct Searched {
+    /// The rewritten model and its plan, if it needs less than the model as it is.
+    pub(crate) rewritten: Option<Optimized>,
+    /// How the rewrites were chosen, or that none were; `None` if there was no choice.
+    pub(crate) choice: Option<RewriteChoice>,
+    /// Are there rewrites, of this model or of what became of it, that were not looked at although they may be made?
+    pub(crate) offers_more: bool,
 }
 
-/// A model with the plans that it gets without rewriting.
-struct AsItIs<'a> {
-    input: &'a Input,
-    plan: Plan,
-    /// For kernels of any kind, if its own are of one, and its arena is planned: such a plan holds for all.
-    for_any: Option<(MemoryModel, Plan)>,
-}
-
-impl<'a> AsItIs<'a> {
-    fn new(input: &'a Input, options: &Options) -> Result<Self, Error> {
-        let any = options.model.with_kernels(Kernels::Any);
-        let for_any = if options.plan_arena && any != options.model {
-            Some((any, plan_graphs(input.graphs(), &Options { model: any, ..options.clone() })?))
-        } else {
-            None
-        };
-        let known: Vec<Seed> = for_any.iter().filter_map(|(_, plan)| Seed::of(plan)).collect();
-        Ok(Self { input, plan: no_worse_than(input.graphs(), options, &known)?, for_any })
-    }
+/// Looks for the rewrites of `options` with which a planned model needs less, in a model in which all that are `wanted` may be made. A file that cannot be changed without loss is no error: nothing is
+/// rewritten then.
+pub(crate) fn search_rewrites(
+    as_it_is: &Optimized,
+    options: &Options,
+    wanted: Rewrites,
+) -> Result<Searched, Error> {
+    let Optimized { model, plan, .. } = as_it_is;
+    let found = if wanted == Rewrites::Paper {
+        paper::in_passes(model, plan, options)?
+    } else {
+        in_rounds(model, plan, options, wanted)?
+    };
+    let Found { rewritten, plan, offers_more } = found;
+    let choice = plan.choice;
+    Ok(Searched { rewritten: rewritten.map(|model| Optimized::new(model, plan)), choice, offers_more })
 }
 
 /// A plan, and the rewritten model if it is that which was planned.
@@ -137,45 +118,6 @@ impl Found {
     fn as_it_is(plan: &Plan) -> Self {
         Self { rewritten: None, plan: plan.clone(), offers_more: false }
     }
-
-    /// What needs less on a device; this if both need the same.
-    fn or(self, other: Self, input: &Input) -> Self {
-        let need = |found: &Self| whole_need(found.rewritten.as_ref().unwrap_or(input), &found.plan);
-        let offers_more = self.offers_more || other.offers_more;
-        let better = if need(&other) < need(&self) { other } else { self };
-        Self { offers_more, ..better }
-    }
-
-    /// The same, when the other was chosen among more.
-    fn among(self, more: Self, input: &Input) -> Self {
-        let covering = more.plan.choice;
-        let mut better = self.or(more, input);
-        let choice = better.plan.choice.zip(covering).map(|(choice, covering)| choice.among(&covering));
-        better.plan.choice = choice;
-        better
-    }
-}
-
-/// The best found for the kernels of `options`: at worst, what holds for kernels of any kind. In the end, all that are `wanted` may be made.
-fn for_kernels(as_it_is: &AsItIs, options: &Options, wanted: Rewrites) -> Result<Found, Error> {
-    let AsItIs { input, plan, for_any } = as_it_is;
-    if wanted == Rewrites::Paper {
-        return paper::in_passes(input, plan, options);
-    }
-    let Some((model, plan_for_any)) = for_any else { return in_rounds(input, plan, options, wanted) };
-    // First, so that what the clock cuts is what might have been better.
-    let strict = in_rounds(input, plan_for_any, &Options { model: *model, ..options.clone() }, wanted)?;
-    let found = in_rounds(input, plan, options, wanted)?;
-    let (Some(rewritten), Some(known)) = (&strict.rewritten, Seed::of(&strict.plan)) else {
-        return Ok(found);
-    };
-    let options = Options { given_plan: None, ..options.clone() };
-    let without = plan.after.needs();
-    let plan = no_worse_than(rewritten.graphs(), &options, &[known])?;
-    let Plan { rewrites, choice, .. } = strict.plan;
-    let choice = choice.map(|choice| choice.for_other_kernels(without, plan.after.needs()));
-    let plan = Plan { before: found.plan.before, rewrites, choice, ..plan };
-    Ok(found.or(Found { plan, ..strict }, input))
 }
 
 /// Looks for rewrites with which a model needs less than as it is, and again, since what was rewritten may offer places that were not there before.
@@ -224,7 +166,9 @@ impl Found {
             let sets = before.sets + choice.sets;
             chosen = RewriteChoice { sets, without: before.without, floor: 0, stopped, ..chosen };
         }
-        self.plan = Plan { before: self.plan.before, rewrites, choice: Some(chosen), ..smaller };
+        let Plan { before, .. } = self.plan;
+        let constant_channels = self.plan.constant_channels.take();
+        self.plan = Plan { before, constant_channels, rewrites, choice: Some(chosen), ..smaller };
         self.rewritten = Some(next.input);
     }
 }

@@ -38,6 +38,7 @@ pub(super) fn in_passes(input: &Input, as_it_is: &Plan, options: &Options) -> Re
     if whole_need(&current, &plan) >= whole_need(input, as_it_is) {
         return Ok(found);
     }
-    let plan = Plan { before: as_it_is.before, rewrites: applied, choice: None, ..plan };
+    let constant_channels = as_it_is.constant_channels.clone();
+    let plan = Plan { before: as_it_is.before, constant_channels, rewrites: applied, choice: None, ..plan };
     Ok(Found { rewritten: Some(current), plan, ..found })
 }

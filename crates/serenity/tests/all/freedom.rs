@@ -13,10 +13,10 @@ fn arenas(input: &Input, kernels: Kernels) -> [u64; 3] {
     let model = MemoryModel::Tflm(kernels);
     let options = Options { model, plan_arena: true, given_plan: input.plan(), ..Options::default() };
     let none = plan_graphs(input.graphs(), &options).unwrap();
-    let none = Optimized { model: input.clone(), plan: none };
+    let none = Optimized::new(input.clone(), none);
     let exact = optimize(input, &Options { rewrites: Rewrites::Exact, ..options.clone() }).unwrap();
     let all = optimize(input, &options).unwrap();
-    [none, exact, all].map(|Optimized { model, plan }| {
+    [none, exact, all].map(|Optimized { model, plan, .. }| {
         let whole = model.tail(plan.model).unwrap().needed(plan.after.needs()).arm32;
         assert!(plan.is_reproducible());
         let needs = needs_by_kernels(&model, &plan);
@@ -32,7 +32,7 @@ fn with_loops(input: &Input, kernels: Kernels) -> [u64; 2] {
     let given_plan = input.plan();
     let loops = Some(Loops::default());
     let options = Options { model, plan_arena: true, given_plan, loops, ..Options::default() };
-    let Optimized { model, plan } = optimize(input, &options).unwrap();
+    let Optimized { model, plan, .. } = optimize(input, &options).unwrap();
     let arena = plan.after.needs();
     [model.tail(plan.model).unwrap().needed(arena).arm32, arena]
 }

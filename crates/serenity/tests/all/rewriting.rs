@@ -311,7 +311,7 @@ fn a_rewrite_is_kept_only_if_it_needs_less() {
     let input = read(&no_gain.write(folder.path(), "model.tflite"));
     assert_eq!(without_pads(&input).1, 1);
     let options = Options { model: MemoryModel::Tflm(Kernels::Reference), ..options };
-    let Optimized { model, plan } = optimize(&input, &options).unwrap();
+    let Optimized { model, plan, .. } = optimize(&input, &options).unwrap();
     assert!(model.graphs() == input.graphs() && plan.rewrites.is_empty(), "{plan:?}");
 }
 
@@ -343,7 +343,7 @@ fn real_models_compute_the_same_in_less() {
                 plan_arena: true,
                 ..Options::default()
             };
-            let Optimized { model: smaller, plan } = optimize(&input, &options).unwrap();
+            let Optimized { model: smaller, plan, .. } = optimize(&input, &options).unwrap();
             let new = folder.path().join(format!("{name}_planned.tflite"));
             std::fs::write(&new, planned_model(&smaller, &plan).unwrap()).unwrap();
             planned.push((name, new, plan, most));

@@ -210,7 +210,7 @@ fn chosen(folder: &Path, subjects: &[Subject], model: MemoryModel) -> (Pairs, Ve
     let found = on_all_cores(subjects, |subject| {
         let name = &subject.name;
         let order_only = plan_graphs(subject.input.graphs(), &options).unwrap();
-        let Optimized { model: new, plan } = optimize(&subject.input, &options).unwrap();
+        let Optimized { model: new, plan, .. } = optimize(&subject.input, &options).unwrap();
         let [before, ordered] = [order_only.before, order_only.after].map(|footprint| footprint.needs());
         let rewritten = plan.after.needs();
         println!("{model:?} | {name} | {before} | {ordered} | {rewritten}");

@@ -24,7 +24,7 @@ fn case(name: &str, path: &str, model: MemoryModel, plan_arena: bool) -> Case {
     let options = Options { model, plan_arena, given_plan: input.plan(), ..Options::default() };
     // Rewriting is a search of its own: a few with many rewrites are enough.
     let rewrites = if REWRITTEN.contains(&name) { Rewrites::All } else { Rewrites::None };
-    let Optimized { model: planned, plan } = optimize(&input, &Options { rewrites, ..options }).unwrap();
+    let Optimized { model: planned, plan, .. } = optimize(&input, &Options { rewrites, ..options }).unwrap();
     let mut json = plan.to_json();
     let footprint = |of: &Input, needs: Footprint| {
         let total = of.tail(plan.model).map(|tail| tail.needed(needs.needs()));

@@ -1,5 +1,6 @@
 //! `serenity optimize`: the main job.
 
+mod attempts;
 mod channels;
 mod code;
 mod device;
@@ -30,7 +31,7 @@ use serenity::report::PageOptions;
 use serenity::scheduling::Algorithm;
 use serenity::search::CancelFlag;
 use serenity::write::NewFile;
-use serenity::{Format, Input, Optimized, Options, Plan};
+use serenity::{Attempt, Format, Input, Optimized, Options, Plan};
 use std::io::Write;
 use std::ops::Deref;
 use std::time::Instant;
@@ -129,7 +130,7 @@ fn one(job: &Job, cancel: &CancelFlag, out: &mut dyn Write) -> Result<Done, Fail
     let found = serenity::optimize(&input, &options)?;
     let hint = loops::hint(job, &found, &options);
     let drawn = draw(job, &input, &found, &options);
-    let Optimized { model: planned, plan } = found;
+    let Optimized { model: planned, plan, attempts } = found;
     drop(line);
     let device = DevicePlan::new(job, &planned, &plan, &options.limits)?;
     let code = code::emitted(job, &planned, &plan)?;
@@ -140,12 +141,14 @@ fn one(job: &Job, cancel: &CancelFlag, out: &mut dyn Write) -> Result<Done, Fail
     if job.talk.json {
         let mut object = report.to_json();
         device.add_to(&mut object, &planned);
+        object["attempts"] = attempts.iter().map(Attempt::to_json).collect();
         object["code"] = code.as_ref().map(Code::to_json).into();
         object["report"] = job.page.report.clone().into();
         object["pictures"] = drawn.pictures().into();
         writeln!(said, "{}", json::object("optimize", Some(job.input), object))?;
     } else {
         report.print(&mut said)?;
+        attempts::print(job, &attempts, plan.model, &mut said)?;
         said.extend(hint.into_bytes());
         device.print(job, &mut said)?;
         if let Some(code) = &code {

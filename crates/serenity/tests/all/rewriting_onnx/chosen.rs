@@ -32,7 +32,7 @@ fn optimized(path: &Path, folder: &Path) -> Case {
     let name = stem(path);
     let started = Instant::now();
     let ordered = plan_graphs(input.graphs(), &options()).unwrap();
-    let Optimized { model: rewritten, plan } = optimize(&input, &options()).unwrap();
+    let Optimized { model: rewritten, plan, .. } = optimize(&input, &options()).unwrap();
     println!(
         "{name}: {} -> {} -> {} with {} rewrites, {:.1?}",
         plan.before.needs(),

@@ -1,0 +1,122 @@
+//! What was tried for a model, and what came of it.
+
+use crate::score::{Cost, macs_of};
+use crate::{Input, Need, Optimized, Variant};
+use serde_json::{Value, json};
+use serenity_formats::NarrowedChannels;
+use serenity_ir::Graph;
+use serenity_search::{Proof, StopReason};
+use std::collections::BTreeSet;
+
+/// One variant that was tried.
+#[derive(Clone, Debug)]
+pub struct Attempt {
+    /// What was to be changed.
+    pub variant: Variant,
+    /// What it needs then, or why there is no such plan.
+    pub outcome: Result<Figures, NoPlan>,
+    /// Is this the variant that was taken?
+    pub is_chosen: bool,
+}
+
+/// What a variant needs, and what it costs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figures {
+    /// What a device must have.
+    pub need: Need,
+    /// Multiplications more than the model came with; fewer if negative.
+    pub extra_macs: i64,
+    /// Bytes of constants more than the model came with; fewer if negative.
+    pub extra_flash: i64,
+    /// Operators that the model came without, and that the application must register.
+    pub new_operators: Vec<String>,
+    /// Is it proved that this variant cannot need less?
+    pub proof: Proof,
+}
+
+/// Why a variant has no plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoPlan {
+    /// There is no channel to remove.
+    #[error("no channel is constant or unread")]
+    NoChannel,
+    /// Without the channels that nobody needs, the model needs no more: that is tried instead.
+    #[error("needs no less than with fewer channels")]
+    FewerChannels,
+    /// No rewrite that may be made makes the model smaller.
+    #[error("no rewrite lowers the need")]
+    NoRewrite,
+    /// All rewrites that may be made were searched by a stricter variant.
+    #[error("no rewrites beyond the stricter ones")]
+    NothingMore,
+    /// Nothing was rewritten, so that this is the variant without rewrites.
+    #[error("nothing was rewritten")]
+    NotRewritten,
+    /// The variant needs less with some kernels, and more with others that may run the model.
+    #[error("needs more with some kernels")]
+    OtherKernels,
+    /// No loops save enough for the time they take.
+    #[error("no loops are worth their time")]
+    NoLoops,
+    /// A variant that takes less work fits the budget.
+    #[error("fits with less work")]
+    FitsAlready,
+}
+
+serenity_search::named! {
+    NoPlan {
+        "no_channel" => NoChannel,
+        "fewer_channels" => FewerChannels,
+        "no_rewrite" => NoRewrite,
+        "nothing_more" => NothingMore,
+        "not_rewritten" => NotRewritten,
+        "other_kernels" => OtherKernels,
+        "no_loops" => NoLoops,
+        "fits_already" => FitsAlready,
+    }
+}
+
+impl Figures {
+    /// Of a planned model, beside what it came as.
+    pub(crate) fn of(found: &Optimized, came: &Input) -> Self {
+        let cost = Cost::of(found, None);
+        let of_channels =
+            |channels: &NarrowedChannels| channels.weight_bytes.1 as i64 - channels.weight_bytes.0 as i64;
+        let of_rewrites: i64 = found.plan.rewrites.iter().map(|rewrite| rewrite.cost.weight_bytes).sum();
+        Self {
+            need: Need::of(&found.model, &found.plan),
+            extra_macs: cost.macs as i64 - macs_of(came.graph()) as i64,
+            extra_flash: of_rewrites + found.plan.constant_channels.as_ref().map_or(0, of_channels),
+            new_operators: operators(&found.model).difference(&operators(came)).cloned().collect(),
+            proof: found.plan.overall(),
+        }
+    }
+}
+
+fn operators(input: &Input) -> BTreeSet<String> {
+    input.graphs().iter().flat_map(Graph::ops).map(|op| op.kind.to_string()).collect()
+}
+
+impl Attempt {
+    /// As a JSON object.
+    pub fn to_json(&self) -> Value {
+        let Variant { channels, rewrites, planned_for, loops } = self.variant;
+        let figures = self.outcome.as_ref().ok();
+        json!({
+            "variant": self.variant.to_string(),
+            "channels": channels.name(),
+            "rewrites": rewrites.name(),
+            "kernels": planned_for.kernels().map(|kernels| kernels.to_string()),
+            "loops": loops,
+            "needs": figures.map(|figures| figures.need.bytes),
+            "margin": figures.map(|figures| figures.need.margin),
+            "extra_macs": figures.map(|figures| figures.extra_macs),
+            "extra_flash": figures.map(|figures| figures.extra_flash),
+            "new_operators": figures.map(|figures| figures.new_operators.clone()),
+            "proof": figures.map(|figures| if figures.proof.is_optimal() { "optimal" } else { "gap" }),
+            "stopped": figures.and_then(|figures| figures.proof.stopped()).map(StopReason::name),
+            "no_plan": self.outcome.as_ref().err().map(|why| why.name()),
+            "chosen": self.is_chosen,
+        })
+    }
+}
