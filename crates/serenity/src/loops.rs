@@ -253,7 +253,10 @@ impl Search<'_> {
     fn settled(&self, candidate: Candidate) -> Result<Option<Optimized>, Error> {
         let AskedLoops { options, target, .. } = *self.asked;
         let mut ways = Vec::new();
-        if !self.asked.is_for_its_target() {
+        if self.asked.is_for_its_target() {
+            ways.extend(if candidate.cost.fits { None } else { self.with_care(&candidate, target) });
+            ways.push(candidate);
+        } else {
             ways.extend(self.with_care(&candidate, target));
             // A plan for any kernels is right for these as well. But none is smaller than what is in use at once.
             let least = candidate.made.least_need(options.model);
@@ -263,9 +266,6 @@ impl Search<'_> {
                 let kept = for_others.map(|one| one.relabelled(target.model, self.asked.trade));
                 ways.extend(kept.filter(|kept| self.asked.serves_all(kept, target)));
             }
-        } else {
-            ways.extend(if candidate.cost.fits { None } else { self.with_care(&candidate, target) });
-            ways.push(candidate);
         }
         ways.sort_by_key(|way| way.cost.score(Changes::LOOPS));
         for way in ways {

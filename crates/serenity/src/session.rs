@@ -13,6 +13,7 @@ use crate::variant::{Channels, Variant, rewrites, targets};
 use crate::{Error, Input, Loops, Optimized, Options, Plan, RewriteChoice, Rewrites};
 use serenity_formats::NarrowedChannels;
 use serenity_runtimes::MemoryModel;
+use std::cell::OnceCell;
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -24,7 +25,7 @@ pub(crate) struct Session<'a> {
     options: &'a Options,
     started: Instant,
     /// The model without channels that nobody needs, once it was asked for.
-    narrowed: Option<Option<(Input, NarrowedChannels)>>,
+    narrowed: OnceCell<Option<(Input, NarrowedChannels)>>,
     /// Plans of models that are not rewritten.
     as_they_are: Memo<(Channels, MemoryModel), Optimized>,
     /// What the searches for rewrites found.
@@ -40,7 +41,7 @@ impl<'a> Session<'a> {
             came,
             options,
             started: Instant::now(),
-            narrowed: None,
+            narrowed: OnceCell::new(),
             as_they_are: Memo::new(),
             searched: Memo::new(),
             bases: Memo::new(),
@@ -119,21 +120,25 @@ impl<'a> Session<'a> {
     }
 
     /// The model with these channels; `None` if it is none of its own.
-    fn model(&mut self, channels: Channels) -> Result<Option<Input>, Error> {
+    fn model(&self, channels: Channels) -> Result<Option<Input>, Error> {
         if channels == Channels::All {
             return Ok(Some(self.came.clone()));
         }
-        if self.narrowed.is_none() {
-            self.narrowed = Some(narrowed(self.came, self.options)?);
+        if self.narrowed.get().is_none() {
+            let _ = self.narrowed.set(narrowed(self.came, self.options)?);
         }
-        Ok(self.narrowed.as_ref().and_then(Option::as_ref).map(|(model, _)| model.clone()))
+        Ok(self.narrowed().map(|(model, _)| model.clone()))
+    }
+
+    fn narrowed(&self) -> Option<&(Input, NarrowedChannels)> {
+        self.narrowed.get().and_then(Option::as_ref)
     }
 
     /// The options for one variant.
     fn options(&self, channels: Channels, rewrites: Rewrites, model: MemoryModel) -> Options {
         // A plan of the arena that the model came with is for the sizes that its tensors had.
         let given_plan = self.options.given_plan.clone().filter(|_| channels == Channels::All);
-        Options { model, rewrites, given_plan, ..self.options.clone() }
+        Options { model, given_plan, rewrites, ..self.options.clone() }
     }
 
     /// The plan of a model that is not rewritten. A plan for any kernels is where the search for others starts.
@@ -150,8 +155,7 @@ impl<'a> Session<'a> {
         if channels == Channels::Needed {
             // The figures before speak of the model as it came.
             found.plan.before = self.as_it_is(Channels::All, model)?.plan.before;
-            let narrowed = self.narrowed.as_ref().and_then(Option::as_ref);
-            found.plan.constant_channels = narrowed.map(|(_, channels)| channels.clone());
+            found.plan.constant_channels = self.narrowed().map(|(_, channels)| channels.clone());
         }
         Ok(self.as_they_are.keep((channels, model), found))
     }

@@ -40,7 +40,7 @@ pub(crate) struct Changes {
 
 impl Variant {
     /// How much this variant changes, for a model that will run on `target`.
-    pub(crate) fn changes(&self, target: MemoryModel) -> Changes {
+    pub(crate) fn changes(self, target: MemoryModel) -> Changes {
         if self.loops {
             return Changes::LOOPS;
         }

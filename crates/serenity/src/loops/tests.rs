@@ -15,7 +15,8 @@ fn loops_that_fail_their_check_are_an_error() {
     let (ground, windows, choice) = looked.iter().find_map(|looked| all_of(looked).next()).unwrap();
     let applied = applied(ground, windows.loops(choice), windows.macs()).unwrap();
     let trade = Trade::new(loops, &found);
-    let mut candidate = Candidate::new(&found, ground, applied, 100_000, &trade, &options).unwrap().unwrap();
+    let made = Made::new(&found, ground, applied).unwrap().unwrap();
+    let mut candidate = Candidate::new(&found, made, 100_000, &trade, &options).unwrap();
     assert!(candidate.is_right(&found).unwrap());
 
     // All tensors of the body of the first loop in the same place.

@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "what was seen, and what was skipped")]
 
 mod asked_rewrites;
+mod attempts;
 mod certificates;
 mod checked_arenas;
 mod common;
