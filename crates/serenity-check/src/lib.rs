@@ -24,7 +24,7 @@
 //! | who shares whose memory in LiteRT and ONNX Runtime, and in which order ONNX Runtime runs a file | `serenity-runtimes` |
 //! | the [`arena()`] that each runtime's planner makes | `serenity-arena`, `serenity-runtimes` |
 //! | whether an output may lie over an input: the kernel is [replayed](replay()) | a table of distances in `serenity-runtimes` |
-//! | windows of convolutions and pools, and what [`loops`] compute | `serenity-loops` |
+//! | windows of convolutions and pools, and what [`loops`] compute | `Window` of `serenity-ir`, `serenity-loops` |
 //! | lower bounds: from one place, from a [`Witness`], or from a search ([`reprove`]) | `serenity-schedule` |
 //!
 //! Not checked here, but by the pipeline's own code (`check_plan` of `serenity`, whose verdict says

@@ -45,6 +45,7 @@ mod same;
 mod sharing;
 mod storage;
 mod unknown;
+mod window;
 
 pub use builder::GraphBuilder;
 pub use call::{Call, Described, Given, Layout, Stored, counted_product, from_front};
@@ -63,3 +64,4 @@ pub use profile::{Profile, Step};
 pub use quantization::Quantization;
 pub use storage::{MOST_SCRATCH, Storage};
 pub use unknown::{Unknown, UnknownKind};
+pub use window::{Padding, Slide, Window};

@@ -9,7 +9,7 @@
 //! a stripe as above the whole. Both are tested, for every iteration; the stripe grows until all wanted rows are right.
 
 use crate::program::{Also, Program, Step, Stripe, StripeId, aligned, constant};
-use crate::rows::{RowLocal, Rows, Sliding};
+use crate::rows::{RowLocal, Rows};
 use crate::window::Window;
 use serenity_ir::TensorId;
 use std::collections::BTreeMap;
@@ -127,9 +127,8 @@ impl Halo<'_> {
     fn is_right(&self, stripe: i64, begins: &[i64]) -> bool {
         let Some(rows) = self.rows(stripe) else { return false };
         let is_in_phase = self.window.ops.iter().all(|op| match op.rows {
-            Rows::Sliding(Sliding { is_same: true, extent, stride, top, .. }) => {
-                let (read, made) = (rows[&op.inputs[0]], rows[&op.output]);
-                ((made - 1) * stride + extent - read).max(0) / 2 == top
+            Rows::Sliding(sliding) if sliding.is_same => {
+                sliding.over(rows[&op.inputs[0]]).is_some_and(|slide| slide.before == sliding.top)
             }
             _ => true,
         });

@@ -16,7 +16,7 @@
 //! For padding `SAME` a kernel takes `t = max((H' - 1) s + (k - 1) d + 1 - H, 0) / 2`, for `VALID` it is 0.
 
 use serenity_ir::Operator::{self, *};
-use serenity_ir::{Call, ElementType, Graph, OpId, Tensor, TensorId};
+use serenity_ir::{Call, ElementType, Graph, OpId, Padding, Slide, Tensor, TensorId, Window};
 
 /// Operators that make a row of one row of each operand.
 #[rustfmt::skip]
@@ -74,6 +74,14 @@ pub struct Sliding {
     pub is_same: bool,
     /// Are rows outside taken for zero points, so that rows of zero points can stand in for them? A pool leaves them out.
     pub takes_zero_points: bool,
+}
+
+impl Sliding {
+    /// The window on its way over another number of rows; `None` if none are made of them.
+    pub(crate) fn over(self, rows: i64) -> Option<Slide> {
+        let padding = if self.is_same { Padding::Same } else { Padding::Valid };
+        Window::new(self.extent, self.stride, 1)?.along(rows, padding)
+    }
 }
 
 /// A row-local operator.
@@ -222,11 +230,7 @@ fn sliding(call: &Call, from: Image, to: Image, takes_zero_points: bool) -> Opti
     let stride = to.turned(call.sides("stride")?);
     let dilation = if call.op.has("dilation") { to.turned(call.sides("dilation")?) } else { [1, 1] };
     let kernel = to.turned(call.kernel()?);
-    let is_same = match call.op.word("padding")? {
-        "same" => true,
-        "valid" => false,
-        _ => return None,
-    };
+    let padding = Padding::named(call.op.word("padding")?)?;
     let kernel = kernel.map(|side| i64::try_from(side).unwrap_or(i64::MAX));
     let pixel = from.depth.checked_mul(call.operand(0)?.item)?;
     let sides = [from.rows, from.columns, to.rows, to.columns, pixel];
@@ -234,25 +238,26 @@ fn sliding(call: &Call, from: Image, to: Image, takes_zero_points: bool) -> Opti
     if to.rank != 4 || ![&sides[..], &kernel, &stride, &dilation].into_iter().all(is_counted) {
         return None;
     }
-    let extents = [0, 1].map(|side| (kernel[side] - 1) * dilation[side] + 1);
-    let around = |side: usize, inside: i64, outside: i64| {
-        let reached = (outside - 1) * stride[side] + extents[side];
-        let expected = if is_same {
-            (inside + stride[side] - 1) / stride[side]
-        } else {
-            (inside - extents[side]) / stride[side] + 1
-        };
-        let all = (reached - inside).max(0);
-        let before = if is_same { all / 2 } else { 0 };
-        (outside == expected && (is_same || all == 0)).then_some([before, all - before])
+    let slide = |side: usize, inside: i64, outside: i64| {
+        let slide = Window::new(kernel[side], stride[side], dilation[side])?.along(inside, padding)?;
+        (slide.output == outside).then_some(slide)
     };
-    let [top, bottom] = around(0, from.rows, to.rows)?;
-    let sides = around(1, from.columns, to.columns)?;
+    let rows = slide(0, from.rows, to.rows)?;
+    let columns = slide(1, from.columns, to.columns)?;
+    let sides = [columns.before, columns.after.max(0)];
     // A single row with others above or below is no longer a single one.
     if to.axis == 2 && sides != [0, 0] {
         return None;
     }
-    Some(Sliding { extent: extents[0], stride: stride[0], top, bottom, sides, is_same, takes_zero_points })
+    Some(Sliding {
+        extent: rows.window.extent()?,
+        stride: stride[0],
+        top: rows.before,
+        bottom: rows.after.max(0),
+        sides,
+        is_same: padding == Padding::Same,
+        takes_zero_points,
+    })
 }
 
 fn padded(call: &Call, from: Image, to: Image) -> Option<Rows> {
@@ -361,9 +366,7 @@ impl Rows {
     pub(crate) fn made_of(self, rows: i64) -> Option<i64> {
         let made = match self {
             Self::Alike => rows,
-            Self::Sliding(Sliding { stride, is_same: true, .. }) => (rows + stride - 1) / stride,
-            Self::Sliding(Sliding { extent, stride, .. }) if rows >= extent => (rows - extent) / stride + 1,
-            Self::Sliding(_) => return None,
+            Self::Sliding(sliding) => sliding.over(rows)?.output,
             Self::Padded { top, bottom } => rows + top + bottom,
             Self::Cropped { top, .. } => rows - top,
             Self::Repeated { times } => rows * times,

@@ -2,12 +2,12 @@
 //!
 //! A convolution adds up products of weights and elements. Padding `same` leaves out the products whose element lies outside the input;
 //! an explicit `PAD` puts a zero there, so the product is zero and changes no sum. Both are the same, bit for bit, where the
-//! windows begin at the same places: [`Axis::same_results`]. For numbers stored as integers, zero is the zero point.
+//! windows begin at the same places: [`same_results`]. For numbers stored as integers, zero is the zero point.
 
-use crate::same_padding::Axis;
+use crate::same_padding::same_results;
 use crate::{Action, Change, Patch, Rule, Settings, short_name};
 use serde_json::{Value, json};
-use serenity_ir::{Attributes, ElementType, Graph, Op, OpId, Operator, Stored, Tensor, TensorId};
+use serenity_ir::{Attributes, ElementType, Graph, Op, OpId, Operator, Stored, Tensor, TensorId, Window};
 
 /// `PAD` or `PADV2` with zeros, then `CONV_2D` or `DEPTHWISE_CONV_2D` with padding `valid`, one or several: the convolutions alone, with
 /// padding `same`.
@@ -159,9 +159,7 @@ fn gives_same_results(graph: &Graph, op: &Op, zeros: &Zeros) -> Option<bool> {
         return None;
     };
     let results = |at: usize, size: u64| {
-        let axis = Axis { size, kernel: kernel[at], stride: stride[at], dilation: dilation[at] };
-        let [before, after] = zeros.amounts[at];
-        axis.same_results(before, after)
+        same_results(Window::new(kernel[at], stride[at], dilation[at])?, size, zeros.amounts[at])
     };
     Some([batches, height, width] == [batch, results(0, rows)?, results(1, columns)?])
 }

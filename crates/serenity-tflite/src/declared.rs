@@ -5,7 +5,7 @@
 //! Most models leave their batch open; at the one that they declare, the rest must fit all the same.
 
 use serde_json::Value;
-use serenity_ir::{Call, Graph, OpId, Operator, TensorId, counted_product, from_front};
+use serenity_ir::{Call, Graph, OpId, Operator, Padding, TensorId, Window, counted_product, from_front};
 
 /// An output that is not declared as its operator makes it.
 pub(crate) struct Contradiction {
@@ -131,13 +131,10 @@ fn slid(call: &Call, input: Vec<u64>, window: [u64; 2], channels: u64) -> Option
     let [batch, height, width, _] = input.try_into().ok()?;
     let stride = call.sides("stride")?.map(i64::unsigned_abs);
     let dilation = call.sides("dilation").unwrap_or([1, 1]).map(i64::unsigned_abs);
+    let padding = Padding::named(call.op.word("padding")?)?;
     let places = |extent: u64, side: usize| {
-        let covered = window[side].checked_sub(1)? * dilation[side] + 1;
-        match call.op.attributes.get("padding")?.as_str()? {
-            "same" => Some(extent.div_ceil(stride[side])),
-            "valid" => Some((extent + stride[side]).checked_sub(covered)? / stride[side]),
-            _ => None,
-        }
+        let window = Window::new(window[side], stride[side], dilation[side])?;
+        u64::try_from(window.results(i64::try_from(extent).ok()?, padding)?).ok()
     };
     Some(vec![batch, places(height, 0)?, places(width, 1)?, channels])
 }

@@ -1,4 +1,7 @@
 //! Convolutions and pools: a row of the result is made from the rows under the window.
+//!
+//! The checker has its own geometry of windows on purpose, instead of [`serenity_ir::Window`]: what
+//! is planned with that is checked with this.
 
 use super::operands::{Operand, Packed};
 use serenity_ir::Operator::*;

@@ -2,6 +2,9 @@
 //!
 //! The portable kernels walk over batches, output rows, columns and channels, from front to back. For each output element they read what the window covers
 //! inside the input, of all channels or of some, and then write.
+//!
+//! The checker has its own geometry of windows on purpose, instead of [`serenity_ir::Window`]: what
+//! is planned with that is checked with this.
 
 use super::call::{Call, is_feasible};
 use super::trace::{Beats, Trace};

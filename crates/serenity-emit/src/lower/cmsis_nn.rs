@@ -3,11 +3,12 @@
 use super::elementwise::{Product, Sum};
 use super::products::{dense, named_matrix};
 use super::softmax::Softmax;
-use super::windows::{Pool, Slide, Weighted, wish};
+use super::windows::{Pool, Weighted, wish};
 use crate::emitter::At;
 use crate::refused::Refused;
 use crate::source::Library;
 use serenity_ir::ElementType::Int8;
+use serenity_ir::Slide;
 
 /// The code of an operator, if a function of the library makes it.
 pub(super) fn lowered(at: &mut At) -> Result<Option<String>, Refused> {
@@ -107,7 +108,7 @@ fn window(
     }
     let [channels, results] = made.channels;
     let slides = made.slides;
-    let taps = slides.map(|slide| slide.taps);
+    let taps = slides.map(|slide| slide.window.taps);
     let filter = if multiplicity.is_empty() { dims(results, taps, channels) } else { dims(1, taps, results) };
     let wish = wish(at);
     let bias = biases(at, made, &wish);
@@ -123,9 +124,9 @@ fn window(
          assert(arm_{function}_wrapper_s8_get_buffer_size(&layer, &from, &filter, &to) <= {bytes});\n",
         -made.read.zero,
         made.written.zero,
-        tile(slides, |slide| slide.stride),
+        tile(slides, |slide| slide.window.stride),
         tile(slides, |slide| slide.before),
-        tile(slides, |slide| slide.dilation),
+        tile(slides, |slide| slide.window.dilation),
         dims(1, slides.map(|slide| slide.input), channels),
         dims(1, [1, 1], results),
         dims(1, slides.map(|slide| slide.output), results),
@@ -203,10 +204,10 @@ fn pool(at: &mut At, function: &str) -> Result<Option<String>, Refused> {
         "static const cmsis_nn_pool_params layer = {{/* stride, padding */ {}, {}, /* bounds */ {{{least}, {most}}}}};\n\
          static const cmsis_nn_dims from = {}, filter = {}, to = {};\n\
          const cmsis_nn_context scratch = {scratch};\n{asked}",
-        tile(slides, |slide| slide.stride),
+        tile(slides, |slide| slide.window.stride),
         tile(slides, |slide| slide.before),
         dims(1, slides.map(|slide| slide.input), from[3]),
-        dims(1, slides.map(|slide| slide.taps), 1),
+        dims(1, slides.map(|slide| slide.window.taps), 1),
         dims(1, slides.map(|slide| slide.output), from[3]),
     );
     let (source, target) = (at.read(0)?, at.write(0)?);

@@ -2,7 +2,7 @@
 
 use super::elementwise::pairs;
 use super::reduce::three_sides;
-use super::windows::{Slide, dilation, geometry, slides, wish};
+use super::windows::{dilation, geometry, sees_something, single, slides, wish};
 use crate::emitter::At;
 use crate::fragments::Fragment;
 use crate::names::in_comment;
@@ -111,7 +111,7 @@ fn convolution(at: &mut At, name: &str) -> Result<String, Refused> {
 fn pool(at: &mut At, name: &str) -> Result<String, Refused> {
     let (from, to) = (at.sides(at.input(0)?)?, at.sides(at.output(0)?)?);
     let slides = slides(at, from, to, at.pair("kernel")?, [1, 1])?;
-    if from[3] != to[3] || !slides.iter().all(|side| side.sees_something()) {
+    if from[3] != to[3] || !slides.iter().all(sees_something) {
         return Err(at.refused("its shapes do not fit together"));
     }
     window(at, name, &geometry(from[0], slides, from[3], to[3]), ["0", "0"])
@@ -126,7 +126,7 @@ fn fully_connected(at: &mut At) -> Result<String, Refused> {
     }
     let weights = floats(at, 1, outputs * depth, "weights")?;
     let bias = floats(at, 2, outputs, "bias")?;
-    let slides = [1, (input.count() / depth) as i64].map(Slide::single);
+    let slides = [1, (input.count() / depth) as i64].map(single);
     window(at, "conv_f32", &geometry(1, slides, depth as i64, outputs as i64), [&weights, &bias])
 }
 

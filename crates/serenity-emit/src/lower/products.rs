@@ -1,7 +1,7 @@
 //! Dense layers.
 
 use super::quantized::Layer;
-use super::windows::{Slide, Weighted, geometry, wish};
+use super::windows::{Weighted, geometry, single, wish};
 use crate::emitter::At;
 use crate::fixed_point::Factor;
 use crate::fragments::Fragment;
@@ -36,7 +36,7 @@ pub(super) fn dense(at: &At) -> Result<Weighted, Refused> {
     let each = weights.chunks(depth as usize);
     let each = each.map(|row| Box::new(row.iter().copied()) as Box<dyn Iterator<Item = i8>>);
     let layer = Layer::new(at, each, at.bias(2, results)?, read.zero, factors)?;
-    let (slides, channels) = ([1, rows].map(Slide::single), [depth as i64, outputs as i64]);
+    let (slides, channels) = ([1, rows].map(single), [depth as i64, outputs as i64]);
     Ok(Weighted { batches: 1, slides, channels, groups: 1, read, written, weights, layer })
 }
 

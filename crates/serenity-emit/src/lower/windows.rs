@@ -7,28 +7,17 @@ use crate::fragments::Fragment;
 use crate::names::short;
 use crate::refused::Refused;
 use serenity_ir::ElementType::Int8;
+use serenity_ir::{Padding, Slide, Window};
 
-/// How a window slides along one side.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Slide {
-    pub(super) input: i64,
-    pub(super) output: i64,
-    pub(super) taps: i64,
-    pub(super) stride: i64,
-    pub(super) dilation: i64,
-    pub(super) before: i64,
+/// One place after the other.
+pub(super) fn single(size: i64) -> Slide {
+    let window = Window { taps: 1, stride: 1, dilation: 1 };
+    Slide { window, input: size, output: size, before: 0, after: 0 }
 }
 
-impl Slide {
-    /// One place after the other.
-    pub(super) fn single(size: i64) -> Self {
-        Self { input: size, output: size, taps: 1, stride: 1, dilation: 1, before: 0 }
-    }
-
-    /// Does every window see something? The last one begins inside, and none is all padding.
-    pub(super) fn sees_something(self) -> bool {
-        self.before < self.taps && (self.output - 1) * self.stride - self.before < self.input
-    }
+/// Does every window of a pool see something? If the first and the last do, so do all between.
+pub(super) fn sees_something(slide: &Slide) -> bool {
+    [0, slide.output - 1].iter().all(|&result| slide.first_element(result).is_some())
 }
 
 /// The windows of an operator: rows, then columns.
@@ -40,20 +29,13 @@ pub(super) fn slides(
     dilation: [i64; 2],
 ) -> Result<[Slide; 2], Refused> {
     let stride = at.pair("stride")?;
-    let is_same = match at.word("padding") {
-        Some("same") => true,
-        Some("valid") => false,
-        _ => return Err(at.refused("its padding is neither `same` nor `valid`")),
-    };
+    let padding = at.word("padding").and_then(Padding::named);
+    let padding = padding.ok_or_else(|| at.refused("its padding is neither `same` nor `valid`"))?;
     let slide = |side: usize| {
-        let (input, output) = (input[1 + side], output[1 + side]);
-        let (taps, stride, dilation) = (taps[side], stride[side], dilation[side]);
-        let reach = (taps - 1) * dilation + 1;
-        let expected = if is_same { (input + stride - 1) / stride } else { (input - reach) / stride + 1 };
-        let before = if is_same { ((output - 1) * stride + reach - input).max(0) / 2 } else { 0 };
-        let fits = (is_same || input >= reach) && output == expected;
-        fits.then_some(Slide { input, output, taps, stride, dilation, before })
-            .ok_or_else(|| at.refused("its shapes do not fit together"))
+        let window = Window::new(taps[side], stride[side], dilation[side]);
+        let slide = window.and_then(|window| window.along(input[1 + side], padding));
+        let fits = slide.filter(|slide| slide.output == output[1 + side]);
+        fits.ok_or_else(|| at.refused("its shapes do not fit together"))
     };
     if input[0] != output[0] {
         return Err(at.refused("its shapes do not fit together"));
@@ -73,12 +55,12 @@ pub(super) fn geometry(batches: i64, [rows, columns]: [Slide; 2], channels: i64,
         columns.input,
         rows.output,
         columns.output,
-        rows.taps,
-        columns.taps,
-        rows.stride,
-        columns.stride,
-        rows.dilation,
-        columns.dilation,
+        rows.window.taps,
+        columns.window.taps,
+        rows.window.stride,
+        columns.window.stride,
+        rows.window.dilation,
+        columns.window.dilation,
         rows.before,
         columns.before
     )
@@ -183,7 +165,7 @@ impl Weighted {
 
     /// The weights as a constant: its name.
     pub(super) fn named_weights(&self, at: &mut At, wish: &str) -> String {
-        let [height, width] = self.slides.map(|slide| slide.taps);
+        let [height, width] = self.slides.map(|slide| slide.window.taps);
         let why = if at.op.kind == "CONV_2D" {
             format!("filters of {height} x {width} x {}", self.channels[0] / self.groups)
         } else {
@@ -259,7 +241,7 @@ impl Pool {
         let (from, to, taps) = (at.sides(input)?, at.sides(output)?, at.pair("kernel")?);
         let slides = slides(at, from, to, taps, [1, 1])?;
         let bounds = at.bounds(at.affine(output)?)?;
-        let sees_something = slides.iter().all(|slide| slide.sees_something());
+        let sees_something = slides.iter().all(sees_something);
         if from[3] != to[3] || !sees_something || taps[0] * taps[1] >= 1 << 23 {
             return Err(at.refused("its shapes do not fit together"));
         }
@@ -281,10 +263,10 @@ pub(super) fn pool(at: &mut At) -> Result<String, Refused> {
         from[3],
         rows.output,
         columns.output,
-        rows.taps,
-        columns.taps,
-        rows.stride,
-        columns.stride,
+        rows.window.taps,
+        columns.window.taps,
+        rows.window.stride,
+        columns.window.stride,
         rows.before,
         columns.before,
     ))

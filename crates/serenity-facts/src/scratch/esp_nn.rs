@@ -4,7 +4,7 @@
 
 use super::reference;
 use serenity_ir::Operator::*;
-use serenity_ir::{Call, ElementType, counted_product};
+use serenity_ir::{Call, ElementType, Window, counted_product};
 
 /// The kernels in C: the requests in order; `None` if there are none, or if the graph does not tell.
 pub(crate) fn scratch(call: &Call) -> Option<Vec<u64>> {
@@ -58,9 +58,10 @@ impl Shapes {
         let dilation = call.op.pair("dilation").unwrap_or([1, 1]);
         let is_same = call.op.word("padding")? == "same";
         let before = |side: usize| {
-            let reach = kernel[side].checked_sub(1)?.checked_mul(dilation[side])?.checked_add(1)?;
-            let covered = output[side].checked_sub(1)?.checked_mul(stride[side])?.checked_add(reach)?;
-            Some(if is_same { covered.saturating_sub(input[side]) / 2 } else { 0 })
+            let [size, results] = [input, output].map(|sides| i64::try_from(sides[side]).ok());
+            let missing =
+                Window::new(kernel[side], stride[side], dilation[side])?.missing(size?, results?)?;
+            Some(if is_same { missing.max(0) as u64 / 2 } else { 0 })
         };
         let padding = [before(0)?, before(1)?];
         Some(Self { input, output, channels, results, kernel, stride, padding })

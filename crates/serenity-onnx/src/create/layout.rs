@@ -46,16 +46,6 @@ pub(super) fn transposed(data: &[u8], shape: &[u64; 4], order: [usize; 4]) -> Ve
     result
 }
 
-/// Zeros before and after, along height and width, so that a window keeps `ceil(size / stride)` positions: where they cannot be the same
-/// on both sides, one more after.
-pub(super) fn same_padding(size: u64, kernel: u64, stride: u64, dilation: u64) -> [i64; 2] {
-    let covered = (kernel.saturating_sub(1)).saturating_mul(dilation).saturating_add(1);
-    let positions = size.div_ceil(stride.max(1));
-    let needed = positions.saturating_sub(1).saturating_mul(stride).saturating_add(covered);
-    let total = needed.saturating_sub(size);
-    [(total / 2) as i64, total.div_ceil(2) as i64]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,13 +67,5 @@ mod tests {
         let moved = transposed(&data, &[1, 2, 2, 3], NCHW);
         let values: Vec<u32> = moved.as_chunks::<4>().0.iter().map(|&b| u32::from_le_bytes(b)).collect();
         assert_eq!(values, [0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11]);
-    }
-
-    #[test]
-    fn an_odd_padding_goes_behind() {
-        assert_eq!(same_padding(224, 3, 2, 1), [0, 1]);
-        assert_eq!(same_padding(7, 3, 2, 1), [1, 1]);
-        assert_eq!(same_padding(5, 1, 2, 1), [0, 0]);
-        assert_eq!(same_padding(9, 3, 1, 2), [2, 2]);
     }
 }

@@ -4,7 +4,7 @@ use super::file::File;
 use super::{CreateError, layout};
 use crate::compose::Attribute;
 use serde_json::Value;
-use serenity_ir::{Constant, ElementType, Model, Op, OpId, Operand};
+use serenity_ir::{Constant, ElementType, Model, Op, OpId, Operand, Padding};
 
 /// Turns the ops of a model into the nodes of a file.
 pub(super) struct Translation<'a> {
@@ -164,18 +164,17 @@ impl Translation<'_> {
 
     fn window(&self, op: OpId, [height, width]: [u64; 2], dilation: [u64; 2]) -> Result<Window, CreateError> {
         let (kernel, stride) = (self.pair(op, "kernel")?, self.pair(op, "stride")?);
-        let padding = self.attribute(op, "padding", |value| match value.as_str()? {
-            "same" => Some(true),
-            "valid" => Some(false),
-            _ => None,
-        })?;
-        let [top, left] = [(height, 0), (width, 1)].map(|(size, axis)| {
-            if padding {
-                layout::same_padding(size, kernel[axis], stride[axis], dilation[axis])
-            } else {
-                [0, 0]
+        let padding = self.attribute(op, "padding", |value| Padding::named(value.as_str()?))?;
+        let around = |size: u64, axis: usize| {
+            if padding == Padding::Valid {
+                return Some([0, 0]);
             }
-        });
+            let window = serenity_ir::Window::new(kernel[axis], stride[axis], dilation[axis])?;
+            let slide = window.along(i64::try_from(size).ok()?, padding)?;
+            Some([slide.before, slide.after.max(0)])
+        };
+        let fits = around(height, 0).zip(around(width, 1));
+        let (top, left) = fits.ok_or_else(|| self.attribute_error(op, "kernel"))?;
         let ints = |values: [u64; 2]| Attribute::Ints(values.map(|value| value as i64).to_vec());
         let attributes = vec![
             ("kernel_shape", ints(kernel)),

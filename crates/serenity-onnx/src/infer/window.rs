@@ -6,6 +6,7 @@ use super::call::one;
 use crate::data_type::DataType;
 use crate::fact::Fact;
 use crate::proto::is_standard;
+use serenity_ir::{Padding as Around, Window};
 
 /// How the borders are treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,16 +30,16 @@ impl Padding {
 }
 
 /// The window along one axis of space.
-struct Window {
+struct Side {
+    window: Window,
     /// From the first element it covers to the last.
     extent: i64,
-    stride: i64,
-    pad_before: i64,
-    pad_after: i64,
+    before: i64,
+    after: i64,
 }
 
 /// The windows along all axes of space.
-fn windows(call: &Call<'_, '_>, kernel: &[i64]) -> Option<Vec<Window>> {
+fn sides(call: &Call<'_, '_>, kernel: &[i64]) -> Option<Vec<Side>> {
     let axes = kernel.len();
     let list = |name: &str, count: usize, default: i64| match call.ints_attribute(name) {
         Some(values) => (values.len() == count).then(|| values.to_vec()),
@@ -51,32 +52,28 @@ fn windows(call: &Call<'_, '_>, kernel: &[i64]) -> Option<Vec<Window>> {
     };
     (0..axes)
         .map(|axis| {
-            let extent = dilations[axis].checked_mul(kernel[axis].checked_sub(1)?)?.checked_add(1)?;
-            let (pad_before, pad_after) = (pads[axis], pads[axis + axes]);
-            let stride = strides[axis];
-            (extent >= 0 && stride > 0).then_some(Window { extent, stride, pad_before, pad_after })
+            let window = Window { taps: kernel[axis], stride: strides[axis], dilation: dilations[axis] };
+            let extent = window.extent().filter(|&extent| extent >= 0 && window.stride > 0)?;
+            Some(Side { window, extent, before: pads[axis], after: pads[axis + axes] })
         })
         .collect()
 }
 
-impl Window {
+impl Side {
     /// Positions along an axis of `size` elements.
     fn positions(&self, size: u64, padding: Padding, round_up: bool) -> Option<u64> {
-        let size = i64::try_from(size).ok()?;
+        let (size, stride) = (i64::try_from(size).ok()?, self.window.stride);
         if padding == Padding::Same {
-            return u64::try_from(size.checked_add(self.stride - 1)? / self.stride).ok();
+            return u64::try_from(self.window.results(size, Around::Same)?).ok();
         }
-        let room =
-            size.checked_add(self.pad_before)?.checked_add(self.pad_after)?.checked_sub(self.extent)?;
-        if room < 0 {
-            return None;
+        let positions = |after| self.window.results(size, Around::Explicit { before: self.before, after });
+        let mut count = positions(self.after).filter(|&count| count > 0)?;
+        if round_up {
+            count = positions(self.after.checked_add(stride - 1)?)?;
+            // A window that would begin in the padding at the end does not count.
+            count -= i64::from((count - 1).checked_mul(stride)? >= size.checked_add(self.before)?);
         }
-        let mut last = if round_up { room.checked_add(self.stride - 1)? } else { room } / self.stride;
-        // A window that would begin in the padding at the end does not count.
-        if round_up && last.checked_mul(self.stride)? >= size.checked_add(self.pad_before)? {
-            last -= 1;
-        }
-        u64::try_from(last.checked_add(1)?).ok()
+        u64::try_from(count).ok()
     }
 }
 
@@ -133,8 +130,8 @@ fn slide(
     }
     let padding = Padding::of(call);
     let mut shape = vec![input[0], channels];
-    for (window, &size) in windows(call, kernel)?.iter().zip(space) {
-        shape.push(window.positions(size, padding, round_up)?);
+    for (side, &size) in sides(call, kernel)?.iter().zip(space) {
+        shape.push(side.positions(size, padding, round_up)?);
     }
     Some(shape)
 }
@@ -168,15 +165,15 @@ pub(super) fn transposed_convolution(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
         return one(call.data_type(0), shape);
     }
     let extra = call.ints_attribute("output_padding");
-    for (axis, (window, &size)) in windows(call, &kernel)?.iter().zip(space).enumerate() {
+    for (axis, (side, &size)) in sides(call, &kernel)?.iter().zip(space).enumerate() {
         let size = i64::try_from(size).ok()?;
         let extra = extra.map_or(Some(0), |e| e.get(axis).copied())?;
         let out = if Padding::of(call) == Padding::Same {
-            size.checked_mul(window.stride)?
+            size.checked_mul(side.window.stride)?
         } else {
-            let spread = size.checked_sub(1)?.checked_mul(window.stride)?;
-            let full = spread.checked_add(extra)?.checked_add(window.extent)?;
-            full.checked_sub(window.pad_before)?.checked_sub(window.pad_after)?
+            let spread = size.checked_sub(1)?.checked_mul(side.window.stride)?;
+            let full = spread.checked_add(extra)?.checked_add(side.extent)?;
+            full.checked_sub(side.before)?.checked_sub(side.after)?
         };
         shape.push(u64::try_from(out).ok()?);
     }
@@ -219,10 +216,10 @@ pub(super) fn unpool(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
     }
     let input = call.shape(0)?;
     let mut shape = input.get(..2)?.to_vec();
-    for (window, &size) in windows(call, &kernel(call, None)?)?.iter().zip(&input[2..]) {
-        let spread = i64::try_from(size).ok()?.checked_sub(1)?.checked_mul(window.stride)?;
-        let full = spread.checked_add(window.extent)?;
-        shape.push(u64::try_from(full.checked_sub(window.pad_before)?.checked_sub(window.pad_after)?).ok()?);
+    for (side, &size) in sides(call, &kernel(call, None)?)?.iter().zip(&input[2..]) {
+        let spread = i64::try_from(size).ok()?.checked_sub(1)?.checked_mul(side.window.stride)?;
+        let full = spread.checked_add(side.extent)?;
+        shape.push(u64::try_from(full.checked_sub(side.before)?.checked_sub(side.after)?).ok()?);
     }
     one(call.data_type(0), shape)
 }

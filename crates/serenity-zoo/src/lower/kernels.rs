@@ -3,6 +3,7 @@
 //! Sums are taken in one fixed order, so no result depends on the machine.
 
 use crate::net::Window;
+use serenity_ir::Slide;
 
 /// A feature map, height by width by channels; a vector is one position of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,7 +79,7 @@ pub(super) fn average_pool(x: &Map, window: &Window, mut out: Map) -> Map {
     let mut covered = vec![0_u32; out.height * out.width];
     let channels = out.channels;
     for (y, column) in positions(&out) {
-        covered[y * out.width + column] = window_taps(x, window, &out, y, column).count() as u32;
+        covered[y * out.width + column] = window_taps(x, window, y, column).count() as u32;
     }
     slide(x, window, &mut out, |sums, _, pixel| {
         for (sum, &value) in sums.iter_mut().zip(pixel) {
@@ -107,7 +108,7 @@ pub(super) fn max_pool(x: &Map, window: &Window, mut out: Map) -> Map {
 /// Calls `visit` for every position of the output and every tap of the window that lies inside the input.
 fn slide(x: &Map, window: &Window, out: &mut Map, mut visit: impl FnMut(&mut [f32], usize, &[f32])) {
     for (y, column) in positions(out) {
-        for (tap, at_y, at_x) in window_taps(x, window, out, y, column) {
+        for (tap, at_y, at_x) in window_taps(x, window, y, column) {
             visit(out.at_mut(y, column), tap, x.at(at_y, at_x));
         }
     }
@@ -122,43 +123,20 @@ fn positions(map: &Map) -> impl Iterator<Item = (usize, usize)> + use<> {
 fn window_taps(
     x: &Map,
     window: &Window,
-    out: &Map,
     out_y: usize,
     out_x: usize,
 ) -> impl Iterator<Item = (usize, usize, usize)> + use<> {
-    let rows = Axis::new(window, 0, x.height, out.height);
-    let columns = Axis::new(window, 1, x.width, out.width);
-    (0..rows.taps).filter_map(move |tap| Some((tap, rows.position(out_y, tap)?))).flat_map(move |(row, y)| {
-        (0..columns.taps)
-            .filter_map(move |tap| Some((row * columns.taps + tap, y, columns.position(out_x, tap)?)))
+    let slides = window.along(0, x.height as u64).zip(window.along(1, x.width as u64));
+    slides.into_iter().flat_map(move |(rows, columns)| {
+        let taps = |slide: Slide, out: usize| {
+            (0..slide.window.taps).filter_map(move |tap| Some((tap, slide.element(out as i64, tap)?)))
+        };
+        taps(rows, out_y).flat_map(move |(row, y)| {
+            taps(columns, out_x).map(move |(column, x)| {
+                ((row * columns.window.taps + column) as usize, y as usize, x as usize)
+            })
+        })
     })
-}
-
-/// A window along one axis.
-#[derive(Clone, Copy)]
-struct Axis {
-    taps: usize,
-    stride: usize,
-    dilation: usize,
-    size: usize,
-    padding_before: usize,
-}
-
-impl Axis {
-    fn new(window: &Window, axis: usize, size: usize, out_size: usize) -> Self {
-        let [taps, stride, dilation] =
-            [window.kernel, window.stride, window.dilation].map(|pair| pair[axis] as usize);
-        let covered = (out_size - 1) * stride + (taps - 1) * dilation + 1;
-        let padding = if window.same_padding { covered.saturating_sub(size) } else { 0 };
-        Self { taps, stride, dilation, size, padding_before: padding / 2 }
-    }
-
-    /// Where a tap looks; `None` in the padding.
-    fn position(&self, out: usize, tap: usize) -> Option<usize> {
-        (out * self.stride + tap * self.dilation)
-            .checked_sub(self.padding_before)
-            .filter(|&at| at < self.size)
-    }
 }
 
 /// `FULLY_CONNECTED` without bias; `kernel` is outputs by inputs.

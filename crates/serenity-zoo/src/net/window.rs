@@ -1,7 +1,7 @@
 //! The geometry of convolutions and pools.
 
 use serde_json::{Value, json};
-use serenity_ir::Attributes;
+use serenity_ir::{Attributes, Padding, Slide};
 
 /// What a convolution or a pool looks at: height first, then width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,12 +34,20 @@ impl Window {
 
     /// Height and width of what comes out.
     pub(crate) fn output_size(&self, height: u64, width: u64) -> [u64; 2] {
-        let along = |axis: usize, size: u64| {
-            let covered =
-                if self.same_padding { 1 } else { self.dilation[axis] * (self.kernel[axis] - 1) + 1 };
-            size.saturating_sub(covered) / self.stride[axis] + 1
-        };
-        [along(0, height), along(1, width)]
+        [self.along(0, height), self.along(1, width)]
+            .map(|slide| slide.map_or(1, |slide| slide.output as u64))
+    }
+
+    /// Its way over rows (axis 0) or columns (axis 1). Where it is larger than what it looks at, it
+    /// has one place all the same.
+    pub(crate) fn along(&self, axis: usize, size: u64) -> Option<Slide> {
+        let window = serenity_ir::Window::new(self.kernel[axis], self.stride[axis], self.dilation[axis])?;
+        let padding = if self.same_padding { Padding::Same } else { Padding::Valid };
+        let size = i64::try_from(size).ok()?;
+        window.along(size, padding).or_else(|| {
+            let after = window.missing(size, 1)?;
+            window.along(size, Padding::Explicit { before: 0, after })
+        })
     }
 
     /// Adds the geometry to an op's attributes, but for the dilation, which pools do not have.

@@ -5,7 +5,7 @@
 //! row and column that are not padding.
 
 use super::safe::{Pair, Safe, walk};
-use serenity_ir::{Call, Layout};
+use serenity_ir::{Call, Layout, Padding, Slide, Window};
 
 /// More rows of padding than any real window has.
 const MOST_PADDED: i64 = 1024;
@@ -40,11 +40,11 @@ pub(super) fn pool(call: &Call) -> Option<Vec<Pair>> {
 /// before the first is read.
 pub(super) fn backwards(call: &Call) -> Option<u64> {
     let (input, output) = call.input_and_output(0)?;
-    let [rows, columns] = axes(call, &input, &output)?;
+    let [rows, columns] = slides(call, &input, &output)?;
     let [read_pixel, write_pixel] = [input.depth() * input.item, output.depth() * output.item];
     let [read_row, write_row] = [columns.input * read_pixel, columns.output * write_pixel];
-    let lead = rows.lead_from_behind(write_row, read_row)?
-        + columns.lead_from_behind(write_pixel, read_pixel)?
+    let lead = lead(rows.reversed(), write_row, read_row)?
+        + lead(columns.reversed(), write_pixel, read_pixel)?
         + write_pixel;
     // The output must end that far above the input; where both begin differs by their sizes, too.
     let longer = input.count * input.item - output.count * output.item;
@@ -58,7 +58,7 @@ fn slide(call: &Call, input: &Layout, output: &Layout, groups: i64) -> Option<Ve
     if batches != output_batches || groups < 1 || input_depth % groups != 0 || output_depth % groups != 0 {
         return None;
     }
-    let [rows, columns] = axes(call, input, output)?;
+    let [rows, columns] = slides(call, input, output)?;
     let [read_pixel, write_pixel] = [input_depth * input.item, output_depth * output.item];
     let [read_row, write_row] = [columns.input * read_pixel, columns.output * write_pixel];
 
@@ -66,31 +66,23 @@ fn slide(call: &Call, input: &Layout, output: &Layout, groups: i64) -> Option<Ve
     let channels =
         written_by_group - output.item + walk(groups, written_by_group, input_depth / groups * input.item);
     let lead = walk(batches, rows.output * write_row, rows.input * read_row)
-        + rows.lead(write_row, read_row)?
-        + columns.lead(write_pixel, read_pixel)?
+        + lead(rows, write_row, read_row)?
+        + lead(columns, write_pixel, read_pixel)?
         + channels;
     Some(Safe::at_least(lead).of_operand(0))
 }
 
-/// How the window slides over rows, and over columns.
-fn axes(call: &Call, input: &Layout, output: &Layout) -> Option<[Axis; 2]> {
+/// How the window slides over rows, and over columns; `None` if the sizes do not fit.
+fn slides(call: &Call, input: &Layout, output: &Layout) -> Option<[Slide; 2]> {
     let [_, input_height, input_width, _] = input.dims()?;
     let [_, output_height, output_width, _] = output.dims()?;
     let [kernel, stride, dilation] = [kernel(call)?, call.sides("stride")?, dilation(call)?];
-    let is_same = match call.op.word("padding")? {
-        "same" => true,
-        "valid" => false,
-        _ => return None,
+    let padding = Padding::named(call.op.word("padding")?)?;
+    let slide = |side: usize, input, output| {
+        let slide = Window::new(kernel[side], stride[side], dilation[side])?.along(input, padding)?;
+        (slide.output == output).then_some(slide)
     };
-    let axis = |side: usize, input, output| Axis {
-        input,
-        output,
-        taps: kernel[side],
-        stride: stride[side],
-        dilation: dilation[side],
-        is_same,
-    };
-    Some([axis(0, input_height, output_height), axis(1, input_width, output_width)])
+    Some([slide(0, input_height, output_height)?, slide(1, input_width, output_width)?])
 }
 
 /// Height and width of the window: the attribute, or the middle dimensions of the filter.
@@ -105,62 +97,16 @@ fn dilation(call: &Call) -> Option<[i64; 2]> {
     if call.op.has("dilation") { call.sides("dilation") } else { Some([1, 1]) }
 }
 
-/// A window along rows, or along columns.
-struct Axis {
-    input: i64,
-    output: i64,
-    taps: i64,
-    stride: i64,
-    dilation: i64,
-    is_same: bool,
-}
-
-impl Axis {
-    /// The largest lead of writes over reads along this axis, if places are so many bytes apart; `None` if the sizes do not fit.
-    fn lead(&self, write_step: i64, read_step: i64) -> Option<i64> {
-        self.lead_with(self.before()?, write_step, read_step)
+/// The largest lead of writes over reads along one axis, if places are so many bytes apart.
+fn lead(slide: Slide, write_step: i64, read_step: i64) -> Option<i64> {
+    // Windows that begin in the padding are looked at one by one; from there on both sides walk evenly.
+    let stride = slide.window.stride;
+    let padded = ((slide.before + stride - 1) / stride).clamp(0, slide.output);
+    if padded > MOST_PADDED {
+        return None;
     }
-
-    /// The same with places counted from the last to the first: what comes before the first then is what came after the last, less than nothing if windows leave out the last places.
-    fn lead_from_behind(&self, write_step: i64, read_step: i64) -> Option<i64> {
-        let before = self.before()?;
-        let after = (self.output - 1) * self.stride + self.reach() - self.input - before;
-        self.lead_with(after, write_step, read_step)
-    }
-
-    fn lead_with(&self, before: i64, write_step: i64, read_step: i64) -> Option<i64> {
-        // Windows that begin in the padding are looked at one by one; from there on both sides walk evenly.
-        let padded = ((before + self.stride - 1) / self.stride).clamp(0, self.output.max(0));
-        if padded > MOST_PADDED {
-            return None;
-        }
-        let corners = (0..padded).chain([padded.min(self.output - 1), self.output - 1]);
-        let leads = corners
-            .filter_map(|place| Some(place * write_step - self.first_read(place, before)? * read_step));
-        leads.max()
-    }
-
-    fn reach(&self) -> i64 {
-        (self.taps - 1) * self.dilation + 1
-    }
-
-    /// Padding before the first place; `None` if the sizes do not fit.
-    fn before(&self) -> Option<i64> {
-        let (expected, before) = if self.is_same {
-            let output = (self.input - 1) / self.stride + 1;
-            (output, ((output - 1) * self.stride + self.reach() - self.input).max(0) / 2)
-        } else {
-            let room = self.input - self.reach();
-            (if room < 0 { 0 } else { room / self.stride + 1 }, 0)
-        };
-        (self.output == expected).then_some(before)
-    }
-
-    /// The first place of the input that the window at an output place covers.
-    fn first_read(&self, place: i64, before: i64) -> Option<i64> {
-        let begin = place * self.stride - before;
-        let skipped = if begin < 0 { (-begin - 1) / self.dilation + 1 } else { 0 };
-        let first = begin + skipped * self.dilation;
-        (skipped < self.taps && first < self.input).then_some(first)
-    }
+    let corners = (0..padded).chain([padded.min(slide.output - 1), slide.output - 1]);
+    let leads =
+        corners.filter_map(|place| Some(place * write_step - slide.first_element(place)? * read_step));
+    leads.max()
 }
