@@ -28,7 +28,7 @@ pub(super) fn redo(input: &Input, plan: &PlanFile, verdict: &mut Verdict) -> Opt
             verdict.verified(
                 "constant_channels",
                 format!(
-                    "{} channels found again to be the same number everywhere, or read by nobody, and left out; `serenity verify` runs both models and compares",
+                    "{} channels found again by the pipeline's own code to be the same number everywhere, or read by nobody, and left out; `serenity verify` runs both models and compares",
                     made.removed()
                 ),
             );

@@ -149,7 +149,7 @@ pub(super) fn follow(rewritten: &Input, remade: &Remade, plan: &PlanFile, verdic
         verdict.verified(
             "loops",
             format!(
-                "{count} made again and followed row by row{place}: every output is the same bit for bit"
+                "{count} made again by the pipeline's own code, and followed row by row by the checker{place}: every output is the same bit for bit"
             ),
         );
     }

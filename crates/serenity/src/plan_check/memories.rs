@@ -41,7 +41,7 @@ pub(super) fn check(planned: &Input, plan: &PlanFile, deep: Option<&Limits>, ver
     }
     verdict.verified(
         "memories",
-        "every buffer lies in one of them, and nothing is written over while it is needed",
+        "every buffer lies in one of them, and nothing is written over while it is needed, by lifetimes of the pipeline's own code",
     );
     let hides = {
         let graph = main_graph(planned.graphs(), &plan.bodies, verdict.model);
