@@ -64,8 +64,12 @@ fn model(data: &[u8], format: Format, loops: Option<Loops>) {
     // What cannot be counted or placed is refused; a plan that fails its own check is a bug.
     let found = match optimize(&input, &options) {
         Ok(found) => found,
-        Err(serenity::Error::CheckFailed { faults, .. }) => panic!("its own checker refuses it: {faults:?}"),
-        Err(serenity::Error::Rewrite { source, .. }) => panic!("a rewrite of ours does not fit: {source}"),
+        Err(serenity::pipeline::Error::CheckFailed { faults, .. }) => {
+            panic!("its own checker refuses it: {faults:?}")
+        }
+        Err(serenity::pipeline::Error::Rewrite { source, .. }) => {
+            panic!("a rewrite of ours does not fit: {source}")
+        }
         Err(_) => return,
     };
     let Ok(bytes) = found.to_bytes() else { return };

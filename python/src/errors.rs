@@ -47,6 +47,12 @@ impl From<Failure> for PyErr {
     }
 }
 
+impl From<serenity::pipeline::Error> for Failure {
+    fn from(error: serenity::pipeline::Error) -> Self {
+        Error::from(error).into()
+    }
+}
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let system = match &error {

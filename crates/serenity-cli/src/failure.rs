@@ -108,6 +108,12 @@ impl From<serenity::Error> for Failure {
     }
 }
 
+impl From<serenity::pipeline::Error> for Failure {
+    fn from(error: serenity::pipeline::Error) -> Self {
+        Self::Library(error.into())
+    }
+}
+
 impl From<serenity::VerifyError> for Failure {
     fn from(error: serenity::VerifyError) -> Self {
         Self::Other { kind: error.kind(), message: error.to_string(), help: error.help() }

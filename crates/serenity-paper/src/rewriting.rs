@@ -2,6 +2,7 @@
 
 use crate::semantics::VIEWS;
 use serenity::ir::{Graph, Role};
+use serenity::pipeline::Error as PipelineError;
 use serenity::rewriting::{ChannelPartitioning, KernelPartitioning, Rule, SumReassociation, apply};
 use serenity::{Error, Rewrites, rewrite_settings};
 
@@ -20,7 +21,7 @@ pub(crate) fn accumulating(graph: &Graph) -> Result<Graph, Error> {
 fn by(graph: &Graph, rule: &dyn Rule) -> Result<Graph, Error> {
     let settings = rewrite_settings(VIEWS, Rewrites::Paper);
     let patches = rule.find(graph, &settings);
-    let refused = |source| Error::Rewrite { name: graph.name().to_owned(), source };
+    let refused = |source| PipelineError::Rewrite { name: graph.name().to_owned(), source };
     Ok(apply(graph, &patches, &settings).map_err(refused)?.graph)
 }
 

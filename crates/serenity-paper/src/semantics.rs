@@ -119,7 +119,7 @@ impl<'a> Run<'a> {
 
 /// An order by this algorithm.
 pub(crate) fn plan(graph: &Graph, model: MemoryModel, algorithm: Algorithm) -> Result<Plan, Error> {
-    schedule(graph, &serenity::Options { model, algorithm, ..serenity::Options::default() })
+    Ok(schedule(graph, &serenity::Options { model, algorithm, ..serenity::Options::default() })?)
 }
 
 /// A network of the zoo.

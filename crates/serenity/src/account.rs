@@ -2,10 +2,11 @@
 
 use crate::{
     Board, Footprint, Format, Input, Need, NeedWithKernels, Plan, boards_that_fit, kernels_to_avoid,
-    needs_by_kernels, peak,
+    needs_by_kernels,
 };
 use serde_json::{Value, json};
 use serenity_ir::Profile;
+use serenity_pipeline::peak;
 use serenity_runtimes::{MemoryModel, MemoryModelExt, OrtOrder, Tail, Unsupported, main_graph, unsupported};
 
 /// A model as it came, as it is planned, and its plan.

@@ -1,10 +1,10 @@
 //! A planned model as C.
 
-use crate::loops::orders;
-use crate::planning::is_safe;
 use crate::{Error, Format, Input, Plan, ReadOptions, load_bytes, planned_model};
 use serenity_emit::{Emitted, Library, Scratch, c_code, not_covered};
 use serenity_ir::{Graph, Op, OpId, Operator};
+use serenity_pipeline::stages::loops::orders;
+use serenity_pipeline::stages::place::is_safe;
 use serenity_runtimes::{Content, Kernels, TflmFacts, plans_of_arena, tflm_arena};
 use serenity_search::Limits;
 use std::collections::BTreeMap;
@@ -23,13 +23,13 @@ pub fn emit_c(input: &Input, plan: &Plan, prefix: &str) -> Result<Emitted, Error
     let planned = load_bytes(&input.name, bytes, Format::TfLite, &ReadOptions::default())?;
     if !is_right(&planned, kernels) {
         let reason = "its places are for other kernels than those of emitted C".to_owned();
-        return Err(Error::WrongPlan { reason });
+        return Err(Error::wrong_plan(reason));
     }
     let scratch = scratch(&planned, kernels);
     let mut source = planned
         .file
         .source(&|graph, op| scratch.get(&(graph, op)).copied())
-        .map_err(|source| Error::File { path: input.name.clone(), source })?;
+        .map_err(|source| Error::file(&input.name, source))?;
     source.library = library(kernels);
     crate::write::file_name(&input.name).clone_into(&mut source.about);
     c_code(&source, prefix).map_err(|source| Error::Emit { path: input.name.clone(), source })
@@ -46,7 +46,7 @@ pub fn check_covered(input: &Input, int8_io: bool, kernels: Kernels) -> Result<(
     let places = input.graphs().iter().map(|graph| vec![Some(0); graph.tensors().len()]).collect();
     let own: Vec<Vec<OpId>> = input.graphs().iter().map(Graph::file_order).collect();
     let orders: Vec<&[OpId]> = own.iter().map(Vec::as_slice).collect();
-    let in_file = |source| Error::File { path: input.name.clone(), source };
+    let in_file = |source| Error::file(&input.name, source);
     let bytes = input.file.planned(&orders, Some(&places), None).map_err(in_file)?;
     let placed = load_bytes(&input.name, bytes, Format::TfLite, &ReadOptions::default())?;
     let mut source = placed.file.source(&|_, _| None).map_err(in_file)?;

@@ -1,9 +1,7 @@
 //! What can go wrong between a model and a plan.
 
 use crate::ErrorKind;
-use serenity_check::Fault;
-use serenity_formats::{FileError, Problem};
-use serenity_rewrite::PatchError;
+use serenity_formats::FileError;
 use serenity_zoo::ZooError;
 use std::borrow::Cow;
 use std::io;
@@ -12,6 +10,9 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// What can go wrong between a model that was read and a plan.
+    #[error(transparent)]
+    Pipeline(#[from] serenity_pipeline::Error),
     /// A file cannot be read.
     #[error("cannot read `{path}`: {source}")]
     Read {
@@ -19,14 +20,6 @@ pub enum Error {
         path: String,
         /// Why.
         source: io::Error,
-    },
-    /// A file is not what its name says, leaves a size open, or holds what cannot be kept.
-    #[error("`{path}` {source}")]
-    File {
-        /// The file.
-        path: String,
-        /// What is wrong with it.
-        source: FileError,
     },
     /// A model that would not find its constants in the folder it is written to.
     #[error(
@@ -68,14 +61,6 @@ pub enum Error {
         /// Why not.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// A rewrite of ours that does not fit the graph it was found in.
-    #[error("`{name}` cannot be rewritten: {source}")]
-    Rewrite {
-        /// The model.
-        name: String,
-        /// Why.
-        source: PatchError,
-    },
     /// A plan that cannot be read.
     #[error("`{path}` is not a plan: {reason}")]
     PlanFile {
@@ -83,20 +68,6 @@ pub enum Error {
         path: String,
         /// Why.
         reason: String,
-    },
-    /// A plan that does not belong to the model it is applied to.
-    #[error("the plan does not belong to this model: {reason}")]
-    WrongPlan {
-        /// Why.
-        reason: String,
-    },
-    /// A graph of which a memory model cannot tell what it needs.
-    #[error(
-        "`{graph}`: its concatenations hold each other, and too many ops read them, to count them as views"
-    )]
-    Views {
-        /// The graph.
-        graph: String,
     },
     /// A model whose tensors cannot be placed at all.
     #[error(
@@ -117,14 +88,6 @@ pub enum Error {
         /// Why.
         source: serenity_traffic::TrafficError,
     },
-    /// A model that ONNX Runtime was to optimise, and could not.
-    #[error("`{path}` cannot be made for a fast session: {source}")]
-    NoFast {
-        /// The file.
-        path: String,
-        /// Why not.
-        source: crate::NoFast,
-    },
     /// A model that C is not written from.
     #[error("`{path}`: {source}")]
     Emit {
@@ -141,42 +104,32 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
-    /// Our own plan did not pass our own checker.
-    #[error(
-        "the plan for `{graph}` failed its check, so nothing was written: {}",
-        faults.iter().map(Fault::to_string).collect::<Vec<_>>().join("; ")
-    )]
-    CheckFailed {
-        /// The graph.
-        graph: String,
-        /// What the checker found.
-        faults: Vec<Fault>,
-    },
 }
 
 impl Error {
+    /// A file that is not what its name says, leaves a size open, or holds what cannot be kept.
+    pub(crate) fn file(path: &str, source: FileError) -> Self {
+        serenity_pipeline::Error::File { path: path.to_owned(), source }.into()
+    }
+
+    /// A plan that does not belong to the model it is applied to.
+    pub(crate) fn wrong_plan(reason: String) -> Self {
+        serenity_pipeline::Error::WrongPlan { reason }.into()
+    }
+
     /// What kind of thing went wrong, for programs.
     pub fn kind(&self) -> ErrorKind {
         match self {
+            Self::Pipeline(error) => error.kind(),
             Self::Read { .. } => ErrorKind::Read,
-            Self::File { source, .. } => match source.problem {
-                Problem::Damaged | Problem::CannotKeep => ErrorKind::Format,
-                Problem::OpenSize => ErrorKind::Size,
-                Problem::Request => ErrorKind::Request,
-                Problem::Unfaithful => ErrorKind::Bug,
-            },
             Self::UnknownFormat { .. } => ErrorKind::Request,
-            Self::Rewrite { .. } | Self::CheckFailed { .. } => ErrorKind::Bug,
             Self::NotText { .. } => ErrorKind::Format,
             Self::Zoo { .. } => ErrorKind::Network,
-            Self::PlanFile { .. } | Self::WrongPlan { .. } => ErrorKind::Plan,
-            Self::Export { .. }
-            | Self::Emit { .. }
-            | Self::NoArena { .. }
-            | Self::Views { .. }
-            | Self::Traffic { .. } => ErrorKind::Model,
+            Self::PlanFile { .. } => ErrorKind::Plan,
+            Self::Export { .. } | Self::Emit { .. } | Self::NoArena { .. } | Self::Traffic { .. } => {
+                ErrorKind::Model
+            }
             Self::NoRoom(_) => ErrorKind::Room,
-            Self::NoFast { .. } => ErrorKind::Runtime,
             Self::SideFile { .. } | Self::Write { .. } => ErrorKind::Write,
         }
     }
@@ -184,7 +137,7 @@ impl Error {
     /// Where in the file, if that is known: a path into a JSON document, a line, a byte, or a place in the terms of the model.
     pub fn place(&self) -> Option<String> {
         match self {
-            Self::File { source, .. } => source.place.clone(),
+            Self::Pipeline(error) => error.place(),
             Self::NotText { position, .. } => Some(format!("byte {position}")),
             _ => None,
         }
@@ -193,7 +146,7 @@ impl Error {
     /// What the user can do about it, where that is not plain from the message.
     pub fn help(&self) -> Option<Cow<'static, str>> {
         match self {
-            Self::File { source, .. } => source.help.clone().map(Cow::Owned),
+            Self::Pipeline(error) => error.help(),
             _ => self.fixed_help().map(Cow::Borrowed),
         }
     }
@@ -206,26 +159,16 @@ impl Error {
             Self::UnknownFormat { .. } => Some(
                 "this version reads .tflite and .onnx models, .json graphs and built-in networks (`zoo:NAME`, see `serenity zoo list`)",
             ),
-            Self::Views { .. } => {
-                Some("say --runtime plain, tflm or litert: there a concatenation is a copy of its own")
-            }
             Self::PlanFile { .. } => Some(
                 "give a file written by `serenity optimize --plan`, or the output of `serenity schedule --json`",
             ),
             Self::SideFile { .. } => Some(
                 "write the model into the folder it came from, or copy the file beside the new model first",
             ),
-            Self::NoFast { source: crate::NoFast::Missing { .. }, .. } => Some(
-                "install it (pip install onnxruntime), or name a Python that has it in SERENITY_PYTHON; --ort-session plain asks for none",
-            ),
             Self::Emit { .. } => Some(
                 "run the model with TensorFlow Lite for Microcontrollers: `serenity optimize` makes it need less there",
             ),
-            Self::NoFast { .. } => Some("--ort-session plain orders the file as it is, without asking"),
             Self::NoRoom(_) => Some("give a larger memory; the last one may be as large as you like"),
-            Self::CheckFailed { .. } | Self::Rewrite { .. } => {
-                Some("this is a bug in Serenity; please report it with the model")
-            }
             _ => None,
         }
     }

@@ -38,7 +38,7 @@ pub fn c_header(input: &Input, plan: &Plan, memories: Option<&TwoMemories>) -> R
         .model
         .kernels()
         .and_then(|_| plan.model.arena(&graphs, &orders, plan.offsets.as_ref().or(own.as_ref())))
-        .ok_or_else(|| Error::WrongPlan { reason: "it places no tensors; plan for TFLM".to_owned() })?;
+        .ok_or_else(|| Error::wrong_plan("it places no tensors; plan for TFLM".to_owned()))?;
     let mut header = Header { input, plan, graphs, prefix: prefix(input), text: String::new() };
     header.preamble();
     header.sizes(&arena);

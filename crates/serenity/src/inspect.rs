@@ -1,7 +1,7 @@
 //! What a model needs as it is.
 
-use crate::peak;
 use serenity_ir::{BufferId, Graph, Lifetimes, Op, OpId, Profile};
+use serenity_pipeline::peak;
 use serenity_runtimes::{Arena, MemoryModel, MemoryModelExt, Offsets, main_graph};
 
 /// What a model needs in the order it came with.

@@ -20,44 +20,19 @@
 //! any DAG of buffers), [`off_chip`] (traffic), [`check`] (the verifier) and [`zoo`] (the built-in networks).
 
 mod account;
-mod attempt;
 mod boards;
-mod bridge;
-mod by_kernels;
-mod child;
-mod effort;
 mod emit;
 mod error;
-mod error_kind;
 mod export;
 mod header;
-mod input;
 mod inspect;
-mod judge;
 mod labels;
-mod loops;
-mod narrow;
-mod need;
-mod nested;
-mod optimize;
-mod options;
-mod order;
-mod ort;
-mod output;
-mod peak;
-mod plan;
+mod load;
 mod plan_check;
 mod plan_file;
-mod planning;
-mod python;
-mod refine;
 pub mod report;
-mod rewrite;
-mod score;
-mod session;
 mod traffic;
 pub mod two_memories;
-mod variant;
 mod verify;
 pub mod write;
 
@@ -67,6 +42,7 @@ pub use serenity_emit as emitting;
 pub use serenity_ir as ir;
 pub use serenity_loops as looping;
 pub use serenity_onnx as onnx;
+pub use serenity_pipeline as pipeline;
 pub use serenity_rewrite as rewriting;
 pub use serenity_runtimes as runtimes;
 pub use serenity_schedule as scheduling;
@@ -80,40 +56,31 @@ pub use serenity_formats::{
     QuantizedPort, ReadOptions,
 };
 
+pub use serenity_pipeline::{
+    AppliedLoops, AppliedRewrite, Attempt, Channels, Decision, Effort, ErrorKind, Fast, FastSession, Figures,
+    Footprint, Input, InvalidEffort, Loops, LoopsEstimate, Need, NeedWithKernels, NoFast, NoPlan, Optimized,
+    Options, Plan, RewriteChoice, RewriteCost, Rewrites, Variant, estimate_loops, kernels_to_avoid,
+    needs_by_kernels, optimize, plan_graphs, planned_model, possible_rewrites, problem, reordered_graph,
+    rewrite, rewrite_settings, rewritten_graph, schedule, variants,
+};
+
 pub use account::{Account, note_to_json, plan_fault, refused_by_tflm, refused_to_json, whole_to_json};
-pub use attempt::{Attempt, Figures, NoPlan};
 pub use boards::{Board, boards, boards_that_fit};
-pub use bridge::problem;
-pub use by_kernels::{NeedWithKernels, kernels_to_avoid, needs_by_kernels};
-pub use effort::{Effort, InvalidEffort};
 pub use emit::{check_covered, emit_c};
 pub use error::Error;
-pub use error_kind::ErrorKind;
 pub use export::{Export, export};
 pub use header::c_header;
-pub use input::{Input, load, load_bytes, load_with};
 pub use inspect::{Inspection, inspect};
 pub use labels::ShortLabels;
-pub use loops::{AppliedLoops, Loops, LoopsEstimate, estimate_loops};
-pub use need::Need;
-pub use optimize::{Optimized, optimize};
-pub use options::{Options, Rewrites};
-pub use order::schedule;
-pub use ort::{Fast, FastSession, NoFast};
-pub use output::{check_side_files, planned_model, reordered_graph};
-pub use plan::{Decision, Footprint, Plan};
+pub use load::{load, load_bytes, load_with};
 pub use plan_check::{CheckOptions, CheckedClaim, NO_CLAIM, Status, Verdict, check_plan};
 pub use plan_file::PlanFile;
-pub use planning::plan_graphs;
-pub use rewrite::{
-    AppliedRewrite, RewriteChoice, RewriteCost, possible_rewrites, rewrite, rewrite_settings, rewritten_graph,
-};
 pub use traffic::{Compared, Objective, TrafficAt, TrafficOptions, TrafficPlan, least_traffic};
-pub use variant::{Channels, Variant, variants};
 pub use verify::{
     Comparison, Compiler, Engine, OutputComparison, Verification, VerifyError, VerifyOptions, verify,
     verify_emitted,
 };
+pub use write::check_side_files;
 
 /// The example of the README is compiled and run with the others.
 #[cfg(doctest)]

@@ -3,7 +3,7 @@
 //! Without an order, a peak, a bound and a proof there is no plan, and [`PlanFile::parse`] says so. Every other field may be missing, which claims nothing; but one
 //! that is there and cannot be understood is remembered as [`malformed`](PlanFile::malformed), and refused by the check: no claim is dropped silently.
 
-use crate::input::read_text;
+use crate::load::read_text;
 use crate::{AppliedRewrite, Decision, Error, RewriteChoice, RewriteCost};
 use serde_json::{Map, Value};
 use serenity_check::{Witness, WitnessChain};

@@ -11,10 +11,10 @@ mod all_orders;
 mod any_order;
 mod search;
 
-use crate::order::best_by_peak;
 use crate::{Effort, Error, Options, Plan};
 use serde_json::{Value, json};
 use serenity_ir::{Graph, OpId, Unknown};
+use serenity_pipeline::stages::order::best_by_peak;
 use serenity_runtimes::{MemoryModel, MemoryModelExt};
 use serenity_search::{Limits, ProgressFn, StopReason};
 use serenity_traffic::{Bytes, Grain, Touches, Traffic, TrafficError};

@@ -160,7 +160,7 @@ pub fn divide_plan(
     let division = divide(&arena.problem, &traffic, memories, limits)?;
     match division.fault(&arena.problem) {
         None => Ok(TwoMemories { arena, division }),
-        Some(reason) => Err(Error::WrongPlan { reason }),
+        Some(reason) => Err(Error::wrong_plan(reason)),
     }
 }
 

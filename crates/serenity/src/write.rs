@@ -1,13 +1,11 @@
 //! Files are written whole or not at all.
 
 mod target;
-mod unfinished;
 
-pub use unfinished::exit_without_litter;
+pub use serenity_programs::exit_without_litter;
 
-pub(crate) use unfinished::Temporary;
-
-use crate::Error;
+use crate::{Error, Input};
+use serenity_programs::{Temporary, hold_on};
 use std::io;
 use std::path::{Path, PathBuf};
 use target::{Stream, Target};
@@ -45,7 +43,7 @@ pub fn write_together(files: &[NewFile]) -> Result<(), Error> {
         staged.write_to_stream().map_err(|source| write_error(file.path, source))?;
     }
     // What is left to fail is as good as nothing: each file is complete and in its folder, under another name.
-    let _undivided = unfinished::hold_on();
+    let _undivided = hold_on();
     for (staged, file) in staged.iter_mut().zip(files) {
         staged.put_in_place().map_err(|source| write_error(file.path, source))?;
     }
@@ -120,6 +118,19 @@ impl<'a> Staged<'a> {
             Self::Stream(..) => Ok(()),
             Self::File(temporary, path) => temporary.put_in_place(path),
         }
+    }
+}
+
+/// Would the model find its constants if it were written to `target`? `.onnx` models may keep them in other files, named relative to their own
+/// folder; those are neither read nor copied.
+///
+/// # Errors
+/// If one of them is not there.
+pub fn check_side_files(input: &Input, target: &str) -> Result<(), Error> {
+    let folder = Path::new(target).parent().unwrap_or(Path::new(""));
+    match input.file.side_files().iter().find(|file| !folder.join(file).is_file()) {
+        Some(file) => Err(Error::SideFile { path: target.to_owned(), file: file.clone() }),
+        None => Ok(()),
     }
 }
 

@@ -1,12 +1,12 @@
 //! Can the loops of a plan be made, do they take what it says, and do they compute the same in their arena?
 
 use super::verdict::Verdict;
-use crate::loops::{Ground, LoopedModel, orders};
 use crate::plan_file::ClaimedLoops;
 use crate::{Input, PlanFile};
 use serenity_check::loops::Plan;
 use serenity_ir::{Graph, OpId};
 use serenity_loops::{Loop, Looped, RowLocal, instructions_of, time_of};
+use serenity_pipeline::stages::loops::{Ground, LoopedModel, orders};
 
 /// A model with the loops that a plan claims.
 pub(super) struct Remade {

@@ -15,7 +15,7 @@ mod verdict;
 
 pub use verdict::{CheckedClaim, NO_CLAIM, Status, Verdict};
 
-use crate::{Input, Plan, PlanFile};
+use crate::{Input, PlanFile};
 use serenity_check::{
     Fault, ModelClaim, ModelReport, Offsets as Places, Place, Reproved, Shown, arena, check_model,
     placement_faults, reprove_model,
@@ -105,26 +105,6 @@ fn name_the_rest(plan: &PlanFile, verdict: &mut Verdict) {
             verdict.not_verified(field, "this check does not know the field");
         }
     }
-}
-
-/// What the independent checker finds wrong with a plan that was just made. `own` is the plan of the arena that the model came with, if the model is
-/// kept as it is.
-pub(crate) fn plan_faults(graphs: &[&Graph], plan: &Plan, own: Option<&Offsets>) -> Vec<Fault> {
-    let ours = plan.offsets.as_ref().map(|offsets| Places { places: offsets, planned: true });
-    let claim = ModelClaim {
-        model: plan.model,
-        order: &plan.order,
-        file_order: plan.steering.as_deref(),
-        bodies: &plan.bodies,
-        offsets: ours.or(own.map(|offsets| Places { places: offsets, planned: false })),
-        peak: plan.after.peak,
-        peak_bound: plan.bound,
-        arena: plan.after.arena,
-        bound: plan.least(),
-        optimal: plan.proof.is_optimal(),
-        witness: plan.witness.as_ref(),
-    };
-    check_model(graphs, &claim).faults
 }
 
 /// The plan of the arena that the model came with, as far as the pipeline keeps to it: one that is not safe is no match for a plan of ours.

@@ -1,8 +1,8 @@
 //! Why a model needs as much as it does, in sentences that a person understands.
 
-use crate::need::whole_need;
 use crate::{Optimized, Plan};
 use serenity_loops::Because;
+use serenity_pipeline::whole_need;
 use serenity_report::page::{Role, Side, size};
 use serenity_report::short_names;
 

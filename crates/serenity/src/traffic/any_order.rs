@@ -4,8 +4,8 @@
 //! as the least possible peak of open bytes is. Those that are not on chip then were dropped before and will be read again, or are written
 //! now and dropped: each byte costs a read, and a write too unless it is off-chip anyway (inputs, results).
 
-use crate::bridge;
 use serenity_ir::Graph;
+use serenity_pipeline::stages::problem::edges;
 use serenity_schedule::{self as scheduling, Buffer, Limits, OpIndex, Options, Problem};
 use serenity_traffic::{Grain, TouchedBuffer, Touches};
 
@@ -19,7 +19,7 @@ pub(super) fn least_alive(graph: &Graph, touches: &Touches, grain: Grain, limits
         Buffer { bytes: buffer.bytes, writers: ops.clone(), readers: ops, from_start: false, to_end: false }
     };
     let buffers = touches.buffers().iter().filter(|b| b.ops.len() > 1).map(open).collect();
-    let edges = bridge::edges(graph);
+    let edges = edges(graph);
     match Problem::new(graph.ops().len() as u32, buffers, edges) {
         Ok(problem) => scheduling::schedule(&problem, &Options { limits, ..Options::default() }).bound,
         Err(_) => 0,

@@ -2,16 +2,15 @@
 
 use super::python::{Answer, Culprit, listen};
 use super::{Comparison, Engine, Verification, VerifyError, VerifyOptions};
-use crate::child;
-use crate::python::candidates;
-use crate::write::Temporary;
+use serenity_programs::Temporary;
+use serenity_programs::child;
+use serenity_programs::python::{REPORT, candidates};
 use serenity_search::Limits;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Handed over as text, so that the binary needs no file beside it.
-const SCRIPT: &str =
-    concat!(include_str!("../python/report.py"), include_str!("compare.py"), include_str!("emitted.py"));
+const SCRIPT: &str = concat!(include_str!("compare.py"), include_str!("emitted.py"));
 const HARNESS: &str = include_str!("harness.c");
 
 /// How emitted C is compiled and run.
@@ -55,7 +54,9 @@ pub fn verify_emitted(
     let mut tried = Vec::new();
     for python in candidates(options.python.as_deref()) {
         let mut command = Command::new(&python);
-        command.args(["-c", SCRIPT, model]).args([options.runs.to_string(), options.seed.to_string()]);
+        command
+            .args(["-c", &[REPORT, SCRIPT].concat(), model])
+            .args([options.runs.to_string(), options.seed.to_string()]);
         command.args(&compiler.runner).arg(&program);
         let reason = match child::output(&mut command, &Limits::default())
             .map_err(|none| none.reason())

@@ -1,17 +1,16 @@
 //! Finds a Python that has the runtime, and lets it compare.
 
 use super::{Engine, VerifyOptions, pair};
-use crate::child;
-use crate::python::{candidates, last_lines};
 use serde_json::{Value, json};
 use serenity_formats::{Port, QuantizedIo};
+use serenity_programs::child;
+use serenity_programs::python::{REPORT, candidates, last_lines};
 use serenity_search::Limits;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// Handed over as text, so that the binary needs no file beside it.
-const SCRIPT: &str =
-    concat!(include_str!("../python/report.py"), include_str!("compare.py"), include_str!("verify.py"));
+const SCRIPT: &str = concat!(include_str!("compare.py"), include_str!("verify.py"));
 
 /// What came of asking.
 pub(super) enum Answer {
@@ -48,7 +47,7 @@ pub(super) fn ask(
     let mut tried = Vec::new();
     for python in candidates(options.python.as_deref()) {
         let mut command = Command::new(&python);
-        command.args(["-c", SCRIPT, engine.name(), a, b]).args([
+        command.args(["-c", &[REPORT, SCRIPT].concat(), engine.name(), a, b]).args([
             options.runs.to_string(),
             options.seed.to_string(),
             positions.to_string(),

@@ -1,0 +1,132 @@
+//! What a model needs with each set of kernels that it may be run with.
+
+use crate::stages::judge;
+use crate::stages::place::safe_plan;
+use crate::{Input, Optimized, Options, Plan};
+use serde_json::{Value, json};
+use serenity_check::placement_faults;
+use serenity_ir::{Graph, OpId};
+use serenity_runtimes::{Kernels, MemoryModel, MemoryModelExt, Offsets};
+
+/// What TFLM needs for a planned model if it is built with one set of kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NeedWithKernels {
+    /// The kernels.
+    pub kernels: Kernels,
+    /// Its head: activations and scratch.
+    pub arena: u64,
+    /// The whole arena on a 32-bit device, without the margin; `None` if the model is known by its graph alone.
+    pub total: Option<u64>,
+    /// Is what the plan says it needs enough for them? If not, they compute the same, but need this.
+    pub counted: bool,
+}
+
+/// What a planned model needs with each set of kernels that the plan is for; if it is for kernels of any kind, also with those that need too much to be counted. Nothing if it is
+/// not for TFLM.
+pub fn needs_by_kernels(model: &Input, plan: &Plan) -> Vec<NeedWithKernels> {
+    let graphs: Vec<&Graph> = model.graphs().iter().collect();
+    let orders = orders(plan);
+    // An order that is kept is kept with the plan that the model came with.
+    let own = model.plan().filter(|_| plan.offsets.is_none() && !plan.reorders());
+    let offsets = plan.offsets.as_ref().or(own.as_ref());
+    let sets = plan.model.kernels().map_or(&[][..], Kernels::sets);
+    let others: &[Kernels] = if sets.len() > 1 { &[Kernels::EspNnS3] } else { &[] };
+    by_kernels(model, plan.model, sets, others, |model| Some(model.arena(&graphs, &orders, offsets)?.bytes))
+}
+
+/// The sets of kernels of TFLM with which a planned model may compute something else, because its tensors overlap where these kernels do not allow it. None if it is not for
+/// TFLM, or if TFLM places the tensors itself.
+pub fn kernels_to_avoid(model: &Input, plan: &Plan) -> Vec<Kernels> {
+    let own = model.plan().filter(|_| plan.offsets.is_none() && !plan.reorders());
+    let (Some(kernels), Some(offsets)) = (plan.model.kernels(), plan.offsets.as_ref().or(own.as_ref()))
+    else {
+        return Vec::new();
+    };
+    let graphs: Vec<&Graph> = model.graphs().iter().collect();
+    let orders = orders(plan);
+    let is_unsafe = |set: &Kernels| !placement_faults(&graphs, &orders, *set, offsets, u64::MAX).is_empty();
+    let others = Kernels::all().map(|(_, set)| set).filter(|set| set.sets() == [*set] && !set.are_emitted());
+    others.filter(|set| !kernels.sets().contains(set)).filter(is_unsafe).collect()
+}
+
+/// The orders of a plan, that of the main graph first.
+fn orders(plan: &Plan) -> Vec<&[OpId]> {
+    std::iter::once(plan.order.as_slice()).chain(plan.bodies.iter().map(Vec::as_slice)).collect()
+}
+
+/// Does a planned model need no more than the one that came, whichever kernels run it?
+pub(crate) fn needs_no_more(model: &Input, plan: &Plan, came: &Input, options: &Options) -> bool {
+    let given = safe_plan(came.graphs(), options);
+    let sets = plan.model.kernels().map_or(&[][..], Kernels::sets);
+    let before = |model| judge::own_arena(came.graphs(), model, given);
+    let before = by_kernels(came, plan.model, sets, &[], before);
+    let after = needs_by_kernels(model, plan);
+    before.iter().zip(&after).all(|(before, after)| after.whole() <= before.whole())
+}
+
+/// What a planned model needs on a device, in the mean of the sets of kernels that may run it.
+pub(crate) fn mean_need(Optimized { model, plan, .. }: &Optimized) -> u64 {
+    let needs = needs_by_kernels(model, plan);
+    let counted: Vec<u64> = needs.iter().filter(|need| need.counted).map(NeedWithKernels::whole).collect();
+    let sum = counted.iter().copied().fold(0, u64::saturating_add);
+    sum.checked_div(counted.len() as u64).unwrap_or(plan.after.needs())
+}
+
+/// The arenas of a model with each set of kernels that may run it, in these orders with these places; none if there is but one set.
+pub(crate) fn heads(
+    graphs: &[Graph],
+    model: MemoryModel,
+    orders: &[&[OpId]],
+    offsets: Option<&Offsets>,
+) -> Vec<Option<u64>> {
+    let all: Vec<&Graph> = graphs.iter().collect();
+    of_sets(model, |model| Some(model.arena(&all, orders, offsets)?.bytes))
+}
+
+/// The same of a model as it came.
+pub(crate) fn own_heads(graphs: &[Graph], model: MemoryModel, given: Option<&Offsets>) -> Vec<Option<u64>> {
+    of_sets(model, |model| judge::own_arena(graphs, model, given))
+}
+
+fn of_sets(model: MemoryModel, head: impl Fn(MemoryModel) -> Option<u64>) -> Vec<Option<u64>> {
+    match model.kernels().map_or(&[][..], Kernels::sets) {
+        // Of one set, the plan speaks itself.
+        [] | [_] => Vec::new(),
+        sets => sets.iter().map(|&set| head(model.without_plan().with_kernels(set))).collect(),
+    }
+}
+
+/// Is none larger than before?
+pub(crate) fn are_no_larger(heads: &[Option<u64>], own: &[Option<u64>]) -> bool {
+    heads.iter().zip(own).all(|(head, own)| head <= own)
+}
+
+impl NeedWithKernels {
+    /// As a JSON object.
+    pub fn to_json(self) -> Value {
+        let kernels = self.kernels.to_string();
+        json!({"kernels": kernels, "arena": self.arena, "total": self.total, "counted": self.counted})
+    }
+
+    fn whole(&self) -> u64 {
+        self.total.unwrap_or(self.arena)
+    }
+}
+
+/// With sets that are counted, and with others.
+fn by_kernels(
+    input: &Input,
+    model: MemoryModel,
+    sets: &[Kernels],
+    others: &[Kernels],
+    arena: impl Fn(MemoryModel) -> Option<u64>,
+) -> Vec<NeedWithKernels> {
+    let of_set = |(&kernels, counted): (&Kernels, bool)| {
+        let model = model.without_plan().with_kernels(kernels);
+        let arena = arena(model)?;
+        let total = input.tail(model).map(|tail| tail.needed(arena).arm32);
+        Some(NeedWithKernels { kernels, arena, total, counted })
+    };
+    let counted = sets.iter().zip(std::iter::repeat(true));
+    counted.chain(others.iter().zip(std::iter::repeat(false))).filter_map(of_set).collect()
+}

@@ -1,0 +1,137 @@
+//! A model that was read, whatever it was stored in.
+
+use crate::Error;
+use crate::stages::place::is_safe;
+use serenity_formats::{Format, GraphFile, ModelFile, NarrowedChannels, PlanNote, QuantizedIo};
+use serenity_ir::{Graph, OpId};
+use serenity_runtimes::{
+    Content, Kernels, MemoryModel, MemoryModelExt, Offsets, Tail, TflmFacts, tflm_arena,
+};
+use serenity_search::Limits;
+use std::sync::Arc;
+
+/// A model that was read. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Input {
+    /// What it was read from, for messages.
+    pub name: String,
+    /// The memory model that fits where it came from.
+    pub default_model: MemoryModel,
+    /// What it was read from: its graphs, and all that it takes to write it back.
+    pub file: Arc<dyn ModelFile>,
+}
+
+impl Input {
+    /// The main graph.
+    pub fn graph(&self) -> &Graph {
+        &self.graphs()[0]
+    }
+
+    /// The network: its main graph, and those that its ops run.
+    pub fn graphs(&self) -> &[Graph] {
+        self.file.graphs()
+    }
+
+    /// That what the model needs can be told under a memory model.
+    ///
+    /// # Errors
+    /// If its views are more than can be followed.
+    pub fn can_be_counted(&self, model: MemoryModel) -> Result<(), Error> {
+        let is_followed = self.graphs().iter().all(|graph| model.can_follow(graph));
+        is_followed.then_some(()).ok_or_else(|| Error::Views { graph: self.name.clone() })
+    }
+
+    /// The plan of the arena that the model came with, for TFLM: by graph, by tensor. `None` if it has none, or one that TFLM would refuse.
+    pub fn plan(&self) -> Option<Offsets> {
+        self.file.places()
+    }
+
+    /// What is noted about the plan of the arena that the model came with.
+    pub fn plan_note(&self) -> Option<PlanNote> {
+        self.file.note()
+    }
+
+    /// Is the plan of the arena that the model came with right for these kernels? It is if it was made for them, or if the checker finds nothing in it that they do not allow. `None` if
+    /// there is no plan.
+    pub fn plan_serves(&self, kernels: Kernels) -> Option<bool> {
+        let plan = self.plan()?;
+        let is_made_for_them = self.plan_note().is_some_and(|note| note.serves(kernels));
+        Some(is_made_for_them || is_safe(self.graphs(), &self.completed(plan, kernels), kernels))
+    }
+
+    /// The plan with places for what it leaves to TFLM, as TFLM gives them.
+    fn completed(&self, mut plan: Offsets, kernels: Kernels) -> Offsets {
+        let graphs: Vec<&Graph> = self.graphs().iter().collect();
+        let own: Vec<Vec<OpId>> = graphs.iter().map(|graph| graph.file_order()).collect();
+        let orders: Vec<&[OpId]> = own.iter().map(Vec::as_slice).collect();
+        let arena = tflm_arena(&TflmFacts::new(&graphs, kernels), &orders, Some(&plan));
+        for piece in arena.into_iter().flat_map(|arena| arena.pieces) {
+            if let Content::Tensor { graph, tensor } = piece.content {
+                plan[graph][tensor.index()].get_or_insert(piece.offset);
+            }
+        }
+        plan
+    }
+
+    /// Why TFLM with these kernels fails, or may compute something else, at the places that the model came with: a sentence. `None` if it does neither.
+    pub fn plan_fault(&self, kernels: Kernels) -> Option<String> {
+        if let Some(refused) = self.file.refused_plan() {
+            return Some(format!("{refused}: TFLM cannot run it"));
+        }
+        if self.plan_serves(kernels)? {
+            return None;
+        }
+        let made_for = self.plan_note().map_or_else(
+            || "has overlaps".to_owned(),
+            |note| format!("was made for kernels `{}` (Serenity {})", note.kernels, note.version),
+        );
+        Some(format!(
+            "the plan of the arena in this model {made_for}: with kernels `{kernels}` results may be wrong"
+        ))
+    }
+
+    /// What TFLM keeps besides the head, if it is the target and the model is known with all its tensors.
+    pub fn tail(&self, model: MemoryModel) -> Option<Tail> {
+        self.file.tail(model.kernels()?)
+    }
+
+    /// The same model with whole numbers where it took or gave floats only to convert them, and what became of each; as it was if there are none.
+    ///
+    /// # Errors
+    /// If it is no `.tflite` model, or holds what cannot be carried over.
+    pub fn with_quantized_io(&self) -> Result<(Self, QuantizedIo), Error> {
+        let changed = self.file.with_quantized_io();
+        let (file, io) = changed.map_err(|source| Error::File { path: self.name.clone(), source })?;
+        Ok((self.with_file(file), io))
+    }
+
+    /// The model without channels that are the same number everywhere, or that nobody reads, and what that saves; `None` if there are none, or if the limits ended the
+    /// search for them.
+    ///
+    /// # Errors
+    /// If it holds what cannot be carried over.
+    pub fn without_constant_channels(
+        &self,
+        limits: &Limits,
+    ) -> Result<Option<(Self, NarrowedChannels)>, Error> {
+        let narrowed = self.file.without_constant_channels(&|| limits.are_over());
+        let narrowed = narrowed.map_err(|source| Error::File { path: self.name.clone(), source })?;
+        Ok(narrowed.map(|(file, channels)| (self.with_file(file), channels)))
+    }
+
+    /// The same input with another file.
+    pub fn with_file(&self, file: Arc<dyn ModelFile>) -> Self {
+        Self { name: self.name.clone(), default_model: self.default_model, file }
+    }
+}
+
+impl From<Graph> for Input {
+    /// A graph that was made in memory.
+    fn from(graph: Graph) -> Self {
+        Self {
+            name: graph.name().to_owned(),
+            default_model: Format::Json.default_model(),
+            file: Arc::new(GraphFile::from(graph)),
+        }
+    }
+}

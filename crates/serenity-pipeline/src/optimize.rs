@@ -1,0 +1,123 @@
+//! The one door.
+
+use crate::attempt::Attempt;
+use crate::session::Session;
+use crate::stages::channels::with_fewer_channels;
+use crate::stages::ort::{fast, is_for};
+use crate::stages::place::as_it_came;
+use crate::variant::{Channels, variants};
+use crate::{Error, Input, Options, Plan, Rewrites, planned_model};
+
+/// What became of a model.
+#[derive(Clone, Debug)]
+pub struct Optimized {
+    /// The model that the plan is for: with other inputs and outputs or rewritten if the plan says so, otherwise as it came.
+    pub model: Input,
+    /// What was decided, what it needs, and what is proved of that.
+    pub plan: Plan,
+    /// Every variant that was tried, in the order of [`variants`](crate::variants). None if ONNX Runtime optimised the model first.
+    pub attempts: Vec<Attempt>,
+}
+
+impl Optimized {
+    /// A planned model of which nothing else was tried.
+    pub fn new(model: Input, plan: Plan) -> Self {
+        Self { model, plan, attempts: Vec::new() }
+    }
+
+    /// The bytes of the file to run, in the format it came in.
+    ///
+    /// # Errors
+    /// If there is no file (the input was a graph), or if it holds what cannot be kept.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
+        planned_model(&self.model, &self.plan)
+    }
+}
+
+/// The one door: rewrites a model, orders its operators and places its tensors so that it needs the least memory. Where nothing is better than what
+/// came in, it stays as it is.
+///
+/// ```
+/// use serenity::{Format, Options, export, load, optimize};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("model.tflite");
+/// let model = export("swiftnet-c", Format::TfLite, serenity::zoo::Precision::Float32)?;
+/// std::fs::write(&path, model.bytes)?;
+///
+/// let input = load(path.to_str().unwrap_or_default())?;
+/// let best = optimize(&input, &Options::for_input(&input))?;
+/// // What TensorFlow Lite Micro needs for activations, before and after.
+/// assert_eq!((best.plan.before.arena, best.plan.after.arena), (Some(194_432), Some(75_264)));
+/// std::fs::write(&path, best.to_bytes()?)?;
+/// # Ok(()) }
+/// ```
+///
+/// # Errors
+/// If the model [cannot be counted](Input::can_be_counted). If the result fails its own check, or the rewriting went wrong: either would be a bug. A file that cannot be changed without loss is no error: it is
+/// planned as it is, unless it is [asked](Options::int8_io) to change.
+pub fn optimize(input: &Input, options: &Options) -> Result<Optimized, Error> {
+    input.can_be_counted(options.model)?;
+    let Some(how) = options.fast.as_ref().filter(|_| is_for(input, options)) else {
+        return as_it_stands(input, options);
+    };
+    match fast(input, how, options)? {
+        Ok(found) => {
+            let again = |model: &Input, options: &Options| {
+                let found = fast(model, how, options)?;
+                found.map_err(|source| Error::NoFast { path: input.name.clone(), source })
+            };
+            // Fused kernels add up whole numbers as all others do, but real ones in an order of their own.
+            let rewrites = match (options.rewrites, how.rewrites) {
+                (Rewrites::None, _) => Rewrites::None,
+                (_, Rewrites::All | Rewrites::Approximate) => Rewrites::All,
+                _ => Rewrites::Channels,
+            };
+            with_fewer_channels(found, input, &Options { rewrites, ..options.clone() }, &again)
+        }
+        Err(why) if how.is_required => Err(Error::NoFast { path: input.name.clone(), source: why }),
+        Err(why) => {
+            let mut found = as_it_stands(input, options)?;
+            found.plan.session = Some(Err(why));
+            Ok(found)
+        }
+    }
+}
+
+/// Plans a model without asking anybody to optimise it first.
+fn as_it_stands(input: &Input, options: &Options) -> Result<Optimized, Error> {
+    if !options.int8_io {
+        return best_variant(input, options);
+    }
+    let (model, io) = input.with_quantized_io()?;
+    // A plan of the arena that the model came with is for the inputs and outputs that it came with.
+    let given_plan = options.given_plan.clone().filter(|_| io.changed.is_empty());
+    let mut found = best_variant(&model, &Options { given_plan, ..options.clone() })?;
+    if !io.changed.is_empty() {
+        found.plan.before = as_it_came(input.graphs(), options);
+    }
+    found.plan.int8_io = Some(io);
+    Ok(found)
+}
+
+/// Tries every variant of a model, and takes the best.
+pub(crate) fn best_variant(input: &Input, options: &Options) -> Result<Optimized, Error> {
+    let mut session = Session::new(input, options);
+    for variant in variants(input, options) {
+        session.attempt(variant)?;
+    }
+    Ok(session.choose())
+}
+
+/// Tries the variants of a model that keep all channels and have no loops: what only rewriting can do.
+///
+/// # Errors
+/// As for [`optimize`].
+pub fn best_rewritten(input: &Input, options: &Options) -> Result<Optimized, Error> {
+    let options = &Options { loops: None, ..options.clone() };
+    let mut session = Session::new(input, options);
+    for variant in variants(input, options).into_iter().filter(|one| one.channels == Channels::All) {
+        session.attempt(variant)?;
+    }
+    Ok(session.choose())
+}

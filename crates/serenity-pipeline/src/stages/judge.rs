@@ -1,0 +1,280 @@
+//! Orders, judged by the arena that the runtime will use.
+
+use crate::effort::{MOST_ORDERS, SHARE_OF_A_SET};
+use crate::stages::refine;
+use crate::{Options, Plan};
+use serenity_ir::{Graph, Lifetimes, OpId};
+use serenity_runtimes::{
+    MemoryModel, MemoryModelExt, Offsets, Planned, TflmFacts, live_peak, plans_of_arena,
+};
+use serenity_schedule::Algorithm;
+use serenity_search::{Limits, StopReason};
+use std::collections::BTreeSet;
+
+/// Looks at orders of one model.
+pub(crate) struct Judge<'a> {
+    graphs: Vec<&'a Graph>,
+    /// The main graph with what its sub-graphs need.
+    main: &'a Graph,
+    /// The orders of the sub-graphs.
+    bodies: &'a [Vec<OpId>],
+    options: &'a Options,
+    lifetimes: Lifetimes,
+}
+
+impl<'a> Judge<'a> {
+    pub(crate) fn new(
+        graphs: &'a [Graph],
+        main: &'a Graph,
+        bodies: &'a [Vec<OpId>],
+        options: &'a Options,
+    ) -> Self {
+        let lifetimes = options.model.lifetimes(main);
+        Self { graphs: graphs.iter().collect(), main, bodies, options, lifetimes }
+    }
+
+    fn orders<'b>(&'b self, main: &'b [OpId]) -> Vec<&'b [OpId]> {
+        std::iter::once(main).chain(self.bodies.iter().map(Vec::as_slice)).collect()
+    }
+
+    /// The arena that the runtime's own planner makes of an order.
+    pub(crate) fn arena(&self, order: &[OpId]) -> Option<u64> {
+        Some(self.options.model.arena(&self.graphs, &self.orders(order), None)?.bytes)
+    }
+
+    /// The order that gets the smallest arena from the runtime's own planner, with its arena and its peak: the best of what can be reached from
+    /// `starts` by moving ops. No arena is below `bound`.
+    pub(crate) fn best_for_planner(&self, starts: &[Vec<OpId>], bound: u64) -> Option<(Vec<OpId>, u64, u64)> {
+        let evaluate =
+            |order: &[OpId]| refine::cost(&self.lifetimes, order, self.arena(order).unwrap_or(u64::MAX));
+        let refined = starts.iter().map(|start| self.refine(start, bound, evaluate));
+        let (order, (arena, peak, _)) = refined.min_by_key(|(_, cost)| *cost)?;
+        (arena < u64::MAX).then_some((order, arena, peak))
+    }
+
+    /// The order for which a plan makes the smallest arena, with that plan, and a bound that no order and no plan goes below. `known` are plans for this model
+    /// that were made in another way. Those that do not serve all kernels which may run the model are taken only if no other is found.
+    ///
+    /// Where there are few orders, all of them are tried, and that settles it.
+    pub(crate) fn best_planned(
+        &self,
+        starts: &[Vec<OpId>],
+        known: &[Seed],
+        facts: &TflmFacts,
+        bounds: Bounds,
+        serves_all: &dyn Fn(&[Vec<OpId>], &Offsets) -> bool,
+    ) -> Option<BestPlanned> {
+        let by_set = &if bounds.of_all_sets.is_some() { facts.by_set() } else { Vec::new() };
+        let evaluate = |order: &[OpId]| {
+            let live = live_peak(facts, &self.orders(order)).unwrap_or(u64::MAX);
+            refine::cost(&self.lifetimes, order, live)
+        };
+        // Whoever asks for the model's own order gets it, placed as well as can be.
+        let keeps_order = self.options.algorithm == Algorithm::File;
+        let mut best = BestSoFar { found: None, bounds, serves_all };
+        for seed in known {
+            let orders: Vec<&[OpId]> = seed.orders.iter().map(Vec::as_slice).collect();
+            let planned = Planned::at(facts, &orders, seed.offsets.clone(), 0, Some(StopReason::Heuristic));
+            if let Some(planned) = planned {
+                best.offer(&seed.orders, planned);
+            }
+        }
+        let seeds = known.iter().filter(|seed| seed.orders[1..] == *self.bodies);
+        let starts = starts.iter().chain(seeds.map(|seed| &seed.orders[0]));
+        let mut tried = BTreeSet::new();
+        for start in starts {
+            if !best.is_settled() && tried.insert(start.clone()) {
+                self.try_order(start, facts, by_set, &mut best);
+            }
+            if !best.is_settled() && !keeps_order {
+                let refined = self.refine(start, bounds.arena, evaluate).0;
+                if tried.insert(refined.clone()) {
+                    self.try_order(&refined, facts, by_set, &mut best);
+                }
+            }
+        }
+        if !best.is_settled()
+            && !keeps_order
+            && let Some(orders) = all_orders(self.main, MOST_ORDERS)
+        {
+            let of_orders = orders.iter().map(|order| self.try_order(order, facts, by_set, &mut best));
+            let least = of_orders.min().unwrap_or(0);
+            // Of sub-graphs one order was tried: others might do with less.
+            if self.graphs[1..].iter().all(|body| all_orders(body, 1).is_some()) {
+                best.bounds.arena = bounds.arena.max(least);
+            }
+        }
+        let Candidate { orders, planned, .. } = best.found?;
+        Some(BestPlanned { orders, planned, bound: best.bounds.arena })
+    }
+
+    /// Plans one order; returns what no plan for it goes below. Where several sets of kernels may run it, what is best for one of them is tried as well.
+    fn try_order(
+        &self,
+        order: &[OpId],
+        facts: &TflmFacts,
+        by_set: &[TflmFacts],
+        best: &mut BestSoFar,
+    ) -> u64 {
+        let live = live_peak(facts, &self.orders(order)).unwrap_or(0);
+        if best.is_beyond(live) {
+            return live;
+        }
+        let orders: Vec<_> = std::iter::once(order.to_vec()).chain(self.bodies.iter().cloned()).collect();
+        let mut bound = None;
+        for view in std::iter::once(facts).chain(by_set) {
+            self.options.tell("placing the tensors");
+            let limits = Limits { work: None, ..self.options.limits.clone() };
+            // What is tried for one set among several gets a share of the work.
+            let share = if bound.is_none() { 1 } else { SHARE_OF_A_SET };
+            let limits = limits.working(self.options.effort.placement() / share);
+            for planned in plans_of_arena(view, &self.orders(order), limits).unwrap_or_default() {
+                bound.get_or_insert(planned.bound);
+                best.offer(&orders, planned);
+            }
+        }
+        // The runtime places for each set by itself, which one plan for all cannot. But a model that came with a plan would keep that, safe or not.
+        if !by_set.is_empty() && self.options.given_plan.is_none() {
+            let stopped = Some(StopReason::Heuristic);
+            let own = Planned::at(facts, &self.orders(order), Offsets::new(), 0, stopped);
+            if let Some(own) = own {
+                best.offer(&orders, own);
+            }
+        }
+        bound.unwrap_or(0)
+    }
+
+    fn refine(
+        &self,
+        start: &[OpId],
+        bound: u64,
+        evaluate: impl Fn(&[OpId]) -> refine::Cost,
+    ) -> (Vec<OpId>, refine::Cost) {
+        let steps = self.options.effort.refined_steps();
+        refine::refine(self.main, start.to_vec(), (bound, steps), evaluate, || self.options.limits.are_over())
+    }
+}
+
+/// A plan that is known already: orders of all graphs, and places, or none if the runtime is to find them.
+#[derive(Clone, Debug)]
+pub(crate) struct Seed {
+    pub(crate) orders: Vec<Vec<OpId>>,
+    pub(crate) offsets: Offsets,
+}
+
+impl Seed {
+    /// What a plan decides; `None` if it leaves all as it was.
+    pub(crate) fn of(plan: &Plan) -> Option<Self> {
+        let orders = std::iter::once(&plan.order).chain(&plan.bodies).cloned().collect();
+        let decides = plan.offsets.is_some() || plan.reorders();
+        decides.then(|| Self { orders, offsets: plan.offsets.clone().unwrap_or_default() })
+    }
+}
+
+/// The best orders with their plan, which may leave all places to the runtime.
+pub(crate) struct BestPlanned {
+    pub(crate) orders: Vec<Vec<OpId>>,
+    pub(crate) planned: Planned,
+    pub(crate) bound: u64,
+}
+
+/// What no order and no plan goes below.
+#[derive(Clone, Copy)]
+pub(crate) struct Bounds {
+    /// The arena that is enough for each set of kernels.
+    pub(crate) arena: u64,
+    /// The arenas with each of them, added up; `None` if they do not count one by one.
+    pub(crate) of_all_sets: Option<u64>,
+}
+
+struct BestSoFar<'a> {
+    found: Option<Candidate>,
+    bounds: Bounds,
+    serves_all: &'a dyn Fn(&[Vec<OpId>], &Offsets) -> bool,
+}
+
+struct Candidate {
+    orders: Vec<Vec<OpId>>,
+    planned: Planned,
+    serves_all: bool,
+}
+
+impl Candidate {
+    /// The less, the better.
+    fn cost(&self) -> (bool, (u64, u64)) {
+        (!self.serves_all, self.planned.cost())
+    }
+}
+
+impl BestSoFar<'_> {
+    fn offer(&mut self, orders: &[Vec<OpId>], planned: Planned) {
+        let is_beaten = |best: &Candidate| best.cost() <= (false, planned.cost());
+        if self.found.as_ref().is_some_and(is_beaten) {
+            return;
+        }
+        let serves_all = (self.serves_all)(orders, &planned.offsets);
+        let candidate = Candidate { orders: orders.to_vec(), planned, serves_all };
+        if self.found.as_ref().is_none_or(|best| candidate.cost() < best.cost()) {
+            self.found = Some(candidate);
+        }
+    }
+
+    /// Can nothing be better?
+    fn is_settled(&self) -> bool {
+        let Bounds { arena, of_all_sets } = self.bounds;
+        self.found.as_ref().is_some_and(|best| {
+            let (needs, sum) = best.planned.cost();
+            best.serves_all && needs <= arena && of_all_sets.is_none_or(|least| sum <= least)
+        })
+    }
+
+    /// Can nothing be better that needs so much at least? What needs as much may be, if sets of kernels count one by one.
+    fn is_beyond(&self, live: u64) -> bool {
+        self.is_settled()
+            || self.found.as_ref().is_some_and(|best| {
+                let needs = best.planned.arena.bytes;
+                best.serves_all && (needs < live || (needs == live && self.bounds.of_all_sets.is_none()))
+            })
+    }
+}
+
+/// All orders in which a graph can run; `None` if there are more than `most`.
+fn all_orders(graph: &Graph, most: usize) -> Option<Vec<Vec<OpId>>> {
+    let ops = graph.ops().len();
+    let predecessors: Vec<Vec<OpId>> = graph.op_ids().map(|op| graph.predecessors(op)).collect();
+    let mut orders = Vec::new();
+    // Depth first; each entry is the beginning of an order, so no more are open than orders are found.
+    let mut open = vec![Vec::new()];
+    while let Some(mut order) = open.pop() {
+        loop {
+            let mut has_run = vec![false; ops];
+            for op in &order {
+                let op: &OpId = op;
+                has_run[op.index()] = true;
+            }
+            let is_ready = |op: &OpId| {
+                !has_run[op.index()] && predecessors[op.index()].iter().all(|p| has_run[p.index()])
+            };
+            let ready: Vec<OpId> = graph.op_ids().filter(is_ready).collect();
+            let Some((&first, others)) = ready.split_first() else { break };
+            for &other in others {
+                let mut branch = order.clone();
+                branch.push(other);
+                open.push(branch);
+            }
+            if open.len() + orders.len() > most {
+                return None;
+            }
+            order.push(first);
+        }
+        orders.push(order);
+    }
+    (orders.len() <= most).then_some(orders)
+}
+
+/// The arena of a model as it came: in its own orders, with its own plan if it has one.
+pub(crate) fn own_arena(graphs: &[Graph], model: MemoryModel, plan: Option<&Offsets>) -> Option<u64> {
+    let own: Vec<Vec<OpId>> = graphs.iter().map(Graph::file_order).collect();
+    let orders: Vec<&[OpId]> = own.iter().map(Vec::as_slice).collect();
+    Some(model.arena(&graphs.iter().collect::<Vec<_>>(), &orders, plan)?.bytes)
+}

@@ -1,0 +1,600 @@
+//! Windows of a planned model as loops.
+
+#[cfg(test)]
+mod tests;
+
+use crate::by_kernels::{needs_by_kernels, needs_no_more};
+use crate::checked::plan_faults;
+use crate::effort::SHARE_OF_A_SET;
+use crate::need::whole_need;
+use crate::peak;
+use crate::score::{Cost, Trade};
+use crate::stages::order::unchecked;
+use crate::stages::place::bound_with_loops;
+use crate::variant::Changes;
+use crate::{Error, Footprint, Input, Need, Optimized, Options, Plan};
+use serenity_check::Fault;
+use serenity_check::loops::{self as loop_check, LoopFault};
+use serenity_formats::{FileError, Problem};
+use serenity_ir::{Graph, OpId};
+use serenity_loops::{
+    Choice, Clusters, Counted, Floor, Joined, Loop, LoopCost, Looped, Spread, Windows, instructions_of,
+    time_of,
+};
+use serenity_runtimes::{Kernels, MemoryModel, TflmFacts, live_peak, main_graph, plans_of_arena};
+use serenity_search::{Limits, Proof, StopReason, Watch};
+
+/// Whether windows of operators may become loops over a few rows at a time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Loops {
+    /// How many multiplications more they may take, as a share of those that there are.
+    pub most_extra_macs: f64,
+    /// What a device has. With loops that fit it there is no need for others that multiply more, nor for any if the model fits without.
+    pub enough: Option<u64>,
+}
+
+impl Default for Loops {
+    /// A tenth more multiplications, for the least memory.
+    fn default() -> Self {
+        Self { most_extra_macs: 0.1, enough: None }
+    }
+}
+
+/// The loops of a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AppliedLoops {
+    /// The order of the model before.
+    pub order: Vec<OpId>,
+    /// Did every reader of a padding get one of its own in that order first? Then ops and tensors are numbered as they are in [`Spread`].
+    pub spread: bool,
+    /// Each of them.
+    pub loops: Vec<Loop>,
+    /// What each of them takes.
+    pub costs: Vec<LoopCost>,
+    /// The names of the first and the last op of each, for people.
+    pub ends: Vec<[String; 2]>,
+    /// Multiplications of the row-local operators before.
+    pub macs: u64,
+    /// Multiplications that the loops add.
+    pub extra_macs: u64,
+    /// What a run takes without loops, by estimate: in multiplications of portable kernels.
+    pub time: u64,
+    /// What the loops add to it.
+    pub extra_time: u64,
+    /// The instructions of a run without loops on CMSIS-NN, by estimate.
+    pub instructions: u64,
+    /// The instructions that the loops add to them.
+    pub extra_instructions: u64,
+    /// What no loops of this model get below.
+    pub floor: Floor,
+}
+
+/// What loops would make of a model, by estimate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LoopsEstimate {
+    /// The arena.
+    pub arena: u64,
+    /// Multiplications more, as a share of those that there are.
+    pub extra_macs: f64,
+}
+
+/// What loops would make of a model that was planned without; `None` if nothing. Nothing is placed, so it is quick, and a few per cent off.
+pub fn estimate_loops(found: &Optimized, loops: Loops, options: &Options) -> Option<LoopsEstimate> {
+    let kernels = options.model.kernels().filter(|_| options.plan_arena && found.plan.loops.is_none())?;
+    let grounds = grounds(found, std::slice::from_ref(&found.plan.order));
+    let looked = look(&grounds, kernels, loops, options);
+    let trade = Trade::new(loops, found);
+    let whole = whole_need(&found.model, &found.plan);
+    let tail = whole - found.plan.after.needs();
+    let without = instructions_of(found.model.graph());
+    let needs = |choice: &Choice| choice.bytes + choice.tail + tail;
+    let takes = |choice: &Choice| without + choice.extra_instructions;
+    let all =
+        looked.iter().flat_map(|(_, windows, choices)| choices.iter().map(move |choice| (windows, choice)));
+    let are_worth_it = |(_, choice): &(&Windows, &Choice)| {
+        needs(choice) < whole && trade.are_worth_it(needs(choice), takes(choice))
+    };
+    let (windows, best) =
+        all.filter(are_worth_it).min_by_key(|(_, choice)| (needs(choice), takes(choice)))?;
+    Some(LoopsEstimate {
+        arena: best.bytes,
+        extra_macs: best.extra_macs as f64 / windows.macs().max(1) as f64,
+    })
+}
+
+/// What loops are looked for, and how they are judged.
+pub(crate) struct AskedLoops<'a> {
+    /// The model as it came: with no kernels that may run it may it need more than that.
+    pub(crate) came: &'a Input,
+    /// Which loops are worth what they take.
+    pub(crate) trade: &'a Trade,
+    /// The kernels that loops are chosen for,
+    pub(crate) options: &'a Options,
+    /// and those that they are placed for in the end, which allow as much or more.
+    pub(crate) target: &'a Options,
+    /// What the best plan so far needs. Loops that must need more are not placed.
+    pub(crate) need_so_far: u64,
+}
+
+impl AskedLoops<'_> {
+    /// Are loops chosen for the kernels that they are placed for?
+    fn is_for_its_target(&self) -> bool {
+        self.options.model == self.target.model
+    }
+
+    /// Does no set of kernels that may run it need more than for the model that came?
+    fn serves_all(&self, candidate: &Candidate, options: &Options) -> bool {
+        let Optimized { model, plan, .. } = &candidate.placed;
+        needs_no_more(model, plan, self.came, options)
+    }
+}
+
+/// A planned model with its widest parts as loops, if that is accepted and needs no more than the one that came, whichever kernels run it.
+pub(crate) fn with_loops(found: &Optimized, asked: &AskedLoops) -> Result<Option<Optimized>, Error> {
+    let options = asked.options;
+    let Some(kernels) = options.model.kernels().filter(|_| options.plan_arena) else { return Ok(None) };
+    let grounds = grounds(found, &orders_to_try(found, options));
+    let looked: Vec<Vec<Looked>> =
+        views(kernels).into_iter().map(|view| look(&grounds, view, asked.trade.loops, options)).collect();
+    let mut search = Search { found, asked, tried: Vec::new(), better: Vec::new() };
+    for choice in search.ladder(&looked) {
+        if let Some(candidate) = search.first_that_fits(choice)? {
+            return search.settled(candidate);
+        }
+    }
+    for choice in search.worth_planning(&looked) {
+        search.offer(choice)?;
+    }
+    while let Some(candidate) = search.better.pop() {
+        if let Some(found) = search.settled(candidate)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+/// A choice among the windows of a ground.
+type Chosen<'l, 'g> = (&'g Ground, &'l Windows<'g>, &'l Choice);
+
+/// Plans choices of one model.
+struct Search<'a> {
+    found: &'a Optimized,
+    asked: &'a AskedLoops<'a>,
+    tried: Vec<AppliedLoops>,
+    /// Each is better than those before it.
+    better: Vec<Candidate>,
+}
+
+impl Search<'_> {
+    /// With a budget: choices in the order in which they are planned until one fits, the fewest multiplications first. Which choices these are does not depend on the budget, which only passes over those that
+    /// cannot fit it: so a larger budget never ends with more multiplications.
+    fn ladder<'l, 'g>(&self, looked: &'l [Vec<Looked<'g>>]) -> Vec<Chosen<'l, 'g>> {
+        let Some(enough) = self.asked.trade.loops.enough else { return Vec::new() };
+        let tail = Need::of(&self.found.model, &self.found.plan).to_be_safe() - self.found.plan.after.needs();
+        let mut all: Vec<Chosen> = looked.iter().flatten().flat_map(steps_down).collect();
+        all.retain(|(.., choice)| needs(choice) + tail <= enough + enough / ESTIMATES_ARE_WITHIN);
+        all.sort_by_key(|(.., choice)| (choice.extra_macs, choice.extra_instructions, needs(choice)));
+        all
+    }
+
+    /// Choices in the order in which they are planned if none fits: the smallest of those that may be worth their time, and the one with the least memory in use.
+    fn worth_planning<'l, 'g>(&self, looked: &'l [Vec<Looked<'g>>]) -> Vec<Chosen<'l, 'g>> {
+        let tail = whole_need(&self.found.model, &self.found.plan) - self.found.plan.after.needs();
+        let without = instructions_of(self.found.model.graph());
+        let may_be_worth_it = |(.., choice): &Chosen| {
+            let at_best = needs(choice) - needs(choice) / ESTIMATES_ARE_WITHIN + tail;
+            self.asked.trade.are_worth_it(at_best, without + choice.extra_instructions)
+        };
+        let of_view = |looked: &'l Vec<Looked<'g>>| {
+            let mut all: Vec<Chosen> = looked.iter().flat_map(all_of).filter(may_be_worth_it).collect();
+            all.sort_by_key(|(.., choice)| (needs(choice), choice.extra_macs));
+            let lowest = all.iter().copied().min_by_key(|(.., choice)| choice.bytes);
+            // Those that only take fewer instructions than one that multiplies less must not crowd out the others.
+            let is_smallest = |(.., choice): &Chosen| {
+                let beats = |(.., other): &Chosen| {
+                    (other.bytes, other.tail, other.extra_macs)
+                        != (choice.bytes, choice.tail, choice.extra_macs)
+                        && other.bytes <= choice.bytes
+                        && other.tail <= choice.tail
+                        && other.extra_macs <= choice.extra_macs
+                };
+                !all.iter().any(beats)
+            };
+            let (smallest, quicker): (Vec<Chosen>, Vec<Chosen>) = all.iter().copied().partition(is_smallest);
+            let smallest = smallest.into_iter().take(MOST_PLANNED);
+            smallest.chain(quicker.into_iter().take(MOST_QUICKER)).chain(lowest).collect::<Vec<_>>()
+        };
+        looked.iter().flat_map(of_view).collect()
+    }
+
+    /// A choice, placed with so much work; `None` if it was tried before, or cannot be made.
+    fn placed(&mut self, (ground, windows, choice): Chosen) -> Result<Option<Candidate>, Error> {
+        let Some(applied) = applied(ground, windows.loops(choice), windows.macs()) else { return Ok(None) };
+        if self.tried.contains(&applied) {
+            return Ok(None);
+        }
+        self.tried.push(applied.clone());
+        self.tell();
+        let work = self.asked.options.effort.placement_of_some_loops();
+        let Some(made) = Made::new(self.found, ground, applied)? else { return Ok(None) };
+        // With a budget, what needs more may multiply less.
+        if self.asked.trade.loops.enough.is_none() && self.cannot_win(&made) {
+            return Ok(None);
+        }
+        let placed = Candidate::new(self.found, made, work, self.asked.trade, self.asked.options);
+        Ok(placed.filter(|placed| self.asked.serves_all(placed, self.asked.options)))
+    }
+
+    /// Must these loops need more than what there is already, however they are placed? By what is in use at once, with the kernels in question and with those that loops are chosen for.
+    fn cannot_win(&self, made: &Made) -> bool {
+        let least = |options: &Options| made.least_need(options.model);
+        let best = self.better.last().map_or(u64::MAX, |best| best.cost.need);
+        least(self.asked.options) > best || least(self.asked.target) > self.asked.need_so_far
+    }
+
+    fn tell(&self) {
+        let mut watch = Watch::new(&self.asked.options.limits, self.asked.options.progress.as_ref());
+        (watch.of, watch.bound) = ("loops tried", Floor::of(self.found.model.graph()).bytes);
+        let best = self.better.last().map_or(self.found, |candidate| &candidate.placed);
+        (watch.best, watch.states) = (best.plan.after.needs(), self.tried.len() as u64);
+        watch.report();
+    }
+
+    /// The loops of a candidate, placed with the full amount of work for some kernels.
+    fn with_care(&self, candidate: &Candidate, options: &Options) -> Option<Candidate> {
+        let mut found = self.found.clone();
+        found.plan.model = options.model.with_plan();
+        let work = options.effort.placement_of_loops();
+        let careful = Candidate::new(&found, candidate.made.clone(), work, self.asked.trade, options);
+        careful.filter(|careful| self.asked.serves_all(careful, options))
+    }
+
+    /// The choice is made: its loops are placed with all the care there is, for the kernels in question. `None` if the checker cannot decide that they are right, or if they do not serve.
+    fn settled(&self, candidate: Candidate) -> Result<Option<Optimized>, Error> {
+        let AskedLoops { options, target, .. } = *self.asked;
+        let mut ways = Vec::new();
+        if self.asked.is_for_its_target() {
+            ways.extend(if candidate.cost.fits { None } else { self.with_care(&candidate, target) });
+            ways.push(candidate);
+        } else {
+            ways.extend(self.with_care(&candidate, target));
+            // A plan for any kernels is right for these as well. But none is smaller than what is in use at once.
+            let least = candidate.made.least_need(options.model);
+            if !ways.iter().any(|way| way.cost.need <= least) {
+                let careful = self.with_care(&candidate, options);
+                let for_others = [careful, Some(candidate)].into_iter().flatten();
+                let kept = for_others.map(|one| one.relabelled(target.model, self.asked.trade));
+                ways.extend(kept.filter(|kept| self.asked.serves_all(kept, target)));
+            }
+        }
+        ways.sort_by_key(|way| way.cost.score(Changes::LOOPS));
+        for way in ways {
+            if way.is_right(self.found)? {
+                return Ok(Some(way.placed));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A choice that fits the budget, as it is placed briefly or with care. If it does not, it is kept as any other.
+    fn first_that_fits(&mut self, choice: Chosen) -> Result<Option<Candidate>, Error> {
+        let Some(brief) = self.placed(choice)? else { return Ok(None) };
+        let careful = if brief.cost.fits { None } else { self.with_care(&brief, self.asked.options) };
+        for one in std::iter::once(brief).chain(careful) {
+            if one.cost.fits && one.is_right(self.found)? {
+                return Ok(Some(one));
+            }
+            self.keep(one);
+        }
+        Ok(None)
+    }
+
+    /// Plans a choice, and keeps it if it is better than those before it.
+    fn offer(&mut self, choice: Chosen) -> Result<(), Error> {
+        if let Some(candidate) = self.placed(choice)? {
+            self.keep(candidate);
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, candidate: Candidate) {
+        let is_beaten = |best: &Candidate| !candidate.cost.is_better_than(&best.cost);
+        if self.asked.trade.accepts(&candidate.cost) && !self.better.last().is_some_and(is_beaten) {
+            self.better.push(candidate);
+        }
+    }
+}
+
+/// Bytes of a choice by estimate, with what it adds to the tail.
+fn needs(choice: &Choice) -> u64 {
+    choice.bytes + choice.tail
+}
+
+fn all_of<'l, 'g>((ground, windows, choices): &'l Looked<'g>) -> impl Iterator<Item = Chosen<'l, 'g>> {
+    choices.iter().map(move |choice| (*ground, windows, choice))
+}
+
+/// Choices that multiply more and more, and each time need less by one part in so many; and the one that needs least.
+fn steps_down<'l, 'g>(looked: &'l Looked<'g>) -> Vec<Chosen<'l, 'g>> {
+    let mut all: Vec<Chosen> = all_of(looked).collect();
+    all.sort_by_key(|(.., choice)| (choice.extra_macs, choice.extra_instructions, needs(choice)));
+    let lowest = all.iter().copied().min_by_key(|(.., choice)| needs(choice));
+    let mut below = u64::MAX;
+    all.retain(|(.., choice)| {
+        let is_step = needs(choice) < below - below / A_STEP_DOWN;
+        if is_step {
+            below = needs(choice);
+        }
+        is_step
+    });
+    all.into_iter().chain(lowest).collect()
+}
+
+/// Choices of one view that are planned to the end,
+const MOST_PLANNED: usize = 6;
+/// and how many more that take fewer instructions for more multiplications.
+const MOST_QUICKER: usize = 2;
+/// Plans differ from their estimates by one part in so many, or less.
+const ESTIMATES_ARE_WITHIN: u64 = 30;
+/// Choices that differ by less are not told apart.
+const A_STEP_DOWN: u64 = 100;
+
+/// A ground, its windows, and what can be chosen among them.
+type Looked<'g> = (&'g Ground, Windows<'g>, Vec<Choice>);
+
+fn look<'g>(grounds: &'g [Ground], kernels: Kernels, loops: Loops, options: &Options) -> Vec<Looked<'g>> {
+    let is_over = || options.limits.are_over();
+    let are_emitted = options.model.kernels().is_some_and(Kernels::are_emitted);
+    let counted = if are_emitted { Counted::Multiplications } else { Counted::InstructionsToo };
+    let looked = grounds.iter().filter_map(|ground| {
+        let windows = Windows::new(&ground.graphs, &ground.order, kernels, is_over)?;
+        let choices = windows.choices((windows.macs() as f64 * loops.most_extra_macs) as u64, counted);
+        Some((ground, windows, choices))
+    });
+    looked.collect()
+}
+
+/// Kernels as which windows are looked at. What those save that write over their inputs is seldom all to be had in one plan: windows that seem to gain nothing with
+/// them may gain much.
+fn views(kernels: Kernels) -> Vec<Kernels> {
+    if kernels == Kernels::Any { vec![kernels] } else { vec![kernels, Kernels::Any] }
+}
+
+/// A model in an order in which windows are looked for.
+pub struct Ground {
+    /// The order of the model.
+    before: Vec<OpId>,
+    /// Its graphs, the main one first.
+    pub graphs: Vec<Graph>,
+    /// The order of the main graph.
+    pub order: Vec<OpId>,
+    /// If ops are not those of the model: which of its ops each is.
+    origins: Option<Vec<OpId>>,
+}
+
+impl Ground {
+    /// The model as it is.
+    pub fn planned(graphs: &[Graph], order: &[OpId]) -> Self {
+        Self { before: order.to_vec(), graphs: graphs.to_vec(), order: order.to_vec(), origins: None }
+    }
+
+    /// With one padding a reader; `None` if that is so already.
+    pub fn spread(graphs: &[Graph], order: &[OpId]) -> Option<Self> {
+        let spread = Spread::new(graphs, order)?;
+        Some(Self {
+            before: order.to_vec(),
+            order: spread.graphs[0].file_order(),
+            graphs: spread.graphs,
+            origins: Some(spread.origins),
+        })
+    }
+
+    /// Its graphs with loops; `None` if one cannot be made.
+    pub fn looped(&self, loops: &[Loop]) -> Option<Looped> {
+        let looped = Looped::new(&self.graphs, &self.order, loops)?;
+        Some(match &self.origins {
+            Some(origins) => looped.of(origins),
+            None => looped,
+        })
+    }
+}
+
+/// The order that was planned, and others that keep windows together.
+fn orders_to_try(found: &Optimized, options: &Options) -> Vec<Vec<OpId>> {
+    let main = found.model.graph();
+    let limits = options.limits.working(options.effort.states_of_a_set());
+    let plain = Options { model: MemoryModel::Plain, limits, ..options.clone() };
+    let mut orders = vec![found.plan.order.clone()];
+    for joined in [Joined::Concatenations, Joined::All] {
+        let Some(clusters) = Clusters::new(main, joined) else { continue };
+        let order = clusters.order(&unchecked(&clusters.graph, &plain).order);
+        if !orders.contains(&order) {
+            orders.push(order);
+        }
+    }
+    orders
+}
+
+/// The model in some orders, each also with one padding a reader.
+fn grounds(found: &Optimized, orders: &[Vec<OpId>]) -> Vec<Ground> {
+    let graphs = found.model.graphs();
+    let of_order = |order: &Vec<OpId>| [Some(Ground::planned(graphs, order)), Ground::spread(graphs, order)];
+    orders.iter().flat_map(of_order).flatten().collect()
+}
+
+/// Loops with all that is said of them; `None` if one cannot be made.
+fn applied(ground: &Ground, loops: Vec<Loop>, macs: u64) -> Option<AppliedLoops> {
+    let main = &ground.graphs[0];
+    let costs: Vec<LoopCost> = loops.iter().map(|one| one.cost(main)).collect::<Option<_>>()?;
+    let name = |op: Option<&OpId>| op.map_or_else(String::new, |&op| main.op_label(op));
+    Some(AppliedLoops {
+        order: ground.before.clone(),
+        spread: ground.origins.is_some(),
+        ends: loops.iter().map(|one| [name(one.ops.first()), name(one.ops.last())]).collect(),
+        macs,
+        extra_macs: costs.iter().map(|cost| cost.extra_macs).sum(),
+        time: time_of(main),
+        floor: Floor::of(main),
+        extra_time: costs.iter().map(|cost| cost.extra_time).sum(),
+        instructions: instructions_of(main),
+        extra_instructions: loops.iter().map(|one| one.extra_instructions(main)).sum::<Option<u64>>()?,
+        costs,
+        loops,
+    })
+}
+
+/// Loops that were made, not yet placed.
+#[derive(Clone)]
+struct Made {
+    applied: AppliedLoops,
+    looped: Looped,
+    model: Input,
+}
+
+impl Made {
+    /// `None` if they cannot be made.
+    fn new(found: &Optimized, ground: &Ground, applied: AppliedLoops) -> Result<Option<Self>, Error> {
+        let Some(looped) = ground.looped(&applied.loops) else { return Ok(None) };
+        match found.model.file.looped(&looped) {
+            Ok(file) => Ok(Some(Self { applied, looped, model: found.model.with_file(file) })),
+            Err(FileError { problem: Problem::CannotKeep, .. }) => Ok(None),
+            Err(source) => Err(Error::File { path: found.model.name.clone(), source }),
+        }
+    }
+
+    /// What a device must have for them at least, wherever tensors lie.
+    fn least_need(&self, model: MemoryModel) -> u64 {
+        let graphs: Vec<&Graph> = self.model.graphs().iter().collect();
+        let own: Vec<Vec<OpId>> = graphs.iter().map(|graph| graph.file_order()).collect();
+        let orders: Vec<&[OpId]> = own.iter().map(Vec::as_slice).collect();
+        let live = model.kernels().and_then(|kernels| live_peak(&TflmFacts::new(&graphs, kernels), &orders));
+        Need::with(self.model.tail(model), live.unwrap_or(0)).bytes
+    }
+}
+
+/// A model with loops that may be chosen.
+struct Candidate {
+    made: Made,
+    placed: Optimized,
+    cost: Cost,
+}
+
+impl Candidate {
+    /// With so much work on its places; `None` if it has none.
+    fn new(found: &Optimized, made: Made, work: u64, trade: &Trade, options: &Options) -> Option<Self> {
+        let plan = place(&made.model, found.plan.clone(), work, options)?;
+        let plan = Plan { loops: Some(made.applied.clone()), ..plan };
+        let placed = Optimized::new(made.model.clone(), plan);
+        Some(Self { cost: trade.cost(&placed), made, placed })
+    }
+
+    /// The same places for kernels that allow as much or more.
+    fn relabelled(mut self, model: MemoryModel, trade: &Trade) -> Self {
+        let plan = &mut self.placed.plan;
+        plan.model = model.with_plan();
+        let arena = needs_by_kernels(&self.placed.model, plan).first().map(|need| need.arena);
+        let Plan { order, bodies, offsets, model, .. } = &*plan;
+        let peak =
+            peak::profile(self.placed.model.graphs(), (order, bodies), *model, offsets.as_ref()).peak();
+        plan.after = Footprint { peak, arena: arena.or(plan.after.arena), ..plan.after };
+        plan.places = Some(Proof::Gap { stopped: StopReason::Heuristic });
+        Self { cost: trade.cost(&self.placed), ..self }
+    }
+
+    /// Has the independent checker followed it, and found nothing wrong? What it cannot decide is not taken.
+    fn is_right(&self, found: &Optimized) -> Result<bool, Error> {
+        let Optimized { model, plan, .. } = &self.placed;
+        let (Some(kernels), Some(offsets)) = (plan.model.kernels(), &plan.offsets) else { return Ok(false) };
+        let mut faults = plan_faults(&all(model.graphs()), plan, None);
+        let Made { applied, looped, .. } = &self.made;
+        let made = LoopedModel { before: &found.model, order: &applied.order, looped, model };
+        let arena = loop_check::Plan { kernels, offsets };
+        let in_loops = made.faults(&orders(&plan.order, &plan.bodies), Some(&arena));
+        let (undecided, wrong): (Vec<LoopFault>, Vec<LoopFault>) =
+            in_loops.into_iter().partition(LoopFault::is_undecided);
+        faults.extend(wrong.into_iter().map(Fault::Loop));
+        if faults.is_empty() {
+            Ok(undecided.is_empty())
+        } else {
+            Err(Error::CheckFailed { graph: plan.graph.clone(), faults })
+        }
+    }
+}
+
+/// Loops that were made of a model.
+pub struct LoopedModel<'a> {
+    /// The model before.
+    pub before: &'a Input,
+    /// Its order.
+    pub order: &'a [OpId],
+    /// Its graphs with loops.
+    pub looped: &'a Looped,
+    /// The model with loops.
+    pub model: &'a Input,
+}
+
+impl LoopedModel<'_> {
+    /// What the independent checker finds wrong with them in these orders, followed row by row: in the arena of a plan, if there is one.
+    pub fn faults(&self, orders_after: &[&[OpId]], plan: Option<&loop_check::Plan>) -> Vec<LoopFault> {
+        let (before, after) = (all(self.before.graphs()), all(self.model.graphs()));
+        let own: Vec<Vec<OpId>> = self.before.graphs()[1..].iter().map(Graph::file_order).collect();
+        let orders_before = orders(self.order, &own);
+        let none = |_: usize, _: OpId, _: usize| None;
+        let numbers = |graph: usize, op: OpId, position| self.looped.numbers(graph, op, position);
+        let before = loop_check::Model { graphs: &before, orders: &orders_before, numbers: &none };
+        let after = loop_check::Model { graphs: &after, orders: orders_after, numbers: &numbers };
+        match plan {
+            Some(plan) => loop_check::replay_loops(&before, &after, &self.looped.origins, plan),
+            None => loop_check::equivalence_faults(&before, &after, &self.looped.origins),
+        }
+    }
+}
+
+fn all(graphs: &[Graph]) -> Vec<&Graph> {
+    graphs.iter().collect()
+}
+
+/// All orders of a model, that of its main graph first.
+pub fn orders<'a>(main: &'a [OpId], bodies: &'a [Vec<OpId>]) -> Vec<&'a [OpId]> {
+    std::iter::once(main).chain(bodies.iter().map(Vec::as_slice)).collect()
+}
+
+/// The plan of a model with loops, in its own order.
+fn place(model: &Input, plan: Plan, work: u64, options: &Options) -> Option<Plan> {
+    let kernels = options.model.kernels()?;
+    let graphs = model.graphs();
+    let orders: Vec<Vec<OpId>> = graphs.iter().map(Graph::file_order).collect();
+    let given: Vec<&[OpId]> = orders.iter().map(Vec::as_slice).collect();
+    let facts = TflmFacts::new(&graphs.iter().collect::<Vec<_>>(), kernels);
+    let plan_as = |facts: &TflmFacts, share: u64| {
+        let limits = Limits { work: None, ..options.limits.clone() };
+        plans_of_arena(facts, &given, limits.working(work / share)).unwrap_or_default()
+    };
+    // What is best for one of several sets of kernels may be as good for all.
+    let by_set = facts.by_set();
+    let others = by_set.iter().skip(1).chain((!by_set.is_empty()).then_some(&facts));
+    let others = others.flat_map(|facts| plan_as(facts, SHARE_OF_A_SET));
+    let all = plan_as(by_set.first().unwrap_or(&facts), 1).into_iter().chain(others);
+    let planned = all.min_by_key(|planned| (planned.of_all_sets, planned.arena.bytes))?;
+    let mut orders = orders.into_iter();
+    let order = orders.next()?;
+    let bodies: Vec<Vec<OpId>> = orders.collect();
+    let places = Some(&planned.offsets);
+    let peak = peak::profile(graphs, (&order, &bodies), plan.model.with_plan(), places).peak();
+    let main = main_graph(graphs, &bodies, plan.model.with_plan());
+    Some(Plan {
+        model: plan.model.with_plan(),
+        after: Footprint { peak, arena: Some(planned.arena.bytes), ops: graphs[0].ops().len() },
+        places: Some(Proof::of(planned.arena.bytes, planned.bound, planned.stopped)),
+        offsets: Some(planned.offsets),
+        order,
+        bodies,
+        steering: None,
+        bound: bound_with_loops(graphs),
+        arena_bound: None,
+        proof: Proof::Gap { stopped: StopReason::Heuristic },
+        witness: None,
+        unknown: main.unknown().to_vec(),
+        ..plan
+    })
+}

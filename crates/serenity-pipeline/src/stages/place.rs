@@ -1,0 +1,266 @@
+//! The order and the places of a model as it is.
+
+use crate::by_kernels::{are_no_larger, heads, own_heads};
+use crate::peak::{self, own_peak};
+use crate::stages::judge::{self, Bounds, Judge, Seed};
+use crate::stages::order::{search_for, unchecked, verified};
+use crate::stages::problem::problem;
+use crate::stages::{nested, ort};
+use crate::{Error, Footprint, Options, Plan};
+use serenity_check::placement_faults;
+use serenity_ir::{Graph, Op, OpId, Operator, TensorId};
+use serenity_runtimes::{Kernels, MemoryModelExt, Offsets, TflmFacts, main_graph};
+use serenity_schedule::{self as scheduling, OpIndex};
+use serenity_search::Proof;
+use std::time::Instant;
+
+/// The order and the places with which a model of several graphs needs the least, the main one first: each is ordered, and an op that runs others (its attribute
+/// `bodies`) is counted with what they need. For a runtime that has a planner of its own, orders are judged by the arena which that planner makes of them.
+///
+/// # Errors
+/// Only if the result fails its own check, which would be a bug.
+///
+/// # Panics
+/// If there is no graph.
+pub fn plan_graphs(graphs: &[Graph], options: &Options) -> Result<Plan, Error> {
+    no_worse_than(graphs, options, &[])
+}
+
+/// The same, starting from plans of the arena that are known to be possible.
+pub(crate) fn no_worse_than(graphs: &[Graph], options: &Options, known: &[Seed]) -> Result<Plan, Error> {
+    let wanted = planned(graphs, options, known, None)?;
+    Ok(wanted.unwrap_or_else(|_| unreachable!("every size is below the largest number")))
+}
+
+/// The same if the model could need less than `below`; otherwise what it needs at least, which is no less. Only what is enough for all sets of kernels counts, not what they need one by one.
+pub(crate) fn if_below(graphs: &[Graph], options: &Options, below: u64) -> Result<Result<Plan, u64>, Error> {
+    planned(graphs, options, &[], Some(below))
+}
+
+fn planned(
+    graphs: &[Graph],
+    options: &Options,
+    known: &[Seed],
+    below: Option<u64>,
+) -> Result<Result<Plan, u64>, Error> {
+    let mut plan = match (options.model.kernels(), options.model.ort()) {
+        (Some(kernels), _) if options.plan_arena => {
+            match with_plan(graphs, kernels, options, known, below)? {
+                Ok(plan) => plan,
+                Err(bound) => return Ok(Err(bound)),
+            }
+        }
+        (_, Some(setup)) => ort::best(graphs, setup, options)?,
+        _ => without_plan(graphs, options)?,
+    };
+    plan.interrupted = options.limits.interrupted();
+    Ok(Ok(plan))
+}
+
+/// The best order for a runtime that places tensors by itself.
+fn without_plan(graphs: &[Graph], options: &Options) -> Result<Plan, Error> {
+    let settled = nested::settle(graphs, options)?;
+    let mut plan = unchecked(&settled.main, options);
+    plan.bodies.clone_from(&settled.orders);
+    plan.before.arena = judge::own_arena(graphs, options.model, options.given_plan.as_ref());
+    if graphs.len() > 1 {
+        // As it came, its sub-graphs run in their own orders.
+        plan.before.peak = own_peak(graphs, options.model, options.given_plan.as_ref());
+    }
+    if options.given_plan.is_some() && options.model.kernels().is_some() {
+        // The plan that it came with may share what the runtime by itself does not.
+        plan.bound = least_of_all_plans(&settled.main, options, &plan).bound.min(bound_with_loops(graphs));
+        // Or what nobody here knows to be safe, as between sub-graphs: then nothing is proved.
+        if plan.before.arena.is_some_and(|arena| arena.min(plan.before.peak) < plan.bound) {
+            plan.bound = 0;
+        }
+        plan.witness = None;
+    }
+    let judge = Judge::new(graphs, &settled.main, &settled.orders, options);
+    plan.after.arena = judge.arena(&plan.order);
+    plan.settle_proof();
+    let can_gain = options.algorithm.is_exact() && plan.after.needs() > plan.bound;
+    if let (Some(arena), true) = (plan.after.arena, can_gain)
+        && let Some((order, smaller, peak)) =
+            judge.best_for_planner(&[plan.order.clone(), settled.main.file_order()], plan.bound)
+        && smaller < arena
+    {
+        plan.take_order(order, Footprint { peak, arena: Some(smaller), ops: plan.after.ops });
+    }
+    or_as_it_was(graphs, plan, options.given_plan.as_ref())
+}
+
+/// The best order for TFLM with a plan of the arena in the model, and that plan.
+fn with_plan(
+    graphs: &[Graph],
+    kernels: Kernels,
+    options: &Options,
+    known: &[Seed],
+    below: Option<u64>,
+) -> Result<Result<Plan, u64>, Error> {
+    let started = Instant::now();
+    let as_it_is = options.model.without_plan();
+    // A plan that is not safe with these kernels is worth nothing, and must not be kept.
+    let given = safe_plan(graphs, options);
+    let planned = &Options { model: options.model.with_plan(), ..options.clone() };
+    let settled = nested::settle(graphs, planned)?;
+    let main = &settled.main;
+    let mut plan = unchecked(main, planned);
+    plan.bodies.clone_from(&settled.orders);
+    let least = least_of_all_plans(main, planned, &plan);
+    plan.bound = least.bound;
+    let with_loops = bound_with_loops(graphs);
+    if with_loops < plan.bound {
+        plan.bound = with_loops;
+        plan.witness = None;
+        plan.settle_proof();
+    }
+    if below.is_some_and(|below| plan.bound >= below) {
+        return Ok(Err(plan.bound));
+    }
+    plan.before = Footprint {
+        peak: own_peak(graphs, as_it_is, given),
+        arena: judge::own_arena(graphs, as_it_is, given),
+        ops: plan.before.ops,
+    };
+    let facts = &TflmFacts::new(&graphs.iter().collect::<Vec<_>>(), kernels);
+    let mut starts = vec![plan.order.clone()];
+    let mut bounds = Bounds { arena: plan.bound, of_all_sets: None };
+    if options.algorithm.is_exact() {
+        starts.extend(least.order);
+        starts.push(main.file_order());
+    }
+    if below.is_none() && facts.sets().count() > 1 {
+        let mut least = 0;
+        for set in facts.sets() {
+            let (order, of_set) = order_for_set(graphs, &settled.orders, set, planned);
+            least += of_set.bound.min(with_loops);
+            if options.algorithm.is_exact() {
+                starts.push(order);
+                starts.extend(of_set.order);
+            }
+        }
+        bounds.of_all_sets = Some(least);
+    }
+    let judge = Judge::new(graphs, main, &settled.orders, planned);
+    let own = own_heads(graphs, options.model, given);
+    let serves_all = |orders: &[Vec<OpId>], offsets: &Offsets| {
+        let orders: Vec<&[OpId]> = orders.iter().map(Vec::as_slice).collect();
+        are_no_larger(&heads(graphs, options.model, &orders, Some(offsets)), &own)
+    };
+    if let Some(best) = judge.best_planned(&starts, known, facts, bounds, &serves_all) {
+        let mut orders = best.orders.into_iter();
+        let order = orders.next().unwrap_or_default();
+        plan.bodies = orders.collect();
+        let places = Some(&best.planned.offsets);
+        let peak = peak::profile(graphs, (&order, &plan.bodies), planned.model, places).peak();
+        let after = Footprint { peak, arena: Some(best.planned.arena.bytes), ops: plan.after.ops };
+        plan.arena_bound = Some(best.bound.min(with_loops));
+        let places = Proof::of(best.planned.arena.bytes, best.planned.bound, best.planned.stopped);
+        plan.offsets = Some(best.planned.offsets).filter(|offsets| !offsets.is_empty());
+        plan.places = plan.offsets.as_ref().map(|_| places);
+        plan.take_order(order, after);
+    }
+    plan.stats.elapsed = started.elapsed();
+    if options.given_plan.is_some() && given.is_none() && plan.offsets.is_some() {
+        return verified(graphs, plan, None).map(Ok);
+    }
+    or_as_it_was(graphs, plan, given).map(Ok)
+}
+
+/// The best order for one of several sets of kernels, and what no order and no plan goes below with them.
+fn order_for_set(
+    graphs: &[Graph],
+    bodies: &[Vec<OpId>],
+    set: Kernels,
+    planned: &Options,
+) -> (Vec<OpId>, Least) {
+    let options = &Options { model: planned.model.with_kernels(set), ..planned.clone() };
+    let main = &main_graph(graphs, bodies, options.model);
+    let plan = unchecked(main, options);
+    let least = least_of_all_plans(main, options, &plan);
+    (plan.order, least)
+}
+
+/// What a model needs as it came: in its own order, with the plan of the arena that it came with if that is safe.
+pub(crate) fn as_it_came(graphs: &[Graph], options: &Options) -> Footprint {
+    let (model, given) = (options.model.without_plan(), safe_plan(graphs, options));
+    Footprint {
+        peak: own_peak(graphs, model, given),
+        arena: judge::own_arena(graphs, model, given),
+        ops: graphs[0].ops().len(),
+    }
+}
+
+/// The plan that a model came with, unless its arena is to be planned and that plan is not safe.
+pub(crate) fn safe_plan<'o>(graphs: &[Graph], options: &'o Options) -> Option<&'o Offsets> {
+    let kernels = options.model.kernels().filter(|_| options.plan_arena);
+    let is_kept = |plan: &&Offsets| kernels.is_none_or(|kernels| is_safe(graphs, plan, kernels));
+    options.given_plan.as_ref().filter(is_kept)
+}
+
+/// Is the plan that a model came with one that the checker accepts for these kernels?
+pub fn is_safe(graphs: &[Graph], plan: &Offsets, kernels: Kernels) -> bool {
+    let own: Vec<Vec<OpId>> = graphs.iter().map(Graph::file_order).collect();
+    let orders: Vec<&[OpId]> = own.iter().map(Vec::as_slice).collect();
+    placement_faults(&graphs.iter().collect::<Vec<_>>(), &orders, kernels, plan, u64::MAX).is_empty()
+}
+
+/// What no order and no plan goes below, and an order that might come close.
+struct Least {
+    bound: u64,
+    order: Option<Vec<OpId>>,
+}
+
+/// A bound for every order and every plan. The search takes a tensor for handed over only where one op alone reads it.
+fn least_of_all_plans(main: &Graph, options: &Options, plan: &Plan) -> Least {
+    let model = options.model.with_plan();
+    let lifetimes = model.least_lifetimes(main);
+    if lifetimes == options.model.lifetimes(main) {
+        return Least { bound: plan.bound, order: None };
+    }
+    let least = scheduling::schedule(&problem(main, &lifetimes), &search_for(main, options)).bound;
+    let is_close = least >= plan.bound || !options.algorithm.is_exact();
+    let Some(best) = model.at_best(main).filter(|_| !is_close) else {
+        return Least { bound: least.min(plan.bound), order: None };
+    };
+    let savings: Vec<(OpIndex, u64)> =
+        best.savings.iter().map(|&(op, bytes)| (OpIndex(op.0), bytes)).collect();
+    let at_best = problem(main, &best.lifetimes);
+    let most_moves = options.effort.moves_with_savings();
+    let found = scheduling::with_savings(&at_best, &savings, least, most_moves, &options.limits);
+    let order = found.order.map(|order| order.iter().map(|op| OpId(op.0)).collect());
+    Least { bound: found.at_least.min(plan.bound), order }
+}
+
+/// A bound for every order and every plan of a model with loops. What these hand on may lie in bytes that several tensors share, so that what an op reads and writes does not
+/// add up: all that is sure is that each tensor needs room, and all inputs at once. No bound if there are no loops: others hold.
+pub(crate) fn bound_with_loops(graphs: &[Graph]) -> u64 {
+    let is_loop = |op: &Op| op.kind.operator() == Operator::WHILE;
+    if !graphs.iter().flat_map(Graph::ops).any(is_loop) {
+        return u64::MAX;
+    }
+    let main = &graphs[0];
+    let is_used = |t: &TensorId| main.producer(*t).is_some() || !main.consumers(*t).is_empty();
+    let inputs = main.inputs().iter().map(|&t| main.tensor(t).bytes).fold(0, u64::saturating_add);
+    main.tensor_ids().filter(is_used).map(|t| main.tensor(t).bytes).fold(inputs, u64::max)
+}
+
+/// The plan, or the model's own order, with the plan of the arena that it was `given`, if that needs no more; also if it does so with one set of kernels only, of
+/// those that may run it.
+fn or_as_it_was(graphs: &[Graph], mut plan: Plan, given: Option<&Offsets>) -> Result<Plan, Error> {
+    let orders: Vec<&[OpId]> =
+        std::iter::once(plan.order.as_slice()).chain(plan.bodies.iter().map(Vec::as_slice)).collect();
+    let own = own_heads(graphs, plan.model, given);
+    let new = heads(graphs, plan.model, &orders, plan.offsets.as_ref());
+    // As much for the hungriest kernels may be less for others.
+    let is_gain = !plan.is_no_gain() || (plan.after.needs() == plan.before.needs() && new != own);
+    if is_gain && are_no_larger(&new, &own) {
+        return verified(graphs, plan, None);
+    }
+    plan.keep_own_order(graphs);
+    // Its sub-graphs may need more in their own orders.
+    plan.after.peak = peak::profile(graphs, (&plan.order, &plan.bodies), plan.model, given).peak();
+    plan.settle_proof();
+    verified(graphs, plan, given)
+}

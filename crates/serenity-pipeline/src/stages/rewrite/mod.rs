@@ -1,0 +1,208 @@
+//! Rewriting a model: in its graph and, where it came from a file, in the file.
+
+mod applied;
+mod paper;
+mod search;
+
+use crate::effort::{MOST_COSTS, MOST_OPS_OF_LATER_ROUNDS, REWRITING_ROUNDS};
+use crate::need::whole_need;
+use crate::{Error, Input, Optimized, Options, Plan, Rewrites, plan_graphs};
+use serenity_formats::{FileError, Problem};
+use serenity_ir::Graph;
+use serenity_rewrite::{Choice, ErrorBounds, Patch, Settings, Sums, apply};
+use serenity_runtimes::{MemoryModel, MemoryModelExt};
+use serenity_search::StopReason;
+
+pub use applied::{AppliedRewrite, RewriteChoice, RewriteCost};
+pub use search::rewritten_graph;
+
+use search::choose_rewrites;
+
+/// A model after some rewrites.
+struct Rewritten {
+    /// The model, read again from its new bytes if it was read from a file.
+    input: Input,
+    /// What was done.
+    applied: Vec<AppliedRewrite>,
+}
+
+/// What the rules are allowed for a runtime: the paper counts with ops that add into an accumulator, whatever the type of its elements; real ones
+/// have an addition, and must compute what the model computes unless it may be rounded more than once.
+pub fn rewrite_settings(model: MemoryModel, rewrites: Rewrites) -> Settings {
+    if model.runtime().accumulates() {
+        Settings { sums: Sums::Accumulator, rounds_integers: true }
+    } else {
+        Settings { sums: Sums::Chain, rounds_integers: rewrites == Rewrites::Approximate }
+    }
+}
+
+/// All patches of such rewrites that the rules propose for the main graph of a model, as far as they hold for what its file says.
+pub fn possible_rewrites(input: &Input, model: MemoryModel, rewrites: Rewrites) -> Vec<Patch> {
+    let graph = input.graph();
+    let settings = rewrite_settings(model, rewrites);
+    let mut patches = serenity_rewrite::find(graph, &settings);
+    patches.retain(|patch| match rewrites {
+        Rewrites::None | Rewrites::Channels => false,
+        Rewrites::Exact => patch.exact,
+        Rewrites::Paper => paper::RULES.contains(&patch.rule),
+        Rewrites::All | Rewrites::Approximate => true,
+    });
+    input.file.retain_possible(&settings, &mut patches);
+    patches
+}
+
+/// Rewrites the main graph of a model by these patches, which must be among its [`possible_rewrites`].
+///
+/// # Errors
+/// If the patches do not fit, or the file holds what cannot be carried over. What was rewritten is read again and compared with the rewritten
+/// graph before it is given away, so any other error is a bug of ours.
+pub fn rewrite(input: &Input, patches: &[Patch], model: MemoryModel) -> Result<Input, Error> {
+    Ok(rewrite_with_bounds(input, patches, model)?.0)
+}
+
+/// The same, and how far partial results of whole numbers may be off, by op.
+pub fn rewrite_with_bounds(
+    input: &Input,
+    patches: &[Patch],
+    model: MemoryModel,
+) -> Result<(Input, ErrorBounds), Error> {
+    if patches.is_empty() {
+        return Ok((input.clone(), ErrorBounds::new()));
+    }
+    let wrong = |source| Error::Rewrite { name: input.name.clone(), source };
+    let rewriting =
+        apply(input.graph(), patches, &rewrite_settings(model, Rewrites::default())).map_err(wrong)?;
+    let in_file = |source| Error::File { path: input.name.clone(), source };
+    let (rewriting, bounds) = input.file.widened(rewriting).map_err(in_file)?;
+    Ok((input.with_file(input.file.rewritten(&rewriting).map_err(in_file)?), bounds))
+}
+
+/// What a search for rewrites found.
+pub(crate) struct Searched {
+    /// The rewritten model and its plan, if it needs less than the model as it is.
+    pub(crate) rewritten: Option<Optimized>,
+    /// How the rewrites were chosen, or that none were; `None` if there was no choice.
+    pub(crate) choice: Option<RewriteChoice>,
+    /// Are there rewrites, of this model or of what became of it, that were not looked at although they may be made?
+    pub(crate) offers_more: bool,
+}
+
+/// Looks for the rewrites of `options` with which a planned model needs less, in a model in which all that are `wanted` may be made. A file that cannot be changed without loss is no error: nothing is
+/// rewritten then.
+pub(crate) fn search_rewrites(
+    as_it_is: &Optimized,
+    options: &Options,
+    wanted: Rewrites,
+) -> Result<Searched, Error> {
+    let Optimized { model, plan, .. } = as_it_is;
+    let found = if wanted == Rewrites::Paper {
+        paper::in_passes(model, plan, options)?
+    } else {
+        in_rounds(model, plan, options, wanted)?
+    };
+    let Found { rewritten, plan, offers_more } = found;
+    let choice = plan.choice;
+    Ok(Searched { rewritten: rewritten.map(|model| Optimized::new(model, plan)), choice, offers_more })
+}
+
+/// A plan, and the rewritten model if it is that which was planned.
+struct Found {
+    rewritten: Option<Input>,
+    plan: Plan,
+    /// Were there rewrites, of this model or of what became of it, that were not looked at although they may be made?
+    offers_more: bool,
+}
+
+impl Found {
+    /// Nothing.
+    fn as_it_is(plan: &Plan) -> Self {
+        Self { rewritten: None, plan: plan.clone(), offers_more: false }
+    }
+}
+
+/// Looks for rewrites with which a model needs less than as it is, and again, since what was rewritten may offer places that were not there before.
+fn in_rounds(input: &Input, as_it_is: &Plan, options: &Options, wanted: Rewrites) -> Result<Found, Error> {
+    let mut found = Found::as_it_is(as_it_is);
+    for round in 0..REWRITING_ROUNDS {
+        let current = found.rewritten.as_ref().unwrap_or(input);
+        if round > 0 && current.graph().ops().len() > MOST_OPS_OF_LATER_ROUNDS {
+            break;
+        }
+        let candidates = possible_rewrites(current, options.model, options.rewrites);
+        found.offers_more |= possible_rewrites(current, options.model, wanted).len() > candidates.len();
+        // A plan of the arena that the model came with speaks of tensors that are gone.
+        let given_plan = options.given_plan.clone().filter(|_| round == 0);
+        let choice =
+            choose_rewrites(current, &candidates, &Options { given_plan, ..options.clone() }, round > 0);
+        if round == 0 && choice.sets > 0 {
+            let needs = found.plan.after.needs();
+            found.plan.choice = Some(RewriteChoice::of(&choice, needs, needs));
+        }
+        if choice.patches.is_empty() {
+            break;
+        }
+        let next = match rewrite_by(current, &choice.patches, round, options.model) {
+            Err(Error::File { source: FileError { problem: Problem::CannotKeep, .. }, .. }) => break,
+            other => other?,
+        };
+        let smaller = plan_graphs(next.input.graphs(), &Options { given_plan: None, ..options.clone() })?;
+        if whole_need(&next.input, &smaller) >= whole_need(current, &found.plan) {
+            break;
+        }
+        found.take(next, smaller, &choice, round);
+    }
+    Ok(found)
+}
+
+impl Found {
+    /// Takes what a round of rewriting has made of it.
+    fn take(&mut self, next: Rewritten, smaller: Plan, choice: &Choice, round: usize) {
+        let mut rewrites = std::mem::take(&mut self.plan.rewrites);
+        rewrites.extend(next.applied);
+        let mut chosen = RewriteChoice::of(choice, self.plan.after.needs(), smaller.after.needs());
+        if let (Some(before), true) = (self.plan.choice, round > 0) {
+            // Another set in the first round might have offered more in the second: of that nothing is known.
+            let stopped = chosen.stopped.or(Some(StopReason::Heuristic));
+            let sets = before.sets + choice.sets;
+            chosen = RewriteChoice { sets, without: before.without, floor: 0, stopped, ..chosen };
+        }
+        let Plan { before, .. } = self.plan;
+        let constant_channels = self.plan.constant_channels.take();
+        self.plan = Plan { before, constant_channels, rewrites, choice: Some(chosen), ..smaller };
+        self.rewritten = Some(next.input);
+    }
+}
+
+/// Applies what was chosen, each with what it is worth by itself.
+fn rewrite_by(
+    input: &Input,
+    chosen: &[(Patch, Option<u64>)],
+    round: usize,
+    model: MemoryModel,
+) -> Result<Rewritten, Error> {
+    let patches: Vec<Patch> = chosen.iter().map(|(patch, _)| patch.clone()).collect();
+    let (new, bounds) = rewrite_with_bounds(input, &patches, model)?;
+    let costs = costs(input.graph(), &patches, rewrite_settings(model, Rewrites::default()));
+    let applied = chosen.iter().zip(costs).map(|((patch, gain), cost)| AppliedRewrite {
+        error: bounds.get(&patch.op()).copied(),
+        ..AppliedRewrite::new(patch, round, *gain, cost)
+    });
+    Ok(Rewritten { input: new, applied: applied.collect() })
+}
+
+/// What each of some patches adds to a graph beside the others.
+pub fn costs(graph: &Graph, patches: &[Patch], settings: Settings) -> Vec<RewriteCost> {
+    let make = |patches: &[Patch]| apply(graph, patches, &settings).ok();
+    let (all, none) = (make(patches), make(&[]));
+    let cost = |(index, patch): (usize, &Patch)| {
+        let (without, with) = if patches.len() > MOST_COSTS {
+            (none.clone(), make(std::slice::from_ref(patch)))
+        } else {
+            let others = patches.iter().enumerate().filter(|(other, _)| *other != index);
+            (make(&others.map(|(_, patch)| patch.clone()).collect::<Vec<_>>()), all.clone())
+        };
+        let cost = without.zip(with).map(|(without, with)| RewriteCost::between(graph, &without, &with));
+        cost.unwrap_or_default()
+    };
+    patches.iter().enumerate().map(cost).collect()
+}
