@@ -9,7 +9,7 @@ use crate::size::Size;
 use crate::{Failure, Outcome, json};
 use serenity::ir::Graph;
 use serenity::off_chip::{Bytes, Grain};
-use serenity::runtimes::MemoryModel;
+use serenity::runtimes::{MemoryModel, MemoryModelExt};
 use serenity::scheduling::Algorithm;
 use serenity::{Compared, Input, Objective, Options, Rewrites, TrafficOptions, TrafficPlan};
 use std::io::{self, Write};
