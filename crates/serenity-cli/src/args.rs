@@ -2,6 +2,7 @@
 
 mod changes;
 mod emit;
+mod groups;
 mod inspect;
 mod kernels;
 mod optimize;
@@ -11,6 +12,7 @@ mod values;
 
 pub(crate) use changes::ChangeArgs;
 pub(crate) use emit::{EmitArgs, EmitCArgs, EmitCommand};
+pub(crate) use groups::command;
 pub(crate) use inspect::{InspectArgs, ScheduleArgs};
 pub(crate) use optimize::OptimizeArgs;
 pub(crate) use report::{PageArgs, ReportArgs};

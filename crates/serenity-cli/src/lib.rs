@@ -18,7 +18,7 @@ mod signals;
 mod size;
 
 use args::{Cli, Command};
-use clap::Parser;
+use clap::FromArgMatches;
 use clap::error::ErrorKind;
 use failure::Failure;
 use pipe::WhileRead;
@@ -50,7 +50,7 @@ pub fn as_word(word: &str) -> String {
 pub fn run(args: impl IntoIterator<Item = impl Into<OsString>>) -> u8 {
     let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
     signals::listen();
-    let cli = match Cli::try_parse_from(&args) {
+    let mut cli = match parsed(&args) {
         Ok(cli) => cli,
         Err(error) => return not_understood(&error, &args),
     };
@@ -62,7 +62,7 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString>>) -> u8 {
         Command::Schema(_) | Command::Completions(_) | Command::Man(_) => Screen::plain(stdout),
         _ => Screen::new(stdout),
     };
-    let result = carry_out(&cli, &mut out).and_then(|outcome| {
+    let result = carry_out(&mut cli, &mut out).and_then(|outcome| {
         out.flush()?;
         Ok(outcome)
     });
@@ -80,9 +80,16 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString>>) -> u8 {
     }
 }
 
-fn carry_out(cli: &Cli, out: &mut impl Write) -> Result<Outcome, Failure> {
-    match &cli.command {
-        Command::Optimize(args) => commands::optimize::run(args, out),
+fn parsed(args: &[OsString]) -> Result<Cli, clap::Error> {
+    Cli::from_arg_matches(&args::command().try_get_matches_from(args)?)
+}
+
+fn carry_out(cli: &mut Cli, out: &mut impl Write) -> Result<Outcome, Failure> {
+    match &mut cli.command {
+        Command::Optimize(args) => {
+            args.sort_outputs()?;
+            commands::optimize::run(args, out)
+        }
         Command::Inspect(args) => commands::inspect::run(args, out),
         Command::Schedule(args) => commands::schedule::run(args, out),
         Command::Place(args) => commands::place::run(args, out),

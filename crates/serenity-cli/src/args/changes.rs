@@ -20,10 +20,10 @@ pub(crate) struct ChangeArgs {
     /// becomes the int8 tensor itself (or uint8, int16), and the conversion goes: floats are four times as large, and where they set the peak nothing else
     /// helps. It is another contract, so it is never made unasked: the application must fill the input with `q = round(real / scale) + zero_point`, clamped to
     /// the type, and read the output as `real = scale * (q - zero_point)`. Each change is listed with its scale and zero point, here, in the plan and in the header
-    /// (--emit-header). From the same whole numbers the model computes the same, bit for bit.
+    /// (-o FILE.h). From the same whole numbers the model computes the same, bit for bit.
     #[arg(long, conflicts_with = "fold_constants")]
     pub(crate) int8_io: bool,
-    /// For TFLM: leave the placement of tensors to the runtime. With --no-rewrite as well, operators are reordered and nothing else changes.
+    /// For TFLM: leave the placement of tensors to the runtime. With --rewrite none as well, operators are reordered and nothing else changes.
     ///
     /// Without this, a plan of the arena is written into the model, which a stock TFLM obeys: no fragmentation, and outputs written
     /// over inputs where the kernels allow it.
@@ -55,27 +55,25 @@ impl ChangeArgs {
 /// Whether operators are rewritten.
 #[derive(Args)]
 pub(crate) struct RewriteArgs {
-    /// Do not rewrite operators.
-    ///
-    /// Without this, operators are replaced by others that compute the same where the model then needs less: bit for bit, or, in models of floats, up
-    /// to rounding. Every rewrite is listed. Channels that are the same number everywhere, or that nobody reads, are left out.
-    #[arg(long)]
+    /// As --rewrite none.
+    #[arg(long, hide = true)]
     pub(crate) no_rewrite: bool,
-    /// Rewrite operators only where the results stay the same bit for bit.
-    #[arg(long, conflicts_with = "no_rewrite")]
+    /// As --rewrite exact.
+    #[arg(long, hide = true, conflicts_with = "no_rewrite")]
     pub(crate) exact_rewrites: bool,
-    /// Let partial convolutions of whole numbers round more than once: the results are not the same any more.
-    ///
-    /// A convolution of a concatenation is the sum of convolutions of its pieces. In a model of floats that is the same up to rounding, and made anyway; in an int8 or int16
-    /// .tflite every partial result is rounded to whole numbers, so this must be asked for. Each gets a scale with which nothing is cut off, whatever the input, and the report says by how many steps
-    /// of its scale each rewritten result may be off, from the same inputs. What that makes of the outputs depends on the model: `serenity verify` measures it. --loops often saves more, and keeps
-    /// every bit.
-    #[arg(long, conflicts_with_all = ["no_rewrite", "exact_rewrites"])]
+    /// As --rewrite approximate.
+    #[arg(long, hide = true, conflicts_with_all = ["no_rewrite", "exact_rewrites"])]
     pub(crate) approximate_rewrites: bool,
-    /// Which rewrites may be made: none (as --no-rewrite), constant-channels, exact (as --exact-rewrites), paper (the two rules of the paper, wherever they fit), all, or approximate (as --approximate-rewrites) [default: all; constant-channels for a fast session of ONNX Runtime, and for LiteRT unless --kernels says reference].
+    /// Replace operators by others that compute the same, where the model then needs less [default: all; constant-channels for a fast session of ONNX Runtime, and for LiteRT unless --kernels says reference].
     ///
-    /// constant-channels leaves out channels that are the same number everywhere, or that nobody reads: operators stay as they are and get smaller. All others but paper do that as well. In the fused kernels of a fast session no other rewrite keeps every bit: there, only `all` makes others. XNNPACK, which LiteRT uses by default, keeps packed weights of every
-    /// operator: more of them may take more memory than rewriting saves.
+    /// none: operators stay as they are.
+    /// constant-channels: leave out channels that hold the same number everywhere, or that no operator reads. Operators get smaller, and nothing else changes. All others but paper and none do that as well.
+    /// exact: all results stay the same bit for bit.
+    /// paper: the two rules of the paper, wherever they fit.
+    /// all: in models of floats, results may differ by rounding.
+    /// approximate: in int8 and int16 models too. A convolution of a concatenation becomes a sum of convolutions of its pieces, and each partial result is rounded. The report says by how many steps each rewritten result may be off; `serenity verify` measures what that makes of the outputs. --loops often saves more, and keeps every bit.
+    ///
+    /// Every rewrite is listed. In the fused kernels of a fast session only constant-channels keeps every bit. XNNPACK, which LiteRT uses by default, keeps packed weights of every operator, so more operators may take more memory than rewriting saves.
     #[arg(long, value_name = "WHICH", conflicts_with_all = ["no_rewrite", "exact_rewrites", "approximate_rewrites"], value_parser = named::<Rewrites>(Rewrites::all().map(|(name, _)| name)))]
     pub(crate) rewrite: Option<Rewrites>,
 }
@@ -115,24 +113,36 @@ pub(crate) struct LoopArgs {
     /// whole. The results stay the same bit for bit, and the arena is often half as large; rows that stripes share are carried from one to the next, or
     /// computed again. It takes a little time and some bytes of the file, and the application must register a few operators more, which are listed:
     /// `DYNAMIC_UPDATE_SLICE` among them, which TFLM has since November 2025.
-    #[arg(long, conflicts_with_all = ["no_plan", "fold_constants"])]
-    pub(crate) loops: bool,
-    /// Loops may take so many multiplications more: 0% allows those that compute nothing twice [default: 10%].
-    #[arg(long, value_name = "PERCENT", value_parser = percent, requires = "loops", allow_negative_numbers = true)]
+    ///
+    /// PERCENT limits the extra multiplications: 0% allows only loops that compute nothing twice. Without it, at most 10%.
+    #[arg(long, value_name = "PERCENT", num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT_PERCENT, value_parser = percent, conflicts_with_all = ["no_plan", "fold_constants"])]
+    pub(crate) loops: Option<Percent>,
+    /// As --loops=PERCENT.
+    #[arg(long, hide = true, value_name = "PERCENT", value_parser = percent, requires = "loops", allow_negative_numbers = true)]
     pub(crate) max_extra_macs: Option<Percent>,
 }
 
+/// How much more loops may multiply if --loops says nothing of it, as [`Loops::default`].
+const DEFAULT_PERCENT: &str = "10%";
+
 impl LoopArgs {
+    /// Were loops asked for?
+    pub(crate) fn are_asked_for(&self) -> bool {
+        self.loops.is_some()
+    }
+
     /// Those that may be made; with a budget, no more than are enough for it.
     pub(crate) fn within(&self, budget: Option<Size>) -> Option<Loops> {
-        let Loops { most_extra_macs, .. } = Loops::default();
-        let most_extra_macs = self.max_extra_macs.map_or(most_extra_macs, |Percent(share)| share);
-        self.loops.then_some(Loops { most_extra_macs, enough: budget.map(|Size(bytes)| bytes) })
+        let Percent(most_extra_macs) = self.max_extra_macs.or(self.loops)?;
+        Some(Loops { most_extra_macs, enough: budget.map(|Size(bytes)| bytes) })
     }
 
     /// As the user would type them again.
     pub(crate) fn as_typed(&self) -> String {
-        let most = self.max_extra_macs.map_or_else(String::new, |most| format!(" --max-extra-macs {most}"));
-        if self.loops { format!(" --loops{most}") } else { String::new() }
+        match self.max_extra_macs.or(self.loops) {
+            None => String::new(),
+            Some(most) if most.to_string() == DEFAULT_PERCENT => " --loops".to_owned(),
+            Some(most) => format!(" --loops={most}"),
+        }
     }
 }

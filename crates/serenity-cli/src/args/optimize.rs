@@ -3,7 +3,9 @@
 use super::values::{TwoSizes, two_memories};
 use super::{ChangeArgs, PageArgs, ReadArgs, RuntimeArg, SearchArgs, TalkArgs};
 use crate::size::Size;
+use crate::Failure;
 use clap::Args;
+use std::path::Path;
 
 /// Find the order that needs the least memory, and write the model in that order.
 ///
@@ -17,22 +19,27 @@ use clap::Args;
     serenity optimize model.tflite -o smaller.tflite --runtime litert\n  \
     serenity optimize model.onnx -o smaller.onnx --shape input=1,3,224,224\n  \
     serenity optimize zoo:swiftnet --plan plan.json\n  \
-    serenity optimize zoo:swiftnet --rewrite paper --algorithm dp+dc+asb --verbose   the whole of the SERENITY paper\n  \
-    serenity optimize model.tflite -o smaller.tflite --emit-header arena.h\n  \
-    serenity optimize model.tflite --emit-c firmware/model --loops\n  \
+    serenity optimize model.tflite -o smaller.tflite -o arena.h\n  \
+    serenity optimize model.tflite -o firmware/model/ --loops\n  \
     serenity optimize model.tflite --memory fast=128KB,slow=8MB --plan plan.json\n  \
-    serenity optimize model.tflite -o smaller.tflite --report page.html\n  \
+    serenity optimize model.tflite -o smaller.tflite -o page.html\n  \
     serenity optimize models/*.tflite --output-dir smaller\n  \
     serenity optimize model.tflite --budget 250KB || echo 'does not fit'")]
 pub(crate) struct OptimizeArgs {
     /// The model, or several: then a table sums them up, and each is what it would be alone.
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<String>,
-    /// Write the reordered model here: .tflite or .onnx if it came as one, .json for the graph alone, .dot for Graphviz.
-    #[arg(short, long, value_name = "FILE")]
+    /// Write this file; may be given several times. The name says what: .tflite or .onnx for the model if it came as one, .json for its graph, .dot for Graphviz, .html for a page about it, .h for a C header, a folder with a / at its end for C code.
+    ///
+    /// The page shows before and after, why the model needs as much, and what would lower it. The header is for TFLM: the sizes of the arena and the place of every tensor, for a runtime of your own.
+    /// The code runs without an interpreter, as that of `serenity emit c`; its kernels are `emitted` unless --kernels says otherwise.
+    #[arg(short, long = "output", value_name = "FILE|DIR/")]
+    pub(crate) outputs: Vec<String>,
+    /// The one of them that is the model.
+    #[arg(skip)]
     pub(crate) output: Option<String>,
     /// Write every model into this folder, under the name it came with; it is made if there is none.
-    #[arg(long, value_name = "DIR", conflicts_with = "output")]
+    #[arg(long, value_name = "DIR", conflicts_with = "outputs")]
     pub(crate) output_dir: Option<String>,
     /// Exit with 1, and say how many bytes are missing, if the result may need more than this: for a .tflite on TFLM the whole arena of a
     /// 32-bit device with its margin, otherwise the runtime's arena or the peak. With --loops, those are taken that multiply least of all that fit, and none if it
@@ -42,15 +49,15 @@ pub(crate) struct OptimizeArgs {
     /// Write the plan here: the order with its proof, for `serenity check` and for other tools.
     #[arg(long, value_name = "FILE.json")]
     pub(crate) plan: Option<String>,
-    /// For TFLM: write a C header here, with the sizes of the arena and the place of every tensor, for a runtime of your own.
-    #[arg(long, value_name = "FILE.h", conflicts_with = "no_plan")]
+    /// As -o FILE.h.
+    #[arg(long, hide = true, value_name = "FILE.h", conflicts_with = "no_plan")]
     pub(crate) emit_header: Option<String>,
-    /// Write the planned model as C into this folder, without an interpreter, as `serenity emit c` does; the kernels are then `emitted` unless --kernels says otherwise.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["no_plan", "fold_constants", "memory"])]
+    /// As -o DIR/.
+    #[arg(long, hide = true, value_name = "DIR", conflicts_with_all = ["no_plan", "fold_constants", "memory"])]
     pub(crate) emit_c: Option<String>,
     /// The device has two memories, the preferred one first: put the tensors that are touched most into that one.
     ///
-    /// The places are told in the plan (--plan, --json) and in the header (--emit-header) only: a .tflite model cannot express them.
+    /// The places are told in the plan (--plan, --json) and in the header (-o FILE.h) only: a .tflite model cannot express them.
     #[arg(long, value_name = "NAME=SIZE,NAME=SIZE", value_parser = two_memories, conflicts_with = "loops")]
     pub(crate) memory: Option<TwoSizes>,
     #[command(flatten)]
@@ -58,7 +65,7 @@ pub(crate) struct OptimizeArgs {
     /// Keep the model's own order, that of its sub-graphs too; for TFLM only the places of the tensors are planned.
     ///
     /// A rewritten model is not the one that came: its ops run in the order that the rewriting gives them, each where the op stood
-    /// that it was made of. Add --no-rewrite to keep the model's order exactly.
+    /// that it was made of. Add --rewrite none to keep the model's order exactly.
     #[arg(long, conflicts_with = "algorithm")]
     pub(crate) no_reorder: bool,
     /// List every rewrite, every loop and every soft budget of the paper's algorithms, and of several models everything that is said of one.
@@ -77,4 +84,44 @@ pub(crate) struct OptimizeArgs {
     pub(crate) search: SearchArgs,
     #[command(flatten)]
     pub(crate) talk: TalkArgs,
+}
+
+impl OptimizeArgs {
+    /// Tells the files of `-o` apart by their names.
+    pub(crate) fn sort_outputs(&mut self) -> Result<(), Failure> {
+        for path in std::mem::take(&mut self.outputs) {
+            let suffix = Path::new(&path).extension().and_then(|suffix| suffix.to_str());
+            let (slot, what) = match suffix.unwrap_or_default().to_ascii_lowercase().as_str() {
+                _ if path.ends_with('/') => (&mut self.emit_c, "folder of C code"),
+                "h" | "hpp" => (&mut self.emit_header, "C header"),
+                "html" | "htm" => (&mut self.page.report, "page"),
+                _ => (&mut self.output, "model"),
+            };
+            if let Some(first) = slot.replace(path.clone()) {
+                return Err(Failure::request(
+                    format!("-o {path}: the {what} is written to `{first}` already"),
+                    "give each kind of file one name",
+                ));
+            }
+        }
+        self.refuse_unplanned()
+    }
+
+    /// Refuses files that tell the places of tensors where none are planned.
+    fn refuse_unplanned(&self) -> Result<(), Failure> {
+        let is_code = self.emit_c.is_some();
+        let option = match () {
+            () if self.changes.no_plan => "--no-plan",
+            () if is_code && self.read.fold_constants => "--fold-constants",
+            () if is_code && self.memory.is_some() => "--memory",
+            () => return Ok(()),
+        };
+        match self.emit_c.as_ref().or(self.emit_header.as_ref()) {
+            None => Ok(()),
+            Some(path) => Err(Failure::request(
+                format!("-o {path}: it holds the place of every tensor, and {option} leaves no such places"),
+                format!("leave out {option}"),
+            )),
+        }
+    }
 }

@@ -44,10 +44,10 @@ pub(crate) struct ReportArgs {
 /// The page beside what a command does.
 #[derive(Args)]
 pub(crate) struct PageArgs {
-    /// Write a page about it here: before and after, why it needs as much, and what would lower it.
-    #[arg(long, value_name = "FILE.html")]
+    /// As -o FILE.html.
+    #[arg(long, hide = true, value_name = "FILE.html")]
     pub(crate) report: Option<String>,
-    /// Write the pictures of that page into this folder, as .svg files; it is made if there is none.
+    /// Write the pictures of the page into this folder, as .svg files; it is made if there is none.
     #[arg(long, value_name = "DIR")]
     pub(crate) svg: Option<String>,
 }

@@ -50,7 +50,7 @@ fn planned(args: &EmitCArgs, input: &Input) -> Result<Optimized, Failure> {
         return Err(Failure::request(message, "leave out --no-plan"));
     }
     let model = emitted_kernels(args.runtime.model(input)?, args.runtime.kernels.is_some())?;
-    super::optimize::check_loops(args.changes.loops.loops, &args.input, input, model)?;
+    super::optimize::check_loops(args.changes.loops.are_asked_for(), &args.input, input, model)?;
     super::optimize::check_int8_io(args.changes.int8_io, &args.input, input)?;
     serenity::check_covered(input, args.changes.int8_io, model.kernels().unwrap_or_default())?;
     let cancel = cancel_on_signal();

@@ -1,8 +1,7 @@
 //! `serenity completions` and `serenity man`, from the same definitions as the command line itself; `serenity schema`, as it is published.
 
-use crate::args::{Cli, CompletionsArgs, ManArgs, SchemaArgs};
+use crate::args::{CompletionsArgs, ManArgs, SchemaArgs};
 use crate::{Failure, Outcome, json};
-use clap::CommandFactory;
 use serde_json::Value;
 use std::io::Write;
 use std::path::Path;
@@ -10,7 +9,7 @@ use std::path::Path;
 pub(crate) fn completions(args: &CompletionsArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
     // Into memory first: the generator panics if its writer fails.
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "serenity", &mut script);
+    clap_complete::generate(args.shell, &mut crate::args::command(), "serenity", &mut script);
     out.write_all(&script)?;
     Ok(Outcome::Done)
 }
@@ -47,7 +46,7 @@ pub(crate) fn man(args: &ManArgs, out: &mut impl Write) -> Result<Outcome, Failu
             "name another with --out",
         )
     })?;
-    let mut root = Cli::command();
+    let mut root = crate::args::command();
     root.build();
     write_pages(&root, &args.out, out)?;
     Ok(Outcome::Done)

@@ -16,7 +16,7 @@ pub(crate) fn run(args: &ReportArgs, out: &mut impl Write) -> Result<Outcome, Fa
     page::check_targets(Some(("-o", &args.output)), args.svg.as_deref(), &args.input, &[])?;
     let input = args.read.load(&args.input, args.runtime.runtime)?;
     let model = args.runtime.model(&input)?;
-    super::optimize::check_loops(args.changes.loops.loops, &args.input, &input, model)?;
+    super::optimize::check_loops(args.changes.loops.are_asked_for(), &args.input, &input, model)?;
     super::optimize::check_int8_io(args.changes.int8_io, &args.input, &input)?;
     let cancel = cancel_on_signal();
     let (line, progress) = ProgressLine::new(&title(input.graph(), &args.input), args.talk.quiet);

@@ -230,7 +230,7 @@ impl Case<'_> {
         let kernels = way.kernels.map_or_else(String::new, |kernels| format!(" --kernels {kernels}"));
         let io = if way.int8_io { " --int8-io" } else { "" };
         let is_more = most > MORE_MACS[0];
-        let share = if is_more { format!(" --max-extra-macs {:.0}%", 100.0 * most) } else { String::new() };
+        let share = if is_more { format!("={:.0}%", 100.0 * most) } else { String::new() };
         let flags = format!("{kernels}{io} --loops{share}");
         let mut remedy = self.remedy(text, &flags, Some(need));
         // What was only estimated, and fits by little, may or may not.

@@ -1,4 +1,4 @@
-//! `--emit-c`: the planned model as C.
+//! `-o DIR/`: the planned model as C.
 
 use super::{Job, check_int8_io};
 use crate::Failure;

@@ -22,7 +22,7 @@ pub(super) fn check_target(job: &Job) -> Result<(), Failure> {
         if other.is_some_and(|other| serenity::write::is_same_file(other, header)) {
             return Err(Failure::request(
                 format!("the header and what {option} asks for would both be written to `{header}`"),
-                format!("give {option} and --emit-header different names"),
+                "give them different names",
             ));
         }
     }
@@ -87,7 +87,7 @@ impl DevicePlan {
                 if told {
                     "in the plan and in the header only"
                 } else {
-                    "told by --plan, --json and --emit-header"
+                    "told by --plan, --json and -o FILE.h"
                 }
             )?;
         }

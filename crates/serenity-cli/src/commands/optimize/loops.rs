@@ -56,7 +56,7 @@ pub(super) fn check_format(option: &str, name: &str, input: &Input) -> Result<()
 
 /// What loops would give, if it is worth a line: one that says so, and how.
 pub(super) fn hint(job: &Job, found: &Optimized, options: &Options) -> String {
-    let is_asked = job.changes.loops.loops || job.talk.json || job.changes.no_plan;
+    let is_asked = job.changes.loops.are_asked_for() || job.talk.json || job.changes.no_plan;
     if is_asked || found.model.file.format() != Format::TfLite {
         return String::new();
     }

@@ -91,9 +91,9 @@ fn check_names_of_one(args: &OptimizeArgs) -> Result<(), Failure> {
     let asked = [
         ("-o", &args.output),
         ("--plan", &args.plan),
-        ("--emit-header", &args.emit_header),
-        ("--emit-c", &args.emit_c),
-        ("--report", &args.page.report),
+        ("-o FILE.h", &args.emit_header),
+        ("-o DIR/", &args.emit_c),
+        ("-o FILE.html", &args.page.report),
         ("--svg", &args.page.svg),
     ];
     match asked.iter().find(|(_, path)| path.is_some()) {
@@ -117,7 +117,7 @@ fn one(job: &Job, cancel: &CancelFlag, out: &mut dyn Write) -> Result<Done, Fail
     check_page_targets(job)?;
     let input = job.read.load_any(job.input, job.runtime.runtime)?;
     let model = code::kernels(job, job.runtime.model(&input)?, &input)?;
-    check_loops(job.changes.loops.loops, job.input, &input, model)?;
+    check_loops(job.changes.loops.are_asked_for(), job.input, &input, model)?;
     check_int8_io(job.changes.int8_io, job.input, &input)?;
     check_format(&input, output.as_ref())?;
     device::check_runtime(job, model)?;
@@ -166,8 +166,8 @@ fn one(job: &Job, cancel: &CancelFlag, out: &mut dyn Write) -> Result<Done, Fail
 /// Refuses a page that could not be written in the end.
 fn check_page_targets(job: &Job) -> Result<(), Failure> {
     let others =
-        [("-o", job.output), ("--plan", job.plan.as_deref()), ("--emit-header", job.emit_header.as_deref())];
-    let report = job.page.report.as_deref().map(|path| ("--report", path));
+        [("-o", job.output), ("--plan", job.plan.as_deref()), ("-o FILE.h", job.emit_header.as_deref())];
+    let report = job.page.report.as_deref().map(|path| ("-o FILE.html", path));
     page::check_targets(report, job.page.svg.as_deref(), job.input, &others)
 }
 
