@@ -2,7 +2,7 @@
 
 use crate::table::Table;
 use crate::{Network, measure, networks};
-use serenity::scheduling::{Options, Rules};
+use serenity::schedule::{Options, Rules};
 use std::error::Error;
 use std::time::Duration;
 

@@ -5,7 +5,7 @@ use crate::measure::{self, Run, in_words};
 use crate::peer::{self, Numbering, PeerOrder};
 use crate::table::Table;
 use serenity::ir::OpId;
-use serenity::scheduling::{Algorithm, Options, Proof};
+use serenity::schedule::{Algorithm, Options, Proof};
 use std::error::Error;
 use std::time::Duration;
 

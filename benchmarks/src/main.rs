@@ -17,7 +17,7 @@ mod table;
 use arguments::{Arguments, Task};
 use serenity::ir::{Graph, Lifetimes, OpId};
 use serenity::runtimes::{MemoryModel, MemoryModelExt};
-use serenity::scheduling::Problem;
+use serenity::schedule::Problem;
 use std::error::Error;
 use std::process::ExitCode;
 
@@ -34,7 +34,7 @@ impl Network {
     fn load(source: &str) -> Result<Self, Box<dyn Error>> {
         let graph = serenity::load(source)?.graph().clone();
         let lifetimes = MemoryModel::Plain.lifetimes(&graph);
-        let problem = serenity::problem(&graph, &lifetimes);
+        let problem = serenity::pipeline::problem(&graph, &lifetimes);
         Ok(Self { name: networks::short_name(source), graph, lifetimes, problem })
     }
 

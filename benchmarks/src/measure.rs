@@ -1,7 +1,7 @@
 //! One search: what it found, and the CPU time it took.
 
 use crate::clock;
-use serenity::scheduling::{CancelFlag, Limits, Options, Problem, Proof, Schedule, StopReason, schedule};
+use serenity::schedule::{CancelFlag, Limits, Options, Problem, Proof, Schedule, StopReason, schedule};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;

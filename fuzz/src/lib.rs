@@ -5,14 +5,14 @@ pub mod seeds;
 pub mod truth;
 
 use serde_json::{Value, json};
+use serenity::arena::{Buffer, Planner, Problem, csv, place};
 use serenity::ir::{Graph, GraphBuilder, OpId, Tensor, TensorId};
-use serenity::placement::{Buffer, Planner, Problem, csv, place};
+use serenity::plan_check::CheckOptions;
 use serenity::runtimes::{Kernels, MemoryModel, MemoryModelExt};
 use serenity::search::{Limits, Proof};
 use serenity::zoo::Precision;
 use serenity::{
-    CheckOptions, Format, Input, Loops, Options, PlanFile, ReadOptions, check_plan, export, load_bytes,
-    optimize,
+    Format, Input, Loops, Options, PlanFile, ReadOptions, check_plan, export, load_bytes, optimize,
 };
 use std::sync::OnceLock;
 
@@ -152,7 +152,7 @@ pub fn arena(data: &[u8]) {
     };
     let buffers: Vec<Buffer> = data.chunks_exact(3).take(5).map(buffer).collect();
     let Ok(problem) = Problem::new(buffers, [1, 4, 16][data.len() % 3]) else { return };
-    let options = serenity::placement::Options::new(Planner::Exact);
+    let options = serenity::arena::Options::new(Planner::Exact);
     let placed = place(&problem, &options);
     let least = least_by_trying(&problem);
     assert!(placed.height >= least, "{} < {least}: {problem:?}", placed.height);

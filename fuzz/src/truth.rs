@@ -1,8 +1,8 @@
 //! Is what a plan says true, by the count of the pipeline? That shares no code with the checker.
 
 use serde_json::Value;
+use serenity::arena::Sharing;
 use serenity::ir::{Graph, OpId};
-use serenity::placement::Sharing;
 use serenity::runtimes::{Content, MemoryModel, MemoryModelExt, main_graph};
 use serenity::{Input, PlanFile};
 

@@ -1,7 +1,8 @@
 //! Errors of the library as exceptions of Python: which class each becomes is decided in `serenity/_errors.py`.
 
 use pyo3::prelude::*;
-use serenity::{Error, ErrorKind, VerifyError};
+use serenity::{Error, ErrorKind};
+use serenity_verify::VerifyError;
 
 /// What went wrong, in the terms of the command.
 pub(crate) struct Failure {

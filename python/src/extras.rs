@@ -5,9 +5,12 @@ use crate::model::Model;
 use crate::search;
 use crate::wishes::{Patience, Target};
 use pyo3::prelude::*;
+use serenity::PlanFile;
+use serenity::memories::TrafficOptions;
+use serenity::plan_check::CheckOptions;
 use serenity::search::{CancelFlag, Limits};
-use serenity::{CheckOptions, PlanFile, TrafficOptions, VerifyOptions};
 use serenity_report::{Axis, Colour, Line, LineChart, Mark, Shape};
+use serenity_verify::VerifyOptions;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -33,7 +36,7 @@ pub(crate) fn traffic(
         let limits = patience.limits(&cancel)?;
         let effort = patience.effort();
         let options = TrafficOptions { model, grain, objective, effort, limits, progress, before: None };
-        let plan = serenity::least_traffic(&graph, &on_chip, &options)?;
+        let plan = serenity::memories::least_traffic(&graph, &on_chip, &options).map_err(serenity::Error::from)?;
         Ok(plan.to_json(&graph, &options).to_string())
     };
     Ok(search::run(py, progress, &cancel, search)??)
@@ -53,7 +56,7 @@ pub(crate) fn verify(
 ) -> PyResult<String> {
     let engine = engine.map(named).transpose()?;
     let options = VerifyOptions { runs, seed, engine, python: Some(python) };
-    let found = py.detach(|| serenity::verify(a, b, &options)).map_err(Failure::from)?;
+    let found = py.detach(|| serenity_verify::verify(a, b, &options)).map_err(Failure::from)?;
     Ok(found.to_json().to_string())
 }
 

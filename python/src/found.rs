@@ -7,11 +7,12 @@ use crate::wishes::Wishes;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Value, json};
+use serenity::account::Account;
 use serenity::ir::{self, Step};
-use serenity::report::{PageOptions, page};
 use serenity::runtimes::main_graph;
 use serenity::search::{CancelFlag, Limits, ProgressFn};
-use serenity::{Account, Error, Format, Input, Optimized, Options, Plan};
+use serenity::{Error, Format, Input, Optimized, Options, Plan};
+use serenity_page::{PageOptions, page};
 use std::time::{Duration, Instant};
 
 /// What would lower a model's need is tried before it is promised, but not for longer.
@@ -35,19 +36,9 @@ impl Found {
         cancel: &CancelFlag,
         progress: Option<ProgressFn>,
     ) -> Result<Self, Failure> {
-        Self::by(serenity::optimize, input, wishes, cancel, progress)
-    }
-
-    fn by(
-        work: impl Fn(&Input, &Options) -> Result<Optimized, Error>,
-        input: &Input,
-        wishes: &Wishes,
-        cancel: &CancelFlag,
-        progress: Option<ProgressFn>,
-    ) -> Result<Self, Failure> {
         let started = Instant::now();
         let options = Options { progress, ..wishes.options(input, cancel)? };
-        let best = work(input, &options)?;
+        let best = serenity::optimize(input, &options).map_err(Error::from)?;
         // Nobody waits any more for what it reports.
         let options = Options { progress: None, ..options };
         Ok(Self { input: input.clone(), best, options, budget: wishes.budget, elapsed: started.elapsed() })
@@ -130,7 +121,8 @@ impl Found {
 
     /// The graph with its ops in their new order.
     fn to_graph(&self) -> PyResult<String> {
-        let graph = serenity::reordered_graph(&self.best.model, self.plan()).map_err(Failure::from)?;
+        let graph =
+            serenity::pipeline::reordered_graph(&self.best.model, self.plan()).map_err(Failure::from)?;
         Ok(ir::json::write(&graph))
     }
 
@@ -148,7 +140,7 @@ impl Found {
 
     /// Refuses a place where the model would not find its constants.
     fn check_side_files(&self, path: &str) -> PyResult<()> {
-        Ok(serenity::check_side_files(&self.input, path).map_err(Failure::from)?)
+        Ok(serenity::write::check_side_files(&self.input, path).map_err(Failure::from)?)
     }
 
     #[getter]

@@ -5,9 +5,9 @@ use crate::model::{Model, checked_order};
 use crate::search;
 use crate::wishes::{Patience, Target};
 use pyo3::prelude::*;
+use serenity::arena::{self, Buffer, Overlap, Placement, Planner, Problem, ProblemError};
 use serenity::check::{PlacedBuffer, first_clash};
 use serenity::ir::{Graph, OpId};
-use serenity::placement::{self, Buffer, Overlap, Placement, Planner, Problem, ProblemError};
 use serenity::runtimes::MemoryModelExt;
 use serenity::search::CancelFlag;
 use std::collections::BTreeMap;
@@ -31,8 +31,8 @@ fn solve(
 ) -> PyResult<Placement> {
     let (planner, cancel): (Planner, _) = (named(planner)?, CancelFlag::default());
     let limits = patience.limits(&cancel)?.working(patience.effort().placement_alone());
-    let options = placement::Options { planner, capacity, limits, progress: None };
-    let placed = search::run(py, None, &cancel, |_| placement::place(problem, &options))?;
+    let options = arena::Options { planner, capacity, limits, progress: None };
+    let placed = search::run(py, None, &cancel, |_| arena::place(problem, &options))?;
     check(problem, &placed)?;
     Ok(placed)
 }
@@ -123,7 +123,7 @@ pub(crate) fn place_model(
         orders[0] = checked_order(graphs[0], &order)?;
     }
     let orders: Vec<&[OpId]> = orders.iter().map(Vec::as_slice).collect();
-    let no_arena = || Failure::from(serenity::Error::NoArena { graph: input.name.clone() });
+    let no_arena = || Failure::from(serenity::Error::from(serenity::memories::Error::NoArena { graph: input.name.clone() }));
     let arena = runtime.placement_problem(&graphs, &orders).ok_or_else(no_arena)?;
     let arena = match align {
         Some(align) => arena.aligned(align).map_err(refused)?,

@@ -2,10 +2,11 @@
 
 use crate::errors::{Failure, named};
 use pyo3::prelude::*;
+use serenity::pipeline::Fast;
 use serenity::runtimes::{Kernels, MemoryModel, OrtOrder, OrtSetup};
-use serenity::scheduling::Algorithm;
+use serenity::schedule::Algorithm;
 use serenity::search::{CancelFlag, Limits};
-use serenity::{Effort, Fast, Format, Input, Loops, Options, ReadOptions, Rewrites};
+use serenity::{Effort, Format, Input, Loops, Options, ReadOptions, Rewrites};
 use std::path::PathBuf;
 use std::time::Duration;
 

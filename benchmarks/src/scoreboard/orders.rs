@@ -7,7 +7,7 @@ use crate::peer::{self, Numbering};
 use crate::{Network, measure};
 use serde_json::Value;
 use serenity::ir::{Graph, OpId};
-use serenity::scheduling::{Algorithm, Options};
+use serenity::schedule::{Algorithm, Options};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::error::Error;

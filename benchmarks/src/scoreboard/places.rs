@@ -6,8 +6,8 @@ use super::orders::Ordered;
 use super::peers::{Package, ask, numbers};
 use serde_json::Value;
 use serenity::check::{PlacedBuffer, first_clash};
-use serenity::placement::csv::{self, Table};
-use serenity::placement::{Limits, Options, Planner, Problem, Proof, place};
+use serenity::arena::csv::{self, Table};
+use serenity::arena::{Limits, Options, Planner, Problem, Proof, place};
 use serenity::runtimes::{MemoryModel, MemoryModelExt};
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -73,7 +73,7 @@ pub(super) fn measure(
 }
 
 impl Job {
-    fn place(&self, planner: Planner, cap: Duration) -> serenity::placement::Placement {
+    fn place(&self, planner: Planner, cap: Duration) -> serenity::arena::Placement {
         place(&self.problem, &Options { limits: Limits::lasting(cap), ..Options::new(planner) })
     }
 

@@ -1,7 +1,7 @@
 //! The arena over time, in the terminal: addresses upwards, steps to the right.
 
 use crate::size::Size;
-use serenity::placement::{Buffer, FOREVER};
+use serenity::arena::{Buffer, FOREVER};
 use std::cmp::Reverse;
 
 const ROWS: usize = 12;

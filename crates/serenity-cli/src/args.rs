@@ -21,9 +21,11 @@ pub(crate) use values::{Allowance, Percent, TwoSizes};
 
 use crate::size::Size;
 use clap::{Args, Parser, Subcommand};
-use serenity::off_chip::Grain;
-use serenity::placement::Planner;
-use serenity::{Engine, Objective, Rewrites};
+use serenity::Rewrites;
+use serenity::arena::Planner;
+use serenity::memories::Objective;
+use serenity::traffic::Grain;
+use serenity_verify::Engine;
 use std::path::PathBuf;
 use std::time::Duration;
 use values::{allowance, named, seconds, threads, tolerance};

@@ -114,8 +114,8 @@ impl From<serenity::pipeline::Error> for Failure {
     }
 }
 
-impl From<serenity::VerifyError> for Failure {
-    fn from(error: serenity::VerifyError) -> Self {
+impl From<serenity_verify::VerifyError> for Failure {
+    fn from(error: serenity_verify::VerifyError) -> Self {
         Self::Other { kind: error.kind(), message: error.to_string(), help: error.help() }
     }
 }

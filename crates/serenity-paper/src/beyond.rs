@@ -6,7 +6,8 @@ use crate::rewriting::rewritten;
 use crate::semantics::{Run, VIEWS, build};
 use crate::statistics::{Spread, geometric_mean};
 use crate::{Options, parallel};
-use serenity::{Error, rewritten_graph};
+use serenity::Error;
+use serenity::pipeline::rewritten_graph;
 use serenity_report::{Column, Table};
 
 /// Random networks for which the best set is searched: each takes a few hundred searches for an order.

@@ -6,9 +6,10 @@ use crate::page::{Part, Section};
 use crate::rewriting::rewritten;
 use crate::semantics::{COPIES, Run, VIEWS, build};
 use serenity::ir::Graph;
+use serenity::memories;
 use serenity::runtimes::MemoryModelExt;
-use serenity::scheduling::within::orders_within;
-use serenity::scheduling::{Algorithm, BudgetResult, Limits, SoftBudget, StepLimit};
+use serenity::schedule::within::orders_within;
+use serenity::schedule::{Algorithm, BudgetResult, Limits, SoftBudget, StepLimit};
 use serenity::{Error, schedule};
 use serenity_report::{Axis, Colour, Column, Line, LineChart, Mark, Shape, Table, grouped};
 
@@ -60,14 +61,14 @@ pub(crate) fn section() -> Result<Section, Error> {
 
 fn explored(graph: &Graph) -> Result<Explored, Error> {
     let (optimum, kahn) = (Run::best(graph, VIEWS)?.live_sum(), Run::kahn(graph, VIEWS)?.live_sum());
-    let problem = serenity::problem(graph, &VIEWS.lifetimes(graph));
+    let problem = serenity::pipeline::problem(graph, &VIEWS.lifetimes(graph));
     let below = optimum - optimum / 20;
     let steps = (0..BUDGETS).map(|i| optimum + (kahn - optimum) * i / (BUDGETS - 1));
     let states = |budget: u64| {
         let found = orders_within(&problem, budget, 0, 0, &Limits::default());
         found
             .map(|found| (budget, found.states))
-            .map_err(|_| Error::NoArena { graph: graph.name().to_owned() })
+            .map_err(|_| Error::from(memories::Error::NoArena { graph: graph.name().to_owned() }))
     };
     let points = [below].into_iter().chain(steps).map(states).collect::<Result<_, _>>()?;
     Ok(Explored { optimum, kahn, points })

@@ -5,7 +5,7 @@ use crate::page::{Part, Section};
 use crate::rewriting::{nodes, rewritten};
 use crate::semantics::{VIEWS, build};
 use serenity::ir::Graph;
-use serenity::scheduling::{Algorithm, Limits};
+use serenity::schedule::{Algorithm, Limits};
 use serenity::{Error, Plan, schedule};
 use serenity_report::{Column, Table, grouped};
 use std::time::Duration;

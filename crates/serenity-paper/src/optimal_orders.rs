@@ -8,9 +8,10 @@ use crate::statistics::Spread;
 use crate::{Options, parallel};
 use serenity::Error;
 use serenity::ir::{Graph, OpId};
+use serenity::memories;
 use serenity::runtimes::MemoryModelExt;
-use serenity::scheduling::Limits;
-use serenity::scheduling::within::orders_within;
+use serenity::schedule::Limits;
+use serenity::schedule::within::orders_within;
 use serenity_report::{Column, Table, grouped};
 use serenity_traffic::{Demand, Grain};
 
@@ -37,9 +38,9 @@ impl Optimal {
     /// Of orders of least live sum, each as likely as any other.
     pub(crate) fn of(graph: &Graph) -> Result<Self, Error> {
         let least = Run::best(graph, VIEWS)?.live_sum();
-        let problem = serenity::problem(graph, &VIEWS.lifetimes(graph));
+        let problem = serenity::pipeline::problem(graph, &VIEWS.lifetimes(graph));
         let found = orders_within(&problem, least, DRAWN, SEED, &Limits::default())
-            .map_err(|_| Error::NoArena { graph: graph.name().to_owned() })?;
+            .map_err(|_| Error::from(memories::Error::NoArena { graph: graph.name().to_owned() }))?;
         let (mut arenas, mut traffic) = (Vec::new(), Vec::new());
         for drawn in &found.drawn {
             let order: Vec<OpId> = drawn.iter().map(|op| OpId(op.0)).collect();
@@ -59,7 +60,8 @@ fn ends(values: Vec<f64>) -> [f64; 3] {
 }
 
 fn moved(run: &Run) -> Result<f64, Error> {
-    let refused = |source| Error::Traffic { graph: run.graph.name().to_owned(), source };
+    let refused =
+        |source| Error::from(memories::Error::Traffic { graph: run.graph.name().to_owned(), source });
     let demand = Demand::new(run.graph, run.model(), &run.order, Grain::Page).map_err(refused)?;
     Ok(demand.belady(ON_CHIP).bytes() as f64)
 }

@@ -7,8 +7,8 @@ use crate::semantics::{Run, VIEWS, build};
 use crate::statistics::from_zero;
 use serenity::Error;
 use serenity::runtimes::MemoryModelExt;
-use serenity::scheduling::Limits;
-use serenity::scheduling::distribution::{Distribution, count, sample};
+use serenity::schedule::Limits;
+use serenity::schedule::distribution::{Distribution, count, sample};
 use serenity_report::{Axis, Colour, Column, Line, LineChart, Mark, Shape, Table, grouped};
 
 /// What the paper's edge device has for activations.
@@ -81,7 +81,7 @@ struct Orders {
 impl Orders {
     fn of(spec: &str, options: &Options) -> Result<Self, Error> {
         let graph = build(spec)?;
-        let problem = serenity::problem(&graph, &VIEWS.lifetimes(&graph));
+        let problem = serenity::pipeline::problem(&graph, &VIEWS.lifetimes(&graph));
         let optimum = Run::best(&graph, VIEWS)?.live_sum();
         let (drawn, _) = sample(&problem, options.orders, SEED, &Limits::default(), None);
         let mut measures = vec![("drawn, uniform among the operators that can run next", drawn)];

@@ -3,8 +3,9 @@
 use crate::semantics::VIEWS;
 use serenity::ir::{Graph, Role};
 use serenity::pipeline::Error as PipelineError;
-use serenity::rewriting::{ChannelPartitioning, KernelPartitioning, Rule, SumReassociation, apply};
-use serenity::{Error, Rewrites, rewrite_settings};
+use serenity::pipeline::rewrite_settings;
+use serenity::rewrite::{ChannelPartitioning, KernelPartitioning, Rule, SumReassociation, apply};
+use serenity::{Error, Rewrites};
 
 /// The graph after the paper's two rules, wherever they fit: a convolution over a concatenation becomes partial convolutions that accumulate in
 /// place, a depthwise one becomes partial ones under a view. One rule after the other, so that the view stays one for whoever reads it: as in the

@@ -4,11 +4,10 @@ use crate::cells::{CELLS, Cell, Origin};
 use crate::page::{Headline, Part, Section, times_less};
 use crate::semantics::{COPIES, Inputs, Run};
 use crate::{Options, parallel};
+use serenity::pipeline::Need;
 use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::zoo::Precision;
-use serenity::{
-    Error, Format, Input, Loops, Need, Optimized, ReadOptions, Rewrites, export, load_bytes, optimize,
-};
+use serenity::{Error, Format, Input, Loops, Optimized, ReadOptions, Rewrites, export, load_bytes, optimize};
 use serenity_report::{Column, Table, grouped};
 
 const TFLM: MemoryModel = MemoryModel::Tflm(Kernels::Any);

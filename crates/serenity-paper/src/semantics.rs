@@ -4,10 +4,11 @@
 //! concatenation, keeps graph inputs, and places tensors in its arena of 2019. The scheduled side takes a concatenation for a view of its
 //! pieces, lets inputs go after their last reader, and uses the same arena. A factor between the two sides mixes all of that.
 
+use serenity::arena::{self, Limits, Planner, Problem};
 use serenity::ir::{Graph, OpId, Profile};
-use serenity::placement::{self, Limits, Planner, Problem};
+use serenity::memories;
 use serenity::runtimes::{Content, MemoryModel, MemoryModelExt};
-use serenity::scheduling::Algorithm;
+use serenity::schedule::Algorithm;
 use serenity::{Error, Plan, schedule};
 
 /// A concatenation copies its pieces.
@@ -96,8 +97,8 @@ impl<'a> Run<'a> {
         planner: Planner,
         alignment: u64,
         inputs: Inputs,
-    ) -> Result<(Problem, placement::Placement), Error> {
-        let no_arena = || Error::NoArena { graph: self.graph.name().to_owned() };
+    ) -> Result<(Problem, arena::Placement), Error> {
+        let no_arena = || Error::from(memories::Error::NoArena { graph: self.graph.name().to_owned() });
         let arena = self.model.placement_problem(&[self.graph], &[&self.order]).ok_or_else(no_arena)?;
         let mut buffers = arena.problem.buffers().to_vec();
         if inputs == Inputs::Kept {
@@ -111,8 +112,8 @@ impl<'a> Run<'a> {
         }
         let problem = Problem::new(buffers, alignment).map_err(|_| no_arena())?;
         let limits = Limits { work: Some(MOST_WORK), ..Limits::default() };
-        let options = placement::Options { limits, ..placement::Options::new(planner) };
-        let placement = placement::place(&problem, &options);
+        let options = arena::Options { limits, ..arena::Options::new(planner) };
+        let placement = arena::place(&problem, &options);
         Ok((problem, placement))
     }
 }

@@ -8,7 +8,7 @@ use crate::rewriting::rewritten;
 use crate::semantics::build;
 use crate::statistics::Spread;
 use serenity::Error;
-use serenity::scheduling::Algorithm;
+use serenity::schedule::Algorithm;
 use serenity_report::{Axis, Bar, BarChart, BarSeries, Colour, Column, Table, significant};
 use std::time::Duration;
 

@@ -7,6 +7,7 @@ use crate::semantics::{COPIES, Run, VIEWS, build};
 use crate::statistics::{Spread, geometric_mean};
 use crate::{Options, parallel};
 use serenity::Error;
+use serenity::memories;
 use serenity_report::{Axis, Bar, BarChart, BarSeries, Colour, Column, Line, LineChart, Shape, Table};
 use serenity_traffic::{Demand, Grain};
 
@@ -121,7 +122,8 @@ fn moved(spec: &str) -> Result<Moved, Error> {
     ];
     let mut moved = Moved::default();
     for (moved, (model, run)) in moved.iter_mut().zip(&sides) {
-        let refused = |source| Error::Traffic { graph: graph.name().to_owned(), source };
+        let refused =
+            |source| Error::from(memories::Error::Traffic { graph: graph.name().to_owned(), source });
         let demand = Demand::new(run.graph, *model, &run.order, Grain::Page).map_err(refused)?;
         *moved = SIZES.map(|kib| demand.belady(kib * 1024).bytes());
     }

@@ -8,8 +8,8 @@ use crate::semantics::{COPIES, Inputs, Run, VIEWS, build};
 use serenity::Error;
 use serenity::ir::{Graph, Operator, Role};
 use serenity::runtimes::MemoryModelExt;
-use serenity::scheduling::Limits;
-use serenity::scheduling::distribution::count;
+use serenity::schedule::Limits;
+use serenity::schedule::distribution::count;
 use serenity_report::{Column, Table};
 
 pub(crate) fn section() -> Result<Section, Error> {
@@ -65,7 +65,7 @@ fn row(name: &str, spec: &str) -> Result<Vec<String>, Error> {
         Ok(if least < largest { format!("{} to {}", kb(least), kb(largest)) } else { kb(least) })
     };
     let tflite = Run::kahn(&graph, COPIES)?.old_arena(Inputs::Kept)?;
-    let problem = serenity::problem(&graph, &VIEWS.lifetimes(&graph));
+    let problem = serenity::pipeline::problem(&graph, &VIEWS.lifetimes(&graph));
     let share = |bytes: u64| {
         count(&problem, &Limits::default(), None)
             .map_or(String::new(), |all| percent(all.share_within(bytes)))

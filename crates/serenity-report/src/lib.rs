@@ -27,6 +27,7 @@
 mod axis;
 mod bars;
 mod frame;
+mod labels;
 mod lines;
 mod names;
 mod number;
@@ -39,6 +40,7 @@ mod theme;
 
 pub use axis::{Axis, Scale};
 pub use bars::{Bar, BarChart, BarSeries};
+pub use labels::ShortLabels;
 pub use lines::{Line, LineChart, Mark, Shape};
 pub use names::short_names;
 pub use number::{grouped, significant};

@@ -5,8 +5,9 @@
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its table")]
 
+use serenity::code::emit_c;
 use serenity::runtimes::{Kernels, MemoryModel};
-use serenity::{Loops, Options, emit_c, load, optimize};
+use serenity::{Loops, Options, load, optimize};
 use serenity_judges::{Inputs, Verdict, shared, slower};
 use std::path::Path;
 use std::process::Command;

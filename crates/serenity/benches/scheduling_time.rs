@@ -8,7 +8,7 @@
 
 use serenity::load;
 use serenity::runtimes::MemoryModelExt;
-use serenity::scheduling::{Algorithm, Limits, Options, Problem, Proof, Schedule, schedule};
+use serenity::schedule::{Algorithm, Limits, Options, Problem, Proof, Schedule, schedule};
 use std::time::Duration;
 
 /// The networks, those of the paper first.
@@ -63,7 +63,7 @@ fn main() {
 
 fn measure_network(network: &str) {
     let input = load(&format!("zoo:{network}")).expect("the networks of this table exist");
-    let problem = serenity::problem(input.graph(), &input.default_model.lifetimes(input.graph()));
+    let problem = serenity::pipeline::problem(input.graph(), &input.default_model.lifetimes(input.graph()));
     for (algorithm, published) in ALGORITHMS {
         let (found, time) = measure(&problem, algorithm);
         let result = match found.proof {

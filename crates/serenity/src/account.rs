@@ -1,12 +1,11 @@
 //! What there is to tell of a model that was optimised, whoever tells it: the command, the page, or another language.
 
-use crate::{
-    Board, Footprint, Format, Input, Need, NeedWithKernels, Plan, boards_that_fit, kernels_to_avoid,
-    needs_by_kernels,
-};
+use crate::boards::{Board, boards_that_fit};
+use crate::{Format, Input, Plan};
 use serde_json::{Value, json};
 use serenity_ir::Profile;
 use serenity_pipeline::peak;
+use serenity_pipeline::{Footprint, Need, NeedWithKernels, kernels_to_avoid, needs_by_kernels};
 use serenity_runtimes::{MemoryModel, MemoryModelExt, OrtOrder, Tail, Unsupported, main_graph, unsupported};
 
 /// A model as it came, as it is planned, and its plan.

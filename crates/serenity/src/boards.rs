@@ -1,6 +1,6 @@
 //! Microcontroller boards, and how much RAM they have.
 
-use crate::NeedWithKernels;
+use serenity_pipeline::NeedWithKernels;
 use serenity_runtimes::Kernels;
 
 /// A board that people run neural networks on.

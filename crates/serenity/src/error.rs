@@ -69,25 +69,9 @@ pub enum Error {
         /// Why.
         reason: String,
     },
-    /// A model whose tensors cannot be placed at all.
-    #[error(
-        "`{graph}` has no arena: its sub-graphs run each other without end, or its sizes are beyond 2^60 bytes"
-    )]
-    NoArena {
-        /// The model.
-        graph: String,
-    },
-    /// Two memories that are too small for a model.
+    /// Traffic that cannot be counted, or tensors that cannot be divided between two memories.
     #[error(transparent)]
-    NoRoom(#[from] crate::two_memories::NoRoom),
-    /// Traffic that cannot be counted.
-    #[error("the off-chip traffic of `{graph}` cannot be counted: {source}")]
-    Traffic {
-        /// The model.
-        graph: String,
-        /// Why.
-        source: serenity_traffic::TrafficError,
-    },
+    Memories(#[from] serenity_memories::Error),
     /// A model that C is not written from.
     #[error("`{path}`: {source}")]
     Emit {
@@ -126,10 +110,8 @@ impl Error {
             Self::NotText { .. } => ErrorKind::Format,
             Self::Zoo { .. } => ErrorKind::Network,
             Self::PlanFile { .. } => ErrorKind::Plan,
-            Self::Export { .. } | Self::Emit { .. } | Self::NoArena { .. } | Self::Traffic { .. } => {
-                ErrorKind::Model
-            }
-            Self::NoRoom(_) => ErrorKind::Room,
+            Self::Export { .. } | Self::Emit { .. } => ErrorKind::Model,
+            Self::Memories(error) => error.kind(),
             Self::SideFile { .. } | Self::Write { .. } => ErrorKind::Write,
         }
     }
@@ -137,7 +119,9 @@ impl Error {
     /// Where in the file, if that is known: a path into a JSON document, a line, a byte, or a place in the terms of the model.
     pub fn place(&self) -> Option<String> {
         match self {
-            Self::Pipeline(error) => error.place(),
+            Self::Pipeline(error) | Self::Memories(serenity_memories::Error::Pipeline(error)) => {
+                error.place()
+            }
             Self::NotText { position, .. } => Some(format!("byte {position}")),
             _ => None,
         }
@@ -146,7 +130,7 @@ impl Error {
     /// What the user can do about it, where that is not plain from the message.
     pub fn help(&self) -> Option<Cow<'static, str>> {
         match self {
-            Self::Pipeline(error) => error.help(),
+            Self::Pipeline(error) | Self::Memories(serenity_memories::Error::Pipeline(error)) => error.help(),
             _ => self.fixed_help().map(Cow::Borrowed),
         }
     }
@@ -168,7 +152,9 @@ impl Error {
             Self::Emit { .. } => Some(
                 "run the model with TensorFlow Lite for Microcontrollers: `serenity optimize` makes it need less there",
             ),
-            Self::NoRoom(_) => Some("give a larger memory; the last one may be as large as you like"),
+            Self::Memories(serenity_memories::Error::NoRoom(_)) => {
+                Some("give a larger memory; the last one may be as large as you like")
+            }
             _ => None,
         }
     }

@@ -3,10 +3,10 @@
 //! It holds numbers only, so that it can be included anywhere: the sizes of the arena, what quantised inputs and outputs stand for, and where each tensor lies. Names of tensors become
 //! identifiers; the names as they are in the model stand beside them in comments.
 
-use crate::labels::ShortLabels;
-use crate::two_memories::TwoMemories;
 use crate::{Error, Format, Input, Plan};
 use serenity_ir::{Graph, OpId};
+use serenity_memories::two_memories::TwoMemories;
+use serenity_report::ShortLabels;
 use serenity_runtimes::{Arena, Content, MemoryModelExt, Offsets, Piece, TFLM_ALIGNMENT};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -312,8 +312,9 @@ impl Names {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Options, load, plan_graphs};
+    use crate::{Options, load};
     use serenity_ir::{GraphBuilder, Tensor};
+    use serenity_pipeline::plan_graphs;
     use serenity_runtimes::{Kernels, MemoryModel};
 
     #[test]

@@ -16,71 +16,48 @@
 //! # Ok(()) }
 //! ```
 //!
-//! The rooms behind this one can be used alone: [`ir`] (graphs), [`runtimes`] (what each of them does with memory), [`rewriting`] (identities), [`scheduling`] (orders of
-//! any DAG of buffers), [`off_chip`] (traffic), [`check`] (the verifier) and [`zoo`] (the built-in networks).
+//! The crates behind this one can be used alone, and are re-exported under their own names: [`mod@schedule`] and
+//! [`arena`] know nothing of neural networks, [`pipeline`] is the search itself.
 
-mod account;
-mod boards;
-mod emit;
+pub mod account;
+pub mod boards;
+pub mod code;
 mod error;
-mod export;
+pub mod export;
 mod header;
-mod inspect;
-mod labels;
+pub mod inspect;
 mod load;
-mod plan_check;
+pub mod plan_check;
 mod plan_file;
-pub mod report;
-mod traffic;
-pub mod two_memories;
-mod verify;
 pub mod write;
 
-pub use serenity_arena as placement;
+pub use serenity_arena as arena;
 pub use serenity_check as check;
-pub use serenity_emit as emitting;
+pub use serenity_emit as emit;
+pub use serenity_formats as formats;
 pub use serenity_ir as ir;
-pub use serenity_loops as looping;
-pub use serenity_onnx as onnx;
+pub use serenity_loops as loops;
+pub use serenity_memories as memories;
 pub use serenity_pipeline as pipeline;
-pub use serenity_rewrite as rewriting;
+pub use serenity_rewrite as rewrite;
 pub use serenity_runtimes as runtimes;
-pub use serenity_schedule as scheduling;
+pub use serenity_schedule as schedule;
 pub use serenity_search as search;
 pub use serenity_tflite as tflite;
-pub use serenity_traffic as off_chip;
+pub use serenity_traffic as traffic;
 pub use serenity_zoo as zoo;
 
-pub use serenity_formats::{
-    FileError, Format, KeptPort, ModelFile, NarrowedChannels, NarrowedTensor, PlanNote, Port, QuantizedIo,
-    QuantizedPort, ReadOptions,
-};
-
-pub use serenity_pipeline::{
-    AppliedLoops, AppliedRewrite, Attempt, Channels, Decision, Effort, ErrorKind, Fast, FastSession, Figures,
-    Footprint, Input, InvalidEffort, Loops, LoopsEstimate, Need, NeedWithKernels, NoFast, NoPlan, Optimized,
-    Options, Plan, RewriteChoice, RewriteCost, Rewrites, Variant, estimate_loops, kernels_to_avoid,
-    needs_by_kernels, optimize, plan_graphs, planned_model, possible_rewrites, problem, reordered_graph,
-    rewrite, rewrite_settings, rewritten_graph, schedule, variants,
-};
-
-pub use account::{Account, note_to_json, plan_fault, refused_by_tflm, refused_to_json, whole_to_json};
-pub use boards::{Board, boards, boards_that_fit};
-pub use emit::{check_covered, emit_c};
 pub use error::Error;
-pub use export::{Export, export};
+pub use export::export;
 pub use header::c_header;
-pub use inspect::{Inspection, inspect};
-pub use labels::ShortLabels;
+pub use inspect::inspect;
 pub use load::{load, load_bytes, load_with};
-pub use plan_check::{CheckOptions, CheckedClaim, NO_CLAIM, Status, Verdict, check_plan};
+pub use plan_check::check_plan;
 pub use plan_file::PlanFile;
-pub use traffic::{Compared, Objective, TrafficAt, TrafficOptions, TrafficPlan, least_traffic};
-pub use verify::{
-    Comparison, Compiler, Engine, OutputComparison, Verification, VerifyError, VerifyOptions, verify,
-    verify_emitted,
+pub use serenity_formats::{Format, ReadOptions};
+pub use serenity_pipeline::{
+    Effort, ErrorKind, Input, Loops, Optimized, Options, Plan, Rewrites, optimize, schedule,
 };
-pub use write::check_side_files;
 
 /// The example of the README is compiled and run with the others.
 #[cfg(doctest)]

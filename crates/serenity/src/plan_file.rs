@@ -3,13 +3,14 @@
 //! Without an order, a peak, a bound and a proof there is no plan, and [`PlanFile::parse`] says so. Every other field may be missing, which claims nothing; but one
 //! that is there and cannot be understood is remembered as [`malformed`](PlanFile::malformed), and refused by the check: no claim is dropped silently.
 
+use crate::Error;
 use crate::load::read_text;
-use crate::{AppliedRewrite, Decision, Error, RewriteChoice, RewriteCost};
 use serde_json::{Map, Value};
 use serenity_check::{Witness, WitnessChain};
 use serenity_formats::{NarrowedChannels, QuantizedIo};
 use serenity_ir::{OpId, TensorId};
 use serenity_loops::{Loop, LoopCost};
+use serenity_pipeline::{AppliedRewrite, Decision, RewriteChoice, RewriteCost};
 use serenity_runtimes::{Kernels, MemoryModel, Offsets, OrtOrder, OrtSetup};
 use serenity_search::StopReason;
 

@@ -2,8 +2,8 @@
 
 use super::values::{TwoSizes, two_memories};
 use super::{ChangeArgs, PageArgs, ReadArgs, RuntimeArg, SearchArgs, TalkArgs};
-use crate::size::Size;
 use crate::Failure;
+use crate::size::Size;
 use clap::Args;
 use std::path::Path;
 

@@ -27,7 +27,7 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "SIZE")]
     pub(crate) budget: Option<Size>,
     /// How many random orders to draw for comparison; 0 for none.
-    #[arg(long, value_name = "N", default_value_t = serenity::report::PageOptions::default().orders)]
+    #[arg(long, value_name = "N", default_value_t = serenity_page::PageOptions::default().orders)]
     pub(crate) orders: u64,
     #[command(flatten)]
     pub(crate) changes: ChangeArgs,

@@ -6,9 +6,10 @@ use crate::Failure;
 use crate::size::Size;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use serenity::pipeline::Fast;
 use serenity::runtimes::{MemoryModel, OrtOrder, OrtSetup};
-use serenity::scheduling::{Algorithm, Rules, SoftBudget, StepLimit};
-use serenity::{Effort, Fast, Format, Input, ReadOptions, Rewrites};
+use serenity::schedule::{Algorithm, Rules, SoftBudget, StepLimit};
+use serenity::{Effort, Format, Input, ReadOptions, Rewrites};
 
 #[derive(Args)]
 pub(crate) struct RuntimeArg {

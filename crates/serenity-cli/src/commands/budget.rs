@@ -6,8 +6,8 @@ use crate::printable::printable;
 use crate::progress::thousands;
 use crate::screen::style::{BAD, GOOD, paint};
 use crate::size::Size;
-use serenity::Need;
 use serenity::ir::Unknown;
+use serenity::pipeline::Need;
 use std::io::Write;
 
 /// What is asked.

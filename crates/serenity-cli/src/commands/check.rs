@@ -7,8 +7,9 @@ use crate::progress::thousands;
 use crate::signals::cancel_on_signal;
 use crate::{Failure, Outcome, json};
 use serenity::check::Reproved;
+use serenity::plan_check::{CheckOptions, Status, Verdict};
 use serenity::search::Limits;
-use serenity::{CheckOptions, PlanFile, Status, Verdict, check_plan};
+use serenity::{PlanFile, check_plan};
 use std::io::Write;
 
 pub(crate) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
@@ -34,7 +35,7 @@ pub(crate) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Outcome, Fai
     if args.talk.json {
         let mut object = verdict.to_json(&plan);
         object["plan"] = args.plan.as_str().into();
-        object["plan_note"] = serenity::note_to_json(&input, model);
+        object["plan_note"] = serenity::account::note_to_json(&input, model);
         writeln!(out, "{}", json::object("check", Some(&args.input), object))?;
     } else {
         tflm::print_note(&input, model, out)?;

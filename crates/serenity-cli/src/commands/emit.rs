@@ -7,10 +7,11 @@ use crate::progress::{ProgressLine, thousands};
 use crate::signals::cancel_on_signal;
 use crate::{Failure, Outcome, json};
 use serde_json::{Value, json};
-use serenity::emitting::{Emitted, prefix_of};
+use serenity::emit::{Emitted, prefix_of};
+use serenity::pipeline::Need;
 use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::write::NewFile;
-use serenity::{Format, Input, Need, Optimized, Options};
+use serenity::{Format, Input, Optimized, Options};
 use std::io::Write;
 use std::path::Path;
 
@@ -21,7 +22,7 @@ pub(crate) fn run(args: &EmitArgs, out: &mut impl Write) -> Result<Outcome, Fail
     check_folder(&args.output)?;
     let found = planned(args, &input)?;
     let prefix = prefix_of(args.name.as_deref().unwrap_or(&args.input));
-    let code = Code::new(&args.output, serenity::emit_c(&found.model, &found.plan, &prefix)?);
+    let code = Code::new(&args.output, serenity::code::emit_c(&found.model, &found.plan, &prefix)?);
     code.make_folder()?;
     serenity::write::write_together(&code.files().collect::<Vec<_>>())?;
     let fits = args.budget.map(|budget| code.emitted.ram() <= budget.0);
@@ -52,7 +53,7 @@ fn planned(args: &EmitCArgs, input: &Input) -> Result<Optimized, Failure> {
     let model = emitted_kernels(args.runtime.model(input)?, args.runtime.kernels.is_some())?;
     super::optimize::check_loops(args.changes.loops.are_asked_for(), &args.input, input, model)?;
     super::optimize::check_int8_io(args.changes.int8_io, &args.input, input)?;
-    serenity::check_covered(input, args.changes.int8_io, model.kernels().unwrap_or_default())?;
+    serenity::code::check_covered(input, args.changes.int8_io, model.kernels().unwrap_or_default())?;
     let cancel = cancel_on_signal();
     let (line, progress) = ProgressLine::new(&title(input.graph(), &args.input), args.talk.quiet);
     let options = with_search(Options::for_input(input), &args.search, &cancel)?;

@@ -29,9 +29,10 @@ use crate::progress::thousands;
 use crate::size::Size;
 use serenity::ir::{Graph, OpId, Unknown};
 use serenity::runtimes::OrtOrder;
-use serenity::scheduling::Rules;
+use serenity::schedule::Rules;
 use serenity::search::{CancelFlag, Limits, Proof, StopReason};
-use serenity::{Options, Plan, ShortLabels};
+use serenity::{Options, Plan};
+use serenity_report::ShortLabels;
 
 /// The limits of what begins now.
 fn limits(args: &LimitArgs, cancel: &CancelFlag) -> Limits {

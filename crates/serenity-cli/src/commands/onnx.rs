@@ -2,8 +2,9 @@
 
 use crate::Failure;
 use serde_json::Value;
+use serenity::pipeline::{FastSession, NoFast};
 use serenity::runtimes::{OrtOrder, OrtSetup};
-use serenity::{FastSession, Format, Input, NoFast, Plan};
+use serenity::{Format, Input, Plan};
 use std::io::Write;
 
 /// How a session is made in Python, and what the figures are about.

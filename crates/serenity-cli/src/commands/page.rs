@@ -2,9 +2,9 @@
 
 use crate::Failure;
 use crate::outputs::make_folder;
-use serenity::report::{Page, PageOptions, page};
 use serenity::write::NewFile;
 use serenity::{Input, Optimized, Options};
+use serenity_page::{Page, PageOptions, page};
 use std::path::Path;
 
 /// Refuses targets that could not be written in the end, before the work. `others` are the files that the same run writes, each with its option.

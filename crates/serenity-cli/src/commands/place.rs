@@ -12,10 +12,10 @@ use crate::size::Size;
 use crate::{Failure, Outcome, json};
 use serde_json::{Value, json};
 use serenity::ErrorKind;
+use serenity::arena::csv::{self, Table};
+use serenity::arena::{Options, Placement, Problem, Proof, place};
 use serenity::check::{PlacedBuffer, first_clash};
 use serenity::ir::{Graph, OpId, Unknown};
-use serenity::placement::csv::{self, Table};
-use serenity::placement::{Options, Placement, Problem, Proof, place};
 use serenity::runtimes::{MemoryModel, MemoryModelExt};
 use std::io::Write;
 use std::path::Path;
@@ -150,7 +150,7 @@ fn read_model(args: &PlaceArgs) -> Result<Job, Failure> {
     let graphs: Vec<&Graph> = input.graphs().iter().collect();
     let own: Vec<Vec<OpId>> = graphs.iter().map(|graph| graph.file_order()).collect();
     let orders: Vec<&[OpId]> = own.iter().map(Vec::as_slice).collect();
-    let too_large = || serenity::Error::NoArena { graph: name.clone() };
+    let too_large = || serenity::Error::from(serenity::memories::Error::NoArena { graph: name.clone() });
     let arena = model.placement_problem(&graphs, &orders).ok_or_else(too_large)?;
     let arena = match args.align {
         Some(align) => arena.aligned(align).map_err(|_| too_large())?,
@@ -256,7 +256,7 @@ fn print(args: &PlaceArgs, job: &Job, placement: &Placement, out: &mut impl Writ
     }
     writeln!(out, "\n  {:>12} {:>12}  name", "offset", "bytes")?;
     let ids: Vec<&str> = job.table.ids.iter().map(String::as_str).collect();
-    let names = serenity::report::short_names(&ids, LONGEST_NAME);
+    let names = serenity_page::short_names(&ids, LONGEST_NAME);
     for (buffer, letter) in lettered(buffers).into_iter().take(MOST_LISTED) {
         writeln!(
             out,

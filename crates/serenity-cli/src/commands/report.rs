@@ -8,8 +8,9 @@ use crate::signals::cancel_on_signal;
 use crate::size::Size;
 use crate::{Failure, Outcome, json};
 use serde_json::{Value, json};
-use serenity::report::{Page, PageOptions};
-use serenity::{Need, Optimized, Options};
+use serenity::pipeline::Need;
+use serenity::{Optimized, Options};
+use serenity_page::{Page, PageOptions};
 use std::io::Write;
 
 pub(crate) fn run(args: &ReportArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
@@ -28,7 +29,7 @@ pub(crate) fn run(args: &ReportArgs, out: &mut impl Write) -> Result<Outcome, Fa
         typed: as_typed(&args.input, &args.read, &args.runtime),
         orders: args.orders,
     };
-    let drawn = serenity::report::page(&input, &found, &options, &asked);
+    let drawn = serenity_page::page(&input, &found, &options, &asked);
     drop(line);
     let files = PageFiles::of(&drawn, Some(&args.output), args.svg.as_deref());
     serenity::write::write_together(&files.files().collect::<Vec<_>>())?;

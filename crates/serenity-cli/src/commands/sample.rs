@@ -9,8 +9,8 @@ use crate::{Failure, Outcome, json};
 use serde_json::{Map, Value, json};
 use serenity::ErrorKind;
 use serenity::runtimes::MemoryModelExt;
-use serenity::scheduling::distribution::{self, CountError, Distribution};
-use serenity::scheduling::{Limits, Problem, StopReason};
+use serenity::schedule::distribution::{self, CountError, Distribution};
+use serenity::schedule::{Limits, Problem, StopReason};
 use serenity::{Options, Plan};
 use std::io::Write;
 
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &SampleArgs, out: &mut impl Write) -> Result<Outcome, Fa
     let model = args.runtime.model(&input)?;
     let graph = serenity::runtimes::main_graph(input.graphs(), &[], model);
     let limits = limits(&args.limits, &cancel_on_signal());
-    let problem = serenity::problem(&graph, &model.lifetimes(&graph));
+    let problem = serenity::pipeline::problem(&graph, &model.lifetimes(&graph));
     let (peaks, stopped) = distribution(args, &title, &problem, &limits)?;
     let (line, progress) = ProgressLine::new(&title, args.talk.quiet);
     let best = serenity::schedule(

@@ -8,7 +8,7 @@ use crate::screen::layout::HANG;
 use crate::screen::style::{TITLE, paint};
 use crate::signals::cancel_on_signal;
 use crate::{Failure, Outcome, json};
-use serenity::scheduling::{CancelFlag, SoftBudget};
+use serenity::schedule::{CancelFlag, SoftBudget};
 use serenity::write::write_atomically;
 use serenity::{Options, Plan};
 use std::io::Write;

@@ -105,7 +105,7 @@ impl Several<'_> {
             Some(width) if width >= NARROW => (width - FIGURES).min(LONGEST_NAME),
             _ => LONGEST_NAME,
         };
-        let short = serenity::report::short_names(&inputs, room);
+        let short = serenity_page::short_names(&inputs, room);
         if is_narrow() {
             return short.iter().map(|name| format!("{}\n ", printable(name))).collect();
         }

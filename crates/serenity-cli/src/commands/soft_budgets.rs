@@ -3,7 +3,7 @@
 use super::{count, duration};
 use crate::progress::thousands;
 use serenity::Plan;
-use serenity::scheduling::BudgetResult;
+use serenity::schedule::BudgetResult;
 use std::io::{self, Write};
 use std::time::Duration;
 

@@ -3,8 +3,9 @@
 use super::{count, op_name_and_type};
 use crate::Failure;
 use crate::printable::printable;
+use serenity::Input;
+use serenity::account::{plan_fault, refused_by_tflm};
 use serenity::runtimes::{MemoryModel, Unsupported};
-use serenity::{Input, plan_fault, refused_by_tflm};
 use std::io::Write;
 
 /// More operators than this are summed up.

@@ -8,10 +8,11 @@ use crate::signals::cancel_on_signal;
 use crate::size::Size;
 use crate::{Failure, Outcome, json};
 use serenity::ir::Graph;
-use serenity::off_chip::{Bytes, Grain};
+use serenity::memories::{Compared, Objective, TrafficOptions, TrafficPlan};
 use serenity::runtimes::{MemoryModel, MemoryModelExt};
-use serenity::scheduling::Algorithm;
-use serenity::{Compared, Input, Objective, Options, Rewrites, TrafficOptions, TrafficPlan};
+use serenity::schedule::Algorithm;
+use serenity::traffic::{Bytes, Grain};
+use serenity::{Input, Options, Rewrites};
 use std::io::{self, Write};
 
 /// Columns of the picture.
@@ -43,7 +44,7 @@ pub(crate) fn run(args: &TrafficArgs, out: &mut impl Write) -> Result<Outcome, F
     if args.before == Baseline::Tflite || graph != own {
         options.before = Some(compared_with(args.before, own, model)?);
     }
-    let plan = serenity::least_traffic(&graph, &sizes, &options)?;
+    let plan = serenity::memories::least_traffic(&graph, &sizes, &options).map_err(serenity::Error::from)?;
     drop(line);
     if args.talk.json {
         let mut object = plan.to_json(&graph, &options);

@@ -6,7 +6,7 @@ use crate::args::VerifyArgs;
 use crate::printable::printable;
 use crate::{Failure, Outcome, json};
 use serde_json::{Value, json};
-use serenity::{Compiler, OutputComparison, Verification, VerifyOptions, verify, verify_emitted};
+use serenity_verify::{Compiler, OutputComparison, Verification, VerifyOptions, verify, verify_emitted};
 use std::io::Write;
 use std::path::Path;
 

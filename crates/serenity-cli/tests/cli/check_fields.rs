@@ -4,8 +4,9 @@ use crate::float_io::with_float_io;
 use crate::harness::Desk;
 use crate::schema::fields_of;
 use serde_json::{Value, json};
+use serenity::plan_check::{CheckOptions, NO_CLAIM};
 use serenity::search::Limits;
-use serenity::{CheckOptions, NO_CLAIM, PlanFile, check_plan, load};
+use serenity::{PlanFile, check_plan, load};
 use serenity_judges::on_all_cores;
 use std::collections::BTreeSet;
 

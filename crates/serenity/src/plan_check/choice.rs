@@ -1,7 +1,8 @@
 //! Is what a plan says of the choice of its rewrites so?
 
 use super::verdict::{Status, Verdict};
-use crate::{Input, Optimized, Options, PlanFile, RewriteChoice, Rewrites};
+use crate::{Input, Optimized, Options, PlanFile, Rewrites};
+use serenity_pipeline::RewriteChoice;
 use serenity_pipeline::best_rewritten;
 use serenity_runtimes::{MemoryModel, MemoryModelExt};
 use serenity_search::Limits;

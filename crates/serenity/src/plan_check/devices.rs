@@ -1,9 +1,11 @@
 //! What `optimize --json` says besides the plan: of devices, kernels and sessions. The pipeline's own code counts it again.
 
 use super::verdict::Verdict;
-use crate::{Account, Footprint, Input, Plan, PlanFile};
+use crate::account::Account;
+use crate::{Input, Plan, PlanFile};
 use serde_json::Value;
 use serenity_ir::Unknown;
+use serenity_pipeline::Footprint;
 use serenity_runtimes::main_graph;
 use serenity_schedule::{Algorithm, Stats};
 use serenity_search::{Proof, StopReason};

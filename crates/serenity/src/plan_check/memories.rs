@@ -1,10 +1,10 @@
 //! Can the tensors of a model lie in two memories as a plan says?
 
 use super::verdict::Verdict;
-use crate::two_memories::{Division, Filled, Memory, Traffic, TwoMemories, divide, traffic};
 use crate::{Input, PlanFile};
 use serde_json::Value;
 use serenity_ir::{Graph, OpId, Unknown};
+use serenity_memories::two_memories::{Division, Filled, Memory, Traffic, TwoMemories, divide, traffic};
 use serenity_runtimes::{ArenaProblem, Content, MemoryModelExt, main_graph};
 use serenity_search::{Limits, Proof, StopReason};
 use std::collections::BTreeMap;

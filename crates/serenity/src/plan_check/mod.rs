@@ -42,8 +42,9 @@ pub struct CheckOptions {
 /// Every field that the plan has is among the claims of the verdict.
 ///
 /// ```
-/// use serenity::{CheckOptions, Options, PlanFile, check_plan, load, optimize};
-/// # fn main() -> Result<(), serenity::Error> {
+/// use serenity::{Options, PlanFile, check_plan, load, optimize};
+/// use serenity::plan_check::CheckOptions;
+/// # fn main() -> Result<(), crate::Error> {
 /// let input = load("zoo:swiftnet-a")?;
 /// let plan = optimize(&input, &Options::for_input(&input))?.plan;
 /// let mut json = plan.to_json();

@@ -2,7 +2,8 @@
 
 use super::verdict::Verdict;
 use crate::plan_file::ClaimedProof;
-use crate::{Decision, Input, PlanFile};
+use crate::{Input, PlanFile};
+use serenity_pipeline::Decision;
 use serenity_runtimes::main_graph;
 
 /// `planned` is what the plan speaks of.

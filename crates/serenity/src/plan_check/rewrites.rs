@@ -2,8 +2,9 @@
 
 use super::choice;
 use super::verdict::Verdict;
-use crate::{AppliedRewrite, Input, PlanFile, Rewrites};
+use crate::{Input, PlanFile, Rewrites};
 use serenity_ir::Graph;
+use serenity_pipeline::AppliedRewrite;
 use serenity_pipeline::stages::rewrite::{costs, possible_rewrites, rewrite_settings, rewrite_with_bounds};
 use serenity_rewrite::{ErrorBounds, Patch, Settings, Sums, apply};
 use serenity_runtimes::MemoryModel;

@@ -76,13 +76,14 @@ pub struct Verdict {
 }
 
 /// Fields of a plan that claim nothing about the model, and what they are instead. Of objects, only the parts named here.
-pub const NO_CLAIM: [(&str, &str); 18] = [
+pub const NO_CLAIM: [(&str, &str); 19] = [
     ("schema", "what kind of object this is"),
     ("graph", "a name"),
     ("input", "a name"),
     ("output", "a name"),
     ("report", "a name"),
     ("pictures", "names"),
+    ("attempts", "what else was tried"),
     ("algorithm", "how the order was found"),
     ("states", "how the order was found"),
     ("pieces", "how the order was found"),

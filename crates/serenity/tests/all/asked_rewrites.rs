@@ -1,12 +1,11 @@
 //! Rewrites that are made only for whoever asks for them: the paper's two rules, and partial convolutions of whole numbers.
 
 use serde_json::json;
+use serenity::pipeline::planned_model;
+use serenity::plan_check::CheckOptions;
 use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::zoo::Precision;
-use serenity::{
-    CheckOptions, Format, Input, Optimized, Options, PlanFile, Rewrites, check_plan, export, load, optimize,
-    planned_model,
-};
+use serenity::{Format, Input, Optimized, Options, PlanFile, Rewrites, check_plan, export, load, optimize};
 use serenity_judges::{Inputs, Verdict, tflm};
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,11 +1,9 @@
 //! The search over variants is a list: what was tried is what the list says, and nothing that was tried is better than what was taken.
 
+use serenity::pipeline::{Attempt, Channels, Need, NoPlan, variants};
 use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::zoo::Precision;
-use serenity::{
-    Attempt, Channels, Format, Input, Loops, Need, NoPlan, Options, ReadOptions, Rewrites, export,
-    load_bytes, optimize, variants,
-};
+use serenity::{Format, Input, Loops, Options, ReadOptions, Rewrites, export, load_bytes, optimize};
 
 fn exported(network: &str, precision: Precision) -> Input {
     let bytes = export(network, Format::TfLite, precision).unwrap().bytes;

@@ -3,7 +3,7 @@
 use serenity::check::{Reproved, Witness, WitnessChain, proved_bound, reprove};
 use serenity::ir::{Graph, OpId, TensorId};
 use serenity::runtimes::MemoryModel;
-use serenity::scheduling::Algorithm;
+use serenity::schedule::Algorithm;
 use serenity::{Options, schedule, zoo};
 
 fn graph(seed: u64, ops: u32) -> Graph {

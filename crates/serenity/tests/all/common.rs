@@ -1,9 +1,10 @@
 //! What several of the tests need: built-in networks as files, and all orders of a small graph.
 
 use serenity::ir::{Graph, OpId};
+use serenity::pipeline::needs_by_kernels;
 use serenity::runtimes::Kernels;
 use serenity::zoo::Precision;
-use serenity::{Format, Input, Plan, export, needs_by_kernels};
+use serenity::{Format, Input, Plan, export};
 use std::path::{Path, PathBuf};
 
 /// Small enough for seconds, and together they use every operator that the zoo lowers to.

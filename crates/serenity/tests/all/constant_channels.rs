@@ -1,11 +1,13 @@
 //! Models without channels that are the same number everywhere: what they need, whether their plans can be checked, and whether TFLM agrees.
 
 use crate::common::portable_head;
+use serenity::pipeline::Need;
+use serenity::plan_check::CheckOptions;
 use serenity::tflite::{Model, NewTensor};
 use serenity::zoo::Precision;
 use serenity::{
-    CheckOptions, Format, Input, Loops, Need, Optimized, Options, PlanFile, ReadOptions, Rewrites,
-    check_plan, export, load, load_bytes, optimize,
+    Format, Input, Loops, Optimized, Options, PlanFile, ReadOptions, Rewrites, check_plan, export, load,
+    load_bytes, optimize,
 };
 use serenity_judges::{Engine, Inputs, Rewritten, Verdict, shared};
 use std::path::Path;

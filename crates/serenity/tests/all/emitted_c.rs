@@ -1,15 +1,14 @@
 //! C without an interpreter, judged by the outside: compilers make programs of it, and TensorFlow Lite for Microcontrollers runs the model on the same inputs.
 
 use crate::common::{NETWORKS, exported};
-use serenity::emitting::Emitted;
+use serenity::code::{check_covered, emit_c};
+use serenity::emit::Emitted;
 use serenity::ir::OpId;
 use serenity::runtimes::{Kernels, MemoryModel, overlaps};
 use serenity::zoo::Precision;
-use serenity::{
-    Compiler, Format, Loops, Options, Plan, Verification, VerifyOptions, check_covered, emit_c, load,
-    optimize, verify_emitted,
-};
+use serenity::{Format, Loops, Options, Plan, load, optimize};
 use serenity_judges::{Need, on_all_cores, python, shared, skip};
+use serenity_verify::{Compiler, Verification, VerifyOptions, verify_emitted};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 

@@ -5,7 +5,7 @@
 
 use serenity::ir::OpId;
 use serenity::runtimes::{MemoryModel, MemoryModelExt};
-use serenity::scheduling::{Algorithm, Buffer, OpIndex, Options, Problem, Proof, Rules, schedule};
+use serenity::schedule::{Algorithm, Buffer, OpIndex, Options, Problem, Proof, Rules, schedule};
 use serenity::zoo;
 
 /// The zoo lists ops in an order that can run; a problem need not: every other one is numbered backwards.
@@ -13,7 +13,7 @@ fn problem(spec: &str, model: MemoryModel) -> Problem {
     let graph = zoo::build(spec).unwrap();
     let backwards = spec.len().is_multiple_of(2) || spec.ends_with(['1', '4', '7']);
     if !backwards {
-        return serenity::problem(&graph, &model.lifetimes(&graph));
+        return serenity::pipeline::problem(&graph, &model.lifetimes(&graph));
     }
     let ops = graph.ops().len() as u32;
     let turned = |op: OpId| OpIndex(ops - 1 - op.0);

@@ -1,9 +1,10 @@
 //! A format that the pipeline has never heard of: what it does not know by the trait, it does not know.
 
+use serenity::formats::{FileError, ModelFile, PlanNote};
 use serenity::ir::{Graph, GraphBuilder, OpId, Tensor};
-use serenity::rewriting::{Patch, Rewriting, Settings};
+use serenity::rewrite::{Patch, Rewriting, Settings};
 use serenity::runtimes::{MemoryModel, Offsets};
-use serenity::{FileError, Format, Input, ModelFile, Options, PlanNote, optimize};
+use serenity::{Format, Input, Options, optimize};
 use std::borrow::Cow;
 use std::sync::Arc;
 

@@ -1,10 +1,9 @@
 //! More freedom never ends worse.
 
+use serenity::pipeline::{needs_by_kernels, plan_graphs};
 use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::zoo::Precision;
-use serenity::{
-    Format, Input, Loops, Optimized, Options, Rewrites, export, load, needs_by_kernels, optimize, plan_graphs,
-};
+use serenity::{Format, Input, Loops, Optimized, Options, Rewrites, export, load, optimize};
 use serenity_judges::{on_all_cores, shared_files};
 use std::path::PathBuf;
 

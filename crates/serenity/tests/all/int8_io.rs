@@ -2,12 +2,14 @@
 
 use crate::common::portable_head;
 use crate::float_io::with_float_io;
+use serenity::formats::Port;
+use serenity::plan_check::CheckOptions;
 use serenity::zoo::Precision;
 use serenity::{
-    CheckOptions, Engine, Format, Input, Loops, Optimized, Options, PlanFile, Port, VerifyOptions,
-    check_plan, export, inspect, load, optimize, verify,
+    Format, Input, Loops, Optimized, Options, PlanFile, check_plan, export, inspect, load, optimize,
 };
 use serenity_judges::{Inputs, shared};
+use serenity_verify::{Engine, VerifyOptions, verify};
 use std::path::{Path, PathBuf};
 
 /// A built-in network with floats at both ends, in a file.

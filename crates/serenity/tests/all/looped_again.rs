@@ -1,14 +1,13 @@
 //! A model that has loops is a model like any other: it can be read, looked at, planned, checked and run again.
 
 use crate::common::{exported, portable_head};
+use serenity::plan_check::CheckOptions;
 use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::search::Limits;
 use serenity::zoo::Precision;
-use serenity::{
-    CheckOptions, Engine, Format, Input, Loops, Optimized, Options, PlanFile, VerifyOptions, check_plan,
-    inspect, load, optimize, verify,
-};
+use serenity::{Format, Input, Loops, Optimized, Options, PlanFile, check_plan, inspect, load, optimize};
 use serenity_judges::{Inputs, shared};
+use serenity_verify::{Engine, VerifyOptions, verify};
 use std::path::{Path, PathBuf};
 
 /// Small networks, in which loops help.

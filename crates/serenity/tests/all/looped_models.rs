@@ -2,10 +2,11 @@
 
 use crate::common::{exported, portable_head};
 use serenity::ir::{Graph, OpId};
-use serenity::looping::{Loop, RowLocal, instructions_of};
+use serenity::loops::{Loop, RowLocal, instructions_of};
+use serenity::pipeline::Need;
 use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::zoo::Precision;
-use serenity::{Format, Input, Loops, Need, Optimized, Options, Rewrites, load, optimize};
+use serenity::{Format, Input, Loops, Optimized, Options, Rewrites, load, optimize};
 use serenity_judges::{Inputs, LiteRt, Tflm, Verdict, on_all_cores, shared, shared_files};
 use std::path::{Path, PathBuf};
 

@@ -1,10 +1,11 @@
 //! Off-chip traffic of the networks of the paper.
 
 use serenity::ir::Graph;
-use serenity::off_chip::{Grain, Traffic, traffic};
+use serenity::memories::{Objective, TrafficOptions, TrafficPlan, least_traffic};
 use serenity::runtimes::MemoryModel;
-use serenity::scheduling::Algorithm;
-use serenity::{Objective, Options, TrafficOptions, TrafficPlan, least_traffic, schedule, zoo};
+use serenity::schedule::Algorithm;
+use serenity::traffic::{Grain, Traffic, traffic};
+use serenity::{Options, schedule, zoo};
 
 /// The paper's comparison: Kahn's order with concatenations that copy, and the order of least peak with ones that do not.
 fn as_in_the_paper(name: &str) -> [Traffic; 2] {

@@ -1,8 +1,9 @@
 //! ONNX Runtime's own planner never needs less than the bound, on random graphs of the operators that it treats in a special way.
 
+use serenity::Options;
 use serenity::ir::{ElementType, Graph, GraphBuilder, OpId, Tensor, TensorId};
+use serenity::pipeline::plan_graphs;
 use serenity::runtimes::{MemoryModel, MemoryModelExt, OrtOrder, OrtSetup};
-use serenity::{Options, plan_graphs};
 
 const KINDS: [&str; 8] = ["Conv", "Relu", "Relu", "Reshape", "Add", "Concat", "DequantizeLinear", "Sigmoid"];
 

@@ -3,12 +3,11 @@
 //! The models are built-in networks, exported with weights, and the collection of real ones where it is present.
 
 use crate::common;
+use serenity::pipeline::{plan_graphs, planned_model};
 use serenity::runtimes::{MemoryModel, OrtOrder, OrtSetup};
-use serenity::scheduling::Limits;
+use serenity::schedule::Limits;
 use serenity::zoo::Precision;
-use serenity::{
-    Format, Input, Options, Plan, ReadOptions, export, load, load_with, plan_graphs, planned_model,
-};
+use serenity::{Format, Input, Options, Plan, ReadOptions, export, load, load_with};
 use serenity_judges::{Inputs, Ort, Verdict, shared, shared_files};
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -1,12 +1,13 @@
 //! Fast sessions of ONNX Runtime: what we predict is what it asks for, never more than a default session, with the same outputs.
 
 use crate::common;
+use serenity::pipeline::Fast;
+use serenity::plan_check::CheckOptions;
 use serenity::runtimes::{MemoryModel, OrtSetup};
 use serenity::search::Limits;
 use serenity::zoo::Precision;
 use serenity::{
-    CheckOptions, Fast, Format, Options, Plan, PlanFile, ReadOptions, Rewrites, check_plan, load, load_with,
-    optimize,
+    Format, Options, Plan, PlanFile, ReadOptions, Rewrites, check_plan, load, load_with, optimize,
 };
 use serenity_judges::{Inputs, Sessions, Verdict, network, python, sessions, shared_files};
 use std::collections::BTreeMap;

@@ -6,7 +6,7 @@ use crate::common::every_order;
 use serenity::check;
 use serenity::ir::Graph;
 use serenity::runtimes::{MemoryModel, MemoryModelExt};
-use serenity::scheduling::{Algorithm, StepLimit};
+use serenity::schedule::{Algorithm, StepLimit};
 use serenity::{Options, schedule, zoo};
 
 fn least_peak(graph: &Graph, model: MemoryModel) -> u64 {
@@ -59,7 +59,7 @@ fn exact_algorithms_agree_with_all_orders_on_larger_random_graphs() {
 
 #[test]
 fn counting_orders_agrees_with_listing_them() {
-    use serenity::scheduling::{Limits, distribution};
+    use serenity::schedule::{Limits, distribution};
     for seed in 0..200 {
         let graph = zoo::build(&format!("random-dag?ops=7&seed={seed}")).unwrap();
         let model = MemoryModel::Paper;
@@ -67,7 +67,7 @@ fn counting_orders_agrees_with_listing_them() {
         every_order(&graph, &mut |order| {
             *peaks.entry(check::peak(&graph, model, order).0).or_insert(0_u128) += 1;
         });
-        let problem = serenity::problem(&graph, &model.lifetimes(&graph));
+        let problem = serenity::pipeline::problem(&graph, &model.lifetimes(&graph));
         let counted = distribution::count(&problem, &Limits::default(), None).unwrap();
         assert_eq!(counted.peaks().collect::<Vec<_>>(), peaks.into_iter().collect::<Vec<_>>(), "seed {seed}");
     }

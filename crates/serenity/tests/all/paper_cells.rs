@@ -1,9 +1,10 @@
 //! The paper's cells as models, judged by the runtimes: what `serenity paper` says of them is what TFLM and `LiteRT` take.
 
 use crate::common::{exported, portable_head};
+use serenity::pipeline::planned_model;
 use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::zoo::Precision;
-use serenity::{Format, Input, Loops, Optimized, Options, Rewrites, load, optimize, planned_model};
+use serenity::{Format, Input, Loops, Optimized, Options, Rewrites, load, optimize};
 use serenity_judges::{Inputs, litert, tflm};
 use std::path::{Path, PathBuf};
 

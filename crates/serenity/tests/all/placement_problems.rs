@@ -1,6 +1,6 @@
 //! What is to be placed, and what the runtimes' own planners make of it.
 
-use serenity::placement::{Options, Planner, place};
+use serenity::arena::{Options, Planner, place};
 use serenity::runtimes::{Kernels, MemoryModel, MemoryModelExt};
 
 /// Every network in its own order, under every memory model.

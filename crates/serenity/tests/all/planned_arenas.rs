@@ -4,13 +4,14 @@ use crate::common::every_order;
 use serde_json::json;
 use serenity::check;
 use serenity::ir::{Attributes, ElementType, Graph, GraphBuilder, Op, OpKind, Tensor, TensorId};
+use serenity::pipeline::plan_graphs;
+use serenity::plan_check::CheckOptions;
 use serenity::runtimes::{Kernels, MemoryModel, MemoryModelExt, Offsets, overlaps};
-use serenity::scheduling::Algorithm;
+use serenity::schedule::Algorithm;
 use serenity::search::Limits;
 use serenity::zoo::Precision;
 use serenity::{
-    CheckOptions, Format, Options, PlanFile, ReadOptions, Rewrites, check_plan, export, load_bytes, optimize,
-    plan_graphs, schedule,
+    Format, Options, PlanFile, ReadOptions, Rewrites, check_plan, export, load_bytes, optimize, schedule,
 };
 
 /// Numbers that are the same on every machine.

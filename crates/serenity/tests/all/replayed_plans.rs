@@ -3,10 +3,11 @@
 use crate::common::{NETWORKS, exported};
 use serenity::check::{Verdict, peak, replay};
 use serenity::ir::Graph;
+use serenity::pipeline::plan_graphs;
 use serenity::runtimes::{Kernels, MemoryModel, overlaps};
-use serenity::scheduling::Algorithm;
+use serenity::schedule::Algorithm;
 use serenity::zoo::Precision;
-use serenity::{Format, Input, Options, load, plan_graphs};
+use serenity::{Format, Input, Options, load};
 use serenity_judges::shared_files;
 use std::path::PathBuf;
 use std::time::Instant;

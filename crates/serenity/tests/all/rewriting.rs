@@ -4,10 +4,9 @@ use serde_json::{Value, json};
 use serenity::ir::{
     Attributes, Constant, ElementType, GraphBuilder, Model, Op, OpKind, Operand, Quantization, Tensor,
 };
+use serenity::pipeline::{planned_model, possible_rewrites, rewrite};
 use serenity::runtimes::{Kernels, MemoryModel};
-use serenity::{
-    Input, Optimized, Options, Rewrites, load, optimize, planned_model, possible_rewrites, rewrite, tflite,
-};
+use serenity::{Input, Optimized, Options, Rewrites, load, optimize, tflite};
 use serenity_judges::{Inputs, Verdict, shared};
 use std::path::{Path, PathBuf};
 

@@ -1,13 +1,11 @@
 //! Rewritten `.tflite` files, judged by the runtimes: they accept them, compute the same with them, and need what was promised.
 
 use crate::common::portable_head;
-use serenity::rewriting::Patch;
+use serenity::pipeline::{plan_graphs, planned_model, possible_rewrites, rewrite};
+use serenity::rewrite::Patch;
 use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::zoo::Precision;
-use serenity::{
-    Format, Input, Optimized, Options, Rewrites, export, load, optimize, plan_graphs, planned_model,
-    possible_rewrites, rewrite,
-};
+use serenity::{Format, Input, Optimized, Options, Rewrites, export, load, optimize};
 use serenity_judges::{Engine, Inputs, Rewritten, Verdict, on_all_cores, shared};
 use std::path::{Path, PathBuf};
 
@@ -176,7 +174,7 @@ fn rules_alone_and_random_sets_compute_the_same() {
         built_in(folder.path(), &["swiftnet-c", "darts-cell", "randwire-cifar10?nodes=8&channels=8"]);
     for subject in real.iter().chain(&built_in) {
         let patches = possible_rewrites(&subject.input, TFLM, Rewrites::All);
-        for rule in serenity::rewriting::rules() {
+        for rule in serenity::rewrite::rules() {
             let only: Vec<Patch> = patches.iter().filter(|p| p.rule == rule.name()).cloned().collect();
             if !only.is_empty() {
                 pairs.add(folder.path(), subject, rule.name(), &only);

@@ -1,7 +1,7 @@
 //! The collection of graphs with known optima, where it is at hand (`SERENITY_SHARED`, or `shared` beside the checkout).
 
 use serenity::runtimes::MemoryModel;
-use serenity::scheduling::{Algorithm, Limits};
+use serenity::schedule::{Algorithm, Limits};
 use serenity::{Options, load, schedule};
 use serenity_judges::shared;
 

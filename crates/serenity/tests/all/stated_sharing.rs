@@ -2,12 +2,13 @@
 //! program.
 
 use serde_json::{Value, json};
+use serenity::arena::{Options as PlaceOptions, Proof as PlaceProof, place};
 use serenity::check::{self, Reproved};
 use serenity::ir::{Graph, OpId, json as graph_json};
-use serenity::placement::{Options as PlaceOptions, Proof as PlaceProof, place};
+use serenity::plan_check::CheckOptions;
 use serenity::runtimes::{MemoryModel, MemoryModelExt};
-use serenity::scheduling::{Algorithm, Limits, distribution};
-use serenity::{CheckOptions, Input, Options, PlanFile, check_plan, optimize, schedule};
+use serenity::schedule::{Algorithm, Limits, distribution};
+use serenity::{Input, Options, PlanFile, check_plan, optimize, schedule};
 use std::collections::{BTreeMap, BTreeSet};
 
 const MODEL: MemoryModel = MemoryModel::Plain;
@@ -258,7 +259,7 @@ fn no_order_and_no_choice_needs_less() {
         let graph = net.graph();
         let peaks = peaks(&net, &graph, seed);
         let least = *peaks.keys().next().unwrap();
-        let problem = serenity::problem(&graph, &MODEL.lifetimes(&graph));
+        let problem = serenity::pipeline::problem(&graph, &MODEL.lifetimes(&graph));
         let counted = distribution::count(&problem, &Limits::default(), None).unwrap();
         assert_eq!(counted.peaks().collect::<BTreeMap<_, _>>(), peaks, "seed {seed}: `sample`");
         for algorithm in [Algorithm::Exact, Algorithm::Dp, Algorithm::DpDivide, Algorithm::DpDivideBudget] {

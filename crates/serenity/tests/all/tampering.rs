@@ -3,11 +3,12 @@
 
 use crate::fuzzed::targets::truth::is_true;
 use serde_json::{Value, json};
+use serenity::pipeline::Footprint;
+use serenity::plan_check::{CheckOptions, NO_CLAIM, Status};
 use serenity::runtimes::{Kernels, MemoryModel, OrtOrder, OrtSetup};
 use serenity::zoo::Precision;
 use serenity::{
-    CheckOptions, Footprint, Format, Input, Loops, NO_CLAIM, Optimized, Options, PlanFile, Rewrites, Status,
-    check_plan, export, load, optimize,
+    Format, Input, Loops, Optimized, Options, PlanFile, Rewrites, check_plan, export, load, optimize,
 };
 use serenity_judges::{on_all_cores, shared};
 

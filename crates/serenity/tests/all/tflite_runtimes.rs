@@ -3,10 +3,11 @@
 //! The models are built-in networks, exported with weights, and the collection of real ones where it is present.
 
 use crate::common::{NETWORKS, exported, portable_head};
+use serenity::pipeline::plan_graphs;
 use serenity::runtimes::{Kernels, MemoryModel};
-use serenity::scheduling::Limits;
+use serenity::schedule::Limits;
 use serenity::zoo::Precision;
-use serenity::{Format, Options, Plan, Rewrites, inspect, load, optimize, plan_graphs};
+use serenity::{Format, Options, Plan, Rewrites, inspect, load, optimize};
 use serenity_judges::{Inputs, Verdict, on_all_cores, shared_files};
 use std::path::{Path, PathBuf};
 use std::time::Duration;

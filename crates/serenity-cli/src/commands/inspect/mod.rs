@@ -11,12 +11,14 @@ use crate::signals::cancel_on_signal;
 use crate::size::Size;
 use crate::{Failure, Outcome, json};
 use serde_json::{Value, json};
+use serenity::inspect::Inspection;
 use serenity::ir::{Buffer, Graph};
+use serenity::pipeline::Need;
 use serenity::runtimes::{Arena, Content, MemoryModel};
-use serenity::scheduling::Limits;
+use serenity::schedule::Limits;
 use serenity::search::CancelFlag;
 use serenity::write::write_atomically;
-use serenity::{Input, Inspection, Need, Options, Plan};
+use serenity::{Input, Options, Plan};
 use std::io::Write;
 
 /// A model that was looked at.
@@ -41,7 +43,7 @@ impl Seen {
 
     /// Why the kernels cannot be trusted with the plan that it came with, if they cannot.
     fn plan_fault(&self) -> Option<String> {
-        serenity::plan_fault(&self.input, self.model)
+        serenity::account::plan_fault(&self.input, self.model)
     }
 
     fn fits(&self, budget: Size) -> bool {
@@ -95,7 +97,7 @@ fn look(args: &InspectArgs, source: &str, cancel: &CancelFlag) -> Result<Seen, F
         ..Limits::lasting(args.time_limit)
     };
     let options = Options { model, limits, progress, ..Options::for_input(&input) };
-    let best = serenity::plan_graphs(input.graphs(), &options)?;
+    let best = serenity::pipeline::plan_graphs(input.graphs(), &options)?;
     Ok(Seen { input, model, found, best })
 }
 
@@ -157,10 +159,10 @@ fn to_json(args: &InspectArgs, seen: &Seen) -> Value {
         "arena": found.arena.as_ref().map(|arena| arena.bytes),
         "scratch": found.arena.as_ref().map(scratch_bytes),
         "tail": input.tail(model).map(|tail| json!({"arm32": tail.arm32, "x86_64": tail.x86_64, "unknown_kernels": tail.unknown_kernels})),
-        "total": found.arena.as_ref().zip(input.tail(model)).map(|(arena, tail)| serenity::whole_to_json(&tail, arena.bytes)),
-        "unsupported": serenity::refused_to_json(input, model),
+        "total": found.arena.as_ref().zip(input.tail(model)).map(|(arena, tail)| serenity::account::whole_to_json(&tail, arena.bytes)),
+        "unsupported": serenity::account::refused_to_json(input, model),
         "plan_fault": seen.plan_fault(),
-        "plan_note": serenity::note_to_json(input, model),
+        "plan_note": serenity::account::note_to_json(input, model),
         "max_op": (!graph.ops().is_empty()).then(max_op),
         "best": best.after.peak,
         "best_arena": best.after.arena,

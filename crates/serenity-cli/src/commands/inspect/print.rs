@@ -12,8 +12,9 @@ use crate::screen::style::{TITLE, paint};
 use crate::screen::width;
 use crate::size::Size;
 use serenity::ir::{BufferId, OpId};
+use serenity::pipeline::Need;
 use serenity::runtimes::{Arena, TFLM_ALIGNMENT};
-use serenity::{Need, ShortLabels};
+use serenity_report::ShortLabels;
 use std::io::{self, Write};
 
 /// What may take long at the peak of a real network: the rest is summed up.

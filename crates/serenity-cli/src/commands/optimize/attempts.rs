@@ -6,8 +6,8 @@ use crate::commands::count;
 use crate::progress::thousands;
 use crate::screen::layout::HANG;
 use crate::screen::style::{GOOD, TITLE, paint};
+use serenity::pipeline::{Attempt, Figures, NoPlan, Variant};
 use serenity::runtimes::MemoryModel;
-use serenity::{Attempt, Figures, NoPlan, Variant};
 use std::io::Write;
 
 pub(super) fn print(

@@ -3,7 +3,7 @@
 use crate::Failure;
 use crate::progress::thousands;
 use serenity::Plan;
-use serenity::rewriting::constant_channels::CONSTANT_CHANNELS;
+use serenity::rewrite::constant_channels::CONSTANT_CHANNELS;
 use std::io::Write;
 
 pub(super) fn print(plan: &Plan, out: &mut impl Write) -> Result<(), Failure> {

@@ -4,7 +4,7 @@ use super::{Job, check_int8_io};
 use crate::Failure;
 pub(super) use crate::commands::emit::Code;
 use crate::commands::emit::{check_folder, check_input, emitted_kernels};
-use serenity::emitting::prefix_of;
+use serenity::emit::prefix_of;
 use serenity::runtimes::MemoryModel;
 use serenity::{Input, Plan};
 
@@ -15,12 +15,12 @@ pub(super) fn kernels(job: &Job, model: MemoryModel, input: &Input) -> Result<Me
     check_folder(folder)?;
     let model = emitted_kernels(model, job.runtime.kernels.is_some())?;
     check_int8_io(job.changes.int8_io, job.input, input)?;
-    serenity::check_covered(input, job.changes.int8_io, model.kernels().unwrap_or_default())?;
+    serenity::code::check_covered(input, job.changes.int8_io, model.kernels().unwrap_or_default())?;
     Ok(model)
 }
 
 /// The code, if it is asked for.
 pub(super) fn emitted(job: &Job, model: &Input, plan: &Plan) -> Result<Option<Code>, Failure> {
     let Some(folder) = &job.emit_c else { return Ok(None) };
-    Ok(Some(Code::new(folder, serenity::emit_c(model, plan, &prefix_of(job.input))?)))
+    Ok(Some(Code::new(folder, serenity::code::emit_c(model, plan, &prefix_of(job.input))?)))
 }

@@ -6,9 +6,9 @@ use crate::args::TwoSizes;
 use crate::progress::thousands;
 use crate::size::Size;
 use serde_json::Value;
+use serenity::memories::two_memories::{Filled, TwoMemories, divide_plan};
 use serenity::runtimes::MemoryModel;
 use serenity::search::{Limits, Proof, StopReason};
-use serenity::two_memories::{Filled, TwoMemories, divide_plan};
 use serenity::write::NewFile;
 use serenity::{Input, Plan};
 use std::io::Write;
@@ -52,7 +52,7 @@ impl DevicePlan {
     pub(super) fn new(job: &Job, input: &Input, plan: &Plan, limits: &Limits) -> Result<Self, Failure> {
         let divide =
             |TwoSizes(memories): &TwoSizes| divide_plan(input.graphs(), plan, memories.clone(), limits);
-        let memories = job.memory.as_ref().map(divide).transpose()?;
+        let memories = job.memory.as_ref().map(divide).transpose().map_err(serenity::Error::from)?;
         let header = match job.emit_header {
             Some(_) => Some(serenity::c_header(input, plan, memories.as_ref())?),
             None => None,

@@ -7,9 +7,10 @@ use crate::progress::thousands;
 use crate::screen::layout::HANG;
 use crate::screen::style::{GOOD, TITLE, paint};
 use crate::size::Size;
+use serenity::Options;
+use serenity::pipeline::{FastSession, Footprint};
 use serenity::runtimes::Kernels;
-use serenity::scheduling::Algorithm;
-use serenity::{FastSession, Footprint, Options};
+use serenity::schedule::Algorithm;
 use std::io::Write;
 
 /// What stands in the columns: the first is what must fit.

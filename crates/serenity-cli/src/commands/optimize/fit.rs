@@ -7,7 +7,8 @@ use crate::commands::count;
 use crate::progress::thousands;
 use crate::screen::style::{NOTE, paint};
 use crate::size::Size;
-use serenity::{Need, NeedWithKernels, refused_by_tflm};
+use serenity::account::refused_by_tflm;
+use serenity::pipeline::{Need, NeedWithKernels};
 use std::io::Write;
 
 impl Report<'_> {
@@ -39,7 +40,7 @@ impl Report<'_> {
 
     /// A plan for one set of kernels may be wrong with others, and nothing in TFLM tells whoever runs it there.
     fn print_kernels_to_avoid(&self, out: &mut impl Write) -> Result<(), Failure> {
-        let avoid = serenity::kernels_to_avoid(self.planned, self.plan);
+        let avoid = serenity::pipeline::kernels_to_avoid(self.planned, self.plan);
         let Some(kernels) = self.plan.model.kernels().filter(|_| !avoid.is_empty()) else { return Ok(()) };
         let names: Vec<String> = avoid.iter().map(|set| format!("`{set}`")).collect();
         let remedy = if kernels.are_emitted() { "" } else { "; --kernels any plans for all" };
@@ -64,7 +65,7 @@ impl Report<'_> {
                 out,
                 "boards with that much RAM: {} of {}, the smallest is {} ({}, {}){}",
                 boards.len(),
-                serenity::boards().len(),
+                serenity::boards::boards().len(),
                 smallest.name,
                 smallest.chip,
                 Size(smallest.ram),
@@ -92,7 +93,7 @@ impl Report<'_> {
 
     /// What that is with each set of kernels, if it is not known which will run it.
     fn print_sets(&self, out: &mut impl Write) -> Result<(), Failure> {
-        let needs = serenity::needs_by_kernels(self.planned, self.plan);
+        let needs = serenity::pipeline::needs_by_kernels(self.planned, self.plan);
         if needs.len() < 2 {
             return Ok(());
         }

@@ -3,7 +3,8 @@
 use super::loops::check_format;
 use crate::Failure;
 use crate::printable::printable;
-use serenity::{Input, Plan, Port, QuantizedPort};
+use serenity::formats::{Port, QuantizedPort};
+use serenity::{Input, Plan};
 use std::io::Write;
 
 /// Refuses the option where there is no file whose inputs and outputs could change.

@@ -9,9 +9,10 @@ use crate::progress::thousands;
 use crate::screen::layout::{COMMAND, HANG};
 use crate::size::Size;
 use serenity::ir::Graph;
-use serenity::looping::{Because, Floor, Loop, LoopCost};
+use serenity::loops::{Because, Floor, Loop, LoopCost};
+use serenity::pipeline::{AppliedLoops, LoopsEstimate};
 use serenity::runtimes::{Kernels, MemoryModel};
-use serenity::{AppliedLoops, Format, Input, Loops, LoopsEstimate, Optimized, Options, Plan};
+use serenity::{Format, Input, Loops, Optimized, Options, Plan};
 use std::io::Write;
 
 /// Refuses loops where nothing would run them, or gain by them.
@@ -60,7 +61,7 @@ pub(super) fn hint(job: &Job, found: &Optimized, options: &Options) -> String {
     if is_asked || found.model.file.format() != Format::TfLite {
         return String::new();
     }
-    let estimate = serenity::estimate_loops(found, Loops::default(), options);
+    let estimate = serenity::pipeline::estimate_loops(found, Loops::default(), options);
     let is_worth_it = |estimate: &LoopsEstimate| estimate.arena < found.plan.after.needs() / 20 * 19;
     estimate.filter(is_worth_it).map_or_else(String::new, |LoopsEstimate { arena, extra_macs }| {
         let more = percent(extra_macs, extra_macs > 0.0);
@@ -205,7 +206,7 @@ fn percent(share: f64, is_some: bool) -> String {
 }
 
 fn file_growth(came: &Input, planned: &Input, plan: &Plan) -> Result<i64, Failure> {
-    let size = serenity::planned_model(planned, plan)?.len();
+    let size = serenity::pipeline::planned_model(planned, plan)?.len();
     Ok(size as i64 - came.file.bytes().len() as i64)
 }
 

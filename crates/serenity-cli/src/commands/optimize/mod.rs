@@ -27,11 +27,12 @@ use crate::{Failure, Outcome, json};
 use code::Code;
 use device::DevicePlan;
 use report::Report;
-use serenity::report::PageOptions;
-use serenity::scheduling::Algorithm;
+use serenity::pipeline::Attempt;
+use serenity::schedule::Algorithm;
 use serenity::search::CancelFlag;
 use serenity::write::NewFile;
-use serenity::{Attempt, Format, Input, Optimized, Options, Plan};
+use serenity::{Format, Input, Optimized, Options, Plan};
+use serenity_page::PageOptions;
 use std::io::Write;
 use std::ops::Deref;
 use std::time::Instant;
@@ -225,7 +226,7 @@ fn check_format(input: &Input, output: Option<&OutputFile>) -> Result<(), Failur
             "leave out --fold-constants, or write the graph alone as .json",
         ))
     } else {
-        Ok(serenity::check_side_files(input, path)?)
+        Ok(serenity::write::check_side_files(input, path)?)
     }
 }
 
@@ -244,9 +245,9 @@ fn write_files(
     let model;
     let mut files = Vec::new();
     if let Some(output) = output {
-        model = match output.content.graph_text(&serenity::reordered_graph(input, plan)?) {
+        model = match output.content.graph_text(&serenity::pipeline::reordered_graph(input, plan)?) {
             Some(text) => text.into_bytes(),
-            None => serenity::planned_model(input, plan)?,
+            None => serenity::pipeline::planned_model(input, plan)?,
         };
         files.push(output.with(&model));
     }

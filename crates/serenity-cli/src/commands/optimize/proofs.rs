@@ -6,8 +6,9 @@ use crate::commands::verdict;
 use crate::progress::thousands;
 use crate::screen::layout::HANG;
 use crate::screen::style::{GOOD, NOTE, paint};
+use serenity::Rewrites;
+use serenity::pipeline::Decision;
 use serenity::search::Proof;
-use serenity::{Decision, Rewrites};
 use std::io::Write;
 
 impl Report<'_> {

@@ -9,8 +9,9 @@ use crate::screen::picture_width;
 use crate::screen::style::{TITLE, paint};
 use crate::{Failure, Outcome};
 use serde_json::Value;
-use serenity::scheduling::Algorithm;
-use serenity::{Account, Input, Plan};
+use serenity::account::Account;
+use serenity::schedule::Algorithm;
+use serenity::{Input, Plan};
 use std::io::Write;
 use std::time::Duration;
 

@@ -1,7 +1,8 @@
 //! What is rewritten by itself: only what makes ONNX Runtime ask for less, and once.
 
 use super::{MODEL, collection, exported, read, stem};
-use serenity::{Optimized, Options, Plan, optimize, plan_graphs, planned_model};
+use serenity::pipeline::{plan_graphs, planned_model};
+use serenity::{Optimized, Options, Plan, optimize};
 use serenity_judges::{Inputs, Verdict};
 use std::path::{Path, PathBuf};
 use std::time::Instant;

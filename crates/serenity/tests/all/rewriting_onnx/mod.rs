@@ -7,10 +7,11 @@ mod refused;
 #[path = "../../../../serenity-onnx/tests/all/wire/mod.rs"]
 mod wire;
 use crate::common;
-use serenity::rewriting::Patch;
+use serenity::pipeline::{possible_rewrites, rewrite};
+use serenity::rewrite::Patch;
 use serenity::runtimes::{MemoryModel, OrtSetup};
 use serenity::zoo::Precision;
-use serenity::{Format, Input, Rewrites, load, possible_rewrites, rewrite};
+use serenity::{Format, Input, Rewrites, load};
 use serenity_judges::{Inputs, Verdict, shared_files};
 use std::path::{Path, PathBuf};
 
@@ -79,7 +80,7 @@ fn all_forced(models: &[PathBuf], folder: &Path) -> Vec<Forced> {
             folder,
         ));
         found.push(all);
-        for rule in serenity::rewriting::rules() {
+        for rule in serenity::rewrite::rules() {
             let of_rule: Vec<Patch> =
                 patches.iter().filter(|patch| patch.rule == rule.name()).cloned().collect();
             if of_rule.len() < patches.len() {

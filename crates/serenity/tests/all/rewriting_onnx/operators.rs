@@ -2,7 +2,8 @@
 
 use super::wire::*;
 use super::{Forced, assert_same_outputs, forced, read};
-use serenity::{Rewrites, possible_rewrites};
+use serenity::Rewrites;
+use serenity::pipeline::possible_rewrites;
 
 /// Positive numbers that look random and are the same every time.
 fn noise(name: &str, shape: &[i64]) -> Vec<u8> {

@@ -2,8 +2,9 @@
 
 use super::wire::*;
 use super::{MODEL, collection, read, stem};
+use serenity::pipeline::{possible_rewrites, rewrite};
 use serenity::runtimes::MemoryModel;
-use serenity::{Input, ReadOptions, Rewrites, load_with, possible_rewrites, rewrite};
+use serenity::{Input, ReadOptions, Rewrites, load_with};
 
 /// A convolution, then `more`, over `a` and `b` joined.
 fn convolution(weights: &[u8], more: &[Vec<u8>]) -> Vec<u8> {

@@ -1,6 +1,6 @@
 //! Why a model needs as much as it does, in sentences that a person understands.
 
-use crate::{Optimized, Plan};
+use serenity::{Optimized, Plan};
 use serenity_loops::Because;
 use serenity_pipeline::whole_need;
 use serenity_report::page::{Role, Side, size};

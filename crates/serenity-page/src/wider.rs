@@ -1,7 +1,8 @@
 //! The model among others: boards, on-chip sizes, random orders.
 
 use super::side::Ground;
-use crate::{Input, Options, Plan, boards};
+use serenity::boards::boards;
+use serenity::{Input, Options, Plan};
 use serenity_report::page::{Board, Device, Orders, Sections, Traffic, TrafficAt};
 use serenity_runtimes::{MemoryModelExt, Tail};
 use serenity_schedule::distribution;
@@ -67,7 +68,7 @@ pub(super) fn orders(
     }
     let graph = &after.main();
     let lifetimes = plan.model.lifetimes(graph);
-    let problem = crate::problem(graph, &lifetimes);
+    let problem = serenity::pipeline::problem(graph, &lifetimes);
     let (drawn, stopped) = distribution::sample(&problem, count, SEED, &options.limits, None);
     // What the clock cuts short would differ from run to run.
     if stopped.is_some() || drawn.total() == 0 {

@@ -100,9 +100,10 @@ fn a_division_is_valid_close_to_the_best_and_never_below_the_bound() {
 
 #[test]
 fn what_fits_the_fast_memory_lies_there() {
-    let input = crate::load("zoo:swiftnet-a").unwrap();
-    let options = crate::Options { model: input.default_model, ..crate::Options::default() };
-    let plan = crate::plan_graphs(input.graphs(), &options).unwrap();
+    let input = serenity::load("zoo:swiftnet-a").unwrap();
+    let options =
+        serenity_pipeline::Options { model: input.default_model, ..serenity_pipeline::Options::default() };
+    let plan = serenity_pipeline::plan_graphs(input.graphs(), &options).unwrap();
     let divided = |fast: u64, slow: u64| {
         let memories = [Memory::new("fast", fast), Memory::new("slow", slow)];
         divide_plan(input.graphs(), &plan, memories, &Limits::default())

@@ -244,14 +244,14 @@ pub fn verify(a: &str, b: &str, options: &VerifyOptions) -> Result<Verification,
 
 /// Does a model hold a plan of TFLM's arena? Then nobody wants it in the kernels of phones and computers.
 fn is_for_tflm(path: &str) -> bool {
-    crate::load(path).is_ok_and(|input| input.plan().is_some())
+    serenity::load(path).is_ok_and(|input| input.plan().is_some())
 }
 
 /// What of two models the runtimes that ran them cannot judge.
 fn not_judged(paths: [&str; 2], comparisons: &[Comparison]) -> Vec<(Engine, String)> {
     let mut all = Vec::new();
     for path in paths {
-        let Ok(input) = crate::load(path) else { continue };
+        let Ok(input) = serenity::load(path) else { continue };
         let Some(note) = input.plan_note() else { continue };
         let was_tflm_asked = comparisons.iter().any(|comparison| comparison.engine == Engine::Tflm);
         for Comparison { engine, .. } in comparisons {

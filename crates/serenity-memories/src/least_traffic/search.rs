@@ -2,8 +2,8 @@
 //!
 //! Ops are moved one at a time while that lowers the traffic of a quick plan, or keeps it and brings the ops that touch a buffer closer together.
 
-use crate::Options;
 use serenity_ir::{Graph, OpId};
+use serenity_pipeline::Options;
 use serenity_pipeline::stages::order::unchecked;
 use serenity_pipeline::stages::refine;
 use serenity_pipeline::stages::refine::with_moved;

@@ -13,8 +13,8 @@
 //! optimal where it meets the bound.
 //!
 //! ```
-//! use serenity::placement::{Buffer, Limits, Problem};
-//! use serenity::two_memories::{Memory, Traffic, divide};
+//! use serenity_arena::{Buffer, Limits, Problem};
+//! use serenity_memories::two_memories::{Memory, Traffic, divide};
 //! // A chain of three; the one in the middle is read twice.
 //! let buffers = vec![Buffer::new(60, 0, 1), Buffer::new(50, 1, 3), Buffer::new(60, 3, 4)];
 //! let traffic = [(60, 0), (100, 50), (0, 60)].map(|(read, written)| Traffic { read, written });
@@ -22,7 +22,7 @@
 //! let division = divide(&Problem::new(buffers, 1).unwrap(), &traffic, memories, &Limits::default())?;
 //! assert_eq!(division.memories[0].buffers, [(1, 0)]);
 //! assert_eq!((division.memories[1].traffic.bytes(), division.bound), (120, 120));
-//! # Ok::<(), serenity::two_memories::NoRoom>(())
+//! # Ok::<(), serenity_memories::two_memories::NoRoom>(())
 //! ```
 
 mod bound;
@@ -32,13 +32,14 @@ mod search;
 mod sections;
 mod traffic;
 
-use crate::{Error, Plan};
+use crate::Error;
 use search::Search;
 use sections::Sections;
 use serde_json::{Value, json};
 use serenity_arena::{Limits, Overlap, Problem, Proof, StopReason};
 use serenity_check::{PlacedBuffer, first_clash};
 use serenity_ir::{Graph, OpId};
+use serenity_pipeline::Plan;
 use serenity_runtimes::{ArenaProblem, Content, MemoryModelExt};
 use std::collections::BTreeMap;
 
@@ -160,7 +161,7 @@ pub fn divide_plan(
     let division = divide(&arena.problem, &traffic, memories, limits)?;
     match division.fault(&arena.problem) {
         None => Ok(TwoMemories { arena, division }),
-        Some(reason) => Err(Error::wrong_plan(reason)),
+        Some(reason) => Err(serenity_pipeline::Error::WrongPlan { reason }.into()),
     }
 }
 

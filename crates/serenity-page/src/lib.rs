@@ -14,7 +14,9 @@ mod wider;
 pub use serenity_report::page::Page;
 pub use serenity_report::short_names;
 
-use crate::{FastSession, Input, Need, Optimized, Options, Plan, boards};
+use serenity::boards::boards;
+use serenity::pipeline::{FastSession, Need};
+use serenity::{Input, Optimized, Options, Plan};
 use serenity_ir::Graph;
 use serenity_report::grouped;
 use serenity_report::page::{Fit, Headline, Side, size};
@@ -42,7 +44,7 @@ impl Default for PageOptions {
 ///
 /// ```
 /// use serenity::{Options, load, optimize};
-/// use serenity::report::{PageOptions, page};
+/// use serenity_page::{PageOptions, page};
 /// # fn main() -> Result<(), serenity::Error> {
 /// let input = load("zoo:swiftnet-a")?;
 /// let options = Options::for_input(&input);

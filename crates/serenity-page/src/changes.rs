@@ -2,7 +2,8 @@
 
 use super::side::Ground;
 use super::why::quoted;
-use crate::{AppliedLoops, AppliedRewrite, Optimized, Plan, RewriteCost};
+use serenity::pipeline::{AppliedLoops, AppliedRewrite, RewriteCost};
+use serenity::{Optimized, Plan};
 use serenity_formats::{NarrowedChannels, Port};
 use serenity_report::page::{Change, size};
 use serenity_report::{grouped, short_names};

@@ -3,9 +3,9 @@
 mod code;
 
 use super::PageOptions;
-use crate::{
-    Input, Loops, Need, Optimized, Options, Rewrites, boards, estimate_loops, optimize, plan_graphs,
-};
+use serenity::boards::boards;
+use serenity::pipeline::{Need, estimate_loops, plan_graphs};
+use serenity::{Input, Loops, Optimized, Options, Rewrites, optimize};
 use serenity_formats::Format;
 use serenity_report::page::{Remedy, size};
 use serenity_runtimes::{Kernels, MemoryModel};

@@ -1,7 +1,9 @@
 //! Would the model fit as C, without an interpreter?
 
 use super::{Case, ESTIMATES_ARE_WITHIN, MORE_MACS};
-use crate::{Loops, Optimized, Options, Rewrites, emit_c, estimate_loops, optimize};
+use serenity::code::emit_c;
+use serenity::pipeline::estimate_loops;
+use serenity::{Loops, Optimized, Options, Rewrites, optimize};
 use serenity_formats::Format;
 use serenity_report::page::{Remedy, size};
 use serenity_runtimes::Kernels;

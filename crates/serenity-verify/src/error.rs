@@ -1,7 +1,7 @@
 //! Why two models could not be compared.
 
 use super::Engine;
-use crate::ErrorKind;
+use serenity::ErrorKind;
 use std::io;
 
 /// Why two models could not be compared. [`help`](Self::help) names the remedy.

@@ -1,7 +1,7 @@
 //! What to call the ops and tensors of a graph where there is little room.
 
+use crate::short_names;
 use serenity_ir::Graph;
-use serenity_report::short_names;
 
 /// Labels as short as they can be and still tell things apart: `block_3/relu` where the model says
 /// `model/functional/block_3/relu;model/functional/block_3/bn/…`.

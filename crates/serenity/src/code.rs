@@ -1,8 +1,9 @@
 //! A planned model as C.
 
-use crate::{Error, Format, Input, Plan, ReadOptions, load_bytes, planned_model};
+use crate::{Error, Format, Input, Plan, ReadOptions, load_bytes};
 use serenity_emit::{Emitted, Library, Scratch, c_code, not_covered};
 use serenity_ir::{Graph, Op, OpId, Operator};
+use serenity_pipeline::planned_model;
 use serenity_pipeline::stages::loops::orders;
 use serenity_pipeline::stages::place::is_safe;
 use serenity_runtimes::{Content, Kernels, TflmFacts, plans_of_arena, tflm_arena};

@@ -11,10 +11,11 @@ mod all_orders;
 mod any_order;
 mod search;
 
-use crate::{Effort, Error, Options, Plan};
+use crate::Error;
 use serde_json::{Value, json};
 use serenity_ir::{Graph, OpId, Unknown};
 use serenity_pipeline::stages::order::best_by_peak;
+use serenity_pipeline::{Effort, Options, Plan};
 use serenity_runtimes::{MemoryModel, MemoryModelExt};
 use serenity_search::{Limits, ProgressFn, StopReason};
 use serenity_traffic::{Bytes, Grain, Touches, Traffic, TrafficError};
