@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn the_printed_rule_never_gets_above_what_it_refuted_last() {
-        // The hard budget times out, the optimum is 800: the example of docs/DESIGN.md.
+        // The hard budget times out, the optimum is 800: the example of this crate's DESIGN.md.
         let mut b = Budgets::new(1000, 10);
         b.halve_as_printed();
         let mut tried = vec![b.current];

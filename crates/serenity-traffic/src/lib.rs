@@ -27,7 +27,7 @@
 //! # What is promised
 //! `bound <= ` any plan's traffic, and `best <= belady`. `best` never rises with the on-chip size among the sizes of one [`sweep`], nor from a power of
 //! two (of bytes or of thousands of bytes) to anything larger in separate calls. Where everything alive fits, nothing is moved. `belady` promises nothing of that sort:
-//! Belady's rule is optimal for objects of one size that are only read. See `docs/DESIGN.md` for proofs.
+//! Belady's rule is optimal for objects of one size that are only read. See the `DESIGN.md` of this crate for proofs.
 //!
 //! ```
 //! use serenity_ir::{GraphBuilder, Tensor};
