@@ -22,7 +22,7 @@ pub struct Variant {
     pub channels: Channels,
     /// Which operators may be replaced by others that compute the same.
     pub rewrites: Rewrites,
-    /// The runtime and the kernels that the search assumes. A plan for any kernels is right for each set of them, so it is a candidate for every target.
+    /// The runtime and the kernels that the search assumes. A plan for any kernels is right for each of the sets that they stand for.
     pub planned_for: MemoryModel,
     /// Whether windows of operators become loops over a few rows at a time.
     pub loops: bool,
@@ -92,7 +92,9 @@ pub fn variants(input: &Input, options: &Options) -> Vec<Variant> {
             }
         }
     };
-    list(&channels, &targets, &[Rewrites::None], false);
+    // A plan for any kernels is taken as it is where it serves; what else is found for them is planned again for the target.
+    let serving: Vec<MemoryModel> = targets.iter().copied().filter(|&one| serves(one, options.model)).collect();
+    list(&channels, &serving, &[Rewrites::None], false);
     // Fewer channels first: if they need no more, nothing else is tried with all of them.
     let fewer_first: Vec<Channels> = channels.iter().rev().copied().collect();
     for one in rewrites {
@@ -124,6 +126,12 @@ pub(crate) fn rewrites(input: &Input, options: &Options) -> &'static [Rewrites] 
 fn may_be_changed(input: &Input) -> bool {
     let graphs: Vec<_> = input.graphs().iter().collect();
     !has_counted_loops(&graphs) && !input.graph().states_sharing()
+}
+
+/// Is a plan for the kernels of `planned_for` right for those of `target`?
+fn serves(planned_for: MemoryModel, target: MemoryModel) -> bool {
+    let sets = |model: MemoryModel| model.kernels().map_or(&[][..], Kernels::sets);
+    sets(target).iter().all(|kernels| sets(planned_for).contains(kernels))
 }
 
 /// Any kernels, if the arena is planned for some; then those in question.
