@@ -124,7 +124,7 @@ pub fn refused_by_tflm(input: &Input, model: MemoryModel) -> Vec<(usize, Unsuppo
     input.graphs().iter().enumerate().flat_map(of_graph).collect()
 }
 
-/// The same as JSON.
+/// The operators that TFLM refuses, as JSON. Empty for other runtimes and for models of other formats.
 pub fn refused_to_json(input: &Input, model: MemoryModel) -> Value {
     let of_op = |(graph, refused): &(usize, Unsupported)| {
         let name = input.graphs()[*graph].op_label(refused.op);

@@ -80,7 +80,7 @@ pub struct Division {
 
 /// Divides buffers among two memories, the preferred one first, so that few bytes are moved in the second.
 ///
-/// The same input gives the same division, unless [`Limits::deadline`] ends the search; the proof then says so.
+/// Equal inputs give equal divisions, unless [`Limits::deadline`] ends the search; the proof then says so.
 ///
 /// # Errors
 /// If no division is found that fits.

@@ -109,7 +109,7 @@ fn peak(plan: &Plan, side: &Side, names: &Names) -> String {
     )
 }
 
-/// The same for a model with loops: what lies there at the same time, and what no loops avoid.
+/// Why a model with loops needs what it needs: what lies in the arena at the same time, and what no loops avoid.
 fn in_loops(plan: &Plan, side: &Side, names: &Names, at: &str) -> String {
     let op = &side.ops[side.peak_op];
     let alive = side.live.iter().filter(|live| live.from <= op.to && live.to >= op.from);
