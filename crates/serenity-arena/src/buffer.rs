@@ -33,13 +33,13 @@ impl Buffer {
         Self { size, first, last, offset: None, alignment: 1 }
     }
 
-    /// The same, at a given offset. Neither alignment nor other fixed buffers are held against that offset.
+    /// This buffer, fixed at `offset`. Neither alignment nor other fixed buffers are held against that offset.
     #[must_use]
     pub fn at(self, offset: u64) -> Self {
         Self { offset: Some(offset), ..self }
     }
 
-    /// The same, at a multiple of `alignment` bytes.
+    /// This buffer, to lie at a multiple of `alignment` bytes.
     #[must_use]
     pub fn aligned(self, alignment: u64) -> Self {
         Self { alignment, ..self }

@@ -69,7 +69,7 @@ fn exchange(problem: &Problem, order: &[usize], packing: &Packing, random: &mut 
     (one, other)
 }
 
-/// The same numbers in every run.
+/// A generator that draws equal numbers in every run.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {

@@ -219,7 +219,7 @@ impl Problem {
         Ok(Self { buffers, alignment, overlaps, reserved, ties, members })
     }
 
-    /// The same, with permission for some buffers to be written over others. Only planners that know of it make use of it:
+    /// Permits some buffers to be written over others. Only these planners make use of it:
     /// [`Planner::Exact`](crate::Planner::Exact) and [`Planner::HillClimb`](crate::Planner::HillClimb).
     ///
     /// # Errors
@@ -244,8 +244,8 @@ impl Problem {
         Ok(Self { overlaps, ..self })
     }
 
-    /// The same, with ranges that must stay free. Only planners that know of it keep them free:
-    /// [`Planner::Exact`](crate::Planner::Exact) and [`Planner::HillClimb`](crate::Planner::HillClimb).
+    /// Adds ranges that must stay free. Only these planners keep them free: [`Planner::Exact`](crate::Planner::Exact)
+    /// and [`Planner::HillClimb`](crate::Planner::HillClimb).
     ///
     /// # Errors
     ///
@@ -266,11 +266,12 @@ impl Problem {
         Ok(Self { reserved, ..self })
     }
 
-    /// The same, with buffers that lie at fixed distances from one another: see [`Tie`]. Only planners that know of it keep to it:
-    /// [`Planner::Exact`](crate::Planner::Exact) and [`Planner::HillClimb`](crate::Planner::HillClimb). The others place every buffer
-    /// for itself, and their placement breaks the ties.
+    /// Ties buffers to fixed distances from one another: see [`Tie`]. Only these planners keep them:
+    /// [`Planner::Exact`](crate::Planner::Exact) and [`Planner::HillClimb`](crate::Planner::HillClimb). The others
+    /// place every buffer by itself and break the ties.
     ///
-    /// Of a group with a fixed buffer all are fixed, so neither their alignment nor other fixed buffers are held against them.
+    /// If one buffer of a group is fixed, all are, so neither their alignment nor other fixed buffers are held against
+    /// them.
     ///
     /// # Errors
     ///

@@ -35,7 +35,7 @@ pub(super) enum Key {
     Pressure,
 }
 
-/// The same for all nodes of one search.
+/// A rule and priorities, fixed for all nodes of one search.
 pub(super) struct Strategy {
     pub(super) rule: Rule,
     /// Higher is first.

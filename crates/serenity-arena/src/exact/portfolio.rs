@@ -101,7 +101,7 @@ impl<'a> Portfolio<'a> {
         })
     }
 
-    /// The same for another problem of the same size.
+    /// A portfolio for another problem of the same size, with this one's nodes and seed.
     pub(super) fn on<'b>(&self, problem: &'b Problem) -> Option<Portfolio<'b>> {
         let portfolio = Portfolio::new(problem, self.memory)?;
         Some(Portfolio { nodes: self.nodes, seed: self.seed, ..portfolio })

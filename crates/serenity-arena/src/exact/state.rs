@@ -44,7 +44,7 @@ pub(super) struct State<'a> {
     pub(super) trail: Vec<Change>,
     /// Sections of which the floor or the load may have changed.
     dirty: Dirty,
-    /// The same, since [`Self::take_stirred`] was asked the last time.
+    /// Sections of which the floor or the load may have changed since the last call of [`Self::take_stirred`].
     stirred: Dirty,
     pub(super) just_placed: JustPlaced,
     pub(super) witnesses: Witnesses,

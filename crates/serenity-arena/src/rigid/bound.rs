@@ -29,7 +29,7 @@ pub(super) fn of(problem: &Problem, units: &Units) -> u64 {
     bound as u64
 }
 
-/// The same, as far as what lies where it lies keeps single units from the ground.
+/// A lower bound from single units: how high each ends if fixed units keep it from the ground.
 pub(super) fn above_ground(units: &Units, table: &Table) -> u64 {
     let positions = vec![None; table.count()];
     let mut blocked = Vec::new();

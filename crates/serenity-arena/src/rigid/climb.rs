@@ -98,11 +98,11 @@ struct Climb<'a> {
     target: i64,
     /// How far units end above the target, added up.
     lack: i64,
-    /// The same of the units before each rank.
+    /// How far the units before each rank end above the target, added up.
     lack_before: Vec<i64>,
-    /// Those that do.
+    /// The units that end above the target.
     above: Vec<u32>,
-    /// One of those, what it rests on, and so on.
+    /// A unit that ends above the target, the unit that it rests on, and so on.
     chain: Vec<u32>,
 }
 
