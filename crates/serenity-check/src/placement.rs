@@ -128,7 +128,8 @@ pub fn placement_faults(
     placement_faults_with(graphs, orders, kernels, offsets, arena, &|_, _, _| None)
 }
 
-/// The same for a model whose attributes leave out long constants: loops can only be followed if the tables that they look into are known.
+/// Everything that is wrong with a plan, for a model whose attributes leave out long constants: loops can only be
+/// followed if the tables that they look into are known.
 pub fn placement_faults_with(
     graphs: &[&Graph],
     orders: &[&[OpId]],
