@@ -13,17 +13,17 @@ use std::io::{self, Write};
 /// So wide are pictures where nothing says how wide they may be.
 const WIDTH_OF_PICTURES: usize = 100;
 
-/// The columns that text may take on standard output; none if nobody looks.
+/// The columns that text may take on standard output; `None` if it is no terminal.
 pub(crate) fn width() -> Option<usize> {
     columns_of(terminal_size::terminal_size_of(io::stdout()))
 }
 
-/// The same for pictures, which are always as wide as something.
+/// The columns that pictures may take on standard output, also if it is no terminal.
 pub(crate) fn picture_width() -> usize {
     width().unwrap_or(WIDTH_OF_PICTURES)
 }
 
-/// The same on standard error.
+/// The columns that text may take on standard error; `None` if it is no terminal.
 pub(crate) fn error_width() -> Option<usize> {
     columns_of(terminal_size::terminal_size_of(io::stderr()))
 }
@@ -53,12 +53,12 @@ impl<W: Write> Screen<W> {
         Self { out, line: Vec::new(), width: width(), is_coloured, is_quiet: false }
     }
 
-    /// The same for programs: every line as it is.
+    /// Standard output for programs: every line as it is.
     pub(crate) fn plain(out: W) -> Self {
         Self { out, line: Vec::new(), width: None, is_coloured: false, is_quiet: false }
     }
 
-    /// The same with nothing on it.
+    /// Standard output that shows nothing.
     pub(crate) fn quiet(out: W) -> Self {
         Self { is_quiet: true, ..Self::plain(out) }
     }
