@@ -120,7 +120,7 @@ impl Slide {
         (skipped < self.window.taps).then(|| self.element(result, skipped))?
     }
 
-    /// The same axis, counted from its end.
+    /// This axis, counted from its end.
     #[must_use]
     pub fn reversed(self) -> Self {
         Self { before: self.after, after: self.before, ..self }
