@@ -74,9 +74,9 @@ pub struct Ort {
     pub peak: u64,
     /// The largest sum of requests alive after a node.
     pub requested_peak: u64,
-    /// The same without what was there before the first node ran.
+    /// The largest sum of requests alive after a node, without what was there before the first node ran.
     pub activations: u64,
-    /// A hash an invocation.
+    /// A hash per invocation.
     pub outputs: Vec<String>,
 }
 
