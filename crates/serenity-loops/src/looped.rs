@@ -118,7 +118,8 @@ impl Looped {
         emit(graphs, order, &chosen.collect::<Option<Vec<_>>>()?)
     }
 
-    /// The same, where the main graph that it was made of has ops of another one.
+    /// These loops, if the main graph that they were made of was itself made of another: `origins` maps its ops to
+    /// those of the other one.
     #[must_use]
     pub fn of(mut self, origins: &[OpId]) -> Self {
         for origin in self.origins.iter_mut().flatten().flatten() {

@@ -17,7 +17,8 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// The same model, its ops in this order; `None` if every padding has one reader already.
+    /// Gives every reader of a padding one of its own, with the ops in this order; `None` if every padding has one
+    /// reader already.
     pub fn new(graphs: &[Graph], order: &[OpId]) -> Option<Self> {
         let main = graphs.first()?;
         let is_spread = |op: &OpId| {

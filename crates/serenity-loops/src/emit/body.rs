@@ -139,7 +139,7 @@ impl Body<'_> {
         Some(out)
     }
 
-    /// The same as an operand: a constant if it is always the same number.
+    /// This iteration's number from a list, as an operand: a constant if all numbers are equal.
     fn one_number(&mut self, list: &[i64]) -> Option<Operand> {
         match constant(list) {
             Some(always) => Some(numbers(&[always])),
