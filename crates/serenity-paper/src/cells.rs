@@ -23,7 +23,7 @@ impl Origin {
         }
     }
 
-    /// The same where one network stands for all.
+    /// Where one network comes from that stands for all seeds, in words.
     pub(crate) fn of_one(self) -> &'static str {
         match self {
             Self::Public => "published",
@@ -48,7 +48,7 @@ pub(crate) struct Published {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cell {
     pub(crate) name: &'static str,
-    /// The same for narrow places, in two lines.
+    /// The name for narrow places, in two lines.
     pub(crate) short: &'static str,
     /// The network in the zoo, without a seed.
     spec: &'static str,

@@ -60,13 +60,15 @@ impl Default for Options {
 /// Everything that was computed.
 #[derive(Clone, Debug)]
 pub struct Evaluation {
-    /// What to write, by name: `README.md`, a CSV for each table, an SVG for each figure, and the same for what was measured with a clock.
+    /// The files to write: `README.md`, a CSV for each table, an SVG for each figure, and separate ones for all that
+    /// was measured with a clock.
     pub files: Vec<File>,
     /// The figures of the paper's text beside ours: what, the paper's, ours, whose network.
     pub at_a_glance: Table,
     /// The factor by which scheduling alone reduces peak memory in the paper's sense, as geometric mean over all cells (the paper: 1.68).
     pub scheduled: f64,
-    /// The same with graph rewriting (the paper: 1.86).
+    /// The factor by which scheduling and graph rewriting together reduce peak memory, as geometric mean over all cells
+    /// (the paper: 1.86).
     pub rewritten: f64,
 }
 
