@@ -54,11 +54,11 @@ pub struct Headline {
     pub after: u64,
     /// Is it as small as can be?
     pub proof: String,
-    /// What it has to fit, if anything was said.
+    /// The budget that it has to fit, if there is one.
     pub budget: Option<u64>,
-    /// Whether it does.
+    /// Whether it fits the budget.
     pub fit: Fit,
-    /// The same in a sentence.
+    /// Whether it fits the budget, in a sentence.
     pub fit_text: String,
     /// Why it needs as much as it does, the most important sentence first.
     pub why: Vec<String>,
@@ -251,9 +251,9 @@ pub struct Remedy {
 /// The whole arena of a device before and after.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Device {
-    /// Its sections before.
+    /// The sections of the arena before.
     pub before: Sections,
-    /// The same after.
+    /// The sections of the arena after.
     pub after: Sections,
     /// Boards, smallest first.
     pub boards: Vec<Board>,
