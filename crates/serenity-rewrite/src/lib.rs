@@ -67,8 +67,8 @@ pub enum Sums {
     Chain,
     /// By ops that add into one accumulator, in whatever order they run: as the paper counts them, `ADD_INTO` and `ACCUMULATE`. No runtime has such ops.
     Accumulator,
-    /// The same, counting that a runtime adds what it has computed into a place of its own: from the best order of such a graph one sees in which
-    /// order a chain should add.
+    /// By ops that add into one accumulator, counted as if a runtime added each result into a place of its own: the
+    /// best order of such a graph shows in which order a chain should add.
     Draft,
 }
 

@@ -81,7 +81,7 @@ impl Patch {
         }
     }
 
-    /// The same, adding up in another order.
+    /// This patch, summing partial results in another order.
     #[must_use]
     pub fn with_order(mut self, new: Vec<usize>) -> Self {
         if let Action::Split { order, .. } | Action::Accumulate { order, .. } = &mut self.action {
