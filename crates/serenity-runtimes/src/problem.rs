@@ -18,7 +18,7 @@ pub struct ArenaProblem {
 }
 
 impl ArenaProblem {
-    /// The same for another alignment.
+    /// The problem with another alignment.
     ///
     /// # Errors
     /// If the alignment is 0, or makes the sizes absurd.

@@ -17,12 +17,12 @@ pub trait Runtime {
     /// Where the bytes of each tensor lie, and what is in use besides them.
     fn storage(&self, graph: &Graph) -> Storage;
 
-    /// Lifetimes below whose least peak no order gets, and no plan of the arena.
+    /// Lifetimes whose least peak is a lower bound for every order and every plan of the arena.
     fn least_lifetimes(&self, graph: &Graph) -> Lifetimes {
         self.storage(graph).into_lifetimes(graph)
     }
 
-    /// The same more closely, if more is known; `None` if not.
+    /// Closer lifetimes for that lower bound, with what ops save while they run; `None` if nothing closer is known.
     fn at_best(&self, _graph: &Graph) -> Option<AtBest> {
         None
     }

@@ -85,7 +85,8 @@ pub(super) fn storage(graph: &Graph, setup: OrtSetup) -> Storage {
     with_doubtful(graph, setup).0
 }
 
-/// The same, and the tensors that may be written over an input of theirs in some orders only.
+/// The storage in which all that may share memory in every order shares it, and the tensors that may be written over
+/// one of their inputs in some orders only.
 fn with_doubtful(graph: &Graph, setup: OrtSetup) -> (Storage, HashSet<TensorId>) {
     let mut doubtful = HashSet::new();
     let mut storage = Storage::one_buffer_a_tensor(graph);

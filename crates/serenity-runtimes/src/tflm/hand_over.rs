@@ -24,13 +24,13 @@ pub(super) struct HandOver {
     pub(super) bytes: u64,
 }
 
-/// What the outputs of `op` may take over at most from inputs that die with it, as `dies` says. An output takes no more than it needs from all
-/// its inputs together, an input gives no more than it has.
+/// The most that the outputs of `op` may take over from inputs that die with it, as `dies` says. An output takes no
+/// more than it needs from all its inputs together, an input gives no more than it has.
 fn hand_overs(graph: &Graph, op: OpId, kernels: Kernels, dies: impl Fn(TensorId) -> bool) -> Vec<HandOver> {
     hand_overs_among(graph, &overlaps(graph, op, kernels), dies)
 }
 
-/// The same where the overlaps that the op permits are known already.
+/// The most that outputs may take over from inputs that die with an op, if the overlaps that the op permits are known.
 pub(super) fn hand_overs_among(
     graph: &Graph,
     permitted: &[Overlap],
@@ -85,7 +85,8 @@ pub(super) fn planned_least_lifetimes(graph: &Graph, kernels: Kernels) -> Lifeti
     shared.storage.into_lifetimes(graph)
 }
 
-/// The same more closely: what each op could save as the last of several readers, it saves while it runs, and no longer.
+/// Closer lifetimes that no order and no plan can beat: what each op could save as the last of several readers, it
+/// saves only while it runs.
 pub(super) fn planned_at_best(graph: &Graph, kernels: Kernels) -> AtBest {
     let mut shared = Shared::new(graph, kernels);
     let mut savings = BTreeMap::new();

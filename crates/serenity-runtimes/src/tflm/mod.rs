@@ -122,7 +122,8 @@ pub(crate) fn largest(arenas: Vec<Arena>) -> Option<Arena> {
     arenas.into_iter().reduce(|largest, other| if other.bytes > largest.bytes { other } else { largest })
 }
 
-/// The same for each set of kernels, but for those that ask for the same.
+/// The arena that TFLM's planner makes of these orders with each set of kernels, without sets that request the same as
+/// another.
 pub(crate) fn tflm_arenas(facts: &Facts, orders: &[&[OpId]], plan: Option<&Offsets>) -> Option<Vec<Arena>> {
     Run::new(facts, orders)?.demands_of_sets().map(|demands| laid_out(demands, plan)).collect()
 }

@@ -22,7 +22,7 @@ pub struct Planned {
     pub offsets: Offsets,
     /// The arena that the runtime makes of it.
     pub arena: Arena,
-    /// The same for each set of kernels that may run it, added up.
+    /// The arenas that the runtime makes of it with each set of kernels that may run it, added up.
     pub of_all_sets: u64,
     /// No plan for these orders has a smaller one.
     pub bound: u64,
@@ -56,7 +56,8 @@ pub fn plan_arena(facts: &Facts, orders: &[&[OpId]], limits: Limits) -> Option<P
     plans_of_arena(facts, orders, limits)?.into_iter().min_by_key(Planned::cost)
 }
 
-/// The same, with all that was looked at: what the exact planner finds, and what the runtime does by itself with each set of kernels.
+/// Places all tensors for one order of each graph in several ways: as the exact planner does, and as the runtime does
+/// by itself with each set of kernels.
 pub fn plans_of_arena(facts: &Facts, orders: &[&[OpId]], limits: Limits) -> Option<Vec<Planned>> {
     let ForAPlan { all: ArenaProblem { problem, contents, .. }, ties, parts } = for_a_plan(facts, orders)?;
     let index = tensor_buffers(&contents);
@@ -87,7 +88,7 @@ pub fn plans_of_arena(facts: &Facts, orders: &[&[OpId]], limits: Limits) -> Opti
     Some(plans)
 }
 
-/// The same problem if all kernels went from front to back; `None` if they do anyway.
+/// The problem if all kernels went from front to back; `None` if they do anyway.
 fn forwards(problem: &Problem) -> Option<Problem> {
     let is_either_way = |overlap: &Overlap| matches!(overlap.how, Sharing::EitherWay { .. });
     let overlaps = problem.overlaps();
@@ -111,8 +112,8 @@ fn places_of_tensors(facts: &Facts, arena: &Arena) -> Offsets {
     facts.for_all_tensors(|graph, tensor| places.get(&(graph, tensor)).copied())
 }
 
-/// The same problem with buffers of which parts are wanted for a shorter time in these parts, and the ties that hold them together: the lowest part takes the place of the buffer, the others follow
-/// behind all buffers.
+/// The problem with some buffers split into parts that are wanted for a shorter time, and the ties that hold the parts
+/// together. The lowest part takes the place of the buffer, the others follow behind all buffers.
 fn in_parts(problem: Problem, parts: &[(usize, Vec<Part>)]) -> Option<(Problem, Vec<Tie>)> {
     if parts.is_empty() {
         return Some((problem, Vec::new()));

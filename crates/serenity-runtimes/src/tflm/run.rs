@@ -85,13 +85,14 @@ impl<'a> Facts<'a> {
         self.sets.iter().map(|(set, _)| *set)
     }
 
-    /// The same as each of these sets sees it, where they differ: what is placed best for one of them may serve all. Arenas are still those of all.
+    /// The facts as each set of kernels sees them, if they differ from those for all sets: the best placement for one
+    /// set may serve all. Arenas are still those of all sets.
     pub fn by_set(&self) -> Vec<Self> {
         let others = self.sets.iter().filter(|(_, scratch)| *scratch != self.scratch);
         others.map(|(_, scratch)| Self { scratch: scratch.clone(), ..self.clone() }).collect()
     }
 
-    /// The same as the first of these sets sees it: the portable one, which asks for least.
+    /// The facts as the first set of kernels sees them: the portable one, which requests the least.
     #[must_use]
     pub fn of_first_set(mut self) -> Self {
         if let Some((_, scratch)) = self.sets.first() {
@@ -162,7 +163,7 @@ impl<'a> Run<'a> {
         self.demands_with(&self.walk.facts.scratch)
     }
 
-    /// The same for each set of kernels that these may be.
+    /// Everything that TFLM's planner is asked to place, in its order, with each set of kernels that may run the model.
     pub(super) fn demands_of_sets(&self) -> impl Iterator<Item = Vec<Demand>> {
         self.walk.facts.sets.iter().map(|(_, scratch)| self.demands_with(scratch))
     }
