@@ -69,8 +69,8 @@ impl Distribution {
     }
 }
 
-/// Draws `count` orders, each by picking uniformly among the ready ops at every step. The same seed gives the same orders on every
-/// machine. If a limit ends it early, the orders drawn until then are returned with the reason.
+/// Draws `count` orders, each by picking uniformly among the ready ops at every step. Equal seeds give equal orders on
+/// every machine. If a limit ends it early, the orders drawn until then are returned with the reason.
 ///
 /// `progress` hears the best peak drawn and, as states, how many orders.
 pub fn sample(

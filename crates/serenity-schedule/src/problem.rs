@@ -69,7 +69,7 @@ impl Buffer {
         Self { bytes, writers: Vec::new(), readers, from_start: true, to_end: false }
     }
 
-    /// The same buffer, in use after the last op too.
+    /// This buffer, in use after the last op too.
     #[must_use]
     pub fn kept(self) -> Self {
         Self { to_end: true, ..self }
@@ -431,7 +431,7 @@ impl Problem {
         self.base + self.buffers.iter().filter(in_use).map(|b| b.bytes).sum::<u64>()
     }
 
-    /// The same problem with time running backwards: an order has the same peak as its reverse has here.
+    /// The problem with time running backwards: an order has the same peak as its reverse has here.
     ///
     /// What must run before runs after, what brings to life lets go. With `X` the ops run so far, `f` here is `f` of the others there,
     /// and `during(X, u) = f(X) + allocated = f(X + u) + freed` is the same in both directions.

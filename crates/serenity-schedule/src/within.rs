@@ -28,7 +28,8 @@ struct Edge {
     op: u32,
 }
 
-/// Looks at all orders that need no more than `budget`, and draws `count` of them. The same seed draws the same on every machine.
+/// Visits all orders that need no more than `budget`, and draws `count` of them. Equal seeds draw equal orders on every
+/// machine.
 ///
 /// # Errors
 /// If a limit ended it.

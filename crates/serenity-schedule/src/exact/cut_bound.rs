@@ -16,7 +16,7 @@ pub(super) fn raise(problem: &Problem, order: &[u32], floor: u64, stop: &dyn Fn(
     raise_up_to(problem, order, floor, (u64::MAX, usize::MAX), stop)
 }
 
-/// The same, until the bound is `enough` or so many cuts have been made.
+/// The bound found for `problem`, at least `floor`; ends when it is `enough` or when so many cuts have been made.
 pub(super) fn raise_up_to(
     problem: &Problem,
     order: &[u32],
