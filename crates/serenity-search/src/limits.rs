@@ -35,12 +35,12 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Limits that end after so much time from now.
+    /// Limits that end after `time` from now.
     pub fn lasting(time: Duration) -> Self {
         Self::default().within(time)
     }
 
-    /// The same limits with so much time from now on, if they do not end sooner.
+    /// These limits, ending after `time` from now unless they end sooner.
     #[must_use]
     pub fn within(&self, time: Duration) -> Self {
         // A time that no clock can hold is no limit.
@@ -52,13 +52,13 @@ impl Limits {
         Self { deadline, ..self.clone() }
     }
 
-    /// The same limits with at most so much work.
+    /// These limits, with at most this much work.
     #[must_use]
     pub fn working(&self, work: u64) -> Self {
         Self { work: Some(self.work.map_or(work, |limit| limit.min(work))), ..self.clone() }
     }
 
-    /// The same limits with at most so many bytes of tables.
+    /// These limits, with at most this many bytes of tables.
     #[must_use]
     pub fn holding(&self, memory: u64) -> Self {
         Self { memory: Some(self.memory.map_or(memory, |limit| limit.min(memory))), ..self.clone() }
