@@ -51,7 +51,7 @@ pub struct Signature {
     pub sub_graph: usize,
     /// Inputs: name and the number of the tensor in the sub-graph's table.
     pub inputs: Vec<(String, usize)>,
-    /// Outputs, likewise.
+    /// Outputs: name and the number of the tensor in the sub-graph's table.
     pub outputs: Vec<(String, usize)>,
 }
 

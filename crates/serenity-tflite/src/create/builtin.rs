@@ -11,7 +11,7 @@ pub(super) struct Builtin {
     pub(super) options: u8,
     /// The version that the converter writes for float tensors.
     pub(super) float_version: i32,
-    /// The same for `int8`, with a scale for each channel of a kernel.
+    /// The version that the converter writes for `int8` tensors, with a scale per channel of a kernel.
     pub(super) int8_version: i32,
 }
 

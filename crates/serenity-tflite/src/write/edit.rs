@@ -67,7 +67,7 @@ pub struct NewTensor {
     pub name: String,
     /// Its dimensions.
     pub shape: Vec<u64>,
-    /// The same with -1 for those that the model's author left open, if there are any.
+    /// Its dimensions, with -1 for those that the model's author left open; `None` if there are none of these.
     pub shape_signature: Option<Vec<i32>>,
     /// The element type.
     pub dtype: ElementType,
