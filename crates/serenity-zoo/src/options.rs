@@ -86,7 +86,7 @@ impl NetworkOption {
         Self { name, default, default_with: None, values, meaning }
     }
 
-    /// The same with `default` instead where `option` is `value`.
+    /// This option, with another `default` where `option` is `value`.
     pub(crate) const fn or_with(
         self,
         option: &'static str,
