@@ -5,8 +5,8 @@
 //! are one buffer that both live in, the rest of `x` goes with the op and the rest of `y` comes with it. The sum over all buffers is then
 //! what the op really needs, before, during and after. An op that goes from back to front lets `y` begin above `x`, and it is the same.
 //!
-//! Only tensors that one op alone reads are handed over here. Where several read a tensor, the order decides who is the last: that
-//! is for whoever knows the order (placement does).
+//! Only tensors that a single op reads are handed over here. Where several ops read a tensor, the order decides which
+//! is the last, which only placement knows.
 
 use super::{tflm_bytes, with_scratch};
 use crate::{AtBest, Kernels, Overlap, TFLM_ALIGNMENT, overlaps};
@@ -94,7 +94,7 @@ pub(super) fn planned_at_best(graph: &Graph, kernels: Kernels) -> AtBest {
     AtBest { lifetimes: shared.storage.into_lifetimes(graph), savings: savings.into_iter().collect() }
 }
 
-/// As without a plan, but what dies is handed over.
+/// The storage of TFLM with a plan: tensors with a single reader are handed over to its output.
 pub(super) fn with_hand_over(graph: &Graph, kernels: Kernels) -> Storage {
     let mut shared = Shared::new(graph, kernels);
     for op in graph.file_order() {
@@ -107,7 +107,8 @@ pub(super) fn with_hand_over(graph: &Graph, kernels: Kernels) -> Storage {
     shared.storage
 }
 
-/// Storage in which tensors take over from each other, and who lives in each buffer: without that, a long chain would take for ever.
+/// Storage in which tensors take over from each other, and the tensors in each buffer: without the latter, long chains
+/// would take too long.
 struct Shared {
     storage: Storage,
     tenants: Vec<Vec<TensorId>>,

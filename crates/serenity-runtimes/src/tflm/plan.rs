@@ -1,8 +1,8 @@
-//! The plan that is written into a model for TFLM: where every tensor lies.
+//! Makes the memory plan that is written into a model for TFLM: the offset of every tensor.
 //!
-//! Offsets are found by the exact planner, for the lifetimes that the runtime will see. Scratch is in the problem, because it needs room, but not in the
-//! plan: the runtime places it, around what is planned. So the head that counts is the one its own planner arrives at in the end, with the kernels for which that is
-//! largest if it is not known which they are.
+//! The exact planner finds the offsets, for the lifetimes that the runtime will see. Scratch is part of the problem,
+//! because it needs room, but not of the plan: the runtime places it around the planned tensors. So the head that
+//! counts is the one that TFLM's own planner arrives at, with the hungriest kernels if they are not known.
 
 use super::parts::Part;
 use super::run::{Facts, Run};
@@ -15,23 +15,24 @@ use serenity_ir::OpId;
 use serenity_search::{Limits, StopReason};
 use std::collections::BTreeMap;
 
-/// Where every tensor lies.
+/// The offsets of all tensors, and the arena that they lead to.
 #[derive(Clone, Debug)]
 pub struct Planned {
-    /// By graph, by tensor; `None` for what takes no room.
+    /// Per graph and per tensor; `None` for tensors that take no room.
     pub offsets: Offsets,
     /// The arena that the runtime makes of it.
     pub arena: Arena,
     /// The arenas that the runtime makes of it with each set of kernels that may run it, added up.
     pub of_all_sets: u64,
-    /// No plan for these orders has a smaller one.
+    /// A lower bound on the arena of every plan for these orders.
     pub bound: u64,
-    /// Why the search for places ended, if that leaves a gap.
+    /// Why the search for offsets ended, if that leaves a gap.
     pub stopped: Option<StopReason>,
 }
 
 impl Planned {
-    /// What the runtime makes of these places, or by itself if there are none; `None` if the sub-graphs call each other without end.
+    /// The arena that the runtime makes of these offsets, or by itself if there are none; `None` if the sub-graphs call
+    /// each other without end.
     pub fn at(
         facts: &Facts,
         orders: &[&[OpId]],
@@ -44,14 +45,14 @@ impl Planned {
         Some(Self { offsets, arena: largest(arenas)?, of_all_sets, bound, stopped })
     }
 
-    /// The less, the better: what is enough for each set of kernels, then what they need one by one.
+    /// The arena that is enough for each set of kernels, then the sum of their arenas: less is better.
     pub fn cost(&self) -> (u64, u64) {
         (self.arena.bytes, self.of_all_sets)
     }
 }
 
-/// Places all tensors for one order of each graph, at least as well as the runtime does by itself. `None` if the sub-graphs call each other without end,
-/// or the sizes are absurd.
+/// Places all tensors for one order of each graph, at least as well as the runtime does by itself. `None` if the
+/// sub-graphs call each other without end, or the sizes are absurdly large.
 pub fn plan_arena(facts: &Facts, orders: &[&[OpId]], limits: Limits) -> Option<Planned> {
     plans_of_arena(facts, orders, limits)?.into_iter().min_by_key(Planned::cost)
 }
@@ -184,7 +185,7 @@ fn place_tied(
 
 const SHARE_OF_A_COMPARISON: u64 = 10;
 
-/// The most memory in use at any step under a plan: no placement for these orders can do with less.
+/// The peak under a plan: a lower bound on every placement for these orders.
 pub fn live_peak(facts: &Facts, orders: &[&[OpId]]) -> Option<u64> {
     Run::new(facts, orders)?.live().into_iter().max()
 }
