@@ -1,4 +1,4 @@
-//! Where to branch: which items might rest at the lowest offset left, and which of them to try first.
+//! Chooses where to branch: which items might rest at the lowest offset left, and which of them to try first.
 
 use super::model::{Item, Model};
 use super::state::{NOWHERE, State};

@@ -41,7 +41,7 @@ pub(super) fn above_ground(units: &Units, table: &Table) -> u64 {
 
 struct Permissions<'a> {
     cell: i64,
-    /// By the step at which the one is handed over to the other; of those within one unit there is no need.
+    /// By the step at which one is handed over to the other; those within one unit are left out.
     at: BTreeMap<Step, Vec<&'a Overlap>>,
     units: &'a Units,
 }
