@@ -1,4 +1,4 @@
-//! Who must run before whom, transitively.
+//! The transitive closure of the precedence of ops.
 
 use crate::{Problem, bits};
 

@@ -1,4 +1,4 @@
-//! Problems too large to know of every op all that comes before and after it.
+//! Problems too large to store, for every op, all ops before and after it.
 //!
 //! The engine keeps sets of ops for every op: memory that grows with the square of the problem. But a network of a hundred thousand ops is no harder than one of a
 //! thousand, only longer. So it is cut at waypoints that a look around them shows ([`nearby`]), along an order that a sliding beam finds
