@@ -133,7 +133,7 @@ pub fn divide(
 /// A plan for a device with two memories.
 #[derive(Clone, Debug)]
 pub struct TwoMemories {
-    /// The buffers.
+    /// The buffers of the model.
     pub arena: ArenaProblem,
     /// The memory and offset of each buffer.
     pub division: Division,
