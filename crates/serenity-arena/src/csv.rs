@@ -23,7 +23,7 @@ use std::str::FromStr;
 pub struct Table {
     /// The name of each buffer.
     pub ids: Vec<String>,
-    /// The buffers.
+    /// The buffers, in the order of the lines.
     pub buffers: Vec<Buffer>,
 }
 
