@@ -51,7 +51,7 @@ pub struct Offsets<'a> {
     pub planned: bool,
 }
 
-/// The outcome.
+/// The result of checking a plan of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelReport {
     /// Everything found wrong.

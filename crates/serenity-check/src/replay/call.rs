@@ -42,7 +42,7 @@ pub(super) struct Call<'g> {
     whole: Rc<Whole<'g>>,
     /// Which operand, by position in the operator's signature.
     pub(super) operand: usize,
-    /// Which result.
+    /// The position of the result.
     pub(super) result: usize,
 }
 
