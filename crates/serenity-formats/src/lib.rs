@@ -41,10 +41,10 @@ pub type Narrowed = (Arc<dyn ModelFile>, NarrowedChannels);
 
 /// A file that was read.
 pub trait ModelFile: fmt::Debug + Send + Sync {
-    /// Its format.
+    /// The format of the file.
     fn format(&self) -> Format;
 
-    /// Its bytes.
+    /// The bytes of the file.
     fn bytes(&self) -> Cow<'_, [u8]>;
 
     /// The main graph, and those that its ops run.
