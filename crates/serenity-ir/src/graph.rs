@@ -51,7 +51,7 @@ impl Tensor {
 pub struct Op {
     /// A name for people; need not be unique, may be empty.
     pub name: String,
-    /// Operation type.
+    /// The type of the operation.
     pub kind: OpKind,
     /// Tensors it reads, in argument order; one may occur twice.
     pub inputs: Vec<TensorId>,
@@ -127,12 +127,12 @@ impl Graph {
         &self.extra
     }
 
-    /// One tensor.
+    /// The tensor with this id.
     pub fn tensor(&self, id: TensorId) -> &Tensor {
         &self.tensors[id.index()]
     }
 
-    /// One operator.
+    /// The op with this id.
     pub fn op(&self, id: OpId) -> &Op {
         &self.ops[id.index()]
     }

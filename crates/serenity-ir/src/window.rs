@@ -94,11 +94,11 @@ impl Window {
 /// in 63 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slide {
-    /// The window.
+    /// The window that slides over the axis.
     pub window: Window,
     /// Elements along the axis that is read.
     pub input: i64,
-    /// Results.
+    /// The number of results.
     pub output: i64,
     /// How far the first window begins before the first element.
     pub before: i64,
