@@ -9,7 +9,6 @@ use crate::message::Message;
 pub enum Attribute {
     /// A whole number.
     Int(i64),
-    /// Whole numbers.
     Ints(Vec<i64>),
     /// A real number.
     Float(f32),

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 /// One dimension of a shape to be written down.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NewDim {
-    /// So many.
     Size(u64),
     /// As many as wherever else this name stands.
     Named(String),
