@@ -44,7 +44,6 @@ pub(crate) struct Published {
     pub(crate) seconds: [f64; 2],
 }
 
-/// A cell.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cell {
     pub(crate) name: &'static str,
