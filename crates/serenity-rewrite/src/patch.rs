@@ -107,13 +107,13 @@ pub enum PatchError {
     /// Two patches change the same op in different ways.
     #[error("two patches change op {op} in different ways; apply one, and find again in the result")]
     Conflict {
-        /// The op.
+        /// The op that both patches change.
         op: OpId,
     },
     /// The patch does not fit the op that it names.
     #[error("a patch does not fit op {op}; apply it to the graph in which it was found")]
     Misfit {
-        /// The op.
+        /// The op that does not fit.
         op: OpId,
     },
     /// The patched graph is not valid.

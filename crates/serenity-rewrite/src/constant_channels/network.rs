@@ -58,7 +58,7 @@ impl Numbers {
     }
 }
 
-/// One operator.
+/// One operator, as far as channels are concerned.
 #[derive(Clone, Debug)]
 pub enum Step {
     /// Every channel of the result depends on all channels of the input: a convolution, a dense layer.
