@@ -36,7 +36,6 @@ struct Copy {
 /// When a copy may be better than avoiding it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LettingGo {
-    /// Never.
     Never,
     /// If it brings a tensor of the main graph to where a loop needs it.
     Link,
@@ -135,7 +134,6 @@ struct State {
     input: Option<Place>,
     output: Place,
     within: Vec<Place>,
-    /// The sub-graphs.
     bodies: Vec<usize>,
     /// Does the body hand it on as it is?
     is_unchanged: bool,
