@@ -104,7 +104,7 @@ pub enum ProblemError {
         "op {op} reads a buffer of several writers, but no edge puts it behind one of them or behind another reader"
     )]
     ReadsTooEarly {
-        /// The reader.
+        /// The op that reads.
         op: u32,
     },
     /// Ops wait for each other.
@@ -118,7 +118,7 @@ pub enum ProblemError {
         "hand-over {hand_over} is none: its op must be the only writer of the new buffer and read the old one, which has one writer at most, and both must have one size"
     )]
     NoHandOver {
-        /// Its position.
+        /// The index of the hand-over.
         hand_over: usize,
     },
     /// The sizes add up to more than fits in 63 bits.
