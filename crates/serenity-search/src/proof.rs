@@ -11,20 +11,20 @@ pub enum StopReason {
     Unknown,
     /// It was asked whether a capacity can be met, or a figure be beaten, and that is settled.
     Capacity,
-    /// The search would try the same again and again: Algorithm 2 of the paper, followed as printed, may.
+    /// The search began to repeat itself, as Algorithm 2 of the paper may if it is followed as printed.
     Circles,
-    /// [`Limits::work`](crate::Limits::work).
+    /// [`Limits::work`](crate::Limits::work) was used up.
     Work,
-    /// [`Limits::memory`](crate::Limits::memory).
+    /// [`Limits::memory`](crate::Limits::memory) was used up.
     Memory,
-    /// [`Limits::deadline`](crate::Limits::deadline).
+    /// [`Limits::deadline`](crate::Limits::deadline) came.
     Time,
-    /// [`Limits::cancel`](crate::Limits::cancel).
+    /// [`Limits::cancel`](crate::Limits::cancel) was set.
     Cancelled,
 }
 
 impl StopReason {
-    /// Does it depend on the clock or on somebody outside, so that another run may give another answer?
+    /// Does it depend on the clock or on a signal, so that another run may give another answer?
     pub fn is_by_the_clock(self) -> bool {
         matches!(self, Self::Time | Self::Cancelled)
     }
