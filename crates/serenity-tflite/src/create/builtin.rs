@@ -5,7 +5,6 @@
 pub(super) struct Builtin {
     /// Its name in the schema, which is also that of the graph.
     pub(super) name: &'static str,
-    /// Its number.
     pub(super) code: i8,
     /// The number of its option table; 0 if it has none.
     pub(super) options: u8,
