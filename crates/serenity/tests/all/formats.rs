@@ -7,7 +7,7 @@ use serenity::{FileError, Format, Input, ModelFile, Options, PlanNote, optimize}
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// The names of ops, one a line.
+/// The names of ops, one per line.
 #[derive(Debug)]
 struct Lines(Graph);
 
