@@ -1,12 +1,13 @@
-//! The independent verifier.
+//! The independent checker of plans.
 //!
-//! In comes a graph and a [`Claim`] about it: run the ops in this order, the peak is so many bytes, no order needs less than so
-//! many. Out comes a [`Report`] with every fault found. For a whole model, a [`ModelClaim`]: the orders of its sub-graphs, the arena that the runtime
-//! will need, and the places of a plan for it ([`check_model`]). For a model in which windows run as loops: does it still compute the same ([`loops`])?
+//! Takes a graph and a [`Claim`] about it: an order of its ops, its peak, and a lower bound for all orders. Returns a
+//! [`Report`] with every fault found. For a whole model, a [`ModelClaim`] adds the orders of its sub-graphs, the arena
+//! that the runtime will need, and the offsets of its tensors ([`check_model`]). For a model in which windows run as
+//! loops, [`loops`] checks that it still computes the same.
 //!
-//! Promised: this crate cannot reach the code that it checks. It is built with two crates of the
-//! project, `serenity-ir` and `serenity-facts`, and a test holds it to that
-//! (`tests/independence.rs`). Every plan passes through it before anything is written.
+//! Guarantees: this crate cannot reach the code that it checks. It depends on two crates of the project, `serenity-ir`
+//! and `serenity-facts`, which a test enforces (`tests/independence.rs`). Every plan passes through it before anything
+//! is written.
 //!
 //! | taken from others | source |
 //! |---|---|
@@ -27,11 +28,10 @@
 //! | windows of convolutions and pools, and what [`loops`] compute | `Window` of `serenity-ir`, `serenity-loops` |
 //! | lower bounds: from one place, from a [`Witness`], or from a search ([`reprove`]) | `serenity-schedule` |
 //!
-//! Not checked here, but by the pipeline's own code (`check_plan` of `serenity`, whose verdict says
-//! so): what was done to the model before it was planned (other inputs and outputs, fewer channels,
-//! rewrites, and how loops are made); what devices need in all; when buffers of two memories are in
-//! use. Whether rewritten operators compute the same is checked by neither: `serenity verify` runs
-//! both models.
+//! Not checked here, but by the pipeline's own code (`check_plan` of `serenity`, whose verdict says so): the changes
+//! made to the model before it was planned (inputs and outputs, channels, rewrites, and how loops are made); the total
+//! need on devices; when buffers of two memories are in use. Whether rewritten operators compute the same is checked by
+//! neither: `serenity verify` runs both models.
 //!
 //! ```
 //! use serenity_check::{Claim, check};
@@ -202,7 +202,7 @@ pub enum Fault {
         /// The arena of the plan.
         arena: u64,
     },
-    /// The bound on the need contradicts the bound on peaks: an arena holds at least the peak.
+    /// The bound on the need is below the bound on peaks, or above it although no arena is stated.
     #[error("the bound of {bound} bytes is not that on peaks, {peak_bound}, {reason}")]
     Bounds {
         /// The bound claimed on the need.
