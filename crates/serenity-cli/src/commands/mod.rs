@@ -1,4 +1,4 @@
-//! One file a command.
+//! The commands, one file per command.
 
 pub(crate) mod budget;
 pub(crate) mod check;

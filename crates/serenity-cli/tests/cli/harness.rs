@@ -27,7 +27,7 @@ impl Run {
         object
     }
 
-    /// The JSON objects on standard output, one a line.
+    /// The JSON objects on standard output, one per line.
     #[track_caller]
     pub(crate) fn json_lines(&self) -> Vec<Value> {
         let objects: Vec<Value> =
