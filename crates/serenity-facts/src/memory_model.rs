@@ -1,4 +1,4 @@
-//! The names of the runtimes, and what of their setup decides what they need.
+//! The names of the runtimes, and the parts of their setup that affect memory.
 
 use crate::{Kernels, OrtOrder, OrtSetup};
 

@@ -1,4 +1,4 @@
-//! The sets of kernels that TFLM may be built with: a file each, which says what is known of it and where that is from.
+//! The sets of kernels that TFLM may be built with, one file per set, with the sources of what is known about it.
 
 mod any;
 mod cmsis_nn;
