@@ -1,4 +1,4 @@
-//! The formats there are.
+//! The supported formats.
 
 use crate::{FileError, GraphFile, ModelFile, onnx, tflite};
 use serenity_ir::{ElementType, Model};

@@ -1,4 +1,4 @@
-//! What is said, in a model, of the plan of the arena that it holds.
+//! The note in a model that says how its stored memory plan was made.
 
 use serde_json::{Value, json};
 use serenity_runtimes::Kernels;

@@ -1,4 +1,4 @@
-//! Inputs and outputs of a model that became whole numbers.
+//! Inputs and outputs of a model that became integers.
 
 use serde_json::{Value, json};
 use serenity_ir::ElementType;
