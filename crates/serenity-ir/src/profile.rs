@@ -19,7 +19,7 @@ pub struct Step {
 pub struct Profile {
     /// Bytes in use before the first op.
     pub at_start: u64,
-    /// One entry an op, in execution order.
+    /// One entry per op, in execution order.
     pub steps: Vec<Step>,
 }
 

@@ -3,8 +3,7 @@
 //! The window at place `o` of the result looks at the elements `o * stride - before + tap *
 //! dilation` of what it reads, for each `tap` below `taps`. Elements outside are padding.
 //!
-//! Promised: numbers that are out of range, and sizes whose sums or products do not fit in 63 bits,
-//! give `None`.
+//! Numbers that are out of range, and sizes whose sums or products do not fit in 63 bits, give `None`.
 
 /// What is added to an axis before its first element and behind its last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
