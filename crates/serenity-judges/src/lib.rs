@@ -1,8 +1,8 @@
 //! For tests only: the real runtimes judge a model's memory and outputs.
 //!
-//! In come model files; out comes what TensorFlow Lite for Microcontrollers ([`tflm`]), LiteRT ([`litert`]) or ONNX Runtime ([`ort`]) did
-//! with each of them: bytes as the runtime itself counts them, and a hash of the outputs of every invocation. One call starts Python
-//! once, so judge many models together.
+//! Takes model files and returns what TensorFlow Lite for Microcontrollers ([`tflm`]), LiteRT ([`litert`]) or ONNX
+//! Runtime ([`ort`]) did with each of them: bytes as the runtime itself counts them, and a hash of the outputs of every
+//! invocation. One call starts Python once, so judge many models together.
 //!
 //! The runtimes live in `.venv`, which `scripts/python-env` makes. Where they are not, or if `SERENITY_WITHOUT_RUNTIMES` is set, every
 //! call returns `None` and a test ends there, unless `SERENITY_REQUIRE` names `runtimes` ([`skip`]).
@@ -125,7 +125,7 @@ pub fn ort_with_shapes(
     run::judge("ort.py", &options, models, inputs, Ort::read)
 }
 
-/// What ONNX Runtime knows of shapes when it has loaded a model, a verdict a model; `None` if it is not set up.
+/// The shapes that ONNX Runtime knows when it has loaded each model; `None` if it is not set up.
 ///
 /// # Panics
 /// If the judge itself fails.

@@ -37,7 +37,7 @@ pub struct Tflm {
     pub total: u64,
     /// The tail by purpose.
     pub split: BTreeMap<String, u64>,
-    /// A hash an invocation, or why it could not run.
+    /// A hash per invocation, or why the model could not run.
     pub outputs: Result<Vec<String>, String>,
 }
 
@@ -48,7 +48,7 @@ pub struct LiteRt {
     pub main: SubGraph,
     /// Further sub-graphs.
     pub bodies: Vec<SubGraph>,
-    /// A hash an invocation.
+    /// A hash per invocation.
     pub outputs: Vec<String>,
 }
 
