@@ -113,7 +113,8 @@ pub(crate) const FITTED: &str = "reconstruction, wiring `fitted`";
 /// What a row that sums up others is called, where others say whose network it is.
 pub(crate) const COMPUTED: &str = "computed";
 
-/// All cells, in the paper's order. The published peaks of `RandWire` are multiples of half a tensor at 2 bytes an element.
+/// All cells, in the paper's order. The published peaks of `RandWire` are multiples of half a tensor at 2 bytes per
+/// element.
 pub(crate) const CELLS: [Cell; 9] = [
     Cell::new(
         ["DARTS ImageNet, normal cell", "DARTS\nnormal", "darts-cell"],

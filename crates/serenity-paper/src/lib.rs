@@ -1,12 +1,13 @@
 //! The evaluation of the paper, recomputed from the zoo.
 //!
-//! In come two numbers: how many random networks and how many random orders to draw ([`Options`]). Out comes an [`Evaluation`]: every
-//! table and figure of the evaluation in "Ordering Chaos: Memory-Aware Scheduling of Irregularly Wired Neural Networks for Edge Devices"
-//! (Ahn et al., `MLSys` 2020) as Markdown, CSV and SVG, each figure beside the one the paper published.
+//! Takes the number of random networks and random orders to draw ([`Options`]). Returns an [`Evaluation`]: every table
+//! and figure of the evaluation in "Ordering Chaos: Memory-Aware Scheduling of Irregularly Wired Neural Networks for
+//! Edge Devices" (Ahn et al., `MLSys` 2020) as Markdown, CSV and SVG, each figure beside the one that the paper
+//! published.
 //!
-//! Promised: the same options give the same bytes on every machine; what is measured with a clock stands in files of its own, whose names
-//! begin with `times`. Where a network of the paper is not public, the row says `reconstruction`. Factors compare like with like; where
-//! the paper's own factor does not, its parts are shown apart beside it.
+//! Guarantees: equal options give equal bytes on every machine; what is measured with a clock is in separate files,
+//! whose names begin with `times`. Where a network of the paper is not public, the row says `reconstruction`. Factors
+//! compare like with like; where the paper's own factor does not, its parts are shown beside it.
 
 mod beyond;
 mod budgets;
