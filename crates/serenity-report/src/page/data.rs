@@ -293,7 +293,7 @@ pub struct Board {
 pub struct Traffic {
     /// What moves in any case.
     pub compulsory: u64,
-    /// One entry an on-chip size, ascending.
+    /// One entry per on-chip size, ascending.
     pub sizes: Vec<TrafficAt>,
 }
 
