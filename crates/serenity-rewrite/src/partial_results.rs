@@ -166,7 +166,7 @@ fn intervals(input: &Tensor, weights: &Constant, bias: Option<&Constant>) -> Opt
     weights.data.chunks_exact(size).enumerate().map(of_channel).collect()
 }
 
-/// One number a channel, in steps of the accumulator.
+/// One number per channel, in steps of the accumulator.
 fn bias_of(bias: &Constant, channels: usize) -> Option<Vec<i64>> {
     let numbers: Vec<i64> = match bias.dtype {
         ElementType::Int32 => {
