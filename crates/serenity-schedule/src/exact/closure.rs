@@ -2,7 +2,7 @@
 
 use crate::{Problem, bits};
 
-/// One set of ops an op, in one allocation.
+/// One set of ops per op, in one allocation.
 pub(super) struct Rows {
     words: usize,
     bits: Vec<u64>,
