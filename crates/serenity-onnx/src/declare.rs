@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NewDim {
     Size(u64),
-    /// As many as wherever else this name stands.
+    /// A size that is equal wherever this name is used.
     Named(String),
 }
 
