@@ -36,7 +36,8 @@ pub(crate) fn traffic(
         let limits = patience.limits(&cancel)?;
         let effort = patience.effort();
         let options = TrafficOptions { model, grain, objective, effort, limits, progress, before: None };
-        let plan = serenity::memories::least_traffic(&graph, &on_chip, &options).map_err(serenity::Error::from)?;
+        let plan =
+            serenity::memories::least_traffic(&graph, &on_chip, &options).map_err(serenity::Error::from)?;
         Ok(plan.to_json(&graph, &options).to_string())
     };
     Ok(search::run(py, progress, &cancel, search)??)

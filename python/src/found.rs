@@ -36,9 +36,19 @@ impl Found {
         cancel: &CancelFlag,
         progress: Option<ProgressFn>,
     ) -> Result<Self, Failure> {
+        Self::by(serenity::optimize, input, wishes, cancel, progress)
+    }
+
+    fn by(
+        work: impl Fn(&Input, &Options) -> Result<Optimized, serenity::pipeline::Error>,
+        input: &Input,
+        wishes: &Wishes,
+        cancel: &CancelFlag,
+        progress: Option<ProgressFn>,
+    ) -> Result<Self, Failure> {
         let started = Instant::now();
         let options = Options { progress, ..wishes.options(input, cancel)? };
-        let best = serenity::optimize(input, &options).map_err(Error::from)?;
+        let best = work(input, &options).map_err(Error::from)?;
         // Nobody waits any more for what it reports.
         let options = Options { progress: None, ..options };
         Ok(Self { input: input.clone(), best, options, budget: wishes.budget, elapsed: started.elapsed() })

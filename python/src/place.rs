@@ -123,7 +123,9 @@ pub(crate) fn place_model(
         orders[0] = checked_order(graphs[0], &order)?;
     }
     let orders: Vec<&[OpId]> = orders.iter().map(Vec::as_slice).collect();
-    let no_arena = || Failure::from(serenity::Error::from(serenity::memories::Error::NoArena { graph: input.name.clone() }));
+    let no_arena = || {
+        Failure::from(serenity::Error::from(serenity::memories::Error::NoArena { graph: input.name.clone() }))
+    };
     let arena = runtime.placement_problem(&graphs, &orders).ok_or_else(no_arena)?;
     let arena = match align {
         Some(align) => arena.aligned(align).map_err(refused)?,

@@ -70,9 +70,9 @@ fn rounded(buffer: &Buffer, problem: &Problem) -> u64 {
 /// The buffers in use at one step.
 struct Alive {
     alignment: u64,
-    /// Their sizes, rounded up, added up.
+    /// The sum of their sizes, rounded up.
     total: u64,
-    /// What rounding added, and how often.
+    /// The bytes that rounding added, and how often.
     paddings: BTreeMap<u64, usize>,
 }
 

@@ -1,12 +1,12 @@
-//! What is to be placed.
+//! The buffers to place.
 
-/// A point in time: the number of the op that runs, or whatever the caller counts.
+/// A point in time: the index of the op that runs, or whatever the caller counts.
 ///
 /// Signed, because runtimes use steps before the first op: TensorFlow Lite Micro gives a tensor that no op touches the lifetime
 /// -1 to -1.
 pub type Step = i64;
 
-/// As the last step of a buffer: it is never given back.
+/// The last step of a buffer that is never freed.
 pub const FOREVER: Step = Step::MAX;
 
 /// Memory of a fixed size that is needed from one step to another, both included.
@@ -15,13 +15,13 @@ pub const FOREVER: Step = Step::MAX;
 /// caller says that they may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Buffer {
-    /// Bytes. A buffer of 0 bytes gets an offset like any other and is in nobody's way.
+    /// The size in bytes. A buffer of 0 bytes gets an offset like any other and blocks none.
     pub size: u64,
     /// The first step at which it is in use.
     pub first: Step,
     /// The last step at which it is in use; not before [`Buffer::first`].
     pub last: Step,
-    /// Where it must lie, if the caller has decided that already.
+    /// The fixed offset, if the caller has decided it already.
     pub offset: Option<u64>,
     /// Its offset is a multiple of this, and of the alignment of the whole problem. At least 1.
     pub alignment: u64,
@@ -33,19 +33,19 @@ impl Buffer {
         Self { size, first, last, offset: None, alignment: 1 }
     }
 
-    /// The same, at a given offset. Neither alignment nor other fixed buffers are held against that offset.
+    /// This buffer, fixed at `offset`. Neither alignment nor other fixed buffers are held against that offset.
     #[must_use]
     pub fn at(self, offset: u64) -> Self {
         Self { offset: Some(offset), ..self }
     }
 
-    /// The same, at a multiple of `alignment` bytes.
+    /// This buffer, to lie at a multiple of `alignment` bytes.
     #[must_use]
     pub fn aligned(self, alignment: u64) -> Self {
         Self { alignment, ..self }
     }
 
-    /// Is there a step at which both are in use?
+    /// Is there a step at which both buffers are in use?
     pub fn lives_with(&self, other: &Self) -> bool {
         self.first <= other.last && other.first <= self.last
     }

@@ -1,8 +1,8 @@
 //! Problems and placements as comma-separated values, as `minimalloc` reads and writes them.
 //!
-//! The first line names the columns, in any order: `id`, `lower`, `upper` and `size`, and if wanted `alignment` and `offset`. A buffer
-//! is in use from `lower` up to but not including `upper`; `start` and `end` are known as well, the latter included. An `offset` is
-//! where a buffer must lie; in what is written it is where it was placed.
+//! The first line names the columns, in any order: `id`, `lower`, `upper` and `size`, and optionally `alignment` and
+//! `offset`. A buffer is in use from `lower` up to but not including `upper`; `start` and `end` (inclusive) are
+//! accepted as well. In the input, `offset` is where a buffer must lie; in the output, where it was placed.
 //!
 //! ```
 //! use serenity_arena::{Options, Problem, csv, place};
@@ -21,9 +21,9 @@ use std::str::FromStr;
 /// Buffers with their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
-    /// What each buffer is called.
+    /// The name of each buffer.
     pub ids: Vec<String>,
-    /// The buffers.
+    /// The buffers, in the order of the lines.
     pub buffers: Vec<Buffer>,
 }
 
@@ -31,74 +31,74 @@ pub struct Table {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CsvError {
-    /// Not even a first line.
+    /// The text has no first line.
     #[error("the file is empty; its first line must name the columns: id,lower,upper,size")]
     Empty,
-    /// A first line, and nothing below it.
+    /// There is a first line, but no buffers below it.
     #[error("there is no buffer in the table; give one a line below the first")]
     NoBuffers,
-    /// A name that two buffers have.
+    /// Two buffers have the same name.
     #[error(
         "line {line}, column `id`: `{id}` is the name of the buffer in line {first} already; give each its own"
     )]
     IdTwice {
-        /// Where.
+        /// The line of the second buffer.
         line: usize,
-        /// Which.
+        /// The name.
         id: String,
-        /// Where it was first.
+        /// The line of the first buffer.
         first: usize,
     },
-    /// A column that there must be is missing.
+    /// A required column is missing.
     #[error("line 1: there is no column `{column}`; the first line must name at least id,lower,upper,size")]
     MissingColumn {
-        /// Which.
+        /// The name of the column.
         column: &'static str,
     },
-    /// A column that is not known.
+    /// A column is not known.
     #[error("line 1: unknown column `{column}`; known are id, lower, upper, size, alignment and offset")]
     UnknownColumn {
-        /// Which.
+        /// The name of the column.
         column: String,
     },
-    /// A column twice.
+    /// A column is listed twice.
     #[error("line 1: there are two columns for `{column}`; remove one")]
     ColumnTwice {
-        /// Which.
+        /// The name of the column.
         column: &'static str,
     },
-    /// A line that is too short or too long.
+    /// A line has too few or too many fields.
     #[error("line {line}: {found} fields, but line 1 names {expected} columns")]
     FieldCount {
-        /// Where.
+        /// The line.
         line: usize,
         /// Fields in that line.
         found: usize,
-        /// Columns.
+        /// The number of columns.
         expected: usize,
     },
-    /// A field that is not the number it has to be.
+    /// A field is not a number of the expected kind.
     #[error("line {line}, column `{column}`: `{value}` is not {expected}")]
     NotANumber {
-        /// Where.
+        /// The line.
         line: usize,
-        /// In which column.
+        /// The column.
         column: &'static str,
-        /// What is there.
+        /// The text of the field.
         value: String,
-        /// What has to be there.
+        /// The kind of number that is expected.
         expected: &'static str,
     },
-    /// A fixed offset that the buffer's own alignment forbids.
+    /// A fixed offset is no multiple of the buffer's own alignment.
     #[error(
         "line {line}, column `offset`: {offset} is no multiple of {alignment}, the alignment in the same line; change one of them, or leave the offset empty"
     )]
     Misaligned {
-        /// Where.
+        /// The line.
         line: usize,
         /// The offset.
         offset: u64,
-        /// What it must be a multiple of.
+        /// The alignment of the buffer.
         alignment: u64,
     },
     /// A lifetime without a step.
@@ -106,11 +106,11 @@ pub enum CsvError {
         "line {line}, column `upper`: the buffer ends at {upper}, not after its beginning at {lower}; it would never be in use"
     )]
     NeverInUse {
-        /// Where.
+        /// The line.
         line: usize,
-        /// Where it begins.
+        /// The step at which it begins.
         lower: Step,
-        /// Where it ends.
+        /// The step at which it ends.
         upper: Step,
     },
 }
@@ -121,7 +121,7 @@ enum Column {
     Id,
     Lower,
     Upper,
-    /// Like `Upper`, but included.
+    /// The last step, inclusive, unlike `Upper`.
     End,
     Size,
     Alignment,
@@ -273,10 +273,11 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Writes a table: with `offsets` where the buffers were placed, without where they are fixed, if any are.
+/// Writes a table. With `offsets`, the column `offset` says where the buffers were placed; without, where they are
+/// fixed, if any are.
 ///
-/// There is a column for alignments if one differs from 1. What would break a line or a field in an id becomes `_`, and the second buffer of a
-/// name gets `#2` behind it.
+/// There is a column for alignments if one differs from 1. Characters in an id that would break a line or a field
+/// become `_`, and the second buffer of a name gets the suffix `#2`.
 pub fn write(table: &Table, offsets: Option<&[u64]>) -> String {
     let has_alignments = table.buffers.iter().any(|buffer| buffer.alignment != 1);
     let has_offsets = offsets.is_some() || table.buffers.iter().any(|buffer| buffer.offset.is_some());

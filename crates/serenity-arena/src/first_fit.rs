@@ -1,4 +1,4 @@
-//! Buffers one by one, each to the lowest offset that is free: what an order of buffers is worth.
+//! First fit: places buffers in a given order, each at the lowest free offset.
 
 use crate::neighbours::Neighbours;
 use crate::overlap::{Side, forbidden};
@@ -10,12 +10,12 @@ use std::collections::BTreeMap;
 /// Places buffers in a given order, with regard to all that a problem can ask for.
 pub(crate) struct FirstFit<'a> {
     problem: &'a Problem,
-    /// What lies where it lies, from low to high.
+    /// Fixed buffers and reserved ranges, from low to high.
     obstacles: Vec<Placed>,
-    /// If few live together: asking who does is cheaper than looking at everything that lies in the arena.
+    /// Used if few buffers live together: then their neighbours are cheaper to list than everything in the arena.
     neighbours: Option<Neighbours>,
     overlaps: Overlaps<'a>,
-    /// Of the buffer at hand, the open intervals of offsets at which it cannot begin, and who is to blame.
+    /// The open intervals of offsets at which the current buffer cannot begin, each with the buffer that blocks it.
     blocked: Vec<(i64, i64, Option<usize>)>,
 }
 
@@ -29,7 +29,7 @@ struct Placed {
     end: i64,
     first: Step,
     last: Step,
-    /// By which buffer, if it is one.
+    /// The buffer that blocks it, if it is one.
     who: Option<usize>,
 }
 
@@ -45,9 +45,9 @@ type Overlaps<'a> = BTreeMap<(usize, usize), &'a Overlap>;
 
 /// What lies there by now.
 struct Arena {
-    /// From low to high: everything, or obstacles only where neighbours are asked for.
+    /// From low to high: everything, or only obstacles if neighbours are used.
     by_offset: Vec<Placed>,
-    /// By buffer.
+    /// Per buffer.
     of: Vec<Option<Placed>>,
 }
 

@@ -1,7 +1,8 @@
 //! A search over orders for first fit, as in Arm's Vela and in TVM's unified static memory planner.
 //!
-//! Both start from an order of buffers, look at what the topmost buffer rests on, exchange two of those involved and keep the new
-//! order unless it is worse. This is that idea with first fit and fixed random numbers, to compare with; it proves nothing.
+//! Both start from an order of buffers, find what the topmost buffer rests on, exchange two of the buffers involved and
+//! keep the new order unless it is worse. This is that idea with first fit and fixed random numbers, for comparison; it
+//! proves nothing.
 
 use crate::exact::Answer;
 use crate::first_fit::{FirstFit, Packing};
@@ -69,7 +70,7 @@ fn exchange(problem: &Problem, order: &[usize], packing: &Packing, random: &mut 
     (one, other)
 }
 
-/// The same numbers in every run.
+/// A generator that draws equal numbers in every run.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {

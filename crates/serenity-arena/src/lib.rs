@@ -5,22 +5,21 @@
 //! storage allocation, `minimalloc` static memory allocation; it is like packing boxes that may be moved up and down but not sideways,
 //! and it is NP-hard. In practice the exact planner here settles most problems in a millisecond.
 //!
-//! In comes a [`Problem`]: [`Buffer`]s, each with a size and the steps from which to which it is in use; if wanted an alignment, fixed
-//! offsets, [`Reserved`] ranges, [`Overlap`]s, which let an op write its result over an input that it reads for the last time, and
-//! [`Tie`]s, which keep buffers at a fixed distance from one another. Out
-//! comes a [`Placement`]: an offset for each buffer, the height of the arena, a lower bound that no placement can beat, and why the
-//! search ended.
+//! Takes a [`Problem`]: [`Buffer`]s, each with a size and its first and last step; optionally an alignment, fixed
+//! offsets, [`Reserved`] ranges, [`Overlap`]s, which let an op write its result over an input that it reads for the
+//! last time, and [`Tie`]s, which keep buffers at a fixed distance from one another. Returns a [`Placement`]: an offset
+//! for each buffer, the height of the arena, a lower bound on the height of every placement, and why the search ended.
 //!
 //! | [`Planner`] | does |
 //! |---|---|
 //! | [`Exact`](Planner::Exact) | finds a lowest placement and proves it; with limits, the best it can |
 //! | [`Tflm`](Planner::Tflm), [`LiteRt`](Planner::LiteRt), [`SimpleArena`](Planner::SimpleArena) | what TensorFlow Lite Micro, LiteRT and the TensorFlow Lite of 2019 do, byte for byte |
-//! | [`HillClimb`](Planner::HillClimb) | a local search, to compare with |
+//! | [`HillClimb`](Planner::HillClimb) | a local search, for comparison |
 //!
-//! Promised: no two buffers that are in use at the same step share a byte, unless the problem lets them; [`Proof::Optimal`] is only ever
-//! said of a height that was proved least; the same problem and options give the same placement, whatever the clock (a time limit may
-//! end a search early, and the proof then says so). Nothing here knows about neural networks, and nothing here panics or recurses
-//! deeply, whatever the input.
+//! Guarantees: no two buffers that are in use at the same step share a byte, unless the problem lets them;
+//! [`Proof::Optimal`] is only returned for a height that was proved least; equal problems and options give equal
+//! placements, whatever the clock (a time limit may end a search early, and the proof then says so). This crate knows
+//! nothing about neural networks, and never panics or recurses deeply, whatever the input.
 //!
 //! ```
 //! use serenity_arena::{Buffer, Options, Overlap, Planner, Problem, Proof, place};

@@ -1,4 +1,4 @@
-//! Who lives together with whom, without storing every pair.
+//! Finds the buffers that live together with another, without storing every pair.
 
 use crate::{Buffer, Step};
 
@@ -6,7 +6,7 @@ use crate::{Buffer, Step};
 ///
 /// Buffers are sorted by their first step, and a binary tree above them knows the latest last step of each half.
 pub(crate) struct Neighbours {
-    /// Buffers by first step, with it.
+    /// The first step and index of each buffer, sorted.
     sorted: Vec<(Step, usize)>,
     /// The latest last step below each node; node 1 is the root, node `i` has children `2 i` and `2 i + 1`.
     latest: Vec<Step>,

@@ -1,13 +1,13 @@
-//! What the caller may choose.
+//! The options of the planners.
 
 use crate::{Limits, ProgressFn};
 use std::fmt;
 
-/// How to find offsets.
+/// The algorithm that finds offsets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Planner {
-    /// The exact planner: finds a lowest placement and proves that there is none lower, as far as the limits allow.
+    /// The exact planner: finds a lowest placement and proves it, as far as the limits allow.
     #[default]
     Exact,
     /// The greedy planner of TensorFlow Lite Micro, byte for byte: largest first, lowest gap. Rounds sizes up to the alignment.
@@ -16,7 +16,7 @@ pub enum Planner {
     LiteRt,
     /// The arena of TensorFlow Lite until 2020, byte for byte: in order of execution, smallest gap.
     SimpleArena,
-    /// A local search over orders, as in Arm's Vela and TVM: to compare with.
+    /// A local search over orders, as in Arm's Vela and TVM, for comparison.
     HillClimb,
 }
 
@@ -30,21 +30,22 @@ serenity_search::named! {
     }
 }
 
-/// Everything a caller may choose. `Options::default()` proves the optimum and may take as long as that takes.
+/// The options of `place`. `Options::default()` proves the optimum and may take as long as that takes.
 #[derive(Clone, Default)]
 pub struct Options {
-    /// How to find offsets.
+    /// The algorithm that finds offsets.
     pub planner: Planner,
-    /// Ends the search as soon as a placement is this low, or is proved impossible to be. Planners that do not search ignore it.
+    /// Ends the search as soon as a placement is at most this high, or is proved impossible. Planners that do not
+    /// search ignore it.
     pub capacity: Option<u64>,
-    /// When to give up proving and return the best so far.
+    /// When to give up proving and return the best placement so far.
     pub limits: Limits,
     /// Called a few times a second with the state of the search.
     pub progress: Option<ProgressFn>,
 }
 
 impl Options {
-    /// This planner, and nothing else out of the ordinary.
+    /// Default options with this planner.
     pub fn new(planner: Planner) -> Self {
         Self { planner, ..Self::default() }
     }

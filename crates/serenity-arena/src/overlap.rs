@@ -2,42 +2,45 @@
 
 use std::num::NonZeroU64;
 
-/// Permission for one buffer to be written over another that dies at that very step.
+/// Permission for one buffer to be written over another whose last step is the first step of the writer.
 ///
-/// An op reads `x` for the last time and writes `y`, so both are in use while it runs. If it never again reads what it has written
-/// over, the two may share bytes: how, only the caller knows. A permission is never an obligation: the two may always lie apart.
+/// An op reads `x` for the last time and writes `y`, so both are in use while it runs. If it never again reads what it
+/// has overwritten, the two may share bytes, in a way that only the caller knows. A permission is never an obligation:
+/// the two may always lie apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Overlap {
     /// The buffer `y` that is written, as an index into the buffers. Its first step is the last of `over`.
     pub writer: usize,
     /// The buffer `x` that is written over, as an index into the buffers. It begins before `writer` does.
     pub over: usize,
-    /// How the two may lie.
+    /// The distances at which they may share bytes.
     pub how: Sharing,
 }
 
-/// How two buffers may lie if they share bytes.
+/// The distances at which two buffers may share bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sharing {
-    /// `offset(writer) + distance <= offset(over)`: an op that writes from low to high, and reads each element no later than
-    /// `distance` bytes before it is written over. 0 for an op that handles element by element.
+    /// `offset(writer) + distance <= offset(over)`: for an op that writes from low to high, and reads each element no
+    /// later than `distance` bytes before it is overwritten. 0 for an element-wise op.
     Below {
-        /// How far below at least.
+        /// The least distance below.
         distance: u64,
     },
-    /// `offset(writer) + below <= offset(over)` or `offset(over) + above <= offset(writer)`: an op that writes from low to high where the writer lies below, and from high to low where it lies
-    /// above.
+    /// `offset(writer) + below <= offset(over)` or `offset(over) + above <= offset(writer)`: for an op that writes from
+    /// low to high if the writer lies below, and from high to low if it lies above.
     EitherWay {
-        /// How far below at least.
+        /// The least distance below.
         below: u64,
-        /// How far above at least. More than 0: two that begin at the same offset are 0 below, and if neither side asked for a distance there would be nothing to permit.
+        /// The least distance above. More than 0: two buffers that begin at the same offset are 0 below, and if neither
+        /// side asked for a distance there would be nothing to permit.
         above: NonZeroU64,
     },
-    /// `offset(writer) == offset(over)`: in place, or not at all.
+    /// `offset(writer) == offset(over)`: in place, or apart.
     SameOffset,
-    /// `offset(writer) + distance == offset(over)`: exactly there, or apart. With a distance of 0 it is [`SameOffset`](Self::SameOffset).
+    /// `offset(writer) + distance == offset(over)`: exactly there, or apart. With a distance of 0 this is
+    /// [`SameOffset`](Self::SameOffset).
     AtDistance {
-        /// How far below.
+        /// The exact distance below.
         distance: u64,
     },
 }

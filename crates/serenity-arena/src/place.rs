@@ -1,4 +1,4 @@
-//! The one entry point: a problem and options in, a placement out.
+//! The entry point: [`place`].
 
 use crate::exact::{self, Answer};
 use crate::{
@@ -7,9 +7,9 @@ use crate::{
 };
 use serenity_search::Watch;
 
-/// Gives every buffer an offset: lowest, if the planner is exact and the limits allow.
+/// Gives every buffer an offset. The arena is the smallest possible if the planner is exact and the limits allow it.
 ///
-/// A placement returned because a limit was hit is the best found until then.
+/// If a limit ended the search, the result is the best placement found until then.
 pub fn place(problem: &Problem, options: &Options) -> Placement {
     let mut watch = Watch::new(&options.limits, options.progress.as_ref());
     let bound = bound::simple(problem);

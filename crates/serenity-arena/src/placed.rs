@@ -1,4 +1,4 @@
-//! Buffers that have their place, from low to high, and the gaps between them.
+//! Placed buffers, from low to high, and the gaps between them.
 
 use crate::{Buffer, Step};
 use std::ops::ControlFlow::{self, Break, Continue};
@@ -18,11 +18,11 @@ struct Placed {
 /// Neighbours by offset, and what is true of all of them, so that a search for a gap can pass them by.
 struct Block {
     placed: Vec<Placed>,
-    /// When the first of them begins, and the last.
+    /// The first steps of the buffer that begins first and of the one that begins last.
     begins: (Step, Step),
-    /// When the first of them ends, and the last.
+    /// The last steps of the buffer that ends first and of the one that ends last.
     ends: (Step, Step),
-    /// Where the highest ends.
+    /// The end of the highest buffer.
     top: u64,
     /// The widest gap between them while all are in use, from where a buffer may begin.
     widest_gap: u64,

@@ -1,4 +1,4 @@
-//! A checked problem: what every planner starts from.
+//! A validated placement problem, the input of every planner.
 
 use crate::tie::{self, Member};
 use crate::{Buffer, Overlap, Step, Tie};
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 /// Sizes and offsets, added up, stay below this, so that no planner needs to think of overflow.
 pub(crate) const MOST_BYTES: u64 = 1 << 60;
 
-/// Buffers to be placed, and the rules that hold for all of them.
+/// Buffers to place, and the rules that hold for all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     buffers: Vec<Buffer>,
@@ -15,179 +15,179 @@ pub struct Problem {
     overlaps: Vec<Overlap>,
     reserved: Vec<Reserved>,
     ties: Vec<Tie>,
-    /// What the ties come to, by buffer; empty if there are none.
+    /// The group of each buffer that the ties define; empty if there are no ties.
     members: Vec<Member>,
 }
 
-/// Bytes that no buffer may use for some time: room for scratch that somebody else places, or a hole in the memory.
+/// Bytes that no buffer may use for some time: room for scratch that another planner places, or a hole in the memory.
 ///
 /// Unlike a fixed [`Buffer`], it does not count for the height of the arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Reserved {
-    /// Where it begins.
+    /// The offset at which it begins.
     pub offset: u64,
-    /// Bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// The first step at which it is off limits.
+    /// The first step at which it is reserved.
     pub first: Step,
-    /// The last step at which it is off limits.
+    /// The last step at which it is reserved.
     pub last: Step,
 }
 
-/// Why buffers cannot be placed at all.
+/// Why a problem is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProblemError {
-    /// An alignment of 0.
+    /// The alignment of the problem is 0.
     #[error("the alignment is 0; give 1 if any offset will do")]
     NoAlignment,
-    /// A buffer with an alignment of 0.
+    /// The alignment of a buffer is 0.
     #[error("the alignment of buffer {buffer} is 0; give 1 if any offset will do")]
     NoBufferAlignment {
-        /// Which.
+        /// The index of the buffer.
         buffer: usize,
     },
-    /// A lifetime that ends before it begins.
+    /// A lifetime ends before it begins.
     #[error(
         "buffer {buffer} is last used at step {last}, before its first use at step {first}; swap the two"
     )]
     EndsBeforeItBegins {
-        /// Which.
+        /// The index of the buffer.
         buffer: usize,
         /// Its first step.
         first: Step,
         /// Its last step.
         last: Step,
     },
-    /// A reserved range that ends before it begins.
+    /// A reserved range ends before it begins.
     #[error("reserved range {range} ends at step {last}, before it begins at step {first}; swap the two")]
     ReservedEndsBeforeItBegins {
-        /// Which.
+        /// The index of the range.
         range: usize,
         /// Its first step.
         first: Step,
         /// Its last step.
         last: Step,
     },
-    /// Sizes nobody has.
+    /// The sizes add up to more than 2^60 bytes.
     #[error("buffer {buffer} brings the sizes to more than 2^60 bytes; check its size, offset and alignment")]
     TooLarge {
-        /// The one that went over.
+        /// The index of the buffer that exceeds the limit.
         buffer: usize,
     },
-    /// A reserved range nobody has.
+    /// A reserved range brings the sizes to more than 2^60 bytes.
     #[error("reserved range {range} ends beyond 2^60 bytes; check its offset and size")]
     ReservedTooLarge {
-        /// Which.
+        /// The index of the range.
         range: usize,
     },
-    /// More buffers than can be numbered.
+    /// There are more buffers than can be numbered.
     #[error("{count} buffers and ranges are more than the 2^31 that can be placed")]
     TooMany {
-        /// How many.
+        /// The number of buffers.
         count: usize,
     },
-    /// An overlap that names a buffer that does not exist.
+    /// An overlap names a buffer that does not exist.
     #[error("overlap {overlap} names buffer {buffer}, but there are only {count}, counted from 0")]
     NoSuchBuffer {
-        /// Which overlap.
+        /// The index of the overlap.
         overlap: usize,
-        /// What it names.
+        /// The index that it names.
         buffer: usize,
-        /// How many buffers there are.
+        /// The number of buffers.
         count: usize,
     },
-    /// An overlap of buffers that are not handed over at one step.
+    /// An overlap names buffers of which one does not begin at the last step of the other.
     #[error(
         "overlap {overlap} lets buffer {writer} be written over buffer {over}, but {over} is in use from step {} to {} and {writer} \
          begins at step {begins}; it must begin at the last step of {over}, and after its first", .lives.0, .lives.1
     )]
     NoHandOver {
-        /// Which overlap.
+        /// The index of the overlap.
         overlap: usize,
         /// The buffer that is written.
         writer: usize,
         /// The buffer that is written over.
         over: usize,
-        /// The first and last step of the latter.
+        /// The first and last step of the buffer that is written over.
         lives: (Step, Step),
-        /// The first step of the former.
+        /// The first step of the buffer that is written.
         begins: Step,
     },
-    /// A tie that names a buffer that does not exist.
+    /// A tie names a buffer that does not exist.
     #[error("tie {tie} names buffer {buffer}, but there are only {count}, counted from 0")]
     TieToNobody {
-        /// Which tie.
+        /// The index of the tie.
         tie: usize,
-        /// What it names.
+        /// The index that it names.
         buffer: usize,
-        /// How many buffers there are.
+        /// The number of buffers.
         count: usize,
     },
-    /// A tie against others.
+    /// A tie contradicts others.
     #[error(
         "tie {tie} puts buffer {buffer} {distance} bytes above buffer {to}, but by the ties before it that is {known}; drop one of them"
     )]
     TiesDisagree {
-        /// The tie that closes the circle.
+        /// The index of the tie that contradicts earlier ones.
         tie: usize,
-        /// The upper one.
+        /// The upper buffer.
         buffer: usize,
-        /// The lower one.
+        /// The lower buffer.
         to: usize,
-        /// How far it says.
+        /// The distance of this tie.
         distance: u64,
-        /// How far the others say; negative for below.
+        /// The distance by the other ties; negative for below.
         known: i128,
     },
-    /// A tie that would leave a buffer unaligned.
+    /// A tie would leave a buffer unaligned.
     #[error(
         "tie {tie} has a distance of {distance} bytes, no multiple of {alignment}, to which the buffers tied together are aligned"
     )]
     TieUnaligned {
-        /// Which tie.
+        /// The index of the tie.
         tie: usize,
-        /// Its distance.
+        /// The distance of the tie.
         distance: u64,
-        /// What it must be a multiple of: the alignments of all buffers of the group.
+        /// The alignment of all buffers of the group.
         alignment: u64,
     },
-    /// Fixed buffers that ties do not let lie where they are fixed.
+    /// Ties contradict the offsets of fixed buffers.
     #[error(
         "buffer {buffer} is fixed at offset {offset}, but buffer {other}, which is fixed too, and the ties between them put it at {expected}"
     )]
     FixedAgainstTies {
-        /// Which.
+        /// The index of the buffer.
         buffer: usize,
-        /// Where it is fixed.
+        /// Its fixed offset.
         offset: u64,
-        /// The other fixed buffer.
+        /// The index of the other fixed buffer.
         other: usize,
-        /// Where that would have it; negative for below the arena.
+        /// The offset that the other one and the ties imply; negative for below the arena.
         expected: i128,
     },
-    /// A buffer that is tied to a fixed one from too far below.
+    /// A buffer is tied to a fixed one from too far below.
     #[error(
         "buffer {buffer} would begin below offset 0, because buffer {fixed}, to which it is tied, is fixed; raise {fixed}"
     )]
     TiedBelowZero {
-        /// Which.
+        /// The index of the buffer.
         buffer: usize,
-        /// The fixed one.
+        /// The index of the fixed buffer.
         fixed: usize,
     },
-    /// Distances nobody has.
+    /// The distances of ties bring the sizes to more than 2^60 bytes.
     #[error(
         "buffer {buffer} and those tied to it bring the sizes to more than 2^60 bytes; check the distances of its ties"
     )]
     TiesTooLarge {
-        /// One of the group that went over.
+        /// The index of a buffer of the group that exceeds the limit.
         buffer: usize,
     },
-    /// Two overlaps for the same two buffers.
+    /// Two overlaps name the same two buffers.
     #[error("overlap {overlap} speaks of buffers {writer} and {over} a second time; keep one of the two")]
     OverlapTwice {
-        /// The second of the two.
+        /// The index of the second overlap.
         overlap: usize,
         /// The buffer that is written.
         writer: usize,
@@ -197,10 +197,10 @@ pub enum ProblemError {
 }
 
 impl Problem {
-    /// Checks the buffers. Every offset that is chosen will be a multiple of `alignment`.
+    /// Validates the buffers. Every chosen offset will be a multiple of `alignment`.
     ///
-    /// Sizes are taken as they are: the arena ends where the last byte of the topmost buffer ends. For a runtime that rounds sizes
-    /// as well, round them before.
+    /// Sizes are not rounded: the arena ends with the last byte of the topmost buffer. For a runtime that rounds sizes
+    /// as well, round them first.
     ///
     /// # Errors
     ///
@@ -219,7 +219,7 @@ impl Problem {
         Ok(Self { buffers, alignment, overlaps, reserved, ties, members })
     }
 
-    /// The same, with permission for some buffers to be written over others. Only planners that know of it make use of it:
+    /// Permits some buffers to be written over others. Only these planners make use of it:
     /// [`Planner::Exact`](crate::Planner::Exact) and [`Planner::HillClimb`](crate::Planner::HillClimb).
     ///
     /// # Errors
@@ -244,8 +244,8 @@ impl Problem {
         Ok(Self { overlaps, ..self })
     }
 
-    /// The same, with ranges that must stay free. Only planners that know of it keep them free:
-    /// [`Planner::Exact`](crate::Planner::Exact) and [`Planner::HillClimb`](crate::Planner::HillClimb).
+    /// Adds ranges that must stay free. Only these planners keep them free: [`Planner::Exact`](crate::Planner::Exact)
+    /// and [`Planner::HillClimb`](crate::Planner::HillClimb).
     ///
     /// # Errors
     ///
@@ -266,11 +266,12 @@ impl Problem {
         Ok(Self { reserved, ..self })
     }
 
-    /// The same, with buffers that lie at fixed distances from one another: see [`Tie`]. Only planners that know of it keep to it:
-    /// [`Planner::Exact`](crate::Planner::Exact) and [`Planner::HillClimb`](crate::Planner::HillClimb). The others place every buffer
-    /// for itself, and their placement breaks the ties.
+    /// Ties buffers to fixed distances from one another: see [`Tie`]. Only these planners keep them:
+    /// [`Planner::Exact`](crate::Planner::Exact) and [`Planner::HillClimb`](crate::Planner::HillClimb). The others
+    /// place every buffer by itself and break the ties.
     ///
-    /// Of a group with a fixed buffer all are fixed, so neither their alignment nor other fixed buffers are held against them.
+    /// If one buffer of a group is fixed, all are, so neither their alignment nor other fixed buffers are held against
+    /// them.
     ///
     /// # Errors
     ///
@@ -291,12 +292,12 @@ impl Problem {
         self.alignment
     }
 
-    /// Which buffers may be written over which.
+    /// The permissions for buffers to be written over others.
     pub fn overlaps(&self) -> &[Overlap] {
         &self.overlaps
     }
 
-    /// Which buffers lie at a fixed distance from which.
+    /// The fixed distances between buffers.
     pub fn ties(&self) -> &[Tie] {
         &self.ties
     }
@@ -306,12 +307,13 @@ impl Problem {
         self.members.get(buffer).copied().unwrap_or(Member { group: buffer, offset: 0 })
     }
 
-    /// What must stay free.
+    /// The ranges that must stay free.
     pub fn reserved(&self) -> &[Reserved] {
         &self.reserved
     }
 
-    /// The first buffer that must lie where its alignment, or that of the problem, forbids it, and the multiple that its offset is not. Planners leave such a buffer where it is.
+    /// The first buffer whose fixed offset is no multiple of its alignment or of the problem's, with that alignment.
+    /// Planners leave such a buffer where it is.
     pub fn misaligned(&self) -> Option<(usize, u64)> {
         let alignments = self.buffers.iter().map(|buffer| self.alignment_of(buffer));
         let is_misplaced = |(_, (buffer, alignment)): &(usize, (&Buffer, u64))| {

@@ -1,4 +1,4 @@
-//! The arena of TensorFlow Lite until 2020: it follows the execution and knows nothing of what comes later.
+//! The arena of TensorFlow Lite until 2020: it places in order of execution, without knowing what comes later.
 
 use crate::{Buffer, Problem, Step};
 

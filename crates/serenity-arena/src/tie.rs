@@ -3,12 +3,12 @@
 use crate::problem::{MOST_BYTES, common_multiple};
 use crate::{Problem, ProblemError};
 
-/// An obligation: one buffer begins exactly so many bytes above another.
+/// An obligation: one buffer begins exactly `distance` bytes above another.
 ///
-/// Buffers that ties connect, directly or through others, form a *group* that moves as one. **Members of a group never block each
-/// other**, whatever their lifetimes: a view and what it looks into hold the same bytes, the pieces of a result are written apart, and
-/// where two members must not meet the caller has seen to it by the distances. Members of different groups block each other as any two
-/// buffers do, and an [`Overlap`](crate::Overlap) may permit two of them to meet.
+/// Buffers that ties connect, directly or through others, form a *group* that moves as a whole. **Members of a group
+/// never block each other**, whatever their lifetimes: a view and its base hold the same bytes, the pieces of a result
+/// are written apart, and the caller chooses distances that keep apart members that must not meet. Members of different
+/// groups block each other as any two buffers do, and an [`Overlap`](crate::Overlap) may permit two of them to meet.
 ///
 /// ```
 /// use serenity_arena::{Buffer, Options, Problem, Proof, Tie, place};
@@ -29,9 +29,9 @@ use crate::{Problem, ProblemError};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tie {
-    /// The upper one, as an index into the buffers.
+    /// The upper buffer, as an index into the buffers.
     pub buffer: usize,
-    /// The lower one, as an index into the buffers.
+    /// The lower buffer, as an index into the buffers.
     pub to: usize,
     /// `offset(buffer) == offset(to) + distance`; a multiple of the alignment of both, and of all others in the group.
     pub distance: u64,

@@ -10,11 +10,11 @@ use std::fmt;
 pub struct Shown {
     /// No order peaks below this.
     pub bytes: u64,
-    /// Where to look.
+    /// The place in the order that needs this much.
     pub place: Place,
 }
 
-/// What needs so much in every order.
+/// A place that needs a number of bytes in every order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Place {
@@ -24,25 +24,25 @@ pub enum Place {
     Results,
     /// An op runs with all it reads and writes.
     Op {
-        /// The op.
+        /// The op that runs.
         op: OpId,
-        /// Its name.
+        /// The name of the op.
         label: String,
     },
-    /// A tensor needs so much, wherever it lies.
+    /// A tensor needs this much, wherever it lies.
     Tensor {
-        /// The tensor.
+        /// The tensor in its graph.
         tensor: TensorId,
-        /// Its name.
+        /// The name of the tensor.
         label: String,
     },
     /// While an op runs, at least one tensor of each of some chains is in use.
     Chains {
-        /// The op.
+        /// The op that runs.
         op: OpId,
-        /// Its name.
+        /// The name of the op.
         label: String,
-        /// How many chains.
+        /// The number of chains.
         chains: usize,
     },
 }

@@ -14,16 +14,16 @@ use std::collections::HashSet;
 /// What became of trying to prove a bound again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reproved {
-    /// No order peaks below the bound: so many sets were visited.
+    /// No order peaks below the bound.
     Yes {
-        /// How many.
+        /// How many sets of executed ops were visited.
         states: u64,
     },
-    /// Some order does.
+    /// Some order peaks below the bound.
     No,
-    /// More than the limit would have to be visited.
+    /// More sets than the limit would have to be visited.
     GaveUp {
-        /// How many were.
+        /// How many sets were visited.
         states: u64,
     },
 }
@@ -39,7 +39,8 @@ pub fn reprove(
     reprove_figure(graph, model, Figure::Peak, bound, most_states, stop)
 }
 
-/// The same of what is held as the figure counts it. Of the arena, [`Reproved::No`] only says that it cannot be shown so, whatever the plan.
+/// Tries to prove that no order holds less than `bound` at some step, as `figure` counts. For the arena,
+/// [`Reproved::No`] only says that this cannot be shown in this way, whatever the plan.
 pub(crate) fn reprove_figure(
     graph: &Graph,
     model: MemoryModel,

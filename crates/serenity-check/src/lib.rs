@@ -1,12 +1,13 @@
-//! The independent verifier.
+//! The independent checker of plans.
 //!
-//! In comes a graph and a [`Claim`] about it: run the ops in this order, the peak is so many bytes, no order needs less than so
-//! many. Out comes a [`Report`] with every fault found. For a whole model, a [`ModelClaim`]: the orders of its sub-graphs, the arena that the runtime
-//! will need, and the places of a plan for it ([`check_model`]). For a model in which windows run as loops: does it still compute the same ([`loops`])?
+//! Takes a graph and a [`Claim`] about it: an order of its ops, its peak, and a lower bound for all orders. Returns a
+//! [`Report`] with every fault found. For a whole model, a [`ModelClaim`] adds the orders of its sub-graphs, the arena
+//! that the runtime will need, and the offsets of its tensors ([`check_model`]). For a model in which windows run as
+//! loops, [`loops`] checks that it still computes the same.
 //!
-//! Promised: this crate cannot reach the code that it checks. It is built with two crates of the
-//! project, `serenity-ir` and `serenity-facts`, and a test holds it to that
-//! (`tests/independence.rs`). Every plan passes through it before anything is written.
+//! Guarantees: this crate cannot reach the code that it checks. It depends on two crates of the project, `serenity-ir`
+//! and `serenity-facts`, which a test enforces (`tests/independence.rs`). Every plan passes through it before anything
+//! is written.
 //!
 //! | taken from others | source |
 //! |---|---|
@@ -27,11 +28,10 @@
 //! | windows of convolutions and pools, and what [`loops`] compute | `Window` of `serenity-ir`, `serenity-loops` |
 //! | lower bounds: from one place, from a [`Witness`], or from a search ([`reprove`]) | `serenity-schedule` |
 //!
-//! Not checked here, but by the pipeline's own code (`check_plan` of `serenity`, whose verdict says
-//! so): what was done to the model before it was planned (other inputs and outputs, fewer channels,
-//! rewrites, and how loops are made); what devices need in all; when buffers of two memories are in
-//! use. Whether rewritten operators compute the same is checked by neither: `serenity verify` runs
-//! both models.
+//! Not checked here, but by the pipeline's own code (`check_plan` of `serenity`, whose verdict says so): the changes
+//! made to the model before it was planned (inputs and outputs, channels, rewrites, and how loops are made); the total
+//! need on devices; when buffers of two memories are in use. Whether rewritten operators compute the same is checked by
+//! neither: `serenity verify` runs both models.
 //!
 //! ```
 //! use serenity_check::{Claim, check};
@@ -111,37 +111,37 @@ pub enum Fault {
     /// The peak is not what is claimed.
     #[error("the peak is {actual} bytes ({place}), not {claimed}")]
     Peak {
-        /// What is claimed.
+        /// The peak that is claimed.
         claimed: u64,
-        /// What it is.
+        /// The actual peak.
         actual: u64,
-        /// Where it is reached first.
+        /// The place where it is first reached.
         place: String,
     },
     /// The orders of a model are not as many as its graphs.
     #[error("`bodies` must hold an order for each of the {wanted} sub-graphs, not {given}")]
     Bodies {
-        /// How many there are.
+        /// The number of orders that the plan has.
         given: usize,
-        /// How many there must be.
+        /// The number of sub-graphs.
         wanted: usize,
     },
     /// The order of a sub-graph cannot run.
     #[error("in graph {graph}: {fault}")]
     BodyOrder {
-        /// Which graph.
+        /// The index of the graph.
         graph: usize,
-        /// Why not.
+        /// The reason why the order cannot run.
         fault: OrderFault,
     },
     /// LiteRT would read what it has written over.
     #[error("op {op} (`{label}`) would read `{tensor}` after LiteRT has written over it")]
     Stale {
-        /// Who reads.
+        /// The op that reads.
         op: OpId,
-        /// Its name.
+        /// The name of the op.
         label: String,
-        /// What it reads.
+        /// The name of the tensor.
         tensor: String,
     },
     /// ONNX Runtime runs the file in another order.
@@ -149,25 +149,25 @@ pub enum Fault {
         "ONNX Runtime would not run the file in this order: at position {position} comes op {op} (`{label}`)"
     )]
     OtherOrder {
-        /// Where it differs first.
+        /// The first position that differs.
         position: usize,
-        /// What runs there.
+        /// The op that runs there.
         op: OpId,
-        /// Its name.
+        /// The name of the op.
         label: String,
     },
     /// The arena is not what is claimed.
     #[error("the runtime's arena takes {actual} bytes, not {claimed}")]
     Arena {
-        /// What is claimed.
+        /// The arena that is claimed.
         claimed: u64,
-        /// What it is.
+        /// The actual arena.
         actual: u64,
     },
-    /// An arena where there is none.
+    /// An arena is claimed for a memory model that has none.
     #[error("the plan states an arena of {claimed} bytes, but `{model}` stands for no runtime with one")]
     NoArena {
-        /// What is claimed.
+        /// The arena that is claimed.
         claimed: u64,
         /// The memory model.
         model: MemoryModel,
@@ -175,67 +175,67 @@ pub enum Fault {
     /// Sub-graphs that run each other without end have no arena.
     #[error("the plan states an arena of {claimed} bytes, but the model does not come to an end")]
     EndlessArena {
-        /// What is claimed.
+        /// The arena that is claimed.
         claimed: u64,
     },
-    /// Places without a size to fit into, or for a runtime that takes none.
+    /// Offsets without the size of an arena, or for a runtime that takes none.
     #[error("the plan places tensors (`offsets`), {reason}")]
     Offsets {
-        /// What is wrong with that.
+        /// What is wrong with the offsets.
         reason: String,
     },
-    /// A lower bound above an arena that was reached.
+    /// A claimed lower bound is above the arena that the plan reaches.
     #[error("the bound of {bound} bytes is above the arena of {arena} that this plan reaches")]
     BoundAboveArena {
-        /// The bound claimed.
+        /// The bound that is claimed.
         bound: u64,
         /// The arena of the plan.
         arena: u64,
     },
-    /// Called optimal without a bound that says so.
+    /// The plan is called optimal, but its bound does not prove it.
     #[error(
         "the plan is called optimal, but its bound of {bound} bytes leaves a gap below the arena of {arena}"
     )]
     ArenaNotProved {
-        /// The bound claimed.
+        /// The bound that is claimed.
         bound: u64,
         /// The arena of the plan.
         arena: u64,
     },
-    /// What is needed at a peak is needed of an arena, so the bound for arenas is no lower.
+    /// The bound on the need is below the bound on peaks, or above it although no arena is stated.
     #[error("the bound of {bound} bytes is not that on peaks, {peak_bound}, {reason}")]
     Bounds {
-        /// The bound claimed for what counts.
+        /// The bound claimed on the need.
         bound: u64,
-        /// The bound claimed for peaks.
+        /// The bound claimed on peaks.
         peak_bound: u64,
-        /// Why it should be.
+        /// Why both bounds should be equal.
         reason: String,
     },
-    /// The plan of the arena is not safe.
+    /// The offsets of the plan are not safe.
     #[error(transparent)]
     Placement(#[from] PlacementFault),
-    /// A lower bound above a peak that was reached.
+    /// A claimed lower bound is above the peak that the order reaches.
     #[error("the bound of {bound} bytes is above the peak of {peak} that this order reaches")]
     BoundAbovePeak {
-        /// The bound claimed.
+        /// The bound that is claimed.
         bound: u64,
         /// The peak of the order.
         peak: u64,
     },
-    /// A proof that does not hold.
+    /// The witness of the bound does not prove it.
     #[error("the proof of the bound does not hold: {reason}")]
     Witness {
-        /// Why not.
+        /// What is wrong with the witness.
         reason: String,
     },
-    /// A lower bound that some order goes below.
+    /// A claimed lower bound is wrong: some order goes below it.
     #[error("the bound of {bound} bytes is wrong: there is an order that needs less")]
     BoundRefuted {
-        /// The bound claimed.
+        /// The bound that is claimed.
         bound: u64,
     },
-    /// Called optimal without a bound that says so.
+    /// The plan is called optimal, but its bound does not prove it.
     #[error(
         "the plan is called optimal, but its bound of {bound} bytes leaves a gap below the peak of {peak}"
     )]

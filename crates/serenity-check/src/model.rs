@@ -51,18 +51,19 @@ pub struct Offsets<'a> {
     pub planned: bool,
 }
 
-/// The outcome.
+/// The result of checking a plan of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelReport {
     /// Everything found wrong.
     pub faults: Vec<Fault>,
     /// The largest lower bound on peaks that this crate can show.
     pub shown: Shown,
-    /// The same for what counts: the arena if it is stated, otherwise the peak.
+    /// The largest lower bound that this crate can show on the deciding figure: the arena if it is stated, otherwise
+    /// the peak.
     pub shown_need: Shown,
-    /// Is the bound on peaks no more than what is shown?
+    /// Is the stated bound on peaks no more than what is shown?
     pub peak_bound_verified: bool,
-    /// Is the bound on what counts?
+    /// Is the stated bound on the deciding figure no more than what is shown?
     pub bound_verified: bool,
 }
 

@@ -12,7 +12,8 @@ pub(crate) fn with_peaks(graphs: &[&Graph], orders: &[&[OpId]], model: MemoryMod
     with(graphs, model, |body, graph| peak(graph, model, orders[body]).0)
 }
 
-/// The same with what each sub-graph needs in every order, as far as one place in it shows.
+/// The main graph, in which each op that runs others has as workspace what the largest of them needs in every order, as
+/// far as one place in it shows. For other runtimes, as it is.
 pub(crate) fn with_bounds(graphs: &[&Graph], model: MemoryModel, figure: Figure) -> Graph {
     with(graphs, model, |_, graph| shown(graph, &holdings(graph, model, figure)).bytes)
 }

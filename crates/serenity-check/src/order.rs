@@ -1,4 +1,4 @@
-//! Can the order run at all?
+//! Checks that an order can run.
 
 use serenity_ir::{Graph, OpId};
 
@@ -6,53 +6,53 @@ use serenity_ir::{Graph, OpId};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OrderFault {
-    /// An id that names no op.
+    /// An id names no op.
     #[error("position {position} of the order names op {op}, but the graph has only {ops} ops")]
     Unknown {
-        /// Where.
+        /// The position in the order.
         position: usize,
-        /// The id.
+        /// The id of the op.
         op: OpId,
-        /// How many ops there are.
+        /// The number of ops in the graph.
         ops: usize,
     },
-    /// An op that runs more than once.
+    /// An op runs more than once.
     #[error("op {op} (`{label}`) runs {times} times")]
     Repeated {
-        /// The op.
+        /// The op that is repeated.
         op: OpId,
-        /// Its name.
+        /// The name of the op.
         label: String,
-        /// How often.
+        /// How often the op runs.
         times: usize,
     },
-    /// An op that never runs.
+    /// An op never runs.
     #[error("op {op} (`{label}`) is missing from the order")]
     Missing {
-        /// The op.
+        /// The op that is missing.
         op: OpId,
-        /// Its name.
+        /// The name of the op.
         label: String,
     },
-    /// A reader before its writer.
+    /// An op runs before the writer of one of its inputs.
     #[error(
         "op {reader} (`{reader_label}`) reads `{tensor}` before op {writer} (`{writer_label}`) has written it"
     )]
     TooEarly {
-        /// Who reads.
+        /// The op that reads.
         reader: OpId,
-        /// Its name.
+        /// The name of the op that reads.
         reader_label: String,
-        /// What it reads.
+        /// The name of the tensor.
         tensor: String,
-        /// Who writes.
+        /// The op that writes the tensor.
         writer: OpId,
-        /// Its name.
+        /// The name of the op that writes.
         writer_label: String,
     },
 }
 
-/// Everything wrong with an order.
+/// All faults of an order.
 pub fn faults(graph: &Graph, order: &[OpId]) -> Vec<OrderFault> {
     let ops = graph.ops().len();
     let mut faults = Vec::new();

@@ -12,7 +12,7 @@ pub fn peak(graph: &Graph, model: MemoryModel, order: &[OpId]) -> (u64, Option<O
     peak_of(&holdings(graph, model, Figure::Peak), order)
 }
 
-/// The same of memory that is known already.
+/// The peak of `order` in memory that is known already, and the first op at which it is reached.
 pub(crate) fn peak_of(holdings: &Holdings, order: &[OpId]) -> (u64, Option<OpId>) {
     let mut time = vec![0; order.len()];
     for (position, op) in order.iter().enumerate() {

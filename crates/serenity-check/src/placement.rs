@@ -16,11 +16,11 @@ const ALIGNMENT: u64 = 16;
 /// A tensor of one of a model's graphs, by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Which graph.
+    /// The index of the graph.
     pub graph: usize,
-    /// Which of its tensors.
+    /// The tensor in that graph.
     pub tensor: TensorId,
-    /// Its name.
+    /// The name of the tensor.
     pub label: String,
 }
 
@@ -31,30 +31,30 @@ impl fmt::Display for Place {
     }
 }
 
-/// Something wrong with a plan of the arena.
+/// A fault in a plan of the arena.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlacementFault {
-    /// It is not about these graphs.
+    /// The plan is for other graphs.
     #[error("the plan places the tensors of other graphs: {0}")]
     Shape(String),
-    /// A tensor without a place.
+    /// A tensor has no offset.
     #[error("{0} has no place")]
     Missing(Place),
-    /// A tensor that begins where none may.
+    /// The offset of a tensor is not aligned.
     #[error("{place} begins at {offset}, which is no multiple of {ALIGNMENT}")]
     Unaligned {
-        /// Which.
+        /// The tensor.
         place: Place,
-        /// Where.
+        /// The offset of the tensor.
         offset: u64,
     },
-    /// A tensor that ends outside of the arena.
+    /// A tensor ends outside of the arena.
     #[error("{place} ends at {end}, beyond the arena of {arena} bytes")]
     Outside {
-        /// Which.
+        /// The tensor.
         place: Place,
-        /// Where.
+        /// The end of the tensor.
         end: u64,
         /// The size of the arena.
         arena: u64,
@@ -67,39 +67,39 @@ pub enum PlacementFault {
         "op {op} (`{label}`) writes element {element} of {output} over byte {byte} of {input} before it has read it"
     )]
     Overwritten {
-        /// Which op.
+        /// The op that writes.
         op: OpId,
-        /// Its name.
+        /// The name of the op.
         label: String,
-        /// What it writes.
+        /// The tensor that it writes.
         output: Place,
-        /// Which element of that.
+        /// The element that it writes.
         element: u64,
-        /// What it reads.
+        /// The tensor that it reads.
         input: Place,
-        /// Which byte of that is lost.
+        /// The byte of the input that is lost.
         byte: u64,
     },
-    /// An op writes over one of its inputs, and nobody knows in which order it reads and writes.
+    /// An op writes over one of its inputs, and it is not known in which order it reads and writes.
     #[error(
         "op {op} (`{label}`) writes {output} over {input}, and how `{kind}` reads and writes is not known"
     )]
     UnknownKernel {
-        /// Which op.
+        /// The op that writes.
         op: OpId,
-        /// Its name.
+        /// The name of the op.
         label: String,
-        /// Its kind.
+        /// The type of the op.
         kind: String,
-        /// What it writes.
+        /// The tensor that it writes.
         output: Place,
-        /// What it reads.
+        /// The tensor that it reads.
         input: Place,
     },
-    /// A loop that does not compute in this arena what it computes elsewhere.
+    /// A loop computes something else in this arena.
     #[error(transparent)]
     Loop(#[from] LoopFault),
-    /// Sub-graphs that run each other without end.
+    /// Sub-graphs call each other without end.
     #[error("the sub-graphs run each other without end")]
     Endless,
 }
@@ -128,7 +128,8 @@ pub fn placement_faults(
     placement_faults_with(graphs, orders, kernels, offsets, arena, &|_, _, _| None)
 }
 
-/// The same for a model whose attributes leave out long constants: loops can only be followed if the tables that they look into are known.
+/// Everything that is wrong with a plan, for a model whose attributes leave out long constants: loops can only be
+/// followed if the tables that they look into are known.
 pub fn placement_faults_with(
     graphs: &[&Graph],
     orders: &[&[OpId]],

@@ -43,7 +43,7 @@ pub fn proved_bound(graph: &Graph, model: MemoryModel, witness: &Witness) -> Res
     proved_by(graph, &holdings(graph, model, Figure::Peak), witness)
 }
 
-/// The same for a memory that is counted in another way.
+/// The lower bound that a witness proves for these holdings.
 pub(crate) fn proved_by(graph: &Graph, holdings: &Holdings, witness: &Witness) -> Result<u64, String> {
     let op = witness.op;
     if op.index() >= graph.ops().len() {

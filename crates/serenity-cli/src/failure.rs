@@ -85,7 +85,7 @@ impl Failure {
         say(&text);
     }
 
-    /// The same for programs; `None` if it was told already.
+    /// The failure as a JSON object; `None` if it was reported already.
     pub(crate) fn to_json(&self, input: Option<&str>) -> Option<Value> {
         let mut error = Map::new();
         error.insert("kind".to_owned(), self.kind()?.name().into());

@@ -19,7 +19,7 @@ pub(crate) fn object(what: &str, input: Option<&str>, fields: Value) -> Value {
     Value::Object(object)
 }
 
-/// The same for a plan, which belongs to a model wherever that lies.
+/// The JSON object of a plan. It names no input, because it belongs to its model wherever that lies.
 pub(crate) fn plan(fields: Value) -> Value {
     let mut plan = object("plan", None, fields);
     if let Value::Object(fields) = &mut plan {

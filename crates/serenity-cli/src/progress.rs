@@ -46,7 +46,8 @@ impl ProgressLine {
         Self::showing(is_quiet, move |progress, elapsed, width| describe(&label, progress, elapsed, width))
     }
 
-    /// The same where states are `what`, such as orders drawn, and nothing else is known.
+    /// The line of a search whose states are `what`, such as orders drawn, and its callback; no callback if nobody
+    /// looks.
     pub(crate) fn counting(label: &str, what: &'static str, is_quiet: bool) -> (Self, Option<ProgressFn>) {
         let label = label.to_owned();
         Self::showing(is_quiet, move |progress, elapsed, _| {

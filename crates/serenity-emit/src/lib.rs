@@ -1,12 +1,14 @@
-//! C without an interpreter from a planned network.
+//! Writes a planned network as C that runs without an interpreter.
 //!
-//! In comes a [`Source`]: graphs whose tensors have places in one arena, with their constants, however the file was written. Out come, by [`c_code`], four files of C11
-//! that a C++ compiler takes as well: `model.h`, `model.c`, `kernels.h`, `kernels.c`. No heap, no interpreter, no global constructors; constants are `const`, loops are
-//! loops, and every tensor lies where the plan says.
+//! Takes a [`Source`]: graphs whose tensors have offsets in one arena, with their constants, whatever the file format.
+//! [`c_code`] returns four files of C11 that a C++ compiler accepts as well: `model.h`, `model.c`, `kernels.h`,
+//! `kernels.c`. No heap, no interpreter, no global constructors; constants are `const`, loops are loops, and every
+//! tensor lies where the plan says.
 //!
-//! Promised: what is computed is what `TensorFlow` Lite for Microcontrollers computes, integers bit for bit; sums of products stay within 32 bits whatever the input, which is proved from the
-//! weights; whatever is not covered is [refused](Refused) by name, before there is anything to write; names of the model reach the code only as letters, digits and underscores, and comments only
-//! as plain characters.
+//! Guarantees: the code computes what `TensorFlow` Lite for Microcontrollers computes, integers bit for bit; sums of
+//! products stay within 32 bits for every input, which is proved from the weights; operators that are not covered are
+//! [refused](Refused) by name before anything is written; names of the model reach the code only as letters, digits and
+//! underscores, and comments only as plain characters.
 
 mod activation;
 mod curves;

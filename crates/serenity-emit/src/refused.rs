@@ -1,4 +1,4 @@
-//! Why no code is written.
+//! The error for a model that cannot be written as C.
 
 /// An operator, or something about one, that is not covered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -28,46 +28,46 @@ pub enum Library {
 /// Working memory of an operator in the arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scratch {
-    /// So many bytes from the beginning of the arena.
+    /// The offset in the arena.
     pub offset: u64,
-    /// Its size.
+    /// The size in bytes.
     pub bytes: u64,
 }
 
 /// One graph: operators in the order in which they run.
 #[derive(Clone, Debug)]
 pub struct SourceGraph {
-    /// All tensors.
+    /// The tensors, to which operators refer by index.
     pub tensors: Vec<SourceTensor>,
-    /// All operators.
+    /// The operators, in the order in which they run.
     pub ops: Vec<SourceOp>,
-    /// What the caller gives.
+    /// The tensors that the caller fills.
     pub inputs: Vec<usize>,
-    /// What the caller gets.
+    /// The tensors that the caller reads.
     pub outputs: Vec<usize>,
 }
 
-/// One tensor.
+/// A tensor of a graph.
 #[derive(Clone, Debug)]
 pub struct SourceTensor {
     /// Its name, for people.
     pub name: String,
-    /// Its dimensions.
+    /// The size of each dimension.
     pub shape: Vec<u64>,
     /// The type of its elements.
     pub dtype: ElementType,
-    /// What its integers stand for.
+    /// The quantization of its integers.
     pub quantization: Option<Quantization>,
-    /// Its size.
+    /// The size in bytes.
     pub bytes: u64,
-    /// Where it is.
+    /// Where its data lies.
     pub place: Place,
 }
 
-/// Where a tensor is.
+/// Where the data of a tensor lies.
 #[derive(Clone, Debug)]
 pub enum Place {
-    /// So many bytes from the beginning of the arena.
+    /// In the arena, at this offset.
     Arena(u64),
     /// In the model.
     Constant(Vec<u8>),

@@ -1,4 +1,4 @@
-//! How large TFLM's structures are, build by build.
+//! The sizes of TFLM's structures in each build.
 //!
 //! The figures of [`X86_64`] were read off the runtime, one call of its allocator after the other; those of [`ARM32`] follow from the
 //! same structures with pointers of 4 bytes.

@@ -1,11 +1,9 @@
-//! What was measured of the runtimes and cannot be derived.
+//! Facts about the runtimes that were measured and cannot be derived.
 //!
-//! In comes a [`Graph`](serenity_ir::Graph). Out comes what the kernels of a runtime do with memory
-//! on their own account, as it was read in their sources and measured: the [`scratch`] that TFLM's
-//! kernels ask for, set by set ([`Kernels`]), and where LiteRT keeps tensors and what its kernels
-//! need besides ([`LitertKernels`]). Here are also the sizes of TFLM's structures ([`layout`]) and
-//! the names by which a runtime and its setup are chosen ([`MemoryModel`], [`Kernels`],
-//! [`OrtSetup`]).
+//! Takes a [`Graph`](serenity_ir::Graph) and says what memory the kernels of a runtime use besides their tensors, as
+//! read in their sources and measured: the [`scratch`] that each set of TFLM's [`Kernels`] requests, and where LiteRT
+//! keeps tensors and what its kernels need besides ([`LitertKernels`]). It also has the sizes of TFLM's structures
+//! ([`layout`]) and the names by which a runtime and its setup are chosen ([`MemoryModel`], [`Kernels`], [`OrtSetup`]).
 //!
 //! This is all that the planner (`serenity-runtimes`) and the checker (`serenity-check`) share
 //! besides the graph itself. So it holds nothing that decides: no lifetimes, no sharing of memory,

@@ -1,4 +1,4 @@
-//! The names of the runtimes, and what of their setup decides what they need.
+//! The names of the runtimes, and the parts of their setup that affect memory.
 
 use crate::{Kernels, OrtOrder, OrtSetup};
 
@@ -23,8 +23,8 @@ pub enum MemoryModel {
     /// element, and what the kernels ask for as scratch is in use while they run. Nothing is done in place unless a plan in the
     /// model says so.
     Tflm(Kernels),
-    /// The same with a plan of the arena in the model, as Serenity writes it: an op may write its output over an input that nobody else
-    /// reads, as closely as these kernels allow.
+    /// TensorFlow Lite for Microcontrollers with a plan of the arena in the model, as Serenity writes it: an op may
+    /// write its output over an input that nobody else reads, as closely as these kernels allow.
     TflmPlanned(Kernels),
     /// LiteRT (TensorFlow Lite) with its reference kernels and no delegate: graph inputs and what nobody reads stay for the whole run, some
     /// operators write over an input that nobody else reads, reshaping ones share their input's memory, some results lie outside the
@@ -55,7 +55,7 @@ impl MemoryModel {
         }
     }
 
-    /// The same model for other kernels, if they matter.
+    /// This memory model for other kernels; unchanged if it is not TFLM's.
     #[must_use]
     pub fn with_kernels(self, kernels: Kernels) -> Self {
         match self {
@@ -78,7 +78,7 @@ impl MemoryModel {
         self.ort().map(|setup| setup.order)
     }
 
-    /// The same model for another session of ONNX Runtime, if it is its model.
+    /// This memory model for another session; unchanged if it is not ONNX Runtime's.
     #[must_use]
     pub fn with_ort(self, setup: OrtSetup) -> Self {
         match self {
@@ -95,7 +95,7 @@ impl MemoryModel {
         }
     }
 
-    /// The same for a model that carries a plan of its arena, if it can.
+    /// This memory model for a model with a plan of its arena; unchanged if it is not TFLM's.
     #[must_use]
     pub fn with_plan(self) -> Self {
         match self {
@@ -104,7 +104,7 @@ impl MemoryModel {
         }
     }
 
-    /// The same for a model that carries none.
+    /// This memory model for a model without a plan of its arena.
     #[must_use]
     pub fn without_plan(self) -> Self {
         match self {

@@ -1,4 +1,4 @@
-//! What whoever makes a session of ONNX Runtime may choose, as far as memory depends on it.
+//! The options of an ONNX Runtime session that affect memory.
 
 /// How a session is set up, its graph optimisation off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

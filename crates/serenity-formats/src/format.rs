@@ -1,4 +1,4 @@
-//! The formats there are.
+//! The supported formats.
 
 use crate::{FileError, GraphFile, ModelFile, onnx, tflite};
 use serenity_ir::{ElementType, Model};
@@ -37,7 +37,7 @@ pub struct ReadOptions {
 }
 
 impl Format {
-    /// Every format.
+    /// All formats.
     pub const ALL: [Self; 3] = [Self::Json, Self::TfLite, Self::Onnx];
 
     /// The extensions of its files; the first is the usual one.

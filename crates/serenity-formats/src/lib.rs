@@ -1,7 +1,8 @@
-//! Files that hold a network, whatever their format.
+//! Model files of all formats.
 //!
-//! In come bytes ([`Format::read`]); out comes a [`ModelFile`]: its graphs, and what only the file can tell. A file that was rewritten or planned is
-//! written back in the format it came in, with all that it held besides. Nothing here decides anything.
+//! [`Format::read`] takes bytes and returns a [`ModelFile`]: its graphs, and what only the file can tell. A rewritten
+//! or planned model is written back in its original format, with everything else that the file held. This crate decides
+//! nothing.
 //!
 //! ```
 //! use serenity_formats::{Format, ReadOptions};
@@ -41,10 +42,10 @@ pub type Narrowed = (Arc<dyn ModelFile>, NarrowedChannels);
 
 /// A file that was read.
 pub trait ModelFile: fmt::Debug + Send + Sync {
-    /// Its format.
+    /// The format of the file.
     fn format(&self) -> Format;
 
-    /// Its bytes.
+    /// The bytes of the file.
     fn bytes(&self) -> Cow<'_, [u8]>;
 
     /// The main graph, and those that its ops run.

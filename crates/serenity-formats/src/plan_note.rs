@@ -1,4 +1,4 @@
-//! What is said, in a model, of the plan of the arena that it holds.
+//! The note in a model that says how its stored memory plan was made.
 
 use serde_json::{Value, json};
 use serenity_runtimes::Kernels;
@@ -22,7 +22,7 @@ impl PlanNote {
         self.kernels.parse().is_ok_and(|made_for: Kernels| made_for == Kernels::Any || made_for == kernels)
     }
 
-    /// As JSON.
+    /// The note as a JSON object.
     pub fn to_json(&self) -> Value {
         let Self { version, kernels, arena, bound } = self;
         json!({"version": version, "kernels": kernels, "arena": arena, "bound": bound})

@@ -1,4 +1,4 @@
-//! Inputs and outputs of a model that became whole numbers.
+//! Inputs and outputs of a model that became integers.
 
 use serde_json::{Value, json};
 use serenity_ir::ElementType;
@@ -8,49 +8,49 @@ use serenity_ir::ElementType;
 pub struct QuantizedIo {
     /// Those that are whole numbers now.
     pub changed: Vec<QuantizedPort>,
-    /// Those that are converted, and yet had to stay floats.
+    /// The converted ones that had to stay floats.
     pub kept: Vec<KeptPort>,
 }
 
 /// An input or an output, by its position among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Port {
-    /// An input.
+    /// The input at this index.
     Input(usize),
-    /// An output.
+    /// The output at this index.
     Output(usize),
 }
 
-/// An input or output of floats that became one of whole numbers: `real = scale * (q - zero_point)`.
+/// A float input or output that became an integer one: `real = scale * (q - zero_point)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuantizedPort {
-    /// Which one.
+    /// The input or output.
     pub port: Port,
-    /// The name of the tensor of floats that it was.
+    /// The name of its old float tensor.
     pub was: String,
-    /// The name of the tensor that it is.
+    /// The name of its new tensor.
     pub name: String,
     /// The type of its elements.
     pub dtype: ElementType,
-    /// What one step of a whole number is worth.
+    /// The value of one step of the integer.
     pub scale: f32,
-    /// The whole number that stands for 0.
+    /// The integer that stands for 0.
     pub zero_point: i64,
 }
 
-/// An input or output that is converted, and yet stays one of floats.
+/// An input or output that is converted but stays a float.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptPort {
-    /// Which one.
+    /// The input or output.
     pub port: Port,
     /// The name of its tensor.
     pub name: String,
-    /// Why it stays, for people.
+    /// Why it stays a float, for people.
     pub reason: String,
 }
 
 impl QuantizedIo {
-    /// As a plan says it.
+    /// The result as a plan states it, in JSON.
     pub fn to_json(&self) -> Value {
         let changed = |wanted: &str| {
             let ports = self

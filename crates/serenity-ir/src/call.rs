@@ -27,16 +27,16 @@ pub struct Call<'g> {
     operands: Vec<Given<'g>>,
 }
 
-/// What an operator is given at one position of its signature.
+/// The operand at one position of an operator's signature.
 #[derive(Clone, Copy, Debug)]
 pub enum Given<'g> {
     /// A tensor of the graph.
     Activation(TensorId),
-    /// A constant.
+    /// A constant of the model.
     Constant(Stored<'g>),
     /// State that outlives a run.
     Variable(Stored<'g>),
-    /// Nothing.
+    /// The operand is left out.
     Absent,
 }
 
@@ -47,7 +47,7 @@ pub struct Stored<'g>(pub(crate) &'g Value);
 /// Shape and type of an operand or result, wherever it comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Described {
-    /// The dimensions.
+    /// The size of each dimension.
     pub shape: Vec<u64>,
     /// The type of its elements, if it is known.
     pub dtype: Option<ElementType>,
@@ -56,13 +56,13 @@ pub struct Described {
 /// A tensor in memory: packed, in row-major order, in whole bytes, with at least one element.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout<'g> {
-    /// The dimensions.
+    /// The size of each dimension.
     pub shape: &'g [u64],
     /// The type of its elements.
     pub dtype: &'g ElementType,
-    /// Bytes an element.
+    /// Bytes per element.
     pub item: i64,
-    /// Elements.
+    /// The number of elements.
     pub count: i64,
 }
 

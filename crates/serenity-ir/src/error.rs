@@ -7,71 +7,71 @@ pub enum GraphError {
     /// No operators at all.
     #[error("the graph has no operators: there is nothing to schedule")]
     Empty,
-    /// More tensors or ops than are planned in the memory of an ordinary machine.
+    /// The graph has more tensors or ops than can be planned in the memory of an ordinary machine.
     #[error("the graph has {count} {what}; at most {max} are supported", max = crate::builder::MOST)]
     TooLarge {
         /// `tensors` or `operators`.
         what: &'static str,
-        /// How many there are.
+        /// The number of them.
         count: usize,
     },
-    /// An id that names no tensor.
+    /// An id names no tensor.
     #[error("{place} names tensor {id}, but the graph has {}", ids_of(*.tensors))]
     UnknownTensor {
-        /// Who names it.
+        /// The place that names it.
         place: String,
-        /// The id.
+        /// The id of the tensor.
         id: u64,
-        /// How many tensors there are.
+        /// The number of tensors.
         tensors: usize,
     },
-    /// A tensor with two producers.
+    /// A tensor has two producers.
     #[error("tensor `{tensor}` is written by both {first} and {second}; a tensor has exactly one producer")]
     TwoProducers {
-        /// The tensor.
+        /// The name of the tensor.
         tensor: String,
-        /// One writer.
+        /// One op that writes it.
         first: String,
-        /// The other.
+        /// The other op that writes it.
         second: String,
     },
-    /// A tensor that one op writes twice.
+    /// An op lists a tensor twice among its outputs.
     #[error("{op} lists tensor `{tensor}` twice among its outputs; list it once")]
     RepeatedOutput {
-        /// The tensor.
+        /// The name of the tensor.
         tensor: String,
-        /// The op.
+        /// The name of the op.
         op: String,
     },
-    /// A tensor that is read, or given as a result, but comes from nowhere.
+    /// A tensor is read, or is an output of the graph, but has no producer.
     #[error(
         "tensor `{tensor}` is {used} but no operator writes it; list it under the graph's inputs if the caller provides it"
     )]
     NoProducer {
-        /// The tensor.
+        /// The name of the tensor.
         tensor: String,
         /// How it is used.
         used: String,
     },
-    /// Operators that wait for each other.
+    /// Operators wait for each other.
     #[error("the operators form a cycle: {}", shortened(.path))]
     Cycle {
         /// The ops on the cycle, the first repeated at the end.
         path: Vec<String>,
     },
-    /// Sizes whose sum does not fit in 63 bits.
+    /// The sizes add up to more than 2^61 bytes.
     #[error(
         "the tensor sizes, each rounded up to 32 bytes, add up to more than 2^61 bytes at tensor `{tensor}` ({bytes} bytes); correct its size"
     )]
     SizeOverflow {
-        /// Where the sum overflows.
+        /// The tensor at which the sum overflows.
         tensor: String,
-        /// Its size.
+        /// The size of that tensor.
         bytes: u64,
     },
 }
 
-/// Which tensor ids there are.
+/// The valid tensor ids, in words.
 fn ids_of(tensors: usize) -> String {
     match tensors {
         0 => "no tensors".to_owned(),

@@ -51,7 +51,7 @@ impl Tensor {
 pub struct Op {
     /// A name for people; need not be unique, may be empty.
     pub name: String,
-    /// Operation type.
+    /// The type of the operation.
     pub kind: OpKind,
     /// Tensors it reads, in argument order; one may occur twice.
     pub inputs: Vec<TensorId>,
@@ -127,12 +127,12 @@ impl Graph {
         &self.extra
     }
 
-    /// One tensor.
+    /// The tensor with this id.
     pub fn tensor(&self, id: TensorId) -> &Tensor {
         &self.tensors[id.index()]
     }
 
-    /// One operator.
+    /// The op with this id.
     pub fn op(&self, id: OpId) -> &Op {
         &self.ops[id.index()]
     }
@@ -187,21 +187,21 @@ impl Graph {
         if tensor.name.is_empty() { format!("tensor#{id}") } else { tensor.name.clone() }
     }
 
-    /// The same graph, with one op that needs `bytes` besides its tensors while it runs.
+    /// This graph, with one op that needs `bytes` besides its tensors while it runs.
     #[must_use]
     pub fn with_workspace(mut self, op: OpId, bytes: u64) -> Self {
         self.ops[op.index()].attributes.insert("workspace".to_owned(), bytes.into());
         self
     }
 
-    /// The same graph, in which the elements of a tensor stand for other numbers.
+    /// This graph, with another quantization for one tensor.
     #[must_use]
     pub fn with_quantization(mut self, tensor: TensorId, quantization: Quantization) -> Self {
         self.tensors[tensor.index()].quantization = Some(quantization);
         self
     }
 
-    /// The same graph, of which this is not known either.
+    /// This graph, with more facts marked as unknown.
     #[must_use]
     pub fn with_unknown(mut self, more: impl IntoIterator<Item = Unknown>) -> Self {
         for unknown in more {
@@ -212,8 +212,8 @@ impl Graph {
         self
     }
 
-    /// The same graph, where the first op of each pair must run before the second. Both must come in that order in
-    /// [`file_order`](Self::file_order). A tensor of 0 bytes a pair is added behind the others; ids do not change.
+    /// This graph, where the first op of each pair must run before the second. Both must come in that order in
+    /// [`file_order`](Self::file_order). Each pair adds a tensor of 0 bytes behind the others; ids do not change.
     ///
     /// # Panics
     /// If a pair names an op that does not exist.
@@ -232,7 +232,7 @@ impl Graph {
         self
     }
 
-    /// The same graph with its ops listed in `order`; tensor ids do not change.
+    /// This graph with its ops listed in `order`; tensor ids do not change.
     ///
     /// # Errors
     /// If `order` is not an order of this graph's ops that can run.

@@ -131,7 +131,7 @@ fn value(text: &str, item: &RawValue) -> Result<Value, JsonError> {
     })
 }
 
-/// Writes a graph, one tensor or op a line.
+/// Writes a graph, one tensor or op per line.
 pub fn write(graph: &Graph) -> String {
     let given = graph.extra().get("name").filter(|_| graph.name().is_empty());
     let mut lines = vec![format!("{{\"name\": {},", given.unwrap_or(&graph.name().into()))];

@@ -20,11 +20,11 @@ pub enum KnownShape {
 /// What is known of one dimension.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum KnownDim {
-    /// Its size.
+    /// The size is known.
     Size(u64),
-    /// That it is as large as wherever else this name stands.
+    /// The size is unknown, but equal wherever this name is used.
     Named(String),
-    /// Nothing.
+    /// Nothing is known about the dimension.
     Open,
 }
 

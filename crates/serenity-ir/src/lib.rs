@@ -1,12 +1,12 @@
-//! Operator graphs of neural networks, and what they cost in memory.
+//! Operator graphs of neural networks, and the memory that they need.
 //!
-//! In comes a description of a network: tensors, and operators that read and write them (from a [`GraphBuilder`],
-//! or from the [JSON format](json)). Out comes a validated [`Graph`], its [`Lifetimes`] wherever its tensors
-//! are stored (which buffers exist, who brings each to life, who must have run before it can go), and the [`Profile`] of
-//! any execution order: the memory in use at every step, and the peak.
+//! Takes a description of a network: tensors, and operators that read and write them (from a [`GraphBuilder`], or from
+//! the [JSON format](json)). Returns a validated [`Graph`], its [`Lifetimes`] for any storage of its tensors (which
+//! buffers exist, which op allocates each, which ops must have run before it is freed), and the [`Profile`] of any
+//! execution order: the memory in use at every step, and the peak.
 //!
-//! Promised: a `Graph` is acyclic, every id in it is in range, every tensor has at most one producer, every tensor that is read
-//! exists, and the sum of all sizes fits in 63 bits, so nothing downstream needs to check for overflow again.
+//! Guarantees: a `Graph` is acyclic, every id in it is in range, every tensor has at most one producer, every tensor
+//! that is read exists, and the sum of all sizes fits in 63 bits, so no later code needs to check for overflow again.
 //!
 //! ```
 //! use serenity_ir::{GraphBuilder, Lifetimes, Tensor};

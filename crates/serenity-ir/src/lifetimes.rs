@@ -10,7 +10,7 @@ use serenity_search::most_pairs;
 /// Memory that is in use from the first of its writers until the last of its readers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Buffer {
-    /// Size.
+    /// The size in bytes.
     pub bytes: u64,
     /// The tensors that live in it, the one that names it first. Empty for scratch: memory that its writer needs besides its tensors.
     pub tensors: Vec<TensorId>,
@@ -36,7 +36,7 @@ impl Buffer {
 /// The op is the only writer of `new`. Where it may choose among several, each buffer takes part once, and the op saves as much as it can.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HandOver {
-    /// The op.
+    /// The op that writes over the buffer.
     pub op: OpId,
     /// What it writes.
     pub new: BufferId,
@@ -75,7 +75,7 @@ impl Lifetimes {
         &self.hand_overs
     }
 
-    /// One buffer.
+    /// The buffer with this id.
     pub fn buffer(&self, id: BufferId) -> &Buffer {
         &self.buffers[id.index()]
     }

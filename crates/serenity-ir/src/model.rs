@@ -34,9 +34,9 @@ pub enum Operand {
 pub struct Constant {
     /// A name for people.
     pub name: String,
-    /// Dimensions.
+    /// The dimensions.
     pub shape: Vec<u64>,
-    /// Element type.
+    /// The element type.
     pub dtype: ElementType,
     /// What the integers stand for, if they stand for real numbers.
     pub quantization: Option<Quantization>,
@@ -48,12 +48,12 @@ pub struct Constant {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
-    /// Not one list of operands for each op.
+    /// The graph has another number of ops than there are lists of operands.
     #[error("a graph of {ops} ops came with {found} lists of operands; give one an op")]
     Length {
-        /// How many ops the graph has.
+        /// The number of ops.
         ops: usize,
-        /// How many lists were given.
+        /// The number of lists.
         found: usize,
     },
     /// The activations among the operands are not the op's inputs.
@@ -61,27 +61,27 @@ pub enum ModelError {
         "the operands of op `{op}` name other activations than its inputs; list the same, in the same order"
     )]
     Inputs {
-        /// The op.
+        /// The name of the op.
         op: String,
     },
-    /// An operand that does not exist.
+    /// An operand does not exist.
     #[error("op `{op}` reads constant {index}, but there are {constants}")]
     UnknownConstant {
-        /// The op.
+        /// The name of the op.
         op: String,
-        /// What it reads.
+        /// The index of the constant that it reads.
         index: usize,
-        /// How many there are.
+        /// The number of constants.
         constants: usize,
     },
-    /// Data of another size than shape and type say.
+    /// The size of the data does not match shape and type.
     #[error("constant `{name}` has {found} bytes of data, but its shape and type make {}", bytes_or_nothing(*.expected))]
     Data {
-        /// The constant.
+        /// The name of the constant.
         name: String,
-        /// What shape and type make, if that is a number.
+        /// The size by shape and type, if known.
         expected: Option<u64>,
-        /// What it has.
+        /// The size of the data.
         found: usize,
     },
 }
@@ -140,7 +140,7 @@ impl Model {
         &self.operands
     }
 
-    /// All constants.
+    /// The constants of the model.
     pub fn constants(&self) -> &[Constant] {
         &self.constants
     }

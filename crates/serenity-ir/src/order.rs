@@ -1,4 +1,4 @@
-//! Execution orders: what makes one valid.
+//! Valid execution orders.
 
 use crate::{Graph, OpId};
 use std::cmp::Reverse;
@@ -8,48 +8,48 @@ use std::collections::BinaryHeap;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OrderError {
-    /// An id that names no op.
+    /// An id names no op.
     #[error("position {position} names op {op}, but the graph has only {ops} ops")]
     UnknownOp {
-        /// Where.
+        /// The position in the order.
         position: usize,
-        /// The id.
+        /// The id of the op.
         op: OpId,
-        /// How many ops there are.
+        /// The number of ops in the graph.
         ops: usize,
     },
-    /// An op that runs twice.
+    /// An op is listed twice.
     #[error("op {op} (`{label}`) occurs twice, the second time at position {position}")]
     Twice {
-        /// The op.
+        /// The op that is repeated.
         op: OpId,
-        /// Its name.
+        /// The name of the op.
         label: String,
-        /// Where it occurs again.
+        /// The second position.
         position: usize,
     },
-    /// An op that does not run.
+    /// An op is not listed.
     #[error("op {op} (`{label}`) is missing")]
     Missing {
-        /// The op.
+        /// The op that is missing.
         op: OpId,
-        /// Its name.
+        /// The name of the op.
         label: String,
     },
-    /// A reader before its writer.
+    /// An op runs before the writer of one of its inputs.
     #[error(
         "op {op} (`{label}`) at position {position} reads `{tensor}` before op {producer} has written it"
     )]
     TooEarly {
-        /// The reader.
+        /// The op that reads.
         op: OpId,
-        /// Its name.
+        /// The name of the op.
         label: String,
-        /// Where it runs.
+        /// The position of the op.
         position: usize,
-        /// What it reads.
+        /// The name of the tensor.
         tensor: String,
-        /// Who writes that.
+        /// The op that writes the tensor.
         producer: OpId,
     },
 }

@@ -6,7 +6,7 @@ use crate::{BufferId, HandOver, Lifetimes, OpId};
 /// Memory around one op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The op.
+    /// The op that runs.
     pub op: OpId,
     /// Bytes in use while it runs: everything alive before, and what it writes.
     pub during: u64,
@@ -19,7 +19,7 @@ pub struct Step {
 pub struct Profile {
     /// Bytes in use before the first op.
     pub at_start: u64,
-    /// One entry an op, in execution order.
+    /// One entry per op, in execution order.
     pub steps: Vec<Step>,
 }
 

@@ -61,7 +61,7 @@ impl fmt::Display for UnknownKind {
 }
 
 impl Unknown {
-    /// A gap.
+    /// A new gap in what is known about a model.
     pub fn new(kind: UnknownKind, name: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { kind, name: name.into(), reason: reason.into() }
     }

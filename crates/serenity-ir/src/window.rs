@@ -3,8 +3,7 @@
 //! The window at place `o` of the result looks at the elements `o * stride - before + tap *
 //! dilation` of what it reads, for each `tap` below `taps`. Elements outside are padding.
 //!
-//! Promised: numbers that are out of range, and sizes whose sums or products do not fit in 63 bits,
-//! give `None`.
+//! Numbers that are out of range, and sizes whose sums or products do not fit in 63 bits, give `None`.
 
 /// What is added to an axis before its first element and behind its last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,11 +93,11 @@ impl Window {
 /// in 63 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slide {
-    /// The window.
+    /// The window that slides over the axis.
     pub window: Window,
     /// Elements along the axis that is read.
     pub input: i64,
-    /// Results.
+    /// The number of results.
     pub output: i64,
     /// How far the first window begins before the first element.
     pub before: i64,
@@ -120,7 +119,7 @@ impl Slide {
         (skipped < self.window.taps).then(|| self.element(result, skipped))?
     }
 
-    /// The same axis, counted from its end.
+    /// This axis, counted from its end.
     #[must_use]
     pub fn reversed(self) -> Self {
         Self { before: self.after, after: self.before, ..self }

@@ -1,8 +1,8 @@
 //! For tests only: the real runtimes judge a model's memory and outputs.
 //!
-//! In come model files; out comes what TensorFlow Lite for Microcontrollers ([`tflm`]), LiteRT ([`litert`]) or ONNX Runtime ([`ort`]) did
-//! with each of them: bytes as the runtime itself counts them, and a hash of the outputs of every invocation. One call starts Python
-//! once, so judge many models together.
+//! Takes model files and returns what TensorFlow Lite for Microcontrollers ([`tflm`]), LiteRT ([`litert`]) or ONNX
+//! Runtime ([`ort`]) did with each of them: bytes as the runtime itself counts them, and a hash of the outputs of every
+//! invocation. One call starts Python once, so judge many models together.
 //!
 //! The runtimes live in `.venv`, which `scripts/python-env` makes. Where they are not, or if `SERENITY_WITHOUT_RUNTIMES` is set, every
 //! call returns `None` and a test ends there, unless `SERENITY_REQUIRE` names `runtimes` ([`skip`]).
@@ -46,7 +46,7 @@ impl Default for Inputs {
     }
 }
 
-/// What TensorFlow Lite for Microcontrollers says, a verdict a model; `None` if it is not set up.
+/// The verdict of TensorFlow Lite for Microcontrollers on each model; `None` if it is not set up.
 ///
 /// # Panics
 /// If the judge itself fails.
@@ -54,7 +54,8 @@ pub fn tflm(models: &[impl AsRef<Path>], inputs: &Inputs) -> Option<Vec<Verdict<
     run::judge("tflm.py", &[], models, inputs, Tflm::read)
 }
 
-/// The same with an arena of so many bytes: refused if it is too small.
+/// The verdict of TensorFlow Lite for Microcontrollers on each model, with `arena` bytes; a model that needs more is
+/// refused.
 ///
 /// # Panics
 /// If the judge itself fails.
@@ -62,7 +63,7 @@ pub fn tflm_within(arena: u64, models: &[impl AsRef<Path>], inputs: &Inputs) -> 
     run::judge("tflm.py", &["--arena", &arena.to_string()], models, inputs, Tflm::read)
 }
 
-/// The same with an arena of its own for each model.
+/// The verdict of TensorFlow Lite for Microcontrollers on each model, with a separate size of the arena for each.
 ///
 /// # Panics
 /// If the judge itself fails.
@@ -91,7 +92,7 @@ pub fn slower(
     run::judge("slower.py", &options, after, inputs, Slower::read)
 }
 
-/// What LiteRT with its reference kernels says, a verdict a model; `None` if it is not set up.
+/// The verdict of LiteRT with its reference kernels on each model; `None` if it is not set up.
 ///
 /// # Panics
 /// If the judge itself fails.
@@ -99,7 +100,7 @@ pub fn litert(models: &[impl AsRef<Path>], inputs: &Inputs) -> Option<Vec<Verdic
     run::judge("litert.py", &[], models, inputs, LiteRt::read)
 }
 
-/// What ONNX Runtime with its graph optimisation off says, a verdict a model; `None` if it is not set up.
+/// The verdict of ONNX Runtime with its graph optimisation off on each model; `None` if it is not set up.
 ///
 /// # Panics
 /// If the judge itself fails.
@@ -107,7 +108,7 @@ pub fn ort(order: OrtOrder, models: &[impl AsRef<Path>], inputs: &Inputs) -> Opt
     run::judge("ort.py", &["--order", order.name()], models, inputs, Ort::read)
 }
 
-/// The same of models that leave shapes of inputs open, given as in `x=1,7 y=1`.
+/// The verdict of ONNX Runtime on each of the models that leave shapes of inputs open, given as in `x=1,7 y=1`.
 ///
 /// # Panics
 /// If the judge itself fails.
@@ -124,7 +125,7 @@ pub fn ort_with_shapes(
     run::judge("ort.py", &options, models, inputs, Ort::read)
 }
 
-/// What ONNX Runtime knows of shapes when it has loaded a model, a verdict a model; `None` if it is not set up.
+/// The shapes that ONNX Runtime knows when it has loaded each model; `None` if it is not set up.
 ///
 /// # Panics
 /// If the judge itself fails.

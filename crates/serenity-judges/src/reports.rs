@@ -37,7 +37,7 @@ pub struct Tflm {
     pub total: u64,
     /// The tail by purpose.
     pub split: BTreeMap<String, u64>,
-    /// A hash an invocation, or why it could not run.
+    /// A hash per invocation, or why the model could not run.
     pub outputs: Result<Vec<String>, String>,
 }
 
@@ -48,7 +48,7 @@ pub struct LiteRt {
     pub main: SubGraph,
     /// Further sub-graphs.
     pub bodies: Vec<SubGraph>,
-    /// A hash an invocation.
+    /// A hash per invocation.
     pub outputs: Vec<String>,
 }
 
@@ -74,9 +74,9 @@ pub struct Ort {
     pub peak: u64,
     /// The largest sum of requests alive after a node.
     pub requested_peak: u64,
-    /// The same without what was there before the first node ran.
+    /// The largest sum of requests alive after a node, without what was there before the first node ran.
     pub activations: u64,
-    /// A hash an invocation.
+    /// A hash per invocation.
     pub outputs: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What a test needs and does not find here. This is the one place where a test is left out.
+//! Skips tests whose requirements are missing. This is the only place that skips a test.
 //!
 //! `SERENITY_REQUIRE=collection,runtimes` names what must be here: whoever misses one of these fails. `.ci/run` sets it. What is not named is
 //! left out, which is said on standard error and added to the file that `SERENITY_SKIPS` names, so that `scripts/test` can sum it up.

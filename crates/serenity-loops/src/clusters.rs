@@ -1,37 +1,37 @@
 //! Orders that keep windows together.
 //!
-//! The order with the least peak may tear apart what could be one loop. Here a row-local op and the only reader of its result are one op, so that they follow each
-//! other in every order; what one hands to the other counts for nothing, as it would in a loop. That leaves a smaller graph to be ordered, of which each op stands for
-//! a tree of ops that ends in one.
+//! The order with the least peak may tear apart what could be one loop. Here a row-local op is merged with the only
+//! reader of its result, so that they follow each other in every order; the tensor between them costs nothing, as in a
+//! loop. The result is a smaller graph, each op of which stands for a tree of ops that ends in one.
 //!
-//! It stays without cycles: what only one op reads reaches nothing but through that op.
+//! The graph stays acyclic: a tensor with one reader reaches other ops only through that reader.
 
 use crate::rows::RowLocal;
 use serenity_ir::{Graph, GraphBuilder, Op, OpId, Operator, TensorId};
 
-/// Which ops are one with the only reader of their result.
+/// Which ops are merged with the only reader of their result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Joined {
-    /// Concatenations.
+    /// Only concatenations.
     Concatenations,
-    /// All that are row-local, as their reader is.
+    /// All row-local ops whose reader is row-local.
     All,
 }
 
-/// A graph whose ops stand for several of another one.
+/// A graph whose ops each stand for several ops of another graph.
 #[derive(Clone, Debug)]
 pub struct Clusters {
     /// The smaller graph.
     pub graph: Graph,
-    /// By op of the smaller graph: the ops it stands for, in an order in which they can run.
+    /// Per op of the smaller graph: the ops that it stands for, in an order in which they can run.
     members: Vec<Vec<OpId>>,
 }
 
 impl Clusters {
-    /// `None` if no op would be one with another.
+    /// `None` if no ops can be merged.
     pub fn new(graph: &Graph, joined: Joined) -> Option<Self> {
         let order = graph.file_order();
-        // Of each op, the last one of its cluster: readers come later in the order, and are known before.
+        // Per op, the last one of its cluster: readers come later in the order, so theirs is known.
         let mut ends: Vec<OpId> = graph.op_ids().collect();
         for &op in order.iter().rev() {
             if let Some(reader) = only_reader(graph, op, joined) {
@@ -58,13 +58,13 @@ impl Clusters {
         Some(Self { graph: builder.build().ok()?, members })
     }
 
-    /// An order of the smaller graph as one of the other.
+    /// Expands an order of the smaller graph to one of the original graph.
     pub fn order(&self, order: &[OpId]) -> Vec<OpId> {
         order.iter().flat_map(|op| self.members[op.index()].iter().copied()).collect()
     }
 }
 
-/// The op that is one with another, if that reads all it makes.
+/// The op that `op` is merged with, if that reads all its results.
 fn only_reader(graph: &Graph, op: OpId, joined: Joined) -> Option<OpId> {
     let local = RowLocal::of(graph, op)?;
     let is_joined = joined == Joined::All || graph.op(op).kind.operator() == Operator::CONCATENATION;
@@ -73,7 +73,7 @@ fn only_reader(graph: &Graph, op: OpId, joined: Joined) -> Option<OpId> {
     can_join.then_some(reader)
 }
 
-/// The last of some ops, with all that they read from outside.
+/// The last of some ops, with all inputs that come from outside.
 fn outside(graph: &Graph, ops: &[OpId]) -> Option<Op> {
     let mut all = graph.op(*ops.last()?).clone();
     let is_made = |t: &TensorId| graph.producer(*t).is_some_and(|maker| ops.contains(&maker));

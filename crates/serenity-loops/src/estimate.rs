@@ -1,7 +1,7 @@
-//! What a loop needs, before anything is placed.
+//! Estimates the memory of a loop before anything is placed.
 //!
-//! Stripes that are views of others or that lie in others take no room of their own, as in the plan that is made in the end: new rows lie in their line
-//! buffer, behind those carried.
+//! Stripes that are views of others, or lie in others, take no room of their own, as in the final plan: new rows lie in
+//! their line buffer, behind the carried ones.
 
 use crate::program::{ALIGNMENT, Program, Step, StripeId, aligned, constant};
 use crate::window::Window;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// Bytes for the counter and the numbers cut out of tables.
 const SMALL_CHANGE: i64 = 96;
 
-/// What kernels do with stripes, asked once for each shape.
+/// The scratch and overlaps of kernels on stripes, computed once per shape.
 pub(crate) struct Costs {
     kernels: Kernels,
     known: RefCell<BTreeMap<Asked, OnStripes>>,
@@ -26,7 +26,7 @@ type Asked = (OpId, bool, Vec<i64>);
 #[derive(Clone, Debug, Default)]
 struct OnStripes {
     scratch: i64,
-    /// By input: bytes that the result may share with it if it dies.
+    /// Per input: bytes that the result may share with it if it dies.
     shared: Vec<i64>,
 }
 
@@ -95,7 +95,7 @@ impl Costs {
     }
 }
 
-/// Bytes in use while the loop runs: its states, and the most that its body has at once.
+/// Bytes in use while the loop runs: its states, and the peak of its body.
 pub(crate) fn peak(window: &Window, program: &Program, costs: &Costs) -> i64 {
     let bytes: Vec<i64> =
         (0..program.stripes.len()).map(|stripe| aligned(program.bytes(window, stripe))).collect();
@@ -109,7 +109,7 @@ pub(crate) fn peak(window: &Window, program: &Program, costs: &Costs) -> i64 {
     for &whole in &program.wholes[1..] {
         state += aligned(window.graph.tensor(whole).bytes as i64);
     }
-    // In whose room each stripe lies, when it is last read, and what its room takes besides what is carried there.
+    // Per stripe: in whose room it lies, when it is last read, and what its room takes besides the carried rows.
     let mut room: Vec<StripeId> = (0..bytes.len()).collect();
     let mut taken = bytes.clone();
     let mut spare = vec![0; bytes.len()];
@@ -128,10 +128,10 @@ pub(crate) fn peak(window: &Window, program: &Program, costs: &Costs) -> i64 {
             Step::Join { carried, new, out, .. } => {
                 let kept = carried.map_or(0, |carried| program.carries[carried].bytes(window));
                 state += aligned(kept);
-                // Rows to spare are wanted for a moment only.
+                // Spare rows are needed only for a moment.
                 spare[*out] = bytes[*out] - kept - program.bytes(window, *new);
                 if kept % ALIGNMENT == 0 {
-                    // The new rows come first: the buffer is there from then on.
+                    // The new rows come first: the buffer exists from then on.
                     room[*out] = room[*new];
                 } else {
                     taken[*out] = bytes[*out] - spare[*out];
@@ -178,7 +178,7 @@ pub(crate) fn peak(window: &Window, program: &Program, costs: &Costs) -> i64 {
     (state + most + SMALL_CHANGE).max(ahead(window, program))
 }
 
-/// Bytes in use while the first rows are computed ahead of the loop, what enters as a whole among them.
+/// Bytes in use while the first rows are computed ahead of the loop, including tensors that enter as a whole.
 fn ahead(window: &Window, program: &Program) -> i64 {
     let mut live: i64 =
         program.wholes.iter().map(|&whole| aligned(window.graph.tensor(whole).bytes as i64)).sum();

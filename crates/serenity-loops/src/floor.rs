@@ -1,26 +1,26 @@
-//! What no loops get below.
+//! A lower bound on the memory of a model with any loops.
 //!
-//! A loop cuts rows out of tensors that are there as a whole. So are all inputs of the network at once, before anything runs, and whatever an operator reads or writes that has no rows
-//! of its own.
+//! A loop cuts rows out of whole tensors. All inputs of the network exist as a whole before anything runs, and so does
+//! every tensor of an operator that has no rows of its own.
 
 use crate::rows::RowLocal;
 use serenity_ir::{Graph, TensorId};
 
-/// What must be there at one time, whichever windows become loops.
+/// The memory that is in use at one time, whichever windows become loops.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Floor {
-    /// So many bytes,
+    /// The bytes in use.
     pub bytes: u64,
-    /// because of this.
+    /// The reason.
     pub why: Because,
 }
 
-/// What must be there as a whole.
+/// What must exist as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Because {
     /// All inputs of the network.
     Inputs,
-    /// A tensor that an op of this name reads or writes, which can be in no window.
+    /// A tensor of the operator with this name, which no window can contain.
     Op(String),
 }
 
@@ -31,7 +31,7 @@ impl Floor {
         let inputs = graph.inputs().iter().map(|&t| bytes(t)).sum();
         let mut floor = Self { bytes: inputs, why: Because::Inputs };
         for op in graph.op_ids().filter(|&op| RowLocal::of(graph, op).is_none()) {
-            // Of several tensors the largest: others may be the same bytes under another name.
+            // Of several tensors only the largest counts: others may be the same bytes under another name.
             for &tensor in graph.op(op).inputs.iter().chain(&graph.op(op).outputs) {
                 if bytes(tensor) > floor.bytes {
                     floor = Self { bytes: bytes(tensor), why: Because::Op(graph.op_label(op)) };

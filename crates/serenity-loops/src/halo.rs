@@ -1,4 +1,4 @@
-//! Stripes whose halo is computed again: every iteration is like every other.
+//! Stripes whose halo is computed again in every iteration.
 //!
 //! Iteration `i` of `N = ⌈H / p⌉` makes rows `b..b + p` of the result, `b = min(i p, H - p)`: the last ones perhaps twice, with the same values. It cuts
 //! `L` rows of what enters, from row `A` on, and runs every operator unmodified on them. A stripe of a tensor that is `f` times coarser begins at its row
@@ -20,12 +20,13 @@ struct Halo<'w> {
     enters: TensorId,
     /// How coarse the rows of each tensor are.
     coarseness: BTreeMap<TensorId, i64>,
-    /// First rows of the result, by iteration.
+    /// The first row of the result in each iteration.
     starts: Vec<i64>,
     step: i64,
 }
 
-/// A loop that makes `step` rows of the result an iteration from stripes of `enters` and of all else that enters; `None` if there is none.
+/// A loop that makes `step` rows of the result per iteration from stripes of `enters` and of all other entering
+/// tensors; `None` if there is no such loop.
 pub(crate) fn program(window: &Window, enters: TensorId, step: i64) -> Option<Program> {
     let height = window.height(window.leaves);
     if step < 1 || step >= height {
@@ -33,7 +34,7 @@ pub(crate) fn program(window: &Window, enters: TensorId, step: i64) -> Option<Pr
     }
     let iterations = (height + step - 1) / step;
     let coarseness = window.coarseness(enters)?;
-    // What leaves besides must have whole rows for each of the result's, and no others.
+    // Other leaving tensors must have whole rows for each row of the result, and no others.
     let fits = |&t: &TensorId| {
         let (of_result, own) = (coarseness[&window.leaves], coarseness[&t]);
         of_result % own == 0 && window.height(t) == height * (of_result / own)
@@ -54,19 +55,19 @@ pub(crate) fn program(window: &Window, enters: TensorId, step: i64) -> Option<Pr
 }
 
 impl Halo<'_> {
-    /// Where a stripe of a tensor begins if one of what enters begins at a row.
+    /// Where a stripe of a tensor begins if the stripe of the entering tensor begins at `row`.
     fn begin(&self, tensor: TensorId, row: i64) -> i64 {
         row * self.coarseness[&self.enters] / self.coarseness[&tensor]
     }
 
-    /// Stripes of what enters begin at multiples of this, so that those of all other tensors begin at whole rows.
+    /// Stripes of the entering tensor begin at multiples of this, so that all other stripes begin at whole rows.
     fn grain(&self) -> i64 {
         let own = self.coarseness[&self.enters];
         let rows = |coarse: &i64| coarse / greatest_common_divisor(*coarse, own);
         self.coarseness.values().map(rows).fold(1, |all, one| all / greatest_common_divisor(all, one) * one)
     }
 
-    /// The rows of a stripe of what enters, and where it begins in each iteration.
+    /// The rows of a stripe of the entering tensor, and where it begins in each iteration.
     fn stripes(&self) -> Option<(i64, Vec<i64>)> {
         let height = self.window.height(self.enters);
         let grain = self.grain();
@@ -84,13 +85,13 @@ impl Halo<'_> {
         None
     }
 
-    /// The rows of something that leaves that an iteration makes if its rows of the result begin at `start`.
+    /// The rows of a leaving tensor that an iteration makes if its rows of the result begin at `start`.
     fn wanted_of(&self, leaves: TensorId, start: i64) -> (i64, i64) {
         let each = self.coarseness[&self.window.leaves] / self.coarseness[&leaves];
         (start * each, (start + self.step) * each)
     }
 
-    /// The rows of what enters that rows of the result from `start` on depend on.
+    /// The rows of the entering tensor that rows of the result from `start` on depend on.
     fn needed(&self, start: i64) -> (i64, i64) {
         let mut wanted: BTreeMap<TensorId, (i64, i64)> =
             self.window.leaving().map(|t| (t, self.wanted_of(t, start))).collect();
@@ -107,7 +108,7 @@ impl Halo<'_> {
         wanted.get(&self.enters).copied().unwrap_or((0, 0))
     }
 
-    /// The rows of each stripe if one of what enters has so many.
+    /// The rows of each stripe if the stripe of the entering tensor has `stripe` rows.
     fn rows(&self, stripe: i64) -> Option<BTreeMap<TensorId, i64>> {
         let mut rows = BTreeMap::from([(self.enters, stripe)]);
         for op in &self.window.ops {
@@ -132,7 +133,7 @@ impl Halo<'_> {
             }
             _ => true,
         });
-        // Of what enters besides, a stripe must be inside the tensor.
+        // Stripes of other entering tensors must be inside the tensor.
         let is_inside = self.window.enters.iter().all(|&t| {
             let height = self.window.height(t);
             begins.iter().all(|&begin| self.begin(t, begin) + rows[&t] <= height)
@@ -149,7 +150,7 @@ impl Halo<'_> {
             })
     }
 
-    /// The rows of each stripe that are right if the stripe of what enters begins at a row.
+    /// The rows of each stripe that are right if the stripe of the entering tensor begins at `begin`.
     fn right_rows(&self, rows: &BTreeMap<TensorId, i64>, begin: i64) -> BTreeMap<TensorId, (i64, i64)> {
         let mut right: BTreeMap<TensorId, (i64, i64)> =
             self.window.enters.iter().map(|&t| (t, (0, rows[&t]))).collect();
@@ -192,7 +193,7 @@ impl Halo<'_> {
         };
         let wholes: Vec<TensorId> =
             std::iter::once(enters).chain(window.enters.iter().copied().filter(|&t| t != enters)).collect();
-        // Behind the last operator with a halo only wanted rows are worth computing.
+        // Behind the last operator with a halo only the wanted rows are computed.
         let last_halo = window.ops.iter().rposition(|op| op.rows.has_halo()).map_or(0, |last| last + 1);
         let is_like_result = |op: &&RowLocal| {
             op.rows.stride() == 1 && self.coarseness[&op.output] == self.coarseness[&window.leaves]
@@ -254,8 +255,8 @@ impl Halo<'_> {
         }
     }
 
-    /// How far above the result's first byte what enters must begin. An iteration reads its stripe first and writes its rows last: these must end where what
-    /// later iterations read begins.
+    /// How far above the result's first byte the entering tensor must begin. An iteration reads its stripe first and
+    /// writes its rows last: these must end where the rows that later iterations read begin.
     fn distance(&self, begins: &[i64]) -> i64 {
         let (read, written) = (self.window.row_bytes(self.enters), self.window.row_bytes(self.window.leaves));
         let mut least = 0;

@@ -1,7 +1,8 @@
-//! How many instructions a model takes with CMSIS-NN's kernels, by estimate.
+//! Estimates the instructions of a model with CMSIS-NN's kernels.
 //!
-//! Kernels that multiply fast make everything else of a loop weigh more: rows that are copied, and operators that are called once per stripe. What a multiply-accumulate takes
-//! was measured on a Cortex-M4, layer by layer. What copies and calls take was fitted to five int8 models that TFLM ran with CMSIS-NN under emulation, with loops and without:
+//! With kernels that multiply fast, the rest of a loop weighs more: copied rows, and operators that are called once per
+//! stripe. The cost of a multiply-accumulate was measured on a Cortex-M4, layer by layer. The cost of copies and calls
+//! was fitted to five int8 models that TFLM ran with CMSIS-NN under emulation, with loops and without:
 //!
 //! | instructions with loops / without | measured | estimated |
 //! |---|---|---|
@@ -18,24 +19,25 @@ use serenity_ir::Operator::{
 };
 use serenity_ir::{Call, Graph, OpId};
 
-/// An element that is computed without weights, and one for which two operands are scaled.
+/// Instructions per element that is computed without weights, and per element for which two operands are scaled.
 const ELEMENT: f64 = 10.0;
 const ELEMENT_OF_TWO: f64 = 79.0;
-/// An element that is cut out of one long row, that is found by its place in four dimensions, and that is carried on.
+/// Instructions per element that is cut out of one long row, that is found by its position in four dimensions, and that
+/// is carried on.
 const CUT: f64 = 5.3;
 const FOUND: f64 = 13.3;
 const CARRIED: f64 = 10.7;
-/// An operator of the body, each time that it runs.
+/// Instructions per call of an operator of the body.
 const STEP: f64 = 1700.0;
-/// A weight of a convolution of single pixels, each time that it runs: the kernel adds up all weights before it multiplies.
+/// Instructions per weight of a pointwise convolution and call: the kernel adds up all weights before it multiplies.
 const WEIGHT: f64 = 5.5;
 
-/// The instructions of a graph without loops.
+/// The estimated instructions of a graph without loops, on CMSIS-NN.
 pub fn instructions_of(graph: &Graph) -> u64 {
     graph.op_ids().map(|op| of_op(graph, op)).sum::<f64>() as u64
 }
 
-/// The instructions of an op as it is.
+/// The instructions of an op without a loop.
 fn of_op(graph: &Graph, op: OpId) -> f64 {
     let results = graph.op(op).outputs.iter().filter_map(|&t| graph.tensor(t).layout());
     results.map(|result| result.count as f64).sum::<f64>() * of_element(&Call::new(graph, op))
@@ -60,7 +62,7 @@ fn of_element(call: &Call) -> f64 {
     }
 }
 
-/// A multiply-accumulate of a convolution of single pixels: the fewer channels there are, the more of it is spent around them.
+/// The instructions of a multiply-accumulate of a pointwise convolution: the fewer channels, the more overhead.
 fn of_pointwise(depth: u64) -> f64 {
     match depth {
         0..=16 => 5.3,
@@ -69,7 +71,7 @@ fn of_pointwise(depth: u64) -> f64 {
     }
 }
 
-/// What a kernel does each time that it is called, however few rows there are.
+/// The instructions of a call of a kernel, however few rows there are.
 fn of_call(call: &Call) -> f64 {
     match call.described(1).and_then(|filter| filter.dims::<4>()) {
         Some([made, 1, 1, depth]) if call.operator() == CONV_2D => made as f64 * depth as f64 * WEIGHT,
@@ -77,7 +79,7 @@ fn of_call(call: &Call) -> f64 {
     }
 }
 
-/// The instructions that a loop takes more than its operators did: what it computes again, what it copies, and what every call of an operator takes.
+/// The instructions that a loop adds: for what it computes again, what it copies, and every call of an operator.
 pub(crate) fn extra_instructions(window: &Window, program: &Program) -> u64 {
     let of_stripe = |stripe: Stripe| (stripe.bytes(window) / window.item(stripe.like)) as f64;
     let elements = |stripe: StripeId| of_stripe(program.stripes[stripe]);
@@ -91,7 +93,7 @@ pub(crate) fn extra_instructions(window: &Window, program: &Program) -> u64 {
             elements(out) * FOUND
         }
         Step::Keep { carried, .. } => of_stripe(program.carries[carried]) * CARRIED,
-        // Whole rows at once, views, and rows that lie where they are wanted.
+        // Whole rows at once, views, and rows that already lie where they are needed.
         Step::Rows { .. }
         | Step::Widen { .. }
         | Step::Join { .. }

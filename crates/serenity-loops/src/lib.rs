@@ -1,23 +1,24 @@
-//! Windows of row-local operators as loops over stripes.
+//! Turns windows of row-local operators into loops over stripes.
 //!
-//! In comes the main graph of a model and the order in which its ops run. A *window* is a run of ops of that order whose rows depend on few rows of each other
-//! ([`RowLocal`]). Computed a few rows at a time, tensors inside it exist as stripes only. Out comes a [`Looped`] model, in which chosen windows are loops: graphs
-//! of operators that runtimes have (`WHILE`, `SLICE`, `DYNAMIC_UPDATE_SLICE` …), which compute the same bit for bit.
+//! Takes the main graph of a model and the order of its ops. A *window* is a run of consecutive ops whose rows depend
+//! on few rows of each other ([`RowLocal`]). Computed a few rows at a time, the tensors inside it exist only as
+//! stripes. Returns a [`Looped`] model, in which chosen windows are loops made of standard operators (`WHILE`, `SLICE`,
+//! `DYNAMIC_UPDATE_SLICE` …), which compute the same bit for bit.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `rows` | which operators are row-local, and which rows need which |
-//! | `window` | consecutive operators, what enters and what leaves |
+//! | `rows` | which operators are row-local, and which rows they need |
+//! | `window` | consecutive operators, and the tensors that enter and leave them |
 //! | `halo`, `lines` | the two ways to get the rows that stripes share: computed again, or carried |
-//! | `program` | what an iteration does, whichever way |
-//! | `estimate` | what it needs |
-//! | `search` | which windows, in which way |
-//! | `floor` | what no loops get below |
-//! | `time` | how much longer it takes with portable kernels |
-//! | `instructions` | how many instructions more it takes with CMSIS-NN |
+//! | `program` | the steps of an iteration, for both ways |
+//! | `estimate` | the memory of a loop |
+//! | `search` | which windows become loops, and in which way |
+//! | `floor` | a lower bound for all loops |
+//! | `time` | how much time loops add with portable kernels |
+//! | `instructions` | how many instructions loops add with CMSIS-NN |
 //! | `clusters` | orders that keep windows together |
-//! | `spread` | one padding a reader, so that windows can hold it |
-//! | `emit` | the graphs |
+//! | `spread` | a separate padding per reader, so that windows can contain it |
+//! | `emit` | writes the graphs |
 
 mod clusters;
 mod emit;

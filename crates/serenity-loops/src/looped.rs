@@ -17,41 +17,43 @@ pub struct Loop {
     pub ops: Vec<OpId>,
     /// The tensor that enters, which is cut into stripes.
     pub enters: TensorId,
-    /// Are rows that stripes share carried from one to the next? If not, they are computed again.
+    /// Are rows that stripes share carried from one iteration to the next? If not, they are computed again.
     pub carries: bool,
-    /// Is what is carried into the first iteration computed ahead of the loop? If not, some iterations more do that.
+    /// Are the rows that the first iteration needs computed ahead of the loop? If not, additional iterations compute
+    /// them.
     pub peeled: bool,
-    /// Rows of the tensor that leaves, an iteration.
+    /// Rows of the leaving tensor per iteration.
     pub step: u64,
 }
 
-/// What a loop takes.
+/// The cost of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoopCost {
     /// How often its body runs.
     pub iterations: u64,
-    /// Multiplications more than without it.
+    /// Multiplications that the loop adds.
     pub extra_macs: u64,
-    /// Bytes that it copies in all, besides what its operators do.
+    /// Bytes that the loop copies in total, besides what its operators do.
     pub copied: u64,
-    /// What it takes longer, by estimate: in multiplications, as [`time_of`](crate::time_of) tells of a graph.
+    /// Estimated time that the loop adds, in multiplications, as for [`time_of`](crate::time_of).
     pub extra_time: u64,
-    /// The tensor that its last op makes.
+    /// The result of its last op.
     pub leaves: TensorId,
 }
 
-/// The graphs of a model in which windows of the main one run as loops, and where their ops come from.
+/// The graphs of a model in which windows of the main graph run as loops, and the origins of their ops.
 ///
-/// Tensors of the old main graph keep their ids in the new one; those that exist as stripes only are left with no bytes and the shape `[0]`. New tensors
-/// follow. A constant of a new op is described in full by its attribute `constants`: `shape`, `dtype`, `quantization` if it has one, and either all its
-/// `values` or the one value that `fill`s it.
+/// Tensors of the old main graph keep their ids in the new one; those that exist only as stripes are left with no bytes
+/// and the shape `[0]`. New tensors follow. A constant of a new op is described in full by its attribute `constants`:
+/// `shape`, `dtype`, `quantization` if it has one, and either all its `values` or the one value that `fill`s it.
 #[derive(Clone, Debug)]
 pub struct Looped {
-    /// The main graph first, then the sub-graphs that the model had, as they were, then the condition and the body of each loop, which its `WHILE` names
-    /// in the attribute `bodies`.
+    /// The main graph first, then the sub-graphs of the model, unchanged, then the condition and the body of each loop,
+    /// which its `WHILE` names in the attribute `bodies`.
     pub graphs: Vec<Graph>,
-    /// By graph and op: the op of the old main graph that it is, on stripes or as it was, with the constants of that op at all positions for which it
-    /// has none of its own; `None` for the ops of the loop itself. Empty for the sub-graphs that the model had.
+    /// Per graph and op: the op of the old main graph that it stands for, on stripes or unchanged, with the constants
+    /// of that op at all positions for which it has none of its own; `None` for the ops of the loop itself. Empty for
+    /// the sub-graphs of the model.
     pub origins: Vec<Vec<Option<OpId>>>,
 }
 
@@ -76,7 +78,7 @@ impl Loop {
         if self.peeled { None } else { halo::program(window, self.enters, step) }
     }
 
-    /// What it takes; `None` if the ops cannot become such a loop.
+    /// The cost of this loop; `None` if the ops cannot become such a loop.
     pub fn cost(&self, graph: &Graph) -> Option<LoopCost> {
         let locals = self.locals(graph)?;
         let window = Window::new(graph, locals.iter().collect())?;
@@ -90,7 +92,8 @@ impl Loop {
         })
     }
 
-    /// What it takes longer with CMSIS-NN, by estimate: in instructions, as [`instructions_of`](crate::instructions_of) tells of a graph. `None` if the ops cannot become such a loop.
+    /// Estimated instructions that the loop adds with CMSIS-NN, as for [`instructions_of`](crate::instructions_of).
+    /// `None` if the ops cannot become such a loop.
     pub fn extra_instructions(&self, graph: &Graph) -> Option<u64> {
         let locals = self.locals(graph)?;
         let window = Window::new(graph, locals.iter().collect())?;
@@ -118,7 +121,8 @@ impl Looped {
         emit(graphs, order, &chosen.collect::<Option<Vec<_>>>()?)
     }
 
-    /// The same, where the main graph that it was made of has ops of another one.
+    /// These loops, if the main graph that they were made of was itself made of another: `origins` maps its ops to
+    /// those of the other one.
     #[must_use]
     pub fn of(mut self, origins: &[OpId]) -> Self {
         for origin in self.origins.iter_mut().flatten().flatten() {
@@ -127,7 +131,7 @@ impl Looped {
         self
     }
 
-    /// All values of a constant of a new op, in whole numbers.
+    /// All values of a constant of a new op, as integers.
     pub fn numbers(&self, graph: usize, op: OpId, position: usize) -> Option<Vec<i64>> {
         let described = self.graphs.get(graph)?.op(op).constant(position)?;
         described.values().or_else(|| {

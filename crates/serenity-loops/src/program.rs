@@ -1,4 +1,4 @@
-//! What one iteration of a loop does, whichever way it gets its rows.
+//! The steps of one iteration of a loop, for both ways to get its rows.
 
 use crate::window::Window;
 use serenity_ir::{Tensor, TensorId};
@@ -35,31 +35,32 @@ impl Stripe {
 /// A step of the body. `begins` has a row for each iteration.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
-    /// Copies rows of something that is there as a whole: the tensor that enters (0), or another one.
+    /// Copies rows of a tensor that exists as a whole: the entering tensor (0), or another one.
     Cut { whole: usize, begins: Vec<i64>, out: StripeId },
-    /// Rows of a stripe, with all its columns, or without those that were added to it, of which so many come first.
+    /// Rows of a stripe, with all its columns or without the added ones, of which `left` come first.
     Rows { of: StripeId, begins: Vec<i64>, left: i64, out: StripeId },
     /// A stripe with rows of zero points above, and columns before and behind.
     Widen { of: StripeId, above: i64, sides: [i64; 2], out: StripeId },
     /// Runs an op of the window on stripes: as it is, or with a padding `VALID`.
     Run { op: usize, inputs: Vec<StripeId>, out: StripeId, is_valid: bool },
-    /// The rows of a line buffer: some to spare, those carried, new ones, and if there are more, those to spare come last.
+    /// The rows of a line buffer: a spare one in front, the carried ones, the new ones; if there are several spare
+    /// rows, they come last.
     Join { front: i64, carried: Option<usize>, new: StripeId, out: StripeId },
     /// Writes rows of zero points over rows of a line buffer.
     Border { of: StripeId, rows: i64, begins: Vec<i64>, out: StripeId },
-    /// Rows of a line buffer are carried to the next iteration.
+    /// Carries rows of a line buffer to the next iteration.
     Keep { of: StripeId, begin: i64, carried: usize },
     /// Writes rows of the result.
     Put { of: StripeId, begins: Vec<i64> },
-    /// Writes rows of something that leaves besides, from the first of its room on.
+    /// Writes rows of another leaving tensor, counted from the first row of its room.
     PutAlso { also: usize, of: StripeId, begins: Vec<i64> },
 }
 
-/// A tensor that leaves besides the result, in a room of its own: there is some around it for rows that are outside.
+/// A leaving tensor other than the result, in a room with space around it for rows that are outside.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Also {
     pub(crate) tensor: TensorId,
-    /// Rows of its room, and before the tensor.
+    /// Rows of its room, and rows before the tensor.
     pub(crate) rows: i64,
     pub(crate) before: i64,
 }
@@ -68,7 +69,8 @@ pub(crate) struct Also {
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     pub(crate) iterations: i64,
-    /// The tensors that enter as a whole; the first is read from the state that the result is written to, if it dies there.
+    /// The tensors that enter as a whole; the first is read from the state that the result is written to, if it dies
+    /// there.
     pub(crate) wholes: Vec<TensorId>,
     pub(crate) leaves: TensorId,
     pub(crate) also: Vec<Also>,
@@ -77,14 +79,14 @@ pub(crate) struct Program {
     /// Bytes of the state that the result is written to, from its first byte on, and the byte at which the shared tensor begins.
     pub(crate) state: i64,
     pub(crate) distance: i64,
-    /// Rows that go from iteration to iteration.
+    /// Rows that are carried from iteration to iteration.
     pub(crate) carries: Vec<Stripe>,
     pub(crate) stripes: Vec<Stripe>,
     pub(crate) steps: Vec<Step>,
-    /// What is done once before the first iteration, and by carry what it begins as: zero points if nothing is said.
+    /// The steps before the first iteration, and what each carry begins as: zero points if `None`.
     pub(crate) ahead: Vec<Step>,
     pub(crate) begun: Vec<Option<StripeId>>,
-    /// Multiplications more than without a loop.
+    /// Multiplications that the loop adds.
     pub(crate) extra_macs: i64,
 }
 
@@ -113,7 +115,7 @@ impl Program {
                 self.bytes(window, out)
             }
             Step::Keep { carried, .. } => self.carries[carried].bytes(window),
-            // Views, and rows that lie where they are wanted.
+            // Views, and rows that already lie where they are needed.
             Step::Rows { .. } | Step::Run { .. } | Step::Join { .. } | Step::Border { .. } => 0,
         };
         self.iterations * self.steps.iter().map(of).sum::<i64>() + self.ahead.iter().map(of).sum::<i64>()
@@ -121,7 +123,7 @@ impl Program {
 }
 
 impl Step {
-    /// The stripes that it reads.
+    /// The stripes that the step reads.
     pub(crate) fn reads(&self) -> &[StripeId] {
         match self {
             Self::Cut { .. } => &[],
@@ -136,7 +138,7 @@ impl Step {
         }
     }
 
-    /// The stripe that it makes.
+    /// The stripe that the step makes.
     pub(crate) fn makes(&self) -> Option<StripeId> {
         match *self {
             Self::Cut { out, .. }
@@ -150,13 +152,13 @@ impl Step {
     }
 }
 
-/// The one row that it is in every iteration, if it is.
+/// The row, if it is the same in every iteration.
 pub(crate) fn constant(begins: &[i64]) -> Option<i64> {
     let (&first, rest) = begins.split_first()?;
     rest.iter().all(|&begin| begin == first).then_some(first)
 }
 
-/// The next place at which a tensor can begin.
+/// The next offset at which a tensor can begin.
 pub(crate) fn aligned(bytes: i64) -> i64 {
     (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT
 }

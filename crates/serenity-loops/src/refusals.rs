@@ -1,4 +1,4 @@
-//! Refused or right, never wrong: which operators and windows are taken, and which are let alone.
+//! Tests which operators and windows are taken and which are refused: none may be wrong.
 
 use crate::rows::{RowLocal, Rows, Sliding};
 use crate::{Loop, Looped};

@@ -1,9 +1,11 @@
 //! Which rows of its inputs an operator needs for which rows of its result.
 //!
-//! Rows are the second dimension of a tensor of four with a batch of one. If there is but one of them, columns take their place: they follow each other in memory as rows do, so all
-//! that is said of rows holds for them, with height and width exchanged. A tensor `[1, T, C]` is an image of `T` rows of one column.
+//! Rows are the second dimension of a tensor of four with a batch of one. If there is only one row, columns take their
+//! place: they follow each other in memory as rows do, so everything about rows holds for them, with height and width
+//! exchanged. A tensor `[1, T, C]` is an image of `T` rows of one column.
 //!
-//! An operator is *row-local* if a row of its result depends on few rows of what it reads, on the same few for each row, and on nothing else. Let `H` be the rows that it reads and `H'` those that it makes.
+//! An operator is *row-local* if a row of its result depends on few rows of its inputs, at the same distances for each
+//! row, and on nothing else. Let `H` be the rows of the input and `H'` those of the result.
 //!
 //! | | row `r` of the result needs |
 //! |---|---|
@@ -18,7 +20,7 @@
 use serenity_ir::Operator::{self, *};
 use serenity_ir::{Call, ElementType, Graph, OpId, Padding, Slide, Tensor, TensorId, Window};
 
-/// Operators that make a row of one row of each operand.
+/// Operators whose rows each depend on one row of each operand.
 #[rustfmt::skip]
 const ELEMENTWISE: &[Operator] = &[
     RELU, RELU6, RELU_N1_TO_1, RELU_0_TO_1, LEAKY_RELU, PRELU, ELU, HARD_SWISH, LOGISTIC, TANH, ABS,
@@ -26,33 +28,33 @@ const ELEMENTWISE: &[Operator] = &[
     MINIMUM, SQUARED_DIFFERENCE, QUANTIZE, DEQUANTIZE,
 ];
 
-/// The longest side, window and step, and the most bytes of a pixel, that the checker follows. None is known to be longer.
+/// The longest side, window and step, and the most bytes of a pixel, that the checker follows.
 const LONGEST: i64 = 1 << 20;
 
 /// How rows of the result follow from rows of the inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
-    /// Row for row.
+    /// Each row depends on the same row of the inputs.
     Alike,
     /// A window that moves over the rows.
     Sliding(Sliding),
     /// Rows of padding above and below.
     Padded {
-        /// Above.
+        /// Rows above.
         top: i64,
-        /// Below.
+        /// Rows below.
         bottom: i64,
     },
-    /// Rows taken off above, and columns.
+    /// Rows removed above, and columns removed.
     Cropped {
         /// Rows above.
         top: i64,
-        /// Columns before.
+        /// Columns removed before.
         left: i64,
     },
-    /// Each row several times.
+    /// Each row is repeated.
     Repeated {
-        /// How often.
+        /// How often each row is repeated.
         times: i64,
     },
 }
@@ -72,12 +74,12 @@ pub struct Sliding {
     pub sides: [i64; 2],
     /// Is its padding `SAME`?
     pub is_same: bool,
-    /// Are rows outside taken for zero points, so that rows of zero points can stand in for them? A pool leaves them out.
+    /// Do rows outside count as zero points, so that rows of zero points can replace them? A pool leaves them out.
     pub takes_zero_points: bool,
 }
 
 impl Sliding {
-    /// The window on its way over another number of rows; `None` if none are made of them.
+    /// The window over another number of rows; `None` if it makes no row of them.
     pub(crate) fn over(self, rows: i64) -> Option<Slide> {
         let padding = if self.is_same { Padding::Same } else { Padding::Valid };
         Window::new(self.extent, self.stride, 1)?.along(rows, padding)
@@ -87,15 +89,15 @@ impl Sliding {
 /// A row-local operator.
 #[derive(Clone, Debug)]
 pub struct RowLocal {
-    /// Which.
+    /// The op in its graph.
     pub op: OpId,
-    /// What it reads, each once.
+    /// The inputs, each once.
     pub inputs: Vec<TensorId>,
-    /// What it writes.
+    /// The result.
     pub output: TensorId,
-    /// How its rows depend on each other.
+    /// How rows of the result depend on rows of the inputs.
     pub rows: Rows,
-    /// Multiplications for the whole tensor.
+    /// Multiplications for the whole result.
     pub macs: u64,
 }
 
@@ -105,13 +107,13 @@ pub(crate) struct Image {
     pub(crate) rows: i64,
     pub(crate) columns: i64,
     depth: i64,
-    /// The dimension along which its rows are, and how many dimensions it has.
+    /// The dimension of its rows, and the number of its dimensions.
     pub(crate) axis: usize,
     pub(crate) rank: usize,
 }
 
 impl Image {
-    /// `None` if it cannot be cut and put together again, or if nothing stands for rows outside.
+    /// `None` if it cannot be cut and put together again, or if it has no value for rows outside.
     pub(crate) fn of(graph: &Graph, tensor: TensorId) -> Option<Self> {
         let tensor = graph.tensor(tensor);
         let layout = tensor.layout().filter(|_| zero_point(tensor).is_some())?;
@@ -125,7 +127,7 @@ impl Image {
         Some(Self { rows, columns, depth, axis, rank: sides.len() })
     }
 
-    /// What is said of height and width, of rows and columns; and the other way round.
+    /// Exchanges height and width if columns stand for rows.
     pub(crate) fn turned<T>(&self, mut sides: [T; 2]) -> [T; 2] {
         if self.axis == 2 {
             sides.reverse();
@@ -134,7 +136,8 @@ impl Image {
     }
 }
 
-/// The value that stands for zero, in a type whose elements are only copied where images are put together: of unsigned bytes, they may be scaled.
+/// The value that stands for zero, in a type whose elements are only copied where images are joined: unsigned bytes may
+/// be scaled.
 pub(crate) fn zero_point(tensor: &Tensor) -> Option<i64> {
     let dtype = tensor.dtype.as_ref()?;
     if *dtype == ElementType::Float32 {
@@ -156,11 +159,11 @@ pub(crate) fn zero_point(tensor: &Tensor) -> Option<i64> {
 }
 
 impl RowLocal {
-    /// What is known of an op; `None` if it is not row-local, or not known to be.
+    /// The facts about an op; `None` if it is not row-local, or not known to be.
     pub fn of(graph: &Graph, op: OpId) -> Option<Self> {
         let call = Call::new(graph, op);
         let &[output] = call.op.outputs.as_slice() else { return None };
-        // State that outlives a run is not for stripes to share.
+        // Stripes cannot share state that outlives a run.
         if call.op.has("variables") {
             return None;
         }
@@ -199,7 +202,8 @@ impl RowLocal {
     }
 }
 
-/// Are filter and bias constants, and is the filter of the type of the image, so that no kernel looks at the whole image for a scale?
+/// Are filter and bias constants, and has the filter the type of the image, so that no kernel needs the whole image for
+/// a scale?
 fn has_fixed_filter(call: &Call) -> bool {
     let is_float = |position| call.dtype(position) == Some(ElementType::Float32);
     call.activation(0).is_some()
@@ -214,7 +218,7 @@ fn is_moved(graph: &Graph, from: &[TensorId], to: TensorId) -> bool {
     from.iter().map(|&t| what(t)).eq([what(to)])
 }
 
-/// May every constant operand be used for whichever rows?
+/// Can every constant operand be used for any row?
 fn constants_fit_any_row(call: &Call, to: Image) -> bool {
     (0..call.operand_count()).filter(|&position| call.activation(position).is_none()).all(|position| {
         call.op.constant(position).is_some()
@@ -245,7 +249,7 @@ fn sliding(call: &Call, from: Image, to: Image, takes_zero_points: bool) -> Opti
     let rows = slide(0, from.rows, to.rows)?;
     let columns = slide(1, from.columns, to.columns)?;
     let sides = [columns.before, columns.after.max(0)];
-    // A single row with others above or below is no longer a single one.
+    // A single row with padding above or below is no longer a single one.
     if to.axis == 2 && sides != [0, 0] {
         return None;
     }
@@ -274,7 +278,7 @@ fn padded(call: &Call, from: Image, to: Image) -> Option<Rows> {
     (are_padded && batch == [0, 0]).then_some(Rows::Padded { top: rows[0], bottom: rows[1] })
 }
 
-/// A slice that keeps the batch and the channels, and takes off rows above and columns anywhere.
+/// A slice that keeps the batch and the channels, and removes rows above and columns anywhere.
 fn cropped(call: &Call, from: Image, to: Image) -> Option<Rows> {
     let mut begin: [i64; 4] = call.values(1)?.try_into().ok()?;
     let from_the_start = call.op.number("begin_mask").unwrap_or(0);

@@ -1,8 +1,10 @@
-//! Which windows become loops, and in which way.
+//! Chooses the windows that become loops, and the way in which each does.
 //!
-//! Every run of row-local ops of the order, from which few tensors leave, can become a loop in several ways: with a halo computed again or with lines carried, with
-//! so many rows an iteration. Each has an estimate of the memory in use while it runs, its extra multiplications, and what it adds to the persistent memory. For a
-//! cap on the memory, dynamic programming over positions of the order finds the windows of least cost that stay below it; caps are tried from low to high.
+//! Every run of row-local ops from which few tensors leave can become a loop in several ways: with a halo computed
+//! again or with carried lines, and with different numbers of rows per iteration. Each way has an estimate of the
+//! memory in use while it runs, its extra multiplications, and its persistent memory. For a cap on the memory, dynamic
+//! programming over positions of the order finds the cheapest windows that stay below it; caps are tried from low to
+//! high.
 
 use crate::estimate::{Costs, peak};
 use crate::instructions::extra_instructions;
@@ -14,24 +16,25 @@ use serenity_ir::{Graph, OpId, TensorId};
 use serenity_runtimes::{Kernels, TflmFacts, live_by_op};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Windows of more ops gain little and take long to look at.
+/// The most ops of a window: longer ones gain little and take long to search.
 const LONGEST: usize = 40;
-/// Halos grow with every window that moves over rows.
+/// The most operators with a halo in a window without carried lines: every one of them widens the halo.
 const MOST_HALOS: usize = 4;
-/// Windows that do not touch this share of the peak are let alone: in percent.
+/// Windows that do not reach this percentage of the peak are ignored.
 const WORTH_A_LOOK: u64 = 20;
-/// Caps that are tried.
+/// The most caps that are tried.
 const MOST_CAPS: usize = 200;
 
-/// Rows of the result an iteration.
+/// Rows of the result per iteration that are tried.
 const STEPS_WITH_HALO: &[i64] = &[1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 64];
 const STEPS_OF_LINES: &[i64] = &[1, 2, 3, 4, 6, 8];
 
-/// Persistent bytes on a device of 32 bits, measured: of a loop, of each tensor that enters besides, of each line buffer.
+/// Persistent bytes on a 32-bit device, measured: of a loop, of each additional entering tensor, of each line buffer.
 const TAIL_OF_A_LOOP: u64 = 1200;
 const TAIL_OF_A_WHOLE: u64 = 150;
 const TAIL_OF_A_CARRY: u64 = 400;
-/// The same of what is done ahead of a loop, and of each channel of a convolution that is.
+/// Persistent bytes on a 32-bit device, measured: of each op ahead of a loop, and of each channel if it is a
+/// convolution.
 const TAIL_OF_A_STEP: u64 = 90;
 const TAIL_OF_A_CHANNEL: u64 = 8;
 
@@ -54,59 +57,59 @@ impl Way {
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     way: Way,
-    /// Bytes in use while it runs, everything else included.
+    /// Bytes in use while it runs, including everything else.
     bytes: u64,
     extra_macs: u64,
     extra_instructions: u64,
     tail: u64,
 }
 
-/// What a way costs besides its memory.
+/// The cost of a way besides its memory.
 type Price = fn(&Candidate) -> u64;
 
-/// Kernels that are slow multiply most of the time; others call operators and copy rows.
+/// Slow kernels spend their time on multiplications, others also on calls and copies.
 const PRICES: [Price; 2] = [|candidate| candidate.extra_macs, |candidate| candidate.extra_instructions];
 
-/// What choices are compared by, besides memory.
+/// The costs by which choices are compared, besides memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counted {
-    /// For kernels of which nobody has measured the instructions.
+    /// Multiplications only, for kernels without an estimate of instructions.
     Multiplications,
-    /// For kernels that the estimate of instructions speaks of.
+    /// Multiplications and instructions, for kernels with an estimate of instructions.
     InstructionsToo,
 }
 
-/// All that can be done to a model in one order.
+/// All windows of a model in one order, with the ways to make loops of them.
 pub struct Windows<'g> {
     graphs: &'g [Graph],
     order: Vec<OpId>,
-    /// By position: what is known of the op.
+    /// Per position: the op, if it is row-local.
     locals: Vec<Option<RowLocal>>,
-    /// By position: the memory in use.
+    /// Per position: the memory in use.
     live: Vec<u64>,
-    /// What the inputs of the model take, before anything runs.
+    /// Bytes of the inputs of the model, before anything runs.
     inputs: u64,
     /// By first and last position.
     candidates: BTreeMap<(usize, usize), Vec<Candidate>>,
     macs: u64,
 }
 
-/// Loops that were chosen together.
+/// A set of loops, chosen together.
 #[derive(Clone, Debug)]
 pub struct Choice {
     loops: Vec<(usize, usize, Way)>,
-    /// The estimate of the memory in use.
+    /// The estimated memory in use.
     pub bytes: u64,
-    /// Multiplications more than without loops.
+    /// Multiplications that the loops add.
     pub extra_macs: u64,
-    /// Instructions more than without loops, with CMSIS-NN and by estimate.
+    /// Estimated instructions that the loops add with CMSIS-NN.
     pub extra_instructions: u64,
-    /// Bytes that the loops add to what the runtime keeps, by estimate.
+    /// Estimated bytes that the loops add to the tail of the arena.
     pub tail: u64,
 }
 
 impl<'g> Windows<'g> {
-    /// Looks at all windows of the main graph in an order, for kernels of TFLM. `None` if the model cannot run.
+    /// Finds all windows of the main graph in an order, for kernels of TFLM. `None` if the model cannot run.
     pub fn new(
         graphs: &'g [Graph],
         order: &[OpId],
@@ -114,7 +117,7 @@ impl<'g> Windows<'g> {
         is_over: impl Fn() -> bool,
     ) -> Option<Self> {
         let main = graphs.first()?;
-        // Of several sets, one with much scratch in few ops must not hide what all others gain.
+        // Of several sets of kernels, one with much scratch in few ops must not hide what all others gain.
         let facts = TflmFacts::new(&graphs.iter().collect::<Vec<_>>(), kernels).of_first_set();
         let own: Vec<Vec<OpId>> = graphs[1..].iter().map(Graph::file_order).collect();
         let orders: Vec<&[OpId]> = std::iter::once(order).chain(own.iter().map(Vec::as_slice)).collect();
@@ -128,7 +131,7 @@ impl<'g> Windows<'g> {
         Some(windows)
     }
 
-    /// Multiplications of the row-local ops as they are.
+    /// Multiplications of the row-local ops without loops.
     pub fn macs(&self) -> u64 {
         self.macs
     }
@@ -189,7 +192,7 @@ impl<'g> Windows<'g> {
         let height = window.height(window.leaves);
         let halos = window.ops.iter().filter(|op| op.rows.widens()).count();
         if halos <= MOST_HALOS {
-            // What enters by the first op: it is where the stripes are cut.
+            // Stripes are cut from an input of the first op.
             for &enters in &window.ops[0].inputs {
                 let rest: u64 = window.enters.iter().filter(|&&t| t != enters).map(|&t| bytes(t)).sum();
                 if others + room(enters) + rest >= most {
@@ -215,7 +218,7 @@ impl<'g> Windows<'g> {
         undominated(found)
     }
 
-    /// Bytes that are in use all through a window, and that it does not touch.
+    /// Bytes that are in use throughout a window and that it does not touch.
     fn others_alive(&self, window: &Window, first: usize) -> u64 {
         let graph = &self.graphs[0];
         let has_come: BTreeSet<OpId> = self.order[..first].iter().copied().collect();
@@ -231,15 +234,16 @@ impl<'g> Windows<'g> {
         alive.map(|t| aligned(graph.tensor(t).bytes as i64) as u64).sum()
     }
 
-    /// The choices worth planning, each within `most_macs` more multiplications: for each cap on the memory in use the one that multiplies least and the one that takes the fewest
-    /// instructions if these are `counted`, without those that another beats in memory, in what they add to the tail, and in what they take. The least memory comes first.
+    /// The choices worth planning, each with at most `most_macs` additional multiplications, the least memory first:
+    /// for each cap on the memory in use the choice with the fewest multiplications and, if these are `counted`, the
+    /// one with the fewest instructions. Choices that another beats in memory, tail and cost are left out.
     pub fn choices(&self, most_macs: u64, counted: Counted) -> Vec<Choice> {
         let estimates = self.candidates.values().flatten().map(|candidate| candidate.bytes);
         let caps: BTreeSet<u64> =
             estimates.chain(self.live.iter().copied()).map(|bytes| bytes.max(self.inputs)).collect();
         let caps: Vec<u64> = caps.into_iter().collect();
         let stride = caps.len().div_ceil(MOST_CAPS).max(1);
-        // Whatever keeps within a cap keeps within a higher one: the lowest that is possible is always tried.
+        // Windows that stay below a cap stay below a higher one: the lowest possible cap is always tried.
         let is_too_low = |&cap: &u64| self.cheapest(cap, most_macs, true, PRICES[0]).is_none();
         let lowest = caps.get(caps.partition_point(is_too_low));
         let prices = match counted {
@@ -248,7 +252,8 @@ impl<'g> Windows<'g> {
         };
         let mut found: Vec<Choice> = Vec::new();
         for &cap in caps.iter().step_by(stride).chain(lowest) {
-            // What is computed ahead saves multiplications and persists: worth it only where they are too many.
+            // Computing rows ahead saves multiplications but takes persistent memory: only worth it where there are too
+            // many of them.
             let ways =
                 [false, true].into_iter().flat_map(|may_peel| prices.iter().map(move |&p| (may_peel, p)));
             for (may_peel, price) in ways {
@@ -267,14 +272,14 @@ impl<'g> Windows<'g> {
         found
     }
 
-    /// The cheapest windows that keep everything within a cap.
+    /// The cheapest windows that stay below a cap.
     fn cheapest(&self, cap: u64, most_macs: u64, may_peel: bool, price: Price) -> Option<Choice> {
         let positions = self.order.len();
         let mut by_end: Vec<Vec<(usize, &Vec<Candidate>)>> = vec![Vec::new(); positions + 1];
         for (&(first, last), candidates) in &self.candidates {
             by_end[last + 1].push((first, candidates));
         }
-        // A byte of the tail is worth some multiplications: the fewer loops the better, all else equal.
+        // A byte of the tail costs some multiplications: with all else equal, fewer loops are better.
         let price_of_tail = (self.macs / 50_000_000).max(1);
         let mut best: Vec<Option<(u64, usize, Option<Candidate>)>> = vec![None; positions + 1];
         best[0] = Some((0, 0, None));
@@ -334,7 +339,7 @@ impl<'g> Windows<'g> {
     }
 }
 
-/// Persistent bytes of something that is done ahead of a loop: a second copy of an op keeps as much as the first.
+/// Persistent bytes of a step ahead of a loop: a second copy of an op keeps as much as the first.
 fn tail_ahead(window: &Window, step: &Step) -> u64 {
     match step {
         Step::Run { op, .. } if window.ops[*op].macs > 0 => {
@@ -345,7 +350,7 @@ fn tail_ahead(window: &Window, step: &Step) -> u64 {
     }
 }
 
-/// Those that no other beats in everything.
+/// The candidates that no other beats in everything.
 fn undominated(candidates: Vec<Candidate>) -> Vec<Candidate> {
     let beats = |one: &Candidate, other: &Candidate| {
         let worth = |c: &Candidate| (c.bytes, c.extra_macs, c.extra_instructions, c.tail);

@@ -1,4 +1,4 @@
-//! Loops over stripes, followed row by row, against the whole: thousands of random windows.
+//! Tests loops over stripes against the whole tensors, row by row, on thousands of random windows.
 //!
 //! A row is one number, made of the numbers of the rows that it depends on; two rows are equal only if all these are. What stands for zero is 0, inside a tensor or
 //! outside. The state is followed in blocks of 16 bytes, so that rows written too early destroy what is still wanted.

@@ -1,7 +1,8 @@
-//! One padding a reader.
+//! Gives every reader of a padding one of its own.
 //!
-//! A `PAD` with several readers keeps them apart: each would have to be in one window with it. Padding costs nothing to do again, so every reader gets one of its own, right
-//! before it. By itself that needs no less memory, but rows of padding inside a window are rows of a stripe.
+//! A `PAD` with several readers keeps them apart: each would have to be in one window with it. Padding costs nothing to
+//! repeat, so every reader gets one of its own, directly before it. By itself that saves no memory, but padding inside
+//! a window exists only as stripes.
 
 use crate::rows::{RowLocal, Rows};
 use serenity_ir::{Graph, GraphBuilder, OpId, TensorId};
@@ -10,14 +11,15 @@ use std::collections::BTreeMap;
 /// The graphs of a model in which each padding has one reader.
 #[derive(Clone, Debug)]
 pub struct Spread {
-    /// The main graph first. Its ops are in the order asked for; tensors that the old one had keep their ids.
+    /// The main graph first, with its ops in the given order; tensors of the old graph keep their ids.
     pub graphs: Vec<Graph>,
-    /// By op of the main graph: which op of the old one it is.
+    /// Per op of the main graph: the op of the old graph that it stands for.
     pub origins: Vec<OpId>,
 }
 
 impl Spread {
-    /// The same model, its ops in this order; `None` if every padding has one reader already.
+    /// Gives every reader of a padding one of its own, with the ops in this order; `None` if every padding has one
+    /// reader already.
     pub fn new(graphs: &[Graph], order: &[OpId]) -> Option<Self> {
         let main = graphs.first()?;
         let is_spread = |op: &OpId| {

@@ -1,29 +1,31 @@
-//! How much longer a model with loops takes, by estimate.
+//! Estimates how much longer a model with loops takes.
 //!
-//! Everything is told in multiplications of TFLM's portable convolutions, of which a desktop computer does one in about a nanosecond. The figures were measured there,
-//! with the Python package `tflite-micro`, as ratios of two models in one run; `cargo bench --bench loop_time -p serenity-ml` does it again. Kernels that multiply faster
-//! make copies weigh more.
+//! Times are in multiplications of TFLM's portable convolutions, of which a desktop computer does one in about a
+//! nanosecond. The figures were measured there, with the Python package `tflite-micro`, as ratios of two models in one
+//! run; `cargo bench --bench loop_time -p serenity-ml` measures them again. With kernels that multiply faster, copies
+//! weigh more.
 
 use crate::program::{Program, Step, Stripe, StripeId};
 use crate::rows::RowLocal;
 use crate::window::Window;
 use serenity_ir::{Graph, OpId};
 
-/// A multiplication done again: those at the edges of stripes are of the slower kind.
+/// A repeated multiplication: those at the edges of stripes are slower.
 const AGAIN: f64 = 1.3;
-/// What an element of a result takes besides multiplications, to be scaled, clamped and stored; and one of an operator that multiplies nothing.
+/// An element of a result besides multiplications, to be scaled, clamped and stored; and one of an operator that
+/// multiplies nothing.
 const ELEMENT: f64 = 12.0;
 const ELEMENT_ALONE: f64 = 3.0;
 /// An element that is cut out of one long row.
 const CUT: f64 = 1.2;
-/// An element that is found by its place in four dimensions.
+/// An element that is found by its position in four dimensions.
 const FOUND: f64 = 3.0;
 /// An element of a row that is widened, or carried on.
 const MOVED: f64 = 2.3;
-/// An operator of the body, each time that it runs.
+/// A call of an operator of the body.
 const STEP: f64 = 100.0;
 
-/// What a graph takes without loops.
+/// The estimated time of a graph without loops.
 pub fn time_of(graph: &Graph) -> u64 {
     let of = |op: OpId| {
         let macs = RowLocal::of(graph, op).map_or(0, |local| local.macs);
@@ -38,7 +40,7 @@ fn of_an_element(macs: u64) -> f64 {
     if macs > 0 { ELEMENT } else { ELEMENT_ALONE }
 }
 
-/// What a loop takes more than its operators did: what it computes again, and what it copies.
+/// The estimated time that a loop adds: for what it computes again, and what it copies.
 pub(crate) fn extra_time(window: &Window, program: &Program) -> u64 {
     let of_stripe = |stripe: Stripe| (stripe.bytes(window) / window.item(stripe.like)) as f64;
     let elements = |stripe: StripeId| of_stripe(program.stripes[stripe]);
@@ -55,7 +57,7 @@ pub(crate) fn extra_time(window: &Window, program: &Program) -> u64 {
         }
         Step::Widen { out, .. } => elements(out) * MOVED,
         Step::Keep { carried, .. } => of_stripe(program.carries[carried]) * MOVED,
-        // Whole rows at once, views, and rows that lie where they are wanted.
+        // Whole rows at once, views, and rows that already lie where they are needed.
         Step::Rows { .. }
         | Step::Join { .. }
         | Step::Border { .. }

@@ -1,10 +1,10 @@
-//! A window: consecutive row-local operators, what enters and what leaves.
+//! A window: consecutive row-local operators, and the tensors that enter and leave.
 
 use crate::rows::{Image, RowLocal, Rows};
 use serenity_ir::{Graph, OpId, Tensor, TensorId};
 use std::collections::BTreeMap;
 
-/// Tensors that may leave a window. More are hardly ever smaller than what they are made of.
+/// The most tensors that may leave a window. More of them are hardly ever smaller than their inputs.
 const MOST_LEAVING: usize = 3;
 
 /// Row-local operators that run one after the other.
@@ -12,11 +12,11 @@ const MOST_LEAVING: usize = 3;
 pub(crate) struct Window<'g> {
     pub(crate) graph: &'g Graph,
     pub(crate) ops: Vec<&'g RowLocal>,
-    /// What comes from before, by first use.
+    /// The tensors that come from outside, by first use.
     pub(crate) enters: Vec<TensorId>,
-    /// The result: what the last of them makes, which always leaves.
+    /// The result of the last op, which always leaves.
     pub(crate) leaves: TensorId,
-    /// What leaves besides, as it is made.
+    /// The other leaving tensors, in the order in which they are made.
     pub(crate) also: Vec<TensorId>,
 }
 
@@ -48,27 +48,27 @@ impl<'g> Window<'g> {
         Some(Self { graph, ops, enters, leaves, also })
     }
 
-    /// All that leaves, the result last.
+    /// All leaving tensors, the result last.
     pub(crate) fn leaving(&self) -> impl Iterator<Item = TensorId> {
         self.also.iter().copied().chain([self.leaves])
     }
 
-    /// Does nobody want an entering tensor behind the window?
+    /// Does an entering tensor have no reader behind the window?
     fn is_last_reader_of(&self, tensor: TensorId) -> bool {
         let is_inside = |op: &OpId| self.ops.iter().any(|inside| inside.op == *op);
         !self.graph.is_output(tensor) && self.graph.consumers(tensor).iter().all(is_inside)
     }
 
-    /// Can the result be written over an entering tensor: does it die here, and have both one type?
+    /// Can the result be written over an entering tensor: does it die here, and have both the same type?
     pub(crate) fn can_share(&self, enters: TensorId) -> bool {
         let dtype = |t: TensorId| &self.graph.tensor(t).dtype;
         self.is_last_reader_of(enters) && dtype(enters) == dtype(self.leaves)
     }
 
-    /// How coarse the rows of each tensor are: equal products of row and coarseness are at equal heights of the image. `None` if paths disagree. What enters besides `enters` must meet
-    /// a tensor of the window row for row.
+    /// How coarse the rows of each tensor are: equal products of row and coarseness are at equal heights of the image.
+    /// `None` if paths disagree. Other entering tensors must meet a tensor of the window row for row.
     pub(crate) fn coarseness(&self, enters: TensorId) -> Option<BTreeMap<TensorId, i64>> {
-        // So coarse that whole numbers are left however often rows are repeated.
+        // Coarse enough to stay an integer however often rows are repeated.
         let first = self.ops.iter().try_fold(1_i64, |product, op| product.checked_mul(op.rows.times()))?;
         let mut of = BTreeMap::from([(enters, first)]);
         for op in &self.ops {
@@ -88,12 +88,10 @@ impl<'g> Window<'g> {
         Some(of)
     }
 
-    /// Rows of a tensor.
     pub(crate) fn height(&self, tensor: TensorId) -> i64 {
         Image::of(self.graph, tensor).map_or(1, |image| image.rows)
     }
 
-    /// Columns of a tensor.
     pub(crate) fn width(&self, tensor: TensorId) -> i64 {
         Image::of(self.graph, tensor).map_or(1, |image| image.columns)
     }

@@ -1,11 +1,12 @@
-//! Orders that move few bytes between on-chip and off-chip memory.
+//! Finds orders that move few bytes between on-chip and off-chip memory.
 //!
-//! In comes a graph and some on-chip sizes. Out comes for every size the traffic of the model's own order and of a better one, each with a lower
-//! bound. With [`Objective::Peak`] the better one is the order of least peak, for all sizes; with [`Objective::Traffic`] it is searched for by the
-//! traffic itself: all orders where there are few, otherwise from the best of several on, one op moved at a time.
+//! Takes a graph and some on-chip sizes. Returns for every size the traffic of the model's own order and of a better
+//! one, each with a lower bound. With [`Objective::Peak`] the better one is the order of least peak, for all sizes.
+//! With [`Objective::Traffic`] it is searched for by its traffic: among all orders where there are few, otherwise from
+//! the best of several, moving one op at a time.
 //!
-//! Promised: the order found by traffic never moves more than the order of least peak, nor than the model's own, nor than what is found for
-//! a smaller size in the same call.
+//! Guarantees: the order found by traffic never moves more than the order of least peak, the model's own, or the order
+//! found for a smaller size in the same call.
 
 mod all_orders;
 mod any_order;
@@ -20,34 +21,34 @@ use serenity_runtimes::{MemoryModel, MemoryModelExt};
 use serenity_search::{Limits, ProgressFn, StopReason};
 use serenity_traffic::{Bytes, Grain, Touches, Traffic, TrafficError};
 
-/// What an order is searched for by.
+/// What to minimise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Objective {
-    /// The least peak.
+    /// The peak.
     Peak,
-    /// The least off-chip traffic.
+    /// The off-chip traffic.
     #[default]
     Traffic,
 }
 
 serenity_search::named! { "objective": Objective { "peak" => Peak, "traffic" => Traffic } }
 
-/// Everything a caller may choose.
+/// The options of [`least_traffic`].
 #[derive(Clone, Default)]
 pub struct TrafficOptions {
-    /// Which tensors share a buffer, and which ops move nothing.
+    /// The memory model: which tensors share a buffer, and which ops move nothing.
     pub model: MemoryModel,
-    /// What moves as one.
+    /// The unit that moves as a whole.
     pub grain: Grain,
-    /// What orders are searched for by.
+    /// What to minimise.
     pub objective: Objective,
-    /// How hard to look for the order of least peak.
+    /// How hard to search for the order of least peak.
     pub effort: Effort,
-    /// When to give up; the searches of peaks and orders share it.
+    /// When to give up; all searches share these limits.
     pub limits: Limits,
-    /// Called a few times a second while the order of least peak is searched for.
+    /// Called a few times a second during the search for the order of least peak.
     pub progress: Option<ProgressFn>,
-    /// What the traffic is compared with, if that is not the graph in its own order.
+    /// The graph and order to compare with; by default the graph in its own order.
     pub before: Option<Compared>,
 }
 
@@ -56,7 +57,7 @@ pub struct TrafficOptions {
 pub struct Compared {
     /// The graph.
     pub graph: Graph,
-    /// Which of its tensors share a buffer, and which ops move nothing.
+    /// The memory model: which tensors share a buffer, and which ops move nothing.
     pub model: MemoryModel,
     /// The order in which its ops run.
     pub order: Vec<OpId>,
@@ -65,15 +66,15 @@ pub struct Compared {
 /// The traffic for one on-chip size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrafficAt {
-    /// Of the model's own order, or of what it is [compared](TrafficOptions::before) with.
+    /// The traffic of the model's own order, or of the one that it is [compared](TrafficOptions::before) with.
     pub before: Traffic,
-    /// Of the order of least peak.
+    /// The traffic of the order of least peak.
     pub least_peak: Traffic,
-    /// Of the best order found.
+    /// The traffic of the best order found.
     pub after: Traffic,
-    /// That order.
+    /// The best order found.
     pub order: Vec<OpId>,
-    /// No order moves less than this, whatever is kept and dropped.
+    /// A lower bound on the traffic of every order.
     pub bound_of_all_orders: u64,
 }
 
@@ -82,21 +83,21 @@ pub struct TrafficAt {
 pub struct TrafficPlan {
     /// The order of least peak.
     pub least_peak: Plan,
-    /// One entry an on-chip size, in the order given.
+    /// The traffic for each on-chip size, in the order given.
     pub sizes: Vec<TrafficAt>,
     /// Were all orders of the graph tried?
     pub tried_all_orders: bool,
-    /// What ended the search from outside, if anything did: another run may then find something else.
+    /// The limit or signal that ended the search, if any: another run may then give another result.
     pub interrupted: Option<StopReason>,
 }
 
 impl TrafficPlan {
-    /// Is it proved that this moves the least for its order? Never if anything hides bytes.
+    /// Is this traffic proved to be the least for its order? Never if the model hides bytes.
     pub fn is_optimal(&self, traffic: &Traffic) -> bool {
         traffic.is_optimal && self.least_peak.counts_everything()
     }
 
-    /// All of it as a JSON object, for the graph and the options that it was searched with.
+    /// The result as a JSON object, for the graph and the options of the search.
     pub fn to_json(&self, graph: &Graph, options: &TrafficOptions) -> Value {
         let bytes = |b: Bytes| json!({"reads": b.reads, "writes": b.writes, "bytes": b.bytes()});
         let details = |t: &Traffic, graph: &Graph| {
@@ -141,13 +142,13 @@ impl TrafficPlan {
     }
 }
 
-/// An order and what it moves, by on-chip size.
+/// An order and its traffic per on-chip size.
 struct Candidate {
     order: Vec<OpId>,
     swept: Vec<Traffic>,
 }
 
-/// Orders that were looked at, each once.
+/// Orders that were tried, each once.
 struct Candidates<'a> {
     touches: &'a Touches,
     sizes: &'a [u64],
@@ -156,7 +157,7 @@ struct Candidates<'a> {
 }
 
 impl Candidates<'_> {
-    /// The position of an order in the list.
+    /// Adds an order unless it is there; returns its index.
     fn add(&mut self, order: &[OpId]) -> usize {
         if let Some(known) = self.list.iter().position(|candidate| candidate.order == order) {
             return known;
@@ -166,7 +167,7 @@ impl Candidates<'_> {
         self.list.len() - 1
     }
 
-    /// The one that moves least with the on-chip memory at position `size`, the first of several.
+    /// The first of the orders that move least with the on-chip memory at index `size`.
     fn best(&self, size: usize) -> &Candidate {
         let moved = |candidate: &&Candidate| candidate.swept[size].best.bytes();
         self.list.iter().min_by_key(moved).unwrap_or(&self.list[0])
@@ -227,7 +228,7 @@ pub fn least_traffic(graph: &Graph, on_chip: &[u64], options: &TrafficOptions) -
         }
     };
     let answer = |i: usize| {
-        // By its peak alone an order is taken even if it moves more.
+        // The order of least peak is taken even if it moves more.
         let after = match options.objective {
             Objective::Peak => &candidates.list[peak],
             Objective::Traffic => candidates.best(i),

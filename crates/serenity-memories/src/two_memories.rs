@@ -1,12 +1,12 @@
 //! A device with two memories: a small fast one and a large slow one.
 //!
-//! In come the buffers of a model in one order of its ops, the bytes that are read and written in each, and two [`Memory`] sizes, the
-//! preferred one first. Out comes a [`Division`]: which buffer lies in which memory, and where, so that the bytes moved in the second memory
-//! are few; with a lower bound on them that no division can beat.
+//! Takes the buffers of a model in one order of its ops, the bytes read and written in each, and two [`Memory`] sizes,
+//! the preferred one first. Returns a [`Division`]: the memory and the offset of each buffer, chosen so that few bytes
+//! are moved in the second memory, with a lower bound on them.
 //!
-//! Every buffer stays in one memory for its whole life. What is counted: each op reads each of its inputs once and writes each of its outputs
-//! once; scratch is written once and read once. The body of a loop counts once, and a view as if it copied. What the caller writes before
-//! the run and reads after it is not counted.
+//! Every buffer stays in one memory for its whole life. Each op counts as reading each of its inputs once and writing
+//! each of its outputs once; scratch is written once and read once. The body of a loop counts once, and a view as if it
+//! copied. What the caller writes before the run and reads after it does not count.
 //!
 //! Choosing what to put into the fast memory is a knapsack problem whose knapsack is a packing problem. Here the best choice by sizes
 //! alone and some greedy ones are improved by exchanges, and every choice is placed by the exact planner: the division is always valid, and
@@ -47,22 +47,22 @@ pub use memory::{Memory, NoRoom};
 pub use traffic::{Traffic, traffic};
 
 impl Memory {
-    /// A memory of that name and size.
+    /// A memory of this name and size.
     pub fn new(name: impl Into<String>, capacity: u64) -> Self {
         Self { name: name.into(), capacity }
     }
 }
 
-/// What lies in one memory.
+/// A memory and the buffers in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filled {
     /// The memory.
     pub memory: Memory,
-    /// The end of its topmost buffer.
+    /// The end of its topmost buffer, in bytes.
     pub used: u64,
     /// Bytes read and written in it during one run.
     pub traffic: Traffic,
-    /// Its buffers, by position in the problem, and where each begins.
+    /// Its buffers: index in the problem, and offset.
     pub buffers: Vec<(usize, u64)>,
 }
 
@@ -71,9 +71,9 @@ pub struct Filled {
 pub struct Division {
     /// The preferred memory, and the other one.
     pub memories: [Filled; 2],
-    /// No division moves fewer bytes in the second memory than this. It is the least for any choice whose sizes add up to no more than the
-    /// capacity of the first memory at every step, whether or not they can be placed without gaps. Where there are too many choices: what is
-    /// too much at some steps that have no buffer in common, each taken by itself, if buffers could be cut into pieces.
+    /// A lower bound on the bytes moved in the second memory by any division: the least for any choice whose sizes fit
+    /// the first memory at every step, whether or not they can be placed without gaps. If there are too many choices:
+    /// the excess at some steps that have no buffer in common, as if buffers could be cut into pieces.
     pub bound: u64,
     /// Does the division meet the bound? If not, why the search ended.
     pub proof: Proof,
@@ -81,13 +81,13 @@ pub struct Division {
 
 /// Divides buffers among two memories, the preferred one first, so that few bytes are moved in the second.
 ///
-/// The same input gives the same division, unless [`Limits::deadline`] ends the search; the proof then says so.
+/// Equal inputs give equal divisions, unless [`Limits::deadline`] ends the search; the proof then says so.
 ///
 /// # Errors
 /// If no division is found that fits.
 ///
 /// # Panics
-/// If there is not one [`Traffic`] a buffer.
+/// If there is not exactly one [`Traffic`] per buffer.
 pub fn divide(
     problem: &Problem,
     traffic: &[Traffic],
@@ -134,16 +134,16 @@ pub fn divide(
 /// A plan for a device with two memories.
 #[derive(Clone, Debug)]
 pub struct TwoMemories {
-    /// What was placed.
+    /// The buffers of the model.
     pub arena: ArenaProblem,
-    /// Where.
+    /// The memory and offset of each buffer.
     pub division: Division,
 }
 
 /// Divides the tensors of a plan among two memories, for the order of the plan. The result has passed the independent checker.
 ///
 /// # Errors
-/// If they do not fit, or the plan belongs to another model.
+/// If the tensors do not fit, or the plan belongs to another model.
 pub fn divide_plan(
     graphs: &[Graph],
     plan: &Plan,
@@ -166,7 +166,7 @@ pub fn divide_plan(
 }
 
 impl Division {
-    /// What is wrong with it, found by the independent checker; nothing if it is right.
+    /// The fault that the independent checker finds; `None` if the division is right.
     pub fn fault(&self, problem: &Problem) -> Option<String> {
         let buffers = problem.buffers();
         let permitted: BTreeMap<(usize, usize), &Overlap> =
@@ -203,7 +203,7 @@ impl Division {
 }
 
 impl TwoMemories {
-    /// For the field `memories` of a plan: what lies in each.
+    /// The contents of each memory, for the field `memories` of a plan.
     pub fn to_json(&self, graphs: &[Graph]) -> Value {
         let memory = |filled: &Filled| {
             let (mut tensors, mut scratch) = (Vec::new(), Vec::new());

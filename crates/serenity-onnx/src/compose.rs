@@ -7,11 +7,11 @@ use crate::message::Message;
 /// The value of a node's attribute that is to be written.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Attribute {
-    /// A whole number.
+    /// An integer.
     Int(i64),
-    /// Whole numbers.
+    /// A list of integers.
     Ints(Vec<i64>),
-    /// A real number.
+    /// A float.
     Float(f32),
     /// Text, such as a mode or a way of padding.
     Text(String),

@@ -16,7 +16,7 @@ pub(crate) const CONSTANTS_ARE_NO_INPUTS: i64 = 4;
 pub struct Constant<'m> {
     /// The element type.
     pub dtype: ElementType,
-    /// Its dimensions.
+    /// The size of each dimension.
     pub shape: Vec<u64>,
     /// The elements, packed, little-endian.
     pub data: Cow<'m, [u8]>,

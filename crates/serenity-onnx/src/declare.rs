@@ -7,9 +7,8 @@ use std::collections::BTreeMap;
 /// One dimension of a shape to be written down.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NewDim {
-    /// So many.
     Size(u64),
-    /// As many as wherever else this name stands.
+    /// A size that is equal wherever this name is used.
     Named(String),
 }
 

@@ -6,12 +6,12 @@ use serenity_ir::{GraphError, OrderError};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Bytes that are no protocol buffer.
+    /// Bytes that are no valid protocol buffer.
     #[error("byte {offset} of the file: {what}; the file is damaged or no ONNX model")]
     Malformed {
-        /// Where the record begins.
+        /// The offset of the record in the file.
         offset: usize,
-        /// What is wrong with it.
+        /// What is wrong with the record.
         what: &'static str,
     },
     /// A message that other tools would merge from several pieces.
@@ -19,84 +19,84 @@ pub enum Error {
         "byte {offset} of the file: a second `{field}` in one message; save the model again with the onnx package, which merges them"
     )]
     Split {
-        /// Where the second one begins.
+        /// The offset of the second field in the file.
         offset: usize,
-        /// Which field.
+        /// The name of the field.
         field: &'static str,
     },
-    /// Graphs in graphs in graphs …
+    /// Sub-graphs are nested too deep.
     #[error("byte {offset} of the file: sub-graphs are nested more than {most} deep")]
     TooDeep {
-        /// Where the innermost graph begins.
+        /// The offset of the innermost graph in the file.
         offset: usize,
-        /// How deep they may be.
+        /// The limit on nesting.
         most: usize,
     },
-    /// No graph at all.
+    /// The model has no graph.
     #[error("the model has no graph; is this an ONNX file?")]
     NoGraph,
-    /// A node that does not say what it computes.
+    /// A node has no operator type.
     #[error("node {node} has no operator type; the file is damaged or no ONNX model")]
     NoOperator {
-        /// The node, counted from 0.
+        /// The index of the node.
         node: usize,
     },
-    /// A tensor that is read before anything writes it.
+    /// A tensor is read before anything writes it.
     #[error(
         "{reader} reads `{tensor}`, which nothing before it writes; ONNX wants nodes in an order that can run, and every name defined"
     )]
     Undefined {
-        /// Who reads it.
+        /// The node that reads it.
         reader: String,
-        /// The tensor.
+        /// The name of the tensor.
         tensor: String,
     },
-    /// A tensor with two sources.
+    /// A tensor has two sources.
     #[error("{place} defines `{tensor}`, which exists already; every tensor has exactly one source")]
     TwoSources {
         /// The second source.
         place: String,
-        /// The tensor.
+        /// The name of the tensor.
         tensor: String,
     },
-    /// Graph inputs whose sizes depend on the caller.
+    /// The model leaves sizes of its inputs open.
     #[error("the sizes of inputs are left open: {}", listed(.inputs))]
     OpenInputs {
-        /// All of them.
+        /// All inputs with open sizes.
         inputs: Vec<OpenInput>,
     },
-    /// A shape for a tensor that is not there.
+    /// A shape was given for a tensor that does not exist.
     #[error(
         "a shape was given for `{tensor}`, but the model computes no such tensor; its inputs are: {inputs}"
     )]
     UnknownName {
-        /// The name.
+        /// The name that was given.
         tensor: String,
-        /// What it could have been.
+        /// The names of the inputs.
         inputs: String,
     },
-    /// A shape that the model rules out.
+    /// A given shape contradicts the model.
     #[error("the shape [{given}] was given for `{tensor}`, but the model says [{declared}]")]
     ShapeConflict {
-        /// The tensor.
+        /// The name of the tensor.
         tensor: String,
         /// The shape given.
         given: String,
         /// The shape in the file.
         declared: String,
     },
-    /// An element type that the format does not have, or that has no size.
+    /// A given element type does not exist in the format, or has no fixed size.
     #[error("the type `{name}` was given for `{tensor}`, but ONNX has no such type of a fixed size")]
     UnknownType {
-        /// The tensor.
+        /// The name of the tensor.
         tensor: String,
-        /// What was given.
+        /// The type that was given.
         name: String,
     },
-    /// An element type that the model rules out.
+    /// A given element type contradicts the model.
     #[error("the type `{given}` was given for `{tensor}`, but the model says `{declared}`")]
     TypeConflict {
-        /// The tensor.
+        /// The name of the tensor.
         tensor: String,
         /// The type given.
         given: String,
@@ -106,10 +106,10 @@ pub enum Error {
     /// A change that cannot be made.
     #[error("the model cannot be rewritten: {0}")]
     Edit(String),
-    /// A change that did more, or less, than was asked for: a mistake of ours, caught before the file is given away.
+    /// A change did more, or less, than was asked for: a bug of ours, caught before the file is returned.
     #[error("the rewritten model differs from the original in {0}; please report this")]
     Unfaithful(String),
-    /// What the nodes describe is no graph.
+    /// The nodes form no valid graph.
     #[error(transparent)]
     Graph(#[from] GraphError),
     /// The order to write cannot run.
@@ -118,7 +118,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Where in the file or the model, if that is known.
+    /// The place in the file or the model, if known.
     pub fn place(&self) -> Option<String> {
         match self {
             Self::Malformed { offset, .. } | Self::Split { offset, .. } | Self::TooDeep { offset, .. } => {
@@ -140,7 +140,7 @@ impl Error {
         }
     }
 
-    /// What the user can do about it, where that is not plain from the message.
+    /// What the user can do about it, unless the message makes that plain.
     pub fn help(&self) -> Option<String> {
         match self {
             Self::OpenInputs { inputs } => {
@@ -152,14 +152,14 @@ impl Error {
     }
 }
 
-/// An input whose size depends on the caller.
+/// An input whose size the model leaves open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenInput {
-    /// Its name.
+    /// The name of the input.
     pub name: String,
     /// Its dimensions as the file gives them.
     pub shape: String,
-    /// A shape that one could pass.
+    /// A shape that could be given.
     pub example: String,
 }
 

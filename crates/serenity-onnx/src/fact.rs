@@ -26,7 +26,7 @@ impl Fact {
         Self { data_type, shape: shape.filter(|s| s.len() <= MOST_DIMS), values: None }
     }
 
-    /// The same with its values, if they are as many as its shape says.
+    /// This fact with its values, if there are as many as its shape says.
     pub(crate) fn with_values(mut self, values: Option<Values>) -> Self {
         let count = self.shape.as_deref().and_then(element_count);
         self.values = values.filter(|v| Some(v.len() as u64) == count);

@@ -1,13 +1,14 @@
 //! Lossless reading and writing of ONNX models.
 //!
-//! In come the bytes of an `.onnx` file. Out come the [`Graph`](serenity_ir::Graph) of its activations, each with its size, and, for
-//! any order of that graph, a file with its nodes in that order, on request with the shapes of its tensors. [`Edit`] writes it with other nodes and constants, and [`create`] makes a new
-//! file of a graph with weights.
+//! Takes the bytes of an `.onnx` file. Returns the [`Graph`](serenity_ir::Graph) of its activations, each with its
+//! size, and, for any order of that graph, a file with its nodes in that order, on request with the shapes of its
+//! tensors. [`Edit`] writes it with other nodes and constants, and [`create`] makes a new file from a graph with
+//! weights.
 //!
-//! Promised: what is not changed survives byte for byte, fields that we do not know included, because writing permutes or exchanges
-//! records and copies everything else. Any bytes give a model or an [`Error`]; memory stays within a constant times the file's size.
-//! Files beside the model are named ([`Model::side_files`]), never opened. What a model spends inside the bodies of `If`, `Loop` and
-//! `Scan` is not counted.
+//! Guarantees: everything that is not changed survives byte for byte, including unknown fields, because writing
+//! permutes or exchanges records and copies everything else. Any bytes give a model or an [`Error`]; memory stays
+//! within a constant times the file's size. Files beside the model are named ([`Model::side_files`]), never opened.
+//! Memory inside the bodies of `If`, `Loop` and `Scan` is not counted.
 //!
 //! ```
 //! use serenity_onnx::{Model, ReadOptions};

@@ -237,7 +237,8 @@ impl Model {
         Ok(write::permuted(&self.bytes, &self.records, &write::node_order(&self.lowered, order)))
     }
 
-    /// The same, with the shapes of tensors between nodes written down (`value_info`), so that whoever runs the model knows as much of them as is known here.
+    /// The file with its nodes in another order and the shapes of tensors between nodes written down (`value_info`), so
+    /// that a runtime knows as much of them as we do.
     ///
     /// Where the file leaves a size open, shapes are only what [`ReadOptions`] makes of it, and other runs may have others. Then nothing is said but that the two
     /// tensors of each pair in `alike` have one shape, whatever it is: their dimensions get names in common. `notes` are keys and values for the model's metadata.

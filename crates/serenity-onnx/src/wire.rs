@@ -175,7 +175,7 @@ fn read_varint(bytes: &[u8], at: &mut usize) -> Result<u64, &'static str> {
 }
 
 impl Content<'_> {
-    /// A repeated integer field may come one number a record, or packed into one record.
+    /// Reads a repeated integer field, with one number per record or all packed into one record.
     pub(crate) fn varints(self, into: &mut Vec<i64>) -> Result<(), Error> {
         match self {
             Self::Varint(value) => into.push(value as i64),
@@ -193,7 +193,7 @@ impl Content<'_> {
         Ok(())
     }
 
-    /// The same for floats.
+    /// Reads a repeated float field, with one number per record or all packed into one record.
     pub(crate) fn floats(self, into: &mut Vec<f32>) -> Result<(), Error> {
         match self {
             Self::Fixed32(bytes) => into.push(f32::from_le_bytes(bytes)),
@@ -212,7 +212,7 @@ impl Content<'_> {
         Ok(())
     }
 
-    /// The same for doubles.
+    /// Reads a repeated double field, with one number per record or all packed into one record.
     pub(crate) fn doubles(self, into: &mut Vec<f64>) {
         match self {
             Self::Fixed64(bytes) => into.push(f64::from_le_bytes(bytes)),

@@ -1,4 +1,4 @@
-//! What was done to a model, what each thing gained and what it cost.
+//! The changes made to a model, with the gain and the cost of each.
 
 use super::side::Ground;
 use super::why::quoted;
@@ -12,7 +12,7 @@ use serenity_runtimes::MemoryModelExt;
 
 const ROOM: usize = 44;
 
-/// Everything that was done, in the order in which it was.
+/// All changes, in the order in which they were made.
 pub(super) fn changes(found: &Optimized, after: &Ground) -> Vec<Change> {
     let plan = &found.plan;
     let mut changes: Vec<Change> = Vec::new();
@@ -52,7 +52,7 @@ pub(super) fn changes(found: &Optimized, after: &Ground) -> Vec<Change> {
     changes
 }
 
-/// What all changes have in common, or why there are none.
+/// A sentence about all changes, or why there are none.
 pub(super) fn about(plan: &Plan, changes: &[Change]) -> String {
     if changes.is_empty() {
         return "Nothing: the model's own order and operators are kept, because nothing that was tried needs less.".to_owned();
@@ -163,7 +163,7 @@ fn loops(applied: &AppliedLoops) -> impl Iterator<Item = Change> + '_ {
     })
 }
 
-/// What the order gains by itself, and what the places gain on top: known if the operators are those that came.
+/// The gain of the order alone, and of the offsets on top; known if the operators are unchanged.
 fn order_and_places(plan: &Plan, after: &Ground) -> Vec<Change> {
     let is_as_it_came = plan.counts_everything()
         && plan.keeps_operators()

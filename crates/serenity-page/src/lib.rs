@@ -1,9 +1,10 @@
-//! Everything that one page shows of a model: gathered here, drawn by `serenity-report`.
+//! Gathers everything that the page about a model shows; `serenity-report` draws it.
 //!
-//! In comes a model as it was read, what became of it, and how. Out comes a [`Page`]: both sides with every tensor, op and place; what was changed; in sentences, what sets
-//! the peak and what would lower it; and the model on boards, in on-chip memories and among random orders.
+//! Takes a model as it was read, its optimised form, and the options. Returns a [`Page`]: both sides with every tensor,
+//! op and offset; the changes; sentences on what sets the peak and what would lower it; and the model on boards, with
+//! on-chip memories and among random orders.
 //!
-//! Promised: the figures are those of the plan and of `inspect`; the same input gives the same page, byte for byte.
+//! Guarantees: the figures are those of the plan and of `inspect`; equal inputs give equal pages, byte for byte.
 
 mod changes;
 mod remedies;
@@ -23,14 +24,14 @@ use serenity_report::page::{Fit, Headline, Side, size};
 use serenity_runtimes::{MemoryModel, MemoryModelExt, Offsets, Tail};
 use side::Ground;
 
-/// What a page is asked for besides the model.
+/// Options of a page.
 #[derive(Clone, Debug)]
 pub struct PageOptions {
-    /// What the model has to fit.
+    /// The budget that the model has to fit.
     pub budget: Option<u64>,
-    /// The model and the options as they would be typed again, for commands that the page suggests.
+    /// The model and the options as the user typed them, for commands that the page suggests.
     pub typed: String,
-    /// How many random orders to draw; none for 0.
+    /// How many random orders to draw.
     pub orders: u64,
 }
 
@@ -40,7 +41,7 @@ impl Default for PageOptions {
     }
 }
 
-/// Gathers the page of a model as it was read, which became what was `found` with these options.
+/// Gathers the page of a model, which was optimised to `found` with these options.
 ///
 /// ```
 /// use serenity::{Options, load, optimize};
@@ -88,7 +89,8 @@ fn title(input: &Input) -> String {
     }
 }
 
-/// As it came. Of what a default session of ONNX Runtime runs only what it asks for is known: then what it was made into, in its own order.
+/// The model as it came. For a default session of ONNX Runtime only the total is known, so this is then the optimised
+/// file in its own order.
 fn before<'a>(input: &'a Input, found: &'a Optimized, given: Option<&'a Offsets>) -> Ground<'a> {
     let plan = &found.plan;
     let came = if matches!(plan.session, Some(Ok(_))) { &found.model } else { input };
@@ -98,12 +100,12 @@ fn before<'a>(input: &'a Input, found: &'a Optimized, given: Option<&'a Offsets>
     let ground = Ground { graphs, orders: orders.clone(), model, plan: given, is_looped: false };
     orders[0] = model.execution_order(&ground.main(), &orders[0]);
     let ground = Ground { orders, ..ground };
-    // A plan that is not safe with these kernels was not counted.
+    // A stored plan that is not safe with these kernels was not counted.
     let counted = ground.side_arena() == plan.before.arena;
     if counted { ground } else { Ground { plan: None, ..ground } }
 }
 
-/// As it is now.
+/// The planned model.
 fn after<'a>(found: &'a Optimized, given: Option<&'a Offsets>) -> Ground<'a> {
     let plan = &found.plan;
     let orders = std::iter::once(plan.order.clone()).chain(plan.bodies.iter().cloned()).collect();
@@ -121,7 +123,7 @@ fn after<'a>(found: &'a Optimized, given: Option<&'a Offsets>) -> Ground<'a> {
     ground
 }
 
-/// Writes into both sides what the plan knows of them.
+/// Adds the figures of the plan to both sides.
 fn tell(sides: &mut [Side; 2], plan: &Plan, tails: Option<(Tail, Tail)>, budget: Option<u64>) {
     let [before, after] = sides;
     before.caption = match &plan.session {
@@ -143,7 +145,7 @@ fn tell(sides: &mut [Side; 2], plan: &Plan, tails: Option<(Tail, Tail)>, budget:
     }
     let heads = [plan.before.needs(), plan.after.needs()];
     for (at, side) in sides.iter_mut().enumerate() {
-        // What the runtime keeps besides is not there for activations.
+        // Memory that the runtime keeps besides is not there for activations.
         let tail = tails.map_or(0, |(before, after)| {
             let tail = if at == 0 { before } else { after };
             tail.needed(heads[at]).arm32 - heads[at]
@@ -245,7 +247,7 @@ fn fit(found: &Optimized, need: Need, tails: Option<(Tail, Tail)>, budget: Optio
     }
 }
 
-/// What must be known to read the figures right.
+/// What a reader must know to read the figures right.
 fn notes(input: &Input, plan: &Plan, tails: Option<(Tail, Tail)>) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     for unknown in plan.unknown.iter().take(8) {

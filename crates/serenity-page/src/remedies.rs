@@ -1,4 +1,4 @@
-//! What else would make a model need less: the cheapest first, each with what it would need then.
+//! Suggests what else would lower the memory of a model: the cheapest first, each with the need that it would lead to.
 
 mod code;
 
@@ -10,12 +10,12 @@ use serenity_formats::Format;
 use serenity_report::page::{Remedy, size};
 use serenity_runtimes::{Kernels, MemoryModel};
 
-/// Shares of more multiplications that are tried, the cheapest first.
+/// Shares of additional multiplications to try, the cheapest first.
 const MORE_MACS: [f64; 2] = [0.1, 0.5];
-/// Estimates may be too low by one part in so many.
+/// Estimates may be too low by one part in this many.
 const ESTIMATES_ARE_WITHIN: u64 = 20;
 
-/// Everything that can be done, as far as it is worth a line. Where nothing was to fit, only what costs no search.
+/// All suggestions that are worth a line. Without a budget, only those that take no search.
 pub(super) fn remedies(
     input: &Input,
     found: &Optimized,
@@ -34,7 +34,7 @@ pub(super) fn remedies(
     remedies.extend(case.int8_io());
     remedies.extend(case.loops(Way::default()));
     if is_over {
-        // Two of them together, while nothing alone is enough.
+        // Combines two remedies while none alone is enough.
         for way in case.combinations() {
             if !remedies.iter().any(|remedy| remedy.fits == Some(true)) {
                 remedies.extend(case.loops(way));
@@ -51,23 +51,23 @@ pub(super) fn remedies(
     remedies
 }
 
-/// What is done besides loops.
+/// Changes other than loops.
 #[derive(Clone, Copy, Default)]
 struct Way {
-    /// Kernels that are named, if none were.
+    /// The kernels to name, if none were named.
     kernels: Option<Kernels>,
-    /// Inputs and outputs become whole numbers.
+    /// Do inputs and outputs become integers?
     int8_io: bool,
 }
 
-/// What loops would give.
+/// The effect of loops.
 #[derive(Clone, Copy)]
 struct Looped {
-    /// The share of more multiplications that was allowed, and that they take.
+    /// The share of additional multiplications that was allowed, and the share that the loops take.
     most: f64,
     extra: f64,
     need: Need,
-    /// Were they made, or only estimated?
+    /// Were the loops made, or only estimated?
     is_sure: bool,
 }
 
@@ -92,12 +92,12 @@ impl Case<'_> {
         }
     }
 
-    /// Were no kernels named, where they matter?
+    /// Do kernels matter, and were none named?
     fn may_choose_kernels(&self) -> bool {
         self.options.plan_arena && self.options.model.without_plan() == MemoryModel::Tflm(Kernels::Any)
     }
 
-    /// Kernels that are known allow more to be written in place.
+    /// If the kernels are named, more can be done in place.
     fn kernels(&self) -> Vec<Remedy> {
         if !self.is_over || self.found.plan.loops.is_some() || !self.may_choose_kernels() {
             return Vec::new();
@@ -118,7 +118,7 @@ impl Case<'_> {
         [Kernels::Reference, Kernels::CmsisNn].into_iter().filter_map(with).collect()
     }
 
-    /// The model with whole numbers for inputs and outputs, and how many change; `None` if none do, or it was asked for.
+    /// The model with integer inputs and outputs, and how many change; `None` if none do, or if that was asked for.
     fn quantized(&self) -> Option<(Input, usize)> {
         if self.options.int8_io || self.input.file.format() != Format::TfLite {
             return None;
@@ -127,7 +127,7 @@ impl Case<'_> {
         (!io.changed.is_empty()).then_some((model, io.changed.len()))
     }
 
-    /// What may be done together with loops, the cheapest first.
+    /// Changes to combine with loops, the cheapest first.
     fn combinations(&self) -> Vec<Way> {
         let kernels = self.may_choose_kernels().then_some(Kernels::Reference);
         let with_kernels = kernels.filter(|_| self.found.plan.loops.is_none());
@@ -137,7 +137,7 @@ impl Case<'_> {
         [with_kernels, with_io, with_both].into_iter().flatten().collect()
     }
 
-    /// Floats at the ends are four times as large.
+    /// Float inputs and outputs are four times as large.
     fn int8_io(&self) -> Option<Remedy> {
         if self.found.plan.loops.is_some() {
             return None;
@@ -160,7 +160,7 @@ impl Case<'_> {
         })
     }
 
-    /// What loops are made of: what was found, or the model planned this way.
+    /// The plan to make loops of: the one that was found, or a new one with these changes.
     fn ground(&self, way: Way, options: &Options) -> Option<Optimized> {
         if way.kernels.is_none() && !way.int8_io {
             return Some(self.found.clone());
@@ -172,7 +172,7 @@ impl Case<'_> {
         Some(Optimized::new(model, plan))
     }
 
-    /// Windows of operators, a few rows at a time, besides what this way does.
+    /// Loops over a few rows at a time, combined with these changes.
     fn loops(&self, way: Way) -> Option<Remedy> {
         let is_looped = self.found.plan.loops.is_some() && !way.int8_io;
         if self.input.file.format() != Format::TfLite || is_looped {
@@ -190,7 +190,7 @@ impl Case<'_> {
             let Some(estimate) = estimate_loops(found, loops, &options) else { continue };
             let need = Need { bytes: estimate.arena + tail, margin };
             let mut looped = Looped { most, extra: estimate.extra_macs, need, is_sure: false };
-            // An estimate is a few per cent off, and too low rather than too high: what seems to fit is made, to be sure.
+            // Estimates are a few percent off, mostly too low: loops that seem to fit are made, to be sure.
             let at_worst = need.to_be_safe() + need.bytes / ESTIMATES_ARE_WITHIN;
             if self.asked.budget.is_some_and(|budget| at_worst <= budget)
                 && let Ok(made) = optimize(self.input, &Options { loops: Some(loops), ..options.clone() })
@@ -233,14 +233,14 @@ impl Case<'_> {
         let share = if is_more { format!("={:.0}%", 100.0 * most) } else { String::new() };
         let flags = format!("{kernels}{io} --loops{share}");
         let mut remedy = self.remedy(text, &flags, Some(need));
-        // What was only estimated, and fits by little, may or may not.
+        // A mere estimate that fits by little is not certain.
         if !is_sure && remedy.fits == Some(true) {
             remedy.fits = None;
         }
         Some(remedy)
     }
 
-    /// What is proved of the budget: that nothing at all can keep it, or only that no order and no places do.
+    /// What is proved about the budget: that nothing can meet it, or only that no order and placement does.
     fn proved(&self, others: &[Remedy]) -> Option<Remedy> {
         let budget = self.asked.budget?;
         let plan = &self.found.plan;
@@ -269,7 +269,7 @@ impl Case<'_> {
         })
     }
 
-    /// What lies in memory before the first operator runs, whatever is done: inputs as small as they can become.
+    /// The inputs, as small as they can become: they are in memory before the first operator runs.
     fn bytes_of_inputs(&self) -> u64 {
         let quantized = self.input.with_quantized_io().ok();
         let model = quantized.as_ref().map_or(self.input, |(model, _)| model);
@@ -278,7 +278,7 @@ impl Case<'_> {
     }
 
     fn board(&self) -> Option<Remedy> {
-        // Of others, nobody knows what a board must have.
+        // Only for TFLM is it known what a board must have.
         self.found.model.tail(self.found.plan.model)?;
         let board = boards().into_iter().find(|board| board.ram >= self.need.to_be_safe())?;
         Some(Remedy {

@@ -7,29 +7,29 @@ use serenity_runtimes::{Content, MemoryModel, MemoryModelExt, Offsets, TflmFacts
 use serenity_search::Limits;
 use std::collections::BTreeMap;
 
-/// Buffers that may be looked at for places that no runtime decides: a second, and mostly none.
+/// Buffers that our planner may visit where no runtime decides the offsets: at most a second.
 const WORK_OF_PLACES: u64 = 10_000_000;
 
-/// A model as it runs.
+/// A model in the form in which it runs.
 pub(super) struct Ground<'a> {
     pub(super) graphs: &'a [Graph],
     /// The order of each graph, the main one first.
     pub(super) orders: Vec<Vec<OpId>>,
     pub(super) model: MemoryModel,
-    /// The plan of the arena that is in the model, if there is one.
+    /// The memory plan stored in the model, if there is one.
     pub(super) plan: Option<&'a Offsets>,
-    /// Does it hold loops of ours? What they hand on lies in the same bytes and must count once.
+    /// Does it have loops of ours? What they hand on lies in the same bytes and must count once.
     pub(super) is_looped: bool,
 }
 
-/// Everything in the arena: what it is, where it lies, and when.
+/// A tensor or scratch buffer in the arena: what it is, its offset, and its lifetime.
 struct Placed {
     content: Content,
     offset: u64,
     buffer: Buffer,
 }
 
-/// How places came about.
+/// Who decided the offsets.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum By {
     Plan,
@@ -39,9 +39,9 @@ enum By {
 
 struct Builder<'a> {
     ground: &'a Ground<'a>,
-    /// By op of the main graph: its place in the order.
+    /// The position in the order of each op of the main graph.
     position: Vec<usize>,
-    /// By place in the order: first and last unit of the time axis.
+    /// The first and last unit of time of each position in the order.
     spans: Vec<(usize, usize)>,
     items: Vec<Item>,
     tensors: BTreeMap<(usize, TensorId), usize>,
@@ -75,7 +75,8 @@ impl Ground<'_> {
         (self.graphs.iter().collect(), self.orders.iter().map(Vec::as_slice).collect())
     }
 
-    /// Who lies where: as the runtime does it or, where it has no places before it runs, as our planner would.
+    /// The offsets of all tensors: as the runtime places them or, where it has none before it runs, as our planner
+    /// would.
     fn placed(&self) -> (Vec<Placed>, By) {
         let (graphs, orders) = self.borrowed();
         let model = self.model.without_plan();
@@ -85,7 +86,7 @@ impl Ground<'_> {
         let buffers = problem.problem.buffers();
         let arena = model.arena(&graphs, &orders, self.plan).filter(|arena| !arena.pieces.is_empty());
         let (offsets, by): (Vec<u64>, By) = if let Some(arena) = arena {
-            // Both list what there is in the runtime's order.
+            // Both list everything in the runtime's order.
             let by = if self.plan.is_some() { By::Plan } else { By::Runtime };
             (arena.pieces.iter().map(|piece| piece.offset).collect(), by)
         } else {
@@ -198,7 +199,7 @@ impl<'a> Builder<'a> {
         let shift = i64::from(self.ground.model.kernels().is_some());
         let unit = |step: i64| usize::try_from(step - shift).unwrap_or(0).min(last_unit);
         let mut places = Vec::new();
-        // What no op touches is in nobody's way.
+        // Tensors that no op touches are left out.
         for Placed { content, offset, buffer } in placed.iter().filter(|one| one.buffer.first >= 0) {
             let item = match *content {
                 Content::Tensor { graph, tensor } => {
@@ -215,7 +216,7 @@ impl<'a> Builder<'a> {
         places
     }
 
-    /// The ops with what they read and write; how much is in use is not known yet.
+    /// The ops with their inputs and outputs; the memory in use is filled in later.
     fn steps(&mut self) -> Vec<Step> {
         let graph = &self.ground.graphs[0];
         let order = self.ground.orders[0].clone();
@@ -235,7 +236,7 @@ impl<'a> Builder<'a> {
         steps
     }
 
-    /// What is in use by the lifetimes of the memory model.
+    /// Fills in the memory in use by the lifetimes of the memory model.
     fn by_lifetimes(mut self) -> Side {
         let main = self.ground.main();
         let lifetimes = self.ground.model.lifetimes(&main);
@@ -263,7 +264,8 @@ impl<'a> Builder<'a> {
         Side { items: self.items, ops, live, peak, peak_op, ..Side::default() }
     }
 
-    /// What is in use by the bytes that something lies in, each counted once: for loops, whose tensors share them.
+    /// Fills in the memory in use by the bytes that are occupied, each counted once: for loops, whose tensors share
+    /// them.
     fn by_bytes(mut self, places: &[Place]) -> Side {
         let mut ops = self.steps();
         let mut by_unit: Vec<Vec<usize>> = vec![Vec::new(); self.length()];
@@ -296,7 +298,7 @@ impl<'a> Builder<'a> {
         }
         for op in &mut ops {
             op.during = in_use[op.from..=op.to].iter().copied().max().unwrap_or(0);
-            // In the order of their places already.
+            // Already in the order of their offsets.
             let staying = by_unit[op.to].iter().filter(|&&at| places[at].to > op.to);
             op.after = staying
                 .fold((0, 0), |(sum, end), &at| {

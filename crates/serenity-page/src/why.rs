@@ -1,4 +1,4 @@
-//! Why a model needs as much as it does, in sentences that a person understands.
+//! Explains in sentences why a model needs as much as it does.
 
 use serenity::{Optimized, Plan};
 use serenity_loops::Because;
@@ -6,12 +6,12 @@ use serenity_pipeline::whole_need;
 use serenity_report::page::{Role, Side, size};
 use serenity_report::short_names;
 
-/// So many characters of a name fit a sentence.
+/// The characters of a name that fit a sentence.
 const ROOM: usize = 44;
-/// Tensors that wait are named up to here.
+/// The most waiting tensors that are named.
 const MOST_NAMED: usize = 2;
 
-/// Names as they stand in sentences.
+/// Names as they appear in sentences.
 pub(super) struct Names {
     ops: Vec<String>,
     items: Vec<String>,
@@ -109,7 +109,7 @@ fn peak(plan: &Plan, side: &Side, names: &Names) -> String {
     )
 }
 
-/// The same for a model with loops: what lies there at the same time, and what no loops avoid.
+/// Why a model with loops needs what it needs: what lies in the arena at the same time, and what no loops avoid.
 fn in_loops(plan: &Plan, side: &Side, names: &Names, at: &str) -> String {
     let op = &side.ops[side.peak_op];
     let alive = side.live.iter().filter(|live| live.from <= op.to && live.to >= op.from);
@@ -135,7 +135,7 @@ fn in_loops(plan: &Plan, side: &Side, names: &Names, at: &str) -> String {
     )
 }
 
-/// What is needed besides activations, if that is most of it.
+/// What is needed besides activations, if that is most of the need.
 fn besides_activations(found: &Optimized) -> Option<String> {
     let head = found.plan.after.needs();
     let tail = whole_need(&found.model, &found.plan) - head;
@@ -158,7 +158,7 @@ fn own_scratch(side: &Side) -> impl Iterator<Item = u64> + '_ {
         .map(|live| live.bytes)
 }
 
-/// One, or one and another, or several with a comma between them.
+/// The names as a list in a sentence.
 fn joined(names: &[String]) -> String {
     match names {
         [] => String::new(),
@@ -167,7 +167,7 @@ fn joined(names: &[String]) -> String {
     }
 }
 
-/// Something that is in use at the peak though the op there does not touch it.
+/// A tensor that is in use at the peak though the op there does not touch it.
 #[derive(Clone, Copy)]
 struct Waiting {
     item: usize,
@@ -176,7 +176,7 @@ struct Waiting {
     to: usize,
 }
 
-/// All of these, the largest first.
+/// All waiting tensors, the largest first.
 fn waiting(side: &Side) -> Vec<Waiting> {
     let Some(op) = side.ops.get(side.peak_op) else { return Vec::new() };
     let is_touched = |item: &usize| {

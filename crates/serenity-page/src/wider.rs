@@ -1,4 +1,4 @@
-//! The model among others: boards, on-chip sizes, random orders.
+//! The model compared with boards, on-chip sizes and random orders.
 
 use super::side::Ground;
 use serenity::boards::boards;
@@ -8,9 +8,8 @@ use serenity_runtimes::{MemoryModelExt, Tail};
 use serenity_schedule::distribution;
 use serenity_traffic::{Demand, Grain};
 
-/// The seed of the random orders: the same page every time.
+/// Fixed, so that equal inputs give equal pages.
 const SEED: u64 = 1;
-/// At most so many on-chip sizes.
 const MOST_SIZES: u32 = 6;
 
 /// TFLM's whole arena before and after.
@@ -34,12 +33,12 @@ pub(super) fn device(plan: &Plan, tails: Option<(Tail, Tail)>) -> Option<Device>
     })
 }
 
-/// Bytes moved for on-chip sizes that are too small, up to the first that is enough.
+/// The traffic for on-chip sizes that are too small, up to the first that is enough.
 pub(super) fn traffic(before: &Ground, after: &Ground, plan: &Plan, options: &Options) -> Option<Traffic> {
     let demand =
         |ground: &Ground| Demand::new(&ground.main(), plan.model, &ground.orders[0], Grain::Tensor).ok();
     let was = demand(before)?;
-    // What loops move is not what their operators would.
+    // The traffic of loops is not that of their operators.
     let is = if plan.loops.is_some() { None } else { demand(after) };
     let peak = plan.before.peak.max(1);
     let enough = peak.next_power_of_two().max(1 << 11);
@@ -55,7 +54,7 @@ pub(super) fn traffic(before: &Ground, after: &Ground, plan: &Plan, options: &Op
     Some(Traffic { compulsory: swept.first()?.compulsory.bytes(), sizes: (0..sizes.len()).map(at).collect() })
 }
 
-/// Random orders of the model that was planned; none if there is no choice, or loops have taken it.
+/// Random orders of the planned model; none if it has only one order, or loops.
 pub(super) fn orders(
     planned: &Input,
     after: &Ground,

@@ -23,7 +23,7 @@ impl Origin {
         }
     }
 
-    /// The same where one network stands for all.
+    /// Where one network comes from that stands for all seeds, in words.
     pub(crate) fn of_one(self) -> &'static str {
         match self {
             Self::Public => "published",
@@ -44,11 +44,10 @@ pub(crate) struct Published {
     pub(crate) seconds: [f64; 2],
 }
 
-/// A cell.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cell {
     pub(crate) name: &'static str,
-    /// The same for narrow places, in two lines.
+    /// The name for narrow places, in two lines.
     pub(crate) short: &'static str,
     /// The network in the zoo, without a seed.
     spec: &'static str,
@@ -114,7 +113,8 @@ pub(crate) const FITTED: &str = "reconstruction, wiring `fitted`";
 /// What a row that sums up others is called, where others say whose network it is.
 pub(crate) const COMPUTED: &str = "computed";
 
-/// All cells, in the paper's order. The published peaks of `RandWire` are multiples of half a tensor at 2 bytes an element.
+/// All cells, in the paper's order. The published peaks of `RandWire` are multiples of half a tensor at 2 bytes per
+/// element.
 pub(crate) const CELLS: [Cell; 9] = [
     Cell::new(
         ["DARTS ImageNet, normal cell", "DARTS\nnormal", "darts-cell"],

@@ -1,12 +1,13 @@
 //! The evaluation of the paper, recomputed from the zoo.
 //!
-//! In come two numbers: how many random networks and how many random orders to draw ([`Options`]). Out comes an [`Evaluation`]: every
-//! table and figure of the evaluation in "Ordering Chaos: Memory-Aware Scheduling of Irregularly Wired Neural Networks for Edge Devices"
-//! (Ahn et al., `MLSys` 2020) as Markdown, CSV and SVG, each figure beside the one the paper published.
+//! Takes the number of random networks and random orders to draw ([`Options`]). Returns an [`Evaluation`]: every table
+//! and figure of the evaluation in "Ordering Chaos: Memory-Aware Scheduling of Irregularly Wired Neural Networks for
+//! Edge Devices" (Ahn et al., `MLSys` 2020) as Markdown, CSV and SVG, each figure beside the one that the paper
+//! published.
 //!
-//! Promised: the same options give the same bytes on every machine; what is measured with a clock stands in files of its own, whose names
-//! begin with `times`. Where a network of the paper is not public, the row says `reconstruction`. Factors compare like with like; where
-//! the paper's own factor does not, its parts are shown apart beside it.
+//! Guarantees: equal options give equal bytes on every machine; what is measured with a clock is in separate files,
+//! whose names begin with `times`. Where a network of the paper is not public, the row says `reconstruction`. Factors
+//! compare like with like; where the paper's own factor does not, its parts are shown beside it.
 
 mod beyond;
 mod budgets;
@@ -60,13 +61,15 @@ impl Default for Options {
 /// Everything that was computed.
 #[derive(Clone, Debug)]
 pub struct Evaluation {
-    /// What to write, by name: `README.md`, a CSV for each table, an SVG for each figure, and the same for what was measured with a clock.
+    /// The files to write: `README.md`, a CSV for each table, an SVG for each figure, and separate ones for all that
+    /// was measured with a clock.
     pub files: Vec<File>,
     /// The figures of the paper's text beside ours: what, the paper's, ours, whose network.
     pub at_a_glance: Table,
     /// The factor by which scheduling alone reduces peak memory in the paper's sense, as geometric mean over all cells (the paper: 1.68).
     pub scheduled: f64,
-    /// The same with graph rewriting (the paper: 1.86).
+    /// The factor by which scheduling and graph rewriting together reduce peak memory, as geometric mean over all cells
+    /// (the paper: 1.86).
     pub rewritten: f64,
 }
 

@@ -18,7 +18,7 @@ use serenity_traffic::{Demand, Grain};
 /// How many orders are drawn of each graph.
 const DRAWN: usize = 200;
 
-/// The same orders on every machine.
+/// Fixed, so that every machine draws the same orders.
 const SEED: u64 = 1;
 
 /// The on-chip memory for which the paper gives a figure.
@@ -30,7 +30,7 @@ pub(crate) struct Optimal {
     pub(crate) orders: f64,
     /// KB of the arena of 2019: the least, the median, the largest of those drawn.
     pub(crate) arena: [f64; 3],
-    /// KB moved with 256 KiB on chip, likewise.
+    /// KB moved with 256 KiB on chip: the least, the median, the largest of those drawn.
     traffic: [f64; 3],
 }
 

@@ -35,7 +35,7 @@ impl<'a> Peaks<'a> {
         geometric_mean(self.rows.iter().map(|row| row.scheduled.median))
     }
 
-    /// The same with graph rewriting.
+    /// The geometric mean of the reduction by scheduling and graph rewriting together.
     pub(crate) fn rewritten(&self) -> f64 {
         geometric_mean(self.rows.iter().map(|row| row.rewritten.median))
     }

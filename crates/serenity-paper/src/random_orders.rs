@@ -14,7 +14,7 @@ use serenity_report::{Axis, Colour, Column, Line, LineChart, Mark, Shape, Table,
 /// What the paper's edge device has for activations.
 const BUDGET: u64 = 250_000;
 
-/// The same orders on every machine.
+/// Fixed, so that every machine draws the same orders.
 const SEED: u64 = 1;
 
 pub(crate) fn section(options: &Options) -> Result<Section, Error> {

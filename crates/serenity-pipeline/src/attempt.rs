@@ -1,4 +1,4 @@
-//! What was tried for a model, and what came of it.
+//! The variants of a model that were tried, each with its result.
 
 use crate::score::{Cost, macs_of};
 use crate::{Input, Need, Optimized, Variant};
@@ -11,24 +11,24 @@ use std::collections::BTreeSet;
 /// One variant that was tried.
 #[derive(Clone, Debug)]
 pub struct Attempt {
-    /// What was to be changed.
+    /// The changes that were to be made to the model.
     pub variant: Variant,
-    /// What it needs then, or why there is no such plan.
+    /// What the variant needs, or why it has no plan.
     pub outcome: Result<Figures, NoPlan>,
-    /// Is this the variant that was taken?
+    /// Is this the variant that the pipeline returned?
     pub is_chosen: bool,
 }
 
 /// What a variant needs, and what it costs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figures {
-    /// What a device must have.
+    /// The memory that a device must have.
     pub need: Need,
-    /// Multiplications more than the model came with; fewer if negative.
+    /// Multiplications added to the model as it came; negative if there are fewer.
     pub extra_macs: i64,
-    /// Bytes of constants more than the model came with; fewer if negative.
+    /// Bytes of constants added to the model as it came; negative if there are fewer.
     pub extra_flash: i64,
-    /// Operators that the model came without, and that the application must register.
+    /// Operators that the original model does not use and that the application must register in addition.
     pub new_operators: Vec<String>,
     /// Is it proved that this variant cannot need less?
     pub proof: Proof,
@@ -40,25 +40,25 @@ pub enum NoPlan {
     /// There is no channel to remove.
     #[error("no channel is constant or unread")]
     NoChannel,
-    /// Without the channels that nobody needs, the model needs no more: that is tried instead.
+    /// Without its unneeded channels the model needs no more memory, so that model is tried instead.
     #[error("needs no less than with fewer channels")]
     FewerChannels,
-    /// No rewrite that may be made makes the model smaller.
+    /// No permitted rewrite makes the model smaller.
     #[error("no rewrite lowers the need")]
     NoRewrite,
-    /// All rewrites that may be made were searched by a stricter variant.
+    /// A variant with a stricter set of rewrites has already searched all that are permitted.
     #[error("no rewrites beyond the stricter ones")]
     NothingMore,
-    /// Nothing was rewritten, so that this is the variant without rewrites.
+    /// The search made no rewrite, so this variant equals the one without rewrites.
     #[error("nothing was rewritten")]
     NotRewritten,
     /// The variant needs less with some kernels, and more with others that may run the model.
     #[error("needs more with some kernels")]
     OtherKernels,
-    /// No loops save enough for the time they take.
+    /// No loops save enough memory for the time that they take.
     #[error("no loops are worth their time")]
     NoLoops,
-    /// A variant that takes less work fits the budget.
+    /// A variant that takes less work already fits the budget.
     #[error("fits with less work")]
     FitsAlready,
 }
@@ -77,7 +77,7 @@ serenity_search::named! {
 }
 
 impl Figures {
-    /// Of a planned model, beside what it came as.
+    /// The figures of a planned model, compared with `came`, the model as it came.
     pub(crate) fn of(found: &Optimized, came: &Input) -> Self {
         let cost = Cost::of(found, None);
         let of_channels =

@@ -1,4 +1,4 @@
-//! What a model needs with each set of kernels that it may be run with.
+//! What a planned model needs with each set of TFLM kernels that may run it.
 
 use crate::stages::judge;
 use crate::stages::place::safe_plan;
@@ -11,18 +11,20 @@ use serenity_runtimes::{Kernels, MemoryModel, MemoryModelExt, Offsets};
 /// What TFLM needs for a planned model if it is built with one set of kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NeedWithKernels {
-    /// The kernels.
+    /// The set of kernels.
     pub kernels: Kernels,
-    /// Its head: activations and scratch.
+    /// The head of the arena: activations and scratch buffers.
     pub arena: u64,
-    /// The whole arena on a 32-bit device, without the margin; `None` if the model is known by its graph alone.
+    /// The whole arena on a 32-bit device, without the margin; `None` if only the graph of the model is known, not its
+    /// file.
     pub total: Option<u64>,
-    /// Is what the plan says it needs enough for them? If not, they compute the same, but need this.
+    /// Does the need that the plan states cover these kernels? If not, they compute the same results but need this
+    /// much.
     pub counted: bool,
 }
 
-/// What a planned model needs with each set of kernels that the plan is for; if it is for kernels of any kind, also with those that need too much to be counted. Nothing if it is
-/// not for TFLM.
+/// What a planned model needs with each set of kernels that its plan is for. A plan for any kernels also lists the sets
+/// that need too much to be counted. Empty if the plan is not for TFLM.
 pub fn needs_by_kernels(model: &Input, plan: &Plan) -> Vec<NeedWithKernels> {
     let graphs: Vec<&Graph> = model.graphs().iter().collect();
     let orders = orders(plan);
@@ -34,8 +36,8 @@ pub fn needs_by_kernels(model: &Input, plan: &Plan) -> Vec<NeedWithKernels> {
     by_kernels(model, plan.model, sets, others, |model| Some(model.arena(&graphs, &orders, offsets)?.bytes))
 }
 
-/// The sets of kernels of TFLM with which a planned model may compute something else, because its tensors overlap where these kernels do not allow it. None if it is not for
-/// TFLM, or if TFLM places the tensors itself.
+/// The sets of TFLM kernels with which a planned model may compute wrong results, because its tensors overlap where
+/// these kernels do not allow it. Empty if the plan is not for TFLM, or if TFLM places the tensors itself.
 pub fn kernels_to_avoid(model: &Input, plan: &Plan) -> Vec<Kernels> {
     let own = model.plan().filter(|_| plan.offsets.is_none() && !plan.reorders());
     let (Some(kernels), Some(offsets)) = (plan.model.kernels(), plan.offsets.as_ref().or(own.as_ref()))
@@ -54,7 +56,7 @@ fn orders(plan: &Plan) -> Vec<&[OpId]> {
     std::iter::once(plan.order.as_slice()).chain(plan.bodies.iter().map(Vec::as_slice)).collect()
 }
 
-/// Does a planned model need no more than the one that came, whichever kernels run it?
+/// Does a planned model need no more than the model as it came, with every set of kernels that may run it?
 pub(crate) fn needs_no_more(model: &Input, plan: &Plan, came: &Input, options: &Options) -> bool {
     let given = safe_plan(came.graphs(), options);
     let sets = plan.model.kernels().map_or(&[][..], Kernels::sets);
@@ -64,7 +66,7 @@ pub(crate) fn needs_no_more(model: &Input, plan: &Plan, came: &Input, options: &
     before.iter().zip(&after).all(|(before, after)| after.whole() <= before.whole())
 }
 
-/// What a planned model needs on a device, in the mean of the sets of kernels that may run it.
+/// What a planned model needs on a device, averaged over the sets of kernels that may run it.
 pub(crate) fn mean_need(Optimized { model, plan, .. }: &Optimized) -> u64 {
     let needs = needs_by_kernels(model, plan);
     let counted: Vec<u64> = needs.iter().filter(|need| need.counted).map(NeedWithKernels::whole).collect();
@@ -72,7 +74,8 @@ pub(crate) fn mean_need(Optimized { model, plan, .. }: &Optimized) -> u64 {
     sum.checked_div(counted.len() as u64).unwrap_or(plan.after.needs())
 }
 
-/// The arenas of a model with each set of kernels that may run it, in these orders with these places; none if there is but one set.
+/// The arena of a model with each set of kernels that may run it, in these orders at these offsets. Empty if there is
+/// only one set.
 pub(crate) fn heads(
     graphs: &[Graph],
     model: MemoryModel,
@@ -83,20 +86,21 @@ pub(crate) fn heads(
     of_sets(model, |model| Some(model.arena(&all, orders, offsets)?.bytes))
 }
 
-/// The same of a model as it came.
+/// The arena of a model as it came, in its own order, with each set of kernels that may run it. Empty if there is only
+/// one set.
 pub(crate) fn own_heads(graphs: &[Graph], model: MemoryModel, given: Option<&Offsets>) -> Vec<Option<u64>> {
     of_sets(model, |model| judge::own_arena(graphs, model, given))
 }
 
 fn of_sets(model: MemoryModel, head: impl Fn(MemoryModel) -> Option<u64>) -> Vec<Option<u64>> {
     match model.kernels().map_or(&[][..], Kernels::sets) {
-        // Of one set, the plan speaks itself.
+        // With a single set, the plan itself states the arena.
         [] | [_] => Vec::new(),
         sets => sets.iter().map(|&set| head(model.without_plan().with_kernels(set))).collect(),
     }
 }
 
-/// Is none larger than before?
+/// Is no arena of `heads` larger than its counterpart in `own`?
 pub(crate) fn are_no_larger(heads: &[Option<u64>], own: &[Option<u64>]) -> bool {
     heads.iter().zip(own).all(|(head, own)| head <= own)
 }
@@ -113,7 +117,7 @@ impl NeedWithKernels {
     }
 }
 
-/// With sets that are counted, and with others.
+/// The needs with sets whose need the plan states (`counted`), and with others.
 fn by_kernels(
     input: &Input,
     model: MemoryModel,

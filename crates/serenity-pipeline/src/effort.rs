@@ -1,36 +1,37 @@
 //! How much work each search of the pipeline may do.
 //!
-//! Everything is counted, nothing timed: with the same options the same result comes out of a fast machine and of a starved one. The counts are sized so
-//! that real networks are settled long before they run out; a time limit is a safety net behind them.
+//! Searches count their work and ignore the clock: the same options give the same result on a fast machine and on a
+//! starved one. The limits are sized so that real networks are settled long before they run out; a time limit is only a
+//! safety net.
 
 use serenity_ir::Graph;
 use serenity_schedule::Algorithm;
 use std::fmt;
 use std::str::FromStr;
 
-/// For the paper's algorithms, whose states are cheap and many: mostly the limit on memory comes first.
+/// States for the paper's algorithms, whose states are cheap and many: mostly the limit on memory comes first.
 const CHEAP_STATES: u64 = 200_000_000;
 
-/// Where there are no more orders than these, each is tried to the end, arena and all.
+/// If a graph has at most this many orders, each is planned to the end, including its arena.
 pub(crate) const MOST_ORDERS: usize = 100;
 
-/// Places for one set of kernels among several are searched for with so small a part of the work.
+/// Where several sets of kernels may run a model, the work to find offsets for one of them is divided by this.
 pub(crate) const SHARE_OF_A_SET: u64 = 4;
 
-/// So many sets, from which the search starts, get more work than the others.
+/// The search for rewrites starts from this many sets, which get more work than later ones.
 pub(crate) const FIRST_SETS: usize = 7;
 
-/// Times that a model is rewritten, since what was rewritten may offer places that were not there before,
+/// Rounds of rewriting: a rewritten model may offer new places to rewrite.
 pub(crate) const REWRITING_ROUNDS: usize = 4;
-/// and how many ops it may have to be looked at again: it seldom gains.
+/// A model with more ops than this is not rewritten a second time: it seldom gains.
 pub(crate) const MOST_OPS_OF_LATER_ROUNDS: usize = 400;
-/// For the same reason a second look gets this share of the work.
+/// The work of later rounds of rewriting is divided by this, because they seldom gain.
 pub(crate) const SHARE_OF_A_SECOND_LOOK: usize = 4;
 
-/// The cost of more rewrites than these is that of each alone, not of each beside the others.
+/// With more rewrites than this, the cost of each is computed for it alone instead of beside the others.
 pub(crate) const MOST_COSTS: usize = 64;
 
-/// For ONNX Runtime: times that a walk around an order and a look at single moves take turns.
+/// For ONNX Runtime: how often random moves and a search of single moves take turns.
 pub(crate) const WALKS: usize = 2;
 
 /// How hard to try: 1 by default, 2 for twice the counted work of every search.
@@ -47,12 +48,12 @@ impl Default for Effort {
 }
 
 impl Effort {
-    /// So many times the usual work; at least once.
+    /// Multiplies the usual work by `factor`, which counts as at least 1.
     pub fn times(factor: u32) -> Self {
         Self { times: factor.max(1), is_draft: false }
     }
 
-    /// For a plan that is only compared with others: what is chosen is planned again.
+    /// The effort for a plan that is only compared with others; the chosen one is planned again.
     pub(crate) fn for_a_draft(self) -> Self {
         Self { is_draft: true, ..self }
     }
@@ -61,81 +62,87 @@ impl Effort {
         usual.saturating_mul(u64::from(self.times))
     }
 
-    /// Buffers that a placement may look at which is all that is asked for: ten seconds.
+    /// Buffers that a search for offsets may visit if placing is all that is asked for: about ten seconds.
     pub fn placement_alone(self) -> u64 {
         self.of(100_000_000)
     }
 
-    /// States of the search for an order that is all that is asked for: ten seconds or more where it is hard, and never reached where it is not.
+    /// States that a search for an order may visit if ordering is all that is asked for: ten seconds or more on hard
+    /// graphs, never reached on easy ones.
     pub(crate) fn states_of_an_order_alone(self, algorithm: Algorithm) -> u64 {
         self.of(if algorithm == Algorithm::Exact { 2_000_000 } else { CHEAP_STATES })
     }
 
-    /// The same where it is one search of several. A state of a large graph takes longer.
+    /// States that a search for an order may visit if it is one of several searches. A state of a large graph takes
+    /// longer.
     pub(crate) fn states_of_an_order(self, algorithm: Algorithm, ops: usize) -> u64 {
         let exact = (40_000_000 / ops.max(1) as u64).clamp(20_000, 400_000);
         self.of(if algorithm == Algorithm::Exact { exact } else { CHEAP_STATES })
     }
 
-    /// The same for one set of rewrites of many. The best order found counts: mostly it is the best there is, and only the proof is missing.
-    /// What is chosen in the end is scheduled again.
+    /// States that a search for an order may visit for one of many sets of rewrites. The best order found is mostly
+    /// optimal and lacks only the proof; the chosen set is scheduled again.
     pub(crate) fn states_of_a_set(self) -> u64 {
         self.of(10_000)
     }
 
-    /// The same for the sets from which the search for rewrites starts.
+    /// States that a search for an order may visit for the sets from which the search for rewrites starts.
     pub(crate) fn states_of_a_first_set(self) -> u64 {
         self.of(60_000)
     }
 
-    /// Moves from one set of executed ops to the next that are looked at in a part of a graph, for a bound with what ops save while they run: a second, or a quarter of it.
+    /// Transitions between sets of executed ops that may be visited in a part of a graph, for a bound that includes
+    /// what ops save while they run: a second, or a quarter of it.
     pub(crate) fn moves_with_savings(self) -> u64 {
         self.of(if self.is_draft { 1 << 18 } else { 1 << 20 })
     }
 
-    /// Sets of rewrites of a graph that are scheduled, in a share of the usual work: fewer of a large one.
+    /// How many sets of rewrites of a graph are scheduled, with `1 / share` of the usual work: fewer for a large graph.
     pub(crate) fn sets(self, graph: &Graph, share: usize) -> usize {
         (self.of(30_000) as usize / share / graph.ops().len().max(1)).clamp(12, 2048)
     }
 
-    /// The same for sets that are planned to the end, arena and all. The runtimes place tensors by rules of their own, so the least peak is not always
-    /// the least arena.
+    /// How many sets of rewrites are planned to the end, including the arena, with `1 / share` of the usual work. The
+    /// runtimes place tensors by rules of their own, so the least peak is not always the least arena.
     pub(crate) fn planned_sets(self, graph: &Graph, share: usize) -> usize {
         (self.of(3_000) as usize / share / graph.ops().len().max(1)).clamp(4, 100)
     }
 
-    /// Buffers that the placement of one order may look at: if it has not settled by then, another order is the better bet.
+    /// Buffers that the search for offsets may visit for one order: if it has not settled by then, another order is the
+    /// better bet.
     pub(crate) fn placement(self) -> u64 {
         self.of(2_000_000)
     }
 
-    /// The same for a model with loops, whose states hold together what they are made of.
+    /// Buffers that the search for offsets may visit for a model with loops, which tie buffers together at fixed
+    /// distances.
     pub(crate) fn placement_of_loops(self) -> u64 {
         self.of(20_000_000)
     }
 
-    /// The same for loops of which others may be chosen: enough to compare them.
+    /// Buffers that the search for offsets may visit for one of several choices of loops: enough to compare them.
     pub(crate) fn placement_of_some_loops(self) -> u64 {
         self.of(4_000_000)
     }
 
-    /// Steps of orders looked at while one order is improved by moving ops.
+    /// Steps of orders that may be visited while one order is improved by moving ops.
     pub(crate) fn refined_steps(self) -> usize {
         self.of(if self.is_draft { 250_000 } else { 2_000_000 }) as usize
     }
 
-    /// The same for ONNX Runtime, which takes longer to follow.
+    /// Steps of orders that may be visited while an order for ONNX Runtime is improved: that runtime is slower to
+    /// simulate.
     pub(crate) fn ort_steps(self) -> usize {
         self.of(500_000) as usize
     }
 
-    /// Moves at random that are tried for ONNX Runtime.
+    /// Random moves that are tried on an order for ONNX Runtime.
     pub(crate) fn wandering_moves(self) -> usize {
         self.of(2_500) as usize
     }
 }
 
-/// Not a number of times.
+/// The error for an effort that is not a whole number of times the usual work.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected how many times the usual work to do, as in 10")]
 pub struct InvalidEffort;

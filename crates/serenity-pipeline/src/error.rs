@@ -1,4 +1,4 @@
-//! What can go wrong between a model that was read and a plan.
+//! Errors of the pipeline, from a loaded model to its plan.
 
 use crate::ErrorKind;
 use serenity_check::Fault;
@@ -6,57 +6,57 @@ use serenity_formats::{FileError, Problem};
 use serenity_rewrite::PatchError;
 use std::borrow::Cow;
 
-/// What can go wrong between a model that was read and a plan. The message names the file and the place; [`help`](Self::help) the remedy.
+/// An error of the pipeline. The message names the file and the place in it; [`help`](Self::help) names the remedy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A file is not what its name says, leaves a size open, or holds what cannot be kept.
+    /// A file is not of the format that its name says, leaves a size open, or holds something that cannot be kept.
     #[error("`{path}` {source}")]
     File {
-        /// The file.
+        /// The path of the file.
         path: String,
-        /// What is wrong with it.
+        /// The fault in the file.
         source: FileError,
     },
-    /// A rewrite of ours that does not fit the graph it was found in.
+    /// A rewrite does not fit the graph that it was found in: a bug of ours.
     #[error("`{name}` cannot be rewritten: {source}")]
     Rewrite {
-        /// The model.
+        /// The name of the model.
         name: String,
-        /// Why.
+        /// The reason why the rewrite does not fit.
         source: PatchError,
     },
-    /// A plan that does not belong to the model it is applied to.
+    /// A plan does not belong to the model that it is applied to.
     #[error("the plan does not belong to this model: {reason}")]
     WrongPlan {
-        /// Why.
+        /// How the plan and the model differ.
         reason: String,
     },
-    /// A graph of which a memory model cannot tell what it needs.
+    /// The memory model cannot count the memory of this graph.
     #[error(
         "`{graph}`: its concatenations hold each other, and too many ops read them, to count them as views"
     )]
     Views {
-        /// The graph.
+        /// The name of the graph.
         graph: String,
     },
-    /// A model that ONNX Runtime was to optimise, and could not.
+    /// ONNX Runtime was to optimise the model, and could not.
     #[error("`{path}` cannot be made for a fast session: {source}")]
     NoFast {
-        /// The file.
+        /// The path of the file.
         path: String,
-        /// Why not.
+        /// The reason why ONNX Runtime could not be used.
         source: crate::NoFast,
     },
-    /// Our own plan did not pass our own checker.
+    /// A plan that we made did not pass our own checker: a bug of ours.
     #[error(
         "the plan for `{graph}` failed its check, so nothing was written: {}",
         faults.iter().map(Fault::to_string).collect::<Vec<_>>().join("; ")
     )]
     CheckFailed {
-        /// The graph.
+        /// The name of the graph.
         graph: String,
-        /// What the checker found.
+        /// The faults that the checker found.
         faults: Vec<Fault>,
     },
 }

@@ -1,4 +1,4 @@
-//! Errors in a few kinds, by names that programs can rely on.
+//! Stable names for kinds of errors, which programs can rely on.
 
 use std::fmt;
 
@@ -7,29 +7,29 @@ use std::fmt;
 pub enum ErrorKind {
     /// A command line that cannot be understood.
     Arguments,
-    /// What was asked for does not fit together, or does not fit this input.
+    /// Options contradict each other, or do not apply to this input.
     Request,
     /// A file cannot be read.
     Read,
-    /// A file is not what its name says, or damaged.
+    /// A file is damaged, or is not of the format that its name says.
     Format,
-    /// A built-in network that does not exist, or not with these options.
+    /// An unknown built-in network, or one without these options.
     Network,
-    /// A size that the model leaves open.
+    /// The model leaves a size open.
     Size,
     /// A plan that cannot be read, or that belongs to another model.
     Plan,
-    /// A model of which this cannot be computed, or from which this cannot be made.
+    /// The model is not one for which this can be computed or made.
     Model,
-    /// A memory that is too small.
+    /// A memory is too small.
     Room,
     /// A file or standard output cannot be written.
     Write,
-    /// No runtime is there to run a model, or it refused.
+    /// No runtime was found to run the model, or it refused the model.
     Runtime,
-    /// A limit, or Ctrl-C, came before there was any result.
+    /// A limit or Ctrl-C ended the run before there was any result.
     Limit,
-    /// A fault of ours.
+    /// A bug of ours.
     Bug,
 }
 

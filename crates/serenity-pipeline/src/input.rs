@@ -1,4 +1,4 @@
-//! A model that was read, whatever it was stored in.
+//! A model that was read, in whatever format it was stored.
 
 use crate::Error;
 use crate::stages::place::is_safe;
@@ -10,14 +10,14 @@ use serenity_runtimes::{
 use serenity_search::Limits;
 use std::sync::Arc;
 
-/// A model that was read. Clones share it.
+/// A model that was read from a file or made in memory. Clones share its data.
 #[derive(Clone, Debug)]
 pub struct Input {
-    /// What it was read from, for messages.
+    /// The path of the file, or the name of the graph, for messages.
     pub name: String,
-    /// The memory model that fits where it came from.
+    /// The memory model that is the default for the format of the file.
     pub default_model: MemoryModel,
-    /// What it was read from: its graphs, and all that it takes to write it back.
+    /// The file: its graphs, and everything needed to write it back.
     pub file: Arc<dyn ModelFile>,
 }
 
@@ -27,12 +27,12 @@ impl Input {
         &self.graphs()[0]
     }
 
-    /// The network: its main graph, and those that its ops run.
+    /// The main graph, and the sub-graphs that its ops run.
     pub fn graphs(&self) -> &[Graph] {
         self.file.graphs()
     }
 
-    /// That what the model needs can be told under a memory model.
+    /// Checks that a memory model can count the memory of this model.
     ///
     /// # Errors
     /// If its views are more than can be followed.
@@ -41,25 +41,26 @@ impl Input {
         is_followed.then_some(()).ok_or_else(|| Error::Views { graph: self.name.clone() })
     }
 
-    /// The plan of the arena that the model came with, for TFLM: by graph, by tensor. `None` if it has none, or one that TFLM would refuse.
+    /// The memory plan for TFLM that is stored in the model, per graph and per tensor. `None` if it has none, or one
+    /// that TFLM would refuse.
     pub fn plan(&self) -> Option<Offsets> {
         self.file.places()
     }
 
-    /// What is noted about the plan of the arena that the model came with.
+    /// The note in the model that says how its stored memory plan was made.
     pub fn plan_note(&self) -> Option<PlanNote> {
         self.file.note()
     }
 
-    /// Is the plan of the arena that the model came with right for these kernels? It is if it was made for them, or if the checker finds nothing in it that they do not allow. `None` if
-    /// there is no plan.
+    /// Is the memory plan stored in the model right for these kernels? It is if it was made for them, or if the checker
+    /// finds that they allow all of it. `None` if there is no plan.
     pub fn plan_serves(&self, kernels: Kernels) -> Option<bool> {
         let plan = self.plan()?;
         let is_made_for_them = self.plan_note().is_some_and(|note| note.serves(kernels));
         Some(is_made_for_them || is_safe(self.graphs(), &self.completed(plan, kernels), kernels))
     }
 
-    /// The plan with places for what it leaves to TFLM, as TFLM gives them.
+    /// The plan, completed with the offsets that TFLM itself gives to tensors without one.
     fn completed(&self, mut plan: Offsets, kernels: Kernels) -> Offsets {
         let graphs: Vec<&Graph> = self.graphs().iter().collect();
         let own: Vec<Vec<OpId>> = graphs.iter().map(|graph| graph.file_order()).collect();
@@ -73,7 +74,8 @@ impl Input {
         plan
     }
 
-    /// Why TFLM with these kernels fails, or may compute something else, at the places that the model came with: a sentence. `None` if it does neither.
+    /// Why TFLM with these kernels fails, or may compute wrong results, with the memory plan stored in the model, as a
+    /// sentence. `None` if it does neither.
     pub fn plan_fault(&self, kernels: Kernels) -> Option<String> {
         if let Some(refused) = self.file.refused_plan() {
             return Some(format!("{refused}: TFLM cannot run it"));
@@ -90,26 +92,28 @@ impl Input {
         ))
     }
 
-    /// What TFLM keeps besides the head, if it is the target and the model is known with all its tensors.
+    /// What TFLM keeps in the arena besides the head. `None` if TFLM is not the target, or if the model lacks the
+    /// tensors of its file.
     pub fn tail(&self, model: MemoryModel) -> Option<Tail> {
         self.file.tail(model.kernels()?)
     }
 
-    /// The same model with whole numbers where it took or gave floats only to convert them, and what became of each; as it was if there are none.
+    /// Replaces float inputs and outputs that the model only converts by the integers that it converts them to. Returns
+    /// the new model (unchanged if there are none), and what became of each input and output.
     ///
     /// # Errors
-    /// If it is no `.tflite` model, or holds what cannot be carried over.
+    /// If this is no `.tflite` model, or if it holds something that cannot be carried over.
     pub fn with_quantized_io(&self) -> Result<(Self, QuantizedIo), Error> {
         let changed = self.file.with_quantized_io();
         let (file, io) = changed.map_err(|source| Error::File { path: self.name.clone(), source })?;
         Ok((self.with_file(file), io))
     }
 
-    /// The model without channels that are the same number everywhere, or that nobody reads, and what that saves; `None` if there are none, or if the limits ended the
-    /// search for them.
+    /// Removes channels that are constant or never read. Returns the new model and what that saves; `None` if there are
+    /// no such channels, or if the limits ended the search for them.
     ///
     /// # Errors
-    /// If it holds what cannot be carried over.
+    /// If the model holds something that cannot be carried over.
     pub fn without_constant_channels(
         &self,
         limits: &Limits,
@@ -119,14 +123,14 @@ impl Input {
         Ok(narrowed.map(|(file, channels)| (self.with_file(file), channels)))
     }
 
-    /// The same input with another file.
+    /// This input with its file replaced.
     pub fn with_file(&self, file: Arc<dyn ModelFile>) -> Self {
         Self { name: self.name.clone(), default_model: self.default_model, file }
     }
 }
 
 impl From<Graph> for Input {
-    /// A graph that was made in memory.
+    /// Wraps a graph that was made in memory.
     fn from(graph: Graph) -> Self {
         Self {
             name: graph.name().to_owned(),

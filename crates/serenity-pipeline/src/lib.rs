@@ -1,10 +1,13 @@
-//! From a model to the plan with which it needs the least memory: a search over variants that reads as a list.
+//! From a model to the plan that needs the least memory: a search over a list of variants.
 //!
-//! In comes an [`Input`] (a model that was read) and [`Options`]. [`variants`] lists every way to run the model that is tried: with all channels or only with those that are needed, with which rewrites, planned
-//! for which kernels, with loops or without. Each is transformed, ordered, placed and checked ([`stages`]); stages that variants have in common are done once. Out comes the best by one order on plans
-//! as an [`Optimized`]: the model, its [`Plan`], and every [`Attempt`].
+//! Takes an [`Input`] (a model that was read) and [`Options`]. [`variants`] lists every variant that is tried: with or
+//! without unneeded channels, with which rewrites, planned for which kernels, with or without loops. Each variant is
+//! transformed, ordered, placed and checked ([`stages`]); work that variants share is done once. Returns the best
+//! variant as an [`Optimized`]: the model, its [`Plan`], and every [`Attempt`].
 //!
-//! Promised: a plan is never worse than the order the model came with; more freedom never ends worse; every plan has passed the independent checker (`serenity-check`); nothing is called optimal that was not proved.
+//! Guarantees: a plan is never worse than the order of the original model; a wider set of options never gives a worse
+//! plan; every plan has passed the independent checker (`serenity-check`); a plan is called optimal only if that is
+//! proved.
 
 mod attempt;
 mod by_kernels;

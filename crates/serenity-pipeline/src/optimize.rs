@@ -1,4 +1,4 @@
-//! The one door.
+//! [`optimize`], the entry point of the pipeline.
 
 use crate::attempt::Attempt;
 use crate::session::Session;
@@ -8,34 +8,35 @@ use crate::stages::place::as_it_came;
 use crate::variant::{Channels, variants};
 use crate::{Error, Input, Options, Plan, Rewrites, planned_model};
 
-/// What became of a model.
+/// A model after [`optimize`].
 #[derive(Clone, Debug)]
 pub struct Optimized {
-    /// The model that the plan is for: with other inputs and outputs or rewritten if the plan says so, otherwise as it came.
+    /// The model that the plan is for. It differs from the input if the plan lists rewrites, loops or other changes.
     pub model: Input,
-    /// What was decided, what it needs, and what is proved of that.
+    /// The decisions, the memory that they need, and what is proved about them.
     pub plan: Plan,
-    /// Every variant that was tried, in the order of [`variants`](crate::variants). None if ONNX Runtime optimised the model first.
+    /// Every variant that was tried, in the order of [`variants`](crate::variants). Empty if ONNX Runtime optimised the
+    /// model first.
     pub attempts: Vec<Attempt>,
 }
 
 impl Optimized {
-    /// A planned model of which nothing else was tried.
+    /// A planned model without a record of attempts.
     pub fn new(model: Input, plan: Plan) -> Self {
         Self { model, plan, attempts: Vec::new() }
     }
 
-    /// The bytes of the file to run, in the format it came in.
+    /// The bytes of the optimised file, in the format of the input.
     ///
     /// # Errors
-    /// If there is no file (the input was a graph), or if it holds what cannot be kept.
+    /// If the input was a graph without a file, or if the file holds something that cannot be kept.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
         planned_model(&self.model, &self.plan)
     }
 }
 
-/// The one door: rewrites a model, orders its operators and places its tensors so that it needs the least memory. Where nothing is better than what
-/// came in, it stays as it is.
+/// Rewrites a model, orders its operators and places its tensors so that it needs the least memory. Where nothing is
+/// better than the input, the model stays as it is.
 ///
 /// ```
 /// use serenity::{Format, Options, export, load, optimize};
@@ -54,8 +55,9 @@ impl Optimized {
 /// ```
 ///
 /// # Errors
-/// If the model [cannot be counted](Input::can_be_counted). If the result fails its own check, or the rewriting went wrong: either would be a bug. A file that cannot be changed without loss is no error: it is
-/// planned as it is, unless it is [asked](Options::int8_io) to change.
+/// If the model [cannot be counted](Input::can_be_counted), or if it is [asked](Options::int8_io) to change and cannot
+/// without loss; other changes are then left out. A result that fails its own check, or a rewrite that goes wrong, is
+/// an error too, and a bug.
 pub fn optimize(input: &Input, options: &Options) -> Result<Optimized, Error> {
     input.can_be_counted(options.model)?;
     let Some(how) = options.fast.as_ref().filter(|_| is_for(input, options)) else {
@@ -67,7 +69,7 @@ pub fn optimize(input: &Input, options: &Options) -> Result<Optimized, Error> {
                 let found = fast(model, how, options)?;
                 found.map_err(|source| Error::NoFast { path: input.name.clone(), source })
             };
-            // Fused kernels add up whole numbers as all others do, but real ones in an order of their own.
+            // Fused kernels sum integers as all other kernels do, but floats in an order of their own.
             let rewrites = match (options.rewrites, how.rewrites) {
                 (Rewrites::None, _) => Rewrites::None,
                 (_, Rewrites::All | Rewrites::Approximate) => Rewrites::All,
@@ -84,13 +86,13 @@ pub fn optimize(input: &Input, options: &Options) -> Result<Optimized, Error> {
     }
 }
 
-/// Plans a model without asking anybody to optimise it first.
+/// Plans a model without asking ONNX Runtime to optimise it first.
 fn as_it_stands(input: &Input, options: &Options) -> Result<Optimized, Error> {
     if !options.int8_io {
         return best_variant(input, options);
     }
     let (model, io) = input.with_quantized_io()?;
-    // A plan of the arena that the model came with is for the inputs and outputs that it came with.
+    // The memory plan stored in the model is for its original inputs and outputs.
     let given_plan = options.given_plan.clone().filter(|_| io.changed.is_empty());
     let mut found = best_variant(&model, &Options { given_plan, ..options.clone() })?;
     if !io.changed.is_empty() {
@@ -100,7 +102,7 @@ fn as_it_stands(input: &Input, options: &Options) -> Result<Optimized, Error> {
     Ok(found)
 }
 
-/// Tries every variant of a model, and takes the best.
+/// Tries every variant of a model and returns the best.
 pub(crate) fn best_variant(input: &Input, options: &Options) -> Result<Optimized, Error> {
     let mut session = Session::new(input, options);
     for variant in variants(input, options) {
@@ -109,7 +111,7 @@ pub(crate) fn best_variant(input: &Input, options: &Options) -> Result<Optimized
     Ok(session.choose())
 }
 
-/// Tries the variants of a model that keep all channels and have no loops: what only rewriting can do.
+/// Tries the variants of a model that keep all channels and have no loops, so that only rewriting is at work.
 ///
 /// # Errors
 /// As for [`optimize`].

@@ -1,4 +1,4 @@
-//! What a caller may choose.
+//! The options of the pipeline.
 
 use crate::{Effort, Fast, Input, Loops};
 use serenity_runtimes::{MemoryModel, Offsets};
@@ -6,69 +6,74 @@ use serenity_schedule::{Algorithm, Rules, SoftBudget, StepLimit};
 use serenity_search::{Limits, Progress, ProgressFn};
 use std::time::Duration;
 
-/// Everything a caller may choose.
+/// The options of `optimize`.
 #[derive(Clone, Default)]
 pub struct Options {
     /// How the runtime that will run the model spends memory.
     pub model: MemoryModel,
-    /// How to find the order.
+    /// The algorithm that orders the operators.
     pub algorithm: Algorithm,
     /// Adaptive soft budgeting's limit on one search step.
     pub step_limit: StepLimit,
     /// The budget of the paper's dynamic programming.
     pub soft_budget: SoftBudget,
-    /// Which rules the exact engine uses.
+    /// The pruning rules of the exact engine that are on.
     pub rules: Rules,
     /// Threads for the exact engine; the answer does not depend on it.
     pub threads: usize,
-    /// How hard to try: every search of the pipeline ends by counted work.
+    /// How hard to try: a factor on the counted work of every search.
     pub effort: Effort,
-    /// When to give up proving and take the best so far. A deadline is a safety net: what it cuts may differ from run to run.
+    /// When to give up proving and return the best plan so far. A deadline is a safety net: runs that it cuts short may
+    /// differ.
     pub limits: Limits,
-    /// For TFLM: place the tensors too, with inputs and outputs that overlap where the kernels allow it, for a plan in the model.
+    /// For TFLM: also place the tensors, letting inputs and outputs overlap where the kernels allow it, and store that
+    /// plan in the model.
     pub plan_arena: bool,
-    /// For TFLM: the plan that the model came with.
+    /// For TFLM: the memory plan that is stored in the model.
     pub given_plan: Option<Offsets>,
     /// Which rewrites may be made.
     pub rewrites: Rewrites,
-    /// For `.tflite`: whether inputs and outputs of floats become the whole numbers that the model would convert them to. Another contract for whoever runs it.
+    /// For `.tflite`: replace float inputs and outputs that the model only converts by integers. This changes the
+    /// interface of the model.
     pub int8_io: bool,
     /// For TFLM: whether windows of operators may become loops over a few rows at a time.
     pub loops: Option<Loops>,
-    /// For ONNX Runtime in the order of the file: whether the user's own is asked to optimise the model first, so that what is planned is what a default session would run.
+    /// For ONNX Runtime in the order of the file: let the user's own ONNX Runtime optimise the model first, so that the
+    /// plan is for what a default session runs.
     pub fast: Option<Fast>,
     /// Called a few times a second with the state of the search.
     pub progress: Option<ProgressFn>,
 }
 
-/// Which operators may be replaced by others that compute the same.
+/// Which operators may be replaced by others that compute the same. Each set includes the ones before it, except
+/// [`Paper`](Self::Paper).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rewrites {
-    /// None.
+    /// No operator is replaced.
     None,
-    /// None, but channels that are the same number everywhere, or that nobody reads, are left out: operators stay, and get smaller.
+    /// Operators stay, but channels that are constant or never read are removed.
     Channels,
-    /// Where the results stay the same bit for bit.
+    /// Rewrites that keep the results bit for bit.
     Exact,
-    /// The two rules of the paper and no other, wherever they fit; in models of floats up to rounding, as with [`All`](Self::All).
+    /// Only the two rules of the paper, wherever they fit; in float models up to rounding, as with [`All`](Self::All).
     Paper,
-    /// In models of floats also where they stay the same up to rounding.
+    /// In float models also rewrites that keep the results up to rounding.
     #[default]
     All,
-    /// In models of whole numbers also where they do not stay the same: partial convolutions, which are rounded more than once. How far each may be off
-    /// is known. Only for whoever asks for it.
+    /// In integer models also rewrites that round more than once (partial convolutions), each with a known error bound.
+    /// Never the default.
     Approximate,
 }
 
 serenity_search::named! { "set of rewrites": Rewrites { "none" => None, "constant-channels" => Channels, "exact" => Exact, "paper" => Paper, "all" => All, "approximate" => Approximate } }
 
 impl Options {
-    /// What the command does by default: everything that makes this model need less where it is most likely to run.
+    /// The defaults of the command: everything that lowers the memory of this model on its most likely runtime.
     pub fn for_input(input: &Input) -> Self {
         Self { model: input.default_model, plan_arena: true, given_plan: input.plan(), ..Self::default() }
     }
 
-    /// Tells whoever waits what begins now, where nothing else can be told of it.
+    /// Reports the name of a step that begins now and has no other progress to report.
     pub(crate) fn tell(&self, of: &'static str) {
         if let Some(progress) = &self.progress {
             progress(&Progress { best: u64::MAX, bound: 0, states: 0, of, elapsed: Duration::ZERO });
@@ -77,8 +82,8 @@ impl Options {
 }
 
 impl Rewrites {
-    /// Those that are made if nothing is said of them. `LiteRT` hands a model to XNNPACK unless it is told otherwise, and that keeps packed weights of every operator, of which rewriting makes more: so
-    /// none, unless other kernels are named.
+    /// The default rewrites for a memory model. None for `LiteRT`, unless kernels are named: it runs models on XNNPACK,
+    /// which packs the weights of every operator, and rewriting makes more operators.
     pub fn if_unsaid(model: MemoryModel, are_kernels_named: bool) -> Self {
         if model == MemoryModel::Litert && !are_kernels_named { Self::Channels } else { Self::default() }
     }

@@ -1,4 +1,4 @@
-//! What is better: the one order on plans.
+//! The ranking of plans.
 
 use crate::by_kernels::mean_need;
 use crate::need::whole_need;
@@ -8,42 +8,40 @@ use serenity_ir::Graph;
 use serenity_loops::{RowLocal, instructions_of};
 use serenity_runtimes::Kernels;
 
-/// For every per cent of the whole arena that loops save, a run may take so many per cent more instructions.
+/// For every percent of the whole arena that loops save, a run may take this many percent more instructions.
 const INSTRUCTIONS_FOR_BYTES: u128 = 4;
 
-/// Less is better. With a budget, the least work of what fits it; otherwise what needs least, and of equals what changes least.
+/// The lower score is better. Among plans that fit the budget the one with the least work wins; otherwise the one that
+/// needs least and, of equals, changes least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Score {
-    /// It fits the budget.
+    /// The plan fits the budget.
     Fits {
         /// Multiplications of a run.
         macs: u64,
         /// Instructions of a run on CMSIS-NN, by estimate.
         instructions: u64,
-        /// What it needs.
         need: u64,
-        /// What is changed for that.
         changes: Changes,
     },
-    /// There is no budget, or it does not fit.
+    /// There is no budget, or the plan does not fit it.
     Needs {
-        /// What a device must have: for TFLM the whole arena, enough for each set of kernels that may run it.
+        /// What a device must have: for TFLM the whole arena that is enough for each set of kernels which may run it.
         need: u64,
-        /// What is changed for that.
         changes: Changes,
-        /// The need in the mean of these sets of kernels.
+        /// The need, averaged over these sets of kernels.
         mean: u64,
         /// Instructions of a run on CMSIS-NN, by estimate.
         instructions: u64,
     },
 }
 
-/// What a planned model takes on a device.
+/// What running a planned model takes on a device.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cost {
     pub(crate) need: u64,
     mean: u64,
-    /// Does it fit the budget, if there is one?
+    /// False if there is no budget.
     pub(crate) fits: bool,
     pub(crate) macs: u64,
     pub(crate) instructions: u64,
@@ -59,7 +57,7 @@ impl Cost {
         Self { need: whole_need(&one.model, &one.plan), mean: mean_need(one), fits, macs, instructions }
     }
 
-    /// How good that is, for a plan that changes so much.
+    /// The score of a plan with this cost that makes these changes.
     pub(crate) fn score(&self, changes: Changes) -> Score {
         let Self { need, mean, fits, macs, instructions } = *self;
         if fits {
@@ -69,45 +67,46 @@ impl Cost {
         }
     }
 
-    /// Are loops with this cost better than others?
+    /// Do loops with this cost rank before loops with `other`?
     pub(crate) fn is_better_than(&self, other: &Self) -> bool {
         self.score(Changes::LOOPS) < other.score(Changes::LOOPS)
     }
 
-    /// Does a run of this take no more than a run of another?
+    /// Does a run with this cost take no more work than one with `other`?
     pub(crate) fn works_no_more_than(&self, other: &Self) -> bool {
         let work = |cost: &Self| (cost.macs, cost.instructions, cost.need);
         work(self) <= work(other)
     }
 }
 
-/// Decides whether loops are worth what they take: by a budget, or by what they save.
+/// Decides whether loops are worth their cost: by a budget, or by the memory that they save.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Trade {
     pub(crate) loops: Loops,
     without: Cost,
-    /// Does the estimate of instructions speak of these kernels? C without an interpreter has kernels of its own.
+    /// Is the estimate of instructions about these kernels? Emitted C has kernels of its own.
     knows_the_time: bool,
 }
 
 impl Trade {
-    /// Loops are judged by what the model needs without any.
+    /// Loops are compared with `without`, the plan without any.
     pub(crate) fn new(loops: Loops, without: &Optimized) -> Self {
         let knows_the_time = !without.plan.model.kernels().is_some_and(Kernels::are_emitted);
         Self { loops, without: Cost::of(without, loops.enough), knows_the_time }
     }
 
-    /// What a plan takes.
     pub(crate) fn cost(&self, one: &Optimized) -> Cost {
         Cost::of(one, self.loops.enough)
     }
 
-    /// May loops be taken? They never make the whole arena larger, unless that fits, and they save enough for their time.
+    /// May loops with this cost be taken? They must fit the budget, or not enlarge the arena and save enough for their
+    /// time.
     pub(crate) fn accepts(&self, one: &Cost) -> bool {
         one.fits || (one.need <= self.without.need && self.are_worth_it(one.need, one.instructions))
     }
 
-    /// Does a plan of so many bytes in all save enough for its instructions? Where something must fit, whatever it takes, and where the estimate does not know the kernels, always.
+    /// Does a plan of `need` bytes save enough for its instructions? Always true with a budget, and where the estimate
+    /// does not know the kernels.
     pub(crate) fn are_worth_it(&self, need: u64, instructions: u64) -> bool {
         if self.loops.enough.is_some() || !self.knows_the_time {
             return true;

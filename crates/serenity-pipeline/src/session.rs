@@ -1,4 +1,4 @@
-//! One search for the best variant of a model. Nothing is solved twice, and what was tried is kept.
+//! A search for the best variant of a model. It solves nothing twice and keeps every attempt.
 
 use crate::attempt::{Attempt, Figures, NoPlan};
 use crate::by_kernels::needs_no_more;
@@ -17,20 +17,20 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 use std::time::Instant;
 
-/// A variant that was tried: a plan for the kernels in question, or why there is none.
+/// A variant that was tried: a plan for the kernels of the target, or why it has none.
 type Tried = Result<Rc<Optimized>, NoPlan>;
 
 pub(crate) struct Session<'a> {
     came: &'a Input,
     options: &'a Options,
     started: Instant,
-    /// The model without channels that nobody needs, once it was asked for.
+    /// The model without unneeded channels, computed on demand.
     narrowed: OnceCell<Option<(Input, NarrowedChannels)>>,
     /// Plans of models that are not rewritten.
     as_they_are: Memo<(Channels, MemoryModel), Optimized>,
     /// What the searches for rewrites found.
     searched: Memo<(Channels, Rewrites, MemoryModel), Searched>,
-    /// The best plans without loops.
+    /// The best plans without loops, from which loops are made.
     bases: Memo<(Channels, MemoryModel), Optimized>,
     log: Vec<(Variant, Tried)>,
 }
@@ -61,7 +61,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// The best of all that was tried.
+    /// The best of all variants that were tried.
     pub(crate) fn choose(self) -> Optimized {
         let chosen = self.best(|_| true).unwrap_or_default();
         let (variant, tried) = &self.log[chosen];
@@ -83,7 +83,8 @@ impl<'a> Session<'a> {
         best
     }
 
-    /// Does the model need no more with fewer channels, as it is? Then that is rewritten, and gets loops, and the one with all channels is not.
+    /// Does the model without unneeded channels need no more, before rewrites and loops? Then only that one is
+    /// rewritten and gets loops.
     fn is_better_with_fewer_channels(&self, variant: Variant) -> bool {
         let need = |channels| {
             let as_it_is =
@@ -98,7 +99,7 @@ impl<'a> Session<'a> {
             && fewer.zip(all).is_some_and(|(fewer, all)| fewer <= all)
     }
 
-    /// The place in the log of the best variant of some.
+    /// The index in the log of the best variant that is wanted.
     fn best(&self, is_wanted: impl Fn(&Variant) -> bool) -> Option<usize> {
         let score = |at: usize| {
             let (variant, tried) = &self.log[at];
@@ -112,14 +113,14 @@ impl<'a> Session<'a> {
         Cost::of(found, self.options.loops.and_then(|loops| loops.enough))
     }
 
-    /// A plan that needs less with some kernels is none if the model came with a need for less with others that may run it.
+    /// Rejects a plan with which some kernels that may run the model need more than for the model as it came.
     fn if_it_serves(&self, found: Rc<Optimized>) -> Tried {
         let is_as_it_came = found.plan.keeps_operators() && found.plan.loops.is_none();
         let serves = is_as_it_came || needs_no_more(&found.model, &found.plan, self.came, self.options);
         if serves { Ok(found) } else { Err(NoPlan::OtherKernels) }
     }
 
-    /// The model with these channels; `None` if it is none of its own.
+    /// The model with these channels; `None` if it has no unneeded channels to remove.
     fn model(&self, channels: Channels) -> Result<Option<Input>, Error> {
         if channels == Channels::All {
             return Ok(Some(self.came.clone()));
@@ -134,14 +135,14 @@ impl<'a> Session<'a> {
         self.narrowed.get().and_then(Option::as_ref)
     }
 
-    /// The options for one variant.
     fn options(&self, channels: Channels, rewrites: Rewrites, model: MemoryModel) -> Options {
-        // A plan of the arena that the model came with is for the sizes that its tensors had.
+        // The memory plan stored in the model is for the original sizes of its tensors.
         let given_plan = self.options.given_plan.clone().filter(|_| channels == Channels::All);
         Options { model, given_plan, rewrites, ..self.options.clone() }
     }
 
-    /// The plan of a model that is not rewritten. A plan for any kernels is where the search for others starts.
+    /// The plan of a model that is not rewritten. The search for a plan for certain kernels starts from the plan for
+    /// any kernels.
     fn as_it_is(&mut self, channels: Channels, model: MemoryModel) -> Result<Rc<Optimized>, Error> {
         if let Some(known) = self.as_they_are.get(&(channels, model)) {
             return Ok(known);
@@ -153,14 +154,14 @@ impl<'a> Session<'a> {
         let plan = no_worse_than(input.graphs(), &options, seed.as_slice())?;
         let mut found = Optimized::new(input, plan);
         if channels == Channels::Needed {
-            // The figures before speak of the model as it came.
+            // `before` is about the model as it came.
             found.plan.before = self.as_it_is(Channels::All, model)?.plan.before;
             found.plan.constant_channels = self.narrowed().map(|(_, channels)| channels.clone());
         }
         Ok(self.as_they_are.keep((channels, model), found))
     }
 
-    /// What the search for rewrites finds for some kernels.
+    /// The result of the search for rewrites, planned for `model`.
     fn search(
         &mut self,
         channels: Channels,
@@ -176,7 +177,6 @@ impl<'a> Session<'a> {
         Ok(self.searched.keep((channels, rewrites, model), found))
     }
 
-    /// A variant without loops.
     fn without_loops(&mut self, variant: Variant) -> Result<Tried, Error> {
         let Variant { channels, rewrites, planned_for, .. } = variant;
         let target = self.options.model;
@@ -204,7 +204,7 @@ impl<'a> Session<'a> {
         Ok(Ok(Rc::new(Optimized::new(rewritten.model.clone(), plan))))
     }
 
-    /// Were there rewrites that a stricter search did not look at, although they may be made?
+    /// Did a stricter search leave out rewrites that are permitted here?
     fn offers_more(&self, channels: Channels, stricter: Rewrites) -> bool {
         let of_stricter = |(key, _): &&((Channels, Rewrites, MemoryModel), Rc<Searched>)| {
             (key.0, key.1) == (channels, stricter)
@@ -212,7 +212,7 @@ impl<'a> Session<'a> {
         self.searched.entries.iter().filter(of_stricter).any(|(_, found)| found.offers_more)
     }
 
-    /// How the rewrites of a plan were chosen. Each search among more rewrites says more of all sets of them.
+    /// How the rewrites of a plan were chosen. A search among more rewrites proves more about all sets of them.
     fn choice(&self, variant: Variant, plan: &Plan) -> Option<RewriteChoice> {
         let steps = rewrites(self.came, self.options);
         let searches: Vec<(Rewrites, Rc<Searched>)> = steps
@@ -224,7 +224,7 @@ impl<'a> Session<'a> {
         let mut choices = searches.iter().filter_map(|(step, search)| Some((*step, search.choice?)));
         let own = if plan.rewrites.is_empty() {
             let (first, choice) = choices.next()?;
-            // Nothing is said of sets that a plan was not chosen from.
+            // A search proves nothing about a plan that is not its own.
             (first, Some(choice).filter(|choice| choice.with == plan.after.needs())?)
         } else {
             let is_own = |(step, _): &(Rewrites, RewriteChoice)| *step == variant.rewrites;
@@ -233,7 +233,7 @@ impl<'a> Session<'a> {
         Some(choices.fold(own.1, |choice, (_, more)| choice.among(&more)))
     }
 
-    /// The best plan without loops for some kernels: what loops are made of, and compared with.
+    /// The best plan without loops for some kernels: loops are made of it and compared with it.
     fn base(&mut self, channels: Channels, model: MemoryModel) -> Result<Option<Rc<Optimized>>, Error> {
         if let Some(known) = self.bases.get(&(channels, model)) {
             return Ok(Some(known));
@@ -250,7 +250,7 @@ impl<'a> Session<'a> {
         Ok(Some(self.bases.keep((channels, model), best)))
     }
 
-    /// The best plan without loops for any kernels, of which there is one for each search for rewrites.
+    /// The best plan without loops for any kernels, from the searches of each set of rewrites.
     fn best_for_any(
         &mut self,
         channels: Channels,
@@ -314,7 +314,7 @@ impl<'a> Session<'a> {
         Ok(if is_accepted { Ok(Rc::new(found)) } else { Err(NoPlan::NoLoops) })
     }
 
-    /// Loops are judged by the least that the model needs without any.
+    /// The rule by which loops are judged: against the least that the model needs without any.
     fn trade(&self, loops: Loops) -> Option<Trade> {
         let smallest = |at: usize| {
             let (variant, tried) = &self.log[at];
@@ -325,7 +325,7 @@ impl<'a> Session<'a> {
         Some(Trade::new(loops, self.log[at].1.as_ref().ok()?))
     }
 
-    /// Does something fit the budget without loops, or with no more work than this model takes without any?
+    /// Does a variant without loops fit the budget, or one with no more work than this model takes without loops?
     fn fits_with_less_work_than(&self, base: &Optimized) -> bool {
         let fits = |at: usize| {
             let (variant, tried) = &self.log[at];
@@ -336,7 +336,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Results by what they are results of.
+/// Results of searches, keyed by their inputs.
 struct Memo<K, V> {
     entries: Vec<(K, Rc<V>)>,
 }

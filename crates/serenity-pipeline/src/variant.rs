@@ -1,4 +1,4 @@
-//! The ways to run a model that [`optimize`](crate::optimize) tries: a list that can be printed.
+//! The variants of a model that [`optimize`](crate::optimize) tries, as a list that can be printed.
 
 use crate::{Input, Options, Rewrites};
 use serenity_runtimes::{Kernels, MemoryModel, has_counted_loops};
@@ -7,15 +7,15 @@ use std::fmt;
 /// Which channels of a model are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Channels {
-    /// Without those that hold one number everywhere, or that no operator reads.
+    /// Without channels that are constant or never read.
     Needed,
-    /// All that the model came with.
+    /// All channels of the original model.
     All,
 }
 
 serenity_search::named! { Channels { "needed" => Needed, "all" => All } }
 
-/// One way to run a model: what is changed before its operators are ordered and its tensors are placed.
+/// One way to run a model: the changes made before its operators are ordered and its tensors are placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variant {
     /// Which channels are computed.
@@ -28,7 +28,7 @@ pub struct Variant {
     pub loops: bool,
 }
 
-/// How much a variant changes, for the choice among variants that need the same.
+/// How much a variant changes, to choose among variants that need the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Changes {
     loops: bool,
@@ -54,7 +54,7 @@ impl Variant {
 }
 
 impl Changes {
-    /// Loops, of which the time they take decides, whatever else is changed.
+    /// The changes of a variant with loops: only the time that they take decides, whatever else is changed.
     pub(crate) const LOOPS: Self =
         Self { loops: true, channels: Channels::Needed, rewrites: 0, for_other_kernels: false };
 }
@@ -75,7 +75,7 @@ impl fmt::Display for Variant {
     }
 }
 
-/// Every variant that is tried for a model, in the order in which they are tried: from the least to the most that one changes.
+/// Every variant that is tried for a model, in this order: from the smallest change to the largest.
 pub fn variants(input: &Input, options: &Options) -> Vec<Variant> {
     let (channels, targets, rewrites) =
         (channels(input, options), targets(options), rewrites(input, options));
@@ -93,7 +93,8 @@ pub fn variants(input: &Input, options: &Options) -> Vec<Variant> {
         }
     };
     // A plan for any kernels is taken as it is where it serves; what else is found for them is planned again for the target.
-    let serving: Vec<MemoryModel> = targets.iter().copied().filter(|&one| serves(one, options.model)).collect();
+    let serving: Vec<MemoryModel> =
+        targets.iter().copied().filter(|&one| serves(one, options.model)).collect();
     list(&channels, &serving, &[Rewrites::None], false);
     // Fewer channels first: if they need no more, nothing else is tried with all of them.
     let fewer_first: Vec<Channels> = channels.iter().rev().copied().collect();
@@ -101,9 +102,9 @@ pub fn variants(input: &Input, options: &Options) -> Vec<Variant> {
         list(&fewer_first, &targets, std::slice::from_ref(one), false);
     }
     if options.loops.is_some() && options.plan_arena && options.model.kernels().is_some() {
-        // What rewriting saves a loop may save too, and what was divided fits no window: both are tried.
+        // A loop may save what rewriting saves, but split operators fit no window: both are tried.
         let both: Vec<Rewrites> = rewrites.last().copied().into_iter().chain([Rewrites::None]).collect();
-        // Loops for the kernels in question are mostly the best, which saves placing others.
+        // Loops for the kernels of the target are mostly the best, which saves placing others.
         let own_first: Vec<MemoryModel> = targets.iter().rev().copied().collect();
         list(&fewer_first, &own_first, &both, true);
     }
@@ -117,12 +118,13 @@ fn channels(input: &Input, options: &Options) -> Vec<Channels> {
     if may_remove { vec![Channels::All, Channels::Needed] } else { vec![Channels::All] }
 }
 
-/// The rewrites that are searched for, the strictest first: with more freedom, nothing ends worse.
+/// The sets of rewrites that are searched, the strictest first, so that more freedom never gives a worse plan.
 pub(crate) fn rewrites(input: &Input, options: &Options) -> &'static [Rewrites] {
     if may_be_changed(input) { options.rewrites.and_stricter() } else { &[] }
 }
 
-/// A model with loops was rewritten before it got them. Where sharing is stated, nobody has said what other operators would share.
+/// A model with loops was rewritten before it got them. If the graph states which tensors share memory, that is unknown
+/// for new operators.
 fn may_be_changed(input: &Input) -> bool {
     let graphs: Vec<_> = input.graphs().iter().collect();
     !has_counted_loops(&graphs) && !input.graph().states_sharing()

@@ -1,7 +1,8 @@
-//! Programs that we start, and temporary files: none of either outlives a process that is told to end.
+//! Starts programs and makes temporary files; neither outlives the process.
 //!
-//! In comes a command with [`Limits`](serenity_search::Limits), out comes its output, or why there is none ([`child`]). [`python`] finds the user's own Python, in which the runtimes are.
-//! [`exit_without_litter`] ends the process at once, with its programs ended, its temporary files gone, and all or none of the files in place that belong together.
+//! [`child`] runs a command within [`Limits`](serenity_search::Limits) and returns its output, or why there is none.
+//! [`python`] finds the user's own Python, which has the runtimes. [`exit_without_litter`] ends the process at once: it
+//! ends its programs, removes its temporary files, and leaves files that belong together all written or all unchanged.
 
 pub mod child;
 pub mod python;

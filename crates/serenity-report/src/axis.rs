@@ -5,10 +5,10 @@ use crate::number::grouped;
 /// How values are spread over an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
-    /// The same distance for the same difference; begins at 0.
+    /// Equal distances for equal differences; begins at 0.
     #[default]
     Linear,
-    /// The same distance for the same factor.
+    /// Equal distances for equal factors.
     Logarithmic,
 }
 

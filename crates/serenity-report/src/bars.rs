@@ -7,7 +7,7 @@ use crate::svg::Anchor;
 use crate::theme::text_width;
 use crate::{Axis, Colour};
 
-/// One bar.
+/// One bar of a series.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bar {
     /// Its height; nothing is drawn where there is no value.
@@ -32,14 +32,14 @@ impl Bar {
 pub struct BarSeries {
     /// What they are, for the legend.
     pub name: String,
-    /// Their colour.
+    /// The colour of the bars.
     pub colour: Colour,
     /// One bar a group.
     pub bars: Vec<Bar>,
 }
 
 impl BarSeries {
-    /// A series.
+    /// A series of bars.
     pub fn new(name: impl Into<String>, colour: Colour, bars: Vec<Bar>) -> Self {
         Self { name: name.into(), colour, bars }
     }
@@ -56,7 +56,7 @@ pub struct BarChart {
     pub value_axis: Axis,
     /// The names of the groups; a line break begins a second line.
     pub groups: Vec<String>,
-    /// The series.
+    /// The series, each with its own colour.
     pub series: Vec<BarSeries>,
     /// What the thick lines are, for the legend, if there are any.
     pub reference: Option<String>,

@@ -1,20 +1,20 @@
-//! What to call the ops and tensors of a graph where there is little room.
+//! Short names for the ops and tensors of a graph.
 
 use crate::short_names;
 use serenity_ir::Graph;
 
-/// Labels as short as they can be and still tell things apart: `block_3/relu` where the model says
+/// Names that are as short as they can be and still distinct: `block_3/relu` where the model says
 /// `model/functional/block_3/relu;model/functional/block_3/bn/…`.
 #[derive(Clone, Debug)]
 pub struct ShortLabels {
-    /// By op.
+    /// The label of each op.
     pub ops: Vec<String>,
-    /// By tensor.
+    /// The label of each tensor.
     pub tensors: Vec<String>,
 }
 
 impl ShortLabels {
-    /// Those of a graph, of about `room` characters at most.
+    /// The labels of a graph, of at most about `room` characters.
     pub fn of(graph: &Graph, room: usize) -> Self {
         let short = |labels: Vec<String>| {
             let labels: Vec<&str> = labels.iter().map(String::as_str).collect();

@@ -1,11 +1,11 @@
-//! What strangers look at first: tables, and charts that need nothing but a browser.
+//! Tables, charts and pages that need nothing but a browser.
 //!
-//! In come rows of text and series of numbers. Out come Markdown and CSV ([`Table`]) and self-contained SVG ([`BarChart`],
-//! [`LineChart`]): no script, no font, no link, colours that tell apart for the colour-blind and on light and dark pages. All that is known of one model becomes one HTML file
-//! ([`page`]).
+//! Takes rows of text and series of numbers. Returns Markdown and CSV ([`Table`]) and self-contained SVG ([`BarChart`],
+//! [`LineChart`]) without scripts, fonts or links, in colours that the colour-blind can tell apart on light and dark
+//! pages. [`page`] shows everything about one model in one HTML file.
 //!
-//! Promised: the same input gives the same bytes on every machine; whatever a text holds, the result is well-formed; numbers that
-//! cannot be drawn (infinite, not a number, not positive on a logarithmic axis) are left out instead of spoiling the picture.
+//! Guarantees: equal inputs give equal bytes on every machine; the result is well-formed for any text; numbers that
+//! cannot be drawn (infinite, not a number, not positive on a logarithmic axis) are left out.
 //!
 //! ```
 //! use serenity_report::{Axis, Bar, BarChart, BarSeries, Colour, Column, Table};

@@ -15,12 +15,12 @@ pub enum Shape {
     Steps,
 }
 
-/// A line.
+/// A line of a chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
     /// What it is, for the legend.
     pub name: String,
-    /// Its colour.
+    /// The colour of the line.
     pub colour: Colour,
     /// Its points, from left to right.
     pub points: Vec<(f64, f64)>,

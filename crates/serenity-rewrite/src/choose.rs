@@ -1,9 +1,10 @@
-//! Which of the patches to apply.
+//! Chooses which patches to apply.
 //!
-//! The paper asks for the set of rewrites whose best schedule needs the least (its equation 2). What a set is worth, the caller says. Where there are few sets, all of
-//! them are tried, and that settles it if their bounds do. Where there are many, the search starts from nothing, from everything and from what single rules
-//! propose, the best of these first, switches whole families on and off while that helps (patches that work on pieces of the same concatenation are worth little alone),
-//! takes out whatever makes no difference, and then does the same with single patches.
+//! The paper asks for the set of rewrites whose best schedule needs the least (its equation 2). The caller says what a
+//! set needs. Where there are few sets, all of them are tried, and that settles it if their bounds do. Where there are
+//! many, the search starts from no patch, from all patches and from what single rules propose, the best of these first.
+//! It switches whole families on and off while that helps (patches that work on pieces of the same concatenation gain
+//! little alone), removes patches that make no difference, and then does the same with single patches.
 
 use crate::families::families;
 use crate::{Action, Patch};
@@ -11,60 +12,60 @@ use serenity_ir::{Graph, OpId};
 use serenity_search::StopReason;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How long to search, counted, so that the answer does not depend on the clock.
+/// How long to search, in counted work, so that the answer does not depend on the clock.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Effort {
-    /// Sets of patches to look at, at most.
+    /// The most sets of patches to evaluate.
     pub sets: usize,
-    /// Sets to look at first, by the ops of their patches.
+    /// Sets to evaluate first, given by the ops of their patches.
     pub first: Vec<BTreeSet<OpId>>,
 }
 
-/// What became of looking at a set of patches.
+/// The result of evaluating a set of patches.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Evaluation {
-    /// It can be applied, and is worth so much.
+    /// The set can be applied, with this result.
     Worth(Worth),
-    /// It is no set that can be applied, so nothing about it matters.
+    /// The set cannot be applied.
     CannotBeApplied,
-    /// Something ended the search before anything was known.
+    /// A limit ended the search before anything was known.
     RanOut(StopReason),
 }
 
-/// What a set of patches is worth.
+/// The need of a set of patches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Worth {
-    /// What the rewritten network needs; less is better.
+    /// The need of the rewritten network; less is better.
     pub needs: u64,
-    /// It cannot be made to need less than this.
+    /// A lower bound on the need with this set.
     pub bound: u64,
-    /// The patches, each with the order in which it adds up.
+    /// The patches, each with the order in which it sums.
     pub patches: Vec<Patch>,
 }
 
-/// What the search found.
+/// The result of the search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// What the network needs without any patch.
+    /// The need of the network without any patch.
     pub before: u64,
-    /// What it needs with those chosen.
+    /// The need of the network with the chosen patches.
     pub after: u64,
-    /// The patches to apply, and how much more would be needed without each of them, as far as that was looked at.
+    /// The patches to apply, each with how much more would be needed without it, if known.
     pub patches: Vec<(Patch, Option<u64>)>,
-    /// Other good sets, the best first, by the ops of their patches.
+    /// Other good sets, the best first, given by the ops of their patches.
     pub others: Vec<BTreeSet<OpId>>,
-    /// No set can need less: what the caller knew, or the least bound of all sets if all were looked at.
+    /// A lower bound for all sets: the caller's or, if all sets were evaluated, the least of their bounds.
     pub floor: u64,
     /// Why the search ended, if it might have found more.
     pub stopped: Option<StopReason>,
-    /// Sets that were looked at.
+    /// The number of sets that were evaluated.
     pub sets: usize,
 }
 
-/// Searches for the set of `candidates` that needs the least; among those, one without superfluous patches.
+/// Searches for the set of `candidates` that needs the least; of equals, one without superfluous patches.
 ///
-/// `evaluate` is asked what a set is worth, and whether it needs less than so much: if not, it need not find out how much. No set needs less
-/// than `floor`.
+/// `evaluate` returns the need of a set, given a limit: a set that does not need less than the limit need not be
+/// evaluated exactly. `floor` is a lower bound for all sets.
 pub fn choose(
     graph: &Graph,
     candidates: &[Patch],
@@ -162,9 +163,9 @@ struct Search<'a, F> {
     candidates: &'a [Patch],
     effort: &'a Effort,
     evaluate: F,
-    /// What was looked at; nothing for sets that cannot be applied.
+    /// The sets evaluated so far; `None` for those that cannot be applied.
     known: BTreeMap<Vec<bool>, Option<Known>>,
-    /// How often `evaluate` was asked.
+    /// The number of calls of `evaluate`.
     asked: usize,
     ran_out: Option<StopReason>,
 }
@@ -172,12 +173,12 @@ struct Search<'a, F> {
 /// What is known of a set.
 struct Known {
     worth: Worth,
-    /// If it needs as much as this, nobody has tried to find out how much less it could be.
+    /// The limit that the set was evaluated with: if it needs as much as this, its exact need is not known.
     asked_below: u64,
 }
 
 impl Choice {
-    /// Is there no better set?
+    /// Is it proved that no set is better?
     pub fn is_proved(&self) -> bool {
         self.after <= self.floor
     }

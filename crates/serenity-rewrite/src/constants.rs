@@ -10,7 +10,7 @@ use serenity_ir::{
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConstantError {
-    /// The graph cannot.
+    /// The graph cannot be rewritten.
     #[error(transparent)]
     Patch(#[from] PatchError),
     /// A constant of which no part can be taken.
@@ -18,7 +18,7 @@ pub enum ConstantError {
         "no part can be taken of constant `{0}`: its elements are not whole bytes, or its data do not fit its shape"
     )]
     NoPart(String),
-    /// What comes out is no model.
+    /// The rewritten graph and its constants are no valid model.
     #[error("the rewritten model is not valid: {0}")]
     Model(#[from] ModelError),
 }
@@ -75,10 +75,10 @@ pub(crate) fn part_of_quantization(
 }
 
 impl NewConstant {
-    /// The constant itself, made of the one that the old op has; `None` if it is left out.
+    /// The constant itself, made from the constant of the old op; `None` if it is left out.
     ///
     /// # Errors
-    /// If no such part can be taken of it.
+    /// If the part does not fit the old constant.
     pub fn make(&self, old: &Constant, name: String) -> Result<Option<Constant>, ConstantError> {
         Ok(Some(match self {
             Self::Absent => return Ok(None),
@@ -103,10 +103,10 @@ impl NewConstant {
     }
 }
 
-/// The graph of a model, in which every op says what constants it has, as graphs of files do. Rules need to know.
+/// The graph of a model, in which every op describes its constants, as graphs of files do: the rules need them.
 ///
 /// # Errors
-/// If the graph is not valid, which a model's is.
+/// If the graph is not valid, which that of a model always is.
 pub fn described(model: &Model) -> Result<Graph, GraphError> {
     let graph = model.graph();
     let mut builder = GraphBuilder::new(graph.name());
@@ -135,15 +135,16 @@ pub fn described(model: &Model) -> Result<Graph, GraphError> {
     builder.build_body()
 }
 
-/// A model with all patches applied, weights included. They must have been found in the [`described`] graph.
+/// A model with all patches applied, including its weights. The patches must have been found in the [`described`]
+/// graph.
 ///
 /// # Errors
-/// If the patches do not belong to this model, or not together, or a constant cannot be divided.
+/// If the patches do not belong to this model or contradict each other, or if a constant cannot be divided.
 pub fn apply_to_model(model: &Model, patches: &[Patch], settings: &Settings) -> Result<Model, ConstantError> {
     rewritten_model(model, apply(&described(model).map_err(PatchError::from)?, patches, settings)?)
 }
 
-/// A model whose [`described`] graph was rewritten, weights included.
+/// A model whose [`described`] graph was rewritten, including its weights.
 ///
 /// # Errors
 /// If it is not the graph of this model, or a constant cannot be divided.

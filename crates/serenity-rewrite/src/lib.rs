@@ -1,12 +1,12 @@
-//! Networks that compute the same with less: identity rewrites.
+//! Identity rewrites: networks that compute the same with less memory.
 //!
-//! In comes a [`Graph`]; out come [`Patch`]es ([`find`]), each of which names the ops it is about, the identity it rests on, and whether that
-//! holds bit for bit. A [`Rule`] only looks and proposes. [`apply`] alone makes a new graph, so what patches are worth in memory can be judged before any
-//! file is touched; for each new op it says where that comes from, which is what a writer of files needs. [`choose`] searches for the set
-//! of patches that is worth most.
+//! [`find`] takes a [`Graph`] and returns [`Patch`]es, each of which names the ops that it changes, the identity that
+//! it rests on, and whether that holds bit for bit. A [`Rule`] only proposes. Only [`apply`] makes a new graph, so the
+//! effect of patches on memory can be judged before any file is changed; it names the origin of each new op, which a
+//! writer of files needs. [`choose`] searches for the best set of patches.
 //!
-//! Promised: applying any of what [`find`] proposes gives a valid graph that computes the same; tensors keep their ids, new ones come behind them, and
-//! one that nothing writes any more keeps its name and has no bytes.
+//! Guarantees: applying any of the patches that [`find`] proposes gives a valid graph that computes the same; tensors
+//! keep their ids, new ones follow them, and a tensor that is no longer written keeps its name and has no bytes.
 //!
 //! ```
 //! use serenity_ir::{GraphBuilder, Tensor};
@@ -50,25 +50,27 @@ pub use sum::SumReassociation;
 use serenity_ir::{ElementType, Graph, OpId, Tensor};
 use std::collections::BTreeMap;
 
-/// What a rewritten graph is for.
+/// What a rewritten graph may do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// How partial results are added up.
+    /// How partial results are summed.
     pub sums: Sums,
-    /// May integers be rounded more than once? A quantised partial sum is, so the result is not what the original computes.
+    /// May integers be rounded more than once? The sum of quantised partial results is, so the result differs from the
+    /// original.
     pub rounds_integers: bool,
 }
 
-/// How partial results are added up.
+/// How partial results are summed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sums {
-    /// By a chain of additions of two, which every runtime has.
+    /// By a chain of binary additions, which every runtime has.
     #[default]
     Chain,
-    /// By ops that add into one accumulator, in whatever order they run: as the paper counts them, `ADD_INTO` and `ACCUMULATE`. No runtime has such ops.
+    /// By ops that add into one accumulator, in any order, as the paper counts them: `ADD_INTO` and `ACCUMULATE`. No
+    /// runtime has such ops.
     Accumulator,
-    /// The same, counting that a runtime adds what it has computed into a place of its own: from the best order of such a graph one sees in which
-    /// order a chain should add.
+    /// By ops that add into one accumulator, counted as if a runtime added each result into a place of its own: the
+    /// best order of such a graph shows in which order a chain should add.
     Draft,
 }
 
@@ -81,7 +83,7 @@ impl Settings {
     }
 }
 
-/// Finds places where an identity holds. Never changes anything.
+/// Finds places where an identity holds. A rule never changes the graph.
 pub trait Rule: Sync {
     /// A name for messages and scripts.
     fn name(&self) -> &'static str;
@@ -90,12 +92,12 @@ pub trait Rule: Sync {
     fn find(&self, graph: &Graph, settings: &Settings) -> Vec<Patch>;
 }
 
-/// All rules. What an earlier one proposes takes precedence.
+/// All rules. The proposals of earlier ones take precedence.
 pub fn rules() -> &'static [&'static dyn Rule] {
     &[&PadFolding, &ChannelPartitioning, &KernelPartitioning, &ConcatSinking, &SumReassociation]
 }
 
-/// What all rules propose that can be done together: no op is the subject of two patches.
+/// All proposals of the rules that can be made together: no op is the subject of two patches.
 pub fn find(graph: &Graph, settings: &Settings) -> Vec<Patch> {
     let mut found: BTreeMap<OpId, Patch> = BTreeMap::new();
     for patch in rules().iter().flat_map(|rule| rule.find(graph, settings)) {

@@ -1,4 +1,4 @@
-//! Zeros around the input of a convolution without padding are the padding `same`.
+//! Folds zeros around the input of a convolution into its padding `same`.
 //!
 //! A convolution adds up products of weights and elements. Padding `same` leaves out the products whose element lies outside the input;
 //! an explicit `PAD` puts a zero there, so the product is zero and changes no sum. Both are the same, bit for bit, where the
@@ -9,8 +9,8 @@ use crate::{Action, Change, Patch, Rule, Settings, short_name};
 use serde_json::{Value, json};
 use serenity_ir::{Attributes, ElementType, Graph, Op, OpId, Operator, Stored, Tensor, TensorId, Window};
 
-/// `PAD` or `PADV2` with zeros, then `CONV_2D` or `DEPTHWISE_CONV_2D` with padding `valid`, one or several: the convolutions alone, with
-/// padding `same`.
+/// Replaces `PAD` or `PADV2` with zeros, followed by one or several `CONV_2D` or `DEPTHWISE_CONV_2D` with padding
+/// `valid`, by the convolutions alone, with padding `same`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PadFolding;
 

@@ -1,4 +1,4 @@
-//! Partial results of whole numbers: how wide they must be, and how far the sum may then be off.
+//! Partial results of integers: how wide they must be, and how far the sum may then be off.
 //!
 //! A quantised convolution of pieces rounds each partial result to its own scale and then every sum of them, which the convolution of the whole does
 //! once. So this is no identity, and made only if asked for. Scales are chosen so that nothing is cut off whatever the input: a product `w (x - z)` lies
@@ -10,7 +10,7 @@ use crate::{NewConstant, Rewriting};
 use serenity_ir::{Constant, ElementType, Graph, OpId, Operator, Quantization, Tensor, TensorId};
 use std::collections::BTreeMap;
 
-/// The sums of a rewritten graph whose terms are whole numbers: by the op of the old graph, how far its result may be off, in steps of its scale.
+/// Per op of the old graph that became a sum of integers: how far its result may be off, in steps of its scale.
 pub type ErrorBounds = BTreeMap<OpId, f64>;
 
 /// Where an output channel may lie, in real numbers.
@@ -20,10 +20,10 @@ struct Interval {
     high: f64,
 }
 
-/// The constant operands of the old ops, by their places in the list of operands.
+/// The constant operands of the old ops, by their position among the operands.
 pub type Constants<'a> = dyn Fn(OpId, usize) -> Option<Constant> + 'a;
 
-/// Can the results of parts of this op be given room enough?
+/// Can partial results of this op be given a scale that is wide enough?
 pub fn can_widen(graph: &Graph, op: OpId, constants: &Constants<'_>) -> bool {
     let parts = || {
         if graph.op(op).kind.operator() != Operator::CONV_2D {
@@ -38,8 +38,8 @@ pub fn can_widen(graph: &Graph, op: OpId, constants: &Constants<'_>) -> bool {
     parts().is_some()
 }
 
-/// Gives all partial results of whole numbers, and their sums but for the last, room for whatever they may be. Floats stay as they are. `None` if some
-/// cannot be given any.
+/// Gives all partial results of integers, and their sums except the last, a scale that is wide enough. Floats stay as
+/// they are. `None` if there is no such scale for some of them.
 pub fn widen(rewriting: Rewriting, constants: &Constants<'_>) -> Option<(Rewriting, ErrorBounds)> {
     let mut scales: Vec<(TensorId, Quantization)> = Vec::new();
     let mut bounds = ErrorBounds::new();
@@ -166,7 +166,7 @@ fn intervals(input: &Tensor, weights: &Constant, bias: Option<&Constant>) -> Opt
     weights.data.chunks_exact(size).enumerate().map(of_channel).collect()
 }
 
-/// One number a channel, in steps of the accumulator.
+/// One number per channel, in steps of the accumulator.
 fn bias_of(bias: &Constant, channels: usize) -> Option<Vec<i64>> {
     let numbers: Vec<i64> = match bias.dtype {
         ElementType::Int32 => {

@@ -1,4 +1,4 @@
-//! A change to a graph: proposed as data, applied in one place.
+//! A change to a graph: a rule proposes it as data, and `apply` makes it.
 
 use serenity_ir::{Attributes, GraphError, OpId};
 
@@ -6,63 +6,64 @@ use serenity_ir::{Attributes, GraphError, OpId};
 /// [`apply`](crate::apply), which knows of all patches at once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Patch {
-    /// The rule that proposes it.
+    /// The name of the rule that proposes it.
     pub rule: &'static str,
-    /// What to do.
+    /// The change.
     pub action: Action,
-    /// The identity it rests on, in one sentence, for people.
+    /// The identity that it rests on, in one sentence, for people.
     pub identity: String,
     /// Are the results the same bit for bit? Otherwise they are the same up to rounding.
     pub exact: bool,
-    /// If they are: kernels with which they are not, because these compute parts of a tensor in another way than the whole.
+    /// If exact: kernels with which results are not the same bit for bit, because they compute parts of a tensor in
+    /// another way than the whole.
     pub rounds_in: &'static [&'static str],
 }
 
 /// What a patch does to a graph.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// An op that reads a concatenation takes the pieces one by one. Nothing happens if its input is whole: another patch
-    /// may have to split the op before it.
+    /// An op that reads a concatenation takes the pieces one by one. Nothing happens if its input is not in pieces:
+    /// another patch may have to split the op before it.
     Split {
-        /// The op.
+        /// The op that takes the pieces.
         op: OpId,
-        /// If partial results are added up: the pieces in the order in which they are; as they come if this does not fit.
+        /// If partial results are summed: the order of the pieces; their own order if this does not fit.
         order: Vec<usize>,
     },
     /// A sum of several terms adds them one by one.
     Accumulate {
         /// The op that writes the sum. The additions whose results only this sum reads are part of it.
         op: OpId,
-        /// The terms in the order in which they are added; as they come if this does not fit.
+        /// The order in which the terms are added; their own order if this does not fit.
         order: Vec<usize>,
     },
-    /// An op goes, and its readers do its work.
+    /// Removes an op, whose readers take over its work.
     Bypass {
-        /// The op: one that reads one tensor and writes one.
+        /// The op to remove, which reads one tensor and writes one.
         op: OpId,
-        /// How its readers change.
+        /// The changes to its readers.
         changes: Vec<Change>,
     },
 }
 
-/// How one op changes.
+/// A change to one op.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// The op.
+    /// The op to change.
     pub op: OpId,
-    /// Attributes that it has now; the others stay.
+    /// Its new attributes; the others stay.
     pub attributes: Attributes,
 }
 
 impl Patch {
-    /// The op at which it happens.
+    /// The op that the patch is about.
     pub fn op(&self) -> OpId {
         match &self.action {
             Action::Split { op, .. } | Action::Accumulate { op, .. } | Action::Bypass { op, .. } => *op,
         }
     }
 
-    /// The ops it names, in the file's order.
+    /// All ops that the patch names, in the order of the file.
     pub fn ops(&self) -> Vec<OpId> {
         let mut ops = vec![self.op()];
         if let Action::Bypass { changes, .. } = &self.action {
@@ -73,7 +74,7 @@ impl Patch {
         ops
     }
 
-    /// In which order it adds up, if it does.
+    /// The order in which partial results are summed, if there are any.
     pub fn order(&self) -> &[usize] {
         match &self.action {
             Action::Split { order, .. } | Action::Accumulate { order, .. } => order,
@@ -81,7 +82,7 @@ impl Patch {
         }
     }
 
-    /// The same, adding up in another order.
+    /// This patch, summing partial results in another order.
     #[must_use]
     pub fn with_order(mut self, new: Vec<usize>) -> Self {
         if let Action::Split { order, .. } | Action::Accumulate { order, .. } = &mut self.action {
@@ -95,27 +96,27 @@ impl Patch {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PatchError {
-    /// An op that the graph does not have.
+    /// The graph has no such op.
     #[error("a patch names op {op}, but there are {ops}; apply it to the graph in which it was found")]
     UnknownOp {
-        /// The op.
+        /// The id of the op.
         op: OpId,
-        /// How many there are.
+        /// The number of ops in the graph.
         ops: usize,
     },
-    /// Two patches that want different things of one op.
+    /// Two patches change the same op in different ways.
     #[error("two patches change op {op} in different ways; apply one, and find again in the result")]
     Conflict {
-        /// The op.
+        /// The op that both patches change.
         op: OpId,
     },
-    /// An op to which the patch cannot be done.
+    /// The patch does not fit the op that it names.
     #[error("a patch does not fit op {op}; apply it to the graph in which it was found")]
     Misfit {
-        /// The op.
+        /// The op that does not fit.
         op: OpId,
     },
-    /// What comes out is no graph.
+    /// The patched graph is not valid.
     #[error("the patched graph is not valid: {0}")]
     Graph(#[from] GraphError),
 }

@@ -1,4 +1,4 @@
-//! What the padding `same` amounts to along one axis.
+//! The amounts of the padding `same` along one axis.
 
 use serenity_ir::{Padding, Window};
 

@@ -1,4 +1,4 @@
-//! Ops that read a concatenation, and the proposal to give them the pieces.
+//! Rules for ops that read a concatenation: they propose to give them its pieces.
 //!
 //! The proofs are in [`treatment`](crate::treatment).
 
@@ -17,8 +17,8 @@ pub struct ChannelPartitioning;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KernelPartitioning;
 
-/// Whatever treats channels alike and apart (activations, normalisations, pools, padding, resizing) can come before the concatenation instead
-/// of after it; and a concatenation of concatenations is one.
+/// Ops that treat each channel alike and separately (activations, normalisations, pools, padding, resizing) can come
+/// before a concatenation instead of after it; and a concatenation of concatenations is a single one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ConcatSinking;
 

@@ -1,4 +1,4 @@
-//! Sums of many terms: which they are, and the proposal to add the terms one by one.
+//! The rule for sums of many terms: it proposes to add the terms one by one.
 //!
 //! Addition is associative and commutative up to rounding, so the terms of a sum may be added in any order, each as soon as it exists, into one
 //! accumulator. A term that nobody else reads is gone once it is added; a sum that waits for all its terms holds all of them.
@@ -9,7 +9,8 @@ use serenity_ir::Operator::{self, *};
 use serenity_ir::{Graph, Op, OpId, TensorId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Sums of three terms or more, and ops that begin with one: an accumulation, in the order in which the terms come to be.
+/// Turns sums of three or more terms, and ops that begin with one, into an accumulation in the order in which the terms
+/// are computed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SumReassociation;
 

@@ -1,34 +1,35 @@
-//! What a runtime's own planner makes of an order.
+//! The arena that a runtime's own planner makes of an order.
 //!
-//! A model comes as one graph a sub-graph, the main one first; an op that runs others names them in its attribute `bodies`.
+//! A model is one graph per sub-graph, the main one first; an op that runs others names them in its attribute `bodies`.
 
 use serenity_arena::Buffer;
 use serenity_ir::{Graph, OpId, TensorId};
 
-/// What lies in a runtime's arena.
+/// What a piece of a runtime's arena holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// A tensor of one of the model's graphs, and what shares its memory.
+    /// A tensor of one of the model's graphs, and all that shares its memory.
     Tensor {
-        /// Which graph.
+        /// The index of the graph.
         graph: usize,
-        /// Which of its tensors.
+        /// The tensor in that graph.
         tensor: TensorId,
     },
-    /// What an op needs besides its tensors.
+    /// Scratch: what an op needs besides its tensors.
     Scratch {
-        /// Which graph.
+        /// The index of the graph.
         graph: usize,
-        /// Which of its ops.
+        /// The op in that graph.
         op: OpId,
     },
 }
 
 impl Content {
-    /// What to call it: the name of the tensor, or whose scratch it is; with the number of its graph if that is not the main one.
+    /// A name to show: that of the tensor, or of the op whose scratch it is; with the number of its graph unless that
+    /// is the main one.
     ///
     /// # Panics
-    /// If it is none of these graphs' own.
+    /// If the content belongs to none of these graphs.
     pub fn label(&self, graphs: &[&Graph]) -> String {
         let (graph, label) = match *self {
             Self::Tensor { graph, tensor } => (graph, graphs[graph].tensor_label(tensor)),
@@ -43,26 +44,27 @@ impl Content {
 pub struct Piece {
     /// What it holds.
     pub content: Content,
-    /// Its size, as the runtime counts it.
+    /// Its size in bytes, as the runtime counts it.
     pub bytes: u64,
-    /// Where it begins.
+    /// Its offset in the arena.
     pub offset: u64,
 }
 
 /// A runtime's arena for activations, as its own planner lays it out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arena {
-    /// Its size: what TFLM calls the head, the span of LiteRT's arena, the most that ONNX Runtime asks its arena for in a first run.
+    /// The size in bytes: what TFLM calls the head, the span of LiteRT's arena, the most that ONNX Runtime requests
+    /// from its arena in a first run.
     pub bytes: u64,
-    /// All pieces, in the runtime's order; none for ONNX Runtime, which has no places before it runs.
+    /// All pieces, in the runtime's order; none for ONNX Runtime, which has no offsets before it runs.
     pub pieces: Vec<Piece>,
 }
 
-/// The time line of one run: who needs how much, from when to when.
+/// A buffer that a run needs, with its size and lifetime.
 pub(crate) struct Demand {
     pub(crate) content: Content,
     pub(crate) buffer: Buffer,
 }
 
-/// Offsets that a model's own plan gives its tensors: by graph, by tensor.
+/// Offsets that a model's own memory plan gives its tensors, per graph and per tensor.
 pub type Offsets = Vec<Vec<Option<u64>>>;

@@ -1,8 +1,10 @@
-//! What the runtimes do: one folder each.
+//! How the runtimes use memory, one folder per runtime.
 //!
-//! In comes a [`Graph`](serenity_ir::Graph) and an order. Out comes, for the runtime that a [`MemoryModel`] names, what that runtime will make of them: the [lifetimes](MemoryModelExt::lifetimes)
-//! of its buffers, its [arena](MemoryModelExt::arena) to the byte, the [placement problem](MemoryModelExt::placement_problem) where a plan may decide, the [order](MemoryModelExt::execution_order) in which
-//! it runs a file, and what it [adds](main_graph) to a graph: hazards, sub-graphs in its arena, what cannot be known of it.
+//! Takes a [`Graph`](serenity_ir::Graph) and an order, and predicts what the runtime that a [`MemoryModel`] names makes
+//! of them: the [lifetimes](MemoryModelExt::lifetimes) of its buffers, its [arena](MemoryModelExt::arena) to the byte,
+//! the [placement problem](MemoryModelExt::placement_problem) where a plan may decide, the
+//! [order](MemoryModelExt::execution_order) in which it runs a file, and what it [adds](main_graph) to a graph:
+//! hazards, sub-graphs in its arena, unknown facts.
 //!
 //! | folder | runtime |
 //! |---|---|
@@ -11,9 +13,10 @@
 //! | `ort` | ONNX Runtime: its walk, its sharing, its arena |
 //! | `plain`, `paper` | no runtime: the counts of the textbook and of the paper |
 //!
-//! Promised: figures are those that the real runtimes report; what is not known is said, never counted as nothing. Everything a runtime does stands behind [`Runtime`]; to add one is to
-//! write a folder and a name in [`MemoryModel`]: nothing compiles before both are there. What was measured and cannot be derived (names, scratch, what LiteRT keeps where) is in `serenity-facts`, and
-//! re-exported here.
+//! Guarantees: figures are those that the real runtimes report; unknown memory is reported, never counted as nothing.
+//! Everything that a runtime does is behind [`Runtime`]; to add one, write a folder and a name in [`MemoryModel`]: the
+//! compiler asks for both. Facts that were measured and cannot be derived (names, scratch, LiteRT's special cases) are
+//! in `serenity-facts` and re-exported here.
 //!
 //! ```
 //! use serenity_ir::{GraphBuilder, Tensor};

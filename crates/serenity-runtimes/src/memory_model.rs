@@ -1,4 +1,4 @@
-//! From the name of a runtime to what it does.
+//! From the name of a runtime to its behaviour.
 
 use crate::litert::Litert;
 use crate::ort::Ort;
@@ -8,15 +8,16 @@ use crate::tflm::Tflm;
 use crate::{Arena, ArenaProblem, AtBest, MemoryModel, Offsets, Runtime};
 use serenity_ir::{Graph, Lifetimes, OpId, Role};
 
-/// What the runtime does that a [`MemoryModel`] names.
+/// The behaviour of the runtime that a [`MemoryModel`] names.
 ///
-/// The name itself is a fact that the checker knows too (`serenity-facts`); what follows from it is
-/// derived here, and a second time by the checker. A name without a runtime does not compile.
+/// The name itself is a fact that the checker knows too (`serenity-facts`); what follows from it is derived here, and a
+/// second time by the checker. A name without a runtime does not compile.
 pub trait MemoryModelExt: Sized {
     /// The runtime behind the name.
     fn runtime(self) -> Box<dyn Runtime>;
 
-    /// Can the buffers of `graph` be told under this model in memory that is in proportion to it? Where concatenations are views of views, each reader wants every piece.
+    /// Can the buffers of `graph` be listed under this model in memory proportional to it? Where concatenations are
+    /// views of views, each reader needs every piece.
     fn can_follow(self, graph: &Graph) -> bool;
 
     /// The buffers of `graph` under this model, if it [can follow](Self::can_follow) it.
@@ -24,8 +25,9 @@ pub trait MemoryModelExt: Sized {
         self.runtime().storage(graph).into_lifetimes(graph)
     }
 
-    /// The buffers of `graph` if what an `ACCUMULATE` adds up is written into one buffer: what a runtime that works in place would need if partial
-    /// results could be added in any order. No runtime has such an operator; this is for finding out in which order to add.
+    /// The buffers of `graph` if an `ACCUMULATE` adds into one buffer: what a runtime that works in place would need if
+    /// partial results could be added in any order. No runtime has such an operator; this helps to find out in which
+    /// order to add.
     fn accumulating_lifetimes(self, graph: &Graph) -> Lifetimes {
         let mut storage = self.runtime().storage(graph);
         for op in graph.file_order().into_iter().filter(|&op| graph.op(op).kind.role() == Role::Accumulate) {
@@ -34,27 +36,27 @@ pub trait MemoryModelExt: Sized {
         storage.into_lifetimes(graph)
     }
 
-    /// As [`Runtime::least_lifetimes`].
+    /// See [`Runtime::least_lifetimes`].
     fn least_lifetimes(self, graph: &Graph) -> Lifetimes {
         self.runtime().least_lifetimes(graph)
     }
 
-    /// As [`Runtime::at_best`].
+    /// See [`Runtime::at_best`].
     fn at_best(self, graph: &Graph) -> Option<AtBest> {
         self.runtime().at_best(graph)
     }
 
-    /// As [`Runtime::arena`].
+    /// See [`Runtime::arena`].
     fn arena(self, graphs: &[&Graph], orders: &[&[OpId]], plan: Option<&Offsets>) -> Option<Arena> {
         self.runtime().arena(graphs, orders, plan)
     }
 
-    /// As [`Runtime::placement_problem`].
+    /// See [`Runtime::placement_problem`].
     fn placement_problem(self, graphs: &[&Graph], orders: &[&[OpId]]) -> Option<ArenaProblem> {
         self.runtime().placement_problem(graphs, orders)
     }
 
-    /// As [`Runtime::execution_order`].
+    /// See [`Runtime::execution_order`].
     fn execution_order(self, graph: &Graph, file: &[OpId]) -> Vec<OpId> {
         self.runtime().execution_order(graph, file)
     }

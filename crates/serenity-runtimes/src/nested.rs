@@ -1,14 +1,15 @@
-//! What a runtime adds to a graph: ops that run sub-graphs need what those need, and some orders would run into its faults.
+//! What a runtime adds to a graph: the memory of sub-graphs to the ops that run them, and constraints against its known
+//! faults.
 
 use crate::{MemoryModel, MemoryModelExt};
 use serenity_ir::{Graph, Op, OpId, Unknown, UnknownKind};
 
-/// The main graph of a model with what its sub-graphs need, for a runtime that runs them in the same arena, and with what is unknown of the
-/// whole model. `bodies` are their orders; their own
-/// where none is given.
+/// The main graph of a model, annotated with the memory of its sub-graphs (for a runtime that runs them in the same
+/// arena) and with what is unknown about the whole model. `bodies` are the orders of the sub-graphs; by default their
+/// own.
 ///
 /// # Panics
-/// If there is no graph, or an order is not one of its graph.
+/// If there is no graph, or an order does not belong to its graph.
 pub fn main_graph(graphs: &[Graph], bodies: &[Vec<OpId>], model: MemoryModel) -> Graph {
     let mut annotated = graphs.to_vec();
     let mut orders: Vec<Vec<OpId>> = graphs.iter().map(Graph::file_order).collect();
@@ -21,8 +22,8 @@ pub fn main_graph(graphs: &[Graph], bodies: &[Vec<OpId>], model: MemoryModel) ->
     annotated.swap_remove(0)
 }
 
-/// Writes into one graph what the runtime adds: into each op what the sub-graphs it runs need, which must have been written into those before; and
-/// what must not change places.
+/// Annotates one graph with what the runtime adds: to each op the memory of the sub-graphs that it runs, which must be
+/// annotated already; and which ops must keep their order.
 pub fn annotate(graphs: &mut [Graph], orders: &[Vec<OpId>], index: usize, model: MemoryModel) {
     let mut graph = graphs[index].clone();
     let unknown = unknown(graphs, index, model);
@@ -36,7 +37,7 @@ pub fn annotate(graphs: &mut [Graph], orders: &[Vec<OpId>], index: usize, model:
     }
     for op in graph.op_ids() {
         let needs = graph.op(op).bodies().filter(|&body| body < graphs.len());
-        // One after the other, so the largest counts.
+        // They run one after the other, so the largest counts.
         let most = needs.map(|body| model.lifetimes(&graphs[body]).profile(&orders[body]).peak()).max();
         if let Some(bytes) = most {
             graph = graph.with_workspace(op, bytes);
@@ -45,8 +46,8 @@ pub fn annotate(graphs: &mut [Graph], orders: &[Vec<OpId>], index: usize, model:
     graphs[index] = graph;
 }
 
-/// What is not known of a graph under this model: of the sub-graphs that it runs, which must have been asked before, and where they are not
-/// counted; and what its runtime does not know.
+/// What is not known about a graph under this model: about the sub-graphs that it runs (which must be annotated
+/// already) and by its runtime.
 fn unknown(graphs: &[Graph], index: usize, model: MemoryModel) -> Vec<Unknown> {
     let (graph, runtime) = (&graphs[index], model.runtime());
     let mut unknown = Vec::new();
@@ -69,7 +70,7 @@ fn unknown(graphs: &[Graph], index: usize, model: MemoryModel) -> Vec<Unknown> {
     unknown
 }
 
-/// Is there nothing in it to count, as in a graph that sets variables to constants?
+/// Has it nothing to count, as a graph that sets variables to constants?
 fn needs_nothing(body: &Graph) -> bool {
     body.unknown().is_empty() && body.tensors().iter().all(|tensor| tensor.bytes == 0)
 }

@@ -1,10 +1,10 @@
-//! The count under which the figures of the paper come out: a concatenation is a view, and partial results are written into one buffer.
+//! The memory model of the paper's figures: a concatenation is a view, and partial results are written into one buffer.
 
 use crate::Runtime;
 use serenity_ir::{BufferId, Graph, OpId, Role, Storage, TensorId};
 
-/// So many pieces may be wanted by all readers of views together. A file can ask for the square of its size, or for more if views hold views; this is a hundred times what the largest
-/// network of the literature has.
+/// The most pieces that all readers of views together may need. A file can ask for the square of its size, or for more
+/// if views hold views; this is a hundred times what the largest network of the literature has.
 const MOST_WANTED_PIECES: usize = 1 << 22;
 
 pub(crate) struct Paper;
@@ -63,7 +63,7 @@ fn make_view(storage: &mut Storage, graph: &Graph, op: OpId) {
     storage.is_view[view.index()] = true;
 }
 
-/// Partial results share the buffer of their sum, if nobody else wants to see them.
+/// Partial results share the buffer of their sum, if no other op reads them.
 pub(crate) fn accumulate(storage: &mut Storage, graph: &Graph, op: OpId) {
     let (id, op) = (op, graph.op(op));
     let [sum] = op.outputs[..] else { return };

@@ -1,4 +1,4 @@
-//! The count of the textbook: every tensor has a buffer of its own, unless the graph says otherwise.
+//! The memory model of the textbook: every tensor has a buffer of its own, unless the graph says otherwise.
 
 use crate::{Runtime, stated};
 use serenity_ir::{Graph, Storage};

@@ -6,22 +6,23 @@ use serenity_arena::{Buffer, Overlap, Problem, ProblemError, Step};
 use serenity_ir::{BufferId, HandOver, Lifetimes, OpId, TensorId};
 use std::collections::BTreeMap;
 
-/// The buffers of a model as a planner takes them, and what lies in each.
+/// The buffers of a model as a planner takes them, and their contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArenaProblem {
     /// The buffers: sizes as the runtime counts them, and its alignment.
     pub problem: Problem,
-    /// What each buffer holds, in the same order.
+    /// The content of each buffer, in the same order.
     pub contents: Vec<Content>,
-    /// The tensors in each buffer, of the graph that its content names: those that share memory under the memory model. None for scratch.
+    /// The tensors that share each buffer under the memory model, in the graph that its content names. Empty for
+    /// scratch.
     pub tensors: Vec<Vec<TensorId>>,
 }
 
 impl ArenaProblem {
-    /// The same for another alignment.
+    /// The problem with another alignment.
     ///
     /// # Errors
-    /// If the alignment is 0, or makes the sizes absurd.
+    /// If the alignment is 0, or makes the sizes absurdly large.
     pub fn aligned(self, alignment: u64) -> Result<Self, ProblemError> {
         let problem = Problem::new(self.problem.buffers().to_vec(), alignment)?
             .with_overlaps(self.problem.overlaps().to_vec())?;
@@ -29,7 +30,7 @@ impl ArenaProblem {
     }
 }
 
-/// Which buffer each tensor names, by graph and tensor.
+/// The buffer of each tensor, by graph and tensor.
 pub(crate) fn tensor_buffers(contents: &[Content]) -> BTreeMap<(usize, TensorId), usize> {
     let named = contents.iter().enumerate().filter_map(|(buffer, content)| match *content {
         Content::Tensor { graph, tensor } => Some(((graph, tensor), buffer)),
@@ -50,7 +51,8 @@ pub(crate) fn assemble(demands: Vec<Demand>, alignment: u64, overlaps: Vec<Overl
     Some(ArenaProblem { problem, contents, tensors })
 }
 
-/// For a memory model that stands for no runtime: its buffers, at any byte, with permission to write over what an op of this order reads last.
+/// The placement problem for a memory model without a runtime: its buffers, at any byte, with permission to write over
+/// what an op of this order reads last.
 pub(crate) fn by_lifetimes(lifetimes: &Lifetimes, order: &[OpId]) -> Option<ArenaProblem> {
     let hand_overs = lifetimes.hand_overs();
     // What the first op writes over was there before it.

@@ -1,43 +1,45 @@
-//! What everybody else knows of a runtime.
+//! The interface of a runtime.
 
 use crate::{Arena, ArenaProblem, Offsets, problem};
 use serenity_ir::{Graph, Lifetimes, OpId, Storage, Unknown};
 
-/// What no order and no plan of the arena can beat.
+/// Lower bounds for all orders and all plans of the arena.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AtBest {
-    /// Lifetimes of buffers.
+    /// The lifetimes of buffers.
     pub lifetimes: Lifetimes,
-    /// Bytes that an op need not have while it runs, at most.
+    /// The most bytes that each op can save while it runs.
     pub savings: Vec<(OpId, u64)>,
 }
 
-/// How a runtime spends memory. Only where each tensor lies must be said; the rest is what a runtime without any peculiarities would do.
+/// How a runtime uses memory. Only [`storage`](Self::storage) is required; the defaults are for a runtime without
+/// peculiarities.
 pub trait Runtime {
-    /// Where the bytes of each tensor lie, and what is in use besides them.
+    /// The buffers of each tensor, and what is in use besides them.
     fn storage(&self, graph: &Graph) -> Storage;
 
-    /// Lifetimes below whose least peak no order gets, and no plan of the arena.
+    /// Lifetimes whose least peak is a lower bound for every order and every plan of the arena.
     fn least_lifetimes(&self, graph: &Graph) -> Lifetimes {
         self.storage(graph).into_lifetimes(graph)
     }
 
-    /// The same more closely, if more is known; `None` if not.
+    /// Closer lifetimes for that lower bound, with what ops save while they run; `None` if nothing closer is known.
     fn at_best(&self, _graph: &Graph) -> Option<AtBest> {
         None
     }
 
-    /// Pairs of ops that must keep their order, because the runtime would go wrong otherwise.
+    /// Pairs of ops that must keep their order, because the runtime would compute wrong results otherwise.
     fn hazards(&self, _graph: &Graph) -> Vec<(OpId, OpId)> {
         Vec::new()
     }
 
-    /// What it does not know of a graph before it runs, or what nobody knows of its kernels.
+    /// What the runtime does not know about a graph before it runs, or what is not known about its kernels.
     fn unknown(&self, _graph: &Graph) -> Vec<Unknown> {
         Vec::new()
     }
 
-    /// Does the order decide who writes over what, so that an order may need less than the lifetimes say?
+    /// Does the order decide which tensors are written over which, so that an order may need less than the lifetimes
+    /// say?
     fn shares_by_order(&self) -> bool {
         false
     }
@@ -47,7 +49,7 @@ pub trait Runtime {
         false
     }
 
-    /// Has it an op that adds partial results up in one buffer, in whatever order they come to be?
+    /// Does it have an op that adds partial results into one buffer, in the order in which they are computed?
     fn accumulates(&self) -> bool {
         false
     }
@@ -62,19 +64,20 @@ pub trait Runtime {
         false
     }
 
-    /// The arena that it uses if each graph runs in its order, with a plan or without; `None` if it has none, or if sub-graphs call each other
-    /// without end.
+    /// The arena if each graph runs in its order, with a memory plan or without; `None` if the runtime has no arena, or
+    /// if sub-graphs call each other without end.
     fn arena(&self, _graphs: &[&Graph], _orders: &[&[OpId]], _plan: Option<&Offsets>) -> Option<Arena> {
         None
     }
 
-    /// What is to be placed if each graph runs in its order. Steps are those of the runtime; for none, the positions of the ops.
+    /// The buffers to place if each graph runs in its order. Steps are those of the runtime, or else the positions of
+    /// the ops.
     fn placement_problem(&self, graphs: &[&Graph], orders: &[&[OpId]]) -> Option<ArenaProblem> {
         let graph = graphs.first()?;
         problem::by_lifetimes(&self.storage(graph).into_lifetimes(graph), orders.first()?)
     }
 
-    /// The order in which it runs a graph whose ops stand in its file in the order `file`.
+    /// The order in which it runs a graph whose ops are listed in its file in the order `file`.
     fn execution_order(&self, _graph: &Graph, file: &[OpId]) -> Vec<OpId> {
         file.to_vec()
     }

@@ -1,12 +1,15 @@
-//! Sharing that a graph states itself, for frameworks that know their own kernels: aliases, and outputs that may take the place of an input ([`Op::in_place`](serenity_ir::Op::in_place)).
+//! Sharing that a graph states itself, for frameworks that know their own kernels: aliases, and outputs that may take
+//! the place of an input ([`Op::in_place`](serenity_ir::Op::in_place)).
 //!
-//! An alias lies in the memory of what it is another name for, and whoever needs the one needs the other. An op may write `y` over `x` if both have one size, `x` is all of its memory, the op reads that memory as `x`
-//! alone, the caller does not want it, and everybody else who reads it has run. All but the last follows from the graph; who has run is for the order to say ([`HandOver`](serenity_ir::HandOver)).
+//! An alias lies in the memory of the tensor that it renames, and both live as long as either is needed. An op may
+//! write `y` over `x` if both have the same size, `x` is all of its memory, the op reads that memory only as `x`, the
+//! caller does not need it, and all its other readers have run. All but the last follows from the graph; the last
+//! depends on the order ([`HandOver`](serenity_ir::HandOver)).
 
 use serenity_ir::{BufferId, Graph, OpId, Storage, TensorId};
 use std::collections::BTreeSet;
 
-/// Where the tensors lie, and which of them may be written over which.
+/// The buffers of the tensors, and which of them may be written over which.
 pub(crate) fn storage(graph: &Graph) -> Storage {
     let mut storage = Storage::one_buffer_a_tensor(graph);
     if !graph.states_sharing() {
@@ -21,7 +24,7 @@ pub(crate) fn storage(graph: &Graph) -> Storage {
     storage
 }
 
-/// An alias lies where the tensors lie that it is another name for.
+/// An alias lies where the tensors lie that it renames.
 fn make_view(graph: &Graph, op: OpId, y: TensorId, storage: &mut Storage) {
     let pieces: BTreeSet<BufferId> = graph
         .op(op)
@@ -35,7 +38,7 @@ fn make_view(graph: &Graph, op: OpId, y: TensorId, storage: &mut Storage) {
     }
 }
 
-/// What an op may write over what, if it comes last.
+/// What an op may write over what, if it is the last reader.
 fn hand_overs(graph: &Graph, op: OpId, storage: &Storage) -> Vec<(OpId, BufferId, BufferId)> {
     let inputs: BTreeSet<TensorId> = graph.op(op).inputs.iter().copied().collect();
     let reads_as =

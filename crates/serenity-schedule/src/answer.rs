@@ -1,4 +1,4 @@
-//! What an algorithm hands back.
+//! The result of an algorithm.
 
 use crate::StopReason;
 

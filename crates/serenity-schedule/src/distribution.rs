@@ -35,12 +35,12 @@ impl Distribution {
         Self { peaks, total }
     }
 
-    /// How many orders there are in all.
+    /// The number of orders.
     pub fn total(&self) -> u128 {
         self.total
     }
 
-    /// Every peak that occurs, ascending, and how many orders have it.
+    /// Every peak that occurs, ascending, with the number of orders that have it.
     pub fn peaks(&self) -> impl Iterator<Item = (u64, u128)> {
         self.peaks.iter().map(|(&peak, &orders)| (peak, orders))
     }
@@ -55,7 +55,7 @@ impl Distribution {
         if self.total == 0 { 0.0 } else { self.within(bytes) as f64 / self.total as f64 }
     }
 
-    /// The least peak such that a share of at least `q` (0 to 1) of the orders does not exceed it; `None` if there are no orders.
+    /// The least peak that at least a share `q` (0 to 1) of the orders does not exceed; `None` if there are no orders.
     pub fn quantile(&self, q: f64) -> Option<u64> {
         let wanted = q.clamp(0.0, 1.0) * self.total as f64;
         let mut seen = 0_u128;
@@ -69,10 +69,10 @@ impl Distribution {
     }
 }
 
-/// Draws `count` orders, each by picking uniformly among the ready ops at every step. The same seed gives the same orders on every
-/// machine. If a limit ends it early, the orders drawn until then are returned with the reason.
+/// Draws `count` orders, each by picking uniformly among the ready ops at every step. Equal seeds give equal orders on
+/// every machine. If a limit ends it early, the orders drawn until then are returned with the reason.
 ///
-/// `progress` hears the best peak drawn and, as states, how many orders.
+/// `progress` receives the best peak drawn and, as states, the number of orders.
 pub fn sample(
     problem: &Problem,
     count: u64,

@@ -3,7 +3,7 @@
 //! Step `i` keeps, for every set of `i` ops that can have run first, the least peak at which that set can be reached. The paper's
 //! signature of a partial schedule is its zero-indegree set `z`, the ops that can run next. That is the same key: what has
 //! not run yet is exactly `z` and everything behind it, so `z` and the executed set determine each other. The executed set is
-//! kept because the memory in use follows from it; it is hashed incrementally (one XOR an op).
+//! kept because the memory in use follows from it; it is hashed incrementally (one XOR per op).
 //!
 //! | the paper | here |
 //! |---|---|

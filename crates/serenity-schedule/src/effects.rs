@@ -1,4 +1,4 @@
-//! What each op brings to life and lets go, laid out for the inner loops of the searches.
+//! The buffers that each op allocates and frees, laid out for the inner loops of the searches.
 //!
 //! Most buffers have one writer, and many one reader: then running that op changes the memory in use by a constant. Of the others the
 //! writers (readers) are kept as words of a bit set, so that one comparison answers for up to 64 ops. The set is that of the buffer,

@@ -1,4 +1,4 @@
-//! All orders, one by one: the definition of the optimum, for graphs of a dozen ops and for tests.
+//! Tries all orders one by one: the definition of the optimum, for graphs of a dozen ops and for tests.
 
 use crate::walk::Waiting;
 use crate::{Problem, bits};

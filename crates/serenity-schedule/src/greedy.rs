@@ -1,4 +1,4 @@
-//! Least memory next.
+//! The greedy heuristic: always runs the ready op that leaves the least memory in use.
 
 use crate::Problem;
 use crate::walk::{Waiting, Walk};

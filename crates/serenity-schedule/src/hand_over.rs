@@ -18,14 +18,14 @@ use serenity_search::most_pairs;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// An op that may write one buffer over another of the same size, if nobody else is to read that one.
+/// An op that may write one buffer over another of the same size, if it is the last reader of that one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HandOver {
     /// The op: the only writer of `new`, and a reader of `old`.
     pub op: OpIndex,
-    /// Position of the buffer that it writes.
+    /// The index of the buffer that it writes.
     pub new: usize,
-    /// Position of the buffer that it may write over.
+    /// The index of the buffer that it may write over.
     pub old: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Orders that cost next to nothing to find.
+//! Heuristics that find an order at next to no cost.
 
 use crate::walk::peak_of;
 use crate::{Problem, dfs, greedy, kahn};

@@ -1,11 +1,11 @@
 //! Execution orders of a DAG that need the least memory, with a proof.
 //!
-//! In comes a [`Problem`]: operations, and buffers that some of them write and others read. Out comes a [`Schedule`]: an order,
-//! the peak it reaches, a lower bound that no order can beat, and why the search ended.
+//! Takes a [`Problem`]: operations, and buffers that some of them write and others read. Returns a [`Schedule`]: an
+//! order, its peak, a lower bound on the peak of every order, and why the search ended.
 //!
-//! Promised: the order is topological and has the stated peak; [`Proof::Optimal`] is only ever said of a peak that was proved least;
-//! the same problem and options give the same schedule, whatever the hash order or the clock (a time limit may end a search early,
-//! and the proof then says so). Nothing here knows about neural networks.
+//! Guarantees: the order is topological and has the stated peak; [`Proof::Optimal`] is only returned for a peak that
+//! was proved least; equal problems and options give equal schedules, whatever the hash order or the clock (a time
+//! limit may end a search early, and the proof then says so). This crate knows nothing about neural networks.
 //!
 //! ```
 //! use serenity_schedule::{Algorithm, Buffer, OpIndex, Options, Problem, Proof, schedule};

@@ -1,14 +1,15 @@
-//! What the caller may choose.
+//! The options of the scheduler.
 
 use crate::{Limits, Memo, ProgressFn, Rules};
 use std::fmt;
 use std::time::Duration;
 
-/// How to find an order.
+/// The algorithm that finds an order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Algorithm {
-    /// The exact engine: a bottleneck search from both ends with reductions that real networks hardly survive. Exact.
+    /// The exact engine: a bottleneck search from both ends, with reductions that solve most real networks without
+    /// search. Exact.
     #[default]
     Exact,
     /// Dynamic programming over sets of executed ops: Algorithm 1 of the paper. Exact.
@@ -19,15 +20,15 @@ pub enum Algorithm {
     DpBudget,
     /// Algorithm 2 on the pieces between cut nodes: all of the paper's scheduler. Exact.
     DpDivideBudget,
-    /// All orders, one by one. Exact; for a dozen ops.
+    /// Tries all orders one by one. Exact; for a dozen ops.
     Exhaustive,
-    /// Always the ready op that leaves the least memory in use.
+    /// Always runs the ready op that leaves the least memory in use.
     Greedy,
     /// Reverse post-order of a depth-first walk.
     Dfs,
-    /// First ready, first run: what most frameworks do.
+    /// Runs ops in the order in which they become ready, as most frameworks do.
     Kahn,
-    /// The order as given.
+    /// Keeps the given order.
     File,
 }
 
@@ -47,17 +48,17 @@ serenity_search::named! {
 }
 
 impl Algorithm {
-    /// Does it prove what it finds, given time?
+    /// Does it prove its result, given enough time?
     pub fn is_exact(self) -> bool {
         matches!(self, Self::Exact | Self::Exhaustive) || self.is_dynamic_programming()
     }
 
-    /// Is it Algorithm 1 of the paper, alone or with more?
+    /// Is it Algorithm 1 of the paper, alone or extended?
     pub fn is_dynamic_programming(self) -> bool {
         matches!(self, Self::Dp | Self::DpDivide) || self.searches_budgets()
     }
 
-    /// Does it look for a soft budget: Algorithm 2 of the paper?
+    /// Does it search for a soft budget, as Algorithm 2 of the paper?
     pub fn searches_budgets(self) -> bool {
         matches!(self, Self::DpBudget | Self::DpDivideBudget)
     }
@@ -71,7 +72,7 @@ pub enum SoftBudget {
     Adaptive,
     /// Searched for by the rule that Algorithm 2 prints, which may [circle](crate::StopReason::Circles).
     Printed,
-    /// So many bytes, for every piece.
+    /// This many bytes, for every piece.
     Fixed(u64),
 }
 
@@ -79,7 +80,7 @@ pub enum SoftBudget {
 /// is called too loose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepLimit {
-    /// States visited: the same result on every machine.
+    /// A limit on visited states, which gives the same result on every machine.
     States(u64),
     /// Wall-clock time, as the paper has it: which budgets are tried then depends on the machine, the peak found does not.
     Time(Duration),
@@ -101,24 +102,26 @@ impl fmt::Display for StepLimit {
     }
 }
 
-/// Everything a caller may choose. `Options::default()` proves the optimum and may take as long as that takes.
+/// The options of `schedule`. `Options::default()` proves the optimum and may take as long as that takes.
 #[derive(Clone)]
 pub struct Options {
-    /// How to find an order.
+    /// The algorithm that finds an order.
     pub algorithm: Algorithm,
     /// Adaptive soft budgeting's limit on one search step.
     pub step_limit: StepLimit,
     /// The budget of dynamic programming.
     pub soft_budget: SoftBudget,
-    /// Which rules the exact engine uses.
+    /// The rules of the exact engine that are on.
     pub rules: Rules,
     /// Threads for the exact engine: two help on hard problems, more do not. The answer does not depend on it.
     pub threads: usize,
-    /// Only orders that need less than this are wanted: the exact engine ends as soon as it has proved that there are none. Any order will do then.
+    /// Only orders that need less than this are wanted: the exact engine ends as soon as it has proved that there are
+    /// none, and then returns any order.
     pub wanted_below: Option<u64>,
-    /// What the exact engine remembers of problems that it has seen; a clone of one memo serves for problems that resemble each other.
+    /// What the exact engine remembers of earlier problems; clones of one memo can serve problems that resemble each
+    /// other.
     pub memo: Memo,
-    /// When to give up proving and return the best so far.
+    /// When to give up proving and return the best order so far.
     pub limits: Limits,
     /// Called a few times a second with the state of the search.
     pub progress: Option<ProgressFn>,

@@ -1,4 +1,4 @@
-//! What is to be scheduled.
+//! The scheduling problem.
 //!
 //! A problem has ops `0..n` and buffers. A buffer is in use from the first of its writers until the last of its readers. For a
 //! set `X` of ops already run,
@@ -25,12 +25,12 @@ use crate::walk::{Waiting, Walk};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// An operation: its position in the caller's numbering.
+/// An operation: its index in the caller's numbering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OpIndex(pub u32);
 
 impl OpIndex {
-    /// As an index into an array with one entry an op.
+    /// The index into an array with one entry per op.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -38,38 +38,41 @@ impl OpIndex {
 
 /// Memory that is in use from the first of its writers until the last of its readers.
 ///
-/// Where there is one writer, whoever else reads waits for it. Where there are several, the edges given to [`Problem::new`] must put
-/// whoever only reads behind all of them.
+/// If there is one writer, all other readers wait for it. If there are several, the edges given to [`Problem::new`]
+/// must put ops that only read behind all of them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Buffer {
-    /// Size.
+    /// The size in bytes.
     pub bytes: u64,
-    /// It comes to life when the first of these runs.
+    /// The ops that write it: it is allocated when the first of them runs.
     pub writers: Vec<OpIndex>,
-    /// It goes when the last of these has run. A writer that no edge, or chain of edges through other writers, puts before a
-    /// reader counts as a reader too, so that nothing is let go before it is written.
+    /// The ops that read it: it is freed when the last of them has run. A writer that no edge, or chain of edges
+    /// through other writers, puts before a reader counts as a reader too, so that nothing is freed before it is
+    /// written.
     pub readers: Vec<OpIndex>,
-    /// In use before the first op; `writers` is then ignored.
+    /// Is it in use before the first op? Then `writers` is ignored.
     pub from_start: bool,
-    /// In use after the last op; `readers` then only say who must wait for the writer and needs it beside its own buffers.
+    /// Is it in use after the last op? Then `readers` only says which ops wait for the writer and need it beside their
+    /// own buffers.
     pub to_end: bool,
 }
 
 impl Buffer {
-    /// Written by one op and read by some others; if by none, it goes as soon as its writer is done.
+    /// A buffer that is written by one op and read by some others; if by none, it is freed as soon as its writer is
+    /// done.
     pub fn produced(bytes: u64, writer: OpIndex, readers: impl IntoIterator<Item = OpIndex>) -> Self {
         let readers: Vec<OpIndex> = readers.into_iter().collect();
         let readers = if readers.is_empty() { vec![writer] } else { readers };
         Self { bytes, writers: vec![writer], readers, from_start: false, to_end: false }
     }
 
-    /// In use before the first op, until its last reader.
+    /// A buffer that is in use before the first op, until its last reader.
     pub fn given(bytes: u64, readers: impl IntoIterator<Item = OpIndex>) -> Self {
         let readers = readers.into_iter().collect();
         Self { bytes, writers: Vec::new(), readers, from_start: true, to_end: false }
     }
 
-    /// The same buffer, in use after the last op too.
+    /// This buffer, in use after the last op too.
     #[must_use]
     pub fn kept(self) -> Self {
         Self { to_end: true, ..self }
@@ -80,18 +83,18 @@ impl Buffer {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProblemError {
-    /// An op out of range.
+    /// An op is out of range.
     #[error("op {op} does not exist: there are {ops} ops")]
     UnknownOp {
-        /// The index.
+        /// The index of the op.
         op: u32,
-        /// How many ops there are.
+        /// The number of ops.
         ops: u32,
     },
-    /// A buffer that can never come to life, or never go.
+    /// A buffer has no writer, or no reader, and is not kept from the start or to the end.
     #[error("buffer {buffer} has no {missing}")]
     Unbounded {
-        /// Its position.
+        /// The index of the buffer.
         buffer: usize,
         /// `writer` or `reader`.
         missing: &'static str,
@@ -101,10 +104,10 @@ pub enum ProblemError {
         "op {op} reads a buffer of several writers, but no edge puts it behind one of them or behind another reader"
     )]
     ReadsTooEarly {
-        /// The reader.
+        /// The op that reads.
         op: u32,
     },
-    /// Ops that wait for each other.
+    /// Ops wait for each other.
     #[error("the ops wait for each other in a cycle; op {op} is on it or behind it")]
     Cycle {
         /// One op that can never run.
@@ -115,15 +118,15 @@ pub enum ProblemError {
         "hand-over {hand_over} is none: its op must be the only writer of the new buffer and read the old one, which has one writer at most, and both must have one size"
     )]
     NoHandOver {
-        /// Its position.
+        /// The index of the hand-over.
         hand_over: usize,
     },
-    /// Sizes whose sum does not fit in 63 bits.
+    /// The sizes add up to more than fits in 63 bits.
     #[error("the buffer sizes add up to more than 2^63 - 1 bytes")]
     SizeOverflow,
 }
 
-/// Memory around one op of an order.
+/// Memory in use around one op of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// Bytes in use while it runs.
@@ -132,7 +135,7 @@ pub struct Step {
     pub after: u64,
 }
 
-/// Ops, what must run before what, and the buffers.
+/// Ops, their precedence, and buffers.
 #[derive(Clone, Debug)]
 pub struct Problem {
     pub(crate) ops: u32,
@@ -154,8 +157,9 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem of `ops` operations. Whoever reads a buffer of one writer waits for it; `edges` (first, then second) adds what
-    /// buffers do not say. Where a buffer has several writers that is everything: readers times writers would be too many.
+    /// A problem of `ops` operations. Readers of a buffer with one writer wait for it; `edges` (first, then second)
+    /// adds what buffers do not say. For a buffer with several writers they must say everything: readers times writers
+    /// would be too many.
     ///
     /// # Errors
     /// See [`ProblemError`].
@@ -377,12 +381,12 @@ impl Problem {
         self.buffers.push(buffer);
     }
 
-    /// How many ops there are.
+    /// The number of ops.
     pub fn len(&self) -> usize {
         self.ops as usize
     }
 
-    /// Is there nothing to run?
+    /// Are there no ops?
     pub fn is_empty(&self) -> bool {
         self.ops == 0
     }
@@ -431,7 +435,7 @@ impl Problem {
         self.base + self.buffers.iter().filter(in_use).map(|b| b.bytes).sum::<u64>()
     }
 
-    /// The same problem with time running backwards: an order has the same peak as its reverse has here.
+    /// The problem with time running backwards: an order has the same peak as its reverse has here.
     ///
     /// What must run before runs after, what brings to life lets go. With `X` the ops run so far, `f` here is `f` of the others there,
     /// and `during(X, u) = f(X) + allocated = f(X + u) + freed` is the same in both directions.
@@ -473,7 +477,7 @@ impl Problem {
         }
     }
 
-    /// Memory around each op of an order.
+    /// Memory in use around each op of an order.
     ///
     /// # Panics
     /// If `order` names an op that does not exist, or is not an order in which the ops can run.
@@ -482,7 +486,7 @@ impl Problem {
         order.iter().map(|op| walk.run(op.0)).collect()
     }
 
-    /// The most memory in use at any time of an order.
+    /// The peak of an order.
     ///
     /// # Panics
     /// As [`profile`](Self::profile).

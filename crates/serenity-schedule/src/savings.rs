@@ -1,4 +1,4 @@
-//! The least peak where ops need less while they run than what they bring to life.
+//! Finds the least peak where ops need less while they run than the buffers they allocate.
 //!
 //! An op that may write its result over what it reads can do so if it is the last that reads it: in some orders, not in others ([hand-overs](crate::HandOver)). Other savings are sure: so many bytes while the op
 //! runs, whatever has run before. With `s(X,u)` the bytes that `u` saves in either way after `X`,
@@ -27,12 +27,12 @@ use serenity_search::{Limits, StopReason, Watch};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 
-/// What is known of all orders.
+/// What is proved about all orders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WithSavings {
-    /// No order peaks below this.
+    /// A lower bound on the peak of every order.
     pub at_least: u64,
-    /// An order that peaks there, unless a limit ended the search.
+    /// An order with that peak, unless a limit ended the search.
     pub order: Option<Vec<OpIndex>>,
 }
 
@@ -48,8 +48,9 @@ struct Set {
     ops: Vec<u32>,
 }
 
-/// Finds the least peak of all orders, with what ops save: by hand-overs, and so many bytes each for sure. `floor` is known to be none too high.
-/// Between two waypoints it looks at so many moves from one set of executed ops to the next, and then ends with what it has proved.
+/// Finds the least peak of all orders, with what ops save: by hand-overs, and `sure` bytes each. `floor` is a known
+/// lower bound. Between two waypoints it visits at most so many moves from one set of executed ops to the next, and
+/// then returns what it has proved.
 pub fn with_savings(
     problem: &Problem,
     sure: &[(OpIndex, u64)],

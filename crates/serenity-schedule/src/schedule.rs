@@ -1,4 +1,4 @@
-//! The one entry point: a problem and options in, a schedule out.
+//! The entry point: [`schedule`].
 
 use crate::answer::Answer;
 use crate::divide::{self, Solved};
@@ -16,17 +16,17 @@ use std::time::Duration;
 pub struct Schedule {
     /// The ops in execution order.
     pub order: Vec<OpIndex>,
-    /// The most memory in use at any time.
+    /// The peak: the most memory in use at any time.
     pub peak: u64,
-    /// No order peaks below this.
+    /// A lower bound on the peak of every order.
     pub bound: u64,
-    /// Whether that settles it.
+    /// Whether the bound proves that no order has a lower peak.
     pub proof: Proof,
-    /// What it took.
+    /// The work of the search.
     pub stats: Stats,
 }
 
-/// What a search took.
+/// The work of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// States visited: sets of executed ops for dynamic programming, partial orders for exhaustive search.
@@ -39,9 +39,10 @@ pub struct Stats {
     pub elapsed: Duration,
 }
 
-/// Finds an order of low peak, the lowest if the algorithm is exact and the limits allow: the paper's equation 1.
+/// Finds an order of low peak, the lowest if the algorithm is exact and the limits allow it: the paper's equation 1.
 ///
-/// An order returned because a limit was hit is the best found until then, and never worse than those of the heuristics.
+/// If a limit ended the search, the result is the best order found until then, and never worse than those of the
+/// heuristics.
 pub fn schedule(problem: &Problem, options: &Options) -> Schedule {
     let mut watch = Watch::new(&options.limits, options.progress.as_ref());
     watch.bound = bounds::simple(problem);

@@ -1,4 +1,4 @@
-//! A stretch of a problem is again a problem.
+//! A stretch of a problem, as a problem of its own.
 
 use crate::{Buffer, OpIndex, Problem, bits};
 

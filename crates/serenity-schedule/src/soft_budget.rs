@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 /// One run of the dynamic programming under a soft budget.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TriedBudget {
-    /// Which of the [pieces](crate::Stats::pieces), from 0.
+    /// The index of the [piece](crate::Stats::pieces).
     pub piece: usize,
     /// The budget tau in bytes.
     pub budget: u64,

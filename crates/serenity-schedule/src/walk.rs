@@ -1,7 +1,7 @@
-//! One order at a time, by counters.
+//! Follows a single order by counters.
 //!
-//! A search that holds many sets at once asks each buffer who of its writers and readers is in the set. Whoever follows a single
-//! order need not ask: a counter a buffer and a counter an op say it, and a whole order costs no more than its edges.
+//! A search that holds many sets at once must test which writers and readers of each buffer are in the set. Along a
+//! single order one counter per buffer and one per op tell, and a whole order costs no more than its edges.
 
 use crate::{OpIndex, Problem, Step, bits};
 

@@ -1,4 +1,5 @@
-//! All orders within a budget: how many partial schedules a search over them keeps, and some of them, drawn so that each is as likely as any other.
+//! All orders within a budget: how many partial schedules a search over them keeps, and some of them, each drawn with
+//! equal probability.
 //!
 //! The sets of executed ops that orders within the budget pass are found level by level, as the dynamic programming does. From the last to the first, the number of
 //! ways to go on from a set is the sum over its moves; a walk from the empty set that takes every move with the share of the ways behind it draws all orders alike.
@@ -14,9 +15,9 @@ use serenity_search::Watch;
 pub struct Within {
     /// Sets of executed ops that a search under this budget visits.
     pub states: u64,
-    /// How many orders there are, to the digits of a float; 0 if the budget is too small for any.
+    /// The number of orders, to the precision of a float; 0 if the budget is too small for any.
     pub orders: f64,
-    /// Some of them; none if there are none.
+    /// The drawn orders; empty if there are none within the budget.
     pub drawn: Vec<Vec<OpIndex>>,
 }
 
@@ -28,7 +29,8 @@ struct Edge {
     op: u32,
 }
 
-/// Looks at all orders that need no more than `budget`, and draws `count` of them. The same seed draws the same on every machine.
+/// Visits all orders that need no more than `budget`, and draws `count` of them. Equal seeds draw equal orders on every
+/// machine.
 ///
 /// # Errors
 /// If a limit ended it.

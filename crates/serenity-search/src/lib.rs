@@ -1,14 +1,16 @@
-//! What every search shares.
+//! What all searches share: limits, progress and proofs.
 //!
-//! A search of Serenity's looks for something best: an order, a placement, a set of rewrites, a plan of transfers. It is given [`Limits`], tells its
-//! [`Progress`] while it runs, and whatever ends it, it returns the best it has with a [`Proof`]: that nothing is better, or why it stopped before
-//! it knew ([`StopReason`]). A [`Watch`] keeps count on behalf of one search.
+//! A search of Serenity looks for the best order, placement, set of rewrites or plan of transfers. It gets [`Limits`],
+//! reports its [`Progress`] while it runs, and returns the best result so far with a [`Proof`]: that nothing is better,
+//! or why it stopped before it knew ([`StopReason`]). A [`Watch`] counts the work of one search.
 //!
-//! Promised: a search that ends by counted work or memory ends at the same point on every machine. Only [`Limits::deadline`] and [`Limits::cancel`]
-//! depend on the clock, and a proof that carries one of these says so ([`StopReason::is_by_the_clock`]). Searches within searches share one set of
-//! limits: a deadline is a point in time, so nobody has to reckon what is left.
+//! Guarantees: a search that ends by counted work or memory ends at the same point on every machine. Only
+//! [`Limits::deadline`] and [`Limits::cancel`] depend on the clock, and a proof that carries one of these says so
+//! ([`StopReason::is_by_the_clock`]). Searches within searches share one set of limits: a deadline is a point in time,
+//! so no search has to compute what is left.
 //!
-//! Whatever is chosen or told by name, algorithms and reasons for stopping alike, has its names from one table ([`named!`]).
+//! Everything that is chosen or reported by name, such as algorithms and reasons for stopping, has its names in one
+//! table ([`named!`]).
 //!
 //! ```
 //! use serenity_search::{Limits, Proof, StopReason, Watch};

@@ -1,11 +1,11 @@
-//! How much a search may spend, and how to end it from outside.
+//! The limits of a search, and how to cancel it.
 
 use crate::StopReason;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Ends a search from outside: from a signal handler, or another thread.
+/// Cancels a search from outside: from a signal handler, or another thread.
 #[derive(Clone, Debug, Default)]
 pub struct CancelFlag(Arc<AtomicBool>);
 
@@ -15,32 +15,33 @@ impl CancelFlag {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Has somebody asked?
+    /// Was the search cancelled?
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// How much a search may spend. By default, as much as it takes.
+/// The limits of a search. By default there are none.
 #[derive(Clone, Debug, Default)]
 pub struct Limits {
-    /// The search ends at the first look at the clock after this. A safety net: what it cuts differs from run to run.
+    /// The search ends when it first checks the clock after this time. A safety net: runs that it cuts short may
+    /// differ.
     pub deadline: Option<Instant>,
     /// Bytes for the tables of the search.
     pub memory: Option<u64>,
     /// Work, counted in the search's own unit. Unlike time, this ends the same search at the same point on every machine.
     pub work: Option<u64>,
-    /// Ends the search at the next look.
+    /// Ends the search at its next check.
     pub cancel: CancelFlag,
 }
 
 impl Limits {
-    /// Limits that end after so much time from now.
+    /// Limits that end after `time` from now.
     pub fn lasting(time: Duration) -> Self {
         Self::default().within(time)
     }
 
-    /// The same limits with so much time from now on, if they do not end sooner.
+    /// These limits, ending after `time` from now unless they end sooner.
     #[must_use]
     pub fn within(&self, time: Duration) -> Self {
         // A time that no clock can hold is no limit.
@@ -52,19 +53,19 @@ impl Limits {
         Self { deadline, ..self.clone() }
     }
 
-    /// The same limits with at most so much work.
+    /// These limits, with at most this much work.
     #[must_use]
     pub fn working(&self, work: u64) -> Self {
         Self { work: Some(self.work.map_or(work, |limit| limit.min(work))), ..self.clone() }
     }
 
-    /// The same limits with at most so many bytes of tables.
+    /// These limits, with at most this many bytes of tables.
     #[must_use]
     pub fn holding(&self, memory: u64) -> Self {
         Self { memory: Some(self.memory.map_or(memory, |limit| limit.min(memory))), ..self.clone() }
     }
 
-    /// Has somebody cancelled it, or has its time come?
+    /// The reason to end at once: the search was cancelled, or its deadline has passed.
     pub fn interrupted(&self) -> Option<StopReason> {
         if self.cancel.is_cancelled() {
             Some(StopReason::Cancelled)
@@ -75,7 +76,7 @@ impl Limits {
         }
     }
 
-    /// As [`interrupted`](Self::interrupted), for inner loops that only want to know whether to go on.
+    /// Was the search cancelled, or has its deadline passed? For inner loops.
     pub fn are_over(&self) -> bool {
         self.interrupted().is_some()
     }

@@ -5,31 +5,31 @@ use std::fmt;
 /// Why a search ended before it had proved its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StopReason {
-    /// It is no complete search: it makes one answer, or improves some, and proves nothing beyond a simple bound.
+    /// The search is not complete: it makes one answer, or improves some, and proves nothing beyond a simple bound.
     Heuristic,
-    /// Not all is known of what was searched, so nothing can be proved about it.
+    /// Some facts about the problem are unknown, so nothing can be proved about it.
     Unknown,
-    /// It was asked whether a capacity can be met, or a figure be beaten, and that is settled.
+    /// The question was only whether a capacity can be met or a figure be beaten, and it is answered.
     Capacity,
-    /// The search would try the same again and again: Algorithm 2 of the paper, followed as printed, may.
+    /// The search began to repeat itself, as Algorithm 2 of the paper may if it is followed as printed.
     Circles,
-    /// [`Limits::work`](crate::Limits::work).
+    /// [`Limits::work`](crate::Limits::work) was used up.
     Work,
-    /// [`Limits::memory`](crate::Limits::memory).
+    /// [`Limits::memory`](crate::Limits::memory) was used up.
     Memory,
-    /// [`Limits::deadline`](crate::Limits::deadline).
+    /// [`Limits::deadline`](crate::Limits::deadline) came.
     Time,
-    /// [`Limits::cancel`](crate::Limits::cancel).
+    /// [`Limits::cancel`](crate::Limits::cancel) was set.
     Cancelled,
 }
 
 impl StopReason {
-    /// Does it depend on the clock or on somebody outside, so that another run may give another answer?
+    /// Does it depend on the clock or on a signal, so that another run may give another answer?
     pub fn is_by_the_clock(self) -> bool {
         matches!(self, Self::Time | Self::Cancelled)
     }
 
-    /// The one with this [`name`](Self::name).
+    /// The reason with this [`name`](Self::name).
     pub fn named(name: &str) -> Option<Self> {
         Self::all().find_map(|(known, reason)| (known == name).then_some(reason))
     }
@@ -66,7 +66,7 @@ impl fmt::Display for StopReason {
 /// What is proved about an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
-    /// It equals the bound: nothing is better.
+    /// The answer equals the bound: nothing is better.
     Optimal,
     /// There may be something better between the bound and the answer.
     Gap {
@@ -76,7 +76,7 @@ pub enum Proof {
 }
 
 impl Proof {
-    /// Of something that needs so much, where nothing can need less than `bound`: nothing is optimal because a search says so.
+    /// The proof for an answer that needs `needs` if `bound` is a lower bound: optimal only if it needs no more.
     pub fn of(needs: u64, bound: u64, stopped: Option<StopReason>) -> Self {
         if needs <= bound {
             Self::Optimal
@@ -85,12 +85,12 @@ impl Proof {
         }
     }
 
-    /// Is nothing better?
+    /// Is it proved that nothing is better?
     pub fn is_optimal(self) -> bool {
         self == Self::Optimal
     }
 
-    /// Why it is not proved.
+    /// Why the answer is not proved optimal.
     pub fn stopped(self) -> Option<StopReason> {
         match self {
             Self::Optimal => None,

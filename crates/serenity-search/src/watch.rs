@@ -1,19 +1,19 @@
-//! Keeping count on behalf of one search.
+//! Counts the work of one search.
 
 use crate::{Limits, StopReason};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Where a search stands.
+/// The state of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// The least that was found.
+    /// The best result so far.
     pub best: u64,
-    /// What is proved: nothing needs less than this.
+    /// The lower bound that is proved so far.
     pub bound: u64,
     /// States visited.
     pub states: u64,
-    /// What states are.
+    /// What a state is, in words.
     pub of: &'static str,
     /// Time since the start.
     pub elapsed: Duration,
@@ -22,7 +22,7 @@ pub struct Progress {
 /// Called a few times a second while a search runs.
 pub type ProgressFn = Arc<dyn Fn(&Progress) + Send + Sync>;
 
-/// Counts work and looks at the clock now and then.
+/// Counts work and checks the clock now and then.
 pub struct Watch<'a> {
     limits: &'a Limits,
     progress: Option<&'a ProgressFn>,
@@ -31,13 +31,13 @@ pub struct Watch<'a> {
     /// Words of memory touched since the last look at the clock.
     touched: u64,
     work: u64,
-    /// The best that is known for the whole problem; shown, not used.
+    /// The best known result for the whole problem; for display only.
     pub best: u64,
-    /// Proved for the whole problem; shown, not used.
+    /// The proved bound for the whole problem; for display only.
     pub bound: u64,
     /// States visited so far.
     pub states: u64,
-    /// What states are, for those who look.
+    /// What a state is, in words, for display.
     pub of: &'static str,
 }
 
@@ -47,7 +47,7 @@ const REPORT_EVERY: Duration = Duration::from_millis(100);
 const LOOK_EVERY: u64 = 1 << 16;
 
 impl<'a> Watch<'a> {
-    /// A search that begins now.
+    /// A watch for a search that begins now.
     pub fn new(limits: &'a Limits, progress: Option<&'a ProgressFn>) -> Self {
         Self {
             limits,
@@ -68,7 +68,7 @@ impl<'a> Watch<'a> {
         self.started.elapsed()
     }
 
-    /// Must the search end, after so much more work? Looks at the clock only now and then.
+    /// Must the search end, after `work` more work? Checks the clock only now and then.
     pub fn after(&mut self, work: u64) -> Option<StopReason> {
         self.work += work;
         if self.is_worked_out() {
@@ -83,8 +83,8 @@ impl<'a> Watch<'a> {
         self.work += states;
     }
 
-    /// Is it time to look at the limits, after touching `words` more words of memory? A state may have thousands of successors, and a step of
-    /// the search a single state, so this is not counted in states.
+    /// Is it time to check the limits, after touching `words` more words of memory? A state may have thousands of
+    /// successors, and a step of the search a single state, so this is not counted in states.
     pub fn time_to_look(&mut self, words: u64) -> bool {
         self.touched += words;
         let is_time = self.touched >= LOOK_EVERY;
@@ -94,7 +94,7 @@ impl<'a> Watch<'a> {
         is_time
     }
 
-    /// Nothing needs less than this.
+    /// Raises the bound to `bytes`, if it is lower.
     pub fn raise_bound(&mut self, bytes: u64) {
         self.bound = self.bound.max(bytes);
     }
@@ -105,7 +105,7 @@ impl<'a> Watch<'a> {
         self.limit_reached(memory)
     }
 
-    /// Tells the caller how it stands, if it is time to.
+    /// Reports progress to the caller, if it is time to.
     pub fn report(&mut self) {
         let elapsed = self.elapsed();
         if let Some(progress) = self.progress
@@ -117,8 +117,8 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// The limit that is reached, if any, by tables of `memory` bytes. Limits that are counted come first, so that what the clock does not
-    /// decide is not put down to it.
+    /// The limit that tables of `memory` bytes reach, if any. Counted limits come first, so that the clock is blamed
+    /// only if it decides.
     pub fn limit_reached(&self, memory: u64) -> Option<StopReason> {
         if self.is_worked_out() {
             Some(StopReason::Work)
@@ -129,7 +129,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Its limits less the work it has done, for a search within it that keeps count by itself.
+    /// The limits less the work done so far, for an inner search that counts by itself.
     pub fn left(&self) -> Limits {
         let work = self.limits.work.map(|limit| limit.saturating_sub(self.work));
         Limits { work, ..self.limits.clone() }
@@ -139,12 +139,12 @@ impl<'a> Watch<'a> {
         self.limits.work.is_some_and(|limit| self.work >= limit)
     }
 
-    /// Bytes that tables may take.
+    /// The most bytes that tables may take.
     pub fn memory_limit(&self) -> u64 {
         self.limits.memory.unwrap_or(u64::MAX)
     }
 
-    /// Says whether time is up or the search was cancelled; for inner loops and other threads.
+    /// A function that tells whether time is up or the search was cancelled; for inner loops and other threads.
     pub fn stopper(&self) -> impl Fn() -> bool + Sync + 'a {
         let limits = self.limits;
         move || limits.are_over()

@@ -202,7 +202,7 @@ mod tests {
         said_of_signed(kind, &signed, attributes)
     }
 
-    /// The same of tensors with a signature each.
+    /// What is said of one op on these tensors, each with a signature; it writes the last one.
     fn said_of_signed(kind: &str, shapes: &[(&[u64], &[i64])], attributes: &str) -> Option<(String, String)> {
         let tensor = |(shape, signature): &(&[u64], &[i64])| {
             format!(r#"{{"shape": {shape:?}, "dtype": "int8", "shape_signature": {signature:?}}}"#)

@@ -7,10 +7,10 @@ use serenity_ir::{GraphError, OrderError};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Too short, or another kind of file.
+    /// The file is too short, or of another kind.
     #[error("not a TensorFlow Lite model: bytes 4 to 7 are not `TFL3`")]
     Identifier,
-    /// A schema that we do not know.
+    /// The version of the schema is not supported.
     #[error(
         "schema version {found} is not supported, only version 3; convert the model with a newer converter"
     )]
@@ -18,62 +18,62 @@ pub enum Error {
         /// The version the file gives.
         found: u32,
     },
-    /// Bytes that are not what the format asks for.
+    /// The bytes do not follow the format.
     #[error("{place}: {fault}; the file is damaged or cut short")]
     Damaged {
-        /// Where, in the terms of the model.
+        /// The place, in the terms of the model.
         place: String,
-        /// Where and what, in bytes.
+        /// The place and the fault, in bytes.
         fault: Fault,
     },
-    /// A number that names nothing.
+    /// An index is out of range.
     #[error("{place}: {what} {index} of {count}")]
     Reference {
-        /// Who names it.
+        /// The place of the index.
         place: String,
-        /// A tensor, a buffer, …
+        /// What it names: a tensor, a buffer, …
         what: &'static str,
-        /// The number.
+        /// The index.
         index: i64,
-        /// How many there are.
+        /// The number of things that it can name.
         count: usize,
     },
     /// Something that makes no sense in a model.
     #[error("{place}: {problem}")]
     Invalid {
-        /// Where.
+        /// The place, in the terms of the model.
         place: String,
-        /// What, and the remedy where there is one.
+        /// The problem, and the remedy where there is one.
         problem: String,
     },
-    /// Parts that are used again and again, so that the model is far larger than its file.
+    /// The file refers to its parts so often that the model is far larger than the file.
     #[error("{place}: the file repeats its parts until they exceed {limit} bytes; no real model does")]
     Repetitive {
-        /// Where the limit was met.
+        /// The place where the limit was reached.
         place: String,
         /// The limit, which grows with the file.
         limit: u64,
     },
-    /// A sub-graph that is not a graph.
+    /// A sub-graph is not a valid graph.
     #[error("sub-graph {sub_graph}: {source}")]
     Graph {
-        /// Which.
+        /// The index of the sub-graph.
         sub_graph: usize,
-        /// Why.
+        /// The reason why it is not valid.
         source: GraphError,
     },
     /// An order in which a sub-graph cannot run.
     #[error("sub-graph {sub_graph}: {source}")]
     Order {
-        /// Which.
+        /// The index of the sub-graph.
         sub_graph: usize,
-        /// Why.
+        /// The reason why the order cannot run.
         source: OrderError,
     },
     /// A change that cannot be made.
     #[error("the model cannot be rewritten: {0}")]
     Edit(String),
-    /// A change that did more, or less, than was asked for: a mistake of ours, caught before the file is given away.
+    /// A change did more, or less, than was asked for: a bug of ours, caught before the file is returned.
     #[error("the rewritten model differs from the original in {0}; please report this")]
     Unfaithful(String),
 }

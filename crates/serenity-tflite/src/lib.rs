@@ -1,13 +1,13 @@
 //! Lossless reading and writing of TensorFlow Lite models.
 //!
-//! In comes a `.tflite` file (schema version 3), any bytes at all: [`Model::parse`] checks every step it takes into them. Out come
-//! one [`Graph`](serenity_ir::Graph) of activations for each sub-graph ([`Model::graphs`]), the file's own tables
-//! ([`Model::sub_graphs`]), and files in which only what was asked for has changed:
-//! [`Model::reordered`], and [`Model::edit`] for everything else. [`create`] makes a new file from a graph with its constants.
+//! Takes a `.tflite` file (schema version 3) of any bytes: [`Model::parse`] checks every step. Returns one
+//! [`Graph`](serenity_ir::Graph) of activations per sub-graph ([`Model::graphs`]), the file's own tables
+//! ([`Model::sub_graphs`]), and files in which only the requested parts have changed: [`Model::reordered`], and
+//! [`Model::edit`] for everything else. [`create`] makes a new file from a graph with its constants.
 //!
-//! Promised: no bytes make it panic, hang, or allocate more than a fixed multiple of their length; what is not changed
-//! survives byte for byte, fields that are newer than this program included; and a file that was changed is read again and compared
-//! before it is given away.
+//! Guarantees: no bytes make it panic, hang, or allocate more than a fixed multiple of their length; everything that is
+//! not changed survives byte for byte, including fields that are newer than this program; and a changed file is read
+//! again and compared before it is returned.
 //!
 //! ```
 //! use serenity_tflite::{Error, Model};

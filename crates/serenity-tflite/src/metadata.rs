@@ -15,7 +15,7 @@ pub const PLAN_NOTE: &str = "serenity";
 /// One named piece of metadata.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metadata {
-    /// Its name.
+    /// The name of the entry.
     pub name: String,
     /// The buffer that holds its bytes.
     pub buffer: usize,
@@ -45,13 +45,13 @@ impl Metadata {
 /// A named entry point: which sub-graph, and what its inputs and outputs are called.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// Its name.
+    /// The name of the signature.
     pub key: String,
     /// The sub-graph it runs.
     pub sub_graph: usize,
     /// Inputs: name and the number of the tensor in the sub-graph's table.
     pub inputs: Vec<(String, usize)>,
-    /// Outputs, likewise.
+    /// Outputs: name and the number of the tensor in the sub-graph's table.
     pub outputs: Vec<(String, usize)>,
 }
 

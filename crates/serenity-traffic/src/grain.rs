@@ -6,7 +6,7 @@ pub const PAGE: u64 = 1024;
 /// What moves as one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Grain {
-    /// Whole buffers.
+    /// Whole buffers move.
     #[default]
     Tensor,
     /// Pages of [`PAGE`] bytes.

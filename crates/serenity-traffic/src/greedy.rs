@@ -19,7 +19,8 @@ pub(crate) fn by_length(demand: &Demand) -> Vec<usize> {
     gaps
 }
 
-/// The same for all gaps together that hold the same bytes: only if all are kept, nothing is written.
+/// The gaps sorted by what all gaps that hold the same bytes save together for each step: only if all are kept, nothing
+/// is written.
 pub(crate) fn by_version(demand: &Demand) -> Vec<usize> {
     /// Lengths are compared as fractions with these denominators' least common multiple, or near enough.
     const SCALE: usize = 1 << 20;

@@ -1,8 +1,8 @@
-//! Bytes moved between on-chip and off-chip memory.
+//! Counts the bytes moved between on-chip and off-chip memory.
 //!
-//! In comes an order of a network's ops, a [`MemoryModel`](serenity_runtimes::MemoryModel) (which tensors share a buffer, which ops only name what is
-//! there) and the size of the on-chip memory. Out comes the [`Traffic`]: what Belady's rule moves, as in the SERENITY paper; what the best
-//! plan moves that we found; and a lower bound that no plan for this order can beat.
+//! Takes an order of a network's ops, a [`MemoryModel`](serenity_runtimes::MemoryModel) (which tensors share a buffer,
+//! which ops are mere views) and the size of the on-chip memory. Returns the [`Traffic`]: what Belady's rule moves, as
+//! in the SERENITY paper; what the best plan moves that we found; and a lower bound for all plans of this order.
 //!
 //! # What is counted
 //! Activations only. Everything is off-chip that is not on chip; off-chip memory is large enough.

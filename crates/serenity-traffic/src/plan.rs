@@ -44,7 +44,7 @@ impl<'a> Draft<'a> {
         Self { demand, plan: Plan::nothing(demand), occupancy, capacity }
     }
 
-    /// The same with what `plan` keeps.
+    /// The draft in which a memory of `capacity` units keeps what `plan` keeps.
     pub(crate) fn of(demand: &'a Demand, capacity: u64, plan: &Plan) -> Self {
         let mut draft = Self::empty(demand, capacity);
         for (gap, &units) in plan.kept.iter().enumerate() {

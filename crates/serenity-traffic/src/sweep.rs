@@ -57,7 +57,8 @@ pub fn traffic(
     Ok(demand.traffic(on_chip))
 }
 
-/// The same for several on-chip sizes, in the order given. [`Traffic::best`] never rises from a size to a larger one.
+/// The traffic of `graph` in `order` for several on-chip sizes, in the order given. [`Traffic::best`] never rises from
+/// a size to a larger one.
 ///
 /// # Errors
 /// As [`traffic`].
@@ -89,7 +90,8 @@ impl Demand {
         self.sweep_within(on_chip, &Limits::default())
     }
 
-    /// The same; if somebody ends it, bounds are lower and plans simpler than they could be.
+    /// The traffic for several on-chip sizes, in the order given. If a limit ends the search, bounds are lower and
+    /// plans simpler than they could be.
     pub fn sweep_within(&self, on_chip: &[u64], limits: &Limits) -> Vec<Traffic> {
         let mut sizes = self.common_sizes(on_chip.iter().copied().max().unwrap_or(0));
         sizes.extend(on_chip);

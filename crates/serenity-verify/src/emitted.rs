@@ -1,4 +1,4 @@
-//! Does emitted C compute what the model computes? It is compiled by the user's own compiler, and both run.
+//! Checks that emitted C computes what the model computes: compiles it with the user's own compiler, and runs both.
 
 use super::python::{Answer, Culprit, listen};
 use super::{Comparison, Engine, Verification, VerifyError, VerifyOptions};
@@ -9,23 +9,23 @@ use serenity_search::Limits;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Handed over as text, so that the binary needs no file beside it.
+/// Embedded, so that the binary needs no file beside it.
 const SCRIPT: &str = concat!(include_str!("compare.py"), include_str!("emitted.py"));
 const HARNESS: &str = include_str!("harness.c");
 
 /// How emitted C is compiled and run.
 #[derive(Clone, Debug)]
 pub struct Compiler {
-    /// The compiler.
+    /// The compiler's command.
     pub command: String,
-    /// What it is told besides which files to compile.
+    /// The flags, besides the files to compile.
     pub flags: Vec<String>,
-    /// Words in front of the program that run it, as for an emulator.
+    /// A command in front of the program that runs it, such as an emulator.
     pub runner: Vec<String>,
 }
 
 impl Default for Compiler {
-    /// What `CC` and `CFLAGS` name, or `cc -O2`.
+    /// The command and flags in `CC` and `CFLAGS`, or `cc -O2`.
     fn default() -> Self {
         let named = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let flags = named("CFLAGS").unwrap_or_else(|| "-O2".to_owned());
@@ -37,7 +37,7 @@ impl Default for Compiler {
     }
 }
 
-/// Compares a `.tflite` model in TensorFlow Lite for Microcontrollers with its C in a folder.
+/// Compares a `.tflite` model, run by TensorFlow Lite for Microcontrollers, with its emitted C in a folder.
 ///
 /// # Errors
 /// If there is no such code, if it does not compile or crashes, or if the runtime is not installed or does not take the model.
@@ -89,7 +89,7 @@ pub fn verify_emitted(
     Err(VerifyError::NoEngine { skipped: vec![(engine, why)], tried })
 }
 
-/// The program that runs the code of a folder.
+/// Compiles the code of a folder; returns the path of the program.
 fn compiled(folder: &str, compiler: &Compiler, build: &Path) -> Result<PathBuf, VerifyError> {
     let read = |path: PathBuf| {
         let text = std::fs::read_to_string(&path);
@@ -129,7 +129,7 @@ fn compiled(folder: &str, compiler: &Compiler, build: &Path) -> Result<PathBuf, 
     Ok(program)
 }
 
-/// What the names of emitted code begin with.
+/// The prefix of all names in the emitted code.
 fn prefix(header: &str) -> Option<String> {
     let line = header.lines().find_map(|line| line.strip_prefix("void ")?.strip_suffix("_invoke(void);"))?;
     let is_name = !line.is_empty() && line.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');

@@ -1,4 +1,4 @@
-//! The runtimes that can be asked.
+//! The runtimes that can compare models.
 
 /// A runtime that can run models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub enum Engine {
     LiteRt,
     /// `LiteRT` with its own optimised kernels, and no delegate.
     LiteRtBuiltin,
-    /// `LiteRT` as it comes: XNNPACK where that takes an operator, optimised kernels elsewhere.
+    /// `LiteRT` with its defaults: XNNPACK where that takes an operator, optimised kernels elsewhere.
     LiteRtXnnpack,
     /// TensorFlow Lite for Microcontrollers: the only one that follows an offline memory plan.
     Tflm,
@@ -20,7 +20,7 @@ serenity_search::named! { "engine": Engine {
 } }
 
 impl Engine {
-    /// The name people know it by.
+    /// The name for people.
     pub fn title(self) -> &'static str {
         match self {
             Self::LiteRt => "LiteRT, reference kernels",
@@ -31,7 +31,7 @@ impl Engine {
         }
     }
 
-    /// The Python packages of which one is needed.
+    /// The Python packages, of which one is needed.
     pub fn packages(self) -> &'static str {
         match self {
             Self::LiteRt | Self::LiteRtBuiltin | Self::LiteRtXnnpack => {
@@ -47,7 +47,7 @@ impl Engine {
         matches!(self, Self::LiteRtBuiltin | Self::LiteRtXnnpack)
     }
 
-    /// What `pip install` calls the package to install.
+    /// The package for `pip install`.
     pub(crate) fn to_install(self) -> &'static str {
         match self {
             Self::LiteRt | Self::LiteRtBuiltin | Self::LiteRtXnnpack => "ai-edge-litert",

@@ -1,4 +1,4 @@
-//! Why two models could not be compared.
+//! Errors of the comparison of two models.
 
 use super::Engine;
 use serenity::ErrorKind;
@@ -11,26 +11,26 @@ pub enum VerifyError {
     /// A file cannot be read.
     #[error("cannot read `{path}`: {source}")]
     Read {
-        /// The file.
+        /// The path of the file.
         path: String,
-        /// Why.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A file that no runtime runs.
     #[error("`{path}` cannot be run: it is neither a .tflite nor an .onnx model")]
     NotRunnable {
-        /// The file.
+        /// The path of the file.
         path: String,
     },
-    /// One of each format.
+    /// The two models have different formats.
     #[error("`{a}` and `{b}` are for different runtimes, which never agree to the last bit")]
     DifferentFormats {
         /// The first model.
         a: String,
-        /// The second.
+        /// The second model.
         b: String,
     },
-    /// A runtime for another format.
+    /// The runtime does not run models of this format.
     #[error("{} does not run `{path}`", engine.title())]
     WrongEngine {
         /// The runtime asked for.
@@ -38,52 +38,52 @@ pub enum VerifyError {
         /// The first model.
         path: String,
     },
-    /// No runtime is installed, or none of those that are takes the first model.
+    /// No runtime is installed, or no installed one takes the first model.
     #[error("no runtime can run the models: {}", list(skipped))]
     NoEngine {
-        /// Every runtime, and why not.
+        /// Every runtime, and why it was not used.
         skipped: Vec<(Engine, String)>,
-        /// Every Python that was tried, and what it said.
+        /// Every Python that was tried, and its answer.
         tried: Vec<String>,
     },
     /// No runtime takes the first model.
     #[error("no runtime can run the first model: {}", list(skipped))]
     Refused {
-        /// Every runtime, and why not.
+        /// Every runtime, and why it refused the model.
         skipped: Vec<(Engine, String)>,
     },
     /// A runtime takes the first model but not the second.
     #[error("{} runs `{a}`, but fails on `{b}`: {reason}", engine.title())]
     SecondFails {
-        /// The runtime.
+        /// The runtime that failed.
         engine: Engine,
         /// The first model.
         a: String,
-        /// The second.
+        /// The second model.
         b: String,
-        /// Why.
+        /// The message of the runtime.
         reason: String,
     },
-    /// A folder without emitted C.
+    /// A folder has no emitted C.
     #[error("`{path}` holds no C that `serenity emit` wrote")]
     NotEmitted {
-        /// The folder.
+        /// The path of the folder.
         path: String,
     },
-    /// Code that does not compile.
+    /// The code does not compile.
     #[error("`{command}` does not compile it: {reason}")]
     Compile {
-        /// The compiler.
+        /// The command of the compiler.
         command: String,
-        /// What it said.
+        /// The message of the compiler.
         reason: String,
     },
-    /// Our own script answered something else than it should.
+    /// Our own script gave an answer that we cannot read.
     #[error("cannot make sense of the answer from {}: {answer}", engine.title())]
     Unreadable {
-        /// The runtime.
+        /// The runtime that was asked.
         engine: Engine,
-        /// The answer.
+        /// The answer of the script.
         answer: String,
     },
 }
@@ -94,7 +94,7 @@ fn list(skipped: &[(Engine, String)]) -> String {
 }
 
 impl VerifyError {
-    /// What kind of thing went wrong, for programs.
+    /// The kind of error, for programs.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Read { .. } => ErrorKind::Read,
@@ -110,7 +110,7 @@ impl VerifyError {
         }
     }
 
-    /// What the user can do about it, where that is not plain from the message.
+    /// What the user can do about it, unless the message makes that plain.
     pub fn help(&self) -> Option<String> {
         match self {
             Self::NotRunnable { .. } => Some("give two .tflite or two .onnx models".to_owned()),

@@ -1,8 +1,8 @@
-//! Do two models compute the same? Asked of a real runtime, because only it knows.
+//! Checks that two models compute the same, by running both in a real runtime.
 //!
-//! Both models get the same random inputs, several times, and every bit of their outputs is compared. Where one takes or gives the whole numbers that the other converts
-//! ([`pair`]), it gets what they are converted to, and what it gives is converted. The runtimes are those of the user,
-//! called through Python ([`python`]); nothing is downloaded.
+//! Both models get the same random inputs, several times, and every bit of their outputs is compared. Where one model
+//! takes or gives the integers that the other converts ([`pair`]), its inputs and outputs are converted for it. The
+//! runtimes are the user's own, called through Python ([`python`]); nothing is downloaded.
 
 mod emitted;
 mod engine;
@@ -23,11 +23,12 @@ use std::path::{Path, PathBuf};
 /// How to compare two models.
 #[derive(Clone, Debug)]
 pub struct VerifyOptions {
-    /// How often to run both; every run is two invocations in a row with inputs of their own, and state is kept throughout.
+    /// How often to run both models; every run is two invocations in a row with different inputs, and state is kept
+    /// throughout.
     pub runs: u32,
-    /// Another seed draws other inputs; the same seed draws the same.
+    /// The seed of the random inputs.
     pub seed: u64,
-    /// The runtime to ask; if `None`, every installed one that takes the models.
+    /// The runtime to use; if `None`, every installed one that takes the models.
     pub engine: Option<Engine>,
     /// The Python to use; if `None`, the first that has the runtime: `SERENITY_PYTHON`, the active virtual environment, `.venv` here,
     /// and `python3` and `python` in `PATH`.
@@ -40,46 +41,48 @@ impl Default for VerifyOptions {
     }
 }
 
-/// What the runtimes found.
+/// The results of all runtimes.
 #[derive(Clone, Debug)]
 pub struct Verification {
-    /// A comparison a runtime; at least one.
+    /// The comparison by each runtime; at least one.
     pub comparisons: Vec<Comparison>,
-    /// Inputs and outputs of floats in the first model that are the whole numbers in the second which the first converts: these stood for those.
+    /// Float inputs and outputs of the first model that are integers in the second, because the first only converts
+    /// them.
     pub quantized: Option<QuantizedIo>,
-    /// Runtimes that were not asked, and why: not installed, or they do not take the first model.
+    /// Runtimes that were not used, and why: not installed, or they do not take the first model.
     pub skipped: Vec<(Engine, String)>,
-    /// What those that were asked cannot judge: a plan of the arena for kernels that they do not have.
+    /// What the runtimes that were used cannot judge: a memory plan for kernels that they do not have.
     pub not_judged: Vec<(Engine, String)>,
 }
 
-/// What one runtime found.
+/// The result of one runtime.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     /// The runtime.
     pub engine: Engine,
-    /// Its package and version.
+    /// The package and version of the runtime.
     pub version: String,
     /// The Python that ran it.
     pub python: PathBuf,
-    /// Where inputs and outputs of the two models differ in number, name, shape or type. If anything does, nothing was run.
+    /// Differences between inputs and outputs of the two models in number, name, shape or type. If there are any,
+    /// nothing was run.
     pub signature_differences: Vec<String>,
-    /// Every output.
+    /// The comparison of each output.
     pub outputs: Vec<OutputComparison>,
     /// Run and invocation (0 or 1) in which an output first differed.
     pub first_difference: Option<(u64, u64)>,
 }
 
-/// How one output of the two models differs over all runs.
+/// The difference between one output of the two models over all runs.
 #[derive(Clone, Debug)]
 pub struct OutputComparison {
-    /// Its name.
+    /// The name of the output.
     pub name: String,
     /// Is every bit the same?
     pub equal: bool,
     /// The largest difference of two values that can be subtracted.
     pub max_abs_difference: f64,
-    /// Pairs that cannot be subtracted and are not alike: a number against a NaN or an infinity, or different shapes.
+    /// Pairs of values that cannot be subtracted and differ: a number and a NaN or an infinity, or different shapes.
     pub incomparable: u64,
 }
 
@@ -89,7 +92,7 @@ impl Verification {
         self.comparisons.iter().all(Comparison::is_equal)
     }
 
-    /// Is no value further off than this in any runtime?
+    /// Is the difference of every value at most `tolerance` in every runtime?
     pub fn is_within(&self, tolerance: f64) -> bool {
         self.max_abs_difference().is_some_and(|difference| difference <= tolerance)
     }
@@ -99,7 +102,7 @@ impl Verification {
         self.comparisons.iter().try_fold(0.0_f64, |most, one| Some(most.max(one.max_abs_difference()?)))
     }
 
-    /// All of it as a JSON object.
+    /// The result as a JSON object.
     pub fn to_json(&self) -> Value {
         let skipped =
             self.skipped.iter().map(|(engine, why)| json!({"engine": engine.name(), "reason": why}));
@@ -185,7 +188,8 @@ impl OutputComparison {
 /// Compares two models (both `.tflite` or both `.onnx`) by running them.
 ///
 /// # Errors
-/// If the models are not of one kind, if no runtime is installed that takes the first, or if a runtime takes the first but not the second.
+/// If the models have different formats, if no installed runtime takes the first, or if a runtime takes the first but
+/// not the second.
 pub fn verify(a: &str, b: &str, options: &VerifyOptions) -> Result<Verification, VerifyError> {
     let engines = for_models(a, b)?;
     let asked = match options.engine {
@@ -194,7 +198,7 @@ pub fn verify(a: &str, b: &str, options: &VerifyOptions) -> Result<Verification,
         None => engines.to_vec(),
     };
     for path in [a, b] {
-        // A plain error now instead of each runtime's own later.
+        // A clear error now instead of each runtime's own later.
         std::fs::File::open(Path::new(path))
             .map_err(|source| VerifyError::Read { path: path.to_owned(), source })?;
     }
@@ -216,7 +220,7 @@ pub fn verify(a: &str, b: &str, options: &VerifyOptions) -> Result<Verification,
                 Comparison::read(engine, version, python, &result)
                     .ok_or_else(|| VerifyError::Unreadable { engine, answer: result.to_string() })?,
             ),
-            // What the first model suffers from, nobody did by changing it.
+            // A fault of the first model was not introduced by changing it.
             Answer::Failed { culprit: Culprit::First, reason } => {
                 skipped.push((engine, format!("`{a}`: {reason}")));
             }
@@ -242,12 +246,12 @@ pub fn verify(a: &str, b: &str, options: &VerifyOptions) -> Result<Verification,
     }
 }
 
-/// Does a model hold a plan of TFLM's arena? Then nobody wants it in the kernels of phones and computers.
+/// Does a model have a memory plan for TFLM? Then it is not meant for the kernels of phones and computers.
 fn is_for_tflm(path: &str) -> bool {
     serenity::load(path).is_ok_and(|input| input.plan().is_some())
 }
 
-/// What of two models the runtimes that ran them cannot judge.
+/// What the runtimes that ran two models cannot judge about them.
 fn not_judged(paths: [&str; 2], comparisons: &[Comparison]) -> Vec<(Engine, String)> {
     let mut all = Vec::new();
     for path in paths {
@@ -273,7 +277,7 @@ fn not_judged(paths: [&str; 2], comparisons: &[Comparison]) -> Vec<(Engine, Stri
     all
 }
 
-/// The engines that may take two models, by their names.
+/// The engines that may take two models, by their file names.
 fn for_models(a: &str, b: &str) -> Result<&'static [Engine], VerifyError> {
     let of_a = for_model(a)?;
     if of_a == for_model(b)? {

@@ -1,11 +1,11 @@
-//! Is one model the other with whole numbers for inputs and outputs that were converted?
+//! Detects whether one model is the other with integers for inputs and outputs that were converted.
 
 use serenity_formats::{Format, ModelFile, Port, QuantizedIo, ReadOptions};
 use serenity_ir::{Graph, Tensor, TensorId};
 use std::sync::Arc;
 
-/// Inputs and outputs of the first model that are the whole numbers in the second which the first would only convert. All others must be as they were; if not, or if
-/// the files cannot be read, there are none, and the runtimes say what differs.
+/// Inputs and outputs of the first model that are integers in the second because the first only converts them. All
+/// others must be unchanged; if not, or if the files cannot be read, there are none, and the runtimes say what differs.
 pub(super) fn quantized(a: &str, b: &str) -> Option<QuantizedIo> {
     let (a, b) = (read(a)?, read(b)?);
     let (converted, QuantizedIo { mut changed, .. }) = a.with_quantized_io().ok()?;
@@ -20,7 +20,7 @@ pub(super) fn quantized(a: &str, b: &str) -> Option<QuantizedIo> {
     (ports.all(is_told) && !changed.is_empty()).then_some(QuantizedIo { changed, kept: Vec::new() })
 }
 
-/// Those of the models that were made for a fast session of ONNX Runtime, and must be run in one.
+/// The models that were made for a fast session of ONNX Runtime, and must be run in one.
 pub(super) fn fast(paths: [&str; 2]) -> Vec<&str> {
     let is_fast = |path: &&str| read(path).is_some_and(|file| file.session().is_some());
     paths.into_iter().filter(is_fast).collect()
@@ -31,7 +31,7 @@ fn read(path: &str) -> Option<Arc<dyn ModelFile>> {
     format.read(std::fs::read(path).ok()?, &ReadOptions::default()).ok()
 }
 
-/// Do two models take or give the same there, as far as their files say?
+/// Do two models have the same input or output there, as far as their files say?
 fn is_same(one: &Graph, other: &Graph, port: Port) -> bool {
     let (one, other) = (tensor(one, port), tensor(other, port));
     (&one.name, &one.shape, &one.dtype, &one.quantization)

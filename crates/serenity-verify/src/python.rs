@@ -1,4 +1,4 @@
-//! Finds a Python that has the runtime, and lets it compare.
+//! Finds a Python that has the runtime, and runs the comparison in it.
 
 use super::{Engine, VerifyOptions, pair};
 use serde_json::{Value, json};
@@ -9,27 +9,28 @@ use serenity_search::Limits;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Handed over as text, so that the binary needs no file beside it.
+/// Embedded, so that the binary needs no file beside it.
 const SCRIPT: &str = concat!(include_str!("compare.py"), include_str!("verify.py"));
 
-/// What came of asking.
+/// The answer of a Python.
 pub(super) enum Answer {
-    /// The runtime ran, and found this.
+    /// The runtime ran, with this result.
     Result { version: String, python: PathBuf, result: Value },
     /// The runtime refused a model, or crashed.
     Failed { culprit: Culprit, reason: String },
-    /// No Python has the runtime; each of them with what it said.
+    /// No Python has the runtime; each is listed with its answer.
     Missing(Vec<String>),
 }
 
-/// Which model a runtime stumbled over.
+/// The model that a runtime failed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Culprit {
     First,
     Second,
 }
 
-/// Asks the first Python that has the runtime. `quantized`: where the second model has whole numbers for floats of the first.
+/// Asks the first Python that has the runtime. `quantized` says where the second model has integers for floats of the
+/// first.
 pub(super) fn ask(
     engine: Engine,
     [a, b]: [&str; 2],
@@ -65,7 +66,7 @@ pub(super) fn ask(
     Answer::Missing(tried)
 }
 
-/// What a script said, or why this Python cannot be used.
+/// The answer of a script, or why this Python cannot be used.
 pub(super) fn listen(output: &Output, python: &Path) -> Result<Answer, String> {
     let stderr = String::from_utf8_lossy(&output.stderr);
     let last_words = last_lines(&stderr);
@@ -91,7 +92,7 @@ pub(super) fn listen(output: &Output, python: &Path) -> Result<Answer, String> {
         }
     }
     match version {
-        // The script never got as far as the runtime.
+        // The script ended before it reached the runtime.
         None if last_words.is_empty() => Err("no answer".to_owned()),
         None => Err(last_words),
         Some(_) => {

@@ -17,7 +17,7 @@ pub enum ZooError {
     /// The network has no option of this name.
     #[error("`{network}` has no option `{option}`;{} {}", did_you_mean(*.nearest), all_options(.known))]
     UnknownOption {
-        /// The network.
+        /// The name of the network.
         network: &'static str,
         /// The option asked for.
         option: String,
@@ -29,50 +29,50 @@ pub enum ZooError {
     /// Something after the `?` that is not an option.
     #[error("`{part}` is not of the form OPTION=VALUE; write NAME?OPTION=VALUE&OPTION=VALUE")]
     NotAnOption {
-        /// What stands there.
+        /// The text after the `?`.
         part: String,
     },
     /// An option that is given twice.
     #[error("option `{option}` is given twice; give it once")]
     Repeated {
-        /// The option.
+        /// The name of the option.
         option: &'static str,
     },
     /// A value that the option does not allow, alone or together with the others.
     #[error("option `{option}` cannot be `{value}`; it must be {allowed}")]
     BadValue {
-        /// The option.
+        /// The name of the option.
         option: &'static str,
         /// The value given.
         value: String,
-        /// What is allowed.
+        /// What is allowed, in words.
         allowed: String,
     },
     /// The options describe something that is not a graph, such as one too large to count its bytes.
     #[error(transparent)]
     Graph(#[from] GraphError),
-    /// A graph that stands for any network: there is nothing to write into a model.
+    /// A graph that stands for any network: it has no weights to write into a model.
     #[error("`{network}` is no model: `{name}` {why}; all networks but the random-* graphs can be exported")]
     NoModel {
-        /// The network.
+        /// The name of the network.
         network: String,
-        /// An op or a tensor.
+        /// The name of an op or a tensor.
         name: String,
         /// What it lacks.
         why: &'static str,
     },
-    /// A network that is too large to be given weights.
+    /// A network is too large to be given weights.
     #[error(
         "`{network}` has {amount} {what}, too many for a model ({limit}); choose a smaller one with its options"
     )]
     TooLarge {
-        /// The network.
+        /// The name of the network.
         network: String,
-        /// Of what there is too much.
+        /// What there is too much of.
         what: &'static str,
-        /// How much.
+        /// The amount that the network has.
         amount: u64,
-        /// How much there may be.
+        /// The limit on that amount.
         limit: u64,
     },
     /// A lowered network whose parts do not fit together.

@@ -1,14 +1,13 @@
 //! The networks of the paper and its field, as generators.
 //!
-//! In comes a *spec*: the name of a network, with options if the defaults will not do, as in
-//! `randwire-cifar10?seed=3&nodes=32`. Out comes a [`Graph`] with real shapes, element types and attributes: all that
-//! is needed to give it weights and write it as a model file. [`networks`] lists what there is; [`macs`] and
-//! [`weights`] say how large a graph is, and [`random`] holds the random families that tests and benchmarks draw
-//! from.
+//! Takes a *spec*: the name of a network, with options where the defaults will not do, as in
+//! `randwire-cifar10?seed=3&nodes=32`. Returns a [`Graph`] with real shapes, element types and attributes: everything
+//! needed to give it weights and write it as a model file. [`networks`] lists all networks; [`macs`] and [`weights`]
+//! say how large a graph is, and [`random`] has the random families that tests and benchmarks draw from.
 //!
-//! Promised: a spec gives a graph or a [`ZooError`] that names the remedy, never a panic or an absurd amount of
-//! memory; the same spec gives the same graph on every platform; ops are listed in an order that can run; every op
-//! and every tensor has a unique name; the graph is named after the spec that makes it.
+//! Guarantees: a spec gives a graph or a [`ZooError`] that names the remedy, never a panic or an absurd amount of
+//! memory; equal specs give equal graphs on every platform; ops are listed in an order that can run; every op and every
+//! tensor has a unique name; the graph is named after its spec.
 //!
 //! ```
 //! # fn main() -> Result<(), serenity_zoo::ZooError> {

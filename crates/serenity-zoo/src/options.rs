@@ -4,22 +4,22 @@ use crate::error::nearest;
 use crate::{Network, ZooError};
 use std::fmt::{self, Write};
 
-/// What an option may be set to.
+/// The values that an option may have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Values {
     /// A whole number, both ends included.
     Integer {
-        /// The smallest.
+        /// The least value.
         min: u64,
-        /// The largest.
+        /// The largest value.
         max: u64,
     },
     /// A number, both ends included.
     Real {
-        /// The smallest.
+        /// The least value.
         min: f64,
-        /// The largest.
+        /// The largest value.
         max: f64,
     },
     /// Whole numbers with `-` between them, such as `6-12-24-16`.
@@ -54,9 +54,9 @@ impl fmt::Display for Values {
 pub struct DefaultWith {
     /// The other option; its own default depends on nothing.
     pub option: &'static str,
-    /// Its value.
+    /// The value of the other option.
     pub value: &'static str,
-    /// The default then.
+    /// The default in that case.
     pub default: &'static str,
 }
 
@@ -86,7 +86,7 @@ impl NetworkOption {
         Self { name, default, default_with: None, values, meaning }
     }
 
-    /// The same with `default` instead where `option` is `value`.
+    /// This option, with another `default` where `option` is `value`.
     pub(crate) const fn or_with(
         self,
         option: &'static str,

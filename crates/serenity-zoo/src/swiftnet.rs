@@ -80,11 +80,11 @@ pub(crate) const SWIFTNET_C: Network = Network {
 /// What a node computes.
 #[derive(Clone, Copy)]
 enum Layer {
-    /// 3x3, one filter a channel.
+    /// A 3x3 convolution with one filter per channel.
     Depthwise,
-    /// The same with stride 2.
+    /// A 3x3 convolution with one filter per channel and stride 2.
     Halve,
-    /// 1x1 with this many filters.
+    /// A 1x1 convolution with this many filters.
     Pointwise(u64),
 }
 
@@ -117,7 +117,7 @@ const A: Cell = Cell {
     ],
 };
 
-/// The same, chosen by what rewriting makes of it too.
+/// The `fitted` wiring of cell A, also chosen by its peak after rewriting.
 const FITTED_A: Cell = Cell {
     name: "a",
     input: A.input,
@@ -138,7 +138,7 @@ const FITTED_A: Cell = Cell {
     ],
 };
 
-/// The same, and the paper's second rule has something to do: a depthwise convolution of a concatenation.
+/// The `mixed` wiring of cell A, which also has a depthwise convolution of a concatenation for the paper's second rule.
 const MIXED_A: Cell = Cell {
     name: "a",
     input: A.input,

@@ -1,4 +1,4 @@
-//! What there is to tell of a model that was optimised, whoever tells it: the command, the page, or another language.
+//! The facts about an optimised model that every front end reports: the command, the page, and other languages.
 
 use crate::boards::{Board, boards_that_fit};
 use crate::{Format, Input, Plan};
@@ -11,44 +11,46 @@ use serenity_runtimes::{MemoryModel, MemoryModelExt, OrtOrder, Tail, Unsupported
 /// A model as it came, as it is planned, and its plan.
 #[derive(Clone, Debug)]
 pub struct Account<'a> {
-    /// As it came.
+    /// The model as it came.
     pub came: &'a Input,
-    /// What the plan speaks of: as it came, or rewritten.
+    /// The model that the plan is for: as it came, or rewritten.
     pub planned: &'a Input,
-    /// What was decided.
+    /// The plan.
     pub plan: &'a Plan,
-    /// What TFLM keeps besides the head, before and after, if that is the target and the model is known.
+    /// What TFLM keeps in the arena besides the head, before and after. `None` if TFLM is not the target, or if the
+    /// model lacks the tensors of its file.
     pub tails: Option<(Tail, Tail)>,
 }
 
 impl<'a> Account<'a> {
-    /// Of a model that came, which is planned as what it is now.
+    /// The account of a model that came as `came` and is planned as `planned`.
     pub fn new(came: &'a Input, planned: &'a Input, plan: &'a Plan) -> Self {
         let tails = came.tail(plan.model).zip(planned.tail(plan.model));
         Self { came, planned, plan, tails }
     }
 
-    /// What a device had to have for it.
+    /// The memory that a device had to have for the model as it came.
     pub fn needed(&self) -> Need {
         Need::with(self.tails.map(|(before, _)| before), self.plan.before.needs())
     }
 
-    /// What a device must have now.
+    /// The memory that a device must have for the planned model.
     pub fn need(&self) -> Need {
         Need::of(self.planned, self.plan)
     }
 
-    /// Does it fit so many bytes? Not if it may need more.
+    /// Does the planned model fit `budget` bytes? Not if it may need more than is known.
     pub fn fits(&self, budget: u64) -> bool {
         self.plan.fits(self.need(), budget)
     }
 
-    /// How many bytes are missing to a budget; `None` if it may need more than is known.
+    /// How many bytes the planned model is over a budget; `None` if it may need more than is known.
     pub fn missing(&self, budget: u64) -> Option<u64> {
         self.plan.counts_everything().then(|| self.need().to_be_safe().saturating_sub(budget))
     }
 
-    /// Boards with so much RAM that can run it. If it is for kernels of any kind, those whose own need more must have that.
+    /// Boards with at least `bytes` of RAM. If the plan is for any kernels, a board whose own kernels need more must
+    /// have that much.
     pub fn boards(&self, bytes: u64) -> Vec<Board> {
         if !refused_by_tflm(self.came, self.plan.model).is_empty() {
             return Vec::new();
@@ -58,7 +60,8 @@ impl<'a> Account<'a> {
         boards_that_fit(bytes, &others)
     }
 
-    /// Memory over time as the model came. Of what a default session of ONNX Runtime runs, only what it asks for is known: then as it is planned, in its own order.
+    /// Memory over time of the model as it came. For a default session of ONNX Runtime only the total is known, so this
+    /// is then the planned model in its own order.
     pub fn profile_before(&self) -> Profile {
         let model = self.plan.model;
         let came = if matches!(self.plan.session, Some(Ok(_))) { self.planned } else { self.came };
@@ -66,13 +69,14 @@ impl<'a> Account<'a> {
         model.lifetimes(&graph).profile(&model.execution_order(&graph, &graph.file_order()))
     }
 
-    /// Memory over time as it is planned. Values that a loop hands on lie in the same bytes and count once.
+    /// Memory over time of the planned model. Values that a loop hands on lie in the same bytes and count once.
     pub fn profile_after(&self) -> Profile {
         let Plan { model, order, bodies, offsets, .. } = self.plan;
         peak::profile(self.planned.graphs(), (order, bodies), *model, offsets.as_ref())
     }
 
-    /// The plan as a JSON object, with what the model needed and needs, where it fits, and what must be known to run it.
+    /// The plan as a JSON object, with the need before and after, the boards that it fits, and what is required to run
+    /// it.
     pub fn to_json(&self, budget: Option<u64>) -> Value {
         let Self { came, planned, plan, tails } = *self;
         let mut object = plan.to_json();
@@ -108,13 +112,14 @@ fn footprint(footprint: Footprint, tail: Option<Tail>) -> Value {
     json!({"peak": footprint.peak, "arena": footprint.arena, "total": total, "ops": footprint.ops})
 }
 
-/// TFLM's whole arena for a head of so many bytes.
+/// TFLM's whole arena for a head of `head` bytes, as JSON.
 pub fn whole_to_json(tail: &Tail, head: u64) -> Value {
     let needed = tail.needed(head);
     json!({"arm32": needed.arm32, "x86_64": needed.x86_64, "margin": tail.margin(head)})
 }
 
-/// By graph: what TFLM refuses. Nothing for other runtimes, nor for what is no model of its.
+/// The operators that TFLM refuses, each with the index of its graph. Empty for other runtimes and for models of other
+/// formats.
 pub fn refused_by_tflm(input: &Input, model: MemoryModel) -> Vec<(usize, Unsupported)> {
     if model.kernels().is_none() || input.file.format() != Format::TfLite {
         return Vec::new();
@@ -123,7 +128,7 @@ pub fn refused_by_tflm(input: &Input, model: MemoryModel) -> Vec<(usize, Unsuppo
     input.graphs().iter().enumerate().flat_map(of_graph).collect()
 }
 
-/// The same as JSON.
+/// The operators that TFLM refuses, as JSON. Empty for other runtimes and for models of other formats.
 pub fn refused_to_json(input: &Input, model: MemoryModel) -> Value {
     let of_op = |(graph, refused): &(usize, Unsupported)| {
         let name = input.graphs()[*graph].op_label(refused.op);
@@ -132,12 +137,14 @@ pub fn refused_to_json(input: &Input, model: MemoryModel) -> Value {
     refused_by_tflm(input, model).iter().map(of_op).collect()
 }
 
-/// Why TFLM cannot be trusted with the plan of the arena that a model came with, if it is for TFLM.
+/// Why the memory plan stored in a model is wrong for the TFLM kernels in question; `None` if it is right, or for other
+/// runtimes.
 pub fn plan_fault(input: &Input, model: MemoryModel) -> Option<String> {
     input.plan_fault(model.kernels()?)
 }
 
-/// Of the plan of the arena that a model came with, as JSON: for what it was made, and whether that is what is asked for.
+/// The memory plan stored in a model, as JSON: for which kernels it was made, and whether those are the kernels in
+/// question.
 pub fn note_to_json(input: &Input, model: MemoryModel) -> Value {
     let Some(note) = input.plan_note() else { return Value::Null };
     let mut object = note.to_json();

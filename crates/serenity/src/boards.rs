@@ -1,4 +1,4 @@
-//! Microcontroller boards, and how much RAM they have.
+//! Microcontroller boards and their RAM.
 
 use serenity_pipeline::NeedWithKernels;
 use serenity_runtimes::Kernels;
@@ -6,7 +6,7 @@ use serenity_runtimes::Kernels;
 /// A board that people run neural networks on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Board {
-    /// What it is sold as.
+    /// The name that it is sold under.
     pub name: &'static str,
     /// The microcontroller on it.
     pub chip: &'static str,
@@ -14,7 +14,7 @@ pub struct Board {
     pub ram: u64,
     /// The fastest kernels that it runs, which its users are likely to have.
     pub kernels: Kernels,
-    /// Where that figure is from.
+    /// The source of these figures.
     pub source: &'static str,
 }
 
@@ -36,7 +36,7 @@ pub fn boards() -> Vec<Board> {
     TABLE.lines().filter(|line| !line.starts_with('#')).filter_map(row).collect()
 }
 
-/// Boards with so much RAM; those whose own kernels need more, with as much as they need.
+/// Boards with at least `bytes` of RAM; a board whose own kernels need more must have that much.
 pub fn boards_that_fit(bytes: u64, others: &[NeedWithKernels]) -> Vec<Board> {
     let mut boards = boards();
     boards.retain(|board| {

@@ -1,4 +1,4 @@
-//! A planned model as C.
+//! Emits a planned model as C.
 
 use crate::{Error, Format, Input, Plan, ReadOptions, load_bytes};
 use serenity_emit::{Emitted, Library, Scratch, c_code, not_covered};
@@ -10,16 +10,17 @@ use serenity_runtimes::{Content, Kernels, TflmFacts, plans_of_arena, tflm_arena}
 use serenity_search::Limits;
 use std::collections::BTreeMap;
 
-/// The work on places of a model that came with good ones: enough for all that small models need.
+/// Work to place a model that came with good offsets: enough for small models.
 const WORK: u64 = 100_000;
 
-/// The C of a model at the places of its plan, without an interpreter. All names in it begin with `prefix`. It calls CMSIS-NN if the plan is for kernels that do.
+/// Emits the C code of a model at the offsets of its plan, which runs without an interpreter. All names in it begin
+/// with `prefix`. It calls CMSIS-NN if the plan is for kernels that do.
 ///
 /// # Errors
-/// If the model has no places, or holds what is not covered; then there is nothing to write.
+/// If the model has no offsets, or has an operator that is not covered.
 pub fn emit_c(input: &Input, plan: &Plan, prefix: &str) -> Result<Emitted, Error> {
     let kernels = plan.model.kernels().filter(|kernels| kernels.are_emitted()).unwrap_or(Kernels::Emitted);
-    // As it would be written: what is emitted is what a file with this plan says.
+    // Emits what a file with this plan says.
     let bytes = planned_model(input, &placed(input, plan, kernels))?;
     let planned = load_bytes(&input.name, bytes, Format::TfLite, &ReadOptions::default())?;
     if !is_right(&planned, kernels) {
@@ -36,14 +37,15 @@ pub fn emit_c(input: &Input, plan: &Plan, prefix: &str) -> Result<Emitted, Error
     c_code(&source, prefix).map_err(|source| Error::Emit { path: input.name.clone(), source })
 }
 
-/// Refuses a model with an operator that no plan makes C of: to be asked before a long search. `int8_io` says whether inputs and outputs become whole numbers.
+/// Refuses a model with an operator that cannot be emitted as C, before a long search. `int8_io` says whether inputs
+/// and outputs become integers.
 ///
 /// # Errors
-/// If an operator is not covered, or the file cannot be read so.
+/// If an operator is not covered, or the file cannot be changed in this way.
 pub fn check_covered(input: &Input, int8_io: bool, kernels: Kernels) -> Result<(), Error> {
     let converted = if int8_io { Some(input.with_quantized_io()?.0) } else { None };
     let input = converted.as_ref().unwrap_or(input);
-    // Where tensors lie does not matter for that.
+    // Any offsets will do.
     let places = input.graphs().iter().map(|graph| vec![Some(0); graph.tensors().len()]).collect();
     let own: Vec<Vec<OpId>> = input.graphs().iter().map(Graph::file_order).collect();
     let orders: Vec<&[OpId]> = own.iter().map(Vec::as_slice).collect();
@@ -58,7 +60,7 @@ pub fn check_covered(input: &Input, int8_io: bool, kernels: Kernels) -> Result<(
     }
 }
 
-/// What emitted C calls, by its kernels.
+/// The library that emitted C calls with these kernels.
 fn library(kernels: Kernels) -> Library {
     match kernels {
         Kernels::EmittedCmsisNn => Library::CmsisNn,
@@ -67,7 +69,8 @@ fn library(kernels: Kernels) -> Library {
     }
 }
 
-/// Do its places give right results with these kernels? Whatever a file says of its plan, it is checked, unless there are loops: what those look up is not told with the graphs.
+/// Do these offsets give right results with these kernels? A stored plan is checked whatever the file says, unless
+/// there are loops: the graphs lack the tables that those look into.
 fn is_right(planned: &Input, kernels: Kernels) -> bool {
     let is_loop = |op: &Op| op.kind.operator() == Operator::WHILE;
     if planned.graphs().iter().flat_map(Graph::ops).any(is_loop) {
@@ -76,7 +79,7 @@ fn is_right(planned: &Input, kernels: Kernels) -> bool {
     planned.plan().is_none_or(|plan| is_safe(planned.graphs(), &plan, kernels))
 }
 
-/// The plan with places: where nothing was gained, it leaves them to the runtime.
+/// The plan with offsets: a plan that gained nothing leaves them to the runtime.
 fn placed(input: &Input, plan: &Plan, kernels: Kernels) -> Plan {
     let mut plan = plan.clone();
     if plan.offsets.is_some() || input.plan().is_some() {
@@ -91,8 +94,8 @@ fn placed(input: &Input, plan: &Plan, kernels: Kernels) -> Plan {
     plan
 }
 
-/// Where each op works besides its tensors, by graph and op: around what is needed while it runs, as the runtime would put it. That is what the size of the arena was counted with, and what
-/// the checker takes scratch to destroy.
+/// The scratch of each op, by graph and op, where the runtime would place it: around the tensors in use while the op
+/// runs. The size of the arena was counted with it, and the checker takes it to be overwritten.
 fn scratch(planned: &Input, kernels: Kernels) -> BTreeMap<(usize, OpId), Scratch> {
     let graphs: Vec<&Graph> = planned.graphs().iter().collect();
     let own: Vec<Vec<OpId>> = graphs.iter().map(|graph| graph.file_order()).collect();

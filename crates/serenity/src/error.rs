@@ -1,4 +1,4 @@
-//! What can go wrong between a model and a plan.
+//! Errors between a model and its plan.
 
 use crate::ErrorKind;
 use serenity_formats::FileError;
@@ -6,27 +6,28 @@ use serenity_zoo::ZooError;
 use std::borrow::Cow;
 use std::io;
 
-/// What can go wrong between a model and a plan. The message names the file and the place; [`help`](Self::help) the remedy.
+/// An error between a model and its plan. The message names the file and the place in it; [`help`](Self::help) names
+/// the remedy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// What can go wrong between a model that was read and a plan.
+    /// An error of the pipeline, after the model was read.
     #[error(transparent)]
     Pipeline(#[from] serenity_pipeline::Error),
     /// A file cannot be read.
     #[error("cannot read `{path}`: {source}")]
     Read {
-        /// The file.
+        /// The path of the file.
         path: String,
-        /// Why.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A model that would not find its constants in the folder it is written to.
+    /// A model would not find its constants in the folder that it is written to.
     #[error(
         "`{path}` would not find its constants: the model keeps them in `{file}` beside it, and there is none in that folder"
     )]
     SideFile {
-        /// Where the model would be written.
+        /// The path that the model would be written to.
         path: String,
         /// The first file that is missing there.
         file: String,
@@ -34,39 +35,39 @@ pub enum Error {
     /// Bytes that are not text.
     #[error("`{path}` is not a JSON graph: it is not UTF-8 text (byte {position})")]
     NotText {
-        /// The file.
+        /// The path of the file.
         path: String,
         /// The first byte that is not text.
         position: usize,
     },
-    /// A file of a kind that cannot be read.
+    /// A file of an unknown format.
     #[error("`{path}`: cannot tell the format from the name")]
     UnknownFormat {
-        /// The file.
+        /// The path of the file.
         path: String,
     },
-    /// A built-in network that does not exist, or not with these options.
+    /// An unknown built-in network, or one without these options.
     #[error("`zoo:{spec}`: {source}")]
     Zoo {
-        /// What was asked for.
+        /// The network as it was asked for.
         spec: String,
-        /// Why not.
+        /// What is wrong with the name or the options.
         source: ZooError,
     },
-    /// A built-in network that the format of a model file has no room for.
+    /// A built-in network that cannot be written in this format.
     #[error("`zoo:{spec}` cannot be written as a model: {source}")]
     Export {
-        /// What was asked for.
+        /// The network as it was asked for.
         spec: String,
-        /// Why not.
+        /// The reason why the format cannot hold it.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A plan that cannot be read.
     #[error("`{path}` is not a plan: {reason}")]
     PlanFile {
-        /// The file.
+        /// The path of the file.
         path: String,
-        /// Why.
+        /// What is wrong with the plan.
         reason: String,
     },
     /// Traffic that cannot be counted, or tensors that cannot be divided between two memories.
@@ -75,33 +76,34 @@ pub enum Error {
     /// A model that C is not written from.
     #[error("`{path}`: {source}")]
     Emit {
-        /// The model.
+        /// The name of the model.
         path: String,
-        /// What is not covered.
+        /// The operator that is not covered.
         source: serenity_emit::Refused,
     },
     /// A file cannot be written.
     #[error("cannot write `{path}`: {source}")]
     Write {
-        /// The file.
+        /// The path of the file.
         path: String,
-        /// Why.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
 
 impl Error {
-    /// A file that is not what its name says, leaves a size open, or holds what cannot be kept.
+    /// The error for a file that is not of the format that its name says, leaves a size open, or holds something that
+    /// cannot be kept.
     pub(crate) fn file(path: &str, source: FileError) -> Self {
         serenity_pipeline::Error::File { path: path.to_owned(), source }.into()
     }
 
-    /// A plan that does not belong to the model it is applied to.
+    /// The error for a plan that does not belong to the model it is applied to.
     pub(crate) fn wrong_plan(reason: String) -> Self {
         serenity_pipeline::Error::WrongPlan { reason }.into()
     }
 
-    /// What kind of thing went wrong, for programs.
+    /// The kind of error, for programs.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Pipeline(error) => error.kind(),
@@ -116,7 +118,8 @@ impl Error {
         }
     }
 
-    /// Where in the file, if that is known: a path into a JSON document, a line, a byte, or a place in the terms of the model.
+    /// The place in the file, if known: a path into a JSON document, a line, a byte, or a place in the terms of the
+    /// model.
     pub fn place(&self) -> Option<String> {
         match self {
             Self::Pipeline(error) | Self::Memories(serenity_memories::Error::Pipeline(error)) => {
@@ -127,7 +130,7 @@ impl Error {
         }
     }
 
-    /// What the user can do about it, where that is not plain from the message.
+    /// What the user can do about it, unless the message makes that plain.
     pub fn help(&self) -> Option<Cow<'static, str>> {
         match self {
             Self::Pipeline(error) | Self::Memories(serenity_memories::Error::Pipeline(error)) => error.help(),

@@ -1,4 +1,4 @@
-//! Built-in networks as model files.
+//! Writes built-in networks as model files.
 
 use crate::Error;
 use serenity_formats::Format;
@@ -9,18 +9,18 @@ use serenity_zoo::{Precision, build_model};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Export {
-    /// What the file holds.
+    /// The model in the file.
     pub model: Model,
-    /// The file.
+    /// The bytes of the file.
     pub bytes: Vec<u8>,
 }
 
-/// Gives the built-in network that `spec` names random weights, always the same, and writes it as a model file. Runtimes execute basic
-/// operators only, so an op of the graph may become several; see [`zoo`](crate::zoo) for which.
+/// Gives the built-in network that `spec` names random weights (always the same) and writes it as a model file.
+/// Runtimes have basic operators only, so an op of the graph may become several; see [`zoo`](crate::zoo).
 ///
 /// # Errors
-/// If there is no such network, or it is a random graph, whose ops compute nothing, or too large, or the format has no room for it (8-bit integers in
-/// `.onnx`).
+/// If the network does not exist, is a random graph (its ops compute nothing) or too large, or if the format cannot
+/// hold it (8-bit integers in `.onnx`).
 pub fn export(spec: &str, format: Format, precision: Precision) -> Result<Export, Error> {
     let model =
         build_model(spec, precision).map_err(|source| Error::Zoo { spec: spec.to_owned(), source })?;

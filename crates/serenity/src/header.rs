@@ -1,7 +1,7 @@
-//! A plan as a C header, for those who build a runtime of their own.
+//! A plan as a C header, for people who build a runtime of their own.
 //!
-//! It holds numbers only, so that it can be included anywhere: the sizes of the arena, what quantised inputs and outputs stand for, and where each tensor lies. Names of tensors become
-//! identifiers; the names as they are in the model stand beside them in comments.
+//! It holds only numbers, so that it can be included anywhere: the sizes of the arena, the quantization of inputs and
+//! outputs, and the offset of each tensor. Names of tensors become identifiers, with the original names in comments.
 
 use crate::{Error, Format, Input, Plan};
 use serenity_ir::{Graph, OpId};
@@ -12,27 +12,27 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-/// So many characters of an identifier count in every C compiler.
+/// C compilers need only distinguish this many characters of an identifier.
 const LONGEST_IDENTIFIER: usize = 63;
 
-/// Of names in the model, what tells them apart is shown.
+/// Longer names in the model are shortened to their distinctive part.
 const LONGEST_LABEL: usize = 48;
 
-/// The name of the model takes no more of that.
+/// The model's share of an identifier.
 const LONGEST_PREFIX: usize = 24;
 
-/// Where comments are broken.
+/// The column at which comments are wrapped.
 const LINE: usize = 100;
 
-/// The header of a plan for TFLM, and where the tensors lie if the device has two memories.
+/// The header of a plan for TFLM. `memories` are the offsets for a device with two memories.
 ///
 /// # Errors
-/// If the plan is not one for TFLM, or belongs to another model.
+/// If the plan is not for TFLM, or belongs to another model.
 pub fn c_header(input: &Input, plan: &Plan, memories: Option<&TwoMemories>) -> Result<String, Error> {
     let graphs: Vec<&Graph> = input.graphs().iter().collect();
     let orders: Vec<&[OpId]> =
         std::iter::once(plan.order.as_slice()).chain(plan.bodies.iter().map(Vec::as_slice)).collect();
-    // A plan without offsets keeps everything as the model came: with its own plan, or where the runtime's planner puts it.
+    // A plan without offsets keeps those of the model's stored plan, or of the runtime's own planner.
     let own: Option<Offsets> = if plan.offsets.is_some() { None } else { input.plan() };
     let arena = plan
         .model
@@ -56,7 +56,7 @@ struct Header<'a> {
     input: &'a Input,
     plan: &'a Plan,
     graphs: Vec<&'a Graph>,
-    /// What all identifiers begin with.
+    /// The beginning of all identifiers.
     prefix: String,
     text: String,
 }
@@ -133,7 +133,7 @@ impl Header<'_> {
         self.define("ARENA_MARGIN_BYTES", tail.margin(arena.bytes), "add this to be safe, for other builds");
     }
 
-    /// What the whole numbers stand for that the model takes and gives.
+    /// The quantization of inputs and outputs.
     fn quantization(&mut self) {
         let main = self.graphs[0];
         let inputs = main.inputs().iter().enumerate().map(|(position, id)| ("INPUT", position, *id));
@@ -217,7 +217,7 @@ impl Header<'_> {
     }
 }
 
-/// What the model is called: never where it lies.
+/// The name of the model, without its folder.
 fn model_name(input: &Input) -> String {
     let graph_name = input.graph().name();
     let stem = || Path::new(&input.name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
@@ -229,7 +229,7 @@ fn model_name(input: &Input) -> String {
 
 fn prefix(input: &Input) -> String {
     let name = identifier(&model_name(input));
-    // What begins with an underscore belongs to the compiler.
+    // Identifiers that begin with an underscore are reserved for the compiler.
     let name =
         if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name } else { format!("MODEL_{name}") };
     let name: String = name.chars().take(LONGEST_PREFIX).collect();
@@ -249,7 +249,7 @@ fn identifier(name: &str) -> String {
     text.trim_end_matches('_').to_owned()
 }
 
-/// Text that cannot end a comment, begin one in it, or break its line.
+/// Text that cannot end a comment, begin one, or break its line.
 fn comment(text: &str) -> String {
     let mut safe = String::new();
     for c in text.chars() {
@@ -267,17 +267,17 @@ fn comment(text: &str) -> String {
     safe
 }
 
-/// Gives every identifier out once.
+/// Hands out every identifier once.
 struct Names {
     longest: usize,
-    /// What things are called, by graph.
+    /// The labels of ops and tensors, per graph.
     labels: Vec<ShortLabels>,
-    /// How often each was asked for.
+    /// How often each identifier was asked for.
     given: BTreeMap<String, u64>,
 }
 
 impl Names {
-    /// `room` characters are left besides the prefix.
+    /// `room` is the number of characters left after the prefix.
     fn new(room: usize, labels: Vec<ShortLabels>) -> Self {
         // One for the underscore, six for a number behind it.
         Self { longest: room - 7, labels, given: BTreeMap::new() }
@@ -287,7 +287,7 @@ impl Names {
         let mut name = identifier(name);
         let room = self.longest.saturating_sub(kind.len() + 1).max(8);
         if name.len() > room {
-            // The end of a long name tells more than its beginning.
+            // The end of a long name is more distinctive than its beginning.
             name = name.split_off(name.len() - room);
         }
         let name = match name.trim_start_matches('_') {

@@ -1,27 +1,28 @@
-//! What a model needs as it is.
+//! The memory that a model needs as it is.
 
 use serenity_ir::{BufferId, Graph, Lifetimes, Op, OpId, Profile};
 use serenity_pipeline::peak;
 use serenity_runtimes::{Arena, MemoryModel, MemoryModelExt, Offsets, main_graph};
 
-/// What a model needs in the order it came with.
+/// The memory that a model needs in its own order.
 #[derive(Clone, Debug)]
 pub struct Inspection {
     /// The buffers of the memory model.
     pub lifetimes: Lifetimes,
-    /// The order in which the model runs as it is.
+    /// The order in which the runtime runs the model.
     pub order: Vec<OpId>,
-    /// Memory around every op.
+    /// Memory in use before, during and after every op.
     pub profile: Profile,
-    /// The op that needs the most if it had the device to itself, and how much that is.
+    /// The op that needs the most by itself, and its bytes.
     pub max_op: (OpId, u64),
     /// The buffers in use at the peak, largest first.
     pub alive_at_peak: Vec<BufferId>,
-    /// The arena that the runtime's own planner makes of it, if the memory model stands for a runtime that has one.
+    /// The arena that the runtime's own planner makes; `None` if the memory model has no such planner.
     pub arena: Option<Arena>,
 }
 
-/// Looks at a model, the main graph first, without changing anything. `plan` is the one it came with, if any ([`Input::plan`](crate::Input::plan)).
+/// Inspects a model (the main graph first) without changing it. `plan` is its stored memory plan, if any
+/// ([`Input::plan`](crate::Input::plan)).
 ///
 /// # Panics
 /// If there is no graph.
@@ -33,7 +34,7 @@ pub fn inspect(graphs: &[Graph], model: MemoryModel, plan: Option<&Offsets>) -> 
     let profile = peak::profile(graphs, (&order, &orders[1..]), model, plan);
     let alive_at_peak = lifetimes.alive_during(&order, profile.peak_step());
     let mut working_sets = lifetimes.working_sets();
-    // Where tensors share their bytes, what an op reads and writes does not add up: its largest tensor counts.
+    // Where tensors share bytes, the inputs and outputs of an op do not add up: its largest tensor counts.
     if profile != lifetimes.profile(&order) {
         let largest = |op: &Op| op.inputs.iter().chain(&op.outputs).map(|&t| graph.tensor(t).bytes).max();
         working_sets = graph.ops().iter().map(|op| largest(op).unwrap_or(0)).collect();

@@ -1,10 +1,11 @@
-//! Run a neural network in the least memory.
+//! Runs a neural network in the least memory.
 //!
-//! In comes a model (a `.tflite` or `.onnx` file, the JSON graph format, or a built-in network; see [`load`]). Out comes, by [`optimize`], a model that needs less and its [`Plan`]: the order
-//! in which its operators should run, the peak memory before and after, a lower bound that no order can beat, and the proof.
+//! [`load`] reads a model: a `.tflite` or `.onnx` file, the JSON graph format, or a built-in network. [`optimize`]
+//! returns a model that needs less memory, and its [`Plan`]: the order of its operators, the peak before and after, a
+//! lower bound on the peak of every order, and the proof.
 //!
-//! Promised: a plan is never worse than the order the model came with; it has passed the independent checker; nothing is called optimal
-//! that was not proved; a file is written whole or not at all.
+//! Guarantees: a plan is never worse than the order of the original model; it has passed the independent checker; a
+//! plan is called optimal only if that is proved; a file is written completely or not at all.
 //!
 //! ```
 //! use serenity::{Options, load, optimize};
@@ -59,7 +60,7 @@ pub use serenity_pipeline::{
     Effort, ErrorKind, Input, Loops, Optimized, Options, Plan, Rewrites, optimize, schedule,
 };
 
-/// The example of the README is compiled and run with the others.
+/// Compiles and runs the example of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;

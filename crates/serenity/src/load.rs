@@ -1,4 +1,4 @@
-//! Reading models, whatever they are stored in.
+//! Reads models of all formats.
 
 use crate::{Error, Input};
 use serenity_formats::{Format, ReadOptions};
@@ -14,7 +14,7 @@ pub fn load(source: &str) -> Result<Input, Error> {
     load_with(source, &ReadOptions::default())
 }
 
-/// Reads a model in a given way.
+/// Reads a model with options, such as sizes that the model leaves open.
 ///
 /// # Errors
 /// As [`load`].
@@ -33,7 +33,7 @@ pub fn load_with(source: &str, options: &ReadOptions) -> Result<Input, Error> {
     load_bytes(source, read_bytes(source)?, format, options)
 }
 
-/// Reads a model that is in memory already, under a name for messages.
+/// Reads a model from memory. `name` is for messages.
 ///
 /// # Errors
 /// As [`load`].

@@ -1,7 +1,8 @@
-//! Reading a plan back, to check it.
+//! Reads a plan back, to check it.
 //!
-//! Without an order, a peak, a bound and a proof there is no plan, and [`PlanFile::parse`] says so. Every other field may be missing, which claims nothing; but one
-//! that is there and cannot be understood is remembered as [`malformed`](PlanFile::malformed), and refused by the check: no claim is dropped silently.
+//! A plan needs an order, a peak, a bound and a proof; otherwise [`PlanFile::parse`] is an error. Any other field may
+//! be missing and then claims nothing. A field that cannot be understood is kept as [`malformed`](PlanFile::malformed)
+//! and refused by the check, so that no claim is dropped silently.
 
 use crate::Error;
 use crate::load::read_text;
@@ -14,103 +15,99 @@ use serenity_pipeline::{AppliedRewrite, Decision, RewriteChoice, RewriteCost};
 use serenity_runtimes::{Kernels, MemoryModel, Offsets, OrtOrder, OrtSetup};
 use serenity_search::StopReason;
 
-/// What a plan file claims. Nothing of it is trusted.
+/// The claims of a plan file. None of them is trusted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanFile {
-    /// The memory model it speaks of, if it says.
+    /// The memory model of the plan, if stated.
     pub model: Option<MemoryModel>,
-    /// What became of inputs and outputs that were to become whole numbers, before anything else.
+    /// The change of inputs and outputs to integers, which comes before all other changes.
     pub int8_io: Option<QuantizedIo>,
-    /// The channels that were left out next.
+    /// The channels that were removed, which comes next.
     pub constant_channels: Option<NarrowedChannels>,
-    /// What was rewritten before the rest was planned.
+    /// The rewrites, which come next.
     pub rewrites: Vec<AppliedRewrite>,
-    /// How that was chosen, and whether that is called proved.
+    /// How the rewrites were chosen, and whether the choice is called proved.
     pub(crate) rewrite_choice: Option<(RewriteChoice, bool)>,
     /// The loops that windows of the rewritten model became.
     pub(crate) loops: Option<ClaimedLoops>,
-    /// How many ops it says there are.
+    /// The number of ops, if stated.
     pub ops: Option<u64>,
     /// The ops in execution order.
     pub order: Vec<OpId>,
-    /// The ops in the order of the file, if the runtime runs that in another.
+    /// The ops in the order of the file, if the runtime runs a file in another order.
     pub file_order: Option<Vec<OpId>>,
-    /// The orders of the graphs after the main one; empty if it says nothing of them.
+    /// The orders of the graphs after the main one; empty if not stated.
     pub bodies: Vec<Vec<OpId>>,
-    /// Where it places the tensors, if it does.
+    /// The offsets of the tensors, if stated.
     pub offsets: Option<Offsets>,
-    /// The arena it claims, if it says.
+    /// The arena, if stated.
     pub arena: Option<u64>,
-    /// The peak it claims.
+    /// The stated peak.
     pub peak: u64,
-    /// The lower bound on peaks that it claims.
+    /// The stated lower bound on peaks.
     pub peak_bound: u64,
-    /// The lower bound it claims for what counts: the arena if there is one, otherwise the peak.
+    /// The stated lower bound on the need: on the arena if there is one, otherwise on the peak.
     pub bound: u64,
-    /// Does it claim that nothing needs less?
+    /// Does the plan claim that nothing needs less?
     pub optimal: bool,
-    /// What it claims to be proved of each decision, if it says.
+    /// The stated proof of each decision.
     pub(crate) proofs: Option<Vec<ClaimedProof>>,
-    /// What it says is unknown of the model, if it says.
+    /// What the plan says is unknown about the model.
     pub(crate) unknown: Option<Vec<Value>>,
-    /// The proof of the bound on peaks, if it carries one.
+    /// The witness that proves the bound on peaks, if there is one.
     pub witness: Option<Witness>,
-    /// What the model needed as it came, if it says.
+    /// The stated need of the original model.
     pub(crate) before: Option<ClaimedFootprint>,
-    /// What it needs now, if it says so a second time.
+    /// The stated need of the planned model, if it is stated a second time.
     pub(crate) after: Option<ClaimedFootprint>,
-    /// All its fields that say something, as they were read.
+    /// All fields that are neither null nor empty, as they were read.
     pub(crate) fields: Map<String, Value>,
-    /// Fields that cannot be understood, and why.
+    /// Fields that cannot be understood, with the reason.
     pub(crate) malformed: Vec<(String, String)>,
 }
 
-/// The loops of a model, as a plan says it.
+/// The loops of a model, as a plan states them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ClaimedLoops {
-    /// The order of the model before.
+    /// The order of the model without loops.
     pub(crate) order: Vec<OpId>,
     /// Did every reader of a padding get one of its own first?
     pub(crate) spread: bool,
-    /// Multiplications of its row-local ops.
+    /// Multiplications of the row-local ops without loops.
     pub(crate) macs: u64,
-    /// Those that the loops add.
+    /// Multiplications that the loops add.
     pub(crate) extra_macs: u64,
-    /// Bytes that they copy.
+    /// Bytes that the loops copy.
     pub(crate) copied: u64,
-    /// What the model takes without them, and what they add.
+    /// The time without loops; `extra_time` is what they add.
     pub(crate) time: u64,
     pub(crate) extra_time: u64,
-    /// Instructions without them, and those that they add.
+    /// Instructions without loops; `extra_instructions` are what they add.
     pub(crate) instructions: u64,
     pub(crate) extra_instructions: u64,
-    /// Each of them, and what it takes.
+    /// The loops and their costs.
     pub(crate) windows: Vec<(Loop, LoopCost)>,
 }
 
-/// What is proved of one decision, as a plan says it.
+/// The proof of one decision, as a plan states it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ClaimedProof {
-    /// Of which.
     pub(crate) decision: Decision,
     /// Is it called optimal?
     pub(crate) is_optimal: bool,
-    /// What ended the search, if it is not.
+    /// The reason why the search ended, if it is not optimal.
     pub(crate) stopped: Option<String>,
-    /// What no other decision goes below.
+    /// The lower bound for other decisions.
     pub(crate) bound: u64,
 }
 
-/// What a model needs, as `optimize --json` says it.
+/// The need of a model, as `optimize --json` states it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ClaimedFootprint {
-    /// The peak.
     pub(crate) peak: u64,
-    /// The runtime's arena.
     pub(crate) arena: Option<u64>,
-    /// With all that TFLM keeps besides, on 32-bit Arm and on x86-64, and what to add to be safe, if it says.
+    /// The whole TFLM arena on 32-bit Arm and on x86-64, and the safety margin, if stated.
     pub(crate) total: Option<(u64, u64, Option<u64>)>,
-    /// The number of ops.
     pub(crate) ops: u64,
 }
 
@@ -124,20 +121,20 @@ impl PlanFile {
         Self::parse(&text).map_err(|reason| Error::PlanFile { path: path.to_owned(), reason })
     }
 
-    /// As [`load`](Self::load), from text; the error says what is wrong.
+    /// Reads a plan from text; the error says what is wrong with it.
     ///
     /// # Errors
-    /// As [`load`](Self::load).
+    /// If the text is no plan.
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = serenity_ir::json::without_mark(text);
         let plan: Value = serde_json::from_str(text).map_err(|error| format!("not valid JSON: {error}"))?;
         Self::from_json(&plan)
     }
 
-    /// As [`parse`](Self::parse), from what was parsed.
+    /// Reads a plan from a JSON value; the error says what is wrong with it.
     ///
     /// # Errors
-    /// As [`load`](Self::load).
+    /// If the value is no plan.
     pub fn from_json(plan: &Value) -> Result<Self, String> {
         let plan = plan.as_object().ok_or("a plan is a JSON object")?;
         let optimal = match plan.get("proof").and_then(Value::as_str) {
@@ -220,12 +217,12 @@ impl PlanFile {
     }
 }
 
-/// What a plan may call itself; one that says nothing is taken for one of these.
+/// The schemas of plans; one that names none is taken for one of these.
 const SCHEMAS: [&str; 3] = ["serenity.plan/1", "serenity.optimize/1", "serenity.schedule/1"];
 
 const FOOTPRINT: &str = "must be an object with `peak`, `arena`, `total` and `ops`";
 
-/// Reads fields that may be missing or null, and remembers those that are neither that nor what they should be.
+/// Reads fields that may be missing or null, and remembers the malformed ones.
 struct Reader<'a> {
     plan: &'a Map<String, Value>,
     malformed: &'a mut Vec<(String, String)>,
@@ -278,7 +275,7 @@ fn unsigned(value: &Value) -> Option<u64> {
     value.as_u64()
 }
 
-/// All items of an array, or the place of the first that is none.
+/// All items of an array, or the index of the first that is malformed.
 fn list<T>(value: &Value, read: impl Fn(&Value) -> Option<T>) -> Result<Vec<T>, String> {
     let items = value.as_array().ok_or_else(String::new)?;
     let read = |(index, item)| read(item).ok_or_else(|| format!("[{index}]"));
@@ -293,7 +290,7 @@ fn tensor(value: &Value) -> Option<TensorId> {
     op(value).map(|id| TensorId(id.0))
 }
 
-/// A number, or nothing at all for null.
+/// A number, or `None` for null.
 fn place(value: &Value) -> Result<Option<u64>, &'static str> {
     match value {
         Value::Null => Ok(None),
@@ -338,7 +335,7 @@ fn model(plan: &Map<String, Value>) -> Result<Option<MemoryModel>, String> {
     Ok(Some(model.with_kernels(kernels.unwrap_or_default()).with_ort(setup)))
 }
 
-/// One rewrite; all its fields must be there.
+/// Reads a rewrite; all its fields must be there.
 fn rewrite(value: &Value) -> Result<AppliedRewrite, &'static str> {
     let signed = |key: &str| value.get(key).and_then(Value::as_i64);
     let count = |value: &Value| value.as_u64().and_then(|count| usize::try_from(count).ok());
@@ -390,7 +387,7 @@ fn choice(value: &Value) -> Option<(RewriteChoice, bool)> {
     Some((choice, value.get("proved")?.as_bool()?))
 }
 
-/// Loops; all their fields must be there.
+/// Reads loops; all their fields must be there.
 fn loops(value: &Value) -> Option<ClaimedLoops> {
     fn number(value: &Value, key: &str) -> Option<u64> {
         value.get(key)?.as_u64()
@@ -427,7 +424,7 @@ fn loops(value: &Value) -> Option<ClaimedLoops> {
     })
 }
 
-/// A reason by its name, or nothing at all for null.
+/// A reason by its name, or `None` for null.
 fn stop_reason(value: &Value) -> Result<Option<StopReason>, &'static str> {
     match value {
         Value::Null => Ok(None),

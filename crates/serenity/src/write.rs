@@ -1,4 +1,4 @@
-//! Files are written whole or not at all.
+//! Writes files completely or not at all.
 
 mod target;
 
@@ -14,15 +14,15 @@ use tempfile::NamedTempFile;
 /// A file to be written.
 #[derive(Clone, Copy, Debug)]
 pub struct NewFile<'a> {
-    /// Where to.
+    /// The path to write to.
     pub path: &'a str,
-    /// What.
+    /// The content.
     pub bytes: &'a [u8],
 }
 
-/// Writes `bytes` to a temporary file beside `path` and renames it, so that whatever stood there before stays until the new
-/// content is complete. A link stays one: what it leads to is written. What is no ordinary file (a pipe, a device, `-` for standard output, `/dev/stdout` wherever that goes) is written to
-/// directly, behind what is there.
+/// Writes `bytes` to a temporary file beside `path` and renames it, so that the old content stays until the new one is
+/// complete. If `path` is a link, its target is written. What is no ordinary file (a pipe, a device, `-` for standard
+/// output, `/dev/stdout` wherever that goes) is appended to directly.
 ///
 /// # Errors
 /// If the folder does not exist or cannot be written; `path` is then untouched.
@@ -30,10 +30,10 @@ pub fn write_atomically(path: &str, bytes: &[u8]) -> Result<(), Error> {
     write_together(&[NewFile { path, bytes }])
 }
 
-/// As [`write_atomically`], for files that belong together: none is renamed before all are complete.
+/// Writes files that belong together, each like [`write_atomically`]: none is renamed before all are complete.
 ///
 /// # Errors
-/// If one of them cannot be written; then all are untouched.
+/// If one of them cannot be written; then none is changed.
 pub fn write_together(files: &[NewFile]) -> Result<(), Error> {
     let mut staged: Vec<Staged> = files
         .iter()
@@ -42,7 +42,7 @@ pub fn write_together(files: &[NewFile]) -> Result<(), Error> {
     for (staged, file) in staged.iter().zip(files) {
         staged.write_to_stream().map_err(|source| write_error(file.path, source))?;
     }
-    // What is left to fail is as good as nothing: each file is complete and in its folder, under another name.
+    // Hardly anything can fail now: each file is complete and in its folder, under another name.
     let _undivided = hold_on();
     for (staged, file) in staged.iter_mut().zip(files) {
         staged.put_in_place().map_err(|source| write_error(file.path, source))?;
@@ -50,15 +50,15 @@ pub fn write_together(files: &[NewFile]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Could `path` be written, as far as one can tell without doing so? For whoever is about to compute for long.
+/// Could `path` be written, as far as one can tell without doing so? To be asked before a long computation.
 ///
 /// # Errors
-/// If it is a directory, if its folder does not exist, or if what this process says goes to that file.
+/// If it is a directory, if its folder does not exist, or if standard output or standard error goes to that file.
 pub fn check_target(path: &str) -> Result<(), Error> {
     Target::of(Path::new(path)).map(|_| ()).map_err(|source| write_error(path, source))
 }
 
-/// Are these two names of the same file, whether it exists or not?
+/// Do these two paths name the same file, whether it exists or not?
 pub fn is_same_file(a: &str, b: &str) -> bool {
     match (Target::of(Path::new(a)), Target::of(Path::new(b))) {
         (Ok(a), Ok(b)) => a == b,
@@ -66,7 +66,7 @@ pub fn is_same_file(a: &str, b: &str) -> bool {
     }
 }
 
-/// Would writing to `target` replace what is read? `-` is read and written without that.
+/// Would writing to `target` replace the input? Never for `-`.
 pub fn is_read_from(input: &str, target: &str) -> bool {
     input != "-" && is_same_file(input, target)
 }
@@ -80,7 +80,7 @@ fn write_error(path: &str, source: io::Error) -> Error {
     Error::Write { path: path.to_owned(), source }
 }
 
-/// What needs only to be put in its place.
+/// A file that is complete and only needs to be renamed.
 enum Staged<'a> {
     Stream(Stream, &'a [u8]),
     File(Temporary<NamedTempFile>, PathBuf),
@@ -121,11 +121,11 @@ impl<'a> Staged<'a> {
     }
 }
 
-/// Would the model find its constants if it were written to `target`? `.onnx` models may keep them in other files, named relative to their own
-/// folder; those are neither read nor copied.
+/// Would the model find its constants if it were written to `target`? `.onnx` models may keep them in other files,
+/// named relative to their own folder; those are neither read nor copied.
 ///
 /// # Errors
-/// If one of them is not there.
+/// If one of these files is not there.
 pub fn check_side_files(input: &Input, target: &str) -> Result<(), Error> {
     let folder = Path::new(target).parent().unwrap_or(Path::new(""));
     match input.file.side_files().iter().find(|file| !folder.join(file).is_file()) {

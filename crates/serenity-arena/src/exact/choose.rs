@@ -1,4 +1,4 @@
-//! Where to branch: which items might rest at the lowest offset left, and which of them to try first.
+//! Chooses where to branch: which items might rest at the lowest offset left, and which of them to try first.
 
 use super::model::{Item, Model};
 use super::state::{NOWHERE, State};
@@ -35,7 +35,7 @@ pub(super) enum Key {
     Pressure,
 }
 
-/// The same for all nodes of one search.
+/// A rule and priorities, fixed for all nodes of one search.
 pub(super) struct Strategy {
     pub(super) rule: Rule,
     /// Higher is first.

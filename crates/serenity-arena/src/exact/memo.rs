@@ -1,4 +1,4 @@
-//! Parts that are known to have no solution within the capacity.
+//! Remembers parts that have no solution within the capacity.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};

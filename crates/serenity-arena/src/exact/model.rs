@@ -18,7 +18,6 @@ use std::ops::Range;
 pub(super) struct Item {
     /// Which buffer of the problem it is.
     pub(super) buffer: usize,
-    /// Its bytes.
     pub(super) size: i64,
     /// Its bytes rounded up to whole cells: what it takes from those above it.
     pub(super) span: i64,

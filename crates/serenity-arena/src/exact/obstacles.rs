@@ -1,6 +1,7 @@
-//! What lies where it lies: fixed buffers and reserved ranges.
+//! Fixed buffers and reserved ranges.
 //!
-//! They may overlap one another and be unaligned; nobody asks them to move. An item cannot begin at offsets where it would meet one.
+//! They may overlap one another and be unaligned, and never move. An item cannot begin at offsets where it would meet
+//! one.
 
 use super::lists::Lists;
 use super::model::Item;

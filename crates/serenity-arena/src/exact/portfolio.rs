@@ -1,7 +1,7 @@
-//! Many short searches instead of one long one.
+//! Runs many short searches instead of one long one.
 //!
-//! Which strategy suits a problem nobody knows beforehand, but some strategy nearly always gets there at once. So all take turns with
-//! few nodes each, and then with twice as many. What one refutes, all know.
+//! It is not known in advance which strategy suits a problem, but some strategy nearly always succeeds at once. So all
+//! take turns with few nodes each, and then with twice as many. What one refutes, all know.
 
 use super::choose::{Key, Rule, Strategy};
 use super::memo::Memo;
@@ -40,9 +40,9 @@ impl Default for Known {
 /// How much to do for a target.
 #[derive(Clone, Copy)]
 pub(super) enum Effort {
-    /// All strategies, and to remember what they refute.
+    /// All strategies, remembering what they refute.
     Full,
-    /// A few.
+    /// A few strategies.
     Brief,
 }
 
@@ -52,15 +52,15 @@ const BRIEF: usize = 3;
 pub(super) enum Attempt {
     /// A placement within the target.
     Found {
-        /// By buffer.
+        /// Per buffer.
         offsets: Vec<u64>,
         height: u64,
     },
     /// Every placement needs this much, which is more than the target.
     Refuted { at_least: u64 },
-    /// Out of nodes.
+    /// The nodes are used up.
     Unknown,
-    /// Out of time, or cancelled.
+    /// The time is up, or the search was cancelled.
     Stopped(StopReason),
 }
 
@@ -101,7 +101,7 @@ impl<'a> Portfolio<'a> {
         })
     }
 
-    /// The same for another problem of the same size.
+    /// A portfolio for another problem of the same size, with this one's nodes and seed.
     pub(super) fn on<'b>(&self, problem: &'b Problem) -> Option<Portfolio<'b>> {
         let portfolio = Portfolio::new(problem, self.memory)?;
         Some(Portfolio { nodes: self.nodes, seed: self.seed, ..portfolio })

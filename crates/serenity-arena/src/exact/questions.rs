@@ -1,4 +1,4 @@
-//! What the search asks before it places an item.
+//! Tests that the search makes before it places an item.
 
 use super::sharing::Relation;
 use super::state::{Change, State};

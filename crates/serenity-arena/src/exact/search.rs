@@ -1,7 +1,7 @@
-//! Is there a placement within a capacity? Depth first, from the bottom up.
+//! Decides depth first, from the bottom up, whether there is a placement within a capacity.
 //!
-//! A node decides who rests at the lowest offset of some section: one of the items that could, or none of them. These cases are all
-//! there are, so a failure of all is a proof. Sections that no open item connects are solved apart.
+//! A node decides which item rests at the lowest offset of some section: one of the items that could, or none of them.
+//! These are all cases, so if all fail, that is a proof. Sections that no open item connects are solved separately.
 //!
 //! The stack is explicit: a thousand buffers make a thousand levels.
 
@@ -20,11 +20,11 @@ const BRIEF_LOOKS: u64 = 8;
 pub(super) enum Outcome {
     /// The state holds a placement.
     Found,
-    /// There is none within the capacity.
+    /// There is no placement within the capacity.
     Refuted,
-    /// Out of nodes.
+    /// The nodes are used up.
     Unknown,
-    /// Out of time, or cancelled.
+    /// The time is up, or the search was cancelled.
     Stopped(StopReason),
 }
 
@@ -43,9 +43,9 @@ pub(super) struct Search<'a, 's> {
 enum Frame {
     Branch {
         sections: Range<usize>,
-        /// Before the node.
+        /// The length of the trail before the node.
         entry: usize,
-        /// Before any of its alternatives.
+        /// The length of the trail before any of its alternatives.
         base: usize,
         candidates: Range<usize>,
         /// The next candidate; at the end: none of them.

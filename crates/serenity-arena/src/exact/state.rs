@@ -1,4 +1,4 @@
-//! A partial placement, what follows from it, and the way back.
+//! A partial placement, its consequences, and how to undo it.
 //!
 //! Items are placed from the bottom up: one that is placed lies below all open items it lives with, unless those are known to
 //! lie lower still. So an open item has a lowest offset at which it can *rest*: on the ground, on an obstacle, or on a placed item.
@@ -37,14 +37,14 @@ pub(super) struct State<'a> {
     pub(super) rejected: Vec<u64>,
     /// Bytes, in whole cells, that the open items of each section need.
     load: Vec<i64>,
-    /// What is taken off that because items may share bytes.
+    /// The part of the load that is saved because items may share bytes.
     saved: Vec<i64>,
     /// Open items that live both in a section and in the one before.
     pub(super) crossing: Vec<u32>,
     pub(super) trail: Vec<Change>,
     /// Sections of which the floor or the load may have changed.
     dirty: Dirty,
-    /// The same, since [`Self::take_stirred`] was asked the last time.
+    /// Sections of which the floor or the load may have changed since the last call of [`Self::take_stirred`].
     stirred: Dirty,
     pub(super) just_placed: JustPlaced,
     pub(super) witnesses: Witnesses,

@@ -1,4 +1,4 @@
-//! What a refused item can rest on.
+//! Finds what a refused item can rest on.
 
 use super::sharing::Relation;
 use super::state::{NOWHERE, State};

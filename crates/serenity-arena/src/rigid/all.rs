@@ -1,4 +1,4 @@
-//! All placements of a few units: the proof that none is lower.
+//! Tries all placements of a few units, to prove that none is lower.
 //!
 //! Take a placement within the target whose positions have the least sum. Say that a unit *rests* on another if it could not be one
 //! step lower because of that one alone, or on the ground if it lies at 0 or what lies where it lies keeps it there. If a unit rests
@@ -61,25 +61,25 @@ pub(super) fn search(
 
 struct All<'a, 'w> {
     units: &'a [Unit],
-    /// Those that are placed.
+    /// The units that are placed.
     members: &'a [usize],
     table: &'a Table,
     step: i64,
     fronts: &'a mut Fronts,
     watch: &'a mut Watch<'w>,
     positions: Vec<Option<i64>>,
-    /// By unit, where it need not be looked for any more.
+    /// Per unit, the positions that are ruled out.
     ruled_out: Vec<Vec<i64>>,
     blocked: Vec<(i64, i64, u32)>,
     left: u64,
 }
 
 enum End {
-    /// Nothing is left to try.
+    /// Everything was tried.
     Through,
     /// The height is as low as it needs to be.
     Settled,
-    /// Out of budget.
+    /// The budget is used up.
     Spent,
     Stopped(StopReason),
 }

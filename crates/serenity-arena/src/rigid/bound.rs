@@ -29,7 +29,7 @@ pub(super) fn of(problem: &Problem, units: &Units) -> u64 {
     bound as u64
 }
 
-/// The same, as far as what lies where it lies keeps single units from the ground.
+/// A lower bound from single units: how high each ends if fixed units keep it from the ground.
 pub(super) fn above_ground(units: &Units, table: &Table) -> u64 {
     let positions = vec![None; table.count()];
     let mut blocked = Vec::new();
@@ -41,7 +41,7 @@ pub(super) fn above_ground(units: &Units, table: &Table) -> u64 {
 
 struct Permissions<'a> {
     cell: i64,
-    /// By the step at which the one is handed over to the other; of those within one unit there is no need.
+    /// By the step at which one is handed over to the other; those within one unit are left out.
     at: BTreeMap<Step, Vec<&'a Overlap>>,
     units: &'a Units,
 }

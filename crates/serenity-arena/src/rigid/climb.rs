@@ -1,4 +1,4 @@
-//! A search over orders of units: exchange some of those on which the topmost rest, and see.
+//! A local search over orders of units: exchanges some of the units on which the topmost ones rest.
 //!
 //! The aim is always a height just below the best. What an order lacks is how far its units, added up, end above that: less than the
 //! height alone would tell one order from another. Orders that lack no more than the last are taken, and now and then one that
@@ -98,11 +98,11 @@ struct Climb<'a> {
     target: i64,
     /// How far units end above the target, added up.
     lack: i64,
-    /// The same of the units before each rank.
+    /// How far the units before each rank end above the target, added up.
     lack_before: Vec<i64>,
-    /// Those that do.
+    /// The units that end above the target.
     above: Vec<u32>,
-    /// One of those, what it rests on, and so on.
+    /// A unit that ends above the target, the unit that it rests on, and so on.
     chain: Vec<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! The lowest place that is left for a unit.
+//! Finds the lowest free position for a unit.
 
 use super::table::Table;
 

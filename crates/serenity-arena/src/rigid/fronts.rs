@@ -1,4 +1,4 @@
-//! The height comes down, the bound goes up.
+//! Alternates between lowering the height and raising the bound.
 
 use serenity_search::Watch;
 

@@ -1,4 +1,4 @@
-//! Placement of groups that move as one.
+//! Places groups of buffers that move as a whole.
 //!
 //! Buffers that are tied together are contracted to a [unit](units). For two units the distances at which they cannot lie from one
 //! another are a union of open intervals, found once ([`table`]); a permission to share bytes only cuts these, so nothing that follows
@@ -6,8 +6,8 @@
 //! looks for a good order ([`climb`]). The [bound] is what the units in use at one step cover. Where that leaves a gap, all
 //! placements of a few units are gone through ([`all`]); of many units, those of a few at a time ([`windows`]).
 //!
-//! The exact planner for single buffers knows nothing of units: what it proves rests on buffers having no holes. Nor does it know of
-//! overlaps at an exact distance, so problems with those come here too.
+//! The exact planner for single buffers cannot place units: its proofs rest on buffers having no holes. It cannot place
+//! overlaps at an exact distance either, so problems with those come here too.
 
 mod all;
 mod bound;

@@ -1,4 +1,4 @@
-//! An order of units, what first fit makes of it, and what changes if a few of them move in it.
+//! An order of units, its placement by first fit, and how that changes if a few units move in it.
 
 use super::fit;
 use super::table::Table;
@@ -13,7 +13,7 @@ pub(super) struct Order<'a> {
     /// Where in the order each unit is.
     pub(super) ranks: Vec<u32>,
     pub(super) positions: Vec<i64>,
-    /// Where each unit ends: asked for so often that it is kept.
+    /// The end of each unit, cached because it is needed often.
     tops: Vec<i64>,
     /// On whom each unit rests: another unit, or the ground.
     pub(super) supports: Vec<u32>,
@@ -21,9 +21,9 @@ pub(super) struct Order<'a> {
     is_stale: Vec<bool>,
     /// Units that have come before others, so that they may be in their way wherever they lie.
     is_new: Vec<bool>,
-    /// The first rank at which one of those may be.
+    /// The first rank at which a stale or new unit may be.
     stale_from: usize,
-    /// To take back what was done since the last [`keep`](Self::keep): moves, and places.
+    /// Moves and placements since the last [`keep`](Self::keep), to undo them.
     moves: Vec<(usize, usize)>,
     places: Vec<(u32, i64, u32)>,
     blocked: Vec<(i64, i64, u32)>,

@@ -1,4 +1,4 @@
-//! What moves as one: a group of tied buffers, or a single one.
+//! A unit: a group of tied buffers, or a single one, that moves as a whole.
 
 use crate::problem::common_multiple;
 use crate::{Problem, Step};

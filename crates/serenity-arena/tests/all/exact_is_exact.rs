@@ -33,7 +33,8 @@ fn fits(problem: &Problem, height: u64, offsets: &mut Vec<u64>) -> bool {
     false
 }
 
-/// The same for plain problems: first fit, in every order there is. Every placement whose buffers rest on one another comes up.
+/// The least height of any placement of a plain problem: first fit in every order, which yields every placement whose
+/// buffers rest on one another.
 fn least_by_orders(buffers: &[Buffer]) -> u64 {
     let mut best = buffers.iter().map(|buffer| buffer.size).sum();
     let left: Vec<&Buffer> = buffers.iter().filter(|buffer| buffer.size > 0).collect();

@@ -1,18 +1,18 @@
-//! What can be wrong with a model in which windows run as loops.
+//! Faults of a model in which windows run as loops.
 
 use serenity_ir::OpId;
 use std::fmt;
 
-/// An op of one of the graphs, and in which iteration of the innermost loop around it.
+/// An op of one of the graphs, and the iteration of the innermost loop around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct At {
-    /// Which graph.
+    /// The index of the graph.
     pub graph: usize,
-    /// Which of its ops.
+    /// The op in that graph.
     pub op: OpId,
-    /// Its name.
+    /// The name of the op.
     pub label: String,
-    /// Which iteration, the first being 0; `None` outside of loops.
+    /// The iteration, from 0; `None` outside of loops.
     pub iteration: Option<u64>,
 }
 
@@ -26,43 +26,43 @@ impl fmt::Display for At {
     }
 }
 
-/// Something wrong with a model in which windows run as loops, or with the plan of its arena.
+/// A fault of a model in which windows run as loops, or of the plan of its arena.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoopFault {
     /// Graphs, orders, origins and offsets do not belong together.
     #[error("graphs and plan do not belong together: {0}")]
     Shape(String),
-    /// An op that is not the one it is said to be a copy of.
+    /// An op is no copy of the op that it is said to stand for.
     #[error("{at} is no copy of op {origin} of the original: {reason}")]
     OtherOp {
-        /// Which.
+        /// The op.
         at: At,
-        /// What it should be.
+        /// The op of the original that it should copy.
         origin: OpId,
-        /// Why it is not.
+        /// How they differ.
         reason: String,
     },
-    /// A row of an output is not what it was.
+    /// A row of an output has changed.
     #[error("row {row} of output `{output}` is wrong: {reader} {found}, where it should be {expected}")]
     Row {
-        /// Which output.
+        /// The name of the output.
         output: String,
-        /// Which of its rows.
+        /// The index of the row.
         row: u64,
-        /// Who made what is wrong, and from what: an op that `reads`, or the output itself, which `holds`.
+        /// What holds the wrong value, and a verb: an op that `reads` it, or the output itself, which `holds` it.
         reader: String,
-        /// What should be there.
+        /// The expected value.
         expected: String,
-        /// What is there.
+        /// The actual value.
         found: String,
     },
-    /// An op writes over what it has not read to the end.
+    /// An op writes over an operand before it has read all of it.
     #[error("{at} writes its output over its operand {operand}, {reason}")]
     Overwrites {
-        /// Which op.
+        /// The op that writes.
         at: At,
-        /// Which of its operands, by position.
+        /// The position of the operand.
         operand: usize,
         /// Why that is not safe.
         reason: String,
@@ -70,7 +70,7 @@ pub enum LoopFault {
     /// Two results of an op share bytes.
     #[error("{at} writes two of its outputs to the same bytes")]
     SharedOutputs {
-        /// Which op.
+        /// The op that writes.
         at: At,
     },
     /// A loop copies a value to a place that overlaps the one it comes from.
@@ -78,21 +78,21 @@ pub enum LoopFault {
     OverlappingCopy {
         /// The `WHILE`.
         at: At,
-        /// Which of its values.
+        /// The position of the value.
         position: usize,
     },
-    /// What an op does cannot be told before the model runs, or is not known here.
+    /// The effect of an op is not known before the model runs, or not modelled.
     #[error("{at} cannot be followed: {reason}")]
     Unfollowed {
-        /// Which op.
+        /// The op.
         at: At,
-        /// Why not.
+        /// The reason why it cannot be followed.
         reason: String,
     },
     /// The model takes more steps than are followed.
     #[error("the model is too large to replay: it takes more than {most} steps")]
     TooLarge {
-        /// How many are.
+        /// The limit on steps.
         most: u64,
     },
 }

@@ -77,7 +77,7 @@ pub fn equivalence_faults(original: &Model, looped: &Model, origins: &Origins) -
     compare(original, looped, origins, None).unwrap_or_else(|fault| vec![fault])
 }
 
-/// The same in an arena with this plan.
+/// Everything that keeps `looped` from computing what `original` does, in an arena with this plan.
 pub fn replay_loops(original: &Model, looped: &Model, origins: &Origins, plan: &Plan) -> Vec<LoopFault> {
     compare(original, looped, origins, Some(plan)).unwrap_or_else(|fault| vec![fault])
 }

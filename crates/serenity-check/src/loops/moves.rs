@@ -23,7 +23,7 @@ pub(super) enum From {
         position: usize,
         offset: u64,
     },
-    /// The same bytes again and again.
+    /// These bytes, repeated.
     Pattern(Vec<u8>),
 }
 

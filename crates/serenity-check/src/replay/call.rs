@@ -42,7 +42,7 @@ pub(super) struct Call<'g> {
     whole: Rc<Whole<'g>>,
     /// Which operand, by position in the operator's signature.
     pub(super) operand: usize,
-    /// Which result.
+    /// The position of the result.
     pub(super) result: usize,
 }
 
@@ -80,7 +80,7 @@ impl<'g> Call<'g> {
         is_it.then(|| self.input_and_output(position))?
     }
 
-    /// The same, for kernels that move elements and do not change them.
+    /// The operand at `position` and the only result, for kernels that move elements and do not change them.
     pub(super) fn only_moved(&self, position: usize) -> Option<(Layout<'g>, Layout<'g>)> {
         self.only(position).filter(|(input, output)| input.dtype == output.dtype)
     }

@@ -132,7 +132,7 @@ impl Window {
         });
     }
 
-    /// The same windows, with places counted from the last to the first.
+    /// These windows, with places counted from the last to the first.
     pub(super) fn seen_from_behind(self) -> Self {
         Self { rows: self.rows.seen_from_behind(), columns: self.columns.seen_from_behind(), ..self }
     }

@@ -1,4 +1,4 @@
-//! Does it fit what the user has? One sentence, wherever that is asked.
+//! The sentence that says whether a model fits the budget.
 
 use super::{missing, unknown};
 use crate::Failure;

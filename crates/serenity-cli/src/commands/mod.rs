@@ -1,4 +1,4 @@
-//! One file a command.
+//! The commands, one file per command.
 
 pub(crate) mod budget;
 pub(crate) mod check;
@@ -135,12 +135,12 @@ fn title(graph: &Graph, input: &str) -> String {
 /// The longest that names get.
 const LONGEST_NAME: usize = 48;
 
-/// A name to show for an op: what tells it apart.
+/// A name to show for an op: short, but distinct.
 fn op_name(graph: &Graph, id: OpId) -> String {
     printable(&ShortLabels::of(graph, LONGEST_NAME).ops[id.index()]).into_owned()
 }
 
-/// The same with its type, if it has one: `conv1 (CONV_2D)`.
+/// A name to show for an op, with its type if it has one: `conv1 (CONV_2D)`.
 fn op_name_and_type(graph: &Graph, id: OpId) -> String {
     match graph.op(id).kind.as_str() {
         "" => op_name(graph, id),

@@ -1,4 +1,4 @@
-//! What is not known of a model, and what that means for what is said about it.
+//! Prints what is not known about a model, and what that means for the figures.
 
 use super::{count, for_shell};
 use crate::printable::printable;

@@ -1,4 +1,4 @@
-//! Long lines, broken at words.
+//! Wraps long lines at words.
 
 use textwrap::{Options, WordSplitter, WrapAlgorithm, core::display_width};
 

@@ -1,4 +1,4 @@
-//! What people look at: text as wide as their terminal, in colour where it can be shown.
+//! Output for people: text as wide as their terminal, in colour where it can be shown.
 //!
 //! Commands write whole lines, as long as they are, and may [mark](layout) where what follows is to hang and what is a command. Colours are escapes from [`style`]: text from models
 //! is made [printable](crate::printable) and holds none. In a pipe or a file lines stay whole and have no colour, for programs that look for them; `COLUMNS` and `CLICOLOR_FORCE` ask for
@@ -13,17 +13,17 @@ use std::io::{self, Write};
 /// So wide are pictures where nothing says how wide they may be.
 const WIDTH_OF_PICTURES: usize = 100;
 
-/// The columns that text may take on standard output; none if nobody looks.
+/// The columns that text may take on standard output; `None` if it is no terminal.
 pub(crate) fn width() -> Option<usize> {
     columns_of(terminal_size::terminal_size_of(io::stdout()))
 }
 
-/// The same for pictures, which are always as wide as something.
+/// The columns that pictures may take on standard output, also if it is no terminal.
 pub(crate) fn picture_width() -> usize {
     width().unwrap_or(WIDTH_OF_PICTURES)
 }
 
-/// The same on standard error.
+/// The columns that text may take on standard error; `None` if it is no terminal.
 pub(crate) fn error_width() -> Option<usize> {
     columns_of(terminal_size::terminal_size_of(io::stderr()))
 }
@@ -53,12 +53,12 @@ impl<W: Write> Screen<W> {
         Self { out, line: Vec::new(), width: width(), is_coloured, is_quiet: false }
     }
 
-    /// The same for programs: every line as it is.
+    /// Standard output for programs: every line as it is.
     pub(crate) fn plain(out: W) -> Self {
         Self { out, line: Vec::new(), width: None, is_coloured: false, is_quiet: false }
     }
 
-    /// The same with nothing on it.
+    /// Standard output that shows nothing.
     pub(crate) fn quiet(out: W) -> Self {
         Self { is_quiet: true, ..Self::plain(out) }
     }

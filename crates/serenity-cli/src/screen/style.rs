@@ -1,4 +1,4 @@
-//! Colours, of which none is needed to understand what is said.
+//! Colours, none of which is needed to understand the text.
 
 use anstyle::{AnsiColor, Style};
 use std::borrow::Cow;

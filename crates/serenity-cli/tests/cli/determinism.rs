@@ -1,4 +1,5 @@
-//! The same model and options give the same bytes: however often, with however many threads, and on a machine that has no time for it.
+//! Equal models and options give equal bytes: however often, with however many threads, and on a machine that has no
+//! time for it.
 
 use crate::harness::Desk;
 use serde_json::Value;

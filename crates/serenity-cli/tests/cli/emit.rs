@@ -30,7 +30,7 @@ fn code_is_written_into_a_folder_and_told() {
     assert_eq!(object["ram"], object["arena"]);
     assert!(object["flash"].as_u64().unwrap() > 80_000, "{object}");
 
-    // The same from `optimize`, and with what it writes for these kernels.
+    // `optimize` emits the same code, and so does `emit` from the model that `optimize` wrote for these kernels.
     let args = ["optimize", "net.tflite", "--emit-c", "code", "-o", "planned.tflite", "--json"];
     let optimized = desk.run(&args).json();
     assert_eq!((&optimized["code"]["ram"], &optimized["kernels"]), (&object["ram"], &json!("emitted")));

@@ -27,7 +27,7 @@ impl Run {
         object
     }
 
-    /// The JSON objects on standard output, one a line.
+    /// The JSON objects on standard output, one per line.
     #[track_caller]
     pub(crate) fn json_lines(&self) -> Vec<Value> {
         let objects: Vec<Value> =
@@ -108,7 +108,7 @@ impl Desk {
         self.run_with_input(args, "")
     }
 
-    /// The same where this Python is found, which has the real runtimes.
+    /// Runs a command that finds this Python, which has the real runtimes.
     pub(crate) fn run_with_python(&self, python: &Path, args: &[&str]) -> Run {
         self.run_with(python, args, "")
     }

@@ -5,7 +5,7 @@ pub(crate) fn one_op(op: &str) -> Vec<u8> {
     one_op_named(op, "y", 8)
 }
 
-/// The same with another name for `y` and another length.
+/// The model `output = op(x)`, both of `length` floats.
 pub(crate) fn one_op_named(op: &str, output: &str, length: u8) -> Vec<u8> {
     // NodeProto: input, output, op_type.
     let node = [text(1, "x"), text(2, output), text(4, op)].concat();
@@ -57,7 +57,7 @@ pub(crate) fn node(domain: &str, op: &str, inputs: &[&str], outputs: &[&str]) ->
     content
 }
 
-/// The same node, which runs `body` as its attribute `name`: `y = op(x)` inside, of 8 floats.
+/// The node, which runs `body` as its attribute `name`: `y = op(x)` inside, of 8 floats.
 pub(crate) fn running(mut node: Vec<u8>, name: &str, op: &str) -> Vec<u8> {
     let inner = [text(1, "x"), text(2, "inner"), text(4, op)].concat();
     let body = [message(1, &inner), text(2, name), message(12, &floats("inner", 8))].concat();

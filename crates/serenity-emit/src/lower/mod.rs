@@ -1,4 +1,4 @@
-//! Operators as calls of kernels, a file a family.
+//! Turns operators into calls of kernels, one file per operator family.
 
 mod choices;
 mod cmsis_nn;

@@ -129,7 +129,7 @@ impl Weighted {
         })
     }
 
-    /// The same of a depthwise convolution: factors by channel.
+    /// The layer of a depthwise convolution, with a factor per channel.
     pub(super) fn depthwise(at: &At) -> Result<Self, Refused> {
         let (input, filter, output) = (at.input(0)?, at.input(1)?, at.output(0)?);
         at.must_be(input, &Int8)?;

@@ -1,4 +1,4 @@
-//! The files.
+//! Writes the files.
 
 mod header;
 mod kernels;

@@ -1,4 +1,4 @@
-//! `model.c`: constants, a function a step, and the run.
+//! `model.c`: constants, one function per step, and the run.
 
 use super::top;
 use crate::emitter::Emitter;

@@ -1,4 +1,4 @@
-//! Kernels of which nobody says what they are.
+//! Kernels of an unknown kind.
 
 use super::{KernelSet, Kernels};
 use crate::TFLM_ALIGNMENT;

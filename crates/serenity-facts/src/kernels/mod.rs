@@ -1,4 +1,4 @@
-//! The sets of kernels that TFLM may be built with: a file each, which says what is known of it and where that is from.
+//! The sets of kernels that TFLM may be built with, one file per set, with the sources of what is known about it.
 
 mod any;
 mod cmsis_nn;
@@ -29,9 +29,9 @@ pub enum Kernels {
     EspNnS3,
     /// The kernels of C that is emitted without an interpreter. No kernels of TFLM, so not among those of [any](Self::Any) kind.
     Emitted,
-    /// The same with calls into CMSIS-NN, on cores without vectors.
+    /// Emitted C that calls CMSIS-NN, on cores without vectors.
     EmittedCmsisNn,
-    /// The same with calls into CMSIS-NN, on cores with vectors.
+    /// Emitted C that calls CMSIS-NN, on cores with vectors.
     EmittedCmsisNnMve,
 }
 

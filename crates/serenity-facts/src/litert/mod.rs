@@ -30,7 +30,7 @@ pub enum LitertPlace {
 /// Memory that a kernel asks for besides its tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LitertTemporary {
-    /// Size.
+    /// The size in bytes.
     pub bytes: u64,
     /// In the arena while the kernel runs, or in the one whose contents stay.
     pub place: LitertPlace,

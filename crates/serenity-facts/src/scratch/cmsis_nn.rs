@@ -2,7 +2,8 @@
 //!
 //! Read in the sources of `TensorFlow` Lite for Microcontrollers and of CMSIS-NN. `SOFTMAX`, `SVDF`, `BATCH_MATMUL`, `MAX_POOL_2D`,
 //! `TRANSPOSE` and the element-wise kernels call CMSIS-NN too, but ask for no more on these cores than the portable kernels do.
-//! A build by Arm Compiler 6 would ask for 4 bytes a channel more in 1x1 convolutions; GCC and clang ask for nothing there.
+//! A build by Arm Compiler 6 would request 4 bytes per channel more in 1x1 convolutions; GCC and clang request none
+//! there.
 
 use super::reference;
 use serenity_ir::Operator::*;

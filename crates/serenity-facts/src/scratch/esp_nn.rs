@@ -6,7 +6,7 @@ use super::reference;
 use serenity_ir::Operator::*;
 use serenity_ir::{Call, ElementType, Window, counted_product};
 
-/// The kernels in C: the requests in order; `None` if there are none, or if the graph does not tell.
+/// The requests of the kernels in C, in order; `None` if there are none, or if the graph does not tell.
 pub(crate) fn scratch(call: &Call) -> Option<Vec<u64>> {
     match call.operator() {
         SOFTMAX => softmax(call),
@@ -14,7 +14,7 @@ pub(crate) fn scratch(call: &Call) -> Option<Vec<u64>> {
     }
 }
 
-/// The same on an ESP32-S3.
+/// The requests of the kernels for the ESP32-S3, in order; `None` if there are none, or if the graph does not tell.
 pub(crate) fn scratch_s3(call: &Call) -> Option<Vec<u64>> {
     let is_int8 = || call.described(0).is_some_and(|input| input.is(&ElementType::Int8));
     let copied = match call.operator() {

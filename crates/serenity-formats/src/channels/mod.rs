@@ -1,4 +1,4 @@
-//! What a model is without channels that are the same number everywhere, or that nobody reads.
+//! A model without channels that are constant or never read.
 
 pub(crate) mod elements;
 pub(crate) mod part;

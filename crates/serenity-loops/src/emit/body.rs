@@ -1,4 +1,4 @@
-//! The body of a loop: one iteration.
+//! Writes the body of a loop: one iteration.
 
 use super::stripes::Stripes;
 use super::writer::Operand::{self, Constant, Tensor as Given};
@@ -10,7 +10,6 @@ use serde_json::json;
 use serenity_ir::{ElementType, Tensor, TensorId};
 use std::collections::BTreeMap;
 
-/// The graph of it.
 pub(super) fn body(of: &Loop) -> Option<Writer> {
     let mut writer = Writer::new("body".to_owned());
     let state = of.state(&mut writer)?;
@@ -111,7 +110,7 @@ impl Body<'_> {
         }
     }
 
-    /// Writes rows of something that leaves into its state, from this iteration's row on; returns the state.
+    /// Writes rows of a leaving tensor into its state, from this iteration's row on; returns the state.
     fn put(&mut self, of: StripeId, begins: &[i64], state: TensorId) -> Option<TensorId> {
         let Stripe { like, rows, .. } = self.on.of.program().stripes[of];
         let (row, item) = (self.on.of.window().row_bytes(like), self.on.of.window().item(like));
@@ -125,12 +124,12 @@ impl Body<'_> {
         Some(out)
     }
 
-    /// Rows of what stands for zero.
+    /// Rows of zero points.
     fn zero_rows(&self, rows: Stripe) -> Option<Operand> {
         Some(self.on.of.zeros(rows.like, rows.tensor(self.on.of.window())?.shape.as_ref()?))
     }
 
-    /// This iteration's number of a list.
+    /// This iteration's number from a list.
     fn number(&mut self, list: &[i64]) -> Option<TensorId> {
         let out = self.on.writer.graph.tensor(Tensor::shaped("at", vec![1], ElementType::Int32)?);
         let Constant(table) = numbers(list) else { return None };
@@ -139,7 +138,7 @@ impl Body<'_> {
         Some(out)
     }
 
-    /// The same as an operand: a constant if it is always the same number.
+    /// This iteration's number from a list, as an operand: a constant if all numbers are equal.
     fn one_number(&mut self, list: &[i64]) -> Option<Operand> {
         match constant(list) {
             Some(always) => Some(numbers(&[always])),
@@ -147,7 +146,7 @@ impl Body<'_> {
         }
     }
 
-    /// This iteration's row, from a column on, as a place in a tensor.
+    /// The position of this iteration's row, from a column on, in a tensor.
     fn row_of(&mut self, like: TensorId, rows: &[i64], column: i64) -> Option<Operand> {
         if let Some(always) = constant(rows) {
             return Some(numbers(&self.on.of.place(like, always, column)?));

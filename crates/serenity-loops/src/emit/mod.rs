@@ -1,8 +1,9 @@
-//! The graphs of a model with loops.
+//! Writes the graphs of a model with loops.
 //!
-//! The state of a loop: its counter, the tensor that is written (with the one that enters, if that dies), carried rows, and whatever else enters as a whole. All of it
-//! but carried rows is flat, so that rows are cut and written as one block. No arithmetic is done on whole numbers: what depends on the iteration is cut out of a table
-//! by the counter, since every kernel set has a `SLICE` and some have no `ADD` of 32-bit integers.
+//! The state of a loop: its counter, the tensor that is written (with the entering one, if that dies), carried rows,
+//! and all other tensors that enter as a whole. All but the carried rows are flat, so that rows are cut and written as
+//! one block. Integers are not computed: numbers that depend on the iteration are cut out of a table by the counter,
+//! since every kernel set has a `SLICE` and some have no `ADD` of 32-bit integers.
 
 mod body;
 mod stripes;
@@ -17,13 +18,14 @@ use serenity_ir::{ElementType, Graph, GraphBuilder, OpId, Tensor, TensorId};
 use writer::Operand::{self, Constant, Tensor as Given};
 use writer::{Writer, numbers};
 
-/// A window of the order, and the loop that it becomes.
+/// A window of the order, and its loop.
 pub(crate) struct Chosen<'g> {
     pub(crate) window: Window<'g>,
     pub(crate) program: Program,
 }
 
-/// Constants from so many bytes on are made by an operator when the model runs, so that files stay small. An operator costs some 60 bytes of memory.
+/// Constants of at least this many bytes are made by an operator when the model runs, so that files stay small. An
+/// operator costs some 60 bytes of memory.
 const LARGE_CONSTANT: u64 = 2048;
 
 /// The model with these loops, its main graph in this order; `None` if a tensor has no shape.
@@ -60,13 +62,13 @@ pub(crate) fn emit(graphs: &[Graph], order: &[OpId], loops: &[Chosen]) -> Option
     Some(Looped { graphs: all, origins })
 }
 
-/// What is left of a tensor that exists as stripes only.
+/// A placeholder for a tensor that exists only as stripes.
 fn retired(tensor: &Tensor) -> Tensor {
     let shape = tensor.shape.as_ref().map(|_| vec![0]);
     Tensor { shape, dtype: tensor.dtype.clone(), ..Tensor::sized(tensor.name.clone(), 0) }
 }
 
-/// The sub-graphs so far, and where all ops come from.
+/// The sub-graphs so far, and the origins of all ops.
 struct Graphs {
     all: Vec<Graph>,
     origins: Vec<Vec<Option<OpId>>>,
@@ -105,12 +107,12 @@ impl Loop<'_> {
         Some(Tensor { quantization: like.quantization.clone(), ..tensor })
     }
 
-    /// The room of something that leaves besides the result.
+    /// The room of a leaving tensor other than the result.
     fn room(&self, also: &Also) -> Option<Tensor> {
         self.flat(also.tensor, also.rows * self.window().row_bytes(also.tensor))
     }
 
-    /// Where a row begins, by dimension, from a column on.
+    /// The position of a row, by dimension, from a column on.
     fn place(&self, like: TensorId, row: i64, column: i64) -> Option<Vec<i64>> {
         let image = Image::of(self.graph, like)?;
         let mut place = vec![0; image.rank];
@@ -121,7 +123,7 @@ impl Loop<'_> {
         Some(place)
     }
 
-    /// A constant full of what stands for zero, of the type of a tensor.
+    /// A constant of zero points, of the type of a tensor.
     fn zeros(&self, like: TensorId, shape: &[u64]) -> Operand {
         let tensor = self.graph.tensor(like);
         let dtype = tensor.dtype.as_ref().map_or("", ElementType::name);
@@ -132,7 +134,7 @@ impl Loop<'_> {
         Constant(described)
     }
 
-    /// A constant full of what stands for zero or, if that were large, a tensor.
+    /// A constant of zero points or, if that were large, a tensor.
     fn zeros_or_filled(&self, writer: &mut Writer, like: TensorId, tensor: Tensor) -> Option<Operand> {
         // No kernel fills tensors of 16 bits.
         if tensor.bytes < LARGE_CONSTANT || tensor.dtype == Some(ElementType::Int16) {
@@ -141,7 +143,7 @@ impl Loop<'_> {
         self.filled(writer, like, tensor).map(Given)
     }
 
-    /// A tensor full of what stands for zero, made by an op.
+    /// A tensor of zero points, made by an op.
     fn filled(&self, writer: &mut Writer, like: TensorId, tensor: Tensor) -> Option<TensorId> {
         let shape: Vec<i64> = tensor.shape.as_ref()?.iter().map(|&side| side as i64).collect();
         let out = writer.graph.tensor(tensor);
@@ -149,7 +151,7 @@ impl Loop<'_> {
         Some(out)
     }
 
-    /// The tensors of the state, as each of the graphs has them.
+    /// The tensors of the state in one of the graphs.
     fn state(&self, writer: &mut Writer) -> Option<State> {
         let program = self.program();
         let counter = Tensor::shaped("i", vec![1], ElementType::Int32)?;
@@ -212,7 +214,7 @@ impl Loop<'_> {
         self.leave(main, done.result, 0, program.leaves)
     }
 
-    /// What leaves, out of a state in which it begins at a byte.
+    /// Cuts a leaving tensor out of a state in which it begins at byte `begin`.
     fn leave(&self, main: &mut Writer, state: TensorId, begin: i64, leaves: TensorId) -> Option<()> {
         let (bytes, item) = (self.graph.tensor(leaves).bytes, self.window().item(leaves));
         if main.graph.get(state).bytes == bytes {
@@ -223,7 +225,7 @@ impl Loop<'_> {
         main.reshape(flat, leaves)
     }
 
-    /// The state before the first iteration: what enters, with room around it.
+    /// The state before the first iteration: the entering tensor, with room around it.
     fn widened(&self, main: &mut Writer, flat: TensorId) -> Option<TensorId> {
         let program = self.program();
         let enters = program.wholes[0];

@@ -1,4 +1,4 @@
-//! The operators of a window on stripes: in the body of a loop, or once ahead of it.
+//! Writes the operators of a window on stripes: in the body of a loop, or once ahead of it.
 
 use super::Loop;
 use super::writer::Operand::{self, Constant, Tensor as Given};
@@ -13,18 +13,18 @@ use std::collections::BTreeMap;
 pub(super) struct Stripes<'a> {
     pub(super) of: &'a Loop<'a>,
     pub(super) writer: Writer,
-    /// The tensors of the stripes so far.
+    /// The tensors of the stripes made so far.
     pub(super) made: BTreeMap<StripeId, TensorId>,
 }
 
-/// Computes ahead of a loop what its first iteration takes for carried: by carry, what it begins as.
+/// Computes ahead of a loop what its first iteration takes as carried: per carry, what it begins as.
 pub(super) fn ahead(of: &Loop, main: &mut Writer) -> Option<Vec<Option<TensorId>>> {
     let program = of.program();
     let writer = std::mem::replace(main, Writer::new(String::new()));
     let mut stripes = Stripes { of, writer, made: BTreeMap::new() };
     for step in &program.ahead {
         match step {
-            // Here what enters has its own shape.
+            // Here the entering tensor has its own shape.
             Step::Cut { whole, out, .. } => {
                 let like = program.wholes[*whole];
                 if program.stripes[*out].rows == of.window().height(like) {
@@ -102,7 +102,7 @@ impl Stripes<'_> {
             op.attributes.insert("padding".to_owned(), json!("valid"));
         }
         if let Rows::Repeated { .. } = local.rows {
-            // It is told how large its result is.
+            // The op states the size of its result.
             let Some(&[_, height, width, _]) = self.writer.graph.get(out).shape.as_deref() else {
                 return None;
             };

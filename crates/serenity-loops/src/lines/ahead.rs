@@ -1,4 +1,4 @@
-//! What a loop takes for carried in its first iteration, computed once ahead of it.
+//! Computes, once ahead of a loop, the rows that its first iteration takes as carried.
 
 use super::{Body, Lines};
 use crate::program::{Step, Stripe, StripeId};
@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 /// The first rows of tensors, computed ahead of the loop.
 pub(super) struct Ahead<'b, 'l> {
     body: &'b mut Body<'l>,
-    /// How many of each tensor.
+    /// How many rows of each tensor.
     wanted: BTreeMap<TensorId, i64>,
     held: BTreeMap<TensorId, StripeId>,
     pub(super) steps: Vec<Step>,
-    /// By carry: what it begins as.
+    /// Per carry: what it begins as.
     pub(super) begun: Vec<Option<StripeId>>,
 }
 
@@ -48,7 +48,7 @@ impl<'b, 'l> Ahead<'b, 'l> {
         self.body.stripe(like, rows, columns)
     }
 
-    /// Computes them all; returns how many multiplications that takes. `None` if some depend on the end of a tensor.
+    /// Computes all rows; returns how many multiplications that takes. `None` if some depend on the end of a tensor.
     pub(super) fn run(&mut self) -> Option<i64> {
         let Lines { window, enters, .. } = *self.body.lines;
         let rows = self.rows_of(enters);
@@ -78,7 +78,7 @@ impl<'b, 'l> Ahead<'b, 'l> {
         Some(macs)
     }
 
-    /// The first rows of what an op reads to make so many, with zero points around them.
+    /// The first rows of an input that an op needs to make `made` rows, with zero points around them.
     fn input(&mut self, op: &RowLocal, input: TensorId, made: i64) -> Option<StripeId> {
         let (_, end) = op.rows.needed((0, made));
         (end <= self.body.lines.window.height(input)).then_some(())?;
@@ -111,7 +111,7 @@ impl<'b, 'l> Ahead<'b, 'l> {
         out
     }
 
-    /// What is carried of a tensor begins with its last rows so far, below rows of zero points if there are too few.
+    /// The carried rows of a tensor begin as its last rows so far, below rows of zero points if there are too few.
     fn begin(&mut self, tensor: TensorId) {
         let Some(carry) = self.body.carries.iter().position(|carry| carry.like == tensor) else { return };
         let line = self.body.lines.of[&tensor];

@@ -40,7 +40,7 @@ struct Lines<'w> {
     step: i64,
     iterations: i64,
     of: BTreeMap<TensorId, Line>,
-    /// Is what enters a state of its own?
+    /// Is the entering tensor a state of its own?
     is_apart: bool,
 }
 
@@ -73,8 +73,8 @@ impl Line {
         Stripe { like, rows, columns: self.sides[0] + self.sides[1] }
     }
 
-    /// The columns that the operator wants around its rows that reads the most of them: buffered like that they are widened once, and need not be copied for it. If
-    /// then new rows could not lie behind the carried ones, and otherwise they could, none.
+    /// The columns around its rows that its largest reader wants: buffered like that, rows are widened once and need
+    /// not be copied for it. None if new rows could then not lie behind the carried ones, and otherwise could.
     fn widest(&self, window: &Window, tensor: TensorId) -> [i64; 2] {
         let around = |op: &&RowLocal| match op.rows {
             Rows::Sliding(Sliding { sides, extent, .. }) if op.inputs.contains(&tensor) => {
@@ -91,7 +91,8 @@ impl Line {
     }
 }
 
-/// A loop that makes `step` rows of the result an iteration, perhaps with its warm-up computed ahead; `None` if there is none.
+/// A loop that makes `step` rows of the result per iteration, with its warm-up computed ahead if `is_peeled`; `None` if
+/// there is no such loop.
 pub(crate) fn program(window: &Window, step: i64, is_peeled: bool) -> Option<Program> {
     let &[enters] = window.enters.as_slice() else { return None };
     let height = window.height(window.leaves);
@@ -101,7 +102,7 @@ pub(crate) fn program(window: &Window, step: i64, is_peeled: bool) -> Option<Pro
     }
     let mut lines = Lines::new(window, enters, step)?;
     if is_peeled {
-        // What leaves besides would have to be begun as well.
+        // Other leaving tensors would have to be begun as well.
         (window.also.is_empty() && !lines.is_apart).then_some(())?;
         lines.peel();
     }
@@ -131,7 +132,7 @@ impl<'w> Lines<'w> {
             let line = Line { low: i64::MAX, end: i64::MIN, new, border: 0, sides: [0, 0], front: 0 };
             of.insert(tensor, line);
         }
-        // Whoever leaves must come to an end, whether somebody inside wants so many rows or not.
+        // A leaving tensor must be completed, whether or not an op inside needs all its rows.
         let turns = window.height(window.leaves) / step;
         for t in window.leaving() {
             let line = of.get_mut(&t)?;
@@ -179,7 +180,7 @@ impl<'w> Lines<'w> {
         }
         for (&tensor, line) in of.iter_mut().filter(|(t, line)| is_inner(t) && line.is_buffered()) {
             line.sides = line.widest(window, tensor);
-            // Of several rows to be written over, some may be behind the last one.
+            // Of several rows to be overwritten, some may be behind the last one.
             let can_be_in_front = line.border == 1 && line.rows(tensor, 1).bytes(window) % ALIGNMENT == 0;
             line.front = i64::from(can_be_in_front);
         }
@@ -273,7 +274,8 @@ impl<'w> Lines<'w> {
         })
     }
 
-    /// The room of something that leaves besides the result, and where in it the rows of each iteration go: those that are outside go before it or behind it.
+    /// The room of a leaving tensor other than the result, and where in it the rows of each iteration go: those that
+    /// are outside go before or behind the tensor.
     fn room(&self, tensor: TensorId) -> (Also, Vec<i64>) {
         let Line { end, new, .. } = self.of[&tensor];
         let (first, height) = (end - new, self.window.height(tensor));
@@ -288,7 +290,8 @@ impl<'w> Lines<'w> {
         (0..self.iterations).map(row).collect()
     }
 
-    /// Bytes of the state, and where in it the rows of what enters begin. Rows outside of what enters are there too, around it.
+    /// Bytes of the state, and where in it the rows of the entering tensor begin. Its rows outside are there too,
+    /// around it.
     fn state(&self) -> (i64, i64) {
         let Self { window, enters, step, iterations, .. } = *self;
         let (x, y) = (self.of[&enters], self.of[&window.leaves]);
@@ -314,9 +317,9 @@ struct Body<'l> {
     carries: Vec<Stripe>,
     stripes: Vec<Stripe>,
     steps: Vec<Step>,
-    /// The rows that are there of each tensor, from its first on.
+    /// The rows of each tensor that exist, from its first on.
     held: BTreeMap<TensorId, StripeId>,
-    /// Buffers of which rows are carried on, and as what.
+    /// Buffers of which rows are carried on, and the carry of each.
     kept: Vec<(StripeId, usize)>,
 }
 
@@ -341,7 +344,7 @@ impl Body<'_> {
         self.held.insert(op.output, out);
     }
 
-    /// Rows of what is held of a tensor, with columns of zero points around them.
+    /// Rows of a tensor that exist, with columns of zero points around them.
     fn rows(&mut self, tensor: TensorId, begin: i64, rows: i64, sides: [i64; 2]) -> StripeId {
         let of = self.held[&tensor];
         let line = self.lines.of[&tensor];
@@ -367,7 +370,7 @@ impl Body<'_> {
         out
     }
 
-    /// Puts new rows behind the carried ones, and says what is carried on.
+    /// Puts new rows behind the carried ones, and notes which are carried on.
     fn buffer(&mut self, tensor: TensorId) {
         let line = self.lines.of[&tensor];
         if !line.is_buffered() {
@@ -410,7 +413,7 @@ impl Body<'_> {
         }
     }
 
-    /// Rows are carried on when nobody reads the buffer any more: so they can be moved within it.
+    /// Rows are carried on once no op reads the buffer any more, so that they can be moved within it.
     fn keep_last(&mut self) {
         for (buffer, carried) in std::mem::take(&mut self.kept) {
             let Stripe { like, columns, .. } = self.stripes[buffer];

@@ -1,17 +1,17 @@
-//! All orders of a graph that has few.
+//! Lists all orders of a graph that has few.
 
 use serenity_ir::{Graph, OpId};
 
-/// More steps than this in all orders together are too many to count the traffic of each.
+/// If all orders together have more steps than this, they are too many to count the traffic of each.
 const MOST_STEPS: usize = 8_192;
 
-/// Every order of `graph` that can run; `None` if there are many.
+/// Every order in which `graph` can run; `None` if there are too many.
 pub(super) fn all_orders(graph: &Graph) -> Option<Vec<Vec<OpId>>> {
     let mut waits_for: Vec<usize> = graph.op_ids().map(|op| graph.predecessors(op).len()).collect();
     let most_orders = MOST_STEPS / waits_for.len().max(1);
     let mut orders = Vec::new();
     let mut order: Vec<OpId> = Vec::new();
-    // For every op of `order` and the one to come: who could run there, the next to try last.
+    // For every op of `order` and the next one: the ops that could run there, the next to try last.
     let ready = |waits_for: &[usize], order: &[OpId]| -> Vec<OpId> {
         let mut has_run = vec![false; waits_for.len()];
         for op in order {
@@ -53,7 +53,7 @@ pub(super) fn all_orders(graph: &Graph) -> Option<Vec<Vec<OpId>>> {
     Some(orders)
 }
 
-/// The ops that wait for `op`, each once.
+/// The ops that wait for `op`, without repetition.
 fn successors(graph: &Graph, op: OpId) -> Vec<OpId> {
     let outputs = graph.op(op).outputs.iter();
     let mut ops: Vec<OpId> = outputs.flat_map(|&t| graph.consumers(t)).copied().collect();

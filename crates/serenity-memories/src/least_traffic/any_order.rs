@@ -1,15 +1,16 @@
-//! A bound on the traffic of all orders.
+//! A lower bound on the traffic of all orders.
 //!
-//! Call a buffer *open* from the first op that touches it until the last. In every order there is a step at which at least so many bytes are open
-//! as the least possible peak of open bytes is. Those that are not on chip then were dropped before and will be read again, or are written
-//! now and dropped: each byte costs a read, and a write too unless it is off-chip anyway (inputs, results).
+//! A buffer is *open* from the first op that touches it until the last. Every order has a step at which at least as
+//! many bytes are open as the least possible peak of open bytes. Those that are not on chip then were dropped before
+//! and will be read again, or are written now and dropped: each byte costs a read, and also a write unless it is
+//! off-chip anyway (inputs, results).
 
 use serenity_ir::Graph;
 use serenity_pipeline::stages::problem::edges;
 use serenity_schedule::{self as scheduling, Buffer, Limits, OpIndex, Options, Problem};
 use serenity_traffic::{Grain, TouchedBuffer, Touches};
 
-/// No order gets by with fewer open bytes at every step. Pages pass one by one while an op runs, so nothing is claimed of them.
+/// A lower bound on the peak of open bytes of every order. Pages pass one by one while an op runs, so it is 0 for them.
 pub(super) fn least_alive(graph: &Graph, touches: &Touches, grain: Grain, limits: Limits) -> u64 {
     if grain == Grain::Page {
         return 0;
@@ -26,7 +27,7 @@ pub(super) fn least_alive(graph: &Graph, touches: &Touches, grain: Grain, limits
     }
 }
 
-/// No order moves fewer bytes with `on_chip` bytes of on-chip memory.
+/// A lower bound on the bytes that any order moves with `on_chip` bytes of on-chip memory.
 pub(super) fn bound(touches: &Touches, least_alive: u64, on_chip: u64) -> u64 {
     let dropped = least_alive.saturating_sub(on_chip);
     let is_off_chip_anyway = |b: &&TouchedBuffer| b.is_input || b.is_result;

@@ -1,6 +1,7 @@
-//! Looking around an order for one that moves less.
+//! Improves an order by moving single ops so that it moves fewer bytes.
 //!
-//! Ops are moved one at a time while that lowers the traffic of a quick plan, or keeps it and brings the ops that touch a buffer closer together.
+//! A move stays if it lowers the traffic of a quick plan, or keeps it and brings the ops that touch a buffer closer
+//! together.
 
 use serenity_ir::{Graph, OpId};
 use serenity_pipeline::Options;
@@ -10,26 +11,27 @@ use serenity_pipeline::stages::refine::with_moved;
 use serenity_schedule::Algorithm;
 use serenity_traffic::Touches;
 
-/// Steps of orders looked at for one on-chip size, at most: a second or two, and a fixed number, so that the result does not depend on the clock.
+/// Steps of orders that are visited per on-chip size: a second or two, counted so that the result does not depend on
+/// the clock.
 const MOST_STEPS: usize = 600_000;
 
-/// Places tried for one op in one round, at most.
+/// The most positions that are tried for one op in one round.
 const MOST_PLACES: usize = 12;
 
-/// From so many of the best orders known the search sets out.
+/// The search starts from this many of the best known orders.
 const MOST_STARTS: usize = 2;
 
-/// Less is better: bytes moved, then bytes times steps.
+/// Bytes moved, then bytes times steps: less is better.
 type Cost = (u64, u128);
 
-/// Orders worth starting from: those given, and the ones that heuristics make.
+/// Orders to start from: the given ones, and those that heuristics make.
 pub(super) fn starts(graph: &Graph, mut orders: Vec<Vec<OpId>>, options: &Options) -> Vec<Vec<OpId>> {
     let by = |algorithm| unchecked(graph, &Options { algorithm, ..options.clone() }).order;
     orders.extend([Algorithm::Dfs, Algorithm::Greedy].map(by));
     orders
 }
 
-/// The best order found from `starts` on, for `on_chip` bytes.
+/// The best order found from `starts`, for `on_chip` bytes.
 pub(super) fn search(
     graph: &Graph,
     touches: &Touches,
@@ -77,7 +79,7 @@ fn climb(
                 let moved_cost = cost(&moved);
                 if moved_cost < best {
                     (order, best, improved) = (moved, moved_cost, true);
-                    // Its places are others now; the next round will try them.
+                    // The positions of the op have changed; the next round will try them.
                     break;
                 }
             }
@@ -86,7 +88,7 @@ fn climb(
     (best, order)
 }
 
-/// Places that `op` can move to: all, or some evenly spread over its window, both ends among them.
+/// Positions that `op` can move to: all, or some evenly spread over its window, including both ends.
 fn places(graph: &Graph, order: &[OpId], op: OpId) -> Vec<usize> {
     let (earliest, now, latest) = refine::window(graph, order, op);
     let width = latest - earliest;

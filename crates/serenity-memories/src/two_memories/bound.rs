@@ -1,15 +1,17 @@
 //! A lower bound on the bytes moved in the slow memory.
 //!
-//! At every step, what is in use beyond the capacity of the fast memory lies in the slow one. Which of it costs least, if buffers could be
-//! cut, is plain: those with the fewest bytes moved per byte of size. Steps that have no buffer in common add up; which of them give the most
-//! is found from left to right. Buffers that the fast memory cannot hold at all are counted beforehand.
+//! At every step, the bytes in use beyond the capacity of the fast memory lie in the slow one. If buffers could be cut,
+//! the cheapest of them are those with the fewest bytes moved per byte of size. Steps that have no buffer in common add
+//! up; the best set of steps is found from left to right. Buffers that the fast memory cannot hold at all are counted
+//! beforehand.
 
 use super::search::Search;
 use super::sections::Sections;
 use super::traffic::Traffic;
 use serenity_arena::Problem;
 
-/// No division moves fewer bytes in the slow memory. If time runs out, the rest of the time line counts nothing.
+/// A lower bound on the bytes that any division moves in the slow memory. If time runs out, the rest of the time line
+/// counts as 0.
 pub(super) fn least_slow_traffic(
     problem: &Problem,
     sections: &Sections,

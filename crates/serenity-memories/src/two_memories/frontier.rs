@@ -1,8 +1,8 @@
-//! The best choice by sizes alone, from left to right through time.
+//! Finds the best choice by sizes alone, from left to right through time.
 //!
-//! What has been decided matters to what comes only through the set of buffers that lie in the fast memory and are still in use. So one pass over the
-//! time line that keeps the cheapest way to each such set finds the choice that moves the fewest bytes in the slow memory, as far as
-//! sizes tell: whether the chosen ones can be placed without gaps is another question. Its cost is a lower bound on all divisions.
+//! Past decisions affect later ones only through the set of buffers that lie in the fast memory and are still in use.
+//! So one pass over the time line that keeps the cheapest way to each such set finds the choice that moves the fewest
+//! bytes in the slow memory by sizes alone, ignoring gaps between buffers. Its cost is a lower bound on all divisions.
 
 use super::search::Search;
 use super::sections::Sections;
@@ -10,10 +10,10 @@ use super::traffic::Traffic;
 use serenity_arena::Problem;
 use std::collections::BTreeMap;
 
-/// Sets that are kept at a time. Beyond that the cheapest are kept, and nothing is proved.
+/// The most sets that are kept at a time. Beyond that only the cheapest are kept, and nothing is proved.
 const MOST_SETS: usize = 1 << 12;
 
-/// Choices that are remembered, a hundred megabytes; beyond that only the cheapest way goes on.
+/// The most choices that are remembered: a hundred megabytes. Beyond that only the cheapest way goes on.
 const MOST_CHOICES: usize = 1 << 22;
 
 /// The cheapest choice found.
@@ -23,11 +23,11 @@ pub(super) struct Cheapest {
     pub(super) bound: Option<u64>,
 }
 
-/// How a set came about.
+/// How a set was reached.
 #[derive(Clone, Copy)]
 struct Way {
     slow_bytes: u64,
-    /// The last buffer that was chosen, as a position in the list of all that were.
+    /// The last buffer that was chosen, as an index into the list of all choices.
     chosen: Option<usize>,
 }
 
@@ -59,7 +59,7 @@ pub(super) fn cheapest(
             let mut with: Vec<(Vec<usize>, Way)> = Vec::new();
             for (set, way) in &next {
                 let in_use = set.iter().map(|&b| size(b)).fold(size(buffer), u64::saturating_add);
-                // What nobody touches has no business in the fast memory.
+                // A buffer that no op touches gains nothing in the fast memory.
                 if bytes > 0 && size(buffer) <= fast && in_use <= room {
                     let mut set = set.clone();
                     set.push(buffer);

@@ -1,15 +1,15 @@
-//! A memory, and when two of them are not enough.
+//! A memory of a device, and the error if two are not enough.
 
 /// A memory of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// What the user calls it.
+    /// The name that the user gave it.
     pub name: String,
     /// Its size in bytes.
     pub capacity: u64,
 }
 
-/// Buffers that fit two memories in no way that was found.
+/// The error if no division was found that fits two memories.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the tensors do not fit `{}` ({} bytes) and `{}` ({} bytes): {missing} bytes are missing{}",
@@ -17,10 +17,10 @@ pub struct Memory {
     if *.proved { ", whatever lies where" } else { " for the best division found" }
 )]
 pub struct NoRoom {
-    /// The memories.
+    /// The two memories.
     pub memories: [Memory; 2],
-    /// So many bytes more in the second memory would do; at least so many, if it is proved.
+    /// How many bytes more in the second memory would be enough; if proved, at least as many are needed.
     pub missing: u64,
-    /// Is it proved that nothing fits?
+    /// Is it proved that no division fits?
     pub proved: bool,
 }

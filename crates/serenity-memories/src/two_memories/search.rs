@@ -1,16 +1,17 @@
-//! The choice of what lies in the fast memory.
+//! Chooses the buffers that lie in the fast memory.
 
 use super::sections::Sections;
 use super::traffic::Traffic;
 use serenity_arena::{Limits, Options, Overlap, Problem, StopReason, place};
 
-/// Buffers in all choices that are placed, at most: some seconds, and a fixed number, so that the result does not depend on the clock.
+/// The most buffers that are placed over all choices: some seconds, counted so that the result does not depend on the
+/// clock.
 const MOST_PLACED: usize = 2_000_000;
 
-/// What one placement may take, a fraction of a second: a single hard one must not use up the time for all others.
+/// The most work for one placement, a fraction of a second: a single hard one must not use up the time for all others.
 const MOST_WORK: u64 = 1 << 23;
 
-/// What lies in the fast memory; it always fits there.
+/// The buffers in the fast memory; they always fit there.
 #[derive(Clone)]
 pub(super) struct Choice {
     pub(super) in_fast: Vec<bool>,
@@ -23,7 +24,7 @@ pub(super) struct Choice {
 }
 
 impl Choice {
-    /// Less is better, the first first.
+    /// The cost, of which less is better; the first number decides.
     fn cost(&self) -> (u64, u64) {
         (self.overflow, self.slow_bytes)
     }
@@ -37,7 +38,7 @@ pub(super) struct Search<'a> {
     capacities: [u64; 2],
     limits: &'a Limits,
     placements_left: usize,
-    /// Which limit has ended a placement or the search.
+    /// The limit that ended a placement or the search.
     pub(super) stopped: Option<StopReason>,
 }
 
@@ -65,7 +66,8 @@ impl<'a> Search<'a> {
         self.limits.are_over()
     }
 
-    /// The best of `first` and some greedy choices, improved by exchanges while that helps. No choice moves fewer bytes than `least`.
+    /// The best of `first` and some greedy choices, improved by exchanges while that helps. `least` is a lower bound on
+    /// the bytes moved.
     pub(super) fn best_choice(&mut self, first: &[bool], least: u64) -> Choice {
         let rankings = self.rankings();
         let (mut best, mut index) = (self.placed(first), 0);
@@ -84,7 +86,7 @@ impl<'a> Search<'a> {
                     self.note_the_clock();
                     return best;
                 }
-                // What lies outside goes in, at the cost of others; what lies inside makes room for others.
+                // A buffer outside goes in at the cost of others; a buffer inside makes room for others.
                 let (forced, banned) =
                     if best.in_fast[buffer] { (None, Some(buffer)) } else { (Some(buffer), None) };
                 let wanted = self.filled(best.in_fast.clone(), forced, banned, &rankings[index]);
@@ -99,8 +101,8 @@ impl<'a> Search<'a> {
         best
     }
 
-    /// In which order to fill the fast memory: by the bytes moved per byte and step, per byte, or at all; and first what lives when the slow
-    /// memory is too small for all.
+    /// Orders in which to fill the fast memory: by bytes moved per byte and step, per byte, or in total; and first the
+    /// buffers that live when the slow memory is too small for all.
     fn rankings(&self) -> Vec<Vec<usize>> {
         let buffers = self.problem.buffers();
         let ranked = |value: &dyn Fn(usize) -> f64| {
@@ -125,7 +127,7 @@ impl<'a> Search<'a> {
         rankings
     }
 
-    /// A choice with `forced` in it and `banned` not, filled up by rank as far as the sizes allow.
+    /// A choice that includes `forced` and excludes `banned`, filled up by rank as far as the sizes allow.
     fn filled(
         &self,
         mut chosen: Vec<bool>,
@@ -141,7 +143,7 @@ impl<'a> Search<'a> {
             self.add(&mut loads, buffer);
         }
         if let Some(buffer) = forced {
-            // The last in rank make room.
+            // The lowest in rank make room.
             let mut others = ranking.iter().rev().filter(|&&b| self.meet(b, buffer));
             while !self.has_room(&loads, buffer) {
                 let Some(&other) = others.next() else { return chosen };
@@ -186,7 +188,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Would it be better than `best` if all of it fits? If not, there is no need to place it.
+    /// Would the choice be better than `best` if all of it fits? If not, it is not placed.
     fn is_promising(&self, wanted: &[bool], best: &Choice) -> bool {
         best.overflow > 0 || self.slow_bytes(wanted) < best.slow_bytes
     }
@@ -196,7 +198,8 @@ impl<'a> Search<'a> {
         outside.fold(0, |sum, (moved, _)| sum.saturating_add(*moved))
     }
 
-    /// Places a choice. What the exact planner cannot keep below the capacity of the fast memory goes to the slow one.
+    /// Places a choice. Buffers that the exact planner cannot keep below the capacity of the fast memory go to the slow
+    /// one.
     fn placed(&mut self, wanted: &[bool]) -> Choice {
         self.placements_left = self.placements_left.saturating_sub(1);
         let mut in_fast = wanted.to_vec();
@@ -213,7 +216,7 @@ impl<'a> Search<'a> {
         Choice { in_fast, fast_offsets, slow_offsets, overflow, slow_bytes }
     }
 
-    /// Where the buffers of one memory lie, by position in the problem.
+    /// The offsets of the buffers of one memory, by index in the problem.
     fn offsets(&mut self, in_fast: &[bool], is_fast: bool) -> Vec<u64> {
         let members: Vec<usize> = (0..in_fast.len()).filter(|&b| in_fast[b] == is_fast).collect();
         let limits = self.limits.working(MOST_WORK);
@@ -232,7 +235,8 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Places some of the buffers of a problem in a memory of their own, within the capacity if that can be; and which limit was hit.
+/// Places some of the buffers of a problem in a memory of their own, within the capacity if possible; returns also the
+/// limit that was hit.
 fn place_some(
     problem: &Problem,
     members: &[usize],

@@ -4,13 +4,13 @@ use serenity_arena::{Problem, Step};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The steps at which buffers begin: the most is in use at one of these.
+/// The steps at which buffers begin: the peak is at one of these.
 pub(super) struct Sections {
     count: usize,
-    /// In which sections each buffer is in use.
+    /// The sections in which each buffer is in use.
     lives: Vec<Range<usize>>,
     in_use: Vec<u64>,
-    /// What buffers may share at most, where some may be written over others.
+    /// The most bytes that buffers may share, where some may be written over others.
     shared: Vec<u64>,
 }
 
@@ -33,7 +33,7 @@ impl Sections {
             Some(u64::try_from(*sum).unwrap_or(u64::MAX))
         });
         let in_use = in_use.collect();
-        // A writer shares no more than its own bytes, with however many.
+        // A writer shares at most its own bytes, with however many buffers.
         let mut by_writer: BTreeMap<usize, u64> = BTreeMap::new();
         for overlap in problem.overlaps() {
             let sum = by_writer.entry(overlap.writer).or_insert(0);
@@ -55,12 +55,12 @@ impl Sections {
         self.lives[buffer].clone()
     }
 
-    /// Bytes in use, without what may be shared.
+    /// Bytes in use, without those that may be shared.
     pub(super) fn in_use(&self, section: usize) -> u64 {
         self.in_use[section]
     }
 
-    /// The sizes in use at once in a memory of `capacity` bytes add up to no more than this.
+    /// An upper bound on the sizes in use at once in a memory of `capacity` bytes.
     pub(super) fn room(&self, section: usize, capacity: u64) -> u64 {
         capacity.saturating_add(self.shared[section])
     }

@@ -1,4 +1,4 @@
-//! Bytes that ops read and write.
+//! Counts the bytes that ops read and write.
 
 use serenity_ir::{Graph, TensorId};
 use serenity_runtimes::{ArenaProblem, Content};
@@ -7,19 +7,19 @@ use std::collections::BTreeMap;
 /// Bytes moved during one run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Read by ops.
+    /// Bytes that ops read.
     pub read: u64,
-    /// Written by ops.
+    /// Bytes that ops write.
     pub written: u64,
 }
 
 impl Traffic {
-    /// Both together.
+    /// Bytes read and written together.
     pub fn bytes(self) -> u64 {
         self.read.saturating_add(self.written)
     }
 
-    /// The sum of two.
+    /// The sum of both.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -29,11 +29,12 @@ impl Traffic {
     }
 }
 
-/// What is moved in each buffer: every op reads each of its inputs once and writes each of its outputs once; scratch is written and read once.
+/// The bytes moved in each buffer: every op reads each of its inputs once and writes each of its outputs once; scratch
+/// is written and read once.
 pub fn traffic(graphs: &[&Graph], arena: &ArenaProblem) -> Vec<Traffic> {
     let sizes: Vec<u64> = arena.problem.buffers().iter().map(|buffer| buffer.size).collect();
     let mut traffic = vec![Traffic::default(); sizes.len()];
-    // A view may lie in several buffers, and a buffer hold several tensors.
+    // A view may lie in several buffers, and a buffer may hold several tensors.
     let mut buffers: BTreeMap<(usize, TensorId), Vec<usize>> = BTreeMap::new();
     for (buffer, content) in arena.contents.iter().enumerate() {
         match *content {
@@ -55,7 +56,7 @@ pub fn traffic(graphs: &[&Graph], arena: &ArenaProblem) -> Vec<Traffic> {
             let reads = inputs.iter().map(|&tensor| (tensor, true));
             for (tensor, is_read) in reads.chain(op.outputs.iter().map(|&tensor| (tensor, false))) {
                 for &buffer in buffers.get(&(index, tensor)).into_iter().flatten() {
-                    // Of a view, only the piece that lies here; of a tensor, its data without what the runtime rounds up.
+                    // For a view, only the part in this buffer; for a tensor, its data without padding by the runtime.
                     let bytes = graph.tensor(tensor).bytes.min(sizes[buffer]);
                     let (read, written) = if is_read { (bytes, 0) } else { (0, bytes) };
                     traffic[buffer] = traffic[buffer].plus(Traffic { read, written });

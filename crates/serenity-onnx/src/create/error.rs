@@ -9,31 +9,31 @@ pub enum CreateError {
         "op `{op}` is a `{kind}`, for which there is no ONNX operator here; lower it to basic operators first"
     )]
     Operator {
-        /// The op.
+        /// The name of the op.
         op: String,
-        /// Its type.
+        /// The type of the op.
         kind: String,
     },
     /// An attribute that is missing or has a value that is not translated.
     #[error("op `{op}` needs an attribute `{attribute}` that can be translated to ONNX")]
     Attribute {
-        /// The op.
+        /// The name of the op.
         op: String,
-        /// The attribute.
+        /// The name of the attribute.
         attribute: &'static str,
     },
     /// An operand of an unexpected kind or shape.
     #[error("operand {operand} of op `{op}` has a shape that cannot be translated to ONNX")]
     Operand {
-        /// The op.
+        /// The name of the op.
         op: String,
-        /// Its position.
+        /// The position of the operand.
         operand: usize,
     },
     /// A tensor without a shape, or of another type than new files contain.
     #[error("tensor `{tensor}` needs a shape and the type float32: 8-bit models are not offered as .onnx")]
     Tensor {
-        /// The tensor.
+        /// The name of the tensor.
         tensor: String,
     },
     /// More than a protocol buffer holds.

@@ -57,7 +57,7 @@ pub(super) fn dropout(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
     Some(vec![Fact::of(input.data_type, shape()), Fact::of(mask_type, shape())])
 }
 
-/// In training there are statistics beside the result, each one number a channel.
+/// In training there are statistics beside the result, each one number per channel.
 pub(super) fn batch_normalization(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
     let mut facts = like_first(call, None)?;
     let statistics = Fact::of(call.data_type(3), call.shape(3).map(<[u64]>::to_vec));

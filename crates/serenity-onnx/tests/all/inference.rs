@@ -19,7 +19,7 @@ fn shape(
     model.graph().tensor(model.graph().outputs()[0]).shape.clone()
 }
 
-/// The same for a node that also reads weights of a given shape.
+/// The inferred shape of the output of a node that also reads weights of a given shape.
 fn with_weights(
     op_type: &str,
     attributes: &[Vec<u8>],

@@ -177,7 +177,7 @@ fn exercise(bytes: &[u8], random: &mut Random) -> bool {
     let order = draw(model.graph(), random);
     let written = model.reordered(&order).unwrap();
     assert_eq!(written.len(), bytes.len());
-    // The same as a list of nodes; it may leave out what nothing needs.
+    // The order can also be written as a list of nodes, which may leave out what nothing needs.
     let mut edit = model.edit().unwrap();
     edit.set_nodes(order.iter().map(|&op| NodeSource::Kept(model.node_of(op))).collect());
     let edited = edit.finish().unwrap();

@@ -1,4 +1,4 @@
-//! Would the model fit as C, without an interpreter?
+//! Suggests emitted C if the model would fit without an interpreter.
 
 use super::{Case, ESTIMATES_ARE_WITHIN, MORE_MACS};
 use serenity::code::emit_c;
@@ -8,7 +8,7 @@ use serenity_formats::Format;
 use serenity_report::page::{Remedy, size};
 use serenity_runtimes::Kernels;
 
-/// One way to write it.
+/// One way to emit the model as C.
 #[derive(Clone, Copy)]
 struct Written {
     int8_io: bool,
@@ -17,7 +17,8 @@ struct Written {
 }
 
 impl Case<'_> {
-    /// C that takes less than the interpreter needs: the first that fits, otherwise the smallest. Nothing if the model holds what is not covered.
+    /// C that needs less than the interpreter: the first that fits, otherwise the smallest. `None` if an operator is
+    /// not covered.
     pub(super) fn code(&self) -> Option<Remedy> {
         let budget = self.asked.budget?;
         let mut best: Option<Written> = None;
@@ -47,14 +48,15 @@ impl Case<'_> {
         })
     }
 
-    /// The static memory of the code; `None` if it cannot be written this way, or if that was asked for or would not be enough by far.
+    /// The static memory of the code; `None` if it cannot be written this way, or if that was asked for or would not be
+    /// enough by far.
     fn written(&self, int8_io: bool, loops: bool, budget: u64) -> Option<Written> {
         let options = self.emitted_options()?;
         if self.input.file.format() != Format::TfLite || (int8_io && self.quantized().is_none()) {
             return None;
         }
         let int8_io_now = self.options.int8_io || int8_io;
-        // More freedom never needs more: without rewrites, which take the time, it is 'at most'.
+        // Rewrites take time and never raise the need: without them it is an upper bound.
         let options = Options { int8_io: int8_io_now, loops: None, rewrites: Rewrites::None, ..options };
         let mut found = optimize(self.input, &options).ok()?;
         if loops {
@@ -75,7 +77,7 @@ impl Case<'_> {
         optimize(self.input, &Options { loops: Some(loops), ..options.clone() }).ok()
     }
 
-    /// For the kernels that emitted C has beside those that were named.
+    /// The options with the kernels of emitted C that correspond to the named ones.
     fn emitted_options(&self) -> Option<Options> {
         let kernels = match self.options.model.kernels()? {
             Kernels::Any => Kernels::Emitted,

@@ -1,4 +1,4 @@
-//! Orders, judged by the arena that the runtime will use.
+//! Judges orders by the arena that the runtime will use.
 
 use crate::effort::{MOST_ORDERS, SHARE_OF_A_SET};
 use crate::stages::refine;
@@ -11,10 +11,10 @@ use serenity_schedule::Algorithm;
 use serenity_search::{Limits, StopReason};
 use std::collections::BTreeSet;
 
-/// Looks at orders of one model.
+/// Compares orders of one model.
 pub(crate) struct Judge<'a> {
     graphs: Vec<&'a Graph>,
-    /// The main graph with what its sub-graphs need.
+    /// The main graph, whose ops include the memory of their sub-graphs.
     main: &'a Graph,
     /// The orders of the sub-graphs.
     bodies: &'a [Vec<OpId>],
@@ -42,8 +42,8 @@ impl<'a> Judge<'a> {
         Some(self.options.model.arena(&self.graphs, &self.orders(order), None)?.bytes)
     }
 
-    /// The order that gets the smallest arena from the runtime's own planner, with its arena and its peak: the best of what can be reached from
-    /// `starts` by moving ops. No arena is below `bound`.
+    /// The order with the smallest arena under the runtime's own planner, with its arena and peak: the best that is
+    /// reached from `starts` by moving ops. `bound` is a lower bound on every arena.
     pub(crate) fn best_for_planner(&self, starts: &[Vec<OpId>], bound: u64) -> Option<(Vec<OpId>, u64, u64)> {
         let evaluate =
             |order: &[OpId]| refine::cost(&self.lifetimes, order, self.arena(order).unwrap_or(u64::MAX));
@@ -52,10 +52,11 @@ impl<'a> Judge<'a> {
         (arena < u64::MAX).then_some((order, arena, peak))
     }
 
-    /// The order for which a plan makes the smallest arena, with that plan, and a bound that no order and no plan goes below. `known` are plans for this model
-    /// that were made in another way. Those that do not serve all kernels which may run the model are taken only if no other is found.
+    /// The order and placement with the smallest arena, and a lower bound for all orders and placements. `known` are
+    /// plans for this model that were made in another way. A plan that does not serve all kernels which may run the
+    /// model is taken only if no other is found.
     ///
-    /// Where there are few orders, all of them are tried, and that settles it.
+    /// Where there are few orders, all of them are tried, which proves the result.
     pub(crate) fn best_planned(
         &self,
         starts: &[Vec<OpId>],
@@ -69,7 +70,7 @@ impl<'a> Judge<'a> {
             let live = live_peak(facts, &self.orders(order)).unwrap_or(u64::MAX);
             refine::cost(&self.lifetimes, order, live)
         };
-        // Whoever asks for the model's own order gets it, placed as well as can be.
+        // If the model's own order is asked for, it is kept and only placed.
         let keeps_order = self.options.algorithm == Algorithm::File;
         let mut best = BestSoFar { found: None, bounds, serves_all };
         for seed in known {
@@ -99,7 +100,7 @@ impl<'a> Judge<'a> {
         {
             let of_orders = orders.iter().map(|order| self.try_order(order, facts, by_set, &mut best));
             let least = of_orders.min().unwrap_or(0);
-            // Of sub-graphs one order was tried: others might do with less.
+            // Only one order of each sub-graph was tried: another might need less.
             if self.graphs[1..].iter().all(|body| all_orders(body, 1).is_some()) {
                 best.bounds.arena = bounds.arena.max(least);
             }
@@ -108,7 +109,8 @@ impl<'a> Judge<'a> {
         Some(BestPlanned { orders, planned, bound: best.bounds.arena })
     }
 
-    /// Plans one order; returns what no plan for it goes below. Where several sets of kernels may run it, what is best for one of them is tried as well.
+    /// Plans one order; returns a lower bound for all its placements. Where several sets of kernels may run it, the
+    /// best placement for each of them is tried as well.
     fn try_order(
         &self,
         order: &[OpId],
@@ -125,7 +127,7 @@ impl<'a> Judge<'a> {
         for view in std::iter::once(facts).chain(by_set) {
             self.options.tell("placing the tensors");
             let limits = Limits { work: None, ..self.options.limits.clone() };
-            // What is tried for one set among several gets a share of the work.
+            // The search for one set among several gets a fraction of the work.
             let share = if bound.is_none() { 1 } else { SHARE_OF_A_SET };
             let limits = limits.working(self.options.effort.placement() / share);
             for planned in plans_of_arena(view, &self.orders(order), limits).unwrap_or_default() {
@@ -133,7 +135,8 @@ impl<'a> Judge<'a> {
                 best.offer(&orders, planned);
             }
         }
-        // The runtime places for each set by itself, which one plan for all cannot. But a model that came with a plan would keep that, safe or not.
+        // The runtime places tensors for each set of kernels by itself, which one plan for all cannot. But a plan
+        // stored in the model would be kept, safe or not.
         if !by_set.is_empty() && self.options.given_plan.is_none() {
             let stopped = Some(StopReason::Heuristic);
             let own = Planned::at(facts, &self.orders(order), Offsets::new(), 0, stopped);
@@ -155,7 +158,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// A plan that is known already: orders of all graphs, and places, or none if the runtime is to find them.
+/// A plan that is known already: the orders of all graphs, and offsets unless the runtime finds them.
 #[derive(Clone, Debug)]
 pub(crate) struct Seed {
     pub(crate) orders: Vec<Vec<OpId>>,
@@ -163,7 +166,7 @@ pub(crate) struct Seed {
 }
 
 impl Seed {
-    /// What a plan decides; `None` if it leaves all as it was.
+    /// The decisions of a plan; `None` if it changes nothing.
     pub(crate) fn of(plan: &Plan) -> Option<Self> {
         let orders = std::iter::once(&plan.order).chain(&plan.bodies).cloned().collect();
         let decides = plan.offsets.is_some() || plan.reorders();
@@ -171,19 +174,19 @@ impl Seed {
     }
 }
 
-/// The best orders with their plan, which may leave all places to the runtime.
+/// The best orders with their offsets, which may be left to the runtime.
 pub(crate) struct BestPlanned {
     pub(crate) orders: Vec<Vec<OpId>>,
     pub(crate) planned: Planned,
     pub(crate) bound: u64,
 }
 
-/// What no order and no plan goes below.
+/// Lower bounds for all orders and placements.
 #[derive(Clone, Copy)]
 pub(crate) struct Bounds {
-    /// The arena that is enough for each set of kernels.
+    /// On the arena that is enough for each set of kernels.
     pub(crate) arena: u64,
-    /// The arenas with each of them, added up; `None` if they do not count one by one.
+    /// On the sum of the arenas with each set of kernels; `None` if they do not count one by one.
     pub(crate) of_all_sets: Option<u64>,
 }
 
@@ -200,7 +203,6 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// The less, the better.
     fn cost(&self) -> (bool, (u64, u64)) {
         (!self.serves_all, self.planned.cost())
     }
@@ -219,7 +221,7 @@ impl BestSoFar<'_> {
         }
     }
 
-    /// Can nothing be better?
+    /// Is no better plan possible?
     fn is_settled(&self) -> bool {
         let Bounds { arena, of_all_sets } = self.bounds;
         self.found.as_ref().is_some_and(|best| {
@@ -228,7 +230,8 @@ impl BestSoFar<'_> {
         })
     }
 
-    /// Can nothing be better that needs so much at least? What needs as much may be, if sets of kernels count one by one.
+    /// Can no plan be better that needs at least `live` bytes? One that needs as much may be, if sets of kernels count
+    /// one by one.
     fn is_beyond(&self, live: u64) -> bool {
         self.is_settled()
             || self.found.as_ref().is_some_and(|best| {
@@ -243,7 +246,7 @@ fn all_orders(graph: &Graph, most: usize) -> Option<Vec<Vec<OpId>>> {
     let ops = graph.ops().len();
     let predecessors: Vec<Vec<OpId>> = graph.op_ids().map(|op| graph.predecessors(op)).collect();
     let mut orders = Vec::new();
-    // Depth first; each entry is the beginning of an order, so no more are open than orders are found.
+    // Depth first; each entry is a prefix of an order, so there are never more entries than orders.
     let mut open = vec![Vec::new()];
     while let Some(mut order) = open.pop() {
         loop {
@@ -272,7 +275,7 @@ fn all_orders(graph: &Graph, most: usize) -> Option<Vec<Vec<OpId>>> {
     (orders.len() <= most).then_some(orders)
 }
 
-/// The arena of a model as it came: in its own orders, with its own plan if it has one.
+/// The arena of a model as it came: in its original orders, with its stored memory plan if it has one.
 pub(crate) fn own_arena(graphs: &[Graph], model: MemoryModel, plan: Option<&Offsets>) -> Option<u64> {
     let own: Vec<Vec<OpId>> = graphs.iter().map(Graph::file_order).collect();
     let orders: Vec<&[OpId]> = own.iter().map(Vec::as_slice).collect();

@@ -1,4 +1,4 @@
-//! Windows of a planned model as loops.
+//! Turns windows of operators of a planned model into loops over a few rows at a time.
 
 #[cfg(test)]
 mod tests;
@@ -24,12 +24,13 @@ use serenity_loops::{
 use serenity_runtimes::{Kernels, MemoryModel, TflmFacts, live_peak, main_graph, plans_of_arena};
 use serenity_search::{Limits, Proof, StopReason, Watch};
 
-/// Whether windows of operators may become loops over a few rows at a time.
+/// Whether windows of operators may become loops over a few rows at a time, and at what cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loops {
-    /// How many multiplications more they may take, as a share of those that there are.
+    /// How many multiplications the loops may add, as a share of those of the model.
     pub most_extra_macs: f64,
-    /// What a device has. With loops that fit it there is no need for others that multiply more, nor for any if the model fits without.
+    /// The memory of the device in bytes. If the model fits without loops, it gets none; otherwise the loops that fit
+    /// with the fewest multiplications are taken.
     pub enough: Option<u64>,
 }
 
@@ -40,45 +41,47 @@ impl Default for Loops {
     }
 }
 
-/// The loops of a model.
+/// The loops that a model got.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AppliedLoops {
-    /// The order of the model before.
+    /// The order of the model without loops.
     pub order: Vec<OpId>,
-    /// Did every reader of a padding get one of its own in that order first? Then ops and tensors are numbered as they are in [`Spread`].
+    /// Did every reader of a padding first get one of its own in that order? Then ops and tensors are numbered as in
+    /// [`Spread`].
     pub spread: bool,
-    /// Each of them.
+    /// The loops.
     pub loops: Vec<Loop>,
-    /// What each of them takes.
+    /// The cost of each loop.
     pub costs: Vec<LoopCost>,
-    /// The names of the first and the last op of each, for people.
+    /// The names of the first and the last op of each loop, for people.
     pub ends: Vec<[String; 2]>,
-    /// Multiplications of the row-local operators before.
+    /// Multiplications of the row-local operators without loops.
     pub macs: u64,
     /// Multiplications that the loops add.
     pub extra_macs: u64,
-    /// What a run takes without loops, by estimate: in multiplications of portable kernels.
+    /// The estimated time of a run without loops, in multiplications of portable kernels.
     pub time: u64,
-    /// What the loops add to it.
+    /// The time that the loops add to a run.
     pub extra_time: u64,
-    /// The instructions of a run without loops on CMSIS-NN, by estimate.
+    /// The estimated instructions of a run without loops on CMSIS-NN.
     pub instructions: u64,
-    /// The instructions that the loops add to them.
+    /// The instructions that the loops add to a run.
     pub extra_instructions: u64,
-    /// What no loops of this model get below.
+    /// A lower bound on the memory of this model with any loops.
     pub floor: Floor,
 }
 
-/// What loops would make of a model, by estimate.
+/// An estimate of the effect of loops on a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoopsEstimate {
-    /// The arena.
+    /// The arena in bytes.
     pub arena: u64,
-    /// Multiplications more, as a share of those that there are.
+    /// Multiplications added, as a share of those of the model.
     pub extra_macs: f64,
 }
 
-/// What loops would make of a model that was planned without; `None` if nothing. Nothing is placed, so it is quick, and a few per cent off.
+/// Estimates the effect of loops on a model that was planned without; `None` if no loops help. No tensor is placed, so
+/// this is quick, and a few percent off.
 pub fn estimate_loops(found: &Optimized, loops: Loops, options: &Options) -> Option<LoopsEstimate> {
     let kernels = options.model.kernels().filter(|_| options.plan_arena && found.plan.loops.is_none())?;
     let grounds = grounds(found, std::slice::from_ref(&found.plan.order));
@@ -102,17 +105,16 @@ pub fn estimate_loops(found: &Optimized, loops: Loops, options: &Options) -> Opt
     })
 }
 
-/// What loops are looked for, and how they are judged.
+/// The kernels and rules by which loops are searched for and judged.
 pub(crate) struct AskedLoops<'a> {
-    /// The model as it came: with no kernels that may run it may it need more than that.
+    /// The model as it came: with loops, no set of kernels that may run it may need more.
     pub(crate) came: &'a Input,
-    /// Which loops are worth what they take.
     pub(crate) trade: &'a Trade,
-    /// The kernels that loops are chosen for,
+    /// The options, with the kernels that loops are chosen for.
     pub(crate) options: &'a Options,
-    /// and those that they are placed for in the end, which allow as much or more.
+    /// The options, with the kernels that loops are placed for in the end, which allow as much or more.
     pub(crate) target: &'a Options,
-    /// What the best plan so far needs. Loops that must need more are not placed.
+    /// The need of the best plan so far. Loops that must need more are not placed.
     pub(crate) need_so_far: u64,
 }
 
@@ -122,14 +124,15 @@ impl AskedLoops<'_> {
         self.options.model == self.target.model
     }
 
-    /// Does no set of kernels that may run it need more than for the model that came?
+    /// Does every set of kernels that may run the candidate need no more than for the model as it came?
     fn serves_all(&self, candidate: &Candidate, options: &Options) -> bool {
         let Optimized { model, plan, .. } = &candidate.placed;
         needs_no_more(model, plan, self.came, options)
     }
 }
 
-/// A planned model with its widest parts as loops, if that is accepted and needs no more than the one that came, whichever kernels run it.
+/// A planned model with its widest parts as loops, if the trade accepts them and no set of kernels that may run the
+/// model needs more than before.
 pub(crate) fn with_loops(found: &Optimized, asked: &AskedLoops) -> Result<Option<Optimized>, Error> {
     let options = asked.options;
     let Some(kernels) = options.model.kernels().filter(|_| options.plan_arena) else { return Ok(None) };
@@ -161,13 +164,13 @@ struct Search<'a> {
     found: &'a Optimized,
     asked: &'a AskedLoops<'a>,
     tried: Vec<AppliedLoops>,
-    /// Each is better than those before it.
+    /// Each candidate is better than those before it.
     better: Vec<Candidate>,
 }
 
 impl Search<'_> {
-    /// With a budget: choices in the order in which they are planned until one fits, the fewest multiplications first. Which choices these are does not depend on the budget, which only passes over those that
-    /// cannot fit it: so a larger budget never ends with more multiplications.
+    /// With a budget: the choices to plan until one fits, the fewest multiplications first. The budget only skips
+    /// choices that cannot fit and changes nothing else, so a larger budget never ends with more multiplications.
     fn ladder<'l, 'g>(&self, looked: &'l [Vec<Looked<'g>>]) -> Vec<Chosen<'l, 'g>> {
         let Some(enough) = self.asked.trade.loops.enough else { return Vec::new() };
         let tail = Need::of(&self.found.model, &self.found.plan).to_be_safe() - self.found.plan.after.needs();
@@ -177,7 +180,8 @@ impl Search<'_> {
         all
     }
 
-    /// Choices in the order in which they are planned if none fits: the smallest of those that may be worth their time, and the one with the least memory in use.
+    /// The choices to plan if none fits a budget: the smallest of those that may be worth their time, and the one with
+    /// the least memory in use.
     fn worth_planning<'l, 'g>(&self, looked: &'l [Vec<Looked<'g>>]) -> Vec<Chosen<'l, 'g>> {
         let tail = whole_need(&self.found.model, &self.found.plan) - self.found.plan.after.needs();
         let without = instructions_of(self.found.model.graph());
@@ -189,7 +193,7 @@ impl Search<'_> {
             let mut all: Vec<Chosen> = looked.iter().flat_map(all_of).filter(may_be_worth_it).collect();
             all.sort_by_key(|(.., choice)| (needs(choice), choice.extra_macs));
             let lowest = all.iter().copied().min_by_key(|(.., choice)| choice.bytes);
-            // Those that only take fewer instructions than one that multiplies less must not crowd out the others.
+            // Choices that take fewer instructions, but more multiplications, must not crowd out the others.
             let is_smallest = |(.., choice): &Chosen| {
                 let beats = |(.., other): &Chosen| {
                     (other.bytes, other.tail, other.extra_macs)
@@ -207,7 +211,7 @@ impl Search<'_> {
         looked.iter().flat_map(of_view).collect()
     }
 
-    /// A choice, placed with so much work; `None` if it was tried before, or cannot be made.
+    /// Places a choice with little work; `None` if it was tried before, or cannot be made.
     fn placed(&mut self, (ground, windows, choice): Chosen) -> Result<Option<Candidate>, Error> {
         let Some(applied) = applied(ground, windows.loops(choice), windows.macs()) else { return Ok(None) };
         if self.tried.contains(&applied) {
@@ -217,7 +221,7 @@ impl Search<'_> {
         self.tell();
         let work = self.asked.options.effort.placement_of_some_loops();
         let Some(made) = Made::new(self.found, ground, applied)? else { return Ok(None) };
-        // With a budget, what needs more may multiply less.
+        // With a budget, loops that need more may multiply less.
         if self.asked.trade.loops.enough.is_none() && self.cannot_win(&made) {
             return Ok(None);
         }
@@ -225,7 +229,8 @@ impl Search<'_> {
         Ok(placed.filter(|placed| self.asked.serves_all(placed, self.asked.options)))
     }
 
-    /// Must these loops need more than what there is already, however they are placed? By what is in use at once, with the kernels in question and with those that loops are chosen for.
+    /// Must these loops need more than the best plan so far, wherever their tensors lie? Judged by the memory in use at
+    /// once, with the kernels of the target and with those that loops are chosen for.
     fn cannot_win(&self, made: &Made) -> bool {
         let least = |options: &Options| made.least_need(options.model);
         let best = self.better.last().map_or(u64::MAX, |best| best.cost.need);
@@ -240,7 +245,7 @@ impl Search<'_> {
         watch.report();
     }
 
-    /// The loops of a candidate, placed with the full amount of work for some kernels.
+    /// Places the loops of a candidate again, for these kernels, with the full amount of work.
     fn with_care(&self, candidate: &Candidate, options: &Options) -> Option<Candidate> {
         let mut found = self.found.clone();
         found.plan.model = options.model.with_plan();
@@ -249,7 +254,8 @@ impl Search<'_> {
         careful.filter(|careful| self.asked.serves_all(careful, options))
     }
 
-    /// The choice is made: its loops are placed with all the care there is, for the kernels in question. `None` if the checker cannot decide that they are right, or if they do not serve.
+    /// Places the chosen loops with the full amount of work for the kernels of the target. `None` if the checker cannot
+    /// decide that they are right, or if some kernels would need more than before.
     fn settled(&self, candidate: Candidate) -> Result<Option<Optimized>, Error> {
         let AskedLoops { options, target, .. } = *self.asked;
         let mut ways = Vec::new();
@@ -258,7 +264,7 @@ impl Search<'_> {
             ways.push(candidate);
         } else {
             ways.extend(self.with_care(&candidate, target));
-            // A plan for any kernels is right for these as well. But none is smaller than what is in use at once.
+            // A plan for any kernels is right for these as well. But no plan is smaller than the memory in use at once.
             let least = candidate.made.least_need(options.model);
             if !ways.iter().any(|way| way.cost.need <= least) {
                 let careful = self.with_care(&candidate, options);
@@ -276,7 +282,8 @@ impl Search<'_> {
         Ok(None)
     }
 
-    /// A choice that fits the budget, as it is placed briefly or with care. If it does not, it is kept as any other.
+    /// Places a choice briefly and then with the full amount of work; returns it if it fits the budget, otherwise keeps
+    /// it as any other.
     fn first_that_fits(&mut self, choice: Chosen) -> Result<Option<Candidate>, Error> {
         let Some(brief) = self.placed(choice)? else { return Ok(None) };
         let careful = if brief.cost.fits { None } else { self.with_care(&brief, self.asked.options) };
@@ -305,7 +312,7 @@ impl Search<'_> {
     }
 }
 
-/// Bytes of a choice by estimate, with what it adds to the tail.
+/// Estimated bytes of a choice, including what it adds to the tail.
 fn needs(choice: &Choice) -> u64 {
     choice.bytes + choice.tail
 }
@@ -314,7 +321,8 @@ fn all_of<'l, 'g>((ground, windows, choices): &'l Looked<'g>) -> impl Iterator<I
     choices.iter().map(move |choice| (*ground, windows, choice))
 }
 
-/// Choices that multiply more and more, and each time need less by one part in so many; and the one that needs least.
+/// Choices with ever more multiplications, each needing less than the one before by one part in [`A_STEP_DOWN`]; and
+/// the one that needs least.
 fn steps_down<'l, 'g>(looked: &'l Looked<'g>) -> Vec<Chosen<'l, 'g>> {
     let mut all: Vec<Chosen> = all_of(looked).collect();
     all.sort_by_key(|(.., choice)| (choice.extra_macs, choice.extra_instructions, needs(choice)));
@@ -330,13 +338,13 @@ fn steps_down<'l, 'g>(looked: &'l Looked<'g>) -> Vec<Chosen<'l, 'g>> {
     all.into_iter().chain(lowest).collect()
 }
 
-/// Choices of one view that are planned to the end,
+/// How many choices of one view are planned to the end.
 const MOST_PLANNED: usize = 6;
-/// and how many more that take fewer instructions for more multiplications.
+/// How many choices are planned in addition that take fewer instructions for more multiplications.
 const MOST_QUICKER: usize = 2;
-/// Plans differ from their estimates by one part in so many, or less.
+/// Plans differ from their estimates by at most one part in this many.
 const ESTIMATES_ARE_WITHIN: u64 = 30;
-/// Choices that differ by less are not told apart.
+/// Choices that differ by less than one part in this many are not told apart.
 const A_STEP_DOWN: u64 = 100;
 
 /// A ground, its windows, and what can be chosen among them.
@@ -354,31 +362,31 @@ fn look<'g>(grounds: &'g [Ground], kernels: Kernels, loops: Loops, options: &Opt
     looked.collect()
 }
 
-/// Kernels as which windows are looked at. What those save that write over their inputs is seldom all to be had in one plan: windows that seem to gain nothing with
-/// them may gain much.
+/// The kernels that windows are searched with. One plan can seldom use all overlaps that kernels allow: windows that
+/// seem to gain nothing with them may gain much.
 fn views(kernels: Kernels) -> Vec<Kernels> {
     if kernels == Kernels::Any { vec![kernels] } else { vec![kernels, Kernels::Any] }
 }
 
-/// A model in an order in which windows are looked for.
+/// A model in a certain order, in which windows are searched for.
 pub struct Ground {
-    /// The order of the model.
+    /// The planned order of the model.
     before: Vec<OpId>,
-    /// Its graphs, the main one first.
+    /// The graphs of the model, the main one first.
     pub graphs: Vec<Graph>,
     /// The order of the main graph.
     pub order: Vec<OpId>,
-    /// If ops are not those of the model: which of its ops each is.
+    /// If the ops differ from those of the model: the op of the model that each stands for.
     origins: Option<Vec<OpId>>,
 }
 
 impl Ground {
-    /// The model as it is.
+    /// The model in its planned order, unchanged.
     pub fn planned(graphs: &[Graph], order: &[OpId]) -> Self {
         Self { before: order.to_vec(), graphs: graphs.to_vec(), order: order.to_vec(), origins: None }
     }
 
-    /// With one padding a reader; `None` if that is so already.
+    /// The model with a separate padding per reader; `None` if that is so already.
     pub fn spread(graphs: &[Graph], order: &[OpId]) -> Option<Self> {
         let spread = Spread::new(graphs, order)?;
         Some(Self {
@@ -389,7 +397,7 @@ impl Ground {
         })
     }
 
-    /// Its graphs with loops; `None` if one cannot be made.
+    /// The graphs with these loops; `None` if one cannot be made.
     pub fn looped(&self, loops: &[Loop]) -> Option<Looped> {
         let looped = Looped::new(&self.graphs, &self.order, loops)?;
         Some(match &self.origins {
@@ -399,7 +407,7 @@ impl Ground {
     }
 }
 
-/// The order that was planned, and others that keep windows together.
+/// The planned order, and others that keep windows together.
 fn orders_to_try(found: &Optimized, options: &Options) -> Vec<Vec<OpId>> {
     let main = found.model.graph();
     let limits = options.limits.working(options.effort.states_of_a_set());
@@ -415,14 +423,14 @@ fn orders_to_try(found: &Optimized, options: &Options) -> Vec<Vec<OpId>> {
     orders
 }
 
-/// The model in some orders, each also with one padding a reader.
+/// The model in these orders, each also with a separate padding per reader.
 fn grounds(found: &Optimized, orders: &[Vec<OpId>]) -> Vec<Ground> {
     let graphs = found.model.graphs();
     let of_order = |order: &Vec<OpId>| [Some(Ground::planned(graphs, order)), Ground::spread(graphs, order)];
     orders.iter().flat_map(of_order).flatten().collect()
 }
 
-/// Loops with all that is said of them; `None` if one cannot be made.
+/// Loops with their costs and names; `None` if one cannot be made.
 fn applied(ground: &Ground, loops: Vec<Loop>, macs: u64) -> Option<AppliedLoops> {
     let main = &ground.graphs[0];
     let costs: Vec<LoopCost> = loops.iter().map(|one| one.cost(main)).collect::<Option<_>>()?;
@@ -443,7 +451,7 @@ fn applied(ground: &Ground, loops: Vec<Loop>, macs: u64) -> Option<AppliedLoops>
     })
 }
 
-/// Loops that were made, not yet placed.
+/// A model with loops, not yet placed.
 #[derive(Clone)]
 struct Made {
     applied: AppliedLoops,
@@ -452,7 +460,7 @@ struct Made {
 }
 
 impl Made {
-    /// `None` if they cannot be made.
+    /// `None` if the loops cannot be made.
     fn new(found: &Optimized, ground: &Ground, applied: AppliedLoops) -> Result<Option<Self>, Error> {
         let Some(looped) = ground.looped(&applied.loops) else { return Ok(None) };
         match found.model.file.looped(&looped) {
@@ -462,7 +470,7 @@ impl Made {
         }
     }
 
-    /// What a device must have for them at least, wherever tensors lie.
+    /// A lower bound on what a device must have for these loops, wherever tensors lie.
     fn least_need(&self, model: MemoryModel) -> u64 {
         let graphs: Vec<&Graph> = self.model.graphs().iter().collect();
         let own: Vec<Vec<OpId>> = graphs.iter().map(|graph| graph.file_order()).collect();
@@ -472,7 +480,7 @@ impl Made {
     }
 }
 
-/// A model with loops that may be chosen.
+/// A model with loops and their offsets, one of the choices.
 struct Candidate {
     made: Made,
     placed: Optimized,
@@ -480,7 +488,7 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// With so much work on its places; `None` if it has none.
+    /// Places the loops with `work`; `None` if no offsets are found.
     fn new(found: &Optimized, made: Made, work: u64, trade: &Trade, options: &Options) -> Option<Self> {
         let plan = place(&made.model, found.plan.clone(), work, options)?;
         let plan = Plan { loops: Some(made.applied.clone()), ..plan };
@@ -488,7 +496,7 @@ impl Candidate {
         Some(Self { cost: trade.cost(&placed), made, placed })
     }
 
-    /// The same places for kernels that allow as much or more.
+    /// Keeps the offsets, for a memory model whose kernels allow as much or more.
     fn relabelled(mut self, model: MemoryModel, trade: &Trade) -> Self {
         let plan = &mut self.placed.plan;
         plan.model = model.with_plan();
@@ -501,7 +509,8 @@ impl Candidate {
         Self { cost: trade.cost(&self.placed), ..self }
     }
 
-    /// Has the independent checker followed it, and found nothing wrong? What it cannot decide is not taken.
+    /// Has the independent checker followed the loops and found nothing wrong? Loops that it cannot decide are not
+    /// taken.
     fn is_right(&self, found: &Optimized) -> Result<bool, Error> {
         let Optimized { model, plan, .. } = &self.placed;
         let (Some(kernels), Some(offsets)) = (plan.model.kernels(), &plan.offsets) else { return Ok(false) };
@@ -521,20 +530,21 @@ impl Candidate {
     }
 }
 
-/// Loops that were made of a model.
+/// A model with loops, and the model that they were made of.
 pub struct LoopedModel<'a> {
-    /// The model before.
+    /// The model without loops.
     pub before: &'a Input,
-    /// Its order.
+    /// The order of the model without loops.
     pub order: &'a [OpId],
-    /// Its graphs with loops.
+    /// The graphs with loops.
     pub looped: &'a Looped,
     /// The model with loops.
     pub model: &'a Input,
 }
 
 impl LoopedModel<'_> {
-    /// What the independent checker finds wrong with them in these orders, followed row by row: in the arena of a plan, if there is one.
+    /// The faults that the independent checker finds in the loops, followed row by row in these orders: in the arena of
+    /// a plan, if there is one.
     pub fn faults(&self, orders_after: &[&[OpId]], plan: Option<&loop_check::Plan>) -> Vec<LoopFault> {
         let (before, after) = (all(self.before.graphs()), all(self.model.graphs()));
         let own: Vec<Vec<OpId>> = self.before.graphs()[1..].iter().map(Graph::file_order).collect();
@@ -559,7 +569,7 @@ pub fn orders<'a>(main: &'a [OpId], bodies: &'a [Vec<OpId>]) -> Vec<&'a [OpId]> 
     std::iter::once(main).chain(bodies.iter().map(Vec::as_slice)).collect()
 }
 
-/// The plan of a model with loops, in its own order.
+/// Places the tensors of a model with loops, in its own order.
 fn place(model: &Input, plan: Plan, work: u64, options: &Options) -> Option<Plan> {
     let kernels = options.model.kernels()?;
     let graphs = model.graphs();
@@ -570,7 +580,7 @@ fn place(model: &Input, plan: Plan, work: u64, options: &Options) -> Option<Plan
         let limits = Limits { work: None, ..options.limits.clone() };
         plans_of_arena(facts, &given, limits.working(work / share)).unwrap_or_default()
     };
-    // What is best for one of several sets of kernels may be as good for all.
+    // The best placement for one of several sets of kernels may be as good for all.
     let by_set = facts.by_set();
     let others = by_set.iter().skip(1).chain((!by_set.is_empty()).then_some(&facts));
     let others = others.flat_map(|facts| plan_as(facts, SHARE_OF_A_SET));

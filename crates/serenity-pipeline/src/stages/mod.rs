@@ -1,4 +1,5 @@
-//! What is done to a model, one file per stage: channels are removed, operators rewritten, ordered and placed, windows made loops; for ONNX Runtime the user's own runtime fuses it first.
+//! The stages of the pipeline, one file per stage: removing channels, rewriting operators, ordering them, placing
+//! tensors, making loops; for ONNX Runtime, the user's own runtime fuses operators first.
 
 pub(crate) mod channels;
 pub(crate) mod judge;

@@ -1,18 +1,17 @@
-//! The orders of sub-graphs.
+//! Finds the orders of sub-graphs.
 
 use crate::stages::order::best_by_peak;
 use crate::{Error, Options};
 use serenity_ir::{Graph, OpId};
 use serenity_runtimes::{annotate, callees_first};
 
-/// The main graph of a model, whose ops know what their sub-graphs need, and the orders of those.
+/// The main graph of a model, whose ops include the memory of their sub-graphs, and the orders of the sub-graphs.
 pub(crate) struct Settled {
     pub(crate) main: Graph,
-    /// The orders of the graphs after the main one.
     pub(crate) orders: Vec<Vec<OpId>>,
 }
 
-/// Finds the best order of every sub-graph by itself, those that others run first.
+/// Finds the best order of every sub-graph by itself, the innermost first.
 pub(crate) fn settle(graphs: &[Graph], options: &Options) -> Result<Settled, Error> {
     let mut annotated = graphs.to_vec();
     let mut orders: Vec<Vec<OpId>> = graphs.iter().map(Graph::file_order).collect();

@@ -1,4 +1,4 @@
-//! The order of one graph, searched for and checked.
+//! Searches for the order of one graph and checks it.
 
 use crate::checked::plan_faults;
 use crate::stages::problem::{buffers, problem};
@@ -9,7 +9,7 @@ use serenity_runtimes::{MemoryModel, MemoryModelExt, Offsets};
 use serenity_schedule::{self as scheduling, Problem, Schedule};
 use serenity_search::Proof;
 
-/// Orders `graph` with exactly the algorithm asked for, better or worse than the model's own order.
+/// Orders `graph` with exactly the algorithm of the options, whether or not that is better than the model's own order.
 ///
 /// # Errors
 /// Only if the result fails its own check, which would be a bug.
@@ -19,7 +19,7 @@ pub fn schedule(graph: &Graph, options: &Options) -> Result<Plan, Error> {
     verified(std::slice::from_ref(graph), unchecked(graph, options), None)
 }
 
-/// The order with the least peak, whatever a runtime makes of it.
+/// The order with the least peak, whatever arena a runtime makes of it.
 pub fn best_by_peak(graph: &Graph, options: &Options) -> Result<Plan, Error> {
     let mut plan = unchecked(graph, options);
     if plan.after.peak >= plan.before.peak {
@@ -28,12 +28,12 @@ pub fn best_by_peak(graph: &Graph, options: &Options) -> Result<Plan, Error> {
     verified(std::slice::from_ref(graph), plan, None)
 }
 
-/// What the search finds, not yet checked.
+/// The result of the search, not yet checked.
 pub fn unchecked(graph: &Graph, options: &Options) -> Plan {
     let lifetimes = options.model.lifetimes(graph);
     let asked = problem(graph, &lifetimes);
     let found = scheduling::schedule(&asked, &search_for(graph, options));
-    // Where it ends early there is nothing to prove, and no time to prove it.
+    // If the search ended early, nothing is proved, and there is no time to prove it.
     let witness = match found.proof {
         Proof::Optimal => witness(graph, options.model, &lifetimes, &asked, &found),
         Proof::Gap { .. } => None,
@@ -68,7 +68,8 @@ pub fn unchecked(graph: &Graph, options: &Options) -> Plan {
     plan
 }
 
-/// The same within the work that one search of several gets, unless it has a limit already.
+/// The options of a search for an order that is one of several searches: limits its work, unless the options already
+/// do.
 pub(crate) fn search_for(graph: &Graph, options: &Options) -> scheduling::Options {
     let mut work = options.effort.states_of_an_order(options.algorithm, graph.ops().len());
     if graph.states_sharing() && options.algorithm.is_exact() {
@@ -107,7 +108,8 @@ fn witness(
     for (turn, op) in graph.file_order().into_iter().enumerate() {
         turns[op.index()] = turn;
     }
-    // What is handed over under a plan is read by one op alone, which writes what comes next: in any order that can run they come in turn.
+    // A tensor that is handed over under a plan is read by a single op, which writes the next one: in any valid order
+    // they come in turn.
     let in_turn = |b: usize| {
         let mut tensors = taking_over(model, buffer(b)).to_vec();
         tensors.sort_by_key(|&t| graph.producer(t).map(|op| turns[op.index()]));
@@ -123,7 +125,8 @@ fn witness(
             return None;
         }
         let tensors: Vec<TensorId> = chain.buffers.iter().flat_map(|&b| in_turn(b)).collect();
-        // Bytes that the op itself hands over are in use on both sides while it runs; the checker counts what that saves.
+        // Bytes that the op itself hands over are in use on both sides while it runs; the checker counts what that
+        // saves.
         let handed_over = tensors.iter().position(|&t| graph.producer(t) == Some(op)).filter(|&at| at > 0);
         let (before, after) = tensors.split_at(handed_over.unwrap_or(tensors.len()));
         for part in [before, after] {
@@ -135,12 +138,14 @@ fn witness(
     Some(Witness { op, chains })
 }
 
-/// The tensors of a buffer that take over from each other; the one that names it where others only share it.
+/// The tensors of a buffer that take over from each other; only the one that names the buffer if the others merely
+/// share it.
 fn taking_over(model: MemoryModel, buffer: &serenity_ir::Buffer) -> &[TensorId] {
     if model.is_planned() { &buffer.tensors } else { &buffer.tensors[..1] }
 }
 
-/// Nothing leaves this crate that the independent checker does not accept. `given` is the plan of the arena that the model came with, if that is kept.
+/// Returns the plan if the independent checker accepts it. `given` is the memory plan stored in the model, if that is
+/// kept.
 pub(crate) fn verified(graphs: &[Graph], plan: Plan, given: Option<&Offsets>) -> Result<Plan, Error> {
     let faults = plan_faults(&graphs.iter().collect::<Vec<_>>(), &plan, given);
     if faults.is_empty() { Ok(plan) } else { Err(Error::CheckFailed { graph: plan.graph, faults }) }

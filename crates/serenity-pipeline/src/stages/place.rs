@@ -1,4 +1,4 @@
-//! The order and the places of a model as it is.
+//! Orders and places a model without changing its operators.
 
 use crate::by_kernels::{are_no_larger, heads, own_heads};
 use crate::peak::{self, own_peak};
@@ -14,8 +14,9 @@ use serenity_schedule::{self as scheduling, OpIndex};
 use serenity_search::Proof;
 use std::time::Instant;
 
-/// The order and the places with which a model of several graphs needs the least, the main one first: each is ordered, and an op that runs others (its attribute
-/// `bodies`) is counted with what they need. For a runtime that has a planner of its own, orders are judged by the arena which that planner makes of them.
+/// The order and the offsets with which a model of several graphs (the main one first) needs the least. Each graph is
+/// ordered, and an op that runs others (its attribute `bodies`) is counted with their memory. For a runtime with a
+/// planner of its own, orders are judged by the arena which that planner makes of them.
 ///
 /// # Errors
 /// Only if the result fails its own check, which would be a bug.
@@ -26,13 +27,14 @@ pub fn plan_graphs(graphs: &[Graph], options: &Options) -> Result<Plan, Error> {
     no_worse_than(graphs, options, &[])
 }
 
-/// The same, starting from plans of the arena that are known to be possible.
+/// Like [`plan_graphs`], but starts from `known` plans of the model and never returns a worse one.
 pub(crate) fn no_worse_than(graphs: &[Graph], options: &Options, known: &[Seed]) -> Result<Plan, Error> {
     let wanted = planned(graphs, options, known, None)?;
     Ok(wanted.unwrap_or_else(|_| unreachable!("every size is below the largest number")))
 }
 
-/// The same if the model could need less than `below`; otherwise what it needs at least, which is no less. Only what is enough for all sets of kernels counts, not what they need one by one.
+/// Like [`plan_graphs`] if the model could need less than `below`; otherwise returns the lower bound that says it
+/// cannot. Only the arena that is enough for all sets of kernels counts, not the arena of each.
 pub(crate) fn if_below(graphs: &[Graph], options: &Options, below: u64) -> Result<Result<Plan, u64>, Error> {
     planned(graphs, options, &[], Some(below))
 }
@@ -64,13 +66,14 @@ fn without_plan(graphs: &[Graph], options: &Options) -> Result<Plan, Error> {
     plan.bodies.clone_from(&settled.orders);
     plan.before.arena = judge::own_arena(graphs, options.model, options.given_plan.as_ref());
     if graphs.len() > 1 {
-        // As it came, its sub-graphs run in their own orders.
+        // In the model as it came, sub-graphs run in their own orders.
         plan.before.peak = own_peak(graphs, options.model, options.given_plan.as_ref());
     }
     if options.given_plan.is_some() && options.model.kernels().is_some() {
-        // The plan that it came with may share what the runtime by itself does not.
+        // The stored plan may share memory that the runtime by itself does not.
         plan.bound = least_of_all_plans(&settled.main, options, &plan).bound.min(bound_with_loops(graphs));
-        // Or what nobody here knows to be safe, as between sub-graphs: then nothing is proved.
+        // It may also share memory in ways that we cannot show to be safe, as between sub-graphs: then nothing is
+        // proved.
         if plan.before.arena.is_some_and(|arena| arena.min(plan.before.peak) < plan.bound) {
             plan.bound = 0;
         }
@@ -90,7 +93,7 @@ fn without_plan(graphs: &[Graph], options: &Options) -> Result<Plan, Error> {
     or_as_it_was(graphs, plan, options.given_plan.as_ref())
 }
 
-/// The best order for TFLM with a plan of the arena in the model, and that plan.
+/// The best order for TFLM and the offsets for it, to be stored in the model.
 fn with_plan(
     graphs: &[Graph],
     kernels: Kernels,
@@ -100,7 +103,7 @@ fn with_plan(
 ) -> Result<Result<Plan, u64>, Error> {
     let started = Instant::now();
     let as_it_is = options.model.without_plan();
-    // A plan that is not safe with these kernels is worth nothing, and must not be kept.
+    // A stored plan that is not safe with these kernels must not be kept.
     let given = safe_plan(graphs, options);
     let planned = &Options { model: options.model.with_plan(), ..options.clone() };
     let settled = nested::settle(graphs, planned)?;
@@ -168,7 +171,7 @@ fn with_plan(
     or_as_it_was(graphs, plan, given).map(Ok)
 }
 
-/// The best order for one of several sets of kernels, and what no order and no plan goes below with them.
+/// The best order for one of several sets of kernels, and a lower bound for all orders and placements with them.
 fn order_for_set(
     graphs: &[Graph],
     bodies: &[Vec<OpId>],
@@ -182,7 +185,7 @@ fn order_for_set(
     (plan.order, least)
 }
 
-/// What a model needs as it came: in its own order, with the plan of the arena that it came with if that is safe.
+/// The memory of a model as it came: in its own order, with its stored memory plan if that is safe.
 pub(crate) fn as_it_came(graphs: &[Graph], options: &Options) -> Footprint {
     let (model, given) = (options.model.without_plan(), safe_plan(graphs, options));
     Footprint {
@@ -192,27 +195,28 @@ pub(crate) fn as_it_came(graphs: &[Graph], options: &Options) -> Footprint {
     }
 }
 
-/// The plan that a model came with, unless its arena is to be planned and that plan is not safe.
+/// The memory plan stored in a model, unless the arena is to be planned and the stored plan is not safe.
 pub(crate) fn safe_plan<'o>(graphs: &[Graph], options: &'o Options) -> Option<&'o Offsets> {
     let kernels = options.model.kernels().filter(|_| options.plan_arena);
     let is_kept = |plan: &&Offsets| kernels.is_none_or(|kernels| is_safe(graphs, plan, kernels));
     options.given_plan.as_ref().filter(is_kept)
 }
 
-/// Is the plan that a model came with one that the checker accepts for these kernels?
+/// Does the checker accept the memory plan stored in a model for these kernels?
 pub fn is_safe(graphs: &[Graph], plan: &Offsets, kernels: Kernels) -> bool {
     let own: Vec<Vec<OpId>> = graphs.iter().map(Graph::file_order).collect();
     let orders: Vec<&[OpId]> = own.iter().map(Vec::as_slice).collect();
     placement_faults(&graphs.iter().collect::<Vec<_>>(), &orders, kernels, plan, u64::MAX).is_empty()
 }
 
-/// What no order and no plan goes below, and an order that might come close.
+/// A lower bound for all orders and placements, and an order that might come close.
 struct Least {
     bound: u64,
     order: Option<Vec<OpId>>,
 }
 
-/// A bound for every order and every plan. The search takes a tensor for handed over only where one op alone reads it.
+/// A lower bound for all orders and placements. The search treats a tensor as handed over only where a single op reads
+/// it.
 fn least_of_all_plans(main: &Graph, options: &Options, plan: &Plan) -> Least {
     let model = options.model.with_plan();
     let lifetimes = model.least_lifetimes(main);
@@ -233,8 +237,9 @@ fn least_of_all_plans(main: &Graph, options: &Options, plan: &Plan) -> Least {
     Least { bound: found.at_least.min(plan.bound), order }
 }
 
-/// A bound for every order and every plan of a model with loops. What these hand on may lie in bytes that several tensors share, so that what an op reads and writes does not
-/// add up: all that is sure is that each tensor needs room, and all inputs at once. No bound if there are no loops: others hold.
+/// A lower bound for all orders and placements of a model with loops; 0 without loops, where better bounds hold.
+/// Tensors that loops hand on may share bytes, so what an op reads and writes does not add up: all that is sure is that
+/// each tensor needs room, and all inputs at once.
 pub(crate) fn bound_with_loops(graphs: &[Graph]) -> u64 {
     let is_loop = |op: &Op| op.kind.operator() == Operator::WHILE;
     if !graphs.iter().flat_map(Graph::ops).any(is_loop) {
@@ -246,20 +251,20 @@ pub(crate) fn bound_with_loops(graphs: &[Graph]) -> u64 {
     main.tensor_ids().filter(is_used).map(|t| main.tensor(t).bytes).fold(inputs, u64::max)
 }
 
-/// The plan, or the model's own order, with the plan of the arena that it was `given`, if that needs no more; also if it does so with one set of kernels only, of
-/// those that may run it.
+/// The plan; or the model's own order with the memory plan that it was `given`, if that needs no more. A plan also wins
+/// if it needs less with only one of the sets of kernels that may run the model.
 fn or_as_it_was(graphs: &[Graph], mut plan: Plan, given: Option<&Offsets>) -> Result<Plan, Error> {
     let orders: Vec<&[OpId]> =
         std::iter::once(plan.order.as_slice()).chain(plan.bodies.iter().map(Vec::as_slice)).collect();
     let own = own_heads(graphs, plan.model, given);
     let new = heads(graphs, plan.model, &orders, plan.offsets.as_ref());
-    // As much for the hungriest kernels may be less for others.
+    // An equal need for the hungriest kernels may be less for others.
     let is_gain = !plan.is_no_gain() || (plan.after.needs() == plan.before.needs() && new != own);
     if is_gain && are_no_larger(&new, &own) {
         return verified(graphs, plan, None);
     }
     plan.keep_own_order(graphs);
-    // Its sub-graphs may need more in their own orders.
+    // Sub-graphs may need more in their own orders.
     plan.after.peak = peak::profile(graphs, (&plan.order, &plan.bodies), plan.model, given).peak();
     plan.settle_proof();
     verified(graphs, plan, given)

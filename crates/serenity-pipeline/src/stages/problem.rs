@@ -3,7 +3,7 @@
 use serenity_ir::{Graph, Lifetimes, OpId};
 use serenity_schedule::{Buffer, HandOver, OpIndex, Problem};
 
-/// The buffers of a memory model as the scheduler takes them, in the same order.
+/// The buffers of a memory model as the scheduler takes them, under the same indices.
 pub(crate) fn buffers(lifetimes: &Lifetimes) -> Vec<Buffer> {
     let ops = |list: &[OpId]| list.iter().map(|op| OpIndex(op.0)).collect();
     lifetimes
@@ -19,7 +19,7 @@ pub(crate) fn buffers(lifetimes: &Lifetimes) -> Vec<Buffer> {
         .collect()
 }
 
-/// Who must run before whom.
+/// Pairs of ops of which the first must run before the second.
 pub fn edges(graph: &Graph) -> impl Iterator<Item = (OpIndex, OpIndex)> {
     graph.tensor_ids().flat_map(|t| {
         let producer = graph.producer(t);
@@ -27,8 +27,8 @@ pub fn edges(graph: &Graph) -> impl Iterator<Item = (OpIndex, OpIndex)> {
     })
 }
 
-/// The scheduling problem of a graph: the same ops under the same numbers, the buffers of its memory model, what may be written over what, and the
-/// precedence of all its tensors (those that cost nothing too).
+/// The scheduling problem of a graph: the ops under the same numbers, the buffers of its memory model, which of them
+/// may be written over which, and the precedence of all its tensors (also of those that take no memory).
 ///
 /// # Panics
 /// Never for a [`Graph`] and its own lifetimes: a graph is acyclic and its sizes add up.

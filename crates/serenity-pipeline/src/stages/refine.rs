@@ -1,16 +1,16 @@
-//! Looking around an order for one that a runtime's planner packs tighter.
+//! Improves an order for a runtime's own planner by moving single ops.
 //!
-//! The planners of the runtimes are greedy: an order with a lower peak may get a larger arena. Here ops are moved one at a time, as early or as
-//! late as they can go, while that makes the arena smaller, or keeps it and lets tensors live shorter, so that there is less to pack.
+//! The planners of the runtimes are greedy: an order with a lower peak may get a larger arena. Ops are moved one at a
+//! time, as early or as late as they can go, while that shrinks the arena, or keeps it and shortens lifetimes.
 
 use serenity_ir::{Graph, Lifetimes, OpId};
 
-/// Less is better, the first first: the arena, the peak, and bytes times steps.
+/// The arena, the peak, and bytes times steps, compared in this order: less is better.
 pub(crate) type Cost = (u64, u64, u128);
 
-/// What `order` costs; `arena` is what the runtime makes of it.
+/// The cost of `order`; `arena` is the arena that the runtime makes of it.
 pub(crate) fn cost(lifetimes: &Lifetimes, order: &[OpId], arena: u64) -> Cost {
-    // Asked for thousands of orders, so with no more than two allocations, unlike a whole profile.
+    // Called for thousands of orders, so it makes only two allocations, unlike a whole profile.
     let mut place = vec![0; order.len()];
     for (position, op) in order.iter().enumerate() {
         place[op.index()] = position;
@@ -33,8 +33,8 @@ pub(crate) fn cost(lifetimes: &Lifetimes, order: &[OpId], arena: u64) -> Cost {
     (arena, in_use.max().and_then(|peak| u64::try_from(peak).ok()).unwrap_or(0), bytes_times_steps)
 }
 
-/// The best order found from `start` on, with its cost. Ends when no single move helps, when the arena is down to `target`, when so many steps of orders
-/// have been looked at, or when `stop` says so.
+/// The best order found from `start`, with its cost. Ends when no single move helps, when the arena is down to
+/// `target`, when the limit on visited steps is reached, or when `stop` says so.
 pub(crate) fn refine(
     graph: &Graph,
     start: Vec<OpId>,
@@ -66,7 +66,7 @@ pub(crate) fn refine(
     (order, best)
 }
 
-/// The earliest place that `op` can move to, its own, and the latest.
+/// The earliest position that `op` can move to, its own, and the latest.
 pub fn window(graph: &Graph, order: &[OpId], op: OpId) -> (usize, usize, usize) {
     let mut place = vec![0; order.len()];
     for (position, op) in order.iter().enumerate() {
@@ -80,7 +80,7 @@ pub fn window(graph: &Graph, order: &[OpId], op: OpId) -> (usize, usize, usize) 
     (earliest, now, latest)
 }
 
-/// The order with `op` at another place.
+/// The order with `op` moved to position `to`.
 pub fn with_moved(order: &[OpId], op: OpId, to: usize) -> Vec<OpId> {
     let mut moved: Vec<OpId> = order.iter().copied().filter(|&other| other != op).collect();
     moved.insert(to, op);

@@ -91,7 +91,8 @@ pub(crate) fn variables() -> String {
     )
 }
 
-/// The same for a picture that stands alone. Plain properties only: not every program that shows SVG knows variables.
+/// The colours for a picture that stands alone. Plain properties only: not every program that shows SVG knows
+/// variables.
 pub(crate) fn for_a_picture() -> String {
     let rules = |palette: &Palette| {
         let mut text = String::new();

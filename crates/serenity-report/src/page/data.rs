@@ -1,64 +1,64 @@
-//! What a page is made of: plain figures and sentences, whoever found them.
+//! The contents of a page: plain figures and sentences, whoever computed them.
 
-/// All that one page shows of a model, before and after.
+/// Everything that one page shows about a model, before and after.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Page {
-    /// The model.
+    /// The name of the model.
     pub title: String,
-    /// A few facts about it, as `runtime` and `tflm`.
+    /// Facts about the model, such as `runtime` and `tflm`.
     pub facts: Vec<(String, String)>,
-    /// The first screen.
+    /// The figures at the top of the page.
     pub headline: Headline,
-    /// As it came, and as it is now.
+    /// The model as it came, and as it is now.
     pub sides: [Side; 2],
-    /// What was rewritten, looped or converted.
+    /// The rewrites, loops and conversions.
     pub changes: Vec<Change>,
     /// Why nothing was changed, or what all changes have in common.
     pub about_changes: String,
-    /// What else can be done, the cheapest first.
+    /// Suggestions that would lower the need, the cheapest first.
     pub remedies: Vec<Remedy>,
-    /// The whole arena on a device, if the runtime's is known.
+    /// The whole arena on a device, if it is known for the runtime.
     pub device: Option<Device>,
-    /// Bytes moved, if that was looked at.
+    /// Off-chip traffic, if it was computed.
     pub traffic: Option<Traffic>,
     /// Random orders, if any were drawn.
     pub orders: Option<Orders>,
-    /// What must be known to read the figures right.
+    /// What a reader must know to read the figures right.
     pub notes: Vec<String>,
 }
 
-/// Whether it fits.
+/// Whether the model fits the budget.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fit {
-    /// Nobody asked.
+    /// There is no budget.
     #[default]
     NotAsked,
-    /// It does.
+    /// The model fits.
     Fits,
-    /// It does not.
+    /// The model does not fit.
     TooLarge,
     /// Not all bytes are known.
     Unknown,
 }
 
-/// What somebody wants to know first.
+/// The most important figures.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Headline {
     /// What the figures count, as in `the whole arena on a 32-bit device`.
     pub counts: String,
-    /// Are the figures only what is needed at least?
+    /// Are the figures minimums?
     pub at_least: bool,
     /// Bytes needed before.
     pub before: u64,
     /// Bytes needed after.
     pub after: u64,
-    /// Is it as small as can be?
+    /// What is proved, in a sentence.
     pub proof: String,
-    /// What it has to fit, if anything was said.
+    /// The budget that it has to fit, if there is one.
     pub budget: Option<u64>,
-    /// Whether it does.
+    /// Whether it fits the budget.
     pub fit: Fit,
-    /// The same in a sentence.
+    /// Whether it fits the budget, in a sentence.
     pub fit_text: String,
     /// Why it needs as much as it does, the most important sentence first.
     pub why: Vec<String>,
@@ -75,15 +75,15 @@ pub struct Item {
     pub dtype: Option<String>,
     /// Bytes as the runtime counts them.
     pub bytes: u64,
-    /// What it is to the network.
+    /// Its role in the network.
     pub role: Role,
-    /// The op that writes it: a position in [`Side::ops`].
+    /// The op that writes it: an index into [`Side::ops`].
     pub producer: Option<usize>,
-    /// The ops that read it.
+    /// The ops that read it: indices into [`Side::ops`].
     pub readers: Vec<usize>,
 }
 
-/// What a tensor is to the network.
+/// The role of a tensor in the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Role {
     /// Between two ops.
@@ -111,52 +111,52 @@ impl Role {
     }
 }
 
-/// An op, in the order in which it runs.
+/// An op, in execution order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Step {
     /// Its full name.
     pub name: String,
-    /// Its type.
+    /// The type of the op.
     pub kind: String,
-    /// The part of the time axis in which it runs, both ends included: more than one unit if it runs other graphs.
+    /// The first unit of the time axis in which it runs; it takes several units if it runs other graphs.
     pub from: usize,
-    /// The last unit.
+    /// The last unit of the time axis in which it runs.
     pub to: usize,
     /// Bytes in use while it runs.
     pub during: u64,
     /// Bytes in use when it is done.
     pub after: u64,
-    /// The tensors that it reads: positions in [`Side::items`].
+    /// The tensors that it reads: indices into [`Side::items`].
     pub reads: Vec<usize>,
-    /// The tensors that it writes.
+    /// The tensors that it writes: indices into [`Side::items`].
     pub writes: Vec<usize>,
 }
 
 /// Bytes in use from one unit of time to another, both included.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Live {
-    /// Whose they are, one after the other: positions in [`Side::items`].
+    /// The items that these bytes belong to, one after the other: indices into [`Side::items`].
     pub items: Vec<usize>,
-    /// How many.
+    /// The number of bytes.
     pub bytes: u64,
     /// The first unit of the time axis.
     pub from: usize,
-    /// The last.
+    /// The last unit of the time axis.
     pub to: usize,
 }
 
-/// Where something lies in the arena.
+/// The place of an item in the arena.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// Whose place it is.
+    /// The item: an index into [`Side::items`].
     pub item: usize,
-    /// Where it begins.
+    /// The offset in bytes.
     pub offset: u64,
-    /// How many bytes.
+    /// The size in bytes.
     pub bytes: u64,
     /// The first unit of the time axis.
     pub from: usize,
-    /// The last.
+    /// The last unit of the time axis.
     pub to: usize,
 }
 
@@ -251,9 +251,9 @@ pub struct Remedy {
 /// The whole arena of a device before and after.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Device {
-    /// Its sections before.
+    /// The sections of the arena before.
     pub before: Sections,
-    /// The same after.
+    /// The sections of the arena after.
     pub after: Sections,
     /// Boards, smallest first.
     pub boards: Vec<Board>,
@@ -264,14 +264,14 @@ pub struct Device {
 pub struct Sections {
     /// Activations and scratch.
     pub head: u64,
-    /// What persists.
+    /// The tail: what persists.
     pub tail: u64,
     /// What to add to be safe.
     pub margin: u64,
 }
 
 impl Sections {
-    /// All together.
+    /// The sum of all sections.
     pub fn sum(&self) -> u64 {
         self.head + self.tail + self.margin
     }
@@ -293,7 +293,7 @@ pub struct Board {
 pub struct Traffic {
     /// What moves in any case.
     pub compulsory: u64,
-    /// One entry an on-chip size, ascending.
+    /// One entry per on-chip size, ascending.
     pub sizes: Vec<TrafficAt>,
 }
 

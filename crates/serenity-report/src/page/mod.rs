@@ -1,9 +1,11 @@
-//! One page about one model: before and after, in a file that needs nothing else.
+//! A page about one model, before and after, in a self-contained file.
 //!
-//! In comes a [`Page`]: figures and sentences, found by whoever knows the model. Out come one HTML file ([`Page::to_html`]) that opens from disk, asks for nothing
-//! over the network and holds all figures as JSON; and the same pictures as SVG files ([`Page::pictures`]).
+//! Takes a [`Page`]: the figures and sentences about a model. Returns one HTML file ([`Page::to_html`]) that opens from
+//! disk, loads nothing over the network and includes all figures as JSON; and the pictures as SVG files
+//! ([`Page::pictures`]).
 //!
-//! Pictures are drawn here, once: the script of the page only answers the mouse and the keyboard. So the page says the same without it, and on paper.
+//! The pictures are drawn here: the script of the page only handles the mouse and the keyboard. So the page is complete
+//! without it, and on paper.
 
 mod arena;
 mod colours;

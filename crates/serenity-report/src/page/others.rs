@@ -61,7 +61,7 @@ pub(crate) fn device(device: &Device) -> Plot {
     }
 }
 
-/// Two bars an on-chip size.
+/// Two bars per on-chip size.
 pub(crate) fn traffic(traffic: &Traffic) -> Plot {
     let most = traffic.sizes.iter().map(|at| at.before.max(at.after.unwrap_or(0))).max().unwrap_or(0).max(1);
     let top = most.saturating_add(most / 9);

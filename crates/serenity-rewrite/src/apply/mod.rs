@@ -1,8 +1,9 @@
-//! The one place that makes new graphs.
+//! Applies patches: the only place that makes new graphs.
 //!
-//! Patches say which ops take their input in pieces. From that follows, forwards, which tensors exist in pieces; and, backwards, which must
-//! exist as a whole too, because somebody reads them so. Then all ops are written anew in the old order: a concatenation that nobody needs
-//! whole is left out, an op that takes pieces becomes one op for each, and so on.
+//! Patches say which ops take their input in pieces. From that follows, forwards, which tensors exist in pieces, and,
+//! backwards, which must also exist as a whole because some op reads them so. Then all ops are written again in the old
+//! order: a concatenation that is not needed as a whole is left out, an op that takes pieces becomes one op per piece,
+//! and so on.
 
 mod adder;
 mod decisions;
@@ -19,41 +20,41 @@ use writer::Writer;
 /// A rewritten graph.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rewriting {
-    /// The graph.
+    /// The rewritten graph.
     pub graph: Graph,
-    /// For each of its ops, where it comes from.
+    /// The origin of each of its ops.
     pub origins: Vec<Origin>,
-    /// For each patch that adds up, by its op: the ops that make the terms, in the order that [`Patch::order`] counts in. A chain adds
-    /// the terms of a sum as they are; for others these are the ops that add to the accumulator.
+    /// Per patch that sums, by its op: the ops that make the terms, in the order that [`Patch::order`] counts in. A
+    /// chain adds the terms of a sum as they are; for others these are the ops that add to the accumulator.
     pub terms: BTreeMap<OpId, Vec<OpId>>,
 }
 
-/// Where an op of a rewritten graph comes from.
+/// The origin of an op of a rewritten graph.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// The op of the old graph that it is, or is a part of; `None` for additions and concatenations that did not exist.
+    /// The op of the old graph that it is, or is a part of; `None` for new additions and concatenations.
     pub op: Option<OpId>,
     /// The constants that differ from those of that op, by operand.
     pub constants: BTreeMap<usize, NewConstant>,
 }
 
-/// A constant of a rewritten graph, in terms of the one that the old op has as the same operand.
+/// A constant of a rewritten graph, in terms of the constant of the old op at the same operand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NewConstant {
-    /// A part of it.
+    /// A part of the old constant.
     Slice {
-        /// Along this axis.
+        /// The axis that is cut.
         axis: usize,
-        /// The first position.
+        /// The first position of the part.
         from: u64,
-        /// The first that is no part of it any more.
+        /// The position after the last one.
         to: u64,
     },
-    /// As large, and all zero.
+    /// Zeros, in the shape of the old constant.
     Zeros,
-    /// Left out.
+    /// The constant is left out.
     Absent,
-    /// These whole numbers: a shape.
+    /// A shape, as integers.
     Dimensions(Vec<u64>),
 }
 
@@ -70,10 +71,10 @@ struct Pieces {
     parts: Vec<TensorId>,
 }
 
-/// The graph with all patches applied.
+/// Applies all patches to a graph.
 ///
 /// # Errors
-/// If the patches do not belong to this graph, or not together.
+/// If the patches do not belong to this graph, or contradict each other.
 pub fn apply(graph: &Graph, patches: &[Patch], settings: &Settings) -> Result<Rewriting, PatchError> {
     let decisions = Decisions::new(graph, patches)?;
     let mut writer = Writer::new(graph, settings);

@@ -42,7 +42,7 @@ struct Range {
 }
 
 impl Range {
-    /// The same of an operand or a result that has more positions.
+    /// The range in an operand or a result that has `multiplier` times as many positions.
     fn times(self, multiplier: u64) -> Self {
         Self { from: self.from * multiplier, to: self.to * multiplier }
     }

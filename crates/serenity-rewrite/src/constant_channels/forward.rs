@@ -1,4 +1,4 @@
-//! Which numbers every channel can hold, from the inputs to the outputs.
+//! Computes which numbers every channel can hold, from the inputs to the outputs.
 
 use super::network::{Apart, Mix, Network, Numbers, Step, Sums, Transfer};
 use super::range::{MOST_OF_A_SUM, Range, requantised};

@@ -1,8 +1,9 @@
-//! `constant-channels`: channels that are the same number everywhere, and channels that nobody reads, are left out.
+//! `constant-channels`: removes channels that are constant or never read.
 //!
-//! In comes a [`Network`]: the channels of every tensor, and of every step which channels it reads for which, as far as a reader of files can tell. Out comes a
-//! [`Narrowing`]: the channels that stay, and what the biases of those who read the others must take over. Three things lead there, a file each: what numbers
-//! a channel can hold (`forward`), which channels must stay or go together (`ties`), and which can go (`removal`).
+//! Takes a [`Network`]: the channels of every tensor and, per step, which channels it reads to make which, as far as a
+//! reader of files can tell. Returns a [`Narrowing`]: the channels that stay, and what is added to the biases of steps
+//! that read removed channels. There are three parts, one file each: which numbers a channel can hold (`forward`),
+//! which channels must stay or go together (`ties`), and which can go (`removal`).
 //!
 //! Nothing here knows a file format, and nothing is rounded: what a sum becomes is followed for every way in which the known kernels round it, and a channel
 //! counts as constant only if they agree. The proof is in the `DESIGN.md` of this crate.
@@ -21,7 +22,8 @@ pub use removal::Narrowing;
 /// The name of the rule, for messages and scripts.
 pub const CONSTANT_CHANNELS: &str = "constant-channels";
 
-/// What can be left out of a network without changing a bit of what it gives; nothing if `stop` says so before that is known. It is asked at every step.
+/// Finds the channels that can be removed from a network without changing a bit of its outputs. Calls `stop` at every
+/// step and, if that returns true, removes nothing.
 ///
 /// ```
 /// use serenity_rewrite::constant_channels::{Channels, Clamp, Mix, Network, Numbers, Step, Sums, Weights, narrow};

@@ -1,41 +1,42 @@
-//! A network as far as channels are concerned.
+//! The channels of a network and how its steps connect them.
 
-/// The channels of all tensors, and what becomes of them step by step. Tensors and channels are named by their numbers; a number that is out of range
-/// makes its step one of which nothing is known.
+/// The channels of all tensors, and the steps that connect them. Tensors and channels are named by their indices; a
+/// step with an index out of range counts as opaque.
 #[derive(Clone, Debug, Default)]
 pub struct Network {
     /// All tensors.
     pub tensors: Vec<Channels>,
-    /// What is done with them, in an order that can run.
+    /// The steps, in an order in which they can run.
     pub steps: Vec<Step>,
 }
 
 /// The channels of a tensor.
 #[derive(Clone, Debug)]
 pub struct Channels {
-    /// How many there are.
+    /// The number of channels.
     pub count: usize,
-    /// What is stored in them.
+    /// The numbers that are stored in them.
     pub numbers: Numbers,
-    /// Must all of them stay, because somebody outside gives or takes the tensor, or nobody knows how it is read?
+    /// Must all channels stay, because the tensor is an input or output of the network, or because it is not known how
+    /// it is read?
     pub is_fixed: bool,
 }
 
-/// What is stored in a tensor.
+/// The numbers that are stored in a tensor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Numbers {
-    /// Whole numbers `q` that stand for `scale * (q - zero_point)`.
+    /// Integers `q` that stand for `scale * (q - zero_point)`.
     Whole {
-        /// What a step of one stands for.
+        /// The value of one step.
         scale: f64,
-        /// What stands for zero.
+        /// The integer that stands for zero.
         zero_point: i64,
-        /// The least number of the type.
+        /// The least integer of the type.
         least: i64,
-        /// The largest number of the type.
+        /// The largest integer of the type.
         most: i64,
     },
-    /// Real numbers.
+    /// Floats.
     Real,
 }
 
@@ -57,12 +58,12 @@ impl Numbers {
     }
 }
 
-/// One operator.
+/// One operator, as far as channels are concerned.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// Every channel of the result is made of all channels that are read: a convolution, a dense layer.
+    /// Every channel of the result depends on all channels of the input: a convolution, a dense layer.
     Mix(Mix),
-    /// A channel of the result is made of a few channels that are read, and all of these come and go together.
+    /// A channel of the result depends on a few channels of the inputs, which must all stay or go together with it.
     Apart(Apart),
     /// Nothing is known but the tensors that it reads and writes.
     Opaque(Vec<usize>),
@@ -75,42 +76,43 @@ pub struct Mix {
     pub input: usize,
     /// The tensor that it writes.
     pub output: usize,
-    /// By channel of the result, by channel that is read.
+    /// The weights, by channel of the result and channel of the input.
     pub weights: Weights,
-    /// What is made of the sums.
+    /// What the step does with the sums.
     pub sums: Sums,
-    /// Is there a bias of 32 bits to which constants can be added?
+    /// Is there a 32-bit bias to which constants can be added?
     pub takes_bias: bool,
 }
 
-/// A step that leaves channels apart.
+/// A step that keeps channels separate.
 #[derive(Clone, Debug)]
 pub struct Apart {
     /// The tensors that it reads.
     pub inputs: Vec<Tie>,
     /// The tensor that it writes.
     pub output: usize,
-    /// What it makes of a channel.
+    /// What the step does with a channel.
     pub transfer: Transfer,
 }
 
-/// Which channels of a result belong to which that are read: channel `c` to `offset + c * step + i * stride` for all `i` below `repeats`.
+/// Which channels of an input belong to a channel of the result: to channel `c` belong `offset + c * step + i * stride`
+/// for all `i` below `repeats`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tie {
     /// The tensor that is read.
     pub input: usize,
-    /// Where its first channel is.
+    /// The index of its first channel.
     pub offset: usize,
-    /// How far the next one is.
+    /// The distance to the next channel.
     pub step: usize,
-    /// How far the next repetition is.
+    /// The distance to the next repetition.
     pub stride: usize,
     /// How often a channel is repeated.
     pub repeats: usize,
 }
 
 impl Tie {
-    /// Channel for channel.
+    /// A tie of each channel to the channel of the same index.
     pub fn same(input: usize) -> Self {
         Self { input, offset: 0, step: 1, stride: 0, repeats: 1 }
     }
@@ -124,76 +126,79 @@ impl Tie {
     }
 }
 
-/// What numbers a channel of the result can hold.
+/// The numbers that a channel of the result can hold.
 #[derive(Clone, Debug)]
 pub enum Transfer {
-    /// Those of the channels it belongs to, and, where borders are filled, zero.
+    /// Those of the channels it belongs to and, if borders are filled, zero.
     Copy {
-        /// Are zeros added?
+        /// Are borders filled with zeros?
         adds_zero: bool,
-        /// What becomes of numbers out of bounds.
+        /// The bounds of the result.
         clamp: Clamp,
     },
-    /// A sum of the channels it belongs to, each times 1 or -1, by what the numbers stand for. Kernels round in ways of their own, by no more than `slack` steps of the result.
+    /// A sum of the channels it belongs to, each times 1 or -1, in real values. Kernels round in different ways, by at
+    /// most `slack` steps of the result.
     Sum {
-        /// By tensor that is read.
+        /// The sign of each input.
         signs: Vec<f64>,
-        /// How far kernels may be off, before they round.
+        /// How far kernels may be off before they round.
         slack: f64,
-        /// What becomes of numbers out of bounds.
+        /// The bounds of the result.
         clamp: Clamp,
     },
     /// A sum over a window of one channel.
     Window {
-        /// By channel of the result.
+        /// The weights, by channel of the result.
         weights: Weights,
-        /// What is made of the sums.
+        /// What the step does with the sums.
         sums: Sums,
     },
-    /// Any that its type can hold.
+    /// Any number of its type.
     Anything,
 }
 
-/// Sums of products with weights, and what is made of them.
+/// Sums of products with weights, and how they are rounded.
 #[derive(Clone, Debug)]
 pub struct Sums {
-    /// By channel of the result: what is added; 0 if there is no bias.
+    /// The bias of each channel of the result; 0 if there is none.
     pub bias: Vec<f64>,
-    /// Do some windows reach beyond the tensor, where zeros are read?
+    /// Do some windows reach beyond the tensor, where they read zeros?
     pub sees_border: bool,
-    /// By channel of the result: what a sum of 1 becomes in steps of the result, if it is rounded as 8-bit kernels round. `None` if nothing is known but that a sum of
-    /// zero becomes zero, and for real numbers.
+    /// Per channel of the result: what a sum of 1 becomes in steps of the result, if it is rounded as 8-bit kernels
+    /// round. `None` for floats, and if it is only known that a sum of zero becomes zero.
     pub scales: Option<Vec<f64>>,
-    /// What becomes of numbers out of bounds.
+    /// The bounds of the result.
     pub clamp: Clamp,
 }
 
-/// Bounds of what is written, in stored numbers. Kernels may compute them differently: from the least to the largest that any of them does.
+/// The bounds of a result, in stored numbers. Kernels may compute them differently: each is given as the least and the
+/// largest value of any kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clamp {
-    /// Nothing is below this.
+    /// The lower bound.
     pub low: (f64, f64),
-    /// Nothing is above this.
+    /// The upper bound.
     pub high: (f64, f64),
 }
 
 impl Clamp {
-    /// No bounds but those of the type.
+    /// Only the bounds of the type.
     pub const NONE: Self =
         Self { low: (f64::NEG_INFINITY, f64::NEG_INFINITY), high: (f64::INFINITY, f64::INFINITY) };
 }
 
-/// Weights, summed up over the window for each pair of channels: sums of the positive ones and of the negative ones. Real weights count 1 if any is not zero.
+/// Weights, summed over the window per pair of channels: the sum of the positive ones and of the negative ones. Float
+/// weights count 1 if any is not zero.
 #[derive(Clone, Debug, Default)]
 pub struct Weights {
     positive: Vec<i32>,
     negative: Vec<i32>,
-    /// Of real numbers: infinite, or none at all.
+    /// Is a float weight infinite or NaN?
     has_endless: bool,
 }
 
 impl Weights {
-    /// Of whole numbers, all weights of a pair of channels after each other.
+    /// Integer weights: all weights of a pair of channels after each other.
     pub fn of_taps<'w>(pairs: impl Iterator<Item = &'w [i32]>) -> Self {
         let mut weights = Self::default();
         for taps in pairs {
@@ -213,7 +218,7 @@ impl Weights {
         self.negative.push(negative);
     }
 
-    /// Adds a pair of channels of real weights.
+    /// Adds a pair of channels with float weights.
     pub fn push_real(&mut self, taps: impl Iterator<Item = f32>) {
         let mut is_used = false;
         for tap in taps {
@@ -224,7 +229,7 @@ impl Weights {
         self.negative.push(0);
     }
 
-    /// How many pairs there are.
+    /// The number of pairs.
     pub fn len(&self) -> usize {
         self.positive.len()
     }

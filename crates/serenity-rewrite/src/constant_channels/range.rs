@@ -1,4 +1,4 @@
-//! From the least to the largest number that a channel can hold, and what rounding makes of it.
+//! The range of numbers that a channel can hold, and how rounding changes it.
 
 use super::network::{Clamp, Numbers};
 

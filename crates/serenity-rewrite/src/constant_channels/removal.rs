@@ -1,4 +1,4 @@
-//! Which channels can go.
+//! Finds the channels that can be removed.
 
 use super::forward::{Ranges, ranges};
 use super::network::{Apart, Mix, Network, Numbers, Step};
@@ -9,12 +9,13 @@ use std::collections::BTreeMap;
 /// What is left after so many passes stays: a file could be made to take as many as it has channels.
 const MOST_PASSES: usize = 64;
 
-/// What stays of a network.
+/// The channels of a network that stay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Narrowing {
-    /// By tensor: the channels that stay, at least one; `None` if all do.
+    /// Per tensor: the channels that stay, at least one; `None` if all do.
     pub kept: Vec<Option<Vec<usize>>>,
-    /// By step that mixes: what is added to the bias of each channel of its result, those that go included. Only steps that take something over.
+    /// Per mixing step: what is added to the bias of each channel of its result, including removed ones. Only steps
+    /// whose bias changes.
     pub folded: BTreeMap<usize, Vec<i64>>,
 }
 
@@ -24,7 +25,7 @@ impl Narrowing {
         Self { kept: vec![None; network.tensors.len()], folded: BTreeMap::new() }
     }
 
-    /// Does everything stay?
+    /// Do all channels stay?
     pub fn is_empty(&self) -> bool {
         self.kept.iter().all(Option::is_none)
     }

@@ -1,4 +1,4 @@
-//! Small networks of which one can see what may go.
+//! Small networks for which it is plain which channels may go.
 
 use super::{
     Apart, Channels, Clamp, Mix, Narrowing, Network, Numbers, Step, Sums, Tie, Transfer, Weights, narrow,

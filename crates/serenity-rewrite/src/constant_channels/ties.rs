@@ -1,4 +1,4 @@
-//! Which channels come and go together.
+//! Finds the channels that must stay or go together.
 
 use super::network::{Network, Step};
 

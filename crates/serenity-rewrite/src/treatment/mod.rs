@@ -1,4 +1,4 @@
-//! How an op treats the axis along which its input was joined.
+//! How an op treats the axis along which its input was concatenated.
 //!
 //! Let `x` be the pieces `x_1, …, x_k` end to end along an axis. Three kinds of ops can work on the pieces instead:
 //!

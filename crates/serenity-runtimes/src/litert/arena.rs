@@ -1,8 +1,9 @@
-//! LiteRT: every sub-graph has an arena of its own; here the main one's.
+//! The arena of LiteRT's main graph; every sub-graph has an arena of its own.
 //!
-//! Its planner decides once, before the run, who shares memory and when memory is given back. Then it places in rounds: the first ends with the
-//! first op whose result has no known size, and when that has run, what follows is placed around what lies there. A tensor that was
-//! to share the memory of one that turns out to lie on the heap gets its own after all, and nobody has planned when to give it back.
+//! Its planner decides once, before the run, which tensors share memory and when memory is freed. Then it places in
+//! rounds: the first ends with the first op whose result has no known size, and when that has run, the rest is placed
+//! around what is there. A tensor that was to share the memory of one that turns out to lie on the heap gets its own
+//! after all, which is never freed.
 
 use super::{litert_hosts, ties};
 use crate::arena::Demand;
@@ -12,10 +13,10 @@ use serenity_arena::{Buffer, FOREVER, Options, Planner, Problem, Step, place};
 use serenity_ir::{Graph, OpId, TensorId};
 use std::cmp::Reverse;
 
-/// LiteRT aligns tensors to so many bytes.
+/// The alignment of LiteRT's tensors in bytes.
 pub(super) const ALIGNMENT: u64 = 64;
 
-/// What the planner looks at in one round; not all of it gets a place.
+/// A tensor that the planner considers in one round; not all of them get a place.
 struct Candidate {
     content: Content,
     buffer: Buffer,
@@ -33,7 +34,7 @@ pub(super) fn arena(graph: &Graph, order: &[OpId]) -> Option<Arena> {
     Some(Arena { bytes, pieces })
 }
 
-/// All that gets a place, in the order in which the planner takes it, and for each tensor the one in whose memory it lies.
+/// All buffers, in the order in which the planner takes them, and for each tensor the one in whose memory it lies.
 pub(super) fn demands(graph: &Graph, order: &[OpId]) -> Option<(Vec<Demand>, Vec<TensorId>)> {
     let kernels = LitertKernels::of(graph);
     let plan = Plan::new(graph, order, &kernels);
@@ -55,7 +56,7 @@ fn placed(plan: &Plan, order: &[OpId]) -> Option<Vec<(Content, Buffer)>> {
     Some(placed)
 }
 
-/// Places what is new around what is still there.
+/// Places the new buffers around those that are still there.
 fn place_round(mut round: Vec<Candidate>, placed: &mut Vec<(Content, Buffer)>) -> Option<()> {
     ties::sort(&mut round, |a, b| importance(a).cmp(&importance(b)));
     let new: Vec<(Content, Buffer)> =
@@ -75,7 +76,7 @@ fn place_round(mut round: Vec<Candidate>, placed: &mut Vec<(Content, Buffer)>) -
     Some(())
 }
 
-/// The planner's order: what stays for the whole run by number, then the largest, of those the first.
+/// The planner's order: what stays for the whole run by number, then the largest first, then by first step.
 fn importance(candidate: &Candidate) -> (bool, u32, Reverse<u64>, Step) {
     let Buffer { first, last, size, .. } = candidate.buffer;
     match candidate.content {
@@ -144,14 +145,14 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// Does it lie in another's memory when the planner comes to place it?
+    /// Does it lie in the memory of another tensor when the planner comes to place it?
     fn shares(&self, tensor: TensorId) -> bool {
         let host = self.hosts[tensor.index()];
         host != tensor && self.kernels.place(host) == LitertPlace::Arena && !self.moves_to_the_heap(host)
     }
 
-    /// A reshaping to a shape that is computed, of what it cannot share, moves its result to the heap when it runs. Its place in the arena
-    /// stays reserved.
+    /// A reshape to a computed shape, of a tensor that it cannot share, moves its result to the heap when it runs. Its
+    /// place in the arena stays reserved.
     fn moves_to_the_heap(&self, tensor: TensorId) -> bool {
         let is_reshaped = self.graph.producer(tensor).is_some_and(|op| self.kernels.pauses(op));
         is_reshaped

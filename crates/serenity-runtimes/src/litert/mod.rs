@@ -1,8 +1,8 @@
 //! What LiteRT's arena planner shares, and what stays in its arena.
 //!
-//! An operator that only reshapes gets its input's memory for its output. One that computes element by element writes over an input, if nobody
-//! else reads it. Neither happens to graph inputs, which belong to the caller, nor for graph outputs. Memory is given back after the last
-//! read; so what nobody reads stays for ever.
+//! An operator that only reshapes gets its input's memory for its output. An element-wise operator writes over an input
+//! that no other op reads. Neither applies to graph inputs, which belong to the caller, nor to graph outputs. Memory is
+//! freed after the last read, so a tensor that is never read stays for ever.
 
 mod arena;
 mod ties;
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 enum Sharing {
     /// Its output is the first input under another shape.
     View,
-    /// It may write its output over one of so many first operands.
+    /// It may write its output over one of its first operands; this is how many.
     Overwrite(usize),
     None,
 }
@@ -32,10 +32,10 @@ fn sharing(op: &Op) -> Sharing {
     }
 }
 
-/// Tensors too small to be worth writing over, as LiteRT has it.
+/// Tensors smaller than this are not written over.
 const SMALLEST_OVERWRITTEN: u64 = 5;
 
-/// For each tensor the one in whose memory LiteRT's planner wants to put it, itself if it is to have its own. `place` tells where each tensor
+/// For each tensor the one in whose memory LiteRT's planner wants to put it, or itself. `place` tells where each tensor
 /// lies at the time of planning.
 fn litert_hosts(graph: &Graph, place: impl Fn(TensorId) -> LitertPlace) -> Vec<TensorId> {
     let mut hosts: Vec<TensorId> = graph.tensor_ids().collect();
@@ -60,7 +60,7 @@ fn litert_hosts(graph: &Graph, place: impl Fn(TensorId) -> LitertPlace) -> Vec<T
             continue;
         };
         let host = hosts[input.index()];
-        // The runtime has made its choice by now: if this one is no good, it does not try the next operand.
+        // The runtime has made its choice: if this operand does not qualify, it does not try the next one.
         if is_view || is_read_once(graph, host) {
             hosts[output.index()] = host;
         }
@@ -80,8 +80,8 @@ fn is_read_once(graph: &Graph, tensor: TensorId) -> bool {
     }
 }
 
-/// Readers that must stay before an op which writes over what they read: LiteRT looks at the readers of the tensor it writes over, and of the
-/// one that owns the memory, but not at those of other names that memory has by then.
+/// Readers that must stay before an op which writes over their input: LiteRT checks the readers of the tensor that it
+/// overwrites and of the one that owns the memory, but not those of other aliases of that memory.
 fn litert_hazards(graph: &Graph) -> Vec<(OpId, OpId)> {
     let kernels = LitertKernels::of(graph);
     let hosts = litert_hosts(graph, |tensor| kernels.place(tensor));
@@ -130,7 +130,8 @@ impl Runtime for Litert {
         litert_hazards(graph)
     }
 
-    /// What it keeps outside its arena because it does not know how large it will be, and what kernels need that is not modelled.
+    /// Results outside the arena, because their size is not known before the run, and kernels whose memory is not
+    /// modelled.
     fn unknown(&self, graph: &Graph) -> Vec<Unknown> {
         let mut unknown = Vec::new();
         let kernels = LitertKernels::of(graph);
@@ -153,7 +154,7 @@ impl Runtime for Litert {
         arena::arena(graphs.first()?, orders.first()?)
     }
 
-    /// It stops to plan anew after an op whose result has no known size; here everything is placed at once.
+    /// LiteRT stops to plan again after an op whose result has no known size; here everything is placed at once.
     fn placement_problem(&self, graphs: &[&Graph], orders: &[&[OpId]]) -> Option<ArenaProblem> {
         let main = graphs.first()?;
         let (demands, hosts) = arena::demands(main, orders.first()?)?;
@@ -168,7 +169,7 @@ impl Runtime for Litert {
     }
 }
 
-/// Inputs and what nobody reads stay, what may share memory shares it, some results lie elsewhere.
+/// Inputs and unread tensors stay, what may share memory shares it, some results lie outside the arena.
 fn in_place(graph: &Graph) -> Storage {
     let kernels = LitertKernels::of(graph);
     let hosts = litert_hosts(graph, |tensor| kernels.place(tensor));

@@ -1,9 +1,9 @@
-//! Which of two equals LiteRT's planner places first.
+//! The order in which LiteRT's planner places tensors of equal rank.
 //!
-//! It puts the tensors of each op into a hash set, lists the sets op by op and sorts the list by an unstable sort. Tensors of the same
-//! size and the same first op come out in an order that only the C++ library decides: here that of GNU, with which LiteRT is built for Linux.
-//! Ops with several results of one size (splits above all) are planned otherwise than one would think. What is not followed is
-//! numbers that collide in the hash set.
+//! It puts the tensors of each op into a hash set, lists the sets op by op and sorts the list with an unstable sort.
+//! The order of tensors of the same size and the same first op depends on the C++ library: here GNU's, with which
+//! LiteRT is built for Linux. This matters for ops with several results of one size, above all splits. Collisions in
+//! the hash set are not modelled.
 
 use std::cmp::Ordering;
 
@@ -24,7 +24,7 @@ pub(super) fn as_listed<T>(inserted: Vec<T>) -> Vec<T> {
     listed
 }
 
-/// Shorter stretches are left to an insertion sort, which keeps the order of equals.
+/// Shorter stretches are left to an insertion sort, which is stable.
 const SHORT: usize = 16;
 
 /// Sorts as the C++ library does: a quicksort until all stretches are short, then an insertion sort. What it does where the quicksort

@@ -1,8 +1,8 @@
-//! ONNX Runtime, followed step by step: what it makes of the order of a file, and what that takes.
+//! Simulates ONNX Runtime: how it orders the nodes of a file, and the memory that this takes.
 //!
-//! Written from measurements of version 1.31.1 on the CPU with graph optimisation off in that session, first run. Of every node it predicts when it runs and what
-//! the arena is asked for, to the byte; how the arena rounds that, but for chance in the choice of regions; and what kernels ask for while they run
-//! where that is known. Not what weights take.
+//! Based on measurements of version 1.31.1 on the CPU with graph optimisation off, first run. Predicts when every node
+//! runs and what it requests from the arena, to the byte; how the arena rounds that, except for chance in the choice of
+//! regions; and what kernels request while they run, where that is known. Weights are not included.
 
 mod chunks;
 mod lists;
@@ -20,38 +20,38 @@ use crate::{Arena, Offsets, OrtOrder, OrtSetup, Runtime};
 use nodes::{Facts, Nodes};
 use serenity_ir::{Graph, Lifetimes, OpId, Storage};
 
-/// One run.
+/// The result of one run.
 pub struct Run {
-    /// The ops in the order in which they run. One that runs several times stands where it first does.
+    /// The ops in the order in which they run. One that runs several times is listed where it first does.
     pub order: Vec<OpId>,
-    /// The most bytes of activations that are asked for and not given back, at any time.
+    /// The peak of requested bytes of activations.
     pub requested: u64,
-    /// The most bytes in the chunks that the arena hands out for them and for what kernels need.
+    /// The peak of bytes in the chunks that the arena hands out for activations and temporary buffers of kernels.
     pub in_use: u64,
 }
 
-/// ONNX Runtime with a model loaded.
+/// A session of ONNX Runtime with a loaded model.
 pub struct Session<'a> {
     graph: &'a Graph,
     setup: OrtSetup,
     facts: Facts,
-    /// What kernels ask for while they run, by op.
+    /// The bytes that each op requests while it runs.
     temporaries: Vec<u64>,
 }
 
 impl<'a> Session<'a> {
-    /// Loads a graph into a session that is set up like this.
+    /// Loads a graph into a session with this setup.
     pub fn new(graph: &'a Graph, setup: OrtSetup) -> Self {
         let temporaries = graph.op_ids().map(|op| temporaries::temporary(graph, op)).collect();
         Self { graph, setup, facts: Facts::new(graph, setup), temporaries }
     }
 
-    /// What was loaded.
+    /// The loaded graph.
     pub fn graph(&self) -> &Graph {
         self.graph
     }
 
-    /// Runs a file whose nodes stand in the order `file`.
+    /// Runs a file that lists its nodes in the order `file`.
     pub fn run(&self, file: &[OpId]) -> Run {
         let nodes = Nodes::of(&self.facts, file);
         let steps = match self.setup.order {
@@ -63,7 +63,8 @@ impl<'a> Session<'a> {
         let mut seen = vec![false; self.temporaries.len()];
         let ops = steps.iter().map(|&step| nodes.ops[step]);
         let order: Vec<OpId> = ops.filter(|op| !std::mem::replace(&mut seen[op.index()], true)).collect();
-        // Ops with effects keep their order in a file of ours, but ONNX Runtime may see no reason to; then we promise nothing.
+        // Ops with effects keep their order in our files, but ONNX Runtime may see no reason to; then nothing is
+        // promised.
         let order = if self.graph.check_order(&order).is_ok() { order } else { file.to_vec() };
         Run { order, requested: taken.requested, in_use: taken.in_use }
     }
@@ -90,7 +91,7 @@ impl Runtime for Ort {
         true
     }
 
-    /// Its arena grows as it goes: what it is asked for counts, there are no places.
+    /// Its arena grows during the run: the requested bytes count, and there are no offsets.
     fn arena(&self, graphs: &[&Graph], orders: &[&[OpId]], _plan: Option<&Offsets>) -> Option<Arena> {
         let bytes = Session::new(graphs.first()?, self.setup).run(orders.first()?).requested;
         Some(Arena { bytes, pieces: Vec::new() })

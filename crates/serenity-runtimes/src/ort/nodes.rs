@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 /// A tensor, or the copy of one.
 pub(super) type Value = usize;
 
-/// What is the same for every order of a file: looked up once, since orders are tried by the thousand.
+/// Facts that hold for every order of a file, looked up once because thousands of orders are tried.
 pub(super) struct Facts {
-    /// By op: the tensors that it reads and writes, as far as ONNX Runtime knows of them.
+    /// Per op: the tensors that it reads and writes, as far as ONNX Runtime knows them.
     inputs: Lists,
     outputs: Lists,
     /// By op: `Shape` and `Size`, which are preferred to all others.
@@ -26,7 +26,7 @@ pub(super) struct Facts {
     /// By tensor.
     pub(super) bytes: Vec<u64>,
     pub(super) is_output: Vec<bool>,
-    /// By tensor: tensors of one number can take each other's place.
+    /// Per tensor: tensors with the same number can take each other's buffer.
     pub(super) layout: Vec<Option<usize>>,
     pub(super) layouts: usize,
     /// Nodes without copies, if there is nothing to copy.
@@ -168,7 +168,7 @@ impl Connections {
     }
 }
 
-/// Tensors of our own making, which keep ops with effects in order; ONNX Runtime knows nothing of them.
+/// Is this a tensor that we added to keep ops with effects in order? ONNX Runtime does not know it.
 fn is_token(graph: &Graph, tensor: TensorId) -> bool {
     let tensor = graph.tensor(tensor);
     tensor.bytes == 0 && tensor.dtype.is_none() && tensor.name.starts_with("state#")

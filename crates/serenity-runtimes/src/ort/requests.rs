@@ -1,4 +1,4 @@
-//! What ONNX Runtime's planner asks its arena for.
+//! What ONNX Runtime's planner requests from its arena.
 //!
 //! The planner goes through the steps once before the run. A result that is no view and not written over an input takes, unless the session
 //! forbids it, the buffer that was freed last among those of its shape and element size. Whoever shares a buffer keeps it from the first writer to the last reader of all.
@@ -26,15 +26,15 @@ struct Planner<'a> {
     uses: Vec<usize>,
     /// Buffers to be taken again, by layout, the last one freed at the end.
     free: Vec<Vec<Value>>,
-    /// Are they?
+    /// May freed buffers be taken again?
     reuse: bool,
 }
 
-/// What a run takes.
+/// The memory that a run takes.
 pub(super) struct Taken {
-    /// The most bytes asked for and not given back.
+    /// The peak of requested bytes.
     pub(super) requested: u64,
-    /// The most bytes in chunks, with what kernels ask for while they run.
+    /// The peak of bytes in chunks, including temporary buffers of kernels.
     pub(super) in_use: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What ONNX Runtime allocates on the CPU, its graph optimisation off.
+//! What ONNX Runtime allocates on the CPU with graph optimisation off.
 //!
 //! Measured on version 1.31.1. Graph inputs belong to the caller. Every graph output has a buffer of its own until the end of the run. An operator
 //! that only reshapes gives another name to its input's memory, which costs nothing if that is the caller's or a constant. Some operators write
@@ -20,7 +20,7 @@ pub(super) enum OrtSharing {
     View,
     /// The first output may be written over this operand.
     Overwrite(usize),
-    /// Nothing.
+    /// It allocates a new buffer.
     None,
 }
 
@@ -38,7 +38,7 @@ pub(super) fn ort_sharing(op: &Op) -> OrtSharing {
 }
 
 impl OrtSharing {
-    /// The operand whose memory matters.
+    /// The operand whose memory is shared, if any.
     pub(super) fn operand(self) -> Option<usize> {
         match self {
             Self::View => Some(0),
@@ -48,7 +48,8 @@ impl OrtSharing {
     }
 }
 
-/// Tensors of which the second may be written over the first if ONNX Runtime knows that they have one shape, which they do by the rules of the operator.
+/// Pairs of tensors of which the second may be written over the first, if ONNX Runtime knows that they have the same
+/// shape, as the rules of the operator say.
 pub fn overwrites(graph: &Graph) -> Vec<(TensorId, TensorId)> {
     let pair = |op: &Op| match ort_sharing(op) {
         OrtSharing::Overwrite(operand) => Some((op.operand(operand)?, *op.outputs.first()?)),
@@ -57,7 +58,7 @@ pub fn overwrites(graph: &Graph) -> Vec<(TensorId, TensorId)> {
     graph.ops().iter().filter_map(pair).collect()
 }
 
-/// Tensors that agree in it can take each other's place.
+/// Tensors with equal layouts can take each other's buffer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Layout<'g> {
     shape: &'g [u64],
@@ -67,8 +68,9 @@ pub(super) struct Layout<'g> {
     dims: &'g [KnownDim],
 }
 
-/// The layout of a tensor, if there is a dimension and ONNX Runtime knows the shape: each size, or a name for it, which it compares. A file for a session without reuse is
-/// written with all that it must know ([`overwrites`]), so there what is known here is known there.
+/// The layout of a tensor, if it has a dimension and ONNX Runtime knows its shape: each size, or a name for it, which
+/// it compares. A file for a session without reuse is written with all that it must know ([`overwrites`]), so both know
+/// the same.
 pub(super) fn ort_layout(tensor: &Tensor, setup: OrtSetup) -> Option<Layout<'_>> {
     let shape = tensor.shape.as_deref().filter(|shape| !shape.is_empty())?;
     let dims: &[KnownDim] = match &tensor.known {
@@ -85,7 +87,8 @@ pub(super) fn storage(graph: &Graph, setup: OrtSetup) -> Storage {
     with_doubtful(graph, setup).0
 }
 
-/// The same, and the tensors that may be written over an input of theirs in some orders only.
+/// The storage in which all that may share memory in every order shares it, and the tensors that may be written over
+/// one of their inputs in some orders only.
 fn with_doubtful(graph: &Graph, setup: OrtSetup) -> (Storage, HashSet<TensorId>) {
     let mut doubtful = HashSet::new();
     let mut storage = Storage::one_buffer_a_tensor(graph);
@@ -172,7 +175,7 @@ fn is_copied(graph: &Graph, tensor: TensorId) -> bool {
     producer == Some(DequantizeLinear) && reads > 1
 }
 
-/// Would the result fit exactly, and is there one look at the input only?
+/// Does the result fit exactly, and is the input read only once?
 fn can_overwrite(graph: &Graph, setup: OrtSetup, op: &Op, input: TensorId, output: TensorId) -> bool {
     let layout = |t: TensorId| ort_layout(graph.tensor(t), setup);
     op.inputs.iter().filter(|&&t| t == input).count() == 1

@@ -1,8 +1,9 @@
-//! Numberings that lead ONNX Runtime's default walk to a wanted order.
+//! Node numberings that lead ONNX Runtime's default walk to a wanted order.
 //!
-//! The walk goes backwards and takes, of two nodes that the same node reads, the one with the higher number first, with everything that it needs.
-//! So what should run early needs a high number; but a file lists every node behind those it reads. Which orders the walk can be led to at all
-//! nobody has described, so there are several guesses, for the caller to run and improve.
+//! The walk goes backwards and takes, of two nodes that the same node reads, the one with the higher number first, with
+//! everything that it needs. So a node that should run early needs a high number; but a file lists every node behind
+//! its inputs. It is not known which orders the walk can be led to, so this makes several guesses, for the caller to
+//! run and improve.
 
 use serenity_ir::{Graph, OpId};
 use std::cmp::Reverse;

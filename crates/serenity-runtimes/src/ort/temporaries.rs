@@ -1,4 +1,4 @@
-//! What ONNX Runtime's kernels ask the arena for while they run, on one thread.
+//! Temporary buffers that ONNX Runtime's kernels request from the arena while they run, on one thread.
 
 use serenity_ir::{Call, Graph, OpId, Operator};
 

@@ -5,8 +5,8 @@
 //! are one buffer that both live in, the rest of `x` goes with the op and the rest of `y` comes with it. The sum over all buffers is then
 //! what the op really needs, before, during and after. An op that goes from back to front lets `y` begin above `x`, and it is the same.
 //!
-//! Only tensors that one op alone reads are handed over here. Where several read a tensor, the order decides who is the last: that
-//! is for whoever knows the order (placement does).
+//! Only tensors that a single op reads are handed over here. Where several ops read a tensor, the order decides which
+//! is the last, which only placement knows.
 
 use super::{tflm_bytes, with_scratch};
 use crate::{AtBest, Kernels, Overlap, TFLM_ALIGNMENT, overlaps};
@@ -24,13 +24,13 @@ pub(super) struct HandOver {
     pub(super) bytes: u64,
 }
 
-/// What the outputs of `op` may take over at most from inputs that die with it, as `dies` says. An output takes no more than it needs from all
-/// its inputs together, an input gives no more than it has.
+/// The most that the outputs of `op` may take over from inputs that die with it, as `dies` says. An output takes no
+/// more than it needs from all its inputs together, an input gives no more than it has.
 fn hand_overs(graph: &Graph, op: OpId, kernels: Kernels, dies: impl Fn(TensorId) -> bool) -> Vec<HandOver> {
     hand_overs_among(graph, &overlaps(graph, op, kernels), dies)
 }
 
-/// The same where the overlaps that the op permits are known already.
+/// The most that outputs may take over from inputs that die with an op, if the overlaps that the op permits are known.
 pub(super) fn hand_overs_among(
     graph: &Graph,
     permitted: &[Overlap],
@@ -85,7 +85,8 @@ pub(super) fn planned_least_lifetimes(graph: &Graph, kernels: Kernels) -> Lifeti
     shared.storage.into_lifetimes(graph)
 }
 
-/// The same more closely: what each op could save as the last of several readers, it saves while it runs, and no longer.
+/// Closer lifetimes that no order and no plan can beat: what each op could save as the last of several readers, it
+/// saves only while it runs.
 pub(super) fn planned_at_best(graph: &Graph, kernels: Kernels) -> AtBest {
     let mut shared = Shared::new(graph, kernels);
     let mut savings = BTreeMap::new();
@@ -93,7 +94,7 @@ pub(super) fn planned_at_best(graph: &Graph, kernels: Kernels) -> AtBest {
     AtBest { lifetimes: shared.storage.into_lifetimes(graph), savings: savings.into_iter().collect() }
 }
 
-/// As without a plan, but what dies is handed over.
+/// The storage of TFLM with a plan: tensors with a single reader are handed over to its output.
 pub(super) fn with_hand_over(graph: &Graph, kernels: Kernels) -> Storage {
     let mut shared = Shared::new(graph, kernels);
     for op in graph.file_order() {
@@ -106,7 +107,8 @@ pub(super) fn with_hand_over(graph: &Graph, kernels: Kernels) -> Storage {
     shared.storage
 }
 
-/// Storage in which tensors take over from each other, and who lives in each buffer: without that, a long chain would take for ever.
+/// Storage in which tensors take over from each other, and the tensors in each buffer: without the latter, long chains
+/// would take too long.
 struct Shared {
     storage: Storage,
     tenants: Vec<Vec<TensorId>>,

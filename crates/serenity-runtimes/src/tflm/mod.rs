@@ -25,7 +25,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
 use ties::Ties;
 
-/// With a plan in the model an op may write over what dies with it; without, its own planner places everything.
+/// TFLM. With a memory plan in the model an op may write over an input that dies with it; without, TFLM's planner
+/// places everything.
 pub(crate) struct Tflm {
     pub(crate) kernels: Kernels,
     pub(crate) is_planned: bool,
@@ -101,8 +102,8 @@ pub(crate) fn tflm_bytes(tensor: &Tensor) -> u64 {
     unpacked.next_multiple_of(TFLM_ALIGNMENT)
 }
 
-/// The scratch buffers of an op in TFLM's arena, in the order in which the kernel asks for them: its own, and what the sub-graphs it runs need
-/// (`workspace`).
+/// The scratch buffers of an op in TFLM's arena, in the order in which the kernel requests them: its own, and the
+/// memory of the sub-graphs that it runs (`workspace`).
 pub(crate) fn tflm_scratch(graph: &Graph, op: OpId, kernels: Kernels) -> Vec<u64> {
     let mut sizes = scratch(graph, op, kernels);
     sizes.extend(graph.op(op).workspace());
@@ -113,7 +114,8 @@ pub(crate) fn tflm_scratch(graph: &Graph, op: OpId, kernels: Kernels) -> Vec<u64
         .collect()
 }
 
-/// What TFLM's planner makes of these orders, with a plan or without: the largest of what it makes of them with each set of kernels that it may be built with.
+/// The arena that TFLM's planner makes of these orders, with a memory plan or without: the largest over the sets of
+/// kernels that it may be built with.
 pub fn tflm_arena(facts: &Facts, orders: &[&[OpId]], plan: Option<&Offsets>) -> Option<Arena> {
     largest(tflm_arenas(facts, orders, plan)?)
 }
@@ -122,7 +124,8 @@ pub(crate) fn largest(arenas: Vec<Arena>) -> Option<Arena> {
     arenas.into_iter().reduce(|largest, other| if other.bytes > largest.bytes { other } else { largest })
 }
 
-/// The same for each set of kernels, but for those that ask for the same.
+/// The arena that TFLM's planner makes of these orders with each set of kernels, without sets that request the same as
+/// another.
 pub(crate) fn tflm_arenas(facts: &Facts, orders: &[&[OpId]], plan: Option<&Offsets>) -> Option<Vec<Arena>> {
     Run::new(facts, orders)?.demands_of_sets().map(|demands| laid_out(demands, plan)).collect()
 }
@@ -144,8 +147,9 @@ fn laid_out(mut demands: Vec<Demand>, plan: Option<&Offsets>) -> Option<Arena> {
     Some(Arena { bytes: placement.height, pieces })
 }
 
-/// The memory in use over time where a plan lays tensors that loops hand on into the same bytes: at each step, the bytes in which something lies, each counted once, with the kernels for which they are most. After an
-/// op as much is said to be in use as while it runs. `None` if no loop hands anything on, or the sub-graphs call each other without end.
+/// Memory in use over time if a plan puts the tensors that loops hand on into the same bytes: at each step the occupied
+/// bytes, each counted once, with the kernels that need most. After an op as much counts as while it runs. `None` if no
+/// loop hands anything on, or the sub-graphs call each other without end.
 pub fn profile_in_places(facts: &Facts, orders: &[&[OpId]], plan: &Offsets) -> Option<Profile> {
     if !facts.graphs.iter().flat_map(|graph| graph.ops()).any(|op| op.kind.operator() == Operator::WHILE) {
         return None;
@@ -167,7 +171,7 @@ pub fn profile_in_places(facts: &Facts, orders: &[&[OpId]], plan: &Offsets) -> O
     Some(profile)
 }
 
-/// By step: the bytes in which something lies.
+/// The occupied bytes at each step.
 fn in_use(buffers: &[Buffer], pieces: &[Piece]) -> BTreeMap<serenity_arena::Step, u64> {
     let mut by_offset: Vec<(&Buffer, u64)> =
         buffers.iter().zip(pieces).map(|(buffer, piece)| (buffer, piece.offset)).collect();
@@ -186,11 +190,11 @@ fn in_use(buffers: &[Buffer], pieces: &[Piece]) -> BTreeMap<serenity_arena::Step
     steps.into_iter().map(|step| (step, at(step))).collect()
 }
 
-/// What a plan is to place, and which copies it can make void.
+/// The buffers that a plan places, and the copies that it can avoid.
 pub(crate) struct ForAPlan {
     all: ArenaProblem,
     ties: Ties,
-    /// Of the buffers of which parts are wanted for a shorter time: these parts.
+    /// The parts of buffers of which some are wanted for a shorter time.
     parts: Vec<(usize, Vec<Part>)>,
 }
 
@@ -202,7 +206,7 @@ impl ForAPlan {
     }
 }
 
-/// For a plan in the model. What no op touches needs none; outputs may lie over inputs.
+/// The problem for a plan in the model: outputs may lie over inputs; tensors that no op touches are left out.
 pub(crate) fn for_a_plan(facts: &Facts, orders: &[&[OpId]]) -> Option<ForAPlan> {
     let run = Run::new(facts, orders)?;
     let demands: Vec<_> = run.demands().into_iter().filter(|demand| demand.buffer.first >= 0).collect();
@@ -229,7 +233,7 @@ pub(crate) fn for_a_plan(facts: &Facts, orders: &[&[OpId]]) -> Option<ForAPlan> 
     Some(ForAPlan { all, ties, parts })
 }
 
-/// How the two ends of permissions may lie, in the planner's terms; `None` if it has none for them.
+/// The distances that these permissions allow, in the planner's terms; `None` if it has none for them.
 fn sharing_of(ways: &[crate::Overlap]) -> Option<Sharing> {
     let least = |is_backward: bool| {
         let ways = ways.iter().filter(|way| !way.exact && way.is_backward == is_backward);
@@ -237,7 +241,7 @@ fn sharing_of(ways: &[crate::Overlap]) -> Option<Sharing> {
     };
     let backwards = least(true).and_then(NonZeroU64::new);
     match (least(false), backwards) {
-        // Of ways that leave a choice and one that leaves none, the former.
+        // A way with a choice of distances is preferred to one with a single distance.
         (Some(distance), None) => Some(Sharing::Below { distance }),
         // A distance that is none keeps them apart.
         (below, Some(above)) => Some(Sharing::EitherWay { below: below.unwrap_or(u64::MAX), above }),

@@ -1,8 +1,8 @@
-//! The plan that is written into a model for TFLM: where every tensor lies.
+//! Makes the memory plan that is written into a model for TFLM: the offset of every tensor.
 //!
-//! Offsets are found by the exact planner, for the lifetimes that the runtime will see. Scratch is in the problem, because it needs room, but not in the
-//! plan: the runtime places it, around what is planned. So the head that counts is the one its own planner arrives at in the end, with the kernels for which that is
-//! largest if it is not known which they are.
+//! The exact planner finds the offsets, for the lifetimes that the runtime will see. Scratch is part of the problem,
+//! because it needs room, but not of the plan: the runtime places it around the planned tensors. So the head that
+//! counts is the one that TFLM's own planner arrives at, with the hungriest kernels if they are not known.
 
 use super::parts::Part;
 use super::run::{Facts, Run};
@@ -15,23 +15,24 @@ use serenity_ir::OpId;
 use serenity_search::{Limits, StopReason};
 use std::collections::BTreeMap;
 
-/// Where every tensor lies.
+/// The offsets of all tensors, and the arena that they lead to.
 #[derive(Clone, Debug)]
 pub struct Planned {
-    /// By graph, by tensor; `None` for what takes no room.
+    /// Per graph and per tensor; `None` for tensors that take no room.
     pub offsets: Offsets,
     /// The arena that the runtime makes of it.
     pub arena: Arena,
-    /// The same for each set of kernels that may run it, added up.
+    /// The arenas that the runtime makes of it with each set of kernels that may run it, added up.
     pub of_all_sets: u64,
-    /// No plan for these orders has a smaller one.
+    /// A lower bound on the arena of every plan for these orders.
     pub bound: u64,
-    /// Why the search for places ended, if that leaves a gap.
+    /// Why the search for offsets ended, if that leaves a gap.
     pub stopped: Option<StopReason>,
 }
 
 impl Planned {
-    /// What the runtime makes of these places, or by itself if there are none; `None` if the sub-graphs call each other without end.
+    /// The arena that the runtime makes of these offsets, or by itself if there are none; `None` if the sub-graphs call
+    /// each other without end.
     pub fn at(
         facts: &Facts,
         orders: &[&[OpId]],
@@ -44,19 +45,20 @@ impl Planned {
         Some(Self { offsets, arena: largest(arenas)?, of_all_sets, bound, stopped })
     }
 
-    /// The less, the better: what is enough for each set of kernels, then what they need one by one.
+    /// The arena that is enough for each set of kernels, then the sum of their arenas: less is better.
     pub fn cost(&self) -> (u64, u64) {
         (self.arena.bytes, self.of_all_sets)
     }
 }
 
-/// Places all tensors for one order of each graph, at least as well as the runtime does by itself. `None` if the sub-graphs call each other without end,
-/// or the sizes are absurd.
+/// Places all tensors for one order of each graph, at least as well as the runtime does by itself. `None` if the
+/// sub-graphs call each other without end, or the sizes are absurdly large.
 pub fn plan_arena(facts: &Facts, orders: &[&[OpId]], limits: Limits) -> Option<Planned> {
     plans_of_arena(facts, orders, limits)?.into_iter().min_by_key(Planned::cost)
 }
 
-/// The same, with all that was looked at: what the exact planner finds, and what the runtime does by itself with each set of kernels.
+/// Places all tensors for one order of each graph in several ways: as the exact planner does, and as the runtime does
+/// by itself with each set of kernels.
 pub fn plans_of_arena(facts: &Facts, orders: &[&[OpId]], limits: Limits) -> Option<Vec<Planned>> {
     let ForAPlan { all: ArenaProblem { problem, contents, .. }, ties, parts } = for_a_plan(facts, orders)?;
     let index = tensor_buffers(&contents);
@@ -87,7 +89,7 @@ pub fn plans_of_arena(facts: &Facts, orders: &[&[OpId]], limits: Limits) -> Opti
     Some(plans)
 }
 
-/// The same problem if all kernels went from front to back; `None` if they do anyway.
+/// The problem if all kernels went from front to back; `None` if they do anyway.
 fn forwards(problem: &Problem) -> Option<Problem> {
     let is_either_way = |overlap: &Overlap| matches!(overlap.how, Sharing::EitherWay { .. });
     let overlaps = problem.overlaps();
@@ -111,8 +113,8 @@ fn places_of_tensors(facts: &Facts, arena: &Arena) -> Offsets {
     facts.for_all_tensors(|graph, tensor| places.get(&(graph, tensor)).copied())
 }
 
-/// The same problem with buffers of which parts are wanted for a shorter time in these parts, and the ties that hold them together: the lowest part takes the place of the buffer, the others follow
-/// behind all buffers.
+/// The problem with some buffers split into parts that are wanted for a shorter time, and the ties that hold the parts
+/// together. The lowest part takes the place of the buffer, the others follow behind all buffers.
 fn in_parts(problem: Problem, parts: &[(usize, Vec<Part>)]) -> Option<(Problem, Vec<Tie>)> {
     if parts.is_empty() {
         return Some((problem, Vec::new()));
@@ -183,7 +185,7 @@ fn place_tied(
 
 const SHARE_OF_A_COMPARISON: u64 = 10;
 
-/// The most memory in use at any step under a plan: no placement for these orders can do with less.
+/// The peak under a plan: a lower bound on every placement for these orders.
 pub fn live_peak(facts: &Facts, orders: &[&[OpId]]) -> Option<u64> {
     Run::new(facts, orders)?.live().into_iter().max()
 }

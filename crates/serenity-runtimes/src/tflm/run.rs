@@ -1,8 +1,8 @@
 //! TensorFlow Lite for Microcontrollers: all sub-graphs share one arena and one time line.
 //!
-//! Graph inputs exist from the step at which their graph is entered. Every op is one step, and every sub-graph that an op runs is
-//! entered with another; what the op reads and writes lives until the sub-graphs are done. A tensor that no op touches is given a
-//! place all the same, at a step of its own.
+//! Graph inputs exist from the step at which their graph is entered. Every op is one step, and every sub-graph that an
+//! op runs is entered with another; the inputs and outputs of the op live until the sub-graphs are done. A tensor that
+//! no op touches is placed as well, at a step of its own.
 
 use super::hand_over::hand_overs_among;
 use super::parts::parts;
@@ -16,7 +16,7 @@ use serenity_arena::{Buffer, Step};
 use serenity_ir::{Graph, OpId, TensorId};
 use std::collections::BTreeSet;
 
-/// Sub-graphs may call sub-graphs, but not for ever: no model that anybody runs takes more steps, or nests deeper.
+/// No real model takes more steps, or nests its sub-graphs deeper.
 const MOST_STEPS: Step = 1 << 24;
 const DEEPEST: usize = 64;
 
@@ -24,7 +24,7 @@ const DEEPEST: usize = 64;
 #[derive(Clone, Copy)]
 struct Life(Step, Step);
 
-/// As TFLM has it for what no op touches.
+/// The lifetime that TFLM gives to tensors that no op touches.
 const UNTOUCHED: Life = Life(-1, -1);
 
 impl Life {
@@ -39,7 +39,8 @@ impl Life {
     }
 }
 
-/// What the runtime knows of a model before it runs anything, whatever the order: asked once, since orders are tried by the thousand.
+/// What the runtime knows about a model before it runs, for any order. Computed once, because thousands of orders are
+/// tried.
 #[derive(Clone)]
 pub struct Facts<'a> {
     pub(super) graphs: Vec<&'a Graph>,
@@ -49,7 +50,8 @@ pub struct Facts<'a> {
     scratch: ByOp<Vec<u64>>,
     permitted: ByOp<Vec<Overlap>>,
     bodies: ByOp<Vec<usize>>,
-    /// The sets of kernels that these may be, and what each asks for; of those that ask for the same, the first.
+    /// The sets of kernels that may run the model, and the scratch of each; without sets that request the same as an
+    /// earlier one.
     sets: Vec<(Kernels, ByOp<Vec<u64>>)>,
 }
 
@@ -57,7 +59,7 @@ pub struct Facts<'a> {
 type ByOp<T> = Vec<Vec<T>>;
 
 impl<'a> Facts<'a> {
-    /// Of these graphs, the main one first, with these kernels.
+    /// The facts about these graphs, the main one first, with these kernels.
     pub fn new(graphs: &[&'a Graph], kernels: Kernels) -> Self {
         fn by_op<T>(graphs: &[&Graph], fact: impl Fn(&Graph, OpId) -> T) -> ByOp<T> {
             graphs.iter().map(|g| g.op_ids().map(|op| fact(g, op)).collect()).collect()
@@ -80,18 +82,19 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// The sets of kernels that may run the model, but for those that ask for the same as another.
+    /// The sets of kernels that may run the model, without those that request the same as another.
     pub fn sets(&self) -> impl Iterator<Item = Kernels> {
         self.sets.iter().map(|(set, _)| *set)
     }
 
-    /// The same as each of these sets sees it, where they differ: what is placed best for one of them may serve all. Arenas are still those of all.
+    /// The facts as each set of kernels sees them, if they differ from those for all sets: the best placement for one
+    /// set may serve all. Arenas are still those of all sets.
     pub fn by_set(&self) -> Vec<Self> {
         let others = self.sets.iter().filter(|(_, scratch)| *scratch != self.scratch);
         others.map(|(_, scratch)| Self { scratch: scratch.clone(), ..self.clone() }).collect()
     }
 
-    /// The same as the first of these sets sees it: the portable one, which asks for least.
+    /// The facts as the first set of kernels sees them: the portable one, which requests the least.
     #[must_use]
     pub fn of_first_set(mut self) -> Self {
         if let Some((_, scratch)) = self.sets.first() {
@@ -100,7 +103,8 @@ impl<'a> Facts<'a> {
         self
     }
 
-    /// A place for every tensor that takes room, by graph and tensor. What no op touches is in nobody's way: it lies at the bottom.
+    /// An offset for every tensor that takes room, by graph and tensor. Tensors that no op touches lie at the bottom,
+    /// where they are in no other's way.
     pub(super) fn for_all_tensors(&self, place: impl Fn(usize, TensorId) -> Option<u64>) -> Offsets {
         let of_graph = |(graph, g): (usize, &&Graph)| {
             let place = |t: TensorId| place(graph, t).or((g.tensor(t).bytes > 0).then_some(0));
@@ -118,7 +122,7 @@ struct Walk<'a> {
     ops: Vec<Vec<Life>>,
 }
 
-/// What one run of a model asks of the arena.
+/// What one run of a model needs in the arena.
 pub(super) struct Run<'a> {
     walk: Walk<'a>,
 }
@@ -162,7 +166,7 @@ impl<'a> Run<'a> {
         self.demands_with(&self.walk.facts.scratch)
     }
 
-    /// The same for each set of kernels that these may be.
+    /// Everything that TFLM's planner is asked to place, in its order, with each set of kernels that may run the model.
     pub(super) fn demands_of_sets(&self) -> impl Iterator<Item = Vec<Demand>> {
         self.walk.facts.sets.iter().map(|(_, scratch)| self.demands_with(scratch))
     }

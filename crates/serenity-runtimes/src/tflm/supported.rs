@@ -1,4 +1,4 @@
-//! What TFLM cannot run, whatever memory it gets.
+//! Operators that TFLM cannot run, however much memory it has.
 
 use super::tail::has_known_kernel;
 use serenity_ir::Operator::*;
@@ -7,14 +7,14 @@ use serenity_ir::{Call, ElementType, Graph, OpId};
 /// An operator that TFLM refuses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsupported {
-    /// The operator, in its graph.
+    /// The operator in its graph.
     pub op: OpId,
-    /// Why, for people.
+    /// Why TFLM refuses it, for people.
     pub reason: String,
 }
 
-/// The operators of a graph that TFLM has no kernel for, or whose kernels refuse types that the file has. Nothing is said of operators of unknown vendors: a build may have
-/// kernels for them.
+/// The operators of a graph that TFLM has no kernel for, or whose kernels refuse types in the file. Custom operators
+/// are not listed: a build may have kernels for them.
 pub fn unsupported(graph: &Graph) -> Vec<Unsupported> {
     let refused = graph.op_ids().filter_map(|op| {
         let reason = reason(&Call::new(graph, op))?;

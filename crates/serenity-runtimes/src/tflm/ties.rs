@@ -1,4 +1,4 @@
-//! Copies that a plan makes void.
+//! Copies that a memory plan can avoid.
 //!
 //! Some operators only copy: `RESHAPE` all of its input, `SLICE` a part, `CONCATENATION` of blocks each input to its place, `DYNAMIC_UPDATE_SLICE` all that it does not write, and
 //! `WHILE` its state, from its inputs to its outputs, from there to the inputs of its sub-graphs and back. If both ends of a copy are *tied*, so that every byte is copied onto
@@ -33,25 +33,24 @@ struct Copy {
     letting_go: LettingGo,
 }
 
-/// Why it may be better to make a copy after all.
+/// When a copy may be better than avoiding it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LettingGo {
-    /// It never is.
     Never,
-    /// It brings a tensor of the main graph to where a loop wants it.
+    /// If it brings a tensor of the main graph to where a loop needs it.
     Link,
     /// It brings what a loop carries into a line buffer. New rows must then lie right behind what is carried, so that each buffer has room of its own for them; buffers that what is carried is copied to
     /// can all have the same.
     Carry,
 }
 
-/// The ties of a model, and which of them could be let go.
+/// The ties of a model, and which of them could be dropped.
 #[derive(Clone, Default)]
 pub(crate) struct Ties {
     pub(super) all: Vec<Tie>,
-    /// Numbers of ties that bring something to where a loop wants it.
+    /// Indices of ties that bring a tensor to where a loop needs it.
     pub(super) links: Vec<usize>,
-    /// Numbers of ties that bring what a loop carries into a line buffer.
+    /// Indices of ties that bring carried rows of a loop into a line buffer.
     pub(super) carries: Vec<usize>,
 }
 
@@ -135,7 +134,6 @@ struct State {
     input: Option<Place>,
     output: Place,
     within: Vec<Place>,
-    /// The sub-graphs.
     bodies: Vec<usize>,
     /// Does the body hand it on as it is?
     is_unchanged: bool,
@@ -169,12 +167,13 @@ fn states(graphs: &[&Graph]) -> Vec<State> {
     found
 }
 
-/// Is there a loop of which can be told how often it runs, as those have that are made of windows?
+/// Is there a loop whose number of iterations is known, as in the loops that we make of windows?
 pub fn has_counted_loops(graphs: &[&Graph]) -> bool {
     !states(graphs).is_empty()
 }
 
-/// Can it be told how often a loop runs: does it compare a counter with a constant, and look the next one up in a table?
+/// Is the number of iterations of a loop known: does it compare a counter with a constant, and look the next one up in
+/// a table?
 fn is_counted(condition: &Graph, body: &Graph) -> bool {
     let [op] = condition.ops() else { return false };
     let slot = condition.inputs().iter().position(|input| op.inputs == [*input]);

@@ -1,8 +1,8 @@
-//! Who must run before whom, transitively.
+//! The transitive closure of the precedence of ops.
 
 use crate::{Problem, bits};
 
-/// One set of ops an op, in one allocation.
+/// One set of ops per op, in one allocation.
 pub(super) struct Rows {
     words: usize,
     bits: Vec<u64>,

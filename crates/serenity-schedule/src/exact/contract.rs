@@ -19,7 +19,7 @@ pub(super) struct ProfileStep {
 }
 
 impl ProfileStep {
-    /// The same in terms of the ops that these ops stand for.
+    /// This step with its ops replaced by the ops that they stand for.
     pub(super) fn standing_for(self, origins: &[Vec<u32>]) -> Self {
         Self { ops: self.ops.iter().flat_map(|&op| &origins[op as usize]).copied().collect(), ..self }
     }
@@ -86,7 +86,7 @@ impl Region {
         self.ops.len() - self.steps.len()
     }
 
-    /// The same in the numbering of a module around it.
+    /// This region in the numbering of a module around it.
     pub(super) fn within(&self, outer: &Self) -> Self {
         let local = |ops: &[u32]| {
             ops.iter().filter_map(|op| outer.ops.binary_search(op).ok()).map(|at| at as u32).collect()

@@ -1,7 +1,7 @@
 //! **Bound L1: while some op runs, so much is in use, whatever has run before.**
 //!
 //! *For every op `v`, the minimum over all sets that can have run before `v` of the memory in use while `v` runs is a lower
-//! bound for the peak.* Every order runs `v` after some such set. One minimum cut an op ([`cuts`](super::cuts)).
+//! bound for the peak.* Every order runs `v` after some such set. One minimum cut per op ([`cuts`](super::cuts)).
 //!
 //! The value for `v` is at most the step of `v` in any known order. So taking ops by falling step, the search for the
 //! largest can stop as soon as the steps do not exceed what is proved.
@@ -16,7 +16,7 @@ pub(super) fn raise(problem: &Problem, order: &[u32], floor: u64, stop: &dyn Fn(
     raise_up_to(problem, order, floor, (u64::MAX, usize::MAX), stop)
 }
 
-/// The same, until the bound is `enough` or so many cuts have been made.
+/// The bound found for `problem`, at least `floor`; ends when it is `enough` or when so many cuts have been made.
 pub(super) fn raise_up_to(
     problem: &Problem,
     order: &[u32],

@@ -15,8 +15,9 @@ pub(super) fn close(instance: &Instance, state: &mut State, limit: u64, trail: &
     settle(instance, state, limit, trail, &mut candidates, u64::MAX);
 }
 
-/// The same for a state reached by moving `last` from a closed one with `before` in use: only moves that `last` affects can have
-/// become eager, unless f has fallen below `before`, which lets in moves that exceeded the limit there.
+/// Makes eager moves in a state reached by moving `last` from a closed one with `before` in use: only moves that `last`
+/// affects can have become eager, unless f has fallen below `before`, which lets in moves that exceeded the limit
+/// there.
 pub(super) fn close_after(
     instance: &Instance,
     state: &mut State,

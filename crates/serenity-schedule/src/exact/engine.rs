@@ -1,4 +1,4 @@
-//! The search proper: works on the worst part until none matters.
+//! The search proper: works on the worst part until no part matters any more.
 
 use super::decide::{Decision, Effort, decide};
 use super::part::{self, Part};
@@ -20,7 +20,7 @@ const DECIDE_AFTER: u64 = 16;
 pub(super) enum Ended {
     /// The optimum is proved.
     Settled,
-    /// It has taken too many states.
+    /// The limit on states was reached.
     Tired,
     Stopped(StopReason),
 }
@@ -31,7 +31,7 @@ pub(super) struct Engine<'a, 'w> {
     threads: usize,
     /// Bytes for the tables of the search.
     memory: u64,
-    /// Orders that need as much as this are not wanted.
+    /// Orders that need at least this much are not wanted.
     wanted_below: u64,
     /// No order of the whole peaks below this.
     pub(super) floor: u64,

@@ -1,4 +1,4 @@
-//! Problems too large to know of every op all that comes before and after it.
+//! Problems too large to store, for every op, all ops before and after it.
 //!
 //! The engine keeps sets of ops for every op: memory that grows with the square of the problem. But a network of a hundred thousand ops is no harder than one of a
 //! thousand, only longer. So it is cut at waypoints that a look around them shows ([`nearby`]), along an order that a sliding beam finds
@@ -18,10 +18,10 @@ use serenity_search::{StopReason, Watch};
 use std::cmp::Reverse;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Up to so many ops, the engine takes a problem as a whole.
+/// The engine takes a problem of at most this many ops as a whole.
 pub(crate) const LARGEST_WHOLE: usize = 4096;
 
-/// The same for a part that has no waypoints.
+/// The engine takes a part without waypoints of at most this many ops as a whole.
 const LARGEST_PART: usize = 16_384;
 
 /// Parts of fewer ops than this are not worth being told apart: the engine finds their waypoints again.

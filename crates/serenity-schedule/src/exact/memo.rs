@@ -1,4 +1,5 @@
-//! What is remembered from one problem to the next that resembles it, as when one network is rewritten in many ways: most of its modules stay as they were.
+//! Remembers results for problems that resemble each other, as when one network is rewritten in many ways: most of its
+//! modules stay as they were.
 
 use super::Rules;
 use super::contract::ProfileStep;
@@ -11,7 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Ops of all modules that are remembered, at most.
 const MOST_OPS: usize = 1 << 20;
 
-/// Profiles of modules, shared by all clones. It saves work and changes nothing else: what was found once counts as if it had been found again.
+/// Profiles of modules, shared by all clones. It saves work and changes nothing else: a remembered result counts as if
+/// it had been found again.
 #[derive(Clone, Default)]
 pub struct Memo(Arc<Mutex<Known>>);
 

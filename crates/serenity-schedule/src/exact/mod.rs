@@ -90,7 +90,8 @@ pub(crate) fn search(problem: &Problem, options: &Options, watch: &mut Watch) ->
     search_from(problem, (heuristic::best(problem).0, bounds::simple(problem)), options, watch)
 }
 
-/// The same as a whole, from the best order known; no order peaks below `floor`, or none of what this is a part of.
+/// Finds the order of least peak of a problem as a whole, from the best known order. `floor` is a lower bound on the
+/// peak of every order, or of every order of the problem that this one is a part of.
 fn search_from(
     problem: &Problem,
     (order, floor): (Vec<u32>, u64),

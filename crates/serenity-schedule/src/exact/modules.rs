@@ -31,7 +31,8 @@ use std::collections::HashSet;
 /// Larger modules are left to the search, which splits them in other ways.
 const LARGEST: u32 = 400;
 
-/// The same, others in it replaced, for modules around others that were found just before: there may be more to replace in it first.
+/// A module around others that were found just before is replaced only if it has at most this many ops once they are
+/// replaced: otherwise there may be more to replace in it first.
 const LARGEST_AROUND_OTHERS: usize = 8;
 
 /// So many exits are tried for an entry, the farthest first.

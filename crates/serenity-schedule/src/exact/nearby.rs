@@ -66,7 +66,8 @@ fn is_lowest_above(problem: &Problem, set: &[u64], here: u64, above: &[u32]) -> 
     above.is_empty() || cuts::minimum(&problem.segment(set, here, above).problem).value >= here
 }
 
-/// The same from the set without `below`, the last of them first, to `set`, which is restored.
+/// Is f, which is `here` on `set`, no lower on any set from the one without `below` (the last op first) to `set`?
+/// Restores `set`.
 fn is_lowest_below(problem: &Problem, set: &mut [u64], here: u64, below: &[u32]) -> bool {
     if below.is_empty() {
         return true;

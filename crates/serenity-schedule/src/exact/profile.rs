@@ -1,4 +1,4 @@
-//! The profile of a module: the sets at which it may stand still, and what it takes to get from one to the next.
+//! The profile of a module: the sets at which it may pause, and the memory to get from one to the next.
 
 use super::Rules;
 use super::contract::ProfileStep;

@@ -1,13 +1,13 @@
 //! The switches of the exact engine.
 
-/// Which rules the exact engine uses. All are on by default, and none changes the answer; they exist so that a benchmark can show what
-/// each is worth.
+/// The rules of the exact engine that are on. All are on by default, and none changes the answer; they exist so that a
+/// benchmark can show what each gains.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[expect(clippy::struct_excessive_bools, reason = "one independent switch a rule")]
 pub struct Rules {
-    /// R1: go to a valley of the root for good.
+    /// R1: commit to a valley of the root.
     pub commit: bool,
-    /// R2: make moves that do not raise the memory in use at once.
+    /// R2: make moves at once that do not raise the memory in use.
     pub eager: bool,
     /// R3: reduce any valley to its largest minimiser. Without, only valleys that are minimisers already are committed to.
     pub minimise_valleys: bool,
@@ -86,7 +86,7 @@ impl Rules {
         SWITCHES.iter().map(|&(name, _)| name)
     }
 
-    /// Turns the rule of this name off; false if there is none.
+    /// Turns the rule of this name off; false if there is no such rule.
     pub fn turn_off(&mut self, name: &str) -> bool {
         let switch = SWITCHES.iter().find(|(known, _)| *known == name);
         if let Some((_, switch)) = switch {

@@ -1,4 +1,4 @@
-//! Small problems at random, and what the rules are held against: all sets that can have run.
+//! Small random problems, and all sets that can have run, to test the rules against.
 
 use crate::rng::Rng;
 use crate::{Buffer, HandOver, OpIndex, Problem, bits};

@@ -11,26 +11,26 @@ use super::cuts::Cut;
 use crate::walk::steps_of;
 use crate::{Buffer, OpIndex, Problem};
 
-/// Why no order can do with less.
+/// A proof that no order needs less.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Witness {
-    /// While this op runs, so much is in use.
+    /// The op during which that much is in use.
     pub op: OpIndex,
-    /// At least one buffer of each is in use then.
+    /// Chains of buffers, of each of which at least one buffer is in use while the op runs.
     pub chains: Vec<Chain>,
 }
 
 /// Buffers of which at least one is in use while the op of the [`Witness`] runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain {
-    /// What it adds to the bound.
+    /// The bytes that it adds to the bound.
     pub bytes: u64,
-    /// Positions in the list of buffers, in the order in which they follow each other.
+    /// Indices of buffers, in the order in which they follow each other.
     pub buffers: Vec<usize>,
 }
 
 impl Witness {
-    /// The bound it proves.
+    /// The bound that it proves.
     pub fn bytes(&self) -> u64 {
         self.chains.iter().map(|chain| chain.bytes).sum()
     }

@@ -1,4 +1,4 @@
-//! Which ops have run whenever another one runs.
+//! Finds the ops that have always run when another op runs.
 
 use super::Problem;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Buffers that are read and written together.
+//! Facts about buffers that are read and written together.
 
 use super::{Buffer, OpIndex};
 use crate::hand_over::HandOvers;

@@ -5,13 +5,12 @@
 pub(super) struct Builtin {
     /// Its name in the schema, which is also that of the graph.
     pub(super) name: &'static str,
-    /// Its number.
     pub(super) code: i8,
     /// The number of its option table; 0 if it has none.
     pub(super) options: u8,
     /// The version that the converter writes for float tensors.
     pub(super) float_version: i32,
-    /// The same for `int8`, with a scale for each channel of a kernel.
+    /// The version that the converter writes for `int8` tensors, with a scale per channel of a kernel.
     pub(super) int8_version: i32,
 }
 

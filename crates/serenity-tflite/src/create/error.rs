@@ -9,29 +9,29 @@ pub enum CreateError {
         "op `{op}` is a `{kind}`, for which there is no TFLite operator here; lower it to basic operators first"
     )]
     Operator {
-        /// The op.
+        /// The name of the op.
         op: String,
-        /// Its type.
+        /// The type of the op.
         kind: String,
     },
     /// An attribute that is missing or has a value the format cannot express.
     #[error("op `{op}` needs an attribute `{attribute}` that TFLite can express")]
     Attribute {
-        /// The op.
+        /// The name of the op.
         op: String,
-        /// The attribute.
+        /// The name of the attribute.
         attribute: &'static str,
     },
     /// A tensor without a shape, or of a type that the format does not have.
     #[error("tensor `{tensor}` needs a shape and an element type that TFLite has")]
     Tensor {
-        /// The tensor.
+        /// The name of the tensor.
         tensor: String,
     },
     /// More than offsets of 31 bits can reach.
     #[error("the model may take {bytes} bytes; a .tflite file ends at 2 GiB")]
     TooLarge {
-        /// What the file may take.
+        /// The size that the file may take.
         bytes: u64,
     },
 }

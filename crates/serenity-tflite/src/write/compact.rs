@@ -10,7 +10,7 @@ use crate::write::node::DATA_ALIGNMENT;
 use crate::{Error, Model};
 use std::ops::Range;
 
-/// The same model in fewer bytes; `None` if there are no bytes to be spared, or not every part of it is understood.
+/// The model in fewer bytes; `None` if no bytes can be saved, or not every part of it is understood.
 pub(crate) fn compacted(model: &Model) -> Result<Option<Vec<u8>>, Error> {
     let is_plain = !has_file_offsets(model)?;
     let Some(layout) = layout(model)?.filter(|_| is_plain) else { return Ok(None) };

@@ -231,7 +231,7 @@ fn is_same_operator(
     }
 }
 
-/// The same but for where in the file it lies.
+/// Are both operators the same, apart from where they lie in the file?
 fn is_moved_operator(new: &FileOperator, old: &FileOperator, written: &Written) -> bool {
     let options = &old.custom_options;
     let same_options = if options.is_empty() {

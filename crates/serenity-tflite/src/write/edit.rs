@@ -65,9 +65,9 @@ pub(crate) enum AddedTensor {
 pub struct NewTensor {
     /// Its name, for people.
     pub name: String,
-    /// Its dimensions.
+    /// The size of each dimension.
     pub shape: Vec<u64>,
-    /// The same with -1 for those that the model's author left open, if there are any.
+    /// Its dimensions, with -1 for those that the model's author left open; `None` if there are none of these.
     pub shape_signature: Option<Vec<i32>>,
     /// The element type.
     pub dtype: ElementType,
@@ -161,7 +161,7 @@ pub enum OptionValue {
 /// A file that was written, and what could not be kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edited {
-    /// The file.
+    /// The bytes of the file.
     pub bytes: Vec<u8>,
     /// Names of metadata that the change made wrong, and that was therefore removed.
     pub dropped_metadata: Vec<String>,

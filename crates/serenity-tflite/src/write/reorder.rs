@@ -1,4 +1,4 @@
-//! The same model with its operators in another order.
+//! Writes a model with its operators in another order.
 
 use crate::write::OperatorSource;
 use crate::{Error, Model};

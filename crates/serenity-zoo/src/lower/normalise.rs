@@ -14,11 +14,11 @@ use serde_json::Value;
 /// Standard deviation after a convolution: nearly all that comes out lies within what inputs range over, so that an input
 /// and what is concatenated with it can share one scale.
 const SPREAD: f64 = 0.125;
-/// The same where 6 is the largest value: some values should reach it.
+/// Standard deviation where 6 is the largest value: some values should reach it.
 const SPREAD_BELOW_6: f64 = 2.0;
 
-/// The same for logits: some classes should be likelier than others and none certain, however many there are. Of `n`
-/// random numbers the largest grows as the root of the logarithm of `n`.
+/// Standard deviation of logits: some classes should be likelier than others and none certain, however many there are.
+/// Of `n` random numbers the largest grows as the root of the logarithm of `n`.
 fn spread_of_logits(classes: usize) -> f64 {
     0.8 * f64::from(classes.max(2).ilog2()).sqrt()
 }

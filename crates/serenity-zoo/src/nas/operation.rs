@@ -10,9 +10,9 @@ use crate::net::{Activation, Conv, Feature, Net, Pool, Window};
 pub(super) enum Operation {
     /// Nothing; with stride 2, a factorised reduction.
     Skip,
-    /// 3x3.
+    /// A 3x3 max pool.
     MaxPool,
-    /// 3x3.
+    /// A 3x3 average pool.
     AveragePool,
     /// Two depthwise separable convolutions in a row; the first has the stride.
     Separable(u64),

@@ -110,7 +110,7 @@ impl Net {
         self.emit_map(name, "CONV_2D", &[x], [height, width, filters], conv.attributes())
     }
 
-    /// `DEPTHWISE_CONV_2D`, one filter a channel.
+    /// `DEPTHWISE_CONV_2D`, one filter per channel.
     pub(crate) fn depthwise(&mut self, name: &str, x: Feature, conv: Conv) -> Feature {
         let [height, width] = conv.window.output_size(x.height, x.width);
         let mut attributes = conv.attributes();

@@ -116,7 +116,7 @@ fn one_op_becomes_as_few_as_possible() {
     assert_eq!(ops("mobilenet?resolution=32"), (30, 30));
     // 2 + 1 convolutions with a ReLU before, 11 separable ones of three ops, 4 sums, a concatenation.
     assert_eq!(ops("darts-cell"), (19, 3 * 2 + 11 * 3 + 4 + 1));
-    // The same as what is split by hand.
+    // What is split automatically equals what is split by hand.
     let split = model("darts-cell?ops=split", Precision::Float32);
     assert_eq!(kinds(split.graph()), kinds(model("darts-cell", Precision::Float32).graph()));
 }

@@ -1,13 +1,14 @@
-//! Can the channels that a plan leaves out be left out?
+//! Checks that the channels which a plan removes can be removed.
 
 use super::verdict::Verdict;
 use crate::{Input, PlanFile};
 use serenity_search::Limits;
 
-/// The model without the channels that the plan says are left out; `None`, and why, if that cannot be.
+/// The model without the channels that the plan removes; `None` if they cannot be removed, with the reason in the
+/// verdict.
 pub(super) fn redo(input: &Input, plan: &PlanFile, verdict: &mut Verdict) -> Option<Input> {
     let Some(claimed) = &plan.constant_channels else { return Some(input.clone()) };
-    // Then it came as another file, of which ONNX Runtime made this one.
+    // The model came as another file, which ONNX Runtime has optimised.
     if input.file.session().is_some() {
         verdict
             .not_verified("constant_channels", "they were left out before ONNX Runtime optimised the model");

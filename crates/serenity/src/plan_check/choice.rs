@@ -1,4 +1,4 @@
-//! Is what a plan says of the choice of its rewrites so?
+//! Checks what a plan says about the choice of its rewrites.
 
 use super::verdict::{Status, Verdict};
 use crate::{Input, Optimized, Options, PlanFile, Rewrites};
@@ -7,7 +7,7 @@ use serenity_pipeline::best_rewritten;
 use serenity_runtimes::{MemoryModel, MemoryModelExt};
 use serenity_search::Limits;
 
-/// The choice must agree with the rest of the plan.
+/// Checks that the choice agrees with the rest of the plan.
 pub(super) fn check(plan: &PlanFile, verdict: &mut Verdict) {
     match plan.rewrite_choice {
         None if plan.rewrites.is_empty() => {}
@@ -20,7 +20,8 @@ pub(super) fn check(plan: &PlanFile, verdict: &mut Verdict) {
     }
 }
 
-/// What other rewrites need, only the search can tell that made the plan: with `deep` it runs again. `input` is the model before it was rewritten.
+/// Checks what other rewrites need. Only the search that made the plan can tell: with `deep` it runs again. `input` is
+/// the model before it was rewritten.
 pub(super) fn check_search(input: &Input, plan: &PlanFile, deep: Option<&Limits>, verdict: &mut Verdict) {
     let has_gains = plan.rewrites.iter().any(|rewrite| rewrite.gain.is_some());
     let claims = [(plan.rewrite_choice.is_some(), "rewrite_choice"), (has_gains, "gain")];
@@ -52,7 +53,7 @@ pub(super) fn check_search(input: &Input, plan: &PlanFile, deep: Option<&Limits>
     }
 }
 
-/// What the checker has shown, it has shown for these rewrites.
+/// Limits what the checker has shown to these rewrites.
 fn qualify_optimality(is_chosen_again: bool, verdict: &mut Verdict) {
     let proofs = verdict.claims.iter_mut().filter(|checked| checked.claim == "proof");
     for checked in proofs {
@@ -70,7 +71,7 @@ fn qualify_optimality(is_chosen_again: bool, verdict: &mut Verdict) {
     }
 }
 
-/// What of the choice does not agree with the rest of the plan.
+/// The disagreements between the choice and the rest of the plan.
 fn faults(plan: &PlanFile, choice: RewriteChoice, proved: bool) -> Vec<String> {
     let needs = plan.arena.unwrap_or(plan.peak);
     let mut faults = Vec::new();
@@ -96,7 +97,7 @@ fn faults(plan: &PlanFile, choice: RewriteChoice, proved: bool) -> Vec<String> {
     faults
 }
 
-/// A plan does not say which rewrites were allowed: those that may have been, the likeliest first.
+/// The sets of rewrites that may have been allowed, the likeliest first: a plan does not say which.
 fn levels(plan: &PlanFile, model: MemoryModel) -> Vec<Rewrites> {
     if plan.rewrites.iter().any(|rewrite| rewrite.error.is_some()) {
         return vec![Rewrites::Approximate];
@@ -112,7 +113,7 @@ fn levels(plan: &PlanFile, model: MemoryModel) -> Vec<Rewrites> {
     levels
 }
 
-/// Does the search end with the rewrites and the figures of the plan, if these rewrites are allowed?
+/// Does the search with these rewrites end with the rewrites and the figures of the plan?
 fn chooses_the_same(
     input: &Input,
     plan: &PlanFile,

@@ -1,4 +1,4 @@
-//! What `optimize --json` says besides the plan: of devices, kernels and sessions. The pipeline's own code counts it again.
+//! Checks what `optimize --json` says about devices, kernels and sessions. The pipeline's own code counts it again.
 
 use super::verdict::Verdict;
 use crate::account::Account;
@@ -10,7 +10,7 @@ use serenity_runtimes::main_graph;
 use serenity_schedule::{Algorithm, Stats};
 use serenity_search::{Proof, StopReason};
 
-/// Fields that follow from the model and from what the rest of the plan says.
+/// Fields that follow from the model and from the rest of the plan.
 const FIELDS: [&str; 10] = [
     "needs",
     "fits",
@@ -24,7 +24,8 @@ const FIELDS: [&str; 10] = [
     "session_options",
 ];
 
-/// `input` is the model as it came, `planned` what the plan speaks of; the figures of the plan must have been found right.
+/// `input` is the model as it came, `planned` the model that the plan is for; the figures of the plan must have been
+/// checked.
 pub(super) fn check(input: &Input, planned: &Input, plan: &PlanFile, verdict: &mut Verdict) {
     if plan.fields.contains_key("code") {
         verdict.not_verified("code", "`serenity verify` compiles the code and compares what it computes");
@@ -45,7 +46,7 @@ pub(super) fn check(input: &Input, planned: &Input, plan: &PlanFile, verdict: &m
     }
 }
 
-/// The plan as if it had just been made: what was searched for, and how, makes no difference here.
+/// The plan as if it had just been made, without a record of the search, which makes no difference here.
 fn as_decided(planned: &Input, plan: &PlanFile, verdict: &Verdict) -> Plan {
     let graph = main_graph(planned.graphs(), &plan.bodies, verdict.model);
     let unknown: Vec<Unknown> = graph.unknown().to_vec();

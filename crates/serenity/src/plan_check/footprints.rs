@@ -1,4 +1,4 @@
-//! What a plan says of the model as it came, and a second time of what it needs now.
+//! Checks what a plan says the model needs before and after.
 
 use super::own_offsets;
 use super::verdict::Verdict;
@@ -8,9 +8,9 @@ use serenity_check::{arena, model_peak, ort_order};
 use serenity_ir::{Graph, OpId};
 use serenity_runtimes::{MemoryModel, TflmArena};
 
-/// `input` is the model as it came, `planned` what the plan speaks of.
+/// `input` is the model as it came, `planned` the model that the plan is for.
 pub(super) fn check(input: &Input, planned: &Input, plan: &PlanFile, verdict: &mut Verdict) {
-    // Then it came as another file, and ran in a default session.
+    // The model came as another file, and ran in a default session.
     let is_fast = plan.fields.contains_key("session") && input.file.session().is_some();
     if is_fast && plan.before.is_some() {
         verdict.not_verified("before", "a default session of the model that the file was made of");
@@ -59,11 +59,11 @@ fn compare(field: &str, claimed: ClaimedFootprint, is: ClaimedFootprint, how: &s
     }
 }
 
-/// As it came: its own orders, its own plan of the arena.
+/// The need of the model as it came: in its own orders, with its own memory plan.
 fn before(input: &Input, plan: &PlanFile, model: MemoryModel) -> ClaimedFootprint {
     let graphs: Vec<&Graph> = input.graphs().iter().collect();
     let own: Vec<Vec<OpId>> = graphs.iter().map(|graph| graph.file_order()).collect();
-    // Without a plan of ours nothing is handed over.
+    // Without a plan of ours no bytes are handed over.
     let as_it_is = model.without_plan();
     let mut orders: Vec<&[OpId]> = own.iter().map(Vec::as_slice).collect();
     let offsets = own_offsets(input, model);
@@ -75,7 +75,7 @@ fn before(input: &Input, plan: &PlanFile, model: MemoryModel) -> ClaimedFootprin
     ClaimedFootprint { peak, arena, total, ops: graphs[0].ops().len() as u64 }
 }
 
-/// What TFLM takes in all, by the pipeline's own estimate.
+/// The whole TFLM arena, by the pipeline's own estimate.
 fn total(input: &Input, model: MemoryModel, head: u64) -> Option<(u64, u64, Option<u64>)> {
     let tail = input.tail(model)?;
     let TflmArena { arm32, x86_64 } = tail.needed(head);

@@ -1,9 +1,9 @@
-//! Can the inputs and outputs of a plan be made?
+//! Checks that the inputs and outputs of a plan can be made.
 
 use super::verdict::Verdict;
 use crate::{Input, PlanFile};
 
-/// The model with the inputs and outputs that the plan says; `None`, and why, if that cannot be.
+/// The model with the inputs and outputs of the plan; `None` if they cannot be made, with the reason in the verdict.
 pub(super) fn redo(input: &Input, plan: &PlanFile, verdict: &mut Verdict) -> Option<Input> {
     let Some(claimed) = &plan.int8_io else { return Some(input.clone()) };
     let (model, made) = match input.with_quantized_io() {

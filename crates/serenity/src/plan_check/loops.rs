@@ -1,4 +1,4 @@
-//! Can the loops of a plan be made, do they take what it says, and do they compute the same in their arena?
+//! Checks that the loops of a plan can be made, take what it says, and compute the same in their arena.
 
 use super::verdict::Verdict;
 use crate::plan_file::ClaimedLoops;
@@ -10,14 +10,13 @@ use serenity_pipeline::stages::loops::{Ground, LoopedModel, orders};
 
 /// A model with the loops that a plan claims.
 pub(super) struct Remade {
-    /// The model.
     pub(super) model: Input,
     looped: Looped,
-    /// The order before.
+    /// The order of the model without loops.
     order: Vec<OpId>,
 }
 
-/// The rewritten model with the loops that a plan claims; `None`, and why, if they cannot be made.
+/// The rewritten model with the loops of a plan; `None` if they cannot be made, with the reason in the verdict.
 pub(super) fn redo(rewritten: &Input, claimed: &ClaimedLoops, verdict: &mut Verdict) -> Option<Remade> {
     match remake(rewritten, claimed, verdict) {
         Ok((ground, remade)) => {
@@ -68,7 +67,7 @@ fn remake(rewritten: &Input, claimed: &ClaimedLoops, verdict: &Verdict) -> Resul
     Ok((ground, Remade { model, looped, order: claimed.order.clone() }))
 }
 
-/// Has it each op once, and none of the windows before?
+/// Does the loop name each op once, and none of earlier loops?
 fn stands_alone(before: &[Loop], one: &Loop) -> bool {
     let is_new = |(position, op): (usize, &OpId)| {
         !one.ops[..position].contains(op) && !before.iter().any(|other| other.ops.contains(op))
@@ -76,7 +75,7 @@ fn stands_alone(before: &[Loop], one: &Loop) -> bool {
     one.ops.iter().enumerate().all(is_new)
 }
 
-/// What the loops take otherwise than the plan says.
+/// The costs of loops that differ from the plan.
 fn wrong_costs(graph: &Graph, claimed: &ClaimedLoops) -> Vec<String> {
     let mut faults = Vec::new();
     let mut compare = |what: String, is: u64, said: u64| {
@@ -119,7 +118,8 @@ fn wrong_costs(graph: &Graph, claimed: &ClaimedLoops) -> Vec<String> {
     faults
 }
 
-/// Runs the model row by row, without and with loops, in the arena of the plan if it has one. Orders and the number of places must have been found right.
+/// Runs the model row by row, without and with loops, in the arena of the plan if it has one. The orders and the number
+/// of offsets must have been checked.
 pub(super) fn follow(rewritten: &Input, remade: &Remade, plan: &PlanFile, verdict: &mut Verdict) {
     let Some(kernels) = verdict.model.kernels().filter(|_| verdict.is_valid()) else { return };
     let made =
@@ -131,7 +131,7 @@ pub(super) fn follow(rewritten: &Input, remade: &Remade, plan: &PlanFile, verdic
         verdict.not_verified("loops", open.to_string());
         return;
     }
-    // Is it the loops, or where their tensors lie?
+    // Are the loops wrong, or the offsets of their tensors?
     let claim = if arena.is_some() && !faults.is_empty() && made.faults(&orders, None).is_empty() {
         "offsets"
     } else {

@@ -1,4 +1,4 @@
-//! Can the tensors of a model lie in two memories as a plan says?
+//! Checks a plan for two memories.
 
 use super::verdict::Verdict;
 use crate::{Input, PlanFile};
@@ -9,10 +9,10 @@ use serenity_runtimes::{ArenaProblem, Content, MemoryModelExt, main_graph};
 use serenity_search::{Limits, Proof, StopReason};
 use std::collections::BTreeMap;
 
-/// Who lies where: which of the two memories, and from which byte on, by graph and tensor or op.
+/// The memory (0 or 1) and the offset of each tensor or scratch buffer, by graph and tensor or op.
 type Places = BTreeMap<(u64, u64), (usize, u64)>;
 
-/// The orders of the plan must have been found right.
+/// The orders of the plan must have been checked.
 pub(super) fn check(planned: &Input, plan: &PlanFile, deep: Option<&Limits>, verdict: &mut Verdict) {
     let Some(said) = plan.fields.get("memories") else { return };
     let graphs: Vec<&Graph> = planned.graphs().iter().collect();
@@ -50,7 +50,7 @@ pub(super) fn check(planned: &Input, plan: &PlanFile, deep: Option<&Limits>, ver
     check_bound(plan, &counted, &moved, hides, deep, verdict);
 }
 
-/// What no division goes below, and whether this one meets it.
+/// Checks the lower bound for all divisions, and whether this one meets it.
 fn check_bound(
     plan: &PlanFile,
     counted: &TwoMemories,
@@ -76,7 +76,7 @@ fn check_bound(
     for claim in ["slow_bound", "memories_proof"].into_iter().filter(|field| plan.fields.contains_key(*field))
     {
         match &again {
-            // What is below a bound is one too.
+            // Anything below a lower bound is one too.
             Some(again) if bound <= again.bound => {
                 verdict.verified(claim, "the pipeline's own search, run again, proves as much");
             }
@@ -86,7 +86,7 @@ fn check_bound(
     }
 }
 
-/// Which buffer lies where by what the plan says; `None` if it does not say of each.
+/// The division that the plan states; `None` if it leaves out a buffer.
 fn divided(said: &Value, arena: &ArenaProblem, moved: &[Traffic]) -> Option<Division> {
     let [fast, slow] = said.as_array()?.as_slice() else { return None };
     let mut memories = [fast, slow].map(|memory| {
@@ -122,7 +122,7 @@ fn places(memories: [&Value; 2], list: &str, id: &str) -> Option<Places> {
     Some(places)
 }
 
-/// The first thing that the plan says otherwise; tensors and scratch may be listed in any order.
+/// The first difference from what the plan says; tensors and scratch may be listed in any order.
 fn difference(said: &Value, is: &Value) -> Option<String> {
     let sorted = |list: &Value| {
         let mut items: Vec<String> = list.as_array().into_iter().flatten().map(Value::to_string).collect();

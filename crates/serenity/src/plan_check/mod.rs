@@ -1,4 +1,4 @@
-//! `serenity check`: every claim of a plan is verified, refuted, or said not to be verified.
+//! `serenity check`: verifies every claim of a plan, refutes it, or says that it is not verified.
 
 mod channels;
 mod choice;
@@ -29,17 +29,19 @@ use serenity_search::Limits;
 pub struct CheckOptions {
     /// The memory model to check it for, whatever the plan says.
     pub model: Option<MemoryModel>,
-    /// Search again, within these limits: the checker for an order below the bound, where no single op shows it, and the pipeline for rewrites and divisions.
+    /// Search again within these limits: the checker for an order below the bound if no single op proves it, and the
+    /// pipeline for rewrites and divisions.
     pub deep: Option<Limits>,
 }
 
-/// Checks what a plan claims of a model.
+/// Checks the claims of a plan about a model.
 ///
-/// The independent checker (`serenity-check`, which shares no code with the searches) recomputes orders, peaks, arenas, places and bounds, and follows loops row by row. The pipeline's own code makes the
-/// model again that the plan speaks of: other inputs and outputs, fewer channels, rewrites, loops. It also counts what devices need and, with [`deep`](CheckOptions::deep), searches again for
-/// the rewrites and for the division among two memories.
+/// The independent checker (`serenity-check`, which shares no code with the searches) recomputes orders, peaks, arenas,
+/// offsets and bounds, and follows loops row by row. The pipeline's own code makes the planned model again: changed
+/// inputs and outputs, fewer channels, rewrites, loops. It also counts what devices need and, with
+/// [`deep`](CheckOptions::deep), repeats the searches for rewrites and for a division among two memories.
 ///
-/// Every field that the plan has is among the claims of the verdict.
+/// The verdict covers every field of the plan.
 ///
 /// ```
 /// use serenity::{Options, PlanFile, check_plan, load, optimize};
@@ -60,7 +62,7 @@ pub fn check_plan(input: &Input, plan: &PlanFile, options: &CheckOptions) -> Ver
     for (field, fault) in &plan.malformed {
         verdict.refuted(field, fault);
     }
-    // Without these, nothing is known of the model that all else speaks of.
+    // Without these, nothing is known about the model that the other fields are about.
     if plan
         .malformed
         .iter()
@@ -97,7 +99,7 @@ pub fn check_plan(input: &Input, plan: &PlanFile, options: &CheckOptions) -> Ver
     verdict
 }
 
-/// No field is passed over in silence: what nothing above has spoken of claims nothing, or is not verified.
+/// Every other field claims nothing, or is not verified: none is passed over in silence.
 fn name_the_rest(plan: &PlanFile, verdict: &mut Verdict) {
     for field in plan.fields.keys().filter(|field| !field.is_empty()) {
         if let Some((_, what)) = NO_CLAIM.iter().find(|(name, _)| name == field) {
@@ -108,7 +110,7 @@ fn name_the_rest(plan: &PlanFile, verdict: &mut Verdict) {
     }
 }
 
-/// The plan of the arena that the model came with, as far as the pipeline keeps to it: one that is not safe is no match for a plan of ours.
+/// The memory plan stored in the model, if the pipeline would keep it: it ignores one that is not safe.
 fn own_offsets(input: &Input, model: MemoryModel) -> Option<Offsets> {
     let own = input.plan()?;
     let Some(kernels) = model.kernels().filter(|_| model.is_planned()) else { return Some(own) };
@@ -118,7 +120,7 @@ fn own_offsets(input: &Input, model: MemoryModel) -> Option<Offsets> {
     placement_faults(&graphs, &orders, kernels, &own, u64::MAX).is_empty().then_some(own)
 }
 
-/// The plan of the arena that the file keeps, if nothing in it changes and that gives the arena stated.
+/// The memory plan that the file keeps, if nothing in it changes and it gives the stated arena.
 fn kept_offsets(planned: &Input, plan: &PlanFile, model: MemoryModel) -> Option<Offsets> {
     let is_own = |(graph, order): (&Graph, &Vec<OpId>)| graph.file_order() == *order;
     let orders = || std::iter::once(&plan.order).chain(&plan.bodies);
@@ -192,7 +194,7 @@ fn claim_of(fault: &Fault) -> &'static str {
     }
 }
 
-/// What is right if nothing is wrong.
+/// Verifies the claims in which no fault was found.
 fn confirm(plan: &PlanFile, report: &ModelReport, verdict: &mut Verdict) {
     let model = verdict.model;
     let has_arena = model.is_runtime();
@@ -224,7 +226,7 @@ fn confirm(plan: &PlanFile, report: &ModelReport, verdict: &mut Verdict) {
     }
 }
 
-/// How far the bounds are shown, by one place, by the witness, or by a search.
+/// Checks the bounds: by one place in the order, by the witness, or by a search.
 fn check_bounds(
     graphs: &[&Graph],
     plan: &PlanFile,
@@ -241,7 +243,7 @@ fn check_bounds(
         let bytes_of_a_set = 2 * (graphs[0].ops().len() as u64 / 8 + 1) + 64;
         let most_states = limits.memory.unwrap_or(u64::MAX) / bytes_of_a_set;
         let proved = reprove_model(graphs, claim, most_states, &|| limits.interrupted().is_some());
-        // With sub-graphs the search counts less than they need, so that it refutes nothing.
+        // With sub-graphs the search counts less than they need, so it refutes nothing.
         if proved.0 == Reproved::No && graphs.len() == 1 {
             let fault = Fault::BoundRefuted { bound: claim.peak_bound };
             verdict.refuted("peak_bound", fault.to_string());

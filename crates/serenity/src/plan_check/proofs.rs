@@ -1,4 +1,4 @@
-//! Does a plan call proved what its own figures prove, and does it own up to what is unknown?
+//! Checks that a plan calls proved only what its figures prove, and admits what is unknown.
 
 use super::verdict::Verdict;
 use crate::plan_file::ClaimedProof;
@@ -6,7 +6,7 @@ use crate::{Input, PlanFile};
 use serenity_pipeline::Decision;
 use serenity_runtimes::main_graph;
 
-/// `planned` is what the plan speaks of.
+/// `planned` is the model that the plan is for.
 pub(super) fn check(planned: &Input, plan: &PlanFile, verdict: &mut Verdict) {
     let is_known = check_unknown(planned, plan, verdict);
     let needs = plan.arena.unwrap_or(plan.peak);
@@ -14,7 +14,7 @@ pub(super) fn check(planned: &Input, plan: &PlanFile, verdict: &mut Verdict) {
     let order = (Decision::Order, is_known && needs <= plan.bound, plan.bound);
     let rewrites = choice.map(|choice| match plan.loops {
         None => (Decision::Rewrites, is_known && choice.is_proved(), choice.floor),
-        // They were chosen for the model without loops.
+        // The rewrites were chosen for the model without loops.
         Some(_) => (Decision::Rewrites, false, plan.bound),
     });
     let proved: Vec<(Decision, bool, u64)> = rewrites.into_iter().chain([order]).collect();
@@ -45,7 +45,7 @@ pub(super) fn check(planned: &Input, plan: &PlanFile, verdict: &mut Verdict) {
             Decision::Places if plan.offsets.is_none() => {
                 faults.push("`proofs.places` speaks of places, and none are planned".to_owned());
             }
-            // For one order, more may be proved than for all.
+            // More may be proved for one order than for all.
             Decision::Places => {
                 let is_proved = proof.is_optimal && is_known;
                 let must_be = is_known && needs <= plan.bound;
@@ -79,7 +79,7 @@ fn fault(proof: &ClaimedProof, is_proved: bool, bound: u64) -> Option<String> {
     }
 }
 
-/// Is everything known of the model? The plan must say so.
+/// Is everything known about the model? Checks that the plan says so.
 fn check_unknown(planned: &Input, plan: &PlanFile, verdict: &mut Verdict) -> bool {
     let fits = plan.bodies.len() + 1 == planned.graphs().len()
         && planned.graphs()[1..]

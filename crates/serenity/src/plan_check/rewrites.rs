@@ -1,4 +1,4 @@
-//! Does a plan say what was rewritten, and can that be done?
+//! Checks that the rewrites of a plan can be made and are as it says.
 
 use super::choice;
 use super::verdict::Verdict;
@@ -9,7 +9,7 @@ use serenity_pipeline::stages::rewrite::{costs, possible_rewrites, rewrite_setti
 use serenity_rewrite::{ErrorBounds, Patch, Settings, Sums, apply};
 use serenity_runtimes::MemoryModel;
 
-/// The model with all that the plan says rewritten again; `None`, and why, if that cannot be done.
+/// The model with the rewrites of the plan made again; `None` if they cannot be made, with the reason in the verdict.
 pub(super) fn redo(input: &Input, plan: &PlanFile, verdict: &mut Verdict) -> Option<Input> {
     let mut current = input.clone();
     let (mut done, mut round) = (0, 0);
@@ -66,7 +66,7 @@ fn refusal(plan: &PlanFile, fault: &str) -> String {
 }
 
 fn find_again(input: &Input, claimed: &[&AppliedRewrite], model: MemoryModel) -> Result<Vec<Patch>, String> {
-    // Whatever was asked for, it is one of these.
+    // This set includes all rewrites that may have been asked for.
     let possible = possible_rewrites(input, model, Rewrites::Approximate);
     let find = |claimed: &&AppliedRewrite| {
         let found = possible.iter().find(|patch| claimed.rule == patch.rule && claimed.ops == patch.ops());
@@ -94,7 +94,7 @@ fn find_again(input: &Input, claimed: &[&AppliedRewrite], model: MemoryModel) ->
     Ok(patches)
 }
 
-/// Is each of them what the plan says it is, and does it cost what the plan says?
+/// Checks that each rewrite is what the plan says, at the stated cost.
 fn check_what_is_said(graph: &Graph, claimed: &[&AppliedRewrite], patches: &[Patch], verdict: &mut Verdict) {
     let costs = costs(graph, patches, rewrite_settings(verdict.model, Rewrites::default()));
     for ((claimed, patch), cost) in claimed.iter().zip(patches).zip(costs) {
@@ -121,7 +121,7 @@ fn check_what_is_said(graph: &Graph, claimed: &[&AppliedRewrite], patches: &[Pat
     }
 }
 
-/// Is what rounds more than once said to be off by as much as it may be?
+/// Checks the stated error of rewrites that round more than once.
 fn check_bounds(claimed: &[&AppliedRewrite], patches: &[Patch], bounds: &ErrorBounds, verdict: &mut Verdict) {
     for (claimed, patch) in claimed.iter().zip(patches) {
         let bound = bounds.get(&patch.op()).copied();

@@ -1,4 +1,4 @@
-//! Was the model made for the session that a plan speaks of?
+//! Checks that the model was made for the session that a plan names.
 
 use super::verdict::Verdict;
 use crate::{Input, PlanFile};

@@ -1,9 +1,9 @@
-//! Is a plan checked for the runtime that it is for?
+//! Checks that a plan is checked for the runtime that it is for.
 
 use super::verdict::Verdict;
 use crate::PlanFile;
 
-/// All figures are counted for one runtime: the plan's own, unless the caller asks for another.
+/// All figures are for one runtime: the plan's own, unless the caller asks for another.
 pub(super) fn check(plan: &PlanFile, verdict: &mut Verdict) {
     let is_own = plan.model.is_none_or(|model| model == verdict.model);
     for field in ["runtime", "kernels", "ort_order", "ort_reuse"] {

@@ -1,37 +1,37 @@
-//! What became of each claim of a plan.
+//! The verdict on each claim of a plan.
 
 use crate::PlanFile;
 use serde_json::{Value, json};
 use serenity_check::Reproved;
 use serenity_runtimes::MemoryModel;
 
-/// What became of one claim.
+/// The result of checking one claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// It is so.
+    /// The claim is true.
     Verified {
         /// How that is known.
         how: String,
     },
-    /// It may be so.
+    /// The claim may be true.
     NotVerified {
-        /// Why that is all that can be said.
+        /// Why it is not verified.
         why: String,
     },
-    /// It is not so.
+    /// The claim is false.
     Refuted {
         /// What is wrong.
         fault: String,
     },
     /// The field is there, and says nothing of the model that could be true or false.
     NoClaim {
-        /// What it says instead.
+        /// What the field is for.
         why: String,
     },
 }
 
 impl Status {
-    /// Its name in JSON.
+    /// The name of the status in JSON.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Verified { .. } => "verified",
@@ -41,7 +41,7 @@ impl Status {
         }
     }
 
-    /// How, why, or what is wrong.
+    /// The text of the status: how, why, or what is wrong.
     pub fn detail(&self) -> &str {
         match self {
             Self::Verified { how } => how,
@@ -51,27 +51,27 @@ impl Status {
     }
 }
 
-/// A claim and what became of it.
+/// A claim and its status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckedClaim {
-    /// The field of the plan that makes it.
+    /// The field of the plan that makes the claim.
     pub claim: String,
-    /// What became of it.
+    /// The result of checking it.
     pub status: Status,
 }
 
-/// What became of all claims of a plan.
+/// The results for all claims of a plan.
 #[derive(Clone, Debug)]
 pub struct Verdict {
-    /// The memory model for which it was checked.
+    /// The memory model that the plan was checked for.
     pub model: MemoryModel,
-    /// All claims that it makes.
+    /// All claims of the plan.
     pub claims: Vec<CheckedClaim>,
-    /// The largest lower bound that was shown for what counts, without a search.
+    /// The largest lower bound on the need that was shown without a search.
     pub shown_bound: u64,
-    /// Why that much is needed.
+    /// Why that much is needed, in words.
     pub shown_reason: String,
-    /// What became of proving the bounds again, if that was asked for: that on peaks, and that on what counts.
+    /// If asked for: the results of proving the bounds again, on peaks and on the need.
     pub deep: Option<(Reproved, Reproved)>,
 }
 
@@ -111,7 +111,7 @@ impl Verdict {
         self.problems().next().is_none()
     }
 
-    /// All that was found wrong.
+    /// The faults that were found.
     pub fn problems(&self) -> impl Iterator<Item = &str> {
         self.claims.iter().filter_map(|claim| match &claim.status {
             Status::Refuted { fault } => Some(fault.as_str()),
@@ -130,7 +130,7 @@ impl Verdict {
         open
     }
 
-    /// What became of a claim, by the field that makes it; the first, if there are several.
+    /// The status of a claim, by the field that makes it; the first, if there are several.
     pub fn status(&self, claim: &str) -> Option<&Status> {
         self.claims.iter().find(|checked| checked.claim == claim).map(|checked| &checked.status)
     }
@@ -140,7 +140,7 @@ impl Verdict {
         self.is_valid() && matches!(self.status(claim), Some(Status::Verified { .. }))
     }
 
-    /// What became of the claims of this plan, as a JSON object.
+    /// The verdict on this plan as a JSON object.
     pub fn to_json(&self, plan: &PlanFile) -> Value {
         let states = |reproved| match reproved {
             Reproved::Yes { states } | Reproved::GaveUp { states } => Some(states),

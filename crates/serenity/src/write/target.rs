@@ -1,32 +1,32 @@
-//! Where bytes go: into a file, or to somebody who reads along.
+//! Tells apart the targets of a write: files, pipes, devices and open streams.
 
 use std::ffi::OsString;
 use std::fs::{Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// What a name stands for.
+/// The target that a path names.
 #[derive(PartialEq, Eq)]
 pub(super) enum Target {
     Stream(Stream),
-    /// A file that is there or will be, with every link followed.
+    /// A file that exists or will, with every link followed.
     File {
         folder: PathBuf,
         name: OsString,
     },
 }
 
-/// What takes bytes as they come, and keeps those that it has.
+/// A target that is appended to.
 #[derive(PartialEq, Eq)]
 pub(super) enum Stream {
-    /// Of this process: what it says itself goes there too, so there must be only one who writes.
+    /// Of this process. Its own messages go there too, so there must be only one writer.
     StandardOutput,
     StandardError,
-    /// A pipe, a device, or what somebody has opened for us.
+    /// A pipe, a device, or a file that another process has opened for us.
     Other(PathBuf),
 }
 
-/// Links behind links: as many as systems follow.
+/// The most links that are followed, as by operating systems.
 const MOST_LINKS: usize = 40;
 
 impl Target {
@@ -40,7 +40,7 @@ impl Target {
             }
             let is_opened = names_open_file(path);
             match Stream::standard(&found) {
-                // A file would hold the result and what is said of it, or only one of them.
+                // A file would hold the result mixed with the messages, or only one of them.
                 Some(stream) if found.is_file() && !is_opened => {
                     return Err(io::Error::other(format!("{} goes there already", stream.name())));
                 }
@@ -71,7 +71,7 @@ impl Target {
     }
 }
 
-/// Where a link leads, also if nothing is there yet: what is written there leaves the link a link.
+/// The target of a link, also if it does not exist yet: writing there keeps the link.
 fn followed(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
@@ -82,7 +82,7 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("it is a link that leads in a circle"))
 }
 
-/// Does this name what a process has opened, rather than a file by its place? What it holds already is not ours to replace.
+/// Does the path name an open stream of a process rather than a file? Its content is not ours to replace.
 fn names_open_file(path: &Path) -> bool {
     let path = path.to_string_lossy();
     matches!(path.as_ref(), "/dev/stdout" | "/dev/stderr")
@@ -124,12 +124,12 @@ impl Stream {
         }
     }
 
-    /// Writes behind what is there.
+    /// Appends to the target.
     pub(super) fn write(&self, bytes: &[u8]) -> io::Result<()> {
         let write = |mut to: Box<dyn Write>| to.write_all(bytes).and_then(|()| to.flush());
         match self {
             Self::StandardOutput => match write(Box::new(io::stdout().lock())) {
-                // Whoever closes it has read enough.
+                // A reader that closes the pipe has read enough.
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
                 result => result,
             },

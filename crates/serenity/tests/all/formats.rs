@@ -8,7 +8,7 @@ use serenity::{Format, Input, Options, optimize};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// The names of ops, one a line.
+/// The names of ops, one per line.
 #[derive(Debug)]
 struct Lines(Graph);
 

@@ -7,9 +7,9 @@ pub(crate) mod targets;
 use serenity_judges::on_all_cores;
 use std::path::Path;
 
-/// Of each seed, so many; a hundred times as many if `SERENITY_SLOW` is set.
+/// Mutants per seed; a hundred times as many if `SERENITY_SLOW` is set.
 const MUTANTS: u64 = 60;
-/// The same where each takes a second: choosing loops is many searches.
+/// Mutants per seed where each takes a second: choosing loops is many searches.
 const MUTANTS_WITH_LOOPS: u64 = 4;
 
 /// Numbers that look random and are the same in every run.

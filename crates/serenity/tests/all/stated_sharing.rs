@@ -40,7 +40,7 @@ struct Run<'a> {
 }
 
 impl Net {
-    /// Few sizes, one or two outputs an op, and many statements about them.
+    /// Few sizes, one or two outputs per op, and many statements about them.
     fn random(seed: u64, ops: usize) -> Self {
         let mut state = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let mut draw = |below: usize| {

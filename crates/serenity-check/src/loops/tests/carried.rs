@@ -1,4 +1,4 @@
-//! Two depthwise convolutions, one row an iteration: the rows between them are carried from one iteration to the next.
+//! Two depthwise convolutions, one row per iteration: the rows between them are carried from one iteration to the next.
 
 use super::net::{Made, NONE, Net, ZERO, condition, filled, ints};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! The same models with numbers, byte by byte, as the portable kernels of TFLM run them.
+//! Runs the small models with loops on numbers, byte by byte, as the portable kernels of TFLM do.
 
 use super::net::{Made, ZERO};
 use serde_json::Value;

@@ -58,7 +58,8 @@ fn assert_tight(op: OneOp, kernels: Kernels, output_bytes: i64, naive: &Naive) {
     assert_tight_between(op, kernels, [0, 0], output_bytes, naive);
 }
 
-/// The same for the operand and the result at these places among the activations.
+/// Table and replay must ask for just what the naive kernel shows, for the operand and the result at these places among
+/// the activations.
 fn assert_tight_between(
     op: OneOp,
     kernels: Kernels,

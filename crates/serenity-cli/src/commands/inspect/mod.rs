@@ -101,7 +101,7 @@ fn look(args: &InspectArgs, source: &str, cancel: &CancelFlag) -> Result<Seen, F
     Ok(Seen { input, model, found, best })
 }
 
-/// The same in a row.
+/// The row of this model in the table of several models.
 fn done(args: &InspectArgs, seen: &Seen) -> Done {
     let proof = if seen.best.is_optimal() { "proved" } else { "not proved" };
     let fits = args.budget.map(|budget| seen.fits(budget));

@@ -1,4 +1,4 @@
-//! The same for people.
+//! What `serenity inspect` prints for people.
 
 use super::{Seen, scratch_bytes};
 use crate::Failure;
@@ -170,7 +170,7 @@ impl Names<'_> {
         printable(&self.labels.ops[id.index()]).into_owned()
     }
 
-    /// The same with its type, if it has one: `conv1 (CONV_2D)`.
+    /// A name to show for an op, with its type if it has one: `conv1 (CONV_2D)`.
     fn op_and_type(&self, id: OpId) -> String {
         match self.seen.input.graph().op(id).kind.as_str() {
             "" => self.op(id),

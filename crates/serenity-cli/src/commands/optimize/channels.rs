@@ -1,4 +1,4 @@
-//! Channels that were left out: how many, and what that saves.
+//! Prints the channels that were removed: how many, and what that saves.
 
 use crate::Failure;
 use crate::progress::thousands;

@@ -1,4 +1,4 @@
-//! What is made of a plan for a device besides the model: places in two memories, and a C header.
+//! Makes what a device needs besides the model: offsets in two memories, and a C header.
 
 use super::Job;
 use crate::Failure;

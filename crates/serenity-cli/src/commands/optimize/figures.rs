@@ -1,4 +1,4 @@
-//! What the model needs before and after, and at least: a table.
+//! Prints the table of what the model needs before, after, and at least.
 
 use super::report::Report;
 use crate::Failure;

@@ -1,4 +1,4 @@
-//! Does it fit what the user has?
+//! Says whether the model fits the budget.
 
 use super::report::Report;
 use crate::Failure;

@@ -1,4 +1,4 @@
-//! Inputs and outputs that became whole numbers: which, what these stand for, and what had to stay.
+//! Prints the inputs and outputs that became integers, their quantization, and those that had to stay floats.
 
 use super::loops::check_format;
 use crate::Failure;

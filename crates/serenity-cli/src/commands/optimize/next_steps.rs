@@ -1,4 +1,4 @@
-//! What to type next.
+//! Suggests the commands to type next.
 
 use super::report::Report;
 use crate::Failure;

@@ -1,4 +1,4 @@
-//! What is proved of what, and what ended the rest.
+//! Prints what is proved about each decision, and why other searches ended.
 
 use super::report::Report;
 use crate::Failure;

@@ -43,7 +43,7 @@ impl<'a> Report<'a> {
         self.job.budget.map(|budget| self.account.fits(budget.0))
     }
 
-    /// The same in a row.
+    /// The row of this model in the table of several models.
     pub(super) fn summary(&self) -> Done {
         let plan = self.plan;
         let proof = if plan.is_optimal() { "proved" } else { "not proved" };

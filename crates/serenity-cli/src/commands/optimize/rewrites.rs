@@ -1,4 +1,4 @@
-//! What was rewritten: one by one, or summed up where there is much.
+//! Prints the rewrites: one by one, or summed up where there are many.
 
 use super::report::Report;
 use crate::Failure;

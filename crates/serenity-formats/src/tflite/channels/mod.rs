@@ -1,4 +1,4 @@
-//! A `.tflite` model without channels that are the same number everywhere, or that nobody reads.
+//! A `.tflite` model without channels that are constant or never read.
 //!
 //! [`steps`] tells what each operator does with channels, [`constants`] reads the weights that decide it, and [`cut`] makes the smaller constants. Operators stay as they
 //! are, and so do the numbers of tensors: some have fewer channels. Inputs and outputs keep their shapes.

@@ -1,4 +1,4 @@
-//! The same of `.onnx` models, judged by ONNX Runtime.
+//! Removing channels of `.onnx` models that are constant or never read, judged by ONNX Runtime.
 
 use super::network::Draw;
 use super::read;

@@ -3,7 +3,7 @@ use crate::optimize;
 use serenity_formats::{Format, ReadOptions};
 use serenity_zoo::{Precision, build_model};
 
-/// A failed check of a loop is a bug in Serenity: it is told, and nothing is written.
+/// Loops that fail their check are a bug in Serenity: the pipeline reports an error and writes nothing.
 #[test]
 fn loops_that_fail_their_check_are_an_error() {
     let model = build_model("mobilenet?resolution=32", Precision::Int8).unwrap();
@@ -22,7 +22,7 @@ fn loops_that_fail_their_check_are_an_error() {
     let mut candidate = Candidate::new(&found, made, 100_000, &trade, &options).unwrap();
     assert!(candidate.is_right(&found).unwrap());
 
-    // All tensors of the body of the first loop in the same place.
+    // Puts all tensors of the body of the first loop in the same place.
     let offsets = candidate.placed.plan.offsets.as_mut().unwrap();
     offsets[2].iter_mut().for_each(|place| *place = Some(0));
     let error = candidate.is_right(&found).unwrap_err();

@@ -1,9 +1,10 @@
-//! The best file for ONNX Runtime as people run it.
+//! Makes the best file for a default session of ONNX Runtime.
 //!
-//! A default session optimises a model when it loads it, and then runs what came out in an order of its own, with buffers held for later tensors of the same
-//! shape. So it is optimised beforehand, by the user's own runtime; what comes out is put into the best order; and it runs with optimisation off, in the order
-//! of the file, with no buffer held. The nodes are those that a default session runs, so it is as fast; and no order holds less than what is alive in it, so it never needs
-//! more. Rewriting, if it is asked for, comes first, because the rules know nothing of fused nodes: all ways are gone, and the best is taken.
+//! A default session optimises a model when it loads it, then runs the result in an order of its own and holds buffers
+//! for later tensors of the same shape. So we let the user's own runtime optimise the model beforehand, order the
+//! result, and run it with optimisation off, in file order, with no buffer held. The nodes are those of a default
+//! session, so it is as fast; and no order holds less than its live tensors, so it never needs more. Rewriting, if
+//! asked for, comes first, because the rules do not know fused nodes; the best of all ways is taken.
 
 use super::offline::{self, NoFast, Offline};
 use crate::optimize::best_rewritten;
@@ -15,15 +16,16 @@ use serenity_ir::OpId;
 use serenity_runtimes::{MemoryModel, OrtOrder, OrtSession, OrtSetup};
 use std::path::{Path, PathBuf};
 
-/// How to make a file for ONNX Runtime as people run it.
+/// How to make a file that the user's own ONNX Runtime has optimised.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fast {
-    /// The Python that has it; if `None`, the first that does, as for [`verify`](crate::verify).
+    /// The Python that has ONNX Runtime; if `None`, the first one found, as for [`verify`](crate::verify).
     pub python: Option<PathBuf>,
-    /// Is it an error if there is none, or if it does not take the model? Otherwise the file is ordered as it is, and the result says why.
+    /// Is it an error if there is no ONNX Runtime, or if it refuses the model? Otherwise the model is only ordered, and
+    /// the result says why.
     pub is_required: bool,
-    /// Which rewrites may be made before ONNX Runtime optimises the model. None of them keeps every bit in its fused and blocked kernels, so with `None` and `Exact`
-    /// there are none, and outputs are those of a default session.
+    /// Which rewrites may be made before ONNX Runtime optimises the model. No rewrite keeps every bit in its fused and
+    /// blocked kernels, so `None` and `Exact` make none, and the outputs are those of a default session.
     pub rewrites: Rewrites,
 }
 
@@ -33,27 +35,29 @@ impl Default for Fast {
     }
 }
 
-/// What became of a model on its way to a fast session.
+/// How ONNX Runtime optimised a model before it was ordered.
 #[derive(Clone, Debug)]
 pub struct FastSession {
     /// The version of ONNX Runtime that optimised it. The file is for this version and this kind of machine.
     pub version: String,
-    /// What a default session asks for in its first run, as measured, or why nobody knows: then `before` is a prediction. It is one as well where
-    /// the plan does not count everything, as this does.
+    /// The bytes that a default session requests in its first run, as measured, or why they could not be measured. If
+    /// not measured, or if the plan does not count everything as the measurement does, `before` is a prediction.
     pub measured: Result<u64, String>,
-    /// How many nodes the model came with.
+    /// The number of nodes of the original model.
     pub nodes: usize,
-    /// What was rewritten before, in words; outputs are then the same up to rounding. The plan is for the file as it is written, so it lists none.
+    /// Rewrites made before the optimisation, in words; with any, outputs are the same up to rounding. The plan is for
+    /// the file as written, so it lists none.
     pub rewrites: Vec<String>,
 }
 
-/// Can this model be made for a fast session: is it an `.onnx` file that was not yet, for a session in the order of the file?
+/// Can ONNX Runtime optimise this model first? It must be an `.onnx` file that was not optimised yet, for a session in
+/// file order.
 pub(crate) fn is_for(input: &Input, options: &Options) -> bool {
     let follows = options.model.ort().is_some_and(|setup| setup.order == OrtOrder::Priority);
     follows && input.file.format() == Format::Onnx && input.file.session().is_none()
 }
 
-/// One way to the file.
+/// One way to make the file.
 struct Way {
     model: Input,
     offline: Offline,
@@ -61,10 +65,10 @@ struct Way {
     rewrites: Vec<String>,
 }
 
-/// Makes the file.
+/// Makes the file that the user's own ONNX Runtime has optimised, and orders it.
 ///
 /// # Errors
-/// The inner one if ONNX Runtime could not be asked; the outer one as for [`optimize`](crate::optimize).
+/// The inner error if ONNX Runtime could not be used; the outer error as for [`optimize`](crate::optimize).
 pub(crate) fn fast(input: &Input, how: &Fast, options: &Options) -> Result<Result<Optimized, NoFast>, Error> {
     let lean = &Options {
         model: MemoryModel::Ort(OrtSetup::LEAN),
@@ -109,7 +113,7 @@ impl Way {
 }
 
 fn offline(input: &Input, how: &Fast, options: &Options) -> Result<Offline, NoFast> {
-    // A model that keeps its constants in other files finds them only where it lies.
+    // A model that keeps its constants in other files finds them only from its own path.
     let lies = (!input.file.side_files().is_empty()).then(|| Path::new(&input.name));
     offline::optimize(
         &input.file.bytes(),
@@ -120,10 +124,11 @@ fn offline(input: &Input, how: &Fast, options: &Options) -> Result<Offline, NoFa
     )
 }
 
-/// The same with rewrites first: those that are best for the model as it is, and as many as go together, because what is best for nodes that will be fused
-/// is not known before. The better of both, if there are any.
+/// Makes the file with rewrites before the optimisation: once with those that are best for the original model, once
+/// with as many as go together, because it is not known in advance what is best for nodes that will be fused. Returns
+/// the better of both, if any.
 fn rewritten(input: &Input, how: &Fast, options: &Options) -> Result<Option<Way>, Error> {
-    // What is rewritten lies nowhere, and would not find constants in other files.
+    // A rewritten model has no path from which to find constants in other files.
     if matches!(how.rewrites, Rewrites::None | Rewrites::Channels | Rewrites::Exact)
         || !input.file.side_files().is_empty()
     {
@@ -132,7 +137,7 @@ fn rewritten(input: &Input, how: &Fast, options: &Options) -> Result<Option<Way>
     let options = &Options { rewrites: how.rewrites, ..options.clone() };
     let mut best: Option<Way> = None;
     for (model, rewrites) in [chosen(input, options)?, all_together(input, options)].into_iter().flatten() {
-        // What the runtime refuses now it took before: then there is no such way.
+        // If ONNX Runtime refuses the rewritten model, this way is not taken.
         let Ok(offline) = offline(&model, how, options) else { continue };
         let way = Way::of(&model, offline, rewrites, options)?;
         if best.as_ref().is_none_or(|best| way.plan.after.needs() < best.plan.after.needs()) {
@@ -149,7 +154,7 @@ fn chosen(input: &Input, options: &Options) -> Result<Option<(Input, Vec<String>
     Ok((!texts.is_empty()).then_some((model, texts)))
 }
 
-/// Every patch that can be made beside those before it.
+/// Every patch that can be made together with those before it.
 fn all_together(input: &Input, options: &Options) -> Option<(Input, Vec<String>)> {
     let mut made: Option<Input> = None;
     let mut together = Vec::new();
@@ -167,8 +172,8 @@ fn all_together(input: &Input, options: &Options) -> Option<(Input, Vec<String>)
     Some((made?, texts))
 }
 
-/// What a default session asks for: as measured, or else as predicted for what ONNX Runtime made of the model. What was measured counts everything, so it is
-/// compared with nothing that does not.
+/// What a default session requests: as measured, or else as predicted for the optimised model. A measurement counts
+/// everything, so it is not compared with predictions that do not.
 fn default_session(way: &Way) -> Footprint {
     if let Ok((bytes, ops)) = way.offline.measured
         && way.plan.counts_everything()

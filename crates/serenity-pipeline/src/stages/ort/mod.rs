@@ -1,4 +1,4 @@
-//! The best order of a file for ONNX Runtime, and the best file for a session of it.
+//! Plans for ONNX Runtime: the best order of a file, and the best file for a session.
 
 mod fast;
 mod offline;

@@ -1,6 +1,7 @@
 //! Asks the user's own ONNX Runtime to optimise a model.
 //!
-//! It fuses nodes and blocks channels for the machine that it runs on, as every default session does when it loads a model. Kept in a file, the result can be ordered.
+//! It fuses nodes and blocks channels for the machine that it runs on, as every default session does when it loads a
+//! model. We keep the result in a file, which can then be ordered.
 
 use serde_json::{Value, json};
 use serenity_programs::Temporary;
@@ -11,51 +12,50 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Handed over as text, so that the binary needs no file beside it.
+/// Embedded, so that the binary needs no file beside it.
 const SCRIPT: &str = include_str!("offline.py");
 
-/// What ONNX Runtime made of a model.
+/// A model that ONNX Runtime has optimised.
 pub(super) struct Offline {
-    /// The file.
     pub(super) bytes: Vec<u8>,
-    /// Its version.
+    /// The version of ONNX Runtime.
     pub(super) version: String,
-    /// What a default session asked for in its first run, and how many nodes ran; or why nobody knows.
+    /// The bytes that a default session requested in its first run and the nodes that it ran, or why they are unknown.
     pub(super) measured: Result<(u64, usize), String>,
 }
 
-/// Why ONNX Runtime could not be asked.
+/// Why ONNX Runtime could not optimise a model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoFast {
-    /// No Python here has it.
+    /// No Python on this machine has ONNX Runtime.
     #[error("no Python here has an ONNX Runtime that can be asked ({})", tried.join("; "))]
     Missing {
-        /// Every Python, with what it said.
+        /// Every Python that was tried, with its answer.
         tried: Vec<String>,
     },
-    /// It does not take the model.
+    /// ONNX Runtime refuses the model.
     #[error("ONNX Runtime {version} does not take the model: {reason}")]
     Refused {
-        /// Its version.
+        /// The version of ONNX Runtime.
         version: String,
-        /// What it said.
+        /// The message of ONNX Runtime.
         reason: String,
     },
-    /// A limit or a signal came before its answer.
+    /// A limit or a signal came before the answer.
     #[error("ONNX Runtime has not answered: {reason}")]
     Stopped {
-        /// Which.
+        /// The limit or signal.
         reason: StopReason,
     },
-    /// A file in between could not be written or read.
+    /// A temporary file could not be written or read.
     #[error("no temporary file for ONNX Runtime: {reason}")]
     Files {
-        /// Why not.
+        /// The message of the operating system.
         reason: String,
     },
 }
 
-/// Asks the first Python that has it. `lies`: where the model lies, if it must be read there.
+/// Asks the first Python that has ONNX Runtime. `lies` is the path of the model, if it must be read from there.
 pub(super) fn optimize(
     model: &[u8],
     lies: Option<&Path>,
@@ -90,9 +90,9 @@ struct Said {
 }
 
 enum Silence {
-    /// This Python has no such runtime: another may.
+    /// This Python has no ONNX Runtime: another may.
     Missing(String),
-    /// No other Python is asked.
+    /// An answer after which no other Python is asked.
     Final(NoFast),
 }
 
@@ -140,7 +140,7 @@ fn read(output: &Output) -> Result<Said, Silence> {
             let reason = format!("it crashed ({}): {last_words}", output.status);
             Err(Silence::Final(NoFast::Refused { version, reason }))
         }
-        // The script never got as far as the runtime.
+        // The script ended before it reached the runtime.
         None if last_words.is_empty() => Err(Silence::Missing("no answer".to_owned())),
         None => Err(Silence::Missing(last_words)),
     }

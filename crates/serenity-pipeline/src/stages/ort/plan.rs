@@ -1,4 +1,4 @@
-//! The best order of a file for ONNX Runtime.
+//! Finds the best order of a file for ONNX Runtime.
 
 use super::wander::wander;
 use crate::effort::WALKS;
@@ -11,8 +11,8 @@ use serenity_runtimes::{
 };
 use serenity_schedule::{self as scheduling, Algorithm};
 
-/// Looks for the order of the file that makes ONNX Runtime ask for the least. The plan speaks of the order in which that file runs. Only the main
-/// graph is ordered: what the others need is not known.
+/// Searches for the file order with which ONNX Runtime requests the least memory. The plan lists the order in which
+/// that file runs. Only the main graph is ordered: the memory of sub-graphs is not known.
 pub(crate) fn best(graphs: &[Graph], setup: OrtSetup, options: &Options) -> Result<Plan, Error> {
     let graph = &main_graph(graphs, &[], options.model);
     let session = Session::new(graph, setup);
@@ -37,7 +37,7 @@ pub(crate) fn best(graphs: &[Graph], setup: OrtSetup, options: &Options) -> Resu
         let refined =
             starts.into_iter().map(|s| refine::refine(graph, s, (plan.bound, steps), evaluate, stop));
         if let Some((mut found, mut cost)) = refined.min_by_key(|(_, cost)| *cost) {
-            // Each may find what the other has missed.
+            // Random moves and single moves may each find what the other has missed.
             for _ in 0..WALKS {
                 let wandered = wander(&session, found.clone(), plan.bound, options.effort, stop);
                 let (again, new) = refine::refine(graph, wandered, (plan.bound, steps), evaluate, stop);
@@ -50,7 +50,7 @@ pub(crate) fn best(graphs: &[Graph], setup: OrtSetup, options: &Options) -> Resu
         }
     }
     let (before, mut after) = (session.run(&own), session.run(&file));
-    // To ask for less is no gain if the arena makes more of it; to ask for as much is one if it makes less of it.
+    // Requesting less is no gain if the arena grows; requesting as much is a gain if the arena shrinks.
     let is_gain = after.requested <= before.requested
         && after.requested + after.in_use < before.requested + before.in_use;
     if !is_gain {
@@ -68,8 +68,8 @@ pub(crate) fn best(graphs: &[Graph], setup: OrtSetup, options: &Options) -> Resu
     order::verified(graphs, plan, None)
 }
 
-/// The bound of the search holds for its memory model, in which an op writes over an input only if nobody else reads it. ONNX Runtime does so
-/// whenever nobody reads it any more.
+/// Relaxes the bound of the search: its memory model lets an op write over an input only if no other op reads it, but
+/// ONNX Runtime does so whenever no later op reads it.
 fn lower_bound(graph: &Graph, plan: &mut Plan, options: &Options) {
     let lifetimes = options.model.least_lifetimes(graph);
     if lifetimes == options.model.lifetimes(graph) {

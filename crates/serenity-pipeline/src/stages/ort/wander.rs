@@ -1,14 +1,15 @@
-//! Looking for a better order of a file where no single move helps.
+//! Searches for a better order of a file by random moves, where no single move helps.
 //!
-//! What ONNX Runtime asks for changes by leaps: which buffer a tensor takes decides what is held, and for how long. So ops are moved at
-//! random, and a move stays if it does no harm. The numbers are always the same, and so is the result.
+//! The memory that ONNX Runtime requests changes by leaps: which buffer a tensor takes decides what is held, and for
+//! how long. So ops move at random, and a move stays if it does no harm. The random numbers, and so the result, are
+//! always the same.
 
 use crate::Effort;
 use serenity_ir::{Graph, OpId};
 use serenity_runtimes::OrtSession;
 
-/// The best order of the file found from `start` on. Ends when it asks for no more than `target`, when all has been tried that `effort` allows, or when
-/// `stop` says so.
+/// The best order of the file found from `start`. Ends when it requests no more than `target`, when the moves that
+/// `effort` allows are used up, or when `stop` says so.
 pub(super) fn wander(
     session: &OrtSession,
     start: Vec<OpId>,
@@ -37,7 +38,7 @@ pub(super) fn wander(
     file
 }
 
-/// The same order with one op at another place where it can run.
+/// The order with one random op moved to another valid position.
 fn with_move(graph: &Graph, file: &[OpId], random: &mut Random) -> Vec<OpId> {
     let from = random.below(file.len());
     let op = file[from];

@@ -1,4 +1,4 @@
-//! What was rewritten, as a plan says it.
+//! The rewrites that were made, as a plan lists them.
 
 use serde_json::{Value, json};
 use serenity_ir::Operator::*;
@@ -10,67 +10,71 @@ use std::collections::BTreeSet;
 /// One rewrite that was made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AppliedRewrite {
-    /// The rule.
+    /// The name of the rule.
     pub rule: String,
-    /// Rewritten models are looked at again: in which round it was made, from 0.
+    /// The round in which it was made, from 0: rewritten models are searched again.
     pub round: usize,
-    /// The ops it is about, by their numbers in the model as it was then: in round 0, as it came.
+    /// The ops that it replaces, by their numbers in the model before that round (in round 0, the original model).
     pub ops: Vec<OpId>,
-    /// In which order partial results are added up, if they are.
+    /// The order in which partial results are summed, if there are any.
     pub order: Vec<usize>,
-    /// Why it computes the same, for people.
+    /// Why the rewrite keeps the results, for people.
     pub text: String,
     /// Are the results the same bit for bit?
     pub exact: bool,
-    /// If they are: engines with which they are not ([`Engine`](crate::Engine), by name).
+    /// If exact: the engines with which results are not the same bit for bit ([`Engine`](crate::Engine), by name).
     pub rounds_in: Vec<String>,
-    /// If whole numbers are rounded more than once: its result is off by at most so many steps of its scale, from the same inputs.
+    /// If integers are rounded more than once: the largest error of the result, in steps of its scale, from the same
+    /// inputs.
     pub error: Option<f64>,
-    /// How many bytes more would be needed without this one, as far as that is known.
+    /// How many bytes more the model would need without this rewrite, if known.
     pub gain: Option<u64>,
-    /// What it costs.
+    /// The ops, constants and additions that the rewrite adds.
     pub cost: RewriteCost,
 }
 
 /// How rewrites were chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RewriteChoice {
-    /// Sets of rewrites whose best order was looked for.
+    /// How many sets of rewrites were scheduled.
     pub sets: usize,
-    /// Bytes that the model needs in its best order without rewrites: in the runtime's arena or, where there is none, at its peak.
+    /// Bytes that the model needs in its best order without rewrites: in the runtime's arena or, where there is none,
+    /// at its peak.
     pub without: u64,
-    /// The same with the rewrites chosen.
+    /// Bytes that the model needs in its best order with the chosen rewrites.
     pub with: u64,
     /// Why the search for a set ended, if there may be a better one.
     pub stopped: Option<StopReason>,
-    /// No set of rewrites needs less.
+    /// A lower bound on the need with any set of rewrites.
     pub floor: u64,
 }
 
 impl RewriteChoice {
-    /// What was chosen, for a model that needs so much without rewrites and with them. The search itself may have counted otherwise: peaks only, or with less effort.
+    /// The record of a choice, for a model that needs `without` bytes without rewrites and `with` bytes with them. The
+    /// search itself may have counted in another way: peaks only, or with less effort.
     pub(super) fn of(choice: &Choice, without: u64, with: u64) -> Self {
         let Choice { floor, stopped, sets, .. } = *choice;
         Self { sets, without, with, stopped, floor }
     }
 
-    /// The same choice among more sets, of which another search has looked at some: what is proved about all of them, that one has proved.
+    /// This choice, among the additional sets of another search: what that search proved holds for all of them.
     pub(crate) fn among(self, more: &Self) -> Self {
         Self { sets: self.sets + more.sets, floor: self.floor.min(more.floor), stopped: more.stopped, ..self }
     }
 
-    /// The same set for kernels with which the model needs so much without it, and with it. What was proved, was proved for others.
+    /// This choice for other kernels, with which the model needs `without` bytes without the rewrites and `with` bytes
+    /// with them. Nothing is proved for these kernels.
     pub(crate) fn for_other_kernels(self, without: u64, with: u64) -> Self {
         let stopped = Some(self.stopped.unwrap_or(StopReason::Heuristic));
         Self { without, with, floor: 0, stopped, ..self }
     }
 
-    /// Is there no better set among all that can be made of the rewrites which the rules propose?
+    /// Is it proved that no set of the proposed rewrites is better?
     pub fn is_proved(&self) -> bool {
         self.proof().is_optimal()
     }
 
-    /// What is proved about the set.
+    /// The proof for the chosen set.
     pub fn proof(&self) -> Proof {
         Proof::of(self.with, self.floor, self.stopped)
     }
@@ -89,19 +93,19 @@ impl RewriteChoice {
     }
 }
 
-/// What a rewrite adds to a model. None of the rules adds multiplications: they are divided among more ops.
+/// What a rewrite adds to a model. No rule adds multiplications: they are divided among more ops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RewriteCost {
-    /// Ops.
+    /// Ops added.
     pub ops: i64,
-    /// Bytes of constants.
+    /// Bytes of constants added.
     pub weight_bytes: i64,
-    /// Additions of elements.
+    /// Additions of elements added.
     pub additions: i64,
 }
 
 impl RewriteCost {
-    /// What `with` has more than `without`, both made of `graph`.
+    /// The difference between two rewritings of `graph`: `with` minus `without`.
     pub(super) fn between(graph: &Graph, without: &Rewriting, with: &Rewriting) -> Self {
         let difference = |measure: &dyn Fn(&Rewriting) -> u64| measure(with) as i64 - measure(without) as i64;
         Self {
@@ -112,7 +116,7 @@ impl RewriteCost {
     }
 }
 
-/// Bytes of constants that did not exist: parts of those that did are no more than the whole.
+/// Bytes of new constants; parts of existing ones are together no larger than the whole.
 fn zero_bytes(graph: &Graph, rewriting: &Rewriting) -> u64 {
     let bytes = |op: OpId, position: usize| {
         let constant = graph.op(op).constant(position)?;

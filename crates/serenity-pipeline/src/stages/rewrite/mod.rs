@@ -1,4 +1,4 @@
-//! Rewriting a model: in its graph and, where it came from a file, in the file.
+//! Rewrites a model: its graph and, if it came from a file, the file.
 
 mod applied;
 mod paper;
@@ -20,14 +20,13 @@ use search::choose_rewrites;
 
 /// A model after some rewrites.
 struct Rewritten {
-    /// The model, read again from its new bytes if it was read from a file.
+    /// Read again from its new bytes if it came from a file.
     input: Input,
-    /// What was done.
     applied: Vec<AppliedRewrite>,
 }
 
-/// What the rules are allowed for a runtime: the paper counts with ops that add into an accumulator, whatever the type of its elements; real ones
-/// have an addition, and must compute what the model computes unless it may be rounded more than once.
+/// What the rules may do for a runtime: the paper assumes ops that add into an accumulator of any element type; real
+/// runtimes have an addition, and must keep the results unless integers may be rounded more than once.
 pub fn rewrite_settings(model: MemoryModel, rewrites: Rewrites) -> Settings {
     if model.runtime().accumulates() {
         Settings { sums: Sums::Accumulator, rounds_integers: true }
@@ -36,7 +35,7 @@ pub fn rewrite_settings(model: MemoryModel, rewrites: Rewrites) -> Settings {
     }
 }
 
-/// All patches of such rewrites that the rules propose for the main graph of a model, as far as they hold for what its file says.
+/// All patches of these rewrites that the rules propose for the main graph of a model and that its file allows.
 pub fn possible_rewrites(input: &Input, model: MemoryModel, rewrites: Rewrites) -> Vec<Patch> {
     let graph = input.graph();
     let settings = rewrite_settings(model, rewrites);
@@ -54,13 +53,14 @@ pub fn possible_rewrites(input: &Input, model: MemoryModel, rewrites: Rewrites) 
 /// Rewrites the main graph of a model by these patches, which must be among its [`possible_rewrites`].
 ///
 /// # Errors
-/// If the patches do not fit, or the file holds what cannot be carried over. What was rewritten is read again and compared with the rewritten
-/// graph before it is given away, so any other error is a bug of ours.
+/// If the patches do not fit, or the file holds something that cannot be carried over. The rewritten file is read again
+/// and compared with the rewritten graph before it is returned, so any other error is a bug of ours.
 pub fn rewrite(input: &Input, patches: &[Patch], model: MemoryModel) -> Result<Input, Error> {
     Ok(rewrite_with_bounds(input, patches, model)?.0)
 }
 
-/// The same, and how far partial results of whole numbers may be off, by op.
+/// Rewrites the main graph of a model by these patches. Returns the new model, and per op how far partial results of
+/// integers may be off.
 pub fn rewrite_with_bounds(
     input: &Input,
     patches: &[Patch],
@@ -77,18 +77,18 @@ pub fn rewrite_with_bounds(
     Ok((input.with_file(input.file.rewritten(&rewriting).map_err(in_file)?), bounds))
 }
 
-/// What a search for rewrites found.
+/// The result of a search for rewrites.
 pub(crate) struct Searched {
     /// The rewritten model and its plan, if it needs less than the model as it is.
     pub(crate) rewritten: Option<Optimized>,
     /// How the rewrites were chosen, or that none were; `None` if there was no choice.
     pub(crate) choice: Option<RewriteChoice>,
-    /// Are there rewrites, of this model or of what became of it, that were not looked at although they may be made?
+    /// Are there permitted rewrites, of this model or of its rewritten form, that the search did not try?
     pub(crate) offers_more: bool,
 }
 
-/// Looks for the rewrites of `options` with which a planned model needs less, in a model in which all that are `wanted` may be made. A file that cannot be changed without loss is no error: nothing is
-/// rewritten then.
+/// Searches for the rewrites of `options` with which a planned model needs less; `wanted` are all that the caller
+/// permits. A file that cannot be changed without loss is no error: nothing is rewritten then.
 pub(crate) fn search_rewrites(
     as_it_is: &Optimized,
     options: &Options,
@@ -105,22 +105,22 @@ pub(crate) fn search_rewrites(
     Ok(Searched { rewritten: rewritten.map(|model| Optimized::new(model, plan)), choice, offers_more })
 }
 
-/// A plan, and the rewritten model if it is that which was planned.
+/// A plan, and the rewritten model if the plan is for one.
 struct Found {
     rewritten: Option<Input>,
     plan: Plan,
-    /// Were there rewrites, of this model or of what became of it, that were not looked at although they may be made?
+    /// Were there permitted rewrites, of this model or of its rewritten form, that the search did not try?
     offers_more: bool,
 }
 
 impl Found {
-    /// Nothing.
+    /// The result of a search that rewrites nothing.
     fn as_it_is(plan: &Plan) -> Self {
         Self { rewritten: None, plan: plan.clone(), offers_more: false }
     }
 }
 
-/// Looks for rewrites with which a model needs less than as it is, and again, since what was rewritten may offer places that were not there before.
+/// Searches for rewrites with which a model needs less, and again in the rewritten model, which may offer new places.
 fn in_rounds(input: &Input, as_it_is: &Plan, options: &Options, wanted: Rewrites) -> Result<Found, Error> {
     let mut found = Found::as_it_is(as_it_is);
     for round in 0..REWRITING_ROUNDS {
@@ -130,7 +130,7 @@ fn in_rounds(input: &Input, as_it_is: &Plan, options: &Options, wanted: Rewrites
         }
         let candidates = possible_rewrites(current, options.model, options.rewrites);
         found.offers_more |= possible_rewrites(current, options.model, wanted).len() > candidates.len();
-        // A plan of the arena that the model came with speaks of tensors that are gone.
+        // A memory plan stored in the model is about tensors that later rounds have replaced.
         let given_plan = options.given_plan.clone().filter(|_| round == 0);
         let choice =
             choose_rewrites(current, &candidates, &Options { given_plan, ..options.clone() }, round > 0);
@@ -155,13 +155,13 @@ fn in_rounds(input: &Input, as_it_is: &Plan, options: &Options, wanted: Rewrites
 }
 
 impl Found {
-    /// Takes what a round of rewriting has made of it.
+    /// Takes the result of a round of rewriting.
     fn take(&mut self, next: Rewritten, smaller: Plan, choice: &Choice, round: usize) {
         let mut rewrites = std::mem::take(&mut self.plan.rewrites);
         rewrites.extend(next.applied);
         let mut chosen = RewriteChoice::of(choice, self.plan.after.needs(), smaller.after.needs());
         if let (Some(before), true) = (self.plan.choice, round > 0) {
-            // Another set in the first round might have offered more in the second: of that nothing is known.
+            // Another set in the first round might have offered more in the second: nothing is proved about that.
             let stopped = chosen.stopped.or(Some(StopReason::Heuristic));
             let sets = before.sets + choice.sets;
             chosen = RewriteChoice { sets, without: before.without, floor: 0, stopped, ..chosen };
@@ -173,7 +173,7 @@ impl Found {
     }
 }
 
-/// Applies what was chosen, each with what it is worth by itself.
+/// Applies the chosen patches, each with its gain.
 fn rewrite_by(
     input: &Input,
     chosen: &[(Patch, Option<u64>)],
@@ -190,7 +190,7 @@ fn rewrite_by(
     Ok(Rewritten { input: new, applied: applied.collect() })
 }
 
-/// What each of some patches adds to a graph beside the others.
+/// What each patch adds to a graph beside the others.
 pub fn costs(graph: &Graph, patches: &[Patch], settings: Settings) -> Vec<RewriteCost> {
     let make = |patches: &[Patch]| apply(graph, patches, &settings).ok();
     let (all, none) = (make(patches), make(&[]));

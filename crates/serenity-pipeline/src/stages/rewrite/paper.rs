@@ -1,4 +1,4 @@
-//! The paper's rewriting: its two rules, wherever they fit, one after the other.
+//! The paper's rewriting: its two rules, applied wherever they fit, one after the other.
 
 use super::search::with_orders;
 use super::{Found, possible_rewrites, rewrite_by};
@@ -6,10 +6,11 @@ use crate::need::whole_need;
 use crate::{AppliedRewrite, Error, Input, Options, Plan, Rewrites, plan_graphs};
 use serenity_formats::{FileError, Problem};
 
-/// First channels, then kernels, so that the pieces of a depthwise convolution stay one concatenation for whoever reads it: as in the paper, nested ones are not joined.
+/// First channels, then kernels, so that the parts of a depthwise convolution stay one concatenation for its readers:
+/// as in the paper, nested concatenations are not joined.
 pub(super) const RULES: [&str; 2] = ["channel-partitioning", "kernel-partitioning"];
 
-/// Nothing is chosen: all that the rules propose is made, and taken if the model then needs less.
+/// Makes every rewrite that the rules propose, and keeps the result if the model then needs less.
 pub(super) fn in_passes(input: &Input, as_it_is: &Plan, options: &Options) -> Result<Found, Error> {
     let mut current = input.clone();
     let mut applied: Vec<AppliedRewrite> = Vec::new();

@@ -1,4 +1,4 @@
-//! What sets of rewrites are worth: the least peak of the rewritten graph.
+//! Values sets of rewrites by the least peak of the rewritten graph.
 
 use super::rewrite_settings;
 use crate::effort::{FIRST_SETS, SHARE_OF_A_SECOND_LOOK};
@@ -18,7 +18,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::iter::once;
 
-/// The rewrites with which the main graph of a model needs the least, as its runtime counts: in its arena, if it has one.
+/// The rewrites with which the main graph of a model needs the least: in the runtime's arena, if it has one.
 pub(super) fn choose_rewrites(
     input: &Input,
     candidates: &[Patch],
@@ -27,7 +27,7 @@ pub(super) fn choose_rewrites(
 ) -> Choice {
     let share = if is_second_look { SHARE_OF_A_SECOND_LOOK } else { 1 };
     let by_peak = choose_among(input.graph(), candidates, options, share);
-    // An order for ONNX Runtime is found by trying many, which takes too long to do it for every set.
+    // The search for an order for ONNX Runtime is too slow to run for every set.
     if candidates.is_empty() || !options.model.runtime().plans_at_once() {
         return by_peak;
     }
@@ -55,10 +55,11 @@ pub(super) fn choose_rewrites(
     })
 }
 
-/// The graph with the rewrites with which it has the least peak under the memory model of `options`, and what was chosen.
+/// The graph with the rewrites that give it the least peak under the memory model of `options`, and how they were
+/// chosen.
 ///
 /// # Errors
-/// If the rules propose what cannot be done, which would be a bug.
+/// If the rules propose a patch that cannot be applied, which would be a bug.
 pub fn rewritten_graph(graph: &Graph, options: &Options) -> Result<(Graph, Choice), Error> {
     let settings = rewrite_settings(options.model, options.rewrites);
     let choice = choose_among(graph, &find(graph, &settings), options, 1);
@@ -67,7 +68,7 @@ pub fn rewritten_graph(graph: &Graph, options: &Options) -> Result<(Graph, Choic
     Ok((apply(graph, &patches, &settings).map_err(wrong)?.graph, choice))
 }
 
-/// The patches, all to be made, with orders in which they add up that let the model need little; what each is worth alone is not looked at.
+/// The patches, all to be made, in summing orders with which the model needs little. The gain of each is not computed.
 pub(super) fn with_orders(
     graph: &Graph,
     patches: Vec<Patch>,
@@ -104,8 +105,8 @@ fn choose_among(graph: &Graph, candidates: &[Patch], options: &Options, share: u
     })
 }
 
-/// What every rewritten graph needs: an op that no patch is about still reads what it did before it begins, and has written what it did when it ends. Only where
-/// nothing is done in place must both be there at once.
+/// A lower bound for every rewritten graph: an op that no patch changes still reads its inputs before it begins, and
+/// has written its outputs when it ends. Both must be there at once only if nothing is done in place.
 fn floor(graph: &Graph, candidates: &[Patch], model: MemoryModel) -> u64 {
     let is_touched: BTreeSet<OpId> = candidates.iter().flat_map(Patch::ops).collect();
     let (lifetimes, in_place) = (model.lifetimes(graph), model.runtime().works_in_place());
@@ -118,7 +119,7 @@ fn floor(graph: &Graph, candidates: &[Patch], model: MemoryModel) -> u64 {
             tensors.iter().flat_map(|tensor| &buffers_of[tensor.index()]).copied().collect();
         all.into_iter().map(|index| lifetimes.buffers()[index].bytes).sum::<u64>()
     };
-    // An addition may be part of a sum that a patch is about.
+    // An addition may be part of a sum that a patch changes.
     let is_untouched = |&op: &OpId| {
         graph.op(op).kind.role() == Role::Compute
             && !is_touched.contains(&op)
@@ -139,11 +140,10 @@ struct Evaluator<'a> {
     graph: &'a Graph,
     model: MemoryModel,
     options: &'a Options,
-    /// Sets looked at so far.
+    /// The number of sets tried so far.
     sets: Cell<usize>,
-    /// Of the sets looked at so far: most of the graph is the same in all.
+    /// Of the sets tried so far: most of the graph is the same in all.
     memo: Memo,
-    /// Tells those who wait.
     watch: RefCell<Watch<'a>>,
 }
 
@@ -155,7 +155,7 @@ impl<'a> Evaluator<'a> {
         Self { graph, model, options, sets: Cell::new(0), memo: Memo::default(), watch }
     }
 
-    /// What a set is worth, unless something has ended the search; the best so far needs `below`.
+    /// The value of a set, unless a limit has ended the search; the best so far needs `below`.
     fn unless_over(&self, below: u64, worth: impl FnOnce() -> Option<Worth>) -> Evaluation {
         let mut watch = self.watch.borrow_mut();
         watch.best = below;
@@ -178,13 +178,13 @@ impl<'a> Evaluator<'a> {
                 Err(not_wanted) => return Some(not_wanted),
             };
         let found = self.schedule(&graph, &self.model.lifetimes(&graph), Some(below));
-        // Where the order decides who writes over what, other orders may need less than this model of the memory says.
+        // Where the order decides which tensors share memory, other orders may need less than this bound.
         let bound = if self.model.runtime().shares_by_order() { 0 } else { found.bound };
         Some(Worth { needs: found.peak, bound, patches })
     }
 
-    /// The graph with these patches. They add up in the order in which the terms come to be in the best order of a graph that leaves this open. If
-    /// not even that needs less than what is wanted, this is all that is known of them.
+    /// The graph with these patches. They sum in the order in which the terms appear in the best order of a graph that
+    /// leaves this open. If even that needs no less than wanted, this is all that is known about them.
     fn applied(
         &self,
         patches: &[Patch],

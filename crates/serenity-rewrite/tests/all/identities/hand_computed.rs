@@ -24,7 +24,7 @@ fn floats(
     result.values.clone()
 }
 
-/// The same for integers, which stand for something else before and after.
+/// The result of one op on integers, with a quantization for its input and another for its output.
 fn integers(
     kind: &str,
     attributes: Value,

@@ -84,7 +84,7 @@ fn pad(call: &Call) -> Option<Vec<Pair>> {
     is_picture.then(|| Some(further(copies::pad(call)?, pixels * input.depth() * input.item)))?
 }
 
-/// The same, with so many bytes more between.
+/// The pairs with `bytes` added to their least distances.
 fn further(pairs: Vec<Pair>, bytes: i64) -> Vec<Pair> {
     let moved = |safe: Safe| Safe { at_least: safe.at_least.map(|least| least + bytes as u64), ..safe };
     pairs.into_iter().map(|pair| Pair { safe: moved(pair.safe), ..pair }).collect()

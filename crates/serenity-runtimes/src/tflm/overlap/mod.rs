@@ -34,7 +34,7 @@ use safe::{Pair, Safe};
 use serenity_ir::{Call, Graph, OpId, TensorId};
 use std::collections::BTreeMap;
 
-/// Leave to let an output overlap an input.
+/// A permission for an output to overlap an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overlap {
     /// The tensor that is read.
@@ -43,9 +43,10 @@ pub struct Overlap {
     pub output: TensorId,
     /// How many bytes above the output the input must begin; below it, if the kernel goes backwards.
     pub distance: u64,
-    /// Must it begin just there? If not, any greater distance will do as well.
+    /// Must the distance be exact? If not, any greater distance will do as well.
     pub exact: bool,
-    /// Does the kernel go from back to front if they lie so? Then the distance is more than 0: where both begin together, all kernels go from front to back.
+    /// Does the kernel then go from back to front? Then the distance is more than 0: where both begin together, all
+    /// kernels go from front to back.
     pub is_backward: bool,
 }
 
@@ -58,13 +59,13 @@ impl Overlap {
         })
     }
 
-    /// The most bytes that the two can share, if they take so many bytes and lie at multiples of `alignment`.
+    /// The most bytes that both can share, if they have these sizes and lie at multiples of `alignment`.
     pub fn most_shared(&self, input_bytes: u64, output_bytes: u64, alignment: u64) -> u64 {
         let (lower, upper) = self.lower_and_upper(input_bytes, output_bytes);
         upper.min(lower.saturating_sub(self.distance.next_multiple_of(alignment)))
     }
 
-    /// What is said of the input and of the output, of the one first that begins below the other.
+    /// The input and the output, sorted by which begins lower.
     fn lower_and_upper<T>(&self, input: T, output: T) -> (T, T) {
         if self.is_backward { (input, output) } else { (output, input) }
     }
@@ -136,7 +137,7 @@ pub fn overlaps(graph: &Graph, op: OpId, kernels: Kernels) -> Vec<Overlap> {
     each_way.flatten().filter(is_overlap).collect()
 }
 
-/// What holds for the operators of a set of kernels.
+/// The rules for the operators of a set of kernels.
 fn rules(kernels: Kernels) -> fn(&Call) -> Option<Vec<Pair>> {
     match kernels {
         // What holds for each set, and on an ESP32-S3 too.

@@ -26,7 +26,7 @@ impl Safe {
         Self { exactly: None, at_least: Some(u64::try_from(lead).unwrap_or(0)), backwards: None }
     }
 
-    /// What both allow.
+    /// The distances that both allow.
     pub(super) fn and(self, other: Self) -> Self {
         let farther = |one: Option<u64>, another: Option<u64>| Some(one?.max(another?));
         let at_least = farther(self.at_least, other.at_least);

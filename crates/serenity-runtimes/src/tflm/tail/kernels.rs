@@ -179,7 +179,7 @@ pub(super) fn user_data(operator: Operator, layout: &Layout) -> Option<u64> {
     })
 }
 
-/// What a kernel keeps because of its operands, one size a request. What the file does not tell counts as nothing.
+/// What a kernel keeps because of its operands, one size per request. What the file does not tell counts as 0.
 pub(super) fn prepared(node: &Node, layout: &Layout, prepares: Prepares) -> Vec<u64> {
     let (int8, int16) = (ElementType::Int8, ElementType::Int16);
     let is_quantized = node.input_is(&[int8.clone(), int16.clone()]);

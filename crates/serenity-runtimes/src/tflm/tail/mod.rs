@@ -1,4 +1,4 @@
-//! What TFLM keeps for ever, at the far end of its arena, and the arena that is needed because of it.
+//! The tail of TFLM's arena, which TFLM keeps for ever, and the size of the whole arena.
 //!
 //! TFLM's arena has a *head* of activations and scratch, the same on every device (see [`arena`](crate::MemoryModelExt::arena)), and a
 //! *tail* that grows from the other end: descriptions of tensors and operators, and what kernels prepare once. The tail is a list of
@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 /// TFLM's notes always have room for so many requests for scratch more than there are, since the next operator may come with as many.
 const SPARE_SCRATCH_REQUESTS: u64 = 12;
 
-/// What TFLM's planner writes down about each buffer it places.
+/// The bytes that TFLM's planner notes about each buffer.
 const PLANNED_BUFFER: u64 = 40;
 
 /// What a kernel may keep that we do not know, in the margin: twice as much as the largest of the common ones.
@@ -30,7 +30,7 @@ const UNKNOWN_KERNEL: u64 = 512;
 /// No device has as much; more is not counted, so that sums stay far below 2^64.
 const MOST: u64 = 1 << 60;
 
-/// What a set of kernels keeps.
+/// The structures and data that a set of kernels keeps.
 struct Keeps {
     /// The sizes of structures, as usually built, and as large as they are likely to be.
     layout: &'static Layout,
@@ -77,11 +77,11 @@ impl Keeps {
 /// a 32-bit device it is an estimate: the same list of requests with the sizes of 32-bit structures, for a build without compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tail {
-    /// On a 32-bit device, such as an Arm Cortex-M.
+    /// The tail on a 32-bit device, such as an Arm Cortex-M.
     pub arm32: u64,
-    /// On a 64-bit computer, such as the one that runs the tests: always with the portable kernels.
+    /// The tail on a 64-bit computer, such as the one that runs the tests: always with the portable kernels.
     pub x86_64: u64,
-    /// How many operators have kernels that we do not know. They are counted without what those keep.
+    /// How many operators have kernels that we do not know. What those keep is not counted.
     pub unknown_kernels: u64,
     arm32_planning: u64,
     x86_64_planning: u64,
@@ -92,14 +92,15 @@ pub struct Tail {
 /// Bytes of a whole arena of TFLM, which must begin at a multiple of 16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TflmArena {
-    /// On a 32-bit device.
+    /// The arena on a 32-bit device.
     pub arm32: u64,
-    /// On a 64-bit computer.
+    /// The arena on a 64-bit computer.
     pub x86_64: u64,
 }
 
 impl Tail {
-    /// What TFLM keeps for a model if it is built with these kernels; on a device, the most that any set of them keeps which they may be.
+    /// The tail of a model if TFLM is built with these kernels; on a device, the largest over the sets that they may
+    /// be.
     pub fn of(model: &Model, kernels: Kernels) -> Self {
         let x86_64 = replay(model, &X86_64, Kernels::Reference, Prepares::Portably);
         let unknown_kernels =
@@ -122,7 +123,8 @@ impl Tail {
         }
     }
 
-    /// The arena that a head of so many bytes needs: head and tail, or more if TFLM's notes while it plans are larger than the head.
+    /// The arena for a head of `head` bytes: head and tail, or more if TFLM's notes while it plans are larger than the
+    /// head.
     ///
     /// An arena of `x86_64` bytes is enough for the Python package `tflite-micro`, and where head and tail decide, 16 bytes less are not. For a device, add the [`margin`](Self::margin).
     pub fn needed(&self, head: u64) -> TflmArena {
@@ -132,7 +134,7 @@ impl Tail {
         }
     }
 
-    /// What to add to the arena of a 32-bit device whose build we do not know, if the head has so many bytes.
+    /// The margin to add to the arena of a 32-bit device whose build is unknown, for a head of `head` bytes.
     ///
     /// It is no share of the tail but the difference to another replay of the list, with everything at once that is known to make a
     /// 32-bit build larger: compression, a recording allocator, the largest options of any release; one word more for each tensor and
@@ -157,7 +159,7 @@ fn whole(head: u64, replayed: Replayed) -> u64 {
     (head.min(MOST) + replayed.tail).max(replayed.planning).next_multiple_of(TFLM_ALIGNMENT)
 }
 
-/// What one build of TFLM needs.
+/// The memory of one build of TFLM.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Replayed {
     tail: u64,

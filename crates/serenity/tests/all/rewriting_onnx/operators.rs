@@ -26,7 +26,7 @@ fn image(records: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
     joined([&shapes[0], &shapes[1]], 1, records)
 }
 
-/// The same for rows.
+/// Rows `a` and `b` of 2 and 3 elements, joined to `x`, and an op that makes `y` of it.
 fn rows(records: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
     joined([&[2, 2], &[2, 3]], 1, records)
 }

@@ -25,7 +25,7 @@ pub(crate) fn run(model: &Model, inputs: &[Data]) -> Vec<Data> {
     run_with(model, &constants, inputs.to_vec())
 }
 
-/// The same, where every float has 64 bits: then what rounding does is out of sight.
+/// What `model` makes of its inputs if every float has 64 bits, which hides the effect of rounding.
 pub(crate) fn run_in_doubles(model: &Model, inputs: &[Data]) -> Vec<Data> {
     let precise = |constant: Value| Value { data: constant.data.more_precisely(), ..constant };
     let constants: Vec<Value> = model.constants().iter().map(Value::of_constant).map(precise).collect();

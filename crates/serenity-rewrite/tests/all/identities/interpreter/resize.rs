@@ -44,7 +44,8 @@ impl Mapping {
         (lower, upper, place - lower as f32)
     }
 
-    /// The same in steps of 1/1024, which is how integers are resized.
+    /// The elements before and after a place, and how far it is from the first one in steps of 1/1024, which is how
+    /// integers are resized.
     fn between_in_steps(self, at: usize, from: usize, to: usize) -> (usize, usize, i32) {
         const ONE: i32 = 1 << 10;
         let (at, from, to) = (at as i32, from as i32, to as i32);

@@ -24,7 +24,7 @@ impl Rng {
         low + (self.next() % (high - low + 1) as u64) as i64
     }
 
-    /// The same for sizes.
+    /// A size from `low` to `high`, both included.
     pub(crate) fn size(&mut self, low: u64, high: u64) -> u64 {
         low + self.next() % (high - low + 1)
     }
