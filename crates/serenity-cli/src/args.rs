@@ -56,6 +56,7 @@ pub(crate) struct Cli {
 }
 
 #[derive(Subcommand)]
+#[allow(clippy::large_enum_variant, reason = "there is one of them in a run")]
 pub(crate) enum Command {
     Optimize(OptimizeArgs),
     Inspect(InspectArgs),

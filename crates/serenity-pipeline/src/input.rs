@@ -124,6 +124,7 @@ impl Input {
     }
 
     /// This input with its file replaced.
+    #[must_use]
     pub fn with_file(&self, file: Arc<dyn ModelFile>) -> Self {
         Self { name: self.name.clone(), default_model: self.default_model, file }
     }

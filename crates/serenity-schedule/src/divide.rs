@@ -181,8 +181,8 @@ mod tests {
             for a in (0..5).rev() {
                 for &(from, to) in edges.iter().filter(|e| e.0 == a) {
                     let row = reach[to as usize];
-                    for b in 0..5 {
-                        reach[from as usize][b] |= row[b] || b == to as usize;
+                    for (b, reached) in reach[from as usize].iter_mut().enumerate() {
+                        *reached |= row[b] || b == to as usize;
                     }
                 }
             }

@@ -20,6 +20,9 @@ pub fn schedule(graph: &Graph, options: &Options) -> Result<Plan, Error> {
 }
 
 /// The order with the least peak, whatever arena a runtime makes of it.
+///
+/// # Errors
+/// Only if the result fails its own check, which would be a bug.
 pub fn best_by_peak(graph: &Graph, options: &Options) -> Result<Plan, Error> {
     let mut plan = unchecked(graph, options);
     if plan.after.peak >= plan.before.peak {

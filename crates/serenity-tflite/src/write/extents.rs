@@ -226,8 +226,7 @@ impl Walk {
     fn text(&mut self, table: &Table, slot: usize) -> Result<(), Fault> {
         self.link(table, slot)?;
         let extent = table.vector_extent(slot, 1)?;
-        let with_zero = |text: Range<usize>| Range { end: text.end + 1, ..text };
-        self.ranges.extend(extent.map(with_zero));
+        self.ranges.extend(extent.map(|text| text.start..text.end + 1));
         Ok(())
     }
 

@@ -61,6 +61,9 @@ pub fn rewrite(input: &Input, patches: &[Patch], model: MemoryModel) -> Result<I
 
 /// Rewrites the main graph of a model by these patches. Returns the new model, and per op how far partial results of
 /// integers may be off.
+///
+/// # Errors
+/// As [`rewrite`].
 pub fn rewrite_with_bounds(
     input: &Input,
     patches: &[Patch],
