@@ -4,7 +4,6 @@ mod changes;
 mod emit;
 mod groups;
 mod inspect;
-mod kernels;
 mod optimize;
 mod report;
 mod shared;

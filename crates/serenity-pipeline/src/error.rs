@@ -18,6 +18,14 @@ pub enum Error {
         /// The fault in the file.
         source: FileError,
     },
+    /// An option does not fit the model or its runtime.
+    #[error("{reason}")]
+    Unfit {
+        /// The option, and why it does not fit.
+        reason: String,
+        /// What to say instead.
+        remedy: String,
+    },
     /// A rewrite does not fit the graph that it was found in: a bug of ours.
     #[error("`{name}` cannot be rewritten: {source}")]
     Rewrite {
@@ -72,6 +80,7 @@ impl Error {
                 Problem::Unfaithful => ErrorKind::Bug,
             },
             Self::Rewrite { .. } | Self::CheckFailed { .. } => ErrorKind::Bug,
+            Self::Unfit { .. } => ErrorKind::Request,
             Self::WrongPlan { .. } => ErrorKind::Plan,
             Self::Views { .. } => ErrorKind::Model,
             Self::NoFast { .. } => ErrorKind::Runtime,
@@ -90,6 +99,7 @@ impl Error {
     pub fn help(&self) -> Option<Cow<'static, str>> {
         let fixed = match self {
             Self::File { source, .. } => return source.help.clone().map(Cow::Owned),
+            Self::Unfit { remedy, .. } => return Some(Cow::Owned(remedy.clone())),
             Self::Views { .. } => {
                 "say --runtime plain, tflm or litert: there a concatenation is a copy of its own"
             }

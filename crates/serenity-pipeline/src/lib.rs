@@ -25,6 +25,7 @@ mod plan;
 mod score;
 mod session;
 pub mod stages;
+pub mod target;
 mod variant;
 
 pub use attempt::{Attempt, Figures, NoPlan};
@@ -46,4 +47,5 @@ pub use stages::problem::problem;
 pub use stages::rewrite::{
     AppliedRewrite, RewriteChoice, RewriteCost, possible_rewrites, rewrite, rewrite_settings, rewritten_graph,
 };
+pub use target::Target;
 pub use variant::{Channels, Variant, variants};

@@ -4,8 +4,8 @@ use super::RuntimeArg;
 use super::values::{Percent, named, percent};
 use crate::size::Size;
 use clap::Args;
-use serenity::runtimes::MemoryModel;
-use serenity::{Loops, Options, Rewrites};
+use serenity::Rewrites;
+use serenity::pipeline::Target;
 
 /// What may be done to a model.
 #[derive(Args)]
@@ -32,22 +32,14 @@ pub(crate) struct ChangeArgs {
 }
 
 impl ChangeArgs {
-    /// These options with what may be done; with a budget, no more loops than are enough for it.
-    pub(crate) fn with(
-        &self,
-        options: Options,
-        model: MemoryModel,
-        runtime: &RuntimeArg,
-        budget: Option<Size>,
-    ) -> Options {
-        Options {
-            model,
-            plan_arena: !self.no_plan,
-            rewrites: self.rewrite.on(model, runtime),
+    /// What was said of the device and of changes to the model.
+    pub(crate) fn target(&self, runtime: &RuntimeArg, budget: Option<Size>) -> Target {
+        Target {
+            budget: budget.map(|Size(bytes)| bytes),
+            rewrites: self.rewrite.said(),
+            loops: self.loops.extra_macs(),
             int8_io: self.int8_io,
-            loops: self.loops.within(budget),
-            fast: runtime.fast(self.rewrite.before_fusing()),
-            ..options
+            ..runtime.target()
         }
     }
 }
@@ -79,11 +71,7 @@ pub(crate) struct RewriteArgs {
 }
 
 impl RewriteArgs {
-    /// Those that may be made for a runtime.
-    pub(crate) fn on(&self, model: MemoryModel, runtime: &RuntimeArg) -> Rewrites {
-        self.said().unwrap_or_else(|| Rewrites::if_unsaid(model, runtime.kernels.is_some()))
-    }
-
+    /// The rewrites that were asked for.
     fn said(&self) -> Option<Rewrites> {
         match (self.no_rewrite, self.exact_rewrites, self.approximate_rewrites) {
             (true, ..) => Some(Rewrites::None),
@@ -91,16 +79,6 @@ impl RewriteArgs {
             (.., true) => Some(Rewrites::Approximate),
             _ => self.rewrite,
         }
-    }
-
-    /// Are there none because nothing was said of them?
-    pub(crate) fn are_off_by_default(&self, model: MemoryModel, runtime: &RuntimeArg) -> bool {
-        self.said().is_none() && self.on(model, runtime) == Rewrites::Channels
-    }
-
-    /// The same before ONNX Runtime optimises a model: only what was asked for by name.
-    pub(crate) fn before_fusing(&self) -> Rewrites {
-        self.rewrite.unwrap_or(Rewrites::None)
     }
 }
 
@@ -122,7 +100,7 @@ pub(crate) struct LoopArgs {
     pub(crate) max_extra_macs: Option<Percent>,
 }
 
-/// How much more loops may multiply if --loops says nothing of it, as [`Loops::default`].
+/// How much more loops may multiply if --loops says nothing of it, as `Loops::default`.
 const DEFAULT_PERCENT: &str = "10%";
 
 impl LoopArgs {
@@ -131,10 +109,9 @@ impl LoopArgs {
         self.loops.is_some()
     }
 
-    /// Those that may be made; with a budget, no more than are enough for it.
-    pub(crate) fn within(&self, budget: Option<Size>) -> Option<Loops> {
-        let Percent(most_extra_macs) = self.max_extra_macs.or(self.loops)?;
-        Some(Loops { most_extra_macs, enough: budget.map(|Size(bytes)| bytes) })
+    /// How many times as many multiplications loops may add, if loops were asked for.
+    pub(crate) fn extra_macs(&self) -> Option<f64> {
+        self.max_extra_macs.or(self.loops).map(|Percent(share)| share)
     }
 
     /// As the user would type them again.

@@ -1,15 +1,15 @@
 //! Arguments that several commands share.
 
-use super::kernels::KernelsArg;
 use super::values::{Shape, TimeLimit, named, shape, soft_budget, step_limit, threads};
 use crate::Failure;
 use crate::size::Size;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use serenity::pipeline::Fast;
-use serenity::runtimes::{MemoryModel, OrtOrder, OrtSetup};
+use serenity::pipeline::Target;
+use serenity::pipeline::target::{KernelsName, OrtSession};
+use serenity::runtimes::{MemoryModel, OrtOrder};
 use serenity::schedule::{Algorithm, Rules, SoftBudget, StepLimit};
-use serenity::{Effort, Format, Input, ReadOptions, Rewrites};
+use serenity::{Effort, Format, Input, ReadOptions};
 
 #[derive(Args)]
 pub(crate) struct RuntimeArg {
@@ -28,84 +28,33 @@ pub(crate) struct RuntimeArg {
     /// the same for the ESP32-S3, which asks for several times as much scratch. emitted: those of the C that `serenity emit` writes, which no TFLM has; emitted-cmsis-nn and emitted-cmsis-nn-mve: the same with calls into CMSIS-NN. A plan for some kernels gives wrong results with others; one for any is right with all of these.
     ///
     /// Of LiteRT, `reference` is modelled. builtin (its optimised kernels) and xnnpack need more than could be told, and are refused.
-    #[arg(long, value_name = "KERNELS", value_parser = named::<KernelsArg>(KernelsArg::names()))]
-    pub(crate) kernels: Option<KernelsArg>,
-    /// The order in which ONNX Runtime will run the model, a choice of whoever makes the session.
+    #[arg(long, value_name = "KERNELS", value_parser = named::<KernelsName>(KernelsName::names()))]
+    pub(crate) kernels: Option<KernelsName>,
+    /// The order in which ONNX Runtime will run the model, a choice of whoever makes the session [default: priority].
     ///
     /// priority: the order of the file, for sessions with `execution_order` set to `PRIORITY_BASED`. default: a walk backwards from the outputs,
     /// which the order of the file can only steer; for sessions that cannot be changed.
-    #[arg(long, value_name = "ORDER", default_value_t, value_parser = named::<OrtOrder>(OrtOrder::all().map(|(name, _)| name)))]
-    pub(crate) ort_order: OrtOrder,
+    #[arg(long, value_name = "ORDER", value_parser = named::<OrtOrder>(OrtOrder::all().map(|(name, _)| name)))]
+    pub(crate) ort_order: Option<OrtOrder>,
     /// The session of ONNX Runtime that an .onnx model will run in [default: fast for optimize; for others what the file was made for, or plain].
     ///
     /// fast: `optimize` asks your own onnxruntime (found as for `verify`) to optimise the model first, as a default session does when it loads it, and orders what comes out; the session
     /// must then be made with graph optimisation off, `execution_order` `PRIORITY_BASED` and `enable_mem_reuse` off. Never more memory than a default session, and as fast. Without an onnxruntime, plain.
     /// plain: the model as it is, graph optimisation off.
-    #[arg(long, value_name = "SESSION", value_parser = named::<OrtSessionArg>(OrtSessionArg::all().map(|(name, _)| name)))]
-    pub(crate) ort_session: Option<OrtSessionArg>,
+    #[arg(long, value_name = "SESSION", value_parser = named::<OrtSession>(OrtSession::all().map(|(name, _)| name)))]
+    pub(crate) ort_session: Option<OrtSession>,
 }
-
-/// A session of ONNX Runtime.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OrtSessionArg {
-    /// As people run it.
-    Fast,
-    /// Nothing optimised.
-    Plain,
-}
-
-serenity::search::named! { "session": OrtSessionArg { "fast" => Fast, "plain" => Plain } }
 
 impl RuntimeArg {
-    /// Whether ONNX Runtime is to optimise a model first: unless the model as it is was asked for, by name or by an order that only that has.
-    pub(crate) fn fast(&self, rewrites: Rewrites) -> Option<Fast> {
-        let is_plain = self.ort_session == Some(OrtSessionArg::Plain) || self.ort_order == OrtOrder::Default;
-        let is_required = self.ort_session == Some(OrtSessionArg::Fast);
-        (!is_plain).then_some(Fast { python: None, is_required, rewrites })
+    /// The runtime as it was said.
+    pub(crate) fn target(&self) -> Target {
+        let Self { runtime, kernels, ort_order, ort_session } = *self;
+        Target { runtime, kernels, ort_order, ort_session, ..Target::default() }
     }
 
     /// The memory model asked for, or else the one that fits the input.
     pub(crate) fn model(&self, input: &Input) -> Result<MemoryModel, Failure> {
-        let default = input.default_model;
-        self.check(input)?;
-        // A file may say for which session it was made.
-        let made_for = default.ort().is_none_or(|setup| setup.reuse);
-        let reuse = self.ort_session.map_or(made_for, |session| session == OrtSessionArg::Plain);
-        let setup = OrtSetup { order: self.ort_order, reuse };
-        let model = self.with_kernels(self.runtime.unwrap_or(default).with_ort(setup), input)?;
-        input.can_be_counted(model)?;
-        Ok(model)
-    }
-
-    /// A memory model with the kernels asked for, if any are.
-    pub(crate) fn with_kernels(&self, model: MemoryModel, input: &Input) -> Result<MemoryModel, Failure> {
-        self.kernels.map_or(Ok(model), |kernels| kernels.of(model, &input.name))
-    }
-
-    /// Refuses what is asked of one runtime where another runs the model: nothing is ignored.
-    fn check(&self, input: &Input) -> Result<(), Failure> {
-        let format = input.file.format();
-        let is_ort = self.runtime.is_some_and(|model| model.ort().is_some());
-        if format == Format::TfLite && is_ort {
-            return Err(Failure::request(
-                format!("--runtime ort: ONNX Runtime does not run .tflite models such as `{}`", input.name),
-                "say --runtime tflm or --runtime litert, or leave it out",
-            ));
-        }
-        let of_session = [
-            ("--ort-session", self.ort_session.is_some()),
-            ("--ort-order", self.ort_order != OrtOrder::default()),
-        ];
-        match of_session.iter().find(|(_, is_asked)| *is_asked && format == Format::TfLite) {
-            Some((option, _)) => Err(Failure::request(
-                format!(
-                    "{option} is about sessions of ONNX Runtime, which does not run .tflite models such as `{}`",
-                    input.name
-                ),
-                format!("leave out {option}"),
-            )),
-            None => Ok(()),
-        }
+        Ok(self.target().model(input)?)
     }
 }
 

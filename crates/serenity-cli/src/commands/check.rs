@@ -23,7 +23,7 @@ pub(crate) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Outcome, Fai
     let input = args.read.load(&args.input, args.runtime.runtime.or(plan.model))?;
     let named = args.runtime.runtime.or(plan.model).unwrap_or(input.default_model);
     let model = match args.runtime.kernels {
-        Some(_) => args.runtime.with_kernels(named, &input)?,
+        Some(_) => args.runtime.target().with_kernels(named, &input)?,
         None if args.runtime.runtime.is_some() => args.runtime.model(&input)?,
         None => named,
     };

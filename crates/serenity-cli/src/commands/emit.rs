@@ -50,14 +50,13 @@ fn planned(args: &EmitCArgs, input: &Input) -> Result<Optimized, Failure> {
         let message = "--no-plan: emitted C needs the places of all tensors";
         return Err(Failure::request(message, "leave out --no-plan"));
     }
-    let model = emitted_kernels(args.runtime.model(input)?, args.runtime.kernels.is_some())?;
-    super::optimize::check_loops(args.changes.loops.are_asked_for(), &args.input, input, model)?;
-    super::optimize::check_int8_io(args.changes.int8_io, &args.input, input)?;
+    let target = args.changes.target(&args.runtime, args.budget);
+    let model = emitted_kernels(target.model(input)?, target.kernels.is_some())?;
+    let options = target.options(input, model)?;
     serenity::code::check_covered(input, args.changes.int8_io, model.kernels().unwrap_or_default())?;
     let cancel = cancel_on_signal();
     let (line, progress) = ProgressLine::new(&title(input.graph(), &args.input), args.talk.quiet);
-    let options = with_search(Options::for_input(input), &args.search, &cancel)?;
-    let options = Options { progress, ..args.changes.with(options, model, &args.runtime, args.budget) };
+    let options = Options { progress, ..with_search(options, &args.search, &cancel)? };
     let found = serenity::optimize(input, &options)?;
     drop(line);
     Ok(found)

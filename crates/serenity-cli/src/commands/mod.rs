@@ -28,7 +28,6 @@ use crate::printable::printable;
 use crate::progress::thousands;
 use crate::size::Size;
 use serenity::ir::{Graph, OpId, Unknown};
-use serenity::runtimes::OrtOrder;
 use serenity::schedule::Rules;
 use serenity::search::{CancelFlag, Limits, Proof, StopReason};
 use serenity::{Options, Plan};
@@ -94,10 +93,7 @@ fn as_typed(input: &str, read: &ReadArgs, runtime: &RuntimeArg) -> String {
     let input = for_shell(input);
     let runtime_given = runtime.runtime.map_or_else(String::new, |model| format!(" --runtime {model}"));
     let kernels_given = runtime.kernels.map_or_else(String::new, |kernels| format!(" --kernels {kernels}"));
-    let order_given = match runtime.ort_order {
-        OrtOrder::Priority => String::new(),
-        order @ OrtOrder::Default => format!(" --ort-order {order}"),
-    };
+    let order_given = runtime.ort_order.map_or_else(String::new, |order| format!(" --ort-order {order}"));
     let session_given =
         runtime.ort_session.map_or_else(String::new, |session| format!(" --ort-session {session}"));
     let folded = if read.fold_constants { " --fold-constants" } else { "" };

@@ -16,13 +16,15 @@ use std::io::Write;
 pub(crate) fn run(args: &ReportArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
     page::check_targets(Some(("-o", &args.output)), args.svg.as_deref(), &args.input, &[])?;
     let input = args.read.load(&args.input, args.runtime.runtime)?;
-    let model = args.runtime.model(&input)?;
-    super::optimize::check_loops(args.changes.loops.are_asked_for(), &args.input, &input, model)?;
-    super::optimize::check_int8_io(args.changes.int8_io, &args.input, &input)?;
+    let target = args.changes.target(&args.runtime, args.budget);
+    let options = target.options(&input, target.model(&input)?)?;
     let cancel = cancel_on_signal();
     let (line, progress) = ProgressLine::new(&title(input.graph(), &args.input), args.talk.quiet);
-    let options = with_search(Options::for_input(&input), &args.search, &cancel)?;
-    let options = Options { progress, ..args.changes.with(options, model, &args.runtime, args.budget) };
+    let options = Options {
+        progress,
+        plan_arena: !args.changes.no_plan,
+        ..with_search(options, &args.search, &cancel)?
+    };
     let found = serenity::optimize(&input, &options)?;
     let asked = PageOptions {
         budget: args.budget.map(|budget| budget.0),

@@ -1,20 +1,22 @@
 //! `-o DIR/`: the planned model as C.
 
-use super::{Job, check_int8_io};
+use super::Job;
 use crate::Failure;
 pub(super) use crate::commands::emit::Code;
 use crate::commands::emit::{check_folder, check_input, emitted_kernels};
 use serenity::emit::prefix_of;
+use serenity::pipeline::Target;
 use serenity::runtimes::MemoryModel;
 use serenity::{Input, Plan};
 
 /// The kernels to plan for, if C is asked for; refuses what it could not be written from.
-pub(super) fn kernels(job: &Job, model: MemoryModel, input: &Input) -> Result<MemoryModel, Failure> {
+pub(super) fn kernels(job: &Job, target: &Target, input: &Input) -> Result<MemoryModel, Failure> {
+    let model = target.model(input)?;
     let Some(folder) = &job.emit_c else { return Ok(model) };
     check_input(job.input, input)?;
     check_folder(folder)?;
-    let model = emitted_kernels(model, job.runtime.kernels.is_some())?;
-    check_int8_io(job.changes.int8_io, job.input, input)?;
+    let model = emitted_kernels(model, target.kernels.is_some())?;
+    target.check(input, model)?;
     serenity::code::check_covered(input, job.changes.int8_io, model.kernels().unwrap_or_default())?;
     Ok(model)
 }

@@ -1,16 +1,10 @@
 //! Prints the inputs and outputs that became integers, their quantization, and those that had to stay floats.
 
-use super::loops::check_format;
 use crate::Failure;
 use crate::printable::printable;
+use serenity::Plan;
 use serenity::formats::{Port, QuantizedPort};
-use serenity::{Input, Plan};
 use std::io::Write;
-
-/// Refuses the option where there is no file whose inputs and outputs could change.
-pub(crate) fn check_target(is_asked: bool, name: &str, input: &Input) -> Result<(), Failure> {
-    if is_asked { check_format("--int8-io", name, input) } else { Ok(()) }
-}
 
 /// What became of --int8-io.
 pub(super) fn print(plan: &Plan, out: &mut impl Write) -> Result<(), Failure> {

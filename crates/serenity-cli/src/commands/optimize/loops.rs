@@ -3,7 +3,7 @@
 use super::Job;
 use crate::Failure;
 use crate::args::Percent;
-use crate::commands::{as_typed, count, for_shell};
+use crate::commands::{as_typed, count};
 use crate::printable::printable;
 use crate::progress::thousands;
 use crate::screen::layout::{COMMAND, HANG};
@@ -11,49 +11,9 @@ use crate::size::Size;
 use serenity::ir::Graph;
 use serenity::loops::{Because, Floor, Loop, LoopCost};
 use serenity::pipeline::{AppliedLoops, LoopsEstimate};
-use serenity::runtimes::{Kernels, MemoryModel};
+use serenity::runtimes::Kernels;
 use serenity::{Format, Input, Loops, Optimized, Options, Plan};
 use std::io::Write;
-
-/// Refuses loops where nothing would run them, or gain by them.
-pub(crate) fn check_target(
-    is_asked: bool,
-    name: &str,
-    input: &Input,
-    model: MemoryModel,
-) -> Result<(), Failure> {
-    if !is_asked {
-        return Ok(());
-    }
-    check_format("--loops", name, input)?;
-    if model.kernels().is_none() {
-        return Err(Failure::request(
-            format!("--loops is for TFLM, not for `{model}`"),
-            "leave out --loops, or say --runtime tflm: only TFLM follows the plan that makes loops small",
-        ));
-    }
-    Ok(())
-}
-
-/// Refuses an option for `.tflite` models where the input is none.
-pub(super) fn check_format(option: &str, name: &str, input: &Input) -> Result<(), Failure> {
-    let own = input.file.format();
-    if own == Format::TfLite {
-        return Ok(());
-    }
-    let message = format!("{option} is for .tflite models, which `{name}` is not");
-    Err(Failure::request(
-        message,
-        match name.strip_prefix("zoo:") {
-            Some(network) => format!(
-                "make one of it first: serenity zoo export {} --int8 -o net.tflite",
-                for_shell(network)
-            ),
-            None if own == Format::Json => "give the model that the graph was made of".to_owned(),
-            None => format!("leave out {option}, or convert the model to .tflite for TFLM"),
-        },
-    ))
-}
 
 /// What loops would give, if it is worth a line: one that says so, and how.
 pub(super) fn hint(job: &Job, found: &Optimized, options: &Options) -> String {
@@ -83,7 +43,7 @@ pub(super) fn print(
     fits: bool,
     out: &mut impl Write,
 ) -> Result<(), Failure> {
-    let Some(Loops { most_extra_macs, .. }) = job.changes.loops.within(job.budget) else { return Ok(()) };
+    let Some(most_extra_macs) = job.changes.loops.extra_macs() else { return Ok(()) };
     let most = Percent(most_extra_macs).to_string().replace('%', " %");
     let Some(applied) = &plan.loops else {
         match job.budget.filter(|_| fits) {

@@ -13,8 +13,7 @@ mod proofs;
 mod report;
 mod rewrites;
 
-pub(super) use int8_io::{changed, check_target as check_int8_io};
-pub(super) use loops::check_target as check_loops;
+pub(super) use int8_io::changed;
 
 use super::page::{self, PageFiles};
 use super::several::{self, Done, Several};
@@ -117,14 +116,14 @@ fn one(job: &Job, cancel: &CancelFlag, out: &mut dyn Write) -> Result<Done, Fail
     device::check_target(job)?;
     check_page_targets(job)?;
     let input = job.read.load_any(job.input, job.runtime.runtime)?;
-    let model = code::kernels(job, job.runtime.model(&input)?, &input)?;
-    check_loops(job.changes.loops.are_asked_for(), job.input, &input, model)?;
-    check_int8_io(job.changes.int8_io, job.input, &input)?;
+    let target = job.changes.target(&job.runtime, job.budget);
+    let model = code::kernels(job, &target, &input)?;
+    let options = target.options(&input, model)?;
     check_format(&input, output.as_ref())?;
     device::check_runtime(job, model)?;
     let (line, progress) = ProgressLine::new(&title(input.graph(), job.input), job.talk.quiet);
-    let options = with_search(Options::for_input(&input), &job.search, cancel)?;
-    let mut options = Options { progress, ..job.changes.with(options, model, &job.runtime, job.budget) };
+    let mut options =
+        Options { progress, plan_arena: !job.changes.no_plan, ..with_search(options, &job.search, cancel)? };
     if job.no_reorder {
         options.algorithm = Algorithm::File;
     }

@@ -62,7 +62,7 @@ impl Report<'_> {
     fn none(&self, decision: Decision) -> &'static str {
         match decision {
             Decision::Rewrites
-                if self.job.changes.rewrite.on(self.plan.model, &self.job.runtime) == Rewrites::Exact =>
+                if self.job.changes.target(&self.job.runtime, None).rewrites == Some(Rewrites::Exact) =>
             {
                 "no set of exact rewrites"
             }

@@ -6,6 +6,7 @@ use crate::commands::count;
 use crate::printable::printable;
 use crate::progress::thousands;
 use serenity::Format;
+use serenity::Rewrites;
 use serenity::pipeline::{AppliedRewrite, RewriteCost};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -25,7 +26,8 @@ impl Report<'_> {
                 writeln!(out, "  - {}", printable(text))?;
             }
         }
-        if self.job.changes.rewrite.are_off_by_default(self.plan.model, &self.job.runtime) {
+        let target = self.job.changes.target(&self.job.runtime, None);
+        if target.rewrites.is_none() && target.rewrites_for(self.plan.model) == Rewrites::Channels {
             writeln!(
                 out,
                 "\n  not rewritten: XNNPACK, LiteRT's default, packs the weights of every operator, and more operators may take more; without it, say --kernels reference"
