@@ -164,7 +164,11 @@ impl Target {
         if let Some((_, option)) = asked.iter().find(|(is_asked, _)| *is_asked && format != Format::TfLite) {
             let remedy = match input.name.strip_prefix("zoo:") {
                 Some(network) => {
-                    format!("make one of it first: serenity zoo export '{network}' --int8 -o net.tflite")
+                    // Options of a network have signs that a shell would read.
+                    let quote = if network.contains('?') { "'" } else { "" };
+                    format!(
+                        "make one of it first: serenity zoo export {quote}{network}{quote} --int8 -o net.tflite"
+                    )
                 }
                 None if format == Format::Json => "give the model that the graph was made of".to_owned(),
                 None => format!("leave out {option}, or convert the model to .tflite for TFLM"),

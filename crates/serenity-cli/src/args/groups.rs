@@ -21,11 +21,11 @@ const OF_SCHEDULE: [&str; 5] = ["algorithm", "step_limit", "soft_budget", "threa
 
 /// The command line with its help.
 pub(crate) fn command() -> Command {
-    let emit = |command: Command| command.mut_subcommand("c", grouped);
-    Cli::command()
-        .mut_subcommand("optimize", grouped)
-        .mut_subcommand("report", grouped)
-        .mut_subcommand("emit", emit)
+    Cli::command().mut_subcommands(|command| match command.get_name() {
+        "optimize" | "report" => grouped(command),
+        "emit" => command.mut_subcommands(grouped),
+        _ => command,
+    })
 }
 
 fn grouped(command: Command) -> Command {

@@ -108,11 +108,11 @@ fn people_are_told_what_loops_take_and_what_they_ask_for() {
 #[test]
 fn no_more_multiplications_than_asked_for() {
     let desk = desk();
-    let object = desk.run(&["optimize", "net.tflite", "--loops", "--max-extra-macs", "1%", "--json"]).json();
+    let object = desk.run(&["optimize", "net.tflite", "--loops=1%", "--json"]).json();
     let (macs, extra) = (&object["loops"]["macs"], &object["loops"]["extra_macs"]);
     assert!(extra.as_u64().unwrap() * 100 <= macs.as_u64().unwrap(), "{extra} of {macs}");
     let run = desk.run(&["optimize", "net.tflite", "--loops", "--max-extra-macs", "0.5"]);
-    assert!(run.stdout.contains(" --loops --max-extra-macs 0.5% -o smaller.tflite"), "{}", run.stdout);
+    assert!(run.stdout.contains(" --loops=0.5% -o smaller.tflite"), "{}", run.stdout);
 }
 
 #[test]

@@ -60,8 +60,8 @@ fn factor(before: u64, after: u64) -> String {
 fn order(session: &mut Session, cells: &[String]) -> Vec<String> {
     let command = command(cells).unwrap();
     let found = session.json(&command);
-    let kahn =
-        session.json(&command.replace("optimize", "schedule --algorithm kahn").replace(" --no-rewrite", ""));
+    let kahn = session
+        .json(&command.replace("optimize", "schedule --algorithm kahn").replace(" --rewrite none", ""));
     let (before, kahn, after) =
         (bytes(&found["before"]["peak"]), bytes(&kahn["peak"]), bytes(&found["after"]["peak"]));
     assert_eq!(found["proof"], "optimal", "{command}");
@@ -102,7 +102,7 @@ fn rewriting(session: &mut Session, cells: &[String]) -> Vec<String> {
     let field = if as_model { "arena" } else { "peak" };
     let needs =
         |options: &str| bytes(&session.json(&format!("serenity optimize {input}{options}"))["after"][field]);
-    let (without, with) = (needs(" --no-rewrite"), needs(""));
+    let (without, with) = (needs(" --rewrite none"), needs(""));
     [cells[0].clone(), thousands(without), thousands(with), factor(without, with), cells[4].clone()].into()
 }
 

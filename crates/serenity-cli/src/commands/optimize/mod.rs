@@ -136,7 +136,7 @@ fn one(job: &Job, cancel: &CancelFlag, out: &mut dyn Write) -> Result<Done, Fail
     let code = code::emitted(job, &planned, &plan)?;
 
     // What is said of the files is true when it is said: nothing is printed before they are written, and nothing can fail in between.
-    let report = Report::new(job, &input, &planned, &plan, started.elapsed());
+    let report = Report::new(job, &input, &planned, &plan, &attempts, started.elapsed());
     let mut said = Vec::new();
     if job.talk.json {
         let mut object = report.to_json();
@@ -148,7 +148,6 @@ fn one(job: &Job, cancel: &CancelFlag, out: &mut dyn Write) -> Result<Done, Fail
         writeln!(said, "{}", json::object("optimize", Some(job.input), object))?;
     } else {
         report.print(&mut said)?;
-        attempts::print(job, &attempts, plan.model, &mut said)?;
         said.extend(hint.into_bytes());
         device.print(job, &mut said)?;
         if let Some(code) = &code {

@@ -1,6 +1,6 @@
 //! What was gained, and what is proved about it.
 
-use super::{Job, channels, int8_io, loops};
+use super::{Job, attempts, channels, int8_io, loops};
 use crate::commands::several::Done;
 use crate::commands::{count, duration, onnx, soft_budgets, tflm, title, unknown};
 use crate::picture;
@@ -10,6 +10,7 @@ use crate::screen::style::{TITLE, paint};
 use crate::{Failure, Outcome};
 use serde_json::Value;
 use serenity::account::Account;
+use serenity::pipeline::Attempt;
 use serenity::schedule::Algorithm;
 use serenity::{Input, Plan};
 use std::io::Write;
@@ -22,6 +23,8 @@ pub(super) struct Report<'a> {
     /// What the plan speaks of: as it came, or rewritten.
     pub(super) planned: &'a Input,
     pub(super) plan: &'a Plan,
+    /// Every variant that was tried.
+    attempts: &'a [Attempt],
     pub(super) account: Account<'a>,
     /// From reading the model to the plan, whatever was tried on the way.
     elapsed: Duration,
@@ -33,9 +36,10 @@ impl<'a> Report<'a> {
         input: &'a Input,
         planned: &'a Input,
         plan: &'a Plan,
+        attempts: &'a [Attempt],
         elapsed: Duration,
     ) -> Self {
-        Self { job, input, planned, plan, account: Account::new(input, planned, plan), elapsed }
+        Self { job, input, planned, plan, attempts, account: Account::new(input, planned, plan), elapsed }
     }
 
     /// Is the budget kept, if there is one?
@@ -122,6 +126,7 @@ impl<'a> Report<'a> {
         self.print_fit(out)?;
         onnx::print_notes(self.input, self.plan, self.job.output, out)?;
         unknown::print(&self.plan.unknown, self.job.input, out)?;
+        attempts::print(self.job, self.attempts, self.plan.model, out)?;
         self.print_next_steps(out)
     }
 
