@@ -3,7 +3,7 @@
 use crate::errors::{Failure, named};
 use crate::model::Model;
 use crate::search;
-use crate::wishes::{Patience, Runtime};
+use crate::wishes::{Patience, RuntimeNames};
 use pyo3::prelude::*;
 use serenity::PlanFile;
 use serenity::memories::TrafficOptions;
@@ -22,7 +22,7 @@ pub(crate) fn traffic(
     py: Python<'_>,
     model: &Bound<'_, Model>,
     on_chip: Vec<u64>,
-    target: Runtime,
+    target: RuntimeNames,
     grain: &str,
     objective: &str,
     patience: Patience,

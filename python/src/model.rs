@@ -1,7 +1,7 @@
 //! Models, read or made.
 
 use crate::errors::Failure;
-use crate::wishes::{Reading, Runtime};
+use crate::wishes::{Reading, RuntimeNames};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Value, json};
@@ -75,7 +75,7 @@ impl Model {
 
     /// The most memory in use if the ops run in this order, or in their own.
     #[pyo3(signature = (order, target))]
-    fn peak(&self, order: Option<Vec<u32>>, target: Runtime) -> PyResult<u64> {
+    fn peak(&self, order: Option<Vec<u32>>, target: RuntimeNames) -> PyResult<u64> {
         let model = target.model(&self.0)?;
         let graph = serenity::runtimes::main_graph(self.0.graphs(), &[], model);
         let order = match order {

@@ -3,7 +3,7 @@
 use crate::errors::{Failure, named};
 use crate::model::{Model, checked_order};
 use crate::search;
-use crate::wishes::{Patience, Runtime};
+use crate::wishes::{Patience, RuntimeNames};
 use pyo3::prelude::*;
 use serenity::arena::{self, Buffer, Overlap, Placement, Planner, Problem, ProblemError};
 use serenity::check::{PlacedBuffer, first_clash};
@@ -109,7 +109,7 @@ pub(crate) fn place_model(
     py: Python<'_>,
     model: &Bound<'_, Model>,
     order: Option<Vec<u32>>,
-    target: Runtime,
+    target: RuntimeNames,
     align: Option<u64>,
     planner: &str,
     capacity: Option<u64>,

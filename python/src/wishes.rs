@@ -67,14 +67,14 @@ impl Patience {
 /// The names of the runtime that will run a model, and of its session.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub(crate) struct Runtime {
+pub(crate) struct RuntimeNames {
     runtime: Option<String>,
     kernels: Option<String>,
     ort_order: Option<String>,
     ort_session: Option<String>,
 }
 
-impl Runtime {
+impl RuntimeNames {
     fn target(&self) -> Result<Target, Failure> {
         Ok(Target {
             spelling: Spelling::Keywords,
@@ -96,7 +96,7 @@ impl Runtime {
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Wishes {
-    target: Runtime,
+    target: RuntimeNames,
     patience: Patience,
     algorithm: Option<String>,
     threads: usize,
