@@ -46,7 +46,7 @@ pub struct CheckOptions {
 /// ```
 /// use serenity::{Options, PlanFile, check_plan, load, optimize};
 /// use serenity::plan_check::CheckOptions;
-/// # fn main() -> Result<(), crate::Error> {
+/// # fn main() -> Result<(), serenity::Error> {
 /// let input = load("zoo:swiftnet-a")?;
 /// let plan = optimize(&input, &Options::for_input(&input))?.plan;
 /// let mut json = plan.to_json();
