@@ -9,6 +9,7 @@ use pyo3::types::PyBytes;
 use serde_json::{Value, json};
 use serenity::account::Account;
 use serenity::ir::{self, Step};
+use serenity::pipeline::Attempt;
 use serenity::runtimes::main_graph;
 use serenity::search::{CancelFlag, Limits, ProgressFn};
 use serenity::{Error, Format, Input, Optimized, Options, Plan};
@@ -92,6 +93,7 @@ impl Found {
     /// What the command prints for programs, but for what belongs to files.
     fn to_json(&self) -> String {
         let mut object = self.account().to_json(self.budget);
+        object["attempts"] = self.best.attempts.iter().map(Attempt::to_json).collect();
         object["seconds"] = self.elapsed.as_secs_f64().into();
         object.to_string()
     }
