@@ -231,7 +231,7 @@ impl Plan {
         self.file_order().iter().enumerate().any(|(position, op)| op.index() != position)
     }
 
-    /// The plan as a JSON object; [`PlanFile`](crate::PlanFile) reads it back.
+    /// The plan as a JSON object; `PlanFile` reads it back.
     pub fn to_json(&self) -> Value {
         let order: Vec<u32> = self.order.iter().map(|op| op.0).collect();
         let bodies: Vec<Vec<u32>> = self.bodies.iter().map(|o| o.iter().map(|op| op.0).collect()).collect();

@@ -1,8 +1,8 @@
 //! Checks that two models compute the same, by running both in a real runtime.
 //!
 //! Both models get the same random inputs, several times, and every bit of their outputs is compared. Where one model
-//! takes or gives the integers that the other converts ([`pair`]), its inputs and outputs are converted for it. The
-//! runtimes are the user's own, called through Python ([`python`]); nothing is downloaded.
+//! takes or gives the integers that the other converts (`pair.rs`), its inputs and outputs are converted for it. The
+//! runtimes are the user's own, called through Python (`python.rs`); nothing is downloaded.
 
 mod emitted;
 mod engine;

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 /// How to make a file that the user's own ONNX Runtime has optimised.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fast {
-    /// The Python that has ONNX Runtime; if `None`, the first one found, as for [`verify`](crate::verify).
+    /// The Python that has ONNX Runtime; if `None`, the first one found, as for `verify`.
     pub python: Option<PathBuf>,
     /// Is it an error if there is no ONNX Runtime, or if it refuses the model? Otherwise the model is only ordered, and
     /// the result says why.

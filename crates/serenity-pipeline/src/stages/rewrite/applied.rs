@@ -22,7 +22,7 @@ pub struct AppliedRewrite {
     pub text: String,
     /// Are the results the same bit for bit?
     pub exact: bool,
-    /// If exact: the engines with which results are not the same bit for bit ([`Engine`](crate::Engine), by name).
+    /// If exact: the engines with which results are not the same bit for bit (those of `verify`, by name).
     pub rounds_in: Vec<String>,
     /// If integers are rounded more than once: the largest error of the result, in steps of its scale, from the same
     /// inputs.
