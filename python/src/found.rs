@@ -91,9 +91,9 @@ impl Found {
 
     /// What the command prints for programs, but for what belongs to files.
     fn to_json(&self) -> String {
-        let mut object = self.account().to_json(self.budget);
-        object["seconds"] = self.elapsed.as_secs_f64().into();
-        object.to_string()
+        let mut account = self.account().stated(self.budget);
+        account.plan.seconds = self.elapsed.as_secs_f64();
+        json!(account).to_string()
     }
 
     /// The plan as the command writes it to a file.

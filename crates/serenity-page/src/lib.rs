@@ -253,7 +253,7 @@ fn notes(input: &Input, plan: &Plan, tails: Option<(Tail, Tail)>) -> Vec<String>
     for unknown in plan.unknown.iter().take(8) {
         notes.push(format!(
             "Not known: the {} of {}: {}.",
-            unknown.kind,
+            unknown.kind.name(),
             why::quoted(&unknown.name),
             unknown.reason
         ));

@@ -25,9 +25,10 @@ mod plan;
 mod score;
 mod session;
 pub mod stages;
+mod stated;
 mod variant;
 
-pub use attempt::{Attempt, Figures, NoPlan};
+pub use attempt::{Attempt, Figures, NoPlan, StatedAttempt};
 pub use by_kernels::{NeedWithKernels, kernels_to_avoid, needs_by_kernels};
 pub use effort::{Effort, InvalidEffort};
 pub use error::Error;
@@ -45,5 +46,8 @@ pub use stages::place::plan_graphs;
 pub use stages::problem::problem;
 pub use stages::rewrite::{
     AppliedRewrite, RewriteChoice, RewriteCost, possible_rewrites, rewrite, rewrite_settings, rewritten_graph,
+};
+pub use stated::{
+    StatedChoice, StatedLoop, StatedLoops, StatedPlan, StatedProof, StatedProofs, StatedSession,
 };
 pub use variant::{Channels, Variant, variants};

@@ -8,8 +8,7 @@ use crate::printable::printable;
 use crate::screen::picture_width;
 use crate::screen::style::{TITLE, paint};
 use crate::{Failure, Outcome};
-use serde_json::Value;
-use serenity::account::Account;
+use serenity::account::{Account, StatedAccount};
 use serenity::schedule::Algorithm;
 use serenity::{Input, Plan};
 use std::io::Write;
@@ -61,11 +60,10 @@ impl<'a> Report<'a> {
         }
     }
 
-    pub(super) fn to_json(&self) -> Value {
-        let mut object = self.account.to_json(self.job.budget.map(|budget| budget.0));
-        object["seconds"] = self.elapsed.as_secs_f64().into();
-        object["output"] = self.job.output.into();
-        object
+    pub(super) fn stated(&self) -> StatedAccount<'a> {
+        let mut account = self.account.stated(self.job.budget.map(|budget| budget.0));
+        account.plan.seconds = self.elapsed.as_secs_f64();
+        account
     }
 
     pub(super) fn print(&self, out: &mut impl Write) -> Result<(), Failure> {
