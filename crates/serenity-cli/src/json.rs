@@ -69,34 +69,26 @@ pub(crate) struct StatedFit {
     pub(crate) missing: Option<u64>,
 }
 
-/// The input that an output is about, in the schema.
-enum Input {
-    Given,
-    GivenOrNone,
-    None,
-    /// Not even a field.
-    Missing,
-}
-
 /// The JSON schema of all that the command prints for programs, and of plans.
 pub(crate) fn schema() -> Value {
     let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let (given, none, either) = (&json!("string"), &json!("null"), &json!(["string", "null"]));
     let all = [
-        described::<optimize::Stated>("optimize", Input::Given, &mut generator),
-        described::<inspect::Inspected>("inspect", Input::Given, &mut generator),
-        described::<report::Reported>("report", Input::Given, &mut generator),
-        described::<emit::Written>("emit", Input::Given, &mut generator),
-        described::<StatedPlan>("schedule", Input::Given, &mut generator),
-        described::<place::Placed>("place", Input::Given, &mut generator),
-        described::<traffic::MovedBytes>("traffic", Input::Given, &mut generator),
-        described::<sample::StatedSample>("sample", Input::Given, &mut generator),
-        described::<check::Checked>("check", Input::Given, &mut generator),
-        described::<verify::Verified>("verify", Input::Given, &mut generator),
-        described::<zoo::Listed>("zoo-list", Input::None, &mut generator),
-        described::<zoo::Exported>("zoo-export", Input::Given, &mut generator),
-        described::<paper::Evaluated>("paper", Input::None, &mut generator),
-        described::<optimize::WrittenPlan>("plan", Input::Missing, &mut generator),
-        described::<StatedFailure>("error", Input::GivenOrNone, &mut generator),
+        described::<optimize::Stated>("optimize", given, &mut generator),
+        described::<inspect::Inspected>("inspect", given, &mut generator),
+        described::<report::Reported>("report", given, &mut generator),
+        described::<emit::Written>("emit", given, &mut generator),
+        described::<StatedPlan>("schedule", given, &mut generator),
+        described::<place::Placed>("place", given, &mut generator),
+        described::<traffic::MovedBytes>("traffic", given, &mut generator),
+        described::<sample::StatedSample>("sample", given, &mut generator),
+        described::<check::Checked>("check", given, &mut generator),
+        described::<verify::Verified>("verify", given, &mut generator),
+        described::<zoo::Listed>("zoo-list", none, &mut generator),
+        described::<zoo::Exported>("zoo-export", given, &mut generator),
+        described::<paper::Evaluated>("paper", none, &mut generator),
+        described::<optimize::WrittenPlan>("plan", &Value::Null, &mut generator),
+        described::<StatedFailure>("error", either, &mut generator),
     ];
     let refs: Vec<Value> = all.iter().map(|(name, _)| json!({ "$ref": format!("#/$defs/{name}") })).collect();
     let mut defs: Map<String, Value> = all.into_iter().collect();
@@ -110,19 +102,14 @@ pub(crate) fn schema() -> Value {
     })
 }
 
-/// The schema of an output: that of its own fields, and of those that all have.
-fn described<T: JsonSchema>(what: &str, input: Input, generator: &mut SchemaGenerator) -> (String, Value) {
-    let types = match input {
-        Input::Given => Some(json!("string")),
-        Input::GivenOrNone => Some(json!(["string", "null"])),
-        Input::None => Some(json!("null")),
-        Input::Missing => None,
-    };
+/// The schema of an output: that of its own fields, and of those that all have. `input` is the type of that field, if
+/// there is one.
+fn described<T: JsonSchema>(what: &str, input: &Value, generator: &mut SchemaGenerator) -> (String, Value) {
     let mut common = Map::new();
     common.insert("schema".into(), json!({ "const": name(what), "description": "Which object this is." }));
-    if let Some(types) = types {
+    if !input.is_null() {
         let text = "The input, as given on the command line; null if there is none.";
-        common.insert("input".into(), json!({ "type": types, "description": text }));
+        common.insert("input".into(), json!({ "type": input, "description": text }));
     }
     let mut schema = Value::from(T::json_schema(generator));
     if let Some(Value::Array(required)) = schema.get_mut("required") {

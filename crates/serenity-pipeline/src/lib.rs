@@ -39,7 +39,7 @@ pub use optimize::{Optimized, best_rewritten, optimize};
 pub use options::{Options, Rewrites};
 pub use output::{planned_model, reordered_graph};
 pub use plan::{Decision, Footprint, Plan};
-pub use stages::loops::{AppliedLoops, Loops, LoopsEstimate, estimate_loops};
+pub use stages::loops::{AppliedLoop, AppliedLoops, Loops, LoopsEstimate, estimate_loops};
 pub use stages::order::schedule;
 pub use stages::ort::{Fast, FastSession, NoFast};
 pub use stages::place::plan_graphs;
@@ -47,7 +47,5 @@ pub use stages::problem::problem;
 pub use stages::rewrite::{
     AppliedRewrite, RewriteChoice, RewriteCost, possible_rewrites, rewrite, rewrite_settings, rewritten_graph,
 };
-pub use stated::{
-    StatedChoice, StatedLoop, StatedLoops, StatedPlan, StatedProof, StatedProofs, StatedSession,
-};
+pub use stated::{StatedChoice, StatedPlan, StatedProof, StatedProofs, StatedSession};
 pub use variant::{Channels, Variant, variants};

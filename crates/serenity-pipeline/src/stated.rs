@@ -5,8 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serenity_check::Witness;
 use serenity_formats::{NarrowedChannels, QuantizedIo};
-use serenity_ir::{OpId, TensorId, Unknown};
-use serenity_loops::Loop;
+use serenity_ir::{OpId, Unknown};
 use serenity_runtimes::{Kernels, MemoryModel, Offsets, OrtOrder};
 use serenity_schedule::{Algorithm, TriedBudget};
 use serenity_search::{Proved, StopReason};
@@ -72,7 +71,7 @@ pub struct StatedPlan<'a> {
     pub rewrite_choice: Option<StatedChoice>,
     /// For TFLM with --loops: windows of ops that run as loops over stripes of rows; null if there are none. If there
     /// are any, all else but `before`, `rewrites` and `rewrite_choice` is about the model with loops.
-    pub loops: Option<StatedLoops>,
+    pub loops: Option<&'a AppliedLoops>,
     /// The ops in execution order, by their positions in the (rewritten) model.
     pub order: &'a [OpId],
     /// For `ort`: the order to write into the file so that it runs in `order`; null if that is the same.
@@ -157,62 +156,6 @@ pub struct StatedChoice {
     pub floor: u64,
 }
 
-/// Windows of ops that run as loops.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct StatedLoops {
-    /// The ops of the (rewritten) model without loops, in execution order.
-    pub order: Vec<OpId>,
-    /// Did every reader of a padding first get one of its own? Then ops and tensors of `windows` are numbered as in the
-    /// model in which it did, its ops in `order`.
-    pub spread: bool,
-    /// Multiplications of the row-local ops without loops.
-    pub macs: u64,
-    /// Multiplications that the loops add.
-    pub extra_macs: u64,
-    /// Bytes that the loops copy in a run, besides what their operators do.
-    pub copied: u64,
-    /// The estimated time of a run without loops, in multiplications of portable kernels.
-    pub time: u64,
-    /// The time that the loops add.
-    pub extra_time: u64,
-    /// The instructions of a run without loops with CMSIS-NN's kernels: an estimate, calibrated on five int8 models.
-    pub instructions: u64,
-    /// The instructions that the loops add, for what they compute again, copy, and call once per stripe.
-    pub extra_instructions: u64,
-    /// Each loop.
-    #[schemars(length(min = 1))]
-    pub windows: Vec<StatedLoop>,
-}
-
-/// Ops that follow each other and run as one loop over stripes of rows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct StatedLoop {
-    /// The ops, by their positions in the (rewritten) model without loops, as they follow each other.
-    #[schemars(length(min = 1))]
-    pub ops: Vec<OpId>,
-    /// The tensor of the model without loops that is cut into stripes.
-    pub enters: TensorId,
-    /// The tensor that the loop makes.
-    pub leaves: TensorId,
-    /// Are rows that stripes share carried from one to the next? If not, they are computed again.
-    pub carries: bool,
-    /// Are the rows that the first iteration needs computed ahead of the loop? If not, additional iterations compute
-    /// them.
-    pub peeled: bool,
-    /// Rows of `leaves` per iteration.
-    #[schemars(range(min = 1))]
-    pub step: u64,
-    /// How often its body runs.
-    #[schemars(range(min = 1))]
-    pub iterations: u64,
-    /// Multiplications that it adds.
-    pub extra_macs: u64,
-    /// Bytes that it copies in a run.
-    pub copied: u64,
-    /// The time that it adds to a run, in multiplications of portable kernels.
-    pub extra_time: u64,
-}
-
 impl<'a> StatedPlan<'a> {
     /// A plan as JSON states it.
     pub fn of(plan: &'a Plan) -> Self {
@@ -251,7 +194,7 @@ impl<'a> StatedPlan<'a> {
             constant_channels: plan.constant_channels.as_ref(),
             rewrites: &plan.rewrites,
             rewrite_choice: plan.choice.map(|choice| StatedChoice::of(choice, plan.unknown.is_empty())),
-            loops: plan.loops.as_ref().map(StatedLoops::of),
+            loops: plan.loops.as_ref(),
             order: &plan.order,
             file_order: plan.steering.as_deref(),
             bodies: &plan.bodies,
@@ -293,42 +236,5 @@ impl StatedChoice {
         let RewriteChoice { sets, without, with, floor, .. } = choice;
         let proved = choice.is_proved() && is_known;
         Self { sets, proved, stopped: choice.proof().stopped(), without, with, floor }
-    }
-}
-
-impl StatedLoops {
-    fn of(applied: &AppliedLoops) -> Self {
-        let windows = applied.loops.iter().zip(&applied.costs).map(|(one, cost)| StatedLoop {
-            ops: one.ops.clone(),
-            enters: one.enters,
-            leaves: cost.leaves,
-            carries: one.carries,
-            peeled: one.peeled,
-            step: one.step,
-            iterations: cost.iterations,
-            extra_macs: cost.extra_macs,
-            copied: cost.copied,
-            extra_time: cost.extra_time,
-        });
-        Self {
-            order: applied.order.clone(),
-            spread: applied.spread,
-            macs: applied.macs,
-            extra_macs: applied.extra_macs,
-            copied: applied.costs.iter().map(|cost| cost.copied).sum(),
-            time: applied.time,
-            extra_time: applied.extra_time,
-            instructions: applied.instructions,
-            extra_instructions: applied.extra_instructions,
-            windows: windows.collect(),
-        }
-    }
-}
-
-impl StatedLoop {
-    /// The loop itself, without its costs.
-    pub fn to_loop(&self) -> Loop {
-        let Self { ref ops, enters, carries, peeled, step, .. } = *self;
-        Loop { ops: ops.clone(), enters, carries, peeled, step }
     }
 }

@@ -52,7 +52,7 @@ pub struct Verification {
     #[schemars(range(min = 0))]
     pub max_abs_difference: Option<f64>,
     /// Float inputs and outputs of the first model that are integers in the second, because the first only converts
-    /// them: compared as real = scale * (q - zero_point).
+    /// them: compared as `real = scale * (q - zero_point)`.
     #[serde(rename = "int8_io")]
     pub quantized: Option<QuantizedIo>,
     /// The comparison by each runtime; at least one.

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use serenity_check::Witness;
 use serenity_formats::{NarrowedChannels, QuantizedIo};
 use serenity_ir::OpId;
-use serenity_pipeline::{AppliedRewrite, RewriteChoice, StatedLoops, StatedProofs};
+use serenity_pipeline::{AppliedLoops, AppliedRewrite, RewriteChoice, StatedProofs};
 use serenity_runtimes::{Kernels, MemoryModel, Offsets, OrtOrder, OrtSetup};
 
 /// The claims of a plan file. None of them is trusted.
@@ -29,7 +29,7 @@ pub struct PlanFile {
     /// How the rewrites were chosen, and whether the choice is called proved.
     pub(crate) rewrite_choice: Option<(RewriteChoice, bool)>,
     /// The loops that windows of the rewritten model became.
-    pub(crate) loops: Option<StatedLoops>,
+    pub(crate) loops: Option<AppliedLoops>,
     /// The number of ops, if stated.
     pub ops: Option<u64>,
     /// The ops in execution order.

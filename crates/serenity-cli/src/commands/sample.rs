@@ -125,9 +125,8 @@ pub(crate) struct StatedSample<'a> {
     graph: &'a str,
     /// The memory model.
     runtime: MemoryModel,
-    /// The number of orders drawn or counted; a text of digits if it is 2^64 or more.
-    #[schemars(extend("type" = ["integer", "string"]))]
-    count: Value,
+    /// The number of orders drawn or counted.
+    count: Large,
     /// Were all orders counted (--exact), or some drawn?
     exact: bool,
     /// Why fewer orders were drawn than asked for; null if all were.
@@ -140,7 +139,7 @@ pub(crate) struct StatedSample<'a> {
     #[schemars(with = "BTreeMap<String, u64>")]
     quantiles: Map<String, Value>,
     /// Pairs of a peak and the number of orders that have it, ascending.
-    distribution: Vec<(u64, Value)>,
+    distribution: Vec<(u64, Large)>,
     /// The least peak that the search found, whether or not an order drawn has it.
     best: u64,
     /// The least peak, by its older name.
@@ -158,8 +157,17 @@ pub(crate) struct StatedSample<'a> {
 }
 
 /// A number, or a text of digits if it is 2^64 or more.
-fn integer(number: u128) -> Value {
-    u64::try_from(number).map_or_else(|_| number.to_string().into(), Value::from)
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+enum Large {
+    Exact(u64),
+    Digits(String),
+}
+
+impl From<u128> for Large {
+    fn from(number: u128) -> Self {
+        u64::try_from(number).map_or_else(|_| Self::Digits(number.to_string()), Self::Exact)
+    }
 }
 
 fn stated<'a>(args: &SampleArgs, sampled: &'a Sampled) -> StatedSample<'a> {
@@ -167,13 +175,13 @@ fn stated<'a>(args: &SampleArgs, sampled: &'a Sampled) -> StatedSample<'a> {
     StatedSample {
         graph: &best.graph,
         runtime: best.model,
-        count: integer(peaks.total()),
+        count: peaks.total().into(),
         exact: args.exact,
         stopped: stopped.map(|reason| reason.to_string()),
         measure: measure(args),
         seed: (!args.exact).then_some(args.seed),
         quantiles: QUANTILES.iter().map(|&q| (q.to_string(), peaks.quantile(q).into())).collect(),
-        distribution: peaks.peaks().map(|(peak, orders)| (peak, integer(orders))).collect(),
+        distribution: peaks.peaks().map(|(peak, orders)| (peak, orders.into())).collect(),
         best: best.after.peak,
         optimum: best.after.peak,
         proof: Proved::if_so(best.is_optimal()),

@@ -121,8 +121,10 @@ impl Validator {
                 | "items"
                 | "prefixItems"
                 | "properties"
-                | "additionalProperties" => true,
-                "description" | "format" | "default" => true,
+                | "additionalProperties"
+                | "description"
+                | "format"
+                | "default" => true,
                 other => panic!("the validator of the tests does not know the keyword `{other}`"),
             };
             if !holds {

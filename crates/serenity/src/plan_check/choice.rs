@@ -2,6 +2,7 @@
 
 use super::verdict::{Status, Verdict};
 use crate::{Input, Optimized, Options, PlanFile, Rewrites};
+use serenity_formats::QuantizedIo;
 use serenity_pipeline::{RewriteChoice, StatedChoice, best_rewritten};
 use serenity_runtimes::{MemoryModel, MemoryModelExt};
 use serenity_search::Limits;
@@ -121,7 +122,7 @@ fn chooses_the_same(
     limits: &Limits,
 ) -> bool {
     let is_as_it_came =
-        plan.constant_channels.is_none() && plan.int8_io.as_ref().is_none_or(|io| io.is_unchanged());
+        plan.constant_channels.is_none() && plan.int8_io.as_ref().is_none_or(QuantizedIo::is_unchanged);
     let options = Options {
         model: model.without_plan(),
         plan_arena: model.is_planned() || model.kernels().is_none(),

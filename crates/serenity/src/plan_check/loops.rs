@@ -6,7 +6,7 @@ use serenity_check::loops::Plan;
 use serenity_ir::{Graph, OpId};
 use serenity_loops::{Loop, Looped, RowLocal, instructions_of, time_of};
 use serenity_pipeline::stages::loops::{Ground, LoopedModel, orders};
-use serenity_pipeline::{StatedLoop, StatedLoops};
+use serenity_pipeline::{AppliedLoop, AppliedLoops};
 
 /// A model with the loops that a plan claims.
 pub(super) struct Remade {
@@ -17,7 +17,7 @@ pub(super) struct Remade {
 }
 
 /// The rewritten model with the loops of a plan; `None` if they cannot be made, with the reason in the verdict.
-pub(super) fn redo(rewritten: &Input, claimed: &StatedLoops, verdict: &mut Verdict) -> Option<Remade> {
+pub(super) fn redo(rewritten: &Input, claimed: &AppliedLoops, verdict: &mut Verdict) -> Option<Remade> {
     match remake(rewritten, claimed, verdict) {
         Ok((ground, remade)) => {
             for fault in wrong_costs(&ground.graphs[0], claimed) {
@@ -32,7 +32,7 @@ pub(super) fn redo(rewritten: &Input, claimed: &StatedLoops, verdict: &mut Verdi
     }
 }
 
-fn remake(rewritten: &Input, claimed: &StatedLoops, verdict: &Verdict) -> Result<(Ground, Remade), String> {
+fn remake(rewritten: &Input, claimed: &AppliedLoops, verdict: &Verdict) -> Result<(Ground, Remade), String> {
     let model = verdict.model;
     if model.kernels().is_none() {
         return Err(format!("`loops` are made for TFLM, not for `{model}`"));
@@ -49,7 +49,7 @@ fn remake(rewritten: &Input, claimed: &StatedLoops, verdict: &Verdict) -> Result
     } else {
         Ground::planned(graphs, order)
     };
-    let loops: Vec<Loop> = claimed.windows.iter().map(StatedLoop::to_loop).collect();
+    let loops: Vec<Loop> = claimed.windows.iter().map(AppliedLoop::to_loop).collect();
     if let Some((number, _)) =
         loops.iter().enumerate().find(|&(number, one)| !stands_alone(&loops[..number], one))
     {
@@ -76,7 +76,7 @@ fn stands_alone(before: &[Loop], one: &Loop) -> bool {
 }
 
 /// The costs of loops that differ from the plan.
-fn wrong_costs(graph: &Graph, claimed: &StatedLoops) -> Vec<String> {
+fn wrong_costs(graph: &Graph, claimed: &AppliedLoops) -> Vec<String> {
     let mut faults = Vec::new();
     let mut compare = |what: String, is: u64, said: u64| {
         if is != said {

@@ -63,6 +63,7 @@ pub struct Verdict {
 
 /// A verdict as JSON states it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
+#[allow(clippy::struct_excessive_bools, reason = "each answers a question of its own")]
 pub struct StatedVerdict<'a> {
     /// Is nothing refuted?
     pub valid: bool,

@@ -80,7 +80,7 @@ impl<'a> Report<'a> {
         let looped = plan
             .loops
             .as_ref()
-            .map_or_else(String::new, |applied| format!(", {}", count(applied.loops.len() as u64, "loop")));
+            .map_or_else(String::new, |applied| format!(", {}", count(applied.windows.len() as u64, "loop")));
         let name = paint(TITLE, title(graph, self.job.input));
         writeln!(out, "{name}: {ops}{rewritten}{looped}, memory model `{}`\n", plan.model)?;
         tflm::print_refused(self.input, plan.model, out)?;
