@@ -5,6 +5,7 @@ use crate::model::Model;
 use crate::search;
 use crate::wishes::{Patience, RuntimeNames};
 use pyo3::prelude::*;
+use serde_json::json;
 use serenity::PlanFile;
 use serenity::memories::TrafficOptions;
 use serenity::plan_check::CheckOptions;
@@ -38,7 +39,7 @@ pub(crate) fn traffic(
         let options = TrafficOptions { model, grain, objective, effort, limits, progress, before: None };
         let plan =
             serenity::memories::least_traffic(&graph, &on_chip, &options).map_err(serenity::Error::from)?;
-        Ok(plan.to_json(&graph, &options).to_string())
+        Ok(json!(plan.stated(&graph, &options)).to_string())
     };
     Ok(search::run(py, progress, &cancel, search)??)
 }
@@ -58,7 +59,7 @@ pub(crate) fn verify(
     let engine = engine.map(named).transpose()?;
     let options = VerifyOptions { runs, seed, engine, python: Some(python) };
     let found = py.detach(|| serenity_verify::verify(a, b, &options)).map_err(Failure::from)?;
-    Ok(found.to_json().to_string())
+    Ok(json!(found).to_string())
 }
 
 /// Checks what a plan claims of a model.
@@ -83,7 +84,7 @@ pub(crate) fn check(
         let deep = deep.then(|| limits.holding(memory_limit));
         serenity::check_plan(input, &plan, &CheckOptions { model: None, deep })
     })?;
-    Ok(verdict.to_json(&plan).to_string())
+    Ok(json!(verdict.stated(&plan)).to_string())
 }
 
 /// A picture of memory over time, before and after, as SVG.

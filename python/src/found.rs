@@ -92,9 +92,11 @@ impl Found {
 
     /// What the command prints for programs, but for what belongs to files.
     fn to_json(&self) -> String {
-        let mut object = self.account().to_json(self.budget);
-        object["attempts"] = self.best.attempts.iter().map(Attempt::to_json).collect();
-        object["seconds"] = self.elapsed.as_secs_f64().into();
+        let mut account = self.account().stated(self.budget);
+        account.plan.seconds = self.elapsed.as_secs_f64();
+        let attempts: Vec<_> = self.best.attempts.iter().map(Attempt::stated).collect();
+        let mut object = json!(account);
+        object["attempts"] = json!(attempts);
         object.to_string()
     }
 

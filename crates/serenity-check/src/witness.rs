@@ -11,6 +11,8 @@
 
 use crate::holdings::{Figure, Holding, Holdings, holdings};
 use crate::reach::{Reach, all_after, all_before};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serenity_facts::MemoryModel;
 use serenity_ir::{Graph, OpId, TensorId};
 
@@ -18,7 +20,7 @@ use serenity_ir::{Graph, OpId, TensorId};
 const MOST_STEPS: u64 = 1 << 27;
 
 /// The proof of a lower bound.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Witness {
     /// While this op runs, so much is in use.
     pub op: OpId,
@@ -26,8 +28,8 @@ pub struct Witness {
     pub chains: Vec<WitnessChain>,
 }
 
-/// Tensors of which at least one is in use while the op of a [`Witness`] runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Tensors of which at least one is in use while an op runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WitnessChain {
     /// What it adds to the bound.
     pub bytes: u64,

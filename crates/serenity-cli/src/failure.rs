@@ -5,7 +5,9 @@ use crate::printable::printable;
 use crate::screen::layout::HANG;
 use crate::screen::say;
 use crate::screen::style::{BAD, TYPED, paint};
-use serde_json::{Map, Value};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 use serenity::ErrorKind;
 use std::borrow::Cow;
 use std::io;
@@ -87,19 +89,43 @@ impl Failure {
 
     /// The failure as a JSON object; `None` if it was reported already.
     pub(crate) fn to_json(&self, input: Option<&str>) -> Option<Value> {
-        let mut error = Map::new();
-        error.insert("kind".to_owned(), self.kind()?.name().into());
-        error.insert("message".to_owned(), self.message().into());
-        if let Some(help) = self.help() {
-            error.insert("help".to_owned(), help.into());
-        }
-        if let Self::Library(source) = self
-            && let Some(place) = source.place()
-        {
-            error.insert("place".to_owned(), place.into());
-        }
-        Some(json::object("error", input, serde_json::json!({ "error": error })))
+        let place = if let Self::Library(source) = self { source.place() } else { None };
+        let (kind, message, help) = (self.kind()?, self.message(), self.help());
+        let error = StatedError { kind, message, help, place };
+        Some(json::object("error", input, StatedFailure { error }))
     }
+}
+
+/// What any command with --json prints instead of its result if it fails; the exit code is 2. `schedule` prints one for
+/// each input that fails, and goes on.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct StatedFailure<'a> {
+    /// What went wrong.
+    error: StatedError<'a>,
+}
+
+/// An error of a command.
+#[derive(Serialize, JsonSchema)]
+struct StatedError<'a> {
+    /// arguments: a command line that cannot be understood. request: options that contradict each other, or do not
+    /// apply to this input. read: a file cannot be read. format: a file is damaged, or is not of the format that its
+    /// name says. network: an unknown built-in network, or one without these options. size: the model leaves a size
+    /// open. plan: a plan that cannot be read, or that belongs to another model. model: the model is not one for which
+    /// this can be computed or made. room: a memory is too small. write: a file or standard output cannot be written.
+    /// runtime: no runtime was found to run the model, or it refused the model. limit: a limit or Ctrl-C ended the run
+    /// before there was any result. bug: a bug of ours; please report it.
+    kind: ErrorKind,
+    /// For people; its words may change.
+    message: String,
+    /// The remedy, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    help: Option<Cow<'a, str>>,
+    /// The place in the file, where it is known: a path into a JSON document, a line, a byte, or a place in the terms
+    /// of the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    place: Option<String>,
 }
 
 impl From<serenity::Error> for Failure {

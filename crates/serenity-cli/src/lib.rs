@@ -46,6 +46,11 @@ pub fn as_word(word: &str) -> String {
     commands::for_shell(word)
 }
 
+/// The JSON schema of everything that the command prints for programs, and of plans: what `serenity schema` prints.
+pub fn schema() -> serde_json::Value {
+    json::schema()
+}
+
 /// Runs the command with these arguments, its own name first, on the standard streams of this process: the program calls it, and so does the Python package. Returns the exit code.
 pub fn run(args: impl IntoIterator<Item = impl Into<OsString>>) -> u8 {
     let args: Vec<OsString> = args.into_iter().map(Into::into).collect();

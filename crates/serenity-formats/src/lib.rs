@@ -21,7 +21,7 @@ mod plan_note;
 mod quantized_io;
 mod tflite;
 
-pub use channels::{NarrowedChannels, NarrowedTensor};
+pub use channels::{BeforeAfter, NarrowedChannels, NarrowedTensor};
 pub use error::{FileError, Problem};
 pub use format::{Format, ReadOptions};
 pub use graph::GraphFile;

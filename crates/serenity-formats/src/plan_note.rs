@@ -1,10 +1,11 @@
 //! The note in a model that says how its stored memory plan was made.
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serenity_runtimes::Kernels;
 
 /// For what a plan of the arena was made, and by whom. Runtimes do not read it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanNote {
     /// The version of the program that made it.
     pub version: String,
@@ -21,25 +22,12 @@ impl PlanNote {
     pub fn serves(&self, kernels: Kernels) -> bool {
         self.kernels.parse().is_ok_and(|made_for: Kernels| made_for == Kernels::Any || made_for == kernels)
     }
-
-    /// The note as a JSON object.
-    pub fn to_json(&self) -> Value {
-        let Self { version, kernels, arena, bound } = self;
-        json!({"version": version, "kernels": kernels, "arena": arena, "bound": bound})
-    }
-
-    /// Reads it back; `None` if it is something else.
-    pub fn from_json(json: &Value) -> Option<Self> {
-        let text = |name: &str| Some(json[name].as_str()?.to_owned());
-        let number = |name: &str| json[name].as_u64();
-        let (version, kernels) = (text("version")?, text("kernels")?);
-        Some(Self { version, kernels, arena: number("arena")?, bound: number("bound")? })
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn a_note_goes_both_ways_and_says_whom_it_serves() {
@@ -50,8 +38,8 @@ mod tests {
             bound: 4,
         };
         let any = note("any");
-        assert_eq!(PlanNote::from_json(&any.to_json()), Some(any.clone()));
-        assert_eq!(PlanNote::from_json(&json!({"kernels": "any"})), None);
+        assert_eq!(serde_json::from_value::<PlanNote>(json!(any)).unwrap(), any);
+        assert!(serde_json::from_value::<PlanNote>(json!({"kernels": "any"})).is_err());
         assert!(Kernels::all().all(|(_, kernels)| any.serves(kernels)));
         let cmsis_nn = note("cmsis-nn");
         assert!(cmsis_nn.serves(Kernels::CmsisNn));

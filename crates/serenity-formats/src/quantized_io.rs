@@ -1,19 +1,24 @@
 //! Inputs and outputs of a model that became integers.
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serenity_ir::ElementType;
+use std::fmt;
 
 /// What became of the inputs and outputs of a model.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QuantizedIo {
-    /// Those that are whole numbers now.
-    pub changed: Vec<QuantizedPort>,
-    /// The converted ones that had to stay floats.
+    /// Inputs that are integers now.
+    pub inputs: Vec<QuantizedPort>,
+    /// Outputs that are integers now.
+    pub outputs: Vec<QuantizedPort>,
+    /// Inputs and outputs that are converted but had to stay floats.
     pub kept: Vec<KeptPort>,
 }
 
 /// An input or an output, by its position among them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "port", content = "position", rename_all = "lowercase")]
 pub enum Port {
     /// The input at this index.
     Input(usize),
@@ -22,15 +27,16 @@ pub enum Port {
 }
 
 /// A float input or output that became an integer one: `real = scale * (q - zero_point)`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QuantizedPort {
-    /// The input or output.
-    pub port: Port,
+    /// Its position among the inputs or outputs, from 0.
+    pub position: usize,
     /// The name of its old float tensor.
     pub was: String,
     /// The name of its new tensor.
     pub name: String,
     /// The type of its elements.
+    #[schemars(with = "String", extend("enum" = ["int8", "uint8", "int16"]))]
     pub dtype: ElementType,
     /// The value of one step of the integer.
     pub scale: f32,
@@ -39,9 +45,10 @@ pub struct QuantizedPort {
 }
 
 /// An input or output that is converted but stays a float.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KeptPort {
     /// The input or output.
+    #[serde(flatten)]
     pub port: Port,
     /// The name of its tensor.
     pub name: String,
@@ -50,79 +57,24 @@ pub struct KeptPort {
 }
 
 impl QuantizedIo {
-    /// The result as a plan states it, in JSON.
-    pub fn to_json(&self) -> Value {
-        let changed = |wanted: &str| {
-            let ports = self
-                .changed
-                .iter()
-                .map(|one| (split(one.port), one))
-                .filter(|((kind, _), _)| *kind == wanted);
-            let port = |((_, position), one): ((&str, usize), &QuantizedPort)| {
-                json!({
-                    "position": position,
-                    "was": one.was,
-                    "name": one.name,
-                    "dtype": one.dtype.to_string(),
-                    "scale": one.scale,
-                    "zero_point": one.zero_point,
-                })
-            };
-            ports.map(port).collect::<Vec<_>>()
-        };
-        let kept = self.kept.iter().map(|one| {
-            let (kind, position) = split(one.port);
-            json!({"port": kind, "position": position, "name": one.name, "reason": one.reason})
-        });
-        json!({"inputs": changed(INPUT), "outputs": changed(OUTPUT), "kept": kept.collect::<Vec<_>>()})
+    /// The inputs that are integers now, then the outputs.
+    pub fn changed(&self) -> impl Iterator<Item = (Port, &QuantizedPort)> {
+        let inputs = self.inputs.iter().map(|one| (Port::Input(one.position), one));
+        inputs.chain(self.outputs.iter().map(|one| (Port::Output(one.position), one)))
     }
 
-    /// What a plan says; `None` if it cannot be understood.
-    pub fn from_json(value: &Value) -> Option<Self> {
-        let list = |key: &str| value.get(key)?.as_array();
-        let text = |value: &Value, key: &str| Some(value.get(key)?.as_str()?.to_owned());
-        let port = |kind: &str, value: &Value| {
-            let position = usize::try_from(value.get("position")?.as_u64()?).ok()?;
-            match kind {
-                INPUT => Some(Port::Input(position)),
-                OUTPUT => Some(Port::Output(position)),
-                _ => None,
-            }
-        };
-        let changed = |kind: &str, value: &Value| {
-            Some(QuantizedPort {
-                port: port(kind, value)?,
-                was: text(value, "was")?,
-                name: text(value, "name")?,
-                dtype: ElementType::parse(value.get("dtype")?.as_str()?),
-                // From the digits themselves: by way of a double it could be rounded twice.
-                scale: value.get("scale").filter(|scale| scale.is_number())?.to_string().parse().ok()?,
-                zero_point: value.get("zero_point")?.as_i64()?,
-            })
-        };
-        let kept = |value: &Value| {
-            Some(KeptPort {
-                port: port(value.get("port")?.as_str()?, value)?,
-                name: text(value, "name")?,
-                reason: text(value, "reason")?,
-            })
-        };
-        let inputs = list("inputs")?.iter().map(|value| changed(INPUT, value));
-        let outputs = list("outputs")?.iter().map(|value| changed(OUTPUT, value));
-        Some(Self {
-            changed: inputs.chain(outputs).collect::<Option<_>>()?,
-            kept: list("kept")?.iter().map(kept).collect::<Option<_>>()?,
-        })
+    /// Are all inputs and outputs as they were?
+    pub fn is_unchanged(&self) -> bool {
+        self.inputs.is_empty() && self.outputs.is_empty()
     }
 }
 
-const INPUT: &str = "input";
-const OUTPUT: &str = "output";
-
-fn split(port: Port) -> (&'static str, usize) {
-    match port {
-        Port::Input(position) => (INPUT, position),
-        Port::Output(position) => (OUTPUT, position),
+impl fmt::Display for Port {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Input(position) => write!(f, "input {position}"),
+            Self::Output(position) => write!(f, "output {position}"),
+        }
     }
 }
 
@@ -132,8 +84,8 @@ mod tests {
 
     #[test]
     fn a_plan_is_read_as_it_was_written() {
-        let port = |port, scale, zero_point| QuantizedPort {
-            port,
+        let port = |position, scale, zero_point| QuantizedPort {
+            position,
             was: "x".to_owned(),
             name: "q".to_owned(),
             dtype: ElementType::Int8,
@@ -141,12 +93,11 @@ mod tests {
             zero_point,
         };
         let kept = KeptPort { port: Port::Input(1), name: "y".to_owned(), reason: "it must".to_owned() };
-        let changed = vec![port(Port::Input(0), 0.1, -128), port(Port::Output(2), 1e-9, 3)];
-        let io = QuantizedIo { changed, kept: vec![kept] };
-        let text = io.to_json().to_string();
-        assert_eq!(QuantizedIo::from_json(&serde_json::from_str(&text).unwrap()), Some(io));
+        let (inputs, outputs) = (vec![port(0, 0.1, -128)], vec![port(2, 1e-9, 3)]);
+        let io = QuantizedIo { inputs, outputs, kept: vec![kept] };
+        assert_eq!(serde_json::from_value::<QuantizedIo>(serde_json::json!(io)).unwrap(), io);
         for wrong in ["{}", "[]", r#"{"inputs": [{}], "outputs": [], "kept": []}"#, "7"] {
-            assert_eq!(QuantizedIo::from_json(&serde_json::from_str(wrong).unwrap()), None, "{wrong}");
+            assert!(serde_json::from_str::<QuantizedIo>(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Element types and their sizes.
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
 /// The type of one element of a tensor.
@@ -104,6 +105,18 @@ impl ElementType {
         }
         let bits = shape.iter().try_fold(bits, |product, &dim| product.checked_mul(dim))?;
         Some(bits.div_ceil(8))
+    }
+}
+
+impl Serialize for ElementType {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for ElementType {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(|name| Self::parse(&name))
     }
 }
 

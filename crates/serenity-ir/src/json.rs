@@ -20,6 +20,7 @@ use crate::{
     Attributes, ElementType, Graph, GraphBuilder, GraphError, KnownShape, Op, OpKind, Quantization, Tensor,
     TensorId, Unknown, sharing,
 };
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -145,7 +146,7 @@ pub fn write(graph: &Graph) -> String {
     lines.push(list("tensors", graph.tensor_ids().map(|id| tensor_to_json(id, graph.tensor(id))).collect()));
     lines.push(list("ops", graph.ops().iter().map(op_to_json).collect()));
     if !graph.unknown().is_empty() {
-        lines.push(list("unknown", graph.unknown().iter().map(Unknown::to_json).collect()));
+        lines.push(list("unknown", graph.unknown().iter().map(|unknown| json!(unknown)).collect()));
     }
     lines.push(format!(" \"inputs\": {},", ids_to_json(graph.inputs())));
     lines.push(format!(" \"outputs\": {}}}", ids_to_json(graph.outputs())));
@@ -190,9 +191,8 @@ fn tensor(index: usize, value: Value) -> Result<Tensor, JsonError> {
     };
     let known = match fields.take("known_shape") {
         None => KnownShape::Whole,
-        Some(value) => KnownShape::from_json(&value).ok_or_else(|| {
-            fields.error("known_shape", "sizes, names and nulls in a list, or null", &value)
-        })?,
+        Some(value) => KnownShape::deserialize(&value)
+            .map_err(|_| fields.error("known_shape", "sizes, names and nulls in a list, or null", &value))?,
     };
     Ok(Tensor { name, bytes, shape, known, dtype, quantization, extra: fields.rest() })
 }
@@ -224,7 +224,7 @@ fn tensor_to_json(id: TensorId, tensor: &Tensor) -> Value {
     if let Some(shape) = &tensor.shape {
         map.insert("shape".into(), json!(shape));
     }
-    if let Some(known) = tensor.known.to_json() {
+    if let Ok(known) = serde_json::to_value(&tensor.known) {
         map.insert("known_shape".into(), known);
     }
     if let Some(dtype) = &tensor.dtype {
@@ -352,7 +352,7 @@ impl Fields {
         let items = self.array("unknown")?;
         let read = |(index, item): (usize, &Value)| {
             let expected = "an object with a \"kind\" (size, scratch, sub-graph or order) and a \"name\"";
-            Unknown::from_json(item).ok_or_else(|| self.error(&format!("unknown[{index}]"), expected, item))
+            Unknown::deserialize(item).map_err(|_| self.error(&format!("unknown[{index}]"), expected, item))
         };
         items.iter().enumerate().map(read).collect()
     }

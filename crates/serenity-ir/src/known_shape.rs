@@ -3,13 +3,15 @@
 //! [`Tensor::shape`](crate::Tensor::shape) is what a tensor will have: it may hang on numbers that only the run computes, or on a size that whoever runs the model gives.
 //! A runtime that plans before it runs may know less, and can share less memory then.
 
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 
-/// How much of a tensor's shape is known before the run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// How much of a tensor's shape is known before the run. Files hold it as `[1, "batch", null]`, or `null` if nothing is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(untagged)]
 pub enum KnownShape {
-    /// All of it, as far as it is known here.
+    /// All of it, as far as it is known here: files say nothing of it.
     #[default]
+    #[serde(skip)]
     Whole,
     /// How many dimensions there are, and something of each.
     Partly(Vec<KnownDim>),
@@ -18,7 +20,8 @@ pub enum KnownShape {
 }
 
 /// What is known of one dimension.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(untagged)]
 pub enum KnownDim {
     /// The size is known.
     Size(u64),
@@ -35,48 +38,21 @@ impl KnownShape {
         let sizes: Option<Vec<u64>> = dims.iter().map(size).collect();
         if sizes.is_some() && sizes.as_deref() == shape { Self::Whole } else { Self::Partly(dims) }
     }
-
-    /// As files hold it: `[1, "batch", null]`, or `null` if nothing is known; `None` if all is.
-    pub fn to_json(&self) -> Option<Value> {
-        let dim = |dim: &KnownDim| match dim {
-            KnownDim::Size(size) => Value::from(*size),
-            KnownDim::Named(name) => Value::from(name.as_str()),
-            KnownDim::Open => Value::Null,
-        };
-        match self {
-            Self::Whole => None,
-            Self::Partly(dims) => Some(dims.iter().map(dim).collect()),
-            Self::Nothing => Some(Value::Null),
-        }
-    }
-
-    /// Reads it back; `None` if it is none.
-    pub fn from_json(value: &Value) -> Option<Self> {
-        let dim = |value: &Value| match value {
-            Value::Null => Some(KnownDim::Open),
-            Value::String(name) => Some(KnownDim::Named(name.clone())),
-            value => value.as_u64().map(KnownDim::Size),
-        };
-        match value {
-            Value::Null => Some(Self::Nothing),
-            Value::Array(dims) => dims.iter().map(dim).collect::<Option<_>>().map(Self::Partly),
-            _ => None,
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{KnownDim, KnownShape};
+    use serde_json::json;
 
     #[test]
     fn goes_both_ways() {
         let dims = vec![KnownDim::Size(1), KnownDim::Named("batch".into()), KnownDim::Open];
         for known in [KnownShape::Partly(dims), KnownShape::Nothing] {
-            assert_eq!(KnownShape::from_json(&known.to_json().unwrap()), Some(known));
+            assert_eq!(serde_json::from_value::<KnownShape>(json!(known)).unwrap(), known);
         }
-        assert_eq!(KnownShape::Whole.to_json(), None);
-        assert_eq!(KnownShape::from_json(&"all".into()), None);
+        assert!(serde_json::to_value(KnownShape::Whole).is_err());
+        assert!(serde_json::from_value::<KnownShape>(json!("all")).is_err());
     }
 
     #[test]

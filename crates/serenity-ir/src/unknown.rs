@@ -3,22 +3,24 @@
 //! What is unknown costs something, but a graph counts it as nothing. So whoever makes a graph says what it does not know, and every
 //! claim about the graph has to look at that: see [`Unknown`].
 
-use serde_json::{Value, json};
-use std::fmt;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// A gap in what is known of a graph.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Unknown {
     /// What is missing.
     pub kind: UnknownKind,
     /// The tensor or op it is about.
     pub name: String,
     /// Why it is not known, for people.
+    #[serde(default)]
     pub reason: String,
 }
 
 /// What may be missing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum UnknownKind {
     /// How large a tensor is. It counts 0 bytes, so every figure is only what is needed at least.
     Size,
@@ -31,13 +33,9 @@ pub enum UnknownKind {
     Order,
 }
 
-/// Names as files spell them.
-const KINDS: [(&str, UnknownKind); 4] = [
-    ("size", UnknownKind::Size),
-    ("scratch", UnknownKind::Scratch),
-    ("sub-graph", UnknownKind::SubGraph),
-    ("order", UnknownKind::Order),
-];
+serenity_search::named! {
+    UnknownKind { "size" => Size, "scratch" => Scratch, "sub-graph" => SubGraph, "order" => Order }
+}
 
 impl UnknownKind {
     /// Does it make figures too small?
@@ -49,33 +47,10 @@ impl UnknownKind {
     }
 }
 
-impl fmt::Display for UnknownKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Size => "size",
-            Self::Scratch => "scratch",
-            Self::SubGraph => "sub-graph",
-            Self::Order => "order",
-        })
-    }
-}
-
 impl Unknown {
     /// A new gap in what is known about a model.
     pub fn new(kind: UnknownKind, name: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { kind, name: name.into(), reason: reason.into() }
-    }
-
-    /// As files hold it: `{"kind": "size", "name": "y", "reason": "…"}`.
-    pub fn to_json(&self) -> Value {
-        json!({"kind": self.kind.to_string(), "name": self.name, "reason": self.reason})
-    }
-
-    /// Reads it back; `None` if it is none.
-    pub fn from_json(value: &Value) -> Option<Self> {
-        let text = |key: &str| value.get(key)?.as_str();
-        let kind = KINDS.iter().find(|(name, _)| Some(*name) == text("kind"))?.1;
-        Some(Self::new(kind, text("name")?, text("reason").unwrap_or_default()))
     }
 
     /// Do these make figures too small?
@@ -85,9 +60,8 @@ impl Unknown {
 
     /// All of them in a few words: `the sizes of 3 tensors are unknown`. `None` if there are none.
     pub fn summary(all: &[Self]) -> Option<String> {
-        let parts: Vec<String> = KINDS
-            .iter()
-            .filter_map(|&(_, kind)| {
+        let parts: Vec<String> = UnknownKind::all()
+            .filter_map(|(_, kind)| {
                 let number = all.iter().filter(|unknown| unknown.kind == kind).count();
                 match (kind, number) {
                     (_, 0) => None,
@@ -113,6 +87,7 @@ impl Unknown {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn goes_both_ways_and_sums_up() {
@@ -123,7 +98,7 @@ mod tests {
             Unknown::new(UnknownKind::SubGraph, "if", "not counted"),
         ];
         for unknown in &all {
-            assert_eq!(Unknown::from_json(&unknown.to_json()).as_ref(), Some(unknown));
+            assert_eq!(serde_json::from_value::<Unknown>(json!(unknown)).unwrap(), *unknown);
         }
         assert_eq!(
             Unknown::summary(&all).unwrap(),
@@ -131,6 +106,6 @@ mod tests {
         );
         assert!(Unknown::any_hides_bytes(&all) && !Unknown::any_hides_bytes(&all[..1]));
         assert_eq!(Unknown::summary(&[]), None);
-        assert_eq!(Unknown::from_json(&json!({"kind": "mood", "name": "x"})), None);
+        assert!(serde_json::from_value::<Unknown>(json!({"kind": "mood", "name": "x"})).is_err());
     }
 }

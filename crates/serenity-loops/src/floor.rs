@@ -7,7 +7,7 @@ use crate::rows::RowLocal;
 use serenity_ir::{Graph, TensorId};
 
 /// The memory that is in use at one time, whichever windows become loops.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Floor {
     /// The bytes in use.
     pub bytes: u64,
@@ -16,9 +16,10 @@ pub struct Floor {
 }
 
 /// What must exist as a whole.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Because {
     /// All inputs of the network.
+    #[default]
     Inputs,
     /// A tensor of the operator with this name, which no window can contain.
     Op(String),

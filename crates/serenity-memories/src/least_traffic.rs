@@ -13,7 +13,8 @@ mod any_order;
 mod search;
 
 use crate::Error;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serenity_ir::{Graph, OpId, Unknown};
 use serenity_pipeline::stages::order::best_by_peak;
 use serenity_pipeline::{Effort, Options, Plan};
@@ -97,48 +98,148 @@ impl TrafficPlan {
         traffic.is_optimal && self.least_peak.counts_everything()
     }
 
-    /// The result as a JSON object, for the graph and the options of the search.
-    pub fn to_json(&self, graph: &Graph, options: &TrafficOptions) -> Value {
-        let bytes = |b: Bytes| json!({"reads": b.reads, "writes": b.writes, "bytes": b.bytes()});
-        let details = |t: &Traffic, graph: &Graph| {
-            let oversize = |op: &OpId| json!({"op": op.0, "name": graph.op_label(*op)});
-            json!({
-                "reads": t.best.reads,
-                "writes": t.best.writes,
-                "bytes": t.best.bytes(),
-                "belady": bytes(t.belady),
-                "bound": t.bound,
-                "optimal": self.is_optimal(t),
-                "oversize_ops": t.oversize_ops.iter().map(oversize).collect::<Vec<_>>(),
-            })
+    /// The result as JSON states it, for the graph and the options of the search.
+    pub fn stated<'a>(&'a self, graph: &'a Graph, options: &TrafficOptions) -> StatedTraffic<'a> {
+        let details = |t: &Traffic, graph: &Graph| StatedOrder {
+            best: t.best.into(),
+            belady: t.belady.into(),
+            bound: t.bound,
+            optimal: self.is_optimal(t),
+            oversize_ops: t
+                .oversize_ops
+                .iter()
+                .map(|&op| OversizeOp { op, name: graph.op_label(op) })
+                .collect(),
         };
         let before = options.before.as_ref().map_or(graph, |compared| &compared.graph);
-        let size = |at: &TrafficAt| {
-            json!({
-                "on_chip": at.after.on_chip,
-                "before": at.before.best.bytes(),
-                "after": at.after.best.bytes(),
-                "bound": at.after.bound,
-                "bound_of_all_orders": at.bound_of_all_orders,
-                "details": {
-                    "before": details(&at.before, before),
-                    "least_peak": details(&at.least_peak, graph),
-                    "after": details(&at.after, graph),
-                },
-                "order": at.order.iter().map(|op| op.0).collect::<Vec<_>>(),
-            })
+        let size = |at: &'a TrafficAt| StatedSize {
+            on_chip: at.after.on_chip,
+            before: at.before.best.bytes(),
+            after: at.after.best.bytes(),
+            bound: at.after.bound,
+            bound_of_all_orders: at.bound_of_all_orders,
+            details: StatedDetails {
+                before: details(&at.before, before),
+                least_peak: details(&at.least_peak, graph),
+                after: details(&at.after, graph),
+            },
+            order: &at.order,
         };
-        json!({
-            "graph": graph.name(),
-            "runtime": options.model.to_string(),
-            "grain": options.grain.to_string(),
-            "objective": options.objective.to_string(),
-            "compulsory": self.sizes.first().map(|at| bytes(at.after.compulsory)),
-            "peak": {"before": self.least_peak.before.peak, "least": self.least_peak.after.peak},
-            "tried_all_orders": self.tried_all_orders,
-            "unknown": graph.unknown().iter().map(Unknown::to_json).collect::<Vec<_>>(),
-            "sizes": self.sizes.iter().map(size).collect::<Vec<_>>(),
-        })
+        StatedTraffic {
+            graph: graph.name(),
+            runtime: options.model,
+            grain: options.grain,
+            objective: options.objective,
+            compulsory: self.sizes.first().map(|at| at.after.compulsory.into()),
+            peak: StatedPeaks { before: self.least_peak.before.peak, least: self.least_peak.after.peak },
+            tried_all_orders: self.tried_all_orders,
+            unknown: graph.unknown(),
+            sizes: self.sizes.iter().map(size).collect(),
+        }
+    }
+}
+
+/// Off-chip traffic before and after, as JSON states it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct StatedTraffic<'a> {
+    /// The name of the graph; may be empty.
+    pub graph: &'a str,
+    /// The memory model.
+    pub runtime: MemoryModel,
+    /// The unit that moves as a whole.
+    pub grain: Grain,
+    /// What was minimised.
+    pub objective: Objective,
+    /// The first load of each input and one store of each result, which no other figure contains.
+    pub compulsory: Option<Moved>,
+    /// The peaks of two orders.
+    pub peak: StatedPeaks,
+    /// Are there so few orders that all were tried?
+    pub tried_all_orders: bool,
+    /// What is not known of the model. If anything is, nothing is proved, and figures are minimums.
+    pub unknown: &'a [Unknown],
+    /// The traffic for each on-chip size.
+    pub sizes: Vec<StatedSize<'a>>,
+}
+
+/// The peaks of two orders.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct StatedPeaks {
+    /// The peak of the model's own order.
+    pub before: u64,
+    /// The peak of the order of least peak.
+    pub least: u64,
+}
+
+/// The traffic for one on-chip size.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct StatedSize<'a> {
+    /// The size of the on-chip memory.
+    pub on_chip: u64,
+    /// Bytes moved in the model's own order, by the best plan found of what to keep.
+    pub before: u64,
+    /// Bytes moved in the order found.
+    pub after: u64,
+    /// A lower bound on the traffic of the order found.
+    pub bound: u64,
+    /// A lower bound on the traffic of every order.
+    pub bound_of_all_orders: u64,
+    /// Reads and writes apart, for three orders.
+    pub details: StatedDetails,
+    /// The order found.
+    pub order: &'a [OpId],
+}
+
+/// Reads and writes apart, for three orders.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct StatedDetails {
+    /// The model's own order.
+    pub before: StatedOrder,
+    /// The order of least peak.
+    pub least_peak: StatedOrder,
+    /// The order found.
+    pub after: StatedOrder,
+}
+
+/// The traffic of one order.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct StatedOrder {
+    /// By the best plan found of what to keep.
+    #[serde(flatten)]
+    pub best: Moved,
+    /// By Belady's rule: drop what is used again last.
+    pub belady: Moved,
+    /// A lower bound on the traffic of this order.
+    pub bound: u64,
+    /// Is that bound met?
+    pub optimal: bool,
+    /// Ops whose own tensors exceed the on-chip memory, and stream.
+    pub oversize_ops: Vec<OversizeOp>,
+}
+
+/// An op whose own tensors exceed the on-chip memory.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct OversizeOp {
+    /// The op.
+    pub op: OpId,
+    /// Its name.
+    pub name: String,
+}
+
+/// Bytes that move.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct Moved {
+    /// Bytes read from off-chip memory.
+    pub reads: u64,
+    /// Bytes written to off-chip memory.
+    pub writes: u64,
+    /// Both together.
+    pub bytes: u64,
+}
+
+impl From<Bytes> for Moved {
+    fn from(moved: Bytes) -> Self {
+        Self { reads: moved.reads, writes: moved.writes, bytes: moved.bytes() }
     }
 }
 

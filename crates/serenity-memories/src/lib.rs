@@ -8,4 +8,7 @@ mod least_traffic;
 pub mod two_memories;
 
 pub use error::Error;
-pub use least_traffic::{Compared, Objective, TrafficAt, TrafficOptions, TrafficPlan, least_traffic};
+pub use least_traffic::{
+    Compared, Moved, Objective, OversizeOp, StatedDetails, StatedOrder, StatedPeaks, StatedSize,
+    StatedTraffic, TrafficAt, TrafficOptions, TrafficPlan, least_traffic,
+};

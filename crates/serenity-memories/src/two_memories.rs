@@ -33,12 +33,13 @@ mod sections;
 mod traffic;
 
 use crate::Error;
+use schemars::JsonSchema;
 use search::Search;
 use sections::Sections;
-use serde_json::{Value, json};
+use serde::Serialize;
 use serenity_arena::{Limits, Overlap, Problem, Proof, StopReason};
 use serenity_check::{PlacedBuffer, first_clash};
-use serenity_ir::{Graph, OpId};
+use serenity_ir::{Graph, OpId, TensorId};
 use serenity_pipeline::Plan;
 use serenity_runtimes::{ArenaProblem, Content, MemoryModelExt};
 use std::collections::BTreeMap;
@@ -202,37 +203,73 @@ impl Division {
     }
 }
 
+/// A memory and what lies in it, as JSON states it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct StatedMemory<'a> {
+    /// The memory.
+    #[serde(flatten)]
+    pub memory: &'a Memory,
+    /// The end of its topmost buffer, in bytes.
+    pub used: u64,
+    /// Bytes read and written in it during one run.
+    #[serde(flatten)]
+    pub traffic: Traffic,
+    /// The tensors that lie in it.
+    pub tensors: Vec<StatedTensor>,
+    /// What ops need besides their tensors.
+    pub scratch: Vec<StatedScratch>,
+}
+
+/// A tensor in a memory.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct StatedTensor {
+    /// The index of its graph; 0 for the main graph.
+    pub graph: usize,
+    /// Its id.
+    pub tensor: TensorId,
+    /// Its name.
+    pub name: String,
+    /// Its offset in this memory.
+    pub offset: u64,
+    /// Bytes reserved there.
+    pub bytes: u64,
+}
+
+/// The scratch of an op in a memory.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct StatedScratch {
+    /// The index of its graph; 0 for the main graph.
+    pub graph: usize,
+    /// The op.
+    pub op: OpId,
+    /// Its offset in this memory.
+    pub offset: u64,
+    /// Bytes reserved there.
+    pub bytes: u64,
+}
+
 impl TwoMemories {
     /// The contents of each memory, for the field `memories` of a plan.
-    pub fn to_json(&self, graphs: &[Graph]) -> Value {
-        let memory = |filled: &Filled| {
+    pub fn stated(&self, graphs: &[Graph]) -> [StatedMemory<'_>; 2] {
+        self.division.memories.each_ref().map(|Filled { memory, used, traffic, buffers }| {
             let (mut tensors, mut scratch) = (Vec::new(), Vec::new());
-            for &(buffer, offset) in &filled.buffers {
+            for &(buffer, offset) in buffers {
                 let bytes = self.arena.problem.buffers()[buffer].size;
                 match self.arena.contents[buffer] {
                     Content::Tensor { graph, .. } => {
                         // All that share the memory, each by its own name.
                         tensors.extend(self.arena.tensors[buffer].iter().map(|&tensor| {
                             let name = graphs[graph].tensor_label(tensor);
-                            json!({"graph": graph, "tensor": tensor.0, "name": name, "offset": offset, "bytes": bytes})
+                            StatedTensor { graph, tensor, name, offset, bytes }
                         }));
                     }
                     Content::Scratch { graph, op } => {
-                        scratch.push(json!({"graph": graph, "op": op.0, "offset": offset, "bytes": bytes}));
+                        scratch.push(StatedScratch { graph, op, offset, bytes });
                     }
                 }
             }
-            json!({
-                "name": filled.memory.name,
-                "capacity": filled.memory.capacity,
-                "used": filled.used,
-                "read": filled.traffic.read,
-                "written": filled.traffic.written,
-                "tensors": tensors,
-                "scratch": scratch,
-            })
-        };
-        self.division.memories.iter().map(memory).collect()
+            StatedMemory { memory, used: *used, traffic: *traffic, tensors, scratch }
+        })
     }
 }
 

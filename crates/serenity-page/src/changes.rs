@@ -4,7 +4,7 @@ use super::side::Ground;
 use super::why::quoted;
 use serenity::pipeline::{AppliedLoops, AppliedRewrite, RewriteCost};
 use serenity::{Optimized, Plan};
-use serenity_formats::{NarrowedChannels, Port};
+use serenity_formats::{NarrowedChannels, QuantizedIo};
 use serenity_report::page::{Change, size};
 use serenity_report::{grouped, short_names};
 use serenity_rewrite::constant_channels::CONSTANT_CHANNELS;
@@ -33,11 +33,10 @@ pub(super) fn changes(found: &Optimized, after: &Ground) -> Vec<Change> {
         }));
     }
     if let Some(io) = &plan.int8_io {
-        changes.extend(io.changed.iter().map(|one| Change {
+        changes.extend(io.changed().map(|(port, one)| Change {
             kind: "interface".to_owned(),
             text: format!(
-                "{} {} takes whole numbers ({}) instead of floats",
-                place(one.port),
+                "{port} {} takes whole numbers ({}) instead of floats",
                 quoted(&one.was),
                 one.dtype
             ),
@@ -77,21 +76,10 @@ pub(super) fn about(plan: &Plan, changes: &[Change]) -> String {
     format!("{exact}{choice}")
 }
 
-fn place(port: Port) -> String {
-    match port {
-        Port::Input(position) => format!("input {position}"),
-        Port::Output(position) => format!("output {position}"),
-    }
-}
-
 fn fewer_channels(channels: &NarrowedChannels) -> Change {
-    let [removed, of, fewer, bytes] = [
-        channels.removed(),
-        channels.channels.0,
-        channels.macs.0.saturating_sub(channels.macs.1),
-        channels.weight_bytes.0.saturating_sub(channels.weight_bytes.1),
-    ]
-    .map(|number| grouped(number.into()));
+    let [removed, of, fewer, bytes] =
+        [channels.removed, channels.channels.before, channels.macs.saved(), channels.weight_bytes.saved()]
+            .map(|number| grouped(number.into()));
     let exact = if channels.rounds_reals {
         "up to rounding where kernels add several terms at a time"
     } else {
@@ -119,7 +107,7 @@ fn rewrite(rewrite: &AppliedRewrite) -> Change {
         Some(gain) => format!("{} bytes alone", grouped(gain.into())),
         None => "not measured alone".to_owned(),
     };
-    let RewriteCost { ops, weight_bytes, additions } = rewrite.cost;
+    let RewriteCost { ops, weight_bytes, additions, .. } = rewrite.cost;
     let costs: Vec<String> = [(ops, "ops"), (weight_bytes, "bytes of weights"), (additions, "additions")]
         .into_iter()
         .filter(|(amount, _)| *amount != 0)
@@ -138,15 +126,15 @@ fn rewrite(rewrite: &AppliedRewrite) -> Change {
 }
 
 fn loops(applied: &AppliedLoops) -> impl Iterator<Item = Change> + '_ {
-    applied.loops.iter().zip(&applied.costs).zip(&applied.ends).map(|((one, cost), ends)| {
-        let ends = short_names(&[&ends[0], &ends[1]], ROOM);
+    applied.windows.iter().map(|one| {
+        let ends = short_names(&[&one.ends[0], &one.ends[1]], ROOM);
         let rows = if one.step == 1 { "one row".to_owned() } else { format!("{} rows", one.step) };
-        let shared = match (one.carries, cost.extra_macs) {
+        let shared = match (one.carries, one.extra_macs) {
             (true, _) => "rows that stripes share are carried on",
             (false, 0) => "nothing is computed twice",
             (false, _) => "rows that stripes share are computed again",
         };
-        let share = 100.0 * cost.extra_macs as f64 / applied.macs.max(1) as f64;
+        let share = 100.0 * one.extra_macs as f64 / applied.macs.max(1) as f64;
         Change {
             kind: "loop".to_owned(),
             text: format!(
@@ -154,11 +142,11 @@ fn loops(applied: &AppliedLoops) -> impl Iterator<Item = Change> + '_ {
                 one.ops.len(),
                 quoted(&ends[0]),
                 quoted(&ends[1]),
-                grouped(cost.iterations.into())
+                grouped(one.iterations.into())
             ),
             gain: None,
             gained: "the tensors between them never exist as a whole".to_owned(),
-            cost: format!("{share:.1} % more multiplications, {} copied a run", size(cost.copied)),
+            cost: format!("{share:.1} % more multiplications, {} copied a run", size(one.copied)),
         }
     })
 }
@@ -169,7 +157,7 @@ fn order_and_places(plan: &Plan, after: &Ground) -> Vec<Change> {
         && plan.keeps_operators()
         && plan.loops.is_none()
         && !matches!(plan.session, Some(Ok(_)))
-        && plan.int8_io.as_ref().is_none_or(|io| io.changed.is_empty());
+        && plan.int8_io.as_ref().is_none_or(QuantizedIo::is_unchanged);
     let graphs: Vec<_> = after.graphs.iter().collect();
     let orders: Vec<_> = after.orders.iter().map(Vec::as_slice).collect();
     let by_itself = after.model.without_plan().arena(&graphs, &orders, None).map(|arena| arena.bytes);

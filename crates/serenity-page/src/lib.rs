@@ -167,7 +167,7 @@ fn facts(plan: &Plan) -> Vec<(String, String)> {
         facts.push(("rewrites".to_owned(), grouped(plan.rewrites.len() as u128)));
     }
     if let Some(loops) = &plan.loops {
-        facts.push(("loops".to_owned(), grouped(loops.loops.len() as u128)));
+        facts.push(("loops".to_owned(), grouped(loops.windows.len() as u128)));
     }
     facts
 }
@@ -253,7 +253,7 @@ fn notes(input: &Input, plan: &Plan, tails: Option<(Tail, Tail)>) -> Vec<String>
     for unknown in plan.unknown.iter().take(8) {
         notes.push(format!(
             "Not known: the {} of {}: {}.",
-            unknown.kind,
+            unknown.kind.name(),
             why::quoted(&unknown.name),
             unknown.reason
         ));

@@ -124,7 +124,7 @@ impl Case<'_> {
             return None;
         }
         let (model, io) = self.input.with_quantized_io().ok()?;
-        (!io.changed.is_empty()).then_some((model, io.changed.len()))
+        (!io.is_unchanged()).then(|| (model, io.changed().count()))
     }
 
     /// Changes to combine with loops, the cheapest first.

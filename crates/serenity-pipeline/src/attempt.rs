@@ -1,11 +1,13 @@
 //! The variants of a model that were tried, each with its result.
 
 use crate::score::{Cost, macs_of};
-use crate::{Input, Need, Optimized, Variant};
-use serde_json::{Value, json};
+use crate::{Channels, Input, Need, Optimized, Rewrites, Variant};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serenity_formats::NarrowedChannels;
 use serenity_ir::Graph;
-use serenity_search::{Proof, StopReason};
+use serenity_runtimes::Kernels;
+use serenity_search::{Proof, Proved, StopReason};
 use std::collections::BTreeSet;
 
 /// One variant that was tried.
@@ -80,8 +82,9 @@ impl Figures {
     /// The figures of a planned model, compared with `came`, the model as it came.
     pub(crate) fn of(found: &Optimized, came: &Input) -> Self {
         let cost = Cost::of(found, None);
-        let of_channels =
-            |channels: &NarrowedChannels| channels.weight_bytes.1 as i64 - channels.weight_bytes.0 as i64;
+        let of_channels = |channels: &NarrowedChannels| {
+            channels.weight_bytes.after as i64 - channels.weight_bytes.before as i64
+        };
         let of_rewrites: i64 = found.plan.rewrites.iter().map(|rewrite| rewrite.cost.weight_bytes).sum();
         Self {
             need: Need::of(&found.model, &found.plan),
@@ -97,26 +100,59 @@ fn operators(input: &Input) -> BTreeSet<String> {
     input.graphs().iter().flat_map(Graph::ops).map(|op| op.kind.to_string()).collect()
 }
 
+/// A variant that was tried, as JSON states it. What its plan says is null if it has none.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct StatedAttempt<'a> {
+    /// The changes, for people.
+    pub variant: String,
+    /// Are only the channels computed that are needed, or all?
+    pub channels: Channels,
+    /// The rewrites that were allowed.
+    pub rewrites: Rewrites,
+    /// For TFLM: the kernels that it was planned for.
+    pub kernels: Option<Kernels>,
+    /// Did windows of operators become loops?
+    pub loops: bool,
+    /// The memory that a device must have.
+    pub needs: Option<u64>,
+    /// Bytes to add because builds of TFLM differ.
+    pub margin: Option<u64>,
+    /// Multiplications added to the model as it came; negative if there are fewer.
+    pub extra_macs: Option<i64>,
+    /// Bytes of constants added to the model as it came; negative if there are fewer.
+    pub extra_flash: Option<i64>,
+    /// Operators that the original model does not use and that the application must register in addition.
+    pub new_operators: Option<&'a [String]>,
+    /// Is it proved that this variant cannot need less?
+    pub proof: Option<Proved>,
+    /// Why the search ended, in one word; null if it is proved.
+    pub stopped: Option<StopReason>,
+    /// Why the variant has no plan; null if it has one.
+    pub no_plan: Option<NoPlan>,
+    /// Is this the variant that was chosen?
+    pub chosen: bool,
+}
+
 impl Attempt {
-    /// As a JSON object.
-    pub fn to_json(&self) -> Value {
+    /// The attempt as JSON states it.
+    pub fn stated(&self) -> StatedAttempt<'_> {
         let Variant { channels, rewrites, planned_for, loops } = self.variant;
         let figures = self.outcome.as_ref().ok();
-        json!({
-            "variant": self.variant.to_string(),
-            "channels": channels.name(),
-            "rewrites": rewrites.name(),
-            "kernels": planned_for.kernels().map(|kernels| kernels.to_string()),
-            "loops": loops,
-            "needs": figures.map(|figures| figures.need.bytes),
-            "margin": figures.map(|figures| figures.need.margin),
-            "extra_macs": figures.map(|figures| figures.extra_macs),
-            "extra_flash": figures.map(|figures| figures.extra_flash),
-            "new_operators": figures.map(|figures| figures.new_operators.clone()),
-            "proof": figures.map(|figures| if figures.proof.is_optimal() { "optimal" } else { "gap" }),
-            "stopped": figures.and_then(|figures| figures.proof.stopped()).map(StopReason::name),
-            "no_plan": self.outcome.as_ref().err().map(|why| why.name()),
-            "chosen": self.is_chosen,
-        })
+        StatedAttempt {
+            variant: self.variant.to_string(),
+            channels,
+            rewrites,
+            kernels: planned_for.kernels(),
+            loops,
+            needs: figures.map(|figures| figures.need.bytes),
+            margin: figures.map(|figures| figures.need.margin),
+            extra_macs: figures.map(|figures| figures.extra_macs),
+            extra_flash: figures.map(|figures| figures.extra_flash),
+            new_operators: figures.map(|figures| &figures.new_operators[..]),
+            proof: figures.map(|figures| figures.proof.in_a_word()),
+            stopped: figures.and_then(|figures| figures.proof.stopped()),
+            no_plan: self.outcome.as_ref().err().copied(),
+            chosen: self.is_chosen,
+        }
     }
 }

@@ -3,13 +3,12 @@
 use crate::stages::judge;
 use crate::stages::place::safe_plan;
 use crate::{Input, Optimized, Options, Plan};
-use serde_json::{Value, json};
 use serenity_check::placement_faults;
 use serenity_ir::{Graph, OpId};
 use serenity_runtimes::{Kernels, MemoryModel, MemoryModelExt, Offsets};
 
 /// What TFLM needs for a planned model if it is built with one set of kernels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct NeedWithKernels {
     /// The set of kernels.
     pub kernels: Kernels,
@@ -106,12 +105,6 @@ pub(crate) fn are_no_larger(heads: &[Option<u64>], own: &[Option<u64>]) -> bool 
 }
 
 impl NeedWithKernels {
-    /// As a JSON object.
-    pub fn to_json(self) -> Value {
-        let kernels = self.kernels.to_string();
-        json!({"kernels": kernels, "arena": self.arena, "total": self.total, "counted": self.counted})
-    }
-
     fn whole(&self) -> u64 {
         self.total.unwrap_or(self.arena)
     }

@@ -25,10 +25,11 @@ mod plan;
 mod score;
 mod session;
 pub mod stages;
+mod stated;
 pub mod target;
 mod variant;
 
-pub use attempt::{Attempt, Figures, NoPlan};
+pub use attempt::{Attempt, Figures, NoPlan, StatedAttempt};
 pub use by_kernels::{NeedWithKernels, kernels_to_avoid, needs_by_kernels};
 pub use effort::{Effort, InvalidEffort};
 pub use error::Error;
@@ -39,7 +40,7 @@ pub use optimize::{Optimized, best_rewritten, optimize};
 pub use options::{Options, Rewrites};
 pub use output::{planned_model, reordered_graph};
 pub use plan::{Decision, Footprint, Plan};
-pub use stages::loops::{AppliedLoops, Loops, LoopsEstimate, estimate_loops};
+pub use stages::loops::{AppliedLoop, AppliedLoops, Loops, LoopsEstimate, estimate_loops};
 pub use stages::order::schedule;
 pub use stages::ort::{Fast, FastSession, NoFast};
 pub use stages::place::plan_graphs;
@@ -47,5 +48,6 @@ pub use stages::problem::problem;
 pub use stages::rewrite::{
     AppliedRewrite, RewriteChoice, RewriteCost, possible_rewrites, rewrite, rewrite_settings, rewritten_graph,
 };
+pub use stated::{StatedChoice, StatedPlan, StatedProof, StatedProofs, StatedSession};
 pub use target::Target;
 pub use variant::{Channels, Variant, variants};

@@ -93,9 +93,9 @@ fn as_it_stands(input: &Input, options: &Options) -> Result<Optimized, Error> {
     }
     let (model, io) = input.with_quantized_io()?;
     // The memory plan stored in the model is for its original inputs and outputs.
-    let given_plan = options.given_plan.clone().filter(|_| io.changed.is_empty());
+    let given_plan = options.given_plan.clone().filter(|_| io.is_unchanged());
     let mut found = best_variant(&model, &Options { given_plan, ..options.clone() })?;
-    if !io.changed.is_empty() {
+    if !io.is_unchanged() {
         found.plan.before = as_it_came(input.graphs(), options);
     }
     found.plan.int8_io = Some(io);

@@ -1,12 +1,12 @@
 //! A plan: the order of the operators, the other decisions, and what is proved about them.
 
-use crate::{AppliedLoops, AppliedRewrite, FastSession, Need, NoFast, RewriteChoice};
+use crate::{AppliedLoops, AppliedRewrite, FastSession, Need, NoFast, RewriteChoice, StatedPlan};
 use serde_json::{Value, json};
-use serenity_check::{PlacementFault, Witness, WitnessChain, placement_faults};
+use serenity_check::{PlacementFault, Witness, placement_faults};
 use serenity_formats::{NarrowedChannels, QuantizedIo};
 use serenity_ir::{Graph, OpId, Unknown};
 use serenity_runtimes::{MemoryModel, Offsets};
-use serenity_schedule::{Algorithm, Stats, TriedBudget};
+use serenity_schedule::{Algorithm, Stats};
 use serenity_search::{Proof, StopReason};
 
 /// The memory that running a network takes.
@@ -233,53 +233,7 @@ impl Plan {
 
     /// The plan as a JSON object; `PlanFile` reads it back.
     pub fn to_json(&self) -> Value {
-        let order: Vec<u32> = self.order.iter().map(|op| op.0).collect();
-        let bodies: Vec<Vec<u32>> = self.bodies.iter().map(|o| o.iter().map(|op| op.0).collect()).collect();
-        let kernels = self.model.kernels().map(|kernels| kernels.to_string());
-        let proofs = self.decisions().into_iter().map(|(decision, proof, bound)| {
-            let stopped = proof.stopped().map(StopReason::name);
-            (
-                decision.name().to_owned(),
-                json!({"proof": in_a_word(proof), "stopped": stopped, "bound": bound}),
-            )
-        });
-        let mut choice = self.choice.map(RewriteChoice::to_json);
-        if let Some(choice) = &mut choice {
-            choice["proved"] = self.is_choice_proved().into();
-        }
-        json!({
-            "graph": self.graph,
-            "runtime": self.model.to_string(),
-            "kernels": kernels,
-            "ort_order": self.model.ort_order().map(|order| order.to_string()),
-            "ort_reuse": self.model.ort().map(|setup| setup.reuse),
-            "algorithm": self.algorithm.to_string(),
-            "ops": self.after.ops,
-            "peak": self.after.peak,
-            "arena": self.after.arena,
-            "bound": self.least(),
-            "peak_bound": self.bound,
-            "proof": in_a_word(self.overall()),
-            "stopped": self.stopped(),
-            "proofs": proofs.collect::<serde_json::Map<_, _>>(),
-            "reproducible": self.is_reproducible(),
-            "unknown": self.unknown.iter().map(Unknown::to_json).collect::<Vec<_>>(),
-            "states": self.stats.states,
-            "pieces": self.stats.pieces,
-            "soft_budgets": self.stats.soft_budgets.iter().map(soft_budget_to_json).collect::<Vec<_>>(),
-            "seconds": self.stats.elapsed.as_secs_f64(),
-            "session": self.session.as_ref().map(session_to_json),
-            "int8_io": self.int8_io.as_ref().map(QuantizedIo::to_json),
-            "constant_channels": self.constant_channels.as_ref().map(NarrowedChannels::to_json),
-            "rewrites": self.rewrites.iter().map(AppliedRewrite::to_json).collect::<Vec<_>>(),
-            "rewrite_choice": choice,
-            "loops": self.loops.as_ref().map(loops_to_json),
-            "order": order,
-            "file_order": self.steering.as_ref().map(|order| order.iter().map(|op| op.0).collect::<Vec<_>>()),
-            "bodies": bodies,
-            "offsets": self.offsets,
-            "witness": self.witness.as_ref().map(witness_to_json),
-        })
+        json!(StatedPlan::of(self))
     }
 }
 
@@ -295,70 +249,3 @@ pub enum Decision {
 }
 
 serenity_search::named! { Decision { "rewrites" => Rewrites, "order" => Order, "places" => Places } }
-
-fn soft_budget_to_json(tried: &TriedBudget) -> Value {
-    json!({
-        "piece": tried.piece,
-        "budget": tried.budget,
-        "step_limit": tried.step_limit.map(|limit| limit.to_string()),
-        "result": tried.result.name(),
-        "states": tried.states,
-        "seconds": tried.elapsed.as_secs_f64(),
-    })
-}
-
-fn in_a_word(proof: Proof) -> &'static str {
-    if proof.is_optimal() { "optimal" } else { "gap" }
-}
-
-fn loops_to_json(applied: &AppliedLoops) -> Value {
-    let numbers = |ops: &[OpId]| ops.iter().map(|op| op.0).collect::<Vec<u32>>();
-    let windows = applied.loops.iter().zip(&applied.costs).map(|(one, cost)| {
-        json!({
-            "ops": numbers(&one.ops),
-            "enters": one.enters.0,
-            "leaves": cost.leaves.0,
-            "carries": one.carries,
-            "peeled": one.peeled,
-            "step": one.step,
-            "iterations": cost.iterations,
-            "extra_macs": cost.extra_macs,
-            "copied": cost.copied,
-            "extra_time": cost.extra_time,
-        })
-    });
-    json!({
-        "order": numbers(&applied.order),
-        "spread": applied.spread,
-        "macs": applied.macs,
-        "extra_macs": applied.extra_macs,
-        "copied": applied.costs.iter().map(|cost| cost.copied).sum::<u64>(),
-        "time": applied.time,
-        "extra_time": applied.extra_time,
-        "instructions": applied.instructions,
-        "extra_instructions": applied.extra_instructions,
-        "windows": windows.collect::<Vec<_>>(),
-    })
-}
-
-fn session_to_json(session: &Result<FastSession, NoFast>) -> Value {
-    match session {
-        Ok(fast) => json!({
-            "session": "fast",
-            "onnxruntime": fast.version,
-            "default_requested": fast.measured.as_ref().ok(),
-            "unmeasured": fast.measured.as_ref().err(),
-            "nodes": fast.nodes,
-            "rewrites": fast.rewrites,
-        }),
-        Err(why) => json!({"session": "plain", "reason": why.to_string()}),
-    }
-}
-
-fn witness_to_json(witness: &Witness) -> Value {
-    let chain = |chain: &WitnessChain| {
-        let tensors: Vec<u32> = chain.tensors.iter().map(|t| t.0).collect();
-        json!({"bytes": chain.bytes, "tensors": tensors})
-    };
-    json!({"op": witness.op.0, "chains": witness.chains.iter().map(chain).collect::<Vec<_>>()})
-}

@@ -102,6 +102,12 @@ impl fmt::Display for StepLimit {
     }
 }
 
+impl serde::Serialize for StepLimit {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 /// The options of `schedule`. `Options::default()` proves the optimum and may take as long as that takes.
 #[derive(Clone)]
 pub struct Options {

@@ -25,19 +25,22 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 /// One run of the dynamic programming under a soft budget.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct TriedBudget {
-    /// The index of the [piece](crate::Stats::pieces).
+    /// The index of the piece.
     pub piece: usize,
     /// The budget tau in bytes.
     pub budget: u64,
-    /// T, the limit on one search step; a fixed budget has none.
+    /// T, the limit on one search step, as the command takes it; a fixed budget has none.
+    #[schemars(with = "Option<String>")]
     pub step_limit: Option<StepLimit>,
     /// How the run ended.
     pub result: BudgetResult,
     /// States visited.
     pub states: u64,
     /// Wall-clock time.
+    #[serde(rename = "seconds", serialize_with = "serenity_search::as_seconds")]
+    #[schemars(with = "f64", range(min = 0))]
     pub elapsed: Duration,
 }
 

@@ -34,5 +34,20 @@ mod watch;
 pub use limits::{CancelFlag, Limits};
 pub use matching::most_pairs;
 pub use named::UnknownName;
-pub use proof::{Proof, StopReason};
+pub use proof::{Proof, Proved, StopReason};
 pub use watch::{Progress, ProgressFn, Watch};
+
+/// A time as JSON has it: in seconds.
+///
+/// # Errors
+/// If the serializer fails.
+pub fn as_seconds<S: serde::Serializer>(
+    time: &std::time::Duration,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(time.as_secs_f64())
+}
+
+// For `named!`.
+#[doc(hidden)]
+pub use {schemars, serde};

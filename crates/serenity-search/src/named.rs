@@ -30,8 +30,8 @@ impl fmt::Display for UnknownName {
 
 impl std::error::Error for UnknownName {}
 
-/// Gives the variants of an enum their names: `all` of them, and the `name` of each. If people choose by them, and so it is said what is chosen, `FromStr`
-/// and `Display` as well. A variant without a name does not compile; one that holds something is called so whatever it holds.
+/// Gives the variants of an enum their names: `all` of them, and the `name` of each, by which JSON knows them too. If people choose by them, and so it is
+/// said what is chosen, `FromStr` and `Display` as well. A variant without a name does not compile; one that holds something is called so whatever it holds.
 ///
 /// ```
 /// #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,6 +73,26 @@ macro_rules! named {
                 match self {
                     $(Self::$variant { .. } => $name,)+
                 }
+            }
+        }
+
+        impl $crate::serde::Serialize for $type {
+            fn serialize<S: $crate::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.name())
+            }
+        }
+
+        impl $crate::schemars::JsonSchema for $type {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($type).into()
+            }
+
+            fn json_schema(_: &mut $crate::schemars::SchemaGenerator) -> $crate::schemars::Schema {
+                $crate::schemars::json_schema!({ "enum": [$($name),+] })
             }
         }
     };

@@ -1,5 +1,6 @@
 //! Whether an answer is proved, and if not, what ended the search.
 
+use serde::de::{Deserialize, Deserializer, Error};
 use std::fmt;
 
 /// Why a search ended before it had proved its answer.
@@ -28,10 +29,13 @@ impl StopReason {
     pub fn is_by_the_clock(self) -> bool {
         matches!(self, Self::Time | Self::Cancelled)
     }
+}
 
-    /// The reason with this [`name`](Self::name).
-    pub fn named(name: &str) -> Option<Self> {
-        Self::all().find_map(|(known, reason)| (known == name).then_some(reason))
+impl<'de> Deserialize<'de> for StopReason {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let reason = Self::all().find_map(|(known, reason)| (known == name).then_some(reason));
+        reason.ok_or_else(|| D::Error::custom(format!("no reason is called `{name}`")))
     }
 }
 
@@ -98,9 +102,33 @@ impl Proof {
         }
     }
 
+    /// Is it complete, in one word?
+    pub fn in_a_word(self) -> Proved {
+        Proved::if_so(self.is_optimal())
+    }
+
     /// May another run give another answer?
     pub fn is_by_the_clock(self) -> bool {
         self.stopped().is_some_and(StopReason::is_by_the_clock)
+    }
+}
+
+/// Whether an answer is proved to be the best, in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Proved {
+    /// The bound is met.
+    Optimal,
+    /// There may be something better.
+    Gap,
+}
+
+crate::named! { Proved { "optimal" => Optimal, "gap" => Gap } }
+
+impl Proved {
+    /// Optimal if that is so.
+    pub fn if_so(is_optimal: bool) -> Self {
+        if is_optimal { Self::Optimal } else { Self::Gap }
     }
 }
 

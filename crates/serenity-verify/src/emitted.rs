@@ -1,7 +1,7 @@
 //! Checks that emitted C computes what the model computes: compiles it with the user's own compiler, and runs both.
 
 use super::python::{Answer, Culprit, listen};
-use super::{Comparison, Engine, Verification, VerifyError, VerifyOptions};
+use super::{Comparison, Engine, Skipped, Verification, VerifyError, VerifyOptions};
 use serenity_programs::Temporary;
 use serenity_programs::child;
 use serenity_programs::python::{REPORT, candidates};
@@ -63,18 +63,12 @@ pub fn verify_emitted(
             .and_then(|output| listen(&output, &python))
         {
             Ok(Answer::Result { version, python, result }) => {
-                let comparison = Comparison::read(engine, version, python, &result)
-                    .ok_or_else(|| VerifyError::Unreadable { engine, answer: result.to_string() })?;
-                let (skipped, not_judged) = (Vec::new(), Vec::new());
-                return Ok(Verification {
-                    comparisons: vec![comparison],
-                    quantized: None,
-                    skipped,
-                    not_judged,
-                });
+                let comparison = Comparison::read(engine, version, &python, &result)?;
+                return Ok(Verification::new(vec![comparison], None, Vec::new(), Vec::new()));
             }
             Ok(Answer::Failed { culprit: Culprit::First, reason }) => {
-                return Err(VerifyError::Refused { skipped: vec![(engine, format!("`{model}`: {reason}"))] });
+                let reason = format!("`{model}`: {reason}");
+                return Err(VerifyError::Refused { skipped: vec![Skipped { engine, reason }] });
             }
             Ok(Answer::Failed { culprit: Culprit::Second, reason }) => {
                 let (a, b) = (model.to_owned(), folder.to_owned());
@@ -85,8 +79,8 @@ pub fn verify_emitted(
         };
         tried.push(format!("{}: {reason}", python.display()));
     }
-    let why = format!("no Python here can import {}", engine.packages());
-    Err(VerifyError::NoEngine { skipped: vec![(engine, why)], tried })
+    let reason = format!("no Python here can import {}", engine.packages());
+    Err(VerifyError::NoEngine { skipped: vec![Skipped { engine, reason }], tried })
 }
 
 /// Compiles the code of a folder; returns the path of the program.

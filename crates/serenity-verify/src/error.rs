@@ -1,6 +1,6 @@
 //! Errors of the comparison of two models.
 
-use super::Engine;
+use super::{Engine, Skipped};
 use serenity::ErrorKind;
 use std::io;
 
@@ -42,7 +42,7 @@ pub enum VerifyError {
     #[error("no runtime can run the models: {}", list(skipped))]
     NoEngine {
         /// Every runtime, and why it was not used.
-        skipped: Vec<(Engine, String)>,
+        skipped: Vec<Skipped>,
         /// Every Python that was tried, and its answer.
         tried: Vec<String>,
     },
@@ -50,7 +50,7 @@ pub enum VerifyError {
     #[error("no runtime can run the first model: {}", list(skipped))]
     Refused {
         /// Every runtime, and why it refused the model.
-        skipped: Vec<(Engine, String)>,
+        skipped: Vec<Skipped>,
     },
     /// A runtime takes the first model but not the second.
     #[error("{} runs `{a}`, but fails on `{b}`: {reason}", engine.title())]
@@ -88,8 +88,8 @@ pub enum VerifyError {
     },
 }
 
-fn list(skipped: &[(Engine, String)]) -> String {
-    let one = |(engine, reason): &(Engine, String)| format!("{}: {reason}", engine.title());
+fn list(skipped: &[Skipped]) -> String {
+    let one = |Skipped { engine, reason }: &Skipped| format!("{}: {reason}", engine.title());
     skipped.iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
@@ -123,7 +123,7 @@ impl VerifyError {
                 Some("CC names the compiler, CFLAGS what it is told; a C11 compiler takes the code".to_owned())
             }
             Self::NoEngine { skipped, tried } => {
-                let (engine, _) = skipped.first()?;
+                let Skipped { engine, .. } = skipped.first()?;
                 Some(format!(
                     "install one with `pip install {}`, or name a Python that has it by --python or SERENITY_PYTHON (tried: {})",
                     engine.to_install(),

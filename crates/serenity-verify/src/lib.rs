@@ -15,7 +15,9 @@ pub use engine::Engine;
 pub use error::VerifyError;
 
 use python::{Answer, Culprit};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serenity_formats::{Format, QuantizedIo};
 use serenity_runtimes::Kernels;
 use std::path::{Path, PathBuf};
@@ -42,147 +44,141 @@ impl Default for VerifyOptions {
 }
 
 /// The results of all runtimes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Verification {
-    /// The comparison by each runtime; at least one.
-    pub comparisons: Vec<Comparison>,
+    /// Is every bit of every output the same in every runtime?
+    pub equal: bool,
+    /// The largest difference of two values in any runtime; null if some cannot be subtracted, or if nothing was run.
+    #[schemars(range(min = 0))]
+    pub max_abs_difference: Option<f64>,
     /// Float inputs and outputs of the first model that are integers in the second, because the first only converts
-    /// them.
+    /// them: compared as `real = scale * (q - zero_point)`.
+    #[serde(rename = "int8_io")]
     pub quantized: Option<QuantizedIo>,
+    /// The comparison by each runtime; at least one.
+    #[serde(rename = "engines")]
+    pub comparisons: Vec<Comparison>,
     /// Runtimes that were not used, and why: not installed, or they do not take the first model.
-    pub skipped: Vec<(Engine, String)>,
+    pub skipped: Vec<Skipped>,
     /// What the runtimes that were used cannot judge: a memory plan for kernels that they do not have.
-    pub not_judged: Vec<(Engine, String)>,
+    pub not_judged: Vec<NotJudged>,
+}
+
+/// A runtime that was not used.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Skipped {
+    /// The runtime.
+    pub engine: Engine,
+    /// Why it was not used.
+    pub reason: String,
+}
+
+/// What a runtime cannot judge.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct NotJudged {
+    /// The runtime.
+    pub engine: Engine,
+    /// What it cannot judge, and why.
+    pub what: String,
 }
 
 /// The result of one runtime.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Comparison {
     /// The runtime.
     pub engine: Engine,
     /// The package and version of the runtime.
     pub version: String,
     /// The Python that ran it.
-    pub python: PathBuf,
+    pub python: String,
+    /// Is every bit of every output the same?
+    pub equal: bool,
+    /// The largest difference of two values; null if some cannot be subtracted, or if nothing was run.
+    #[schemars(range(min = 0))]
+    pub max_abs_difference: Option<f64>,
     /// Differences between inputs and outputs of the two models in number, name, shape or type. If there are any,
     /// nothing was run.
     pub signature_differences: Vec<String>,
+    /// Where an output first differed.
+    pub first_difference: Option<Invocation>,
     /// The comparison of each output.
     pub outputs: Vec<OutputComparison>,
-    /// Run and invocation (0 or 1) in which an output first differed.
-    pub first_difference: Option<(u64, u64)>,
+}
+
+/// One invocation of both models.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Invocation {
+    /// The run, from 0.
+    pub run: u64,
+    /// The invocation in this run: 0 or 1.
+    pub invocation: u64,
 }
 
 /// The difference between one output of the two models over all runs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct OutputComparison {
     /// The name of the output.
     pub name: String,
     /// Is every bit the same?
     pub equal: bool,
-    /// The largest difference of two values that can be subtracted.
-    pub max_abs_difference: f64,
+    /// The largest difference of two values; null if some cannot be subtracted.
+    #[schemars(range(min = 0))]
+    pub max_abs_difference: Option<f64>,
     /// Pairs of values that cannot be subtracted and differ: a number and a NaN or an infinity, or different shapes.
     pub incomparable: u64,
 }
 
+/// What a script says about two models.
+#[derive(Deserialize)]
+struct Said {
+    signature: Vec<String>,
+    outputs: Vec<OutputComparison>,
+    first_difference: Option<Invocation>,
+}
+
 impl Verification {
-    /// Is every bit of every output the same in every runtime?
-    pub fn is_equal(&self) -> bool {
-        self.comparisons.iter().all(Comparison::is_equal)
+    fn new(
+        comparisons: Vec<Comparison>,
+        quantized: Option<QuantizedIo>,
+        skipped: Vec<Skipped>,
+        not_judged: Vec<NotJudged>,
+    ) -> Self {
+        let equal = comparisons.iter().all(|one| one.equal);
+        let max_abs_difference = largest(comparisons.iter().map(|one| one.max_abs_difference));
+        Self { equal, max_abs_difference, quantized, comparisons, skipped, not_judged }
     }
 
     /// Is the difference of every value at most `tolerance` in every runtime?
     pub fn is_within(&self, tolerance: f64) -> bool {
-        self.max_abs_difference().is_some_and(|difference| difference <= tolerance)
-    }
-
-    /// The largest difference of two values in any runtime; `None` if some cannot be subtracted, or if nothing was run.
-    pub fn max_abs_difference(&self) -> Option<f64> {
-        self.comparisons.iter().try_fold(0.0_f64, |most, one| Some(most.max(one.max_abs_difference()?)))
-    }
-
-    /// The result as a JSON object.
-    pub fn to_json(&self) -> Value {
-        let skipped =
-            self.skipped.iter().map(|(engine, why)| json!({"engine": engine.name(), "reason": why}));
-        let not_judged =
-            self.not_judged.iter().map(|(engine, what)| json!({"engine": engine.name(), "what": what}));
-        json!({
-            "equal": self.is_equal(),
-            "max_abs_difference": self.max_abs_difference(),
-            "int8_io": self.quantized.as_ref().map(QuantizedIo::to_json),
-            "engines": self.comparisons.iter().map(Comparison::to_json).collect::<Vec<_>>(),
-            "skipped": skipped.collect::<Vec<_>>(),
-            "not_judged": not_judged.collect::<Vec<_>>(),
-        })
+        self.max_abs_difference.is_some_and(|difference| difference <= tolerance)
     }
 }
 
 impl Comparison {
-    /// Is every bit of every output the same?
-    pub fn is_equal(&self) -> bool {
-        self.signature_differences.is_empty() && self.outputs.iter().all(|output| output.equal)
-    }
-
-    /// The largest difference of two values; `None` if some cannot be subtracted, or if nothing was run.
-    pub fn max_abs_difference(&self) -> Option<f64> {
-        if !self.signature_differences.is_empty() || self.outputs.iter().any(|output| output.incomparable > 0)
-        {
-            return None;
+    fn read(engine: Engine, version: String, python: &Path, result: &Value) -> Result<Self, VerifyError> {
+        let unreadable = |_| VerifyError::Unreadable { engine, answer: result.to_string() };
+        let Said { signature, mut outputs, first_difference } =
+            Said::deserialize(result).map_err(unreadable)?;
+        for output in outputs.iter_mut().filter(|output| output.incomparable > 0) {
+            output.max_abs_difference = None;
         }
-        Some(self.outputs.iter().fold(0.0, |most, output| output.max_abs_difference.max(most)))
-    }
-
-    fn to_json(&self) -> Value {
-        let output = |output: &OutputComparison| {
-            json!({
-                "name": output.name,
-                "equal": output.equal,
-                "max_abs_difference": (output.incomparable == 0).then_some(output.max_abs_difference),
-                "incomparable": output.incomparable,
-            })
-        };
-        let first = |(run, invocation)| json!({"run": run, "invocation": invocation});
-        json!({
-            "engine": self.engine.name(),
-            "version": self.version,
-            "python": self.python.to_string_lossy(),
-            "equal": self.is_equal(),
-            "max_abs_difference": self.max_abs_difference(),
-            "signature_differences": self.signature_differences,
-            "first_difference": self.first_difference.map(first),
-            "outputs": self.outputs.iter().map(output).collect::<Vec<_>>(),
-        })
-    }
-
-    fn read(engine: Engine, version: String, python: PathBuf, result: &Value) -> Option<Self> {
-        let differences = result["signature"].as_array()?.iter().map(|text| text.as_str().map(str::to_owned));
-        let first = &result["first_difference"];
-        Some(Self {
+        let difference = largest(outputs.iter().map(|output| output.max_abs_difference));
+        Ok(Self {
             engine,
             version,
-            python,
-            signature_differences: differences.collect::<Option<_>>()?,
-            outputs: result["outputs"]
-                .as_array()?
-                .iter()
-                .map(OutputComparison::read)
-                .collect::<Option<_>>()?,
-            first_difference: first["run"].as_u64().zip(first["invocation"].as_u64()),
+            python: python.to_string_lossy().into_owned(),
+            equal: signature.is_empty() && outputs.iter().all(|output| output.equal),
+            max_abs_difference: difference.filter(|_| signature.is_empty()),
+            signature_differences: signature,
+            first_difference,
+            outputs,
         })
     }
 }
 
-impl OutputComparison {
-    fn read(object: &Value) -> Option<Self> {
-        Some(Self {
-            name: object["name"].as_str()?.to_owned(),
-            equal: object["equal"].as_bool()?,
-            max_abs_difference: object["max_abs_difference"].as_f64()?,
-            incomparable: object["incomparable"].as_u64()?,
-        })
-    }
+/// The largest of all differences; `None` if one is not known.
+fn largest(mut differences: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    differences.try_fold(0.0_f64, |most, one| Some(most.max(one?)))
 }
 
 /// Compares two models (both `.tflite` or both `.onnx`) by running them.
@@ -209,33 +205,32 @@ pub fn verify(a: &str, b: &str, options: &VerifyOptions) -> Result<Verification,
     let mut tried = Vec::new();
     for engine in asked {
         if is_for_tflm && options.engine.is_none() && engine.is_fast_litert() {
-            skipped.push((
-                engine,
-                format!("`{b}` has a plan of the arena for TFLM; --engine {} asks it", engine.name()),
-            ));
+            let name = engine.name();
+            let reason = format!("`{b}` has a plan of the arena for TFLM; --engine {name} asks it");
+            skipped.push(Skipped { engine, reason });
             continue;
         }
         match python::ask(engine, [a, b], quantized.as_ref(), options) {
-            Answer::Result { version, python, result } => comparisons.push(
-                Comparison::read(engine, version, python, &result)
-                    .ok_or_else(|| VerifyError::Unreadable { engine, answer: result.to_string() })?,
-            ),
+            Answer::Result { version, python, result } => {
+                comparisons.push(Comparison::read(engine, version, &python, &result)?);
+            }
             // A fault of the first model was not introduced by changing it.
             Answer::Failed { culprit: Culprit::First, reason } => {
-                skipped.push((engine, format!("`{a}`: {reason}")));
+                skipped.push(Skipped { engine, reason: format!("`{a}`: {reason}") });
             }
             Answer::Failed { culprit: Culprit::Second, reason } => {
                 return Err(VerifyError::SecondFails { engine, a: a.to_owned(), b: b.to_owned(), reason });
             }
             Answer::Missing(candidates) => {
-                skipped.push((engine, format!("no Python here can import {}", engine.packages())));
+                let reason = format!("no Python here can import {}", engine.packages());
+                skipped.push(Skipped { engine, reason });
                 tried.extend(candidates);
             }
         }
     }
     if !comparisons.is_empty() {
         let not_judged = not_judged([a, b], &comparisons);
-        return Ok(Verification { comparisons, quantized, skipped, not_judged });
+        return Ok(Verification::new(comparisons, quantized, skipped, not_judged));
     }
     tried.sort();
     tried.dedup();
@@ -252,7 +247,7 @@ fn is_for_tflm(path: &str) -> bool {
 }
 
 /// What the runtimes that ran two models cannot judge about them.
-fn not_judged(paths: [&str; 2], comparisons: &[Comparison]) -> Vec<(Engine, String)> {
+fn not_judged(paths: [&str; 2], comparisons: &[Comparison]) -> Vec<NotJudged> {
     let mut all = Vec::new();
     for path in paths {
         let Ok(input) = serenity::load(path) else { continue };
@@ -268,10 +263,8 @@ fn not_judged(paths: [&str; 2], comparisons: &[Comparison]) -> Vec<(Engine, Stri
                     "it does not follow such plans"
                 }
             };
-            all.push((
-                *engine,
-                format!("the plan of the arena in `{path}`, for kernels `{}`: {why}", note.kernels),
-            ));
+            let what = format!("the plan of the arena in `{path}`, for kernels `{}`: {why}", note.kernels);
+            all.push(NotJudged { engine: *engine, what });
         }
     }
     all

@@ -8,16 +8,19 @@ use std::sync::Arc;
 /// others must be unchanged; if not, or if the files cannot be read, there are none, and the runtimes say what differs.
 pub(super) fn quantized(a: &str, b: &str) -> Option<QuantizedIo> {
     let (a, b) = (read(a)?, read(b)?);
-    let (converted, QuantizedIo { mut changed, .. }) = a.with_quantized_io().ok()?;
+    let (converted, mut io) = a.with_quantized_io().ok()?;
     let [old, new, given] = [&a, &converted, &b].map(|file| &file.graphs()[0]);
     if old.inputs().len() != given.inputs().len() || old.outputs().len() != given.outputs().len() {
         return None;
     }
-    changed.retain(|one| !is_same(old, given, one.port) && is_same(new, given, one.port));
+    let is_changed = |port: Port| !is_same(old, given, port) && is_same(new, given, port);
+    io.inputs.retain(|one| is_changed(Port::Input(one.position)));
+    io.outputs.retain(|one| is_changed(Port::Output(one.position)));
+    io.kept.clear();
     let inputs = (0..old.inputs().len()).map(Port::Input);
     let mut ports = inputs.chain((0..old.outputs().len()).map(Port::Output));
-    let is_told = |port: Port| is_same(old, given, port) || changed.iter().any(|one| one.port == port);
-    (ports.all(is_told) && !changed.is_empty()).then_some(QuantizedIo { changed, kept: Vec::new() })
+    let is_told = |port: Port| is_same(old, given, port) || io.changed().any(|(changed, _)| changed == port);
+    (ports.all(is_told) && !io.is_unchanged()).then_some(io)
 }
 
 /// The models that were made for a fast session of ONNX Runtime, and must be run in one.

@@ -2,7 +2,7 @@
 
 use super::{Engine, VerifyOptions, pair};
 use serde_json::{Value, json};
-use serenity_formats::{Port, QuantizedIo};
+use serenity_formats::{QuantizedIo, QuantizedPort};
 use serenity_programs::child;
 use serenity_programs::python::{REPORT, candidates, last_lines};
 use serenity_search::Limits;
@@ -37,13 +37,10 @@ pub(super) fn ask(
     quantized: Option<&QuantizedIo>,
     options: &VerifyOptions,
 ) -> Answer {
-    let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
-    for one in quantized.iter().flat_map(|io| &io.changed) {
-        match one.port {
-            Port::Input(position) => inputs.push(position),
-            Port::Output(position) => outputs.push(position),
-        }
-    }
+    let positions = |ports: fn(&QuantizedIo) -> &[QuantizedPort]| -> Vec<usize> {
+        quantized.into_iter().flat_map(ports).map(|one| one.position).collect()
+    };
+    let (inputs, outputs) = (positions(|io| &io.inputs), positions(|io| &io.outputs));
     let positions = json!({"input": inputs, "output": outputs, "fast": pair::fast([a, b])});
     let mut tried = Vec::new();
     for python in candidates(options.python.as_deref()) {

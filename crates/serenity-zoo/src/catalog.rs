@@ -7,8 +7,8 @@ use crate::{
 };
 use serenity_ir::Graph;
 
-/// A network that [`build`](crate::build) knows by name.
-#[derive(Clone, Debug)]
+/// A built-in network.
+#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Network {
     /// Its name in a spec.
@@ -22,6 +22,7 @@ pub struct Network {
     pub reconstruction: bool,
     /// What can be chosen.
     pub options: &'static [NetworkOption],
+    #[serde(skip)]
     pub(crate) make: fn(&Options) -> Result<Graph, ZooError>,
 }
 

@@ -2,6 +2,8 @@
 
 use crate::error::nearest;
 use crate::{Network, ZooError};
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 use std::fmt::{self, Write};
 
 /// The values that an option may have.
@@ -48,8 +50,14 @@ impl fmt::Display for Values {
     }
 }
 
+impl Serialize for Values {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 /// A default that depends on another option.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct DefaultWith {
     /// The other option; its own default depends on nothing.
@@ -61,7 +69,7 @@ pub struct DefaultWith {
 }
 
 /// One option of a network.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct NetworkOption {
     /// Its name in a spec.
@@ -71,6 +79,7 @@ pub struct NetworkOption {
     /// Another default where another option has a certain value.
     pub default_with: Option<DefaultWith>,
     /// What it may be set to.
+    #[schemars(with = "String")]
     pub values: Values,
     /// What it changes, in one line.
     pub meaning: &'static str,

@@ -2,11 +2,15 @@
 
 use crate::boards::{Board, boards_that_fit};
 use crate::{Format, Input, Plan};
-use serde_json::{Value, json};
-use serenity_ir::Profile;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serenity_formats::PlanNote;
+use serenity_ir::{Graph, OpId, Profile};
 use serenity_pipeline::peak;
-use serenity_pipeline::{Footprint, Need, NeedWithKernels, kernels_to_avoid, needs_by_kernels};
-use serenity_runtimes::{MemoryModel, MemoryModelExt, OrtOrder, Tail, Unsupported, main_graph, unsupported};
+use serenity_pipeline::{Footprint, Need, NeedWithKernels, StatedPlan, kernels_to_avoid, needs_by_kernels};
+use serenity_runtimes::{
+    Kernels, MemoryModel, MemoryModelExt, OrtOrder, Tail, TflmArena, Unsupported, main_graph, unsupported,
+};
 
 /// A model as it came, as it is planned, and its plan.
 #[derive(Clone, Debug)]
@@ -75,97 +79,193 @@ impl<'a> Account<'a> {
         peak::profile(self.planned.graphs(), (order, bodies), *model, offsets.as_ref())
     }
 
-    /// The plan as a JSON object, with the need before and after, the boards that it fits, and what is required to run
-    /// it.
-    pub fn to_json(&self, budget: Option<u64>) -> Value {
+    /// The plan as JSON states it, with the need before and after, the boards that it fits, and what is required to
+    /// run it.
+    pub fn stated(&self, budget: Option<u64>) -> StatedAccount<'a> {
         let Self { came, planned, plan, tails } = *self;
-        let mut object = plan.to_json();
-        object["before"] = footprint(plan.before, tails.map(|(before, _)| before));
-        object["after"] = footprint(plan.after, tails.map(|(_, after)| after));
-        let by_kernels = needs_by_kernels(planned, plan);
-        if !by_kernels.is_empty() {
-            object["by_kernels"] = by_kernels.into_iter().map(NeedWithKernels::to_json).collect();
+        let boards = || self.boards(self.need().to_be_safe()).iter().map(|board| board.name).collect();
+        StatedAccount {
+            plan: StatedPlan::of(plan),
+            before: StatedFootprint::of(plan.before, tails.map(|(before, _)| before)),
+            after: StatedFootprint::of(plan.after, tails.map(|(_, after)| after)),
+            by_kernels: needs_by_kernels(planned, plan),
+            unsafe_kernels: plan.model.kernels().map(|_| kernels_to_avoid(planned, plan)),
+            unsupported: refused_by_tflm(came, plan.model),
+            plan_fault: plan_fault(came, plan.model),
+            plan_note: StatedNote::of(came, plan.model),
+            needs: self.need().bytes,
+            budget,
+            fits: budget.map(|budget| self.fits(budget)),
+            missing: budget.and_then(|budget| self.missing(budget)),
+            session_options: SessionOptions::of(came, plan.model),
+            boards: (tails.is_some() && plan.counts_everything()).then(boards),
         }
-        if plan.model.kernels().is_some() {
-            let avoid = kernels_to_avoid(planned, plan);
-            object["unsafe_kernels"] = avoid.iter().map(ToString::to_string).collect();
-        }
-        object["unsupported"] = refused_to_json(came, plan.model);
-        object["plan_fault"] = plan_fault(came, plan.model).into();
-        object["plan_note"] = note_to_json(came, plan.model);
-        object["needs"] = self.need().bytes.into();
-        object["budget"] = budget.into();
-        object["fits"] = budget.map(|budget| self.fits(budget)).into();
-        object["missing"] = budget.and_then(|budget| self.missing(budget)).into();
-        if let Some(options) = session_options(came, plan.model) {
-            object["session_options"] = options;
-        }
-        if tails.is_some() && plan.counts_everything() {
-            object["boards"] = self.boards(self.need().to_be_safe()).iter().map(|board| board.name).collect();
-        }
-        object
     }
 }
 
-fn footprint(footprint: Footprint, tail: Option<Tail>) -> Value {
-    let total = tail.map(|tail| whole_to_json(&tail, footprint.needs()));
-    json!({"peak": footprint.peak, "arena": footprint.arena, "total": total, "ops": footprint.ops})
+/// What `serenity optimize` reports about a model: its plan, and what follows from it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct StatedAccount<'a> {
+    /// The plan.
+    #[serde(flatten)]
+    pub plan: StatedPlan<'a>,
+    /// The need of the model as it came.
+    pub before: StatedFootprint,
+    /// The need of the planned model.
+    pub after: StatedFootprint,
+    /// For TFLM: the need of the planned model with each set of kernels that the plan is for. A plan for any kernels
+    /// also lists the sets that need too much to be counted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub by_kernels: Vec<NeedWithKernels>,
+    /// For TFLM: the sets of kernels with which the planned model may compute wrong results, because its tensors
+    /// overlap where these kernels do not allow it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<Kernels>")]
+    pub unsafe_kernels: Option<Vec<Kernels>>,
+    /// For a .tflite on TFLM: operators that it cannot run, whatever memory it gets.
+    pub unsupported: Vec<Refused>,
+    /// Why TFLM with these kernels cannot run the model with the memory plan that it came with, or may compute wrong
+    /// results; null if neither is so.
+    pub plan_fault: Option<String>,
+    /// The note in the model about the memory plan that it came with; null if there is none.
+    pub plan_note: Option<StatedNote>,
+    /// The memory that a device must have: for TFLM the whole arena on a 32-bit device where it is known, otherwise the
+    /// need under the memory model. A budget must hold the margin too.
+    pub needs: u64,
+    /// The budget, as given by --budget.
+    pub budget: Option<u64>,
+    /// Is the need, with its margin, within the budget? Null without one.
+    pub fits: Option<bool>,
+    /// Bytes over the budget, 0 if it fits; null without one.
+    pub missing: Option<u64>,
+    /// For an .onnx: the options that the session of ONNX Runtime must get.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "SessionOptions")]
+    pub session_options: Option<SessionOptions>,
+    /// For a .tflite on TFLM: boards whose RAM holds the whole arena of a 32-bit device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<String>")]
+    pub boards: Option<Vec<&'static str>>,
 }
 
-/// TFLM's whole arena for a head of `head` bytes, as JSON.
-pub fn whole_to_json(tail: &Tail, head: u64) -> Value {
-    let needed = tail.needed(head);
-    json!({"arm32": needed.arm32, "x86_64": needed.x86_64, "margin": tail.margin(head)})
+/// What a model needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StatedFootprint {
+    /// The most memory in use at any time.
+    pub peak: u64,
+    /// The runtime's arena; null for a memory model that is no runtime.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub arena: Option<u64>,
+    /// For a .tflite on TFLM: the whole arena, head and tail.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub total: Option<WholeArena>,
+    /// The number of ops.
+    pub ops: usize,
 }
 
-/// The operators that TFLM refuses, each with the index of its graph. Empty for other runtimes and for models of other
-/// formats.
-pub fn refused_by_tflm(input: &Input, model: MemoryModel) -> Vec<(usize, Unsupported)> {
+/// TFLM's whole arena, head and tail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WholeArena {
+    /// On a 32-bit device: an estimate.
+    pub arm32: u64,
+    /// On a 64-bit computer.
+    pub x86_64: u64,
+    /// Bytes to add on a 32-bit device to be safe, because versions and compilers differ. A budget must hold them too.
+    #[serde(default)]
+    #[schemars(with = "u64")]
+    pub margin: Option<u64>,
+}
+
+/// The note in a model about the memory plan that it came with.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct StatedNote {
+    /// The note.
+    #[serde(flatten)]
+    pub note: PlanNote,
+    /// Is the plan safe with the kernels in question? Null if there are none.
+    pub serves: Option<bool>,
+}
+
+/// An operator that TFLM refuses.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Refused {
+    /// The index of its graph; 0 for the main graph.
+    pub graph: usize,
+    /// The operator.
+    pub op: OpId,
+    /// Its name.
+    pub name: String,
+    /// Why TFLM refuses it.
+    pub reason: String,
+}
+
+/// The options of the ONNX Runtime session that the figures hold for.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct SessionOptions {
+    /// `graph_optimization_level` of the session.
+    pub graph_optimization_level: &'static str,
+    /// `execution_order` of the session.
+    pub execution_order: &'static str,
+    /// `enable_mem_reuse` of the session.
+    pub enable_mem_reuse: bool,
+    /// `enable_mem_pattern` of the session, if every run is to need what the first one needs.
+    pub enable_mem_pattern: bool,
+}
+
+impl StatedFootprint {
+    fn of(footprint: Footprint, tail: Option<Tail>) -> Self {
+        let Footprint { peak, arena, ops } = footprint;
+        Self { peak, arena, total: tail.map(|tail| WholeArena::of(&tail, footprint.needs())), ops }
+    }
+}
+
+impl WholeArena {
+    /// TFLM's whole arena for a head of `head` bytes.
+    pub fn of(tail: &Tail, head: u64) -> Self {
+        let TflmArena { arm32, x86_64 } = tail.needed(head);
+        Self { arm32, x86_64, margin: Some(tail.margin(head)) }
+    }
+}
+
+impl StatedNote {
+    /// The note in a model, and whether its memory plan is for the kernels in question; `None` if there is none.
+    pub fn of(input: &Input, model: MemoryModel) -> Option<Self> {
+        let serves = model.kernels().and_then(|kernels| input.plan_serves(kernels));
+        input.plan_note().map(|note| Self { note, serves })
+    }
+}
+
+impl SessionOptions {
+    /// The options for a model; `None` if it is for another runtime.
+    fn of(input: &Input, model: MemoryModel) -> Option<Self> {
+        let setup = model.ort().unwrap_or_default();
+        (input.file.format() == Format::Onnx).then_some(Self {
+            graph_optimization_level: "ORT_DISABLE_ALL",
+            execution_order: match setup.order {
+                OrtOrder::Priority => "PRIORITY_BASED",
+                OrtOrder::Default => "DEFAULT",
+            },
+            enable_mem_reuse: setup.reuse,
+            enable_mem_pattern: false,
+        })
+    }
+}
+
+/// The operators that TFLM refuses. Empty for other runtimes and for models of other formats.
+pub fn refused_by_tflm(input: &Input, model: MemoryModel) -> Vec<Refused> {
     if model.kernels().is_none() || input.file.format() != Format::TfLite {
         return Vec::new();
     }
-    let of_graph = |(index, graph)| unsupported(graph).into_iter().map(move |refused| (index, refused));
-    input.graphs().iter().enumerate().flat_map(of_graph).collect()
-}
-
-/// The operators that TFLM refuses, as JSON. Empty for other runtimes and for models of other formats.
-pub fn refused_to_json(input: &Input, model: MemoryModel) -> Value {
-    let of_op = |(graph, refused): &(usize, Unsupported)| {
-        let name = input.graphs()[*graph].op_label(refused.op);
-        json!({"graph": graph, "op": refused.op.0, "name": name, "reason": refused.reason})
+    let of_graph = |(index, graph): (usize, &Graph)| {
+        let refused =
+            |Unsupported { op, reason }| Refused { graph: index, op, name: graph.op_label(op), reason };
+        unsupported(graph).into_iter().map(refused).collect::<Vec<_>>()
     };
-    refused_by_tflm(input, model).iter().map(of_op).collect()
+    input.graphs().iter().enumerate().flat_map(of_graph).collect()
 }
 
 /// Why the memory plan stored in a model is wrong for the TFLM kernels in question; `None` if it is right, or for other
 /// runtimes.
 pub fn plan_fault(input: &Input, model: MemoryModel) -> Option<String> {
     input.plan_fault(model.kernels()?)
-}
-
-/// The memory plan stored in a model, as JSON: for which kernels it was made, and whether those are the kernels in
-/// question.
-pub fn note_to_json(input: &Input, model: MemoryModel) -> Value {
-    let Some(note) = input.plan_note() else { return Value::Null };
-    let mut object = note.to_json();
-    object["serves"] = model.kernels().and_then(|kernels| input.plan_serves(kernels)).into();
-    object
-}
-
-/// The options of the session that the figures hold for; `None` if the model is for another runtime.
-fn session_options(input: &Input, model: MemoryModel) -> Option<Value> {
-    if input.file.format() != Format::Onnx {
-        return None;
-    }
-    let setup = model.ort().unwrap_or_default();
-    let execution_order = match setup.order {
-        OrtOrder::Priority => "PRIORITY_BASED",
-        OrtOrder::Default => "DEFAULT",
-    };
-    Some(json!({
-        "graph_optimization_level": "ORT_DISABLE_ALL",
-        "execution_order": execution_order,
-        "enable_mem_reuse": setup.reuse,
-        "enable_mem_pattern": false,
-    }))
 }

@@ -5,15 +5,15 @@
 //! and refused by the check, so that no claim is dropped silently.
 
 use crate::Error;
+use crate::account::StatedFootprint;
 use crate::load::read_text;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use serenity_check::{Witness, WitnessChain};
+use serenity_check::Witness;
 use serenity_formats::{NarrowedChannels, QuantizedIo};
-use serenity_ir::{OpId, TensorId};
-use serenity_loops::{Loop, LoopCost};
-use serenity_pipeline::{AppliedRewrite, Decision, RewriteChoice, RewriteCost};
+use serenity_ir::OpId;
+use serenity_pipeline::{AppliedLoops, AppliedRewrite, RewriteChoice, StatedProofs};
 use serenity_runtimes::{Kernels, MemoryModel, Offsets, OrtOrder, OrtSetup};
-use serenity_search::StopReason;
 
 /// The claims of a plan file. None of them is trusted.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,7 +29,7 @@ pub struct PlanFile {
     /// How the rewrites were chosen, and whether the choice is called proved.
     pub(crate) rewrite_choice: Option<(RewriteChoice, bool)>,
     /// The loops that windows of the rewritten model became.
-    pub(crate) loops: Option<ClaimedLoops>,
+    pub(crate) loops: Option<AppliedLoops>,
     /// The number of ops, if stated.
     pub ops: Option<u64>,
     /// The ops in execution order.
@@ -51,64 +51,19 @@ pub struct PlanFile {
     /// Does the plan claim that nothing needs less?
     pub optimal: bool,
     /// The stated proof of each decision.
-    pub(crate) proofs: Option<Vec<ClaimedProof>>,
+    pub(crate) proofs: Option<StatedProofs>,
     /// What the plan says is unknown about the model.
     pub(crate) unknown: Option<Vec<Value>>,
     /// The witness that proves the bound on peaks, if there is one.
     pub witness: Option<Witness>,
     /// The stated need of the original model.
-    pub(crate) before: Option<ClaimedFootprint>,
+    pub(crate) before: Option<StatedFootprint>,
     /// The stated need of the planned model, if it is stated a second time.
-    pub(crate) after: Option<ClaimedFootprint>,
+    pub(crate) after: Option<StatedFootprint>,
     /// All fields that are neither null nor empty, as they were read.
     pub(crate) fields: Map<String, Value>,
     /// Fields that cannot be understood, with the reason.
     pub(crate) malformed: Vec<(String, String)>,
-}
-
-/// The loops of a model, as a plan states them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ClaimedLoops {
-    /// The order of the model without loops.
-    pub(crate) order: Vec<OpId>,
-    /// Did every reader of a padding get one of its own first?
-    pub(crate) spread: bool,
-    /// Multiplications of the row-local ops without loops.
-    pub(crate) macs: u64,
-    /// Multiplications that the loops add.
-    pub(crate) extra_macs: u64,
-    /// Bytes that the loops copy.
-    pub(crate) copied: u64,
-    /// The time without loops; `extra_time` is what they add.
-    pub(crate) time: u64,
-    pub(crate) extra_time: u64,
-    /// Instructions without loops; `extra_instructions` are what they add.
-    pub(crate) instructions: u64,
-    pub(crate) extra_instructions: u64,
-    /// The loops and their costs.
-    pub(crate) windows: Vec<(Loop, LoopCost)>,
-}
-
-/// The proof of one decision, as a plan states it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ClaimedProof {
-    pub(crate) decision: Decision,
-    /// Is it called optimal?
-    pub(crate) is_optimal: bool,
-    /// The reason why the search ended, if it is not optimal.
-    pub(crate) stopped: Option<String>,
-    /// The lower bound for other decisions.
-    pub(crate) bound: u64,
-}
-
-/// The need of a model, as `optimize --json` states it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ClaimedFootprint {
-    pub(crate) peak: u64,
-    pub(crate) arena: Option<u64>,
-    /// The whole TFLM arena on 32-bit Arm and on x86-64, and the safety margin, if stated.
-    pub(crate) total: Option<(u64, u64, Option<u64>)>,
-    pub(crate) ops: u64,
 }
 
 impl PlanFile {
@@ -142,8 +97,10 @@ impl PlanFile {
             Some("gap") => false,
             _ => return Err("`proof` must be \"optimal\" or \"gap\"".to_owned()),
         };
-        let order = list(present(plan, "order").ok_or("`order` must be an array of op numbers")?, op)
-            .map_err(|at| format!("`order{at}` must be the number of an op"))?;
+        let order = present(plan, "order").and_then(Value::as_array);
+        let order = order.ok_or("`order` must be an array of op numbers")?.iter().enumerate();
+        let op = |(at, op)| derived(op).ok_or_else(|| format!("`order[{at}]` must be the number of an op"));
+        let order = order.map(op).collect::<Result<_, _>>()?;
         if let Some(schema) = present(plan, "schema")
             && !SCHEMAS.iter().any(|known| schema == known)
         {
@@ -152,8 +109,8 @@ impl PlanFile {
         let (peak, bound) = (bytes(plan, "peak")?, bytes(plan, "bound")?);
         let mut malformed = Vec::new();
         let mut reader = Reader { plan, malformed: &mut malformed };
-        let arena = reader.optional("arena", "must be a whole number of bytes", unsigned);
-        let peak_bound = reader.optional("peak_bound", "must be a whole number of bytes", unsigned);
+        let arena = reader.optional("arena", "must be a whole number of bytes", derived);
+        let peak_bound = reader.optional("peak_bound", "must be a whole number of bytes", derived);
         if peak_bound.is_none() && arena.is_some() {
             reader.complain("peak_bound", "must stand beside an `arena`: `bound` speaks of that");
         }
@@ -163,13 +120,13 @@ impl PlanFile {
                 "int8_io",
                 "must be an object with `inputs` and `outputs`, each with `position`, `was`, `name`, `dtype`, `scale` and `zero_point`, and `kept`, each \
                  with `port`, `position`, `name` and `reason`",
-                QuantizedIo::from_json,
+                derived,
             ),
             constant_channels: reader.optional(
                 "constant_channels",
                 "must be an object with `removed`, `channels`, `macs` and `weight_bytes`, each of these with `before` and `after`, `folded`, `rounds_reals`, and `tensors`, each with \
                  `tensor`, `channels` and `gone`",
-                NarrowedChannels::from_json,
+                derived,
             ),
             rewrites: reader.list("rewrites", rewrite).unwrap_or_default(),
             rewrite_choice: reader.optional(
@@ -181,17 +138,16 @@ impl PlanFile {
                 "loops",
                 "must be an object with `order`, `spread`, `macs`, `extra_macs`, `copied`, `time`, `extra_time`, `instructions`, `extra_instructions` and `windows`, each with `ops`, `enters`, `leaves`, `carries`, `peeled`, \
                  `step`, `iterations`, `extra_macs`, `copied` and `extra_time`",
-                loops,
+                derived,
             ),
-            ops: reader.optional("ops", "must be the number of ops", unsigned),
+            ops: reader.optional("ops", "must be the number of ops", derived),
             order,
-            file_order: reader.list("file_order", |value| op(value).ok_or("must be the number of an op")),
+            file_order: reader.list("file_order", |value| derived(value).ok_or("must be the number of an op")),
             bodies: reader
-                .list("bodies", |body| list(body, op).map_err(|_| "must be an array of op numbers"))
+                .list("bodies", |body| derived(body).ok_or("must be an array of op numbers"))
                 .unwrap_or_default(),
             offsets: reader.list("offsets", |graph| {
-                list(graph, |value| place(value).ok())
-                    .map_err(|_| "must hold a place in bytes, or null, for each tensor of the graph")
+                derived(graph).ok_or("must hold a place in bytes, or null, for each tensor of the graph")
             }),
             arena,
             peak,
@@ -201,12 +157,12 @@ impl PlanFile {
             proofs: reader.optional(
                 "proofs",
                 "must say of `rewrites`, `order` and `places` what is proved: a `proof`, what `stopped` it and a `bound`",
-                proofs,
+                derived,
             ),
             unknown: reader.list("unknown", |value| Ok(value.clone())),
-            witness: reader.optional("witness", "must be an op and its chains of tensors", witness),
-            before: reader.optional("before", FOOTPRINT, footprint),
-            after: reader.optional("after", FOOTPRINT, footprint),
+            witness: reader.optional("witness", "must be an op and its chains of tensors", derived),
+            before: reader.optional("before", FOOTPRINT, derived),
+            after: reader.optional("after", FOOTPRINT, derived),
             fields: plan
                 .iter()
                 .filter(|(_, value)| !value.is_null())
@@ -271,31 +227,9 @@ fn bytes(plan: &Map<String, Value>, field: &str) -> Result<u64, String> {
     value.ok_or_else(|| format!("`{field}` must be a whole number of bytes"))
 }
 
-fn unsigned(value: &Value) -> Option<u64> {
-    value.as_u64()
-}
-
-/// All items of an array, or the index of the first that is malformed.
-fn list<T>(value: &Value, read: impl Fn(&Value) -> Option<T>) -> Result<Vec<T>, String> {
-    let items = value.as_array().ok_or_else(String::new)?;
-    let read = |(index, item)| read(item).ok_or_else(|| format!("[{index}]"));
-    items.iter().enumerate().map(read).collect()
-}
-
-fn op(value: &Value) -> Option<OpId> {
-    value.as_u64().and_then(|id| u32::try_from(id).ok()).map(OpId)
-}
-
-fn tensor(value: &Value) -> Option<TensorId> {
-    op(value).map(|id| TensorId(id.0))
-}
-
-/// A number, or `None` for null.
-fn place(value: &Value) -> Result<Option<u64>, &'static str> {
-    match value {
-        Value::Null => Ok(None),
-        value => value.as_u64().map(Some).ok_or("must be a whole number of bytes, or null"),
-    }
+/// What the types of the parts of a plan read themselves.
+fn derived<T: DeserializeOwned>(value: &Value) -> Option<T> {
+    T::deserialize(value).ok()
 }
 
 fn model(plan: &Map<String, Value>) -> Result<Option<MemoryModel>, String> {
@@ -335,141 +269,14 @@ fn model(plan: &Map<String, Value>) -> Result<Option<MemoryModel>, String> {
     Ok(Some(model.with_kernels(kernels.unwrap_or_default()).with_ort(setup)))
 }
 
-/// Reads a rewrite; all its fields must be there.
+/// Reads a rewrite. No rule adds multiplications.
 fn rewrite(value: &Value) -> Result<AppliedRewrite, &'static str> {
-    let signed = |key: &str| value.get(key).and_then(Value::as_i64);
-    let count = |value: &Value| value.as_u64().and_then(|count| usize::try_from(count).ok());
-    let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
-    // No rule adds multiplications.
-    if signed("extra_macs") != Some(0) {
-        return Err("must have `extra_macs` 0");
-    }
-    let gain = match value.get("gain") {
-        Some(Value::Null) => None,
-        Some(gain) => Some(gain.as_u64().ok_or("must have a `gain` in bytes, or null")?),
-        None => return Err("must have a `gain` in bytes, or null"),
-    };
-    Ok(AppliedRewrite {
-        rule: text("rule").ok_or("must have a `rule`")?,
-        round: value.get("round").and_then(count).ok_or("must have a `round`")?,
-        ops: value.get("ops").and_then(|ops| list(ops, op).ok()).ok_or("must have `ops`, their numbers")?,
-        order: value
-            .get("order")
-            .and_then(|order| list(order, count).ok())
-            .ok_or("must have an `order` of its terms")?,
-        text: text("text").ok_or("must have a `text`")?,
-        exact: value.get("exact").and_then(Value::as_bool).ok_or("must say whether it is `exact`")?,
-        rounds_in: value.get("rounds_in").map_or(Ok(Vec::new()), |names| {
-            list(names, |name| name.as_str().map(str::to_owned)).map_err(|_| "must have names in `rounds_in`")
-        })?,
-        error: match value.get("error_steps") {
-            None => None,
-            Some(steps) => Some(steps.as_f64().ok_or("must have a number of `error_steps`")?),
-        },
-        gain,
-        cost: RewriteCost {
-            ops: signed("extra_ops").ok_or("must have `extra_ops`")?,
-            weight_bytes: signed("extra_weight_bytes").ok_or("must have `extra_weight_bytes`")?,
-            additions: signed("extra_additions").ok_or("must have `extra_additions`")?,
-        },
-    })
+    let rewrite: Option<AppliedRewrite> = derived(value);
+    rewrite.filter(|rewrite| rewrite.cost.macs == 0).ok_or(
+        "must have `rule`, `exact`, `round`, `ops`, `order`, `gain`, `extra_ops`, `extra_weight_bytes`, `extra_macs` 0, `extra_additions` and `text`",
+    )
 }
 
 fn choice(value: &Value) -> Option<(RewriteChoice, bool)> {
-    let number = |key: &str| value.get(key)?.as_u64();
-    let choice = RewriteChoice {
-        sets: usize::try_from(number("sets")?).ok()?,
-        without: number("without")?,
-        with: number("with")?,
-        floor: number("floor")?,
-        stopped: stop_reason(value.get("stopped")?).ok()?,
-    };
-    Some((choice, value.get("proved")?.as_bool()?))
-}
-
-/// Reads loops; all their fields must be there.
-fn loops(value: &Value) -> Option<ClaimedLoops> {
-    fn number(value: &Value, key: &str) -> Option<u64> {
-        value.get(key)?.as_u64()
-    }
-    let ops = |value: &Value, key: &str| list(value.get(key)?, op).ok();
-    let window = |value: &Value| {
-        let one = Loop {
-            ops: ops(value, "ops")?,
-            enters: tensor(value.get("enters")?)?,
-            carries: value.get("carries")?.as_bool()?,
-            peeled: value.get("peeled")?.as_bool()?,
-            step: number(value, "step")?,
-        };
-        let cost = LoopCost {
-            iterations: number(value, "iterations")?,
-            extra_macs: number(value, "extra_macs")?,
-            copied: number(value, "copied")?,
-            extra_time: number(value, "extra_time")?,
-            leaves: tensor(value.get("leaves")?)?,
-        };
-        Some((one, cost))
-    };
-    Some(ClaimedLoops {
-        order: ops(value, "order")?,
-        spread: value.get("spread")?.as_bool()?,
-        macs: number(value, "macs")?,
-        extra_macs: number(value, "extra_macs")?,
-        copied: number(value, "copied")?,
-        time: number(value, "time")?,
-        extra_time: number(value, "extra_time")?,
-        instructions: number(value, "instructions")?,
-        extra_instructions: number(value, "extra_instructions")?,
-        windows: list(value.get("windows")?, window).ok()?,
-    })
-}
-
-/// A reason by its name, or `None` for null.
-fn stop_reason(value: &Value) -> Result<Option<StopReason>, &'static str> {
-    match value {
-        Value::Null => Ok(None),
-        value => {
-            let reason = value.as_str().and_then(StopReason::named);
-            reason.map(Some).ok_or("must be the name of a reason, or null")
-        }
-    }
-}
-
-fn proofs(value: &Value) -> Option<Vec<ClaimedProof>> {
-    let proof = |(name, value): (&String, &Value)| {
-        let decision = [Decision::Rewrites, Decision::Order, Decision::Places];
-        let is_optimal = match value.get("proof")?.as_str()? {
-            "optimal" => true,
-            "gap" => false,
-            _ => return None,
-        };
-        Some(ClaimedProof {
-            decision: decision.into_iter().find(|decision| decision.name() == name)?,
-            is_optimal,
-            stopped: stop_reason(value.get("stopped")?).ok()?.map(|reason| reason.name().to_owned()),
-            bound: value.get("bound")?.as_u64()?,
-        })
-    };
-    value.as_object()?.iter().map(proof).collect()
-}
-
-fn footprint(value: &Value) -> Option<ClaimedFootprint> {
-    let number = |key: &str| value.get(key)?.as_u64();
-    let total = match value.get("total")? {
-        Value::Null => None,
-        total => {
-            let margin = total.get("margin").map_or(Some(None), |margin| margin.as_u64().map(Some))?;
-            Some((total.get("arm32")?.as_u64()?, total.get("x86_64")?.as_u64()?, margin))
-        }
-    };
-    let arena = place(value.get("arena")?).ok()?;
-    Some(ClaimedFootprint { peak: number("peak")?, arena, total, ops: number("ops")? })
-}
-
-fn witness(value: &Value) -> Option<Witness> {
-    let chain = |value: &Value| {
-        let tensors = list(value.get("tensors")?, tensor).ok()?;
-        Some(WitnessChain { bytes: value.get("bytes")?.as_u64()?, tensors })
-    };
-    Some(Witness { op: op(value.get("op")?)?, chains: list(value.get("chains")?, chain).ok()? })
+    derived(value).zip(value.get("proved")?.as_bool())
 }

@@ -6,8 +6,11 @@ use crate::printable::printable;
 use crate::progress::thousands;
 use crate::signals::cancel_on_signal;
 use crate::{Failure, Outcome, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serenity::account::StatedNote;
 use serenity::check::Reproved;
-use serenity::plan_check::{CheckOptions, Status, Verdict};
+use serenity::plan_check::{CheckOptions, StatedVerdict, Status, Verdict};
 use serenity::search::Limits;
 use serenity::{PlanFile, check_plan};
 use std::io::Write;
@@ -33,10 +36,9 @@ pub(crate) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Outcome, Fai
     let verdict = check_plan(&input, &plan, &CheckOptions { model: Some(model), deep });
     let refused = refused(&verdict, args.allow_unverified.as_ref());
     if args.talk.json {
-        let mut object = verdict.to_json(&plan);
-        object["plan"] = args.plan.as_str().into();
-        object["plan_note"] = serenity::account::note_to_json(&input, model);
-        writeln!(out, "{}", json::object("check", Some(&args.input), object))?;
+        let (verdict, plan_note) = (verdict.stated(&plan), StatedNote::of(&input, model));
+        let checked = Checked { verdict, plan: &args.plan, plan_note };
+        writeln!(out, "{}", json::object("check", Some(&args.input), checked))?;
     } else {
         tflm::print_note(&input, model, out)?;
         print(&plan, &verdict, args.deep, out)?;
@@ -50,6 +52,17 @@ pub(crate) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Outcome, Fai
     }
     let is_accepted = verdict.is_valid() && refused.is_empty();
     Ok(if is_accepted { Outcome::Done } else { Outcome::ConditionNotMet })
+}
+
+/// `serenity check`: is a plan right?
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Checked<'a> {
+    #[serde(flatten)]
+    verdict: StatedVerdict<'a>,
+    /// The plan, as given.
+    plan: &'a str,
+    /// The note in the model about the memory plan that it came with; null if there is none.
+    plan_note: Option<StatedNote>,
 }
 
 /// What was not verified and is not taken on trust, by the names that --allow-unverified takes.

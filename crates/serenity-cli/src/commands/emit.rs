@@ -6,7 +6,8 @@ use crate::args::{EmitArgs, EmitCArgs, EmitCommand};
 use crate::progress::{ProgressLine, thousands};
 use crate::signals::cancel_on_signal;
 use crate::{Failure, Outcome, json};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serenity::emit::{Emitted, prefix_of};
 use serenity::pipeline::Need;
 use serenity::runtimes::{Kernels, MemoryModel};
@@ -27,10 +28,8 @@ pub(crate) fn run(args: &EmitArgs, out: &mut impl Write) -> Result<Outcome, Fail
     serenity::write::write_together(&code.files().collect::<Vec<_>>())?;
     let fits = args.budget.map(|budget| code.emitted.ram() <= budget.0);
     if args.talk.json {
-        let mut object = code.to_json();
-        object["budget"] = args.budget.map(|budget| budget.0).into();
-        object["fits"] = fits.into();
-        writeln!(out, "{}", json::object("emit", Some(&args.input), object))?;
+        let written = Written { code: code.stated(), budget: args.budget.map(|budget| budget.0), fits };
+        writeln!(out, "{}", json::object("emit", Some(&args.input), written))?;
     } else {
         code.print(&args.input, out)?;
         if let Some(budget) = args.budget {
@@ -102,6 +101,36 @@ pub(super) fn check_folder(folder: &str) -> Result<(), Failure> {
     Ok(())
 }
 
+/// `serenity emit`: the code of a model, and what it takes.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Written<'a> {
+    #[serde(flatten)]
+    code: StatedCode<'a>,
+    /// The budget, as given by --budget.
+    budget: Option<u64>,
+    /// Is the static memory within the budget? Null without one.
+    fits: Option<bool>,
+}
+
+/// C code of a model, and what it takes.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct StatedCode<'a> {
+    /// The beginning of all names in the code.
+    prefix: &'a str,
+    /// Bytes of static memory: arena and state.
+    ram: u64,
+    /// Bytes of the arena, in which all tensors lie.
+    arena: u64,
+    /// Bytes that are kept from one run to the next.
+    state: u64,
+    /// Bytes of constants, without the code itself.
+    flash: u64,
+    /// Steps of the main graph that do something.
+    steps: usize,
+    /// The files written.
+    files: &'a [String],
+}
+
 /// Code, and the folder that it goes to.
 pub(super) struct Code {
     folder: String,
@@ -129,17 +158,10 @@ impl Code {
             .map(|(path, (_, text))| NewFile { path, bytes: text.as_bytes() })
     }
 
-    pub(super) fn to_json(&self) -> Value {
+    pub(super) fn stated(&self) -> StatedCode<'_> {
         let Emitted { prefix, arena, state, constants, steps, .. } = &self.emitted;
-        json!({
-            "prefix": prefix,
-            "ram": self.emitted.ram(),
-            "arena": arena,
-            "state": state,
-            "flash": constants,
-            "steps": steps,
-            "files": self.paths,
-        })
+        let (arena, state, flash, steps) = (*arena, *state, *constants, *steps);
+        StatedCode { prefix, ram: self.emitted.ram(), arena, state, flash, steps, files: &self.paths }
     }
 
     pub(super) fn print(&self, input: &str, out: &mut impl Write) -> Result<(), Failure> {

@@ -3,6 +3,7 @@
 use super::{count, duration, limits, missing, title, unknown};
 use crate::arena_picture::{arena_over_time, lettered};
 use crate::args::PlaceArgs;
+use crate::json::StatedProof;
 use crate::printable::printable;
 use crate::progress::{ProgressLine, thousands};
 use crate::screen::layout::HANG;
@@ -10,13 +11,15 @@ use crate::screen::style::{TITLE, paint};
 use crate::signals::cancel_on_signal;
 use crate::size::Size;
 use crate::{Failure, Outcome, json};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serenity::ErrorKind;
 use serenity::arena::csv::{self, Table};
-use serenity::arena::{Options, Placement, Problem, Proof, place};
+use serenity::arena::{Buffer, Options, Placement, Planner, Problem, Proof, place};
 use serenity::check::{PlacedBuffer, first_clash};
 use serenity::ir::{Graph, OpId, Unknown};
-use serenity::runtimes::{MemoryModel, MemoryModelExt};
+use serenity::runtimes::{Kernels, MemoryModel, MemoryModelExt};
+use serenity::search::Proved;
 use std::io::Write;
 use std::path::Path;
 
@@ -79,7 +82,7 @@ pub(crate) fn run(args: &PlaceArgs, out: &mut impl Write) -> Result<Outcome, Fai
     check(&job, &placement)?;
     let mut said = Vec::new();
     if args.talk.json {
-        writeln!(said, "{}", json::object("place", Some(&args.input), to_json(args, &job, &placement)))?;
+        writeln!(said, "{}", json::object("place", Some(&args.input), stated(args, &job, &placement)))?;
     } else {
         print(args, &job, &placement, &mut said)?;
     }
@@ -194,37 +197,100 @@ fn is_impossible(placement: &Placement, capacity: Size) -> bool {
     placement.bound > capacity.0
 }
 
-fn to_json(args: &PlaceArgs, job: &Job, placement: &Placement) -> Value {
+/// `serenity place`: the offset of each buffer.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Placed<'a> {
+    /// The name of the graph, may be empty; null for a table of buffers.
+    graph: Option<&'a str>,
+    /// The memory model; null for a table of buffers.
+    runtime: Option<MemoryModel>,
+    /// For TFLM: the kernels that it is built with.
+    kernels: Option<Kernels>,
+    /// The planner.
+    planner: Planner,
+    /// All offsets are multiples of it.
+    #[schemars(range(min = 1))]
+    alignment: u64,
+    /// The size of the arena.
+    arena: u64,
+    /// The size of the arena, by its older name.
+    height: u64,
+    /// A lower bound on the arena of every placement.
+    bound: u64,
+    #[serde(flatten)]
+    proof: StatedProof<'a>,
+    /// Partial placements that the search visited.
+    states: u64,
+    /// Wall-clock time.
+    #[schemars(range(min = 0))]
+    seconds: f64,
+    /// The budget, as given by --capacity.
+    budget: Option<u64>,
+    /// The budget, by its older name.
+    capacity: Option<u64>,
+    /// Is the arena within the budget? Null without one.
+    fits: Option<bool>,
+    /// Bytes over the budget, 0 if it fits; null without one.
+    missing: Option<u64>,
+    /// Is it proved that no placement is within the budget? Null without one.
+    impossible: Option<bool>,
+    /// The file written by -o.
+    output: Option<&'a str>,
+    /// The offset of each buffer.
+    offsets: &'a [u64],
+    /// The buffers, in the same order.
+    buffers: Vec<PlacedRow<'a>>,
+}
+
+/// A buffer and its offset.
+#[derive(Serialize, JsonSchema)]
+struct PlacedRow<'a> {
+    /// Its name.
+    id: &'a str,
+    /// The first step at which it is in use.
+    lower: i64,
+    /// The first step at which it is not in use any more.
+    upper: i64,
+    /// Its bytes.
+    size: u64,
+    /// Its offset.
+    offset: u64,
+}
+
+fn stated<'a>(args: &'a PlaceArgs, job: &'a Job, placement: &'a Placement) -> Placed<'a> {
     let buffers = job.problem.buffers().iter().zip(&job.table.ids).zip(&placement.offsets);
-    let buffers: Vec<Value> = buffers
-        .map(|((buffer, id), offset)| {
-            let upper = buffer.last.saturating_add(1);
-            json!({"id": id, "lower": buffer.first, "upper": upper, "size": buffer.size, "offset": offset})
-        })
-        .collect();
-    json!({
-        "graph": job.graph,
-        "runtime": job.model.map(|model| model.to_string()),
-        "kernels": job.model.and_then(MemoryModel::kernels).map(|kernels| kernels.to_string()),
-        "planner": args.planner.to_string(),
-        "alignment": job.problem.alignment(),
-        "arena": placement.height,
-        "height": placement.height,
-        "bound": placement.bound,
-        "proof": if job.is_optimal(placement) { "optimal" } else { "gap" },
-        "stopped": job.stopped(placement),
-        "unknown": unknown::to_json(&job.unknown),
-        "states": placement.stats.states,
-        "seconds": placement.stats.elapsed.as_secs_f64(),
-        "budget": args.capacity.map(|capacity| capacity.0),
-        "capacity": args.capacity.map(|capacity| capacity.0),
-        "fits": args.capacity.map(|capacity| job.fits(placement, capacity)),
-        "missing": args.capacity.filter(|_| job.counts_everything()).map(|capacity| missing(placement.height, capacity)),
-        "impossible": args.capacity.map(|capacity| is_impossible(placement, capacity)),
-        "output": args.output,
-        "offsets": placement.offsets,
-        "buffers": buffers,
-    })
+    let row = |((buffer, id), offset): ((&Buffer, &'a String), &u64)| {
+        let upper = buffer.last.saturating_add(1);
+        PlacedRow { id, lower: buffer.first, upper, size: buffer.size, offset: *offset }
+    };
+    Placed {
+        graph: job.graph.as_deref(),
+        runtime: job.model,
+        kernels: job.model.and_then(MemoryModel::kernels),
+        planner: args.planner,
+        alignment: job.problem.alignment(),
+        arena: placement.height,
+        height: placement.height,
+        bound: placement.bound,
+        proof: StatedProof {
+            proof: Proved::if_so(job.is_optimal(placement)),
+            stopped: job.stopped(placement),
+            unknown: &job.unknown,
+        },
+        states: placement.stats.states,
+        seconds: placement.stats.elapsed.as_secs_f64(),
+        budget: args.capacity.map(|capacity| capacity.0),
+        capacity: args.capacity.map(|capacity| capacity.0),
+        fits: args.capacity.map(|capacity| job.fits(placement, capacity)),
+        missing: args
+            .capacity
+            .filter(|_| job.counts_everything())
+            .map(|capacity| missing(placement.height, capacity)),
+        impossible: args.capacity.map(|capacity| is_impossible(placement, capacity)),
+        output: args.output.as_deref(),
+        offsets: &placement.offsets,
+        buffers: buffers.map(row).collect(),
+    }
 }
 
 fn print(args: &PlaceArgs, job: &Job, placement: &Placement, out: &mut impl Write) -> Result<(), Failure> {

@@ -1,4 +1,4 @@
-//! `serenity completions` and `serenity man`, from the same definitions as the command line itself; `serenity schema`, as it is published.
+//! `serenity completions` and `serenity man`, from the same definitions as the command line itself; `serenity schema`, from the types of what is printed.
 
 use crate::args::{CompletionsArgs, ManArgs, SchemaArgs};
 use crate::{Failure, Outcome, json};
@@ -15,11 +15,11 @@ pub(crate) fn completions(args: &CompletionsArgs, out: &mut impl Write) -> Resul
 }
 
 pub(crate) fn schema(args: &SchemaArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
+    let mut schema = json::schema();
     let Some(name) = &args.name else {
-        out.write_all(json::SCHEMA.as_bytes())?;
+        writeln!(out, "{schema:#}")?;
         return Ok(Outcome::Done);
     };
-    let mut schema: Value = serde_json::from_str(json::SCHEMA).map_err(std::io::Error::from)?;
     let names: Vec<&str> = outputs(&schema).collect();
     if !names.contains(&name.as_str()) {
         return Err(Failure::request(

@@ -1,14 +1,17 @@
 //! `serenity report`: a page about a model.
 
 use super::page::{self, PageFiles};
-use super::{as_typed, for_shell, missing, title, unknown, with_search};
+use super::{as_typed, for_shell, missing, title, with_search};
 use crate::args::ReportArgs;
+use crate::json::{StatedFit, StatedProof};
 use crate::progress::{ProgressLine, thousands};
 use crate::signals::cancel_on_signal;
 use crate::size::Size;
 use crate::{Failure, Outcome, json};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serenity::pipeline::Need;
+use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::{Optimized, Options};
 use serenity_page::{Page, PageOptions};
 use std::io::Write;
@@ -37,7 +40,7 @@ pub(crate) fn run(args: &ReportArgs, out: &mut impl Write) -> Result<Outcome, Fa
     serenity::write::write_together(&files.files().collect::<Vec<_>>())?;
     let fits = args.budget.map(|budget| found.plan.fits(Need::of(&found.model, &found.plan), budget.0));
     if args.talk.json {
-        let object = to_json(args, &found, &drawn, &files, fits);
+        let object = stated(args, &found, &drawn, &files, fits);
         writeln!(out, "{}", json::object("report", Some(&args.input), object))?;
     } else {
         print(args, &drawn, &files, out)?;
@@ -45,34 +48,61 @@ pub(crate) fn run(args: &ReportArgs, out: &mut impl Write) -> Result<Outcome, Fa
     Ok(if fits == Some(false) { Outcome::ConditionNotMet } else { Outcome::Done })
 }
 
-fn to_json(
-    args: &ReportArgs,
-    found: &Optimized,
-    drawn: &Page,
-    files: &PageFiles,
+/// `serenity report`: what the page says first, and which files were written.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Reported<'a> {
+    /// The name of the graph; may be empty.
+    graph: &'a str,
+    /// The memory model.
+    runtime: MemoryModel,
+    /// For TFLM: the kernels that it is built with.
+    kernels: Option<Kernels>,
+    /// What `before` and `after` count, for people: for a .tflite on TFLM the whole arena of a 32-bit device, otherwise
+    /// the runtime's arena or the peak.
+    counts: &'a str,
+    /// Bytes that the model needs as it came.
+    before: u64,
+    /// Bytes that the planned model needs.
+    after: u64,
+    #[serde(flatten)]
+    proof: StatedProof<'a>,
+    /// What sets the need, in sentences, the most important first.
+    why: &'a [String],
+    #[serde(flatten)]
+    fit: StatedFit,
+    /// The page.
+    output: &'a str,
+    /// The size of the page.
+    bytes: usize,
+    /// The pictures written by --svg.
+    pictures: Vec<&'a str>,
+}
+
+fn stated<'a>(
+    args: &'a ReportArgs,
+    found: &'a Optimized,
+    drawn: &'a Page,
+    files: &'a PageFiles,
     fits: Option<bool>,
-) -> Value {
-    let plan = &found.plan;
+) -> Reported<'a> {
+    let Optimized { model, plan, .. } = found;
     let known = args.budget.filter(|_| plan.counts_everything());
-    let kernels = plan.model.kernels().map(|kernels| kernels.to_string());
-    json!({
-        "graph": plan.graph,
-        "runtime": plan.model.to_string(),
-        "kernels": kernels,
-        "counts": drawn.headline.counts,
-        "before": drawn.headline.before,
-        "after": drawn.headline.after,
-        "proof": if plan.is_optimal() { "optimal" } else { "gap" },
-        "stopped": plan.stopped(),
-        "unknown": unknown::to_json(&plan.unknown),
-        "why": drawn.headline.why,
-        "budget": args.budget.map(|budget| budget.0),
-        "fits": fits,
-        "missing": known.map(|budget| missing(Need::of(&found.model, plan).to_be_safe(), budget)),
-        "output": args.output,
-        "bytes": files.page_bytes(),
-        "pictures": files.pictures(),
-    })
+    let missing = known.map(|budget| missing(Need::of(model, plan).to_be_safe(), budget));
+    let budget = args.budget.map(|budget| budget.0);
+    Reported {
+        graph: &plan.graph,
+        runtime: plan.model,
+        kernels: plan.model.kernels(),
+        counts: &drawn.headline.counts,
+        before: drawn.headline.before,
+        after: drawn.headline.after,
+        proof: StatedProof::of(plan),
+        why: &drawn.headline.why,
+        fit: StatedFit { budget, fits, missing },
+        output: &args.output,
+        bytes: files.page_bytes(),
+        pictures: files.pictures(),
+    }
 }
 
 fn print(args: &ReportArgs, drawn: &Page, files: &PageFiles, out: &mut impl Write) -> Result<(), Failure> {

@@ -6,12 +6,17 @@ use crate::progress::{ProgressLine, thousands};
 use crate::signals::{cancel_on_signal, end_if_told};
 use crate::size::Size;
 use crate::{Failure, Outcome, json};
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
 use serenity::ErrorKind;
-use serenity::runtimes::MemoryModelExt;
+use serenity::ir::Unknown;
+use serenity::runtimes::{MemoryModel, MemoryModelExt};
 use serenity::schedule::distribution::{self, CountError, Distribution};
 use serenity::schedule::{Limits, Problem, StopReason};
+use serenity::search::Proved;
 use serenity::{Options, Plan};
+use std::collections::BTreeMap;
 use std::io::Write;
 
 const QUANTILES: [f64; 9] = [0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0];
@@ -58,7 +63,7 @@ pub(crate) fn run(args: &SampleArgs, out: &mut impl Write) -> Result<Outcome, Fa
     drop(line);
     let sampled = Sampled { peaks, stopped, best };
     if args.talk.json {
-        writeln!(out, "{}", json::object("sample", Some(&args.input), to_json(args, &sampled)))?;
+        writeln!(out, "{}", json::object("sample", Some(&args.input), stated(args, &sampled)))?;
     } else {
         writeln!(out, "{title}, memory model `{model}`\n")?;
         print(args, &sampled, out)?;
@@ -113,33 +118,78 @@ fn too_many(input: &str, error: CountError) -> Failure {
     )
 }
 
-/// A JSON number where it is exact, a text where it is not.
-fn integer(number: u128) -> Value {
-    u64::try_from(number).map_or_else(|_| number.to_string().into(), Value::from)
+/// `serenity sample`: how the peaks of random orders are distributed.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct StatedSample<'a> {
+    /// The name of the graph; may be empty.
+    graph: &'a str,
+    /// The memory model.
+    runtime: MemoryModel,
+    /// The number of orders drawn or counted.
+    count: Large,
+    /// Were all orders counted (--exact), or some drawn?
+    exact: bool,
+    /// Why fewer orders were drawn than asked for; null if all were.
+    stopped: Option<String>,
+    /// What 'random' means here.
+    measure: &'static str,
+    /// The seed of the drawing; null with --exact.
+    seed: Option<u64>,
+    /// From a share (`0`, `0.01`, ... `1`) to the least peak that at least this share of orders does not exceed.
+    #[schemars(with = "BTreeMap<String, u64>")]
+    quantiles: Map<String, Value>,
+    /// Pairs of a peak and the number of orders that have it, ascending.
+    distribution: Vec<(u64, Large)>,
+    /// The least peak that the search found, whether or not an order drawn has it.
+    best: u64,
+    /// The least peak, by its older name.
+    optimum: u64,
+    /// Is it proved that no order has a lower peak?
+    proof: Proved,
+    /// The share of orders that reach it, 0 to 1; null if it is not proved optimal.
+    share_optimal: Option<f64>,
+    /// What is not known of the model. If anything is, nothing is proved, and figures are minimums.
+    unknown: &'a [Unknown],
+    /// The budget, as given by --budget.
+    budget: Option<u64>,
+    /// The share of orders within the budget, 0 to 1; null without one.
+    share_within_budget: Option<f64>,
 }
 
-fn to_json(args: &SampleArgs, sampled: &Sampled) -> Value {
+/// A number, or a text of digits if it is 2^64 or more.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+enum Large {
+    Exact(u64),
+    Digits(String),
+}
+
+impl From<u128> for Large {
+    fn from(number: u128) -> Self {
+        u64::try_from(number).map_or_else(|_| Self::Digits(number.to_string()), Self::Exact)
+    }
+}
+
+fn stated<'a>(args: &SampleArgs, sampled: &'a Sampled) -> StatedSample<'a> {
     let Sampled { peaks, stopped, best } = sampled;
-    let quantiles: Map<String, Value> =
-        QUANTILES.iter().map(|&q| (q.to_string(), peaks.quantile(q).into())).collect();
-    json!({
-        "graph": best.graph,
-        "runtime": best.model.to_string(),
-        "count": integer(peaks.total()),
-        "exact": args.exact,
-        "stopped": stopped.map(|reason| reason.to_string()),
-        "measure": measure(args),
-        "seed": (!args.exact).then_some(args.seed),
-        "quantiles": quantiles,
-        "distribution": peaks.peaks().map(|(peak, orders)| json!([peak, integer(orders)])).collect::<Vec<_>>(),
-        "best": best.after.peak,
-        "optimum": best.after.peak,
-        "proof": if best.is_optimal() { "optimal" } else { "gap" },
-        "share_optimal": sampled.share_optimal(),
-        "unknown": unknown::to_json(&best.unknown),
-        "budget": args.budget.map(|budget| budget.0),
-        "share_within_budget": sampled.share_within_budget(args),
-    })
+    StatedSample {
+        graph: &best.graph,
+        runtime: best.model,
+        count: peaks.total().into(),
+        exact: args.exact,
+        stopped: stopped.map(|reason| reason.to_string()),
+        measure: measure(args),
+        seed: (!args.exact).then_some(args.seed),
+        quantiles: QUANTILES.iter().map(|&q| (q.to_string(), peaks.quantile(q).into())).collect(),
+        distribution: peaks.peaks().map(|(peak, orders)| (peak, orders.into())).collect(),
+        best: best.after.peak,
+        optimum: best.after.peak,
+        proof: Proved::if_so(best.is_optimal()),
+        share_optimal: sampled.share_optimal(),
+        unknown: &best.unknown,
+        budget: args.budget.map(|budget| budget.0),
+        share_within_budget: sampled.share_within_budget(args),
+    }
 }
 
 fn print(args: &SampleArgs, sampled: &Sampled, out: &mut impl Write) -> Result<(), Failure> {

@@ -8,6 +8,7 @@ use crate::screen::layout::HANG;
 use crate::screen::style::{TITLE, paint};
 use crate::signals::cancel_on_signal;
 use crate::{Failure, Outcome, json};
+use serenity::pipeline::StatedPlan;
 use serenity::schedule::{CancelFlag, SoftBudget};
 use serenity::write::write_atomically;
 use serenity::{Options, Plan};
@@ -28,7 +29,7 @@ pub(crate) fn run(args: &ScheduleArgs, out: &mut impl Write) -> Result<Outcome, 
     several.each(&cancel, out, |at, input, out| {
         let (title, plan) = plan(args, input, &cancel)?;
         if let Some(targets) = &targets {
-            write_atomically(&targets[at], format!("{}\n", json::plan(plan.to_json())).as_bytes())?;
+            write_atomically(&targets[at], format!("{}\n", json::plan(StatedPlan::of(&plan))).as_bytes())?;
         }
         print(args, input, &title, &plan, out)?;
         let proof = if plan.is_optimal() { "proved" } else { "not proved" };
@@ -72,7 +73,7 @@ fn print(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     if args.talk.json {
-        writeln!(out, "{}", json::object("schedule", Some(input), plan.to_json()))?;
+        writeln!(out, "{}", json::object("schedule", Some(input), StatedPlan::of(plan)))?;
         return Ok(());
     }
     let order: Vec<String> = plan.order.iter().map(ToString::to_string).collect();

@@ -4,8 +4,8 @@ use super::{count, op_name_and_type};
 use crate::Failure;
 use crate::printable::printable;
 use serenity::Input;
-use serenity::account::{plan_fault, refused_by_tflm};
-use serenity::runtimes::{MemoryModel, Unsupported};
+use serenity::account::{Refused, plan_fault, refused_by_tflm};
+use serenity::runtimes::MemoryModel;
 use std::io::Write;
 
 /// More operators than this are summed up.
@@ -17,7 +17,7 @@ pub(super) fn print_refused(input: &Input, model: MemoryModel, out: &mut dyn Wri
         return Ok(());
     }
     writeln!(out, "TFLM cannot run this model. What follows is what it would need:")?;
-    for (graph, Unsupported { op, reason }) in refused.iter().take(MOST_LISTED) {
+    for Refused { graph, op, reason, .. } in refused.iter().take(MOST_LISTED) {
         let name = op_name_and_type(&input.graphs()[*graph], *op);
         writeln!(out, "- {name}: {}", printable(reason))?;
     }

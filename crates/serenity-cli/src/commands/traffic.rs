@@ -7,8 +7,10 @@ use crate::screen::layout::HANG;
 use crate::signals::cancel_on_signal;
 use crate::size::Size;
 use crate::{Failure, Outcome, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serenity::ir::Graph;
-use serenity::memories::{Compared, Objective, TrafficOptions, TrafficPlan};
+use serenity::memories::{Compared, Objective, StatedTraffic, TrafficOptions, TrafficPlan};
 use serenity::runtimes::{MemoryModel, MemoryModelExt};
 use serenity::schedule::Algorithm;
 use serenity::traffic::{Bytes, Grain};
@@ -47,14 +49,25 @@ pub(crate) fn run(args: &TrafficArgs, out: &mut impl Write) -> Result<Outcome, F
     let plan = serenity::memories::least_traffic(&graph, &sizes, &options).map_err(serenity::Error::from)?;
     drop(line);
     if args.talk.json {
-        let mut object = plan.to_json(&graph, &options);
-        object["rewrite"] = args.rewrite.unwrap_or(Rewrites::None).name().into();
-        object["baseline"] = args.before.name().into();
-        writeln!(out, "{}", json::object("traffic", Some(&args.input), object))?;
+        let (traffic, rewrite) = (plan.stated(&graph, &options), args.rewrite.unwrap_or(Rewrites::None));
+        let moved = MovedBytes { traffic, rewrite, baseline: args.before };
+        writeln!(out, "{}", json::object("traffic", Some(&args.input), moved))?;
     } else {
         print(args, model, &title, &graph, &plan, out)?;
     }
     Ok(Outcome::Done)
+}
+
+/// `serenity traffic`: bytes moved between on-chip and off-chip memory.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct MovedBytes<'a> {
+    #[serde(flatten)]
+    traffic: StatedTraffic<'a>,
+    /// The rewrites that were allowed. If the model was rewritten, all but `before` is about the rewritten model.
+    rewrite: Rewrites,
+    /// What `before` is: the model in its own order; or Kahn's order with concatenations that copy, as the SERENITY
+    /// paper counts TensorFlow Lite.
+    baseline: Baseline,
 }
 
 /// The model after rewriting, where it then needs less memory.

@@ -2,7 +2,6 @@
 
 use super::{count, for_shell};
 use crate::printable::printable;
-use serde_json::Value;
 use serenity::ir::{Unknown, UnknownKind};
 use std::io::{self, Write};
 use std::path::Path;
@@ -12,10 +11,6 @@ const MOST_NAMED: usize = 3;
 
 /// Characters of a name that are shown.
 const LONGEST_NAME: usize = 40;
-
-pub(super) fn to_json(unknown: &[Unknown]) -> Value {
-    unknown.iter().map(Unknown::to_json).collect()
-}
 
 /// Tells what is unknown of what was read from `input`, what follows, and what to do about it; nothing if nothing is.
 pub(super) fn print(unknown: &[Unknown], input: &str, out: &mut dyn Write) -> io::Result<()> {

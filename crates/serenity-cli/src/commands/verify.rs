@@ -5,8 +5,12 @@ use super::optimize::changed;
 use crate::args::VerifyArgs;
 use crate::printable::printable;
 use crate::{Failure, Outcome, json};
-use serde_json::{Value, json};
-use serenity_verify::{Compiler, OutputComparison, Verification, VerifyOptions, verify, verify_emitted};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serenity_verify::{
+    Compiler, Invocation, NotJudged, OutputComparison, Skipped, Verification, VerifyOptions, verify,
+    verify_emitted,
+};
 use std::io::Write;
 use std::path::Path;
 
@@ -22,9 +26,11 @@ pub(crate) fn run(args: &VerifyArgs, out: &mut impl Write) -> Result<Outcome, Fa
     } else {
         verify(&args.a, &args.b, &options)?
     };
-    let passed = found.is_equal() || args.tolerance.is_some_and(|tolerance| found.is_within(tolerance));
+    let passed = found.equal || args.tolerance.is_some_and(|tolerance| found.is_within(tolerance));
     if args.talk.json {
-        writeln!(out, "{}", json::object("verify", Some(&args.a), to_json(args, &found, passed)))?;
+        let (tolerance, runs, seed) = (args.tolerance, args.runs, args.seed);
+        let verified = Verified { other: &args.b, found: &found, passed, tolerance, runs, seed };
+        writeln!(out, "{}", json::object("verify", Some(&args.a), verified))?;
     } else {
         print(args, &found, passed, out)?;
     }
@@ -46,21 +52,27 @@ fn compiler(args: &VerifyArgs) -> Compiler {
     compiler
 }
 
-fn to_json(args: &VerifyArgs, found: &Verification, passed: bool) -> Value {
-    let mut object = json!({"other": args.b});
-    if let (Value::Object(all), Value::Object(found)) = (&mut object, found.to_json()) {
-        all.extend(found);
-    }
-    object["passed"] = passed.into();
-    object["tolerance"] = args.tolerance.into();
-    object["runs"] = args.runs.into();
-    object["seed"] = args.seed.into();
-    object
+/// `serenity verify`: do two models compute the same?
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Verified<'a> {
+    /// The second model, as given.
+    other: &'a str,
+    #[serde(flatten)]
+    found: &'a Verification,
+    /// Are the models equal, or within the tolerance?
+    passed: bool,
+    /// The tolerance, as given by --tolerance.
+    tolerance: Option<f64>,
+    /// How often both ran, two invocations each time.
+    #[schemars(range(min = 1))]
+    runs: u32,
+    /// The seed of the inputs.
+    seed: u64,
 }
 
 fn print(args: &VerifyArgs, found: &Verification, passed: bool, out: &mut impl Write) -> Result<(), Failure> {
     let how_often = format!("{} of 2 invocations", count(u64::from(args.runs), "run"));
-    let verdict = match (found.is_equal(), passed, found.max_abs_difference().map(amount)) {
+    let verdict = match (found.equal, passed, found.max_abs_difference.map(amount)) {
         (true, ..) => format!("equal: the same to the last bit in {how_often}"),
         (_, true, Some(most)) => {
             format!("within the tolerance: no value is further off than {most} in {how_often}")
@@ -74,8 +86,8 @@ fn print(args: &VerifyArgs, found: &Verification, passed: bool, out: &mut impl W
             out,
             "  interfaces differ, as --int8-io makes them; compared by real = scale * (q - zero_point):"
         )?;
-        for one in &io.changed {
-            writeln!(out, "    {}", changed(one))?;
+        for (port, one) in io.changed() {
+            writeln!(out, "    {}", changed(port, one))?;
         }
     }
     for one in &found.comparisons {
@@ -90,30 +102,28 @@ fn print(args: &VerifyArgs, found: &Verification, passed: bool, out: &mut impl W
         if let Some(rest @ 1..) = differing.len().checked_sub(MOST_OUTPUTS) {
             writeln!(out, "    and {}", count(rest as u64, "more output"))?;
         }
-        if let Some((run, invocation)) = one.first_difference {
+        if let Some(Invocation { run, invocation }) = one.first_difference {
             writeln!(out, "    first in run {}, invocation {}", run + 1, invocation + 1)?;
         }
     }
-    for (engine, what) in &found.not_judged {
+    for NotJudged { engine, what } in &found.not_judged {
         writeln!(out, "  {} cannot judge {}", engine.title(), printable(what))?;
     }
-    for (engine, why) in &found.skipped {
-        writeln!(out, "  not asked: {} ({})", engine.title(), printable(why))?;
+    for Skipped { engine, reason } in &found.skipped {
+        writeln!(out, "  not asked: {} ({})", engine.title(), printable(reason))?;
     }
     Ok(())
 }
 
 fn in_words(output: &OutputComparison) -> String {
-    if output.incomparable > 0 {
-        return format!(
-            "{} (NaN, infinite, or of another shape)",
-            count(output.incomparable, "incomparable value")
-        );
+    match output.max_abs_difference {
+        None => {
+            let values = count(output.incomparable, "incomparable value");
+            format!("{values} (NaN, infinite, or of another shape)")
+        }
+        Some(0.0) => "no value differs, but bits do (as in -0 and 0); --tolerance 0 accepts that".to_owned(),
+        Some(difference) => format!("values are up to {} apart", amount(difference)),
     }
-    if output.max_abs_difference == 0.0 {
-        return "no value differs, but bits do (as in -0 and 0); --tolerance 0 accepts that".to_owned();
-    }
-    format!("values are up to {} apart", amount(output.max_abs_difference))
 }
 
 /// A few digits; the JSON output has them all.

@@ -4,7 +4,8 @@ use super::count;
 use crate::args::{ZooArgs, ZooCommand};
 use crate::outputs::OutputFile;
 use crate::{Failure, Outcome, json};
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serenity::Format;
 use serenity::ir::Graph;
 use serenity::zoo::{Network, Precision, build, macs, networks, weights};
@@ -13,51 +14,65 @@ use std::io::Write;
 pub(crate) fn run(args: &ZooArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
     match &args.command {
         ZooCommand::List { talk } if talk.json => {
-            let all: Vec<Value> = networks().iter().map(to_json).collect();
-            writeln!(out, "{}", json::object("zoo-list", None, json!({ "networks": all })))?;
+            writeln!(out, "{}", json::object("zoo-list", None, Listed { networks: networks() }))?;
         }
         ZooCommand::List { .. } => list(out)?,
         ZooCommand::Export { name, output, int8, talk } => {
             let spec = name.strip_prefix("zoo:").unwrap_or(name);
-            let summary = match Format::of_path(output).filter(|format| format.has_weights()) {
+            let exported = match Format::of_path(output).filter(|format| format.has_weights()) {
                 Some(format) => export_model(spec, output, format, *int8)?,
                 None => export_graph(spec, output, *int8)?,
             };
             if talk.json {
-                let object = json::object("zoo-export", Some(name), Value::Object(summary.fields));
-                writeln!(out, "{object}")?;
+                writeln!(out, "{}", json::object("zoo-export", Some(name), exported))?;
             } else {
-                writeln!(out, "{}", summary.sentence)?;
+                let Exported { graph, ops, output, .. } = exported;
+                writeln!(out, "{graph}: {} written to `{output}`", count(ops as u64, "op"))?;
             }
         }
     }
     Ok(Outcome::Done)
 }
 
-/// What was written, for programs and for people.
-struct Summary {
-    fields: Map<String, Value>,
-    sentence: String,
+/// `serenity zoo list`: the built-in networks.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Listed {
+    /// All networks.
+    networks: &'static [Network],
 }
 
-impl Summary {
-    fn new(graph: &Graph, output: &str) -> Self {
+/// `serenity zoo export`: the file that was written.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Exported<'a> {
+    /// The name of the graph; may be empty.
+    graph: String,
+    /// The number of ops.
+    #[schemars(range(min = 1))]
+    ops: usize,
+    /// The number of tensors.
+    tensors: usize,
+    /// The file.
+    output: &'a str,
+    /// For a model: the size of the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "usize")]
+    bytes: Option<usize>,
+}
+
+impl<'a> Exported<'a> {
+    fn new(graph: &Graph, output: &'a str, bytes: Option<usize>) -> Self {
         let (ops, tensors) = (graph.ops().len(), graph.tensors().len());
-        let fields = [
-            ("graph", json!(graph.name())),
-            ("ops", json!(ops)),
-            ("tensors", json!(tensors)),
-            ("output", json!(output)),
-        ];
-        Self {
-            fields: fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-            sentence: format!("{}: {} written to `{output}`", graph.name(), count(ops as u64, "op")),
-        }
+        Self { graph: graph.name().to_owned(), ops, tensors, output, bytes }
     }
 }
 
 /// A model with weights.
-fn export_model(spec: &str, output: &str, format: Format, int8: bool) -> Result<Summary, Failure> {
+fn export_model<'a>(
+    spec: &str,
+    output: &'a str,
+    format: Format,
+    int8: bool,
+) -> Result<Exported<'a>, Failure> {
     serenity::write::check_target(output)?;
     if int8 && format == Format::Onnx {
         let message = format!("`{output}`: 8-bit models are not offered as .onnx");
@@ -66,13 +81,11 @@ fn export_model(spec: &str, output: &str, format: Format, int8: bool) -> Result<
     let precision = if int8 { Precision::Int8 } else { Precision::Float32 };
     let export = serenity::export(spec, format, precision)?;
     serenity::write::write_atomically(output, &export.bytes)?;
-    let mut summary = Summary::new(export.model.graph(), output);
-    summary.fields.insert("bytes".to_owned(), json!(export.bytes.len()));
-    Ok(summary)
+    Ok(Exported::new(export.model.graph(), output, Some(export.bytes.len())))
 }
 
 /// The graph alone.
-fn export_graph(spec: &str, output: &str, int8: bool) -> Result<Summary, Failure> {
+fn export_graph<'a>(spec: &str, output: &'a str, int8: bool) -> Result<Exported<'a>, Failure> {
     let file = OutputFile::new(output)?;
     if int8 {
         let message = format!("`{output}` is for a graph, which has no numbers to quantise");
@@ -80,32 +93,7 @@ fn export_graph(spec: &str, output: &str, int8: bool) -> Result<Summary, Failure
     }
     let input = serenity::load(&format!("zoo:{spec}"))?;
     file.write(file.content.graph_text(input.graph()).unwrap_or_default().as_bytes())?;
-    Ok(Summary::new(input.graph(), output))
-}
-
-fn to_json(network: &Network) -> Value {
-    let options: Vec<Value> = network
-        .options
-        .iter()
-        .map(|o| {
-            let other =
-                o.default_with.map(|d| json!({"option": d.option, "value": d.value, "default": d.default}));
-            json!({
-                "name": o.name,
-                "default": o.default,
-                "default_with": other,
-                "values": o.values.to_string(),
-                "meaning": o.meaning,
-            })
-        })
-        .collect();
-    json!({
-        "name": network.name,
-        "summary": network.summary,
-        "reference": network.reference,
-        "reconstruction": network.reconstruction,
-        "options": options,
-    })
+    Ok(Exported::new(input.graph(), output, None))
 }
 
 fn list(out: &mut impl Write) -> Result<(), Failure> {

@@ -101,7 +101,7 @@ impl ModelFile for Tflite {
     }
 
     fn note(&self) -> Option<PlanNote> {
-        PlanNote::from_json(&serde_json::from_slice(self.0.metadata_bytes(PLAN_NOTE)?).ok()?)
+        serde_json::from_slice(self.0.metadata_bytes(PLAN_NOTE)?).ok()
     }
 
     fn source(
@@ -155,7 +155,7 @@ fn with_offline_plan(
     }
     edit.set_metadata(OFFLINE_PLAN, plan.to_bytes());
     if let Some(note) = note {
-        edit.set_metadata(PLAN_NOTE, note.to_json().to_string().into_bytes());
+        edit.set_metadata(PLAN_NOTE, serde_json::json!(note).to_string().into_bytes());
     }
     Ok(edit.finish()?.bytes)
 }

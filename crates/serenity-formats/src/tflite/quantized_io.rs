@@ -22,7 +22,7 @@ pub(super) fn converted(model: &Model) -> Result<(Model, QuantizedIo), Error> {
     for position in 0..change.outputs.len() {
         change.decide(Port::Output(position));
     }
-    if change.io.changed.is_empty() {
+    if change.io.is_unchanged() {
         return Ok((model.clone(), change.io));
     }
     change.make()
@@ -111,18 +111,13 @@ impl<'a> Change<'a> {
             }
             Some(Ok((found, scale, zero_point))) => {
                 let new = &self.main.tensors()[found.quantized];
-                self.io.changed.push(QuantizedPort {
-                    port,
-                    was: described.name.clone(),
-                    name: new.name.clone(),
-                    dtype: new.dtype.clone(),
-                    scale,
-                    zero_point,
-                });
-                match port {
-                    Port::Input(position) => self.inputs[position] = found.quantized,
-                    Port::Output(position) => self.outputs[position] = found.quantized,
-                }
+                let (position, ports, changed) = match port {
+                    Port::Input(position) => (position, &mut self.inputs, &mut self.io.inputs),
+                    Port::Output(position) => (position, &mut self.outputs, &mut self.io.outputs),
+                };
+                ports[position] = found.quantized;
+                let (was, name, dtype) = (described.name.clone(), new.name.clone(), new.dtype.clone());
+                changed.push(QuantizedPort { position, was, name, dtype, scale, zero_point });
                 self.ports[tensor] -= 1;
                 self.ports[found.quantized] += 1;
                 self.gone.extend(found.operators);

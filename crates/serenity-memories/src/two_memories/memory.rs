@@ -1,7 +1,7 @@
 //! A memory of a device, and the error if two are not enough.
 
 /// A memory of a device.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct Memory {
     /// The name that the user gave it.
     pub name: String,

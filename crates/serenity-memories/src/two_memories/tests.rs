@@ -116,8 +116,8 @@ fn what_fits_the_fast_memory_lies_there() {
     // Nothing is lost on the way.
     let whole = all.memories[0].traffic;
     assert_eq!(fast.traffic.plus(slow.traffic), whole);
-    let listed = some.to_json(input.graphs());
-    assert_eq!((&listed[0]["name"], &listed[1]["capacity"]), (&json!("fast"), &json!(1_000_000)));
+    let listed = serde_json::json!(some.stated(input.graphs()));
+    assert_eq!((&listed[0]["name"], &listed[1]["capacity"]), (&"fast".into(), &1_000_000.into()));
     // Two bytes are missing, whatever lies where.
     let error = divided(100_000, 100_702).unwrap_err();
     assert!(error.to_string().contains("2 bytes are missing, whatever lies where"), "{error}");

@@ -5,7 +5,7 @@ use serenity_runtimes::{ArenaProblem, Content};
 use std::collections::BTreeMap;
 
 /// Bytes moved during one run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct Traffic {
     /// Bytes that ops read.
     pub read: u64,

@@ -29,7 +29,7 @@ fn said(graph: &Graph, tensor: TensorId) -> Value {
     let tensor = graph.tensor(tensor);
     match &tensor.known {
         KnownShape::Whole => tensor.shape.clone().map_or(Value::Null, Value::from),
-        part => part.to_json().unwrap(),
+        part => serde_json::to_value(part).unwrap(),
     }
 }
 

@@ -13,10 +13,12 @@ use crate::stages::order::unchecked;
 use crate::stages::place::bound_with_loops;
 use crate::variant::Changes;
 use crate::{Error, Footprint, Input, Need, Optimized, Options, Plan};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serenity_check::Fault;
 use serenity_check::loops::{self as loop_check, LoopFault};
 use serenity_formats::{FileError, Problem};
-use serenity_ir::{Graph, OpId};
+use serenity_ir::{Graph, OpId, TensorId};
 use serenity_loops::{
     Choice, Clusters, Counted, Floor, Joined, Loop, LoopCost, Looped, Spread, Windows, instructions_of,
     time_of,
@@ -41,34 +43,74 @@ impl Default for Loops {
     }
 }
 
-/// The loops that a model got.
-#[derive(Clone, Debug, PartialEq)]
+/// The loops that a model got: windows of ops that run over stripes of rows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AppliedLoops {
-    /// The order of the model without loops.
+    /// The ops of the (rewritten) model without loops, in execution order.
     pub order: Vec<OpId>,
-    /// Did every reader of a padding first get one of its own in that order? Then ops and tensors are numbered as in
-    /// [`Spread`].
+    /// Did every reader of a padding first get one of its own? Then ops and tensors of `windows` are numbered as in the
+    /// model in which it did, its ops in `order`.
     pub spread: bool,
-    /// The loops.
-    pub loops: Vec<Loop>,
-    /// The cost of each loop.
-    pub costs: Vec<LoopCost>,
-    /// The names of the first and the last op of each loop, for people.
-    pub ends: Vec<[String; 2]>,
     /// Multiplications of the row-local operators without loops.
     pub macs: u64,
     /// Multiplications that the loops add.
     pub extra_macs: u64,
+    /// Bytes that the loops copy in a run, besides what their operators do.
+    pub copied: u64,
     /// The estimated time of a run without loops, in multiplications of portable kernels.
     pub time: u64,
     /// The time that the loops add to a run.
     pub extra_time: u64,
-    /// The estimated instructions of a run without loops on CMSIS-NN.
+    /// The instructions of a run without loops on CMSIS-NN: an estimate, calibrated on five int8 models.
     pub instructions: u64,
-    /// The instructions that the loops add to a run.
+    /// The instructions that the loops add to a run, for what they compute again, copy, and call once per stripe.
     pub extra_instructions: u64,
-    /// A lower bound on the memory of this model with any loops.
+    /// The loops.
+    #[schemars(length(min = 1))]
+    pub windows: Vec<AppliedLoop>,
+    /// A lower bound on the memory of this model with any loops; JSON does not state it.
+    #[serde(skip)]
     pub floor: Floor,
+}
+
+/// A loop that a model got: ops that follow each other and run as one loop over stripes of rows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AppliedLoop {
+    /// The ops, by their positions in the (rewritten) model without loops, as they follow each other.
+    #[schemars(length(min = 1))]
+    pub ops: Vec<OpId>,
+    /// The tensor of the model without loops that is cut into stripes.
+    pub enters: TensorId,
+    /// The tensor that the loop makes.
+    pub leaves: TensorId,
+    /// Are rows that stripes share carried from one to the next? If not, they are computed again.
+    pub carries: bool,
+    /// Are the rows that the first iteration needs computed ahead of the loop? If not, additional iterations compute
+    /// them.
+    pub peeled: bool,
+    /// Rows of `leaves` per iteration.
+    #[schemars(range(min = 1))]
+    pub step: u64,
+    /// How often its body runs.
+    #[schemars(range(min = 1))]
+    pub iterations: u64,
+    /// Multiplications that it adds.
+    pub extra_macs: u64,
+    /// Bytes that it copies in a run.
+    pub copied: u64,
+    /// The time that it adds to a run, in multiplications of portable kernels.
+    pub extra_time: u64,
+    /// The names of its first and its last op, for people; JSON does not state them.
+    #[serde(skip)]
+    pub ends: [String; 2],
+}
+
+impl AppliedLoop {
+    /// The loop itself, without its costs.
+    pub fn to_loop(&self) -> Loop {
+        let Self { ref ops, enters, carries, peeled, step, .. } = *self;
+        Loop { ops: ops.clone(), enters, carries, peeled, step }
+    }
 }
 
 /// An estimate of the effect of loops on a model.
@@ -433,21 +475,39 @@ fn grounds(found: &Optimized, orders: &[Vec<OpId>]) -> Vec<Ground> {
 /// Loops with their costs and names; `None` if one cannot be made.
 fn applied(ground: &Ground, loops: Vec<Loop>, macs: u64) -> Option<AppliedLoops> {
     let main = &ground.graphs[0];
-    let costs: Vec<LoopCost> = loops.iter().map(|one| one.cost(main)).collect::<Option<_>>()?;
     let name = |op: Option<&OpId>| op.map_or_else(String::new, |&op| main.op_label(op));
+    let extra_instructions = loops.iter().map(|one| one.extra_instructions(main)).sum::<Option<u64>>()?;
+    let window = |Loop { ops, enters, carries, peeled, step }: Loop, cost: LoopCost| {
+        let LoopCost { iterations, extra_macs, copied, extra_time, leaves } = cost;
+        let ends = [name(ops.first()), name(ops.last())];
+        AppliedLoop {
+            ops,
+            enters,
+            leaves,
+            carries,
+            peeled,
+            step,
+            iterations,
+            extra_macs,
+            copied,
+            extra_time,
+            ends,
+        }
+    };
+    let windows = loops.into_iter().map(|one| one.cost(main).map(|cost| window(one, cost)));
+    let windows: Vec<AppliedLoop> = windows.collect::<Option<_>>()?;
     Some(AppliedLoops {
         order: ground.before.clone(),
         spread: ground.origins.is_some(),
-        ends: loops.iter().map(|one| [name(one.ops.first()), name(one.ops.last())]).collect(),
         macs,
-        extra_macs: costs.iter().map(|cost| cost.extra_macs).sum(),
+        extra_macs: windows.iter().map(|one| one.extra_macs).sum(),
+        copied: windows.iter().map(|one| one.copied).sum(),
         time: time_of(main),
-        floor: Floor::of(main),
-        extra_time: costs.iter().map(|cost| cost.extra_time).sum(),
+        extra_time: windows.iter().map(|one| one.extra_time).sum(),
         instructions: instructions_of(main),
-        extra_instructions: loops.iter().map(|one| one.extra_instructions(main)).sum::<Option<u64>>()?,
-        costs,
-        loops,
+        extra_instructions,
+        windows,
+        floor: Floor::of(main),
     })
 }
 
@@ -462,7 +522,8 @@ struct Made {
 impl Made {
     /// `None` if the loops cannot be made.
     fn new(found: &Optimized, ground: &Ground, applied: AppliedLoops) -> Result<Option<Self>, Error> {
-        let Some(looped) = ground.looped(&applied.loops) else { return Ok(None) };
+        let loops: Vec<Loop> = applied.windows.iter().map(AppliedLoop::to_loop).collect();
+        let Some(looped) = ground.looped(&loops) else { return Ok(None) };
         match found.model.file.looped(&looped) {
             Ok(file) => Ok(Some(Self { applied, looped, model: found.model.with_file(file) })),
             Err(FileError { problem: Problem::CannotKeep, .. }) => Ok(None),

@@ -19,7 +19,7 @@ pub(super) fn redo(input: &Input, plan: &PlanFile, verdict: &mut Verdict) -> Opt
         Err(error) => format!("channels cannot be left out: {error}"),
         Ok(None) => format!("there are no channels that could be left out; {advice}"),
         Ok(Some((_, made))) if made != *claimed => {
-            let [said, is] = [claimed, &made].map(|channels| (channels.removed(), channels.tensors.len()));
+            let [said, is] = [claimed, &made].map(|channels| (channels.removed, channels.tensors.len()));
             format!(
                 "{} channels of {} tensors can be left out, or others, or they save something else; the plan says {} of {}; {advice}",
                 is.0, is.1, said.0, said.1
@@ -30,7 +30,7 @@ pub(super) fn redo(input: &Input, plan: &PlanFile, verdict: &mut Verdict) -> Opt
                 "constant_channels",
                 format!(
                     "{} channels found again by the pipeline's own code to be the same number everywhere, or read by nobody, and left out; `serenity verify` runs both models and compares",
-                    made.removed()
+                    made.removed
                 ),
             );
             return Some(model);

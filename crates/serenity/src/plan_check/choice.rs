@@ -2,8 +2,8 @@
 
 use super::verdict::{Status, Verdict};
 use crate::{Input, Optimized, Options, PlanFile, Rewrites};
-use serenity_pipeline::RewriteChoice;
-use serenity_pipeline::best_rewritten;
+use serenity_formats::QuantizedIo;
+use serenity_pipeline::{RewriteChoice, StatedChoice, best_rewritten};
 use serenity_runtimes::{MemoryModel, MemoryModelExt};
 use serenity_search::Limits;
 
@@ -122,7 +122,7 @@ fn chooses_the_same(
     limits: &Limits,
 ) -> bool {
     let is_as_it_came =
-        plan.constant_channels.is_none() && plan.int8_io.as_ref().is_none_or(|io| io.changed.is_empty());
+        plan.constant_channels.is_none() && plan.int8_io.as_ref().is_none_or(QuantizedIo::is_unchanged);
     let options = Options {
         model: model.without_plan(),
         plan_arena: model.is_planned() || model.kernels().is_none(),
@@ -132,6 +132,7 @@ fn chooses_the_same(
         ..Options::default()
     };
     let Ok(Optimized { plan: found, .. }) = best_rewritten(input, &options) else { return false };
-    let said = plan.rewrite_choice.map(|(choice, _)| choice.to_json());
-    found.rewrites == plan.rewrites && (said.is_none() || found.choice.map(RewriteChoice::to_json) == said)
+    let stated = |choice| StatedChoice::of(choice, true);
+    let said = plan.rewrite_choice.map(|(choice, _)| stated(choice));
+    found.rewrites == plan.rewrites && (said.is_none() || found.choice.map(stated) == said)
 }

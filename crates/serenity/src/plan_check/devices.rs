@@ -3,7 +3,7 @@
 use super::verdict::Verdict;
 use crate::account::Account;
 use crate::{Input, Plan, PlanFile};
-use serde_json::Value;
+use serde_json::{Value, json};
 use serenity_ir::Unknown;
 use serenity_pipeline::Footprint;
 use serenity_runtimes::main_graph;
@@ -36,7 +36,7 @@ pub(super) fn check(input: &Input, planned: &Input, plan: &PlanFile, verdict: &m
     }
     let claimed = as_decided(planned, plan, verdict);
     let budget = plan.fields.get("budget").and_then(Value::as_u64);
-    let is = Account::new(input, planned, &claimed).to_json(budget);
+    let is = json!(Account::new(input, planned, &claimed).stated(budget));
     for field in made {
         if plan.fields[field] == is[field] {
             verdict.verified(field, "counted again by the pipeline's own code");

@@ -2,11 +2,11 @@
 
 use super::own_offsets;
 use super::verdict::Verdict;
-use crate::plan_file::ClaimedFootprint;
+use crate::account::{StatedFootprint, WholeArena};
 use crate::{Input, PlanFile};
 use serenity_check::{arena, model_peak, ort_order};
 use serenity_ir::{Graph, OpId};
-use serenity_runtimes::{MemoryModel, TflmArena};
+use serenity_runtimes::MemoryModel;
 
 /// `input` is the model as it came, `planned` the model that the plan is for.
 pub(super) fn check(input: &Input, planned: &Input, plan: &PlanFile, verdict: &mut Verdict) {
@@ -20,26 +20,26 @@ pub(super) fn check(input: &Input, planned: &Input, plan: &PlanFile, verdict: &m
     }
     if let Some(claimed) = plan.after {
         let total = total(planned, verdict.model, plan.arena.unwrap_or(plan.peak));
-        let ops = planned.graph().ops().len() as u64;
-        let is = ClaimedFootprint { peak: plan.peak, arena: plan.arena, total, ops };
+        let ops = planned.graph().ops().len();
+        let is = StatedFootprint { peak: plan.peak, arena: plan.arena, total, ops };
         compare("after", claimed, is, "the same figures as above", verdict);
     }
 }
 
-fn compare(field: &str, claimed: ClaimedFootprint, is: ClaimedFootprint, how: &str, verdict: &mut Verdict) {
+fn compare(field: &str, claimed: StatedFootprint, is: StatedFootprint, how: &str, verdict: &mut Verdict) {
     let number = |value: Option<u64>| value.map_or("null".to_owned(), |value| value.to_string());
-    let whole = |value: Option<(u64, u64, Option<u64>)>| {
-        value.map_or("null".to_owned(), |(arm, x86, margin)| {
+    let whole = |value: Option<WholeArena>| {
+        value.map_or("null".to_owned(), |WholeArena { arm32, x86_64, margin }| {
             // A margin that the plan does not state is not compared.
-            let margin = margin.filter(|_| claimed.total.is_some_and(|(.., margin)| margin.is_some()));
+            let margin = margin.filter(|_| claimed.total.is_some_and(|total| total.margin.is_some()));
             let margin = margin.map_or_else(String::new, |margin| format!(", with a margin of {margin}"));
-            format!("{arm} on Arm and {x86} on x86-64{margin}")
+            format!("{arm32} on Arm and {x86_64} on x86-64{margin}")
         })
     };
     let faults: Vec<String> = [
         ("peak", number(Some(is.peak)), number(Some(claimed.peak))),
         ("arena", number(is.arena), number(claimed.arena)),
-        ("ops", number(Some(is.ops)), number(Some(claimed.ops))),
+        ("ops", is.ops.to_string(), claimed.ops.to_string()),
         ("total", whole(is.total), whole(claimed.total)),
     ]
     .into_iter()
@@ -60,7 +60,7 @@ fn compare(field: &str, claimed: ClaimedFootprint, is: ClaimedFootprint, how: &s
 }
 
 /// The need of the model as it came: in its own orders, with its own memory plan.
-fn before(input: &Input, plan: &PlanFile, model: MemoryModel) -> ClaimedFootprint {
+fn before(input: &Input, plan: &PlanFile, model: MemoryModel) -> StatedFootprint {
     let graphs: Vec<&Graph> = input.graphs().iter().collect();
     let own: Vec<Vec<OpId>> = graphs.iter().map(|graph| graph.file_order()).collect();
     // Without a plan of ours no bytes are handed over.
@@ -72,12 +72,10 @@ fn before(input: &Input, plan: &PlanFile, model: MemoryModel) -> ClaimedFootprin
     orders[0] = &runs;
     let peak = model_peak(&graphs, &orders, as_it_is, offsets.as_deref());
     let total = total(input, model, arena.unwrap_or(peak));
-    ClaimedFootprint { peak, arena, total, ops: graphs[0].ops().len() as u64 }
+    StatedFootprint { peak, arena, total, ops: graphs[0].ops().len() }
 }
 
 /// The whole TFLM arena, by the pipeline's own estimate.
-fn total(input: &Input, model: MemoryModel, head: u64) -> Option<(u64, u64, Option<u64>)> {
-    let tail = input.tail(model)?;
-    let TflmArena { arm32, x86_64 } = tail.needed(head);
-    Some((arm32, x86_64, Some(tail.margin(head))))
+fn total(input: &Input, model: MemoryModel, head: u64) -> Option<WholeArena> {
+    input.tail(model).map(|tail| WholeArena::of(&tail, head))
 }

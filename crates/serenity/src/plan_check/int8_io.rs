@@ -14,7 +14,7 @@ pub(super) fn redo(input: &Input, plan: &PlanFile, verdict: &mut Verdict) -> Opt
         }
     };
     if made != *claimed {
-        let advice = if made.changed.is_empty() && !claimed.changed.is_empty() {
+        let advice = if made.is_unchanged() && !claimed.is_unchanged() {
             "; check the plan with the model that was optimised, not with the file that was written"
         } else {
             ""
@@ -25,10 +25,10 @@ pub(super) fn redo(input: &Input, plan: &PlanFile, verdict: &mut Verdict) -> Opt
         );
         return None;
     }
-    if made.changed.is_empty() {
+    if made.is_unchanged() {
         verdict.verified("int8_io", "there is nothing to change");
     } else {
-        let ports = made.changed.len();
+        let ports = made.changed().count();
         let how = format!(
             "{ports} inputs and outputs made whole numbers again by the pipeline's own code; with real = scale * (q - zero_point), `serenity verify` runs both models and compares"
         );

@@ -1,12 +1,12 @@
 //! Checks that the loops of a plan can be made, take what it says, and compute the same in their arena.
 
 use super::verdict::Verdict;
-use crate::plan_file::ClaimedLoops;
 use crate::{Input, PlanFile};
 use serenity_check::loops::Plan;
 use serenity_ir::{Graph, OpId};
 use serenity_loops::{Loop, Looped, RowLocal, instructions_of, time_of};
 use serenity_pipeline::stages::loops::{Ground, LoopedModel, orders};
+use serenity_pipeline::{AppliedLoop, AppliedLoops};
 
 /// A model with the loops that a plan claims.
 pub(super) struct Remade {
@@ -17,7 +17,7 @@ pub(super) struct Remade {
 }
 
 /// The rewritten model with the loops of a plan; `None` if they cannot be made, with the reason in the verdict.
-pub(super) fn redo(rewritten: &Input, claimed: &ClaimedLoops, verdict: &mut Verdict) -> Option<Remade> {
+pub(super) fn redo(rewritten: &Input, claimed: &AppliedLoops, verdict: &mut Verdict) -> Option<Remade> {
     match remake(rewritten, claimed, verdict) {
         Ok((ground, remade)) => {
             for fault in wrong_costs(&ground.graphs[0], claimed) {
@@ -32,7 +32,7 @@ pub(super) fn redo(rewritten: &Input, claimed: &ClaimedLoops, verdict: &mut Verd
     }
 }
 
-fn remake(rewritten: &Input, claimed: &ClaimedLoops, verdict: &Verdict) -> Result<(Ground, Remade), String> {
+fn remake(rewritten: &Input, claimed: &AppliedLoops, verdict: &Verdict) -> Result<(Ground, Remade), String> {
     let model = verdict.model;
     if model.kernels().is_none() {
         return Err(format!("`loops` are made for TFLM, not for `{model}`"));
@@ -49,7 +49,7 @@ fn remake(rewritten: &Input, claimed: &ClaimedLoops, verdict: &Verdict) -> Resul
     } else {
         Ground::planned(graphs, order)
     };
-    let loops: Vec<Loop> = claimed.windows.iter().map(|(one, _)| one.clone()).collect();
+    let loops: Vec<Loop> = claimed.windows.iter().map(AppliedLoop::to_loop).collect();
     if let Some((number, _)) =
         loops.iter().enumerate().find(|&(number, one)| !stands_alone(&loops[..number], one))
     {
@@ -76,7 +76,7 @@ fn stands_alone(before: &[Loop], one: &Loop) -> bool {
 }
 
 /// The costs of loops that differ from the plan.
-fn wrong_costs(graph: &Graph, claimed: &ClaimedLoops) -> Vec<String> {
+fn wrong_costs(graph: &Graph, claimed: &AppliedLoops) -> Vec<String> {
     let mut faults = Vec::new();
     let mut compare = |what: String, is: u64, said: u64| {
         if is != said {
@@ -85,7 +85,8 @@ fn wrong_costs(graph: &Graph, claimed: &ClaimedLoops) -> Vec<String> {
     };
     let mut others = Vec::new();
     let (mut extra_macs, mut copied, mut extra_time, mut extra_instructions) = (0, 0, 0, 0);
-    for (number, (one, said)) in claimed.windows.iter().enumerate() {
+    for (number, said) in claimed.windows.iter().enumerate() {
+        let one = said.to_loop();
         let Some(is) = one.cost(graph) else { continue };
         let is_read = one.ops.iter().any(|&op| graph.op(op).inputs.contains(&one.enters));
         let is_inner = one.ops.iter().any(|&op| graph.op(op).outputs.contains(&one.enters));

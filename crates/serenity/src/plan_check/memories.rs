@@ -2,7 +2,7 @@
 
 use super::verdict::Verdict;
 use crate::{Input, PlanFile};
-use serde_json::Value;
+use serde_json::{Value, json};
 use serenity_ir::{Graph, OpId, Unknown};
 use serenity_memories::two_memories::{Division, Filled, Memory, Traffic, TwoMemories, divide, traffic};
 use serenity_runtimes::{ArenaProblem, Content, MemoryModelExt, main_graph};
@@ -35,7 +35,7 @@ pub(super) fn check(planned: &Input, plan: &PlanFile, deep: Option<&Limits>, ver
         return;
     }
     let counted = TwoMemories { arena, division };
-    if let Some(fault) = difference(said, &counted.to_json(planned.graphs())) {
+    if let Some(fault) = difference(said, &json!(counted.stated(planned.graphs()))) {
         verdict.refuted("memories", fault);
         return;
     }

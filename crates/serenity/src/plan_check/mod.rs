@@ -13,7 +13,7 @@ mod session;
 mod target;
 mod verdict;
 
-pub use verdict::{CheckedClaim, NO_CLAIM, Status, Verdict};
+pub use verdict::{CheckedClaim, NO_CLAIM, StatedVerdict, Status, Verdict};
 
 use crate::{Input, PlanFile};
 use serenity_check::{

@@ -1,10 +1,11 @@
 //! Checks that a plan calls proved only what its figures prove, and admits what is unknown.
 
 use super::verdict::Verdict;
-use crate::plan_file::ClaimedProof;
 use crate::{Input, PlanFile};
-use serenity_pipeline::Decision;
+use serde_json::json;
+use serenity_pipeline::{Decision, StatedProof};
 use serenity_runtimes::main_graph;
+use serenity_search::Proved;
 
 /// `planned` is the model that the plan is for.
 pub(super) fn check(planned: &Input, plan: &PlanFile, verdict: &mut Verdict) {
@@ -27,18 +28,20 @@ pub(super) fn check(planned: &Input, plan: &PlanFile, verdict: &mut Verdict) {
     let Some(claimed) = &plan.proofs else { return };
     let mut faults = Vec::new();
     for (decision, is_proved, bound) in proved {
-        match claimed.iter().find(|proof| proof.decision == decision) {
+        match claimed.of(decision) {
             None => faults.push(format!("`proofs.{}` is missing", decision.name())),
-            Some(proof) => faults.extend(fault(proof, is_proved, bound)),
+            Some(proof) => faults.extend(fault(decision, proof, is_proved, bound)),
         }
     }
-    for proof in claimed {
-        let name = proof.decision.name();
-        if proof.is_optimal == proof.stopped.is_some() {
+    let stated = |(name, decision)| Some((name, decision, claimed.of(decision)?));
+    let claimed: Vec<(&str, Decision, StatedProof)> = Decision::all().filter_map(stated).collect();
+    for &(name, decision, proof) in &claimed {
+        let is_optimal = proof.proof == Proved::Optimal;
+        if is_optimal == proof.stopped.is_some() {
             faults
                 .push(format!("`proofs.{name}.stopped` must say why, if it is not proved, and nothing else"));
         }
-        match proof.decision {
+        match decision {
             Decision::Rewrites if choice.is_none() => {
                 faults.push("`proofs.rewrites` speaks of a choice, and there was none".to_owned());
             }
@@ -47,15 +50,15 @@ pub(super) fn check(planned: &Input, plan: &PlanFile, verdict: &mut Verdict) {
             }
             // More may be proved for one order than for all.
             Decision::Places => {
-                let is_proved = proof.is_optimal && is_known;
+                let is_proved = is_optimal && is_known;
                 let must_be = is_known && needs <= plan.bound;
-                let bound = if proof.is_optimal { needs } else { plan.bound };
-                faults.extend(fault(proof, is_proved || must_be, bound));
+                let bound = if is_optimal { needs } else { plan.bound };
+                faults.extend(fault(decision, proof, is_proved || must_be, bound));
             }
             Decision::Rewrites | Decision::Order => {}
         }
     }
-    let all = claimed.iter().all(|proof| proof.is_optimal);
+    let all = claimed.iter().all(|(.., proof)| proof.proof == Proved::Optimal);
     if faults.is_empty() && all != plan.optimal {
         faults.push("`proof` must be \"optimal\" if all of `proofs` are, and only then".to_owned());
     }
@@ -67,13 +70,12 @@ pub(super) fn check(planned: &Input, plan: &PlanFile, verdict: &mut Verdict) {
     }
 }
 
-fn fault(proof: &ClaimedProof, is_proved: bool, bound: u64) -> Option<String> {
-    let name = proof.decision.name();
+fn fault(decision: Decision, proof: StatedProof, is_proved: bool, bound: u64) -> Option<String> {
+    let (name, is) = (decision.name(), Proved::if_so(is_proved));
     if proof.bound != bound {
         Some(format!("`proofs.{name}.bound` is {bound} by the rest of the plan, not {}", proof.bound))
-    } else if proof.is_optimal != is_proved {
-        let word = if is_proved { "optimal" } else { "gap" };
-        Some(format!("`proofs.{name}.proof` is \"{word}\" by the rest of the plan"))
+    } else if proof.proof != is {
+        Some(format!("`proofs.{name}.proof` is \"{}\" by the rest of the plan", is.name()))
     } else {
         None
     }
@@ -88,7 +90,7 @@ fn check_unknown(planned: &Input, plan: &PlanFile, verdict: &mut Verdict) -> boo
             .all(|(graph, order)| graph.check_order(order).is_ok());
     let bodies = if fits { &plan.bodies[..] } else { &[] };
     let graph = main_graph(planned.graphs(), bodies, verdict.model);
-    let is: Vec<_> = graph.unknown().iter().map(serenity_ir::Unknown::to_json).collect();
+    let is: Vec<_> = graph.unknown().iter().map(|unknown| json!(unknown)).collect();
     match &plan.unknown {
         Some(said) if *said != is => {
             let [is, said] = [is.len(), said.len()];

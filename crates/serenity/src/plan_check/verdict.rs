@@ -1,62 +1,48 @@
 //! The verdict on each claim of a plan.
 
 use crate::PlanFile;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serenity_check::Reproved;
 use serenity_runtimes::MemoryModel;
 
 /// The result of checking one claim.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "status", rename_all = "snake_case")]
 pub enum Status {
     /// The claim is true.
     Verified {
         /// How that is known.
+        #[serde(rename = "detail")]
         how: String,
     },
     /// The claim may be true.
     NotVerified {
         /// Why it is not verified.
+        #[serde(rename = "detail")]
         why: String,
     },
     /// The claim is false.
     Refuted {
         /// What is wrong.
+        #[serde(rename = "detail")]
         fault: String,
     },
     /// The field is there, and says nothing of the model that could be true or false.
     NoClaim {
         /// What the field is for.
+        #[serde(rename = "detail")]
         why: String,
     },
 }
 
-impl Status {
-    /// The name of the status in JSON.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Verified { .. } => "verified",
-            Self::NotVerified { .. } => "not_verified",
-            Self::Refuted { .. } => "refuted",
-            Self::NoClaim { .. } => "no_claim",
-        }
-    }
-
-    /// The text of the status: how, why, or what is wrong.
-    pub fn detail(&self) -> &str {
-        match self {
-            Self::Verified { how } => how,
-            Self::NotVerified { why } | Self::NoClaim { why } => why,
-            Self::Refuted { fault } => fault,
-        }
-    }
-}
-
 /// A claim and its status.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CheckedClaim {
     /// The field of the plan that makes the claim.
     pub claim: String,
     /// The result of checking it.
+    #[serde(flatten)]
     pub status: Status,
 }
 
@@ -73,6 +59,44 @@ pub struct Verdict {
     pub shown_reason: String,
     /// If asked for: the results of proving the bounds again, on peaks and on the need.
     pub deep: Option<(Reproved, Reproved)>,
+}
+
+/// A verdict as JSON states it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[allow(clippy::struct_excessive_bools, reason = "each answers a question of its own")]
+pub struct StatedVerdict<'a> {
+    /// Is nothing refuted?
+    pub valid: bool,
+    /// Is every claim verified?
+    pub verified: bool,
+    /// The fields whose claims are neither verified nor refuted. The exit code is 1 unless --allow-unverified names
+    /// them all.
+    pub unverified: Vec<&'a str>,
+    /// One sentence per fault.
+    pub problems: Vec<&'a str>,
+    /// The memory model that the plan was checked for: --runtime, else the plan's, else the input's default.
+    pub runtime: MemoryModel,
+    /// The peak that the plan claims.
+    pub peak: u64,
+    /// The lower bound that the plan claims.
+    pub bound: u64,
+    /// Is the bound shown by one op alone, proved by the plan's witness, or proved again by --deep? False means that it
+    /// rests on the search, not that it is wrong.
+    pub bound_verified: bool,
+    /// Does the plan claim to be optimal?
+    pub optimal_claimed: bool,
+    /// Is that verified?
+    pub optimal_verified: bool,
+    /// Sets of executed ops that --deep has visited.
+    pub deep_states: Option<u64>,
+    /// The largest lower bound that is shown without a search.
+    pub shown_bound: u64,
+    /// Does the plan place tensors, and are the offsets right?
+    pub placement_verified: bool,
+    /// Is the arena that the plan states what the runtime's planner, followed independently, arrives at?
+    pub arena_verified: bool,
+    /// Every claim of the plan, and the result of checking it.
+    pub claims: &'a [CheckedClaim],
 }
 
 /// Fields of a plan that claim nothing about the model, and what they are instead. Of objects, only the parts named here.
@@ -140,30 +164,29 @@ impl Verdict {
         self.is_valid() && matches!(self.status(claim), Some(Status::Verified { .. }))
     }
 
-    /// The verdict on this plan as a JSON object.
-    pub fn to_json(&self, plan: &PlanFile) -> Value {
+    /// The verdict on this plan as JSON states it.
+    pub fn stated(&self, plan: &PlanFile) -> StatedVerdict<'_> {
         let states = |reproved| match reproved {
             Reproved::Yes { states } | Reproved::GaveUp { states } => Some(states),
             Reproved::No => None,
         };
-        let claim = |CheckedClaim { claim, status }: &CheckedClaim| json!({"claim": claim, "status": status.name(), "detail": status.detail()});
-        json!({
-            "valid": self.is_valid(),
-            "verified": self.is_valid() && self.unverified().is_empty(),
-            "unverified": self.unverified(),
-            "problems": self.problems().collect::<Vec<_>>(),
-            "runtime": self.model.to_string(),
-            "peak": plan.peak,
-            "bound": plan.bound,
-            "bound_verified": self.is_verified("bound"),
-            "optimal_claimed": plan.optimal,
-            "optimal_verified": self.is_verified("proof"),
-            "deep_states": self.deep.and_then(|deep| states(deep.1)),
-            "shown_bound": self.shown_bound,
-            "placement_verified": self.is_verified("offsets"),
-            "arena_verified": self.is_verified("arena"),
-            "claims": self.claims.iter().map(claim).collect::<Vec<_>>(),
-        })
+        StatedVerdict {
+            valid: self.is_valid(),
+            verified: self.is_valid() && self.unverified().is_empty(),
+            unverified: self.unverified(),
+            problems: self.problems().collect(),
+            runtime: self.model,
+            peak: plan.peak,
+            bound: plan.bound,
+            bound_verified: self.is_verified("bound"),
+            optimal_claimed: plan.optimal,
+            optimal_verified: self.is_verified("proof"),
+            deep_states: self.deep.and_then(|deep| states(deep.1)),
+            shown_bound: self.shown_bound,
+            placement_verified: self.is_verified("offsets"),
+            arena_verified: self.is_verified("arena"),
+            claims: &self.claims,
+        }
     }
 
     pub(super) fn verified(&mut self, claim: &str, how: impl Into<String>) {

@@ -178,8 +178,10 @@ fn loops_compute_the_same_in_the_memory_that_is_predicted() {
     for tried in &tried {
         let [without, with] = [&tried.without.0.plan, &tried.with.0.plan];
         let [before, after] = tried.totals();
-        let (count, macs, extra) =
-            with.loops.as_ref().map_or((0, 1, 0), |loops| (loops.loops.len(), loops.macs, loops.extra_macs));
+        let (count, macs, extra) = with
+            .loops
+            .as_ref()
+            .map_or((0, 1, 0), |loops| (loops.windows.len(), loops.macs, loops.extra_macs));
         println!(
             "{}: {} -> {} -> {} in {count} loops (+{:.1} %), in all {before} -> {after}",
             name(tried),
@@ -413,7 +415,7 @@ fn models_in_which_loops_help_little_are_none_the_worse() {
     for ((best, file), (number, verdict)) in looped.iter().zip(others.iter().enumerate()) {
         let (name, plan) = (file.file_stem().unwrap().to_string_lossy(), &best.plan);
         let [before, after] = [plan.before, plan.after].map(|footprint| footprint.needs());
-        println!("{name}: {before} -> {after}, {:?} loops", plan.loops.as_ref().map(|l| l.loops.len()));
+        println!("{name}: {before} -> {after}, {:?} loops", plan.loops.as_ref().map(|l| l.windows.len()));
         match (&originals[number / kernels.len()], verdict) {
             (Verdict::Accepted(original), Verdict::Accepted(looped)) => {
                 assert_eq!(Some(looped.head), portable_head(&best.model, plan), "{name}");

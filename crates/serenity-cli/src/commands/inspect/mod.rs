@@ -3,18 +3,21 @@
 mod print;
 
 use super::several::{self, Done, Several};
-use super::{missing, title, unknown};
+use super::{missing, title};
 use crate::args::InspectArgs;
+use crate::json::{StatedFit, StatedProof};
 use crate::outputs::OutputFile;
 use crate::progress::ProgressLine;
 use crate::signals::cancel_on_signal;
 use crate::size::Size;
 use crate::{Failure, Outcome, json};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serenity::account::{Refused, StatedNote, WholeArena, plan_fault, refused_by_tflm};
 use serenity::inspect::Inspection;
-use serenity::ir::{Buffer, Graph};
+use serenity::ir::{Buffer, BufferId, ElementType, Graph, Op, OpId, Step, TensorId};
 use serenity::pipeline::Need;
-use serenity::runtimes::{Arena, Content, MemoryModel};
+use serenity::runtimes::{Arena, Content, MemoryModel, Tail};
 use serenity::schedule::Limits;
 use serenity::search::CancelFlag;
 use serenity::write::write_atomically;
@@ -43,7 +46,7 @@ impl Seen {
 
     /// Why the kernels cannot be trusted with the plan that it came with, if they cannot.
     fn plan_fault(&self) -> Option<String> {
-        serenity::account::plan_fault(&self.input, self.model)
+        plan_fault(&self.input, self.model)
     }
 
     fn fits(&self, budget: Size) -> bool {
@@ -73,7 +76,7 @@ pub(crate) fn run(args: &InspectArgs, out: &mut impl Write) -> Result<Outcome, F
         if let Some(dot) = &dot {
             dot.write(dot.content.graph_text(seen.input.graph()).unwrap_or_default().as_bytes())?;
         }
-        let object = || json::object("inspect", Some(input), to_json(args, &seen));
+        let object = || json::object("inspect", Some(input), stated(args, &seen));
         if let Some(targets) = &targets {
             write_atomically(&targets[at], format!("{}\n", object()).as_bytes())?;
         }
@@ -120,63 +123,141 @@ fn done(args: &InspectArgs, seen: &Seen) -> Done {
     }
 }
 
-fn to_json(args: &InspectArgs, seen: &Seen) -> Value {
+/// `serenity inspect`: what a model needs in its own order.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Inspected<'a> {
+    /// The name of the graph; may be empty.
+    graph: &'a str,
+    /// The memory model.
+    runtime: MemoryModel,
+    /// The number of ops.
+    ops: usize,
+    /// The most memory in use at any time in the model's own order.
+    peak: u64,
+    /// The runtime's arena for the model as it is; null for a memory model that is no runtime.
+    arena: Option<u64>,
+    /// The most that one op needs besides its tensors.
+    scratch: Option<u64>,
+    /// For a .tflite on TFLM: what persists.
+    tail: Option<Tail>,
+    /// For a .tflite on TFLM: the whole arena, head and tail.
+    total: Option<WholeArena>,
+    /// For a .tflite on TFLM: operators that it cannot run, whatever memory it gets.
+    unsupported: Vec<Refused>,
+    /// Why TFLM with these kernels cannot run the model with the memory plan that it came with, or may compute wrong
+    /// results; null if neither is so.
+    plan_fault: Option<String>,
+    /// The note in the model about the memory plan that it came with; null if there is none.
+    plan_note: Option<StatedNote>,
+    /// The op that needs the most by itself; null if the model has no operators.
+    max_op: Option<LargestOp>,
+    /// The peak of the best order found.
+    best: u64,
+    /// The arena of the best order found.
+    best_arena: Option<u64>,
+    /// A lower bound on the peak of every order.
+    bound: u64,
+    #[serde(flatten)]
+    proof: StatedProof<'a>,
+    #[serde(flatten)]
+    fit: StatedFit,
+    /// The first step that reaches the peak, counted from 0.
+    peak_step: usize,
+    /// Each op in execution order.
+    steps: Vec<StatedStep<'a>>,
+    /// Buffers in use at `peak_step`, largest first.
+    alive_at_peak: Vec<AliveBuffer<'a>>,
+}
+
+/// An op and what it needs.
+#[derive(Serialize, JsonSchema)]
+struct LargestOp {
+    /// The op.
+    op: OpId,
+    /// Its name.
+    name: String,
+    /// What it needs.
+    bytes: u64,
+}
+
+/// An op as it runs.
+#[derive(Serialize, JsonSchema)]
+struct StatedStep<'a> {
+    /// The op.
+    op: OpId,
+    /// Its name, may be empty.
+    name: &'a str,
+    /// Its type, may be empty.
+    r#type: &'a str,
+    /// Bytes in use while it runs.
+    during: u64,
+    /// Bytes in use after it.
+    after: u64,
+}
+
+/// A buffer in use at the peak.
+#[derive(Serialize, JsonSchema)]
+struct AliveBuffer<'a> {
+    /// The name of its first tensor, or of the op whose scratch it is.
+    name: String,
+    /// Its size.
+    bytes: u64,
+    /// The shape of the first tensor.
+    shape: Option<&'a [u64]>,
+    /// The element type of the first tensor.
+    #[schemars(with = "Option<String>")]
+    dtype: Option<&'a ElementType>,
+    /// All tensors that lie in it.
+    tensors: &'a [TensorId],
+}
+
+fn stated<'a>(args: &InspectArgs, seen: &'a Seen) -> Inspected<'a> {
     let Seen { input, model, found, best } = seen;
-    let (model, graph) = (*model, input.graph());
-    let steps: Vec<Value> = found
-        .profile
-        .steps
-        .iter()
-        .map(|step| {
-            let op = graph.op(step.op);
-            json!({"op": step.op.0, "name": op.name, "type": op.kind.as_str(), "during": step.during, "after": step.after})
-        })
-        .collect();
-    let alive: Vec<Value> = found
-        .alive_at_peak
-        .iter()
-        .map(|&b| {
-            let buffer = found.lifetimes.buffer(b);
-            let tensor = buffer.tensors.first().map(|&t| graph.tensor(t));
-            json!({
-                "name": buffer_label(graph, buffer),
-                "bytes": buffer.bytes,
-                "shape": tensor.and_then(|t| t.shape.as_ref()),
-                "dtype": tensor.and_then(|t| t.dtype.as_ref()).map(ToString::to_string),
-                "tensors": buffer.tensors.iter().map(|t| t.0).collect::<Vec<_>>(),
-            })
-        })
-        .collect();
+    let (model, graph, tail) = (*model, input.graph(), input.tail(*model));
+    let step = |step: &Step| {
+        let Op { name, kind, .. } = graph.op(step.op);
+        StatedStep { op: step.op, name, r#type: kind.as_str(), during: step.during, after: step.after }
+    };
+    let alive = |&buffer: &BufferId| {
+        let buffer = found.lifetimes.buffer(buffer);
+        let tensor = buffer.tensors.first().map(|&tensor| graph.tensor(tensor));
+        AliveBuffer {
+            name: buffer_label(graph, buffer),
+            bytes: buffer.bytes,
+            shape: tensor.and_then(|tensor| tensor.shape.as_deref()),
+            dtype: tensor.and_then(|tensor| tensor.dtype.as_ref()),
+            tensors: &buffer.tensors,
+        }
+    };
     let (op, bytes) = found.max_op;
     // What does not run as it is planned does not fit, and no number of bytes would help.
     let has_size = seen.counts_everything() && seen.plan_fault().is_none();
-    let max_op = || json!({"op": op.0, "name": graph.op_label(op), "bytes": bytes});
-    json!({
-        "graph": graph.name(),
-        "runtime": model.to_string(),
-        "ops": graph.ops().len(),
-        "peak": found.profile.peak(),
-        "arena": found.arena.as_ref().map(|arena| arena.bytes),
-        "scratch": found.arena.as_ref().map(scratch_bytes),
-        "tail": input.tail(model).map(|tail| json!({"arm32": tail.arm32, "x86_64": tail.x86_64, "unknown_kernels": tail.unknown_kernels})),
-        "total": found.arena.as_ref().zip(input.tail(model)).map(|(arena, tail)| serenity::account::whole_to_json(&tail, arena.bytes)),
-        "unsupported": serenity::account::refused_to_json(input, model),
-        "plan_fault": seen.plan_fault(),
-        "plan_note": serenity::account::note_to_json(input, model),
-        "max_op": (!graph.ops().is_empty()).then(max_op),
-        "best": best.after.peak,
-        "best_arena": best.after.arena,
-        "bound": best.bound,
-        "proof": if best.is_optimal() { "optimal" } else { "gap" },
-        "stopped": best.stopped(),
-        "unknown": unknown::to_json(&best.unknown),
-        "budget": args.budget.map(|budget| budget.0),
-        "fits": args.budget.map(|budget| seen.fits(budget)),
-        "missing": args.budget.filter(|_| has_size).map(|budget| missing(seen.need().to_be_safe(), budget)),
-        "peak_step": found.profile.peak_step(),
-        "steps": steps,
-        "alive_at_peak": alive,
-    })
+    Inspected {
+        graph: graph.name(),
+        runtime: model,
+        ops: graph.ops().len(),
+        peak: found.profile.peak(),
+        arena: found.arena.as_ref().map(|arena| arena.bytes),
+        scratch: found.arena.as_ref().map(scratch_bytes),
+        tail,
+        total: found.arena.as_ref().zip(tail).map(|(arena, tail)| WholeArena::of(&tail, arena.bytes)),
+        unsupported: refused_by_tflm(input, model),
+        plan_fault: seen.plan_fault(),
+        plan_note: StatedNote::of(input, model),
+        max_op: (!graph.ops().is_empty()).then(|| LargestOp { op, name: graph.op_label(op), bytes }),
+        best: best.after.peak,
+        best_arena: best.after.arena,
+        bound: best.bound,
+        proof: StatedProof::of(best),
+        fit: StatedFit {
+            budget: args.budget.map(|budget| budget.0),
+            fits: args.budget.map(|budget| seen.fits(budget)),
+            missing: args.budget.filter(|_| has_size).map(|budget| missing(seen.need().to_be_safe(), budget)),
+        },
+        peak_step: found.profile.peak_step(),
+        steps: found.profile.steps.iter().map(step).collect(),
+        alive_at_peak: found.alive_at_peak.iter().map(alive).collect(),
+    }
 }
 
 /// The most scratch that one op has.

@@ -13,9 +13,9 @@ pub(super) fn print(plan: &Plan, out: &mut impl Write) -> Result<(), Failure> {
     } else {
         "bit for bit"
     };
-    let [removed, of] = [channels.removed(), channels.channels.0].map(thousands);
-    let [macs, fewer_macs] = [channels.macs.0, channels.macs.1].map(thousands);
-    let [weights, fewer_weights] = [channels.weight_bytes.0, channels.weight_bytes.1].map(thousands);
+    let [removed, of] = [channels.removed, channels.channels.before].map(thousands);
+    let [macs, fewer_macs] = [channels.macs.before, channels.macs.after].map(thousands);
+    let [weights, fewer_weights] = [channels.weight_bytes.before, channels.weight_bytes.after].map(thousands);
     writeln!(
         out,
         "\n  {CONSTANT_CHANNELS}, the same {exact}: {removed} of {of} channels left out,\n  \

@@ -5,10 +5,11 @@ use crate::Failure;
 use crate::args::TwoSizes;
 use crate::progress::thousands;
 use crate::size::Size;
-use serde_json::Value;
-use serenity::memories::two_memories::{Filled, TwoMemories, divide_plan};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serenity::memories::two_memories::{Division, Filled, StatedMemory, TwoMemories, divide_plan};
 use serenity::runtimes::MemoryModel;
-use serenity::search::{Limits, Proof, StopReason};
+use serenity::search::{Limits, Proof, Proved, StopReason};
 use serenity::write::NewFile;
 use serenity::{Input, Plan};
 use std::io::Write;
@@ -47,6 +48,17 @@ pub(super) struct DevicePlan {
     unknown: Option<String>,
 }
 
+/// What lies in which of two memories.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct StatedMemories<'a> {
+    /// With --memory: the preferred memory, then the other.
+    memories: [StatedMemory<'a>; 2],
+    /// A lower bound on the bytes that any division of this order moves in the second memory.
+    slow_bound: u64,
+    /// Does the division meet that bound?
+    memories_proof: Proved,
+}
+
 impl DevicePlan {
     /// `input` is what the plan speaks of.
     pub(super) fn new(job: &Job, input: &Input, plan: &Plan, limits: &Limits) -> Result<Self, Failure> {
@@ -61,14 +73,15 @@ impl DevicePlan {
         Ok(Self { memories, header, unknown })
     }
 
-    /// The fields of a plan that speak of two memories.
-    pub(super) fn add_to(&self, object: &mut Value, input: &Input) {
-        if let Some(memories) = &self.memories {
-            object["memories"] = memories.to_json(input.graphs());
-            object["slow_bound"] = memories.division.bound.into();
-            let is_optimal = self.unknown.is_none() && memories.division.proof == Proof::Optimal;
-            object["memories_proof"] = if is_optimal { "optimal" } else { "gap" }.into();
-        }
+    /// The fields of a plan that are about two memories.
+    pub(super) fn stated(&self, input: &Input) -> Option<StatedMemories<'_>> {
+        let memories = self.memories.as_ref()?;
+        let Division { bound, proof, .. } = memories.division;
+        Some(StatedMemories {
+            memories: memories.stated(input.graphs()),
+            slow_bound: bound,
+            memories_proof: Proved::if_so(self.unknown.is_none() && proof.is_optimal()),
+        })
     }
 
     /// The header, if one was asked for.

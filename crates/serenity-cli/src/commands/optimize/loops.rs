@@ -9,8 +9,8 @@ use crate::progress::thousands;
 use crate::screen::layout::{COMMAND, HANG};
 use crate::size::Size;
 use serenity::ir::Graph;
-use serenity::loops::{Because, Floor, Loop, LoopCost};
-use serenity::pipeline::{AppliedLoops, LoopsEstimate};
+use serenity::loops::{Because, Floor};
+use serenity::pipeline::{AppliedLoop, AppliedLoops, LoopsEstimate};
 use serenity::runtimes::Kernels;
 use serenity::{Format, Input, Loops, Optimized, Options, Plan};
 use std::io::Write;
@@ -57,12 +57,12 @@ pub(super) fn print(
         }
         return Ok(());
     };
-    let number = count(applied.loops.len() as u64, "loop");
+    let number = count(applied.windows.len() as u64, "loop");
     writeln!(out, "\n  {number}, the same bit for bit:")?;
-    for (number, (one, cost)) in applied.loops.iter().zip(&applied.costs).enumerate() {
-        let [first, last] = &applied.ends[number];
+    for one in &applied.windows {
+        let [first, last] = &one.ends;
         writeln!(out, "  - {}", window(one.ops.len() as u64, first, last))?;
-        writeln!(out, "    {}", way(one, cost, applied.macs))?;
+        writeln!(out, "    {}", way(one, applied.macs))?;
     }
     writeln!(out, "  together {}", together(applied, &most, file_growth(came, planned, plan)?))?;
     writeln!(out, "  {}", floor(&applied.floor))?;
@@ -100,14 +100,13 @@ fn the_end_of(name: &str, room: usize) -> String {
 }
 
 /// How a window is computed.
-fn way(one: &Loop, cost: &LoopCost, macs: u64) -> String {
+fn way(one: &AppliedLoop, macs: u64) -> String {
     let rows = if one.step == 1 { "1 row".to_owned() } else { format!("{} rows", thousands(one.step)) };
-    let times = if cost.iterations == 1 {
-        "once".to_owned()
-    } else {
-        format!("{} times", thousands(cost.iterations))
+    let times = match one.iterations {
+        1 => "once".to_owned(),
+        iterations => format!("{} times", thousands(iterations)),
     };
-    let shared = match (one.carries, cost.extra_macs) {
+    let shared = match (one.carries, one.extra_macs) {
         (true, extra) if one.peeled => {
             format!("lines carried, first rows ahead, {} more multiplications", share(extra, macs))
         }
@@ -121,14 +120,13 @@ fn way(one: &Loop, cost: &LoopCost, macs: u64) -> String {
 
 /// What all loops take together.
 fn together(applied: &AppliedLoops, most: &str, file_growth: i64) -> String {
-    let copied: u64 = applied.costs.iter().map(|cost| cost.copied).sum();
     let sign = if file_growth < 0 { "-" } else { "+" };
     format!(
         "{} more multiplications ({most} allowed), about {} more time with portable kernels, about {} more instructions with CMSIS-NN (an estimate, calibrated on five int8 models), {} bytes copied a run, {sign}{} bytes of file",
         share(applied.extra_macs, applied.macs),
         roughly(applied.extra_time, applied.time),
         roughly(applied.extra_instructions, applied.instructions),
-        thousands(copied),
+        thousands(applied.copied),
         thousands(file_growth.unsigned_abs())
     )
 }

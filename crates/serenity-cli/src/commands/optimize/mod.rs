@@ -15,6 +15,7 @@ mod rewrites;
 
 pub(super) use int8_io::changed;
 
+use super::emit::StatedCode;
 use super::page::{self, PageFiles};
 use super::several::{self, Done, Several};
 use super::{as_typed, for_shell, title, with_search};
@@ -24,9 +25,12 @@ use crate::progress::ProgressLine;
 use crate::signals::cancel_on_signal;
 use crate::{Failure, Outcome, json};
 use code::Code;
-use device::DevicePlan;
+use device::{DevicePlan, StatedMemories};
 use report::Report;
-use serenity::pipeline::Attempt;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serenity::account::StatedAccount;
+use serenity::pipeline::{Attempt, StatedAttempt, StatedPlan};
 use serenity::schedule::Algorithm;
 use serenity::search::CancelFlag;
 use serenity::write::NewFile;
@@ -35,6 +39,34 @@ use serenity_page::PageOptions;
 use std::io::Write;
 use std::ops::Deref;
 use std::time::Instant;
+
+/// `serenity optimize`: what the model needs before and after, and how that is reached.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Stated<'a> {
+    #[serde(flatten)]
+    account: StatedAccount<'a>,
+    /// The file written by -o.
+    output: Option<&'a str>,
+    #[serde(flatten)]
+    memories: Option<StatedMemories<'a>>,
+    /// Every variant of the model that was tried, in this order; empty if ONNX Runtime optimised the model first.
+    attempts: Vec<StatedAttempt<'a>>,
+    /// The C code written by -o DIR/; null without.
+    code: Option<StatedCode<'a>>,
+    /// The page written by -o FILE.html.
+    report: Option<&'a str>,
+    /// The pictures written by --svg.
+    pictures: Vec<&'a str>,
+}
+
+/// The plan that `serenity optimize --plan` writes, and `serenity check` reads.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct WrittenPlan<'a> {
+    #[serde(flatten)]
+    plan: StatedPlan<'a>,
+    #[serde(flatten)]
+    memories: Option<StatedMemories<'a>>,
+}
 
 /// One of the models, and where it goes.
 pub(super) struct Job<'a> {
@@ -139,12 +171,15 @@ fn one(job: &Job, cancel: &CancelFlag, out: &mut dyn Write) -> Result<Done, Fail
     let report = Report::new(job, &input, &planned, &plan, &attempts, started.elapsed());
     let mut said = Vec::new();
     if job.talk.json {
-        let mut object = report.to_json();
-        device.add_to(&mut object, &planned);
-        object["attempts"] = attempts.iter().map(Attempt::to_json).collect();
-        object["code"] = code.as_ref().map(Code::to_json).into();
-        object["report"] = job.page.report.clone().into();
-        object["pictures"] = drawn.pictures().into();
+        let object = Stated {
+            account: report.stated(),
+            output: job.output,
+            memories: device.stated(&planned),
+            attempts: attempts.iter().map(Attempt::stated).collect(),
+            code: code.as_ref().map(Code::stated),
+            report: job.page.report.as_deref(),
+            pictures: drawn.pictures(),
+        };
         writeln!(said, "{}", json::object("optimize", Some(job.input), object))?;
     } else {
         report.print(&mut said)?;
@@ -237,9 +272,8 @@ fn write_files(
     code: Option<&Code>,
     output: Option<&OutputFile>,
 ) -> Result<(), Failure> {
-    let mut object = plan.to_json();
-    device.add_to(&mut object, input);
-    let plan_text = format!("{}\n", json::plan(object));
+    let stated = WrittenPlan { plan: StatedPlan::of(plan), memories: device.stated(input) };
+    let plan_text = format!("{}\n", json::plan(stated));
     let model;
     let mut files = Vec::new();
     if let Some(output) = output {

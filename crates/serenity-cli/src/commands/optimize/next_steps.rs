@@ -43,7 +43,7 @@ impl Report<'_> {
                     || plan.reorders()
                     || plan.offsets.is_some()
                     || !plan.keeps_operators()
-                    || plan.int8_io.as_ref().is_some_and(|io| !io.changed.is_empty()) =>
+                    || plan.int8_io.as_ref().is_some_and(|io| !io.is_unchanged()) =>
             {
                 writeln!(
                     out,

@@ -8,8 +8,7 @@ use crate::printable::printable;
 use crate::screen::picture_width;
 use crate::screen::style::{TITLE, paint};
 use crate::{Failure, Outcome};
-use serde_json::Value;
-use serenity::account::Account;
+use serenity::account::{Account, StatedAccount};
 use serenity::pipeline::Attempt;
 use serenity::schedule::Algorithm;
 use serenity::{Input, Plan};
@@ -65,11 +64,10 @@ impl<'a> Report<'a> {
         }
     }
 
-    pub(super) fn to_json(&self) -> Value {
-        let mut object = self.account.to_json(self.job.budget.map(|budget| budget.0));
-        object["seconds"] = self.elapsed.as_secs_f64().into();
-        object["output"] = self.job.output.into();
-        object
+    pub(super) fn stated(&self) -> StatedAccount<'a> {
+        let mut account = self.account.stated(self.job.budget.map(|budget| budget.0));
+        account.plan.seconds = self.elapsed.as_secs_f64();
+        account
     }
 
     pub(super) fn print(&self, out: &mut impl Write) -> Result<(), Failure> {
@@ -86,7 +84,7 @@ impl<'a> Report<'a> {
         let looped = plan
             .loops
             .as_ref()
-            .map_or_else(String::new, |applied| format!(", {}", count(applied.loops.len() as u64, "loop")));
+            .map_or_else(String::new, |applied| format!(", {}", count(applied.windows.len() as u64, "loop")));
         let name = paint(TITLE, title(graph, self.job.input));
         writeln!(out, "{name}: {ops}{rewritten}{looped}, memory model `{}`\n", plan.model)?;
         tflm::print_refused(self.input, plan.model, out)?;

@@ -92,6 +92,7 @@ impl Report<'_> {
             let cost = RewriteCost {
                 ops: sum(|cost| cost.ops),
                 weight_bytes: sum(|cost| cost.weight_bytes),
+                macs: 0,
                 additions: sum(|cost| cost.additions),
             };
             let times = if group.len() == 1 { "once".to_owned() } else { format!("{} times", group.len()) };
@@ -117,7 +118,7 @@ fn worth(rewrite: &AppliedRewrite) -> String {
 }
 
 fn costs(cost: &RewriteCost) -> String {
-    let RewriteCost { ops, weight_bytes, additions } = *cost;
+    let RewriteCost { ops, weight_bytes, additions, .. } = *cost;
     let costs: Vec<String> = [
         (ops, if ops.abs() == 1 { "op" } else { "ops" }),
         (weight_bytes, "bytes of weights"),

@@ -7,7 +7,7 @@ mod constants;
 mod steps;
 
 use crate::channels::part;
-use crate::{NarrowedChannels, NarrowedTensor};
+use crate::{BeforeAfter, NarrowedChannels, NarrowedTensor};
 use constants::Constants;
 use serenity_ir::{Graph, OpId, TensorId};
 use serenity_onnx::{Attribute, Edit, Error, Model, NodeSource};
@@ -212,10 +212,12 @@ fn counted(
         }
         _ => false,
     };
+    let channels = BeforeAfter { before: sum(&|tensor| network.tensors[tensor].count), after: sum(&kept) };
     NarrowedChannels {
-        channels: (sum(&|tensor| network.tensors[tensor].count), sum(&kept)),
-        macs: (macs, fewer_macs),
-        weight_bytes: (bytes, fewer_bytes),
+        removed: channels.saved(),
+        channels,
+        macs: BeforeAfter { before: macs, after: fewer_macs },
+        weight_bytes: BeforeAfter { before: bytes, after: fewer_bytes },
         folded: narrowing.folded.values().flatten().filter(|&&added| added != 0).count() as u64,
         rounds_reals: network.steps.iter().any(mixes_reals),
         tensors: tensors.collect(),

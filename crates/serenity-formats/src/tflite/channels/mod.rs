@@ -8,7 +8,7 @@ mod cut;
 mod steps;
 
 use super::operators::MAIN;
-use crate::{NarrowedChannels, NarrowedTensor};
+use crate::{BeforeAfter, NarrowedChannels, NarrowedTensor};
 use cut::Cuts;
 use serenity_ir::TensorId;
 use serenity_rewrite::constant_channels::{Narrowing, Network, Numbers, Step, Transfer, narrow};
@@ -115,10 +115,12 @@ fn counted((old, new): (&Model, &Model), network: &Network, narrowing: &Narrowin
         Step::Mix(mix) => is_real(mix.input) && narrowing.kept[mix.input].is_some(),
         _ => false,
     };
+    let channels = BeforeAfter { before: sum(&|tensor| network.tensors[tensor].count), after: sum(&kept) };
     NarrowedChannels {
-        channels: (sum(&|tensor| network.tensors[tensor].count), sum(&kept)),
-        macs: (macs(old_main), macs(new_main)),
-        weight_bytes: (constant_bytes(old_main), constant_bytes(new_main)),
+        removed: channels.saved(),
+        channels,
+        macs: BeforeAfter { before: macs(old_main), after: macs(new_main) },
+        weight_bytes: BeforeAfter { before: constant_bytes(old_main), after: constant_bytes(new_main) },
         folded,
         rounds_reals: network.steps.iter().any(mixes_reals),
         tensors: tensors.collect(),

@@ -26,7 +26,7 @@ impl Pairs {
             .without_constant_channels(&|| false)
             .unwrap()
             .unwrap_or((new.clone(), NarrowedChannels::default()));
-        assert!(rest.removed() == 0 || again.bytes().len() <= new.bytes().len());
+        assert!(rest.removed == 0 || again.bytes().len() <= new.bytes().len());
         let name = |which: &str| folder.join(format!("{which} {}.tflite", self.0.len()));
         let (before, after) = (name("before"), name("after"));
         std::fs::write(&before, file.bytes()).unwrap();
@@ -64,8 +64,8 @@ fn random_networks_compute_the_same_bits() {
     let (mut removed, mut folded) = (0, 0);
     for seed in 0..120 {
         if let Some(channels) = pairs.add(&*Net::new(seed, false).random(), folder.path()) {
-            assert!(!channels.rounds_reals && channels.macs.1 < channels.macs.0, "{channels:?}");
-            removed += channels.removed();
+            assert!(!channels.rounds_reals && channels.macs.saved() > 0, "{channels:?}");
+            removed += channels.removed;
             folded += channels.folded;
         }
     }
@@ -112,8 +112,8 @@ fn real_models_compute_the_same_bits() {
         let is_small = macs[0] < 20_000_000;
         let (pairs, folder) = if is_small { (&mut small, &folders[0]) } else { (&mut pairs, &folders[1]) };
         let found = pairs.add(&*file, folder.path()).unwrap();
-        assert_eq!([found.channels.0, found.channels.1], *channels, "{name}");
-        assert_eq!([found.macs.0, found.macs.1], *macs, "{name}");
+        assert_eq!([found.channels.before, found.channels.after], *channels, "{name}");
+        assert_eq!([found.macs.before, found.macs.after], *macs, "{name}");
         assert!(!found.rounds_reals);
         let (_, after) = pairs.0.last().unwrap();
         let new = std::fs::metadata(after).unwrap().len();
@@ -154,8 +154,8 @@ fn inputs_and_outputs_keep_their_shapes() {
         assert_eq!(ports(&file), ports(&new));
         let graph = &new.graphs()[0];
         assert!(graph.tensors().iter().all(|tensor| tensor.bytes > 0), "a channel must stay");
-        let json = channels.to_json();
-        assert_eq!(NarrowedChannels::from_json(&json), Some(channels));
+        let json = serde_json::json!(channels);
+        assert_eq!(serde_json::from_value::<NarrowedChannels>(json).unwrap(), channels);
     }
 }
 

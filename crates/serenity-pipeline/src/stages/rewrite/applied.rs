@@ -1,6 +1,7 @@
 //! The rewrites that were made, as a plan lists them.
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serenity_ir::Operator::*;
 use serenity_ir::{Graph, OpId};
 use serenity_rewrite::{Choice, NewConstant, Patch, Rewriting};
@@ -8,33 +9,39 @@ use serenity_search::{Proof, StopReason};
 use std::collections::BTreeSet;
 
 /// One rewrite that was made.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AppliedRewrite {
     /// The name of the rule.
     pub rule: String,
+    /// Are the results the same bit for bit?
+    pub exact: bool,
     /// The round in which it was made, from 0: rewritten models are searched again.
     pub round: usize,
     /// The ops that it replaces, by their numbers in the model before that round (in round 0, the original model).
     pub ops: Vec<OpId>,
     /// The order in which partial results are summed, if there are any.
     pub order: Vec<usize>,
-    /// Why the rewrite keeps the results, for people.
-    pub text: String,
-    /// Are the results the same bit for bit?
-    pub exact: bool,
-    /// If exact: the engines with which results are not the same bit for bit (those of `verify`, by name).
-    pub rounds_in: Vec<String>,
-    /// If integers are rounded more than once: the largest error of the result, in steps of its scale, from the same
-    /// inputs.
-    pub error: Option<f64>,
     /// How many bytes more the model would need without this rewrite, if known.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub gain: Option<u64>,
     /// The ops, constants and additions that the rewrite adds.
+    #[serde(flatten)]
     pub cost: RewriteCost,
+    /// Why the rewrite keeps the results, for people.
+    pub text: String,
+    /// If integers are rounded more than once: the largest error of the result, in steps of its scale, from the same
+    /// inputs.
+    #[serde(rename = "error_steps", default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64")]
+    pub error: Option<f64>,
+    /// If exact: the engines of `serenity verify` with which results are not the same bit for bit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(min = 1))]
+    pub rounds_in: Vec<String>,
 }
 
 /// How rewrites were chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct RewriteChoice {
     /// How many sets of rewrites were scheduled.
     pub sets: usize,
@@ -44,6 +51,7 @@ pub struct RewriteChoice {
     /// Bytes that the model needs in its best order with the chosen rewrites.
     pub with: u64,
     /// Why the search for a set ended, if there may be a better one.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub stopped: Option<StopReason>,
     /// A lower bound on the need with any set of rewrites.
     pub floor: u64,
@@ -78,29 +86,22 @@ impl RewriteChoice {
     pub fn proof(&self) -> Proof {
         Proof::of(self.with, self.floor, self.stopped)
     }
-
-    /// As a JSON object.
-    pub fn to_json(self) -> Value {
-        let Self { sets, without, with, floor, .. } = self;
-        json!({
-            "sets": sets,
-            "proved": self.is_proved(),
-            "stopped": self.proof().stopped().map(StopReason::name),
-            "without": without,
-            "with": with,
-            "floor": floor,
-        })
-    }
 }
 
 /// What a rewrite adds to a model. No rule adds multiplications: they are divided among more ops.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RewriteCost {
-    /// Ops added.
+    /// Ops added; negative if there are fewer.
+    #[serde(rename = "extra_ops")]
     pub ops: i64,
     /// Bytes of constants added.
+    #[serde(rename = "extra_weight_bytes")]
     pub weight_bytes: i64,
+    /// Multiplications added: always 0.
+    #[serde(rename = "extra_macs")]
+    pub macs: i64,
     /// Additions of elements added.
+    #[serde(rename = "extra_additions")]
     pub additions: i64,
 }
 
@@ -111,6 +112,7 @@ impl RewriteCost {
         Self {
             ops: difference(&|rewriting| rewriting.graph.ops().len() as u64),
             weight_bytes: difference(&|rewriting| zero_bytes(graph, rewriting)),
+            macs: 0,
             additions: difference(&additions),
         }
     }
@@ -160,29 +162,5 @@ impl AppliedRewrite {
             gain,
             cost,
         }
-    }
-
-    /// As a JSON object.
-    pub fn to_json(&self) -> Value {
-        let mut object = json!({
-            "rule": self.rule,
-            "exact": self.exact,
-            "round": self.round,
-            "ops": self.ops.iter().map(|op| op.0).collect::<Vec<_>>(),
-            "order": self.order,
-            "gain": self.gain,
-            "extra_ops": self.cost.ops,
-            "extra_weight_bytes": self.cost.weight_bytes,
-            "extra_macs": 0,
-            "extra_additions": self.cost.additions,
-            "text": self.text,
-        });
-        if let Some(error) = self.error {
-            object["error_steps"] = error.into();
-        }
-        if !self.rounds_in.is_empty() {
-            object["rounds_in"] = self.rounds_in.clone().into();
-        }
-        object
     }
 }

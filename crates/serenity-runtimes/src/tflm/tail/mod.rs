@@ -75,7 +75,7 @@ impl Keeps {
 ///
 /// On x86-64 it is exactly what the Python package `tflite-micro` keeps (of the release that the tests run), if all kernels are known. On
 /// a 32-bit device it is an estimate: the same list of requests with the sizes of 32-bit structures, for a build without compression.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct Tail {
     /// The tail on a 32-bit device, such as an Arm Cortex-M.
     pub arm32: u64,
@@ -83,9 +83,12 @@ pub struct Tail {
     pub x86_64: u64,
     /// How many operators have kernels that we do not know. What those keep is not counted.
     pub unknown_kernels: u64,
+    #[serde(skip)]
     arm32_planning: u64,
+    #[serde(skip)]
     x86_64_planning: u64,
     /// The largest that a 32-bit build is likely to need.
+    #[serde(skip)]
     largest: Replayed,
 }
 
