@@ -29,10 +29,12 @@ mod limits;
 mod matching;
 mod named;
 mod proof;
+mod random;
 mod watch;
 
 pub use limits::{CancelFlag, Limits};
 pub use matching::most_pairs;
 pub use named::UnknownName;
 pub use proof::{Proof, StopReason};
+pub use random::{Random, evenly_below, mix};
 pub use watch::{Progress, ProgressFn, Watch};
