@@ -84,7 +84,7 @@ pub use deep::{Reproved, reprove};
 pub use model::{ModelClaim, ModelReport, Offsets, check_model, model_peak, ort_order, reprove_model};
 pub use order::{OrderFault, faults as order_faults};
 pub use peak::peak;
-pub use placement::{Place as TensorPlace, PlacementFault, placement_faults, placement_faults_with};
+pub use placement::{PlacementFault, TensorPlace, placement_faults, placement_faults_with};
 pub use replay::{Verdict, replay};
 pub use witness::{Witness, WitnessChain, proved_bound};
 

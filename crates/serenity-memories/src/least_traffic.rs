@@ -143,7 +143,7 @@ impl TrafficPlan {
 }
 
 /// An order and its traffic per on-chip size.
-struct Candidate {
+struct SweptOrder {
     order: Vec<OpId>,
     swept: Vec<Traffic>,
 }
@@ -153,7 +153,7 @@ struct Candidates<'a> {
     touches: &'a Touches,
     sizes: &'a [u64],
     limits: &'a Limits,
-    list: Vec<Candidate>,
+    list: Vec<SweptOrder>,
 }
 
 impl Candidates<'_> {
@@ -163,13 +163,13 @@ impl Candidates<'_> {
             return known;
         }
         let swept = self.touches.in_order(order).sweep_within(self.sizes, self.limits);
-        self.list.push(Candidate { order: order.to_vec(), swept });
+        self.list.push(SweptOrder { order: order.to_vec(), swept });
         self.list.len() - 1
     }
 
     /// The first of the orders that move least with the on-chip memory at index `size`.
-    fn best(&self, size: usize) -> &Candidate {
-        let moved = |candidate: &&Candidate| candidate.swept[size].best.bytes();
+    fn best(&self, size: usize) -> &SweptOrder {
+        let moved = |candidate: &&SweptOrder| candidate.swept[size].best.bytes();
         self.list.iter().min_by_key(moved).unwrap_or(&self.list[0])
     }
 }

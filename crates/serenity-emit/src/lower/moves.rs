@@ -4,7 +4,7 @@ use super::options::Affine;
 use crate::emitter::At;
 use crate::fragments::Fragment;
 use crate::refused::Refused;
-use crate::source::{Place, SourceTensor};
+use crate::source::{DataPlace, SourceTensor};
 use serenity_ir::ElementType::{Float32, Int8};
 use std::fmt::Write;
 
@@ -223,7 +223,7 @@ pub(super) fn placed(
     if input.bytes == 0 || offset.is_some() && at.offset(at.input_id(position)) == offset {
         return Ok(None);
     }
-    if let Place::Constant(bytes) = &input.place
+    if let DataPlace::Constant(bytes) = &input.place
         && let Some(&first) = bytes.first()
         && bytes.iter().all(|&byte| byte == first)
     {
