@@ -244,6 +244,11 @@ impl<'s> At<'_, 's> {
         Refused { is_for_good: true, ..self.refused(why) }
     }
 
+    /// Refuses an operator whose shapes do not fit together.
+    pub(crate) fn refuse_misfit(&self, is_misfit: bool) -> Result<(), Refused> {
+        if is_misfit { Err(self.refused("its shapes do not fit together")) } else { Ok(()) }
+    }
+
     pub(crate) fn input_id(&self, position: usize) -> Option<usize> {
         self.op.inputs.get(position).copied().flatten()
     }

@@ -52,9 +52,9 @@ pub(super) fn lstm(at: &mut At) -> Result<String, Refused> {
     let by_time = at.flag("time_major");
     let (batches, steps) = if by_time { (fast, slow) } else { (slow, fast) };
     let kept = batches.checked_mul(cells);
-    if output.shape[..2] != input.shape[..2] || [last, memory].map(|state| Some(state.count())) != [kept; 2] {
-        return Err(at.refused("its shapes do not fit together"));
-    }
+    at.refuse_misfit(
+        output.shape[..2] != input.shape[..2] || [last, memory].map(|state| Some(state.count())) != [kept; 2],
+    )?;
     let (read, given) = (at.affine(input)?, at.affine(last)?);
     let mut gates = Vec::new();
     for number in ORDER {
