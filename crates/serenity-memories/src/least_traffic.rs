@@ -18,7 +18,7 @@ use serenity_ir::{Graph, OpId, Unknown};
 use serenity_pipeline::stages::order::best_by_peak;
 use serenity_pipeline::{Effort, Options, Plan};
 use serenity_runtimes::{MemoryModel, MemoryModelExt};
-use serenity_search::{Limits, ProgressFn, StopReason};
+use serenity_search::{Limits, ProgressFn};
 use serenity_traffic::{Bytes, Grain, Touches, Traffic, TrafficError};
 
 /// What to minimise.
@@ -87,8 +87,6 @@ pub struct TrafficPlan {
     pub sizes: Vec<TrafficAt>,
     /// Were all orders of the graph tried?
     pub tried_all_orders: bool,
-    /// The limit or signal that ended the search, if any: another run may then give another result.
-    pub interrupted: Option<StopReason>,
 }
 
 impl TrafficPlan {
@@ -249,5 +247,5 @@ pub fn least_traffic(graph: &Graph, on_chip: &[u64], options: &TrafficOptions) -
         }
     };
     let sizes = (0..on_chip.len()).map(answer).collect();
-    Ok(TrafficPlan { least_peak, sizes, tried_all_orders, interrupted: options.limits.interrupted() })
+    Ok(TrafficPlan { least_peak, sizes, tried_all_orders })
 }
