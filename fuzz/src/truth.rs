@@ -60,7 +60,6 @@ fn is_safe(graphs: &[&Graph], orders: &[&[OpId]], model: MemoryModel, plan: &Pla
                         high >= low.saturating_add(below) || low >= high.saturating_add(above.get())
                     }
                     Sharing::SameOffset => high == low,
-                    Sharing::AtDistance { distance } => Some(high) == low.checked_add(distance),
                 }
         })
     };

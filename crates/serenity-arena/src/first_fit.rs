@@ -10,13 +10,13 @@ use std::collections::BTreeMap;
 /// Places buffers in a given order, with regard to all that a problem can ask for.
 pub(crate) struct FirstFit<'a> {
     problem: &'a Problem,
-    /// Fixed buffers and reserved ranges, from low to high.
+    /// Fixed buffers, from low to high.
     obstacles: Vec<Placed>,
     /// Used if few buffers live together: then their neighbours are cheaper to list than everything in the arena.
     neighbours: Option<Neighbours>,
     overlaps: Overlaps<'a>,
     /// The open intervals of offsets at which the current buffer cannot begin, each with the buffer that blocks it.
-    blocked: Vec<(i64, i64, Option<usize>)>,
+    blocked: Vec<(i64, i64, usize)>,
 }
 
 /// How many buffers that lie in order can be looked at in the time it takes to find and sort a neighbour.
@@ -29,14 +29,13 @@ struct Placed {
     end: i64,
     first: Step,
     last: Step,
-    /// The buffer that blocks it, if it is one.
-    who: Option<usize>,
+    buffer: usize,
 }
 
 impl Placed {
-    fn new(buffer: &Buffer, offset: u64, who: Option<usize>) -> Self {
+    fn new(index: usize, buffer: &Buffer, offset: u64) -> Self {
         let (start, end) = (offset as i64, (offset + buffer.size) as i64);
-        Self { start, end, first: buffer.first, last: buffer.last, who }
+        Self { start, end, first: buffer.first, last: buffer.last, buffer: index }
     }
 }
 
@@ -62,13 +61,8 @@ pub(crate) struct Packing {
 impl<'a> FirstFit<'a> {
     pub(crate) fn new(problem: &'a Problem) -> Self {
         let fixed = problem.buffers().iter().enumerate();
-        let fixed = fixed.filter_map(|(b, buffer)| Some(Placed::new(buffer, buffer.offset?, Some(b))));
-        let reserved = problem
-            .reserved()
-            .iter()
-            .map(|range| Placed::new(&Buffer::new(range.size, range.first, range.last), range.offset, None));
-        let mut obstacles: Vec<Placed> =
-            fixed.chain(reserved).filter(|placed| placed.start < placed.end).collect();
+        let fixed = fixed.filter_map(|(b, buffer)| Some(Placed::new(b, buffer, buffer.offset?)));
+        let mut obstacles: Vec<Placed> = fixed.filter(|placed| placed.start < placed.end).collect();
         obstacles.sort_by_key(|placed| placed.start);
         let neighbours = Neighbours::new(problem.buffers());
         let meetings: usize = problem.buffers().iter().map(|buffer| neighbours.count(buffer)).sum();
@@ -114,7 +108,7 @@ impl<'a> FirstFit<'a> {
             } else {
                 self.collect_blocked(b, &arena);
                 (offsets[b], supports[b]) = self.lowest(b);
-                let placed = Placed::new(buffer, offsets[b], Some(b));
+                let placed = Placed::new(b, buffer, offsets[b]);
                 arena.of[b] = Some(placed);
                 if self.neighbours.is_none() {
                     let at = arena.by_offset.partition_point(|other| other.start <= placed.start);
@@ -152,14 +146,14 @@ impl<'a> FirstFit<'a> {
         let alignment = self.problem.alignment_of(&self.problem.buffers()[b]);
         let (mut offset, mut support) = (0_u64, None);
         // By where they begin, so what has been passed cannot block again.
-        for &(from, to, who) in &self.blocked {
+        for &(from, to, other) in &self.blocked {
             let at = offset as i64;
             if at <= from {
                 break;
             }
             if at < to {
                 offset = (to as u64).next_multiple_of(alignment);
-                support = who;
+                support = Some(other);
             }
         }
         (offset, support)
@@ -172,14 +166,12 @@ fn block(
     buffer: &Buffer,
     placed: &Placed,
     overlaps: &Overlaps,
-    blocked: &mut Vec<(i64, i64, Option<usize>)>,
+    blocked: &mut Vec<(i64, i64, usize)>,
 ) {
-    let &Placed { start, end, who, .. } = placed;
-    let permission = who
-        .filter(|_| !overlaps.is_empty())
-        .and_then(|other| overlaps.get(&(b, other)).or_else(|| overlaps.get(&(other, b))));
+    let &Placed { start, end, buffer: other, .. } = placed;
+    let permission = overlaps.get(&(b, other)).or_else(|| overlaps.get(&(other, b)));
     let permission = permission.map(|overlap| Side::of(overlap, b));
     forbidden(buffer.size as i64, end - start, permission, |from, to| {
-        blocked.push((start + from, start + to, who));
+        blocked.push((start + from, start + to, other));
     });
 }

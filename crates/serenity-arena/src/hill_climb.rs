@@ -7,7 +7,7 @@
 use crate::exact::Answer;
 use crate::first_fit::{FirstFit, Packing};
 use crate::{Problem, StopReason};
-use serenity_search::Watch;
+use serenity_search::{Random, Watch};
 
 /// Orders that are tried.
 const ATTEMPTS: usize = 1000;
@@ -52,9 +52,9 @@ fn exchange(problem: &Problem, order: &[usize], packing: &Packing, random: &mut 
     let topmost: Vec<usize> = order.iter().filter(is_topmost).copied().collect();
     // What is fixed may be the topmost; then any will do.
     let top = if topmost.is_empty() {
-        order[random.below(order.len())]
+        order[random.index(order.len())]
     } else {
-        topmost[random.below(topmost.len())]
+        topmost[random.index(topmost.len())]
     };
     let mut involved = vec![false; buffers.len()];
     let mut beneath = Some(top);
@@ -64,18 +64,8 @@ fn exchange(problem: &Problem, order: &[usize], packing: &Packing, random: &mut 
     }
     let concerns = |b: usize| involved[b] || buffers[b].lives_with(&buffers[top]);
     let positions: Vec<usize> = (0..order.len()).filter(|&at| concerns(order[at])).collect();
-    let one = positions[random.below(positions.len())];
+    let one = positions[random.index(positions.len())];
     // The other one may be any that comes before, or else any.
-    let other = if one > 0 { random.below(one) } else { random.below(order.len()) };
+    let other = if one > 0 { random.index(one) } else { random.index(order.len()) };
     (one, other)
-}
-
-/// A generator that draws equal numbers in every run.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % limit
-    }
 }

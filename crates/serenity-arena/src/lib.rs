@@ -6,9 +6,9 @@
 //! and it is NP-hard. In practice the exact planner here settles most problems in a millisecond.
 //!
 //! Takes a [`Problem`]: [`Buffer`]s, each with a size and its first and last step; optionally an alignment, fixed
-//! offsets, [`Reserved`] ranges, [`Overlap`]s, which let an op write its result over an input that it reads for the
-//! last time, and [`Tie`]s, which keep buffers at a fixed distance from one another. Returns a [`Placement`]: an offset
-//! for each buffer, the height of the arena, a lower bound on the height of every placement, and why the search ended.
+//! offsets, [`Overlap`]s, which let an op write its result over an input that it reads for the last time, and [`Tie`]s,
+//! which keep buffers at a fixed distance from one another. Returns a [`Placement`]: an offset for each buffer, the
+//! height of the arena, a lower bound on the height of every placement, and why the search ended.
 //!
 //! | [`Planner`] | does |
 //! |---|---|
@@ -67,6 +67,6 @@ pub use options::{Options, Planner};
 pub use overlap::{Overlap, Sharing};
 pub use place::place;
 pub use placement::{Placement, Stats};
-pub use problem::{Problem, ProblemError, Reserved};
+pub use problem::{Problem, ProblemError};
 pub use serenity_search::{CancelFlag, Limits, Progress, ProgressFn, Proof, StopReason, UnknownName};
 pub use tie::Tie;

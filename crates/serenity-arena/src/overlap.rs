@@ -37,12 +37,6 @@ pub enum Sharing {
     },
     /// `offset(writer) == offset(over)`: in place, or apart.
     SameOffset,
-    /// `offset(writer) + distance == offset(over)`: exactly there, or apart. With a distance of 0 this is
-    /// [`SameOffset`](Self::SameOffset).
-    AtDistance {
-        /// The exact distance below.
-        distance: u64,
-    },
 }
 
 impl Overlap {
@@ -61,11 +55,6 @@ impl Overlap {
         Self { writer, over, how: Sharing::SameOffset }
     }
 
-    /// `writer` may begin exactly `distance` bytes below `over`.
-    pub fn at_distance(writer: usize, over: usize, distance: u64) -> Self {
-        Self { writer, over, how: Sharing::AtDistance { distance } }
-    }
-
     /// Does this permission cover these two offsets?
     pub fn permits(&self, writer_offset: u64, over_offset: u64) -> bool {
         let is_below = |lower: u64, upper: u64, distance: u64| {
@@ -78,7 +67,6 @@ impl Overlap {
                     || is_below(over_offset, writer_offset, above.get())
             }
             Sharing::SameOffset => writer_offset == over_offset,
-            Sharing::AtDistance { distance } => writer_offset.checked_add(distance) == Some(over_offset),
         }
     }
 }
@@ -90,7 +78,7 @@ impl Sharing {
             |lower: u64, upper: u64, distance: u64| upper.min(lower.saturating_sub(up(distance.min(lower))));
         match self {
             Self::SameOffset => writer.min(over),
-            Self::Below { distance } | Self::AtDistance { distance } => across(writer, over, distance),
+            Self::Below { distance } => across(writer, over, distance),
             Self::EitherWay { below, above } => {
                 across(writer, over, below).max(across(over, writer, above.get()))
             }
@@ -101,7 +89,7 @@ impl Sharing {
     pub(crate) fn least_below(self) -> u64 {
         match self {
             Self::SameOffset | Self::EitherWay { .. } => 0,
-            Self::Below { distance } | Self::AtDistance { distance } => distance,
+            Self::Below { distance } => distance,
         }
     }
 }
@@ -126,23 +114,21 @@ impl Side {
 pub(crate) fn forbidden(own: i64, other: i64, permission: Option<Side>, mut add: impl FnMut(i64, i64)) {
     // Where they would be apart anyway, there is nothing to permit.
     let within = |distance: u64, lower: i64| distance.min(lower as u64) as i64;
-    let from_two_sides = |how: Sharing, writer: i64, over: i64| match how {
-        Sharing::Below { distance } => Ok((within(distance, writer), over)),
-        Sharing::EitherWay { below, above } => Ok((within(below, writer), within(above.get(), over))),
-        Sharing::SameOffset => Err(0),
-        Sharing::AtDistance { distance } => Err(within(distance, writer)),
+    // The least distances of the writer below and above; none where it must be in place.
+    let least = |how: Sharing, writer: i64, over: i64| match how {
+        Sharing::Below { distance } => Some((within(distance, writer), over)),
+        Sharing::EitherWay { below, above } => Some((within(below, writer), within(above.get(), over))),
+        Sharing::SameOffset => None,
     };
-    let exactly = match permission {
-        None => return add(-own, other),
-        Some(Side::Writer(how)) => match from_two_sides(how, own, other) {
-            Ok((below, above)) => return add(-below, above),
-            Err(below) => -below,
-        },
-        Some(Side::Over(how)) => match from_two_sides(how, other, own) {
-            Ok((below, above)) => return add(-above, below),
-            Err(below) => below,
-        },
+    let interval = match permission {
+        None => Some((-own, other)),
+        Some(Side::Writer(how)) => least(how, own, other).map(|(below, above)| (-below, above)),
+        Some(Side::Over(how)) => least(how, other, own).map(|(below, above)| (-above, below)),
     };
-    add(-own, exactly);
-    add(exactly, other);
+    if let Some((from, to)) = interval {
+        add(from, to);
+    } else {
+        add(-own, 0);
+        add(0, other);
+    }
 }

@@ -133,6 +133,7 @@ impl ByOffset {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serenity_search::Random;
 
     /// The gaps as they are found one by one.
     fn plainly(all: &[Placed], alignment: u64, buffer: &Buffer, size: u64) -> (Vec<(u64, u64)>, u64) {
@@ -148,11 +149,8 @@ mod tests {
 
     #[test]
     fn blocks_pass_by_no_gap() {
-        let mut state = 1_u64;
-        let mut below = |limit: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) % limit
-        };
+        let mut random = Random(1);
+        let mut below = |limit: u64| random.below(limit);
         for (span, steps, alignment) in
             [(40_000, 4, 1), (3_000, 60, 64), (400_000, 1, 16), (2_000_000, 1, 64)]
         {

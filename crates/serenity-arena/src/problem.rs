@@ -13,25 +13,9 @@ pub struct Problem {
     buffers: Vec<Buffer>,
     alignment: u64,
     overlaps: Vec<Overlap>,
-    reserved: Vec<Reserved>,
     ties: Vec<Tie>,
     /// The group of each buffer that the ties define; empty if there are no ties.
     members: Vec<Member>,
-}
-
-/// Bytes that no buffer may use for some time: room for scratch that another planner places, or a hole in the memory.
-///
-/// Unlike a fixed [`Buffer`], it does not count for the height of the arena.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Reserved {
-    /// The offset at which it begins.
-    pub offset: u64,
-    /// The size in bytes.
-    pub size: u64,
-    /// The first step at which it is reserved.
-    pub first: Step,
-    /// The last step at which it is reserved.
-    pub last: Step,
 }
 
 /// Why a problem is not valid.
@@ -59,30 +43,14 @@ pub enum ProblemError {
         /// Its last step.
         last: Step,
     },
-    /// A reserved range ends before it begins.
-    #[error("reserved range {range} ends at step {last}, before it begins at step {first}; swap the two")]
-    ReservedEndsBeforeItBegins {
-        /// The index of the range.
-        range: usize,
-        /// Its first step.
-        first: Step,
-        /// Its last step.
-        last: Step,
-    },
     /// The sizes add up to more than 2^60 bytes.
     #[error("buffer {buffer} brings the sizes to more than 2^60 bytes; check its size, offset and alignment")]
     TooLarge {
         /// The index of the buffer that exceeds the limit.
         buffer: usize,
     },
-    /// A reserved range brings the sizes to more than 2^60 bytes.
-    #[error("reserved range {range} ends beyond 2^60 bytes; check its offset and size")]
-    ReservedTooLarge {
-        /// The index of the range.
-        range: usize,
-    },
     /// There are more buffers than can be numbered.
-    #[error("{count} buffers and ranges are more than the 2^31 that can be placed")]
+    #[error("{count} buffers are more than the 2^31 that can be placed")]
     TooMany {
         /// The number of buffers.
         count: usize,
@@ -215,8 +183,7 @@ impl Problem {
             check(index, buffer)?;
             top = top_above(top, buffer, alignment).ok_or(ProblemError::TooLarge { buffer: index })?;
         }
-        let (overlaps, reserved, ties, members) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Ok(Self { buffers, alignment, overlaps, reserved, ties, members })
+        Ok(Self { buffers, alignment, overlaps: Vec::new(), ties: Vec::new(), members: Vec::new() })
     }
 
     /// Permits some buffers to be written over others. Only these planners make use of it:
@@ -242,28 +209,6 @@ impl Problem {
             }
         }
         Ok(Self { overlaps, ..self })
-    }
-
-    /// Adds ranges that must stay free. Only these planners keep them free: [`Planner::Exact`](crate::Planner::Exact)
-    /// and [`Planner::HillClimb`](crate::Planner::HillClimb).
-    ///
-    /// # Errors
-    ///
-    /// See [`ProblemError`]: ranges that end before they begin, absurd sizes.
-    pub fn with_reserved(self, reserved: Vec<Reserved>) -> Result<Self, ProblemError> {
-        check_count(self.buffers.len().saturating_add(reserved.len()))?;
-        let mut room = 0_u64;
-        for (range, &Reserved { offset, size, first, last }) in reserved.iter().enumerate() {
-            if first > last {
-                return Err(ProblemError::ReservedEndsBeforeItBegins { range, first, last });
-            }
-            let end = offset.checked_add(size).filter(|&end| end <= MOST_BYTES);
-            room = end
-                .and_then(|end| room.checked_add(end))
-                .filter(|&room| room <= MOST_BYTES)
-                .ok_or(ProblemError::ReservedTooLarge { range })?;
-        }
-        Ok(Self { reserved, ..self })
     }
 
     /// Ties buffers to fixed distances from one another: see [`Tie`]. Only these planners keep them:
@@ -305,11 +250,6 @@ impl Problem {
     /// The group of a buffer, and where in it the buffer begins.
     pub(crate) fn member(&self, buffer: usize) -> Member {
         self.members.get(buffer).copied().unwrap_or(Member { group: buffer, offset: 0 })
-    }
-
-    /// The ranges that must stay free.
-    pub fn reserved(&self) -> &[Reserved] {
-        &self.reserved
     }
 
     /// The first buffer whose fixed offset is no multiple of its alignment or of the problem's, with that alignment.
@@ -395,21 +335,6 @@ mod tests {
         assert_eq!(
             refused(vec![Overlap::below(1, 7, 4)]),
             ProblemError::NoSuchBuffer { overlap: 0, buffer: 7, count: 3 }
-        );
-    }
-
-    #[test]
-    fn a_reserved_range_is_checked_too() {
-        let problem = Problem::new(vec![], 1).unwrap();
-        let range = Reserved { offset: 8, size: 8, first: 0, last: 3 };
-        let refused = |range| problem.clone().with_reserved(vec![range]).unwrap_err();
-        assert!(matches!(
-            refused(Reserved { first: 4, ..range }),
-            ProblemError::ReservedEndsBeforeItBegins { range: 0, .. }
-        ));
-        assert_eq!(
-            refused(Reserved { size: u64::MAX, ..range }),
-            ProblemError::ReservedTooLarge { range: 0 }
         );
     }
 }

@@ -77,6 +77,7 @@ fn sharing<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serenity_search::Random;
 
     fn placed(begin: u64, size: u64, first: i64, last: i64) -> PlacedBuffer {
         PlacedBuffer { begin, end: begin + size, first, last }
@@ -108,11 +109,8 @@ mod tests {
     /// Against all pairs.
     #[test]
     fn nothing_is_missed() {
-        let mut state = 1_u64;
-        let mut random = |below: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) % below
-        };
+        let mut random = Random(1);
+        let mut random = |below: u64| random.below(below);
         let mut clashes = 0;
         for _ in 0..3000 {
             let buffers: Vec<PlacedBuffer> = (0..=random(5))

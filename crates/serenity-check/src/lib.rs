@@ -1,9 +1,8 @@
 //! The independent checker of plans.
 //!
-//! Takes a graph and a [`Claim`] about it: an order of its ops, its peak, and a lower bound for all orders. Returns a
-//! [`Report`] with every fault found. For a whole model, a [`ModelClaim`] adds the orders of its sub-graphs, the arena
-//! that the runtime will need, and the offsets of its tensors ([`check_model`]). For a model in which windows run as
-//! loops, [`loops`] checks that it still computes the same.
+//! Takes the graphs of a model and a [`ModelClaim`] about them: the order of each, the peak, the arena that the runtime
+//! will need, the offsets of the tensors, and lower bounds for all orders. Returns a [`ModelReport`] with every fault
+//! found. For a model in which windows run as loops, [`loops`] checks that it still computes the same.
 //!
 //! Guarantees: this crate cannot reach the code that it checks. It depends on two crates of the project, `serenity-ir`
 //! and `serenity-facts`, which a test enforces (`tests/independence.rs`). Every plan passes through it before anything
@@ -34,7 +33,7 @@
 //! neither: `serenity verify` runs both models.
 //!
 //! ```
-//! use serenity_check::{Claim, check};
+//! use serenity_check::{ModelClaim, check_model};
 //! use serenity_facts::MemoryModel;
 //! use serenity_ir::{GraphBuilder, OpId, Tensor};
 //! let mut builder = GraphBuilder::new("tiny");
@@ -43,8 +42,20 @@
 //! builder.output(b);
 //! let graph = builder.build().unwrap();
 //!
-//! let claim = Claim { model: MemoryModel::Plain, order: &[OpId(0), OpId(1)], peak: 14, bound: 14, optimal: true, witness: None };
-//! let report = check(&graph, &claim);
+//! let claim = ModelClaim {
+//!     model: MemoryModel::Plain,
+//!     order: &[OpId(0), OpId(1)],
+//!     file_order: None,
+//!     bodies: &[],
+//!     offsets: None,
+//!     peak: 14,
+//!     peak_bound: 14,
+//!     arena: None,
+//!     bound: 14,
+//!     optimal: true,
+//!     witness: None,
+//! };
+//! let report = check_model(&[&graph], &claim);
 //! assert_eq!(report.faults[0].to_string(), "the peak is 15 bytes (at op 1, `b`), not 14");
 //! ```
 
@@ -73,30 +84,13 @@ pub use deep::{Reproved, reprove};
 pub use model::{ModelClaim, ModelReport, Offsets, check_model, model_peak, ort_order, reprove_model};
 pub use order::{OrderFault, faults as order_faults};
 pub use peak::peak;
-pub use placement::{Place as TensorPlace, PlacementFault, placement_faults, placement_faults_with};
+pub use placement::{PlacementFault, TensorPlace, placement_faults, placement_faults_with};
 pub use replay::{Verdict, replay};
 pub use witness::{Witness, WitnessChain, proved_bound};
 
-use holdings::{Figure, Holdings, holdings};
+use holdings::Holdings;
 use serenity_facts::MemoryModel;
 use serenity_ir::{Graph, OpId};
-
-/// What a plan says.
-#[derive(Clone, Copy, Debug)]
-pub struct Claim<'a> {
-    /// The memory model it speaks of.
-    pub model: MemoryModel,
-    /// The ops in execution order.
-    pub order: &'a [OpId],
-    /// The most memory in use at any time.
-    pub peak: u64,
-    /// No order peaks below this.
-    pub bound: u64,
-    /// Is the peak claimed to be the least possible?
-    pub optimal: bool,
-    /// The proof of the bound, if the plan carries one.
-    pub witness: Option<&'a Witness>,
-}
 
 /// Something a plan says that is not so.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -247,54 +241,6 @@ pub enum Fault {
     },
 }
 
-/// The outcome of a check.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
-    /// Everything found wrong.
-    pub faults: Vec<Fault>,
-    /// The largest lower bound this crate can show: what is there at the start, at the end or around one op, or what the plan's witness
-    /// proves.
-    pub shown: Shown,
-    /// Is the claimed bound no more than that, and so verified without trusting whoever claims it?
-    pub bound_verified: bool,
-    /// Is it claimed that no order needs less, and does the verified bound say so? A claim that is not verified may still be true:
-    /// it is then worth as much as the search that made it.
-    pub optimal_verified: bool,
-}
-
-impl Report {
-    /// Nothing was found wrong.
-    pub fn is_valid(&self) -> bool {
-        self.faults.is_empty()
-    }
-}
-
-/// Checks a claim against its graph.
-pub fn check(graph: &Graph, claim: &Claim) -> Report {
-    let mut faults: Vec<Fault> = order::faults(graph, claim.order).into_iter().map(Fault::Order).collect();
-    // The peak of an order that cannot run means nothing.
-    if faults.is_empty() {
-        let (peak, op) = peak::peak(graph, claim.model, claim.order);
-        if peak != claim.peak {
-            faults.push(Fault::Peak { claimed: claim.peak, actual: peak, place: at(graph, op) });
-        }
-        let bound = claim.bound;
-        if bound > peak {
-            faults.push(Fault::BoundAbovePeak { bound, peak });
-        } else if claim.optimal && bound < peak {
-            faults.push(Fault::NotProved { bound, peak });
-        }
-    }
-    let holdings = holdings(graph, claim.model, Figure::Peak);
-    if let Some(Err(reason)) = claim.witness.map(|witness| witness::proved_by(graph, &holdings, witness)) {
-        faults.push(Fault::Witness { reason });
-    }
-    let shown = best_shown(graph, &holdings, claim.witness);
-    let bound_verified = claim.bound <= shown.bytes;
-    let optimal_verified = faults.is_empty() && claim.optimal && bound_verified;
-    Report { faults, shown, bound_verified, optimal_verified }
-}
-
 /// The largest lower bound that one place shows, or the witness.
 pub(crate) fn best_shown(graph: &Graph, holdings: &Holdings, witness: Option<&Witness>) -> Shown {
     let shown = bound::shown(graph, holdings);
@@ -315,6 +261,7 @@ pub(crate) fn at(graph: &Graph, op: Option<OpId>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::holdings::{Figure, holdings};
     use serenity_ir::{GraphBuilder, Tensor};
 
     /// x -> a -> c, x -> b -> c; sizes 1, 10, 20, 5.
@@ -329,11 +276,28 @@ mod tests {
         g.build().unwrap()
     }
 
-    fn faults(order: &[u32], peak: u64, bound: u64) -> Vec<String> {
+    /// Checks the claim that a graph in this order has this peak, and that no order is below the bound.
+    fn check(graph: &Graph, model: MemoryModel, order: &[u32], peak: u64, bound: u64) -> ModelReport {
         let order: Vec<OpId> = order.iter().copied().map(OpId).collect();
-        let claim =
-            Claim { model: MemoryModel::Plain, order: &order, peak, bound, optimal: true, witness: None };
-        check(&diamond(), &claim).faults.iter().map(Fault::to_string).collect()
+        let claim = ModelClaim {
+            model,
+            order: &order,
+            file_order: None,
+            bodies: &[],
+            offsets: None,
+            peak,
+            peak_bound: bound,
+            arena: None,
+            bound,
+            optimal: true,
+            witness: None,
+        };
+        check_model(&[graph], &claim)
+    }
+
+    fn faults(order: &[u32], peak: u64, bound: u64) -> Vec<String> {
+        let report = check(&diamond(), MemoryModel::Plain, order, peak, bound);
+        report.faults.iter().map(Fault::to_string).collect()
     }
 
     #[test]
@@ -347,7 +311,7 @@ mod tests {
         assert_eq!(faults(&[0, 1, 3], 60, 60), ["op 2 (`c`) is missing from the order"]);
         assert_eq!(faults(&[0, 1, 1, 2, 3], 60, 60), ["op 1 (`b`) runs 2 times"]);
         assert_eq!(faults(&[0, 2, 1, 3], 60, 60), ["op 2 (`c`) reads `b` before op 1 (`b`) has written it"]);
-        assert_eq!(faults(&[0, 1, 2, 3], 61, 60), ["the peak is 60 bytes (at op 2, `c`), not 61"]);
+        assert_eq!(faults(&[0, 1, 2, 3], 61, 61), ["the peak is 60 bytes (at op 2, `c`), not 61"]);
         assert_eq!(faults(&[0, 1, 2, 9], 60, 60).len(), 2);
         assert_eq!(
             faults(&[0, 1, 2, 3], 60, 61),
@@ -363,16 +327,8 @@ mod tests {
     fn the_paper_s_views_cost_nothing_and_keep_their_pieces() {
         let graph = diamond();
         assert_eq!(peak(&graph, MemoryModel::Paper, &graph.file_order()), (35, Some(OpId(3))));
-        let claim = |bound| Claim {
-            model: MemoryModel::Paper,
-            order: &[OpId(0), OpId(1), OpId(2), OpId(3)],
-            peak: 35,
-            bound,
-            optimal: false,
-            witness: None,
-        };
-        let report = check(&graph, &claim(35));
-        assert!(report.is_valid() && report.bound_verified && !report.optimal_verified);
+        let report = check(&graph, MemoryModel::Paper, &[0, 1, 2, 3], 35, 35);
+        assert!(report.faults.is_empty() && report.bound_verified);
         assert_eq!(report.shown.bytes, 35);
         assert_eq!(report.shown.place.to_string(), "op 3 (`d`) alone needs that much");
     }
@@ -392,24 +348,10 @@ mod tests {
         let y = g.op("y", "X", &ends, Tensor::sized("y", 1));
         g.output(y);
         let graph = g.build().unwrap();
-        let check = |order: [u32; 5], peak| {
-            let order = order.map(OpId);
-            check(
-                &graph,
-                &Claim {
-                    model: MemoryModel::Plain,
-                    order: &order,
-                    peak,
-                    bound: peak,
-                    optimal: true,
-                    witness: None,
-                },
-            )
-        };
-        let forged = check([0, 2, 1, 3, 4], 21);
-        assert!(forged.is_valid() && !forged.optimal_verified);
-        let true_but_not_obvious = check([0, 1, 2, 3, 4], 12);
-        assert!(true_but_not_obvious.is_valid() && !true_but_not_obvious.optimal_verified);
+        let forged = check(&graph, MemoryModel::Plain, &[0, 2, 1, 3, 4], 21, 21);
+        assert!(forged.faults.is_empty() && !forged.bound_verified);
+        let true_but_not_obvious = check(&graph, MemoryModel::Plain, &[0, 1, 2, 3, 4], 12, 12);
+        assert!(true_but_not_obvious.faults.is_empty() && !true_but_not_obvious.bound_verified);
     }
 
     #[test]

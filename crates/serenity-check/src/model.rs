@@ -67,13 +67,6 @@ pub struct ModelReport {
     pub bound_verified: bool,
 }
 
-impl ModelReport {
-    /// Nothing was found wrong.
-    pub fn is_valid(&self) -> bool {
-        self.faults.is_empty()
-    }
-}
-
 /// Checks all that a plan says of a model: of its graphs, the main one first.
 ///
 /// # Panics

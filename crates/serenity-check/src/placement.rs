@@ -15,7 +15,7 @@ const ALIGNMENT: u64 = 16;
 
 /// A tensor of one of a model's graphs, by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct TensorPlace {
     /// The index of the graph.
     pub graph: usize,
     /// The tensor in that graph.
@@ -24,7 +24,7 @@ pub struct Place {
     pub label: String,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for TensorPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "tensor {} (`{}`)", self.tensor, self.label)?;
         if self.graph > 0 { write!(f, " of graph {}", self.graph) } else { Ok(()) }
@@ -40,12 +40,12 @@ pub enum PlacementFault {
     Shape(String),
     /// A tensor has no offset.
     #[error("{0} has no place")]
-    Missing(Place),
+    Missing(TensorPlace),
     /// The offset of a tensor is not aligned.
     #[error("{place} begins at {offset}, which is no multiple of {ALIGNMENT}")]
     Unaligned {
         /// The tensor.
-        place: Place,
+        place: TensorPlace,
         /// The offset of the tensor.
         offset: u64,
     },
@@ -53,7 +53,7 @@ pub enum PlacementFault {
     #[error("{place} ends at {end}, beyond the arena of {arena} bytes")]
     Outside {
         /// The tensor.
-        place: Place,
+        place: TensorPlace,
         /// The end of the tensor.
         end: u64,
         /// The size of the arena.
@@ -61,7 +61,7 @@ pub enum PlacementFault {
     },
     /// Two tensors that are needed at once lie in the same bytes.
     #[error("{0} and {1} are needed at once and share bytes")]
-    Clash(Place, Place),
+    Clash(TensorPlace, TensorPlace),
     /// An op writes over an input that it has not read to the end.
     #[error(
         "op {op} (`{label}`) writes element {element} of {output} over byte {byte} of {input} before it has read it"
@@ -72,11 +72,11 @@ pub enum PlacementFault {
         /// The name of the op.
         label: String,
         /// The tensor that it writes.
-        output: Place,
+        output: TensorPlace,
         /// The element that it writes.
         element: u64,
         /// The tensor that it reads.
-        input: Place,
+        input: TensorPlace,
         /// The byte of the input that is lost.
         byte: u64,
     },
@@ -92,9 +92,9 @@ pub enum PlacementFault {
         /// The type of the op.
         kind: String,
         /// The tensor that it writes.
-        output: Place,
+        output: TensorPlace,
         /// The tensor that it reads.
-        input: Place,
+        input: TensorPlace,
     },
     /// A loop computes something else in this arena.
     #[error(transparent)]
@@ -142,7 +142,7 @@ pub fn placement_faults_with(
         return vec![PlacementFault::Shape(reason)];
     }
     let Some(line) = Timeline::of(graphs, orders) else { return vec![PlacementFault::Endless] };
-    let name = |life: &Life| Place {
+    let name = |life: &Life| TensorPlace {
         graph: life.graph,
         tensor: life.tensor,
         label: graphs[life.graph].tensor_label(life.tensor),
@@ -224,7 +224,7 @@ fn sharing_fault(
     kernels: Kernels,
     low: &Life,
     high: &Life,
-    name: &impl Fn(&Life) -> Place,
+    name: &impl Fn(&Life) -> TensorPlace,
 ) -> Option<PlacementFault> {
     let [writes_low, writes_high] = [(low, high), (high, low)].map(|(output, input)| {
         let op = written_over(graphs, output, input)?;

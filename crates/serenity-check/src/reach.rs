@@ -87,15 +87,13 @@ fn spread(graph: &Graph, from: OpId, neighbours: impl Fn(OpId, &mut Vec<OpId>)) 
 mod tests {
     use super::*;
     use serenity_ir::{GraphBuilder, Tensor, TensorId};
+    use serenity_search::Random;
 
     /// Every pair of ops of random graphs, by all three.
     #[test]
     fn they_agree() {
-        let mut state = 3_u64;
-        let mut below = |limit: usize| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) as usize % limit
-        };
+        let mut random = Random(3);
+        let mut below = |limit: usize| random.index(limit);
         for _ in 0..40 {
             let mut g = GraphBuilder::new("");
             let mut tensors: Vec<TensorId> = vec![g.input(Tensor::sized("", 1))];

@@ -107,23 +107,15 @@ mod tests {
     use super::*;
     use crate::peak::peak;
     use serenity_ir::{GraphBuilder, Tensor};
-
-    struct Random(u64);
-
-    impl Random {
-        fn below(&mut self, limit: u64) -> u64 {
-            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (self.0 >> 33) % limit
-        }
-    }
+    use serenity_search::Random;
 
     fn graph(random: &mut Random) -> Graph {
         let mut g = GraphBuilder::new("");
         let mut tensors = vec![g.input(Tensor::sized("", 1 + random.below(40)))];
         for _ in 0..2 + random.below(4) {
-            let mut pick = || tensors[random.below(tensors.len() as u64) as usize];
+            let mut pick = || tensors[random.index(tensors.len())];
             let inputs = [pick(), pick()];
-            let kind = ["X", "CONCAT", "ACCUMULATE"][random.below(3) as usize];
+            let kind = ["X", "CONCAT", "ACCUMULATE"][random.index(3)];
             tensors.push(g.op("", kind, &inputs, Tensor::sized("", random.below(40))));
         }
         g.output(tensors[tensors.len() - 1]);

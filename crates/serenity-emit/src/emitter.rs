@@ -6,7 +6,7 @@ use crate::names::{in_comment, short};
 use crate::number::{Numbers, as_expression};
 use crate::pool::{Ctype, Pool};
 use crate::refused::Refused;
-use crate::source::{Place, Source, SourceGraph, SourceOp, SourceTensor};
+use crate::source::{DataPlace, Source, SourceGraph, SourceOp, SourceTensor};
 use serenity_ir::ElementType;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -105,7 +105,7 @@ impl<'s> Emitter<'s> {
     pub(crate) fn run(&mut self) -> Result<(), Refused> {
         for graph in &self.source.graphs {
             for tensor in &graph.tensors {
-                if let Place::Arena(offset) = tensor.place {
+                if let DataPlace::Arena(offset) = tensor.place {
                     self.arena = self.arena.max(offset.saturating_add(tensor.bytes));
                 }
             }
@@ -118,7 +118,7 @@ impl<'s> Emitter<'s> {
         }
         let Some(main) = self.source.graphs.first() else { return Err(self.model("there is no graph")) };
         let is_there = |&tensor: &usize| {
-            main.tensors.get(tensor).is_some_and(|t| matches!(t.place, Place::Arena(_)) && has_c_type(t))
+            main.tensors.get(tensor).is_some_and(|t| matches!(t.place, DataPlace::Arena(_)) && has_c_type(t))
         };
         if !main.inputs.iter().all(is_there) || !main.outputs.iter().all(is_there) {
             return Err(
@@ -209,7 +209,7 @@ impl<'s> At<'_, 's> {
         let sides = [("reads", &self.op.inputs), ("writes", &self.op.outputs)];
         for (verb, tensors) in sides {
             for tensor in tensors.iter().flatten().map(|&tensor| &self.graph.tensors[tensor]) {
-                if let Place::Arena(offset) = tensor.place {
+                if let DataPlace::Arena(offset) = tensor.place {
                     let _ = write!(
                         comment,
                         "\n * {verb} \"{}\", {} {:?}, bytes {offset} to {}",
@@ -244,6 +244,11 @@ impl<'s> At<'_, 's> {
         Refused { is_for_good: true, ..self.refused(why) }
     }
 
+    /// Refuses an operator whose shapes do not fit together.
+    pub(crate) fn refuse_misfit(&self, is_misfit: bool) -> Result<(), Refused> {
+        if is_misfit { Err(self.refused("its shapes do not fit together")) } else { Ok(()) }
+    }
+
     pub(crate) fn input_id(&self, position: usize) -> Option<usize> {
         self.op.inputs.get(position).copied().flatten()
     }
@@ -267,7 +272,7 @@ impl<'s> At<'_, 's> {
     /// The bytes of an operand that is a constant.
     pub(crate) fn constant(&self, position: usize) -> Option<&'s [u8]> {
         match &self.graph.tensors.get(self.input_id(position)?)?.place {
-            Place::Constant(bytes) => Some(bytes),
+            DataPlace::Constant(bytes) => Some(bytes),
             _ => None,
         }
     }
@@ -307,7 +312,7 @@ impl<'s> At<'_, 's> {
     pub(crate) fn write(&mut self, position: usize) -> Result<String, Refused> {
         let id =
             self.output_id(position).ok_or_else(|| self.refused(format!("result {position} is missing")))?;
-        if matches!(self.graph.tensors[id].place, Place::Constant(_)) {
+        if matches!(self.graph.tensors[id].place, DataPlace::Constant(_)) {
             return Err(self.refused("it writes a constant"));
         }
         self.address(id)
@@ -320,8 +325,8 @@ impl<'s> At<'_, 's> {
         }
         let prefix = &self.emitter.prefix;
         match &tensor.place {
-            Place::Arena(offset) => Ok(format!("{prefix}_arena + {offset}")),
-            Place::Constant(bytes) => {
+            DataPlace::Arena(offset) => Ok(format!("{prefix}_arena + {offset}")),
+            DataPlace::Constant(bytes) => {
                 let ctype = match tensor.dtype {
                     ElementType::Int8 => Ctype::I8,
                     ElementType::Int16 => Ctype::I16,
@@ -333,7 +338,7 @@ impl<'s> At<'_, 's> {
                 let name = self.emitter.pool.named(ctype, bytes, &short(&tensor.name), &why);
                 Ok(if ctype == Ctype::U8 { name } else { format!("(const uint8_t *){name}") })
             }
-            Place::Variable => {
+            DataPlace::Variable => {
                 let zero =
                     tensor.quantization.as_ref().and_then(|q| q.zero_points.first().copied()).unwrap_or(0);
                 let begins_with = if tensor.item() == 1 { zero as u8 } else { 0 };
@@ -341,14 +346,14 @@ impl<'s> At<'_, 's> {
                 let place = self.emitter.state.place(key, tensor.bytes, begins_with);
                 Ok(format!("{prefix}_state + {place}"))
             }
-            Place::Nowhere => Err(self.refused(format!("\"{}\" has no place", in_comment(&tensor.name)))),
+            DataPlace::Nowhere => Err(self.refused(format!("\"{}\" has no place", in_comment(&tensor.name)))),
         }
     }
 
     /// Where in the arena an operand or result is.
     pub(crate) fn offset(&self, id: Option<usize>) -> Option<u64> {
         match self.graph.tensors.get(id?)?.place {
-            Place::Arena(offset) => Some(offset),
+            DataPlace::Arena(offset) => Some(offset),
             _ => None,
         }
     }

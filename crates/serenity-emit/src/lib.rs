@@ -25,7 +25,7 @@ mod write;
 
 pub use names::prefix_of;
 pub use refused::Refused;
-pub use source::{Library, Place, Scratch, Source, SourceGraph, SourceOp, SourceTensor};
+pub use source::{DataPlace, Library, Scratch, Source, SourceGraph, SourceOp, SourceTensor};
 
 /// The files of a network, and what they take.
 #[derive(Clone, Debug)]
@@ -59,10 +59,10 @@ pub fn not_covered(source: &Source) -> Option<Refused> {
 /// The C of a planned network. All names begin with `prefix`, of which [`prefix_of`] makes a good one.
 ///
 /// ```
-/// use serenity_emit::{Library, Place, Source, SourceGraph, SourceOp, SourceTensor, c_code};
+/// use serenity_emit::{DataPlace, Library, Source, SourceGraph, SourceOp, SourceTensor, c_code};
 /// use serenity_ir::{Attributes, ElementType};
 /// let tensor = |name: &str, offset| SourceTensor {
-///     name: name.into(), shape: vec![1, 4], dtype: ElementType::Int8, quantization: None, bytes: 4, place: Place::Arena(offset),
+///     name: name.into(), shape: vec![1, 4], dtype: ElementType::Int8, quantization: None, bytes: 4, place: DataPlace::Arena(offset),
 /// };
 /// let mut attributes = Attributes::new();
 /// attributes.insert("new_shape".into(), serde_json::json!([1, 4]));

@@ -61,12 +61,12 @@ pub struct SourceTensor {
     /// The size in bytes.
     pub bytes: u64,
     /// Where its data lies.
-    pub place: Place,
+    pub place: DataPlace,
 }
 
 /// Where the data of a tensor lies.
 #[derive(Clone, Debug)]
-pub enum Place {
+pub enum DataPlace {
     /// In the arena, at this offset.
     Arena(u64),
     /// In the model.

@@ -3,14 +3,16 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use serde_json::json;
-use serenity_emit::{Emitted, Library, Place, Refused, Source, SourceGraph, SourceOp, SourceTensor, c_code};
+use serenity_emit::{
+    DataPlace, Emitted, Library, Refused, Source, SourceGraph, SourceOp, SourceTensor, c_code,
+};
 use serenity_ir::{Attributes, ElementType, Quantization};
 use serenity_judges::{Need, skip};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A tensor of bytes with a scale.
-fn tensor(name: &str, shape: &[u64], place: Place) -> SourceTensor {
+fn tensor(name: &str, shape: &[u64], place: DataPlace) -> SourceTensor {
     let quantization = Some(Quantization { scales: vec![0.5], zero_points: vec![0], axis: 0 });
     let bytes = shape.iter().fold(1_u64, |bytes, &side| bytes.saturating_mul(side));
     SourceTensor {
@@ -47,14 +49,14 @@ fn model(tensors: Vec<SourceTensor>, ops: Vec<SourceOp>, about: &str) -> Source 
 /// A dense layer from `x` to `y`, all of them called so.
 fn dense(name: &str, weights: Vec<u8>, shape: [u64; 2], bias: Option<i32>) -> Source {
     let mut tensors = vec![
-        tensor(name, &[1, shape[1]], Place::Arena(0)),
-        tensor(name, &shape, Place::Constant(weights)),
-        tensor(name, &[1, shape[0]], Place::Arena(1024)),
+        tensor(name, &[1, shape[1]], DataPlace::Arena(0)),
+        tensor(name, &shape, DataPlace::Constant(weights)),
+        tensor(name, &[1, shape[0]], DataPlace::Arena(1024)),
     ];
     let mut inputs = vec![0, 1];
     if let Some(bias) = bias {
         let mut list =
-            tensor(name, &[shape[0]], Place::Constant(bias.to_le_bytes().repeat(shape[0] as usize)));
+            tensor(name, &[shape[0]], DataPlace::Constant(bias.to_le_bytes().repeat(shape[0] as usize)));
         (list.dtype, list.bytes) = (ElementType::Int32, 4 * shape[0]);
         tensors.push(list);
         inputs.push(3);
@@ -153,18 +155,22 @@ fn sizes_that_do_not_fit_are_refused() {
     refused(&dense("y", vec![1; 8], [1 << 31, 1 << 31], None));
     refused(&dense("y", vec![], [0, u64::MAX], None));
     let copy = |shape: &[u64], attributes| {
-        let tensors = vec![tensor("x", shape, Place::Arena(0)), tensor("y", shape, Place::Arena(64))];
+        let tensors = vec![tensor("x", shape, DataPlace::Arena(0)), tensor("y", shape, DataPlace::Arena(64))];
         model(tensors, vec![op("SOFTMAX", &[0], 1, attributes)], "m")
     };
     refused(&copy(&[0, 1 << 40], json!({"beta": 1.0})));
     refused(&copy(&[1, 1 << 32], json!({"beta": 1.0})));
     refused(&copy(&[1, 4], json!({"beta": 1e300})));
     let mut far = copy(&[1, 4], json!({}));
-    far.graphs[0].tensors[1].place = Place::Arena(u64::MAX);
+    far.graphs[0].tensors[1].place = DataPlace::Arena(u64::MAX);
     assert_eq!(refused(&far).why, "the arena is larger than 2 GiB");
     assert_eq!(
-        refused(&model(vec![tensor("x", &[1], Place::Arena(0)); 2], vec![op("*/", &[0], 1, json!({}))], "m"))
-            .kind,
+        refused(&model(
+            vec![tensor("x", &[1], DataPlace::Arena(0)); 2],
+            vec![op("*/", &[0], 1, json!({}))],
+            "m"
+        ))
+        .kind,
         "_/"
     );
 }
@@ -172,7 +178,7 @@ fn sizes_that_do_not_fit_are_refused() {
 #[test]
 fn steps_and_axes_beyond_all_bounds_are_refused() {
     let numbers = |values: [i64; 1]| {
-        let mut list = tensor("n", &[1], Place::Constant(values[0].to_le_bytes().to_vec()));
+        let mut list = tensor("n", &[1], DataPlace::Constant(values[0].to_le_bytes().to_vec()));
         (list.dtype, list.bytes) = (ElementType::Int64, 8);
         list
     };
@@ -180,18 +186,18 @@ fn steps_and_axes_beyond_all_bounds_are_refused() {
         [(0, 4, i64::MAX), (i64::MIN, i64::MAX, i64::MIN), (0, 0, 1), (4, 4, 1), (0, 4, 0)]
     {
         let tensors = vec![
-            tensor("x", &[4], Place::Arena(0)),
+            tensor("x", &[4], DataPlace::Arena(0)),
             numbers([begin]),
             numbers([end]),
             numbers([step]),
-            tensor("y", &[1], Place::Arena(16)),
+            tensor("y", &[1], DataPlace::Arena(16)),
         ];
         assert!(
             c_code(&model(tensors, vec![op("STRIDED_SLICE", &[0, 1, 2, 3], 4, json!({}))], "m"), "m")
                 .is_err()
         );
     }
-    let tensors = vec![tensor("x", &[4], Place::Arena(0)), tensor("y", &[4], Place::Arena(16))];
+    let tensors = vec![tensor("x", &[4], DataPlace::Arena(0)), tensor("y", &[4], DataPlace::Arena(16))];
     for axis in [i64::MIN, -2, 1, i64::MAX] {
         let joined = op("CONCATENATION", &[0], 1, json!({"axis": axis}));
         assert!(c_code(&model(tensors.clone(), vec![joined], "m"), "m").is_err());
@@ -199,7 +205,7 @@ fn steps_and_axes_beyond_all_bounds_are_refused() {
 }
 
 /// A tensor of another type.
-fn typed(shape: &[u64], dtype: ElementType, place: Place) -> SourceTensor {
+fn typed(shape: &[u64], dtype: ElementType, place: DataPlace) -> SourceTensor {
     let mut tensor = tensor("t", shape, place);
     tensor.bytes = dtype.bytes_of(shape).unwrap();
     tensor.dtype = dtype;
@@ -208,7 +214,7 @@ fn typed(shape: &[u64], dtype: ElementType, place: Place) -> SourceTensor {
 
 fn halves(values: &[i16]) -> SourceTensor {
     let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-    typed(&[values.len() as u64], ElementType::Int16, Place::Constant(bytes))
+    typed(&[values.len() as u64], ElementType::Int16, DataPlace::Constant(bytes))
 }
 
 /// What is said of an operator that reads all tensors but the last, which it writes.
@@ -226,7 +232,7 @@ fn why(kind: &str, tensors: Vec<SourceTensor>, attributes: serde_json::Value) ->
 
 #[test]
 fn signals_stay_within_their_tensors() {
-    let words = |shape: &[u64], place| typed(shape, ElementType::Int16, Place::Arena(place));
+    let words = |shape: &[u64], place| typed(shape, ElementType::Int16, DataPlace::Arena(place));
     let transform = |length, size: i64, written| {
         let tensors = vec![words(&[length], 0), words(&[written], 4096)];
         why("CUSTOM:SignalRfft", tensors, json!({"fft_length": size}))
@@ -240,13 +246,13 @@ fn signals_stay_within_their_tensors() {
     }
     let bank = |place: i16, start: i16, width: i16, weight: i16| {
         let tensors = vec![
-            typed(&[8], ElementType::UInt32, Place::Arena(0)),
+            typed(&[8], ElementType::UInt32, DataPlace::Arena(0)),
             halves(&[weight; 6]),
             halves(&[1; 6]),
             halves(&[0, place]),
             halves(&[0, start]),
             halves(&[2, width]),
-            typed(&[1], ElementType::UInt64, Place::Arena(64)),
+            typed(&[1], ElementType::UInt64, DataPlace::Arena(64)),
         ];
         why("CUSTOM:SignalFilterBank", tensors, json!({"num_channels": 1}))
     };
@@ -257,7 +263,7 @@ fn signals_stay_within_their_tensors() {
         assert!(bank(place, start, width, weight).contains("do not fit"));
     }
     let gains = |count: usize, down: i64| {
-        let words = |place| typed(&[4], ElementType::UInt32, Place::Arena(place));
+        let words = |place| typed(&[4], ElementType::UInt32, DataPlace::Arena(place));
         let tensors = vec![words(0), words(16), halves(&vec![1; count]), words(32)];
         why("CUSTOM:SignalPCAN", tensors, json!({"snr_shift": down}))
     };
@@ -271,14 +277,18 @@ fn whole_numbers_divide_by_known_ones() {
     let quotient = |divisor: i32| {
         let words = |place| typed(&[4], ElementType::Int32, place);
         let divisors = divisor.to_le_bytes().repeat(4);
-        let tensors = vec![words(Place::Arena(0)), words(Place::Constant(divisors)), words(Place::Arena(16))];
+        let tensors = vec![
+            words(DataPlace::Arena(0)),
+            words(DataPlace::Constant(divisors)),
+            words(DataPlace::Arena(16)),
+        ];
         why("DIV", tensors, json!({"activation": "none"}))
     };
     assert_eq!(quotient(-7), "");
     assert!(quotient(0).contains("or 0") && quotient(-1).contains("or -1"));
     let floats = vec![
-        typed(&[4], ElementType::Float32, Place::Arena(0)),
-        typed(&[4], ElementType::Int32, Place::Arena(16)),
+        typed(&[4], ElementType::Float32, DataPlace::Arena(0)),
+        typed(&[4], ElementType::Int32, DataPlace::Arena(16)),
     ];
     assert!(why("CAST", floats, json!({})).contains("from float32 to int32"));
 }
@@ -287,8 +297,8 @@ fn whole_numbers_divide_by_known_ones() {
 fn images_do_not_grow_beyond_their_input() {
     let resized = |from: u64, to: u64, aligned: bool| {
         let tensors = vec![
-            tensor("x", &[1, from, 1, 1], Place::Arena(0)),
-            tensor("y", &[1, to, 1, 1], Place::Arena(1 << 20)),
+            tensor("x", &[1, from, 1, 1], DataPlace::Arena(0)),
+            tensor("y", &[1, to, 1, 1], DataPlace::Arena(1 << 20)),
         ];
         why("RESIZE_BILINEAR", tensors, json!({"align_corners": aligned, "half_pixel_centers": aligned}))
     };
@@ -299,18 +309,18 @@ fn images_do_not_grow_beyond_their_input() {
 }
 
 /// Two cells that read three numbers: four gates, their biases, and two variables.
-fn recurrent(weight: u8, memory_scale: f32, state: Place, clip: f32) -> String {
+fn recurrent(weight: u8, memory_scale: f32, state: DataPlace, clip: f32) -> String {
     let mut tensors = vec![
-        tensor("x", &[1, 2, 3], Place::Arena(0)),
-        tensor("w", &[2, 3], Place::Constant(vec![weight; 6])),
-        tensor("r", &[2, 2], Place::Constant(vec![weight; 4])),
-        typed(&[2], ElementType::Int32, Place::Constant(i32::MAX.to_le_bytes().repeat(2))),
+        tensor("x", &[1, 2, 3], DataPlace::Arena(0)),
+        tensor("w", &[2, 3], DataPlace::Constant(vec![weight; 6])),
+        tensor("r", &[2, 2], DataPlace::Constant(vec![weight; 4])),
+        typed(&[2], ElementType::Int32, DataPlace::Constant(i32::MAX.to_le_bytes().repeat(2))),
         tensor("h", &[1, 2], state.clone()),
         typed(&[1, 2], ElementType::Int16, state),
-        tensor("y", &[1, 2, 2], Place::Arena(64)),
+        tensor("y", &[1, 2, 2], DataPlace::Arena(64)),
     ];
     if weight == 1 {
-        tensors[3].place = Place::Constant(vec![0; 8]);
+        tensors[3].place = DataPlace::Constant(vec![0; 8]);
     }
     tensors[5].quantization =
         Some(Quantization { scales: vec![memory_scale], zero_points: vec![0], axis: 0 });
@@ -336,10 +346,10 @@ fn recurrent(weight: u8, memory_scale: f32, state: Place, clip: f32) -> String {
 #[test]
 fn cells_remember_what_can_be_proved() {
     let scale = 1.0 / 2048.0;
-    assert_eq!(recurrent(1, scale, Place::Variable, 0.0), "");
-    assert_eq!(recurrent(1, scale, Place::Variable, 1e30), "");
-    assert!(recurrent(1, scale, Place::Arena(128), 0.0).contains("no variable"));
-    assert!(recurrent(1, 0.3, Place::Variable, 0.0).contains("power of two"));
-    assert!(recurrent(1, f32::NAN, Place::Variable, 0.0).contains("power of two"));
-    assert!(recurrent(2, scale, Place::Variable, 0.0).contains("beyond 32 bits"));
+    assert_eq!(recurrent(1, scale, DataPlace::Variable, 0.0), "");
+    assert_eq!(recurrent(1, scale, DataPlace::Variable, 1e30), "");
+    assert!(recurrent(1, scale, DataPlace::Arena(128), 0.0).contains("no variable"));
+    assert!(recurrent(1, 0.3, DataPlace::Variable, 0.0).contains("power of two"));
+    assert!(recurrent(1, f32::NAN, DataPlace::Variable, 0.0).contains("power of two"));
+    assert!(recurrent(2, scale, DataPlace::Variable, 0.0).contains("beyond 32 bits"));
 }

@@ -32,6 +32,13 @@ pub enum Problem {
     Unfaithful,
 }
 
+impl FileError {
+    /// What was asked for is not possible with this format.
+    pub(crate) fn of_request(verdict: &'static str, source: &'static str) -> Self {
+        Self { problem: Problem::Request, place: None, help: None, verdict, source: source.into() }
+    }
+}
+
 impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{}: {}", self.verdict, self.source)

@@ -40,6 +40,9 @@ use std::sync::Arc;
 /// A file with fewer channels, and what that saves.
 pub type Narrowed = (Arc<dyn ModelFile>, NarrowedChannels);
 
+const ONLY_TFLITE: &str = "only a `.tflite` model can";
+const ONLY_ONNX: &str = "only an `.onnx` model can";
+
 /// A file that was read.
 pub trait ModelFile: fmt::Debug + Send + Sync {
     /// The format of the file.
@@ -73,13 +76,7 @@ pub trait ModelFile: fmt::Debug + Send + Sync {
     /// # Errors
     /// If it has no room for loops, or holds what cannot be carried over.
     fn looped(&self, _looped: &Looped) -> Result<Arc<dyn ModelFile>, FileError> {
-        Err(FileError {
-            problem: Problem::Request,
-            place: None,
-            help: None,
-            verdict: "cannot hold loops",
-            source: "only a `.tflite` model can".into(),
-        })
+        Err(FileError::of_request("cannot hold loops", ONLY_TFLITE))
     }
 
     /// The file with whole numbers for inputs and outputs that it would only convert: a float input that goes into `QUANTIZE`, a float output that comes out of
@@ -88,13 +85,10 @@ pub trait ModelFile: fmt::Debug + Send + Sync {
     /// # Errors
     /// If it cannot be changed in that way, or holds what cannot be carried over.
     fn with_quantized_io(&self) -> Result<(Arc<dyn ModelFile>, QuantizedIo), FileError> {
-        Err(FileError {
-            problem: Problem::Request,
-            place: None,
-            help: None,
-            verdict: "cannot get other inputs and outputs",
-            source: "only those of a `.tflite` model can be changed".into(),
-        })
+        Err(FileError::of_request(
+            "cannot get other inputs and outputs",
+            "only those of a `.tflite` model can be changed",
+        ))
     }
 
     /// The file without channels that are the same number everywhere, or that nobody reads, and what that saves; `None` if there are none, or if `stop` said so before that was known. It was read again.
@@ -133,7 +127,7 @@ pub trait ModelFile: fmt::Debug + Send + Sync {
         _setup: OrtSetup,
         _made_by: &str,
     ) -> Result<Arc<dyn ModelFile>, FileError> {
-        Err(only_onnx("cannot be made for a session of ONNX Runtime"))
+        Err(FileError::of_request("cannot be made for a session of ONNX Runtime", ONLY_ONNX))
     }
 
     /// The shapes that were given for what it leaves open, by name.
@@ -146,7 +140,7 @@ pub trait ModelFile: fmt::Debug + Send + Sync {
     /// # Errors
     /// If this is no `.onnx` model, or those bytes are none.
     fn optimized(&self, _bytes: Vec<u8>) -> Result<Arc<dyn ModelFile>, FileError> {
-        Err(only_onnx("cannot be optimised by ONNX Runtime"))
+        Err(FileError::of_request("cannot be optimised by ONNX Runtime", ONLY_ONNX))
     }
 
     /// The places of tensors that it came with, by graph, by tensor.
@@ -172,13 +166,7 @@ pub trait ModelFile: fmt::Debug + Send + Sync {
         &self,
         _scratch: &dyn Fn(usize, OpId) -> Option<serenity_emit::Scratch>,
     ) -> Result<serenity_emit::Source, FileError> {
-        Err(FileError {
-            problem: Problem::Request,
-            place: None,
-            help: None,
-            verdict: "cannot be written as C",
-            source: "only a `.tflite` model can".into(),
-        })
+        Err(FileError::of_request("cannot be written as C", ONLY_TFLITE))
     }
 
     /// What TFLM keeps for it besides the head of its arena, if TFLM can run it.
@@ -194,15 +182,5 @@ pub trait ModelFile: fmt::Debug + Send + Sync {
     /// Was nothing left out when it was read, so that it can be written back?
     fn is_whole(&self) -> bool {
         true
-    }
-}
-
-fn only_onnx(verdict: &'static str) -> FileError {
-    FileError {
-        problem: Problem::Request,
-        place: None,
-        help: None,
-        verdict,
-        source: "only an `.onnx` model can".into(),
     }
 }

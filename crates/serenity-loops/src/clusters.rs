@@ -88,8 +88,9 @@ fn outside(graph: &Graph, ops: &[OpId]) -> Option<Op> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{Random, network};
+    use crate::simulation::network;
     use serenity_ir::{ElementType, Tensor};
+    use serenity_search::Random;
 
     /// Two branches, concatenated, and what reads that.
     fn cell() -> Graph {
@@ -145,7 +146,7 @@ mod tests {
                 let mut left = clusters.graph.op_ids().collect::<Vec<_>>();
                 let mut order = Vec::new();
                 while !left.is_empty() {
-                    let at = random.below(left.len());
+                    let at = random.index(left.len());
                     let is_ready = |op: OpId| {
                         clusters.graph.predecessors(op).iter().all(|before| order.contains(before))
                     };

@@ -12,7 +12,7 @@
 //! | person detection of TFLM | 1.17 | 1.16 |
 //! | MobileNetV2 0.35, 96x96 | 1.13 | 1.13 |
 
-use crate::program::{Program, Step, Stripe, StripeId};
+use crate::program::{Prices, Program};
 use crate::window::Window;
 use serenity_ir::Operator::{
     ADD, AVERAGE_POOL_2D, CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED, MAX_POOL_2D, MUL, SUB,
@@ -81,28 +81,12 @@ fn of_call(call: &Call) -> f64 {
 
 /// The instructions that a loop adds: for what it computes again, what it copies, and every call of an operator.
 pub(crate) fn extra_instructions(window: &Window, program: &Program) -> u64 {
-    let of_stripe = |stripe: Stripe| (stripe.bytes(window) / window.item(stripe.like)) as f64;
-    let elements = |stripe: StripeId| of_stripe(program.stripes[stripe]);
     let calls: Vec<Call> = window.ops.iter().map(|local| Call::new(window.graph, local.op)).collect();
     let on_stripes: Vec<(f64, f64)> = calls.iter().map(|call| (of_element(call), of_call(call))).collect();
-    let takes = |step: &Step| match *step {
-        Step::Run { op, out, .. } => elements(out) * on_stripes[op].0 + on_stripes[op].1,
-        Step::Cut { whole: 0, out, .. } => elements(out) * CUT,
-        Step::Cut { out, .. } => elements(out) * FOUND,
-        Step::Rows { of, ref begins, out, .. } if program.are_copied(of, begins, out) => {
-            elements(out) * FOUND
-        }
-        Step::Keep { carried, .. } => of_stripe(program.carries[carried]) * CARRIED,
-        // Whole rows at once, views, and rows that already lie where they are needed.
-        Step::Rows { .. }
-        | Step::Widen { .. }
-        | Step::Join { .. }
-        | Step::Border { .. }
-        | Step::Put { .. }
-        | Step::PutAlso { .. } => 0.0,
-    };
-    let all = |steps: &[Step]| steps.iter().map(|step| takes(step) + STEP).sum::<f64>();
+    let prices = Prices { cut: CUT, found: FOUND, widened: 0.0, carried: CARRIED, step: STEP };
+    let run = |op: usize, elements: f64| elements * on_stripes[op].0 + on_stripes[op].1;
+    let [iteration, ahead] = program.costs(window, &prices, run);
     let before: f64 = window.ops.iter().map(|local| of_op(window.graph, local.op)).sum();
-    let after = program.iterations as f64 * all(&program.steps) + all(&program.ahead);
+    let after = program.iterations as f64 * iteration + ahead;
     (after - before).max(0.0) as u64
 }

@@ -122,6 +122,47 @@ impl Program {
     }
 }
 
+/// The cost of what a loop does besides running operators: per element that it cuts out of one long row, finds by its
+/// position in four dimensions, widens or carries on, and per step.
+pub(crate) struct Prices {
+    pub(crate) cut: f64,
+    pub(crate) found: f64,
+    pub(crate) widened: f64,
+    pub(crate) carried: f64,
+    pub(crate) step: f64,
+}
+
+impl Program {
+    /// The costs of one iteration, and of the steps before the first one. `run` has the cost of an op of the window that
+    /// makes so many elements.
+    pub(crate) fn costs(
+        &self,
+        window: &Window,
+        prices: &Prices,
+        run: impl Fn(usize, f64) -> f64,
+    ) -> [f64; 2] {
+        let of_stripe = |stripe: Stripe| (stripe.bytes(window) / window.item(stripe.like)) as f64;
+        let elements = |stripe: StripeId| of_stripe(self.stripes[stripe]);
+        let takes = |step: &Step| match *step {
+            Step::Run { op, out, .. } => run(op, elements(out)),
+            Step::Cut { whole: 0, out, .. } => elements(out) * prices.cut,
+            Step::Cut { out, .. } => elements(out) * prices.found,
+            Step::Rows { of, ref begins, out, .. } if self.are_copied(of, begins, out) => {
+                elements(out) * prices.found
+            }
+            Step::Widen { out, .. } => elements(out) * prices.widened,
+            Step::Keep { carried, .. } => of_stripe(self.carries[carried]) * prices.carried,
+            // Whole rows at once, views, and rows that already lie where they are needed.
+            Step::Rows { .. }
+            | Step::Join { .. }
+            | Step::Border { .. }
+            | Step::Put { .. }
+            | Step::PutAlso { .. } => 0.0,
+        };
+        [&self.steps, &self.ahead].map(|steps| steps.iter().map(|step| takes(step) + prices.step).sum())
+    }
+}
+
 impl Step {
     /// The stripes that the step reads.
     pub(crate) fn reads(&self) -> &[StripeId] {

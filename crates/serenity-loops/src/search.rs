@@ -55,7 +55,7 @@ impl Way {
 
 /// One way to make a loop of a window.
 #[derive(Clone, Copy, Debug)]
-struct Candidate {
+struct PricedWay {
     way: Way,
     /// Bytes in use while it runs, including everything else.
     bytes: u64,
@@ -65,7 +65,7 @@ struct Candidate {
 }
 
 /// The cost of a way besides its memory.
-type Price = fn(&Candidate) -> u64;
+type Price = fn(&PricedWay) -> u64;
 
 /// Slow kernels spend their time on multiplications, others also on calls and copies.
 const PRICES: [Price; 2] = [|candidate| candidate.extra_macs, |candidate| candidate.extra_instructions];
@@ -90,7 +90,7 @@ pub struct Windows<'g> {
     /// Bytes of the inputs of the model, before anything runs.
     inputs: u64,
     /// By first and last position.
-    candidates: BTreeMap<(usize, usize), Vec<Candidate>>,
+    candidates: BTreeMap<(usize, usize), Vec<PricedWay>>,
     macs: u64,
 }
 
@@ -164,7 +164,7 @@ impl<'g> Windows<'g> {
     }
 
     /// The ways in which a window needs less than it does now.
-    fn ways(&self, window: &Window, first: usize, most: u64, costs: &Costs) -> Vec<Candidate> {
+    fn ways(&self, window: &Window, first: usize, most: u64, costs: &Costs) -> Vec<PricedWay> {
         let others = self.others_alive(window, first);
         let bytes = |t: TensorId| aligned(window.graph.tensor(t).bytes as i64) as u64;
         let also: u64 = window.also.iter().map(|&t| bytes(t)).sum();
@@ -172,7 +172,7 @@ impl<'g> Windows<'g> {
             let (read, written) = (bytes(enters), bytes(window.leaves));
             also + if window.can_share(enters) { read.max(written) } else { read + written }
         };
-        let mut found: Vec<Candidate> = Vec::new();
+        let mut found: Vec<PricedWay> = Vec::new();
         let mut offer = |program: Option<Program>, way: Way| -> bool {
             let Some(program) = program else { return true };
             let extra_macs = program.extra_macs.max(0) as u64;
@@ -185,7 +185,7 @@ impl<'g> Windows<'g> {
                 + ahead;
             if bytes < most {
                 let extra_instructions = extra_instructions(window, &program);
-                found.push(Candidate { way, bytes, extra_macs, extra_instructions, tail });
+                found.push(PricedWay { way, bytes, extra_macs, extra_instructions, tail });
             }
             bytes < most
         };
@@ -275,13 +275,13 @@ impl<'g> Windows<'g> {
     /// The cheapest windows that stay below a cap.
     fn cheapest(&self, cap: u64, most_macs: u64, may_peel: bool, price: Price) -> Option<Choice> {
         let positions = self.order.len();
-        let mut by_end: Vec<Vec<(usize, &Vec<Candidate>)>> = vec![Vec::new(); positions + 1];
+        let mut by_end: Vec<Vec<(usize, &Vec<PricedWay>)>> = vec![Vec::new(); positions + 1];
         for (&(first, last), candidates) in &self.candidates {
             by_end[last + 1].push((first, candidates));
         }
         // A byte of the tail costs some multiplications: with all else equal, fewer loops are better.
         let price_of_tail = (self.macs / 50_000_000).max(1);
-        let mut best: Vec<Option<(u64, usize, Option<Candidate>)>> = vec![None; positions + 1];
+        let mut best: Vec<Option<(u64, usize, Option<PricedWay>)>> = vec![None; positions + 1];
         best[0] = Some((0, 0, None));
         for end in 1..=positions {
             let mut here = None;
@@ -292,7 +292,7 @@ impl<'g> Windows<'g> {
             }
             for &(first, candidates) in &by_end[end] {
                 let Some((cost, ..)) = best[first] else { continue };
-                let is_allowed = |candidate: &&Candidate| {
+                let is_allowed = |candidate: &&PricedWay| {
                     candidate.bytes <= cap && (may_peel || !candidate.way.is_peeled())
                 };
                 for candidate in candidates.iter().filter(is_allowed) {
@@ -351,9 +351,9 @@ fn tail_ahead(window: &Window, step: &Step) -> u64 {
 }
 
 /// The candidates that no other beats in everything.
-fn undominated(candidates: Vec<Candidate>) -> Vec<Candidate> {
-    let beats = |one: &Candidate, other: &Candidate| {
-        let worth = |c: &Candidate| (c.bytes, c.extra_macs, c.extra_instructions, c.tail);
+fn undominated(candidates: Vec<PricedWay>) -> Vec<PricedWay> {
+    let beats = |one: &PricedWay, other: &PricedWay| {
+        let worth = |c: &PricedWay| (c.bytes, c.extra_macs, c.extra_instructions, c.tail);
         one.bytes <= other.bytes
             && one.extra_macs <= other.extra_macs
             && one.extra_instructions <= other.extra_instructions

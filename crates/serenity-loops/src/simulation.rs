@@ -9,53 +9,41 @@ use crate::window::Window;
 use crate::{halo, lines};
 use serde_json::json;
 use serenity_ir::{Attributes, ElementType, Graph, GraphBuilder, Op, OpKind, Tensor, TensorId};
+use serenity_search::Random;
 use std::collections::BTreeMap;
-
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % limit
-    }
-
-    fn of<T: Copy>(&mut self, list: &[T]) -> T {
-        list[self.below(list.len())]
-    }
-}
 
 /// A network of some row-local ops, most of them one after the other.
 pub(crate) fn network(random: &mut Random) -> Graph {
     let mut graph = GraphBuilder::new("");
     // Rows, or columns of a single one.
-    let is_flat = random.below(3) == 0;
+    let is_flat = random.index(3) == 0;
     let sides = |rows: u64| if is_flat { [1, rows] } else { [rows, 1] };
     let shaped = |rows: u64, channels: u64, dtype| {
         let [height, width] = sides(rows);
         Tensor::shaped("", vec![1, height, width, channels], dtype).unwrap()
     };
     let image = |rows, channels| shaped(rows, channels, ElementType::Int8);
-    let rows = random.of(&[4, 6, 8, 9, 12, 16, 21, 24]);
-    let channels = random.of(&[16, 32]);
-    let mut all = if random.below(4) == 0 {
+    let rows = random.pick(&[4, 6, 8, 9, 12, 16, 21, 24]);
+    let channels = random.pick(&[16, 32]);
+    let mut all = if random.index(4) == 0 {
         let x = graph.input(shaped(rows, channels, ElementType::Float32));
         vec![graph.op("", "QUANTIZE", &[x], image(rows, channels))]
     } else {
         vec![graph.input(image(rows, channels))]
     };
-    for _ in 0..2 + random.below(6) {
-        let from = if random.below(4) == 0 { random.of(&all) } else { all[all.len() - 1] };
+    for _ in 0..2 + random.index(6) {
+        let from = if random.index(4) == 0 { random.pick(&all) } else { all[all.len() - 1] };
         let shape = graph.get(from).shape.clone().unwrap();
         let (rows, channels) = (shape[1] * shape[2], shape[3]);
         let mut attributes = Attributes::new();
         let mut inputs = vec![from];
-        let (kind, made, depth) = match random.below(9) {
+        let (kind, made, depth) = match random.index(9) {
             0..4 => {
-                let kernel = random.of(&[1, 2, 3, 3, 5]);
-                let stride = random.of(&[1, 1, 1, 2]);
-                let dilation = if stride == 1 { random.of(&[1, 1, 2]) } else { 1 };
-                let is_same = random.below(3) > 0;
-                let is_pool = random.below(4) == 0;
+                let kernel = random.pick(&[1, 2, 3, 3, 5]);
+                let stride = random.pick(&[1, 1, 1, 2]);
+                let dilation = if stride == 1 { random.pick(&[1, 1, 2]) } else { 1 };
+                let is_same = random.index(3) > 0;
+                let is_pool = random.index(4) == 0;
                 let dilation = if is_pool { 1 } else { dilation };
                 let extent = (kernel - 1) * dilation + 1;
                 if extent > rows {
@@ -68,7 +56,7 @@ pub(crate) fn network(random: &mut Random) -> Graph {
                 if is_pool {
                     ("MAX_POOL_2D", made, channels)
                 } else {
-                    let depth = random.of(&[16, 32, 48]);
+                    let depth = random.pick(&[16, 32, 48]);
                     attributes.insert("dilation".into(), json!(sides(dilation)));
                     let [height, width] = sides(kernel);
                     let filter = json!({"shape": [depth, height, width, channels], "dtype": "int8"});
@@ -77,7 +65,7 @@ pub(crate) fn network(random: &mut Random) -> Graph {
                 }
             }
             4 => {
-                let [top, bottom] = [random.below(3) as u64, random.below(3) as u64];
+                let [top, bottom] = [random.index(3) as u64, random.index(3) as u64];
                 let mut values = [0, 0, top, bottom, 0, 0, 0, 0];
                 if is_flat {
                     values.rotate_right(2);
@@ -87,8 +75,8 @@ pub(crate) fn network(random: &mut Random) -> Graph {
                 ("PAD", rows + top + bottom, channels)
             }
             8 => {
-                let times = random.of(&[1, 2, 2, 3]);
-                attributes = resizing(sides(times * rows), random.below(2) == 0);
+                let times = random.pick(&[1, 2, 2, 3]);
+                attributes = resizing(sides(times * rows), random.index(2) == 0);
                 ("RESIZE_NEAREST_NEIGHBOR", times * rows, channels)
             }
             kind => {
@@ -101,7 +89,7 @@ pub(crate) fn network(random: &mut Random) -> Graph {
                 if partners.is_empty() || kind == 7 {
                     ("RELU", rows, channels)
                 } else {
-                    let other = random.of(&partners);
+                    let other = random.pick(&partners);
                     inputs.push(other);
                     attributes.insert("axis".into(), json!(3));
                     let depth =

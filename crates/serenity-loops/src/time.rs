@@ -5,7 +5,7 @@
 //! run; `cargo bench --bench loop_time -p serenity-ml` measures them again. With kernels that multiply faster, copies
 //! weigh more.
 
-use crate::program::{Program, Step, Stripe, StripeId};
+use crate::program::{Prices, Program};
 use crate::rows::RowLocal;
 use crate::window::Window;
 use serenity_ir::{Graph, OpId};
@@ -42,31 +42,14 @@ fn of_an_element(macs: u64) -> f64 {
 
 /// The estimated time that a loop adds: for what it computes again, and what it copies.
 pub(crate) fn extra_time(window: &Window, program: &Program) -> u64 {
-    let of_stripe = |stripe: Stripe| (stripe.bytes(window) / window.item(stripe.like)) as f64;
-    let elements = |stripe: StripeId| of_stripe(program.stripes[stripe]);
     let took = |op: &RowLocal| {
         let made = window.graph.tensor(op.output).bytes as i64 / window.item(op.output);
         made as f64 * of_an_element(op.macs)
     };
-    let takes = |step: &Step| match *step {
-        Step::Run { op, out, .. } => elements(out) * of_an_element(window.ops[op].macs),
-        Step::Cut { whole: 0, out, .. } => elements(out) * CUT,
-        Step::Cut { out, .. } => elements(out) * FOUND,
-        Step::Rows { of, ref begins, out, .. } if program.are_copied(of, begins, out) => {
-            elements(out) * FOUND
-        }
-        Step::Widen { out, .. } => elements(out) * MOVED,
-        Step::Keep { carried, .. } => of_stripe(program.carries[carried]) * MOVED,
-        // Whole rows at once, views, and rows that already lie where they are needed.
-        Step::Rows { .. }
-        | Step::Join { .. }
-        | Step::Border { .. }
-        | Step::Put { .. }
-        | Step::PutAlso { .. } => 0.0,
-    };
-    let an_iteration: f64 = program.steps.iter().map(|step| takes(step) + STEP).sum();
-    let ahead: f64 = program.ahead.iter().map(|step| takes(step) + STEP).sum();
+    let prices = Prices { cut: CUT, found: FOUND, widened: MOVED, carried: MOVED, step: STEP };
+    let run = |op: usize, elements: f64| elements * of_an_element(window.ops[op].macs);
+    let [iteration, ahead] = program.costs(window, &prices, run);
     let before: f64 = window.ops.iter().map(|op| took(op)).sum();
-    (program.extra_macs as f64 * AGAIN + program.iterations as f64 * an_iteration + ahead - before).max(0.0)
+    (program.extra_macs as f64 * AGAIN + program.iterations as f64 * iteration + ahead - before).max(0.0)
         as u64
 }

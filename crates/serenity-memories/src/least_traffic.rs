@@ -19,7 +19,7 @@ use serenity_ir::{Graph, OpId, Unknown};
 use serenity_pipeline::stages::order::best_by_peak;
 use serenity_pipeline::{Effort, Options, Plan};
 use serenity_runtimes::{MemoryModel, MemoryModelExt};
-use serenity_search::{Limits, ProgressFn, StopReason};
+use serenity_search::{Limits, ProgressFn};
 use serenity_traffic::{Bytes, Grain, Touches, Traffic, TrafficError};
 
 /// What to minimise.
@@ -88,8 +88,6 @@ pub struct TrafficPlan {
     pub sizes: Vec<TrafficAt>,
     /// Were all orders of the graph tried?
     pub tried_all_orders: bool,
-    /// The limit or signal that ended the search, if any: another run may then give another result.
-    pub interrupted: Option<StopReason>,
 }
 
 impl TrafficPlan {
@@ -244,7 +242,7 @@ impl From<Bytes> for Moved {
 }
 
 /// An order and its traffic per on-chip size.
-struct Candidate {
+struct SweptOrder {
     order: Vec<OpId>,
     swept: Vec<Traffic>,
 }
@@ -254,7 +252,7 @@ struct Candidates<'a> {
     touches: &'a Touches,
     sizes: &'a [u64],
     limits: &'a Limits,
-    list: Vec<Candidate>,
+    list: Vec<SweptOrder>,
 }
 
 impl Candidates<'_> {
@@ -264,13 +262,13 @@ impl Candidates<'_> {
             return known;
         }
         let swept = self.touches.in_order(order).sweep_within(self.sizes, self.limits);
-        self.list.push(Candidate { order: order.to_vec(), swept });
+        self.list.push(SweptOrder { order: order.to_vec(), swept });
         self.list.len() - 1
     }
 
     /// The first of the orders that move least with the on-chip memory at index `size`.
-    fn best(&self, size: usize) -> &Candidate {
-        let moved = |candidate: &&Candidate| candidate.swept[size].best.bytes();
+    fn best(&self, size: usize) -> &SweptOrder {
+        let moved = |candidate: &&SweptOrder| candidate.swept[size].best.bytes();
         self.list.iter().min_by_key(moved).unwrap_or(&self.list[0])
     }
 }
@@ -350,5 +348,5 @@ pub fn least_traffic(graph: &Graph, on_chip: &[u64], options: &TrafficOptions) -
         }
     };
     let sizes = (0..on_chip.len()).map(answer).collect();
-    Ok(TrafficPlan { least_peak, sizes, tried_all_orders, interrupted: options.limits.interrupted() })
+    Ok(TrafficPlan { least_peak, sizes, tried_all_orders })
 }

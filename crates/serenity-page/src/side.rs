@@ -2,7 +2,7 @@
 
 use serenity_arena::{Buffer, FOREVER, Planner, place};
 use serenity_ir::{Graph, OpId, TensorId};
-use serenity_report::page::{Item, Live, Place, Role, Side, Step};
+use serenity_report::page::{Item, ItemPlace, Live, Role, Side, Step};
 use serenity_runtimes::{Content, MemoryModel, MemoryModelExt, Offsets, TflmFacts, main_graph, steps_by_op};
 use serenity_search::Limits;
 use std::collections::BTreeMap;
@@ -193,7 +193,7 @@ impl<'a> Builder<'a> {
         self.items.len() - 1
     }
 
-    fn places(&mut self, placed: &[Placed]) -> Vec<Place> {
+    fn places(&mut self, placed: &[Placed]) -> Vec<ItemPlace> {
         let last_unit = self.length() - 1;
         // TFLM counts from 1, and at 0 fills the inputs.
         let shift = i64::from(self.ground.model.kernels().is_some());
@@ -211,7 +211,7 @@ impl<'a> Builder<'a> {
             };
             let to = if buffer.last == FOREVER { last_unit } else { unit(buffer.last) };
             let from = unit(buffer.first).min(to);
-            places.push(Place { item, offset: *offset, bytes: buffer.size, from, to });
+            places.push(ItemPlace { item, offset: *offset, bytes: buffer.size, from, to });
         }
         places
     }
@@ -266,7 +266,7 @@ impl<'a> Builder<'a> {
 
     /// Fills in the memory in use by the bytes that are occupied, each counted once: for loops, whose tensors share
     /// them.
-    fn by_bytes(mut self, places: &[Place]) -> Side {
+    fn by_bytes(mut self, places: &[ItemPlace]) -> Side {
         let mut ops = self.steps();
         let mut by_unit: Vec<Vec<usize>> = vec![Vec::new(); self.length()];
         for (at, place) in places.iter().enumerate() {
@@ -279,7 +279,7 @@ impl<'a> Builder<'a> {
             alive.sort_by_key(|&at| (places[at].offset, std::cmp::Reverse(places[at].bytes), at));
             let (mut end, mut sum) = (0, 0);
             for &at in alive.iter() {
-                let Place { item, offset, bytes, .. } = places[at];
+                let ItemPlace { item, offset, bytes, .. } = places[at];
                 let own = (offset + bytes).saturating_sub(end.max(offset));
                 end = end.max(offset + bytes);
                 sum += own;
@@ -302,7 +302,7 @@ impl<'a> Builder<'a> {
             let staying = by_unit[op.to].iter().filter(|&&at| places[at].to > op.to);
             op.after = staying
                 .fold((0, 0), |(sum, end), &at| {
-                    let Place { offset, bytes, .. } = places[at];
+                    let ItemPlace { offset, bytes, .. } = places[at];
                     (sum + (offset + bytes).saturating_sub(offset.max(end)), end.max(offset + bytes))
                 })
                 .0;

@@ -30,7 +30,7 @@ const LONG: Duration = Duration::from_secs(1);
 pub(crate) const SWIFTNET: &str = "swiftnet?wiring=fitted";
 
 /// One search.
-pub(crate) struct Effort {
+pub(crate) struct TimedSearch {
     pub(crate) is_rewritten: bool,
     /// Nodes as the paper counts them.
     nodes: usize,
@@ -41,7 +41,7 @@ pub(crate) struct Effort {
     pub(crate) paper: &'static str,
 }
 
-impl Effort {
+impl TimedSearch {
     /// The number of operators and of those in each piece, as the paper writes it; `4x1` stands for four pieces of one.
     pub(crate) fn operators(&self) -> String {
         let pieces = &self.plan.stats.pieces;
@@ -56,7 +56,7 @@ impl Effort {
 }
 
 /// Every algorithm on the whole of `SwiftNet`, without and with rewriting.
-pub(crate) fn measure() -> Result<Vec<Effort>, Error> {
+pub(crate) fn measure() -> Result<Vec<TimedSearch>, Error> {
     let graph = build(SWIFTNET)?;
     let rewritten = rewritten(&graph)?;
     let mut efforts = Vec::new();
@@ -64,7 +64,7 @@ pub(crate) fn measure() -> Result<Vec<Effort>, Error> {
         for (algorithm, paper) in ALGORITHMS {
             let (plan, time) = timed(graph, algorithm)?;
             let (is_rewritten, paper) = (index == 1, paper[index]);
-            efforts.push(Effort { is_rewritten, nodes: nodes(graph), algorithm, plan, time, paper });
+            efforts.push(TimedSearch { is_rewritten, nodes: nodes(graph), algorithm, plan, time, paper });
         }
     }
     Ok(efforts)
@@ -85,7 +85,7 @@ pub(crate) fn timed(graph: &Graph, algorithm: Algorithm) -> Result<(Plan, Durati
     }
 }
 
-pub(crate) fn section(efforts: &[Effort]) -> Section {
+pub(crate) fn section(efforts: &[TimedSearch]) -> Section {
     let mut table = Table::new([
         Column::text("rewriting"),
         Column::text("algorithm"),

@@ -2,7 +2,7 @@
 
 use crate::Options;
 use crate::cells::{CELLS, Cell, FITTED};
-use crate::effort::{Effort, timed};
+use crate::effort::{TimedSearch, timed};
 use crate::page::{Part, Section};
 use crate::rewriting::rewritten;
 use crate::semantics::build;
@@ -25,7 +25,7 @@ struct Row {
 }
 
 /// The section of what was measured. Searches run one after the other, so that they do not disturb each other.
-pub(crate) fn section(options: &Options, efforts: &[Effort]) -> Result<Section, Error> {
+pub(crate) fn section(options: &Options, efforts: &[TimedSearch]) -> Result<Section, Error> {
     let options = &Options { seeds: options.seeds.min(MOST_SEEDS), ..*options };
     let rows: Vec<Row> = CELLS.iter().map(|cell| measure(cell, options)).collect::<Result<_, _>>()?;
     Ok(Section {
@@ -89,7 +89,7 @@ fn by_cell(rows: &[Row], options: &Options) -> Table {
     table
 }
 
-fn by_algorithm(efforts: &[Effort]) -> Table {
+fn by_algorithm(efforts: &[TimedSearch]) -> Table {
     let mut table = Table::new([
         Column::text("rewriting"),
         Column::text("algorithm"),

@@ -518,16 +518,15 @@ mod tests {
         assert_eq!(new(vec![Buffer::given(u64::MAX, [op(0)])], &[]), ProblemError::SizeOverflow);
     }
 
+    /// A buffer that several ops write and one reads.
+    fn shared(writers: &[u32], reader: u32) -> Buffer {
+        let writers = writers.iter().copied().map(OpIndex).collect();
+        Buffer { writers, ..Buffer::produced(7, OpIndex(0), [OpIndex(reader)]) }
+    }
+
     #[test]
     fn a_reader_that_may_come_before_all_writers_is_refused() {
-        let op = OpIndex;
-        let shared = Buffer {
-            bytes: 7,
-            writers: vec![op(0), op(1)],
-            readers: vec![op(2)],
-            from_start: false,
-            to_end: false,
-        };
+        let (op, shared) = (OpIndex, shared(&[0, 1], 2));
         let error = Problem::new(3, vec![shared.clone()], []).map(|_| ()).unwrap_err();
         assert_eq!(error, ProblemError::ReadsTooEarly { op: 2 });
         assert!(Problem::new(3, vec![shared], [(op(0), op(2))]).is_ok());
@@ -536,15 +535,8 @@ mod tests {
     #[test]
     fn a_buffer_of_several_writers_counts_once() {
         let op = OpIndex;
-        let shared = Buffer {
-            bytes: 7,
-            writers: vec![op(0), op(1)],
-            readers: vec![op(2)],
-            from_start: false,
-            to_end: false,
-        };
         let edges = [(op(0), op(2)), (op(1), op(2))];
-        let problem = Problem::new(3, vec![shared], edges).unwrap();
+        let problem = Problem::new(3, vec![shared(&[0, 1], 2)], edges).unwrap();
         let after: Vec<u64> = problem.profile(&[op(1), op(0), op(2)]).iter().map(|s| s.after).collect();
         assert_eq!(after, [7, 7, 0]);
         assert_eq!(problem.buffers[0].readers, [op(2)]);
@@ -553,16 +545,9 @@ mod tests {
     #[test]
     fn a_buffer_is_held_until_its_last_writer_has_run() {
         let op = OpIndex;
-        let shared = |writers: &[u32]| Buffer {
-            bytes: 7,
-            writers: writers.iter().copied().map(op).collect(),
-            readers: vec![op(3)],
-            from_start: false,
-            to_end: false,
-        };
         // 0 -> 1 -> 3: a chain through another writer leads to the reader. Nothing puts 2 before it.
         let edges = [(op(0), op(1)), (op(1), op(3))];
-        let problem = Problem::new(4, vec![shared(&[0, 1, 2])], edges).unwrap();
+        let problem = Problem::new(4, vec![shared(&[0, 1, 2], 3)], edges).unwrap();
         assert_eq!(problem.buffers[0].readers.iter().map(|r| r.0).collect::<Vec<_>>(), [2, 3]);
         let after =
             |order: [u32; 4]| problem.profile(&order.map(op)).iter().map(|s| s.after).collect::<Vec<_>>();

@@ -3,16 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use serenity_schedule::{Algorithm, Buffer, Memo, OpIndex, Options, Problem, Proof, schedule};
-
-/// Knuth's `MMIX` generator.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit
-    }
-}
+use serenity_search::Random;
 
 /// Cells in a row, as networks have them: each op reads the last result and one of those before.
 fn network(ops: u32, reach: u64, random: &mut Random) -> Problem {

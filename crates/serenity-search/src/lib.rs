@@ -29,12 +29,14 @@ mod limits;
 mod matching;
 mod named;
 mod proof;
+mod random;
 mod watch;
 
 pub use limits::{CancelFlag, Limits};
 pub use matching::most_pairs;
 pub use named::UnknownName;
 pub use proof::{Proof, Proved, StopReason};
+pub use random::{Random, evenly_below, mix};
 pub use watch::{Progress, ProgressFn, Watch};
 
 /// A time as JSON has it: in seconds.

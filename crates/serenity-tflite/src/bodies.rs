@@ -8,7 +8,7 @@ use crate::operator::{FileOperator, Options};
 use crate::sub_graph::SubGraph;
 
 /// Where the options of one type keep the numbers of sub-graphs.
-enum Place {
+enum BodySlots {
     /// One number in each of these fields.
     Fields(&'static [usize]),
     /// A vector of numbers.
@@ -16,21 +16,21 @@ enum Place {
 }
 
 /// By the number of the options' type, in the first union and in the second.
-const FIRST: &[(u8, Place)] = &[
-    (16, Place::Fields(&[0])),    // CallOptions
-    (92, Place::Fields(&[0, 1])), // IfOptions
-    (93, Place::Fields(&[0, 1])), // WhileOptions
-    (103, Place::Fields(&[0])),   // CallOnceOptions
+const FIRST: &[(u8, BodySlots)] = &[
+    (16, BodySlots::Fields(&[0])),    // CallOptions
+    (92, BodySlots::Fields(&[0, 1])), // IfOptions
+    (93, BodySlots::Fields(&[0, 1])), // WhileOptions
+    (103, BodySlots::Fields(&[0])),   // CallOnceOptions
 ];
-const SECOND: &[(u8, Place)] = &[
-    (5, Place::Vector(4)),        // StablehloCustomCallOptions
-    (6, Place::Fields(&[1])),     // StablehloReduceOptions
-    (7, Place::Fields(&[6])),     // StablehloScatterOptions
-    (13, Place::Fields(&[5])),    // StablehloReduceWindowOptions
-    (14, Place::Fields(&[2])),    // StablehloSortOptions
-    (15, Place::Fields(&[0, 1])), // StablehloWhileOptions
-    (21, Place::Fields(&[1])),    // StableHLOCompositeOptions
-    (23, Place::Vector(0)),       // StablehloCaseOptions
+const SECOND: &[(u8, BodySlots)] = &[
+    (5, BodySlots::Vector(4)),        // StablehloCustomCallOptions
+    (6, BodySlots::Fields(&[1])),     // StablehloReduceOptions
+    (7, BodySlots::Fields(&[6])),     // StablehloScatterOptions
+    (13, BodySlots::Fields(&[5])),    // StablehloReduceWindowOptions
+    (14, BodySlots::Fields(&[2])),    // StablehloSortOptions
+    (15, BodySlots::Fields(&[0, 1])), // StablehloWhileOptions
+    (21, BodySlots::Fields(&[1])),    // StableHLOCompositeOptions
+    (23, BodySlots::Vector(0)),       // StablehloCaseOptions
 ];
 
 /// Finds out which sub-graphs each operator runs. No sub-graph may run itself, not even by way of others: the runtimes would never end.
@@ -59,9 +59,9 @@ fn numbers(operator: &FileOperator, bytes: &[u8]) -> Result<Vec<i32>, Fault> {
         Options::First(kind, table) => (kind, table, FIRST),
         Options::Second(kind, table) => (kind, table, SECOND),
     };
-    let read = |table: &Table, place: &Place| match place {
-        Place::Fields(slots) => slots.iter().map(|&slot| table.number(slot, 0)).collect(),
-        Place::Vector(slot) => Ok(table.numbers(*slot)?.collect()),
+    let read = |table: &Table, place: &BodySlots| match place {
+        BodySlots::Fields(slots) => slots.iter().map(|&slot| table.number(slot, 0)).collect(),
+        BodySlots::Vector(slot) => Ok(table.numbers(*slot)?.collect()),
     };
     places.iter().find(|(known, _)| *known == kind).map_or(Ok(Vec::new()), |(_, place)| read(&table, place))
 }

@@ -28,14 +28,6 @@ pub enum Fault {
         /// Where the table begins.
         at: usize,
     },
-    /// A table that must be there and is not.
-    #[error("the table at byte {at} lacks its field {slot}")]
-    Missing {
-        /// The field's number.
-        slot: usize,
-        /// Where the table begins.
-        at: usize,
-    },
 }
 
 /// `N` bytes at a place.

@@ -95,14 +95,12 @@ mod tests {
     use crate::exact;
     use serenity_ir::{GraphBuilder, Tensor};
     use serenity_runtimes::MemoryModel;
+    use serenity_search::Random;
 
     /// Chains with skips of all lengths.
     fn demand(seed: u64, grain: Grain) -> Demand {
-        let mut state = seed;
-        let mut draw = |below: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) % below
-        };
+        let mut random = Random(seed);
+        let mut draw = |below: u64| random.below(below);
         let unit = grain.unit();
         let mut g = GraphBuilder::new("");
         let mut tensors = vec![g.input(Tensor::sized("x", unit * (1 + draw(4))))];

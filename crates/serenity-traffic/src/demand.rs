@@ -54,6 +54,7 @@ pub struct Demand {
     pub(crate) versions: Vec<Version>,
     /// By step: what is read first, then what is created.
     pub(crate) operands: Vec<Vec<Operand>>,
+    /// What no order and no on-chip size avoids.
     pub(crate) compulsory: Bytes,
 }
 
@@ -103,11 +104,6 @@ impl Demand {
     pub fn residence(&self) -> u128 {
         let length = |g: &Gap| u128::from(g.units) * u128::from(self.grain.unit()) * (g.to - g.from) as u128;
         self.gaps.iter().map(length).sum()
-    }
-
-    /// What no order and no on-chip size avoids.
-    pub fn compulsory(&self) -> Bytes {
-        self.compulsory
     }
 }
 
@@ -163,8 +159,8 @@ mod tests {
         let graph = g.build().unwrap();
         let demand = Demand::new(&graph, MemoryModel::Plain, &graph.file_order(), Grain::Tensor).unwrap();
         assert!(demand.versions.iter().all(|v| !v.costs_a_write));
-        assert_eq!(demand.compulsory(), Bytes { reads: 7, writes: 13 });
+        assert_eq!(demand.compulsory, Bytes { reads: 7, writes: 13 });
         let pages = Demand::new(&graph, MemoryModel::Plain, &graph.file_order(), Grain::Page).unwrap();
-        assert_eq!(pages.compulsory(), Bytes { reads: 1024, writes: 2048 });
+        assert_eq!(pages.compulsory, Bytes { reads: 1024, writes: 2048 });
     }
 }

@@ -25,7 +25,7 @@
 //! gives way to the next at once. Sizes are rounded up to whole pages, the on-chip memory is rounded down.
 //!
 //! # What is promised
-//! `bound <= ` any plan's traffic, and `best <= belady`. `best` never rises with the on-chip size among the sizes of one [`sweep`], nor from a power of
+//! `bound <= ` any plan's traffic, and `best <= belady`. `best` never rises with the on-chip size among the sizes of one [`sweep`](Demand::sweep_within), nor from a power of
 //! two (of bytes or of thousands of bytes) to anything larger in separate calls. Where everything alive fits, nothing is moved. `belady` promises nothing of that sort:
 //! Belady's rule is optimal for objects of one size that are only read. See the `DESIGN.md` of this crate for proofs.
 //!
@@ -63,5 +63,5 @@ mod touches;
 pub use demand::Demand;
 pub use error::TrafficError;
 pub use grain::{Grain, PAGE};
-pub use sweep::{Bytes, Traffic, sweep, traffic};
+pub use sweep::{Bytes, Traffic, traffic};
 pub use touches::{TouchedBuffer, Touches};

@@ -63,16 +63,14 @@ impl Occupancy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serenity_search::Random;
 
     #[test]
     fn as_a_plain_array() {
         let steps = 13;
         let (mut tree, mut plain) = (Occupancy::new(steps), vec![0_i64; steps]);
-        let mut seed = 1_usize;
-        let mut draw = |below: usize| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (seed >> 33) % below
-        };
+        let mut random = Random(1);
+        let mut draw = |below: usize| random.index(below);
         for _ in 0..2000 {
             let (a, b) = (draw(steps), draw(steps));
             let units = draw(50) as i64;

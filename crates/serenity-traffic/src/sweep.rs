@@ -54,22 +54,7 @@ pub fn traffic(
     grain: Grain,
 ) -> Result<Traffic, TrafficError> {
     let demand = Demand::new(graph, model, order, grain)?;
-    Ok(demand.traffic(on_chip))
-}
-
-/// The traffic of `graph` in `order` for several on-chip sizes, in the order given. [`Traffic::best`] never rises from
-/// a size to a larger one.
-///
-/// # Errors
-/// As [`traffic`].
-pub fn sweep(
-    graph: &Graph,
-    model: MemoryModel,
-    order: &[OpId],
-    on_chip: &[u64],
-    grain: Grain,
-) -> Result<Vec<Traffic>, TrafficError> {
-    Ok(Demand::new(graph, model, order, grain)?.sweep(on_chip))
+    Ok(demand.sweep_within(&[on_chip], &Limits::default()).remove(0))
 }
 
 /// What is known for one on-chip size, taken by itself.
@@ -80,18 +65,8 @@ struct Found {
 }
 
 impl Demand {
-    /// The traffic for one on-chip size.
-    pub fn traffic(&self, on_chip: u64) -> Traffic {
-        self.sweep(&[on_chip]).remove(0)
-    }
-
-    /// The traffic for several on-chip sizes, in the order given.
-    pub fn sweep(&self, on_chip: &[u64]) -> Vec<Traffic> {
-        self.sweep_within(on_chip, &Limits::default())
-    }
-
-    /// The traffic for several on-chip sizes, in the order given. If a limit ends the search, bounds are lower and
-    /// plans simpler than they could be.
+    /// The traffic for several on-chip sizes, in the order given. [`Traffic::best`] never rises from a size to a larger
+    /// one. If a limit ends the search, bounds are lower and plans simpler than they could be.
     pub fn sweep_within(&self, on_chip: &[u64], limits: &Limits) -> Vec<Traffic> {
         let mut sizes = self.common_sizes(on_chip.iter().copied().max().unwrap_or(0));
         sizes.extend(on_chip);

@@ -6,7 +6,8 @@ mod common;
 use common::{Streaming, least_traffic, network};
 use serenity_ir::Tensor;
 use serenity_runtimes::{MemoryModel, MemoryModelExt};
-use serenity_traffic::{Grain, PAGE, sweep, traffic};
+use serenity_search::Limits;
+use serenity_traffic::{Demand, Grain, PAGE, traffic};
 
 #[test]
 fn bound_optimum_best_and_belady_come_in_this_order() {
@@ -75,7 +76,8 @@ fn traffic_never_rises_with_the_memory_and_ends_where_everything_fits() {
                 let mut sizes: Vec<u64> =
                     (0..12).map(|i| i * peak / 10).chain([peak, sum + 1, u64::MAX]).collect();
                 sizes.sort_unstable();
-                let swept = sweep(&graph, model, &order, &sizes, grain).unwrap();
+                let demand = Demand::new(&graph, model, &order, grain).unwrap();
+                let swept = demand.sweep_within(&sizes, &Limits::default());
                 for pair in swept.windows(2) {
                     assert!(pair[1].best.bytes() <= pair[0].best.bytes(), "seed {seed}: {pair:?}");
                     assert!(pair[1].bound <= pair[0].bound, "seed {seed}: {pair:?}");

@@ -2,8 +2,8 @@
 //!
 //! Takes a *spec*: the name of a network, with options where the defaults will not do, as in
 //! `randwire-cifar10?seed=3&nodes=32`. Returns a [`Graph`] with real shapes, element types and attributes: everything
-//! needed to give it weights and write it as a model file. [`networks`] lists all networks; [`macs`] and [`weights`]
-//! say how large a graph is, and [`random`] has the random families that tests and benchmarks draw from.
+//! needed to give it weights and write it as a model file. [`networks`] lists all networks, random
+//! families for tests and benchmarks included; [`macs`] and [`weights`] say how large a graph is.
 //!
 //! Guarantees: a spec gives a graph or a [`ZooError`] that names the remedy, never a panic or an absurd amount of
 //! memory; equal specs give equal graphs on every platform; ops are listed in an order that can run; every op and every
@@ -31,7 +31,7 @@ mod mobilenet;
 mod nas;
 mod net;
 mod options;
-pub mod random;
+mod random;
 mod randwire;
 mod rng;
 mod swiftnet;

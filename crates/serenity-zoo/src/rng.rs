@@ -5,6 +5,7 @@
 
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::Rng as _;
+use serenity_search::{evenly_below, mix};
 
 /// A reproducible stream of random numbers.
 pub(crate) struct Rng(Pcg64Mcg);
@@ -23,17 +24,7 @@ impl Rng {
 
     /// Uniform in `0..bound`; 0 if `bound` is 0.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        if bound < 2 {
-            return 0;
-        }
-        // Keep only draws below the largest multiple of `bound`, so that every remainder is equally likely.
-        let unused = (u64::MAX % bound + 1) % bound;
-        loop {
-            let draw = self.next();
-            if draw <= u64::MAX - unused {
-                return draw % bound;
-            }
-        }
+        evenly_below(bound, || self.next())
     }
 
     /// Uniform in `low..=high`; `low` if the range is empty.
@@ -63,27 +54,9 @@ impl Rng {
     }
 }
 
-/// The finaliser of `SplitMix64`: spreads close seeds far apart.
-fn mix(value: u64) -> u64 {
-    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
 #[cfg(test)]
 mod tests {
     use super::Rng;
-
-    #[test]
-    fn ranges_are_covered_evenly() {
-        let mut rng = Rng::new(1, 0);
-        let mut counts = [0_u32; 7];
-        for _ in 0..70_000 {
-            counts[rng.index(7)] += 1;
-        }
-        assert!(counts.iter().all(|&count| (9_500..10_500).contains(&count)), "{counts:?}");
-    }
 
     #[test]
     fn streams_and_seeds_differ() {

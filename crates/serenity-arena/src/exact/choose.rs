@@ -2,6 +2,7 @@
 
 use super::model::{Item, Model};
 use super::state::{NOWHERE, State};
+use serenity_search::mix;
 use std::cmp::Reverse;
 use std::ops::Range;
 
@@ -211,12 +212,4 @@ fn values(model: &Model, key: Key) -> Vec<u128> {
         }
     };
     model.items.iter().enumerate().map(|(index, item)| value(index, item)).collect()
-}
-
-/// Scatters the bits of a number.
-pub(super) fn mix(value: u64) -> u64 {
-    let mut x = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    x ^ (x >> 31)
 }

@@ -33,7 +33,7 @@ mod support;
 use crate::first_fit::FirstFit;
 use crate::{Problem, StopReason};
 use lean::Lean;
-use portfolio::{Attempt, Effort, Portfolio};
+use portfolio::{Attempt, Portfolio, Thoroughness};
 use serenity_search::Watch;
 
 /// What the search found, and why it ended if that leaves a gap.
@@ -112,7 +112,7 @@ impl Fronts {
         if let Some(lean) = lean {
             let without_sharing = lean.most_alive();
             let end = self
-                .attempt(portfolio, Some(lean), without_sharing, Effort::Brief, watch)
+                .attempt(portfolio, Some(lean), without_sharing, Thoroughness::Brief, watch)
                 .or_else(|| self.approach(portfolio, Some(lean), watch));
             if let Some(end) = end {
                 return end.err();
@@ -121,7 +121,7 @@ impl Fronts {
         loop {
             let target = self.capacity.unwrap_or(self.bound);
             let end = self
-                .attempt(portfolio, None, target, Effort::Full, watch)
+                .attempt(portfolio, None, target, Thoroughness::Full, watch)
                 .or_else(|| self.approach(portfolio, lean, watch));
             if let Some(end) = end {
                 return end.err();
@@ -140,7 +140,7 @@ impl Fronts {
             } else {
                 u64::midpoint(out_of_reach, self.height)
             };
-            let end = self.attempt(portfolio, lean, target, Effort::Brief, watch);
+            let end = self.attempt(portfolio, lean, target, Thoroughness::Brief, watch);
             if end.is_some() {
                 return end;
             }
@@ -156,7 +156,7 @@ impl Fronts {
         portfolio: &mut Portfolio,
         lean: Option<&Lean>,
         target: u64,
-        effort: Effort,
+        effort: Thoroughness,
         watch: &mut Watch,
     ) -> End {
         let attempt = match lean {

@@ -121,12 +121,7 @@ impl Model {
             taken: obstacles::taken_cells(problem, &obstacles, sections, cell as i64),
             has_obstacles: !obstacles.is_empty(),
             shared: Shared::new(problem, &items, sections, cell as i64),
-            fixed_top: obstacles
-                .iter()
-                .filter(|(o, _)| o.buffer.is_some())
-                .map(|(o, _)| o.end)
-                .max()
-                .unwrap_or(0),
+            fixed_top: obstacles.iter().map(|(obstacle, _)| obstacle.end).max().unwrap_or(0),
             spans: items.iter().map(|item| item.span).collect(),
             items,
         };

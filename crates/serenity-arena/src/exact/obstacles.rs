@@ -1,4 +1,4 @@
-//! Fixed buffers and reserved ranges.
+//! Fixed buffers.
 //!
 //! They may overlap one another and be unaligned, and never move. An item cannot begin at offsets where it would meet
 //! one.
@@ -15,22 +15,16 @@ pub(super) struct Obstacle {
     pub(super) end: i64,
     pub(super) first: Step,
     pub(super) last: Step,
-    /// Which buffer it is, if it is one.
-    pub(super) buffer: Option<usize>,
+    pub(super) buffer: usize,
 }
 
 pub(super) fn of(problem: &Problem) -> Vec<Obstacle> {
     let fixed = problem.buffers().iter().enumerate().filter_map(|(index, buffer)| {
         let start = buffer.offset? as i64;
         let end = start + buffer.size as i64;
-        Some(Obstacle { start, end, first: buffer.first, last: buffer.last, buffer: Some(index) })
+        Some(Obstacle { start, end, first: buffer.first, last: buffer.last, buffer: index })
     });
-    let reserved = problem.reserved().iter().map(|range| {
-        let start = range.offset as i64;
-        let end = start + range.size as i64;
-        Obstacle { start, end, first: range.first, last: range.last, buffer: None }
-    });
-    fixed.chain(reserved).filter(|obstacle| obstacle.end > obstacle.start).collect()
+    fixed.filter(|obstacle| obstacle.end > obstacle.start).collect()
 }
 
 /// Permissions to share bytes with a fixed buffer.
@@ -45,9 +39,8 @@ impl<'a> Permissions<'a> {
 
     /// Adds the open intervals of offsets at which the item would meet the obstacle.
     pub(super) fn block(&self, item: &Item, obstacle: &Obstacle, mut add: impl FnMut((i64, i64))) {
-        let permission = obstacle.buffer.and_then(|buffer| {
-            self.0.get(&(item.buffer, buffer)).or_else(|| self.0.get(&(buffer, item.buffer)))
-        });
+        let pair = (item.buffer, obstacle.buffer);
+        let permission = self.0.get(&pair).or_else(|| self.0.get(&(pair.1, pair.0)));
         let permission = permission.map(|overlap| Side::of(overlap, item.buffer));
         forbidden(item.size, obstacle.end - obstacle.start, permission, |from, to| {
             add((obstacle.start + from, obstacle.start + to));
@@ -68,7 +61,7 @@ pub(super) fn taken_cells(
     let sharing: BTreeSet<usize> = problem.overlaps().iter().flat_map(|o| [o.writer, o.over]).collect();
     let mut taken: Vec<(usize, (i64, i64))> = Vec::new();
     for (obstacle, lives) in obstacles {
-        if obstacle.buffer.is_some_and(|buffer| sharing.contains(&buffer)) {
+        if sharing.contains(&obstacle.buffer) {
             continue;
         }
         let (start, end) = (up(obstacle.start, cell), obstacle.end - obstacle.end % cell);

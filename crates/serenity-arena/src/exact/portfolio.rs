@@ -39,7 +39,7 @@ impl Default for Known {
 
 /// How much to do for a target.
 #[derive(Clone, Copy)]
-pub(super) enum Effort {
+pub(super) enum Thoroughness {
     /// All strategies, remembering what they refute.
     Full,
     /// A few strategies.
@@ -122,9 +122,9 @@ impl<'a> Portfolio<'a> {
     }
 
     /// Looks for a placement within the target.
-    pub(super) fn attempt(&mut self, target: u64, effort: Effort, watch: &mut Watch) -> Attempt {
+    pub(super) fn attempt(&mut self, target: u64, effort: Thoroughness, watch: &mut Watch) -> Attempt {
         match effort {
-            Effort::Full => {
+            Thoroughness::Full => {
                 let mut known = std::mem::take(&mut self.known);
                 if known.target != target {
                     known = Known { target, ..Known::default() };
@@ -133,7 +133,7 @@ impl<'a> Portfolio<'a> {
                 self.known = known;
                 outcome
             }
-            Effort::Brief => {
+            Thoroughness::Brief => {
                 self.rotate(&mut Known { target, ..Known::default() }, &STRATEGIES[..BRIEF], watch)
             }
         }

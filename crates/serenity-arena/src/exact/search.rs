@@ -5,11 +5,11 @@
 //!
 //! The stack is explicit: a thousand buffers make a thousand levels.
 
-use super::choose::{Strategy, are_twins, mix};
+use super::choose::{Strategy, are_twins};
 use super::memo::Memo;
 use super::state::{DeadEnd, NOWHERE, State};
 use crate::StopReason;
-use serenity_search::Watch;
+use serenity_search::{Watch, mix};
 use std::cmp::Ordering;
 use std::ops::Range;
 

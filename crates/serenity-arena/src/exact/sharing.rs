@@ -63,8 +63,6 @@ impl Shared {
             // Offsets differ by whole cells.
             let cells = |distance: u64, lower: &Item| up(distance.min(lower.span as u64) as i64, cell);
             let (to_over, to_writer) = match overlap.how {
-                // `place` leaves these to `rigid`.
-                Sharing::AtDistance { .. } => continue,
                 Sharing::SameOffset => (Relation::Glue, Relation::Glue),
                 Sharing::Below { distance } => Relation::beside(cells(distance, y), x.span),
                 Sharing::EitherWay { below, above } => {

@@ -9,8 +9,7 @@ use super::order::Order;
 use super::table::Table;
 use super::units::Unit;
 use crate::StopReason;
-use crate::hill_climb::Random;
-use serenity_search::Watch;
+use serenity_search::{Random, Watch};
 use std::cmp::Reverse;
 
 /// Attempts without a better placement after which the search goes back to the best order, or on to another start.
@@ -180,12 +179,12 @@ impl Climb<'_> {
 
     /// Tries a change; was it taken?
     fn step(&mut self) -> bool {
-        let changes = 1 + self.random.below(MOST_CHANGES);
+        let changes = 1 + self.random.index(MOST_CHANGES);
         for _ in 0..changes {
             self.change();
         }
-        let is_lenient = self.random.below(ONE_IN_WORSE) == 0;
-        let slack = if is_lenient { self.target >> (4 + self.random.below(6)) } else { 0 };
+        let is_lenient = self.random.index(ONE_IN_WORSE) == 0;
+        let slack = if is_lenient { self.target >> (4 + self.random.index(6)) } else { 0 };
         let before = self.lack_before[self.order.stale_from()];
         let taken = self.order.settle(self.target, self.lack.saturating_add(slack), before).is_some();
         if taken {
@@ -200,39 +199,39 @@ impl Climb<'_> {
     /// Moves any unit to anywhere.
     fn shake(&mut self) {
         let count = self.order.units.len();
-        let (from, to) = (self.random.below(count), self.random.below(count));
+        let (from, to) = (self.random.index(count), self.random.index(count));
         self.order.shift(from, to);
     }
 
     /// Moves a unit, mostly one of a tower that is too high.
     fn change(&mut self) {
         let count = self.order.units.len();
-        if self.above.is_empty() || self.random.below(ONE_IN_ANYWHERE) == 0 {
+        if self.above.is_empty() || self.random.index(ONE_IN_ANYWHERE) == 0 {
             return self.shake();
         }
-        let top = self.above[self.random.below(self.above.len())];
+        let top = self.above[self.random.index(self.above.len())];
         self.chain.clear();
         let mut unit = top;
         while (unit as usize) < count && self.chain.len() < count {
             self.chain.push(unit);
             unit = self.order.supports[unit as usize];
         }
-        match self.random.below(4) {
+        match self.random.index(4) {
             // The topmost before one of those on which it rests.
             0 | 1 if self.chain.len() > 1 => {
-                let below = self.chain[1 + self.random.below(self.chain.len() - 1)];
+                let below = self.chain[1 + self.random.index(self.chain.len() - 1)];
                 self.put(top, self.order.ranks[below as usize] as usize);
             }
             // One of the tower to anywhere.
             2 => {
-                let unit = self.chain[self.random.below(self.chain.len())];
-                let to = self.random.below(count);
+                let unit = self.chain[self.random.index(self.chain.len())];
+                let to = self.random.index(count);
                 self.put(unit, to);
             }
             // The topmost before any other, or before all.
             _ => {
-                let to = self.random.below(1 + self.order.ranks[top as usize] as usize);
-                let is_first = self.random.below(3) == 0;
+                let to = self.random.index(1 + self.order.ranks[top as usize] as usize);
+                let is_first = self.random.index(3) == 0;
                 self.put(top, if is_first { 0 } else { to });
             }
         }

@@ -6,8 +6,7 @@
 //! looks for a good order ([`climb`]). The [bound] is what the units in use at one step cover. Where that leaves a gap, all
 //! placements of a few units are gone through ([`all`]); of many units, those of a few at a time ([`windows`]).
 //!
-//! The exact planner for single buffers cannot place units: its proofs rest on buffers having no holes. It cannot place
-//! overlaps at an exact distance either, so problems with those come here too.
+//! The exact planner for single buffers cannot place units: its proofs rest on buffers having no holes.
 
 mod all;
 mod bound;
@@ -19,8 +18,8 @@ mod table;
 mod units;
 mod windows;
 
-use crate::exact::{self, Answer};
-use crate::{Limits, Overlap, Planner, Problem, Sharing, StopReason};
+use crate::exact::Answer;
+use crate::{Limits, Planner, Problem, StopReason};
 use fronts::Fronts;
 use serenity_search::Watch;
 use table::Table;
@@ -31,11 +30,8 @@ const BUDGET: u64 = 20_000_000;
 
 /// Is there anything in the problem that other planners do not know?
 pub(crate) fn is_needed(problem: &Problem, planner: Planner) -> bool {
-    let has_exact_distances =
-        || problem.overlaps().iter().any(|overlap| matches!(overlap.how, Sharing::AtDistance { .. }));
     match planner {
-        Planner::Exact => !problem.ties().is_empty() || has_exact_distances(),
-        Planner::HillClimb => !problem.ties().is_empty(),
+        Planner::Exact | Planner::HillClimb => !problem.ties().is_empty(),
         Planner::Tflm | Planner::LiteRt | Planner::SimpleArena => false,
     }
 }
@@ -48,25 +44,13 @@ pub(crate) fn search(
     limits: &Limits,
     watch: &mut Watch,
 ) -> Answer {
-    let plain = if problem.ties().is_empty() { without_exact_distances(problem) } else { None };
-    if let Some((plain, false)) = &plain {
-        return exact::search(plain, capacity, crate::bound::simple(plain), watch);
-    }
     let units = Units::new(problem);
     let fixed_top = units.fixed_top();
     let bound = bound::of(problem, &units);
     let mut fronts = Fronts { positions: Vec::new(), height: u64::MAX, bound, capacity, fixed_top };
-    let (height, positions) = stacked(problem, &units);
+    let (height, positions) = stacked(&units);
     fronts.found(height, &positions, watch);
     let budget = limits.work.unwrap_or(BUDGET);
-    if let Some((plain, _)) = &plain {
-        let limits = limits.working(budget / 4);
-        let answer = exact::search(plain, capacity, bound, &mut Watch::new(&limits, None));
-        let (height, positions) = units.positions(problem, &answer.offsets);
-        fronts.found(height, &positions, watch);
-        // How much of it was needed nobody knows. A limit that this reaches is seen below.
-        let _ = watch.after(budget / 4);
-    }
     let stopped = match Table::new(problem, &units, watch) {
         Ok(_) if fronts.is_settled() => None,
         Ok(table) => {
@@ -107,27 +91,9 @@ fn close(
     climb::search(units, table, fronts, 2, budget, watch)
 }
 
-/// The problem as the exact planner for single buffers knows it, and whether that takes permissions away. If so, its placements are
-/// good ones of the whole problem, but what it proves says nothing.
-fn without_exact_distances(problem: &Problem) -> Option<(Problem, bool)> {
-    let mut takes_away = false;
-    let known = |&overlap: &Overlap| match overlap.how {
-        Sharing::AtDistance { distance: 0 } => Some(Overlap { how: Sharing::SameOffset, ..overlap }),
-        Sharing::AtDistance { .. } => {
-            takes_away = true;
-            None
-        }
-        Sharing::Below { .. } | Sharing::EitherWay { .. } | Sharing::SameOffset => Some(overlap),
-    };
-    let overlaps = problem.overlaps().iter().filter_map(known).collect();
-    Some((problem.clone().with_overlaps(overlaps).ok()?, takes_away))
-}
-
 /// One on top of the other: always possible.
-fn stacked(problem: &Problem, units: &Units) -> (i64, Vec<i64>) {
-    let reserved =
-        problem.reserved().iter().map(|range| (range.offset + range.size) as i64).max().unwrap_or(0);
-    let (mut top, mut height) = (units.fixed_top().max(reserved), 0);
+fn stacked(units: &Units) -> (i64, Vec<i64>) {
+    let (mut top, mut height) = (units.fixed_top(), 0);
     let mut positions = Vec::new();
     for unit in units.movable() {
         if unit.height == 0 {
@@ -146,8 +112,8 @@ fn stacked(problem: &Problem, units: &Units) -> (i64, Vec<i64>) {
 mod tests {
     use super::*;
     use crate::first_fit::FirstFit;
-    use crate::hill_climb::Random;
-    use crate::{Buffer, Options, Overlap, Proof, Tie, place};
+    use crate::{Buffer, Options, Proof, Tie, place};
+    use serenity_search::Random;
 
     /// Each buffer tied to itself alone.
     fn loose(buffers: Vec<Buffer>) -> Problem {
@@ -162,7 +128,7 @@ mod tests {
         for _ in 0..50 {
             let buffer = |_| {
                 let first = random.below(20) as i64;
-                Buffer::new(1 + random.below(500) as u64, first, first + random.below(8) as i64)
+                Buffer::new(1 + random.below(500), first, first + random.below(8) as i64)
             };
             let buffers: Vec<Buffer> = (0..30).map(buffer).collect();
             let problem = loose(buffers.clone());
@@ -187,21 +153,5 @@ mod tests {
         let problem = problem.with_ties(vec![Tie { buffer: 1, to: 0, distance: 48 }]).unwrap();
         let placement = place(&problem, &Options::default());
         assert_eq!((placement.offsets, placement.proof), (vec![0, 48, 16], Proof::Optimal));
-    }
-
-    #[test]
-    fn exactly_there_or_apart() {
-        let buffers = vec![Buffer::new(32, 0, 1), Buffer::new(48, 1, 2)];
-        let at = |distance| {
-            let overlaps = vec![Overlap::at_distance(1, 0, distance)];
-            let problem = Problem::new(buffers.clone(), 16).unwrap().with_overlaps(overlaps).unwrap();
-            let [exact, climbed] =
-                [Planner::Exact, Planner::HillClimb].map(|planner| place(&problem, &Options::new(planner)));
-            assert_eq!((exact.height, exact.proof), (climbed.height, Proof::Optimal));
-            exact.height
-        };
-        assert_eq!([0, 16, 32, 48].map(at), [48, 48, 64, 80]);
-        // No offset is a multiple of 16 and 8 above another one.
-        assert_eq!(at(8), 80);
     }
 }

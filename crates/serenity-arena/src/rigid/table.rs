@@ -127,12 +127,6 @@ fn collect(
                 raw.push(Forbidden { other, from, to });
             });
         });
-        for range in problem.reserved().iter().filter(|range| range.size > 0) {
-            if range.first <= part.last && part.first <= range.last {
-                let (start, end) = (range.offset as i64, (range.offset + range.size) as i64);
-                raw.push(Forbidden { other: ground, from: start - part.end(), to: end - part.offset });
-            }
-        }
     }
 }
 

@@ -83,19 +83,6 @@ impl Units {
         fixed.map(|unit| unit.fixed.unwrap_or(0) + unit.height).max().unwrap_or(0)
     }
 
-    /// The height of a placement, and the positions of the units that can move.
-    pub(super) fn positions(&self, problem: &Problem, offsets: &[u64]) -> (i64, Vec<i64>) {
-        let mut positions = vec![0; self.movable];
-        let mut height = 0;
-        for (buffer, (&unit, &offset)) in self.of.iter().zip(offsets).enumerate() {
-            if let Some(position) = positions.get_mut(unit) {
-                *position = (offset - problem.member(buffer).offset) as i64;
-                height = height.max(*position + self.all[unit].height);
-            }
-        }
-        (height, positions)
-    }
-
     /// By buffer, from the positions of the units that can move.
     pub(super) fn offsets(&self, problem: &Problem, positions: &[i64]) -> Vec<u64> {
         let begin = |unit: usize| self.all[unit].fixed.unwrap_or_else(|| positions[unit]) as u64;

@@ -1,37 +1,8 @@
 //! The exact planner against all placements there are, on thousands of tiny problems.
 
-use crate::common::{Numbers, agree, assert_valid, buffers_of, is_allowed};
-use serenity_arena::{Buffer, Options, Overlap, Problem, Proof, Reserved, place};
-
-/// The least height of any placement, by trying them all.
-fn least_height(problem: &Problem, at_most: u64) -> u64 {
-    let mut offsets = Vec::new();
-    (0..=at_most).find(|&height| fits(problem, height, &mut offsets)).expect("one was found")
-}
-
-fn fits(problem: &Problem, height: u64, offsets: &mut Vec<u64>) -> bool {
-    let index = offsets.len();
-    let Some(buffer) = problem.buffers().get(index) else { return true };
-    let candidates: Vec<u64> = match (buffer.size, buffer.offset) {
-        (0, offset) => vec![offset.unwrap_or(0)],
-        (size, Some(offset)) if offset + size <= height => vec![offset],
-        (size, None) if size <= height => (0..=height - size).collect(),
-        _ => vec![],
-    };
-    for at in candidates {
-        let is_free =
-            offsets.iter().enumerate().all(|(before, &other)| agree(problem, index, at, before, other));
-        if is_free && (buffer.size == 0 || is_allowed(problem, index, at)) {
-            offsets.push(at);
-            let found = fits(problem, height, offsets);
-            offsets.pop();
-            if found {
-                return true;
-            }
-        }
-    }
-    false
-}
+use crate::common::{Rules, assert_valid, buffers_of, overlaps};
+use serenity_arena::{Buffer, Options, Problem, Proof, place};
+use serenity_search::Random;
 
 /// The least height of any placement of a plain problem: first fit in every order, which yields every placement whose
 /// buffers rest on one another.
@@ -85,41 +56,23 @@ fn assert_exact(problem: &Problem, least: impl Fn(u64) -> u64) -> bool {
     placement.stats.states > 0
 }
 
-fn check(seed: u64, count: usize, mut make: impl FnMut(&mut Numbers) -> Problem) {
-    let mut numbers = Numbers(seed);
+fn check(seed: u64, count: usize, mut make: impl FnMut(&mut Random) -> Problem) {
+    let mut numbers = Random(seed);
     let searched = (0..count).filter(|_| {
         let problem = make(&mut numbers);
-        assert_exact(&problem, |height| least_height(&problem, height))
+        assert_exact(&problem, |height| Rules::new(&problem).least_height(height))
     });
     // A test in which first fit is always enough shows nothing about the search.
     let searched = searched.count();
     assert!(searched > count / 25, "only {searched} of {count} were searched");
 }
 
-fn plain(numbers: &mut Numbers) -> Vec<Buffer> {
+fn plain(numbers: &mut Random) -> Vec<Buffer> {
     let (count, steps) = (3 + numbers.below(5), 2 + numbers.below(6));
     buffers_of(numbers, count, steps, 4)
 }
 
-/// Permissions for some of the pairs that are handed over.
-fn overlaps(numbers: &mut Numbers, buffers: &[Buffer]) -> Vec<Overlap> {
-    let mut overlaps = Vec::new();
-    for (writer, y) in buffers.iter().enumerate() {
-        for (over, x) in buffers.iter().enumerate() {
-            if y.first == x.last && x.first < y.first && !numbers.one_in(4) {
-                overlaps.push(match numbers.below(4) {
-                    0 => Overlap::same_offset(writer, over),
-                    1 => Overlap::below(writer, over, 0),
-                    2 => Overlap::either_way(writer, over, numbers.below(4), numbers.more_than_0(4)),
-                    _ => Overlap::below(writer, over, numbers.below(4)),
-                });
-            }
-        }
-    }
-    overlaps
-}
-
-fn fix_some(numbers: &mut Numbers, buffers: &mut [Buffer]) {
+fn fix_some(numbers: &mut Random, buffers: &mut [Buffer]) {
     for buffer in buffers {
         if numbers.one_in(4) {
             buffer.offset = Some(numbers.below(8));
@@ -129,7 +82,7 @@ fn fix_some(numbers: &mut Numbers, buffers: &mut [Buffer]) {
 
 #[test]
 fn plain_problems() {
-    let mut numbers = Numbers(1);
+    let mut numbers = Random(1);
     let searched = (0..2000).filter(|_| {
         let buffers = buffers_of(&mut numbers, 9, 12, 9);
         let problem = Problem::new(buffers, 1).unwrap();
@@ -150,16 +103,11 @@ fn alignment() {
 }
 
 #[test]
-fn fixed_offsets_and_reserved_ranges() {
+fn fixed_offsets() {
     check(3, 3000, |numbers| {
         let mut buffers = plain(numbers);
         fix_some(numbers, &mut buffers);
-        let range = |_| {
-            let (a, b) = (numbers.step(6), numbers.step(6));
-            Reserved { offset: numbers.below(9), size: numbers.below(4), first: a.min(b), last: a.max(b) }
-        };
-        let reserved = (0..2).map(range).collect();
-        Problem::new(buffers, 1 + numbers.below(2)).unwrap().with_reserved(reserved).unwrap()
+        Problem::new(buffers, 1 + numbers.below(2)).unwrap()
     });
 }
 
@@ -167,7 +115,7 @@ fn fixed_offsets_and_reserved_ranges() {
 fn overlapping_pairs() {
     check(4, 6000, |numbers| {
         let buffers = plain(numbers);
-        let overlaps = overlaps(numbers, &buffers);
+        let overlaps = overlaps(numbers, &buffers, 1);
         Problem::new(buffers, 1).unwrap().with_overlaps(overlaps).unwrap()
     });
 }
@@ -177,13 +125,13 @@ fn chains_in_place() {
     // Each buffer is handed over to the next, and some live on: overlaps drift, and must not be taken for granted.
     check(5, 3000, |numbers| {
         let mut buffers: Vec<Buffer> = Vec::new();
-        let links = 4 + numbers.step(3);
+        let links = 4 + (numbers.below(3) as i64);
         for link in 0..links {
             buffers.push(Buffer::new(1 + numbers.below(5), link, link + 1));
         }
         let more = numbers.below(3);
-        buffers.extend(buffers_of(numbers, more, links.cast_unsigned(), 3));
-        let overlaps = overlaps(numbers, &buffers);
+        buffers.extend(buffers_of(numbers, more, links as u64, 3));
+        let overlaps = overlaps(numbers, &buffers, 1);
         Problem::new(buffers, 1 + numbers.below(2)).unwrap().with_overlaps(overlaps).unwrap()
     });
 }
@@ -198,14 +146,7 @@ fn everything_at_once() {
                 buffer.alignment = 1 + numbers.below(3);
             }
         }
-        let overlaps = overlaps(numbers, &buffers);
-        let reserved = vec![Reserved {
-            offset: numbers.below(9),
-            size: numbers.below(4),
-            first: 0,
-            last: numbers.step(5),
-        }];
-        let problem = Problem::new(buffers, 1 + numbers.below(3)).unwrap();
-        problem.with_overlaps(overlaps).unwrap().with_reserved(reserved).unwrap()
+        let overlaps = overlaps(numbers, &buffers, 1);
+        Problem::new(buffers, 1 + numbers.below(3)).unwrap().with_overlaps(overlaps).unwrap()
     });
 }

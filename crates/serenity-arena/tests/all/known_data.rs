@@ -2,10 +2,11 @@
 //!
 //! `SERENITY_SHARED` names the folder, or it lies in `../shared` beside the repository; without it these tests are skipped, and say so.
 
-use crate::common::{Numbers, assert_valid};
+use crate::common::assert_valid;
 use serde_json::Value;
 use serenity_arena::{Buffer, Options, Problem, Proof, csv, place};
 use serenity_judges::shared_files;
+use serenity_search::Random;
 use std::time::Duration;
 
 /// Generous: tests run without optimisation, and beside others.
@@ -19,7 +20,7 @@ fn options() -> Options {
 
 /// Backwards in time and in another order: not the same problem to a search.
 fn mirrored_and_shuffled(buffers: &[Buffer]) -> Vec<Buffer> {
-    let mut numbers = Numbers(7);
+    let mut numbers = Random(7);
     let mut buffers: Vec<Buffer> = buffers.iter().map(|b| Buffer::new(b.size, !b.last, !b.first)).collect();
     for index in (1..buffers.len()).rev() {
         buffers.swap(index, numbers.below(index as u64 + 1) as usize);

@@ -1,15 +1,16 @@
 //! Every search ends when it is told to, with a placement that holds.
 
-use crate::common::{Numbers, assert_valid, buffers_of};
+use crate::common::{assert_valid, buffers_of};
 use serenity_arena::{Buffer, CancelFlag, Options, Planner, Problem, Proof, StopReason, place};
 use serenity_judges::spent;
+use serenity_search::Random;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Many sizes that hardly fit one another: nobody proves this in a second.
 fn hard() -> Problem {
-    Problem::new(buffers_of(&mut Numbers(3), 400, 90, 99_991), 1).expect("sizes and lifetimes are sound")
+    Problem::new(buffers_of(&mut Random(3), 400, 90, 99_991), 1).expect("sizes and lifetimes are sound")
 }
 
 #[test]
@@ -93,7 +94,7 @@ fn progress_is_reported() {
 
 #[test]
 fn the_same_problem_gives_the_same_placement() {
-    let problem = Problem::new(buffers_of(&mut Numbers(11), 60, 40, 500), 16).unwrap();
+    let problem = Problem::new(buffers_of(&mut Random(11), 60, 40, 500), 16).unwrap();
     let once = place(&problem, &Options::default());
     let twice = place(&problem, &Options::default());
     assert_eq!(

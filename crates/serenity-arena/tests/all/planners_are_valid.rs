@@ -1,11 +1,12 @@
 //! Whatever a planner does, no two buffers that live together may share a byte.
 
-use crate::common::{Numbers, assert_valid, buffers_of};
+use crate::common::{assert_valid, buffers_of};
 use serenity_arena::{FOREVER, Options, Planner, Problem, place};
+use serenity_search::Random;
 
 #[test]
 fn no_two_live_buffers_share_a_byte() {
-    let mut numbers = Numbers(1);
+    let mut numbers = Random(1);
     for _ in 0..1000 {
         let (count, steps) = (numbers.below(40), 1 + numbers.below(30));
         let largest = [5, 100, 5000][numbers.below(3) as usize];

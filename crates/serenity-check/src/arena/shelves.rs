@@ -137,6 +137,7 @@ pub(super) fn aligned(offset: u64, alignment: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serenity_search::Random;
 
     /// One by one.
     fn plainly(there: &[Placed], alignment: u64, steps: Span, bytes: u64) -> (Vec<(u64, u64)>, u64) {
@@ -152,11 +153,8 @@ mod tests {
 
     #[test]
     fn no_gap_is_passed_by() {
-        let mut state = 7_u64;
-        let mut below = |limit: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (state >> 33) % limit
-        };
+        let mut random = Random(7);
+        let mut below = |limit: u64| random.below(limit);
         // Crowded, sparse, of short lives, all at once.
         for (span, steps, alignment) in [(20_000, 5, 1), (900_000, 1, 64), (2_000, 90, 16), (400_000, 1, 1)] {
             let (mut shelves, mut plain) = (Shelves::new([], alignment), Vec::<Placed>::new());

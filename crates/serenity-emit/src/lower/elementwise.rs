@@ -21,9 +21,7 @@ pub(super) fn pairs(at: &At) -> Result<String, Refused> {
     let fits = |shape: &Vec<u64>| {
         shape.len() == rank && shape.iter().zip(&out.shape).all(|(&own, &all)| own == all || own == 1)
     };
-    if !shapes.iter().all(fits) || out.shape.contains(&0) {
-        return Err(at.refused("its shapes do not fit together"));
-    }
+    at.refuse_misfit(!shapes.iter().all(fits) || out.shape.contains(&0))?;
     // How far apart the elements of each operand are along each side; 0 where it is repeated.
     let strides = shapes.each_ref().map(|shape| {
         let mut stride = 1;
@@ -147,13 +145,8 @@ pub(super) fn product(at: &mut At) -> Result<String, Refused> {
 }
 
 pub(super) fn extreme(at: &mut At) -> Result<String, Refused> {
-    let [a, b, out] = affines(at)?;
-    if a != b || a != out {
-        // Compared as stored, which the runtime does as well; other scales would be nonsense there, too.
-        for tensor in [at.input(0)?, at.input(1)?, at.output(0)?] {
-            at.must_be(tensor, &Int8)?;
-        }
-    }
+    // Compared as stored, which the runtime does as well; other scales would be nonsense there, too.
+    affines(at)?;
     at.uses(Fragment::ExtremeS8);
     let kernel = at.k(if at.op.kind == "MAXIMUM" { "maximum_s8" } else { "minimum_s8" });
     let (from_a, from_b, to, type_name) = (at.read(0)?, at.read(1)?, at.write(0)?, at.k("pairs"));
@@ -166,9 +159,7 @@ pub(super) fn extreme(at: &mut At) -> Result<String, Refused> {
 
 /// Cut off: `RELU` in the scale of the result, `RELU6` as it is stored, whatever the scale of the result.
 pub(super) fn relu(at: &mut At) -> Result<String, Refused> {
-    let (input, output) = (at.input(0)?, at.output(0)?);
-    at.must_be(input, &Int8)?;
-    at.must_be(output, &Int8)?;
+    let (input, output) = at.ends([&Int8, &Int8])?;
     let (read, written) = (at.affine(input)?, at.affine(output)?);
     let activation = at.op.kind.to_ascii_lowercase();
     let written = if activation == "relu6" { read } else { written };
@@ -185,9 +176,7 @@ pub(super) fn rescaled(
     written: Affine,
     (least, most): (i32, i32),
 ) -> Result<String, Refused> {
-    if at.input(0)?.count() != at.output(0)?.count() {
-        return Err(at.refused("its shapes do not fit together"));
-    }
+    at.refuse_misfit(at.input(0)?.count() != at.output(0)?.count())?;
     if !factor.holds(256) {
         return Err(at.refused("its result has too fine a scale"));
     }

@@ -111,9 +111,7 @@ fn convolution(at: &mut At, name: &str) -> Result<String, Refused> {
 fn pool(at: &mut At, name: &str) -> Result<String, Refused> {
     let (from, to) = (at.sides(at.input(0)?)?, at.sides(at.output(0)?)?);
     let slides = slides(at, from, to, at.pair("kernel")?, [1, 1])?;
-    if from[3] != to[3] || !slides.iter().all(sees_something) {
-        return Err(at.refused("its shapes do not fit together"));
-    }
+    at.refuse_misfit(from[3] != to[3] || !slides.iter().all(sees_something))?;
     window(at, name, &geometry(from[0], slides, from[3], to[3]), ["0", "0"])
 }
 
@@ -121,9 +119,7 @@ fn fully_connected(at: &mut At) -> Result<String, Refused> {
     let (input, filter, output) = (at.input(0)?, at.input(1)?, at.output(0)?);
     let [outputs, depth] = filter.shape[..] else { return Err(at.refused("its weights are no matrix")) };
     let is_fit = depth > 0 && outputs > 0 && input.count().is_multiple_of(depth.max(1));
-    if !is_fit || output.count() != input.count() / depth * outputs {
-        return Err(at.refused("its shapes do not fit together"));
-    }
+    at.refuse_misfit(!is_fit || output.count() != input.count() / depth * outputs)?;
     let weights = floats(at, 1, outputs * depth, "weights")?;
     let bias = floats(at, 2, outputs, "bias")?;
     let slides = [1, (input.count() / depth) as i64].map(single);
@@ -173,9 +169,7 @@ fn softmax(at: &mut At) -> Result<String, Refused> {
 
 fn reduce(at: &mut At) -> Result<String, Refused> {
     let [outer, reduced, inner] = three_sides(at)?;
-    if at.output(0)?.count() != outer * inner || reduced == 0 {
-        return Err(at.refused("its shapes do not fit together"));
-    }
+    at.refuse_misfit(at.output(0)?.count() != outer * inner || reduced == 0)?;
     at.uses(Fragment::ReduceF32);
     let (from, to) = (at.read(0)?, at.write(0)?);
     let (name, divisor) = match at.op.kind.as_str() {

@@ -48,9 +48,7 @@ pub(super) fn mirror_pad(at: &mut At) -> Result<String, Refused> {
 pub(super) fn nearest(at: &mut At) -> Result<String, Refused> {
     let (input, output) = (at.input(0)?, at.output(0)?);
     let (from, to) = (at.sides(input)?, at.sides(output)?);
-    if from[0] != to[0] || from[3] != to[3] {
-        return Err(at.refused("its shapes do not fit together"));
-    }
+    at.refuse_misfit(from[0] != to[0] || from[3] != to[3])?;
     let (aligned, centred) = (at.flag("align_corners"), at.flag("half_pixel_centers"));
     // In floats, as the runtime does.
     let list = |size: i64, whole: i64| -> List {

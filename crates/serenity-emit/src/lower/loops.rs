@@ -3,7 +3,7 @@
 use super::moves::placed;
 use crate::emitter::{At, Scope, whole_numbers};
 use crate::refused::Refused;
-use crate::source::{Place, SourceGraph};
+use crate::source::{DataPlace, SourceGraph};
 use std::fmt::Write;
 
 /// More iterations than rows of any image.
@@ -47,7 +47,7 @@ pub(super) fn counted(at: &mut At) -> Result<String, Refused> {
         let bytes = at.output(state)?.bytes;
         before.push_str(&placed(at, state, &to, offset)?.unwrap_or_default());
         let places = [inside, result].map(|tensor| match body.tensors[tensor].place {
-            Place::Arena(offset) if body.tensors[tensor].bytes == bytes => Some(offset),
+            DataPlace::Arena(offset) if body.tensors[tensor].bytes == bytes => Some(offset),
             _ => None,
         });
         let ([Some(inside), Some(result)], Some(outside)) = (places, offset) else {
@@ -72,7 +72,7 @@ fn counter(condition: &SourceGraph) -> Option<(usize, i64)> {
     if condition.outputs[..] != [less.outputs.first().copied().flatten()?] {
         return None;
     }
-    let Place::Constant(bytes) = &condition.tensors[end].place else { return None };
+    let DataPlace::Constant(bytes) = &condition.tensors[end].place else { return None };
     let [end] = whole_numbers(&condition.tensors[end].dtype, bytes)?[..] else { return None };
     Some((condition.inputs.iter().position(|&input| input == counter)?, end))
 }

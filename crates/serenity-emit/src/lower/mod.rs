@@ -23,14 +23,14 @@ mod windows;
 
 use crate::emitter::At;
 use crate::refused::Refused;
-use crate::source::{Place, SourceTensor};
+use crate::source::{DataPlace, SourceTensor};
 
 /// Nothing is gained by tensors without elements, and much could go wrong.
 fn refuse_empty(at: &At) -> Result<(), Refused> {
     let tensors =
         at.op.inputs.iter().chain(&at.op.outputs).flatten().map(|&tensor| &at.graph.tensors[tensor]);
     let is_empty =
-        |tensor: &SourceTensor| matches!(tensor.place, Place::Arena(_)) && tensor.shape.contains(&0);
+        |tensor: &SourceTensor| matches!(tensor.place, DataPlace::Arena(_)) && tensor.shape.contains(&0);
     let is_there = { tensors }.any(is_empty);
     if is_there { Err(at.refused("a tensor of it has no elements")) } else { Ok(()) }
 }

@@ -4,7 +4,7 @@ use super::options::Affine;
 use crate::emitter::At;
 use crate::fragments::Fragment;
 use crate::refused::Refused;
-use crate::source::{Place, SourceTensor};
+use crate::source::{DataPlace, SourceTensor};
 use serenity_ir::ElementType::{Float32, Int8};
 use std::fmt::Write;
 
@@ -89,9 +89,7 @@ fn whole(at: &At, tensor: &SourceTensor) -> Result<(), Refused> {
 
 pub(super) fn reshape(at: &mut At) -> Result<Option<String>, Refused> {
     let (input, output) = (at.input(0)?, at.output(0)?);
-    if input.bytes != output.bytes {
-        return Err(at.refused("its shapes do not fit together"));
-    }
+    at.refuse_misfit(input.bytes != output.bytes)?;
     let (from, to) = (at.read(0)?, at.write(0)?);
     Ok((from != to && input.bytes > 0).then(|| format!("memmove({to}, {from}, {});\n", input.bytes)))
 }
@@ -182,9 +180,7 @@ fn joined(at: &mut At, blocks: u64) -> Result<Option<String>, Refused> {
             return Err(at.refused("its shapes or types do not fit together"));
         }
     }
-    if total != output.bytes {
-        return Err(at.refused("its shapes do not fit together"));
-    }
+    at.refuse_misfit(total != output.bytes)?;
     let to = at.write(0)?;
     if blocks == 1 {
         let (mut code, mut end) = (String::new(), 0);
@@ -223,7 +219,7 @@ pub(super) fn placed(
     if input.bytes == 0 || offset.is_some() && at.offset(at.input_id(position)) == offset {
         return Ok(None);
     }
-    if let Place::Constant(bytes) = &input.place
+    if let DataPlace::Constant(bytes) = &input.place
         && let Some(&first) = bytes.first()
         && bytes.iter().all(|&byte| byte == first)
     {
@@ -242,9 +238,7 @@ pub(super) fn split(at: &mut At) -> Result<Option<String>, Refused> {
     let (mut lines, mut begin, from) = (Vec::new(), 0, at.read(data)?);
     for position in 0..at.op.outputs.len() {
         let output = at.output(position)?;
-        if blocks == 0 || !output.bytes.is_multiple_of(blocks) || output.dtype != input.dtype {
-            return Err(at.refused("its shapes do not fit together"));
-        }
+        at.refuse_misfit(blocks == 0 || !output.bytes.is_multiple_of(blocks) || output.dtype != input.dtype)?;
         let (to, bytes) = (at.write(position)?, output.bytes / blocks);
         let is_there = blocks == 1
             && at.offset(at.output_id(position)) == at.offset(at.input_id(data)).map(|o| o + begin);
@@ -253,9 +247,7 @@ pub(super) fn split(at: &mut At) -> Result<Option<String>, Refused> {
         }
         begin += bytes;
     }
-    if begin * blocks != input.bytes {
-        return Err(at.refused("its shapes do not fit together"));
-    }
+    at.refuse_misfit(begin * blocks != input.bytes)?;
     if lines.is_empty() {
         return Ok(None);
     }
@@ -280,9 +272,7 @@ pub(super) fn slice(at: &mut At) -> Result<Option<String>, Refused> {
     let begins = at.numbers(1).ok_or_else(|| at.refused("where it begins is not known"))?;
     let strides = strides(input);
     let rank = input.shape.len();
-    if output.shape.len() != rank || output.dtype != input.dtype || output.shape.contains(&0) {
-        return Err(at.refused("its shapes do not fit together"));
-    }
+    at.refuse_misfit(output.shape.len() != rank || output.dtype != input.dtype || output.shape.contains(&0))?;
     let room = |axis: usize| input.shape[axis] as i64 - output.shape[axis] as i64;
     let is_inside = |begin: &Vec<i64>| {
         begin.len() == rank && (0..rank).all(|axis| (0..=room(axis)).contains(&begin[axis]))
@@ -356,9 +346,7 @@ pub(super) fn strided_slice(at: &mut At) -> Result<Option<String>, Refused> {
         sides.push((count, own[axis] * step));
     }
     let item = input.item() as i64;
-    if sides.iter().map(|side| side.0).product::<i64>() * item != output.bytes as i64 {
-        return Err(at.refused("its shapes do not fit together"));
-    }
+    at.refuse_misfit(sides.iter().map(|side| side.0).product::<i64>() * item != output.bytes as i64)?;
     let mut target = item;
     let mut all: Vec<[i64; 3]> = Vec::new();
     for &(count, from) in sides.iter().rev() {
@@ -383,12 +371,11 @@ pub(super) fn transpose(at: &mut At) -> Result<String, Refused> {
     let axes: Option<Vec<usize>> = order.iter().map(|&axis| serenity_ir::from_front(axis, rank)).collect();
     let axes = axes.filter(|axes| axes.len() == rank && (0..rank).all(|axis| axes.contains(&axis)));
     let axes = axes.ok_or_else(|| at.refused("its order is none"))?;
-    if output.shape.len() != rank
-        || (0..rank).any(|axis| output.shape[axis] != input.shape[axes[axis]])
-        || input.dtype != output.dtype
-    {
-        return Err(at.refused("its shapes do not fit together"));
-    }
+    at.refuse_misfit(
+        output.shape.len() != rank
+            || (0..rank).any(|axis| output.shape[axis] != input.shape[axes[axis]])
+            || input.dtype != output.dtype,
+    )?;
     let (own, targets) = (strides(input), strides(output));
     let nest = Nest::new(
         (0..rank).map(|axis| [output.shape[axis] as i64, own[axes[axis]], targets[axis]]),
@@ -418,9 +405,7 @@ pub(super) fn update(at: &mut At) -> Result<Option<String>, Refused> {
         && operand.bytes == output.bytes
         && (0..rank).all(|axis| part.shape[axis] <= operand.shape[axis])
         && begins.iter().all(|begin| begin.len() == rank);
-    if !is_fit {
-        return Err(at.refused("its shapes do not fit together"));
-    }
+    at.refuse_misfit(!is_fit)?;
     let mut code = String::new();
     let (from, to) = (at.read(0)?, at.write(0)?);
     if from != to {

@@ -21,7 +21,7 @@ impl Affine {
     }
 }
 
-impl At<'_, '_> {
+impl<'s> At<'_, 's> {
     /// The name of a kernel or type of this code.
     pub(crate) fn k(&self, name: &str) -> String {
         format!("{}_{name}", self.emitter.prefix)
@@ -71,6 +71,17 @@ impl At<'_, '_> {
             return Ok(());
         }
         Err(self.not_covered(format!("it is covered for {dtype} only, and this is {}", tensor.dtype)))
+    }
+
+    /// The first operand and the first result, which must be of these types.
+    pub(crate) fn ends(
+        &self,
+        [from, to]: [&ElementType; 2],
+    ) -> Result<(&'s SourceTensor, &'s SourceTensor), Refused> {
+        let (input, output) = (self.input(0)?, self.output(0)?);
+        self.must_be(input, from)?;
+        self.must_be(output, to)?;
+        Ok((input, output))
     }
 
     /// Do two tensors have one scale and one zero point, as far as the runtime looks? Refused if not: it does not rescale here, and refuses such a model itself.

@@ -10,17 +10,14 @@ use serenity_ir::ElementType::Int8;
 
 /// A dense layer is a convolution of single pixels, one a row of the batch.
 pub(super) fn dense(at: &At) -> Result<Weighted, Refused> {
-    let (input, filter, output) = (at.input(0)?, at.input(1)?, at.output(0)?);
-    at.must_be(input, &Int8)?;
-    at.must_be(output, &Int8)?;
+    let (filter, (input, output)) = (at.input(1)?, at.ends([&Int8, &Int8])?);
     let [outputs, depth] = filter.shape[..] else { return Err(at.refused("its weights are no matrix")) };
-    if depth == 0
-        || outputs == 0
-        || !input.count().is_multiple_of(depth)
-        || output.count() != input.count() / depth * outputs
-    {
-        return Err(at.refused("its shapes do not fit together"));
-    }
+    at.refuse_misfit(
+        depth == 0
+            || outputs == 0
+            || !input.count().is_multiple_of(depth)
+            || output.count() != input.count() / depth * outputs,
+    )?;
     if at.word("weights_format").is_some_and(|format| format != "default") {
         return Err(at.refused("its weights are shuffled"));
     }

@@ -9,7 +9,7 @@ use crate::fixed_point::Factor;
 use crate::fragments::Fragment;
 use crate::pool::Ctype;
 use crate::refused::Refused;
-use crate::source::Place;
+use crate::source::DataPlace;
 use serenity_ir::ElementType::{Int8, Int16};
 
 /// The order of the operands: weights of what is read, weights of what the cells gave, biases; each for the gates in the order of [`GATES`].
@@ -43,7 +43,7 @@ pub(super) fn lstm(at: &mut At) -> Result<String, Refused> {
     if at.word("activation") != Some("tanh") {
         return Err(at.refused("its activation is another than `tanh`"));
     }
-    if !matches!((&last.place, &memory.place), (Place::Variable, Place::Variable)) {
+    if !matches!((&last.place, &memory.place), (DataPlace::Variable, DataPlace::Variable)) {
         return Err(at.refused("its state is no variable"));
     }
     let (&[slow, fast, inputs], &[_, _, cells]) = (&input.shape[..], &output.shape[..]) else {
@@ -52,9 +52,9 @@ pub(super) fn lstm(at: &mut At) -> Result<String, Refused> {
     let by_time = at.flag("time_major");
     let (batches, steps) = if by_time { (fast, slow) } else { (slow, fast) };
     let kept = batches.checked_mul(cells);
-    if output.shape[..2] != input.shape[..2] || [last, memory].map(|state| Some(state.count())) != [kept; 2] {
-        return Err(at.refused("its shapes do not fit together"));
-    }
+    at.refuse_misfit(
+        output.shape[..2] != input.shape[..2] || [last, memory].map(|state| Some(state.count())) != [kept; 2],
+    )?;
     let (read, given) = (at.affine(input)?, at.affine(last)?);
     let mut gates = Vec::new();
     for number in ORDER {

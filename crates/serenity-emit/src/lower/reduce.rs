@@ -31,14 +31,12 @@ pub(super) fn three_sides(at: &At) -> Result<[u64; 3], Refused> {
 }
 
 pub(super) fn mean(at: &mut At) -> Result<String, Refused> {
-    let (input, output) = (at.input(0)?, at.output(0)?);
-    at.must_be(input, &Int8)?;
-    at.must_be(output, &Int8)?;
+    let (input, output) = at.ends([&Int8, &Int8])?;
     let (read, written) = (at.affine(input)?, at.affine(output)?);
     let [outer, reduced, inner] = three_sides(at)?;
-    if output.count() != outer * inner || reduced >= 1 << 22 || reduced == 0 || output.count() == 0 {
-        return Err(at.refused("its shapes do not fit together"));
-    }
+    at.refuse_misfit(
+        output.count() != outer * inner || reduced >= 1 << 22 || reduced == 0 || output.count() == 0,
+    )?;
     // The division is part of the factor, as far as there is room for it.
     let whole = Factor::of(read.scale() / written.scale());
     let more = (63 - reduced.leading_zeros() as i32).min(32).min(31 + whole.shift);

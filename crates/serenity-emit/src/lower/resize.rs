@@ -10,14 +10,10 @@ const LARGEST: i64 = 1 << 20;
 
 /// `RESIZE_BILINEAR` of 8-bit integers: places are multiples of 1/1024.
 pub(super) fn bilinear(at: &mut At) -> Result<String, Refused> {
-    let (input, output) = (at.input(0)?, at.output(0)?);
-    at.must_be(input, &Int8)?;
-    at.must_be(output, &Int8)?;
+    let (input, output) = at.ends([&Int8, &Int8])?;
     let (from, to) = (at.sides(input)?, at.sides(output)?);
     let sides = [from[1], from[2], to[1], to[2]];
-    if from[0] != to[0] || from[3] != to[3] || sides.iter().any(|&side| side > LARGEST) {
-        return Err(at.refused("its shapes do not fit together"));
-    }
+    at.refuse_misfit(from[0] != to[0] || from[3] != to[3] || sides.iter().any(|&side| side > LARGEST))?;
     let (aligned, centred) = (at.flag("align_corners"), at.flag("half_pixel_centers"));
     if aligned && centred {
         return Err(at.refused("it aligns corners and the centres of pixels"));

@@ -45,9 +45,7 @@ fn shift(at: &At, name: &str) -> Result<i64, Refused> {
 
 fn same_count(at: &At, tensors: &[&SourceTensor]) -> Result<u64, Refused> {
     let count = tensors[0].count();
-    if tensors.iter().any(|tensor| tensor.count() != count) || count == 0 {
-        return Err(at.refused("its shapes do not fit together"));
-    }
+    at.refuse_misfit(tensors.iter().any(|tensor| tensor.count() != count) || count == 0)?;
     Ok(count)
 }
 
@@ -67,13 +65,9 @@ fn named(at: &mut At, values: &[i16], what: &str) -> String {
 }
 
 fn window(at: &mut At) -> Result<String, Refused> {
-    let (input, output) = (at.input(0)?, at.output(0)?);
-    at.must_be(input, &Int16)?;
-    at.must_be(output, &Int16)?;
+    let (input, output) = at.ends([&Int16, &Int16])?;
     let (count, shift, window) = (same_count(at, &[input, output])?, shift(at, "shift")?, halves(at, 1)?);
-    if window.is_empty() || !count.is_multiple_of(window.len() as u64) {
-        return Err(at.refused("its shapes do not fit together"));
-    }
+    at.refuse_misfit(window.is_empty() || !count.is_multiple_of(window.len() as u64))?;
     at.uses(Fragment::WindowS16);
     let (name, width) = (named(at, &window, "window"), window.len());
     let (kernel, from, to) = (at.k("window_s16"), at.read(0)?, at.write(0)?);
@@ -86,9 +80,7 @@ fn auto_scale(at: &mut At) -> Result<String, Refused> {
     at.must_be(output, &Int16)?;
     at.must_be(bits, &Int32)?;
     let count = same_count(at, &[input, output])?;
-    if bits.count() != 1 {
-        return Err(at.refused("its shapes do not fit together"));
-    }
+    at.refuse_misfit(bits.count() != 1)?;
     at.uses(Fragment::AutoScaleS16);
     let (kernel, from, to, bits) = (at.k("auto_scale_s16"), at.read(0)?, at.write(0)?, at.write(1)?);
     Ok(format!("{kernel}({count}, {from}, {to}, {bits});\n"))
@@ -100,20 +92,17 @@ fn on_circle(angle: f64) -> [i16; 2] {
 }
 
 fn transform(at: &mut At) -> Result<String, Refused> {
-    let (input, output) = (at.input(0)?, at.output(0)?);
-    at.must_be(input, &Int16)?;
-    at.must_be(output, &Int16)?;
+    let (input, output) = at.ends([&Int16, &Int16])?;
     let size = number(at, "fft_length", 4..=LONGEST)? as u64;
     let length = input.shape.last().copied().unwrap_or(0);
     if !size.is_power_of_two() {
         return Err(at.refused(format!("a transform of {size} is no power of two")));
     }
-    if !(1..=size).contains(&length)
-        || output.shape.last() != Some(&(size + 2))
-        || input.count() / length != output.count() / (size + 2)
-    {
-        return Err(at.refused("its shapes do not fit together"));
-    }
+    at.refuse_misfit(
+        !(1..=size).contains(&length)
+            || output.shape.last() != Some(&(size + 2))
+            || input.count() / length != output.count() / (size + 2),
+    )?;
     // Pairs count as complex numbers. By fours as long as that goes, the rest by two.
     let (count, mut rest, mut steps) = (size / 2, size / 2, Vec::new());
     while rest > 1 {
@@ -136,23 +125,17 @@ fn transform(at: &mut At) -> Result<String, Refused> {
 }
 
 fn energy(at: &mut At) -> Result<String, Refused> {
-    let (input, output) = (at.input(0)?, at.output(0)?);
-    at.must_be(input, &Int16)?;
-    at.must_be(output, &UInt32)?;
+    let (input, output) = at.ends([&Int16, &UInt32])?;
     let count = output.count();
     let [first, end] = ["start_index", "end_index"].map(|name| number(at, name, 0..=count as i64));
-    if input.count() != count.saturating_mul(2) {
-        return Err(at.refused("its shapes do not fit together"));
-    }
+    at.refuse_misfit(input.count() != count.saturating_mul(2))?;
     at.uses(Fragment::EnergyS16);
     let (kernel, from, to) = (at.k("energy_s16"), at.read(0)?, at.write(0)?);
     Ok(format!("{kernel}({count}, {}, {}, {from}, {to});\n", first?, end?))
 }
 
 fn filter_bank(at: &mut At) -> Result<String, Refused> {
-    let (input, output) = (at.input(0)?, at.output(0)?);
-    at.must_be(input, &UInt32)?;
-    at.must_be(output, &UInt64)?;
+    let (input, output) = at.ends([&UInt32, &UInt64])?;
     let channels = number(at, "num_channels", 1..=i64::from(i16::MAX))?;
     let lists = [1, 2, 3, 4, 5].map(|position| halves(at, position));
     let [weights, rests, places, starts, widths] = lists;
@@ -188,9 +171,7 @@ fn square_root(at: &mut At) -> Result<String, Refused> {
     at.must_be(bits, &Int32)?;
     at.must_be(output, &UInt32)?;
     let count = same_count(at, &[input, output])?;
-    if bits.count() != 1 {
-        return Err(at.refused("its shapes do not fit together"));
-    }
+    at.refuse_misfit(bits.count() != 1)?;
     at.uses(Fragment::SquareRoot);
     let (kernel, from, bits, to) = (at.k("square_root"), at.read(0)?, at.read(1)?, at.write(0)?);
     Ok(format!("{kernel}({count}, {from}, {bits}, {to});\n"))
@@ -202,9 +183,7 @@ fn subtraction(at: &mut At) -> Result<String, Refused> {
         at.must_be(tensor, &UInt32)?;
     }
     let count = same_count(at, &[input, output, noise])?;
-    if at.int("num_channels") != Some(count as i64) {
-        return Err(at.refused("its shapes do not fit together"));
-    }
+    at.refuse_misfit(at.int("num_channels") != Some(count as i64))?;
     let mut members = Vec::new();
     for name in [
         "smoothing",
@@ -248,9 +227,7 @@ fn gain(at: &mut At) -> Result<String, Refused> {
 }
 
 fn logarithm(at: &mut At) -> Result<String, Refused> {
-    let (input, output) = (at.input(0)?, at.output(0)?);
-    at.must_be(input, &UInt32)?;
-    at.must_be(output, &Int16)?;
+    let (input, output) = at.ends([&UInt32, &Int16])?;
     let (count, up) = (same_count(at, &[input, output])?, shift(at, "input_correction_bits")?);
     let scale = number(at, "output_scale", 0..=i64::from(i32::MAX))?;
     // What the logarithm to the base of 2 has more than a straight line, as a fraction of 2^16.

@@ -20,9 +20,7 @@ pub(super) struct Softmax {
 
 impl Softmax {
     pub(super) fn of(at: &At) -> Result<Self, Refused> {
-        let (input, output) = (at.input(0)?, at.output(0)?);
-        at.must_be(input, &Int8)?;
-        at.must_be(output, &Int8)?;
+        let (input, output) = at.ends([&Int8, &Int8])?;
         let (read, written) = (at.affine(input)?, at.affine(output)?);
         let depth = input.shape.last().copied().unwrap_or(1);
         if written.scale.to_bits() != (1.0_f32 / 256.0).to_bits() || written.zero != -128 {

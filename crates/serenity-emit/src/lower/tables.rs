@@ -12,9 +12,7 @@ use serenity_ir::ElementType::{Float32, Int8, UInt8};
 
 /// `LOGISTIC` and `TANH` of 8-bit integers, with four bits before the point.
 pub(super) fn curve(at: &mut At) -> Result<String, Refused> {
-    let (input, output) = (at.input(0)?, at.output(0)?);
-    at.must_be(input, &Int8)?;
-    at.must_be(output, &Int8)?;
+    let (input, output) = at.ends([&Int8, &Int8])?;
     let (read, written) = (at.affine(input)?, at.affine(output)?);
     let is_tanh = at.op.kind == "TANH";
     let (scale, zero) = if is_tanh { (1.0 / 128.0, 0) } else { (1.0 / 256.0, -128) };
@@ -56,9 +54,7 @@ pub(super) fn curve(at: &mut At) -> Result<String, Refused> {
 
 /// `HARD_SWISH` of 8-bit integers, with 7 more bits in between.
 pub(super) fn hard_swish(at: &mut At) -> Result<String, Refused> {
-    let (input, output) = (at.input(0)?, at.output(0)?);
-    at.must_be(input, &Int8)?;
-    at.must_be(output, &Int8)?;
+    let (input, output) = at.ends([&Int8, &Int8])?;
     let (read, written) = (at.affine(input)?, at.affine(output)?);
     // In floats, as the runtime does.
     let fine = read.scale * (1.0 / 128.0);
@@ -128,9 +124,7 @@ pub(super) fn quantize(at: &mut At) -> Result<String, Refused> {
 }
 
 pub(super) fn dequantize(at: &mut At) -> Result<String, Refused> {
-    let (input, output) = (at.input(0)?, at.output(0)?);
-    at.must_be(input, &Int8)?;
-    at.must_be(output, &Float32)?;
+    let (input, _) = at.ends([&Int8, &Float32])?;
     let read = at.affine(input)?;
     converted(at, "dequantize_s8", read, ["const int8_t *", "void *"])
 }
@@ -141,9 +135,7 @@ fn converted(
     affine: Affine,
     [from_type, to_type]: [&str; 2],
 ) -> Result<String, Refused> {
-    if at.input(0)?.count() != at.output(0)?.count() {
-        return Err(at.refused("its shapes do not fit together"));
-    }
+    at.refuse_misfit(at.input(0)?.count() != at.output(0)?.count())?;
     at.uses(Fragment::QuantizeS8);
     let (kernel, type_name, from, to) = (at.k(name), at.k("quantize_s8"), at.read(0)?, at.write(0)?);
     Ok(format!(
@@ -156,9 +148,7 @@ fn converted(
 
 fn looked_up(at: &mut At, value: impl Fn(u8) -> u8, what: &str) -> Result<String, Refused> {
     let count = at.input(0)?.count();
-    if count != at.output(0)?.count() {
-        return Err(at.refused("its shapes do not fit together"));
-    }
+    at.refuse_misfit(count != at.output(0)?.count())?;
     at.uses(Fragment::Table8);
     let table: Vec<u8> = (0..=255).map(value).collect();
     let why = format!("{} by byte", at.op.kind);

@@ -45,9 +45,7 @@ pub(super) fn cast(at: &mut At) -> Result<String, Refused> {
         return Err(at.not_covered(format!("from {} to {} is not covered", input.dtype, output.dtype)));
     }
     let count = input.count();
-    if count != output.count() {
-        return Err(at.refused("its shapes do not fit together"));
-    }
+    at.refuse_misfit(count != output.count())?;
     at.uses(Fragment::Cast);
     let (kernel, from, to) = (at.k("cast"), at.read(0)?, at.write(0)?);
     let has_sign = i32::from(input.dtype != Bool);

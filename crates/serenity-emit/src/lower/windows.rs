@@ -37,9 +37,7 @@ pub(super) fn slides(
         let fits = slide.filter(|slide| slide.output == output[1 + side]);
         fits.ok_or_else(|| at.refused("its shapes do not fit together"))
     };
-    if input[0] != output[0] {
-        return Err(at.refused("its shapes do not fit together"));
-    }
+    at.refuse_misfit(input[0] != output[0])?;
     Ok([slide(0)?, slide(1)?])
 }
 
@@ -101,15 +99,11 @@ pub(super) struct Weighted {
 impl Weighted {
     /// The convolution of an operator; refused if something about it is not covered.
     pub(super) fn convolution(at: &At) -> Result<Self, Refused> {
-        let (input, filter, output) = (at.input(0)?, at.input(1)?, at.output(0)?);
-        at.must_be(input, &Int8)?;
-        at.must_be(output, &Int8)?;
+        let (filter, (input, output)) = (at.input(1)?, at.ends([&Int8, &Int8])?);
         let (from, to, sides) = (at.sides(input)?, at.sides(output)?, at.sides(filter)?);
         let [filters, height, width, depth] = sides;
         let groups = from[3] / depth;
-        if from[3] % depth != 0 || filters != to[3] || filters % groups != 0 {
-            return Err(at.refused("its shapes do not fit together"));
-        }
+        at.refuse_misfit(from[3] % depth != 0 || filters != to[3] || filters % groups != 0)?;
         let slides = slides(at, from, to, [height, width], dilation(at)?)?;
         let (read, written) = (at.affine(input)?, at.affine(output)?);
         let (results, weights) = (filters as usize, at.weights(1)?);
@@ -131,14 +125,10 @@ impl Weighted {
 
     /// The layer of a depthwise convolution, with a factor per channel.
     pub(super) fn depthwise(at: &At) -> Result<Self, Refused> {
-        let (input, filter, output) = (at.input(0)?, at.input(1)?, at.output(0)?);
-        at.must_be(input, &Int8)?;
-        at.must_be(output, &Int8)?;
+        let (filter, (input, output)) = (at.input(1)?, at.ends([&Int8, &Int8])?);
         let (from, to, [one, height, width, depth]) =
             (at.sides(input)?, at.sides(output)?, at.sides(filter)?);
-        if one != 1 || depth != to[3] || depth % from[3] != 0 {
-            return Err(at.refused("its shapes do not fit together"));
-        }
+        at.refuse_misfit(one != 1 || depth != to[3] || depth % from[3] != 0)?;
         let slides = slides(at, from, to, [height, width], dilation(at)?)?;
         let (read, written) = (at.affine(input)?, at.affine(output)?);
         let (results, weights) = (depth as usize, at.weights(1)?);
@@ -234,17 +224,13 @@ pub(super) struct Pool {
 
 impl Pool {
     pub(super) fn of(at: &At) -> Result<Self, Refused> {
-        let (input, output) = (at.input(0)?, at.output(0)?);
-        at.must_be(input, &Int8)?;
-        at.must_be(output, &Int8)?;
+        let (input, output) = at.ends([&Int8, &Int8])?;
         at.must_be_alike([input, output], POOLS_APART)?;
         let (from, to, taps) = (at.sides(input)?, at.sides(output)?, at.pair("kernel")?);
         let slides = slides(at, from, to, taps, [1, 1])?;
         let bounds = at.bounds(at.affine(output)?)?;
         let sees_something = slides.iter().all(sees_something);
-        if from[3] != to[3] || !sees_something || taps[0] * taps[1] >= 1 << 23 {
-            return Err(at.refused("its shapes do not fit together"));
-        }
+        at.refuse_misfit(from[3] != to[3] || !sees_something || taps[0] * taps[1] >= 1 << 23)?;
         Ok(Self { from, slides, bounds })
     }
 }

@@ -4,7 +4,7 @@ use super::top;
 use crate::emitter::Emitter;
 use crate::names::in_comment;
 use crate::pool::float;
-use crate::source::{Place, SourceTensor};
+use crate::source::{DataPlace, SourceTensor};
 use serenity_ir::ElementType;
 use std::fmt::Write;
 
@@ -51,7 +51,7 @@ pub(super) fn text(emitter: &Emitter) -> String {
 
 /// One input or output.
 fn port(text: &mut String, prefix: &str, what: &str, number: usize, tensor: &SourceTensor) {
-    let Place::Arena(offset) = tensor.place else { return };
+    let DataPlace::Arena(offset) = tensor.place else { return };
     let name = format!("{}_{}_{number}", prefix.to_uppercase(), what.to_uppercase());
     let shape: Vec<String> = tensor.shape.iter().map(u64::to_string).collect();
     let _ = write!(

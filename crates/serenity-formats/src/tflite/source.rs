@@ -1,6 +1,6 @@
 //! A planned `.tflite` model as what C is written from.
 
-use serenity_emit::{Library, Place, Scratch, Source, SourceGraph, SourceOp, SourceTensor};
+use serenity_emit::{DataPlace, Library, Scratch, Source, SourceGraph, SourceOp, SourceTensor};
 use serenity_ir::{Attributes, OpId};
 use serenity_tflite::{Error, Model, Storage};
 
@@ -18,13 +18,13 @@ pub(super) fn source(
         for (number, tensor) in sub_graph.tensors().iter().enumerate() {
             let offset = offsets.next().and_then(|&offset| u64::try_from(offset).ok());
             let place = match (tensor.storage, offset) {
-                (Storage::Activation, Some(offset)) => Place::Arena(offset),
-                (Storage::Activation, None) => Place::Nowhere,
-                (Storage::Variable, _) => Place::Variable,
+                (Storage::Activation, Some(offset)) => DataPlace::Arena(offset),
+                (Storage::Activation, None) => DataPlace::Nowhere,
+                (Storage::Variable, _) => DataPlace::Variable,
                 (Storage::Constant, _) => match model.constant(index, number) {
                     // Sparse ones, and those in other files, hold something else.
-                    Some(bytes) if tensor.is_plain => Place::Constant(bytes.to_vec()),
-                    _ => Place::Nowhere,
+                    Some(bytes) if tensor.is_plain => DataPlace::Constant(bytes.to_vec()),
+                    _ => DataPlace::Nowhere,
                 },
             };
             tensors.push(SourceTensor {

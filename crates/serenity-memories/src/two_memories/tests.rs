@@ -1,15 +1,6 @@
 use super::*;
 use serenity_arena::{Buffer, Options, Overlap, Planner, place};
-
-/// A linear congruential generator: the same on every machine.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit
-    }
-}
+use serenity_search::Random;
 
 fn instance(random: &mut Random) -> (Problem, Vec<Traffic>) {
     let count = 1 + random.below(8);

@@ -3,7 +3,7 @@
 use super::colours::class;
 use super::plot::{HEIGHT, Level, Plot, bottom_label, op_ticks, y};
 use super::size::{size, ticks};
-use super::{Place, Side};
+use super::{ItemPlace, Side};
 use crate::number::coordinate;
 use std::fmt::Write;
 
@@ -96,7 +96,7 @@ fn rectangle([from, to]: [usize; 2], [low, high]: [u64; 2], top: u64) -> String 
 }
 
 /// Pairs that have bytes in common at some time: what is written in place, and what is a part of something else.
-pub(crate) fn overlaps(places: &[Place]) -> Vec<(usize, usize)> {
+pub(crate) fn overlaps(places: &[ItemPlace]) -> Vec<(usize, usize)> {
     let mut order: Vec<usize> = (0..places.len()).collect();
     order.sort_by_key(|&at| (places[at].from, at));
     let mut open: Vec<usize> = Vec::new();
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn what_shares_bytes_at_the_same_time_overlaps_and_nothing_else() {
-        let place = |offset, bytes, from, to| Place { item: 0, offset, bytes, from, to };
+        let place = |offset, bytes, from, to| ItemPlace { item: 0, offset, bytes, from, to };
         let places = [place(0, 10, 0, 1), place(10, 10, 0, 2), place(0, 10, 2, 3), place(5, 10, 2, 2)];
         assert_eq!(overlaps(&places), [(1, 3), (2, 3)]);
     }

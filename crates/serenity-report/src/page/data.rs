@@ -147,7 +147,7 @@ pub struct Live {
 
 /// The place of an item in the arena.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct ItemPlace {
     /// The item: an index into [`Side::items`].
     pub item: usize,
     /// The offset in bytes.
@@ -178,7 +178,7 @@ pub struct Side {
     /// The arena, if the runtime has one.
     pub arena: Option<u64>,
     /// Who lies where; empty if nobody knows.
-    pub places: Vec<Place>,
+    pub places: Vec<ItemPlace>,
     /// Who chose the places, or why there are none.
     pub about_places: String,
     /// No order peaks below this, if that is known.

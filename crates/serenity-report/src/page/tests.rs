@@ -42,9 +42,9 @@ fn side(name: &str) -> Side {
         peak_op: 0,
         arena: Some(400),
         places: vec![
-            Place { item: 0, offset: 300, bytes: 100, from: 0, to: 0 },
-            Place { item: 1, offset: 0, bytes: 300, from: 0, to: 1 },
-            Place { item: 2, offset: 290, bytes: 10, from: 1, to: 1 },
+            ItemPlace { item: 0, offset: 300, bytes: 100, from: 0, to: 0 },
+            ItemPlace { item: 1, offset: 0, bytes: 300, from: 0, to: 1 },
+            ItemPlace { item: 2, offset: 290, bytes: 10, from: 1, to: 1 },
         ],
         bound: Some(390),
         arena_bound: Some(400),

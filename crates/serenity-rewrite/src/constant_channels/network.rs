@@ -198,15 +198,6 @@ pub struct Weights {
 }
 
 impl Weights {
-    /// Integer weights: all weights of a pair of channels after each other.
-    pub fn of_taps<'w>(pairs: impl Iterator<Item = &'w [i32]>) -> Self {
-        let mut weights = Self::default();
-        for taps in pairs {
-            weights.push(taps.iter().copied());
-        }
-        weights
-    }
-
     /// Adds a pair of channels.
     pub fn push(&mut self, taps: impl Iterator<Item = i32>) {
         let (mut positive, mut negative) = (0_i32, 0_i32);

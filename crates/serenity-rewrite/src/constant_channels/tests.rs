@@ -10,7 +10,8 @@ fn bytes(count: usize, zero_point: i64, is_fixed: bool) -> Channels {
 
 /// A convolution of one tap, results row by row.
 fn mix(input: usize, output: usize, rows: &[&[i32]], bias: &[f64], sees_border: bool) -> Step {
-    let weights = Weights::of_taps(rows.iter().flat_map(|row| row.chunks(1)));
+    let mut weights = Weights::default();
+    rows.concat().into_iter().for_each(|tap| weights.push([tap].into_iter()));
     let scales = Some(vec![1.0; bias.len()]);
     let clamp = Clamp { low: (-100.0, -100.0), high: (100.0, 100.0) };
     let sums = Sums { bias: bias.to_vec(), sees_border, scales, clamp };

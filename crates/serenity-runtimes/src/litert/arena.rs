@@ -17,7 +17,7 @@ use std::cmp::Reverse;
 pub(super) const ALIGNMENT: u64 = 64;
 
 /// A tensor that the planner considers in one round; not all of them get a place.
-struct Candidate {
+struct Considered {
     content: Content,
     buffer: Buffer,
     gets_a_place: bool,
@@ -57,7 +57,7 @@ fn placed(plan: &Plan, order: &[OpId]) -> Option<Vec<(Content, Buffer)>> {
 }
 
 /// Places the new buffers around those that are still there.
-fn place_round(mut round: Vec<Candidate>, placed: &mut Vec<(Content, Buffer)>) -> Option<()> {
+fn place_round(mut round: Vec<Considered>, placed: &mut Vec<(Content, Buffer)>) -> Option<()> {
     ties::sort(&mut round, |a, b| importance(a).cmp(&importance(b)));
     let new: Vec<(Content, Buffer)> =
         round.into_iter().filter(|c| c.gets_a_place).map(|c| (c.content, c.buffer)).collect();
@@ -77,7 +77,7 @@ fn place_round(mut round: Vec<Candidate>, placed: &mut Vec<(Content, Buffer)>) -
 }
 
 /// The planner's order: what stays for the whole run by number, then the largest first, then by first step.
-fn importance(candidate: &Candidate) -> (bool, u32, Reverse<u64>, Step) {
+fn importance(candidate: &Considered) -> (bool, u32, Reverse<u64>, Step) {
     let Buffer { first, last, size, .. } = candidate.buffer;
     match candidate.content {
         Content::Tensor { tensor, .. } if first == 0 && last == FOREVER => (false, tensor.0, Reverse(0), 0),
@@ -117,11 +117,11 @@ impl<'a> Plan<'a> {
     }
 
     /// What comes up for placing with the op that runs at `step`.
-    fn candidates(&self, step: usize, op: OpId) -> Vec<Candidate> {
+    fn candidates(&self, step: usize, op: OpId) -> Vec<Considered> {
         let inputs = if step == 0 { self.graph.inputs() } else { &[] };
         let tensors = inputs.iter().chain(&self.graph.op(op).outputs);
         let tensors = tensors.filter_map(|&tensor| self.tensor(tensor, step as Step));
-        let temporaries = self.kernels.temporaries(op).iter().map(|temporary| Candidate {
+        let temporaries = self.kernels.temporaries(op).iter().map(|temporary| Considered {
             content: Content::Scratch { graph: 0, op },
             buffer: Buffer::new(temporary.bytes, step as Step, step as Step),
             gets_a_place: temporary.place == LitertPlace::Arena,
@@ -129,7 +129,7 @@ impl<'a> Plan<'a> {
         tensors.chain(temporaries).collect()
     }
 
-    fn tensor(&self, tensor: TensorId, first: Step) -> Option<Candidate> {
+    fn tensor(&self, tensor: TensorId, first: Step) -> Option<Considered> {
         let place = self.kernels.place(tensor);
         let bytes = self.graph.tensor(tensor).bytes;
         if bytes == 0 || matches!(place, LitertPlace::Heap | LitertPlace::Later | LitertPlace::Folded) {
@@ -138,7 +138,7 @@ impl<'a> Plan<'a> {
         let is_host = self.hosts[tensor.index()] == tensor;
         let is_kept = self.graph.is_input(tensor) || self.graph.is_output(tensor);
         let last = self.last_read[tensor.index()].filter(|_| is_host && !is_kept).unwrap_or(FOREVER);
-        Some(Candidate {
+        Some(Considered {
             content: Content::Tensor { graph: 0, tensor },
             buffer: Buffer::new(bytes, first, last),
             gets_a_place: place == LitertPlace::Arena && !self.shares(tensor),

@@ -11,13 +11,13 @@ const FIRST_REGION: u64 = 1 << 20;
 const ALWAYS_SPLIT: u64 = 128 << 20;
 
 /// Region and offset.
-pub(super) type Place = (usize, u64);
+pub(super) type ChunkPlace = (usize, u64);
 
 #[derive(Default)]
 pub(super) struct Chunks {
     /// Size and whether it is free, by place.
-    all: BTreeMap<Place, (u64, bool)>,
-    free: BTreeSet<(u64, Place)>,
+    all: BTreeMap<ChunkPlace, (u64, bool)>,
+    free: BTreeSet<(u64, ChunkPlace)>,
     regions: usize,
     next_region: u64,
     in_use: u64,
@@ -31,7 +31,7 @@ impl Chunks {
     }
 
     /// A chunk for so many bytes; none for none.
-    pub(super) fn take(&mut self, bytes: u64) -> Option<Place> {
+    pub(super) fn take(&mut self, bytes: u64) -> Option<ChunkPlace> {
         if bytes == 0 {
             return None;
         }
@@ -52,7 +52,7 @@ impl Chunks {
         Some(place)
     }
 
-    pub(super) fn give_back(&mut self, place: Place) {
+    pub(super) fn give_back(&mut self, place: ChunkPlace) {
         let Some(&(mut size, false)) = self.all.get(&place) else { return };
         self.in_use -= size;
         let mut start = place;
@@ -83,12 +83,12 @@ impl Chunks {
         self.regions += 1;
     }
 
-    fn add_free(&mut self, place: Place, size: u64) {
+    fn add_free(&mut self, place: ChunkPlace, size: u64) {
         self.all.insert(place, (size, true));
         self.free.insert((size, place));
     }
 
-    fn remove_free(&mut self, place: Place, size: u64) {
+    fn remove_free(&mut self, place: ChunkPlace, size: u64) {
         self.all.remove(&place);
         self.free.remove(&(size, place));
     }

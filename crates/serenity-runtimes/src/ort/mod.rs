@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use serenity_ir::{ElementType, GraphBuilder, KnownDim, KnownShape, Tensor};
 
-    fn floats(name: &str, count: u64) -> Tensor {
+    pub(super) fn floats(name: &str, count: u64) -> Tensor {
         Tensor {
             shape: Some(vec![1, count]),
             dtype: Some(ElementType::Float32),
@@ -154,44 +154,39 @@ mod tests {
         assert_eq!(ids(&found.order), [0, 2, 1, 3]);
     }
 
+    /// What five layers in a row request, of which the first and the fourth may have one shape.
+    fn requested(a: Tensor, d: Tensor) -> u64 {
+        let mut g = GraphBuilder::new("");
+        let x = g.input(floats("x", 1));
+        let a = g.op("a", "Conv", &[x], a);
+        let b = g.op("b", "Conv", &[a], floats("b", 30));
+        let c = g.op("c", "Conv", &[b], floats("c", 40));
+        let d = g.op("d", "Conv", &[c], d);
+        let y = g.op("y", "Conv", &[d], floats("y", 1));
+        g.output(y);
+        let graph = g.build().unwrap();
+        run(&graph, &graph.file_order(), OrtOrder::Priority).requested
+    }
+
     /// Two tensors of one shape, one after the other, share a buffer, which is held between them.
     #[test]
     fn a_buffer_that_will_be_taken_again_is_held() {
-        let build = |last: u64| {
-            let mut g = GraphBuilder::new("");
-            let x = g.input(floats("x", 1));
-            let a = g.op("a", "Conv", &[x], floats("a", 100));
-            let b = g.op("b", "Conv", &[a], floats("b", 30));
-            let c = g.op("c", "Conv", &[b], floats("c", 40));
-            let d = g.op("d", "Conv", &[c], floats("d", last));
-            let y = g.op("y", "Conv", &[d], floats("y", 1));
-            g.output(y);
-            g.build().unwrap()
-        };
-        let requested = |graph: &Graph| run(graph, &graph.file_order(), OrtOrder::Priority).requested;
-        assert_eq!(requested(&build(101)), 4 * (101 + 40));
-        assert_eq!(requested(&build(100)), 4 * (100 + 30 + 40));
+        assert_eq!(requested(floats("a", 100), floats("d", 101)), 4 * (101 + 40));
+        assert_eq!(requested(floats("a", 100), floats("d", 100)), 4 * (100 + 30 + 40));
     }
 
     #[test]
     fn a_buffer_is_taken_again_where_the_runtime_knows_that_it_fits() {
-        let build = |first: KnownShape, last: KnownShape| {
-            let mut g = GraphBuilder::new("");
-            let x = g.input(floats("x", 1));
-            let a = g.op("a", "Conv", &[x], Tensor { known: first, ..floats("a", 100) });
-            let b = g.op("b", "Conv", &[a], floats("b", 30));
-            let c = g.op("c", "Conv", &[b], floats("c", 40));
-            let d = g.op("d", "Conv", &[c], Tensor { known: last, ..floats("d", 100) });
-            let y = g.op("y", "Conv", &[d], floats("y", 1));
-            g.output(y);
-            let graph = g.build().unwrap();
-            run(&graph, &graph.file_order(), OrtOrder::Priority).requested
+        let known = |first: KnownShape, last: KnownShape| {
+            let [a, d] =
+                [("a", first), ("d", last)].map(|(name, known)| Tensor { known, ..floats(name, 100) });
+            requested(a, d)
         };
         let named = || KnownShape::Partly(vec![KnownDim::Named("n".into()), KnownDim::Size(100)]);
         let (taken, new) = (4 * (100 + 30 + 40), 4 * (100 + 40));
-        assert_eq!(build(named(), named()), taken);
-        assert_eq!(build(named(), KnownShape::Whole), new);
-        assert_eq!(build(KnownShape::Nothing, KnownShape::Nothing), new);
+        assert_eq!(known(named(), named()), taken);
+        assert_eq!(known(named(), KnownShape::Whole), new);
+        assert_eq!(known(KnownShape::Nothing, KnownShape::Nothing), new);
     }
 
     /// The second reader of a `DequantizeLinear` gets one of its own, which runs when nothing else can.

@@ -11,7 +11,7 @@ use serenity_ir::Graph;
 
 /// Where a value lies.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum ValuePlace {
     /// In memory that is not the arena's: the caller's, or a constant's.
     Outside,
     /// In the buffer that was allocated for this value.
@@ -21,7 +21,7 @@ enum Place {
 struct Planner<'a> {
     facts: &'a Facts,
     nodes: &'a Nodes,
-    places: Vec<Place>,
+    places: Vec<ValuePlace>,
     /// Of each buffer, the reads to come, with one for the writing of each value in it and one for the caller.
     uses: Vec<usize>,
     /// Buffers to be taken again, by layout, the last one freed at the end.
@@ -54,14 +54,14 @@ pub(super) fn follow(
     for (time, &step) in steps.iter().enumerate() {
         for &value in nodes.inputs.of(step) {
             is_read[value] = true;
-            if let Place::Buffer(buffer) = places[value] {
+            if let ValuePlace::Buffer(buffer) = places[value] {
                 released[buffer] = Some(time);
             }
         }
     }
     // Results stay; so does what nobody reads, with whatever buffer it took.
     for (value, place) in places.iter().enumerate() {
-        if let Place::Buffer(buffer) = *place
+        if let ValuePlace::Buffer(buffer) = *place
             && (!is_read[value] || facts.is_output[nodes.tensors[value]])
         {
             released[buffer] = None;
@@ -74,7 +74,9 @@ pub(super) fn follow(
     let mut chunk_of = vec![None; places.len()];
     let (mut now, mut requested) = (0, 0);
     for (time, &step) in steps.iter().enumerate() {
-        for &value in nodes.outputs.of(step).iter().filter(|&&value| places[value] == Place::Buffer(value)) {
+        for &value in
+            nodes.outputs.of(step).iter().filter(|&&value| places[value] == ValuePlace::Buffer(value))
+        {
             chunk_of[value] = chunks.take(bytes(value));
             now += bytes(value);
         }
@@ -92,11 +94,11 @@ pub(super) fn follow(
     Taken { requested, in_use: chunks.most() }
 }
 
-fn plan(graph: &Graph, facts: &Facts, nodes: &Nodes, steps: &[usize], reuse: bool) -> Vec<Place> {
+fn plan(graph: &Graph, facts: &Facts, nodes: &Nodes, steps: &[usize], reuse: bool) -> Vec<ValuePlace> {
     let mut planner = Planner {
         facts,
         nodes,
-        places: (0..nodes.tensors.len()).map(Place::Buffer).collect(),
+        places: (0..nodes.tensors.len()).map(ValuePlace::Buffer).collect(),
         uses: vec![0; nodes.tensors.len()],
         free: vec![Vec::new(); facts.layouts],
         reuse,
@@ -110,7 +112,7 @@ fn plan(graph: &Graph, facts: &Facts, nodes: &Nodes, steps: &[usize], reuse: boo
         planner.uses[tensor.index()] += 1;
     }
     for &tensor in graph.inputs() {
-        planner.places[tensor.index()] = Place::Outside;
+        planner.places[tensor.index()] = ValuePlace::Outside;
     }
     for &step in steps {
         planner.step(step);
@@ -128,13 +130,13 @@ impl Planner<'_> {
             let shared = if position == 0 { self.shared(node, output) } else { None };
             if let Some(place) = shared.or_else(|| self.freed(output)) {
                 self.places[output] = place;
-                if let Place::Buffer(buffer) = place {
+                if let ValuePlace::Buffer(buffer) = place {
                     self.uses[buffer] += self.uses[output];
                 }
             }
         }
         for &value in nodes.inputs.of(node).iter().chain(nodes.outputs.of(node)) {
-            if let Place::Buffer(buffer) = self.places[value] {
+            if let ValuePlace::Buffer(buffer) = self.places[value] {
                 self.uses[buffer] -= 1;
                 if self.uses[buffer] == 0
                     && let Some(layout) = self.layout(buffer)
@@ -146,28 +148,28 @@ impl Planner<'_> {
     }
 
     /// The place of an operand, for a view or to write over it.
-    fn shared(&self, node: usize, output: Value) -> Option<Place> {
+    fn shared(&self, node: usize, output: Value) -> Option<ValuePlace> {
         let (sharing, position, is_constant) = self.facts.shared[self.nodes.ops[node].index()];
         if sharing == OrtSharing::None {
             return None;
         }
         let Some(&input) = position.and_then(|position| self.nodes.inputs.of(node).get(position)) else {
-            return (sharing == OrtSharing::View && is_constant).then_some(Place::Outside);
+            return (sharing == OrtSharing::View && is_constant).then_some(ValuePlace::Outside);
         };
         let place = self.places[input];
         match (sharing, place) {
             (OrtSharing::View, _) => Some(place),
-            (_, Place::Buffer(buffer)) => {
+            (_, ValuePlace::Buffer(buffer)) => {
                 let fits = self.layout(input).is_some() && self.layout(input) == self.layout(output);
                 (self.uses[buffer] == 1 && fits).then_some(place)
             }
-            (_, Place::Outside) => None,
+            (_, ValuePlace::Outside) => None,
         }
     }
 
-    fn freed(&mut self, output: Value) -> Option<Place> {
+    fn freed(&mut self, output: Value) -> Option<ValuePlace> {
         let layout = self.layout(output).filter(|_| self.reuse)?;
-        self.free[layout].pop().map(Place::Buffer)
+        self.free[layout].pop().map(ValuePlace::Buffer)
     }
 
     fn layout(&self, value: Value) -> Option<usize> {

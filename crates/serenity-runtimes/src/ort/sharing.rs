@@ -185,18 +185,11 @@ fn can_overwrite(graph: &Graph, setup: OrtSetup, op: &Op, input: TensorId, outpu
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::floats;
     use crate::{MemoryModel, MemoryModelExt, OrtSetup};
     use serenity_ir::{ElementType, Graph, GraphBuilder, KnownDim, KnownShape, Tensor, TensorId};
 
     const ORT: MemoryModel = MemoryModel::Ort(OrtSetup::PLAIN);
-
-    fn floats(name: &str, count: u64) -> Tensor {
-        Tensor {
-            shape: Some(vec![1, count]),
-            dtype: Some(ElementType::Float32),
-            ..Tensor::sized(name, 4 * count)
-        }
-    }
 
     fn profile(graph: &Graph) -> Vec<u64> {
         let lifetimes = ORT.lifetimes(graph);

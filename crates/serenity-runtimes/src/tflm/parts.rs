@@ -4,7 +4,7 @@
 //! every iteration, are not wanted at all. TFLM knows nothing of that and does not look: other tensors of the plan may lie there.
 
 use super::run::Run;
-use super::ties::{Place, view};
+use super::ties::{GraphTensor, view};
 use crate::TFLM_ALIGNMENT;
 use serenity_arena::{Buffer, Step};
 use serenity_ir::OpId;
@@ -18,7 +18,7 @@ pub(super) struct Part {
 }
 
 /// A tensor in parts, the lowest first; a single one if there is more to it than slices in one piece.
-pub(super) fn parts(run: &Run, (index, tensor): Place, whole: Buffer) -> Vec<Part> {
+pub(super) fn parts(run: &Run, (index, tensor): GraphTensor, whole: Buffer) -> Vec<Part> {
     let graph = run.graphs()[index];
     let alone = || vec![Part { from: 0, buffer: whole }];
     let readers = graph.consumers(tensor);

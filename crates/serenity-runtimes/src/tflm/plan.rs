@@ -95,7 +95,7 @@ fn forwards(problem: &Problem) -> Option<Problem> {
     let overlaps = problem.overlaps();
     let forwards = overlaps.iter().map(|overlap| match overlap.how {
         Sharing::EitherWay { below, .. } => Overlap::below(overlap.writer, overlap.over, below),
-        Sharing::Below { .. } | Sharing::SameOffset | Sharing::AtDistance { .. } => *overlap,
+        Sharing::Below { .. } | Sharing::SameOffset => *overlap,
     });
     overlaps.iter().any(is_either_way).then(|| problem.clone().with_overlaps(forwards.collect()).ok())?
 }

@@ -20,13 +20,13 @@ use serenity_ir::{Call, ElementType, Graph, OpId, Operator, TensorId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A tensor of one of the graphs.
-pub(super) type Place = (usize, TensorId);
+pub(super) type GraphTensor = (usize, TensorId);
 
 /// One end of a copy lies `distance` bytes above the other.
 #[derive(Clone, Copy, Debug)]
 struct Copy {
-    upper: Place,
-    lower: Place,
+    upper: GraphTensor,
+    lower: GraphTensor,
     distance: u64,
     /// Does the one show a part of the other, rather than take its place?
     is_view: bool,
@@ -70,7 +70,7 @@ impl Ties {
 }
 
 /// Ties for the buffers of a run, which `index` finds by tensor; none if there is no loop.
-pub(super) fn ties(run: &Run, buffers: &[Buffer], index: &BTreeMap<Place, usize>) -> Ties {
+pub(super) fn ties(run: &Run, buffers: &[Buffer], index: &BTreeMap<GraphTensor, usize>) -> Ties {
     tied(run, buffers, index).map_or_else(Ties::default, |(ties, _)| ties)
 }
 
@@ -78,17 +78,18 @@ pub(super) fn ties(run: &Run, buffers: &[Buffer], index: &BTreeMap<Place, usize>
 pub(super) fn groups(
     run: &Run,
     buffers: &[Buffer],
-    index: &BTreeMap<Place, usize>,
+    index: &BTreeMap<GraphTensor, usize>,
 ) -> Vec<Vec<(usize, i64)>> {
     let Some((_, groups)) = tied(run, buffers, index) else { return Vec::new() };
-    let of = |members: &Vec<Place>| members.iter().map(|place| (index[place], groups.of[place].1)).collect();
+    let of =
+        |members: &Vec<GraphTensor>| members.iter().map(|place| (index[place], groups.of[place].1)).collect();
     groups.members.iter().map(of).collect()
 }
 
 fn tied<'a>(
     run: &Run,
     buffers: &'a [Buffer],
-    index: &'a BTreeMap<Place, usize>,
+    index: &'a BTreeMap<GraphTensor, usize>,
 ) -> Option<(Ties, Groups<'a>)> {
     let graphs = run.graphs();
     let mut found = Ties::default();
@@ -131,9 +132,9 @@ fn tied<'a>(
 
 /// One tensor of the state of a loop, in all the graphs that have it.
 struct State {
-    input: Option<Place>,
-    output: Place,
-    within: Vec<Place>,
+    input: Option<GraphTensor>,
+    output: GraphTensor,
+    within: Vec<GraphTensor>,
     bodies: Vec<usize>,
     /// Does the body hand it on as it is?
     is_unchanged: bool,
@@ -186,7 +187,7 @@ fn is_counted(condition: &Graph, body: &Graph) -> bool {
 }
 
 impl State {
-    fn outside(&self) -> impl Iterator<Item = Place> {
+    fn outside(&self) -> impl Iterator<Item = GraphTensor> {
         self.input.into_iter().chain([self.output])
     }
 
@@ -194,9 +195,9 @@ impl State {
         // What goes through the loop unchanged only shows what came in, and that may be wanted afterwards.
         let is_view = self.is_unchanged;
         let tie = |upper, lower| Copy { upper, lower, distance: 0, is_view, letting_go: LettingGo::Never };
-        let dying = |&(graph, t): &Place| is_view || run.dies_with(graph, t, self.output.1);
+        let dying = |&(graph, t): &GraphTensor| is_view || run.dies_with(graph, t, self.output.1);
         let input = self.input.filter(dying).map(|input| tie(self.output, input));
-        let within: BTreeSet<Place> = self.within.iter().copied().collect();
+        let within: BTreeSet<GraphTensor> = self.within.iter().copied().collect();
         within.into_iter().map(|place| tie(place, self.output)).chain(input).collect()
     }
 }
@@ -301,19 +302,19 @@ fn block(from: &[u64], to: &[u64], begins: &[i64]) -> Option<u64> {
 /// Tensors that are tied so far.
 struct Groups<'a> {
     buffers: &'a [Buffer],
-    index: &'a BTreeMap<Place, usize>,
+    index: &'a BTreeMap<GraphTensor, usize>,
     /// By sub-graph: the states of loops that it runs within.
     inside: Vec<BTreeSet<usize>>,
-    states: BTreeMap<Place, usize>,
+    states: BTreeMap<GraphTensor, usize>,
     /// The group of a tensor, and how far above its origin it lies.
-    of: BTreeMap<Place, (usize, i64)>,
-    members: Vec<Vec<Place>>,
+    of: BTreeMap<GraphTensor, (usize, i64)>,
+    members: Vec<Vec<GraphTensor>>,
     /// Ends of copies, the lower number first.
-    copies: BTreeSet<(Place, Place)>,
+    copies: BTreeSet<(GraphTensor, GraphTensor)>,
     /// What a view shows.
-    views: BTreeMap<Place, Place>,
+    views: BTreeMap<GraphTensor, GraphTensor>,
     /// By input and output: how the one may be written over the other.
-    permitted: BTreeMap<(Place, Place), Vec<Overlap>>,
+    permitted: BTreeMap<(GraphTensor, GraphTensor), Vec<Overlap>>,
 }
 
 impl Groups<'_> {
@@ -352,7 +353,7 @@ impl Groups<'_> {
         true
     }
 
-    fn group(&mut self, place: Place) -> usize {
+    fn group(&mut self, place: GraphTensor) -> usize {
         let next = self.members.len();
         let (group, _) = *self.of.entry(place).or_insert((next, 0));
         if group == next {
@@ -362,7 +363,7 @@ impl Groups<'_> {
     }
 
     /// May two tensors lie so many bytes above a common origin?
-    fn agree(&self, a: Place, a_at: i64, b: Place, b_at: i64) -> bool {
+    fn agree(&self, a: GraphTensor, a_at: i64, b: GraphTensor, b_at: i64) -> bool {
         let [x, y] = [a, b].map(|place| self.buffers[self.index[&place]]);
         let are_apart = a_at + x.size as i64 <= b_at
             || b_at + y.size as i64 <= a_at
@@ -378,7 +379,7 @@ impl Groups<'_> {
     }
 
     /// What a view shows in the end.
-    fn base(&self, mut place: Place) -> Place {
+    fn base(&self, mut place: GraphTensor) -> GraphTensor {
         while let Some(&shown) = self.views.get(&place) {
             place = shown;
         }
@@ -386,12 +387,12 @@ impl Groups<'_> {
     }
 
     /// Is the first a state of a loop that the second is within?
-    fn is_state_of(&self, state: Place, other: Place) -> bool {
+    fn is_state_of(&self, state: GraphTensor, other: GraphTensor) -> bool {
         self.states.get(&state).is_some_and(|number| self.inside[other.0].contains(number))
     }
 
     /// Is the second written over the first by an op that permits it, as the first dies?
-    fn hands_over(&self, input: Place, input_at: i64, output: Place, output_at: i64) -> bool {
+    fn hands_over(&self, input: GraphTensor, input_at: i64, output: GraphTensor, output_at: i64) -> bool {
         let ways = self.permitted.get(&(input, output)).into_iter().flatten();
         // From the lower of the two.
         let [input_at, output_at] = [input_at, output_at].map(|at| at.abs_diff(input_at.min(output_at)));

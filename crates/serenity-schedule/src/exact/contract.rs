@@ -320,14 +320,15 @@ impl Pool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::profile::{self, Effort};
+    use super::super::profile::{self, ProfileWork};
     use super::super::testing::{NEVER, is_order, least_peak, problems, side_by_side};
     use super::*;
     use crate::Rules;
 
     fn chain_of(problem: &Problem, ops: std::ops::Range<u32>) -> Region {
         let region = Region::new(problem, ops.collect());
-        let mut effort = Effort { states: u64::MAX, spent: 0, memory: u64::MAX, stop: NEVER, is_cut: false };
+        let mut effort =
+            ProfileWork { states: u64::MAX, spent: 0, memory: u64::MAX, stop: NEVER, is_cut: false };
         let steps = profile::of(&region.problem, &Rules::default(), &mut effort).unwrap();
         region.with_steps(steps)
     }

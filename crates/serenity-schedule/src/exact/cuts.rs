@@ -123,34 +123,28 @@ impl<'a> Cut<'a> {
             buffer.writers.iter().map(|w| self.node(w.0)).filter(|&n| n != Self::SINK).collect();
         let readers: Vec<u32> =
             buffer.readers.iter().map(|r| self.node(r.0)).filter(|&n| n != Self::SOURCE).collect();
-        let alloc = match writers[..] {
-            _ if written => Self::SOURCE,
-            [] => return,
-            [one] => one,
-            _ => {
-                let node = self.network.add_node();
-                for writer in writers {
-                    self.network.add_edge(writer, node, UNLIMITED);
-                }
-                node
-            }
-        };
-        let kept = match readers[..] {
-            _ if kept => Self::SINK,
-            [] => return,
-            [one] => one,
-            _ => {
-                let node = self.network.add_node();
-                for reader in readers {
-                    self.network.add_edge(node, reader, UNLIMITED);
-                }
-                node
-            }
-        };
+        let alloc = if written { Some(Self::SOURCE) } else { self.joined(&writers, |op, node| (op, node)) };
+        let Some(alloc) = alloc else { return };
+        let kept = if kept { Some(Self::SINK) } else { self.joined(&readers, |op, node| (node, op)) };
+        let Some(kept) = kept else { return };
         if alloc != kept {
             let edge = self.network.add_edge(alloc, kept, buffer.bytes);
             self.buffer_edges.push((edge, index));
         }
+    }
+
+    /// The node that stands for some ops: the op itself if it is one, `None` if there is none, otherwise a new node with
+    /// an edge of each.
+    fn joined(&mut self, ops: &[u32], edge: impl Fn(u32, u32) -> (u32, u32)) -> Option<u32> {
+        if let [] | [_] = ops {
+            return ops.first().copied();
+        }
+        let node = self.network.add_node();
+        for &op in ops {
+            let (from, to) = edge(op, node);
+            self.network.add_edge(from, to, UNLIMITED);
+        }
+        Some(node)
     }
 }
 

@@ -17,7 +17,7 @@ pub(super) enum Decision {
 }
 
 /// What a decision may spend, and what it has spent.
-pub(super) struct Effort<'a> {
+pub(super) struct DecisionWork<'a> {
     pub(super) budget: u64,
     pub(super) memory: u64,
     pub(super) spent: u64,
@@ -25,7 +25,7 @@ pub(super) struct Effort<'a> {
 }
 
 /// Decides whether `problem` has an order that peaks at `limit` or below.
-pub(super) fn decide(problem: &Problem, limit: u64, rules: &Rules, effort: &mut Effort) -> Decision {
+pub(super) fn decide(problem: &Problem, limit: u64, rules: &Rules, effort: &mut DecisionWork) -> Decision {
     let mut rest = problem.clone();
     let mut names: Vec<u32> = (0..problem.ops).collect();
     let mut prefix: Vec<u32> = Vec::new();
@@ -79,7 +79,7 @@ enum Walked {
 }
 
 /// Commits to one valley after the other until less than `goal` is in use, so that the other side is the higher one.
-fn walk(instance: &Instance, goal: u64, limit: u64, rules: &Rules, effort: &mut Effort) -> Walked {
+fn walk(instance: &Instance, goal: u64, limit: u64, rules: &Rules, effort: &mut DecisionWork) -> Walked {
     let mut descent = Descent::new(instance, limit, rules.components);
     let mut state = instance.start();
     let mut heads: Vec<u32> = Vec::new();
@@ -125,7 +125,8 @@ mod tests {
                 let mut rules = Rules::default();
                 rules.turn_off(rule);
                 let ask = |limit| {
-                    let mut effort = Effort { budget: u64::MAX, memory: u64::MAX, spent: 0, stop: NEVER };
+                    let mut effort =
+                        DecisionWork { budget: u64::MAX, memory: u64::MAX, spent: 0, stop: NEVER };
                     decide(&problem, limit, &rules, &mut effort)
                 };
                 let Decision::Feasible(order) = ask(least) else { panic!("{rule}: there is an order") };
@@ -138,7 +139,7 @@ mod tests {
     #[test]
     fn a_spent_budget_decides_nothing() {
         let problem = problems().max_by_key(Problem::len).unwrap();
-        let mut effort = Effort { budget: 0, memory: u64::MAX, spent: 1, stop: &|| true };
+        let mut effort = DecisionWork { budget: 0, memory: u64::MAX, spent: 1, stop: &|| true };
         assert!(matches!(decide(&problem, u64::MAX, &Rules::default(), &mut effort), Decision::Unknown));
     }
 }

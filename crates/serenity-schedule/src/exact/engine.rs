@@ -1,6 +1,6 @@
 //! The search proper: works on the worst part until no part matters any more.
 
-use super::decide::{Decision, Effort, decide};
+use super::decide::{Decision, DecisionWork, decide};
 use super::part::{self, Part};
 use super::sides::{Directions, Round, Sides};
 use super::{Rules, beam};
@@ -197,7 +197,7 @@ impl<'a, 'w> Engine<'a, 'w> {
     fn ask(&mut self, index: usize, sides: &Sides, pace: &mut Pace) {
         let stop = self.watch.stopper();
         let memory = self.memory.saturating_sub(sides.memory());
-        let mut effort = Effort { budget: pace.next_question, memory, spent: 0, stop: &stop };
+        let mut effort = DecisionWork { budget: pace.next_question, memory, spent: 0, stop: &stop };
         let part = &mut self.parts[index];
         while part.upper > part.lower {
             match decide(&part.problem, part.upper - 1, self.rules, &mut effort) {

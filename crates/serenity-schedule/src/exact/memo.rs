@@ -3,7 +3,7 @@
 
 use super::Rules;
 use super::contract::ProfileStep;
-use super::profile::{self, Effort};
+use super::profile::{self, ProfileWork};
 use crate::{Buffer, Problem};
 use std::collections::HashMap;
 use std::fmt;
@@ -45,7 +45,7 @@ impl Memo {
         &self,
         module: &Problem,
         rules: &Rules,
-        effort: &mut Effort,
+        effort: &mut ProfileWork,
     ) -> Option<Vec<ProfileStep>> {
         let key = Key {
             predecessors: module.predecessors.clone(),
@@ -83,8 +83,8 @@ mod tests {
     use super::super::testing::{NEVER, problems};
     use super::*;
 
-    fn effort(states: u64, stop: &dyn Fn() -> bool) -> Effort<'_> {
-        Effort { states, spent: 0, memory: u64::MAX, stop, is_cut: false }
+    fn effort(states: u64, stop: &dyn Fn() -> bool) -> ProfileWork<'_> {
+        ProfileWork { states, spent: 0, memory: u64::MAX, stop, is_cut: false }
     }
 
     #[test]

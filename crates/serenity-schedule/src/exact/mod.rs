@@ -128,7 +128,7 @@ fn search_from(
         let states = if rules.modules { states.saturating_mul(patience) } else { u64::MAX };
         if rules.modules {
             let stop = watch.stopper();
-            let mut effort = profile::Effort {
+            let mut effort = profile::ProfileWork {
                 states: module_states.saturating_mul(patience),
                 spent: 0,
                 memory,

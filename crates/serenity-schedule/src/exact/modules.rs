@@ -24,7 +24,7 @@ use super::Rules;
 use super::closure::Closure;
 use super::contract::{Region, contract};
 use super::memo::Memo;
-use super::profile::Effort;
+use super::profile::ProfileWork;
 use crate::{Problem, bits};
 use std::collections::HashSet;
 
@@ -61,7 +61,7 @@ impl Reduced {
     }
 
     /// Replaces modules by chains, innermost first, until there are none left whose profile can be found with so much effort.
-    pub(super) fn reduce(&mut self, rules: &Rules, memo: &Memo, effort: &mut Effort) {
+    pub(super) fn reduce(&mut self, rules: &Rules, memo: &Memo, effort: &mut ProfileWork) {
         let mut stubborn: HashSet<Name> = HashSet::new();
         let mut changed = true;
         while changed && !(effort.stop)() {
@@ -94,7 +94,7 @@ struct Finder<'a, 'e> {
     reduced: &'a Reduced,
     rules: &'a Rules,
     memo: &'a Memo,
-    effort: &'a mut Effort<'e>,
+    effort: &'a mut ProfileWork<'e>,
     stubborn: &'a mut HashSet<Name>,
     /// Ops that are in a module already.
     taken: Vec<u64>,
@@ -271,7 +271,7 @@ mod tests {
         reduced.reduce(
             &Rules::default(),
             &Memo::default(),
-            &mut Effort { states: 1000, spent: 0, memory: u64::MAX, stop: &|| false, is_cut: false },
+            &mut ProfileWork { states: 1000, spent: 0, memory: u64::MAX, stop: &|| false, is_cut: false },
         );
         reduced
     }

@@ -9,7 +9,7 @@ use crate::walk::steps_of;
 use crate::{Problem, bits};
 
 /// What the profiles of modules may take, and have taken.
-pub(super) struct Effort<'a> {
+pub(super) struct ProfileWork<'a> {
     /// States for one module in one direction of time.
     pub(super) states: u64,
     /// States for all so far.
@@ -22,7 +22,7 @@ pub(super) struct Effort<'a> {
 }
 
 /// The profile of a module, or `None` if it takes too many states.
-pub(super) fn of(module: &Problem, rules: &Rules, effort: &mut Effort) -> Option<Vec<ProfileStep>> {
+pub(super) fn of(module: &Problem, rules: &Rules, effort: &mut ProfileWork) -> Option<Vec<ProfileStep>> {
     let lowest = cuts::minimum(module).least;
     let (before, after): (Vec<u32>, Vec<u32>) = (0..module.ops).partition(|&op| bits::contains(&lowest, op));
     let nothing = vec![0; module.words()];
@@ -47,7 +47,7 @@ pub(super) fn of(module: &Problem, rules: &Rules, effort: &mut Effort) -> Option
 }
 
 /// The steps by which a problem whose end is its lowest set gets there: each needs a higher level than the one before.
-fn descend(problem: Problem, rules: &Rules, effort: &mut Effort) -> Option<Vec<ProfileStep>> {
+fn descend(problem: Problem, rules: &Rules, effort: &mut ProfileWork) -> Option<Vec<ProfileStep>> {
     if problem.is_empty() {
         return Some(Vec::new());
     }
@@ -95,7 +95,7 @@ mod tests {
     fn a_profile_is_an_order_of_least_peak_told_by_its_valleys() {
         for problem in problems() {
             let mut effort =
-                Effort { states: u64::MAX, spent: 0, memory: u64::MAX, stop: NEVER, is_cut: false };
+                ProfileWork { states: u64::MAX, spent: 0, memory: u64::MAX, stop: NEVER, is_cut: false };
             let profile = of(&problem, &Rules::default(), &mut effort).unwrap();
             let order: Vec<u32> = profile.iter().flat_map(|step| step.ops.clone()).collect();
             assert!(is_order(&problem, &order));
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn too_few_states_give_no_profile() {
         let problem = problems().max_by_key(Problem::len).unwrap();
-        let mut effort = Effort { states: 1, spent: 0, memory: u64::MAX, stop: NEVER, is_cut: false };
+        let mut effort = ProfileWork { states: 1, spent: 0, memory: u64::MAX, stop: NEVER, is_cut: false };
         assert!(of(&problem, &Rules::default(), &mut effort).is_none());
         assert!(!effort.is_cut, "the same states would not do next time either");
     }

@@ -9,7 +9,7 @@ use crate::write::in_place;
 use crate::write::interface::Interface;
 use crate::write::node::{Field, Fields, Front, Node, add_to_u64};
 use crate::write::parts::{
-    code_node, extended, kept_operator_fields, kept_options, option_field, refusal, tensors, unknown_field,
+    code_node, extended, kept_operator_fields, option_field, refusal, tensors, unknown_field,
 };
 use crate::write::reuse::Reuse;
 use crate::{Error, Model};
@@ -72,12 +72,7 @@ impl Edit<'_> {
             let count = self.model.sub_graphs[self.origin(index)].operators.len();
             let mut used = vec![false; count];
             for source in edit.operators.iter().flatten() {
-                let origin = source.origin();
-                let like = match source {
-                    OperatorSource::New { options: NewOptions::SameAs(operator), .. } => Some(*operator),
-                    _ => None,
-                };
-                if let Some(missing) = origin.or(like).filter(|&operator| operator >= count) {
+                if let Some(missing) = source.origin().filter(|&operator| operator >= count) {
                     return Err(Error::Edit(format!("sub-graph {index}: operator {missing} of {count}")));
                 }
                 let OperatorSource::Kept(kept) = *source else { continue };
@@ -208,17 +203,10 @@ impl Edit<'_> {
             }
             OperatorSource::New { code, inputs, outputs, options } => {
                 let mut fields = vec![(operator::OPCODE_INDEX, Field::U32(*code as u32))];
-                match options {
-                    NewOptions::None => {}
-                    NewOptions::SameAs(operator) => {
-                        fields.extend(kept_options(&Table::at(&self.model.bytes, position(*operator))?)?);
-                    }
-                    NewOptions::Table { kind, fields: values } => {
-                        let values =
-                            values.iter().map(|(slot, value)| (*slot, option_field(value))).collect();
-                        fields.push((operator::OPTIONS_TYPE, Field::U8(*kind)));
-                        fields.push((operator::OPTIONS, Field::Node(Node::Table(values))));
-                    }
+                if let NewOptions::Table { kind, fields: values } = options {
+                    let values = values.iter().map(|(slot, value)| (*slot, option_field(value))).collect();
+                    fields.push((operator::OPTIONS_TYPE, Field::U8(*kind)));
+                    fields.push((operator::OPTIONS, Field::Node(Node::Table(values))));
                 }
                 (inputs, outputs, fields)
             }

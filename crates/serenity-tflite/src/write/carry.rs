@@ -1,26 +1,9 @@
 //! Metadata that names operators or tensors by their numbers, and what becomes of it.
 
+use crate::Error;
 use crate::control::{self, CONTROL_DEPENDENCIES};
 use crate::metadata::{OFFLINE_PLAN, PLAN_NOTE};
 use crate::write::edit::{Edit, SubGraphEdit};
-use crate::{Error, Model};
-
-impl Model {
-    /// Names of the metadata that another order of operators would make wrong, and that [`reordered`](Self::reordered) therefore removes.
-    pub fn metadata_dropped_by_reordering(&self) -> Vec<String> {
-        let has = |name: &str| self.metadata.iter().any(|metadata| metadata.name == name);
-        let mut names = Vec::new();
-        for name in [OFFLINE_PLAN, PLAN_NOTE] {
-            if has(name) {
-                names.push(name.to_owned());
-            }
-        }
-        if has(CONTROL_DEPENDENCIES) && self.control.is_none() {
-            names.push(CONTROL_DEPENDENCIES.to_owned());
-        }
-        names
-    }
-}
 
 impl Edit<'_> {
     /// Updates what can be updated and removes what would be wrong, unless the caller has seen to it; returns what was removed.

@@ -132,8 +132,6 @@ impl OperatorSource {
 pub enum NewOptions {
     /// None at all.
     None,
-    /// Those of an operator of the old list of the same sub-graph, or of the one that a new sub-graph comes from.
-    SameAs(usize),
     /// A table of its own, of a type of the schema's union `BuiltinOptions`.
     Table {
         /// The type's number in the union.
@@ -148,12 +146,8 @@ pub enum NewOptions {
 pub enum OptionValue {
     /// A small enumeration, such as a padding or an activation.
     Byte(i8),
-    /// Yes or no.
-    Bool(bool),
     /// A whole number.
     Int(i32),
-    /// A real number.
-    Float(f32),
     /// A list of whole numbers.
     Ints(Vec<i32>),
 }

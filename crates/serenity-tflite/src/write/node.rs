@@ -36,7 +36,6 @@ pub(crate) enum Field {
     I8(i8),
     I32(i32),
     U32(u32),
-    F32(f32),
     U64(u64),
     /// A distance from the start of the old file.
     FileOffset(u64),
@@ -61,7 +60,7 @@ impl Field {
     fn size(&self) -> usize {
         match self {
             Self::U8(_) | Self::I8(_) => 1,
-            Self::I32(_) | Self::U32(_) | Self::F32(_) | Self::Node(_) => 4,
+            Self::I32(_) | Self::U32(_) | Self::Node(_) => 4,
             Self::U64(_) | Self::FileOffset(_) => 8,
         }
     }
@@ -154,7 +153,6 @@ impl Front {
                 Field::I8(value) => self.bytes.push(value.cast_unsigned()),
                 Field::I32(value) => self.bytes.extend(value.to_le_bytes()),
                 Field::U32(value) => self.bytes.extend(value.to_le_bytes()),
-                Field::F32(value) => self.bytes.extend(value.to_le_bytes()),
                 Field::U64(value) => self.bytes.extend(value.to_le_bytes()),
                 Field::FileOffset(value) => {
                     self.file_offsets.push(at);

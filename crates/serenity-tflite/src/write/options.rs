@@ -112,11 +112,11 @@ pub(crate) fn are_changed(
     expected.is_some() && read(new, written) == expected
 }
 
-/// Does a new operator have the table of options that was asked for? What it shares with an old one is compared with the bytes.
+/// Does a new operator have the table of options that was asked for?
 pub(crate) fn are_as_given(new: &Model, operator: &FileOperator, wanted: &NewOptions) -> bool {
     let found = operator.options(&new.bytes);
     match (wanted, found) {
-        (NewOptions::None, Ok(Options::None)) | (NewOptions::SameAs(_), Ok(_)) => true,
+        (NewOptions::None, Ok(Options::None)) => true,
         (NewOptions::Table { kind, fields }, Ok(Options::First(found, table))) => {
             found == *kind && fields.iter().all(|(slot, value)| is_given(&table, *slot, value) == Ok(true))
         }
@@ -128,9 +128,7 @@ fn is_given(table: &Table, slot: usize, wanted: &OptionValue) -> Result<bool, Fa
     Ok(table.field(slot, 1)?.is_some()
         && match wanted {
             OptionValue::Byte(value) => table.number(slot, 0_i8)? == *value,
-            OptionValue::Bool(value) => table.number(slot, false)? == *value,
             OptionValue::Int(value) => table.number(slot, 0_i32)? == *value,
-            OptionValue::Float(value) => table.number(slot, 0.0_f32)?.to_bits() == value.to_bits(),
             OptionValue::Ints(values) => table.numbers::<i32>(slot)?.eq(values.iter().copied()),
         })
 }

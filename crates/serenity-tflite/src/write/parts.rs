@@ -98,9 +98,7 @@ pub(crate) fn code_node(code: &OperatorCode) -> Node {
 pub(crate) fn option_field(value: &OptionValue) -> Field {
     match value {
         OptionValue::Byte(value) => Field::I8(*value),
-        OptionValue::Bool(value) => Field::U8(u8::from(*value)),
         OptionValue::Int(value) => Field::I32(*value),
-        OptionValue::Float(value) => Field::F32(*value),
         OptionValue::Ints(values) => Field::Node(Node::i32s(values.iter().copied())),
     }
 }

@@ -7,8 +7,8 @@ use serenity_ir::OpId;
 impl Model {
     /// The file with the operators of each sub-graph in the given order, one order for each.
     ///
-    /// Where the layout allows it only the vectors that list the operators change. What would be wrong for another order is
-    /// removed; [`metadata_dropped_by_reordering`](Self::metadata_dropped_by_reordering) tells. The own order gives the same file.
+    /// Where the layout allows it only the vectors that list the operators change. Metadata that would be wrong for another
+    /// order is removed. The own order gives the same file.
     ///
     /// # Errors
     /// If an order cannot run, or if the model was read with constants folded.

@@ -110,8 +110,7 @@ fn a_new_root_keeps_the_old_file_behind_it() {
         assert_eq!(&edited.bytes[added..], model.bytes(), "{name}");
         let read = Model::parse(edited.bytes).unwrap();
         assert_eq!(read.offline_plan(), Ok(Some(plan)), "{name}");
-        // Another order makes the plan worthless, and says so.
-        assert_eq!(read.metadata_dropped_by_reordering(), [OFFLINE_PLAN]);
+        // Another order makes the plan worthless.
         let back: Vec<Vec<OpId>> = read.graphs().iter().map(another_order).collect();
         let written = Model::parse(read.reordered(&back).unwrap()).unwrap();
         let changes = back.iter().any(|order| order.windows(2).any(|pair| pair[0] > pair[1]));

@@ -6,31 +6,18 @@
 
 use serenity_ir::{Graph, GraphBuilder, OpId, Role, Tensor, TensorId};
 use serenity_runtimes::{MemoryModel, MemoryModelExt};
+use serenity_search::Random;
 use serenity_traffic::{Grain, PAGE};
 use std::collections::BTreeMap;
 
-/// Numbers that look random, the same everywhere.
-pub(crate) struct Draw(u64);
-
-impl Draw {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    pub(crate) fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % n
-    }
-}
-
 /// A network of `ops` ops with skips, partial sums, results that are read again, and inputs of several readers.
-pub(crate) fn network(seed: u64, ops: u64, size: impl Fn(&mut Draw) -> u64) -> Graph {
-    let mut draw = Draw::new(seed);
+pub(crate) fn network(seed: u64, ops: u64, size: impl Fn(&mut Random) -> u64) -> Graph {
+    let mut draw = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let mut g = GraphBuilder::new("");
     let bytes = size(&mut draw);
     let mut tensors = vec![g.input(Tensor::sized("x", bytes))];
     for i in 0..ops {
-        let pick = |draw: &mut Draw, tensors: &[TensorId]| {
+        let pick = |draw: &mut Random, tensors: &[TensorId]| {
             let back = draw.below(4).min(tensors.len() as u64 - 1);
             tensors[tensors.len() - 1 - back as usize]
         };

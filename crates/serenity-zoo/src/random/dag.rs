@@ -131,12 +131,12 @@ fn draw_outputs(sketch: &mut Sketch, tensors: &[TensorId], inputs: usize) -> Vec
 
 #[cfg(test)]
 mod tests {
-    use crate::random::dag;
+    use crate::build;
     use serenity_ir::{Graph, Role};
 
     /// How many of a thousand graphs have a property.
     fn count(property: impl Fn(&Graph) -> bool) -> usize {
-        (0..1000).filter(|&seed| property(&dag(8, seed).unwrap())).count()
+        (0..1000).filter(|seed| property(&build(&format!("random-dag?ops=8&seed={seed}")).unwrap())).count()
     }
 
     #[test]

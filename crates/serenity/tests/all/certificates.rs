@@ -4,6 +4,7 @@ use serenity::check::{Reproved, Witness, WitnessChain, proved_bound, reprove};
 use serenity::ir::{Graph, OpId, TensorId};
 use serenity::runtimes::MemoryModel;
 use serenity::schedule::Algorithm;
+use serenity::search::Random;
 use serenity::{Options, schedule, zoo};
 
 fn graph(seed: u64, ops: u32) -> Graph {
@@ -31,23 +32,13 @@ fn every_witness_we_write_proves_the_optimum() {
     assert!(found > 4000, "only {found} of 6000 plans carry a witness");
 }
 
-/// A small generator of arbitrary numbers: any will do, as long as they are the same every time.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % end.max(1)
-    }
-}
-
 /// Chains made up without any sense: whatever the checker accepts must be true.
-fn made_up(graph: &Graph, numbers: &mut Numbers) -> Witness {
+fn made_up(graph: &Graph, numbers: &mut Random) -> Witness {
     let mut left: Vec<u64> = graph.tensors().iter().map(|t| t.bytes).collect();
-    let chains = (0..=numbers.below(4))
+    let chains = (0..=numbers.index(4))
         .map(|_| {
             let tensors: Vec<TensorId> =
-                (0..=numbers.below(2)).map(|_| TensorId::from_index(numbers.below(left.len()))).collect();
+                (0..=numbers.index(2)).map(|_| TensorId::from_index(numbers.index(left.len()))).collect();
             let bytes = tensors.iter().map(|t| left[t.index()]).min().unwrap_or(0);
             for t in &tensors {
                 left[t.index()] = left[t.index()].saturating_sub(bytes);
@@ -55,12 +46,12 @@ fn made_up(graph: &Graph, numbers: &mut Numbers) -> Witness {
             WitnessChain { bytes, tensors }
         })
         .collect();
-    Witness { op: OpId::from_index(numbers.below(graph.ops().len())), chains }
+    Witness { op: OpId::from_index(numbers.index(graph.ops().len())), chains }
 }
 
 #[test]
 fn no_witness_that_is_accepted_exceeds_the_optimum() {
-    let mut numbers = Numbers(7);
+    let mut numbers = Random(7);
     let mut accepted = 0;
     for seed in 0..400 {
         let graph = graph(seed, 7);

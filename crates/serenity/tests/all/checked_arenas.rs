@@ -5,19 +5,7 @@ use serenity::ir::{
     Attributes, ElementType, Graph, GraphBuilder, KnownDim, KnownShape, Op, OpId, OpKind, Tensor, TensorId,
 };
 use serenity::runtimes::{Kernels, MemoryModel, MemoryModelExt, OrtOrder, OrtSetup, main_graph};
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit
-    }
-
-    fn pick<T: Clone>(&mut self, list: &[T]) -> T {
-        list[self.below(list.len() as u64) as usize].clone()
-    }
-}
+use serenity::search::Random;
 
 const TFLITE: &[&str] = &[
     "ADD",

@@ -4,6 +4,7 @@
 #[allow(unreachable_pub, reason = "elsewhere it is a crate of its own")]
 pub(crate) mod targets;
 
+use serenity::search::Random;
 use serenity_judges::on_all_cores;
 use std::path::Path;
 
@@ -12,32 +13,22 @@ const MUTANTS: u64 = 60;
 /// Mutants per seed where each takes a second: choosing loops is many searches.
 const MUTANTS_WITH_LOOPS: u64 = 4;
 
-/// Numbers that look random and are the same in every run.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % limit.max(1)
-    }
-
-    /// One to four of: a bit flipped, a byte set to what is often a limit, a number overwritten, a piece repeated, a piece left out.
-    fn mutant(&mut self, seed: &[u8]) -> Vec<u8> {
-        let mut bytes = seed.to_vec();
-        for _ in 0..=self.below(4) {
-            let at = self.below(bytes.len());
-            let end = (at + 1 + self.below(16)).min(bytes.len());
-            match self.below(5) {
-                0 => bytes[at] ^= 1 << self.below(8),
-                1 => bytes[at] = [0, 1, 0x7f, 0x80, 0xff, b'9', b'-', b'"'][self.below(8)],
-                2 => bytes[at..end].fill(0xff),
-                3 => bytes.splice(at..at, bytes[at..end].to_vec()).for_each(drop),
-                _ if bytes.len() > 32 => bytes.drain(at..end).for_each(drop),
-                _ => {}
-            }
+/// One to four of: a bit flipped, a byte set to what is often a limit, a number overwritten, a piece repeated, a piece left out.
+fn mutant(random: &mut Random, seed: &[u8]) -> Vec<u8> {
+    let mut bytes = seed.to_vec();
+    for _ in 0..=random.index(4) {
+        let at = random.index(bytes.len());
+        let end = (at + 1 + random.index(16)).min(bytes.len());
+        match random.index(5) {
+            0 => bytes[at] ^= 1 << random.index(8),
+            1 => bytes[at] = [0, 1, 0x7f, 0x80, 0xff, b'9', b'-', b'"'][random.index(8)],
+            2 => bytes[at..end].fill(0xff),
+            3 => bytes.splice(at..at, bytes[at..end].to_vec()).for_each(drop),
+            _ if bytes.len() > 32 => bytes.drain(at..end).for_each(drop),
+            _ => {}
         }
-        bytes
     }
+    bytes
 }
 
 #[test]
@@ -52,10 +43,10 @@ fn no_mutant_breaks_a_target() {
         }
     }
     on_all_cores(&work, |(name, target, number, seed)| {
-        let mut numbers = Numbers(*number);
+        let mut numbers = Random(*number);
         let rounds = if *name == "loops" { MUTANTS_WITH_LOOPS } else { MUTANTS };
         for round in 0..rounds * factor {
-            let mutant = numbers.mutant(seed);
+            let mutant = mutant(&mut numbers, seed);
             let run = std::panic::catch_unwind(|| target(&mutant));
             assert!(run.is_ok(), "target {name}, seed {number}, round {round}");
         }

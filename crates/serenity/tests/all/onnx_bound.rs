@@ -4,18 +4,9 @@ use serenity::Options;
 use serenity::ir::{ElementType, Graph, GraphBuilder, OpId, Tensor, TensorId};
 use serenity::pipeline::plan_graphs;
 use serenity::runtimes::{MemoryModel, MemoryModelExt, OrtOrder, OrtSetup};
+use serenity::search::Random;
 
 const KINDS: [&str; 8] = ["Conv", "Relu", "Relu", "Reshape", "Add", "Concat", "DequantizeLinear", "Sigmoid"];
-
-/// Knuth's generator; good enough to draw small numbers.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) as usize) % limit
-    }
-}
 
 fn graph(random: &mut Random) -> Graph {
     let floats = |name: String, size: u64| Tensor {
@@ -25,18 +16,18 @@ fn graph(random: &mut Random) -> Graph {
     };
     let mut builder = GraphBuilder::new("random");
     let mut tensors: Vec<(TensorId, u64)> = vec![(builder.input(floats("x".into(), 8)), 8)];
-    for number in 0..7 + random.below(3) {
-        let kind = KINDS[random.below(KINDS.len())];
+    for number in 0..7 + random.index(3) {
+        let kind = KINDS[random.index(KINDS.len())];
         let picks = if matches!(kind, "Add" | "Concat") { 2 } else { 1 };
-        let inputs: Vec<(TensorId, u64)> = (0..picks).map(|_| tensors[random.below(tensors.len())]).collect();
+        let inputs: Vec<(TensorId, u64)> = (0..picks).map(|_| tensors[random.index(tensors.len())]).collect();
         let keeps = !matches!(kind, "Conv" | "Concat");
-        let size = if keeps { inputs[0].1 } else { [4, 8, 8, 16][random.below(4)] };
+        let size = if keeps { inputs[0].1 } else { [4, 8, 8, 16][random.index(4)] };
         let ids: Vec<TensorId> = inputs.iter().map(|&(t, _)| t).collect();
         let name = format!("{kind}{number}");
         tensors.push((builder.op(name.clone(), kind, &ids, floats(name, size)), size));
     }
     builder.output(tensors[tensors.len() - 1].0);
-    builder.output(tensors[1 + random.below(tensors.len() - 1)].0);
+    builder.output(tensors[1 + random.index(tensors.len() - 1)].0);
     builder.build().unwrap()
 }
 
@@ -48,7 +39,7 @@ fn order(graph: &Graph, random: &mut Random) -> Vec<OpId> {
             !order.contains(op) && graph.predecessors(*op).iter().all(|before| order.contains(before))
         };
         let ready: Vec<OpId> = graph.op_ids().filter(is_ready).collect();
-        order.push(ready[random.below(ready.len())]);
+        order.push(ready[random.index(ready.len())]);
     }
     order
 }

@@ -9,35 +9,26 @@ use serenity::plan_check::{CheckOptions, Status};
 use serenity::runtimes::{Kernels, MemoryModel, MemoryModelExt, Offsets, overlaps};
 use serenity::schedule::Algorithm;
 use serenity::search::Limits;
+use serenity::search::Random;
 use serenity::zoo::Precision;
 use serenity::{
     Format, Options, PlanFile, ReadOptions, Rewrites, check_plan, export, load_bytes, optimize, schedule,
 };
 
-/// Numbers that are the same on every machine.
-struct Rng(u64);
-
-impl Rng {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % bound
-    }
-}
-
 /// A small network: element-wise operators, convolutions, pools, sums and joins over maps of two sizes.
 fn network(seed: u64) -> Graph {
-    let mut rng = Rng(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) + 1);
+    let mut rng = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) + 1);
     let map = |name: String, side: u64, channels: u64| {
         Tensor::shaped(name, vec![1, side, side, channels], ElementType::Int8).unwrap()
     };
     let mut builder = GraphBuilder::new(format!("network {seed}"));
     let mut maps: Vec<(TensorId, u64, u64)> = vec![(builder.input(map("x".to_owned(), 4, 8)), 4, 8)];
-    let ops = 3 + rng.below(4);
+    let ops = 3 + rng.index(4);
     for i in 0..ops {
         let recent = maps.len().min(4);
-        let (x, side, channels) = maps[maps.len() - 1 - rng.below(recent)];
+        let (x, side, channels) = maps[maps.len() - 1 - rng.index(recent)];
         let twin = maps.iter().copied().rfind(|&(t, s, c)| t != x && (s, c) == (side, channels));
-        let (kind, inputs, side, channels, attributes) = match (rng.below(6), twin) {
+        let (kind, inputs, side, channels, attributes) = match (rng.index(6), twin) {
             (0, _) => ("RELU", vec![x], side, channels, json!({})),
             (1, Some((t, ..))) => ("ADD", vec![x, t], side, channels, json!({"activation": "none"})),
             (2, Some((t, ..))) => ("CONCATENATION", vec![x, t], side, 2 * channels, json!({"axis": 3})),
@@ -48,7 +39,7 @@ fn network(seed: u64) -> Graph {
             }
             (4, _) => ("RESHAPE", vec![x], side, channels, json!({})),
             _ => {
-                let filters = 4 << rng.below(3);
+                let filters = 4 << rng.index(3);
                 let filter = json!({"name": "w", "shape": [filters, 3, 3, channels], "dtype": "int8"});
                 let conv = json!({
                     "kernel": [3, 3], "stride": [1, 1], "dilation": [1, 1], "padding": "same", "activation": "none",

@@ -4,6 +4,7 @@ use crate::common::portable_head;
 use serenity::pipeline::{plan_graphs, planned_model, possible_rewrites, rewrite};
 use serenity::rewrite::Patch;
 use serenity::runtimes::{Kernels, MemoryModel};
+use serenity::search::Random;
 use serenity::zoo::Precision;
 use serenity::{Format, Input, Optimized, Options, Rewrites, export, load, optimize};
 use serenity_judges::{Engine, Inputs, Rewritten, Verdict, on_all_cores, shared};
@@ -162,11 +163,8 @@ fn assert_tails_are_predicted(files: &[PathBuf]) {
 
 #[test]
 fn rules_alone_and_random_sets_compute_the_same() {
-    let mut state = 7_u64;
-    let mut below = |bound: usize| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) as usize % bound
-    };
+    let mut random = Random(7);
+    let mut below = |bound: usize| random.index(bound);
     let folder = tempfile::tempdir().unwrap();
     let mut pairs = Pairs::default();
     let real = real(&["densenet_2242_64_float", "densenet_2242_64_int8", "nasnet_a_n1_f192_96_int8"]);

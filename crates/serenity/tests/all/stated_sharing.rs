@@ -8,6 +8,7 @@ use serenity::ir::{Graph, OpId, json as graph_json};
 use serenity::plan_check::CheckOptions;
 use serenity::runtimes::{MemoryModel, MemoryModelExt};
 use serenity::schedule::{Algorithm, Limits, distribution};
+use serenity::search::Random;
 use serenity::{Input, Options, PlanFile, check_plan, optimize, schedule};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,11 +43,8 @@ struct Run<'a> {
 impl Net {
     /// Few sizes, one or two outputs per op, and many statements about them.
     fn random(seed: u64, ops: usize) -> Self {
-        let mut state = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        let mut draw = |below: usize| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) as usize % below
-        };
+        let mut random = Random(seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
+        let mut draw = |below: usize| random.index(below);
         let size = |number: usize| [0, 8, 8, 8, 8, 20][number];
         let inputs: BTreeSet<usize> = (0..=draw(3)).collect();
         let mut bytes: Vec<u64> = inputs.iter().map(|_| size(draw(6))).collect();

@@ -1,8 +1,7 @@
 //! Two depthwise convolutions, one row per iteration: the rows between them are carried from one iteration to the next.
 
-use super::net::{Made, NONE, Net, ZERO, condition, filled, ints};
+use super::net::{Made, NONE, Net, ZERO, assert_right, condition, filled, ints};
 use serde_json::json;
-use serenity_facts::Kernels;
 
 const ROW: u64 = 8;
 /// Iterations: one for each row, and one to warm up.
@@ -103,12 +102,7 @@ fn body(carried: &Carried) -> Net {
 
 #[test]
 fn carried_rows_are_the_rows_that_were() {
-    let (original, looped) = (original(), looped(&RIGHT));
-    assert_eq!(looped.equivalence(&original), NONE);
-    for (_, kernels) in Kernels::all() {
-        assert_eq!(looped.replay(&original, kernels), NONE);
-        assert_eq!(looped.replay_plan(kernels), NONE);
-    }
+    assert_right(&original(), &looped(&RIGHT));
 }
 
 #[test]
@@ -126,11 +120,8 @@ fn rows_outside_must_hold_the_zero_point() {
 #[test]
 fn a_carry_that_is_written_over_is_lost() {
     let original = original();
-    let faults = |graph: usize, name: &str, place: u64| {
-        let mut looped = looped(&RIGHT);
-        *looped.place(graph, name) = Some(place);
-        looped.replay(&original, Kernels::Any)
-    };
+    let faults =
+        |graph: usize, name: &str, place: u64| looped(&RIGHT).replay_with(&original, graph, name, place);
     // Elsewhere in the body, the carry is copied back and forth, which is right as long as the output holds it meanwhile.
     assert_eq!(faults(2, "kept", 512), NONE);
     assert_eq!(faults(2, "c", 512), NONE);

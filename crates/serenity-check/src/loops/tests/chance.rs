@@ -6,26 +6,17 @@ use super::net::{Made, ZERO};
 use super::numeric::Numeric;
 use super::{carried, striped};
 use serenity_facts::Kernels;
+use serenity_search::Random;
 
 const ROUNDS: u32 = 1000;
 
-/// Small numbers by chance, the same on every run.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % end
-    }
-}
-
 /// Moves some tensors: anywhere, or to where another one lies, or near it.
-fn move_some(made: &mut Made, chance: &mut Chance) {
+fn move_some(made: &mut Made, chance: &mut Random) {
     for _ in 0..chance.below(4) {
-        let graph = chance.below(3) as usize;
-        let tensor = chance.below(made.places[graph].len() as u64) as usize;
-        let other = chance.below(3) as usize;
-        let near = made.places[other][chance.below(made.places[other].len() as u64) as usize].unwrap();
+        let graph = chance.index(3);
+        let tensor = chance.index(made.places[graph].len());
+        let other = chance.index(3);
+        let near = made.places[other][chance.index(made.places[other].len())].unwrap();
         made.places[graph][tensor] = Some(match chance.below(3) {
             0 => 4 * chance.below(128),
             1 => near,
@@ -35,7 +26,7 @@ fn move_some(made: &mut Made, chance: &mut Chance) {
 }
 
 /// Returns whether it was accepted, and whether it was right.
-fn try_one(original: &Made, looped: &Made, kernels: Kernels, chance: &mut Chance) -> (bool, bool) {
+fn try_one(original: &Made, looped: &Made, kernels: Kernels, chance: &mut Random) -> (bool, bool) {
     let bytes = original.graphs[0].tensor(original.graphs[0].inputs()[0]).bytes;
     let mut is_right = true;
     for is_late in [false, true] {
@@ -48,7 +39,7 @@ fn try_one(original: &Made, looped: &Made, kernels: Kernels, chance: &mut Chance
 
 #[test]
 fn what_is_accepted_gives_the_right_numbers() {
-    let mut chance = Chance(3);
+    let mut chance = Random(3);
     let (mut accepted, mut right) = (0, 0);
     for round in 0..ROUNDS {
         let (original, mut looped) = if round % 2 == 0 {
@@ -81,7 +72,7 @@ fn what_is_accepted_gives_the_right_numbers() {
 }
 
 /// Replaces some numbers and words of a graph's text; `None` if that is no graph any more.
-fn damaged(graph: &serenity_ir::Graph, chance: &mut Chance) -> Option<serenity_ir::Graph> {
+fn damaged(graph: &serenity_ir::Graph, chance: &mut Random) -> Option<serenity_ir::Graph> {
     const NUMBERS: &[&str] =
         &["0", "1", "2", "7", "-1", "1048576", "4611686018427387904", "null", "[]", "{}"];
     const WORDS: &[&str] =
@@ -107,7 +98,7 @@ fn damaged(graph: &serenity_ir::Graph, chance: &mut Chance) -> Option<serenity_i
 
 #[test]
 fn damaged_models_do_no_harm() {
-    let mut chance = Chance(5);
+    let mut chance = Random(5);
     let mut tried = 0;
     for round in 0..600 {
         let (original, mut looped) = if round % 2 == 0 {
@@ -115,7 +106,7 @@ fn damaged_models_do_no_harm() {
         } else {
             (carried::original(), carried::looped(&carried::RIGHT))
         };
-        let graph = chance.below(3) as usize;
+        let graph = chance.index(3);
         let Some(other) = damaged(&looped.graphs[graph], &mut chance) else { continue };
         looped.graphs[graph] = other;
         let _ = looped.equivalence(&original);

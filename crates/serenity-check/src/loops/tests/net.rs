@@ -183,17 +183,39 @@ impl Made {
         })
     }
 
+    /// Faults in the arena if one tensor lies elsewhere, as text.
+    pub(super) fn replay_with(
+        mut self,
+        original: &Self,
+        graph: usize,
+        name: &str,
+        place: u64,
+    ) -> Vec<String> {
+        *self.place(graph, name) = Some(place);
+        self.replay(original, Kernels::Any)
+    }
+
     /// Faults of the plan alone, as text.
     pub(super) fn replay_plan(&self, kernels: Kernels) -> Vec<String> {
         with(self, |model| texts(&replay_model(model, &Plan { kernels, offsets: &self.places })))
     }
 }
 
-fn with<T>(made: &Made, look: impl Fn(&Model) -> T) -> T {
+/// Looks at a model whose ops run in the order of the file.
+pub(super) fn with<T>(made: &Made, look: impl Fn(&Model) -> T) -> T {
     let graphs: Vec<&Graph> = made.graphs.iter().collect();
     let orders: Vec<Vec<OpId>> = graphs.iter().map(|graph| graph.file_order()).collect();
     let orders: Vec<&[OpId]> = orders.iter().map(Vec::as_slice).collect();
     look(&Model { graphs: &graphs, orders: &orders, numbers: &|_, _, _| None })
+}
+
+/// The loops compute what the original does, and their plan is safe with every set of kernels.
+pub(super) fn assert_right(original: &Made, looped: &Made) {
+    assert_eq!(looped.equivalence(original), NONE);
+    for (_, kernels) in Kernels::all() {
+        assert_eq!(looped.replay(original, kernels), NONE);
+        assert_eq!(looped.replay_plan(kernels), NONE);
+    }
 }
 
 fn texts(faults: &[LoopFault]) -> Vec<String> {

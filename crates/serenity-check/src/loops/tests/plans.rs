@@ -1,26 +1,23 @@
 //! Plans of models with loops, as [`placement_faults`] sees them.
 
-use super::net::{Made, Net, condition, ints};
+use super::net::{Made, NONE, Net, condition, ints, with};
 use super::striped::{RIGHT, looped};
 use crate::loops::{Model, Numbers, Plan, equivalence_faults, replay_model};
 use crate::{placement_faults, placement_faults_with};
 use serde_json::json;
 use serenity_facts::Kernels;
-use serenity_ir::{Graph, OpId};
+use serenity_ir::OpId;
 
 fn faults_with(made: &Made, numbers: &Numbers) -> Vec<String> {
-    let graphs: Vec<&Graph> = made.graphs.iter().collect();
-    let orders: Vec<Vec<OpId>> = graphs.iter().map(|graph| graph.file_order()).collect();
-    let orders: Vec<&[OpId]> = orders.iter().map(Vec::as_slice).collect();
-    let faults = placement_faults_with(&graphs, &orders, Kernels::Any, &made.places, 464, numbers);
-    faults.iter().map(ToString::to_string).collect()
+    with(made, |Model { graphs, orders, .. }| {
+        let faults = placement_faults_with(graphs, orders, Kernels::Any, &made.places, 464, numbers);
+        faults.iter().map(ToString::to_string).collect()
+    })
 }
 
 fn faults(made: &Made) -> Vec<String> {
     faults_with(made, &|_, _, _| None)
 }
-
-const NONE: [&str; 0] = [];
 
 #[test]
 fn what_a_loop_hands_on_may_stay_where_it_is() {
@@ -87,15 +84,13 @@ fn a_loop_without_a_known_end_is_left_undecided() {
         Made::of(vec![main, cond, body])
     };
     let undecided = |made: &Made| {
-        let graphs: Vec<&Graph> = made.graphs.iter().collect();
-        let orders: Vec<Vec<OpId>> = graphs.iter().map(|graph| graph.file_order()).collect();
-        let orders: Vec<&[OpId]> = orders.iter().map(Vec::as_slice).collect();
-        let looped = Model { graphs: &graphs, orders: &orders, numbers: &|_, _, _| None };
-        let faults = replay_model(&looped, &Plan { kernels: Kernels::Any, offsets: &made.places });
-        assert!(faults.len() == 1 && faults[0].is_undecided(), "{faults:?}");
-        let _ = placement_faults(&graphs, &orders, Kernels::Any, &made.places, 64);
-        let _ = equivalence_faults(&looped, &looped, &[]);
-        faults[0].to_string()
+        with(made, |looped| {
+            let faults = replay_model(looped, &Plan { kernels: Kernels::Any, offsets: &made.places });
+            assert!(faults.len() == 1 && faults[0].is_undecided(), "{faults:?}");
+            let _ = placement_faults(looped.graphs, looped.orders, Kernels::Any, &made.places, 64);
+            let _ = equivalence_faults(looped, looped, &[]);
+            faults[0].to_string()
+        })
     };
     assert_eq!(
         undecided(&model(true, false)),

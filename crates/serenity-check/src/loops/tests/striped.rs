@@ -1,7 +1,6 @@
 //! A depthwise convolution in stripes of two rows, with a halo; rows of the result are written over rows of the picture.
 
-use super::net::{Made, NONE, Net, condition, filled, ints};
-use crate::loops::tests::net::ZERO;
+use super::net::{Made, NONE, Net, ZERO, assert_right, condition, filled, ints};
 use serde_json::json;
 use serenity_facts::Kernels;
 
@@ -94,12 +93,7 @@ fn body(stripes: &Stripes, size: u64) -> Net {
 
 #[test]
 fn stripes_with_their_halo_are_the_whole() {
-    let (original, looped) = (original(), looped(&RIGHT));
-    assert_eq!(looped.equivalence(&original), NONE);
-    for (_, kernels) in Kernels::all() {
-        assert_eq!(looped.replay(&original, kernels), NONE);
-        assert_eq!(looped.replay_plan(kernels), NONE);
-    }
+    assert_right(&original(), &looped(&RIGHT));
 }
 
 #[test]
@@ -139,11 +133,8 @@ fn a_result_too_close_to_the_picture_writes_over_rows_that_are_still_wanted() {
 #[test]
 fn copies_that_are_none_must_be_in_place_or_apart() {
     let original = original();
-    let faults = |graph: usize, name: &str, place: u64| {
-        let mut looped = looped(&RIGHT);
-        *looped.place(graph, name) = Some(place);
-        looped.replay(&original, Kernels::Any)
-    };
+    let faults =
+        |graph: usize, name: &str, place: u64| looped(&RIGHT).replay_with(&original, graph, name, place);
     // The state moves along with the loop: apart is right, half apart is not.
     assert_eq!(faults(2, "z'", 512), NONE);
     assert!(

@@ -5,6 +5,7 @@ use serenity::Format;
 use serenity::ir::{
     Constant, ElementType, GraphBuilder, Model, Op, OpKind, Operand, Quantization, Tensor, TensorId,
 };
+use serenity::search::mix;
 use std::collections::BTreeSet;
 
 /// Random numbers that are the same everywhere: `SplitMix64`.
@@ -12,11 +13,9 @@ pub(super) struct Random(pub(super) u64);
 
 impl Random {
     pub(super) fn below(&mut self, limit: usize) -> usize {
+        let drawn = mix(self.0);
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as usize % limit
+        (drawn >> 11) as usize % limit
     }
 
     pub(super) fn of<T: Clone>(&mut self, list: &[T]) -> T {

@@ -1,5 +1,7 @@
 //! Random numbers that are the same on every platform and in every release: `SplitMix64`.
 
+use serenity_search::mix;
+
 /// A reproducible stream of random numbers.
 pub(crate) struct Rng(u64);
 
@@ -12,11 +14,9 @@ impl Rng {
     }
 
     fn next(&mut self) -> u64 {
+        let drawn = mix(self.0);
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        drawn
     }
 
     /// From `low` to `high`, both included. Close enough to uniform for small ranges.
