@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::io::Write;
+use std::panic::Location;
 
 /// What a test may need besides this repository and its compiler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +72,24 @@ pub fn skip(need: Need, why: impl fmt::Display) {
         let written = file.and_then(|mut file| file.write_all(&line));
         written.unwrap_or_else(|error| panic!("cannot write to the file of SERENITY_SKIPS: {error}"));
     }
+}
+
+/// Is there time for everything (`SERENITY_SLOW`, `scripts/test --full`)?
+pub fn is_slow() -> bool {
+    std::env::var_os("SERENITY_SLOW").is_some()
+}
+
+/// What a test runs on: the first and every `step`-th further one of a list, or all of it if there is [time](is_slow).
+#[track_caller]
+pub fn sample<T>(all: impl IntoIterator<Item = T>, step: usize) -> Vec<T> {
+    let all: Vec<T> = all.into_iter().collect();
+    if is_slow() || all.len() < 2 {
+        return all;
+    }
+    let count = all.len();
+    let some: Vec<T> = all.into_iter().step_by(step).collect();
+    skip(Need::Slow, format!("{} of {count} cases at {}", some.len(), Location::caller()));
+    some
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use serenity::pipeline::{needs_by_kernels, plan_graphs};
 use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::zoo::Precision;
 use serenity::{Format, Input, Loops, Optimized, Options, Rewrites, export, load, optimize};
-use serenity_judges::{on_all_cores, shared_files};
+use serenity_judges::{on_all_cores, sample, shared_files};
 use std::path::PathBuf;
 
 /// The whole arena on a device: without rewrites, with exact ones, with all.
@@ -59,7 +59,7 @@ fn looser_kernels_need_no_more_with_loops() {
     let mut cases: Vec<(PathBuf, Vec<Kernels>)> = found.map(|path| (path, every.clone())).collect();
     cases.push((exported("swiftnet-b", Precision::Float32), vec![Kernels::Reference]));
     cases.push((exported("swiftnet-c", Precision::Int8), vec![Kernels::CmsisNn]));
-    on_all_cores(&cases, |(path, sets)| {
+    on_all_cores(&sample(cases, 3), |(path, sets)| {
         let input = load(path.to_str().unwrap()).unwrap();
         let any = with_loops(&input, Kernels::Any);
         for &kernels in sets {
@@ -82,7 +82,7 @@ fn looser_kernels_and_more_rewrites_need_no_more() {
         ("mobilenet?resolution=32", Precision::Int8),
         ("randwire-cifar10?nodes=8", Precision::Float32),
     ];
-    on_all_cores(&cases, |&(network, precision)| {
+    on_all_cores(&sample(cases, 3), |&(network, precision)| {
         let path = folder.join(format!("{}.tflite", network.split('?').next().unwrap()));
         std::fs::write(&path, export(network, Format::TfLite, precision).unwrap().bytes).unwrap();
         let input = load(path.to_str().unwrap()).unwrap();

@@ -7,7 +7,7 @@ use serenity::pipeline::Need;
 use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::zoo::Precision;
 use serenity::{Format, Input, Loops, Optimized, Options, Rewrites, load, optimize};
-use serenity_judges::{Inputs, LiteRt, Tflm, Verdict, on_all_cores, shared, shared_files};
+use serenity_judges::{Inputs, LiteRt, Tflm, Verdict, is_slow, on_all_cores, sample, shared, shared_files};
 use std::path::{Path, PathBuf};
 
 /// The most bytes that the head of TFLM, which has its portable kernels here, may take with plans for kernels of any kind and for its own: what was reached so far. Behind it stands what the trial reached that loops began
@@ -69,7 +69,7 @@ fn models(folder: &Path) -> Vec<PathBuf> {
     };
     let mut models: Vec<PathBuf> = NETWORKS.iter().flat_map(both).collect();
     models.extend(collected(COLLECTED));
-    models
+    sample(models, 4)
 }
 
 /// Those of these models that are there.
@@ -281,7 +281,7 @@ fn loops_never_enlarge_the_whole_arena() {
     let mut models: Vec<PathBuf> = ["swiftnet-c", "mobilenet?resolution=64"]
         .map(|name| exported(name, Format::TfLite, Precision::Int8, folder.path()))
         .to_vec();
-    if std::env::var_os("SERENITY_SLOW").is_some() {
+    if is_slow() {
         models.extend(["models", "more-models"].map(|folder| shared_files(folder, "tflite")).concat());
     } else {
         models.extend(collected(&["mlperf_tiny_kws_int8", "mlperf_tiny_resnet8_int8"]));
@@ -371,7 +371,7 @@ fn a_looser_budget_never_multiplies_more() {
         let options = Options::for_input(&input);
         let (_, flat) = whole(&input, &options, None);
         let mut fewest = u64::MAX;
-        for percent in (35..=110).step_by(5) {
+        for percent in (35..=110).step_by(if is_slow() { 5 } else { 25 }) {
             let enough = Some(flat * percent / 100);
             let (best, needs) = whole(&input, &options, Some(Loops { enough, ..Loops::default() }));
             let macs = match &best.plan.loops {
@@ -393,7 +393,7 @@ fn macs_of(graph: &Graph) -> u64 {
 #[test]
 fn models_in_which_loops_help_little_are_none_the_worse() {
     let folder = tempfile::tempdir().unwrap();
-    let models = collected(OTHERS);
+    let models = sample(collected(OTHERS), 4);
     let kernels = [Kernels::Any, Kernels::Reference];
     let cases: Vec<_> = models.iter().flat_map(|path| kernels.map(|kernels| (path, kernels))).collect();
     let looped = on_all_cores(&cases, |&(path, kernels)| {

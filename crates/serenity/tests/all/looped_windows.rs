@@ -13,7 +13,7 @@ use serenity::loops::{Loop, Looped, RowLocal};
 use serenity::runtimes::{Kernels, TflmFacts, plan_arena, tflm_arena};
 use serenity::search::Limits;
 use serenity::{Format, ReadOptions};
-use serenity_judges::{Inputs, on_all_cores};
+use serenity_judges::{Inputs, is_slow, on_all_cores};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -158,8 +158,7 @@ fn held(graph: &Graph, loops: &[Loop]) -> BTreeSet<String> {
 
 #[test]
 fn random_windows_compute_the_same_as_loops() {
-    let is_slow = std::env::var_os("SERENITY_SLOW").is_some();
-    let networks = if is_slow { NETWORKS_IF_SLOW } else { NETWORKS };
+    let networks = if is_slow() { NETWORKS_IF_SLOW } else { NETWORKS };
     let seeds: Vec<u64> =
         REFUSED_ONCE.into_iter().filter(|seed| *seed > networks).chain(1..=networks).collect();
     // Some at a time, so that files do not pile up.

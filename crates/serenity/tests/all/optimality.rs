@@ -8,6 +8,7 @@ use serenity::ir::Graph;
 use serenity::runtimes::{MemoryModel, MemoryModelExt};
 use serenity::schedule::{Algorithm, StepLimit};
 use serenity::{Options, schedule, zoo};
+use serenity_judges::sample;
 
 fn least_peak(graph: &Graph, model: MemoryModel) -> u64 {
     let mut least = u64::MAX;
@@ -52,7 +53,7 @@ fn exact_algorithms_agree_with_all_orders_on_random_graphs() {
 
 #[test]
 fn exact_algorithms_agree_with_all_orders_on_larger_random_graphs() {
-    for seed in 10_000..12_000 {
+    for seed in sample(10_000..12_000, 4) {
         assert_all_exact_algorithms_agree(seed, 9);
     }
 }

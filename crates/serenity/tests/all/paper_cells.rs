@@ -5,7 +5,7 @@ use serenity::pipeline::planned_model;
 use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::zoo::Precision;
 use serenity::{Format, Input, Loops, Optimized, Options, Rewrites, load, optimize};
-use serenity_judges::{Inputs, litert, tflm};
+use serenity_judges::{Inputs, litert, sample, tflm};
 use std::path::{Path, PathBuf};
 
 const TFLM: MemoryModel = MemoryModel::Tflm(Kernels::Any);
@@ -34,7 +34,7 @@ fn written(found: &Optimized, folder: &Path, name: &str) -> PathBuf {
 #[test]
 fn cells_in_int8_need_less_on_tflm_bit_for_bit() {
     let folder = tempfile::tempdir().unwrap();
-    for (index, &(name, least)) in CELLS.iter().enumerate() {
+    for (index, &(name, least)) in sample(CELLS.iter(), 2).into_iter().enumerate() {
         let original = exported(name, Format::TfLite, Precision::Int8, folder.path());
         let input = load(original.to_str().unwrap()).unwrap();
         let ordered = optimized(&input, TFLM, Rewrites::None, None);

@@ -7,7 +7,7 @@ use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::search::Random;
 use serenity::zoo::Precision;
 use serenity::{Format, Input, Optimized, Options, Rewrites, export, load, optimize};
-use serenity_judges::{Engine, Inputs, Rewritten, Verdict, on_all_cores, shared};
+use serenity_judges::{Engine, Inputs, Rewritten, Verdict, is_slow, on_all_cores, sample, shared};
 use std::path::{Path, PathBuf};
 
 const TFLM: MemoryModel = MemoryModel::Tflm(Kernels::Any);
@@ -134,7 +134,7 @@ impl Pairs {
 fn all_rewrites_at_once_compute_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let mut pairs = Pairs::default();
-    for subject in real(REAL).iter().chain(&built_in(folder.path(), BUILT_IN)) {
+    for subject in sample(real(REAL).iter().chain(&built_in(folder.path(), BUILT_IN)), 3) {
         let patches = possible_rewrites(&subject.input, TFLM, Rewrites::All);
         if patches.is_empty() {
             println!("{}: nothing to rewrite", subject.name);
@@ -258,18 +258,10 @@ fn assert_litert_needs_what_plans_say(folder: &Path, subjects: &[Subject]) {
 #[test]
 fn runtimes_need_what_the_plans_of_rewritten_models_say() {
     let folder = tempfile::tempdir().unwrap();
-    let mut subjects = real(SMALL_REAL);
-    subjects.extend(built_in(folder.path(), SMALL_BUILT_IN));
-    assert_tflm_needs_what_plans_say(folder.path(), &subjects);
-    assert_litert_needs_what_plans_say(folder.path(), &subjects);
-}
-
-#[test]
-#[ignore = "takes minutes: all models, the best rewrites of each for each runtime"]
-fn runtimes_need_what_the_plans_of_all_rewritten_models_say() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut subjects = real(REAL);
-    subjects.extend(built_in(folder.path(), BUILT_IN));
+    let (models, networks) =
+        if is_slow() { (REAL, BUILT_IN) } else { (&SMALL_REAL[..1], &SMALL_BUILT_IN[..3]) };
+    let mut subjects = real(models);
+    subjects.extend(built_in(folder.path(), networks));
     assert_tflm_needs_what_plans_say(folder.path(), &subjects);
     assert_litert_needs_what_plans_say(folder.path(), &subjects);
 }

@@ -10,7 +10,7 @@ use serenity::zoo::Precision;
 use serenity::{
     Format, Input, Loops, Optimized, Options, PlanFile, Rewrites, check_plan, export, load, optimize,
 };
-use serenity_judges::{on_all_cores, shared};
+use serenity_judges::{is_slow, on_all_cores, sample, shared};
 
 /// A plan, the model that it was made for, and the model that it speaks of.
 struct Case {
@@ -298,6 +298,7 @@ fn every_change_is_refused_or_named() {
             SHARED.iter().map(|&(name, model, plan_arena)| (name.to_owned(), path(name), model, plan_arena)),
         );
     }
+    let cases = sample(cases, 5);
     let counts = on_all_cores(&cases, |(name, path, model, plan_arena)| {
         let case = case(name, path, *model, *plan_arena);
         let counts = tamper(&case);
@@ -310,7 +311,7 @@ fn every_change_is_refused_or_named() {
     });
     std::fs::remove_dir_all(&folder).unwrap();
     let sums: [usize; 3] = std::array::from_fn(|kind| counts.iter().map(|counts| counts[kind]).sum());
-    assert!(counts.len() >= 18 && sums[0] > 2 * (sums[1] + sums[2]), "{sums:?}");
+    assert!(counts.len() >= if is_slow() { 18 } else { 4 } && sums[0] > 2 * (sums[1] + sums[2]), "{sums:?}");
 }
 
 /// Whatever a plan says of its loops is made again, compared, and followed row by row.
@@ -318,11 +319,12 @@ fn every_change_is_refused_or_named() {
 fn every_change_of_loops_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("net.tflite");
-    for (network, kernels) in [
+    let cases = [
         ("mobilenet?resolution=32", Kernels::Any),
         ("swiftnet-b", Kernels::Reference),
         ("swiftnet-c", Kernels::Any),
-    ] {
+    ];
+    for (network, kernels) in sample(cases, 3) {
         std::fs::write(&path, export(network, Format::TfLite, Precision::Int8).unwrap().bytes).unwrap();
         let input = load(path.to_str().unwrap()).unwrap();
         let options = Options {

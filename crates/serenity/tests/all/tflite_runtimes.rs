@@ -8,7 +8,7 @@ use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::schedule::Limits;
 use serenity::zoo::Precision;
 use serenity::{Format, Options, Plan, Rewrites, inspect, load, optimize};
-use serenity_judges::{Inputs, Verdict, on_all_cores, shared_files};
+use serenity_judges::{Inputs, Verdict, on_all_cores, sample, shared_files};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ fn models(folder: &Path) -> Vec<PathBuf> {
     };
     let mut models: Vec<PathBuf> = NETWORKS.iter().flat_map(both).collect();
     models.extend(shared_files("models", "tflite"));
-    models
+    sample(models, 4)
 }
 
 /// What became of one model.
