@@ -2,7 +2,7 @@
 
 use crate::{Effort, Fast, Input, Loops};
 use serenity_runtimes::{MemoryModel, Offsets};
-use serenity_schedule::{Algorithm, Rules, SoftBudget, StepLimit};
+use serenity_schedule::{Algorithm, Memo, Rules, SoftBudget, StepLimit};
 use serenity_search::{Limits, Progress, ProgressFn};
 use std::time::Duration;
 
@@ -43,6 +43,8 @@ pub struct Options {
     pub fast: Option<Fast>,
     /// Called a few times a second with the state of the search.
     pub progress: Option<ProgressFn>,
+    /// Results for parts of the model that its variants have in common.
+    pub memo: Memo,
 }
 
 /// Which operators may be replaced by others that compute the same. Each set includes the ones before it, except

@@ -21,11 +21,15 @@
 //! not have: what it does not let go is in use after it, and that counts as well.
 
 use crate::answer::Answer;
-use crate::exact::{self, LARGEST_WHOLE, commit};
+use crate::exact::memo::PeakKey;
+use crate::exact::{self, LARGEST_WHOLE, Memo, commit};
+use crate::rng::hash_keys;
 use crate::{OpIndex, Options, Problem, bits, bounds, heuristic, walk};
+use hashbrown::HashTable;
 use serenity_search::{Limits, StopReason, Watch};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashSet};
+use std::collections::BinaryHeap;
+use std::ops::Range;
 
 /// What is proved about all orders.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,35 +41,83 @@ pub struct WithSavings {
 }
 
 /// A set of executed ops.
+#[derive(Clone)]
 struct Set {
     done: Vec<u64>,
     ready: Vec<u64>,
+    /// The XOR of the keys of its ops.
+    hash: u64,
     in_use: u64,
-    /// The least peak at which it was reached.
+    /// The peak at which it was reached.
     peak: u64,
-    /// Where it was reached from, and by which ops.
-    before: usize,
+    /// The ops that ran last.
     ops: Vec<u32>,
 }
 
+/// The sets of executed ops that were reached, each at the least peak, as columns.
+struct Reached {
+    words: usize,
+    done: Vec<u64>,
+    ready: Vec<u64>,
+    sets: Vec<ReachedSet>,
+    /// The ops that led from each set to another.
+    ops: Vec<u32>,
+    by_hash: HashTable<u32>,
+    /// Sets whose turn has not come, and of those reached again at no higher peak also where they stood before.
+    open: BinaryHeap<Turn>,
+    turns: u64,
+}
+
+struct ReachedSet {
+    hash: u64,
+    in_use: u64,
+    peak: u64,
+    /// Where it was reached from, and by which of the ops.
+    before: u32,
+    ops: Range<u32>,
+    had_its_turn: bool,
+}
+
+/// When it is the turn of a set, as a heap takes the largest: the one with the least peak, the least memory in use, the
+/// most ops, the one reached last.
+type Turn = (Reverse<u64>, Reverse<u64>, u32, u64, u32);
+
 /// Finds the least peak of all orders, with what ops save: by hand-overs, and `sure` bytes each. `floor` is a known
-/// lower bound. Between two waypoints it visits at most so many moves from one set of executed ops to the next, and
-/// then returns what it has proved.
+/// lower bound. It returns what it has proved when it has proved `enough`, or when between two waypoints it has visited
+/// so many moves from one set of executed ops to the next.
 pub fn with_savings(
     problem: &Problem,
     sure: &[(OpIndex, u64)],
-    floor: u64,
+    (floor, enough): (u64, u64),
     most_moves: u64,
     limits: &Limits,
+    memo: &Memo,
 ) -> WithSavings {
-    Costs::new(problem, sure).least(floor, most_moves, &mut Watch::new(limits, None))
+    let until = Until { enough, most_moves };
+    Costs::new(problem, sure).least(floor, until, memo, &mut Watch::new(limits, None))
+}
+
+/// When a search ends without an answer.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Until {
+    /// No order peaks below this.
+    enough: u64,
+    /// So many moves were visited.
+    most_moves: u64,
+}
+
+impl Until {
+    fn moves(most_moves: u64) -> Self {
+        Self { enough: u64::MAX, most_moves }
+    }
 }
 
 /// The order of least peak of a problem with hand-overs. If it is not found within the limits, the best of the orders that are found without a look at what these save.
 pub(crate) fn search(problem: &Problem, options: &Options, watch: &mut Watch) -> Answer {
     // The other half of the work is for an order, should there be none.
     let moves = watch.left().work.map_or(u64::MAX, |work| work / 2);
-    let found = Costs::new(problem, &[]).least(bounds::simple(problem), moves, watch);
+    let found =
+        Costs::new(problem, &[]).least(bounds::simple(problem), Until::moves(moves), &options.memo, watch);
     let (at_least, sizes) = (found.at_least, vec![problem.len()]);
     watch.raise_bound(at_least);
     if let Some(order) = found.order {
@@ -88,22 +140,94 @@ enum Valley {
     End { peak: u64, ops: Vec<u32> },
 }
 
-/// The ops from the first of the sets to the one at `at`.
-fn way_to(sets: &[Set], mut at: usize) -> Vec<u32> {
-    let mut ops = Vec::new();
-    while at > 0 {
-        ops.extend(sets[at].ops.iter().rev());
-        at = sets[at].before;
+impl Reached {
+    fn new(root: &Set) -> Self {
+        let mut reached = Self {
+            words: root.done.len(),
+            done: Vec::new(),
+            ready: Vec::new(),
+            sets: Vec::new(),
+            ops: Vec::new(),
+            by_hash: HashTable::new(),
+            open: BinaryHeap::new(),
+            turns: 0,
+        };
+        reached.offer(0, root);
+        reached
     }
-    ops.reverse();
-    ops
-}
 
-impl Set {
-    /// When it is its turn, as a heap takes the largest.
-    fn turn(&self, at: usize) -> (Reverse<u64>, Reverse<u64>, usize, usize) {
-        let size = self.done.iter().map(|word| word.count_ones() as usize).sum();
-        (Reverse(self.peak), Reverse(self.in_use), size, at)
+    fn done(&self, at: usize) -> &[u64] {
+        &self.done[at * self.words..][..self.words]
+    }
+
+    fn ready(&self, at: usize) -> &[u64] {
+        &self.ready[at * self.words..][..self.words]
+    }
+
+    /// Takes a set that is reached from the one at `before`, unless that is known at a lower peak.
+    fn offer(&mut self, before: usize, set: &Set) {
+        let is_this =
+            |&at: &u32| self.sets[at as usize].hash == set.hash && self.done(at as usize) == set.done;
+        let known = self.by_hash.find(set.hash, is_this).copied();
+        let is_beaten = |known: &ReachedSet| known.had_its_turn || known.peak < set.peak;
+        if known.is_some_and(|at| is_beaten(&self.sets[at as usize])) {
+            return;
+        }
+        let first = self.ops.len() as u32;
+        self.ops.extend_from_slice(&set.ops);
+        let reached = ReachedSet {
+            hash: set.hash,
+            in_use: set.in_use,
+            peak: set.peak,
+            before: before as u32,
+            ops: first..self.ops.len() as u32,
+            had_its_turn: false,
+        };
+        let at = if let Some(at) = known {
+            self.sets[at as usize] = reached;
+            at
+        } else {
+            let at = self.sets.len() as u32;
+            self.done.extend_from_slice(&set.done);
+            self.ready.extend_from_slice(&set.ready);
+            self.sets.push(reached);
+            self.by_hash.insert_unique(set.hash, at, |&other| self.sets[other as usize].hash);
+            at
+        };
+        let size = set.done.iter().map(|word| word.count_ones()).sum();
+        self.turns += 1;
+        self.open.push((Reverse(set.peak), Reverse(set.in_use), size, self.turns, at));
+    }
+
+    /// The next set whose turn it is.
+    fn next(&mut self) -> Option<usize> {
+        loop {
+            let (.., at) = self.open.pop()?;
+            let at = at as usize;
+            if !std::mem::replace(&mut self.sets[at].had_its_turn, true) {
+                return Some(at);
+            }
+        }
+    }
+
+    /// The ops from the first of the sets to the one at `at`.
+    fn way_to(&self, mut at: usize) -> Vec<u32> {
+        let mut ops = Vec::new();
+        while at > 0 {
+            let ReachedSet { before, ops: last, .. } = &self.sets[at];
+            ops.extend(self.ops[last.start as usize..last.end as usize].iter().rev());
+            at = *before as usize;
+        }
+        ops.reverse();
+        ops
+    }
+
+    /// Bytes taken.
+    fn memory(&self) -> u64 {
+        let words = self.done.capacity() + self.ready.capacity();
+        let sets = size_of::<ReachedSet>() * self.sets.capacity() + size_of::<Turn>() * self.open.capacity();
+        // A slot of the table is an index and a control byte, and a table is at most 7/8 full.
+        (8 * words + sets + 4 * self.ops.capacity() + 6 * self.by_hash.capacity()) as u64
     }
 }
 
@@ -112,6 +236,8 @@ struct Costs<'a> {
     problem: &'a Problem,
     /// By op: bytes that it saves besides its hand-overs, whatever has run.
     sure: Vec<u64>,
+    /// By op: its part in the hash of a set.
+    keys: Vec<u64>,
 }
 
 impl<'a> Costs<'a> {
@@ -120,31 +246,32 @@ impl<'a> Costs<'a> {
         for (op, bytes) in list {
             sure[op.index()] += bytes;
         }
-        Self { problem, sure }
+        Self { problem, sure, keys: hash_keys(problem.ops) }
     }
 
     /// The least peak of all orders.
-    fn least(&self, floor: u64, most_moves: u64, watch: &mut Watch) -> WithSavings {
-        let found = self.in_parts(floor, most_moves, watch);
+    fn least(&self, floor: u64, until: Until, memo: &Memo, watch: &mut Watch) -> WithSavings {
+        let found = self.in_parts(floor, until, memo, watch);
         let is_reached = found.order.as_ref().is_some_and(|order| self.peak_of(order) <= found.at_least);
         if is_reached || self.problem.hand_overs.is_empty() || self.problem.len() > LARGEST_WHOLE {
             return WithSavings { order: found.order.filter(|_| is_reached), ..found };
         }
-        self.search(found.at_least, most_moves, watch)
+        self.search(found.at_least, until, watch)
     }
 
     /// The least peak if ops save all that they can, late or not, from part to part between waypoints: a bound for those that do not.
-    fn in_parts(&self, floor: u64, most_moves: u64, watch: &mut Watch) -> WithSavings {
+    fn in_parts(&self, floor: u64, until: Until, memo: &Memo, watch: &mut Watch) -> WithSavings {
         let whole = self.problem.without_hand_overs();
         let mut found = WithSavings { at_least: floor, order: Some(Vec::new()) };
         for part in exact::between_waypoints(&whole, &watch.stopper()) {
             let most = |&op: &u32| self.sure[op as usize] + self.problem.hand_overs.most_saved(op);
-            let costs = Costs { problem: &part.problem, sure: part.ops.iter().map(most).collect() };
+            let sure = part.ops.iter().map(most).collect();
+            let costs = Costs { problem: &part.problem, sure, keys: hash_keys(part.problem.ops) };
             if part.problem.len() > LARGEST_WHOLE {
                 found.order = None;
                 continue;
             }
-            let best = costs.search(found.at_least, most_moves, watch);
+            let best = costs.remembered(found.at_least, until, memo, watch);
             found.at_least = best.at_least;
             found.order = found.order.zip(best.order).map(|(mut all, order)| {
                 all.extend(order.iter().map(|op| OpIndex(part.ops[op.index()])));
@@ -158,16 +285,11 @@ impl<'a> Costs<'a> {
         Set {
             done: vec![0; self.problem.words()],
             ready: self.problem.sources(),
+            hash: 0,
             in_use: self.problem.at_start(),
             peak: self.problem.at_start().max(floor),
-            before: 0,
             ops: Vec::new(),
         }
-    }
-
-    /// Itself, and what it holds: what has run, and what can.
-    fn bytes_of_a_set(&self) -> u64 {
-        (size_of::<Set>() + 2 * 8 * self.problem.words()) as u64
     }
 
     fn peak_of(&self, order: &[OpIndex]) -> u64 {
@@ -178,14 +300,32 @@ impl<'a> Costs<'a> {
         set.peak
     }
 
+    /// As [`search`](Self::search), of a part that may have been searched before.
+    fn remembered(&self, floor: u64, until: Until, memo: &Memo, watch: &mut Watch) -> WithSavings {
+        let key = PeakKey::new(self.problem, &self.sure, floor, until);
+        if let Some((found, moves)) = memo.peak_of(&key) {
+            watch.visit(moves);
+            return found;
+        }
+        let before = watch.states;
+        let found = self.search(floor, until, watch);
+        let moves = watch.states - before;
+        // What the clock has ended might come further another time.
+        if found.order.is_some() || found.at_least >= until.enough || moves > until.most_moves {
+            memo.keep_peak(key, found.clone(), moves);
+        }
+        found
+    }
+
     /// Looks at sets of executed ops, those reached at the least peak first; of those, the ones with least in use.
-    fn search(&self, floor: u64, most_moves: u64, watch: &mut Watch) -> WithSavings {
-        let last = watch.states.saturating_add(most_moves);
+    fn search(&self, floor: u64, until: Until, watch: &mut Watch) -> WithSavings {
+        let last = watch.states.saturating_add(until.most_moves);
         let mut order = Vec::new();
-        let mut root = self.settled(self.start(floor));
+        let mut root = self.start(floor);
+        self.settle(&mut root);
         loop {
             order.append(&mut root.ops);
-            let (at_least, found) = match self.valley(root, last, watch) {
+            let (at_least, found) = match self.valley(root, (until.enough, last), watch) {
                 Valley::None { at_least } => (at_least, None),
                 Valley::End { peak, ops } => (peak, Some(ops)),
                 Valley::At { set, ops } => {
@@ -200,55 +340,58 @@ impl<'a> Costs<'a> {
     }
 
     /// The first set on the way from `root` that some best order passes through, if it is not the end that comes first.
-    fn valley(&self, root: Set, last: u64, watch: &mut Watch) -> Valley {
-        let mut sets = vec![root];
-        let mut known: HashSet<Vec<u64>> = HashSet::new();
-        let mut open = BinaryHeap::from([sets[0].turn(0)]);
-        while let Some((Reverse(peak), Reverse(in_use), _, at)) = open.pop() {
-            if !known.insert(sets[at].done.clone()) {
-                continue;
+    fn valley(&self, root: Set, (enough, last): (u64, u64), watch: &mut Watch) -> Valley {
+        let mut reached = Reached::new(&root);
+        let mut next = root.clone();
+        let mut moves = Vec::new();
+        while let Some(at) = reached.next() {
+            let ReachedSet { in_use, peak, hash, .. } = reached.sets[at];
+            if peak >= enough {
+                return Valley::None { at_least: peak };
             }
-            if sets[at].ready.iter().all(|&word| word == 0) {
-                return Valley::End { peak, ops: way_to(&sets, at) };
+            if reached.ready(at).iter().all(|&word| word == 0) {
+                return Valley::End { peak, ops: reached.way_to(at) };
             }
             if at > 0
-                && in_use <= sets[0].in_use
-                && let Some(valley) = self.committed(&sets, at)
+                && in_use <= root.in_use
+                && let Some(valley) = self.committed(&root, &reached.way_to(at), peak)
             {
                 return valley;
             }
-            let moves: Vec<u32> = bits::iter(&sets[at].ready).collect();
+            moves.clear();
+            moves.extend(bits::iter(reached.ready(at)));
             watch.visit(moves.len() as u64);
             // A set is copied for every op that can run next.
             let words = 4 * self.problem.words() as u64 * (1 + self.problem.words() as u64);
-            let is_over =
-                watch.time_to_look(words) && watch.stop(sets.len() as u64 * self.bytes_of_a_set()).is_some();
+            let is_over = watch.time_to_look(words) && watch.stop(reached.memory()).is_some();
             if watch.states > last || is_over {
                 return Valley::None { at_least: peak };
             }
-            for op in moves {
-                let next = self.settled(self.after(&sets[at], at, op));
-                if !known.contains(&next.done) {
-                    open.push(next.turn(sets.len()));
-                    sets.push(next);
-                }
+            for &op in &moves {
+                next.done.copy_from_slice(reached.done(at));
+                next.ready.copy_from_slice(reached.ready(at));
+                (next.hash, next.in_use, next.peak) = (hash, in_use, peak);
+                next.ops.clear();
+                self.run(&mut next, op);
+                self.settle(&mut next);
+                reached.offer(at, &next);
             }
         }
-        Valley::None { at_least: sets[0].peak }
+        Valley::None { at_least: root.peak }
     }
 
-    /// The lowest set between the first of these and the one at `at`; `None` if it cannot be reached within the same peak, because what leads there runs too early to save.
-    fn committed(&self, sets: &[Set], at: usize) -> Option<Valley> {
-        let (root, moves) = (&sets[0], way_to(sets, at));
-        let ops = commit::kept(self.problem, (&root.done, root.in_use), &moves, &moves);
-        let mut set = Set { done: root.done.clone(), ready: root.ready.clone(), ops: Vec::new(), ..*root };
+    /// The lowest set on the `way` from the root, of this peak; `None` if it cannot be reached within the same peak, because what leads there runs too early to save.
+    fn committed(&self, root: &Set, way: &[u32], peak: u64) -> Option<Valley> {
+        let ops = commit::kept(self.problem, (&root.done, root.in_use), way, way);
+        let mut set = Set { ops: Vec::new(), ..root.clone() };
         for &op in &ops {
             self.run(&mut set, op);
         }
         set.ops.clear();
-        let is_within = set.peak <= sets[at].peak;
-        set.peak = sets[at].peak;
-        is_within.then(|| Valley::At { set: self.settled(set), ops })
+        let is_within = set.peak <= peak;
+        set.peak = peak;
+        self.settle(&mut set);
+        is_within.then_some(Valley::At { set, ops })
     }
 
     /// Memory in use while `op` runs, and after.
@@ -262,27 +405,20 @@ impl<'a> Costs<'a> {
         let (during, after) = self.of(set, op);
         (set.peak, set.in_use) = (set.peak.max(during), after);
         bits::insert(&mut set.done, op);
+        set.hash ^= self.keys[op as usize];
         self.problem.advance(&set.done, &mut set.ready, op);
         set.ops.push(op);
     }
 
-    /// One op later.
-    fn after(&self, set: &Set, at: usize, op: u32) -> Set {
-        let (done, ready) = (set.done.clone(), set.ready.clone());
-        let mut next = Set { done, ready, before: at, ops: Vec::new(), ..*set };
-        self.run(&mut next, op);
-        next
-    }
-
-    /// After all moves that cost nothing.
-    fn settled(&self, mut set: Set) -> Set {
+    /// Makes all moves that cost nothing.
+    fn settle(&self, set: &mut Set) {
         loop {
             let is_free = |&op: &u32| {
-                let (during, after) = self.of(&set, op);
+                let (during, after) = self.of(set, op);
                 during <= set.peak && after <= set.in_use
             };
-            let Some(op) = bits::iter(&set.ready).find(is_free) else { return set };
-            self.run(&mut set, op);
+            let Some(op) = bits::iter(&set.ready).find(is_free) else { return };
+            self.run(set, op);
         }
     }
 }
@@ -311,7 +447,7 @@ mod tests {
     fn nothing_saved_is_the_least_peak() {
         let problem = ladder(5);
         let least = schedule(&problem, &Options::default()).peak;
-        let found = with_savings(&problem, &[], 0, MANY, &Limits::default());
+        let found = with_savings(&problem, &[], (0, u64::MAX), MANY, &Limits::default(), &Memo::default());
         assert_eq!((found.at_least, least), (24, 24));
         assert_eq!(found.order.map(|order| order.len()), Some(5));
     }
@@ -346,7 +482,8 @@ mod tests {
             let mut next: BTreeMap<Vec<u64>, Set> = BTreeMap::new();
             for set in &row {
                 for op in bits::iter(&set.ready) {
-                    let after = costs.after(set, 0, op);
+                    let mut after = set.clone();
+                    costs.run(&mut after, op);
                     let is_better = next.get(&after.done).is_none_or(|known| after.peak < known.peak);
                     if is_better {
                         next.insert(after.done.clone(), after);
@@ -377,7 +514,12 @@ mod tests {
             for problem in testing::problems().chain(testing::with_hand_overs(round)) {
                 let savings = if round % 2 == 0 { some_savings(&mut random, &problem) } else { Vec::new() };
                 let costs = Costs::new(&problem, &savings);
-                let found = with_savings(&problem, &savings, 0, MANY, &Limits::default());
+                let memo = Memo::default();
+                let found = with_savings(&problem, &savings, (0, u64::MAX), MANY, &Limits::default(), &memo);
+                assert_eq!(
+                    with_savings(&problem, &savings, (0, u64::MAX), MANY, &Limits::default(), &memo),
+                    found
+                );
                 let order = found.order.unwrap();
                 let told = (found.at_least, costs.peak_of(&order), order.len());
                 assert_eq!(told, (least(&costs), least(&costs), problem.len()));
@@ -432,10 +574,14 @@ mod tests {
         for seed in 0..60 {
             let problem = testing::layers(24, 3, seed);
             let savings = some_savings(&mut random, &problem);
-            let whole =
-                Costs::new(&problem, &savings).search(0, MANY, &mut Watch::new(&Limits::default(), None));
+            let whole = Costs::new(&problem, &savings).search(
+                0,
+                Until::moves(MANY),
+                &mut Watch::new(&Limits::default(), None),
+            );
             assert_eq!(
-                with_savings(&problem, &savings, 0, MANY, &Limits::default()).at_least,
+                with_savings(&problem, &savings, (0, u64::MAX), MANY, &Limits::default(), &Memo::default())
+                    .at_least,
                 whole.at_least
             );
             parts += exact::between_waypoints(&problem, testing::NEVER).len();
@@ -445,6 +591,10 @@ mod tests {
 
     #[test]
     fn a_floor_that_is_reached_ends_it() {
-        assert_eq!(with_savings(&ladder(4), &[], 30, MANY, &Limits::default()).at_least, 30);
+        let found =
+            |bounds| with_savings(&ladder(4), &[], bounds, MANY, &Limits::default(), &Memo::default());
+        assert_eq!(found((30, u64::MAX)).at_least, 30);
+        assert_eq!((found((0, 24)).at_least, found((0, 24)).order), (24, None));
+        assert!(found((0, 25)).order.is_some());
     }
 }

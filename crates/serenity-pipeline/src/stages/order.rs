@@ -92,7 +92,7 @@ pub(crate) fn search(options: &Options) -> scheduling::Options {
         rules: options.rules.clone(),
         threads: options.threads,
         wanted_below: None,
-        memo: scheduling::Memo::default(),
+        memo: options.memo.clone(),
     }
 }
 

@@ -232,7 +232,10 @@ fn least_of_all_plans(main: &Graph, options: &Options, plan: &Plan) -> Least {
         best.savings.iter().map(|&(op, bytes)| (OpIndex(op.0), bytes)).collect();
     let at_best = problem(main, &best.lifetimes);
     let most_moves = options.effort.moves_with_savings();
-    let found = scheduling::with_savings(&at_best, &savings, least, most_moves, &options.limits);
+    // A plan without savings has an order already, and more than its bound would not count.
+    let bounds = (least, plan.bound);
+    let found =
+        scheduling::with_savings(&at_best, &savings, bounds, most_moves, &options.limits, &options.memo);
     let order = found.order.map(|order| order.iter().map(|op| OpId(op.0)).collect());
     Least { bound: found.at_least.min(plan.bound), order }
 }

@@ -6,7 +6,7 @@
 
 use super::hand_over::hand_overs_among;
 use super::parts::parts;
-use super::ties;
+use super::ties::{self, Copies};
 use super::{tflm_bytes, tflm_scratch};
 use crate::arena::Demand;
 use crate::problem::tensor_buffers;
@@ -15,6 +15,7 @@ use crate::{Kernels, Overlap, overlaps};
 use serenity_arena::{Buffer, Step};
 use serenity_ir::{Graph, OpId, TensorId};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// No real model takes more steps, or nests its sub-graphs deeper.
 const MOST_STEPS: Step = 1 << 24;
@@ -50,6 +51,8 @@ pub struct Facts<'a> {
     scratch: ByOp<Vec<u64>>,
     permitted: ByOp<Vec<Overlap>>,
     bodies: ByOp<Vec<usize>>,
+    /// Copies that ties may avoid, if there are loops.
+    copies: Option<Arc<Copies>>,
     /// The sets of kernels that may run the model, and the scratch of each; without sets that request the same as an
     /// earlier one.
     sets: Vec<(Kernels, ByOp<Vec<u64>>)>,
@@ -78,6 +81,7 @@ impl<'a> Facts<'a> {
             scratch: scratch_of(kernels),
             permitted: by_op(graphs, |g, op| overlaps(g, op, kernels)),
             bodies: by_op(graphs, |g, op| g.op(op).bodies().collect()),
+            copies: Copies::of(graphs).map(Arc::new),
             sets,
         }
     }
@@ -144,6 +148,11 @@ impl<'a> Run<'a> {
 
     pub(super) fn graphs(&self) -> &[&'a Graph] {
         &self.walk.facts.graphs
+    }
+
+    /// Copies that ties may avoid; `None` if there are no loops.
+    pub(super) fn copies(&self) -> Option<&Copies> {
+        self.walk.facts.copies.as_deref()
     }
 
     /// The last step at which an op runs.
@@ -245,6 +254,9 @@ impl<'a> Run<'a> {
 
     /// Takes off what is counted too much where copies are void: of tensors that are tied and in use together, only the bytes count that somebody wants of some of them.
     fn take_off_ties(&self, changes: &mut [i128]) {
+        if self.copies().is_none() {
+            return;
+        }
         let demands: Vec<Demand> =
             self.demands().into_iter().filter(|demand| demand.buffer.first >= 0).collect();
         let contents: Vec<Content> = demands.iter().map(|demand| demand.content).collect();

@@ -87,20 +87,16 @@ pub(super) fn groups(
 }
 
 fn tied<'a>(
-    run: &Run,
+    run: &'a Run,
     buffers: &'a [Buffer],
     index: &'a BTreeMap<GraphTensor, usize>,
 ) -> Option<(Ties, Groups<'a>)> {
-    let graphs = run.graphs();
+    let Copies { loops, inside, others } = run.copies()?;
     let mut found = Ties::default();
-    let loops: Vec<State> = states(graphs);
-    if loops.is_empty() {
-        return None;
-    }
     let mut groups = Groups {
         buffers,
         index,
-        inside: inside(graphs, &loops),
+        inside,
         states: loops
             .iter()
             .enumerate()
@@ -115,8 +111,8 @@ fn tied<'a>(
     for (graph, overlap) in run.overlaps() {
         groups.permitted.entry(((graph, overlap.input), (graph, overlap.output))).or_default().push(overlap);
     }
-    let copies = loops.iter().flat_map(|state| state.copies(run)).chain(copies(graphs));
-    for copy in copies {
+    let copies = loops.iter().flat_map(|state| state.copies(run));
+    for copy in copies.chain(others.iter().copied()) {
         let (Some(&buffer), Some(&to)) = (index.get(&copy.upper), index.get(&copy.lower)) else { continue };
         if copy.distance.is_multiple_of(TFLM_ALIGNMENT) && groups.join(&copy) {
             match copy.letting_go {
@@ -128,6 +124,22 @@ fn tied<'a>(
         }
     }
     Some((found, groups))
+}
+
+/// The copies of a model with loops, whatever its order.
+pub(super) struct Copies {
+    loops: Vec<State>,
+    /// By sub-graph: the states of loops that it runs within, by number.
+    inside: Vec<BTreeSet<usize>>,
+    others: Vec<Copy>,
+}
+
+impl Copies {
+    /// `None` if there is no loop.
+    pub(super) fn of(graphs: &[&Graph]) -> Option<Self> {
+        let loops = states(graphs);
+        (!loops.is_empty()).then(|| Self { inside: inside(graphs, &loops), others: copies(graphs), loops })
+    }
 }
 
 /// One tensor of the state of a loop, in all the graphs that have it.
@@ -143,12 +155,11 @@ struct State {
 fn states(graphs: &[&Graph]) -> Vec<State> {
     let mut found = Vec::new();
     for (index, graph) in graphs.iter().enumerate() {
-        for op in graph.op_ids() {
+        let is_loop = |op: &OpId| graph.op(*op).kind.operator() == Operator::WHILE;
+        for op in graph.op_ids().filter(is_loop) {
             let call = Call::new(graph, op);
             let bodies: Vec<usize> = call.op.bodies().collect();
-            let (&[condition, body], Operator::WHILE) = (bodies.as_slice(), call.operator()) else {
-                continue;
-            };
+            let &[condition, body] = bodies.as_slice() else { continue };
             let (Some(entered), Some(run)) = (graphs.get(condition), graphs.get(body)) else { continue };
             // Whoever checks a plan must be able to follow the loop.
             if !is_counted(entered, run) {
@@ -304,7 +315,7 @@ struct Groups<'a> {
     buffers: &'a [Buffer],
     index: &'a BTreeMap<GraphTensor, usize>,
     /// By sub-graph: the states of loops that it runs within.
-    inside: Vec<BTreeSet<usize>>,
+    inside: &'a [BTreeSet<usize>],
     states: BTreeMap<GraphTensor, usize>,
     /// The group of a tensor, and how far above its origin it lies.
     of: BTreeMap<GraphTensor, (usize, i64)>,

@@ -4,23 +4,50 @@
 use super::Rules;
 use super::contract::ProfileStep;
 use super::profile::{self, ProfileWork};
+use crate::savings::{Until, WithSavings};
 use crate::{Buffer, Problem};
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Ops of all modules that are remembered, at most.
 const MOST_OPS: usize = 1 << 20;
 
-/// Profiles of modules, shared by all clones. It saves work and changes nothing else: a remembered result counts as if
-/// it had been found again.
+/// Profiles of modules and least peaks of parts, shared by all clones. It saves work and changes nothing else: a
+/// remembered result counts as if it had been found again.
 #[derive(Clone, Default)]
 pub struct Memo(Arc<Mutex<Known>>);
 
 #[derive(Default)]
 struct Known {
     profiles: HashMap<Key, Found>,
+    peaks: HashMap<PeakKey, (WithSavings, u64)>,
     ops: usize,
+}
+
+/// All that the least peak of a part depends on.
+#[derive(PartialEq, Eq, Hash)]
+pub(crate) struct PeakKey {
+    predecessors: Vec<Vec<u32>>,
+    buffers: Vec<Buffer>,
+    base: u64,
+    sure: Vec<u64>,
+    floor: u64,
+    until: Until,
+}
+
+impl PeakKey {
+    /// The key of a problem without hand-overs.
+    pub(crate) fn new(problem: &Problem, sure: &[u64], floor: u64, until: Until) -> Self {
+        Self {
+            predecessors: problem.predecessors.clone(),
+            buffers: problem.buffers.clone(),
+            base: problem.base,
+            sure: sure.to_vec(),
+            floor,
+            until,
+        }
+    }
 }
 
 /// All that a profile depends on: the module, the rules, and the states that it may take.
@@ -40,6 +67,23 @@ struct Found {
 }
 
 impl Memo {
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The least peak of a part, and the moves that it took to find.
+    pub(crate) fn peak_of(&self, part: &PeakKey) -> Option<(WithSavings, u64)> {
+        self.known().peaks.get(part).cloned()
+    }
+
+    pub(crate) fn keep_peak(&self, part: PeakKey, found: WithSavings, moves: u64) {
+        let mut known = self.known();
+        if known.ops + part.sure.len() <= MOST_OPS {
+            known.ops += part.sure.len();
+            known.peaks.insert(part, (found, moves));
+        }
+    }
+
     /// As [`profile::of`].
     pub(super) fn profile_of(
         &self,
@@ -54,8 +98,7 @@ impl Memo {
             rules: rules.clone(),
             states: effort.states,
         };
-        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = known().profiles.get(&key) {
+        if let Some(found) = self.known().profiles.get(&key) {
             effort.spent += found.spent;
             return found.steps.clone();
         }
@@ -63,7 +106,7 @@ impl Memo {
         effort.is_cut = false;
         let steps = profile::of(module, rules, effort);
         let spent = effort.spent - before;
-        let mut known = known();
+        let mut known = self.known();
         if !effort.is_cut && known.ops + module.len() <= MOST_OPS {
             known.ops += module.len();
             known.profiles.insert(key, Found { steps: steps.clone(), spent });

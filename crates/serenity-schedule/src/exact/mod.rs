@@ -46,7 +46,7 @@ mod flood;
 mod flow;
 mod instance;
 mod large;
-mod memo;
+pub(crate) mod memo;
 mod modules;
 mod nearby;
 mod part;

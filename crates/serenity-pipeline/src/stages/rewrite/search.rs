@@ -12,7 +12,7 @@ use serenity_rewrite::{
     Choice, Effort, Evaluation, Patch, Rewriting, Settings, Sums, Worth, apply, choose, find,
 };
 use serenity_runtimes::{MemoryModel, MemoryModelExt};
-use serenity_schedule::{self as scheduling, Memo};
+use serenity_schedule as scheduling;
 use serenity_search::Watch;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -142,8 +142,6 @@ struct Evaluator<'a> {
     options: &'a Options,
     /// The number of sets tried so far.
     sets: Cell<usize>,
-    /// Of the sets tried so far: most of the graph is the same in all.
-    memo: Memo,
     watch: RefCell<Watch<'a>>,
 }
 
@@ -152,7 +150,7 @@ impl<'a> Evaluator<'a> {
         let mut watch = Watch::new(&options.limits, options.progress.as_ref());
         (watch.of, watch.bound) = ("rewritings tried", floor);
         let watch = RefCell::new(watch);
-        Self { graph, model, options, sets: Cell::new(0), memo: Memo::default(), watch }
+        Self { graph, model, options, sets: Cell::new(0), watch }
     }
 
     /// The value of a set, unless a limit has ended the search; the best so far needs `below`.
@@ -230,9 +228,7 @@ impl<'a> Evaluator<'a> {
         let is_first = self.sets.get() <= FIRST_SETS;
         let states = if is_first { effort.states_of_a_first_set() } else { effort.states_of_a_set() };
         let limits = self.options.limits.working(states);
-        let memo = self.memo.clone();
-        let search =
-            scheduling::Options { limits, progress: None, wanted_below, memo, ..search(self.options) };
+        let search = scheduling::Options { limits, progress: None, wanted_below, ..search(self.options) };
         scheduling::schedule(&problem(graph, lifetimes), &search)
     }
 }
