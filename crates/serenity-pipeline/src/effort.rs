@@ -92,9 +92,9 @@ impl Effort {
     }
 
     /// Transitions between sets of executed ops that may be visited in a part of a graph, for a bound that includes
-    /// what ops save while they run: a second, or a quarter of it.
+    /// what ops save while they run: about a second, or a thirtieth of it for a draft.
     pub(crate) fn moves_with_savings(self) -> u64 {
-        self.of(if self.is_draft { 1 << 18 } else { 1 << 20 })
+        self.of(if self.is_draft { 1 << 15 } else { 1 << 20 })
     }
 
     /// How many sets of rewrites of a graph are scheduled, with `1 / share` of the usual work: fewer for a large graph.

@@ -3,6 +3,7 @@
 use crate::StopReason;
 
 /// An order, what is proved, and why the search ended if that leaves a gap.
+#[derive(Clone)]
 pub(crate) struct Answer {
     pub(crate) order: Vec<u32>,
     /// No order peaks below this.

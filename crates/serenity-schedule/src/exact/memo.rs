@@ -4,8 +4,10 @@
 use super::Rules;
 use super::contract::ProfileStep;
 use super::profile::{self, ProfileWork};
+use crate::answer::Answer;
 use crate::savings::{Until, WithSavings};
-use crate::{Buffer, Problem};
+use crate::{Buffer, Options, Problem};
+use serenity_search::{StopReason, Watch};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,24 +15,61 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Ops of all modules that are remembered, at most.
 const MOST_OPS: usize = 1 << 20;
 
-/// Profiles of modules and least peaks of parts, shared by all clones. It saves work and changes nothing else: a
-/// remembered result counts as if it had been found again.
+/// Best orders of problems, profiles of modules and least peaks of parts, shared by all clones. It saves work and changes
+/// nothing else: a remembered result counts as if it had been found again.
 #[derive(Clone, Default)]
 pub struct Memo(Arc<Mutex<Known>>);
 
 #[derive(Default)]
 struct Known {
+    orders: HashMap<(ProblemKey, Rules), Vec<FoundOrder>>,
     profiles: HashMap<Key, Found>,
     peaks: HashMap<PeakKey, (WithSavings, u64)>,
     ops: usize,
 }
 
-/// All that the least peak of a part depends on.
+/// A problem without hand-overs.
 #[derive(PartialEq, Eq, Hash)]
-pub(crate) struct PeakKey {
+struct ProblemKey {
     predecessors: Vec<Vec<u32>>,
     buffers: Vec<Buffer>,
     base: u64,
+}
+
+impl ProblemKey {
+    fn new(problem: &Problem) -> Self {
+        Self {
+            predecessors: problem.predecessors.clone(),
+            buffers: problem.buffers.clone(),
+            base: problem.base,
+        }
+    }
+}
+
+/// The best order that a search has found, and what it was asked for.
+#[derive(Clone)]
+struct FoundOrder {
+    answer: Answer,
+    states: u64,
+    work: Option<u64>,
+    wanted_below: u64,
+}
+
+impl FoundOrder {
+    /// Would a search with so much work, for an order that peaks below this, find nothing else?
+    fn serves(&self, work: Option<u64>, wanted_below: u64) -> bool {
+        match self.answer.stopped {
+            None => true,
+            Some(StopReason::Capacity) => wanted_below <= self.answer.at_least,
+            Some(_) => work == self.work && wanted_below <= self.wanted_below,
+        }
+    }
+}
+
+/// All that the least peak of a part depends on.
+#[derive(PartialEq, Eq, Hash)]
+pub(crate) struct PeakKey {
+    part: ProblemKey,
     sure: Vec<u64>,
     floor: u64,
     until: Until,
@@ -39,23 +78,14 @@ pub(crate) struct PeakKey {
 impl PeakKey {
     /// The key of a problem without hand-overs.
     pub(crate) fn new(problem: &Problem, sure: &[u64], floor: u64, until: Until) -> Self {
-        Self {
-            predecessors: problem.predecessors.clone(),
-            buffers: problem.buffers.clone(),
-            base: problem.base,
-            sure: sure.to_vec(),
-            floor,
-            until,
-        }
+        Self { part: ProblemKey::new(problem), sure: sure.to_vec(), floor, until }
     }
 }
 
 /// All that a profile depends on: the module, the rules, and the states that it may take.
 #[derive(PartialEq, Eq, Hash)]
 struct Key {
-    predecessors: Vec<Vec<u32>>,
-    buffers: Vec<Buffer>,
-    base: u64,
+    module: ProblemKey,
     rules: Rules,
     states: u64,
 }
@@ -69,6 +99,35 @@ struct Found {
 impl Memo {
     fn known(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The result of `search` for a problem without hand-overs, unless it was found before.
+    pub(super) fn order_of(
+        &self,
+        problem: &Problem,
+        options: &Options,
+        watch: &mut Watch,
+        search: impl FnOnce(&mut Watch) -> Answer,
+    ) -> Answer {
+        let key = (ProblemKey::new(problem), options.rules.clone());
+        let (work, wanted_below) = (watch.left().work, options.wanted_below.unwrap_or(u64::MAX));
+        let serves = |found: &&FoundOrder| found.serves(work, wanted_below);
+        let known = self.known().orders.get(&key).and_then(|found| found.iter().find(serves).cloned());
+        if let Some(found) = known {
+            watch.visit(found.states);
+            return found.answer;
+        }
+        let before = watch.states;
+        let answer = search(watch);
+        let states = watch.states - before;
+        let is_repeatable = matches!(answer.stopped, None | Some(StopReason::Capacity | StopReason::Work));
+        let mut known = self.known();
+        if is_repeatable && known.ops + problem.len() <= MOST_OPS {
+            known.ops += problem.len();
+            let found = FoundOrder { answer: answer.clone(), states, work, wanted_below };
+            known.orders.entry(key).or_default().push(found);
+        }
+        answer
     }
 
     /// The least peak of a part, and the moves that it took to find.
@@ -91,13 +150,7 @@ impl Memo {
         rules: &Rules,
         effort: &mut ProfileWork,
     ) -> Option<Vec<ProfileStep>> {
-        let key = Key {
-            predecessors: module.predecessors.clone(),
-            buffers: module.buffers.clone(),
-            base: module.base,
-            rules: rules.clone(),
-            states: effort.states,
-        };
+        let key = Key { module: ProblemKey::new(module), rules: rules.clone(), states: effort.states };
         if let Some(found) = self.known().profiles.get(&key) {
             effort.spent += found.spent;
             return found.steps.clone();

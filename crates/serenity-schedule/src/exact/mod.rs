@@ -84,10 +84,13 @@ pub(crate) fn search(problem: &Problem, options: &Options, watch: &mut Watch) ->
         // The rules below count with buffers that come and go; what is written over what depends on more.
         return savings::search(problem, options, watch);
     }
-    if problem.len() > LARGEST_WHOLE {
-        return large::search(problem, options, watch);
-    }
-    search_from(problem, (heuristic::best(problem).0, bounds::simple(problem)), options, watch)
+    options.memo.order_of(problem, options, watch, |watch| {
+        if problem.len() > LARGEST_WHOLE {
+            large::search(problem, options, watch)
+        } else {
+            search_from(problem, (heuristic::best(problem).0, bounds::simple(problem)), options, watch)
+        }
+    })
 }
 
 /// Finds the order of least peak of a problem as a whole, from the best known order. `floor` is a lower bound on the
