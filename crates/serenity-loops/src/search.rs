@@ -145,6 +145,7 @@ impl<'g> Windows<'g> {
             if is_over() {
                 break;
             }
+            let alive = self.alive_before(first);
             let mut ops: Vec<&RowLocal> = Vec::new();
             for last in first..self.order.len().min(first + LONGEST) {
                 let Some(local) = &self.locals[last] else { break };
@@ -154,7 +155,9 @@ impl<'g> Windows<'g> {
                     continue;
                 }
                 let Some(window) = Window::new(&self.graphs[0], ops.clone()) else { continue };
-                let candidates = self.ways(&window, first, most, &costs);
+                let others =
+                    alive.iter().filter(|(t, _)| !window.enters.contains(t)).map(|(_, bytes)| bytes).sum();
+                let candidates = ways(&window, others, most, &costs);
                 if !candidates.is_empty() {
                     found.insert((first, last), candidates);
                 }
@@ -163,75 +166,20 @@ impl<'g> Windows<'g> {
         self.candidates = found;
     }
 
-    /// The ways in which a window needs less than it does now.
-    fn ways(&self, window: &Window, first: usize, most: u64, costs: &Costs) -> Vec<PricedWay> {
-        let others = self.others_alive(window, first);
-        let bytes = |t: TensorId| aligned(window.graph.tensor(t).bytes as i64) as u64;
-        let also: u64 = window.also.iter().map(|&t| bytes(t)).sum();
-        let room = |enters: TensorId| {
-            let (read, written) = (bytes(enters), bytes(window.leaves));
-            also + if window.can_share(enters) { read.max(written) } else { read + written }
-        };
-        let mut found: Vec<PricedWay> = Vec::new();
-        let mut offer = |program: Option<Program>, way: Way| -> bool {
-            let Some(program) = program else { return true };
-            let extra_macs = program.extra_macs.max(0) as u64;
-            let bytes = others + peak(window, &program, costs) as u64;
-            let wholes = (program.wholes.len() + program.also.len()) as u64 - 1;
-            let ahead: u64 = program.ahead.iter().map(|step| tail_ahead(window, step)).sum();
-            let tail = TAIL_OF_A_LOOP
-                + TAIL_OF_A_WHOLE * wholes
-                + TAIL_OF_A_CARRY * program.carries.len() as u64
-                + ahead;
-            if bytes < most {
-                let extra_instructions = extra_instructions(window, &program);
-                found.push(PricedWay { way, bytes, extra_macs, extra_instructions, tail });
-            }
-            bytes < most
-        };
-        let height = window.height(window.leaves);
-        let halos = window.ops.iter().filter(|op| op.rows.widens()).count();
-        if halos <= MOST_HALOS {
-            // Stripes are cut from an input of the first op.
-            for &enters in &window.ops[0].inputs {
-                let rest: u64 = window.enters.iter().filter(|&&t| t != enters).map(|&t| bytes(t)).sum();
-                if others + room(enters) + rest >= most {
-                    continue;
-                }
-                for &step in STEPS_WITH_HALO.iter().take_while(|&&step| step < height) {
-                    if !offer(halo::program(window, enters, step), Way::Halo { enters, step }) {
-                        break;
-                    }
-                }
-            }
-        }
-        if let [enters] = window.enters[..]
-            && others + room(enters) < most
-        {
-            for &step in STEPS_OF_LINES.iter().take_while(|&&step| step < height) {
-                if !offer(lines::program(window, step, false), Way::Lines { step, is_peeled: false }) {
-                    break;
-                }
-                offer(lines::program(window, step, true), Way::Lines { step, is_peeled: true });
-            }
-        }
-        undominated(found)
-    }
-
-    /// Bytes that are in use throughout a window and that it does not touch.
-    fn others_alive(&self, window: &Window, first: usize) -> u64 {
+    /// The tensors that are in use when the op at a position begins, with their bytes.
+    fn alive_before(&self, position: usize) -> Vec<(TensorId, u64)> {
         let graph = &self.graphs[0];
-        let has_come: BTreeSet<OpId> = self.order[..first].iter().copied().collect();
-        let is_alive = |t: TensorId| {
+        let has_come: BTreeSet<OpId> = self.order[..position].iter().copied().collect();
+        let is_alive = |&t: &TensorId| {
             let is_there = match graph.producer(t) {
                 Some(op) => has_come.contains(&op),
                 None => graph.is_input(t),
             };
             let is_wanted = graph.is_output(t) || graph.consumers(t).iter().any(|op| !has_come.contains(op));
-            is_there && is_wanted && !window.enters.contains(&t)
+            is_there && is_wanted
         };
-        let alive = graph.tensor_ids().filter(|&t| is_alive(t));
-        alive.map(|t| aligned(graph.tensor(t).bytes as i64) as u64).sum()
+        let alive = graph.tensor_ids().filter(is_alive);
+        alive.map(|t| (t, aligned(graph.tensor(t).bytes as i64) as u64)).collect()
     }
 
     /// The choices worth planning, each with at most `most_macs` additional multiplications, the least memory first:
@@ -348,6 +296,60 @@ fn tail_ahead(window: &Window, step: &Step) -> u64 {
         }
         _ => TAIL_OF_A_STEP,
     }
+}
+
+/// The ways in which a window needs less than it does now: `others` are the bytes in use that it does not touch.
+fn ways(window: &Window, others: u64, most: u64, costs: &Costs) -> Vec<PricedWay> {
+    let bytes = |t: TensorId| aligned(window.graph.tensor(t).bytes as i64) as u64;
+    let also: u64 = window.also.iter().map(|&t| bytes(t)).sum();
+    let room = |enters: TensorId| {
+        let (read, written) = (bytes(enters), bytes(window.leaves));
+        also + if window.can_share(enters) { read.max(written) } else { read + written }
+    };
+    let mut found: Vec<PricedWay> = Vec::new();
+    let mut offer = |program: Option<Program>, way: Way| -> bool {
+        let Some(program) = program else { return true };
+        let extra_macs = program.extra_macs.max(0) as u64;
+        let bytes = others + peak(window, &program, costs) as u64;
+        let wholes = (program.wholes.len() + program.also.len()) as u64 - 1;
+        let ahead: u64 = program.ahead.iter().map(|step| tail_ahead(window, step)).sum();
+        let tail = TAIL_OF_A_LOOP
+            + TAIL_OF_A_WHOLE * wholes
+            + TAIL_OF_A_CARRY * program.carries.len() as u64
+            + ahead;
+        if bytes < most {
+            let extra_instructions = extra_instructions(window, &program);
+            found.push(PricedWay { way, bytes, extra_macs, extra_instructions, tail });
+        }
+        bytes < most
+    };
+    let height = window.height(window.leaves);
+    let halos = window.ops.iter().filter(|op| op.rows.widens()).count();
+    if halos <= MOST_HALOS {
+        // Stripes are cut from an input of the first op.
+        for &enters in &window.ops[0].inputs {
+            let rest: u64 = window.enters.iter().filter(|&&t| t != enters).map(|&t| bytes(t)).sum();
+            if others + room(enters) + rest >= most {
+                continue;
+            }
+            for &step in STEPS_WITH_HALO.iter().take_while(|&&step| step < height) {
+                if !offer(halo::program(window, enters, step), Way::Halo { enters, step }) {
+                    break;
+                }
+            }
+        }
+    }
+    if let [enters] = window.enters[..]
+        && others + room(enters) < most
+    {
+        for &step in STEPS_OF_LINES.iter().take_while(|&&step| step < height) {
+            if !offer(lines::program(window, step, false), Way::Lines { step, is_peeled: false }) {
+                break;
+            }
+            offer(lines::program(window, step, true), Way::Lines { step, is_peeled: true });
+        }
+    }
+    undominated(found)
 }
 
 /// The candidates that no other beats in everything.
