@@ -35,7 +35,7 @@ pub(crate) struct InspectArgs {
     /// Give up proving the least possible peak after so many seconds.
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     pub(crate) time_limit: Duration,
-    /// The same when the tables of the search take this much memory.
+    /// Give up proving it when the tables of the search take this much memory.
     #[arg(long, value_name = "SIZE", default_value = "4GiB")]
     pub(crate) memory_limit: Size,
     #[command(flatten)]

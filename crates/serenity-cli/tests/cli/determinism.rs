@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::thread;
 
 /// With each number of threads; `SERENITY_SLOW` asks for a hundred.
-const RUNS: usize = 3;
+const RUNS: usize = 1;
 const RUNS_IF_SLOW: usize = 100;
 /// So many run at once, on however few cores: each is stopped and starved by the others.
 const AT_ONCE: usize = 8;
@@ -31,7 +31,7 @@ fn made(desk: &Desk, name: &str, options: &[&str], threads: &str, run: usize) ->
 
 #[test]
 fn the_same_bytes_every_time() {
-    let runs = if std::env::var_os("SERENITY_SLOW").is_some() { RUNS_IF_SLOW } else { RUNS };
+    let runs = if serenity_judges::is_slow() { RUNS_IF_SLOW } else { RUNS };
     let desk = Desk::new();
     let models: [(&str, &str, &[&str]); 4] = [
         ("swiftnet-b", "loops.tflite", &["--loops"]),

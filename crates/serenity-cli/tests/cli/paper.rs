@@ -2,9 +2,16 @@
 
 use crate::harness::Desk;
 use serde_json::json;
+use serenity_judges::{Need, is_slow, skip};
 
 #[test]
 fn everything_is_written_into_a_folder_that_is_made() {
+    if !is_slow() {
+        return skip(
+            Need::Slow,
+            "the evaluation of the paper as a command; its tables are tested in any case",
+        );
+    }
     let desk = Desk::new();
     let run = desk.run(&["paper", "--out", "some/where", "--seeds", "1", "--orders", "50", "--json"]);
     assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{run:?}");

@@ -230,7 +230,7 @@ fn model(name: &str, extension: &str) -> Option<PathBuf> {
     let path = collection().join(format!("{name}.{extension}"));
     let need = if !path.exists() {
         Need::Collection
-    } else if SLOW.contains(&name) && std::env::var_os("SERENITY_SLOW").is_none() {
+    } else if SLOW.contains(&name) && !serenity_judges::is_slow() {
         Need::Slow
     } else {
         return Some(path);

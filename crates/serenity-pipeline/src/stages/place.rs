@@ -2,7 +2,7 @@
 
 use crate::by_kernels::{are_no_larger, heads, own_heads};
 use crate::peak::{self, own_peak};
-use crate::stages::judge::{self, Bounds, Judge, Seed};
+use crate::stages::judge::{self, BestPlanned, Bounds, Judge, Seed};
 use crate::stages::order::{search_for, unchecked, verified};
 use crate::stages::problem::problem;
 use crate::stages::{nested, ort};
@@ -152,23 +152,28 @@ fn with_plan(
         are_no_larger(&heads(graphs, options.model, &orders, Some(offsets)), &own)
     };
     if let Some(best) = judge.best_planned(&starts, known, facts, bounds, &serves_all) {
-        let mut orders = best.orders.into_iter();
-        let order = orders.next().unwrap_or_default();
-        plan.bodies = orders.collect();
-        let places = Some(&best.planned.offsets);
-        let peak = peak::profile(graphs, (&order, &plan.bodies), planned.model, places).peak();
-        let after = Footprint { peak, arena: Some(best.planned.arena.bytes), ops: plan.after.ops };
-        plan.arena_bound = Some(best.bound.min(with_loops));
-        let places = Proof::of(best.planned.arena.bytes, best.planned.bound, best.planned.stopped);
-        plan.offsets = Some(best.planned.offsets).filter(|offsets| !offsets.is_empty());
-        plan.places = plan.offsets.as_ref().map(|_| places);
-        plan.take_order(order, after);
+        take_offsets(&mut plan, graphs, best, with_loops);
     }
     plan.stats.elapsed = started.elapsed();
     if options.given_plan.is_some() && given.is_none() && plan.offsets.is_some() {
         return verified(graphs, plan, None).map(Ok);
     }
     or_as_it_was(graphs, plan, given).map(Ok)
+}
+
+/// Takes the best orders and their offsets into a plan; `limit` is the most that may be claimed as a lower bound.
+fn take_offsets(plan: &mut Plan, graphs: &[Graph], best: BestPlanned, limit: u64) {
+    let BestPlanned { orders, planned, bound } = best;
+    let mut orders = orders.into_iter();
+    let order = orders.next().unwrap_or_default();
+    plan.bodies = orders.collect();
+    let peak = peak::profile(graphs, (&order, &plan.bodies), plan.model, Some(&planned.offsets)).peak();
+    let after = Footprint { peak, arena: Some(planned.arena.bytes), ops: plan.after.ops };
+    plan.arena_bound = Some(bound.min(limit));
+    let places = Proof::of(planned.arena.bytes, planned.bound, planned.stopped);
+    plan.offsets = Some(planned.offsets).filter(|offsets| !offsets.is_empty());
+    plan.places = plan.offsets.as_ref().map(|_| places);
+    plan.take_order(order, after);
 }
 
 /// The best order for one of several sets of kernels, and a lower bound for all orders and placements with them.

@@ -126,7 +126,7 @@ fn real_models_compute_the_same_bits() {
     }
     for engine in [Engine::Tflm, Engine::LiteRtReference, Engine::LiteRt] {
         small.judge(engine);
-        if std::env::var_os("SERENITY_SLOW").is_some() {
+        if serenity_judges::is_slow() {
             pairs.judge(engine);
         }
     }
