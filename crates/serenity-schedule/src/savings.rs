@@ -325,7 +325,7 @@ impl<'a> Costs<'a> {
         self.settle(&mut root);
         loop {
             order.append(&mut root.ops);
-            let (at_least, found) = match self.valley(root, (until.enough, last), watch) {
+            let (at_least, found) = match self.valley(&root, (until.enough, last), watch) {
                 Valley::None { at_least } => (at_least, None),
                 Valley::End { peak, ops } => (peak, Some(ops)),
                 Valley::At { set, ops } => {
@@ -340,8 +340,8 @@ impl<'a> Costs<'a> {
     }
 
     /// The first set on the way from `root` that some best order passes through, if it is not the end that comes first.
-    fn valley(&self, root: Set, (enough, last): (u64, u64), watch: &mut Watch) -> Valley {
-        let mut reached = Reached::new(&root);
+    fn valley(&self, root: &Set, (enough, last): (u64, u64), watch: &mut Watch) -> Valley {
+        let mut reached = Reached::new(root);
         let mut next = root.clone();
         let mut moves = Vec::new();
         while let Some(at) = reached.next() {
@@ -354,7 +354,7 @@ impl<'a> Costs<'a> {
             }
             if at > 0
                 && in_use <= root.in_use
-                && let Some(valley) = self.committed(&root, &reached.way_to(at), peak)
+                && let Some(valley) = self.committed(root, &reached.way_to(at), peak)
             {
                 return valley;
             }
