@@ -4,7 +4,7 @@
 ///
 /// ```
 /// let mut random = serenity_search::Random(1);
-/// assert_eq!([random.below(10), random.below(10), random.below(10)], [7, 3, 6]);
+/// assert_eq!([random.below(10), random.below(10), random.below(10)], [4, 3, 6]);
 /// ```
 #[derive(Clone, Debug)]
 pub struct Random(pub u64);

@@ -31,15 +31,15 @@ pub const CONSTANT_CHANNELS: &str = "constant-channels";
 /// let whole = |count, is_fixed| Channels {
 ///     count, is_fixed, numbers: Numbers::Whole { scale: 1.0, zero_point: 0, least: -128, most: 127 },
 /// };
-/// let mix = |input, output, weights: &[i32], bias: Vec<f64>| Step::Mix(Mix {
-///     input, output,
-///     weights: Weights::of_taps(weights.chunks(1)),
-///     sums: Sums { sees_border: false, scales: Some(vec![1.0; bias.len()]), clamp: Clamp::NONE, bias },
-///     takes_bias: true,
-/// });
+/// let mix = |input, output, all: [i32; 3], bias: Vec<f64>| {
+///     let mut weights = Weights::default();
+///     all.into_iter().for_each(|weight| weights.push([weight].into_iter()));
+///     let sums = Sums { sees_border: false, scales: Some(vec![1.0; bias.len()]), clamp: Clamp::NONE, bias };
+///     Step::Mix(Mix { input, output, weights, sums, takes_bias: true })
+/// };
 /// let network = Network {
 ///     tensors: vec![whole(1, true), whole(3, false), whole(1, true)],
-///     steps: vec![mix(0, 1, &[5, 0, 6], vec![0.0, 7.0, 0.0]), mix(1, 2, &[2, 3, 4], vec![1.0])],
+///     steps: vec![mix(0, 1, [5, 0, 6], vec![0.0, 7.0, 0.0]), mix(1, 2, [2, 3, 4], vec![1.0])],
 /// };
 /// let narrowing = narrow(&network, &|| false);
 /// assert_eq!(narrowing.kept[1], Some(vec![0, 2]));
