@@ -2,6 +2,7 @@
 
 mod changes;
 mod emit;
+mod fit;
 mod groups;
 mod inspect;
 mod optimize;
@@ -11,6 +12,7 @@ mod values;
 
 pub(crate) use changes::ChangeArgs;
 pub(crate) use emit::{EmitArgs, EmitCArgs, EmitCommand};
+pub(crate) use fit::FitArgs;
 pub(crate) use groups::command;
 pub(crate) use inspect::{InspectArgs, ScheduleArgs};
 pub(crate) use optimize::OptimizeArgs;
@@ -39,6 +41,7 @@ use values::{allowance, named, seconds, threads, tolerance};
     after_help = "INPUT is a .tflite or .onnx model, a .json graph, `-` for a graph on standard input, or `zoo:NAME` for a built-in network.\n\
         Sizes are written 250000, 250KB (1000) or 250KiB (1024).\n\n\
         Start with:\n  \
+        serenity fit model.tflite --budget 64KiB  all ways to make it fit a device\n  \
         serenity optimize model.tflite -o smaller.tflite   the main job\n  \
         serenity optimize zoo:swiftnet            the same on a built-in network\n  \
         serenity inspect zoo:swiftnet-a           what it needs now, and who is alive at the peak\n  \
@@ -57,6 +60,7 @@ pub(crate) struct Cli {
 #[derive(Subcommand)]
 #[allow(clippy::large_enum_variant, reason = "there is one of them in a run")]
 pub(crate) enum Command {
+    Fit(FitArgs),
     Optimize(OptimizeArgs),
     Inspect(InspectArgs),
     Schedule(ScheduleArgs),
@@ -78,6 +82,7 @@ impl Command {
     /// Who is listening, and how much.
     pub(crate) fn talk(&self) -> TalkArgs {
         match self {
+            Self::Fit(args) => args.talk,
             Self::Optimize(args) => args.talk,
             Self::Inspect(args) => args.talk,
             Self::Schedule(args) => args.talk,
@@ -99,6 +104,7 @@ impl Command {
     /// What the command is about, as given, if it is about one thing.
     pub(crate) fn input(&self) -> Option<&str> {
         match self {
+            Self::Fit(args) => Some(&args.input),
             Self::Place(args) => Some(&args.input),
             Self::Traffic(args) => Some(&args.input),
             Self::Sample(args) => Some(&args.input),

@@ -1,6 +1,6 @@
 //! What every JSON output has in common, and the schema of all of them, which is made of their types.
 
-use crate::commands::{check, emit, inspect, optimize, paper, place, report, sample, traffic, verify, zoo};
+use crate::commands::{check, emit, fit, inspect, optimize, paper, place, report, sample, traffic, verify, zoo};
 use crate::failure::StatedFailure;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -75,6 +75,7 @@ pub(crate) fn schema() -> Value {
     let (given, none, either) = (&json!("string"), &json!("null"), &json!(["string", "null"]));
     let all = [
         described::<optimize::Stated>("optimize", given, &mut generator),
+        described::<fit::Stated>("fit", given, &mut generator),
         described::<inspect::Inspected>("inspect", given, &mut generator),
         described::<report::Reported>("report", given, &mut generator),
         described::<emit::Written>("emit", given, &mut generator),

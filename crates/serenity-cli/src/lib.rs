@@ -102,6 +102,7 @@ fn carry_out(cli: &mut Cli, out: &mut impl Write) -> Result<Outcome, Failure> {
         Command::Sample(args) => commands::sample::run(args, out),
         Command::Check(args) => commands::check::run(args, out),
         Command::Verify(args) => commands::verify::run(args, out),
+        Command::Fit(args) => commands::fit::run(args, out),
         Command::Report(args) => commands::report::run(args, out),
         Command::Emit(args) => commands::emit::run(args, out),
         Command::Zoo(args) => commands::zoo::run(args, out),

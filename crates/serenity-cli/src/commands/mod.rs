@@ -3,6 +3,7 @@
 pub(crate) mod budget;
 pub(crate) mod check;
 pub(crate) mod emit;
+pub(crate) mod fit;
 pub(crate) mod inspect;
 mod onnx;
 pub(crate) mod optimize;

@@ -10,6 +10,7 @@ mod determinism;
 mod emit;
 mod errors;
 mod faults;
+mod fit;
 #[path = "../../../serenity/tests/all/float_io.rs"]
 mod float_io;
 mod harness;

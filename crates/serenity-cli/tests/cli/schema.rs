@@ -230,6 +230,7 @@ fn every_field_in_the_schema_is_printed_by_some_command() {
         &["optimize", "c.onnx", "-o", "small.onnx", "--json"],
         &["optimize", "c.tflite", "--report", "page.html", "--svg", "pictures", "--json"],
         &["report", "c.tflite", "-o", "page.html", "--budget", "1KB", "--svg", "pictures", "--json"],
+        &["fit", "c.tflite", "--budget", "1KB", "--allow", "plan,rewrites,c", "--json"],
         &["emit", "c", "c.tflite", "-o", "code", "--budget", "1MB", "--json"],
         &["inspect", "c.tflite", "--json"],
         &["inspect", "zoo:swiftnet-b", "--json"],

@@ -57,7 +57,7 @@ fn told_to_end(mut child: Child, name: &str) -> (Duration, Option<i32>) {
     (spent, child.wait().unwrap().code())
 }
 
-const COMMANDS: [&[&str]; 12] = [
+const COMMANDS: [&[&str]; 13] = [
     &["optimize", "chain.onnx", "--runtime", "plain", "-o", "out.onnx", "--report", "out.html"],
     &["inspect", "chain.onnx", "--runtime", "plain"],
     &["schedule", "chain.onnx", "--runtime", "plain"],
@@ -67,6 +67,7 @@ const COMMANDS: [&[&str]; 12] = [
     &["verify", "chain.onnx", "chain.onnx"],
     &["check", "plan.json", "chain.onnx"],
     &["report", "chain.onnx", "--runtime", "plain", "-o", "out.html"],
+    &["fit", "chain.onnx", "--runtime", "plain", "--budget", "1KB", "-o", "out.onnx"],
     &["emit", "c", "net.tflite", "-o", "out"],
     &["zoo", "export", "nasnet-cifar", "-o", "out.tflite"],
     &["paper", "--out", "out"],

@@ -1,0 +1,60 @@
+//! Arguments of `serenity fit`.
+
+use super::values::named;
+use super::{ReadArgs, RuntimeArg, SearchArgs, TalkArgs};
+use crate::size::Size;
+use clap::Args;
+use serenity_fit::Change;
+
+/// Make a model fit the memory of a device: try all ways, and write the first that is enough.
+///
+/// Prints one row per way, from the one that asks least of the application to the one that asks most, with the memory that a device must have for it. No figure is an
+/// estimate: each is of a plan that was made and checked, or of code that was written. The rows take what `optimize` and `emit c` take with the flags of the command beside
+/// them, so that large models need a minute.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    serenity fit model.tflite --budget 64KiB\n  \
+    serenity fit model.tflite --budget 64KiB -o smaller.tflite\n  \
+    serenity fit model.tflite --budget 64KiB --forbid int8-io -o code/\n  \
+    serenity fit zoo:swiftnet-a --budget 180KB")]
+pub(crate) struct FitArgs {
+    /// The model.
+    pub(crate) input: String,
+    /// The memory that the device has for the model.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) budget: Size,
+    /// Write the first way that fits: a model, or, into a folder (with a `/` at its end), C code.
+    #[arg(short, long, value_name = "FILE|DIR/")]
+    pub(crate) output: Option<String>,
+    /// Make these changes only [default: all].
+    ///
+    /// plan: another order, and a place for every tensor. rewrites: operators replaced by others that compute the same. kernels: TFLM is built with kernels that are known.
+    /// loops: a few rows at a time. int8-io: integers as inputs and outputs. c: code instead of the interpreter.
+    #[arg(long, value_name = "CHANGE,...", value_delimiter = ',', value_parser = named::<Change>(Change::all().map(|(name, _)| name)))]
+    pub(crate) allow: Vec<Change>,
+    /// Do not make these changes.
+    #[arg(long, value_name = "CHANGE,...", value_delimiter = ',', value_parser = named::<Change>(Change::all().map(|(name, _)| name)))]
+    pub(crate) forbid: Vec<Change>,
+    /// Say of every way what it asks of the application, and the command that makes it.
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+    #[command(flatten)]
+    pub(crate) runtime: RuntimeArg,
+    #[command(flatten)]
+    pub(crate) search: SearchArgs,
+    #[command(flatten)]
+    pub(crate) talk: TalkArgs,
+}
+
+impl FitArgs {
+    /// The changes that may be made.
+    pub(crate) fn allowed(&self) -> Vec<Change> {
+        let all = Change::all().map(|(_, change)| change);
+        let is_allowed = |change: &Change| {
+            (self.allow.is_empty() || self.allow.contains(change)) && !self.forbid.contains(change)
+        };
+        all.filter(is_allowed).collect()
+    }
+}

@@ -1,0 +1,102 @@
+//! `serenity fit`: every row is what its command makes, and what is written fits.
+
+use crate::float_io::with_float_io;
+use crate::harness::Desk;
+use serde_json::{Value, json};
+
+/// A built-in network as a model of int8 operators.
+fn desk_with_model() -> Desk {
+    let desk = Desk::new();
+    let run = desk.run(&["zoo", "export", "swiftnet-b", "--int8", "-o", "net.tflite"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    desk
+}
+
+fn ways(object: &Value) -> Vec<&Value> {
+    object["ways"].as_array().unwrap().iter().collect()
+}
+
+#[test]
+fn every_row_is_what_its_command_makes() {
+    let desk = desk_with_model();
+    let run = desk.run(&["fit", "net.tflite", "--budget", "40KB", "--json"]);
+    let object = run.json();
+    let mut made = 0;
+    for way in ways(&object) {
+        let Some(command) = way["command"].as_str() else { continue };
+        let mut args: Vec<&str> = command.split(' ').skip(1).collect();
+        args.push("--json");
+        let again = desk.run(&args).json();
+        let needs = if args[0] == "emit" { &again["ram"] } else { &again["needs"] };
+        assert_eq!(needs, &way["needs"], "{command}");
+        made += 1;
+    }
+    assert!(made >= 6, "{object}");
+}
+
+#[test]
+fn the_first_that_fits_is_written() {
+    let desk = desk_with_model();
+    let as_it_came = desk.run(&["fit", "net.tflite", "--budget", "10MB", "--json"]).json();
+    assert_eq!((&as_it_came["first"], &as_it_came["fits"]), (&json!(0), &json!(true)));
+    // A little less than what the rewritten model needs, so that something more must be done.
+    let rewritten = ways(&as_it_came)
+        .into_iter()
+        .filter(|way| way["not_possible"].is_null() && way["changes"].as_array().unwrap().len() <= 2)
+        .map(|way| way["needs"].as_u64().unwrap() + way["margin"].as_u64().unwrap())
+        .min()
+        .unwrap();
+    let budget = (rewritten - 1).to_string();
+    let run = desk.run(&["fit", "net.tflite", "--budget", &budget, "-o", "small.tflite", "--json"]);
+    let object = run.json();
+    assert_eq!((run.code, &object["files"]), (0, &json!(["small.tflite"])));
+    let first = &object["ways"][object["first"].as_u64().unwrap() as usize];
+    assert!(first["changes"].as_array().unwrap().len() > 2, "{first}");
+    let kernels = first["kernels"].as_str().unwrap_or("any");
+    let inspected =
+        desk.run(&["inspect", "small.tflite", "--kernels", kernels, "--budget", &budget, "--json"]);
+    assert_eq!(inspected.code, 0, "{inspected:?}");
+    // As code, and into a folder.
+    let run = desk.run(&["fit", "net.tflite", "--budget", &budget, "-o", "code/"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.stdout.contains("C without interpreter") && desk.path("code").is_dir(), "{run:?}");
+}
+
+#[test]
+fn changes_are_permitted_and_forbidden_by_name() {
+    let desk = desk_with_model();
+    let plain = std::fs::read(desk.path("net.tflite")).unwrap();
+    std::fs::write(desk.path("net.tflite"), with_float_io(plain)).unwrap();
+    let changes = |more: &[&str]| {
+        let object = desk.run(&[&["fit", "net.tflite", "--budget", "1KB", "--json"], more].concat()).json();
+        let all = ways(&object).into_iter().flat_map(|way| way["changes"].as_array().unwrap().clone());
+        let mut all: Vec<String> = all.map(|change| change.as_str().unwrap().to_owned()).collect();
+        all.sort();
+        all.dedup();
+        all
+    };
+    assert_eq!(changes(&["--allow", "plan,int8-io,rewrites"]), ["int8-io", "plan", "rewrites"]);
+    assert_eq!(changes(&["--forbid", "loops,c,kernels"]), ["int8-io", "plan", "rewrites"]);
+    assert!(changes(&["--forbid", "plan"]).is_empty());
+    let run = desk.run(&["fit", "net.tflite", "--budget", "1KB", "--allow", "magic"]);
+    assert!(run.code == 2 && run.stderr.contains("possible values"), "{run:?}");
+}
+
+#[test]
+fn what_fits_in_no_way_says_why_and_writes_nothing() {
+    let desk = desk_with_model();
+    let run = desk.run(&["fit", "net.tflite", "--budget", "1KB", "--allow", "plan,c,rewrites", "-o", "code/"]);
+    assert_eq!((run.code, run.stderr.as_str()), (1, ""));
+    for part in ["does not fit 1000 B in any way", "The least of all ways is", "the inputs alone take"] {
+        assert!(run.stdout.contains(part), "{part} is not in\n{}", run.stdout);
+    }
+    assert_eq!(desk.files(), ["net.tflite"]);
+}
+
+#[test]
+fn a_graph_without_weights_has_fewer_ways() {
+    let run = Desk::new().run(&["fit", "zoo:swiftnet-a", "--budget", "180KB"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.stdout.contains("fits 180.0 KB: rewritten; set the arena to 150,528 bytes"), "{}", run.stdout);
+    assert!(!run.stdout.contains("loops") && !run.stdout.contains("kernels"), "{}", run.stdout);
+}

@@ -1,0 +1,233 @@
+//! Makes a model in one of the ways.
+
+use crate::{Question, Way};
+use serenity::account::{Account, refused_by_tflm};
+use serenity::code::{check_covered, emit_c};
+use serenity::pipeline::{Figures, Need};
+use serenity::{Error, Format, Input, Loops, Optimized, Options, Rewrites, optimize};
+use serenity_emit::{Emitted, prefix_of};
+use serenity_runtimes::{Kernels, MemoryModel};
+
+/// Shares of additional multiplications that loops may take: more only if it does not fit with fewer.
+const MORE_MACS: [f64; 2] = [0.1, 0.5];
+
+/// A model that was made in one of the ways.
+#[derive(Debug)]
+pub struct Made {
+    /// The memory that a device must have.
+    pub need: Need,
+    /// Is that within the budget, margin included?
+    pub fits: bool,
+    /// Multiplications added to the model as it came; negative if there are fewer.
+    pub extra_macs: i64,
+    /// The share of instructions that loops add, by estimate.
+    pub extra_time: f64,
+    /// Bytes of constants added to the model as it came; negative if there are fewer.
+    pub extra_flash: i64,
+    /// Is it proved that nothing made this way needs less?
+    pub is_proved: bool,
+    /// What the application must do, one sentence each.
+    pub asks: Vec<String>,
+    /// The command that makes it; `None` for the model as it came.
+    pub command: Option<String>,
+    /// The model and its plan; `None` for the model as it came.
+    pub found: Option<Box<Optimized>>,
+    /// The code, if there is any.
+    pub code: Option<Emitted>,
+}
+
+/// Why a way is not possible.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotPossible {
+    /// No rewrite lowers the need.
+    #[error("no rewrite lowers the need")]
+    NoRewrite,
+    /// No loops lower the need.
+    #[error("no loops lower the need")]
+    NoLoops,
+    /// The model cannot be made this way.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// A model for which ways are tried.
+pub(crate) struct Case<'a> {
+    input: &'a Input,
+    options: &'a Options,
+    question: &'a Question,
+    /// The model, ordered and placed, and not changed otherwise.
+    planned: Optimized,
+    takes_floats: bool,
+}
+
+impl<'a> Case<'a> {
+    pub(crate) fn new(input: &'a Input, options: &'a Options, question: &'a Question) -> Result<Self, Error> {
+        let planned = optimize(input, &Options { rewrites: Rewrites::None, loops: None, ..options.clone() })?;
+        let is_tflite = input.file.format() == Format::TfLite;
+        let takes_floats =
+            is_tflite && input.with_quantized_io().is_ok_and(|(_, changed)| !changed.is_unchanged());
+        Ok(Self { input, options, question, planned, takes_floats })
+    }
+
+    /// Is this a way for such a model?
+    pub(crate) fn applies(&self, way: Way) -> bool {
+        let is_for_tflm = self.input.file.format() == Format::TfLite && self.options.model.kernels().is_some();
+        let any = self.options.model.without_plan() == MemoryModel::Tflm(Kernels::Any);
+        (is_for_tflm || !(way.loops || way.int8_io || way.is_code))
+            && (self.takes_floats || !way.int8_io)
+            && (way.kernels.is_none() || (any && !self.question.names_kernels))
+            && (!way.is_code || self.emitted().is_some())
+    }
+
+    /// Makes the model.
+    pub(crate) fn made(&self, way: Way) -> Result<Made, NotPossible> {
+        if !way.is_planned {
+            return Ok(self.as_it_came());
+        }
+        if !way.rewrites {
+            return Ok(self.told(way, self.planned.clone(), None));
+        }
+        if way.is_code {
+            let kernels = self.emitted().unwrap_or_default();
+            check_covered(self.input, way.int8_io, kernels).map_err(|error| failed(&error))?;
+        }
+        let options = self.options(way);
+        if !way.loops {
+            let found = optimize(self.input, &options).map_err(|error| failed(&error.into()))?;
+            let is_plain = way == Way { is_planned: true, rewrites: true, ..Way::default() };
+            if is_plain && found.plan.keeps_operators() {
+                return Err(NotPossible::NoRewrite);
+            }
+            return self.finished(way, found, None);
+        }
+        let mut best: Option<Made> = None;
+        for most_extra_macs in MORE_MACS {
+            let loops = Loops { most_extra_macs, enough: Some(self.question.budget) };
+            let options = Options { loops: Some(loops), ..options.clone() };
+            let found = optimize(self.input, &options).map_err(|error| failed(&error.into()))?;
+            if found.plan.loops.is_none() {
+                continue;
+            }
+            let made = self.finished(way, found, Some(most_extra_macs))?;
+            if best.as_ref().is_none_or(|best| made.need.bytes < best.need.bytes) {
+                best = Some(made);
+            }
+            if best.as_ref().is_some_and(|best| best.fits) {
+                break;
+            }
+        }
+        best.ok_or(NotPossible::NoLoops)
+    }
+
+    fn options(&self, way: Way) -> Options {
+        let kernels = if way.is_code { self.emitted() } else { way.kernels };
+        let model = match kernels {
+            Some(kernels) => self.options.model.without_plan().with_kernels(kernels),
+            None => self.options.model,
+        };
+        let plan_arena = self.options.plan_arena || way.is_code;
+        Options { model, plan_arena, int8_io: way.int8_io || self.options.int8_io, ..self.options.clone() }
+    }
+
+    /// The kernels of emitted C that correspond to those of the target.
+    fn emitted(&self) -> Option<Kernels> {
+        match self.options.model.kernels()? {
+            Kernels::Any | Kernels::Reference => Some(Kernels::Emitted),
+            Kernels::CmsisNn => Some(Kernels::EmittedCmsisNn),
+            Kernels::CmsisNnMve => Some(Kernels::EmittedCmsisNnMve),
+            kernels if kernels.are_emitted() => Some(kernels),
+            _ => None,
+        }
+    }
+
+    fn finished(&self, way: Way, found: Optimized, most: Option<f64>) -> Result<Made, NotPossible> {
+        let mut made = self.told(way, found, most);
+        if let (true, Some(found)) = (way.is_code, &made.found) {
+            let code = emit_c(&found.model, &found.plan, &prefix_of(&self.input.name));
+            let code = code.map_err(|error| failed(&error))?;
+            made.need = Need { bytes: code.ram(), margin: 0 };
+            made.fits = code.ram() <= self.question.budget;
+            made.asks.insert(0, format!("call `{}_run` instead of the interpreter", code.prefix));
+            made.code = Some(code);
+        }
+        Ok(made)
+    }
+
+    fn as_it_came(&self) -> Made {
+        let plan = &self.planned.plan;
+        let need = Account::new(self.input, &self.planned.model, plan).needed();
+        let can_run = refused_by_tflm(self.input, plan.model).is_empty();
+        Made {
+            need,
+            fits: can_run && plan.fits(need, self.question.budget),
+            extra_macs: 0,
+            extra_time: 0.0,
+            extra_flash: 0,
+            is_proved: false,
+            asks: Vec::new(),
+            command: None,
+            found: None,
+            code: None,
+        }
+    }
+
+    /// The figures of a planned model.
+    fn told(&self, way: Way, found: Optimized, most: Option<f64>) -> Made {
+        let need = Need::of(&found.model, &found.plan);
+        let chosen = found.attempts.iter().find(|attempt| attempt.is_chosen);
+        let figures: Option<&Figures> = chosen.and_then(|attempt| attempt.outcome.as_ref().ok());
+        let loops = found.plan.loops.as_ref();
+        let can_run = way.is_code || refused_by_tflm(self.input, found.plan.model).is_empty();
+        Made {
+            need,
+            fits: can_run && found.plan.fits(need, self.question.budget),
+            extra_macs: figures.map_or(0, |figures| figures.extra_macs),
+            extra_time: loops
+                .map_or(0.0, |loops| loops.extra_instructions as f64 / loops.instructions.max(1) as f64),
+            extra_flash: figures.map_or(0, |figures| figures.extra_flash),
+            is_proved: found.plan.is_optimal(),
+            asks: asks(way, figures.map_or(&[], |figures| &figures.new_operators)),
+            command: Some(self.command(way, most)),
+            found: Some(Box::new(found)),
+            code: None,
+        }
+    }
+
+    fn command(&self, way: Way, most: Option<f64>) -> String {
+        let Question { budget, typed, .. } = self.question;
+        let verb = if way.is_code { "emit c" } else { "optimize" };
+        let rewrite = if way.rewrites { "" } else { " --rewrite none" };
+        let kernels = way.kernels.map_or_else(String::new, |kernels| format!(" --kernels {kernels}"));
+        let io = if way.int8_io { " --int8-io" } else { "" };
+        let loops = match most {
+            None => String::new(),
+            Some(most) if most > MORE_MACS[0] => format!(" --loops={:.0}%", 100.0 * most),
+            Some(_) => " --loops".to_owned(),
+        };
+        let output = match (way.is_code, self.input.file.format()) {
+            (true, _) => "code".to_owned(),
+            (false, Format::TfLite) => "smaller.tflite".to_owned(),
+            (false, Format::Onnx) => "smaller.onnx".to_owned(),
+            (false, _) => "smaller.json".to_owned(),
+        };
+        let budget = if way.loops { format!(" --budget {budget}") } else { String::new() };
+        format!("serenity {verb} {typed}{rewrite}{kernels}{io}{loops}{budget} -o {output}")
+    }
+}
+
+/// What the application must do.
+fn asks(way: Way, new_operators: &[String]) -> Vec<String> {
+    let mut asks = Vec::new();
+    asks.extend(way.kernels.map(|kernels| format!("build TFLM with the `{kernels}` kernels")));
+    if way.int8_io {
+        asks.push("fill inputs and read outputs as integers, by their scale and zero point".to_owned());
+    }
+    if !new_operators.is_empty() && !way.is_code {
+        asks.push(format!("register {}", new_operators.join(", ")));
+    }
+    asks
+}
+
+fn failed(error: &Error) -> NotPossible {
+    NotPossible::Failed(error.to_string())
+}

@@ -1,0 +1,134 @@
+//! The ways to run a model in less memory, as a list.
+
+use serenity_runtimes::Kernels;
+use std::fmt;
+
+/// A change that can be permitted or forbidden by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Another order of the operators, and a place for every tensor.
+    Plan,
+    /// Operators replaced by others that compute the same, and channels left out that are not needed.
+    Rewrites,
+    /// The kernels that TFLM is built with are known.
+    Kernels,
+    /// Windows of operators run as loops over a few rows at a time.
+    Loops,
+    /// Inputs and outputs are integers instead of floats.
+    Int8Io,
+    /// C code takes the place of the interpreter.
+    Code,
+}
+
+serenity_search::named! { "change": Change { "plan" => Plan, "rewrites" => Rewrites, "kernels" => Kernels, "loops" => Loops, "int8-io" => Int8Io, "c" => Code } }
+
+/// One way to run a model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Way {
+    /// Are operators ordered and tensors placed?
+    pub is_planned: bool,
+    /// Are operators replaced?
+    pub rewrites: bool,
+    /// The kernels to name, where none were.
+    pub kernels: Option<Kernels>,
+    /// Are there loops?
+    pub loops: bool,
+    /// Do inputs and outputs become integers?
+    pub int8_io: bool,
+    /// Does C code take the place of the interpreter?
+    pub is_code: bool,
+}
+
+/// Kernels that may be named where none were. Others gain nothing that one of these does not.
+const KERNELS: [Kernels; 2] = [Kernels::Reference, Kernels::CmsisNn];
+
+impl Way {
+    /// All ways, from the one that asks least of the application to the one that asks most.
+    pub fn all() -> Vec<Self> {
+        let as_it_came = Self::default();
+        let planned = Self { is_planned: true, ..as_it_came };
+        let rewritten = Self { rewrites: true, ..planned };
+        let looped = Self { loops: true, ..rewritten };
+        let int8_io = Self { int8_io: true, ..rewritten };
+        let code = Self { is_code: true, ..rewritten };
+        let with_kernels = |way: Self| KERNELS.map(|kernels| Self { kernels: Some(kernels), ..way });
+        let mut all = vec![as_it_came, planned, rewritten];
+        all.extend(with_kernels(rewritten));
+        all.push(looped);
+        all.extend(with_kernels(looped));
+        all.push(int8_io);
+        all.push(Self { loops: true, ..int8_io });
+        all.extend(with_kernels(Self { loops: true, ..int8_io }));
+        all.extend([code, Self { loops: true, ..code }]);
+        all.extend([Self { int8_io: true, ..code }, Self { int8_io: true, loops: true, ..code }]);
+        all
+    }
+
+    /// The changes that it makes.
+    pub fn changes(self) -> Vec<Change> {
+        let all = [
+            (self.is_planned, Change::Plan),
+            (self.rewrites, Change::Rewrites),
+            (self.kernels.is_some(), Change::Kernels),
+            (self.loops, Change::Loops),
+            (self.int8_io, Change::Int8Io),
+            (self.is_code, Change::Code),
+        ];
+        all.into_iter().filter(|(is_made, _)| *is_made).map(|(_, change)| change).collect()
+    }
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.is_planned {
+            return f.pad("as it came");
+        }
+        let mut parts = Vec::new();
+        if self.is_code {
+            parts.push("C without interpreter".to_owned());
+        }
+        if self.int8_io {
+            parts.push("integers in and out".to_owned());
+        }
+        if self.loops {
+            parts.push("loops".to_owned());
+        }
+        parts.extend(self.kernels.map(|kernels| format!("{kernels} kernels")));
+        if parts.is_empty() {
+            parts.push(if self.rewrites { "rewritten" } else { "order and places" }.to_owned());
+        }
+        f.pad(&parts.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_way_is_there_twice_and_all_have_names_of_their_own() {
+        let all = Way::all();
+        for (at, way) in all.iter().enumerate() {
+            for other in &all[at + 1..] {
+                assert!(way != other && way.to_string() != other.to_string(), "{way}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_asks_more_comes_later() {
+        let all = Way::all();
+        let position = |way: &Way| all.iter().position(|other| other == way).unwrap_or(usize::MAX);
+        for way in &all {
+            let others = [
+                Way { loops: false, ..*way },
+                Way { int8_io: false, ..*way },
+                Way { kernels: None, ..*way },
+                Way { is_code: false, ..*way },
+            ];
+            for less in others.iter().filter(|less| *less != way && all.contains(less)) {
+                assert!(position(less) < position(way), "{less} before {way}");
+            }
+        }
+    }
+}
