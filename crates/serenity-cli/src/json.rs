@@ -1,6 +1,8 @@
 //! What every JSON output has in common, and the schema of all of them, which is made of their types.
 
-use crate::commands::{check, emit, fit, inspect, optimize, paper, place, report, sample, traffic, verify, zoo};
+use crate::commands::{
+    check, emit, fit, inspect, optimize, paper, place, report, sample, traffic, verify, zoo,
+};
 use crate::failure::StatedFailure;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};

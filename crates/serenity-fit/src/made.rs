@@ -71,7 +71,8 @@ impl<'a> Case<'a> {
 
     /// Is this a way for such a model?
     pub(crate) fn applies(&self, way: Way) -> bool {
-        let is_for_tflm = self.input.file.format() == Format::TfLite && self.options.model.kernels().is_some();
+        let is_for_tflm =
+            self.input.file.format() == Format::TfLite && self.options.model.kernels().is_some();
         let any = self.options.model.without_plan() == MemoryModel::Tflm(Kernels::Any);
         (is_for_tflm || !(way.loops || way.int8_io || way.is_code))
             && (self.takes_floats || !way.int8_io)

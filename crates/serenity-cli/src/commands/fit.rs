@@ -8,6 +8,7 @@ use crate::progress::{ProgressLine, thousands};
 use crate::screen::layout::HANG;
 use crate::screen::style::{BAD, GOOD, TITLE, paint};
 use crate::signals::cancel_on_signal;
+use crate::size::Size;
 use crate::{Failure, Outcome, json};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -112,7 +113,7 @@ fn print(
     written: &[String],
     out: &mut impl Write,
 ) -> Result<(), Failure> {
-    let budget = args.budget;
+    let budget = in_units(args.budget);
     let name = paint(TITLE, title(input.graph(), &args.input));
     writeln!(out, "{name} in {budget}\n")?;
     let room = found.rows.iter().map(|row| row.way.to_string().len()).max().unwrap_or(0);
@@ -122,7 +123,7 @@ fn print(
         let way = row.way.to_string();
         match &row.outcome {
             Ok(made) => {
-                let (over, time) = (over(made, budget.0), time(made));
+                let (over, time) = (over(made, args.budget.0), time(made));
                 let bytes = thousands(made.need.to_be_safe());
                 writeln!(out, "{}", format!("{way:<room$}  {bytes:>11}  {over}  {time:>7}").trim_end())?;
                 if args.verbose {
@@ -161,6 +162,15 @@ fn print(
         }
     }
     Ok(())
+}
+
+/// A budget in units of 1024 if it is a whole number of them, as devices have it.
+fn in_units(budget: Size) -> String {
+    match budget.0 {
+        bytes if bytes > 0 && bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
+        bytes if bytes > 0 && bytes.is_multiple_of(1 << 10) => format!("{} KiB", bytes >> 10),
+        _ => budget.to_string(),
+    }
 }
 
 fn over(made: &Made, budget: u64) -> String {

@@ -85,7 +85,8 @@ fn changes_are_permitted_and_forbidden_by_name() {
 #[test]
 fn what_fits_in_no_way_says_why_and_writes_nothing() {
     let desk = desk_with_model();
-    let run = desk.run(&["fit", "net.tflite", "--budget", "1KB", "--allow", "plan,c,rewrites", "-o", "code/"]);
+    let run =
+        desk.run(&["fit", "net.tflite", "--budget", "1KB", "--allow", "plan,c,rewrites", "-o", "code/"]);
     assert_eq!((run.code, run.stderr.as_str()), (1, ""));
     for part in ["does not fit 1000 B in any way", "The least of all ways is", "the inputs alone take"] {
         assert!(run.stdout.contains(part), "{part} is not in\n{}", run.stdout);
@@ -97,6 +98,10 @@ fn what_fits_in_no_way_says_why_and_writes_nothing() {
 fn a_graph_without_weights_has_fewer_ways() {
     let run = Desk::new().run(&["fit", "zoo:swiftnet-a", "--budget", "180KB"]);
     assert_eq!(run.code, 0, "{run:?}");
-    assert!(run.stdout.contains("fits 180.0 KB: rewritten; set the arena to 150,528 bytes"), "{}", run.stdout);
+    assert!(
+        run.stdout.contains("fits 180.0 KB: rewritten; set the arena to 150,528 bytes"),
+        "{}",
+        run.stdout
+    );
     assert!(!run.stdout.contains("loops") && !run.stdout.contains("kernels"), "{}", run.stdout);
 }
