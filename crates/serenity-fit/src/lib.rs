@@ -69,7 +69,7 @@ impl Fit {
 /// # fn main() -> Result<(), serenity::Error> {
 /// let input = load("zoo:swiftnet-a")?;
 /// let allowed = Change::all().map(|(_, change)| change).collect();
-/// let question = Question { budget: 200_000, typed: input.name.clone(), allowed, names_kernels: false };
+/// let question = Question { budget: 205_000, typed: input.name.clone(), allowed, names_kernels: false };
 /// let fit = fit(&input, &Options::for_input(&input), &question)?;
 /// let first = fit.first(|_| true).map(|row| row.way.to_string());
 /// assert_eq!(first.as_deref(), Some("order and places"));

@@ -24,6 +24,7 @@ serenity_search::named! { "change": Change { "plan" => Plan, "rewrites" => Rewri
 
 /// One way to run a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a change, and changes are combined")]
 pub struct Way {
     /// Are operators ordered and tensors placed?
     pub is_planned: bool,

@@ -297,5 +297,5 @@ fn the_command_prints_the_schema() {
     let one: Value = serde_json::from_str(&desk.run(&["schema", "optimize"]).stdout).unwrap();
     assert_eq!(one["anyOf"], serde_json::json!([{"$ref": "#/$defs/optimize"}]));
     let run = desk.run(&["schema", "optimise"]);
-    assert!(run.code == 2 && run.stderr.contains("help: give one of: optimize, inspect,"), "{run:?}");
+    assert!(run.code == 2 && run.stderr.contains("help: give one of: optimize, fit, inspect,"), "{run:?}");
 }
