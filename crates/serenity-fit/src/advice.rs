@@ -2,10 +2,12 @@
 
 use crate::{Made, Question, Row};
 use serenity::Input;
-use serenity::account::Account;
+use serenity::account::{Account, refused_by_tflm};
+use serenity_runtimes::MemoryModel;
 
 /// Sentences on a model that fits in no way.
-pub(crate) fn advice(input: &Input, rows: &[Row], question: &Question) -> Vec<String> {
+pub(crate) fn advice(input: &Input, model: MemoryModel, rows: &[Row], question: &Question) -> Vec<String> {
+    let refused = refused_by_tflm(input, model);
     let made = rows.iter().filter_map(|row| Some((row, row.outcome.as_ref().ok()?)));
     let Some((row, least)) = made.min_by_key(|(_, made)| made.need.to_be_safe()) else { return Vec::new() };
     let mut advice = vec![format!(
@@ -14,6 +16,15 @@ pub(crate) fn advice(input: &Input, rows: &[Row], question: &Question) -> Vec<St
         row.way,
         if least.is_proved { ", and it is proved that nothing made this way needs less" } else { "" }
     )];
+    if let Some(first) = refused.first() {
+        advice.push(format!(
+            "TFLM cannot run the model, whatever memory it gets: `{}` ({}). Only C code might.",
+            first.name, first.reason
+        ));
+    }
+    if !input.graph().unknown().is_empty() {
+        advice.push("Sizes of some tensors are not known, so that figures are minimums.".to_owned());
+    }
     advice.extend(who_sets_it(input, least));
     let inputs = bytes_of_inputs(input);
     if inputs > question.budget {

@@ -86,6 +86,10 @@ pub fn fit(input: &Input, options: &Options, question: &Question) -> Result<Fit,
     for way in ways {
         rows.push(Row { way, outcome: case.made(way) });
     }
-    let advice = if rows.iter().any(Row::fits) { Vec::new() } else { advice::advice(input, &rows, question) };
+    let advice = if rows.iter().any(Row::fits) {
+        Vec::new()
+    } else {
+        advice::advice(input, options.model, &rows, question)
+    };
     Ok(Fit { rows, advice })
 }

@@ -16,7 +16,9 @@ const MORE_MACS: [f64; 2] = [0.1, 0.5];
 pub struct Made {
     /// The memory that a device must have.
     pub need: Need,
-    /// Is that within the budget, margin included?
+    /// Can the runtime run it, whatever memory it gets?
+    pub can_run: bool,
+    /// Is the need within the budget, margin included? False if not all of it is known.
     pub fits: bool,
     /// Multiplications added to the model as it came; negative if there are fewer.
     pub extra_macs: i64,
@@ -160,6 +162,7 @@ impl<'a> Case<'a> {
         let can_run = refused_by_tflm(self.input, plan.model).is_empty();
         Made {
             need,
+            can_run,
             fits: can_run && plan.fits(need, self.question.budget),
             extra_macs: 0,
             extra_time: 0.0,
@@ -181,6 +184,7 @@ impl<'a> Case<'a> {
         let can_run = way.is_code || refused_by_tflm(self.input, found.plan.model).is_empty();
         Made {
             need,
+            can_run,
             fits: can_run && found.plan.fits(need, self.question.budget),
             extra_macs: figures.map_or(0, |figures| figures.extra_macs),
             extra_time: loops

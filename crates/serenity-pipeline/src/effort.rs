@@ -92,7 +92,7 @@ impl Effort {
     }
 
     /// Transitions between sets of executed ops that may be visited in a part of a graph, for a bound that includes
-    /// what ops save while they run: about a second, or a thirtieth of it for a draft.
+    /// what ops save while they run: fewer for a draft, because many are made.
     pub(crate) fn moves_with_savings(self) -> u64 {
         self.of(if self.is_draft { 1 << 15 } else { 1 << 20 })
     }

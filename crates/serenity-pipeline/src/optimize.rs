@@ -7,6 +7,7 @@ use crate::stages::ort::{fast, is_for};
 use crate::stages::place::as_it_came;
 use crate::variant::{Channels, variants};
 use crate::{Error, Input, Options, Plan, Rewrites, planned_model};
+use serenity_schedule::Memo;
 
 /// A model after [`optimize`].
 #[derive(Clone, Debug)]
@@ -104,6 +105,7 @@ fn as_it_stands(input: &Input, options: &Options) -> Result<Optimized, Error> {
 
 /// Tries every variant of a model and returns the best.
 pub(crate) fn best_variant(input: &Input, options: &Options) -> Result<Optimized, Error> {
+    let options = &from_nothing(options);
     let mut session = Session::new(input, options);
     for variant in variants(input, options) {
         session.attempt(variant)?;
@@ -111,12 +113,17 @@ pub(crate) fn best_variant(input: &Input, options: &Options) -> Result<Optimized
     Ok(session.choose())
 }
 
+/// These options with nothing remembered: what was asked before must not decide between equal orders.
+fn from_nothing(options: &Options) -> Options {
+    Options { memo: Memo::default(), ..options.clone() }
+}
+
 /// Tries the variants of a model that keep all channels and have no loops, so that only rewriting is at work.
 ///
 /// # Errors
 /// As for [`optimize`].
 pub fn best_rewritten(input: &Input, options: &Options) -> Result<Optimized, Error> {
-    let options = &Options { loops: None, ..options.clone() };
+    let options = &Options { loops: None, ..from_nothing(options) };
     let mut session = Session::new(input, options);
     for variant in variants(input, options).into_iter().filter(|one| one.channels == Channels::All) {
         session.attempt(variant)?;

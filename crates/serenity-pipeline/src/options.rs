@@ -43,7 +43,7 @@ pub struct Options {
     pub fast: Option<Fast>,
     /// Called a few times a second with the state of the search.
     pub progress: Option<ProgressFn>,
-    /// Results for parts of the model that its variants have in common.
+    /// Results for parts that the variants of a model have in common; `optimize` begins without any.
     pub memo: Memo,
 }
 

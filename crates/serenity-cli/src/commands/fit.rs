@@ -175,13 +175,13 @@ fn in_units(budget: Size) -> String {
 
 fn over(made: &Made, budget: u64) -> String {
     let over = made.need.to_be_safe().saturating_sub(budget);
-    if made.fits {
-        paint(GOOD, format!("{:>10}", "fits"))
-    } else if over == 0 {
-        format!("{:>10}", "cannot run")
-    } else {
-        format!("{:>10}", thousands(over))
-    }
+    let text = match over {
+        _ if !made.can_run => "cannot run".to_owned(),
+        0 if !made.fits => "unknown".to_owned(),
+        0 => return paint(GOOD, format!("{:>10}", "fits")),
+        bytes => thousands(bytes),
+    };
+    format!("{text:>10}")
 }
 
 fn time(made: &Made) -> String {

@@ -1,7 +1,12 @@
 //! Turns windows of operators of a planned model into loops over a few rows at a time.
 
+mod applied;
 #[cfg(test)]
 mod tests;
+
+pub use applied::{AppliedLoop, AppliedLoops};
+
+use applied::applied;
 
 use crate::by_kernels::{needs_by_kernels, needs_no_more};
 use crate::checked::plan_faults;
@@ -13,15 +18,12 @@ use crate::stages::order::unchecked;
 use crate::stages::place::bound_with_loops;
 use crate::variant::Changes;
 use crate::{Error, Footprint, Input, Need, Optimized, Options, Plan};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serenity_check::Fault;
 use serenity_check::loops::{self as loop_check, LoopFault};
 use serenity_formats::{FileError, Problem};
-use serenity_ir::{Graph, OpId, TensorId};
+use serenity_ir::{Graph, OpId};
 use serenity_loops::{
-    Choice, Clusters, Counted, Floor, Joined, Loop, LoopCost, Looped, Spread, Windows, instructions_of,
-    time_of,
+    Choice, Clusters, Counted, Floor, Joined, Loop, Looped, Spread, Windows, instructions_of,
 };
 use serenity_runtimes::{Kernels, MemoryModel, TflmFacts, live_peak, main_graph, plans_of_arena};
 use serenity_search::{Limits, Proof, StopReason, Watch};
@@ -40,76 +42,6 @@ impl Default for Loops {
     /// A tenth more multiplications, for the least memory.
     fn default() -> Self {
         Self { most_extra_macs: 0.1, enough: None }
-    }
-}
-
-/// The loops that a model got: windows of ops that run over stripes of rows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct AppliedLoops {
-    /// The ops of the (rewritten) model without loops, in execution order.
-    pub order: Vec<OpId>,
-    /// Did every reader of a padding first get one of its own? Then ops and tensors of `windows` are numbered as in the
-    /// model in which it did, its ops in `order`.
-    pub spread: bool,
-    /// Multiplications of the row-local operators without loops.
-    pub macs: u64,
-    /// Multiplications that the loops add.
-    pub extra_macs: u64,
-    /// Bytes that the loops copy in a run, besides what their operators do.
-    pub copied: u64,
-    /// The estimated time of a run without loops, in multiplications of portable kernels.
-    pub time: u64,
-    /// The time that the loops add to a run.
-    pub extra_time: u64,
-    /// The instructions of a run without loops on CMSIS-NN: an estimate, calibrated on five int8 models.
-    pub instructions: u64,
-    /// The instructions that the loops add to a run, for what they compute again, copy, and call once per stripe.
-    pub extra_instructions: u64,
-    /// The loops.
-    #[schemars(length(min = 1))]
-    pub windows: Vec<AppliedLoop>,
-    /// A lower bound on the memory of this model with any loops; JSON does not state it.
-    #[serde(skip)]
-    pub floor: Floor,
-}
-
-/// A loop that a model got: ops that follow each other and run as one loop over stripes of rows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct AppliedLoop {
-    /// The ops, by their positions in the (rewritten) model without loops, as they follow each other.
-    #[schemars(length(min = 1))]
-    pub ops: Vec<OpId>,
-    /// The tensor of the model without loops that is cut into stripes.
-    pub enters: TensorId,
-    /// The tensor that the loop makes.
-    pub leaves: TensorId,
-    /// Are rows that stripes share carried from one to the next? If not, they are computed again.
-    pub carries: bool,
-    /// Are the rows that the first iteration needs computed ahead of the loop? If not, additional iterations compute
-    /// them.
-    pub peeled: bool,
-    /// Rows of `leaves` per iteration.
-    #[schemars(range(min = 1))]
-    pub step: u64,
-    /// How often its body runs.
-    #[schemars(range(min = 1))]
-    pub iterations: u64,
-    /// Multiplications that it adds.
-    pub extra_macs: u64,
-    /// Bytes that it copies in a run.
-    pub copied: u64,
-    /// The time that it adds to a run, in multiplications of portable kernels.
-    pub extra_time: u64,
-    /// The names of its first and its last op, for people; JSON does not state them.
-    #[serde(skip)]
-    pub ends: [String; 2],
-}
-
-impl AppliedLoop {
-    /// The loop itself, without its costs.
-    pub fn to_loop(&self) -> Loop {
-        let Self { ref ops, enters, carries, peeled, step, .. } = *self;
-        Loop { ops: ops.clone(), enters, carries, peeled, step }
     }
 }
 
@@ -470,45 +402,6 @@ fn grounds(found: &Optimized, orders: &[Vec<OpId>]) -> Vec<Ground> {
     let graphs = found.model.graphs();
     let of_order = |order: &Vec<OpId>| [Some(Ground::planned(graphs, order)), Ground::spread(graphs, order)];
     orders.iter().flat_map(of_order).flatten().collect()
-}
-
-/// Loops with their costs and names; `None` if one cannot be made.
-fn applied(ground: &Ground, loops: Vec<Loop>, macs: u64) -> Option<AppliedLoops> {
-    let main = &ground.graphs[0];
-    let name = |op: Option<&OpId>| op.map_or_else(String::new, |&op| main.op_label(op));
-    let extra_instructions = loops.iter().map(|one| one.extra_instructions(main)).sum::<Option<u64>>()?;
-    let window = |Loop { ops, enters, carries, peeled, step }: Loop, cost: LoopCost| {
-        let LoopCost { iterations, extra_macs, copied, extra_time, leaves } = cost;
-        let ends = [name(ops.first()), name(ops.last())];
-        AppliedLoop {
-            ops,
-            enters,
-            leaves,
-            carries,
-            peeled,
-            step,
-            iterations,
-            extra_macs,
-            copied,
-            extra_time,
-            ends,
-        }
-    };
-    let windows = loops.into_iter().map(|one| one.cost(main).map(|cost| window(one, cost)));
-    let windows: Vec<AppliedLoop> = windows.collect::<Option<_>>()?;
-    Some(AppliedLoops {
-        order: ground.before.clone(),
-        spread: ground.origins.is_some(),
-        macs,
-        extra_macs: windows.iter().map(|one| one.extra_macs).sum(),
-        copied: windows.iter().map(|one| one.copied).sum(),
-        time: time_of(main),
-        extra_time: windows.iter().map(|one| one.extra_time).sum(),
-        instructions: instructions_of(main),
-        extra_instructions,
-        windows,
-        floor: Floor::of(main),
-    })
 }
 
 /// A model with loops, not yet placed.

@@ -15,8 +15,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Ops of all modules that are remembered, at most.
 const MOST_OPS: usize = 1 << 20;
 
-/// Best orders of problems, profiles of modules and least peaks of parts, shared by all clones. It saves work and changes
-/// nothing else: a remembered result counts as if it had been found again.
+/// Best orders of problems, profiles of modules and least peaks of parts, shared by all clones. A remembered result counts
+/// as if it had been found again. It has the same peak and proof; of equal orders, it may be another than a new search
+/// would find.
 #[derive(Clone, Default)]
 pub struct Memo(Arc<Mutex<Known>>);
 
