@@ -144,6 +144,7 @@ impl Found {
     fn page(&self, py: Python<'_>) -> String {
         let asked = PageOptions {
             budget: self.budget,
+            budget_typed: self.budget.map_or_else(String::new, |budget| budget.to_string()),
             typed: serenity_cli::as_word(&self.input.name),
             ..PageOptions::default()
         };

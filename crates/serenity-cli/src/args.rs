@@ -20,7 +20,7 @@ pub(crate) use report::{PageArgs, ReportArgs};
 pub(crate) use shared::{LimitArgs, ReadArgs, RuntimeArg, SearchArgs, TalkArgs};
 pub(crate) use values::{Allowance, Percent, TwoSizes};
 
-use crate::size::Size;
+use crate::size::{GivenSize, Size};
 use clap::{Args, Parser, Subcommand};
 use serenity::Rewrites;
 use serenity::arena::Planner;
@@ -156,7 +156,7 @@ pub(crate) struct PlaceArgs {
     /// Exit with 1, and say how many bytes are missing, if the arena is larger than this. A search ends as soon as it is met, or proved
     /// impossible.
     #[arg(long, value_name = "SIZE")]
-    pub(crate) capacity: Option<Size>,
+    pub(crate) capacity: Option<GivenSize>,
     /// Places are multiples of this many bytes [default: 16 for tflm, 64 for litert, otherwise 1].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 30))]
     pub(crate) align: Option<u64>,
@@ -259,7 +259,7 @@ pub(crate) struct SampleArgs {
     pub(crate) count: u64,
     /// The share of orders that need no more than this.
     #[arg(long, value_name = "SIZE")]
-    pub(crate) budget: Option<Size>,
+    pub(crate) budget: Option<GivenSize>,
     /// Count all orders instead of drawing some.
     #[arg(long, conflicts_with_all = ["count", "seed"])]
     pub(crate) exact: bool,

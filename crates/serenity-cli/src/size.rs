@@ -1,5 +1,6 @@
 //! Sizes as people write them.
 
+use crate::progress::thousands;
 use std::fmt;
 use std::str::FromStr;
 
@@ -7,13 +8,20 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size(pub(crate) u64);
 
+/// A number of bytes that the user typed. It is shown in the unit that was typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GivenSize {
+    pub(crate) bytes: u64,
+    unit: (&'static str, u64),
+}
+
 const UNITS: &[(&str, u64)] = &[
-    ("KIB", 1 << 10),
-    ("MIB", 1 << 20),
-    ("GIB", 1 << 30),
-    ("TIB", 1 << 40),
-    ("PIB", 1 << 50),
-    ("EIB", 1 << 60),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("TiB", 1 << 40),
+    ("PiB", 1 << 50),
+    ("EiB", 1 << 60),
     ("KB", 1000),
     ("MB", 1_000_000),
     ("GB", 1_000_000_000),
@@ -24,19 +32,40 @@ const UNITS: &[(&str, u64)] = &[
     ("", 1),
 ];
 
+impl GivenSize {
+    /// The size in one word, as an argument of a command.
+    pub(crate) fn as_argument(self) -> String {
+        match self.unit {
+            (_, 1) => self.bytes.to_string(),
+            _ => self.to_string().replace(' ', ""),
+        }
+    }
+}
+
 impl FromStr for Size {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().map(|GivenSize { bytes, .. }| Self(bytes))
+    }
+}
+
+impl FromStr for GivenSize {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let upper = text.trim().to_ascii_uppercase();
         let split = upper.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(upper.len());
         let (number, unit) = (upper[..split].trim().replace('_', ""), &upper[split..]);
-        let unit = UNITS.iter().find(|(name, _)| *name == unit).map(|&(_, bytes)| bytes);
-        let bytes = unit.and_then(|unit| match number.parse::<u64>() {
-            Ok(whole) => whole.checked_mul(unit),
-            Err(_) => fraction(&number, unit),
+        let unit = UNITS.iter().copied().find(|(name, _)| name.eq_ignore_ascii_case(unit));
+        let given = unit.and_then(|unit| {
+            let bytes = match number.parse::<u64>() {
+                Ok(whole) => whole.checked_mul(unit.1),
+                Err(_) => fraction(&number, unit.1),
+            };
+            Some(Self { bytes: bytes?, unit })
         });
-        bytes.map(Self).ok_or_else(|| match (unit_of(&upper[split..]), number.is_empty()) {
+        given.ok_or_else(|| match (unit_of(&upper[split..]), number.is_empty()) {
             // A thousand or 1,024? A budget must not be guessed.
             (Some(unit), false) => {
                 format!("say {number}{unit}B for units of 1000, or {number}{unit}iB for units of 1024")
@@ -76,6 +105,15 @@ impl fmt::Display for Size {
             (shown, unit) = (shown / 1e3, larger);
         }
         f.pad(&format!("{shown:.1} {unit}"))
+    }
+}
+
+impl fmt::Display for GivenSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.unit {
+            (_, 1) => f.pad(&format!("{} bytes", thousands(self.bytes))),
+            (name, bytes) => f.pad(&format!("{} {name}", self.bytes as f64 / bytes as f64)),
+        }
     }
 }
 
@@ -121,6 +159,20 @@ mod tests {
         assert_eq!(message, "say 64KB for units of 1000, or 64KiB for units of 1024");
         assert!("1.5m".parse::<Size>().unwrap_err().contains("1.5MiB"));
         assert!("K".parse::<Size>().unwrap_err().contains("expected a size"));
+    }
+
+    #[test]
+    fn a_size_that_was_typed_is_shown_in_its_unit() {
+        for (typed, shown) in [
+            ("64KiB", "64 KiB"),
+            ("256kb", "256 KB"),
+            ("1.5 MB", "1.5 MB"),
+            ("65536", "65,536 bytes"),
+            ("900B", "900 bytes"),
+        ] {
+            let size: GivenSize = typed.parse().unwrap();
+            assert_eq!(size.to_string(), shown);
+        }
     }
 
     #[test]

@@ -6,21 +6,28 @@
 //! Guarantees: no figure is an estimate; each is that of a plan that was made and checked, or of code that was written.
 //! Equal inputs give equal tables.
 
-mod advice;
+mod floor;
 mod made;
+mod stated;
 mod way;
 
 pub use made::{Made, NotPossible};
+pub use stated::{StatedFit, StatedWay};
 pub use way::{Change, Way};
 
 use made::Case;
+use serenity::pipeline::macs_of;
 use serenity::{Error, Input, Options};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// What is asked.
 #[derive(Clone, Debug)]
 pub struct Question {
     /// The memory of the device, in bytes.
     pub budget: u64,
+    /// The budget as the user typed it, for the commands of the table.
+    pub budget_typed: String,
     /// The model and the options as the user typed them, for the commands of the table.
     pub typed: String,
     /// Changes that may be made.
@@ -34,7 +41,9 @@ pub struct Question {
 pub struct Fit {
     /// One row for each way that is permitted.
     pub rows: Vec<Row>,
-    /// If nothing fits: how far down it can go, who is in the way, and what change of the model would help.
+    /// Multiplications of a run of the model as it came.
+    pub macs: u64,
+    /// If nothing fits: the least that the model needs, what sets it, and what change of the model would help.
     pub advice: Vec<String>,
 }
 
@@ -69,10 +78,10 @@ impl Fit {
 /// # fn main() -> Result<(), serenity::Error> {
 /// let input = load("zoo:swiftnet-a")?;
 /// let allowed = Change::all().map(|(_, change)| change).collect();
-/// let question = Question { budget: 205_000, typed: input.name.clone(), allowed, names_kernels: false };
+/// let question = Question { budget: 205_000, budget_typed: "205KB".to_owned(), typed: input.name.clone(), allowed, names_kernels: false };
 /// let fit = fit(&input, &Options::for_input(&input), &question)?;
 /// let first = fit.first(|_| true).map(|row| row.way.to_string());
-/// assert_eq!(first.as_deref(), Some("order and places"));
+/// assert_eq!(first.as_deref(), Some("order and plan"));
 /// # Ok(()) }
 /// ```
 ///
@@ -82,14 +91,33 @@ pub fn fit(input: &Input, options: &Options, question: &Question) -> Result<Fit,
     let case = Case::new(input, options, question)?;
     let is_permitted = |way: &Way| way.changes().iter().all(|change| question.allowed.contains(change));
     let ways = Way::all().into_iter().filter(|way| is_permitted(way) && case.applies(*way));
-    let mut rows: Vec<Row> = Vec::new();
-    for way in ways {
-        rows.push(Row { way, outcome: case.made(way) });
-    }
+    let rows = on_all_cores(ways.collect(), |way| Row { way, outcome: case.made(way) });
     let advice = if rows.iter().any(Row::fits) {
         Vec::new()
     } else {
-        advice::advice(input, options.model, &rows, question)
+        floor::advice(input, options.model, &rows, question)
     };
-    Ok(Fit { rows, advice })
+    Ok(Fit { rows, macs: macs_of(input.graph()), advice })
+}
+
+/// Makes a row of every way. No way depends on another, so how many run at once changes no row.
+fn on_all_cores(ways: Vec<Way>, make: impl Fn(Way) -> Row + Sync) -> Vec<Row> {
+    let next = AtomicUsize::new(0);
+    let rows = Mutex::new(Vec::with_capacity(ways.len()));
+    let work = || {
+        while let Some(&way) = ways.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let row = make(way);
+            rows.lock().unwrap_or_else(PoisonError::into_inner).push(row);
+        }
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from).min(ways.len());
+    std::thread::scope(|scope| {
+        for _ in 1..cores {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let mut rows = rows.into_inner().unwrap_or_else(PoisonError::into_inner);
+    rows.sort_by_key(|row| ways.iter().position(|way| *way == row.way));
+    rows
 }

@@ -3,7 +3,7 @@
 use crate::{Question, Way};
 use serenity::account::{Account, refused_by_tflm};
 use serenity::code::{check_covered, emit_c};
-use serenity::pipeline::{Figures, Need};
+use serenity::pipeline::{Figures, Need, NoPlan};
 use serenity::{Error, Format, Input, Loops, Optimized, Options, Rewrites, optimize};
 use serenity_emit::{Emitted, prefix_of};
 use serenity_runtimes::{Kernels, MemoryModel};
@@ -47,6 +47,9 @@ pub enum NotPossible {
     /// No loops lower the need.
     #[error("no loops lower the need")]
     NoLoops,
+    /// The model fits without loops.
+    #[error("fits without loops")]
+    FitsWithoutLoops,
     /// The model cannot be made this way.
     #[error("{0}")]
     Failed(String),
@@ -77,7 +80,7 @@ impl<'a> Case<'a> {
             self.input.file.format() == Format::TfLite && self.options.model.kernels().is_some();
         let any = self.options.model.without_plan() == MemoryModel::Tflm(Kernels::Any);
         (is_for_tflm || !(way.loops || way.int8_io || way.is_code))
-            && (self.takes_floats || !way.int8_io)
+            && ((self.takes_floats && !self.options.int8_io) || !way.int8_io)
             && (way.kernels.is_none() || (any && !self.question.names_kernels))
             && (!way.is_code || self.emitted().is_some())
     }
@@ -103,12 +106,14 @@ impl<'a> Case<'a> {
             }
             return self.finished(way, found, None);
         }
-        let mut best: Option<Made> = None;
+        let (mut best, mut none): (Option<Made>, _) = (None, NotPossible::NoLoops);
         for most_extra_macs in MORE_MACS {
             let loops = Loops { most_extra_macs, enough: Some(self.question.budget) };
             let options = Options { loops: Some(loops), ..options.clone() };
             let found = optimize(self.input, &options).map_err(|error| failed(&error.into()))?;
             if found.plan.loops.is_none() {
+                let fits = found.attempts.iter().any(|one| one.outcome == Err(NoPlan::FitsAlready));
+                none = if fits { NotPossible::FitsWithoutLoops } else { none };
                 continue;
             }
             let made = self.finished(way, found, Some(most_extra_macs))?;
@@ -119,7 +124,7 @@ impl<'a> Case<'a> {
                 break;
             }
         }
-        best.ok_or(NotPossible::NoLoops)
+        best.ok_or(none)
     }
 
     fn options(&self, way: Way) -> Options {
@@ -129,7 +134,8 @@ impl<'a> Case<'a> {
             None => self.options.model,
         };
         let plan_arena = self.options.plan_arena || way.is_code;
-        Options { model, plan_arena, int8_io: way.int8_io || self.options.int8_io, ..self.options.clone() }
+        let int8_io = way.int8_io || self.options.int8_io;
+        Options { model, plan_arena, int8_io, loops: None, ..self.options.clone() }
     }
 
     /// The kernels of emitted C that correspond to those of the target.
@@ -150,7 +156,7 @@ impl<'a> Case<'a> {
             let code = code.map_err(|error| failed(&error))?;
             made.need = Need { bytes: code.ram(), margin: 0 };
             made.fits = code.ram() <= self.question.budget;
-            made.asks.insert(0, format!("call `{}_run` instead of the interpreter", code.prefix));
+            made.asks.insert(0, format!("call `{}_invoke` instead of the interpreter", code.prefix));
             made.code = Some(code);
         }
         Ok(made)
@@ -199,7 +205,7 @@ impl<'a> Case<'a> {
     }
 
     fn command(&self, way: Way, most: Option<f64>) -> String {
-        let Question { budget, typed, .. } = self.question;
+        let Question { budget_typed, typed, .. } = self.question;
         let verb = if way.is_code { "emit c" } else { "optimize" };
         let rewrite = if way.rewrites { "" } else { " --rewrite none" };
         let kernels = way.kernels.map_or_else(String::new, |kernels| format!(" --kernels {kernels}"));
@@ -215,7 +221,7 @@ impl<'a> Case<'a> {
             (false, Format::Onnx) => "smaller.onnx".to_owned(),
             (false, _) => "smaller.json".to_owned(),
         };
-        let budget = if way.loops { format!(" --budget {budget}") } else { String::new() };
+        let budget = if way.loops { format!(" --budget {budget_typed}") } else { String::new() };
         format!("serenity {verb} {typed}{rewrite}{kernels}{io}{loops}{budget} -o {output}")
     }
 }

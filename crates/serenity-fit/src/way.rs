@@ -86,17 +86,17 @@ impl fmt::Display for Way {
         }
         let mut parts = Vec::new();
         if self.is_code {
-            parts.push("C without interpreter".to_owned());
+            parts.push("C code".to_owned());
         }
         if self.int8_io {
-            parts.push("integers in and out".to_owned());
+            parts.push("int8 io".to_owned());
         }
         if self.loops {
             parts.push("loops".to_owned());
         }
         parts.extend(self.kernels.map(|kernels| format!("{kernels} kernels")));
         if parts.is_empty() {
-            parts.push(if self.rewrites { "rewritten" } else { "order and places" }.to_owned());
+            parts.push(if self.rewrites { "order, plan, rewrites" } else { "order and plan" }.to_owned());
         }
         f.pad(&parts.join(", "))
     }

@@ -23,12 +23,17 @@ use serenity_report::grouped;
 use serenity_report::page::{Fit, Headline, Side, size};
 use serenity_runtimes::{MemoryModel, MemoryModelExt, Offsets, Tail};
 use side::Ground;
+use std::sync::Arc;
 
 /// Options of a page.
 #[derive(Clone, Debug)]
 pub struct PageOptions {
     /// The budget that the model has to fit.
     pub budget: Option<u64>,
+    /// The budget as the user typed it, for commands that the page suggests.
+    pub budget_typed: String,
+    /// All ways to make the model fit, if they are known already; otherwise they are computed if it does not fit.
+    pub ways: Option<Arc<serenity_fit::Fit>>,
     /// The model and the options as the user typed them, for commands that the page suggests.
     pub typed: String,
     /// How many random orders to draw.
@@ -37,7 +42,7 @@ pub struct PageOptions {
 
 impl Default for PageOptions {
     fn default() -> Self {
-        Self { budget: None, typed: String::new(), orders: 2000 }
+        Self { budget: None, budget_typed: String::new(), ways: None, typed: String::new(), orders: 2000 }
     }
 }
 

@@ -40,6 +40,7 @@ pub use optimize::{Optimized, best_rewritten, optimize};
 pub use options::{Options, Rewrites};
 pub use output::{planned_model, reordered_graph};
 pub use plan::{Decision, Footprint, Plan};
+pub use score::macs_of;
 pub use stages::loops::{AppliedLoop, AppliedLoops, Loops, LoopsEstimate, estimate_loops};
 pub use stages::order::schedule;
 pub use stages::ort::{Fast, FastSession, NoFast};

@@ -118,7 +118,7 @@ impl Trade {
     }
 }
 
-/// Multiplications of the row-local ops of a graph.
-pub(crate) fn macs_of(graph: &Graph) -> u64 {
+/// Multiplications of the operators of a graph that work row by row, such as convolutions.
+pub fn macs_of(graph: &Graph) -> u64 {
     graph.op_ids().filter_map(|op| RowLocal::of(graph, op)).map(|local| local.macs).sum()
 }

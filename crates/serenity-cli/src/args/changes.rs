@@ -2,7 +2,7 @@
 
 use super::RuntimeArg;
 use super::values::{Percent, named, percent};
-use crate::size::Size;
+use crate::size::GivenSize;
 use clap::Args;
 use serenity::Rewrites;
 use serenity::pipeline::Target;
@@ -33,9 +33,9 @@ pub(crate) struct ChangeArgs {
 
 impl ChangeArgs {
     /// What was said of the device and of changes to the model.
-    pub(crate) fn target(&self, runtime: &RuntimeArg, budget: Option<Size>) -> Target {
+    pub(crate) fn target(&self, runtime: &RuntimeArg, budget: Option<GivenSize>) -> Target {
         Target {
-            budget: budget.map(|Size(bytes)| bytes),
+            budget: budget.map(|budget| budget.bytes),
             rewrites: self.rewrite.said(),
             loops: self.loops.extra_macs(),
             int8_io: self.int8_io,

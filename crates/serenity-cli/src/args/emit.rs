@@ -1,7 +1,7 @@
 //! The arguments of `emit`.
 
 use super::{ChangeArgs, ReadArgs, RuntimeArg, SearchArgs, TalkArgs};
-use crate::size::Size;
+use crate::size::GivenSize;
 use clap::{Args, Subcommand};
 
 /// Write a model as code that needs no interpreter.
@@ -48,7 +48,7 @@ pub(crate) struct EmitCArgs {
     pub(crate) name: Option<String>,
     /// Exit with 1, and say how many bytes are missing, if the static memory (arena and state) is larger than this.
     #[arg(long, value_name = "SIZE")]
-    pub(crate) budget: Option<Size>,
+    pub(crate) budget: Option<GivenSize>,
     #[command(flatten)]
     pub(crate) changes: ChangeArgs,
     #[command(flatten)]

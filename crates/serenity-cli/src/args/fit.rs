@@ -2,7 +2,7 @@
 
 use super::values::named;
 use super::{ReadArgs, RuntimeArg, SearchArgs, TalkArgs};
-use crate::size::Size;
+use crate::size::GivenSize;
 use clap::Args;
 use serenity_fit::Change;
 
@@ -22,7 +22,7 @@ pub(crate) struct FitArgs {
     pub(crate) input: String,
     /// The memory that the device has for the model.
     #[arg(long, value_name = "SIZE")]
-    pub(crate) budget: Size,
+    pub(crate) budget: GivenSize,
     /// Write the first way that fits: a model, or, into a folder (with a `/` at its end), C code.
     #[arg(short, long, value_name = "FILE|DIR/")]
     pub(crate) output: Option<String>,

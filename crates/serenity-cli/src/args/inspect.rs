@@ -2,7 +2,7 @@
 
 use super::values::seconds;
 use super::{ReadArgs, RuntimeArg, SearchArgs, TalkArgs};
-use crate::size::Size;
+use crate::size::{GivenSize, Size};
 use clap::Args;
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub(crate) struct InspectArgs {
     /// Exit with 1, and say how many bytes are missing, if the model as it is may need more than this: for a .tflite on TFLM the whole arena of a
     /// 32-bit device with its margin, otherwise the runtime's arena or the peak.
     #[arg(long, value_name = "SIZE")]
-    pub(crate) budget: Option<Size>,
+    pub(crate) budget: Option<GivenSize>,
     /// Write what --json prints of each model into this folder, as NAME.json; it is made if there is none.
     #[arg(long, value_name = "DIR")]
     pub(crate) output_dir: Option<String>,

@@ -3,7 +3,7 @@
 use super::values::{TwoSizes, two_memories};
 use super::{ChangeArgs, PageArgs, ReadArgs, RuntimeArg, SearchArgs, TalkArgs};
 use crate::Failure;
-use crate::size::Size;
+use crate::size::GivenSize;
 use clap::Args;
 use std::path::Path;
 
@@ -45,7 +45,7 @@ pub(crate) struct OptimizeArgs {
     /// 32-bit device with its margin, otherwise the runtime's arena or the peak. With --loops, those are taken that multiply least of all that fit, and none if it
     /// fits without.
     #[arg(long, value_name = "SIZE")]
-    pub(crate) budget: Option<Size>,
+    pub(crate) budget: Option<GivenSize>,
     /// Write the plan here: the order with its proof, for `serenity check` and for other tools.
     #[arg(long, value_name = "FILE.json")]
     pub(crate) plan: Option<String>,

@@ -1,7 +1,7 @@
 //! Arguments about the page of a model.
 
 use super::{ChangeArgs, ReadArgs, RuntimeArg, SearchArgs, TalkArgs};
-use crate::size::Size;
+use crate::size::GivenSize;
 use clap::Args;
 
 /// Draw up a page about a model: what it needs before and after, why, and what would lower it.
@@ -25,7 +25,7 @@ pub(crate) struct ReportArgs {
     pub(crate) svg: Option<String>,
     /// Say whether it fits so many bytes, and what would make it fit; exit with 1 if it does not.
     #[arg(long, value_name = "SIZE")]
-    pub(crate) budget: Option<Size>,
+    pub(crate) budget: Option<GivenSize>,
     /// How many random orders to draw for comparison; 0 for none.
     #[arg(long, value_name = "N", default_value_t = serenity_page::PageOptions::default().orders)]
     pub(crate) orders: u64,

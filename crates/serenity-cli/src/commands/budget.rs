@@ -5,7 +5,7 @@ use crate::Failure;
 use crate::printable::printable;
 use crate::progress::thousands;
 use crate::screen::style::{BAD, GOOD, paint};
-use crate::size::Size;
+use crate::size::GivenSize;
 use serenity::ir::Unknown;
 use serenity::pipeline::Need;
 use std::io::Write;
@@ -13,7 +13,7 @@ use std::io::Write;
 /// What is asked.
 pub(crate) struct Question<'a> {
     /// What the user has.
-    pub(crate) budget: Size,
+    pub(crate) budget: GivenSize,
     /// What the model takes.
     pub(crate) need: Need,
     /// What of it is not known.
@@ -38,10 +38,6 @@ impl Question<'_> {
             return Ok(false);
         }
         let wanted = need.to_be_safe();
-        let safe = match need.margin {
-            0 => String::new(),
-            margin => format!(", {} to be safe included", thousands(margin)),
-        };
         match missing(wanted, budget) {
             0 if !self.counts_everything => {
                 let (needs, budget) = (thousands(need.bytes), budget.to_string());
@@ -51,25 +47,33 @@ impl Question<'_> {
                 Ok(true)
             }
             0 => {
-                let spare = thousands(budget.0 - wanted);
+                let spare = thousands(budget.bytes - wanted);
                 let fits = paint(GOOD, format!("fits {budget}"));
-                writeln!(out, "\n{fits}{manner} with {spare} bytes to spare{safe}")?;
+                let after = match need.margin {
+                    0 => String::new(),
+                    margin => format!(" after a safety margin of {}", thousands(margin)),
+                };
+                writeln!(out, "\n{fits}{manner}: {spare} bytes to spare{after}")?;
                 Ok(true)
             }
-            bytes if need.bytes <= budget.0 => {
+            bytes if need.bytes <= budget.bytes => {
                 writeln!(
                     out,
-                    "\n{}{manner}: it needs {}, and of the {} bytes to be safe {} are missing",
+                    "\n{}{manner}: needs {} bytes, and is {} over with the safety margin of {}",
                     paint(BAD, format!("may not fit {budget}")),
                     thousands(need.bytes),
-                    thousands(need.margin),
-                    thousands(bytes)
+                    thousands(bytes),
+                    thousands(need.margin)
                 )?;
                 Ok(false)
             }
             bytes => {
                 let over = paint(BAD, format!("does not fit {budget}"));
-                writeln!(out, "\n{over}{manner}: {} bytes are missing{safe}", thousands(bytes))?;
+                let margin = match need.margin {
+                    0 => String::new(),
+                    margin => format!(", including a safety margin of {}", thousands(margin)),
+                };
+                writeln!(out, "\n{over}{manner}: {} bytes over{margin}", thousands(bytes))?;
                 Ok(false)
             }
         }

@@ -1,9 +1,11 @@
 //! `serenity emit`: a model as code.
 
 use super::budget::Question;
-use super::{count, for_shell, title, with_search};
+use super::{count, factor, for_shell, title, with_search};
 use crate::args::{EmitArgs, EmitCArgs, EmitCommand};
 use crate::progress::{ProgressLine, thousands};
+use crate::screen::layout::COMMAND;
+use crate::screen::style::{GOOD, paint};
 use crate::signals::cancel_on_signal;
 use crate::{Failure, Outcome, json};
 use schemars::JsonSchema;
@@ -26,12 +28,12 @@ pub(crate) fn run(args: &EmitArgs, out: &mut impl Write) -> Result<Outcome, Fail
     let code = Code::new(&args.output, serenity::code::emit_c(&found.model, &found.plan, &prefix)?);
     code.make_folder()?;
     serenity::write::write_together(&code.files().collect::<Vec<_>>())?;
-    let fits = args.budget.map(|budget| code.emitted.ram() <= budget.0);
+    let fits = args.budget.map(|budget| code.emitted.ram() <= budget.bytes);
     if args.talk.json {
-        let written = Written { code: code.stated(), budget: args.budget.map(|budget| budget.0), fits };
+        let written = Written { code: code.stated(), budget: args.budget.map(|budget| budget.bytes), fits };
         writeln!(out, "{}", json::object("emit", Some(&args.input), written))?;
     } else {
-        code.print(&args.input, out)?;
+        code.print(&args.input, &input, out)?;
         if let Some(budget) = args.budget {
             // Code takes what it takes: nothing is estimated, and nothing unknown.
             let need = Need { bytes: code.emitted.ram(), margin: 0 };
@@ -131,6 +133,15 @@ pub(crate) struct StatedCode<'a> {
     files: &'a [String],
 }
 
+/// The whole arena that TFLM needs for a model as it came, whatever its kernels.
+fn with_interpreter(came: &Input) -> u64 {
+    let model = MemoryModel::Tflm(Kernels::Any);
+    let plan = came.plan();
+    let found = serenity::inspect(came.graphs(), model, plan.as_ref());
+    let head = found.arena.map_or(found.profile.peak(), |arena| arena.bytes);
+    Need::with(came.tail(model), head).bytes
+}
+
 /// Code, and the folder that it goes to.
 pub(super) struct Code {
     folder: String,
@@ -164,18 +175,41 @@ impl Code {
         StatedCode { prefix, ram: self.emitted.ram(), arena, state, flash, steps, files: &self.paths }
     }
 
-    pub(super) fn print(&self, input: &str, out: &mut impl Write) -> Result<(), Failure> {
+    /// `came` is the model that the code is made of, and `path` where it was read from.
+    pub(super) fn print(&self, path: &str, came: &Input, out: &mut impl Write) -> Result<(), Failure> {
         let Emitted { prefix, state, constants, steps, .. } = &self.emitted;
         let state = match state {
             0 => String::new(),
             bytes => format!(", {} of them state", thousands(*bytes)),
         };
-        writeln!(out, "C of {}, names begin with `{prefix}_`", count(*steps as u64, "step"))?;
-        writeln!(out, "  static RAM   {:>10} bytes{state}", thousands(self.emitted.ram()))?;
-        writeln!(out, "  constants    {:>10} bytes of flash, and the code", thousands(*constants))?;
+        let (before, after) = (with_interpreter(came), self.emitted.ram());
+        let less = match factor(before, after) {
+            factor if factor > 1.0 => format!("   {factor:.1}x less"),
+            _ => String::new(),
+        };
+        writeln!(out, "C of {}, names begin with `{prefix}_`\n", count(*steps as u64, "step"))?;
+        writeln!(
+            out,
+            "  RAM before   {:>10} bytes, TFLM's whole arena for the model as it came",
+            thousands(before)
+        )?;
+        writeln!(
+            out,
+            "  RAM after    {:>10} bytes{state}, all static{}",
+            thousands(after),
+            paint(GOOD, less)
+        )?;
+        writeln!(out, "  constants    {:>10} bytes of flash, and the code\n", thousands(*constants))?;
         let names: Vec<&str> = self.emitted.files.iter().map(|(name, _)| *name).collect();
-        writeln!(out, "written to {}: {}", for_shell(&self.folder), names.join(", "))?;
-        writeln!(out, "run both:    serenity verify {} {}", for_shell(input), for_shell(&self.folder))?;
+        let folder = for_shell(&self.folder);
+        writeln!(out, "written to {folder}: {}", names.join(", "))?;
+        writeln!(
+            out,
+            "compile:     {COMMAND}arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -O2 -c {}/*.c",
+            folder.trim_end_matches('/')
+        )?;
+        writeln!(out, "call:        {prefix}_invoke(); see model.h")?;
+        writeln!(out, "run both:    {COMMAND}serenity verify {} {folder}", for_shell(path))?;
         Ok(())
     }
 }

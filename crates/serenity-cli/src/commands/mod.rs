@@ -20,6 +20,7 @@ mod tflm;
 pub(crate) mod traffic;
 mod unknown;
 pub(crate) mod verify;
+mod ways;
 pub(crate) mod zoo;
 
 use crate::Failure;
@@ -27,7 +28,7 @@ use crate::args::{LimitArgs, ReadArgs, RuntimeArg, SearchArgs};
 use crate::outputs::file_name;
 use crate::printable::printable;
 use crate::progress::thousands;
-use crate::size::Size;
+use crate::size::GivenSize;
 use serenity::ir::{Graph, OpId, Unknown};
 use serenity::schedule::Rules;
 use serenity::search::{CancelFlag, Limits, Proof, StopReason};
@@ -146,8 +147,8 @@ fn op_name_and_type(graph: &Graph, id: OpId) -> String {
 }
 
 /// How many bytes are missing to `budget`.
-fn missing(peak: u64, budget: Size) -> u64 {
-    peak.saturating_sub(budget.0)
+fn missing(peak: u64, budget: GivenSize) -> u64 {
+    peak.saturating_sub(budget.bytes)
 }
 
 /// Time as people say it.

@@ -31,10 +31,10 @@ pub(super) fn print_notes(
 
 /// What it means that ONNX Runtime was not asked.
 fn print_fallback(why: &NoFast, out: &mut impl Write) -> Result<(), Failure> {
-    writeln!(out, "\nordered as it is, for a plain session, because {why}")?;
+    writeln!(out, "\nthe model was only reordered, for a session with graph optimisation off: {why}")?;
     writeln!(
         out,
-        "a default session optimises the model when it loads it, is faster, and may need less than this file does; with an onnxruntime (pip install onnxruntime) to ask, this command beats it"
+        "a default session optimises the model as it loads, is faster, and may need less than this file; install onnxruntime, and this command optimises for a default session"
     )?;
     Ok(())
 }
@@ -42,7 +42,7 @@ fn print_fallback(why: &NoFast, out: &mut impl Write) -> Result<(), Failure> {
 fn print_fast(plan: &Plan, output: Option<&str>, out: &mut impl Write) -> Result<(), Failure> {
     writeln!(
         out,
-        "\nthe file is optimised already, for this machine and this version of ONNX Runtime: a session must leave it as it is, in its order, and hold no buffers"
+        "\nthe file is already optimised for this machine and this version of ONNX Runtime; create the session like this:"
     )?;
     writeln!(out, "    options = onnxruntime.SessionOptions()")?;
     writeln!(
@@ -59,20 +59,20 @@ fn print_fast(plan: &Plan, output: Option<&str>, out: &mut impl Write) -> Result
     )?;
     writeln!(
         out,
-        "the figures are activations in the first run; without the last option later runs take more at once"
+        "the figures count activations in the first run; without the last option, later runs need more"
     )?;
     if let Some(Ok(FastSession { rewrites, .. })) = &plan.session
         && rewrites.is_empty()
     {
         writeln!(
             out,
-            "outputs are those of a default session; --rewrite all may need less still, and changes them by rounding"
+            "outputs equal those of a default session; --rewrite all may need even less, but outputs then differ by rounding"
         )?;
     }
     if let Some(Ok(fast)) = &plan.session
         && let Err(why) = &fast.measured
     {
-        writeln!(out, "note: what a default session asks for could not be measured: {why}")?;
+        writeln!(out, "note: could not measure a default session: {why}")?;
     }
     Ok(())
 }
@@ -82,19 +82,19 @@ fn print_plain(setup: OrtSetup, out: &mut impl Write) -> Result<(), Failure> {
         OrtOrder::Priority => {
             writeln!(
                 out,
-                "\nONNX Runtime runs the nodes in the order of the file only if the session says so; in a default session this file may need more than the one it was made from:"
+                "\nONNX Runtime keeps the order of the file only if the session asks for it; in a default session this file may need more than the original:"
             )?;
             writeln!(out, "    options = onnxruntime.SessionOptions()")?;
             writeln!(out, "    options.execution_order = onnxruntime.ExecutionOrder.PRIORITY_BASED")?;
         }
         OrtOrder::Default => writeln!(
             out,
-            "\nfor sessions with the default `execution_order`, which runs the nodes of this file in the order above"
+            "\nfor sessions with the default `execution_order`, which runs this file in the order above"
         )?,
     }
     writeln!(
         out,
-        "the figures are activations in the first run, graph optimisation off; `options.enable_mem_pattern = False` keeps later runs there"
+        "the figures count activations in the first run with graph optimisation off; `options.enable_mem_pattern = False` keeps later runs at that"
     )?;
     Ok(())
 }

@@ -9,7 +9,7 @@ use crate::progress::{ProgressLine, thousands};
 use crate::screen::layout::HANG;
 use crate::screen::style::{TITLE, paint};
 use crate::signals::cancel_on_signal;
-use crate::size::Size;
+use crate::size::GivenSize;
 use crate::{Failure, Outcome, json};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -51,7 +51,7 @@ impl Job {
         self.counts_everything() && placement.proof == Proof::Optimal
     }
 
-    fn fits(&self, placement: &Placement, capacity: Size) -> bool {
+    fn fits(&self, placement: &Placement, capacity: GivenSize) -> bool {
         self.counts_everything() && missing(placement.height, capacity) == 0
     }
 
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &PlaceArgs, out: &mut impl Write) -> Result<Outcome, Fai
     let (line, progress) = ProgressLine::new(&job.name, args.talk.quiet);
     let options = Options {
         planner: args.planner,
-        capacity: args.capacity.map(|capacity| capacity.0),
+        capacity: args.capacity.map(|capacity| capacity.bytes),
         limits: limits(&args.limits, &cancel_on_signal()).working(args.limits.effort.placement_alone()),
         progress,
     };
@@ -193,8 +193,8 @@ fn check(job: &Job, placement: &Placement) -> Result<(), Failure> {
     ))
 }
 
-fn is_impossible(placement: &Placement, capacity: Size) -> bool {
-    placement.bound > capacity.0
+fn is_impossible(placement: &Placement, capacity: GivenSize) -> bool {
+    placement.bound > capacity.bytes
 }
 
 /// `serenity place`: the offset of each buffer.
@@ -279,8 +279,8 @@ fn stated<'a>(args: &'a PlaceArgs, job: &'a Job, placement: &'a Placement) -> Pl
         },
         states: placement.stats.states,
         seconds: placement.stats.elapsed.as_secs_f64(),
-        budget: args.capacity.map(|capacity| capacity.0),
-        capacity: args.capacity.map(|capacity| capacity.0),
+        budget: args.capacity.map(|capacity| capacity.bytes),
+        capacity: args.capacity.map(|capacity| capacity.bytes),
         fits: args.capacity.map(|capacity| job.fits(placement, capacity)),
         missing: args
             .capacity
@@ -348,7 +348,7 @@ fn print_fit(
     job: &Job,
     input: &str,
     placement: &Placement,
-    capacity: Size,
+    capacity: GivenSize,
     out: &mut impl Write,
 ) -> Result<(), Failure> {
     match missing(placement.height, capacity) {
@@ -363,7 +363,7 @@ fn print_fit(
         0 => writeln!(
             out,
             "\nfits {capacity} with {} bytes to spare",
-            thousands(capacity.0 - placement.height)
+            thousands(capacity.bytes - placement.height)
         )?,
         bytes if is_impossible(placement, capacity) => writeln!(
             out,

@@ -6,7 +6,7 @@ use crate::args::ReportArgs;
 use crate::json::{StatedFit, StatedProof};
 use crate::progress::{ProgressLine, thousands};
 use crate::signals::cancel_on_signal;
-use crate::size::Size;
+use crate::size::{GivenSize, Size};
 use crate::{Failure, Outcome, json};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -30,7 +30,9 @@ pub(crate) fn run(args: &ReportArgs, out: &mut impl Write) -> Result<Outcome, Fa
     };
     let found = serenity::optimize(&input, &options)?;
     let asked = PageOptions {
-        budget: args.budget.map(|budget| budget.0),
+        budget: args.budget.map(|budget| budget.bytes),
+        budget_typed: args.budget.map_or_else(String::new, GivenSize::as_argument),
+        ways: None,
         typed: as_typed(&args.input, &args.read, &args.runtime),
         orders: args.orders,
     };
@@ -38,7 +40,7 @@ pub(crate) fn run(args: &ReportArgs, out: &mut impl Write) -> Result<Outcome, Fa
     drop(line);
     let files = PageFiles::of(&drawn, Some(&args.output), args.svg.as_deref());
     serenity::write::write_together(&files.files().collect::<Vec<_>>())?;
-    let fits = args.budget.map(|budget| found.plan.fits(Need::of(&found.model, &found.plan), budget.0));
+    let fits = args.budget.map(|budget| found.plan.fits(Need::of(&found.model, &found.plan), budget.bytes));
     if args.talk.json {
         let object = stated(args, &found, &drawn, &files, fits);
         writeln!(out, "{}", json::object("report", Some(&args.input), object))?;
@@ -88,7 +90,7 @@ fn stated<'a>(
     let Optimized { model, plan, .. } = found;
     let known = args.budget.filter(|_| plan.counts_everything());
     let missing = known.map(|budget| missing(Need::of(model, plan).to_be_safe(), budget));
-    let budget = args.budget.map(|budget| budget.0);
+    let budget = args.budget.map(|budget| budget.bytes);
     Reported {
         graph: &plan.graph,
         runtime: plan.model,

@@ -37,7 +37,9 @@ impl Sampled {
 
     /// The share of orders within the budget, if one was given and all is known that it must hold.
     fn share_within_budget(&self, args: &SampleArgs) -> Option<f64> {
-        args.budget.filter(|_| self.best.counts_everything()).map(|budget| self.peaks.share_within(budget.0))
+        args.budget
+            .filter(|_| self.best.counts_everything())
+            .map(|budget| self.peaks.share_within(budget.bytes))
     }
 }
 
@@ -187,7 +189,7 @@ fn stated<'a>(args: &SampleArgs, sampled: &'a Sampled) -> StatedSample<'a> {
         proof: Proved::if_so(best.is_optimal()),
         share_optimal: sampled.share_optimal(),
         unknown: &best.unknown,
-        budget: args.budget.map(|budget| budget.0),
+        budget: args.budget.map(|budget| budget.bytes),
         share_within_budget: sampled.share_within_budget(args),
     }
 }

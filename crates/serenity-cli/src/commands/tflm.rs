@@ -16,7 +16,7 @@ pub(super) fn print_refused(input: &Input, model: MemoryModel, out: &mut dyn Wri
     if refused.is_empty() {
         return Ok(());
     }
-    writeln!(out, "TFLM cannot run this model. What follows is what it would need:")?;
+    writeln!(out, "TFLM cannot run this model; the figures below are what it would need:")?;
     for Refused { graph, op, reason, .. } in refused.iter().take(MOST_LISTED) {
         let name = op_name_and_type(&input.graphs()[*graph], *op);
         writeln!(out, "- {name}: {}", printable(reason))?;

@@ -19,11 +19,11 @@ pub(super) fn print(unknown: &[Unknown], input: &str, out: &mut dyn Write) -> io
     }
     writeln!(
         out,
-        "\nnot known{}:",
+        "\nunknown{}:",
         if Unknown::any_hides_bytes(unknown) {
-            ", so all figures are 'at least', and nothing is proved"
+            ", so all figures are minimums and nothing is proved"
         } else {
-            ", so an order is the best of those that keep these where they are"
+            ", so the order is the best of those that keep these ops in place"
         }
     )?;
     for (kind, title) in [
@@ -65,7 +65,7 @@ fn remedy(unknown: &[Unknown], input: &str) -> Option<String> {
     Path::new(input).extension().filter(|extension| extension.eq_ignore_ascii_case("onnx"))?;
     let first = unknown.iter().find(|unknown| unknown.kind == UnknownKind::Size)?;
     let name = for_shell(&first.name);
-    Some(format!("if you know the shape: --shape {name}=N,N,...:float32 tells it, and the type"))
+    Some(format!("if you know the shape, pass --shape {name}=N,N,...:float32"))
 }
 
 /// Why no budget can be said to be kept.
@@ -73,5 +73,5 @@ pub(super) fn why_no_budget(unknown: &[Unknown], input: &str, needs: &str, budge
     let bytes: Vec<Unknown> = unknown.iter().filter(|unknown| unknown.kind.hides_bytes()).cloned().collect();
     let summary = Unknown::summary(&bytes).unwrap_or_default();
     let remedy = remedy(unknown, input).map_or_else(String::new, |remedy| format!("\n  {remedy}"));
-    format!("cannot tell whether it fits {budget}: it needs {needs} bytes at least, but {summary}{remedy}")
+    format!("cannot tell whether it fits {budget}: it needs at least {needs} bytes, but {summary}{remedy}")
 }

@@ -9,7 +9,7 @@ use crate::json::{StatedFit, StatedProof};
 use crate::outputs::OutputFile;
 use crate::progress::ProgressLine;
 use crate::signals::cancel_on_signal;
-use crate::size::Size;
+use crate::size::GivenSize;
 use crate::{Failure, Outcome, json};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -49,8 +49,8 @@ impl Seen {
         plan_fault(&self.input, self.model)
     }
 
-    fn fits(&self, budget: Size) -> bool {
-        self.best.fits(self.need(), budget.0) && self.plan_fault().is_none()
+    fn fits(&self, budget: GivenSize) -> bool {
+        self.best.fits(self.need(), budget.bytes) && self.plan_fault().is_none()
     }
 }
 
@@ -250,7 +250,7 @@ fn stated<'a>(args: &InspectArgs, seen: &'a Seen) -> Inspected<'a> {
         bound: best.bound,
         proof: StatedProof::of(best),
         fit: StatedFit {
-            budget: args.budget.map(|budget| budget.0),
+            budget: args.budget.map(|budget| budget.bytes),
             fits: args.budget.map(|budget| seen.fits(budget)),
             missing: args.budget.filter(|_| has_size).map(|budget| missing(seen.need().to_be_safe(), budget)),
         },

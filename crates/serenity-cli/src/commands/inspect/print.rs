@@ -153,7 +153,7 @@ fn print_budget(args: &InspectArgs, source: &str, seen: &Seen, out: &mut dyn Wri
     };
     if !question.answer(out)? {
         let typed = as_typed(source, &args.read, &args.runtime);
-        let next = format!("serenity optimize {typed} --budget {}", budget.0);
+        let next = format!("serenity optimize {typed} --budget {}", budget.as_argument());
         writeln!(out, "what can be done: {COMMAND}{next}")?;
     }
     Ok(())

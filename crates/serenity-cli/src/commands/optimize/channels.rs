@@ -18,9 +18,8 @@ pub(super) fn print(plan: &Plan, out: &mut impl Write) -> Result<(), Failure> {
     let [weights, fewer_weights] = [channels.weight_bytes.before, channels.weight_bytes.after].map(thousands);
     writeln!(
         out,
-        "\n  {CONSTANT_CHANNELS}, the same {exact}: {removed} of {of} channels left out,\n  \
-         which are the same number everywhere, or which nobody reads\n  \
-         multiplications {macs} -> {fewer_macs}, bytes of weights {weights} -> {fewer_weights}"
+        "\n  {CONSTANT_CHANNELS}: removed {removed} of {of} channels that are constant or never read; the same {exact}\n  \
+         MACs {macs} -> {fewer_macs}, weights {weights} -> {fewer_weights} bytes"
     )?;
     Ok(())
 }

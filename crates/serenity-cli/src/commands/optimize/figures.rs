@@ -36,7 +36,7 @@ impl Report<'_> {
             (None, None, _) => Columns::Peak,
         };
         let heading = match columns {
-            Columns::WholeAndHead => ["whole arena", "its head"],
+            Columns::WholeAndHead => ["whole arena", "activations"],
             Columns::ArenaAndPeak => ["arena", "peak"],
             Columns::Arena => ["arena", ""],
             Columns::Peak => ["peak", "bytes"],
@@ -62,9 +62,9 @@ impl Report<'_> {
         };
         let before = match &plan.session {
             Some(Ok(FastSession { measured: Ok(_), .. })) if plan.counts_everything() => {
-                "a default session, as measured"
+                "a default session, measured"
             }
-            Some(Ok(_)) => "a default session, as predicted",
+            Some(Ok(_)) => "a default session, predicted",
             _ => "the order of the model",
         };
         row("before", figures(plan.before, self.account.needed().bytes), before)?;
@@ -101,7 +101,7 @@ impl Report<'_> {
         {
             writeln!(
                 out,
-                "\n  measured: a default session asks for {} bytes, with what the rows above do not count",
+                "\n  measured: a default session asks for {} bytes, including what the rows above do not count",
                 thousands(bytes)
             )?;
         }
@@ -114,7 +114,7 @@ impl Report<'_> {
         let (before, after) = (self.account.needed().bytes, self.account.need().bytes);
         let is_smaller_inside = plan.after.needs() < plan.before.needs();
         if !plan.counts_everything() && (is_smaller_inside || after < before) {
-            return "less of what is known; more cannot be said".to_owned();
+            return "less, as far as sizes are known".to_owned();
         }
         if after < before {
             let saved = (1.0 - after as f64 / before as f64) * 100.0;
@@ -122,14 +122,13 @@ impl Report<'_> {
         }
         match () {
             () if is_smaller_inside => {
-                "the head is smaller, the whole arena is not: what TFLM keeps while it prepares decides"
-                    .to_owned()
+                "fewer activations, but the same whole arena: TFLM needs it while it prepares".to_owned()
             }
             () if plan.model.kernels() == Some(Kernels::Any) && plan.offsets.is_some() => {
-                "as much with the hungriest kernels; others are below".to_owned()
+                "the same with the kernels that need most; see the others below".to_owned()
             }
-            () if plan.session.as_ref().is_some_and(Result::is_ok) => "as much".to_owned(),
-            () if plan.reorders() => "as much is asked for, but the arena rounds it up less".to_owned(),
+            () if plan.session.as_ref().is_some_and(Result::is_ok) => "the same".to_owned(),
+            () if plan.reorders() => "the same requests, but the arena rounds them up less".to_owned(),
             () => "the model's own order is kept".to_owned(),
         }
     }

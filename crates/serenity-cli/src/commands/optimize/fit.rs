@@ -5,8 +5,8 @@ use crate::Failure;
 use crate::commands::budget::Question;
 use crate::commands::count;
 use crate::progress::thousands;
-use crate::screen::style::{NOTE, paint};
-use crate::size::Size;
+use crate::screen::layout::HANG;
+use crate::screen::style::{GOOD, NOTE, paint};
 use serenity::account::refused_by_tflm;
 use serenity::pipeline::{Need, NeedWithKernels};
 use std::io::Write;
@@ -14,20 +14,22 @@ use std::io::Write;
 impl Report<'_> {
     pub(super) fn print_fit(&self, out: &mut impl Write) -> Result<(), Failure> {
         if let Some((_, tail)) = self.account.tails {
-            let Need { bytes, margin } = self.account.need();
-            let persists = thousands(tail.arm32);
+            let need @ Need { bytes, margin } = self.account.need();
+            let head = self.plan.after.needs();
             let at_least = if self.plan.counts_everything() { "" } else { "at least " };
             writeln!(
                 out,
-                "\nthe whole arena is that of a 32-bit device: {at_least}{} bytes, of which about {persists} persist besides the head; add {} to be safe, because builds differ",
-                thousands(bytes),
+                "\n{}: {HANG}{} activations + {} TFLM bookkeeping + {} margin (32-bit device)",
+                paint(GOOD, format!("set the arena to {at_least}{} bytes", thousands(need.to_be_safe()))),
+                thousands(head),
+                thousands(bytes - head),
                 thousands(margin)
             )?;
             self.print_sets(out)?;
             if tail.unknown_kernels > 0 {
                 writeln!(
                     out,
-                    "{} TFLM has no kernel that we know for {} of the model: your build must have one",
+                    "{} TFLM has no known kernel for {}: your build must provide one",
                     paint(NOTE, "note:"),
                     count(tail.unknown_kernels, "operator")
                 )?;
@@ -43,10 +45,10 @@ impl Report<'_> {
         let avoid = serenity::pipeline::kernels_to_avoid(self.planned, self.plan);
         let Some(kernels) = self.plan.model.kernels().filter(|_| !avoid.is_empty()) else { return Ok(()) };
         let names: Vec<String> = avoid.iter().map(|set| format!("`{set}`")).collect();
-        let remedy = if kernels.are_emitted() { "" } else { "; --kernels any plans for all" };
+        let remedy = if kernels.are_emitted() { "" } else { " (--kernels any plans for all)" };
         writeln!(
             out,
-            "{} this plan is for kernels `{kernels}`: with {} outputs may be wrong{remedy}",
+            "{} this plan is for `{kernels}` kernels; with {} outputs may be wrong{remedy}",
             paint(NOTE, "note:"),
             names.join(", ")
         )?;
@@ -63,15 +65,15 @@ impl Report<'_> {
         match boards.first() {
             Some(smallest) => writeln!(
                 out,
-                "boards with that much RAM: {} of {}, the smallest is {} ({}, {}){}",
+                "boards with enough RAM: {HANG}{} of {}, the smallest is {} ({}, {} KiB){}",
                 boards.len(),
                 serenity::boards::boards().len(),
                 smallest.name,
                 smallest.chip,
-                Size(smallest.ram),
+                smallest.ram >> 10,
                 if new > 0 { format!("; {new} more than before") } else { String::new() }
             )?,
-            None => writeln!(out, "no board we know has that much on-chip RAM")?,
+            None => writeln!(out, "no known board has that much on-chip RAM")?,
         }
         Ok(())
     }
@@ -103,14 +105,14 @@ impl Report<'_> {
                 is_enough == (need.counted || need.total.is_some_and(|total| total <= whole))
             };
             let text = |need: &NeedWithKernels| {
-                format!("{} {}", thousands(need.total.unwrap_or(need.arena)), need.kernels)
+                format!("{} ({})", need.kernels, thousands(need.total.unwrap_or(need.arena)))
             };
             needs.iter().filter(of_set).map(text).collect::<Vec<_>>().join(", ")
         };
-        writeln!(out, "  enough for each of {}", list(true))?;
+        writeln!(out, "  enough for these kernels: {HANG}{}", list(true))?;
         let others = list(false);
         if !others.is_empty() {
-            writeln!(out, "  but not for {others}: --kernels says which yours are")?;
+            writeln!(out, "  not enough for: {HANG}{others}; name yours with --kernels")?;
         }
         Ok(())
     }

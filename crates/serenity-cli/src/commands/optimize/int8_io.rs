@@ -17,7 +17,7 @@ pub(super) fn print(plan: &Plan, out: &mut impl Write) -> Result<(), Failure> {
         return Ok(());
     }
     if !io.is_unchanged() {
-        writeln!(out, "\n  another contract for the application, real = scale * (q - zero_point):")?;
+        writeln!(out, "\n  the application must convert, real = scale * (q - zero_point):")?;
     }
     for (port, one) in io.changed() {
         writeln!(out, "  - {}", changed(port, one))?;

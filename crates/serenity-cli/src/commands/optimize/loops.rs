@@ -29,7 +29,7 @@ pub(super) fn hint(job: &Job, found: &Optimized, options: &Options) -> String {
         let arena = Size(arena);
         let int8_io = if job.changes.int8_io { " --int8-io" } else { "" };
         format!(
-            "row by row:  {COMMAND}serenity optimize {input}{int8_io} --loops{HANG}   a head of about {arena}, {more} more multiplications\n"
+            "with loops:  {COMMAND}serenity optimize {input}{int8_io} --loops{HANG}   about {arena} of activations, {more} more MACs\n"
         )
     })
 }
@@ -47,24 +47,24 @@ pub(super) fn print(
     let most = Percent(most_extra_macs).to_string().replace('%', " %");
     let Some(applied) = &plan.loops else {
         match job.budget.filter(|_| fits) {
-            Some(budget) => writeln!(out, "\n  no loops: it fits {budget} without them")?,
+            Some(budget) => writeln!(out, "\n  no loops: the model fits {budget} without them")?,
             None => {
                 writeln!(
                     out,
-                    "\n  no loops: none saves enough for its time with at most {most} more multiplications"
+                    "\n  no loops: none saves enough memory for its time, with at most {most} more MACs"
                 )?;
             }
         }
         return Ok(());
     };
     let number = count(applied.windows.len() as u64, "loop");
-    writeln!(out, "\n  {number}, the same bit for bit:")?;
+    writeln!(out, "\n  {number}, outputs the same bit for bit:")?;
     for one in &applied.windows {
         let [first, last] = &one.ends;
         writeln!(out, "  - {}", window(one.ops.len() as u64, first, last))?;
         writeln!(out, "    {}", way(one, applied.macs))?;
     }
-    writeln!(out, "  together {}", together(applied, &most, file_growth(came, planned, plan)?))?;
+    writeln!(out, "  together: {HANG}{}", together(applied, &most, file_growth(came, planned, plan)?))?;
     writeln!(out, "  {}", floor(&applied.floor))?;
     // Emitted code has loops without operators, and no resolver.
     if plan.model.kernels().is_some_and(Kernels::are_emitted) {
@@ -108,12 +108,12 @@ fn way(one: &AppliedLoop, macs: u64) -> String {
     };
     let shared = match (one.carries, one.extra_macs) {
         (true, extra) if one.peeled => {
-            format!("lines carried, first rows ahead, {} more multiplications", share(extra, macs))
+            format!("lines carried, first rows ahead, {} more MACs", share(extra, macs))
         }
         (true, 0) => "lines carried".to_owned(),
-        (true, extra) => format!("lines carried, {} more multiplications", share(extra, macs)),
+        (true, extra) => format!("lines carried, {} more MACs", share(extra, macs)),
         (false, 0) => "nothing computed twice".to_owned(),
-        (false, extra) => format!("halo computed again, {} more multiplications", share(extra, macs)),
+        (false, extra) => format!("halo computed again, {} more MACs", share(extra, macs)),
     };
     format!("{rows} at a time, {times}; {shared}")
 }
@@ -122,7 +122,7 @@ fn way(one: &AppliedLoop, macs: u64) -> String {
 fn together(applied: &AppliedLoops, most: &str, file_growth: i64) -> String {
     let sign = if file_growth < 0 { "-" } else { "+" };
     format!(
-        "{} more multiplications ({most} allowed), about {} more time with portable kernels, about {} more instructions with CMSIS-NN (an estimate, calibrated on five int8 models), {} bytes copied a run, {sign}{} bytes of file",
+        "{} more MACs ({most} allowed), about {} more time with portable kernels, about {} more instructions with CMSIS-NN (an estimate, calibrated on five int8 models), {} bytes copied per run, {sign}{} bytes of file",
         share(applied.extra_macs, applied.macs),
         roughly(applied.extra_time, applied.time),
         roughly(applied.extra_instructions, applied.instructions),
@@ -134,13 +134,13 @@ fn together(applied: &AppliedLoops, most: &str, file_growth: i64) -> String {
 /// What keeps all loops from needing less.
 fn floor(Floor { bytes, why }: &Floor) -> String {
     let why = match why {
-        Because::Inputs => "which the inputs of the network take".to_owned(),
+        Because::Inputs => "the network's input itself".to_owned(),
         Because::Op(name) => {
             let name = the_end_of(&printable(name), WIDTH - 40);
-            format!("which a tensor takes that `{name}` needs as a whole")
+            format!("a tensor that `{name}` needs as a whole")
         }
     };
-    format!("no loops get below {} bytes, {why}", thousands(*bytes))
+    format!("floor for loops: {} bytes, {why}", thousands(*bytes))
 }
 
 /// `12 %`: of an estimate no more than that is known.
@@ -199,7 +199,7 @@ fn print_operators(came: &Input, planned: &Input, out: &mut impl Write) -> Resul
     if operators.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n  the op resolver of the application must have these as well:")?;
+    writeln!(out, "\n  also register these operators:")?;
     let mut line = String::from("   ");
     for operator in &operators {
         let call = format!(" Add{}();", printable(operator));

@@ -18,26 +18,31 @@ pub(super) use int8_io::changed;
 use super::emit::StatedCode;
 use super::page::{self, PageFiles};
 use super::several::{self, Done, Several};
+use super::ways::{Table, print_made};
 use super::{as_typed, for_shell, title, with_search};
 use crate::args::OptimizeArgs;
 use crate::outputs::{Content, OutputFile};
 use crate::progress::ProgressLine;
+use crate::screen::style::{TITLE, paint};
 use crate::signals::cancel_on_signal;
+use crate::size::GivenSize;
 use crate::{Failure, Outcome, json};
 use code::Code;
 use device::{DevicePlan, StatedMemories};
 use report::Report;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serenity::account::StatedAccount;
-use serenity::pipeline::{Attempt, StatedAttempt, StatedPlan};
+use serenity::account::{Account, StatedAccount};
+use serenity::pipeline::{Attempt, StatedAttempt, StatedPlan, Target};
 use serenity::schedule::Algorithm;
 use serenity::search::CancelFlag;
 use serenity::write::NewFile;
 use serenity::{Format, Input, Optimized, Options, Plan};
+use serenity_fit::{Change, Fit, Question};
 use serenity_page::PageOptions;
 use std::io::Write;
 use std::ops::Deref;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// `serenity optimize`: what the model needs before and after, and how that is reached.
@@ -160,8 +165,9 @@ fn one(job: &Job, cancel: &CancelFlag, out: &mut dyn Write) -> Result<Done, Fail
         options.algorithm = Algorithm::File;
     }
     let found = serenity::optimize(&input, &options)?;
-    let hint = loops::hint(job, &found, &options);
-    let drawn = draw(job, &input, &found, &options);
+    let ways = ways(job, &input, &found, &options, &target)?;
+    let hint = if ways.is_some() { String::new() } else { loops::hint(job, &found, &options) };
+    let drawn = draw(job, &input, &found, &options, ways.clone());
     let Optimized { model: planned, plan, attempts } = found;
     drop(line);
     let device = DevicePlan::new(job, &planned, &plan, &options.limits)?;
@@ -184,9 +190,12 @@ fn one(job: &Job, cancel: &CancelFlag, out: &mut dyn Write) -> Result<Done, Fail
     } else {
         report.print(&mut said)?;
         said.extend(hint.into_bytes());
+        if let (Some(ways), Some(budget)) = (&ways, job.budget) {
+            print_ways(ways, budget, &mut said)?;
+        }
         device.print(job, &mut said)?;
         if let Some(code) = &code {
-            code.print(job.input, &mut said)?;
+            code.print(job.input, &input, &mut said)?;
         }
         if let Some(path) = &job.page.report {
             writeln!(said, "page:        {}", for_shell(path))?;
@@ -195,6 +204,46 @@ fn one(job: &Job, cancel: &CancelFlag, out: &mut dyn Write) -> Result<Done, Fail
     write_files(job, &planned, &plan, &device, &drawn, code.as_ref(), output.as_ref())?;
     out.write_all(&said)?;
     Ok(report.summary())
+}
+
+/// All ways to make a model fit that does not fit as it was asked for. Programs, and those who ask for silence or for
+/// several models, ask for them by `serenity fit`.
+fn ways(
+    job: &Job,
+    input: &Input,
+    found: &Optimized,
+    options: &Options,
+    target: &Target,
+) -> Result<Option<Arc<Fit>>, Failure> {
+    let Some(budget) = job.budget else { return Ok(None) };
+    let is_asked = !job.talk.json && !job.talk.quiet && job.inputs.len() == 1;
+    let fits = Account::new(input, &found.model, &found.plan).fits(budget.bytes);
+    if fits || !is_asked || !found.plan.counts_everything() {
+        return Ok(None);
+    }
+    // The table is that of `serenity fit`, whatever changes were asked for here.
+    let target = Target { rewrites: None, loops: None, int8_io: false, ..target.clone() };
+    let plain = target.options(input, options.model)?;
+    let options = Options { plan_arena: true, rewrites: plain.rewrites, int8_io: false, ..options.clone() };
+    let question = Question {
+        budget: budget.bytes,
+        budget_typed: budget.as_argument(),
+        typed: as_typed(job.input, &job.read, &job.runtime),
+        allowed: Change::all().map(|(_, change)| change).collect(),
+        names_kernels: job.runtime.kernels.is_some(),
+    };
+    Ok(Some(Arc::new(serenity_fit::fit(input, &options, &question)?)))
+}
+
+fn print_ways(found: &Fit, budget: GivenSize, out: &mut Vec<u8>) -> Result<(), Failure> {
+    writeln!(out, "\n{}\n", paint(TITLE, format!("all ways to make it fit {budget}")))?;
+    let table = Table { found, budget, is_verbose: false };
+    table.print(out)?;
+    writeln!(out)?;
+    match found.first(|_| true) {
+        Some(row) => print_made(row, budget, &[], out),
+        None => table.print_why_not("", out),
+    }
 }
 
 /// Refuses a page that could not be written in the end.
@@ -206,9 +255,11 @@ fn check_page_targets(job: &Job) -> Result<(), Failure> {
 }
 
 /// The page and its pictures, if they were asked for.
-fn draw(job: &Job, input: &Input, found: &Optimized, options: &Options) -> PageFiles {
+fn draw(job: &Job, input: &Input, found: &Optimized, options: &Options, ways: Option<Arc<Fit>>) -> PageFiles {
     let asked = PageOptions {
-        budget: job.budget.map(|budget| budget.0),
+        budget: job.budget.map(|budget| budget.bytes),
+        budget_typed: job.budget.map_or_else(String::new, GivenSize::as_argument),
+        ways,
         typed: as_typed(job.input, &job.read, &job.runtime),
         ..PageOptions::default()
     };

@@ -25,10 +25,7 @@ impl Report<'_> {
         writeln!(out)?;
         if self.input.plan().is_some() && plan.reorders() && plan.offsets.is_none() {
             let note = paint(NOTE, "note:");
-            writeln!(
-                out,
-                "{note} the plan of the arena that the model came with is for another order: it is dropped"
-            )?;
+            writeln!(out, "{note} the model came with a memory plan for another order, which is dropped")?;
         }
         // The model that ONNX Runtime made the file of is not there to be looked at.
         let deep = match (is_fast, &plan.constant_channels) {
@@ -51,7 +48,7 @@ impl Report<'_> {
                 )?;
             }
             (Some(path), _) if in_place => {
-                writeln!(out, "written over `{path}`: the model as it came is gone")?;
+                writeln!(out, "written over `{path}`: the original model is gone")?;
             }
             (Some(path), None) => writeln!(out, "written to `{path}`")?,
             (Some(path), Some(plan)) => {
@@ -75,28 +72,24 @@ impl Report<'_> {
             let (tolerance, purpose) = if is_exact {
                 ("", "")
             } else if plan.rewrites.iter().any(|rewrite| rewrite.error.is_some()) {
-                ("", "   how far are the outputs off?")
+                ("", "   how far off are the outputs?")
             } else {
                 (" --tolerance 1e-5", "")
             };
             let (input, path) = (for_shell(job.input), for_shell(path));
             writeln!(out, "run both:    {COMMAND}serenity verify {input} {path}{tolerance}{HANG}{purpose}")?;
         }
-        writeln!(out, "look closer: {COMMAND}serenity inspect {input}{HANG}   who is alive at the peak")?;
-        // Orders are compared as the plan counts them.
-        let counted = if plan.model.is_planned() && job.runtime.runtime.is_none() {
-            " --runtime tflm-planned"
-        } else {
-            ""
-        };
-        writeln!(
-            out,
-            "compare:     {COMMAND}serenity sample {input}{counted}{HANG}   how good are random orders?"
-        )?;
-        if job.budget.is_none() {
+        let gains_nothing = self.account.need().bytes >= self.account.needed().bytes;
+        if gains_nothing {
             writeln!(
                 out,
-                "must fit:    {COMMAND}serenity optimize {given}{loops} --budget 250KB{HANG}   exit code 1 if it does not"
+                "look closer: {COMMAND}serenity inspect {input}{HANG}   what fills the memory at the peak"
+            )?;
+        }
+        if job.budget.is_none() && plan.model.kernels().is_some() {
+            writeln!(
+                out,
+                "must fit:    {COMMAND}serenity fit {given} --budget 64KiB{HANG}   all ways to make it fit"
             )?;
         }
         Ok(())

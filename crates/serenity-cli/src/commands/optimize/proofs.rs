@@ -19,9 +19,13 @@ impl Report<'_> {
             plan.model.kernels().map_or_else(String::new, |kernels| format!(", kernels `{kernels}`"));
         let under = format!("memory model `{}`{kernels}", plan.model);
         if plan.is_optimal() {
-            let nothing: Vec<&str> = decisions.iter().map(|(decision, ..)| self.none(*decision)).collect();
-            let verb = if nothing.len() == 1 { "needs" } else { "need" };
-            writeln!(out, "\n  {} {} {verb} less ({under})", paint(GOOD, "proved:"), nothing.join(" and "))?;
+            let proved: Vec<&str> = decisions.iter().map(|(decision, ..)| self.noun(*decision)).collect();
+            let nothing = match proved.split_last() {
+                Some((last, [])) => format!("no other {last}"),
+                Some((last, others)) => format!("no combination of {} and {last}", others.join(", ")),
+                None => "nothing".to_owned(),
+            };
+            writeln!(out, "\n  {} {nothing} needs less ({under})", paint(GOOD, "proved:"))?;
         } else if !plan.unknown.is_empty() {
             writeln!(out, "\n  {} ({under})", verdict(plan))?;
         } else {
@@ -29,7 +33,7 @@ impl Report<'_> {
             if plan.loops.is_some() {
                 writeln!(
                     out,
-                    "  {:<9} {HANG}the same bit for bit, followed row by row in this arena",
+                    "  {:<9} {HANG}outputs the same bit for bit, checked row by row in this arena",
                     "loops"
                 )?;
             }
@@ -40,35 +44,37 @@ impl Report<'_> {
                         "no other needs less".to_owned()
                     }
                     (Proof::Optimal, Decision::Order) => "no other needs less, for these rewrites".to_owned(),
-                    (Proof::Optimal, Decision::Places) => "no others need less, for this order".to_owned(),
+                    (Proof::Optimal, Decision::Places) => {
+                        "no other placement needs less, for this order".to_owned()
+                    }
                     (Proof::Gap { stopped }, _) if bound == 0 => {
-                        format!("not proved, {}", plan.interrupted.unwrap_or(stopped))
+                        format!("not proved: {}", plan.interrupted.unwrap_or(stopped))
                     }
                     (Proof::Gap { stopped }, _) => {
                         let stopped = plan.interrupted.unwrap_or(stopped);
-                        format!("not proved, {stopped}; none needs less than {}", thousands(bound))
+                        format!("not proved: {stopped}; none needs less than {} bytes", thousands(bound))
                     }
                 };
                 writeln!(out, "  {:<9} {HANG}{verdict}", decision.name())?;
             }
         }
         if let Some(reason) = plan.interrupted {
-            writeln!(out, "  {} {reason}, so another run may end with another result", paint(NOTE, "note:"))?;
+            writeln!(out, "  {} {reason}, so another run may find another result", paint(NOTE, "note:"))?;
         }
         Ok(())
     }
 
-    /// What is said of a decision that is proved.
-    fn none(&self, decision: Decision) -> &'static str {
+    /// A decision, for people.
+    fn noun(&self, decision: Decision) -> &'static str {
         match decision {
             Decision::Rewrites
                 if self.job.changes.target(&self.job.runtime, None).rewrites == Some(Rewrites::Exact) =>
             {
-                "no set of exact rewrites"
+                "exact rewrites"
             }
-            Decision::Rewrites => "no set of rewrites",
-            Decision::Order => "no order",
-            Decision::Places => "no places",
+            Decision::Rewrites => "rewrites",
+            Decision::Order => "order",
+            Decision::Places => "placement",
         }
     }
 }

@@ -43,7 +43,7 @@ impl<'a> Report<'a> {
 
     /// Is the budget kept, if there is one?
     pub(super) fn fits(&self) -> Option<bool> {
-        self.job.budget.map(|budget| self.account.fits(budget.0))
+        self.job.budget.map(|budget| self.account.fits(budget.bytes))
     }
 
     /// The row of this model in the table of several models.
@@ -65,7 +65,7 @@ impl<'a> Report<'a> {
     }
 
     pub(super) fn stated(&self) -> StatedAccount<'a> {
-        let mut account = self.account.stated(self.job.budget.map(|budget| budget.0));
+        let mut account = self.account.stated(self.job.budget.map(|budget| budget.bytes));
         account.plan.seconds = self.elapsed.as_secs_f64();
         account
     }
@@ -98,34 +98,38 @@ impl<'a> Report<'a> {
             return Ok(());
         }
         self.print_figures(out)?;
+        self.print_fit(out)?;
         int8_io::print(plan, out)?;
         channels::print(plan, out)?;
         self.print_rewrites(out)?;
         loops::print(self.job, self.input, self.planned, plan, self.fits() == Some(true), out)?;
         self.print_proofs(out)?;
-        writeln!(
-            out,
-            "\n  {} {}, {}, {}\n",
-            if plan.algorithm == Algorithm::File {
-                "searched for".to_owned()
-            } else {
-                format!("found by {} in", plan.algorithm)
-            },
-            duration(self.elapsed),
-            count(plan.stats.states, "state"),
-            count(plan.stats.pieces.len() as u64, "piece")
-        )?;
-        if self.job.verbose && !plan.stats.soft_budgets.is_empty() {
-            soft_budgets::print_stages(plan, self.elapsed, out)?;
-            soft_budgets::print(plan, out)?;
-            writeln!(out)?;
+        if self.job.verbose {
+            self.print_search(out)?;
         }
+        writeln!(out)?;
         self.print_picture(out)?;
-        self.print_fit(out)?;
         onnx::print_notes(self.input, self.plan, self.job.output, out)?;
         unknown::print(&self.plan.unknown, self.job.input, out)?;
         attempts::print(self.job, self.attempts, self.plan.model, out)?;
         self.print_next_steps(out)
+    }
+
+    fn print_search(&self, out: &mut impl Write) -> Result<(), Failure> {
+        let plan = self.plan;
+        let by = match plan.algorithm {
+            Algorithm::File => "searched for".to_owned(),
+            algorithm => format!("found by {algorithm} in"),
+        };
+        let (states, pieces) =
+            (count(plan.stats.states, "state"), count(plan.stats.pieces.len() as u64, "piece"));
+        writeln!(out, "\n  {by} {}, {states}, {pieces}", duration(self.elapsed))?;
+        if !plan.stats.soft_budgets.is_empty() {
+            writeln!(out)?;
+            soft_budgets::print_stages(plan, self.elapsed, out)?;
+            soft_budgets::print(plan, out)?;
+        }
+        Ok(())
     }
 
     fn print_picture(&self, out: &mut impl Write) -> Result<(), Failure> {

@@ -21,7 +21,7 @@ impl Report<'_> {
             && !fast.rewrites.is_empty()
         {
             let places = count(fast.rewrites.len() as u64, "place");
-            writeln!(out, "\n  rewritten before that ({places}), the same up to rounding:")?;
+            writeln!(out, "\n  rewritten before that ({places}), outputs the same up to rounding:")?;
             for text in &fast.rewrites {
                 writeln!(out, "  - {}", printable(text))?;
             }
@@ -30,14 +30,14 @@ impl Report<'_> {
         if target.rewrites.is_none() && target.rewrites_for(self.plan.model) == Rewrites::Channels {
             writeln!(
                 out,
-                "\n  not rewritten: XNNPACK, LiteRT's default, packs the weights of every operator, and more operators may take more; without it, say --kernels reference"
+                "\n  not rewritten: XNNPACK, LiteRT's default, packs the weights of every operator, so that more operators may need more memory. Without XNNPACK, use --kernels reference"
             )?;
         }
         if self.plan.rewrites.is_empty() {
             return Ok(());
         }
         let all = &self.plan.rewrites;
-        writeln!(out, "\n  rewritten first ({}):", count(all.len() as u64, "place"))?;
+        writeln!(out, "\n  rewrites ({}):", count(all.len() as u64, "place"))?;
         if self.job.verbose || all.len() <= MOST_LISTED {
             for rewrite in all {
                 let exact = self.exactness(rewrite);
@@ -84,8 +84,8 @@ impl Report<'_> {
         let line = |((rule, exact), group): ((String, Cow<'static, str>), Vec<&AppliedRewrite>)| {
             let most = group.iter().filter_map(|rewrite| rewrite.gain).max().unwrap_or(0);
             let most = match most {
-                0 => "worth something only together".to_owned(),
-                most => format!("alone worth up to {} bytes", thousands(most)),
+                0 => "useful only together".to_owned(),
+                most => format!("each saves up to {} bytes alone", thousands(most)),
             };
             let sum =
                 |amount: fn(&RewriteCost) -> i64| group.iter().map(|rewrite| amount(&rewrite.cost)).sum();
@@ -110,8 +110,8 @@ fn steps_of(steps: f64) -> String {
 /// What a rewrite gains by itself, and what it costs.
 fn worth(rewrite: &AppliedRewrite) -> String {
     let gain = match rewrite.gain {
-        Some(0) => "worth nothing alone".to_owned(),
-        Some(gain) => format!("worth {} bytes", thousands(gain)),
+        Some(0) => "saves nothing alone".to_owned(),
+        Some(gain) => format!("saves {} bytes", thousands(gain)),
         None => "not measured alone".to_owned(),
     };
     format!("{gain}; {}", costs(&rewrite.cost))
