@@ -32,6 +32,16 @@ struct Latest {
     is_over: bool,
 }
 
+impl Latest {
+    /// Takes news. Within a stage the best never rises, also if a search begins again.
+    fn hear(&mut self, news: &Progress) {
+        let stage = |progress: &Progress| (progress.stage, progress.of);
+        let before = self.progress.filter(|before| stage(before) == stage(news));
+        let best = before.map_or(news.best, |before| before.best.min(news.best));
+        self.progress = Some(Progress { best, bound: news.bound.min(best), ..*news });
+    }
+}
+
 impl News {
     fn lock(&self) -> MutexGuard<'_, Latest> {
         // Whoever panicked, a progress line is no reason to do so too.
@@ -65,8 +75,7 @@ impl ProgressLine {
             return (Self { news, drawing: None }, None);
         }
         let (told, drawn) = (Arc::clone(&news), Arc::clone(&news));
-        let callback: ProgressFn =
-            Arc::new(move |progress: &Progress| told.lock().progress = Some(*progress));
+        let callback: ProgressFn = Arc::new(move |progress: &Progress| told.lock().hear(progress));
         let drawing = std::thread::spawn(move || draw(&drawn, text));
         (Self { news, drawing: Some(drawing) }, Some(callback))
     }
@@ -146,7 +155,8 @@ impl Drop for StepLine {
 fn describe(label: &str, progress: Option<&Progress>, elapsed: Duration, room: usize) -> String {
     let time = seconds(elapsed);
     let Some(progress) = progress else { return format!("{label}: {time}") };
-    let Progress { best, bound, states, of, .. } = *progress;
+    let Progress { best, bound, states, of, stage, .. } = *progress;
+    let label = &if stage.is_empty() { label.to_owned() } else { format!("{label}, {stage}") };
     if states == 0 || best == u64::MAX {
         let what = if states == 0 { of.to_owned() } else { format!("{} {of}", thousands(states)) };
         return format!("{label}: {what}, {time}");
@@ -197,14 +207,35 @@ mod tests {
     }
 
     #[test]
+    fn the_best_never_rises_within_a_stage() {
+        let news =
+            |best, stage| Progress { best, bound: 90, states: 1, of: "states", stage, elapsed: PATIENCE };
+        let mut latest = Latest::default();
+        let mut best_after = |news: Progress| {
+            latest.hear(&news);
+            latest.progress.map(|progress| (progress.best, progress.bound))
+        };
+        assert_eq!(best_after(news(100, "rewrites")), Some((100, 90)));
+        assert_eq!(best_after(news(120, "rewrites")), Some((100, 90)));
+        assert_eq!(best_after(news(80, "rewrites")), Some((80, 80)));
+        assert_eq!(best_after(news(120, "loops")), Some((120, 90)));
+    }
+
+    #[test]
     fn digits_come_in_threes() {
         assert_eq!(["0", "999", "1,000", "12,345,678"], [0, 999, 1000, 12_345_678].map(thousands)[..]);
     }
 
     #[test]
     fn the_line_says_what_the_search_knows_and_there_is_room_for() {
-        let progress =
-            Progress { best: 300_000, bound: 200_000, states: 1500, of: "loops tried", elapsed: PATIENCE };
+        let progress = Progress {
+            best: 300_000,
+            bound: 200_000,
+            states: 1500,
+            of: "loops tried",
+            stage: "",
+            elapsed: PATIENCE,
+        };
         let line = |room: usize| describe("net.tflite", Some(&progress), Duration::from_secs(3), room);
         assert_eq!(
             [line(139), line(79), line(39)],

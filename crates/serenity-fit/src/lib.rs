@@ -18,8 +18,10 @@ pub use way::{Change, Way};
 use made::Case;
 use serenity::pipeline::macs_of;
 use serenity::{Error, Input, Options};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use serenity_search::Progress;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -88,10 +90,21 @@ impl Fit {
 /// # Errors
 /// If the model cannot be planned at all.
 pub fn fit(input: &Input, options: &Options, question: &Question) -> Result<Fit, Error> {
-    let case = Case::new(input, options, question)?;
+    let (quiet, tell) = (Options { progress: None, ..options.clone() }, options.progress.as_ref());
+    let case = Case::new(input, &quiet, question)?;
     let is_permitted = |way: &Way| way.changes().iter().all(|change| question.allowed.contains(change));
     let ways = Way::all().into_iter().filter(|way| is_permitted(way) && case.applies(*way));
-    let rows = on_all_cores(ways.collect(), |way| Row { way, outcome: case.made(way) });
+    let started = Instant::now();
+    let tried = AtomicU64::new(0);
+    let rows = on_all_cores(ways.collect(), |way| {
+        let row = Row { way, outcome: case.made(way) };
+        let states = tried.fetch_add(1, Ordering::Relaxed) + 1;
+        if let Some(tell) = tell {
+            let (best, of, elapsed) = (u64::MAX, "ways tried", started.elapsed());
+            tell(&Progress { best, bound: 0, states, of, stage: "", elapsed });
+        }
+        row
+    });
     let advice = if rows.iter().any(Row::fits) {
         Vec::new()
     } else {

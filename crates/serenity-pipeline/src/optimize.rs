@@ -5,9 +5,11 @@ use crate::session::Session;
 use crate::stages::channels::with_fewer_channels;
 use crate::stages::ort::{fast, is_for};
 use crate::stages::place::as_it_came;
-use crate::variant::{Channels, variants};
+use crate::variant::{Channels, Variant, variants};
 use crate::{Error, Input, Options, Plan, Rewrites, planned_model};
 use serenity_schedule::Memo;
+use serenity_search::{Progress, ProgressFn};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A model after [`optimize`].
 #[derive(Clone, Debug)]
@@ -105,12 +107,33 @@ fn as_it_stands(input: &Input, options: &Options) -> Result<Optimized, Error> {
 
 /// Tries every variant of a model and returns the best.
 pub(crate) fn best_variant(input: &Input, options: &Options) -> Result<Optimized, Error> {
-    let options = &from_nothing(options);
+    let stage = Stage::default();
+    let options = &Options { progress: stage.named(options), ..from_nothing(options) };
     let mut session = Session::new(input, options);
     for variant in variants(input, options) {
+        stage.begin(variant);
         session.attempt(variant)?;
     }
     Ok(session.choose())
+}
+
+/// The stage that is going on, for progress.
+#[derive(Clone, Default)]
+struct Stage(Arc<Mutex<&'static str>>);
+
+impl Stage {
+    fn begin(&self, variant: Variant) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = variant.stage();
+    }
+
+    /// Reports progress with the name of the stage.
+    fn named(&self, options: &Options) -> Option<ProgressFn> {
+        let (outer, current) = (options.progress.clone()?, self.clone());
+        Some(Arc::new(move |progress| {
+            let stage = *current.0.lock().unwrap_or_else(PoisonError::into_inner);
+            outer(&Progress { stage, ..*progress });
+        }))
+    }
 }
 
 /// These options with nothing remembered: what was asked before must not decide between equal orders.

@@ -78,7 +78,8 @@ impl Options {
     /// Reports the name of a step that begins now and has no other progress to report.
     pub(crate) fn tell(&self, of: &'static str) {
         if let Some(progress) = &self.progress {
-            progress(&Progress { best: u64::MAX, bound: 0, states: 0, of, elapsed: Duration::ZERO });
+            let (best, elapsed) = (u64::MAX, Duration::ZERO);
+            progress(&Progress { best, bound: 0, states: 0, of, stage: "", elapsed });
         }
     }
 }

@@ -39,6 +39,15 @@ pub(crate) struct Changes {
 }
 
 impl Variant {
+    /// The stage that progress on this variant belongs to.
+    pub(crate) fn stage(self) -> &'static str {
+        match (self.loops, self.rewrites) {
+            (true, _) => "loops",
+            (false, Rewrites::None) => "order and plan",
+            (false, _) => "rewrites",
+        }
+    }
+
     /// How much this variant changes, for a model that will run on `target`.
     pub(crate) fn changes(self, target: MemoryModel) -> Changes {
         if self.loops {

@@ -15,6 +15,9 @@ pub struct Progress {
     pub states: u64,
     /// What a state is, in words.
     pub of: &'static str,
+    /// The stage of a larger search that this search belongs to; empty if there is none. The best of one stage may be
+    /// larger than that of the stage before.
+    pub stage: &'static str,
     /// Time since the start.
     pub elapsed: Duration,
 }
@@ -113,7 +116,7 @@ impl<'a> Watch<'a> {
         {
             self.next_report = elapsed + REPORT_EVERY;
             let &mut Self { best, bound, states, of, .. } = self;
-            progress(&Progress { best, bound, states, of, elapsed });
+            progress(&Progress { best, bound, states, of, stage: "", elapsed });
         }
     }
 
