@@ -35,7 +35,7 @@ pub enum CsvError {
     #[error("the file is empty; its first line must name the columns: id,lower,upper,size")]
     Empty,
     /// There is a first line, but no buffers below it.
-    #[error("there is no buffer in the table; give one a line below the first")]
+    #[error("there is no buffer in the table; give one per line, below the heading")]
     NoBuffers,
     /// Two buffers have the same name.
     #[error(

@@ -152,8 +152,7 @@ pub fn divide_plan(
     limits: &Limits,
 ) -> Result<TwoMemories, Error> {
     let graphs: Vec<&Graph> = graphs.iter().collect();
-    let orders: Vec<&[OpId]> =
-        std::iter::once(plan.order.as_slice()).chain(plan.bodies.iter().map(Vec::as_slice)).collect();
+    let orders = plan.orders();
     let arena = plan
         .model
         .placement_problem(&graphs, &orders)

@@ -18,7 +18,7 @@ pub use serenity_report::short_names;
 use serenity::boards::boards;
 use serenity::pipeline::{FastSession, Need};
 use serenity::{Input, Optimized, Options, Plan};
-use serenity_ir::Graph;
+use serenity_ir::{Graph, OpId};
 use serenity_report::grouped;
 use serenity_report::page::{Fit, Headline, Side, size};
 use serenity_runtimes::{MemoryModel, MemoryModelExt, Offsets, Tail};
@@ -113,7 +113,7 @@ fn before<'a>(input: &'a Input, found: &'a Optimized, given: Option<&'a Offsets>
 /// The planned model.
 fn after<'a>(found: &'a Optimized, given: Option<&'a Offsets>) -> Ground<'a> {
     let plan = &found.plan;
-    let orders = std::iter::once(plan.order.clone()).chain(plan.bodies.iter().cloned()).collect();
+    let orders = plan.orders().into_iter().map(<[OpId]>::to_vec).collect();
     let ground = Ground {
         graphs: found.model.graphs(),
         orders,

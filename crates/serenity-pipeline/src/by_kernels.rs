@@ -26,7 +26,7 @@ pub struct NeedWithKernels {
 /// that need too much to be counted. Empty if the plan is not for TFLM.
 pub fn needs_by_kernels(model: &Input, plan: &Plan) -> Vec<NeedWithKernels> {
     let graphs: Vec<&Graph> = model.graphs().iter().collect();
-    let orders = orders(plan);
+    let orders = plan.orders();
     // An order that is kept is kept with the plan that the model came with.
     let own = model.plan().filter(|_| plan.offsets.is_none() && !plan.reorders());
     let offsets = plan.offsets.as_ref().or(own.as_ref());
@@ -44,15 +44,10 @@ pub fn kernels_to_avoid(model: &Input, plan: &Plan) -> Vec<Kernels> {
         return Vec::new();
     };
     let graphs: Vec<&Graph> = model.graphs().iter().collect();
-    let orders = orders(plan);
+    let orders = plan.orders();
     let is_unsafe = |set: &Kernels| !placement_faults(&graphs, &orders, *set, offsets, u64::MAX).is_empty();
     let others = Kernels::all().map(|(_, set)| set).filter(|set| set.sets() == [*set] && !set.are_emitted());
     others.filter(|set| !kernels.sets().contains(set)).filter(is_unsafe).collect()
-}
-
-/// The orders of a plan, that of the main graph first.
-fn orders(plan: &Plan) -> Vec<&[OpId]> {
-    std::iter::once(plan.order.as_slice()).chain(plan.bodies.iter().map(Vec::as_slice)).collect()
 }
 
 /// Does a planned model need no more than the model as it came, with every set of kernels that may run it?

@@ -125,6 +125,11 @@ impl Plan {
         self.after.needs() >= self.before.needs()
     }
 
+    /// The orders of the main graph and of its sub-graphs.
+    pub fn orders(&self) -> Vec<&[OpId]> {
+        std::iter::once(&self.order).chain(&self.bodies).map(Vec::as_slice).collect()
+    }
+
     /// The faults that the independent checker finds in the offsets of the tensors; none if they were not planned.
     pub fn placement_faults(&self, graphs: &[Graph]) -> Vec<PlacementFault> {
         let (Some(offsets), Some(arena), Some(kernels)) =
@@ -132,9 +137,7 @@ impl Plan {
         else {
             return Vec::new();
         };
-        let orders: Vec<&[OpId]> =
-            std::iter::once(self.order.as_slice()).chain(self.bodies.iter().map(Vec::as_slice)).collect();
-        placement_faults(&graphs.iter().collect::<Vec<_>>(), &orders, kernels, offsets, arena)
+        placement_faults(&graphs.iter().collect::<Vec<_>>(), &self.orders(), kernels, offsets, arena)
     }
 
     /// Is it proved that no combination of rewrites, order and placement needs less? Never if anything is unknown.

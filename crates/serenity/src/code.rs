@@ -4,7 +4,6 @@ use crate::{Error, Format, Input, Plan, ReadOptions, load_bytes};
 use serenity_emit::{Emitted, Library, Scratch, c_code, not_covered};
 use serenity_ir::{Graph, Op, OpId, Operator};
 use serenity_pipeline::planned_model;
-use serenity_pipeline::stages::loops::orders;
 use serenity_pipeline::stages::place::is_safe;
 use serenity_runtimes::{Content, Kernels, TflmFacts, plans_of_arena, tflm_arena};
 use serenity_search::Limits;
@@ -88,7 +87,7 @@ fn placed(input: &Input, plan: &Plan, kernels: Kernels) -> Plan {
     let graphs: Vec<&Graph> = input.graphs().iter().collect();
     let facts = TflmFacts::new(&graphs, kernels);
     let limits = Limits::default().working(WORK);
-    let found = plans_of_arena(&facts, &orders(&plan.order, &plan.bodies), limits).unwrap_or_default();
+    let found = plans_of_arena(&facts, &plan.orders(), limits).unwrap_or_default();
     let safe = found.into_iter().filter(|one| is_safe(input.graphs(), &one.offsets, kernels));
     plan.offsets = safe.min_by_key(|one| one.arena.bytes).map(|one| one.offsets);
     plan

@@ -4,7 +4,7 @@
 //! outputs, and the offset of each tensor. Names of tensors become identifiers, with the original names in comments.
 
 use crate::{Error, Format, Input, Plan};
-use serenity_ir::{Graph, OpId};
+use serenity_ir::Graph;
 use serenity_memories::two_memories::TwoMemories;
 use serenity_report::ShortLabels;
 use serenity_runtimes::{Arena, Content, MemoryModelExt, Offsets, Piece, TFLM_ALIGNMENT};
@@ -30,8 +30,7 @@ const LINE: usize = 100;
 /// If the plan is not for TFLM, or belongs to another model.
 pub fn c_header(input: &Input, plan: &Plan, memories: Option<&TwoMemories>) -> Result<String, Error> {
     let graphs: Vec<&Graph> = input.graphs().iter().collect();
-    let orders: Vec<&[OpId]> =
-        std::iter::once(plan.order.as_slice()).chain(plan.bodies.iter().map(Vec::as_slice)).collect();
+    let orders = plan.orders();
     // A plan without offsets keeps those of the model's stored plan, or of the runtime's own planner.
     let own: Option<Offsets> = if plan.offsets.is_some() { None } else { input.plan() };
     let arena = plan

@@ -67,6 +67,11 @@ pub struct PlanFile {
 }
 
 impl PlanFile {
+    /// The orders of the main graph and of its sub-graphs.
+    pub fn orders(&self) -> Vec<&[OpId]> {
+        std::iter::once(&self.order).chain(&self.bodies).map(Vec::as_slice).collect()
+    }
+
     /// Reads a plan: what `optimize --plan` writes, or what `schedule --json` and `optimize --json` print.
     ///
     /// # Errors

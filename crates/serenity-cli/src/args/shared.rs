@@ -168,7 +168,7 @@ pub(crate) struct LimitArgs {
 
 #[derive(Args, Clone, Copy, Default)]
 pub(crate) struct TalkArgs {
-    /// Print one JSON object on standard output (one a line for several inputs), and nothing else there; `serenity schema` describes it. An
+    /// Print one JSON object on standard output (one per line for several inputs), and nothing else there; `serenity schema` describes it. An
     /// error is such an object too.
     #[arg(long)]
     pub(crate) json: bool,

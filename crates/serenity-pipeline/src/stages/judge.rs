@@ -168,7 +168,7 @@ pub(crate) struct Seed {
 impl Seed {
     /// The decisions of a plan; `None` if it changes nothing.
     pub(crate) fn of(plan: &Plan) -> Option<Self> {
-        let orders = std::iter::once(&plan.order).chain(&plan.bodies).cloned().collect();
+        let orders = plan.orders().into_iter().map(<[OpId]>::to_vec).collect();
         let decides = plan.offsets.is_some() || plan.reorders();
         decides.then(|| Self { orders, offsets: plan.offsets.clone().unwrap_or_default() })
     }

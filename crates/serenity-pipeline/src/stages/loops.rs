@@ -472,7 +472,7 @@ impl Candidate {
         let Made { applied, looped, .. } = &self.made;
         let made = LoopedModel { before: &found.model, order: &applied.order, looped, model };
         let arena = loop_check::Plan { kernels, offsets };
-        let in_loops = made.faults(&orders(&plan.order, &plan.bodies), Some(&arena));
+        let in_loops = made.faults(&plan.orders(), Some(&arena));
         let (undecided, wrong): (Vec<LoopFault>, Vec<LoopFault>) =
             in_loops.into_iter().partition(LoopFault::is_undecided);
         faults.extend(wrong.into_iter().map(Fault::Loop));
@@ -502,7 +502,8 @@ impl LoopedModel<'_> {
     pub fn faults(&self, orders_after: &[&[OpId]], plan: Option<&loop_check::Plan>) -> Vec<LoopFault> {
         let (before, after) = (all(self.before.graphs()), all(self.model.graphs()));
         let own: Vec<Vec<OpId>> = self.before.graphs()[1..].iter().map(Graph::file_order).collect();
-        let orders_before = orders(self.order, &own);
+        let orders_before =
+            std::iter::once(self.order).chain(own.iter().map(Vec::as_slice)).collect::<Vec<_>>();
         let none = |_: usize, _: OpId, _: usize| None;
         let numbers = |graph: usize, op: OpId, position| self.looped.numbers(graph, op, position);
         let before = loop_check::Model { graphs: &before, orders: &orders_before, numbers: &none };
@@ -516,11 +517,6 @@ impl LoopedModel<'_> {
 
 fn all(graphs: &[Graph]) -> Vec<&Graph> {
     graphs.iter().collect()
-}
-
-/// All orders of a model, that of its main graph first.
-pub fn orders<'a>(main: &'a [OpId], bodies: &'a [Vec<OpId>]) -> Vec<&'a [OpId]> {
-    std::iter::once(main).chain(bodies.iter().map(Vec::as_slice)).collect()
 }
 
 /// Places the tensors of a model with loops, in its own order.

@@ -262,8 +262,7 @@ pub(crate) fn bound_with_loops(graphs: &[Graph]) -> u64 {
 /// The plan; or the model's own order with the memory plan that it was `given`, if that needs no more. A plan also wins
 /// if it needs less with only one of the sets of kernels that may run the model.
 fn or_as_it_was(graphs: &[Graph], mut plan: Plan, given: Option<&Offsets>) -> Result<Plan, Error> {
-    let orders: Vec<&[OpId]> =
-        std::iter::once(plan.order.as_slice()).chain(plan.bodies.iter().map(Vec::as_slice)).collect();
+    let orders = plan.orders();
     let own = own_heads(graphs, plan.model, given);
     let new = heads(graphs, plan.model, &orders, plan.offsets.as_ref());
     // An equal need for the hungriest kernels may be less for others.

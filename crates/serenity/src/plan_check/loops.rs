@@ -5,7 +5,7 @@ use crate::{Input, PlanFile};
 use serenity_check::loops::Plan;
 use serenity_ir::{Graph, OpId};
 use serenity_loops::{Loop, Looped, RowLocal, instructions_of, time_of};
-use serenity_pipeline::stages::loops::{Ground, LoopedModel, orders};
+use serenity_pipeline::stages::loops::{Ground, LoopedModel};
 use serenity_pipeline::{AppliedLoop, AppliedLoops};
 
 /// A model with the loops that a plan claims.
@@ -125,7 +125,7 @@ pub(super) fn follow(rewritten: &Input, remade: &Remade, plan: &PlanFile, verdic
     let Some(kernels) = verdict.model.kernels().filter(|_| verdict.is_valid()) else { return };
     let made =
         LoopedModel { before: rewritten, order: &remade.order, looped: &remade.looped, model: &remade.model };
-    let orders = orders(&plan.order, &plan.bodies);
+    let orders = plan.orders();
     let arena = plan.offsets.as_ref().map(|offsets| Plan { kernels, offsets });
     let faults = made.faults(&orders, arena.as_ref());
     if let Some(open) = faults.iter().find(|fault| fault.is_undecided()) {

@@ -3,7 +3,7 @@
 use super::verdict::Verdict;
 use crate::{Input, PlanFile};
 use serde_json::{Value, json};
-use serenity_ir::{Graph, OpId, Unknown};
+use serenity_ir::{Graph, Unknown};
 use serenity_memories::two_memories::{Division, Filled, Memory, Traffic, TwoMemories, divide, traffic};
 use serenity_runtimes::{ArenaProblem, Content, MemoryModelExt, main_graph};
 use serenity_search::{Limits, Proof, StopReason};
@@ -16,8 +16,7 @@ type Places = BTreeMap<(u64, u64), (usize, u64)>;
 pub(super) fn check(planned: &Input, plan: &PlanFile, deep: Option<&Limits>, verdict: &mut Verdict) {
     let Some(said) = plan.fields.get("memories") else { return };
     let graphs: Vec<&Graph> = planned.graphs().iter().collect();
-    let orders: Vec<&[OpId]> =
-        std::iter::once(plan.order.as_slice()).chain(plan.bodies.iter().map(Vec::as_slice)).collect();
+    let orders = plan.orders();
     let Some(arena) = verdict.model.placement_problem(&graphs, &orders) else {
         verdict.refuted("memories", "the tensors of this model have no sizes that could be placed");
         return;
