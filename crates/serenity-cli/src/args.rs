@@ -42,13 +42,12 @@ use values::{allowance, named, seconds, threads, tolerance};
         Sizes are written 250000, 250KB (1000) or 250KiB (1024).\n\n\
         Start with:\n  \
         serenity fit model.tflite --budget 64KiB  all ways to make it fit a device\n  \
-        serenity optimize model.tflite -o smaller.tflite   the main job\n  \
-        serenity optimize zoo:swiftnet            the same on a built-in network\n  \
-        serenity inspect zoo:swiftnet-a           what it needs now, and who is alive at the peak\n  \
-        serenity report model.tflite -o page.html the same as a page, before and after\n  \
-        serenity emit c model.tflite -o DIR       the model as C, without an interpreter
-  \
-        serenity place model.tflite               where its tensors lie, proved or as a runtime does it\n  \
+        serenity optimize model.tflite -o smaller.tflite   an equivalent model that needs less RAM\n  \
+        serenity optimize zoo:swiftnet            the same for a built-in network\n  \
+        serenity inspect model.tflite             what the model needs now, and what fills it\n  \
+        serenity report model.tflite -o page.html before and after as a page with pictures\n  \
+        serenity emit c model.tflite -o DIR       the model as C, without an interpreter\n  \
+        serenity place model.tflite               an offset for every tensor, proved optimal\n  \
         serenity zoo list                         all built-in networks\n\n\
         Exit codes: 0 done, 1 a condition you asked for is not met (a budget, a check), 2 error."
 )]
@@ -79,7 +78,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Who is listening, and how much.
+    /// Output mode.
     pub(crate) fn talk(&self) -> TalkArgs {
         match self {
             Self::Fit(args) => args.talk,
@@ -101,7 +100,7 @@ impl Command {
         }
     }
 
-    /// What the command is about, as given, if it is about one thing.
+    /// The input as given, if the command has exactly one.
     pub(crate) fn input(&self) -> Option<&str> {
         match self {
             Self::Fit(args) => Some(&args.input),
@@ -116,7 +115,7 @@ impl Command {
                 ZooCommand::List { .. } => None,
                 ZooCommand::Export { name, .. } => Some(name),
             },
-            // Those that take several tell of each.
+            // Commands with several inputs report on each.
             Self::Optimize(_)
             | Self::Inspect(_)
             | Self::Schedule(_)
@@ -128,14 +127,14 @@ impl Command {
     }
 }
 
-/// Give every tensor its place in one arena, or every buffer of a table.
+/// Place the tensors of a model, or the buffers of a table, in one arena.
 ///
-/// For a model, the lifetimes are those of its own order under the memory model; a plan that it came with is not looked at. A table is what
-/// minimalloc reads: comma-separated, its first line `id,lower,upper,size`, each buffer in use from `lower` up to but not including `upper`;
-/// columns `alignment` and `offset` (where it must lie) may be there.
+/// For a model, lifetimes follow from its own order and the memory model; a plan stored in the model is ignored. A table is a CSV file as
+/// minimalloc reads it: the first line is `id,lower,upper,size`, and each buffer is in use from `lower` up to but not including `upper`.
+/// Columns `alignment` and `offset` (a fixed place) are optional.
 ///
-/// The exact planner proves its result; the others are those of the runtimes, byte for byte, and a hill climb to compare with. The order is
-/// not changed: `serenity optimize` finds a better one.
+/// The exact planner proves its result. The other planners reproduce those of the runtimes byte for byte, plus a hill climb for comparison.
+/// The order stays as it is; `serenity optimize` finds a better one.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     serenity place zoo:swiftnet-a\n  \
@@ -147,17 +146,16 @@ pub(crate) struct PlaceArgs {
     /// The model, or a table of buffers (.csv).
     #[arg(value_name = "INPUT|FILE.csv")]
     pub(crate) input: String,
-    /// How to find the places.
+    /// The planner.
     ///
-    /// exact: a lowest placement, proved. tflm: TensorFlow Lite for Microcontrollers. litert: LiteRT. simple-arena: TensorFlow Lite until
+    /// exact: the lowest placement, with a proof. tflm: TensorFlow Lite for Microcontrollers. litert: LiteRT. simple-arena: TensorFlow Lite until
     /// 2020. hill-climb: a search over orders, as in Vela and TVM.
     #[arg(long, value_name = "NAME", default_value_t, value_parser = named::<Planner>(Planner::all().map(|(name, _)| name)))]
     pub(crate) planner: Planner,
-    /// Exit with 1, and say how many bytes are missing, if the arena is larger than this. A search ends as soon as it is met, or proved
-    /// impossible.
+    /// Exit with 1 if the arena is larger than this. The search ends as soon as it fits, or is proved impossible.
     #[arg(long, value_name = "SIZE")]
     pub(crate) capacity: Option<GivenSize>,
-    /// Places are multiples of this many bytes [default: 16 for tflm, 64 for litert, otherwise 1].
+    /// Offsets are multiples of this many bytes [default: 16 for tflm, 64 for litert, otherwise 1].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 30))]
     pub(crate) align: Option<u64>,
     /// Write the table with a column `offset` here.
@@ -175,15 +173,15 @@ pub(crate) struct PlaceArgs {
 
 /// Count the bytes moved between on-chip and off-chip memory, for the model's own order and for a better one.
 ///
-/// Activations only. The first load of an input and one store of a result are compulsory and counted apart. Otherwise, what is dropped from
-/// the chip and needed again costs a read, and a write too if its bytes are not off-chip already; what nobody needs again is dropped free. What
-/// is kept is decided knowing the whole order: by the best plan found and, beside it, by Belady's rule (drop what is used again last), as in
-/// the SERENITY paper. Zero means that everything fits.
+/// Counts activations only. The first load of each input and one store of each result are compulsory and counted separately. Evicting a tensor
+/// that is needed again costs a read, and a write if it is not off-chip yet; evicting a tensor that is not needed again is free. Evictions are
+/// chosen knowing the whole order: by the best plan found and, for comparison, by Belady's rule (evict what is used again last), as in the
+/// SERENITY paper. Zero means that everything fits.
 ///
-/// `before` is the model's own order, `after` the order found, `bound` what any plan for the order `after` moves at least. Traffic never rises
-/// from a size to a larger one.
+/// `before` is the model's own order, `after` the order found, `bound` a lower bound for the order `after`. More on-chip memory never means more
+/// traffic.
 ///
-/// In the JSON output, `before`, `after` and `bound` are bytes without the compulsory ones, and `details` tells reads and writes apart.
+/// In the JSON output, `before`, `after` and `bound` exclude compulsory traffic, and `details` separates reads and writes.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     serenity traffic zoo:swiftnet-a\n  \
@@ -202,7 +200,7 @@ pub(crate) struct TrafficArgs {
         default_value = "32KB,64KB,128KB,256KB,512KB"
     )]
     pub(crate) on_chip: Vec<Size>,
-    /// What moves as one.
+    /// The unit of transfer.
     ///
     /// tensor: whole tensors. An op whose tensors together exceed the on-chip memory streams them, and is named. page: pages of 1 KiB; every op
     /// streams page by page, which tells more where single ops exceed the memory.
@@ -242,7 +240,7 @@ pub(crate) enum Baseline {
 
 serenity::search::named! { "baseline": Baseline { "file" => File, "tflite" => Tflite } }
 
-/// Draw random orders, or count all, and show how their peaks are distributed.
+/// Show how the peaks of random orders, or of all orders, are distributed.
 ///
 /// Without --exact, an order is drawn by picking uniformly among the ops that can run next; that favours some orders over others. With
 /// --exact, every order counts the same.
@@ -276,10 +274,10 @@ pub(crate) struct SampleArgs {
     pub(crate) talk: TalkArgs,
 }
 
-/// Check a plan against its model, independently of whoever made it.
+/// Check a plan against its model, independently of the code that made it.
 ///
-/// Is every op run once, after what it reads; is the peak right to the byte; does the bound hold? Exits with 0 if every claim of the plan was verified, and with 1 if any was refuted or not verified:
-/// --deep verifies more, and --allow-unverified names what you take on trust.
+/// Checks that every op runs once and after its inputs, that the peak is right to the byte, and that the bound holds. Exits with 0 if every claim of the plan was verified, and with 1 if a claim was
+/// refuted or not verified. --deep verifies more; --allow-unverified accepts claims that were not verified.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     serenity check plan.json net.tflite --deep\n  \
@@ -297,7 +295,7 @@ pub(crate) struct CheckArgs {
     /// Exit with 0 although these claims were not verified: fields of the plan, or all that are not verified if none are named.
     #[arg(long, value_name = "CLAIM,…", num_args = 0..=1, default_missing_value = "", value_parser = allowance)]
     pub(crate) allow_unverified: Option<Allowance>,
-    /// Give up proving after so many seconds.
+    /// Give up proving after this many seconds.
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds, requires = "deep")]
     pub(crate) time_limit: Duration,
     /// Give up proving when the search takes about this much memory.
@@ -338,13 +336,13 @@ pub(crate) struct VerifyArgs {
     pub(crate) a: String,
     /// Another of the same format, or a folder with the C of the first.
     pub(crate) b: String,
-    /// How often to run both, with inputs of their own each time.
+    /// How many runs, each with new random inputs.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) runs: u32,
     /// Another seed draws other inputs; the same seed draws the same.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Accept differences up to this; 0 accepts only those that have no value, as between -0 and 0.
+    /// Accept differences up to this; 0 accepts only differences in bits, as between -0 and 0.
     #[arg(long, value_name = "T", value_parser = tolerance, allow_negative_numbers = true)]
     pub(crate) tolerance: Option<f64>,
     /// The runtime to ask [default: every one that is installed and takes the models].
@@ -356,10 +354,10 @@ pub(crate) struct VerifyArgs {
     /// For C: the compiler [default: CC, or cc].
     #[arg(long, value_name = "COMMAND")]
     pub(crate) cc: Option<String>,
-    /// For C: what the compiler is told [default: CFLAGS, or -O2].
+    /// For C: compiler flags [default: CFLAGS, or -O2].
     #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
     pub(crate) cflags: Option<String>,
-    /// For C: what runs the program, such as `qemu-arm -cpu cortex-m4`.
+    /// For C: the command that runs the program, such as `qemu-arm -cpu cortex-m4`.
     #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
     pub(crate) runner: Option<String>,
     #[command(flatten)]
@@ -408,7 +406,7 @@ pub(crate) enum ZooCommand {
     serenity paper --out evaluation\n  \
     serenity paper --out evaluation --seeds 20 --orders 10000   a quick look")]
 pub(crate) struct PaperArgs {
-    /// The folder to write to; it is made if there is none.
+    /// The folder to write to; created if needed.
     #[arg(long, value_name = "DIR", default_value = "paper")]
     pub(crate) out: String,
     /// How many RandWire networks to draw for each cell.

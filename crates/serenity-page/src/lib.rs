@@ -188,7 +188,7 @@ fn headline(found: &Optimized, after: &Side, tails: Option<(Tail, Tail)>, asked:
         (None, None, _) => "The peak of activation memory",
     };
     let at_least = !plan.counts_everything();
-    let (fit, fit_text) = fit(found, need, tails, asked.budget);
+    let (fit, fit_text) = fit(found, need, tails, asked);
     Headline {
         counts: counts.to_owned(),
         at_least,
@@ -206,28 +206,27 @@ fn headline(found: &Optimized, after: &Side, tails: Option<(Tail, Tail)>, asked:
     }
 }
 
-fn fit(found: &Optimized, need: Need, tails: Option<(Tail, Tail)>, budget: Option<u64>) -> (Fit, String) {
+fn fit(found: &Optimized, need: Need, tails: Option<(Tail, Tail)>, asked: &PageOptions) -> (Fit, String) {
     let (plan, wanted) = (&found.plan, need.to_be_safe());
     let margin = match need.margin {
         0 => String::new(),
-        margin => format!(", with a margin of {} for builds that differ", grouped(margin.into())),
+        margin => format!(", including a safety margin of {}", grouped(margin.into())),
     };
-    match budget {
-        Some(budget) if plan.fits(need, budget) => (
-            Fit::Fits,
-            format!(
-                "Fits {} with {} bytes to spare{margin}.",
-                size(budget),
-                grouped((budget - wanted).into())
-            ),
-        ),
+    let typed = if asked.budget_typed.is_empty() {
+        asked.budget.map_or_else(String::new, size)
+    } else {
+        asked.budget_typed.clone()
+    };
+    match asked.budget {
+        Some(budget) if plan.fits(need, budget) => {
+            let spare = grouped((budget - wanted).into());
+            (Fit::Fits, format!("Fits {typed}: {spare} bytes to spare{margin}."))
+        }
         Some(budget) if wanted > budget => {
-            let missing = grouped((wanted - budget).into());
-            (Fit::TooLarge, format!("Does not fit {}: {missing} bytes are missing{margin}.", size(budget)))
+            let over = grouped((wanted - budget).into());
+            (Fit::TooLarge, format!("Does not fit {typed}: {over} bytes over{margin}."))
         }
-        Some(budget) => {
-            (Fit::Unknown, format!("Whether it fits {} is not known: some sizes are not.", size(budget)))
-        }
+        Some(_) => (Fit::Unknown, format!("Whether it fits {typed} is unknown, because some sizes are.")),
         None => {
             if tails.is_none() || !plan.counts_everything() {
                 return (Fit::NotAsked, String::new());
@@ -242,10 +241,9 @@ fn fit(found: &Optimized, need: Need, tails: Option<(Tail, Tail)>, budget: Optio
                     board.chip,
                     size(board.ram)
                 ),
-                None => format!(
-                    "With a margin of {}, no board that we know has that much on-chip RAM.",
-                    size(margin)
-                ),
+                None => {
+                    format!("With a margin of {}, no known board has that much on-chip RAM.", size(margin))
+                }
             };
             (Fit::NotAsked, text)
         }

@@ -14,19 +14,18 @@ pub(crate) struct ChangeArgs {
     pub(crate) rewrite: RewriteArgs,
     #[command(flatten)]
     pub(crate) loops: LoopArgs,
-    /// For a .tflite: let the model take and give the whole numbers that it works with, not floats.
+    /// For a .tflite: use int8 (uint8, int16) inputs and outputs instead of floats.
     ///
-    /// Many int8 models take floats, which a `QUANTIZE` turns into int8 first, and give floats, which a `DEQUANTIZE` makes at last. Such an input or output
-    /// becomes the int8 tensor itself (or uint8, int16), and the conversion goes: floats are four times as large, and where they set the peak nothing else
-    /// helps. It is another contract, so it is never made unasked: the application must fill the input with `q = round(real / scale) + zero_point`, clamped to
-    /// the type, and read the output as `real = scale * (q - zero_point)`. Each change is listed with its scale and zero point, here, in the plan and in the header
-    /// (-o FILE.h). From the same whole numbers the model computes the same, bit for bit.
+    /// Many int8 models begin with a `QUANTIZE` of a float input and end with a `DEQUANTIZE`. This removes both, because floats are four times as large. It
+    /// changes the interface of the model, so it is never done unasked: the application must fill the input with `q = round(real / scale) + zero_point`,
+    /// clamped to the type, and read the output as `real = scale * (q - zero_point)`. The report, the plan and the header (-o FILE.h) list scale and zero
+    /// point of each. For equal integers the model computes equal outputs, bit for bit.
     #[arg(long, conflicts_with = "fold_constants")]
     pub(crate) int8_io: bool,
-    /// For TFLM: leave the placement of tensors to the runtime. With --rewrite none as well, operators are reordered and nothing else changes.
+    /// For TFLM: leave the placement of tensors to the runtime. With --rewrite none, operators are reordered and nothing else changes.
     ///
-    /// Without this, a plan of the arena is written into the model, which a stock TFLM obeys: no fragmentation, and outputs written
-    /// over inputs where the kernels allow it.
+    /// By default a memory plan is written into the model, which an unmodified TFLM obeys: no fragmentation, and outputs overwrite
+    /// inputs where the kernels allow it.
     #[arg(long)]
     pub(crate) no_plan: bool,
 }
@@ -56,16 +55,16 @@ pub(crate) struct RewriteArgs {
     /// As --rewrite approximate.
     #[arg(long, hide = true, conflicts_with_all = ["no_rewrite", "exact_rewrites"])]
     pub(crate) approximate_rewrites: bool,
-    /// Replace operators by others that compute the same, where the model then needs less [default: all; constant-channels for a fast session of ONNX Runtime, and for LiteRT unless --kernels says reference].
+    /// Replace operators by equivalent ones where that saves memory [default: all; constant-channels for a fast session of ONNX Runtime, and for LiteRT unless --kernels says reference].
     ///
     /// none: operators stay as they are.
-    /// constant-channels: leave out channels that hold the same number everywhere, or that no operator reads. Operators get smaller, and nothing else changes. All others but paper and none do that as well.
-    /// exact: all results stay the same bit for bit.
+    /// constant-channels: remove channels that are constant or never read. Operators get smaller, and nothing else changes. Also part of exact, all and approximate.
+    /// exact: outputs stay the same bit for bit.
     /// paper: the two rules of the paper, wherever they fit.
-    /// all: in models of floats, results may differ by rounding.
-    /// approximate: in int8 and int16 models too. A convolution of a concatenation becomes a sum of convolutions of its pieces, and each partial result is rounded. The report says by how many steps each rewritten result may be off; `serenity verify` measures what that makes of the outputs. --loops often saves more, and keeps every bit.
+    /// all: in float models, outputs may differ by rounding.
+    /// approximate: also in int8 and int16 models. A convolution of a concatenation becomes a sum of convolutions of its pieces, and each partial result is rounded. The report bounds the error of each in quantisation steps; `serenity verify` measures the outputs. --loops often saves more and keeps every bit.
     ///
-    /// Every rewrite is listed. In the fused kernels of a fast session only constant-channels keeps every bit. XNNPACK, which LiteRT uses by default, keeps packed weights of every operator, so more operators may take more memory than rewriting saves.
+    /// The report lists every rewrite. In the fused kernels of a fast session only constant-channels keeps every bit. XNNPACK, LiteRT's default, keeps packed weights of every operator, so more operators may need more memory than rewriting saves.
     #[arg(long, value_name = "WHICH", conflicts_with_all = ["no_rewrite", "exact_rewrites", "approximate_rewrites"], value_parser = named::<Rewrites>(Rewrites::all().map(|(name, _)| name)))]
     pub(crate) rewrite: Option<Rewrites>,
 }
@@ -87,12 +86,12 @@ impl RewriteArgs {
 pub(crate) struct LoopArgs {
     /// For a .tflite on TFLM: compute the widest parts of the model a few rows at a time, in loops.
     ///
-    /// Convolutions, pools and element-wise operators that follow each other run as one `WHILE` over stripes, so that tensors between them never exist as a
-    /// whole. The results stay the same bit for bit, and the arena is often half as large; rows that stripes share are carried from one to the next, or
-    /// computed again. It takes a little time and some bytes of the file, and the application must register a few operators more, which are listed:
-    /// `DYNAMIC_UPDATE_SLICE` among them, which TFLM has since November 2025.
+    /// Consecutive convolutions, pools and element-wise operators run as one `WHILE` over stripes of rows, so that the tensors between them never exist as a
+    /// whole. Outputs stay the same bit for bit, and the arena is often half as large. Rows that two stripes share are carried over or computed again. Loops cost
+    /// some time and file size, and the application must register a few more operators, which the report lists: one is `DYNAMIC_UPDATE_SLICE`, which TFLM has
+    /// since November 2025.
     ///
-    /// PERCENT limits the extra multiplications: 0% allows only loops that compute nothing twice. Without it, at most 10%.
+    /// PERCENT limits the extra multiply-accumulates (MACs): 0% allows only loops that compute nothing twice. Default: 10%.
     #[arg(long, value_name = "PERCENT", num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT_PERCENT, value_parser = percent, conflicts_with_all = ["no_plan", "fold_constants"])]
     pub(crate) loops: Option<Percent>,
     /// As --loops=PERCENT.

@@ -18,13 +18,13 @@ pub(crate) enum EmitCommand {
 
 /// Write a .tflite model as C: model.h, model.c, kernels.h and kernels.c.
 ///
-/// The code is C11 that a C++ compiler takes as well, without heap, interpreter or global constructors: one static arena in which every tensor has its place, weights and all that an interpreter would
-/// prepare as constants, loops as loops. What it computes is what TensorFlow Lite for Microcontrollers computes, integers bit for bit; `serenity verify MODEL DIR` runs both.
+/// The code is C11 that also compiles as C++, without heap, interpreter or global constructors. All tensors lie in one static arena; weights, and everything that an interpreter would
+/// prepare at start-up, are constants. Integer outputs equal those of TensorFlow Lite for Microcontrollers bit for bit; `serenity verify MODEL DIR` runs both.
 ///
-/// The model is ordered, rewritten and placed first, as `optimize` does it with --kernels emitted; one that was optimised for these kernels is taken as it is. Add --loops to compute the widest parts a few
-/// rows at a time. What is not covered is refused by name, before anything is written. The code is yours.
+/// The model is first rewritten, ordered and placed, as by `optimize --kernels emitted`. Add --loops to compute the widest parts a few rows at a time. Operators that are
+/// not supported are named before anything is written. The code is yours.
 ///
-/// --kernels cmsis-nn, or cmsis-nn-mve for cores with vectors, writes calls into your CMSIS-NN where it has functions, with its scratch in the arena.
+/// --kernels cmsis-nn, or cmsis-nn-mve for cores with vectors, calls your CMSIS-NN where it has a function, with its scratch in the arena.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     serenity emit c model.tflite -o firmware/model\n  \
@@ -40,13 +40,13 @@ pub(crate) struct EmitCArgs {
     /// The model, a .tflite file.
     #[arg(value_name = "MODEL")]
     pub(crate) input: String,
-    /// The folder to write to; it is made if there is none.
+    /// The folder to write to; created if needed.
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: String,
-    /// What all names in the code begin with [default: the name of the file].
+    /// The prefix of all names in the code [default: the name of the file].
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Exit with 1, and say how many bytes are missing, if the static memory (arena and state) is larger than this.
+    /// Exit with 1 if the static memory (arena and state) is larger than this.
     #[arg(long, value_name = "SIZE")]
     pub(crate) budget: Option<GivenSize>,
     #[command(flatten)]

@@ -6,11 +6,10 @@ use crate::size::GivenSize;
 use clap::Args;
 use serenity_fit::Change;
 
-/// Make a model fit the memory of a device: try all ways, and write the first that is enough.
+/// Make a model fit the memory of a device: try all ways, and write the first that fits.
 ///
-/// Prints one row per way, from the one that asks least of the application to the one that asks most, with the memory that a device must have for it. No figure is an
-/// estimate: each is of a plan that was made and checked, or of code that was written. The rows take what `optimize` and `emit c` take with the flags of the command beside
-/// them, so that large models need a minute.
+/// Prints one row per way, from the one that asks least of the application to the one that asks most: the RAM that a device must have including a safety margin, and what the way costs. The RAM
+/// is never an estimate: each plan is made and checked, and each C code is generated. Large models take about a minute.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     serenity fit model.tflite --budget 64KiB\n  \
@@ -23,19 +22,19 @@ pub(crate) struct FitArgs {
     /// The memory that the device has for the model.
     #[arg(long, value_name = "SIZE")]
     pub(crate) budget: GivenSize,
-    /// Write the first way that fits: a model, or, into a folder (with a `/` at its end), C code.
+    /// Write the first way that fits: a model file, or C code into a folder (DIR/).
     #[arg(short, long, value_name = "FILE|DIR/")]
     pub(crate) output: Option<String>,
     /// Make these changes only [default: all].
     ///
-    /// plan: another order, and a place for every tensor. rewrites: operators replaced by others that compute the same. kernels: TFLM is built with kernels that are known.
-    /// loops: a few rows at a time. int8-io: integers as inputs and outputs. c: code instead of the interpreter.
+    /// plan: another order, and an offset for every tensor. rewrites: operators replaced by equivalent ones. kernels: TFLM is built with known kernels.
+    /// loops: a few rows at a time. int8-io: integer inputs and outputs. c: C code instead of the interpreter.
     #[arg(long, value_name = "CHANGE,...", value_delimiter = ',', value_parser = named::<Change>(Change::all().map(|(name, _)| name)))]
     pub(crate) allow: Vec<Change>,
     /// Do not make these changes.
     #[arg(long, value_name = "CHANGE,...", value_delimiter = ',', value_parser = named::<Change>(Change::all().map(|(name, _)| name)))]
     pub(crate) forbid: Vec<Change>,
-    /// Say of every way what it asks of the application, and the command that makes it.
+    /// For every way, print what it asks of the application, and its command.
     #[arg(short, long)]
     pub(crate) verbose: bool,
     #[command(flatten)]

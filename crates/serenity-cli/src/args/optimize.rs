@@ -7,10 +7,10 @@ use crate::size::GivenSize;
 use clap::Args;
 use std::path::Path;
 
-/// Find the order that needs the least memory, and write the model in that order.
+/// Make an equivalent model that needs less memory.
 ///
-/// Prints what the network needs before and after, with the memory over time, and whether the result is proved to be the best possible.
-/// The result is never worse than the order the model came with, and is checked by an independent verifier before it is written.
+/// Searches rewrites, operator order and tensor placement. Prints the memory needed before and after, memory over time, and whether the
+/// result is proved optimal. The result never needs more than the original, and an independent checker verifies it before it is written.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     serenity optimize model.tflite -o smaller.tflite\n  \
@@ -26,27 +26,27 @@ use std::path::Path;
     serenity optimize models/*.tflite --output-dir smaller\n  \
     serenity optimize model.tflite --budget 250KB || echo 'does not fit'")]
 pub(crate) struct OptimizeArgs {
-    /// The model, or several: then a table sums them up, and each is what it would be alone.
+    /// The model, or several models, which are optimised one by one and summed up in a table.
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<String>,
-    /// Write this file; may be given several times. The name says what: .tflite or .onnx for the model if it came as one, .json for its graph, .dot for Graphviz, .html for a page about it, .h for a C header, a folder with a / at its end for C code.
+    /// Write this file; may be given several times. The suffix decides: .tflite or .onnx for the model (in the format of the input), .json for its graph, .dot for Graphviz, .html for a page, .h for a C header, DIR/ for C code.
     ///
-    /// The page shows before and after, why the model needs as much, and what would lower it. The header is for TFLM: the sizes of the arena and the place of every tensor, for a runtime of your own.
-    /// The code runs without an interpreter, as that of `serenity emit c`; its kernels are `emitted` unless --kernels says otherwise.
+    /// The page shows before and after, what sets the need, and what would lower it. The header is for TFLM: arena sizes and the offset of every tensor.
+    /// The C code runs without an interpreter, like that of `serenity emit c`; its kernels are `emitted` unless --kernels says otherwise.
     #[arg(short, long = "output", value_name = "FILE|DIR/")]
     pub(crate) outputs: Vec<String>,
-    /// The one of them that is the model.
+    /// The output that is the model.
     #[arg(skip)]
     pub(crate) output: Option<String>,
-    /// Write every model into this folder, under the name it came with; it is made if there is none.
+    /// Write every model into this folder under its own name; the folder is created if needed.
     #[arg(long, value_name = "DIR", conflicts_with = "outputs")]
     pub(crate) output_dir: Option<String>,
-    /// Exit with 1, and say how many bytes are missing, if the result may need more than this: for a .tflite on TFLM the whole arena of a
-    /// 32-bit device with its margin, otherwise the runtime's arena or the peak. With --loops, those are taken that multiply least of all that fit, and none if it
-    /// fits without.
+    /// Exit with 1 if the result does not fit, and list all ways to make it fit. Counts, for a .tflite on TFLM, the whole arena of a 32-bit
+    /// device including a safety margin; otherwise the runtime's arena, or the peak. With --loops, picks the fitting plan with the fewest extra MACs, and no loops if
+    /// the model fits without.
     #[arg(long, value_name = "SIZE")]
     pub(crate) budget: Option<GivenSize>,
-    /// Write the plan here: the order with its proof, for `serenity check` and for other tools.
+    /// Write the plan here: order, offsets and proof, for `serenity check` and other tools.
     #[arg(long, value_name = "FILE.json")]
     pub(crate) plan: Option<String>,
     /// As -o FILE.h.
@@ -55,23 +55,22 @@ pub(crate) struct OptimizeArgs {
     /// As -o DIR/.
     #[arg(long, hide = true, value_name = "DIR", conflicts_with_all = ["no_plan", "fold_constants", "memory"])]
     pub(crate) emit_c: Option<String>,
-    /// The device has two memories, the preferred one first: put the tensors that are touched most into that one.
+    /// The device has two memories, the preferred one first: put the most used tensors into that one.
     ///
-    /// The places are told in the plan (--plan, --json) and in the header (-o FILE.h) only: a .tflite model cannot express them.
+    /// Only the plan (--plan, --json) and the header (-o FILE.h) hold these offsets: a .tflite model cannot express them.
     #[arg(long, value_name = "NAME=SIZE,NAME=SIZE", value_parser = two_memories, conflicts_with = "loops")]
     pub(crate) memory: Option<TwoSizes>,
     #[command(flatten)]
     pub(crate) changes: ChangeArgs,
-    /// Keep the model's own order, that of its sub-graphs too; for TFLM only the places of the tensors are planned.
+    /// Keep the model's own order, also in sub-graphs; for TFLM only the placement of tensors is planned.
     ///
-    /// A rewritten model is not the one that came: its ops run in the order that the rewriting gives them, each where the op stood
-    /// that it was made of. Add --rewrite none to keep the model's order exactly.
+    /// Rewriting replaces an op by others in the same position. Add --rewrite none to keep the order exactly.
     #[arg(long, conflicts_with = "algorithm")]
     pub(crate) no_reorder: bool,
-    /// List every rewrite, every loop and every soft budget of the paper's algorithms, and of several models everything that is said of one.
+    /// List every rewrite, every soft budget and how the search went; for several models, print the full report of each.
     #[arg(short, long)]
     pub(crate) verbose: bool,
-    /// List every variant of the model that was tried: what it needs, what it costs, and why it was not taken. --json always has this list, as `attempts`.
+    /// List every variant of the model that was tried: what it needs, what it costs, and why it was not taken. --json always includes this list, as `attempts`.
     #[arg(long)]
     pub(crate) explain: bool,
     #[command(flatten)]
@@ -119,7 +118,7 @@ impl OptimizeArgs {
         match self.emit_c.as_ref().or(self.emit_header.as_ref()) {
             None => Ok(()),
             Some(path) => Err(Failure::request(
-                format!("-o {path}: it holds the place of every tensor, and {option} leaves no such places"),
+                format!("-o {path}: it needs the offset of every tensor, and {option} plans none"),
                 format!("leave out {option}"),
             )),
         }

@@ -4,10 +4,10 @@ use super::{ChangeArgs, ReadArgs, RuntimeArg, SearchArgs, TalkArgs};
 use crate::size::GivenSize;
 use clap::Args;
 
-/// Draw up a page about a model: what it needs before and after, why, and what would lower it.
+/// Write a page about a model: what it needs before and after, why, and what would lower it.
 ///
-/// Does what `optimize` does, and shows it in one HTML file that opens from disk, also on a phone: memory over time, the arena, the network and its order, what was changed and what
-/// it gained, what sets the peak, and which boards hold it. The model itself is not written.
+/// Runs `optimize` and shows the result in one HTML file that opens from disk, also on a phone: memory over time, the arena, the network and its order, each change and what
+/// it saved, what sets the peak, and which boards have enough RAM. The model itself is not written.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     serenity report model.tflite -o page.html\n  \
@@ -20,10 +20,10 @@ pub(crate) struct ReportArgs {
     /// Write the page here.
     #[arg(short, long, value_name = "FILE.html")]
     pub(crate) output: String,
-    /// Write the pictures of the page into this folder too, as .svg files; it is made if there is none.
+    /// Write the pictures of the page into this folder as well, as .svg files; the folder is created if needed.
     #[arg(long, value_name = "DIR")]
     pub(crate) svg: Option<String>,
-    /// Say whether it fits so many bytes, and what would make it fit; exit with 1 if it does not.
+    /// Say whether the model fits this size, and list all ways to make it fit; exit with 1 if it does not.
     #[arg(long, value_name = "SIZE")]
     pub(crate) budget: Option<GivenSize>,
     /// How many random orders to draw for comparison; 0 for none.
@@ -47,7 +47,7 @@ pub(crate) struct PageArgs {
     /// As -o FILE.html.
     #[arg(long, hide = true, value_name = "FILE.html")]
     pub(crate) report: Option<String>,
-    /// Write the pictures of the page into this folder, as .svg files; it is made if there is none.
+    /// Write the pictures of the page into this folder, as .svg files; the folder is created if needed.
     #[arg(long, value_name = "DIR")]
     pub(crate) svg: Option<String>,
 }

@@ -20,17 +20,17 @@ pub(crate) struct RuntimeArg {
     /// Lite) without a delegate. ort: ONNX Runtime on the CPU, its graph optimisation off.
     #[arg(long, value_name = "RUNTIME", value_parser = named::<MemoryModel>(MemoryModel::all().map(|(name, _)| name)))]
     pub(crate) runtime: Option<MemoryModel>,
-    /// The kernels that TFLM is built with [default: any]: they differ in the scratch memory they ask for, and in how closely an output may be
-    /// written over an input.
+    /// The kernels that TFLM is built with [default: any]. Kernel sets differ in scratch memory, and in how far an output may overwrite an
+    /// input.
     ///
-    /// any: whichever of these, but esp-nn-s3; only element-wise operators work in place, and the arena is enough for each. reference: TFLM's portable kernels. cmsis-nn: Arm's for
-    /// cores with DSP instructions (Cortex-M4, M7, M33). cmsis-nn-mve: the same for cores with vectors (Cortex-M55, M85). esp-nn: Espressif's in C (ESP32, C3). esp-nn-s3:
-    /// the same for the ESP32-S3, which asks for several times as much scratch. emitted: those of the C that `serenity emit` writes, which no TFLM has; emitted-cmsis-nn and emitted-cmsis-nn-mve: the same with calls into CMSIS-NN. A plan for some kernels gives wrong results with others; one for any is right with all of these.
+    /// any: safe with all of these except esp-nn-s3; only element-wise operators work in place. reference: TFLM's portable kernels. cmsis-nn: Arm's, for
+    /// cores with DSP instructions (Cortex-M4, M7, M33). cmsis-nn-mve: Arm's, for cores with vectors (Cortex-M55, M85). esp-nn: Espressif's in C (ESP32, C3). esp-nn-s3:
+    /// Espressif's for the ESP32-S3, which need several times as much scratch. emitted: those of the C that `serenity emit` writes; emitted-cmsis-nn and emitted-cmsis-nn-mve: those with calls into CMSIS-NN. A plan for one set may compute wrong results with another; a plan for any is right with all of them.
     ///
-    /// Of LiteRT, `reference` is modelled. builtin (its optimised kernels) and xnnpack need more than could be told, and are refused.
+    /// For LiteRT, only `reference` is modelled. builtin (its optimised kernels) and xnnpack need memory that cannot be predicted, and are refused.
     #[arg(long, value_name = "KERNELS", value_parser = named::<KernelsName>(KernelsName::names()))]
     pub(crate) kernels: Option<KernelsName>,
-    /// The order in which ONNX Runtime will run the model, a choice of whoever makes the session [default: priority].
+    /// The order in which ONNX Runtime will run the model; the session decides [default: priority].
     ///
     /// priority: the order of the file, for sessions with `execution_order` set to `PRIORITY_BASED`. default: a walk backwards from the outputs,
     /// which the order of the file can only steer; for sessions that cannot be changed.
@@ -60,11 +60,11 @@ impl RuntimeArg {
 
 #[derive(Args)]
 pub(crate) struct ReadArgs {
-    /// Leave out operators that read constants only (16-bit weights behind DEQUANTIZE, sparse ones behind DENSIFY), and take what they
-    /// write for constants.
+    /// Treat the outputs of operators that read only constants as constants (16-bit weights behind DEQUANTIZE, sparse weights behind
+    /// DENSIFY).
     ///
-    /// The runtimes do compute and hold those results, so the figures are lower than what a device needs, and a .tflite cannot be
-    /// written back. The memory models plain and paper, which stand for no runtime, never count them in an .onnx.
+    /// Runtimes compute and hold these outputs, so the figures are lower than what a device needs, and a .tflite cannot be
+    /// written back. The memory models plain and paper never count them in an .onnx.
     #[arg(long)]
     pub(crate) fold_constants: bool,
     /// The shape of an input that an .onnx model leaves open, or of another tensor whose shape cannot be inferred, as in
@@ -154,25 +154,25 @@ impl SearchArgs {
 
 #[derive(Args)]
 pub(crate) struct LimitArgs {
-    /// Return the best so far, with its bound, after so many seconds; `none` for no limit. A safety net: searches end by counted work, and what
-    /// the clock cuts may differ from run to run.
+    /// Return the best so far, with its bound, after this many seconds; `none` for no limit. A safety net: searches end by counted work, and
+    /// results cut short by the clock may differ from run to run.
     #[arg(long, value_name = "SECONDS", default_value = "300")]
     pub(crate) time_limit: TimeLimit,
-    /// How hard to try, in times the usual counted work of every search.
+    /// Multiply the counted work of every search by this.
     #[arg(long, value_name = "N", default_value_t)]
     pub(crate) effort: Effort,
-    /// Return the best so far when the tables of the search take this much memory.
+    /// Return the best so far when the tables of the search reach this size.
     #[arg(long, value_name = "SIZE", default_value = "4GiB")]
     pub(crate) memory_limit: Size,
 }
 
 #[derive(Args, Clone, Copy, Default)]
 pub(crate) struct TalkArgs {
-    /// Print one JSON object on standard output (one per line for several inputs), and nothing else there; `serenity schema` describes it. An
-    /// error is such an object too.
+    /// Print one JSON object on standard output (one per line for several inputs) and nothing else; `serenity schema` describes it. Errors
+    /// are JSON objects too.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Say nothing but errors: the exit code tells, and the files that were asked for. What --json prints is printed.
+    /// Print nothing but errors, and what --json prints.
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }

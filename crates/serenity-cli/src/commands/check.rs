@@ -46,7 +46,7 @@ pub(crate) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Outcome, Fai
             let names = refused.join(",");
             say(
                 out,
-                &format!("refused: not everything is verified; accept that with --allow-unverified {names}"),
+                &format!("refused: not every claim is verified; --allow-unverified {names} accepts that"),
             )?;
         }
     }
@@ -136,12 +136,12 @@ fn print(plan: &PlanFile, verdict: &Verdict, is_deep: bool, out: &mut impl Write
             ),
         )?,
         _ if is_open && !is_deep => {
-            say(out, "--deep tries to prove it again, without trusting whoever claims it")?;
+            say(out, "--deep proves it again, without trusting the plan")?;
         }
         _ => {}
     }
     if !silent.is_empty() {
-        say(out, &format!("fields that claim nothing: {}", silent.join(", ")))?;
+        say(out, &format!("fields without a claim: {}", silent.join(", ")))?;
     }
     Ok(())
 }

@@ -106,7 +106,7 @@ fn has_extension(path: &str, extension: &str) -> bool {
 fn check_output(path: &str) -> Result<(), Failure> {
     if !has_extension(path, "csv") {
         return Err(Failure::request(
-            format!("`{path}`: the places are written as a table"),
+            format!("`{path}`: offsets are written as a table"),
             "end the name in .csv",
         ));
     }
@@ -116,7 +116,7 @@ fn check_output(path: &str) -> Result<(), Failure> {
 fn read_table(args: &PlaceArgs) -> Result<Job, Failure> {
     if args.runtime.runtime.is_some() {
         return Err(Failure::request(
-            "a table of buffers has lifetimes of its own: --runtime has no say in them",
+            "--runtime does not apply to a table of buffers, which has its own lifetimes",
             "leave out --runtime; --planner and --align may be what you want",
         ));
     }
@@ -333,9 +333,9 @@ fn print(args: &PlaceArgs, job: &Job, placement: &Placement, out: &mut impl Writ
         )?;
     }
     match (&args.output, buffers.len().saturating_sub(MOST_LISTED) as u64) {
-        (Some(output), _) => writeln!(out, "\nall places are written to `{}`", printable(output))?,
+        (Some(output), _) => writeln!(out, "\nall offsets are written to `{}`", printable(output))?,
         (None, 0) => {}
-        (None, more) => writeln!(out, "… and {more} more: -o FILE.csv writes all of them")?,
+        (None, more) => writeln!(out, "… and {more} more; -o FILE.csv writes all")?,
     }
     unknown::print(&job.unknown, &args.input, out)?;
     if let Some(capacity) = args.capacity {
@@ -362,16 +362,16 @@ fn print_fit(
         }
         0 => writeln!(
             out,
-            "\nfits {capacity} with {} bytes to spare",
+            "\nfits {capacity}: {} bytes to spare",
             thousands(capacity.bytes - placement.height)
         )?,
         bytes if is_impossible(placement, capacity) => writeln!(
             out,
-            "\nimpossible in {capacity}: no placement is below {} bytes; {} bytes are missing here",
+            "\nimpossible in {capacity}: no placement needs less than {} bytes; this one is {} bytes over",
             thousands(placement.bound),
             thousands(bytes)
         )?,
-        bytes => writeln!(out, "\ndoes not fit {capacity}: {} bytes are missing", thousands(bytes))?,
+        bytes => writeln!(out, "\ndoes not fit {capacity}: {} bytes over", thousands(bytes))?,
     }
     Ok(())
 }

@@ -103,7 +103,7 @@ fn distribution(
 
 /// What 'a random order' means.
 fn measure(args: &SampleArgs) -> &'static str {
-    if args.exact { "every order counts the same" } else { "uniform among the ops that can run next" }
+    if args.exact { "all orders with equal weight" } else { "uniform among the ops that can run next" }
 }
 
 fn too_many(input: &str, error: CountError) -> Failure {
@@ -203,7 +203,7 @@ fn print(args: &SampleArgs, sampled: &Sampled, out: &mut impl Write) -> Result<(
         writeln!(out, "stopped early: {reason}; {} were asked for", thousands(args.count))?;
     }
     writeln!(out)?;
-    writeln!(out, "  share of orders that peak at or below")?;
+    writeln!(out, "  share of orders with a peak of at most")?;
     for q in QUANTILES {
         let peak = peaks.quantile(q).unwrap_or(0);
         let share = peaks.share_within(peak);

@@ -60,8 +60,8 @@ impl Several<'_> {
             if at > 0 && cancel.is_cancelled() {
                 let left = count((self.inputs.len() - at) as u64, "model");
                 return Err(Failure::request(
-                    format!("interrupted: {left} left out, from `{input}` on"),
-                    "what is said of the others stands",
+                    format!("interrupted: {left} not done, from `{input}` on"),
+                    "the results of the others are complete",
                 ));
             }
             let says_all = is_one || self.is_verbose || self.talk.json;

@@ -111,7 +111,7 @@ fn print(
         let at_least = if plan.least_peak.counts_everything() { "" } else { ", at least" };
         writeln!(
             out,
-            "compulsory: {in_} in, {out_} out{at_least}; all else that moves, in and out together{at_least}:"
+            "compulsory: {in_} in, {out_} out{at_least}; further traffic, in and out together{at_least}:"
         )?;
     }
     let heads = ["on-chip", "before", "after", "bound", "saved", "by Belady's rule"];
@@ -165,7 +165,7 @@ fn print_oversize(
     if plan.sizes.iter().all(|at| at.after.oversize_ops.is_empty()) {
         return Ok(());
     }
-    writeln!(out, "\nops whose own tensors exceed the on-chip memory, and stream:")?;
+    writeln!(out, "\nops whose own tensors exceed the on-chip memory, so that they stream:")?;
     for at in plan.sizes.iter().filter(|at| !at.after.oversize_ops.is_empty()) {
         let ops = &at.after.oversize_ops;
         let names: Vec<String> = ops.iter().take(MOST_NAMED).map(|&op| op_name(graph, op)).collect();
@@ -176,7 +176,7 @@ fn print_oversize(
         writeln!(out, "{:>12}  {HANG}{}{more}", Size(at.after.on_chip).to_string(), names.join(", "))?;
     }
     if args.grain == Grain::Tensor {
-        writeln!(out, "{:>12}  --grain page tells more about these", "")?;
+        writeln!(out, "{:>12}  --grain page models these in detail", "")?;
     }
     Ok(())
 }
@@ -185,7 +185,7 @@ fn explain(args: &TrafficArgs, plan: &TrafficPlan, out: &mut impl Write) -> io::
     let after = match args.objective {
         Objective::Peak => format!("the order of least peak ({})", verdict(&plan.least_peak)),
         Objective::Traffic if plan.tried_all_orders && plan.least_peak.unknown.is_empty() => {
-            "the best of all orders there are".to_owned()
+            "the best of all orders".to_owned()
         }
         Objective::Traffic if plan.tried_all_orders => {
             "the best of all orders, as far as the model is known".to_owned()

@@ -242,7 +242,7 @@ mod unix {
                 let plan: Value = serde_json::from_str(plan).unwrap();
                 assert_eq!(plan["schema"], "serenity.plan/1", "{name}");
                 assert!(
-                    report.starts_with("swiftnet-b: ") && report.contains("must fit: "),
+                    report.starts_with("swiftnet-b: ") && report.contains("memory over time"),
                     "{name}: {report}"
                 );
             }

@@ -28,7 +28,7 @@ fn every_row_is_what_its_command_makes() {
         args.push("--json");
         let again = desk.run(&args).json();
         let needs = if args[0] == "emit" { &again["ram"] } else { &again["needs"] };
-        assert_eq!(needs, &way["needs"], "{command}");
+        assert_eq!(needs, &way["need"], "{command}");
         made += 1;
     }
     assert!(made >= 4, "{object}");
@@ -38,19 +38,19 @@ fn every_row_is_what_its_command_makes() {
 fn the_first_that_fits_is_written() {
     let desk = desk_with_model();
     let as_it_came = desk.run(&["fit", "net.tflite", "--budget", "10MB", "--json"]).json();
-    assert_eq!((&as_it_came["first"], &as_it_came["fits"]), (&json!(0), &json!(true)));
+    assert_eq!((&as_it_came["chosen"], &as_it_came["fits"]), (&json!(0), &json!(true)));
     // A little less than what the rewritten model needs, so that something more must be done.
     let rewritten = ways(&as_it_came)
         .into_iter()
         .filter(|way| way["not_possible"].is_null() && way["changes"].as_array().unwrap().len() <= 2)
-        .map(|way| way["needs"].as_u64().unwrap() + way["margin"].as_u64().unwrap())
+        .map(|way| way["need"].as_u64().unwrap() + way["margin"].as_u64().unwrap())
         .min()
         .unwrap();
     let budget = (rewritten - 1).to_string();
     let run = desk.run(&["fit", "net.tflite", "--budget", &budget, "-o", "small.tflite", "--json"]);
     let object = run.json();
     assert_eq!((run.code, &object["files"]), (0, &json!(["small.tflite"])));
-    let first = &object["ways"][object["first"].as_u64().unwrap() as usize];
+    let first = &object["ways"][object["chosen"].as_u64().unwrap() as usize];
     assert!(first["changes"].as_array().unwrap().len() > 2, "{first}");
     let kernels = first["kernels"].as_str().unwrap_or("any");
     let inspected =
@@ -59,7 +59,7 @@ fn the_first_that_fits_is_written() {
     // As code, and into a folder.
     let run = desk.run(&["fit", "net.tflite", "--budget", &budget, "-o", "code/"]);
     assert_eq!(run.code, 0, "{run:?}");
-    assert!(run.stdout.contains("C without interpreter") && desk.path("code").is_dir(), "{run:?}");
+    assert!(run.stdout.contains("C code") && desk.path("code").is_dir(), "{run:?}");
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn what_fits_in_no_way_says_why_and_writes_nothing() {
     let run =
         desk.run(&["fit", "net.tflite", "--budget", "1KB", "--allow", "plan,c,rewrites", "-o", "code/"]);
     assert_eq!((run.code, run.stderr.as_str()), (1, ""));
-    for part in ["does not fit 1000 B in any way", "The least of all ways is", "the inputs alone take"] {
+    for part in ["does not fit 1 KB in any way", "Floor: ", "input itself takes", "an input of about"] {
         assert!(run.stdout.contains(part), "{part} is not in\n{}", run.stdout);
     }
     assert_eq!(desk.files(), ["net.tflite"]);
@@ -99,7 +99,7 @@ fn a_graph_without_weights_has_fewer_ways() {
     let run = Desk::new().run(&["fit", "zoo:swiftnet-a", "--budget", "180KB"]);
     assert_eq!(run.code, 0, "{run:?}");
     assert!(
-        run.stdout.contains("fits 180.0 KB: rewritten; set the arena to 150,528 bytes"),
+        run.stdout.contains("fits 180 KB: order, plan, rewrites\n  set the arena to 150,528 bytes"),
         "{}",
         run.stdout
     );

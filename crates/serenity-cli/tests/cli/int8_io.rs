@@ -55,7 +55,7 @@ fn people_are_told_each_change_and_how_to_fill_it() {
     let run = desk.run(&["optimize", "net.tflite", "--int8-io", "-o", "out.tflite", "--plan", "plan.json"]);
     assert_eq!(run.code, 0, "{run:?}");
     for part in [
-        "another contract for the application, real = scale * (q - zero_point):",
+        "the application must convert, real = scale * (q - zero_point):",
         "- input 0 `input/float` is int8 `input`: scale ",
         ", zero point ",
         "serenity check plan.json net.tflite --deep",

@@ -27,7 +27,7 @@ fn what_is_said_of_any_kernels_is_enough_for_each() {
     assert!(sets[..4].iter().any(|set| set["arena"] == found["after"]["arena"]));
     let text = desk.run(&["optimize", "net.tflite"]).stdout;
     assert!(
-        text.contains("enough for each of ") && text.contains("but not for ") && text.contains(" esp-nn-s3"),
+        text.contains("enough for these kernels: ") && text.contains("not enough for: esp-nn-s3"),
         "{text}"
     );
     // A plan for one set speaks of that alone, and needs no more than one for any.

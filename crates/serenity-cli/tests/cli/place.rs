@@ -37,13 +37,13 @@ fn a_capacity_decides_the_exit_code() {
     desk.write("chain.csv", CHAIN);
     let run = desk.run(&["place", "chain.csv", "--capacity", "50"]);
     assert_eq!(run.code, 0, "{run:?}");
-    assert!(run.stdout.contains("fits 50 B with 0 bytes to spare"), "{}", run.stdout);
+    assert!(run.stdout.contains("fits 50 bytes: 0 bytes to spare"), "{}", run.stdout);
     let run = desk.run(&["place", "chain.csv", "--capacity", "48"]);
     assert_eq!(run.code, 1, "{run:?}");
     assert!(run.stdout.contains("impossible in 48 B: no placement is below 50 bytes"), "{}", run.stdout);
     let run = desk.run(&["place", "chain.csv", "--capacity", "50", "--planner", "tflm"]);
     assert_eq!(run.code, 1, "{run:?}");
-    assert!(run.stdout.contains("does not fit 50 B: 10 bytes are missing"), "{}", run.stdout);
+    assert!(run.stdout.contains("does not fit 50 bytes: 10 bytes over"), "{}", run.stdout);
     let object = desk.run(&["place", "chain.csv", "--capacity", "1", "--json"]).json();
     assert_eq!((&object["fits"], &object["impossible"]), (&json!(false), &json!(true)));
 }

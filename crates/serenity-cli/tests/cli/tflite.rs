@@ -78,16 +78,16 @@ fn a_budget_counts_the_whole_arena_of_a_device() {
     assert_eq!((&object["fits"], &object["missing"]), (&json!(true), &json!(0)));
     let margin = object["after"]["total"]["margin"].as_u64().unwrap();
     for (budget, code, words) in [
-        (whole + margin, 0, "with 0 bytes to spare"),
+        (whole + margin, 0, ": 0 bytes to spare"),
         // Builds differ: what may not fit is not said to fit, nor recommended.
         (whole + margin - 1, 1, "may not fit"),
-        (whole - 1, 1, &*format!("{} bytes are missing", margin + 1)),
+        (whole - 1, 1, &*format!("{} bytes over", margin + 1)),
     ] {
         let run =
             desk.run(&["optimize", "net.tflite", "--budget", &budget.to_string(), "-o", "small.tflite"]);
         assert_eq!(run.code, code, "{run:?}");
         assert!(run.stdout.replace(',', "").contains(words), "{words}: {run:?}");
-        assert!(run.stdout.contains("boards with that much RAM"), "{run:?}");
+        assert!(run.stdout.contains("boards with enough RAM"), "{run:?}");
     }
 }
 
@@ -102,7 +102,7 @@ fn inspect_answers_how_large_the_arena_must_be() {
         "margin",
         "largest op alone",
         "best order",
-        "alive at the peak",
+        "in use at the peak",
         "int8",
     ] {
         assert!(run.stdout.contains(part), "{part} is missing in {run:?}");

@@ -55,7 +55,7 @@ pub(super) fn print(
         row("peak", peak, &format!("bytes in use at {place}, {}", names.op_and_type(step.op)))?;
         let without = if model.with_plan() == model { "" } else { "without a plan " };
         let (largest, bytes) = found.max_op;
-        let remark = format!("{}: {without}no order can do with less", names.op(largest));
+        let remark = format!("{}: {without}no order needs less", names.op(largest));
         row("largest op alone", bytes, &remark)?;
         row("best order", best.after.peak, &verdict(best))?;
         print_best(seen, &mut row)?;
@@ -63,14 +63,14 @@ pub(super) fn print(
         row("peak", peak, "bytes of inputs and outputs: the model has no operators")?;
     }
 
-    writeln!(out, "\n{}", paint(TITLE, "alive at the peak"))?;
+    writeln!(out, "\n{}", paint(TITLE, "in use at the peak"))?;
     for &b in found.alive_at_peak.iter().take(MOST_ALIVE) {
         writeln!(out, "  {}", names.buffer(b))?;
     }
     let rest = found.alive_at_peak.get(MOST_ALIVE..).unwrap_or_default();
     if !rest.is_empty() {
         let bytes: u64 = rest.iter().map(|&b| found.lifetimes.buffer(b).bytes).sum();
-        writeln!(out, "  and {} of {} together", count(rest.len() as u64, "more buffer"), Size(bytes))?;
+        writeln!(out, "  and {}, {} in all", count(rest.len() as u64, "more buffer"), Size(bytes))?;
     }
     if args.steps {
         writeln!(out, "\n  {:>5} {:>12} {:>12}  op", "step", "during", "after")?;
@@ -88,7 +88,7 @@ pub(super) fn print(
     }
     unknown::print(&best.unknown, source, out)?;
     if best.after.needs() < best.before.needs() && seen.counts_everything() {
-        let what = if best.reorders() { "order" } else { "plan of the arena" };
+        let what = if best.reorders() { "order" } else { "memory plan" };
         let typed = as_typed(source, &args.read, &args.runtime);
         writeln!(out, "\na better {what} exists: {COMMAND}serenity optimize {typed}")?;
     }
@@ -102,22 +102,22 @@ fn print_arena(
     row: &mut dyn FnMut(&str, u64, &str) -> io::Result<()>,
 ) -> io::Result<()> {
     let Some(tail) = input.tail(best.model) else {
-        return row("arena", arena.bytes, "as the runtime's own planner lays it out");
+        return row("arena", arena.bytes, "as planned by the runtime itself");
     };
     let needed = tail.needed(arena.bytes).arm32;
     let plans_in_head = needed <= (arena.bytes + tail.arm32).next_multiple_of(TFLM_ALIGNMENT);
-    let why = if plans_in_head { "head and tail" } else { "tail, and what TFLM notes down while it plans" };
+    let why = if plans_in_head { "head and tail" } else { "tail, and what TFLM allocates while it plans" };
     row("whole arena", needed, &format!("on a 32-bit device: {why}"))?;
     let by = if input.plan().is_some() { "the plan in the model" } else { "TFLM's planner" };
-    row("  head", arena.bytes, &format!("activations and scratch, as {by} lays them out"))?;
-    row("  of it scratch", scratch_bytes(arena), "the most that one op asks for besides its tensors")?;
-    row("  tail", tail.arm32, "what persists on a 32-bit device: an estimate")?;
-    row("  tail on x86-64", tail.x86_64, "the same on a 64-bit computer")?;
+    row("  head", arena.bytes, &format!("activations and scratch, placed by {by}"))?;
+    row("  of it scratch", scratch_bytes(arena), "the most that one op needs besides its tensors")?;
+    row("  tail", tail.arm32, "what TFLM keeps on a 32-bit device, estimated")?;
+    row("  tail on x86-64", tail.x86_64, "what TFLM keeps on a 64-bit computer")?;
     let unknown = match tail.unknown_kernels {
         0 => String::new(),
-        ops => format!(", and for {} that we do not know", count(ops, "kernel")),
+        ops => format!(", and for {} of unknown size", count(ops, "kernel")),
     };
-    let remark = format!("add this to the whole arena, for other versions and compilers{unknown}");
+    let remark = format!("safety margin for other versions and compilers{unknown}");
     row("margin", tail.margin(arena.bytes), &remark)
 }
 
@@ -128,14 +128,14 @@ fn print_best(
 ) -> io::Result<()> {
     let Some(arena) = best.after.arena else { return Ok(()) };
     let how = if best.offsets.is_some() {
-        "with a plan in the model, as `serenity optimize` writes it"
+        "with the memory plan that `serenity optimize` stores in the model"
     } else {
-        "as the runtime's own planner lays it out"
+        "as planned by the runtime itself"
     };
     if input.tail(best.model).is_none() {
         return row("  its arena", arena, how);
     }
-    row("  its arena", Need::of(input, best).bytes, &format!("the whole, {how}"))?;
+    row("  its arena", Need::of(input, best).bytes, &format!("whole arena, {how}"))?;
     row("  its head", arena, "activations and scratch")
 }
 
@@ -153,8 +153,8 @@ fn print_budget(args: &InspectArgs, source: &str, seen: &Seen, out: &mut dyn Wri
     };
     if !question.answer(out)? {
         let typed = as_typed(source, &args.read, &args.runtime);
-        let next = format!("serenity optimize {typed} --budget {}", budget.as_argument());
-        writeln!(out, "what can be done: {COMMAND}{next}")?;
+        let next = format!("serenity fit {typed} --budget {}", budget.as_argument());
+        writeln!(out, "all ways to make it fit: {COMMAND}{next}")?;
     }
     Ok(())
 }
