@@ -4,6 +4,7 @@ use crate::{Made, Question, Row, Way};
 use serenity::account::{Account, refused_by_tflm};
 use serenity::{Input, Optimized};
 use serenity_ir::BufferId;
+use serenity_loops::Because;
 use serenity_report::{ShortLabels, grouped};
 use serenity_runtimes::{MemoryModel, MemoryModelExt, main_graph};
 
@@ -28,7 +29,7 @@ pub(crate) fn advice(input: &Input, model: MemoryModel, rows: &[Row], question: 
     if !input.graph().unknown().is_empty() {
         advice.push("Some tensors have unknown sizes, so all figures are minimums.".to_owned());
     }
-    advice.extend(least.found.as_ref().and_then(|found| widest_step(input, found)));
+    advice.extend(least.found.as_ref().and_then(|found| what_sets_it(input, found)));
     let inputs = bytes_of_inputs(input);
     if inputs > question.budget {
         advice.push(format!(
@@ -46,9 +47,16 @@ fn floor(way: Way, least: &Made) -> String {
     format!("Floor: {} bytes ({way}{proved}).", grouped(least.need.to_be_safe().into()))
 }
 
-/// The step of a planned model with the most memory in use, and the largest tensors in it.
-fn widest_step(input: &Input, found: &Optimized) -> Option<String> {
+/// What keeps a planned model from needing less: the floor of its loops, or the step with the most memory in use.
+fn what_sets_it(input: &Input, found: &Optimized) -> Option<String> {
     let plan = &found.plan;
+    if let Some(loops) = &plan.loops {
+        let why = match &loops.floor.why {
+            Because::Inputs => "the network's input itself".to_owned(),
+            Because::Op(name) => format!("a tensor that `{name}` needs as a whole"),
+        };
+        return Some(format!("Loops cannot go below {} bytes: {why}.", grouped(loops.floor.bytes.into())));
+    }
     let profile = Account::new(input, &found.model, plan).profile_after();
     let at = profile.peak_step();
     let step = profile.steps.get(at)?;

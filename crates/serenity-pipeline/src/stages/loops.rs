@@ -206,7 +206,7 @@ impl Search<'_> {
     /// Must these loops need more than the best plan so far, wherever their tensors lie? Judged by the memory in use at
     /// once, with the kernels of the target and with those that loops are chosen for.
     fn cannot_win(&self, made: &Made) -> bool {
-        let least = |options: &Options| made.least_need(options.model);
+        let least = |options: &Options| made.least_need(options.model).bytes;
         let best = self.better.last().map_or(u64::MAX, |best| best.cost.need);
         least(self.asked.options) > best || least(self.asked.target) > self.asked.need_so_far
     }
@@ -239,7 +239,7 @@ impl Search<'_> {
         } else {
             ways.extend(self.with_care(&candidate, target));
             // A plan for any kernels is right for these as well. But no plan is smaller than the memory in use at once.
-            let least = candidate.made.least_need(options.model);
+            let least = candidate.made.least_need(options.model).bytes;
             if !ways.iter().any(|way| way.cost.need <= least) {
                 let careful = self.with_care(&candidate, options);
                 let for_others = [careful, Some(candidate)].into_iter().flatten();
@@ -260,7 +260,10 @@ impl Search<'_> {
     /// it as any other.
     fn first_that_fits(&mut self, choice: Chosen) -> Result<Option<Candidate>, Error> {
         let Some(brief) = self.placed(choice)? else { return Ok(None) };
-        let careful = if brief.cost.fits { None } else { self.with_care(&brief, self.asked.options) };
+        let least = brief.made.least_need(self.asked.options.model).to_be_safe();
+        let may_fit = self.asked.trade.loops.enough.is_none_or(|enough| least <= enough);
+        let is_settled = brief.cost.fits || !may_fit;
+        let careful = if is_settled { None } else { self.with_care(&brief, self.asked.options) };
         for one in std::iter::once(brief).chain(careful) {
             if one.cost.fits && one.is_right(self.found)? {
                 return Ok(Some(one));
@@ -425,12 +428,12 @@ impl Made {
     }
 
     /// A lower bound on what a device must have for these loops, wherever tensors lie.
-    fn least_need(&self, model: MemoryModel) -> u64 {
+    fn least_need(&self, model: MemoryModel) -> Need {
         let graphs: Vec<&Graph> = self.model.graphs().iter().collect();
         let own: Vec<Vec<OpId>> = graphs.iter().map(|graph| graph.file_order()).collect();
         let orders: Vec<&[OpId]> = own.iter().map(Vec::as_slice).collect();
         let live = model.kernels().and_then(|kernels| live_peak(&TflmFacts::new(&graphs, kernels), &orders));
-        Need::with(self.model.tail(model), live.unwrap_or(0)).bytes
+        Need::with(self.model.tail(model), live.unwrap_or(0))
     }
 }
 
