@@ -78,11 +78,11 @@ fn versions(cap: Duration) -> String {
 /// What was asked about.
 fn measured_on(sources: &[String]) -> String {
     if sources.is_empty() {
-        return "Measured on everything that there is, nothing was named.".to_owned();
+        return "Measured on all inputs.".to_owned();
     }
     let names: Vec<String> =
         sources.iter().map(|source| format!("`{}`", crate::networks::short_name(source))).collect();
-    format!("This run was on inputs that were named: {}.", names.join(", "))
+    format!("Measured on these inputs only: {}.", names.join(", "))
 }
 
 /// The version that this program is built with.
@@ -95,11 +95,11 @@ fn locked(package: &str) -> Option<&'static str> {
 fn glance(boards: &[Board]) -> String {
     let mut table = Table::new([
         "question",
-        "instead of us",
+        "tool",
         "inputs",
-        "needs, mean",
-        "most",
-        "least",
+        "mean",
+        "largest",
+        "smallest",
         "inputs where it needs less",
     ]);
     for row in boards.iter().flat_map(Board::glance) {

@@ -61,7 +61,7 @@ def random_graph(seed: int, ops: int = 40, reach: int = 12) -> serenity.Graph:
 
 @pytest.fixture
 def diamond() -> serenity.Graph:
-    """The example of the README: the order of the file needs 14,000 bytes, the best 11,000."""
+    """The example of docs/LIBRARY.md: the order of the file needs 14,000 bytes, the best 11,000."""
     return serenity.Graph.from_ops(
         [
             ("side", ["x"], 4000, "CONV_2D"),

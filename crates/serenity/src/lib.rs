@@ -60,7 +60,7 @@ pub use serenity_pipeline::{
     Effort, ErrorKind, Input, Loops, Optimized, Options, Plan, Rewrites, optimize, schedule,
 };
 
-/// Compiles and runs the example of the README.
+/// Compiles and runs the example of the guide for libraries.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
+#[doc = include_str!("../../../docs/LIBRARY.md")]
+struct Guide;

@@ -14,7 +14,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 /// So many items looked at while conclusions are drawn count as one looked at to choose. Each costs about half as much, so this is generous: what a
-/// search may look at was settled before these counted at all, and with an eighth every arena that the README states is still reached.
+/// search may look at was settled before these counted at all, and with an eighth every arena that docs/RESULTS.md states is still reached.
 const BRIEF_LOOKS: u64 = 8;
 
 pub(super) enum Outcome {

@@ -171,10 +171,10 @@ const NEVER: [&str; 6] = ["code", "constant_channels", "output", "plan_fault", "
 
 #[test]
 fn fields_that_claim_nothing_are_documented() {
-    let guide = include_str!("../../../../docs/GUIDE.md");
+    let guide = include_str!("../../../../docs/LIBRARY.md");
     let known: BTreeSet<String> = ["plan", "optimize", "schedule"].into_iter().flat_map(fields_of).collect();
     for (field, _) in NO_CLAIM {
-        assert!(guide.contains(&format!("`{field}`")), "`{field}` is not in docs/GUIDE.md");
+        assert!(guide.contains(&format!("`{field}`")), "`{field}` is not in docs/LIBRARY.md");
         let name = field.split(['.', '[']).next().unwrap();
         assert!(known.contains(name), "no plan has a field `{field}`");
     }

@@ -94,7 +94,7 @@ fn is_there(word: &str, folder: &str, repository: &BTreeSet<String>) -> bool {
 }
 
 /// A path from the root, for one from a folder.
-fn joined(folder: &str, path: &str) -> String {
+pub(crate) fn joined(folder: &str, path: &str) -> String {
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
         if part == ".." {

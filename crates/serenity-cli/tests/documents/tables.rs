@@ -18,6 +18,7 @@ pub(crate) fn rows(session: &mut Session, table: &Table) -> String {
             "onnx runtime" => onnx_runtime(session, cells),
             "fast sessions" => fast_sessions(session, cells, &table.rows),
             "arenas" => arenas(session, cells, &table.rows),
+            "loops" => loops(session, cells),
             "constant channels" => constant_channels(session, cells),
             "emitted" => emitted(session, cells),
             "emitted kernels" => emitted_kernels(session, cells),
@@ -45,7 +46,7 @@ fn bytes(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("no number: {value}"))
 }
 
-fn thousands(number: u64) -> String {
+pub(crate) fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let groups: Vec<&str> =
         digits.as_bytes().rchunks(3).rev().map(|group| std::str::from_utf8(group).unwrap()).collect();
@@ -254,6 +255,50 @@ fn arenas(session: &mut Session, cells: &[String], rows: &[Vec<String>]) -> Vec<
     std::iter::once(cells[0].clone()).chain(figures).collect()
 }
 
+/// Rows of `loops` that take more than a few seconds.
+const SLOW_LOOPS: [&str; 3] = [
+    "BlazeFace front, 128x128 float",
+    "DenseNet, 64x64 int8",
+    "SwiftNet-like cell A int8 (`zoo:swiftnet-a`)",
+];
+
+/// model | head as it came | without loops | with them | times less | for every set of `any` | MACs, and words that are kept
+fn loops(session: &mut Session, cells: &[String]) -> Vec<String> {
+    if SLOW_LOOPS.contains(&cells[0].as_str()) && !serenity_judges::is_slow() {
+        skip(Need::Slow, format!("the row of {} is not computed", cells[0]));
+        return cells.to_vec();
+    }
+    let path = match cells[0].split_once("(`zoo:") {
+        Some((_, network)) => {
+            let network = network.trim_end_matches("`)");
+            session.json(&format!("serenity zoo export {network} --int8 -o {network}.tflite"));
+            session.path(&format!("{network}.tflite"))
+        }
+        None => match named(&cells[0]) {
+            Some(path) => path,
+            None => return cells.to_vec(),
+        },
+    };
+    let run = |command: &str, options: &str| {
+        session.json(&format!("serenity {command} '{}' {options}", path.display()))
+    };
+    // The first of the sets is that of the portable kernels.
+    let portable = |found: &Value| bytes(&found["by_kernels"][0]["arena"]);
+    let (came, plain) = (run("inspect", "--kernels reference"), run("optimize", ""));
+    let looped = run("optimize", "--loops");
+    let [came, plain, with] = [bytes(&came["arena"]), portable(&plain), portable(&looped)];
+    let mut macs = cells[6].clone();
+    if let (Some(extra), Some(all)) =
+        (looped["loops"]["extra_macs"].as_f64(), looped["loops"]["macs"].as_f64())
+    {
+        let words = cells[6].split_once(" %").map_or("", |(_, words)| words);
+        macs = format!("+{:.1} %{words}", 100.0 * extra / all);
+    }
+    let every = bytes(&looped["after"]["arena"]);
+    let [came, plain, less] = [thousands(came), thousands(plain), factor(came, with)];
+    [cells[0].clone(), came, plain, thousands(with), less, thousands(every), macs].into()
+}
+
 /// model | channels | multiplications | bytes of weights | bytes of the file | whole arena as it came, planned, and without constant channels as well
 fn constant_channels(session: &mut Session, cells: &[String]) -> Vec<String> {
     let Some(path) = model(cells[0].trim_matches('`'), "tflite") else { return cells.to_vec() };
@@ -282,6 +327,11 @@ fn named(title: &str) -> Option<PathBuf> {
         "MLPerf Tiny, image classification int8" => "mlperf_tiny_resnet8_int8",
         "MLPerf Tiny, visual wake words int8" => "mlperf_tiny_vww_96_int8",
         "MobileNet v2 0.35, 96x96 int8" => "mobilenet_v2_035_96_int8",
+        "BlazeFace front, 128x128 float" => "blazeface_front_128_float",
+        "DenseNet, 64x64 int8" => "densenet_2242_64_int8",
+        "NASNet-A, 96x96 int8" => "nasnet_a_n1_f192_96_int8",
+        "NASNet mobile, 224x224 int8" => "nasnet_mobile_224_int8",
+        "Basic Pitch, float" => "basic_pitch_nmp",
         other => panic!("no model is called `{other}`"),
     };
     model(name, "tflite")
