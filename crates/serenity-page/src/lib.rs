@@ -12,7 +12,7 @@ mod side;
 mod why;
 mod wider;
 
-pub use serenity_report::page::Page;
+pub use serenity_report::page::{Page, Unit};
 pub use serenity_report::short_names;
 
 use serenity::boards::boards;
@@ -20,7 +20,7 @@ use serenity::pipeline::{FastSession, Need};
 use serenity::{Input, Optimized, Options, Plan};
 use serenity_ir::Graph;
 use serenity_report::grouped;
-use serenity_report::page::{Fit, Headline, Side, size};
+use serenity_report::page::{Fit, Headline, Side};
 use serenity_runtimes::{MemoryModel, MemoryModelExt, Offsets, Tail};
 use side::Ground;
 
@@ -60,7 +60,7 @@ pub fn page(input: &Input, found: &Optimized, options: &Options, asked: &PageOpt
     let given = options.given_plan.as_ref();
     let (before, after) = (before(input, found, given), after(found, given));
     let tails = input.tail(plan.model).zip(found.model.tail(plan.model));
-    let changes = changes::changes(found, &after);
+    let changes = changes::changes(found, &after, Unit::of(asked.budget));
     let mut sides = [before.side(), after.side()];
     tell(&mut sides, plan, tails, asked.budget);
     let headline = headline(found, &sides[1], tails, asked);
@@ -197,31 +197,35 @@ fn headline(found: &Optimized, after: &Side, tails: Option<(Tail, Tail)>, asked:
         budget: asked.budget,
         fit,
         fit_text,
-        why: why::why(found, after),
+        why: why::why(found, after, Unit::of(asked.budget)),
     }
 }
 
 fn fit(found: &Optimized, need: Need, tails: Option<(Tail, Tail)>, budget: Option<u64>) -> (Fit, String) {
     let (plan, wanted) = (&found.plan, need.to_be_safe());
-    let margin = match need.margin {
+    let unit = Unit::of(budget);
+    let with_margin = |word: &str| match need.margin {
         0 => String::new(),
-        margin => format!(", with a margin of {} for builds that differ", grouped(margin.into())),
+        margin => format!(", {word} a safety margin of {}", grouped(margin.into())),
     };
     match budget {
         Some(budget) if plan.fits(need, budget) => (
             Fit::Fits,
             format!(
-                "Fits {} with {} bytes to spare{margin}.",
-                size(budget),
-                grouped((budget - wanted).into())
+                "Fits {} with {} bytes to spare{}.",
+                unit.size(budget),
+                grouped((budget - wanted).into()),
+                with_margin("after")
             ),
         ),
         Some(budget) if wanted > budget => {
-            let missing = grouped((wanted - budget).into());
-            (Fit::TooLarge, format!("Does not fit {}: {missing} bytes are missing{margin}.", size(budget)))
+            let over = grouped((wanted - budget).into());
+            let text =
+                format!("Does not fit {}: {over} bytes over{}.", unit.size(budget), with_margin("including"));
+            (Fit::TooLarge, text)
         }
         Some(budget) => {
-            (Fit::Unknown, format!("Whether it fits {} is not known: some sizes are not.", size(budget)))
+            (Fit::Unknown, format!("Whether it fits {} is not known: some sizes are not.", unit.size(budget)))
         }
         None => {
             if tails.is_none() || !plan.counts_everything() {
@@ -232,14 +236,14 @@ fn fit(found: &Optimized, need: Need, tails: Option<(Tail, Tail)>, budget: Optio
             let text = match smallest {
                 Some(board) => format!(
                     "With a margin of {}, the smallest board that holds it is {} ({}, {}).",
-                    size(margin),
+                    unit.size(margin),
                     board.name,
                     board.chip,
-                    size(board.ram)
+                    unit.size(board.ram)
                 ),
                 None => format!(
                     "With a margin of {}, no board that we know has that much on-chip RAM.",
-                    size(margin)
+                    unit.size(margin)
                 ),
             };
             (Fit::NotAsked, text)

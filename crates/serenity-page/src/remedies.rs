@@ -7,7 +7,7 @@ use serenity::boards::boards;
 use serenity::pipeline::{Need, estimate_loops, plan_graphs};
 use serenity::{Input, Loops, Optimized, Options, Rewrites, optimize};
 use serenity_formats::Format;
-use serenity_report::page::{Remedy, size};
+use serenity_report::page::{Remedy, Unit};
 use serenity_runtimes::{Kernels, MemoryModel};
 
 /// Shares of additional multiplications to try, the cheapest first.
@@ -81,6 +81,10 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
+    fn unit(&self) -> Unit {
+        Unit::of(self.asked.budget)
+    }
+
     fn remedy(&self, text: String, flags: &str, need: Option<Need>) -> Remedy {
         let budget = self.asked.budget;
         let limit = budget.map_or_else(String::new, |budget| format!(" --budget {budget}"));
@@ -110,7 +114,7 @@ impl Case<'_> {
             (need.bytes < self.need.bytes).then(|| {
                 let text = format!(
                     "If TFLM is built with the `{kernels}` kernels, say so: then more may be written in place, and it needs {}.",
-                    size(need.bytes)
+                    self.unit().size(need.bytes)
                 );
                 self.remedy(text, &format!(" --kernels {kernels}"), Some(need))
             })
@@ -156,7 +160,11 @@ impl Case<'_> {
         let plan = plan_graphs(model.graphs(), &options).ok()?;
         let need = Need::of(&model, &plan);
         (need.bytes < self.need.bytes).then(|| {
-            self.remedy(format!("{what}, and at most {}.", size(need.bytes)), " --int8-io", Some(need))
+            self.remedy(
+                format!("{what}, and at most {}.", self.unit().size(need.bytes)),
+                " --int8-io",
+                Some(need),
+            )
         })
     }
 
@@ -225,7 +233,7 @@ impl Case<'_> {
         };
         let text = format!(
             "{io} the widest parts a few rows at a time, in loops{with}: {about}{} for {more}, the same bit for bit.",
-            size(need.bytes)
+            self.unit().size(need.bytes)
         );
         let kernels = way.kernels.map_or_else(String::new, |kernels| format!(" --kernels {kernels}"));
         let io = if way.int8_io { " --int8-io" } else { "" };
@@ -252,8 +260,8 @@ impl Case<'_> {
         if inputs > budget {
             let text = format!(
                 "{} is impossible, whatever is done: the network's inputs alone take {}, in every order, with loops, with any kernels and in emitted C. {smaller}",
-                size(budget),
-                size(inputs)
+                self.unit().size(budget),
+                self.unit().size(inputs)
             );
             return Some(Remedy { text, ..Remedy::default() });
         }
@@ -263,7 +271,7 @@ impl Case<'_> {
         (least > budget).then(|| Remedy {
             text: format!(
                 "Proved: with these operators, this runtime and these kernels, no order and no places need less than {}. The proof does not cover other kernels, loops, other inputs and outputs or emitted C{tried}. {smaller}",
-                size(least)
+                self.unit().size(least)
             ),
             ..Remedy::default()
         })
@@ -286,7 +294,7 @@ impl Case<'_> {
                 "A larger device: the smallest board we know that holds it is {} ({}, {}).",
                 board.name,
                 board.chip,
-                size(board.ram)
+                self.unit().size(board.ram)
             ),
             ..Remedy::default()
         })

@@ -5,7 +5,7 @@ use serenity::code::emit_c;
 use serenity::pipeline::estimate_loops;
 use serenity::{Loops, Optimized, Options, Rewrites, optimize};
 use serenity_formats::Format;
-use serenity_report::page::{Remedy, size};
+use serenity_report::page::Remedy;
 use serenity_runtimes::Kernels;
 
 /// One way to emit the model as C.
@@ -40,7 +40,7 @@ impl Case<'_> {
         Some(Remedy {
             text: format!(
                 "Write the model as C, without an interpreter{io}{rows}: at most {} of static memory, the same bit for bit.",
-                size(ram)
+                self.unit().size(ram)
             ),
             command: Some(format!("serenity emit c {}{flags} --budget {budget} -o code", self.asked.typed)),
             needs: Some(ram),
