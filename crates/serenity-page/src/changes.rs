@@ -5,7 +5,7 @@ use super::why::quoted;
 use serenity::pipeline::{AppliedLoops, AppliedRewrite, RewriteCost};
 use serenity::{Optimized, Plan};
 use serenity_formats::{NarrowedChannels, QuantizedIo};
-use serenity_report::page::{Change, size};
+use serenity_report::page::{Change, Unit};
 use serenity_report::{grouped, short_names};
 use serenity_rewrite::constant_channels::CONSTANT_CHANNELS;
 use serenity_runtimes::MemoryModelExt;
@@ -13,7 +13,7 @@ use serenity_runtimes::MemoryModelExt;
 const ROOM: usize = 44;
 
 /// All changes, in the order in which they were made.
-pub(super) fn changes(found: &Optimized, after: &Ground) -> Vec<Change> {
+pub(super) fn changes(found: &Optimized, after: &Ground, unit: Unit) -> Vec<Change> {
     let plan = &found.plan;
     let mut changes: Vec<Change> = Vec::new();
     if let Some(Ok(fast)) = &plan.session {
@@ -46,7 +46,7 @@ pub(super) fn changes(found: &Optimized, after: &Ground) -> Vec<Change> {
     }
     changes.extend(plan.constant_channels.as_ref().map(fewer_channels));
     changes.extend(plan.rewrites.iter().map(rewrite));
-    changes.extend(plan.loops.iter().flat_map(loops));
+    changes.extend(plan.loops.iter().flat_map(|applied| loops(applied, unit)));
     changes.extend(order_and_places(plan, after));
     changes
 }
@@ -125,8 +125,8 @@ fn rewrite(rewrite: &AppliedRewrite) -> Change {
     }
 }
 
-fn loops(applied: &AppliedLoops) -> impl Iterator<Item = Change> + '_ {
-    applied.windows.iter().map(|one| {
+fn loops(applied: &AppliedLoops, unit: Unit) -> impl Iterator<Item = Change> + '_ {
+    applied.windows.iter().map(move |one| {
         let ends = short_names(&[&one.ends[0], &one.ends[1]], ROOM);
         let rows = if one.step == 1 { "one row".to_owned() } else { format!("{} rows", one.step) };
         let shared = match (one.carries, one.extra_macs) {
@@ -146,7 +146,7 @@ fn loops(applied: &AppliedLoops) -> impl Iterator<Item = Change> + '_ {
             ),
             gain: None,
             gained: "the tensors between them never exist as a whole".to_owned(),
-            cost: format!("{share:.1} % more multiplications, {} copied a run", size(one.copied)),
+            cost: format!("{share:.1} % more multiplications, {} copied a run", unit.size(one.copied)),
         }
     })
 }

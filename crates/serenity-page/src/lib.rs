@@ -12,7 +12,7 @@ mod side;
 mod why;
 mod wider;
 
-pub use serenity_report::page::Page;
+pub use serenity_report::page::{Page, Unit};
 pub use serenity_report::short_names;
 
 use serenity::boards::boards;
@@ -20,7 +20,7 @@ use serenity::pipeline::{FastSession, Need};
 use serenity::{Input, Optimized, Options, Plan};
 use serenity_ir::{Graph, OpId};
 use serenity_report::grouped;
-use serenity_report::page::{Fit, Headline, Side, size};
+use serenity_report::page::{Fit, Headline, Side};
 use serenity_runtimes::{MemoryModel, MemoryModelExt, Offsets, Tail};
 use side::Ground;
 use std::sync::Arc;
@@ -65,7 +65,7 @@ pub fn page(input: &Input, found: &Optimized, options: &Options, asked: &PageOpt
     let given = options.given_plan.as_ref();
     let (before, after) = (before(input, found, given), after(found, given));
     let tails = input.tail(plan.model).zip(found.model.tail(plan.model));
-    let changes = changes::changes(found, &after);
+    let changes = changes::changes(found, &after, Unit::of(asked.budget));
     let mut sides = [before.side(), after.side()];
     tell(&mut sides, plan, tails, asked.budget);
     let headline = headline(found, &sides[1], tails, asked);
@@ -202,29 +202,26 @@ fn headline(found: &Optimized, after: &Side, tails: Option<(Tail, Tail)>, asked:
         budget: asked.budget,
         fit,
         fit_text,
-        why: why::why(found, after),
+        why: why::why(found, after, Unit::of(asked.budget)),
     }
 }
 
 fn fit(found: &Optimized, need: Need, tails: Option<(Tail, Tail)>, asked: &PageOptions) -> (Fit, String) {
     let (plan, wanted) = (&found.plan, need.to_be_safe());
-    let margin = match need.margin {
+    let unit = Unit::of(asked.budget);
+    let with_margin = |word: &str| match need.margin {
         0 => String::new(),
-        margin => format!(", including a safety margin of {}", grouped(margin.into())),
+        margin => format!(", {word} a safety margin of {}", grouped(margin.into())),
     };
-    let typed = if asked.budget_typed.is_empty() {
-        asked.budget.map_or_else(String::new, size)
-    } else {
-        asked.budget_typed.clone()
-    };
+    let typed = asked.budget.map_or_else(String::new, |budget| unit.size(budget));
     match asked.budget {
         Some(budget) if plan.fits(need, budget) => {
             let spare = grouped((budget - wanted).into());
-            (Fit::Fits, format!("Fits {typed}: {spare} bytes to spare{margin}."))
+            (Fit::Fits, format!("Fits {typed}: {spare} bytes to spare{}.", with_margin("after")))
         }
         Some(budget) if wanted > budget => {
             let over = grouped((wanted - budget).into());
-            (Fit::TooLarge, format!("Does not fit {typed}: {over} bytes over{margin}."))
+            (Fit::TooLarge, format!("Does not fit {typed}: {over} bytes over{}.", with_margin("including")))
         }
         Some(_) => (Fit::Unknown, format!("Whether it fits {typed} is unknown, because some sizes are.")),
         None => {
@@ -236,13 +233,16 @@ fn fit(found: &Optimized, need: Need, tails: Option<(Tail, Tail)>, asked: &PageO
             let text = match smallest {
                 Some(board) => format!(
                     "With a margin of {}, the smallest board that holds it is {} ({}, {}).",
-                    size(margin),
+                    unit.size(margin),
                     board.name,
                     board.chip,
-                    size(board.ram)
+                    unit.size(board.ram)
                 ),
                 None => {
-                    format!("With a margin of {}, no known board has that much on-chip RAM.", size(margin))
+                    format!(
+                        "With a margin of {}, no known board has that much on-chip RAM.",
+                        unit.size(margin)
+                    )
                 }
             };
             (Fit::NotAsked, text)

@@ -6,7 +6,7 @@ use serenity::pipeline::{Need, estimate_loops};
 use serenity::{Input, Loops, Optimized, Options};
 use serenity_fit::{Change, Fit, Made, Question, Row, fit};
 use serenity_formats::Format;
-use serenity_report::page::{Remedy, size};
+use serenity_report::page::{Remedy, Unit};
 use std::sync::Arc;
 
 /// Suggestions that are worth a line. Without a budget, only those that take no search.
@@ -25,7 +25,8 @@ pub(super) fn remedies(
     let Some(ways) = ways else { return Vec::new() };
     let smaller = ways.rows.iter().filter_map(|row| Some((row, row.outcome.as_ref().ok()?)));
     let smaller = smaller.filter(|(_, made)| made.command.is_some() && made.need.bytes < need.bytes);
-    let mut remedies: Vec<Remedy> = smaller.map(|(row, made)| remedy(row, made, ways.macs)).collect();
+    let mut remedies: Vec<Remedy> =
+        smaller.map(|(row, made)| remedy(row, made, ways.macs, Unit::of(asked.budget))).collect();
     remedies.sort_by_key(|remedy| remedy.fits == Some(false));
     remedies.extend(ways.advice.iter().map(|text| Remedy { text: text.clone(), ..Remedy::default() }));
     remedies.extend(board(found, need));
@@ -45,8 +46,8 @@ fn ways(input: &Input, options: &Options, asked: &PageOptions, budget: u64) -> O
     fit(input, &options, &question).ok().map(Arc::new)
 }
 
-fn remedy(row: &Row, made: &Made, macs: u64) -> Remedy {
-    let mut text = format!("{}: {}", row.way, size(made.need.to_be_safe()));
+fn remedy(row: &Row, made: &Made, macs: u64, unit: Unit) -> Remedy {
+    let mut text = format!("{}: {}", row.way, unit.size(made.need.to_be_safe()));
     let share = 100.0 * made.extra_macs as f64 / macs.max(1) as f64;
     if share.abs() >= 0.05 {
         text.push_str(&format!(", {share:+.1} % MACs"));
@@ -72,7 +73,7 @@ fn hints(input: &Input, found: &Optimized, options: &Options, asked: &PageOption
     let loops = estimate.map(|estimate| Remedy {
         text: format!(
             "loops: about {} of activations, {:+.1} % MACs, outputs the same bit for bit.",
-            size(estimate.arena),
+            Unit::of(None).size(estimate.arena),
             100.0 * estimate.extra_macs
         ),
         command: Some(format!("serenity optimize {} --loops", asked.typed)),

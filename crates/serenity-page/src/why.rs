@@ -3,7 +3,7 @@
 use serenity::{Optimized, Plan};
 use serenity_loops::Because;
 use serenity_pipeline::whole_need;
-use serenity_report::page::{Role, Side, size};
+use serenity_report::page::{Role, Side, Unit};
 use serenity_report::short_names;
 
 /// The characters of a name that fit a sentence.
@@ -34,24 +34,24 @@ pub(super) fn quoted(name: &str) -> String {
 }
 
 /// All reasons, the most important first.
-pub(super) fn why(found: &Optimized, side: &Side) -> Vec<String> {
+pub(super) fn why(found: &Optimized, side: &Side, unit: Unit) -> Vec<String> {
     let plan = &found.plan;
     let names = Names::new(side);
-    let mut sentences = vec![peak(plan, side, &names)];
-    sentences.extend(between_peak_and_arena(plan, side));
-    sentences.extend(besides_activations(found));
-    sentences.push(proof(plan));
+    let mut sentences = vec![peak(plan, side, &names, unit)];
+    sentences.extend(between_peak_and_arena(plan, side, unit));
+    sentences.extend(besides_activations(found, unit));
+    sentences.push(proof(plan, unit));
     sentences
 }
 
 /// What is in use at the peak, and why all of it at the same time.
-fn peak(plan: &Plan, side: &Side, names: &Names) -> String {
+fn peak(plan: &Plan, side: &Side, names: &Names, unit: Unit) -> String {
     let Some(op) = side.ops.get(side.peak_op) else { return "There is nothing to run.".to_owned() };
     let me = &names.ops[side.peak_op];
     let kind = if op.kind.is_empty() { String::new() } else { format!("`{}`, ", op.kind) };
     let at = format!("{kind}op {} of {}", side.peak_op + 1, side.ops.len());
     if plan.loops.is_some() {
-        return in_loops(plan, side, names, &at);
+        return in_loops(plan, side, names, &at, unit);
     }
     let named = |item: usize| {
         let what = match side.items[item].role {
@@ -59,7 +59,7 @@ fn peak(plan: &Plan, side: &Side, names: &Names) -> String {
             Role::Output => ", an output of the network",
             Role::Between | Role::Scratch | Role::Inner => "",
         };
-        format!("{} ({}{what})", names.items[item], size(side.items[item].bytes))
+        format!("{} ({}{what})", names.items[item], unit.size(side.items[item].bytes))
     };
     let list = |items: &[usize]| {
         let sized: Vec<String> =
@@ -72,7 +72,7 @@ fn peak(plan: &Plan, side: &Side, names: &Names) -> String {
     };
     let scratch: u64 = own_scratch(side).sum();
     let besides =
-        if scratch > 0 { format!(", and works in {} of scratch", size(scratch)) } else { String::new() };
+        if scratch > 0 { format!(", and works in {} of scratch", unit.size(scratch)) } else { String::new() };
     let needs = format!("reads {} and writes {}{besides}", list(&op.reads), list(&op.writes));
     let waiting = waiting(side);
     if waiting.is_empty() {
@@ -96,7 +96,7 @@ fn peak(plan: &Plan, side: &Side, names: &Names) -> String {
                 _ => format!("{} (op {})", names.ops[until], until + 1),
             };
             let what = if side.items[item].role == Role::Input { ", the network's own input," } else { "" };
-            format!("{} ({}){what} waits for {until}", names.items[item], size(bytes))
+            format!("{} ({}){what} waits for {until}", names.items[item], unit.size(bytes))
         })
         .collect();
     if waiting.len() > MOST_NAMED {
@@ -104,22 +104,22 @@ fn peak(plan: &Plan, side: &Side, names: &Names) -> String {
     }
     format!(
         "The peak is at {me} ({at}), which {needs}. Besides, {} must be kept for later ops (skip connections and branches): {}.",
-        size(bytes),
+        unit.size(bytes),
         told.join("; ")
     )
 }
 
 /// Why a model with loops needs what it needs: what lies in the arena at the same time, and what no loops avoid.
-fn in_loops(plan: &Plan, side: &Side, names: &Names, at: &str) -> String {
+fn in_loops(plan: &Plan, side: &Side, names: &Names, at: &str, unit: Unit) -> String {
     let op = &side.ops[side.peak_op];
     let alive = side.live.iter().filter(|live| live.from <= op.to && live.to >= op.from);
     let largest =
         alive.max_by_key(|live| live.bytes).and_then(|live| Some((*live.items.first()?, live.bytes)));
     let most = largest.map_or_else(String::new, |(item, bytes)| {
-        format!(", of which {} takes {}", names.items[item], size(bytes))
+        format!(", of which {} takes {}", names.items[item], unit.size(bytes))
     });
     let floor = plan.loops.as_ref().map_or_else(String::new, |applied| {
-        let bytes = size(applied.floor.bytes);
+        let bytes = unit.size(applied.floor.bytes);
         match &applied.floor.why {
             Because::Inputs => format!(" No loops get below {bytes}, which the inputs of the network take."),
             Because::Op(name) => {
@@ -131,19 +131,19 @@ fn in_loops(plan: &Plan, side: &Side, names: &Names, at: &str) -> String {
     format!(
         "With loops, most is in use at {} ({at}): {}{most}.{floor}",
         names.ops[side.peak_op],
-        size(side.peak)
+        unit.size(side.peak)
     )
 }
 
 /// What is needed besides activations, if that is most of the need.
-fn besides_activations(found: &Optimized) -> Option<String> {
+fn besides_activations(found: &Optimized, unit: Unit) -> Option<String> {
     let head = found.plan.after.needs();
     let tail = whole_need(&found.model, &found.plan) - head;
     (tail > head).then(|| {
         format!(
             "More than half of it is not activations: {} is what TFLM keeps for tensors and operators, whatever their order ({} are activations).",
-            size(tail),
-            size(head)
+            unit.size(tail),
+            unit.size(head)
         )
     })
 }
@@ -192,7 +192,7 @@ fn waiting(side: &Side) -> Vec<Waiting> {
 }
 
 /// Gaps in the arena, if there are any.
-fn between_peak_and_arena(plan: &Plan, side: &Side) -> Option<String> {
+fn between_peak_and_arena(plan: &Plan, side: &Side, unit: Unit) -> Option<String> {
     let gap = plan.after.needs().checked_sub(side.peak).filter(|&gap| gap > 0 && plan.loops.is_none())?;
     let proved = match plan.places {
         Some(places) if places.is_optimal() => " Proved: for this order no places leave less.",
@@ -200,12 +200,12 @@ fn between_peak_and_arena(plan: &Plan, side: &Side) -> Option<String> {
     };
     Some(format!(
         "The arena is {} larger than what is in use at the peak: tensors of different sizes and lifetimes leave gaps between them.{proved}",
-        size(gap)
+        unit.size(gap)
     ))
 }
 
 /// What is proved, and what is not.
-pub(super) fn proof(plan: &Plan) -> String {
+pub(super) fn proof(plan: &Plan, unit: Unit) -> String {
     if !plan.unknown.is_empty() {
         let why = plan.stopped().unwrap_or_default();
         return format!("Nothing is proved, because not all is known: {why}.");
@@ -232,7 +232,7 @@ pub(super) fn proof(plan: &Plan) -> String {
         }
         (false, false) => format!(
             "Not proved to be least: no order of these operators needs less than {}, so at most {:.1} % could still be gained.",
-            size(least),
+            unit.size(least),
             100.0 * (plan.after.needs() - least) as f64 / plan.after.needs().max(1) as f64
         ),
     }

@@ -6,14 +6,14 @@ use crate::args::ReportArgs;
 use crate::json::{StatedFit, StatedProof};
 use crate::progress::{ProgressLine, thousands};
 use crate::signals::cancel_on_signal;
-use crate::size::{GivenSize, Size};
+use crate::size::GivenSize;
 use crate::{Failure, Outcome, json};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serenity::pipeline::Need;
 use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::{Optimized, Options};
-use serenity_page::{Page, PageOptions};
+use serenity_page::{Page, PageOptions, Unit};
 use std::io::Write;
 
 pub(crate) fn run(args: &ReportArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
@@ -109,10 +109,11 @@ fn stated<'a>(
 
 fn print(args: &ReportArgs, drawn: &Page, files: &PageFiles, out: &mut impl Write) -> Result<(), Failure> {
     let headline = &drawn.headline;
+    let unit = Unit::of(headline.budget);
     let known = |bytes: u64| match bytes {
         0 if headline.at_least => "unknown".to_owned(),
-        bytes if headline.at_least => format!("at least {}", Size(bytes)),
-        bytes => Size(bytes).to_string(),
+        bytes if headline.at_least => format!("at least {}", unit.size(bytes)),
+        bytes => unit.size(bytes),
     };
     writeln!(out, "{}: {} before, {} after", headline.counts, known(headline.before), known(headline.after))?;
     if !headline.fit_text.is_empty() {

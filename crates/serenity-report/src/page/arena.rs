@@ -2,7 +2,7 @@
 
 use super::colours::class;
 use super::plot::{HEIGHT, Level, Plot, bottom_label, op_ticks, y};
-use super::size::{size, ticks};
+use super::size::Unit;
 use super::{ItemPlace, Side};
 use crate::number::coordinate;
 use std::fmt::Write;
@@ -11,7 +11,7 @@ use std::fmt::Write;
 const MOST_OVERLAPS: usize = 4000;
 
 /// The picture of one side; `None` if nobody knows who lies where. `top` is the same for both sides.
-pub(crate) fn arena(side: &Side, number: usize, top: u64) -> Option<Plot> {
+pub(crate) fn arena(side: &Side, number: usize, top: u64, unit: Unit) -> Option<Plot> {
     if side.places.is_empty() {
         return None;
     }
@@ -19,14 +19,14 @@ pub(crate) fn arena(side: &Side, number: usize, top: u64) -> Option<Plot> {
     let length = side.length();
     let height = height(side);
     Some(Plot {
-        title: format!("The arena, {name}: {}", size(height)),
+        title: format!("The arena, {name}: {}", unit.size(height)),
         subtitle: "who lies where, from when to when; shaded: bytes that two tensors share".to_owned(),
         length: length as f64,
         top,
-        value_ticks: ticks(top),
+        value_ticks: unit.ticks(top),
         bottom_ticks: op_ticks(length),
         bottom_label: bottom_label(side),
-        levels: levels(side, height),
+        levels: levels(side, height, unit),
         marks: Vec::new(),
         body: body(side, top),
         kind: "arena",
@@ -40,16 +40,20 @@ pub(crate) fn height(side: &Side) -> u64 {
     side.arena.unwrap_or(0).max(used)
 }
 
-fn levels(side: &Side, height: u64) -> Vec<Level> {
+fn levels(side: &Side, height: u64, unit: Unit) -> Vec<Level> {
     let is_proved = side.arena_bound == Some(height);
     let proved = if is_proved { ", the proved bound" } else { "" };
     let mut levels =
-        vec![Level { class: "peak", value: height, text: format!("arena {}{proved}", size(height)) }];
+        vec![Level { class: "peak", value: height, text: format!("arena {}{proved}", unit.size(height)) }];
     if let Some(bound) = side.arena_bound.filter(|&bound| !is_proved && bound > 0) {
-        levels.push(Level { class: "bound", value: bound, text: format!("bound {}", size(bound)) });
+        levels.push(Level { class: "bound", value: bound, text: format!("bound {}", unit.size(bound)) });
     }
     if let Some(room) = side.room {
-        levels.push(Level { class: "budget", value: room, text: format!("budget leaves {}", size(room)) });
+        levels.push(Level {
+            class: "budget",
+            value: room,
+            text: format!("budget leaves {}", unit.size(room)),
+        });
     }
     levels
 }
@@ -57,20 +61,17 @@ fn levels(side: &Side, height: u64) -> Vec<Level> {
 fn body(side: &Side, top: u64) -> String {
     let colours = side.colours();
     let (from, to) = side.peak_span();
-    let mut body = String::new();
+    let mut body = String::from("<g class=\"cut\">");
     for (at, place) in side.places.iter().enumerate() {
         let rectangle = rectangle([place.from, place.to], [place.offset, place.offset + place.bytes], top);
         let is_alive = place.from <= to && place.to >= from;
         let mark = if is_alive { " p" } else { "" };
         let rank = colours[place.item].filter(|_| is_alive);
-        let _ = write!(
-            body,
-            "<rect class=\"{} cut{mark}\" data-a=\"{at}\" {rectangle}/>",
-            class(rank, place.item)
-        );
+        let _ =
+            write!(body, "<rect class=\"{}{mark}\" data-a=\"{at}\" {rectangle}/>", class(rank, place.item));
     }
     // As one, so that many over each other are no darker than two.
-    body.push_str("<g opacity=\".3\">");
+    body.push_str("</g><g opacity=\".3\">");
     for (a, b) in overlaps(&side.places) {
         let (one, other) = (&side.places[a], &side.places[b]);
         let low = one.offset.max(other.offset);

@@ -115,8 +115,8 @@ pub(crate) fn for_a_picture() -> String {
     format!(
         "text{{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;font-size:12px}}\
          .title{{font-size:16px;font-weight:600}}.small{{font-size:10px}}.level{{stroke-width:1.5}}.budget,.mark{{stroke-dasharray:6 4}}\
-         .bound{{stroke-dasharray:2 3}}.edge{{fill:none;stroke-opacity:.35}}.cut{{stroke-width:.6;vector-effect:non-scaling-stroke}}\
-         .atpeak{{stroke-width:2.5}}{}@media(prefers-color-scheme:dark){{{}}}",
+         .bound{{stroke-dasharray:2 3}}.edge{{fill:none;stroke-opacity:.35}}.cut{{stroke-width:.6}}.cut *{{vector-effect:non-scaling-stroke}}\
+         .atpeak{{stroke-width:2.5}}text{{stroke:none}}{}@media(prefers-color-scheme:dark){{{}}}",
         rules(&LIGHT),
         rules(&DARK)
     )

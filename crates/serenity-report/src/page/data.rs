@@ -1,5 +1,7 @@
 //! The contents of a page: plain figures and sentences, whoever computed them.
 
+use super::Unit;
+
 /// Everything that one page shows about a model, before and after.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Page {
@@ -62,6 +64,17 @@ pub struct Headline {
     pub fit_text: String,
     /// Why it needs as much as it does, the most important sentence first.
     pub why: Vec<String>,
+}
+
+impl Headline {
+    /// Sizes are stated in the unit of the budget.
+    pub(crate) fn unit(&self) -> Unit {
+        Unit::of(self.budget)
+    }
+
+    pub(crate) fn gains_nothing(&self) -> bool {
+        self.before == self.after
+    }
 }
 
 /// A tensor, or what an op needs besides its tensors.

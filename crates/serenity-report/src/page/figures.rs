@@ -62,25 +62,34 @@ fn device(device: &super::Device) -> Value {
     })
 }
 
+/// Adds a short name if the name is not short: large networks have thousands of them.
+fn with_short(mut value: Value, short: &str) -> Value {
+    if value["name"] != short {
+        value["short"] = short.into();
+    }
+    value
+}
+
 fn of_side(side: &Side, names: &Drawn) -> Value {
     let colours = side.colours();
     let items = side.items.iter().enumerate().map(|(at, item)| {
-        json!({
+        let mut value = json!({
             "name": full_name(&item.name),
-            "short": names.items[at],
             "shape": item.shape,
             "dtype": item.dtype,
             "bytes": item.bytes,
             "role": item.role.name(),
             "producer": item.producer,
             "readers": item.readers,
-            "class": super::colours::class(colours[at], at),
-        })
+        });
+        if colours[at].is_some() {
+            value["class"] = super::colours::class(colours[at], at).into();
+        }
+        with_short(value, &names.items[at])
     });
     let ops = side.ops.iter().zip(&names.ops).map(|(op, short)| {
-        json!({
+        let value = json!({
             "name": full_name(&op.name),
-            "short": short,
             "type": op.kind,
             "from": op.from,
             "to": op.to,
@@ -88,7 +97,8 @@ fn of_side(side: &Side, names: &Drawn) -> Value {
             "after": op.after,
             "reads": op.reads,
             "writes": op.writes,
-        })
+        });
+        with_short(value, short)
     });
     let live = side
         .live

@@ -3,8 +3,7 @@
 use super::colours::variables;
 use super::figures::figures;
 use super::sections;
-use super::size::size;
-use super::{Fit, Headline, Page, Pictures};
+use super::{Fit, Headline, Page, Pictures, Unit};
 use crate::grouped;
 use crate::svg::escaped;
 use std::fmt::Write;
@@ -33,7 +32,7 @@ pub(crate) fn page(page: &Page, pictures: &Pictures) -> String {
     sections::advice(&mut html, page);
     sections::memory(&mut html, page, pictures);
     sections::arena(&mut html, page, pictures);
-    sections::network(&mut html, pictures);
+    sections::network(&mut html, page, pictures);
     sections::changes(&mut html, page);
     sections::device(&mut html, page);
     sections::traffic(&mut html, page, pictures);
@@ -53,22 +52,25 @@ pub(crate) fn page(page: &Page, pictures: &Pictures) -> String {
 
 /// The headline in a few words, for the title of the window.
 fn in_short(headline: &Headline) -> String {
+    let unit = headline.unit();
     if headline.at_least {
-        return at_least(headline.after);
+        return at_least(headline.after, unit);
     }
-    format!("{} → {}", size(headline.before), size(headline.after))
+    format!("{} → {}", unit.size(headline.before), unit.size(headline.after))
 }
 
 /// A figure that does not count everything: none is no figure.
-fn at_least(bytes: u64) -> String {
-    if bytes == 0 { "unknown".to_owned() } else { format!("at least {}", size(bytes)) }
+fn at_least(bytes: u64, unit: Unit) -> String {
+    if bytes == 0 { "unknown".to_owned() } else { format!("at least {}", unit.size(bytes)) }
 }
 
 fn first_screen(html: &mut String, page: &Page, title: &str) {
     let headline = &page.headline;
+    let unit = headline.unit();
+    let over = if is_over(page) { " over" } else { "" };
     let _ = writeln!(
         html,
-        "<section class=\"first\" aria-labelledby=\"title\">\n<h1 id=\"title\">{title}</h1>\n<ul class=\"facts\">"
+        "<section class=\"first{over}\" aria-labelledby=\"title\">\n<h1 id=\"title\">{title}</h1>\n<ul class=\"facts\">"
     );
     for (name, value) in &page.facts {
         let _ = writeln!(html, "<li><span>{}</span> {}</li>", escaped(name), escaped(value));
@@ -78,11 +80,11 @@ fn first_screen(html: &mut String, page: &Page, title: &str) {
         let _ = writeln!(
             html,
             "<p class=\"big\"><span class=\"new\">{}</span></p>\n<p class=\"counts\"><b>{}</b> {}: {} before, {} after.</p>",
-            at_least(headline.after),
+            at_least(headline.after, unit),
             escaped(&gain(headline)),
             escaped(&headline.counts),
-            at_least(headline.before),
-            at_least(headline.after),
+            at_least(headline.before, unit),
+            at_least(headline.after, unit),
         );
     } else {
         becomes(html, headline);
@@ -100,32 +102,45 @@ fn first_screen(html: &mut String, page: &Page, title: &str) {
             escaped(&headline.fit_text)
         );
     }
+    if is_over(page) {
+        let is_cured = page.remedies.iter().any(|remedy| remedy.fits == Some(true));
+        let heading = if is_cured { "What would make it fit" } else { "What would lower it" };
+        let _ = writeln!(html, "<div id=\"fixes\">\n<h2>{heading}</h2>");
+        sections::remedies(html, &page.remedies);
+        html.push_str("</div>\n");
+    }
+    bars(html, headline);
     if let Some(why) = headline.why.first() {
         let _ = writeln!(html, "<p class=\"why\">{}</p>", code(why));
     }
     html.push_str("</section>\n");
 }
 
+/// Must the first screen say what would help?
+pub(crate) fn is_over(page: &Page) -> bool {
+    matches!(page.headline.fit, Fit::TooLarge | Fit::Unknown) && !page.remedies.is_empty()
+}
+
 /// What was and what is, side by side: only where both count everything.
 fn becomes(html: &mut String, headline: &Headline) {
+    let unit = headline.unit();
+    let [before, after] = [headline.before, headline.after].map(|bytes| grouped(bytes.into()));
+    html.push_str("<p class=\"big\">");
+    if !headline.gains_nothing() {
+        let _ = write!(
+            html,
+            "<span class=\"old\" title=\"{before} bytes\">{}</span><span class=\"arrow\" aria-label=\"becomes\">→</span>",
+            spaced(&unit.size(headline.before))
+        );
+    }
     let _ = writeln!(
         html,
-        "<p class=\"big\"><span class=\"old\" title=\"{} bytes\">{}</span><span class=\"arrow\" aria-label=\"becomes\">→</span><span class=\"new\" title=\"{} bytes\">{}</span></p>",
-        grouped(headline.before.into()),
-        spaced(&size(headline.before)),
-        grouped(headline.after.into()),
-        spaced(&size(headline.after)),
-    );
-    let _ = writeln!(
-        html,
-        "<p class=\"counts\"><b>{}</b> {}: {} bytes before, {} after. {}</p>",
+        "<span class=\"new\" title=\"{after} bytes\">{}</span></p>\n<p class=\"counts\"><b>{}</b> {}: {before} bytes before, {after} after. {}</p>",
+        spaced(&unit.size(headline.after)),
         escaped(&gain(headline)),
         escaped(&headline.counts),
-        grouped(headline.before.into()),
-        grouped(headline.after.into()),
         escaped(&headline.proof)
     );
-    bars(html, headline);
 }
 
 fn gain(headline: &Headline) -> String {
@@ -135,16 +150,21 @@ fn gain(headline: &Headline) -> String {
             let (before, after) = (before as f64, after as f64);
             format!("{:.2}× less, {:.1} % saved.", before / after, (1.0 - after / before) * 100.0)
         }
-        _ => "As much as before.".to_owned(),
+        _ => "Nothing was gained.".to_owned(),
     }
 }
 
 /// Two bars and the budget across them.
 fn bars(html: &mut String, headline: &Headline) {
+    // Nothing to compare, or no figure that counts everything.
+    if headline.at_least || (headline.gains_nothing() && headline.budget.is_none()) {
+        return;
+    }
     let most = headline.before.max(headline.after).max(headline.budget.unwrap_or(0)).max(1);
     let share = |bytes: u64| format!("{:.2}", 100.0 * bytes as f64 / most as f64);
     html.push_str("<div class=\"bars\" aria-hidden=\"true\">");
-    for (class, bytes) in [("old", headline.before), ("new", headline.after)] {
+    let both = [("old", headline.before), ("new", headline.after)];
+    for (class, bytes) in both.into_iter().skip(usize::from(headline.gains_nothing())) {
         let over = if headline.budget.is_some_and(|budget| bytes > budget) { " over" } else { "" };
         let _ = write!(html, "<div class=\"{class}{over}\" style=\"width:{}%\"></div>", share(bytes));
     }
@@ -154,7 +174,7 @@ fn bars(html: &mut String, headline: &Headline) {
             html,
             "<div class=\"limit{turned}\" style=\"left:{}%\"><span>budget {}</span></div>",
             share(budget),
-            size(budget)
+            headline.unit().size(budget)
         );
     }
     html.push_str("</div>\n");

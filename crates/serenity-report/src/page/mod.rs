@@ -21,7 +21,7 @@ mod sections;
 mod size;
 
 pub use data::*;
-pub use size::size;
+pub use size::Unit;
 
 use crate::names::short_names;
 use network::Network;
@@ -59,19 +59,24 @@ pub(crate) struct Pictures {
 
 impl Pictures {
     fn new(page: &Page) -> Self {
+        let unit = page.headline.unit();
         let names = [0, 1].map(|side: usize| Drawn::new(&page.sides[side]));
         let peak = |side: &Side| side.peak;
         let memory_top = top(page, peak);
         let arena_top = top(page, arena::height);
         let most = page.sides.iter().map(peak).max().unwrap_or(0);
-        let network = [0, 1].map(|side: usize| Network::new(&page.sides[side], &names[side], most));
+        let network = [0, 1].map(|side: usize| Network::new(&page.sides[side], &names[side], most, unit));
         Self {
-            memory: [0, 1].map(|side: usize| memory::memory(&page.sides[side], side, memory_top)),
-            arena: [0, 1].map(|side: usize| arena::arena(&page.sides[side], side, arena_top)),
+            memory: [0, 1].map(|side: usize| memory::memory(&page.sides[side], side, memory_top, unit)),
+            arena: [0, 1].map(|side: usize| arena::arena(&page.sides[side], side, arena_top, unit)),
             network,
-            traffic: page.traffic.as_ref().map(others::traffic),
+            traffic: page.traffic.as_ref().map(|traffic| others::traffic(traffic, unit)),
             // Where all peak at the same height there is nothing to draw.
-            orders: page.orders.as_ref().filter(|orders| orders.peaks.len() > 1).map(others::orders),
+            orders: page
+                .orders
+                .as_ref()
+                .filter(|orders| orders.peaks.len() > 1)
+                .map(|orders| others::orders(orders, unit)),
             names,
         }
     }
@@ -86,6 +91,11 @@ fn top(page: &Page, height: impl Fn(&Side) -> u64) -> u64 {
 }
 
 impl Page {
+    /// The sides to draw: one is enough if both need the same.
+    pub(crate) fn drawn_sides(&self) -> std::ops::Range<usize> {
+        usize::from(self.headline.gains_nothing())..2
+    }
+
     /// The page as one file.
     pub fn to_html(&self) -> String {
         html::page(self, &Pictures::new(self))
@@ -103,7 +113,11 @@ impl Page {
         }
         files.push(("network-before.svg", drawn.network[0].to_svg(0)));
         files.push(("network-after.svg", drawn.network[1].to_svg(1)));
-        files.extend(self.device.as_ref().map(|device| ("device.svg", others::device(device).to_svg())));
+        files.extend(
+            self.device
+                .as_ref()
+                .map(|device| ("device.svg", others::device(device, self.headline.unit()).to_svg())),
+        );
         files.extend(drawn.traffic.as_ref().map(|plot| ("traffic.svg", plot.to_svg())));
         files.extend(drawn.orders.as_ref().map(|plot| ("orders.svg", plot.to_svg())));
         files

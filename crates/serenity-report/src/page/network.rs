@@ -3,11 +3,15 @@
 use super::colours::shade;
 use super::layout::{HIGH, Layout, WIDE, layout};
 use super::plot::picture;
-use super::size::size;
+use super::size::Unit;
 use super::{Drawn, Side};
 use crate::number::coordinate;
 use crate::svg::escaped;
 use std::fmt::Write;
+
+/// Where the text of an op begins in its rectangle.
+const TEXT_X: f64 = 10.0;
+const TEXT_Y: f64 = 18.0;
 
 /// The elements of one side, and how large they are.
 pub(crate) struct Network {
@@ -18,37 +22,42 @@ pub(crate) struct Network {
 
 impl Network {
     /// Draws one side; the same shade stands for the same share of `most` bytes on both.
-    pub(crate) fn new(side: &Side, names: &Drawn, most: u64) -> Self {
+    pub(crate) fn new(side: &Side, names: &Drawn, most: u64, unit: Unit) -> Self {
         let edges = edges(side);
         let pairs: Vec<(usize, usize)> = edges.iter().map(|edge| (edge.0, edge.1)).collect();
         let Layout { ops, ways, width, height } = layout(side.ops.len(), &pairs);
         let largest = side.items.iter().map(|item| item.bytes).max().unwrap_or(1);
-        let mut body = String::from("<g class=\"edges\">");
-        for ((_, to, item), way) in edges.iter().zip(&ways) {
+        // Large networks have thousands of both: what all have in common stands once.
+        let mut body = String::from("<g class=\"edges edge\">");
+        for ((_, _, item), way) in edges.iter().zip(&ways) {
             let bytes = side.items[*item].bytes;
             let wide = 1.0 + 5.0 * (bytes as f64 / largest.max(1) as f64).sqrt();
             let _ = write!(
                 body,
-                "<path class=\"edge\" data-i=\"{item}\" data-to=\"{to}\" stroke-width=\"{}\" d=\"{}\"/>",
+                "<path data-i=\"{item}\" stroke-width=\"{}\" d=\"{}\"/>",
                 coordinate(wide),
                 curve(way)
             );
         }
-        body.push_str("</g><g class=\"nodes\">");
+        let _ = write!(
+            body,
+            "</g><defs><rect id=\"op\" x=\"-{TEXT_X}\" y=\"-{TEXT_Y}\" width=\"{WIDE}\" height=\"{HIGH}\" rx=\"7\"/></defs><g class=\"nodes\">"
+        );
         for (at, (op, &(x, y))) in side.ops.iter().zip(&ops).enumerate() {
             let mark = if op.during == side.peak { " atpeak" } else { "" };
-            let (left, upper) = (coordinate(x - WIDE / 2.0), coordinate(y - HIGH / 2.0));
+            let left = (x - WIDE / 2.0).round() + TEXT_X;
+            let upper = (y - HIGH / 2.0).round() + TEXT_Y;
             let class = shade(op.during, most);
             let kind = if op.kind.is_empty() { "op" } else { op.kind.as_str() };
             let kind: String = kind.chars().take(18).collect();
             let _ = write!(
                 body,
-                "<g class=\"{class}\" data-o=\"{at}\" transform=\"translate({left} {upper})\"><rect class=\"{class}{mark}\" width=\"{WIDE}\" height=\"{HIGH}\" rx=\"7\"/>\
-                 <text x=\"10\" y=\"18\">{}</text><text class=\"small\" x=\"10\" y=\"34\">{} {} · {}</text></g>",
+                "<g class=\"{class}{mark}\" data-o=\"{at}\" transform=\"translate({left} {upper})\"><use href=\"#op\"/>\
+                 <text>{}</text><text class=\"small\" y=\"16\">{} {} · {}</text></g>",
                 escaped(&names.ops[at]),
                 at + 1,
                 escaped(&kind),
-                size(op.during)
+                unit.size(op.during)
             );
         }
         body.push_str("</g>");
@@ -96,28 +105,24 @@ fn edges(side: &Side) -> Vec<(usize, usize, usize)> {
     edges
 }
 
-/// Downwards through all points, upright at each.
+/// Downwards through all points, upright at each. Relative and in whole units, which takes the least text.
 fn curve(way: &[(f64, f64)]) -> String {
     let mut path = String::new();
-    for (at, &(x, y)) in way.iter().enumerate() {
-        if at == 0 {
-            let _ = write!(path, "M{} {}", coordinate(x), coordinate(y));
+    let points: Vec<(i64, i64)> = way.iter().map(|&(x, y)| (x.round() as i64, y.round() as i64)).collect();
+    let mut last: Option<(i64, i64)> = None;
+    for (at, &(x, y)) in points.iter().enumerate() {
+        // Straight on is one piece.
+        if last.is_some_and(|last| last.0 == x) && points.get(at + 1).is_some_and(|next| next.0 == x) {
             continue;
         }
-        let (last_x, last_y) = way[at - 1];
-        let middle = coordinate(f64::midpoint(last_y, y));
-        if (last_x - x).abs() < 0.05 {
-            let _ = write!(path, "V{}", coordinate(y));
-        } else {
-            let _ = write!(
-                path,
-                "C{} {middle} {} {middle} {} {}",
-                coordinate(last_x),
-                coordinate(x),
-                coordinate(x),
-                coordinate(y)
-            );
-        }
+        let _ = match last.replace((x, y)) {
+            None => write!(path, "M{x} {y}"),
+            Some((last_x, last_y)) if last_x == x => write!(path, "v{}", y - last_y),
+            Some((last_x, last_y)) => {
+                let (right, down) = (x - last_x, y - last_y);
+                write!(path, "c0 {0} {right} {0} {right} {down}", down / 2)
+            }
+        };
     }
     path
 }

@@ -1,13 +1,13 @@
 //! Pictures of the whole: the device, traffic, random orders.
 
 use super::plot::{HEIGHT, Level, Plot, y};
-use super::size::{size, ticks};
+use super::size::Unit;
 use super::{Device, Orders, Sections, Traffic};
 use crate::number::coordinate;
 use std::fmt::Write;
 
 /// Head, tail and margin before and after, and the RAM of boards across.
-pub(crate) fn device(device: &Device) -> Plot {
+pub(crate) fn device(device: &Device, unit: Unit) -> Plot {
     let most = device.before.sum().max(device.after.sum()).max(1);
     let reached = device.boards.iter().filter(|board| board.ram <= most.saturating_mul(2));
     let top = reached.clone().map(|board| board.ram).max().unwrap_or(0).max(most);
@@ -36,7 +36,7 @@ pub(crate) fn device(device: &Device) -> Plot {
             _ => levels.push(Level {
                 class: "bound",
                 value: board.ram,
-                text: format!("{}: {}", size(board.ram), board.name),
+                text: format!("{}: {}", unit.size(board.ram), board.name),
             }),
         }
     }
@@ -47,10 +47,10 @@ pub(crate) fn device(device: &Device) -> Plot {
         // Room for the names of boards beside the bars.
         length: 4.0,
         top,
-        value_ticks: ticks(top),
+        value_ticks: unit.ticks(top),
         bottom_ticks: vec![
-            (0.5, format!("before: {}", size(device.before.sum()))),
-            (1.5, format!("after: {}", size(device.after.sum()))),
+            (0.5, format!("before: {}", unit.size(device.before.sum()))),
+            (1.5, format!("after: {}", unit.size(device.after.sum()))),
         ],
         bottom_label: String::new(),
         levels,
@@ -62,13 +62,17 @@ pub(crate) fn device(device: &Device) -> Plot {
 }
 
 /// Two bars per on-chip size.
-pub(crate) fn traffic(traffic: &Traffic) -> Plot {
+pub(crate) fn traffic(traffic: &Traffic, unit: Unit) -> Plot {
     let most = traffic.sizes.iter().map(|at| at.before.max(at.after.unwrap_or(0))).max().unwrap_or(0).max(1);
     let top = most.saturating_add(most / 9);
+    let is_same = traffic.sizes.iter().all(|at| at.after == Some(at.before));
     let mut body = String::new();
     for (at, size) in traffic.sizes.iter().enumerate() {
-        for (class, shift, bytes) in [("n1", 0.14, Some(size.before)), ("t0", 0.5, size.after)] {
+        for (class, shift, bytes) in
+            [("n1", 0.14, Some(size.before).filter(|_| !is_same)), ("t0", 0.5, size.after)]
+        {
             let Some(bytes) = bytes else { continue };
+            let shift = if is_same { 0.32 } else { shift };
             let upper = y(bytes, top);
             let x = coordinate_fine(at as f64 + shift);
             let _ = write!(
@@ -85,14 +89,14 @@ pub(crate) fn traffic(traffic: &Traffic) -> Plot {
             .to_owned(),
         length: traffic.sizes.len() as f64,
         top,
-        value_ticks: ticks(top),
+        value_ticks: unit.ticks(top),
         bottom_ticks: traffic
             .sizes
             .iter()
             .enumerate()
             .map(|(at, size)| (at as f64 + 0.5, binary(size.on_chip)))
             .collect(),
-        bottom_label: "on-chip memory".to_owned(),
+        bottom_label: "on-chip memory; upwards: bytes moved".to_owned(),
         levels: Vec::new(),
         marks: Vec::new(),
         body,
@@ -105,7 +109,7 @@ pub(crate) fn traffic(traffic: &Traffic) -> Plot {
 const BARS: usize = 40;
 
 /// How many random orders peak where.
-pub(crate) fn orders(orders: &Orders) -> Plot {
+pub(crate) fn orders(orders: &Orders, unit: Unit) -> Plot {
     let low = orders.peaks.first().map_or(0, |peak| peak.0).min(orders.best).min(orders.own);
     let high = orders.peaks.last().map_or(1, |peak| peak.0).max(orders.own).max(low + 1);
     let place = |bytes: u64| BARS as f64 * (bytes - low) as f64 / (high - low) as f64;
@@ -145,8 +149,8 @@ pub(crate) fn orders(orders: &Orders) -> Plot {
         length: BARS as f64,
         top,
         value_ticks: [0, most / 2, most].map(|value| (value, share(value))).to_vec(),
-        bottom_ticks: [0, 1, 2, 3, 4].map(|at| (BARS as f64 / 4.0 * at as f64, size(tick(at)))).to_vec(),
-        bottom_label: "peak".to_owned(),
+        bottom_ticks: [0, 1, 2, 3, 4].map(|at| (BARS as f64 / 4.0 * at as f64, unit.size(tick(at)))).to_vec(),
+        bottom_label: "peak of an order; upwards: share of all orders".to_owned(),
         levels: Vec::new(),
         marks,
         body,
@@ -160,7 +164,7 @@ pub(crate) fn binary(bytes: u64) -> String {
     match bytes {
         b if b >= 1 << 20 && b.is_multiple_of(1 << 20) => format!("{} MiB", b >> 20),
         b if b.is_multiple_of(1 << 10) => format!("{} KiB", b >> 10),
-        b => size(b),
+        b => Unit::Decimal.size(b),
     }
 }
 

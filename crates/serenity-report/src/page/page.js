@@ -4,7 +4,16 @@
 const all = (query, from = document) => [...from.querySelectorAll(query)];
 const byId = (id) => document.getElementById(id);
 const data = JSON.parse(byId("serenity-data").textContent);
-const names = ["before", "after"];
+// What is the same on both sides is drawn once, as the second.
+const isOne = data.headline.before === data.headline.after;
+const names = isOne ? ["", "before and after"] : ["before", "after"];
+data.sides.forEach(({ items, ops }) => [items, ops].forEach((list) => list.forEach((it, at) => {
+  it.short ??= it.name;
+  it.class ??= `n${at % 2}`;
+})));
+// Sizes are in the unit of the budget, as in size.rs.
+const { budget } = data.headline;
+const isBinary = budget > 0 && budget % 1024 === 0 && budget % 1000 !== 0;
 const SVG = "http://www.w3.org/2000/svg";
 document.documentElement.classList.add("scripted");
 
@@ -16,16 +25,6 @@ const element = (tag, attributes = {}, ...children) => {
   return made;
 };
 const grouped = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, ",");
-const size = (bytes) => {
-  if (bytes < 10000) return `${bytes} B`;
-  let shown = bytes / 1e3, unit = "KB";
-  for (const larger of ["MB", "GB", "TB"]) {
-    if (shown < 1e4) break;
-    shown /= 1e3;
-    unit = larger;
-  }
-  return `${shown.toFixed(1)} ${unit}`;
-};
 const swatch = (name) => element("svg", { viewBox: "0 0 10 10", "aria-hidden": "true" }, element("rect", { class: name, width: 10, height: 10, rx: 2 }));
 const opName = (side, op) => `${op + 1} ${data.sides[side].ops[op].short}`;
 const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
@@ -134,14 +133,15 @@ const showScale = (plot, top) => {
   plot.top = top;
   showBox(plot);
   const values = plot.holder.querySelector(".values"), field = plot.holder.querySelector(".field");
-  const magnitude = 10 ** Math.floor(Math.log10(Math.max(top / 4, 1)));
+  const kilo = isBinary ? 1024 : 1000, infix = isBinary ? "i" : "";
+  const [unit, name] = top >= 4 * kilo * kilo ? [kilo * kilo, `M${infix}B`] : top >= 4 * kilo ? [kilo, `K${infix}B`] : [1, "B"];
+  const magnitude = unit * 10 ** Math.floor(Math.log10(Math.max(top / unit / 4, 1)));
   const step = [1, 2, 5, 10].map((s) => s * magnitude).find((s) => top / s <= 5);
   const at = (bytes) => `bottom:${(100 * bytes) / top}%`;
   values.replaceChildren();
   all(":scope > i", field).forEach((e) => e.remove());
   for (let bytes = 0; bytes <= top; bytes += step) {
-    const text = bytes === 0 ? "0" : bytes >= 1000 && bytes % 100 === 0 ? `${grouped(Math.floor(bytes / 1000))}${bytes % 1000 ? `.${(bytes % 1000) / 100}` : ""} KB` : `${bytes} B`;
-    values.append(element("span", { style: at(bytes) }, text));
+    values.append(element("span", { style: at(bytes) }, bytes ? `${grouped(bytes / unit)} ${name}` : "0"));
     field.prepend(element("i", { style: at(bytes) }));
   }
   all(".level", field).forEach((level) => {
@@ -187,7 +187,7 @@ all("[data-zoom]").forEach((button) => button.addEventListener("click", () => da
   if (wish === "all") showTime(side, 0, figures.length);
   if (wish === "peak") showTime(side, (peak.from + peak.to + 1) / 2 - 12, Math.max(24, 2 * (peak.to - peak.from)));
 })));
-byId("own-scale").addEventListener("change", (event) => plots.forEach((plot) => {
+byId("own-scale")?.addEventListener("change", (event) => plots.forEach((plot) => {
   const figures = data.sides[plot.side];
   const highest = plot.holder.dataset.kind === "arena" ? Math.max(figures.arena || 0, ...figures.places.map((place) => place.offset + place.bytes)) : figures.peak;
   showScale(plot, event.target.checked ? Math.max(1, highest * 1.12) : plot.full);
@@ -220,8 +220,9 @@ const select = (side, op, move = true) => {
   });
   if (it.from < shown[side].from || it.to >= shown[side].from + shown[side].wide) showTime(side, it.from - shown[side].wide / 2, shown[side].wide);
   all(".nodes .on").forEach((e) => e.classList.remove("on"));
-  nets[side].node(op).classList.add("on");
-  if (move) nets[side].center(op);
+  const net = nets.find((one) => one.side === side);
+  net.node(op).classList.add("on");
+  if (move) net.center(op);
   const body = element("tbody");
   let sum = 0;
   aliveAt(side, op).forEach((live) => {
@@ -330,7 +331,7 @@ const nets = all(".net").map((holder) => {
     side,
     node: (op) => nodes[op],
     center: (op) => {
-      look(places[op][0] + 111, places[op][1] + 22, Math.min(scale(), 1.25));
+      look(places[op][0] + 101, places[op][1] + 4, Math.min(scale(), 1));
       keepFilled();
     },
     zoom: (factor) => look(...middle(), clamp(scale() * factor, 0.3, 4 * Math.max(whole[2] / Math.max(1, svg.clientWidth), whole[3] / Math.max(1, svg.clientHeight)))),

@@ -1,16 +1,16 @@
 //! The sections of the page below the first screen.
 
 use super::colours::OWN_COLOURS;
-use super::html::code;
+use super::html::{code, is_over};
 use super::others::binary;
 use super::plot::Plot;
-use super::size::size;
-use super::{Page, Pictures, Sections};
+use super::{Page, Pictures, Remedy, Sections};
 use crate::grouped;
 use crate::svg::escaped;
 use std::fmt::Write;
 
-const SIDES: [&str; 2] = ["Before", "After"];
+/// So many suggestions are in sight at once.
+const SHOWN_REMEDIES: usize = 4;
 
 /// Links to all sections that there are.
 pub(crate) fn navigation(html: &mut String, page: &Page) {
@@ -41,63 +41,97 @@ fn begin(html: &mut String, id: &str, title: &str, about: &str) {
 
 /// What sets the peak, and what would lower it.
 pub(crate) fn advice(html: &mut String, page: &Page) {
-    begin(html, "why", "Why, and what would lower it", "");
+    let title = if is_over(page) { "Why" } else { "Why, and what would lower it" };
+    begin(html, "why", title, "");
     html.push_str("<ul class=\"reasons\">\n");
     // The first stands on the first screen.
     for why in page.headline.why.iter().skip(1) {
         let _ = writeln!(html, "<li>{}</li>", code(why));
     }
     html.push_str("</ul>\n");
-    if !page.remedies.is_empty() {
-        html.push_str("<h3>What else can be done</h3>\n<ol class=\"remedies\">\n");
-        for remedy in &page.remedies {
-            let (class, sign) = match remedy.fits {
-                Some(true) => ("good", "fits"),
-                Some(false) => ("bad", "not enough"),
-                None => ("plain", ""),
-            };
-            let _ = write!(html, "<li>{}", code(&remedy.text));
-            if !sign.is_empty() {
-                let _ = write!(html, " <span class=\"tag {class}\">{sign}</span>");
-            }
-            if let Some(command) = &remedy.command {
-                let _ = write!(html, "<pre tabindex=\"0\">{}</pre>", escaped(command));
-            }
-            html.push_str("</li>\n");
-        }
-        html.push_str("</ol>\n");
+    if !page.remedies.is_empty() && !is_over(page) {
+        html.push_str("<h3>What else can be done</h3>\n");
+        remedies(html, &page.remedies);
     }
     html.push_str("</section>\n");
 }
 
+/// Suggestions that can be typed, the first few in sight; then those that cannot.
+pub(crate) fn remedies(html: &mut String, remedies: &[Remedy]) {
+    let (typed, others): (Vec<&Remedy>, Vec<&Remedy>) =
+        remedies.iter().partition(|remedy| remedy.command.is_some());
+    let (shown, folded) = typed.split_at(typed.len().min(SHOWN_REMEDIES));
+    html.push_str("<ol class=\"remedies\">\n");
+    shown.iter().for_each(|remedy| one_remedy(html, remedy));
+    html.push_str("</ol>\n");
+    if !folded.is_empty() {
+        let _ = writeln!(
+            html,
+            "<details><summary>{} more</summary>\n<ol class=\"remedies\" start=\"{}\">",
+            folded.len(),
+            shown.len() + 1
+        );
+        folded.iter().for_each(|remedy| one_remedy(html, remedy));
+        html.push_str("</ol></details>\n");
+    }
+    for remedy in others {
+        let _ = writeln!(html, "<p class=\"remedy\">{}</p>", code(&remedy.text));
+    }
+}
+
+fn one_remedy(html: &mut String, remedy: &Remedy) {
+    let _ = write!(html, "<li>{}", code(&remedy.text));
+    let _ = match remedy.fits {
+        Some(true) => write!(html, " <span class=\"tag good\">fits</span>"),
+        Some(false) => write!(html, " <span class=\"tag bad\">not enough</span>"),
+        None => Ok(()),
+    };
+    let command = remedy.command.as_deref().unwrap_or_default();
+    let _ = writeln!(html, "<pre tabindex=\"0\">{}</pre></li>", escaped(command));
+}
+
 /// Memory over time.
 pub(crate) fn memory(html: &mut String, page: &Page, pictures: &Pictures) {
-    let about = "Bytes in use while each op runs, stacked by tensor. Coloured tensors are alive at the peak; all others are grey. \
-                 Point at one to see what it is, click an op to see all that is alive there, use the arrow keys to walk.";
-    begin(html, "memory", "Memory over time", about);
-    tools(html);
+    let once = if page.headline.gains_nothing() {
+        "Nothing was gained, so each picture is drawn once: the model as it is now. "
+    } else {
+        ""
+    };
+    let about = format!(
+        "{once}Bytes in use while each op runs, stacked by tensor. Point at a tensor to see what it is, click an op to see \
+         all that is alive there, use the arrow keys to walk."
+    );
+    begin(html, "memory", "Memory over time", &about);
+    tools(html, page);
     html.push_str("<div class=\"pair\">\n");
-    for (number, plot) in pictures.memory.iter().enumerate() {
-        let side = &page.sides[number];
-        figure(html, number, &format!("peak {}", size(side.peak)), &side.caption, Some(plot));
-        legend(html, page, pictures, number);
+    for number in page.drawn_sides() {
+        let (side, plot) = (&page.sides[number], &pictures.memory[number]);
+        let peak = format!("peak {}", page.headline.unit().size(side.peak));
+        figure(html, [name_of(page, number), &peak, &side.caption], number, Some(plot));
+        legend(html, page, pictures, number, plot);
         lazy_table(html, "ops", number, "op by op");
         html.push_str("</figure>\n");
     }
     html.push_str("</div>\n</section>\n");
 }
 
+/// What the pictures of one side are called.
+fn name_of(page: &Page, number: usize) -> &'static str {
+    if page.headline.gains_nothing() { "Before and after" } else { ["Before", "After"][number] }
+}
+
 /// Who lies where.
 pub(crate) fn arena(html: &mut String, page: &Page, pictures: &Pictures) {
-    let about = "Every rectangle is a tensor: from left to right as long as it lives, upwards the bytes it lies in. Shaded: bytes in which two tensors lie at the same time, because one is written over \
-                 the other or is a part of it.";
+    let about =
+        "Every rectangle is a tensor: from left to right as long as it lives, upwards the bytes it lies in.";
     begin(html, "arena", "The arena", about);
     html.push_str("<div class=\"pair\">\n");
-    for (number, plot) in pictures.arena.iter().enumerate() {
-        let side = &page.sides[number];
-        let high = side.arena.map_or_else(|| size(super::arena::height(side)), size);
-        figure(html, number, &high, &side.about_places, plot.as_ref());
-        if plot.is_some() {
+    for number in page.drawn_sides() {
+        let (side, plot) = (&page.sides[number], &pictures.arena[number]);
+        let high = page.headline.unit().size(side.arena.unwrap_or_else(|| super::arena::height(side)));
+        figure(html, [name_of(page, number), &high, &side.about_places], number, plot.as_ref());
+        if let Some(plot) = plot {
+            legend(html, page, pictures, number, plot);
             lazy_table(html, "places", number, "place by place");
         }
         html.push_str("</figure>\n");
@@ -106,19 +140,21 @@ pub(crate) fn arena(html: &mut String, page: &Page, pictures: &Pictures) {
 }
 
 /// Buttons that the script brings to life.
-fn tools(html: &mut String) {
+fn tools(html: &mut String, page: &Page) {
+    html.push_str("<div class=\"tools script\"><label><input type=\"checkbox\" id=\"only-peak\"> alive at the peak only</label>");
+    if !page.headline.gains_nothing() {
+        html.push_str("<label><input type=\"checkbox\" id=\"own-scale\"> each side in its own scale</label>");
+    }
     html.push_str(
-        "<div class=\"tools script\"><label><input type=\"checkbox\" id=\"only-peak\"> alive at the peak only</label><label><input type=\"checkbox\" id=\"own-scale\"> each side in its own scale</label>\
-         <span role=\"group\" aria-label=\"Zoom of memory and arena\"><button type=\"button\" data-zoom=\"in\" aria-label=\"Zoom in\">+</button><button type=\"button\" data-zoom=\"out\" aria-label=\"Zoom out\">−</button>\
+        "<span role=\"group\" aria-label=\"Zoom of memory and arena\"><button type=\"button\" data-zoom=\"in\" aria-label=\"Zoom in\">+</button><button type=\"button\" data-zoom=\"out\" aria-label=\"Zoom out\">−</button>\
          <button type=\"button\" data-zoom=\"peak\">the peak</button><button type=\"button\" data-zoom=\"all\">the whole run</button></span></div>\n",
     );
 }
 
-fn figure(html: &mut String, number: usize, figure: &str, caption: &str, plot: Option<&Plot>) {
+fn figure(html: &mut String, [name, figure, caption]: [&str; 3], number: usize, plot: Option<&Plot>) {
     let _ = writeln!(
         html,
-        "<figure class=\"side{number}\">\n<figcaption><b>{}</b> <strong>{}</strong><span>{}</span></figcaption>",
-        SIDES[number],
+        "<figure class=\"side{number}\">\n<figcaption><b>{name}</b> <strong>{}</strong><span>{}</span></figcaption>",
         escaped(figure),
         code(caption)
     );
@@ -128,24 +164,47 @@ fn figure(html: &mut String, number: usize, figure: &str, caption: &str, plot: O
     }
 }
 
-/// Who is alive at the peak: the key to the colours.
-fn legend(html: &mut String, page: &Page, pictures: &Pictures, number: usize) {
+/// A little square of the colour of a class.
+fn swatch(class: &str) -> String {
+    format!(
+        "<svg viewBox=\"0 0 10 10\" aria-hidden=\"true\"><rect class=\"{class}\" width=\"10\" height=\"10\"/></svg>"
+    )
+}
+
+/// The key to the colours of a plot: only those that are in it.
+fn legend(html: &mut String, page: &Page, pictures: &Pictures, number: usize, plot: &Plot) {
     let side = &page.sides[number];
     let colours = side.colours();
+    let has = |class: &str| plot.body.contains(&format!("class=\"{class}"));
     let mut alive: Vec<usize> = (0..side.items.len()).filter(|&item| colours[item].is_some()).collect();
     alive.sort_by_key(|&item| colours[item]);
-    html.push_str("<ul class=\"key\" aria-label=\"Alive at the peak\">\n");
+    html.push_str("<ul class=\"key\">\n<li class=\"more\">alive at the peak:</li>\n");
     for &item in alive.iter().take(OWN_COLOURS) {
         let class = super::colours::class(colours[item], item);
+        if has(&class) {
+            let _ = writeln!(
+                html,
+                "<li data-side=\"{number}\" data-i=\"{item}\">{}{} <b title=\"{} bytes\">{}</b></li>",
+                swatch(&class),
+                escaped(&pictures.names[number].items[item]),
+                grouped(side.items[item].bytes.into()),
+                page.headline.unit().size(side.items[item].bytes)
+            );
+        }
+    }
+    if has("n") {
+        let smaller = match alive.len().saturating_sub(OWN_COLOURS) {
+            0 => String::new(),
+            more => format!("{more} smaller ones, and "),
+        };
+        let _ = writeln!(html, "<li>{}{smaller}tensors not alive at the peak</li>", swatch("n1"));
+    }
+    if has("over") {
         let _ = writeln!(
             html,
-            "<li data-side=\"{number}\" data-i=\"{item}\"><svg viewBox=\"0 0 10 10\" aria-hidden=\"true\"><rect class=\"{class}\" width=\"10\" height=\"10\"/></svg>{} <b>{}</b></li>",
-            escaped(&pictures.names[number].items[item]),
-            size(side.items[item].bytes)
+            "<li>{}bytes of two tensors, one over the other or a part of it</li>",
+            swatch("over")
         );
-    }
-    if alive.len() > OWN_COLOURS {
-        let _ = writeln!(html, "<li class=\"more\">and {} smaller ones</li>", alive.len() - OWN_COLOURS);
     }
     html.push_str("</ul>\n");
 }
@@ -159,7 +218,7 @@ fn lazy_table(html: &mut String, kind: &str, number: usize, name: &str) {
 }
 
 /// The graph in layers.
-pub(crate) fn network(html: &mut String, pictures: &Pictures) {
+pub(crate) fn network(html: &mut String, page: &Page, pictures: &Pictures) {
     let about = "Numbers tell the order in which ops run; the darker an op, the more memory is in use while it runs; the thicker a line, the larger the tensor. A thick frame marks the peak.";
     begin(html, "network", "The network and its order", about);
     html.push_str(
@@ -167,26 +226,33 @@ pub(crate) fn network(html: &mut String, pictures: &Pictures) {
          <span role=\"group\" aria-label=\"Zoom of the network\"><button type=\"button\" data-net=\"in\" aria-label=\"Zoom in\">+</button><button type=\"button\" data-net=\"out\" aria-label=\"Zoom out\">−</button>\
          <button type=\"button\" data-net=\"peak\">the peak</button><button type=\"button\" data-net=\"all\">the whole network</button></span></div>\n<div class=\"pair\">\n",
     );
-    for (number, network) in pictures.network.iter().enumerate() {
+    for number in page.drawn_sides() {
         let _ = writeln!(
             html,
             "<figure class=\"side{number}\">\n<figcaption><b>{}</b></figcaption>\n{}",
-            SIDES[number],
-            network.to_html(number)
+            name_of(page, number),
+            pictures.network[number].to_html(number)
         );
         lazy_table(html, "tensors", number, "tensor by tensor");
         html.push_str("</figure>\n");
     }
-    html.push_str("</div>\n<ul class=\"key shades\" aria-label=\"Memory in use\">");
+    html.push_str("</div>\n<ul class=\"key\"><li class=\"more\">in use while an op runs:</li>");
     for shade in 0..super::colours::SHADES {
         let _ = write!(
             html,
-            "<li><svg viewBox=\"0 0 10 10\" aria-hidden=\"true\"><rect class=\"m{shade}\" width=\"10\" height=\"10\"/></svg>{}–{} %</li>",
+            "<li>{}{}–{} %</li>",
+            swatch(&format!("m{shade}")),
             shade * 100 / super::colours::SHADES,
             (shade + 1) * 100 / super::colours::SHADES
         );
     }
-    html.push_str("<li class=\"more\">of the higher peak</li></ul>\n</section>\n");
+    let peaks = page.sides.each_ref().map(|side| side.peak);
+    let whole = if peaks[0] == peaks[1] { "peak" } else { "higher peak" };
+    let _ = writeln!(
+        html,
+        "<li class=\"more\">of the {whole}, {}</li></ul>\n</section>",
+        page.headline.unit().size(peaks[0].max(peaks[1]))
+    );
 }
 
 fn table(html: &mut String, heads: &[&str], rows: impl Iterator<Item = Vec<String>>) {
@@ -197,8 +263,8 @@ fn table(html: &mut String, heads: &[&str], rows: impl Iterator<Item = Vec<Strin
     html.push_str("</tr></thead>\n<tbody>\n");
     for row in rows {
         html.push_str("<tr>");
-        for cell in row {
-            let _ = write!(html, "<td>{cell}</td>");
+        for (head, cell) in heads.iter().zip(row) {
+            let _ = write!(html, "<td data-head=\"{head}\">{cell}</td>");
         }
         html.push_str("</tr>\n");
     }
@@ -233,7 +299,13 @@ pub(crate) fn device(html: &mut String, page: &Page) {
     let scale =
         device.boards.iter().map(|board| board.ram).find(|&ram| ram >= most).unwrap_or(largest).max(most);
     html.push_str("<div class=\"stacks\">\n");
-    for (name, sections) in [("before", device.before), ("after", device.after)] {
+    let unit = page.headline.unit();
+    let both = if device.before == device.after {
+        vec![("", device.after)]
+    } else {
+        vec![("before", device.before), ("after", device.after)]
+    };
+    for &(name, sections) in &both {
         let Sections { head, tail, margin } = sections;
         let _ = write!(html, "<div class=\"stack\"><span>{name}</span><div>");
         for (class, bytes) in [("head", head), ("tail", tail), ("margin", margin)] {
@@ -243,7 +315,7 @@ pub(crate) fn device(html: &mut String, page: &Page) {
                 100.0 * bytes as f64 / scale as f64
             );
         }
-        let _ = writeln!(html, "</div><b>{}</b></div>", size(sections.sum()));
+        let _ = writeln!(html, "</div><b>{}</b></div>", unit.size(sections.sum()));
     }
     html.push_str("<ul class=\"key\"><li><i class=\"head\"></i>head</li><li><i class=\"tail\"></i>tail</li><li><i class=\"margin\"></i>margin</li></ul></div>\n<ul class=\"boards\">\n");
     let (before, after) = (device.before.sum(), device.after.sum());
@@ -260,7 +332,7 @@ pub(crate) fn device(html: &mut String, page: &Page) {
             "<li class=\"{class}\"><span class=\"name\">{} <small>{}, {}</small></span><span class=\"meter\"><i style=\"width:{:.1}%\"></i></span><span class=\"verdict\">{verdict}{}</span></li>",
             escaped(&board.name),
             escaped(&board.chip),
-            size(board.ram),
+            unit.size(board.ram),
             used.min(100.0),
             if used <= 100.0 { format!(" · {used:.0} %") } else { String::new() }
         );
@@ -273,8 +345,8 @@ pub(crate) fn device(html: &mut String, page: &Page) {
     };
     folded_table(
         html,
-        &["", "head", "tail", "margin", "sum"],
-        [row("before", device.before), row("after", device.after)].into_iter(),
+        &["bytes", "head", "tail", "margin", "sum"],
+        both.iter().map(|&(name, sections)| row(name, sections)),
     );
     html.push_str("</section>\n");
 }
@@ -283,12 +355,19 @@ pub(crate) fn device(html: &mut String, page: &Page) {
 pub(crate) fn traffic(html: &mut String, page: &Page, pictures: &Pictures) {
     let (Some(traffic), Some(plot)) = (&page.traffic, &pictures.traffic) else { return };
     let about = format!(
-        "If activations do not fit on chip they move out and in again. Bytes moved in one run, by the best plan found for each order, beyond the {} that move in any case (inputs once in, outputs once out). \
-         Grey: the order that the model came with; blue: its order now.",
-        size(traffic.compulsory)
+        "If activations do not fit on chip they move out and in again. Bytes moved in one run, by the best plan found for each order, beyond the {} that move in any case (inputs once in, outputs once out).",
+        page.headline.unit().size(traffic.compulsory)
     );
     begin(html, "traffic", "Off-chip traffic", &about);
     html.push_str(&plot.to_html());
+    html.push_str("<ul class=\"key\">");
+    let now = if page.headline.gains_nothing() { "its order" } else { "its order now" };
+    for (class, name) in [("n1", "the order that the model came with"), ("t0", now)] {
+        if plot.body.contains(&format!("class=\"{class}")) {
+            let _ = write!(html, "<li>{}{name}</li>", swatch(class));
+        }
+    }
+    html.push_str("</ul>\n");
     let rows = traffic.sizes.iter().map(|at| {
         vec![
             binary(at.on_chip),
@@ -304,7 +383,7 @@ pub(crate) fn traffic(html: &mut String, page: &Page, pictures: &Pictures) {
 pub(crate) fn orders(html: &mut String, page: &Page, pictures: &Pictures) {
     let Some(orders) = &page.orders else { return };
     let reach = if let [(only, _)] = orders.peaks[..] {
-        format!("All of them peak at {}: the order does not matter here.", size(only))
+        format!("All of them peak at {}: the order does not matter here.", page.headline.unit().size(only))
     } else if orders.share_best > 0.0 {
         format!("{} % of them are as good as the best.", crate::significant(100.0 * orders.share_best, 2))
     } else {

@@ -1,36 +1,71 @@
 //! Bytes as people read them.
 
-/// In the unit of which there are at least ten, as the command prints them: `200.7 KB`.
-pub fn size(bytes: u64) -> String {
-    if bytes < 10_000 {
-        return format!("{bytes} B");
-    }
-    let mut shown = bytes as f64 / 1e3;
-    let mut unit = "KB";
-    for larger in ["MB", "GB", "TB", "PB", "EB"] {
-        if shown < 1e4 {
-            break;
-        }
-        (shown, unit) = (shown / 1e3, larger);
-    }
-    format!("{shown:.1} {unit}")
+/// The unit in which a page states sizes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unit {
+    /// KB, MB, …: powers of 1000, as the command prints them.
+    #[default]
+    Decimal,
+    /// KiB, MiB, …: powers of 1024.
+    Binary,
 }
 
-/// About four round numbers up to `top`, each with its label.
-pub(crate) fn ticks(top: u64) -> Vec<(u64, String)> {
-    if top == 0 {
-        return vec![(0, "0".to_owned())];
+impl Unit {
+    /// The unit in which somebody typed this budget: KiB if it is a whole number of KiB and not of KB.
+    pub fn of(budget: Option<u64>) -> Self {
+        match budget {
+            Some(bytes) if bytes > 0 && bytes.is_multiple_of(1024) && !bytes.is_multiple_of(1000) => {
+                Self::Binary
+            }
+            _ => Self::Decimal,
+        }
     }
-    let magnitude = 10_u64.pow((top / 4).max(1).ilog10());
-    let step = [1, 2, 5, 10].map(|s| magnitude.saturating_mul(s)).into_iter().find(|s| top / s <= 5);
-    let step = step.unwrap_or(top).max(1);
-    let label = |bytes: u64| match bytes {
-        0 => "0".to_owned(),
-        b if b.is_multiple_of(1_000_000) && step >= 1_000_000 => format!("{} MB", b / 1_000_000),
-        b if b.is_multiple_of(1000) => format!("{} KB", crate::grouped(u128::from(b / 1000))),
-        b => format!("{b} B"),
-    };
-    (0..=top / step).map(|i| i * step).map(|bytes| (bytes, label(bytes))).collect()
+
+    /// The bytes of the smallest unit, and what stands in its name between `K` and `B`.
+    fn kilo(self) -> (u64, &'static str) {
+        if self == Self::Binary { (1024, "i") } else { (1000, "") }
+    }
+
+    /// In the unit of which there are at least ten: `200.7 KB`, `64 KiB`.
+    pub fn size(self, bytes: u64) -> String {
+        if bytes < 10_000 {
+            return format!("{bytes} B");
+        }
+        let (kilo, infix) = self.kilo();
+        let mut shown = bytes as f64 / kilo as f64;
+        let mut prefix = "K";
+        for larger in ["M", "G", "T", "P", "E"] {
+            if shown < 1e4 {
+                break;
+            }
+            (shown, prefix) = (shown / kilo as f64, larger);
+        }
+        let number = format!("{shown:.1}");
+        // Budgets and memories are whole numbers of KiB.
+        let number = number.strip_suffix(".0").filter(|_| self == Self::Binary).unwrap_or(&number);
+        format!("{number} {prefix}{infix}B")
+    }
+
+    /// About four round numbers up to `top`, each with its label.
+    pub(crate) fn ticks(self, top: u64) -> Vec<(u64, String)> {
+        if top == 0 {
+            return vec![(0, "0".to_owned())];
+        }
+        let (kilo, infix) = self.kilo();
+        let (unit, name) = match top {
+            top if top >= 4 * kilo * kilo => (kilo * kilo, format!("M{infix}B")),
+            top if top >= 4 * kilo => (kilo, format!("K{infix}B")),
+            _ => (1, "B".to_owned()),
+        };
+        let magnitude = unit.saturating_mul(10_u64.pow((top / unit / 4).max(1).ilog10()));
+        let step = [1, 2, 5, 10].map(|s| magnitude.saturating_mul(s)).into_iter().find(|s| top / s <= 5);
+        let step = step.unwrap_or(top).max(1);
+        let label = |bytes: u64| match bytes {
+            0 => "0".to_owned(),
+            bytes => format!("{} {name}", crate::grouped(u128::from(bytes / unit))),
+        };
+        (0..=top / step).map(|i| i * step).map(|bytes| (bytes, label(bytes))).collect()
+    }
 }
 
 #[cfg(test)]
@@ -40,18 +75,29 @@ mod tests {
     #[test]
     fn sizes_are_those_of_the_command() {
         assert_eq!(
-            [9_999, 10_000, 200_704, u64::MAX].map(size),
+            [9_999, 10_000, 200_704, u64::MAX].map(|bytes| Unit::Decimal.size(bytes)),
             ["9999 B", "10.0 KB", "200.7 KB", "18.4 EB"]
         );
+        assert_eq!(
+            [9_999, 65_536, 70_000, 1 << 24].map(|bytes| Unit::Binary.size(bytes)),
+            ["9999 B", "64 KiB", "68.4 KiB", "16 MiB"]
+        );
+        let typed = [65_536, 131_072, 128_000, 256_000, 55_000, 0].map(|budget| Unit::of(Some(budget)));
+        let [kib, kb] = [Unit::Binary, Unit::Decimal];
+        assert_eq!((typed, Unit::of(None)), ([kib, kib, kb, kb, kb, kb], kb));
     }
 
     #[test]
     fn ticks_are_round_and_few() {
-        let labels = |top: u64| ticks(top).into_iter().map(|tick| tick.1).collect::<Vec<_>>();
-        assert_eq!(labels(373_000), ["0", "100 KB", "200 KB", "300 KB"]);
-        assert_eq!(labels(12_000_000), ["0", "5 MB", "10 MB"]);
+        let labels =
+            |unit: Unit, top: u64| unit.ticks(top).into_iter().map(|tick| tick.1).collect::<Vec<_>>();
+        assert_eq!(labels(Unit::Decimal, 373_000), ["0", "100 KB", "200 KB", "300 KB"]);
+        assert_eq!(labels(Unit::Decimal, 12_000_000), ["0", "5 MB", "10 MB"]);
+        assert_eq!(labels(Unit::Binary, 373_000), ["0", "100 KiB", "200 KiB", "300 KiB"]);
         for top in [0, 1, 7, 999, u64::MAX] {
-            assert!((1..=7).contains(&ticks(top).len()), "{top}");
+            for unit in [Unit::Decimal, Unit::Binary] {
+                assert!((1..=7).contains(&unit.ticks(top).len()), "{top}");
+            }
         }
     }
 }
