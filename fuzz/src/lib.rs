@@ -147,8 +147,8 @@ fn tamper(plan: &mut Value, [what, which, by]: [u8; 3]) {
 /// Up to five buffers: the exact planner is no worse than any order of placing each as low as it goes, one of which is optimal, and says so if its search ended.
 pub fn arena(data: &[u8]) {
     let buffer = |bytes: &[u8]| {
-        let (first, lasts) = (i64::from(bytes[1] % 6), i64::from(bytes[2] % 4));
-        Buffer::new(1 + u64::from(bytes[0] % 40), first as _, (first + lasts) as _)
+        let (lower, lasts) = (i64::from(bytes[1] % 6), i64::from(bytes[2] % 4));
+        Buffer::new(1 + u64::from(bytes[0] % 40), lower..lower + lasts + 1)
     };
     let buffers: Vec<Buffer> = data.chunks_exact(3).take(5).map(buffer).collect();
     let Ok(problem) = Problem::new(buffers, [1, 4, 16][data.len() % 3]) else { return };

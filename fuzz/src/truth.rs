@@ -70,8 +70,8 @@ fn is_safe(graphs: &[&Graph], orders: &[&[OpId]], model: MemoryModel, plan: &Pla
             && (0..y).filter(is_tensor).all(|x| {
                 let Some(at_x) = place(x) else { return false };
                 let (a, b) = (&buffers[x], &buffers[y]);
-                a.last < b.first
-                    || b.last < a.first
+                a.upper <= b.lower
+                    || b.upper <= a.lower
                     || at_x.saturating_add(a.size) <= at_y
                     || at_y.saturating_add(b.size) <= at_x
                     || may_share(y, x, at_y, at_x)

@@ -41,7 +41,7 @@ fn solve(
 fn check(problem: &Problem, placement: &Placement) -> Result<(), Failure> {
     let buffers = problem.buffers().iter().zip(&placement.offsets);
     let placed: Vec<PlacedBuffer> = buffers
-        .map(|(b, &begin)| PlacedBuffer { begin, end: begin + b.size, first: b.first, last: b.last })
+        .map(|(b, &begin)| PlacedBuffer { begin, end: begin + b.size, lower: b.lower, upper: b.upper })
         .collect();
     let overlaps: BTreeMap<(usize, usize), &Overlap> =
         problem.overlaps().iter().map(|overlap| ((overlap.writer, overlap.over), overlap)).collect();
@@ -85,7 +85,7 @@ pub(crate) fn place(
             )
             .into());
         }
-        all.push(Buffer { offset, ..Buffer::new(size, lower, upper - 1) });
+        all.push(Buffer { offset, ..Buffer::new(size, lower..upper) });
     }
     let overlaps = overlaps.iter().map(|&(writer, over)| Overlap::same_offset(writer, over)).collect();
     let problem = Problem::new(all, align).and_then(|p| p.with_overlaps(overlaps)).map_err(refused)?;
@@ -135,8 +135,7 @@ pub(crate) fn place_model(
     let contents = arena.contents.iter().zip(&arena.tensors).zip(arena.problem.buffers());
     let contents = contents.map(|((content, tensors), buffer)| {
         let tensors = tensors.iter().map(|t| t.0).collect();
-        let upper = buffer.last.saturating_add(1);
-        (content.label(&graphs), tensors, buffer.first, upper, buffer.size)
+        (content.label(&graphs), tensors, buffer.lower, buffer.upper, buffer.size)
     });
     Ok((contents.collect(), plain(placed)))
 }

@@ -87,7 +87,7 @@ impl Job {
         let placed: Vec<PlacedBuffer> = buffers
             .iter()
             .zip(offsets)
-            .map(|(b, begin)| PlacedBuffer { begin, end: begin + b.size, first: b.first, last: b.last })
+            .map(|(b, begin)| PlacedBuffer { begin, end: begin + b.size, lower: b.lower, upper: b.upper })
             .collect();
         match first_clash(&placed, |_, _| false) {
             Some(_) => Err("two buffers that live at once share bytes".to_owned()),

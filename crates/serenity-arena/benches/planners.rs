@@ -122,7 +122,7 @@ fn instances(paths: &[PathBuf]) -> Result<(), Box<dyn Error>> {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let capacity: u64 = name.rsplit('.').next().unwrap_or("").parse()?;
         let buffers = csv::read(&std::fs::read_to_string(path)?)?.buffers;
-        let mirrored = buffers.iter().rev().map(|b| Buffer::new(b.size, !b.last, !b.first)).collect();
+        let mirrored = buffers.iter().rev().map(|b| Buffer::new(b.size, !b.upper..!b.lower)).collect();
         let problem = Problem::new(buffers, 1)?;
         let mut within = Options { capacity: Some(capacity), ..Options::default() };
         within.limits = within.limits.within(PATIENCE);
@@ -241,6 +241,6 @@ fn plain_lifetimes(graph: &Value, order: &[usize]) -> Vec<Buffer> {
     lives
         .into_iter()
         .zip(bytes)
-        .filter_map(|(life, bytes)| life.map(|(a, b)| Buffer::new(bytes, a, b)))
+        .filter_map(|(life, bytes)| life.map(|(a, b)| Buffer::new(bytes, a..b + 1)))
         .collect()
 }

@@ -15,8 +15,8 @@ pub(crate) fn simple(problem: &Problem) -> u64 {
         if let Some(offset) = buffer.offset {
             bound = bound.max(offset + buffer.size);
         } else {
-            starts.push((buffer.first, index));
-            ends.push((buffer.last, index));
+            starts.push((buffer.lower, index));
+            ends.push((buffer.upper, index));
         }
     }
     starts.sort_unstable();
@@ -26,7 +26,7 @@ pub(crate) fn simple(problem: &Problem) -> u64 {
     let mut ended = ends.iter().peekable();
     for begin_together in starts.chunk_by(|a, b| a.0 == b.0) {
         let step = begin_together[0].0;
-        while let Some(&(_, dead)) = ended.next_if(|&&(last, _): &&(Step, usize)| last < step) {
+        while let Some(&(_, dead)) = ended.next_if(|&&(upper, _): &&(Step, usize)| upper <= step) {
             alive.remove(&problem.buffers()[dead]);
         }
         for &(_, index) in begin_together {
@@ -57,7 +57,7 @@ fn savings(problem: &Problem) -> BTreeMap<Step, u64> {
     let mut savings = BTreeMap::new();
     for (writer, (sum, distance)) in shared {
         let writer = &problem.buffers()[writer];
-        *savings.entry(writer.first).or_insert(0) +=
+        *savings.entry(writer.lower).or_insert(0) +=
             sum.min(rounded(writer, problem).saturating_sub(distance));
     }
     savings
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn what_lives_together_lies_side_by_side() {
         let chain =
-            [Buffer::new(10, 0, 1), Buffer::new(20, 1, 2), Buffer::new(30, 2, 3), Buffer::new(5, 9, 9)];
+            [Buffer::new(10, 0..2), Buffer::new(20, 1..3), Buffer::new(30, 2..4), Buffer::new(5, 9..10)];
         assert_eq!(bound(&chain, 1), 50);
         // 20 rounded up to 32 and 30 on top, or 30 rounded up to 32 and 20 on top.
         assert_eq!(bound(&chain, 16), 32 + 20);
@@ -121,13 +121,13 @@ mod tests {
 
     #[test]
     fn fixed_buffers_count_by_their_end() {
-        let buffers = [Buffer::new(10, 0, 1).at(100), Buffer::new(10, 0, 1).at(100), Buffer::new(7, 0, 1)];
+        let buffers = [Buffer::new(10, 0..2).at(100), Buffer::new(10, 0..2).at(100), Buffer::new(7, 0..2)];
         assert_eq!(bound(&buffers, 1), 110);
     }
 
     #[test]
     fn what_may_be_shared_is_taken_off() {
-        let sum = vec![Buffer::new(10, 0, 1), Buffer::new(10, 0, 1), Buffer::new(10, 1, 2)];
+        let sum = vec![Buffer::new(10, 0..2), Buffer::new(10, 0..2), Buffer::new(10, 1..3)];
         let bound =
             |overlaps| simple(&Problem::new(sum.clone(), 1).unwrap().with_overlaps(overlaps).unwrap());
         assert_eq!(bound(vec![]), 30);

@@ -242,21 +242,17 @@ impl<'a> Row<'a> {
     }
 
     fn buffer(&self) -> Result<Buffer, CsvError> {
-        let first: Step = self.number(Column::Lower, STEP, |_| true)?;
-        let last = if self.get(Column::End).is_some() {
-            self.number(Column::End, STEP, |_| true)?
+        let lower: Step = self.number(Column::Lower, STEP, |_| true)?;
+        let upper = if self.get(Column::End).is_some() {
+            // The only place where a last step is meant: files of others have this column.
+            self.number(Column::End, STEP, |_| true).map(|end: Step| end.saturating_add(1))?
         } else {
-            let upper: Step = self.number(Column::Upper, STEP, |_| true)?;
-            upper.checked_sub(1).ok_or(CsvError::NeverInUse { line: self.line, lower: first, upper })?
+            self.number(Column::Upper, STEP, |_| true)?
         };
-        if first > last {
-            return Err(CsvError::NeverInUse {
-                line: self.line,
-                lower: first,
-                upper: last.saturating_add(1),
-            });
+        if lower >= upper {
+            return Err(CsvError::NeverInUse { line: self.line, lower, upper });
         }
-        let mut buffer = Buffer::new(self.number(Column::Size, BYTES, |_| true)?, first, last);
+        let mut buffer = Buffer::new(self.number(Column::Size, BYTES, |_| true)?, lower..upper);
         if self.get(Column::Alignment).is_some() {
             buffer.alignment =
                 self.number(Column::Alignment, "a whole number above 0", |&alignment| alignment > 0)?;
@@ -291,7 +287,7 @@ pub fn write(table: &Table, offsets: Option<&[u64]>) -> String {
         let id = claimed(&name, &mut taken);
         let offset = offsets.and_then(|offsets| offsets.get(index).copied()).or(buffer.offset);
         // Writing to a string does not fail.
-        let _ = write!(text, "{id},{},{},{}", buffer.first, buffer.last.saturating_add(1), buffer.size);
+        let _ = write!(text, "{id},{},{},{}", buffer.lower, buffer.upper, buffer.size);
         if has_alignments {
             let _ = write!(text, ",{}", buffer.alignment);
         }
@@ -331,7 +327,7 @@ mod tests {
     fn what_is_written_is_read_again() {
         let table = Table {
             ids: vec!["a".into(), "b c".into()],
-            buffers: vec![Buffer::new(8, -1, 4).aligned(16), Buffer::new(0, 2, 2).at(64)],
+            buffers: vec![Buffer::new(8, -1..5).aligned(16), Buffer::new(0, 2..3).at(64)],
         };
         let text = write(&table, None);
         assert_eq!(text, "id,lower,upper,size,alignment,offset\na,-1,5,8,16,\nb c,2,3,0,1,64\n");
@@ -341,12 +337,12 @@ mod tests {
     #[test]
     fn columns_come_in_any_order_and_under_old_names() {
         let table = read("\u{feff}size, end,buffer,start\r\n7,3,x,1\r\n\r\n").unwrap();
-        assert_eq!(table, Table { ids: vec!["x".into()], buffers: vec![Buffer::new(7, 1, 3)] });
+        assert_eq!(table, Table { ids: vec!["x".into()], buffers: vec![Buffer::new(7, 1..4)] });
     }
 
     #[test]
     fn names_that_would_break_a_line_are_mended() {
-        let table = Table { ids: vec!["a,b\nc".into()], buffers: vec![Buffer::new(1, 0, 0)] };
+        let table = Table { ids: vec!["a,b\nc".into()], buffers: vec![Buffer::new(1, 0..1)] };
         assert_eq!(write(&table, Some(&[5])), "id,lower,upper,size,offset\na_b_c,0,1,1,5\n");
     }
 
@@ -362,7 +358,7 @@ mod tests {
     #[test]
     fn what_shares_a_name_is_told_apart() {
         let ids = ["x", "x", "x#2", "x"].map(String::from).to_vec();
-        let table = Table { ids, buffers: vec![Buffer::new(1, 0, 0); 4] };
+        let table = Table { ids, buffers: vec![Buffer::new(1, 0..1); 4] };
         assert_eq!(read(&write(&table, None)).unwrap().ids, ["x", "x#2", "x#2#2", "x#3"]);
     }
 

@@ -27,15 +27,15 @@ const COST_OF_ASKING: usize = 16;
 struct Placed {
     start: i64,
     end: i64,
-    first: Step,
-    last: Step,
+    lower: Step,
+    upper: Step,
     buffer: usize,
 }
 
 impl Placed {
     fn new(index: usize, buffer: &Buffer, offset: u64) -> Self {
         let (start, end) = (offset as i64, (offset + buffer.size) as i64);
-        Self { start, end, first: buffer.first, last: buffer.last, buffer: index }
+        Self { start, end, lower: buffer.lower, upper: buffer.upper, buffer: index }
     }
 }
 
@@ -80,7 +80,7 @@ impl<'a> FirstFit<'a> {
     pub(crate) fn by_size(&self) -> Vec<usize> {
         let buffers = self.problem.buffers();
         let mut order = self.movable();
-        order.sort_by_key(|&b| (Reverse(buffers[b].size), buffers[b].first, b));
+        order.sort_by_key(|&b| (Reverse(buffers[b].size), buffers[b].lower, b));
         order
     }
 
@@ -126,7 +126,7 @@ impl<'a> FirstFit<'a> {
         let (overlaps, blocked) = (&self.overlaps, &mut self.blocked);
         blocked.clear();
         for placed in &arena.by_offset {
-            if placed.first <= buffer.last && buffer.first <= placed.last {
+            if placed.lower < buffer.upper && buffer.lower < placed.upper {
                 block(b, buffer, placed, overlaps, blocked);
             }
         }

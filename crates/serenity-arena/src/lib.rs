@@ -5,7 +5,7 @@
 //! storage allocation, `minimalloc` static memory allocation; it is like packing boxes that may be moved up and down but not sideways,
 //! and it is NP-hard. In practice the exact planner here settles most problems in a millisecond.
 //!
-//! Takes a [`Problem`]: [`Buffer`]s, each with a size and its first and last step; optionally an alignment, fixed
+//! Takes a [`Problem`]: [`Buffer`]s, each with a size and the steps `lower..upper` in which it is in use; optionally an alignment, fixed
 //! offsets, [`Overlap`]s, which let an op write its result over an input that it reads for the last time, and [`Tie`]s,
 //! which keep buffers at a fixed distance from one another. Returns a [`Placement`]: an offset for each buffer, the
 //! height of the arena, a lower bound on the height of every placement, and why the search ended.
@@ -25,10 +25,10 @@
 //! use serenity_arena::{Buffer, Options, Overlap, Planner, Problem, Proof, place};
 //! // A chain of four: each is read by the op that writes the next.
 //! let problem = Problem::new(vec![
-//!     Buffer::new(30, 0, 1),
-//!     Buffer::new(20, 1, 2),
-//!     Buffer::new(10, 2, 3),
-//!     Buffer::new(40, 3, 4),
+//!     Buffer::new(30, 0..2),
+//!     Buffer::new(20, 1..3),
+//!     Buffer::new(10, 2..4),
+//!     Buffer::new(40, 3..5),
 //! ], 1)?;
 //! let best = place(&problem, &Options::default());
 //! assert_eq!((best.height, best.proof), (50, Proof::Optimal));

@@ -18,8 +18,8 @@ pub(crate) fn offsets(problem: &Problem) -> Vec<u64> {
         (0..buffers.len()).partition(|&index| buffers[index].offset.is_some());
     order.sort_unstable_by_key(|&index| {
         let buffer = &buffers[index];
-        let stays = buffer.first == 0 && buffer.last == FOREVER;
-        if stays { (false, Reverse(0), 0, index) } else { (true, Reverse(buffer.size), buffer.first, index) }
+        let stays = buffer.lower == 0 && buffer.upper == FOREVER;
+        if stays { (false, Reverse(0), 0, index) } else { (true, Reverse(buffer.size), buffer.lower, index) }
     });
 
     let mut offsets = vec![0; buffers.len()];
@@ -62,26 +62,26 @@ mod tests {
 
     #[test]
     fn inputs_that_stay_come_first_however_small() {
-        let buffers = [Buffer::new(100, 0, 1), Buffer::new(10, 0, FOREVER), Buffer::new(50, 1, FOREVER)];
+        let buffers = [Buffer::new(100, 0..2), Buffer::new(10, 0..FOREVER), Buffer::new(50, 1..FOREVER)];
         assert_eq!(plan(&buffers, 64), [64, 0, 192]);
         assert_eq!(plan(&buffers, 1), [10, 0, 110]);
     }
 
     #[test]
     fn of_equal_sizes_the_first_to_begin_goes_to_the_bottom() {
-        assert_eq!(plan(&[Buffer::new(10, 2, 3), Buffer::new(10, 1, 2)], 64), [64, 0]);
+        assert_eq!(plan(&[Buffer::new(10, 2..4), Buffer::new(10, 1..3)], 64), [64, 0]);
     }
 
     #[test]
     fn the_smallest_gap_is_taken() {
         // Gaps of 300 and 200 once the two in the middle are gone; 150 goes into the smaller one, higher up.
         let buffers = [
-            Buffer::new(1000, 0, 9),
-            Buffer::new(300, 0, 1),
-            Buffer::new(250, 0, 9),
-            Buffer::new(200, 0, 1),
-            Buffer::new(160, 0, 9),
-            Buffer::new(150, 2, 3),
+            Buffer::new(1000, 0..10),
+            Buffer::new(300, 0..2),
+            Buffer::new(250, 0..10),
+            Buffer::new(200, 0..2),
+            Buffer::new(160, 0..10),
+            Buffer::new(150, 2..4),
         ];
         assert_eq!(plan(&buffers, 1), [0, 1000, 1300, 1550, 1750, 1550]);
     }
@@ -89,16 +89,16 @@ mod tests {
     #[test]
     fn what_has_an_offset_is_there_before_all_others() {
         let buffers = [
-            Buffer::new(1000, 3, 4),
-            Buffer::new(10, 0, 3).at(64),
-            Buffer::new(10, 0, 2).at(256),
-            Buffer::new(8, 2, 3),
+            Buffer::new(1000, 3..5),
+            Buffer::new(10, 0..4).at(64),
+            Buffer::new(10, 0..3).at(256),
+            Buffer::new(8, 2..4),
         ];
         assert_eq!(plan(&buffers, 64), [128, 64, 256, 0]);
     }
 
     #[test]
     fn empty_buffers_take_no_part() {
-        assert_eq!(plan(&[Buffer::new(0, 0, 1), Buffer::new(8, 0, 1), Buffer::new(0, 0, 1)], 64), [0, 0, 0]);
+        assert_eq!(plan(&[Buffer::new(0, 0..2), Buffer::new(8, 0..2), Buffer::new(0, 0..2)], 64), [0, 0, 0]);
     }
 }

@@ -11,16 +11,16 @@ const MOST_IN_A_BLOCK: usize = 256;
 struct Placed {
     offset: u64,
     end: u64,
-    first: Step,
-    last: Step,
+    lower: Step,
+    upper: Step,
 }
 
 /// Neighbours by offset, and what is true of all of them, so that a search for a gap can pass them by.
 struct Block {
     placed: Vec<Placed>,
-    /// The first steps of the buffer that begins first and of the one that begins last.
+    /// `lower` of the buffer that begins first and of the one that begins last.
     begins: (Step, Step),
-    /// The last steps of the buffer that ends first and of the one that ends last.
+    /// `upper` of the buffer that ends first and of the one that ends last.
     ends: (Step, Step),
     /// The end of the highest buffer.
     top: u64,
@@ -35,14 +35,14 @@ impl Block {
         let lowest = placed[0];
         let mut block = Self {
             placed,
-            begins: (lowest.first, lowest.first),
-            ends: (lowest.last, lowest.last),
+            begins: (lowest.lower, lowest.lower),
+            ends: (lowest.upper, lowest.upper),
             top: lowest.end,
             widest_gap: 0,
         };
         for placed in &block.placed {
-            block.begins = (block.begins.0.min(placed.first), block.begins.1.max(placed.first));
-            block.ends = (block.ends.0.min(placed.last), block.ends.1.max(placed.last));
+            block.begins = (block.begins.0.min(placed.lower), block.begins.1.max(placed.lower));
+            block.ends = (block.ends.0.min(placed.upper), block.ends.1.max(placed.upper));
             if placed.offset > block.top {
                 let gap = placed.offset.saturating_sub(aligned(block.top, alignment));
                 block.widest_gap = block.widest_gap.max(gap);
@@ -54,12 +54,12 @@ impl Block {
 
     /// Is none of them in use while the buffer is?
     fn is_apart_from(&self, buffer: &Buffer) -> bool {
-        self.begins.0 > buffer.last || self.ends.1 < buffer.first
+        self.begins.0 >= buffer.upper || self.ends.1 <= buffer.lower
     }
 
     /// Are all of them in use while the buffer is?
     fn is_all_with(&self, buffer: &Buffer) -> bool {
-        self.begins.1 <= buffer.last && self.ends.0 >= buffer.first
+        self.begins.1 < buffer.upper && self.ends.0 > buffer.lower
     }
 }
 
@@ -82,7 +82,7 @@ impl ByOffset {
 
     /// Adds a buffer that takes `size` bytes from `offset`.
     pub(crate) fn insert(&mut self, buffer: &Buffer, offset: u64, size: u64) {
-        let placed = Placed { offset, end: offset + size, first: buffer.first, last: buffer.last };
+        let placed = Placed { offset, end: offset + size, lower: buffer.lower, upper: buffer.upper };
         // The last block that begins no higher.
         let at = self.blocks.partition_point(|block| block.placed[0].offset <= offset).saturating_sub(1);
         let Some(block) = self.blocks.get_mut(at) else {
@@ -116,7 +116,7 @@ impl ByOffset {
                 top = top.max(block.top);
                 continue;
             }
-            let lives_with = |placed: &&Placed| placed.first <= buffer.last && buffer.first <= placed.last;
+            let lives_with = |placed: &&Placed| placed.lower < buffer.upper && buffer.lower < placed.upper;
             for placed in block.placed.iter().filter(lives_with) {
                 if holds(top, placed.offset)
                     && let Break(found) = visit(top, placed.offset)
@@ -138,7 +138,7 @@ mod tests {
     /// The gaps as they are found one by one.
     fn plainly(all: &[Placed], alignment: u64, buffer: &Buffer, size: u64) -> (Vec<(u64, u64)>, u64) {
         let (mut gaps, mut top) = (Vec::new(), 0);
-        for placed in all.iter().filter(|placed| placed.first <= buffer.last && buffer.first <= placed.last) {
+        for placed in all.iter().filter(|placed| placed.lower < buffer.upper && buffer.lower < placed.upper) {
             if aligned(top, alignment) + size <= placed.offset {
                 gaps.push((top, placed.offset));
             }
@@ -156,8 +156,8 @@ mod tests {
         {
             let (mut arena, mut all) = (ByOffset::new(alignment), Vec::<Placed>::new());
             for _ in 0..3_000 {
-                let (first, lasts) = (below(steps) as Step, below(8) as Step);
-                let buffer = Buffer::new(1 + below(200), first, first + lasts);
+                let (lower, lasts) = (below(steps) as Step, 1 + below(8) as Step);
+                let buffer = Buffer::new(1 + below(200), lower..lower + lasts);
                 let size = 1 + below(150);
                 let mut found = Vec::new();
                 let top = arena.gaps::<()>(&buffer, size, |from, to| {
@@ -169,7 +169,7 @@ mod tests {
                 let offset = below(span);
                 arena.insert(&buffer, offset, buffer.size);
                 let placed =
-                    Placed { offset, end: offset + buffer.size, first: buffer.first, last: buffer.last };
+                    Placed { offset, end: offset + buffer.size, lower: buffer.lower, upper: buffer.upper };
                 all.insert(all.partition_point(|other| other.offset <= offset), placed);
             }
         }

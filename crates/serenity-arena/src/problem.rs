@@ -31,17 +31,17 @@ pub enum ProblemError {
         /// The index of the buffer.
         buffer: usize,
     },
-    /// A lifetime ends before it begins.
+    /// A lifetime has no step.
     #[error(
-        "buffer {buffer} is last used at step {last}, before its first use at step {first}; swap the two"
+        "buffer {buffer} is in use from step {lower} until before step {upper}, which is never; give an `upper` above `lower`"
     )]
-    EndsBeforeItBegins {
+    NeverInUse {
         /// The index of the buffer.
         buffer: usize,
-        /// Its first step.
-        first: Step,
-        /// Its last step.
-        last: Step,
+        /// The first step at which it is in use.
+        lower: Step,
+        /// The first step at which it is no longer in use.
+        upper: Step,
     },
     /// The sizes add up to more than 2^60 bytes.
     #[error("buffer {buffer} brings the sizes to more than 2^60 bytes; check its size, offset and alignment")]
@@ -67,7 +67,7 @@ pub enum ProblemError {
     },
     /// An overlap names buffers of which one does not begin at the last step of the other.
     #[error(
-        "overlap {overlap} lets buffer {writer} be written over buffer {over}, but {over} is in use from step {} to {} and {writer} \
+        "overlap {overlap} lets buffer {writer} be written over buffer {over}, but {over} is in use from step {} until before step {} and {writer} \
          begins at step {begins}; it must begin at the last step of {over}, and after its first", .lives.0, .lives.1
     )]
     NoHandOver {
@@ -77,7 +77,7 @@ pub enum ProblemError {
         writer: usize,
         /// The buffer that is written over.
         over: usize,
-        /// The first and last step of the buffer that is written over.
+        /// `lower` and `upper` of the buffer that is written over.
         lives: (Step, Step),
         /// The first step of the buffer that is written.
         begins: Step,
@@ -172,7 +172,7 @@ impl Problem {
     ///
     /// # Errors
     ///
-    /// See [`ProblemError`]: alignments of 0, lifetimes that end before they begin, absurd sizes.
+    /// See [`ProblemError`]: alignments of 0, lifetimes without a step, absurd sizes.
     pub fn new(buffers: Vec<Buffer>, alignment: u64) -> Result<Self, ProblemError> {
         if alignment == 0 {
             return Err(ProblemError::NoAlignment);
@@ -200,8 +200,8 @@ impl Problem {
                 return Err(ProblemError::NoSuchBuffer { overlap: index, buffer, count });
             }
             let (y, x) = (&self.buffers[writer], &self.buffers[over]);
-            if y.first != x.last || x.first >= y.first {
-                let (lives, begins) = ((x.first, x.last), y.first);
+            if y.lower.checked_add(1) != Some(x.upper) || x.lower >= y.lower {
+                let (lives, begins) = ((x.lower, x.upper), y.lower);
                 return Err(ProblemError::NoHandOver { overlap: index, writer, over, lives, begins });
             }
             if !seen.insert((writer, over)) {
@@ -278,9 +278,9 @@ fn check(index: usize, buffer: &Buffer) -> Result<(), ProblemError> {
     if buffer.alignment == 0 {
         return Err(ProblemError::NoBufferAlignment { buffer: index });
     }
-    if buffer.first > buffer.last {
-        let &Buffer { first, last, .. } = buffer;
-        return Err(ProblemError::EndsBeforeItBegins { buffer: index, first, last });
+    if buffer.lower >= buffer.upper {
+        let &Buffer { lower, upper, .. } = buffer;
+        return Err(ProblemError::NeverInUse { buffer: index, lower, upper });
     }
     Ok(())
 }
@@ -306,15 +306,15 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused_by_name() {
-        let fine = Buffer::new(8, 0, 1);
+        let fine = Buffer::new(8, 0..2);
         let refused = |buffers: Vec<Buffer>, alignment| Problem::new(buffers, alignment).unwrap_err();
         assert_eq!(refused(vec![fine], 0), ProblemError::NoAlignment);
         assert_eq!(refused(vec![fine, fine.aligned(0)], 1), ProblemError::NoBufferAlignment { buffer: 1 });
         assert_eq!(
-            refused(vec![Buffer::new(8, 3, 2)], 1),
-            ProblemError::EndsBeforeItBegins { buffer: 0, first: 3, last: 2 }
+            refused(vec![Buffer::new(8, 3..3)], 1),
+            ProblemError::NeverInUse { buffer: 0, lower: 3, upper: 3 }
         );
-        for huge in [Buffer::new(u64::MAX, 0, 1), fine.at(u64::MAX), fine.aligned(u64::MAX)] {
+        for huge in [Buffer::new(u64::MAX, 0..2), fine.at(u64::MAX), fine.aligned(u64::MAX)] {
             assert_eq!(refused(vec![fine, huge], 2), ProblemError::TooLarge { buffer: 1 });
         }
     }
@@ -322,7 +322,7 @@ mod tests {
     #[test]
     fn an_overlap_needs_a_hand_over() {
         let problem =
-            Problem::new(vec![Buffer::new(8, 0, 1), Buffer::new(8, 1, 2), Buffer::new(8, 0, 2)], 1).unwrap();
+            Problem::new(vec![Buffer::new(8, 0..2), Buffer::new(8, 1..3), Buffer::new(8, 0..3)], 1).unwrap();
         let refused = |overlaps: Vec<Overlap>| problem.clone().with_overlaps(overlaps).unwrap_err();
         let fine = Overlap::below(1, 0, 4);
         assert!(problem.clone().with_overlaps(vec![fine]).is_ok());

@@ -9,23 +9,23 @@ use crate::{Buffer, Problem, Step};
 pub(crate) fn offsets(problem: &Problem) -> Vec<u64> {
     let buffers = problem.buffers();
     let mut order: Vec<usize> = (0..buffers.len()).filter(|&index| buffers[index].size > 0).collect();
-    order.sort_by_key(|&index| buffers[index].first);
+    order.sort_by_key(|&index| buffers[index].lower);
 
     // An empty tensor is said to be at 0 and takes no part.
     let mut offsets = vec![0; buffers.len()];
-    // From low to high: offset, end, last step.
+    // From low to high: offset, end, `upper`.
     let mut arena: Vec<(u64, u64, Step)> = Vec::new();
     let mut now = Step::MIN;
     for index in order {
         let buffer = &buffers[index];
-        if buffer.first > now {
-            now = buffer.first;
-            arena.retain(|&(_, _, last)| last >= now);
+        if buffer.lower > now {
+            now = buffer.lower;
+            arena.retain(|&(_, _, upper)| upper > now);
         }
         let offset = smallest_gap(&arena, buffer, problem.alignment());
         offsets[index] = offset;
         let at = arena.partition_point(|placed| placed.0 <= offset);
-        arena.insert(at, (offset, offset + buffer.size, buffer.last));
+        arena.insert(at, (offset, offset + buffer.size, buffer.upper));
     }
     offsets
 }
@@ -57,7 +57,7 @@ mod tests {
     fn a_chain_swings_between_bottom_and_top() {
         // The third fits into the hole of the first; the fourth does not fit below it.
         let chain =
-            [Buffer::new(30, 0, 1), Buffer::new(20, 1, 2), Buffer::new(10, 2, 3), Buffer::new(40, 3, 4)];
+            [Buffer::new(30, 0..2), Buffer::new(20, 1..3), Buffer::new(10, 2..4), Buffer::new(40, 3..5)];
         assert_eq!(plan(&chain, 1), [0, 30, 0, 10]);
         assert_eq!(plan(&chain, 64), [0, 64, 0, 64]);
     }
@@ -66,22 +66,22 @@ mod tests {
     fn later_buffers_are_not_foreseen() {
         // A planner that sees all of them puts the large one to the bottom.
         let buffers =
-            [Buffer::new(10, 0, 5), Buffer::new(10, 1, 2), Buffer::new(10, 2, 5), Buffer::new(20, 3, 5)];
+            [Buffer::new(10, 0..6), Buffer::new(10, 1..3), Buffer::new(10, 2..6), Buffer::new(20, 3..6)];
         assert_eq!(plan(&buffers, 1), [0, 10, 20, 30]);
     }
 
     #[test]
     fn of_two_gaps_the_smaller_is_taken_and_of_equals_the_lower() {
         let buffers = [
-            Buffer::new(30, 0, 0),
-            Buffer::new(5, 0, 9),
-            Buffer::new(20, 0, 0),
-            Buffer::new(5, 0, 9),
-            Buffer::new(20, 0, 0),
-            Buffer::new(5, 0, 9),
-            Buffer::new(20, 1, 2),
-            Buffer::new(20, 1, 2),
-            Buffer::new(20, 1, 2),
+            Buffer::new(30, 0..1),
+            Buffer::new(5, 0..10),
+            Buffer::new(20, 0..1),
+            Buffer::new(5, 0..10),
+            Buffer::new(20, 0..1),
+            Buffer::new(5, 0..10),
+            Buffer::new(20, 1..3),
+            Buffer::new(20, 1..3),
+            Buffer::new(20, 1..3),
         ];
         assert_eq!(plan(&buffers, 1)[6..], [35, 60, 0]);
     }

@@ -42,27 +42,27 @@ mod tests {
 
     #[test]
     fn of_equal_sizes_the_last_goes_to_the_bottom() {
-        let buffers = [Buffer::new(10, 0, 1), Buffer::new(10, 1, 2), Buffer::new(30, 2, 3)];
+        let buffers = [Buffer::new(10, 0..2), Buffer::new(10, 1..3), Buffer::new(30, 2..4)];
         assert_eq!(plan(&buffers, 1), [0, 30, 0]);
-        let twins = [Buffer::new(10, 0, 1), Buffer::new(10, 1, 2)];
+        let twins = [Buffer::new(10, 0..2), Buffer::new(10, 1..3)];
         assert_eq!(plan(&twins, 1), [10, 0]);
     }
 
     #[test]
     fn sizes_are_rounded_and_decide_the_order_only_then() {
         // 15 and 16 are equal once rounded, so the last one is placed first.
-        assert_eq!(plan(&[Buffer::new(16, 0, 1), Buffer::new(15, 0, 1)], 16), [16, 0]);
-        assert_eq!(plan(&[Buffer::new(16, 0, 1), Buffer::new(15, 0, 1)], 1), [0, 16]);
+        assert_eq!(plan(&[Buffer::new(16, 0..2), Buffer::new(15, 0..2)], 16), [16, 0]);
+        assert_eq!(plan(&[Buffer::new(16, 0..2), Buffer::new(15, 0..2)], 1), [0, 16]);
     }
 
     #[test]
     fn the_lowest_gap_is_taken_even_if_a_higher_one_fits_better() {
         let buffers = [
-            Buffer::new(100, 0, 9).at(40),
-            Buffer::new(100, 0, 9).at(150),
-            Buffer::new(10, 0, 9),
-            Buffer::new(35, 0, 9),
-            Buffer::new(6, 0, 9),
+            Buffer::new(100, 0..10).at(40),
+            Buffer::new(100, 0..10).at(150),
+            Buffer::new(10, 0..10),
+            Buffer::new(35, 0..10),
+            Buffer::new(6, 0..10),
         ];
         assert_eq!(plan(&buffers, 1), [40, 150, 140, 0, 250]);
     }
@@ -70,17 +70,17 @@ mod tests {
     #[test]
     fn fixed_buffers_may_overlap_and_come_in_any_order() {
         let buffers = [
-            Buffer::new(10, 0, 1).at(50),
-            Buffer::new(20, 0, 1).at(45),
-            Buffer::new(60, 0, 1),
-            Buffer::new(40, 1, 2),
+            Buffer::new(10, 0..2).at(50),
+            Buffer::new(20, 0..2).at(45),
+            Buffer::new(60, 0..2),
+            Buffer::new(40, 1..3),
         ];
         assert_eq!(plan(&buffers, 1), [50, 45, 65, 0]);
     }
 
     #[test]
     fn what_no_op_touches_meets_only_its_like() {
-        let buffers = [Buffer::new(64, -1, -1), Buffer::new(32, 0, 5), Buffer::new(64, -1, -1)];
+        let buffers = [Buffer::new(64, -1..0), Buffer::new(32, 0..6), Buffer::new(64, -1..0)];
         assert_eq!(plan(&buffers, 1), [64, 0, 0]);
     }
 }

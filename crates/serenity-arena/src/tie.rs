@@ -14,10 +14,10 @@ use crate::{Problem, ProblemError};
 /// use serenity_arena::{Buffer, Options, Problem, Proof, Tie, place};
 /// // Two ops write the halves of a tensor, the second of which is computed from something large.
 /// let buffers = vec![
-///     Buffer::new(64, 2, 4), // the whole
-///     Buffer::new(32, 0, 2), // its lower half
-///     Buffer::new(32, 1, 2), // its upper half
-///     Buffer::new(96, 0, 1),
+///     Buffer::new(64, 2..5), // the whole
+///     Buffer::new(32, 0..3), // its lower half
+///     Buffer::new(32, 1..3), // its upper half
+///     Buffer::new(96, 0..2),
 /// ];
 /// let halves = vec![Tie { buffer: 1, to: 0, distance: 0 }, Tie { buffer: 2, to: 0, distance: 32 }];
 /// let problem = Problem::new(buffers, 16)?.with_ties(halves)?;
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn ties_that_cannot_be_kept_are_refused_by_name() {
-        let fine = Buffer::new(16, 0, 1);
+        let fine = Buffer::new(16, 0..2);
         let three = [fine; 3];
         assert_eq!(
             refused(&three, &[(0, 1, 0), (3, 1, 0)]),
@@ -231,7 +231,7 @@ mod tests {
         let ties = [(1, 0, 16), (2, 1, 16), (2, 0, 32)];
         let ties = ties.map(|(buffer, to, distance)| Tie { buffer, to, distance }).to_vec();
         let problem =
-            Problem::new(vec![Buffer::new(16, 0, 1); 4], 16).unwrap().with_ties(ties.clone()).unwrap();
+            Problem::new(vec![Buffer::new(16, 0..2); 4], 16).unwrap().with_ties(ties.clone()).unwrap();
         assert_eq!(problem.ties(), ties);
         let members: Vec<Member> = (0..4).map(|buffer| problem.member(buffer)).collect();
         assert!(members[..3].iter().all(|member| member.group == members[0].group));

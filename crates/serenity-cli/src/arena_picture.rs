@@ -12,18 +12,18 @@ const SMALL: char = '▒';
 /// A letter for each of the largest buffers, in this order.
 pub(crate) fn lettered(buffers: &[Buffer]) -> Vec<(usize, char)> {
     let mut order: Vec<usize> = (0..buffers.len()).filter(|&b| buffers[b].size > 0).collect();
-    order.sort_by_key(|&b| (Reverse(buffers[b].size), buffers[b].first, b));
+    order.sort_by_key(|&b| (Reverse(buffers[b].size), buffers[b].lower, b));
     order.into_iter().zip(LETTERS.chars()).collect()
 }
 
 /// Who lies where: every cell shows what covers its middle at the first of its steps.
 pub(crate) fn arena_over_time(buffers: &[Buffer], offsets: &[u64], height: u64, width: usize) -> Vec<String> {
     let room = width.saturating_sub(12).max(16);
-    let start = buffers.iter().map(|buffer| buffer.first).min().unwrap_or(0);
-    let last = |buffer: &Buffer| if buffer.last == FOREVER { buffer.first } else { buffer.last };
-    let end = buffers.iter().map(last).max().unwrap_or(0);
+    let start = buffers.iter().map(|buffer| buffer.lower).min().unwrap_or(0);
+    let end = |buffer: &Buffer| if buffer.upper == FOREVER { buffer.lower + 1 } else { buffer.upper };
+    let end = buffers.iter().map(end).max().unwrap_or(1);
     // Steps may be as far apart as numbers go.
-    let steps = (i128::from(end) - i128::from(start)).unsigned_abs() + 1;
+    let steps = (i128::from(end) - i128::from(start)).unsigned_abs();
     let columns = usize::try_from(steps).unwrap_or(usize::MAX).min(room);
     let wide = (room.min(48) / columns).clamp(1, 4);
     let mut marks = vec![SMALL; buffers.len()];
@@ -33,12 +33,12 @@ pub(crate) fn arena_over_time(buffers: &[Buffer], offsets: &[u64], height: u64, 
     let mut cells = vec![vec![' '; columns]; ROWS];
     let mut order: Vec<usize> = (0..buffers.len()).collect();
     // What is written over something else is drawn over it.
-    order.sort_by_key(|&b| (buffers[b].first, b));
+    order.sort_by_key(|&b| (buffers[b].lower, b));
     for b in order {
         let (buffer, offset) = (&buffers[b], offsets[b]);
         for column in 0..columns {
             let step = i128::from(start) + (column as u128 * steps / columns as u128) as i128;
-            if step < i128::from(buffer.first) || step > i128::from(buffer.last) {
+            if !(i128::from(buffer.lower)..i128::from(buffer.upper)).contains(&step) {
                 continue;
             }
             for (row, cells) in cells.iter_mut().enumerate() {
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn a_chain_of_two_is_drawn_side_by_side() {
-        let buffers = [Buffer::new(10, 0, 1), Buffer::new(20, 1, 2)];
+        let buffers = [Buffer::new(10, 0..2), Buffer::new(20, 1..3)];
         let picture = arena_over_time(&buffers, &[20, 0], 30, 30);
         assert_eq!(picture[0], "      30 B ┤BBBBBBBB");
         assert_eq!(picture[11].trim_end(), "           ┤    AAAAAAAA");
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn absurd_lifetimes_and_narrow_terminals_are_fine() {
-        let buffers = [Buffer::new(1, i64::MIN, i64::MAX - 1), Buffer::new(u64::MAX, 0, FOREVER)];
+        let buffers = [Buffer::new(1, i64::MIN..i64::MAX - 1), Buffer::new(u64::MAX, 0..FOREVER)];
         for width in [0, 40, 500] {
             let picture = arena_over_time(&buffers, &[0, 1], u64::MAX, width);
             assert!(picture.iter().all(|line| line.chars().count() <= width.max(28)), "{picture:?}");

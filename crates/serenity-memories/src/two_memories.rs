@@ -16,7 +16,7 @@
 //! use serenity_arena::{Buffer, Limits, Problem};
 //! use serenity_memories::two_memories::{Memory, Traffic, divide};
 //! // A chain of three; the one in the middle is read twice.
-//! let buffers = vec![Buffer::new(60, 0, 1), Buffer::new(50, 1, 3), Buffer::new(60, 3, 4)];
+//! let buffers = vec![Buffer::new(60, 0..2), Buffer::new(50, 1..4), Buffer::new(60, 3..5)];
 //! let traffic = [(60, 0), (100, 50), (0, 60)].map(|(read, written)| Traffic { read, written });
 //! let memories = [Memory::new("fast", 100), Memory::new("slow", 1000)];
 //! let division = divide(&Problem::new(buffers, 1).unwrap(), &traffic, memories, &Limits::default())?;
@@ -176,8 +176,8 @@ impl Division {
             let place = |&(b, begin): &(usize, u64)| PlacedBuffer {
                 begin,
                 end: begin + buffers[b].size,
-                first: buffers[b].first,
-                last: buffers[b].last,
+                lower: buffers[b].lower,
+                upper: buffers[b].upper,
             };
             let placed: Vec<PlacedBuffer> = members.iter().map(place).collect();
             if let Some(&(b, _)) = members.iter().find(|&&(b, _)| std::mem::replace(&mut seen[b], true)) {

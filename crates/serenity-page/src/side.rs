@@ -133,7 +133,7 @@ impl<'a> Builder<'a> {
         let steps = kernels.and_then(|kernels| steps_by_op(&TflmFacts::new(&graphs, kernels), &orders));
         let unit = |step: i64| usize::try_from(step - 1).unwrap_or(0);
         let spans = match steps {
-            Some(steps) => steps.into_iter().map(|(first, last)| (unit(first), unit(last))).collect(),
+            Some(steps) => steps.into_iter().map(|steps| (unit(steps.start), unit(steps.end - 1))).collect(),
             None => (0..order.len()).map(|at| (at, at)).collect(),
         };
         Self {
@@ -200,7 +200,7 @@ impl<'a> Builder<'a> {
         let unit = |step: i64| usize::try_from(step - shift).unwrap_or(0).min(last_unit);
         let mut places = Vec::new();
         // Tensors that no op touches are left out.
-        for Placed { content, offset, buffer } in placed.iter().filter(|one| one.buffer.first >= 0) {
+        for Placed { content, offset, buffer } in placed.iter().filter(|one| one.buffer.lower >= 0) {
             let item = match *content {
                 Content::Tensor { graph, tensor } => {
                     let item = self.tensor(graph, tensor);
@@ -209,8 +209,8 @@ impl<'a> Builder<'a> {
                 }
                 Content::Scratch { graph, op } => self.scratch(graph, op, buffer.size),
             };
-            let to = if buffer.last == FOREVER { last_unit } else { unit(buffer.last) };
-            let from = unit(buffer.first).min(to);
+            let to = if buffer.upper == FOREVER { last_unit } else { unit(buffer.upper - 1) };
+            let from = unit(buffer.lower).min(to);
             places.push(ItemPlace { item, offset: *offset, bytes: buffer.size, from, to });
         }
         places

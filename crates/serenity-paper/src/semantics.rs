@@ -86,7 +86,7 @@ impl<'a> Run<'a> {
         let (problem, placement) = self.place(Planner::SimpleArena, ALIGNMENT, inputs)?;
         let top = |step: i64| {
             let placed = problem.buffers().iter().zip(&placement.offsets);
-            let live = placed.filter(|(buffer, _)| (buffer.first..=buffer.last).contains(&step));
+            let live = placed.filter(|(buffer, _)| (buffer.lower..buffer.upper).contains(&step));
             live.map(|(buffer, offset)| offset + buffer.size).max().unwrap_or(0)
         };
         Ok((0..self.order.len() as i64).map(top).collect())
@@ -106,7 +106,7 @@ impl<'a> Run<'a> {
                 if let Content::Tensor { tensor, .. } = content
                     && self.graph.is_input(*tensor)
                 {
-                    buffer.last = self.order.len() as i64 - 1;
+                    buffer.upper = self.order.len() as i64;
                 }
             }
         }

@@ -61,21 +61,21 @@ pub(crate) fn by_lifetimes(lifetimes: &Lifetimes, order: &[OpId]) -> Option<Aren
     for (position, op) in order.iter().enumerate() {
         step[op.index()] = start + position as Step;
     }
-    let end = start + order.len().saturating_sub(1) as Step;
+    let end = start + order.len().max(1) as Step;
     let (mut demands, mut tensors) = (Vec::new(), Vec::new());
     let mut position_of = BTreeMap::new();
     for (id, buffer) in lifetimes.buffers().iter().enumerate() {
         let first = buffer.writers.iter().map(|op| step[op.index()]).min();
         let last = buffer.readers.iter().map(|op| step[op.index()]).max();
-        let first = first.filter(|_| !buffer.from_start).unwrap_or(0);
-        let last = last.filter(|_| !buffer.to_end).unwrap_or(end).max(first);
+        let lower = first.filter(|_| !buffer.from_start).unwrap_or(0);
+        let upper = last.filter(|_| !buffer.to_end).map_or(end, |last| last + 1).max(lower + 1);
         let content = match (buffer.tensors.first(), buffer.writers.first()) {
             (Some(&tensor), _) => Content::Tensor { graph: 0, tensor },
             (None, Some(&op)) => Content::Scratch { graph: 0, op },
             (None, None) => continue,
         };
         position_of.insert(BufferId::from_index(id), demands.len());
-        demands.push(Demand { content, buffer: Buffer::new(buffer.bytes, first, last) });
+        demands.push(Demand { content, buffer: Buffer::new(buffer.bytes, lower..upper) });
         tensors.push(buffer.tensors.clone());
     }
     let is_handed_over = |pair: &&HandOver| {

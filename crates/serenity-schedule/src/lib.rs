@@ -1,7 +1,8 @@
 //! Execution orders of a DAG that need the least memory, with a proof.
 //!
 //! Takes a [`Problem`]: operations, and buffers that some of them write and others read. Returns a [`Schedule`]: an
-//! order, its peak, a lower bound on the peak of every order, and why the search ended.
+//! order, its peak, a lower bound on the peak of every order, and why the search ended. [`lifetimes`] turns an order into
+//! what an allocator needs.
 //!
 //! Guarantees: the order is topological and has the stated peak; [`Proof::Optimal`] is only returned for a peak that
 //! was proved least; equal problems and options give equal schedules, whatever the hash order or the clock (a time
@@ -35,6 +36,7 @@ mod greedy;
 mod hand_over;
 mod heuristic;
 mod kahn;
+mod lifetimes;
 mod options;
 mod problem;
 mod rng;
@@ -50,6 +52,7 @@ pub mod within;
 
 pub use exact::{Chain, Memo, Rules, Witness, witness};
 pub use hand_over::HandOver;
+pub use lifetimes::lifetimes;
 pub use options::{Algorithm, Options, SoftBudget, StepLimit};
 pub use problem::{Buffer, OpIndex, Problem, ProblemError, Step};
 pub use savings::{WithSavings, with_savings};

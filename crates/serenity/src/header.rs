@@ -6,8 +6,9 @@
 use crate::{Error, Format, Input, Plan};
 use serenity_ir::Graph;
 use serenity_memories::two_memories::TwoMemories;
+use serenity_pipeline::{kernels_to_avoid, needs_by_kernels};
 use serenity_report::ShortLabels;
-use serenity_runtimes::{Arena, Content, MemoryModelExt, Offsets, Piece, TFLM_ALIGNMENT};
+use serenity_runtimes::{Arena, Content, Kernels, MemoryModelExt, Offsets, Piece, TFLM_ALIGNMENT};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
@@ -23,6 +24,30 @@ const LONGEST_PREFIX: usize = 24;
 
 /// The column at which comments are wrapped.
 const LINE: usize = 100;
+
+/// How a build of TFLM tells which kernels it has: a condition for the preprocessor, empty for all other builds, and the
+/// kernels, or a name for those that no plan is for.
+///
+/// TFLM's Makefile defines the name of the folder of optimised kernels in capitals (`CMSIS_NN`). Espressif's component
+/// defines `ESP_NN` for itself alone, but ESP-IDF defines `ESP_PLATFORM` everywhere; ESP-NN chooses its assembly by the
+/// two names of `sdkconfig.h`.
+const BUILDS: &[(&str, Option<Kernels>, &str)] = &[
+    (
+        "(defined(ESP_NN) || defined(ESP_PLATFORM)) && defined(CONFIG_NN_OPTIMIZED) && defined(CONFIG_IDF_TARGET_ESP32P4)",
+        None,
+        "ESP_NN_P4",
+    ),
+    (
+        "(defined(ESP_NN) || defined(ESP_PLATFORM)) && defined(CONFIG_NN_OPTIMIZED) && defined(CONFIG_IDF_TARGET_ESP32S3)",
+        Some(Kernels::EspNnS3),
+        "",
+    ),
+    ("defined(ESP_NN) || defined(ESP_PLATFORM)", Some(Kernels::EspNn), ""),
+    ("defined(CMSIS_NN) && defined(__ARM_FEATURE_MVE)", Some(Kernels::CmsisNnMve), ""),
+    ("defined(CMSIS_NN)", Some(Kernels::CmsisNn), ""),
+    ("defined(XTENSA) || defined(CEVA) || defined(ARC_MLI) || defined(HEXAGON)", None, "THESE_KERNELS"),
+    ("", Some(Kernels::Reference), ""),
+];
 
 /// The header of a plan for TFLM. `memories` are the offsets for a device with two memories.
 ///
@@ -130,6 +155,48 @@ impl Header<'_> {
         self.define("ARENA_TAIL_BYTES", tail.arm32, "what TFLM keeps on a 32-bit device: an estimate");
         self.define("ARENA_TOTAL_BYTES", total, "head and tail, or more if TFLM needs it while it prepares");
         self.define("ARENA_MARGIN_BYTES", tail.margin(arena.bytes), "add this to be safe, for other builds");
+        self.sizes_by_kernels();
+    }
+
+    /// The whole arena with its margin per set of kernels, and the one of the build that includes the header.
+    fn sizes_by_kernels(&mut self) {
+        let (input, plan) = (self.input, self.plan);
+        if plan.model.kernels().is_none_or(Kernels::are_emitted) {
+            return;
+        }
+        let avoid = kernels_to_avoid(input, plan);
+        let needs = needs_by_kernels(input, plan);
+        let needs = needs.iter().filter(|need| !avoid.contains(&need.kernels));
+        let sizes: Vec<(Kernels, u64)> = needs
+            .filter_map(|need| {
+                let tail = input.tail(plan.model.without_plan().with_kernels(need.kernels))?;
+                Some((need.kernels, need.total? + tail.margin(need.arena)))
+            })
+            .collect();
+        self.line("\n/* The whole arena with its margin, by the kernels that TFLM is built with. */");
+        for (kernels, bytes) in &sizes {
+            let name = format!("ARENA_BYTES_{}", identifier(&kernels.to_string()));
+            self.define(&name, *bytes, kernels.about().cores);
+        }
+        self.line("/* The arena of this build. TFLM's own builds define these names; give them to this file too. */");
+        self.line("#if defined(ESP_PLATFORM)\n#include \"sdkconfig.h\"\n#endif");
+        let prefix = self.prefix.clone();
+        let mut keyword = "#if";
+        for (condition, kernels, other) in BUILDS {
+            let name =
+                kernels.map_or_else(|| (*other).to_owned(), |kernels| identifier(&kernels.to_string()));
+            let is_planned = sizes.iter().any(|(set, _)| Some(*set) == *kernels);
+            // Not an error by itself: who does not use the size may include the header.
+            let size = if is_planned { "ARENA_BYTES" } else { "IS_NOT_PLANNED_FOR" };
+            self.line(&if condition.is_empty() {
+                "#else".to_owned()
+            } else {
+                format!("{keyword} {condition}")
+            });
+            self.line(&format!("#define {prefix}_ARENA_BYTES {prefix}_{size}_{name}"));
+            keyword = "#elif";
+        }
+        self.line("#endif");
     }
 
     /// The quantization of inputs and outputs.
@@ -314,7 +381,7 @@ mod tests {
     use crate::{Options, load};
     use serenity_ir::{GraphBuilder, Tensor};
     use serenity_pipeline::plan_graphs;
-    use serenity_runtimes::{Kernels, MemoryModel};
+    use serenity_runtimes::MemoryModel;
 
     #[test]
     fn identifiers_are_unique_whatever_the_names() {

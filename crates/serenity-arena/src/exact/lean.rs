@@ -17,18 +17,18 @@ impl<'a> Lean<'a> {
     pub(super) fn new(problem: &'a Problem) -> Option<Self> {
         let buffers = problem.buffers();
         let mut alive: BTreeMap<Step, u64> =
-            problem.overlaps().iter().map(|overlap| (buffers[overlap.writer].first, 0)).collect();
-        let mut starts: Vec<(Step, u64)> = buffers.iter().map(|buffer| (buffer.first, buffer.size)).collect();
-        let mut ends: Vec<(Step, u64)> = buffers.iter().map(|buffer| (buffer.last, buffer.size)).collect();
+            problem.overlaps().iter().map(|overlap| (buffers[overlap.writer].lower, 0)).collect();
+        let mut starts: Vec<(Step, u64)> = buffers.iter().map(|buffer| (buffer.lower, buffer.size)).collect();
+        let mut ends: Vec<(Step, u64)> = buffers.iter().map(|buffer| (buffer.upper, buffer.size)).collect();
         starts.sort_unstable();
         ends.sort_unstable();
         let (mut begun, mut ended) = (starts.into_iter().peekable(), ends.into_iter().peekable());
         let mut total = 0;
         for (&step, at_step) in &mut alive {
-            while let Some((_, size)) = begun.next_if(|&(first, _)| first <= step) {
+            while let Some((_, size)) = begun.next_if(|&(lower, _)| lower <= step) {
                 total += size;
             }
-            while let Some((_, size)) = ended.next_if(|&(last, _)| last < step) {
+            while let Some((_, size)) = ended.next_if(|&(upper, _)| upper <= step) {
                 total -= size;
             }
             *at_step = total;
@@ -44,7 +44,7 @@ impl<'a> Lean<'a> {
     /// A placement of this is one of the whole problem. That there is none says nothing.
     pub(super) fn below(&self, height: u64) -> Option<Problem> {
         let is_needed = |overlap: &&Overlap| {
-            let step = self.problem.buffers()[overlap.writer].first;
+            let step = self.problem.buffers()[overlap.writer].lower;
             self.alive.get(&step).is_some_and(|&alive| alive > height)
         };
         let overlaps: Vec<Overlap> = self.problem.overlaps().iter().filter(is_needed).copied().collect();

@@ -63,16 +63,16 @@ pub(super) enum Direction {
 
 /// What begins and ends: a buffer to be placed, or an obstacle.
 struct Life {
-    first: Step,
-    last: Step,
+    lower: Step,
+    upper: Step,
 }
 
 impl Direction {
-    fn life(self, first: Step, last: Step) -> Life {
+    fn life(self, lower: Step, upper: Step) -> Life {
         match self {
-            Self::Forwards => Life { first, last },
+            Self::Forwards => Life { lower, upper },
             // The complement turns the order around and cannot overflow.
-            Self::Backwards => Life { first: !last, last: !first },
+            Self::Backwards => Life { lower: !upper, upper: !lower },
         }
     }
 }
@@ -86,8 +86,8 @@ impl Model {
         let obstacles = obstacles::of(problem);
         let lives: Vec<Life> = free
             .iter()
-            .map(|&b| direction.life(buffers[b].first, buffers[b].last))
-            .chain(obstacles.iter().map(|o| direction.life(o.first, o.last)))
+            .map(|&b| direction.life(buffers[b].lower, buffers[b].upper))
+            .chain(obstacles.iter().map(|o| direction.life(o.lower, o.upper)))
             .collect();
         let (ranges, sections) = ranges_of_sections(&lives);
         let entries: u64 = ranges.iter().map(|range| range.len() as u64).sum();
@@ -191,7 +191,7 @@ fn item(problem: &Problem, index: usize, sections: Range<usize>, cell: u64) -> I
         span: buffer.size.next_multiple_of(cell) as i64,
         alignment: problem.alignment_of(buffer) as i64,
         sections,
-        duration: buffer.last.saturating_sub(buffer.first).saturating_add(1),
+        duration: buffer.upper.saturating_sub(buffer.lower),
         rests_anywhere: false,
         shares: false,
     }
@@ -204,14 +204,14 @@ fn item(problem: &Problem, index: usize, sections: Range<usize>, cell: u64) -> I
 fn ranges_of_sections(lives: &[Life]) -> (Vec<Range<usize>>, usize) {
     let mut starts: Vec<usize> = (0..lives.len()).collect();
     let mut ends = starts.clone();
-    starts.sort_by_key(|&i| lives[i].first);
-    ends.sort_by_key(|&i| lives[i].last);
+    starts.sort_by_key(|&i| lives[i].lower);
+    ends.sort_by_key(|&i| lives[i].upper);
     let mut ranges = vec![0..0; lives.len()];
     let mut sections = 0;
     let mut begun = starts.into_iter().peekable();
     for ended in ends {
         let mut is_new = false;
-        while let Some(i) = begun.next_if(|&i| lives[i].first <= lives[ended].last) {
+        while let Some(i) = begun.next_if(|&i| lives[i].lower < lives[ended].upper) {
             ranges[i].start = sections;
             is_new = true;
         }
@@ -226,15 +226,15 @@ mod tests {
     use super::*;
 
     fn ranges(lives: &[(Step, Step)]) -> Vec<Range<usize>> {
-        let lives: Vec<Life> = lives.iter().map(|&(first, last)| Life { first, last }).collect();
+        let lives: Vec<Life> = lives.iter().map(|&(lower, upper)| Life { lower, upper }).collect();
         ranges_of_sections(&lives).0
     }
 
     #[test]
     fn only_largest_sets_make_a_section() {
         // A chain: each meets the next, at one step.
-        assert_eq!(ranges(&[(0, 1), (1, 2), (2, 3)]), [0..1, 0..2, 1..2]);
+        assert_eq!(ranges(&[(0, 2), (1, 3), (2, 4)]), [0..1, 0..2, 1..2]);
         // The steps at which the first is alone, or with one of two that meet, are part of others.
-        assert_eq!(ranges(&[(0, 9), (3, 4), (6, 7), (7, 9)]), [0..2, 0..1, 1..2, 1..2]);
+        assert_eq!(ranges(&[(0, 10), (3, 5), (6, 8), (7, 10)]), [0..2, 0..1, 1..2, 1..2]);
     }
 }

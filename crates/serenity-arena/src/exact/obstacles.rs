@@ -13,8 +13,8 @@ use std::ops::Range;
 pub(super) struct Obstacle {
     pub(super) start: i64,
     pub(super) end: i64,
-    pub(super) first: Step,
-    pub(super) last: Step,
+    pub(super) lower: Step,
+    pub(super) upper: Step,
     pub(super) buffer: usize,
 }
 
@@ -22,7 +22,7 @@ pub(super) fn of(problem: &Problem) -> Vec<Obstacle> {
     let fixed = problem.buffers().iter().enumerate().filter_map(|(index, buffer)| {
         let start = buffer.offset? as i64;
         let end = start + buffer.size as i64;
-        Some(Obstacle { start, end, first: buffer.first, last: buffer.last, buffer: index })
+        Some(Obstacle { start, end, lower: buffer.lower, upper: buffer.upper, buffer: index })
     });
     fixed.filter(|obstacle| obstacle.end > obstacle.start).collect()
 }

@@ -14,15 +14,15 @@ pub(super) fn of(problem: &Problem, units: &Units) -> u64 {
     for (index, unit) in units.movable().iter().enumerate() {
         parts.extend(unit.parts.iter().map(|&part| (part, index)));
     }
-    parts.sort_by_key(|(part, _)| part.first);
+    parts.sort_by_key(|(part, _)| part.lower);
     let permissions = Permissions::new(problem, units);
     let heights = units.movable().iter().map(|unit| unit.height);
     let mut bound = heights.max().unwrap_or(0).max(units.fixed_top());
     let mut alive: Vec<(Part, usize)> = Vec::new();
     // Between two beginnings nothing is added.
-    for begin_together in parts.chunk_by(|a, b| a.0.first == b.0.first) {
-        let step = begin_together[0].0.first;
-        alive.retain(|(part, _)| part.last >= step);
+    for begin_together in parts.chunk_by(|a, b| a.0.lower == b.0.lower) {
+        let step = begin_together[0].0.lower;
+        alive.retain(|(part, _)| part.upper > step);
         alive.extend_from_slice(begin_together);
         bound = bound.max(permissions.least(step, &mut alive));
     }
@@ -54,7 +54,7 @@ impl<'a> Permissions<'a> {
             let is_movable = writer < units.movable && over < units.movable;
             let takes_room = [overlap.writer, overlap.over].iter().all(|&b| problem.buffers()[b].size > 0);
             if writer != over && is_movable && takes_room {
-                at.entry(problem.buffers()[overlap.writer].first).or_default().push(overlap);
+                at.entry(problem.buffers()[overlap.writer].lower).or_default().push(overlap);
             }
         }
         Self { cell: problem.alignment() as i64, at, units }

@@ -73,20 +73,20 @@ pub(super) fn search(
 fn orders(units: &[Unit]) -> Vec<Vec<u32>> {
     let area = |unit: &Unit| -> i128 {
         let parts = unit.parts.iter();
-        parts.map(|part| i128::from(part.size) * (i128::from(part.last) - i128::from(part.first) + 1)).sum()
+        parts.map(|part| i128::from(part.size) * (i128::from(part.upper) - i128::from(part.lower))).sum()
     };
-    let lifetime = |unit: &Unit| i128::from(unit.last()) - i128::from(unit.first()) + 1;
+    let lifetime = |unit: &Unit| i128::from(unit.upper()) - i128::from(unit.lower());
     let by = |key: &dyn Fn(&Unit) -> i128| {
         let mut order: Vec<u32> = (0..units.len() as u32).collect();
-        order.sort_by_key(|&unit| (Reverse(key(&units[unit as usize])), units[unit as usize].first()));
+        order.sort_by_key(|&unit| (Reverse(key(&units[unit as usize])), units[unit as usize].lower()));
         order
     };
     vec![
         by(&|unit| unit.height.into()),
         by(&|unit| lifetime(unit).saturating_mul(unit.height.into())),
         by(&area),
-        by(&|unit| -i128::from(unit.first())),
-        by(&|unit| i128::from(unit.last())),
+        by(&|unit| -i128::from(unit.lower())),
+        by(&|unit| i128::from(unit.upper())),
         by(&lifetime),
     ]
 }

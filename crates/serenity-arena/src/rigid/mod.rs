@@ -127,8 +127,8 @@ mod tests {
         let mut proved = 0;
         for _ in 0..50 {
             let buffer = |_| {
-                let first = random.below(20) as i64;
-                Buffer::new(1 + random.below(500), first, first + random.below(8) as i64)
+                let lower = random.below(20) as i64;
+                Buffer::new(1 + random.below(500), lower..lower + 1 + random.below(8) as i64)
             };
             let buffers: Vec<Buffer> = (0..30).map(buffer).collect();
             let problem = loose(buffers.clone());
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn a_hole_in_a_group_is_used() {
         // Two at once with 32 bytes between them, and one that fits in.
-        let buffers = vec![Buffer::new(16, 0, 1), Buffer::new(16, 0, 1), Buffer::new(32, 0, 1)];
+        let buffers = vec![Buffer::new(16, 0..2), Buffer::new(16, 0..2), Buffer::new(32, 0..2)];
         let problem = Problem::new(buffers, 16).unwrap();
         let problem = problem.with_ties(vec![Tie { buffer: 1, to: 0, distance: 48 }]).unwrap();
         let placement = place(&problem, &Options::default());

@@ -121,9 +121,9 @@ fn collect(
             }
             let Unit { fixed, .. } = units.all[unit];
             let offset = problem.member(b).offset as i64 + fixed.unwrap_or(0);
-            let (size, first, last) = (other.size as i64, other.first, other.last);
+            let (size, lower, upper) = (other.size as i64, other.lower, other.upper);
             let other = if fixed.is_some() { ground } else { unit as u32 };
-            forbid(part, &Part { buffer: b, offset, size, first, last }, overlaps, |from, to| {
+            forbid(part, &Part { buffer: b, offset, size, lower, upper }, overlaps, |from, to| {
                 raw.push(Forbidden { other, from, to });
             });
         });

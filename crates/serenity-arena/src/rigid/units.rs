@@ -23,8 +23,8 @@ pub(super) struct Part {
     /// Above the beginning of the unit.
     pub(super) offset: i64,
     pub(super) size: i64,
-    pub(super) first: Step,
-    pub(super) last: Step,
+    pub(super) lower: Step,
+    pub(super) upper: Step,
 }
 
 impl Part {
@@ -34,12 +34,12 @@ impl Part {
 }
 
 impl Unit {
-    pub(super) fn first(&self) -> Step {
-        self.parts.iter().map(|part| part.first).min().unwrap_or(0)
+    pub(super) fn lower(&self) -> Step {
+        self.parts.iter().map(|part| part.lower).min().unwrap_or(0)
     }
 
-    pub(super) fn last(&self) -> Step {
-        self.parts.iter().map(|part| part.last).max().unwrap_or(0)
+    pub(super) fn upper(&self) -> Step {
+        self.parts.iter().map(|part| part.upper).max().unwrap_or(0)
     }
 }
 
@@ -95,7 +95,7 @@ fn unit(problem: &Problem, members: &[usize]) -> Unit {
     let offset = |&buffer: &usize| problem.member(buffer).offset as i64;
     let part = |&buffer: &usize| {
         let b = &buffers[buffer];
-        Part { buffer, offset: offset(&buffer), size: b.size as i64, first: b.first, last: b.last }
+        Part { buffer, offset: offset(&buffer), size: b.size as i64, lower: b.lower, upper: b.upper }
     };
     let parts: Vec<Part> = members.iter().filter(|&&b| buffers[b].size > 0).map(part).collect();
     let height = parts.iter().map(Part::end).max().unwrap_or(0);

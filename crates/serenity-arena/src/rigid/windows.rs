@@ -30,7 +30,7 @@ pub(super) fn search(
     watch: &mut Watch,
 ) -> Option<StopReason> {
     let share = budget / (SIZES.len() * WINDOWS) as u64;
-    let steps: BTreeSet<Step> = units.iter().flat_map(|unit| &unit.parts).map(|part| part.first).collect();
+    let steps: BTreeSet<Step> = units.iter().flat_map(|unit| &unit.parts).map(|part| part.lower).collect();
     let steps: Vec<Step> = steps.into_iter().collect();
     if steps.len().saturating_mul(units.len()) > TOO_MANY {
         return None;
@@ -60,7 +60,7 @@ fn windows(units: &[Unit], most: usize, steps: &[Step], middles: &[usize]) -> Ve
             let from = steps[middle.saturating_sub(reach)];
             let to = steps[(middle + reach).min(steps.len() - 1)];
             let is_there =
-                |&unit: &usize| units[unit].parts.iter().any(|part| part.first <= to && from <= part.last);
+                |&unit: &usize| units[unit].parts.iter().any(|part| part.lower <= to && from < part.upper);
             let members: Vec<usize> = (0..units.len()).filter(is_there).take(most + 1).collect();
             if members.len() > most {
                 break;
@@ -80,7 +80,7 @@ fn windows(units: &[Unit], most: usize, steps: &[Step], middles: &[usize]) -> Ve
 
 /// Bytes from the lowest part in use to the end of the topmost.
 fn in_use(unit: &Unit, step: Step) -> i64 {
-    let alive = || unit.parts.iter().filter(|part| part.first <= step && step <= part.last);
+    let alive = || unit.parts.iter().filter(|part| part.lower <= step && step < part.upper);
     let from = alive().map(|part| part.offset).min().unwrap_or(0);
     alive().map(|part| part.offset + part.size).max().unwrap_or(0) - from
 }

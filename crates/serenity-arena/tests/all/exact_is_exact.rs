@@ -9,8 +9,8 @@ use serenity_search::Random;
 fn least_by_orders(buffers: &[Buffer]) -> u64 {
     let mut best = buffers.iter().map(|buffer| buffer.size).sum();
     let left: Vec<&Buffer> = buffers.iter().filter(|buffer| buffer.size > 0).collect();
-    let alive = |step| left.iter().filter(|b| b.first <= step && step <= b.last).map(|b| b.size).sum::<u64>();
-    let enough = left.iter().map(|buffer| alive(buffer.first)).max().unwrap_or(0);
+    let alive = |step| left.iter().filter(|b| b.lower <= step && step < b.upper).map(|b| b.size).sum::<u64>();
+    let enough = left.iter().map(|buffer| alive(buffer.lower)).max().unwrap_or(0);
     try_orders(&left, &mut Vec::new(), 0, enough, &mut best);
     best
 }
@@ -127,7 +127,7 @@ fn chains_in_place() {
         let mut buffers: Vec<Buffer> = Vec::new();
         let links = 4 + (numbers.below(3) as i64);
         for link in 0..links {
-            buffers.push(Buffer::new(1 + numbers.below(5), link, link + 1));
+            buffers.push(Buffer::new(1 + numbers.below(5), link..link + 2));
         }
         let more = numbers.below(3);
         buffers.extend(buffers_of(numbers, more, links as u64, 3));

@@ -21,7 +21,7 @@ fn options() -> Options {
 /// Backwards in time and in another order: not the same problem to a search.
 fn mirrored_and_shuffled(buffers: &[Buffer]) -> Vec<Buffer> {
     let mut numbers = Random(7);
-    let mut buffers: Vec<Buffer> = buffers.iter().map(|b| Buffer::new(b.size, !b.last, !b.first)).collect();
+    let mut buffers: Vec<Buffer> = buffers.iter().map(|b| Buffer::new(b.size, !b.upper..!b.lower)).collect();
     for index in (1..buffers.len()).rev() {
         buffers.swap(index, numbers.below(index as u64 + 1) as usize);
     }
@@ -64,7 +64,11 @@ fn lifetimes(graph: &Value) -> Vec<Buffer> {
         lives[tensor].get_or_insert((0, end)).1 = end;
     }
     let bytes = tensors.iter().map(|tensor| tensor["bytes"].as_u64().unwrap());
-    lives.iter().zip(bytes).filter_map(|(life, bytes)| life.map(|(a, b)| Buffer::new(bytes, a, b))).collect()
+    lives
+        .iter()
+        .zip(bytes)
+        .filter_map(|(life, bytes)| life.map(|(a, b)| Buffer::new(bytes, a..b + 1)))
+        .collect()
 }
 
 #[test]
@@ -78,9 +82,9 @@ fn networks_need_no_more_than_is_alive() {
             let rounded = |buffer: Buffer| Buffer { size: buffer.size.next_multiple_of(alignment), ..buffer };
             let buffers: Vec<Buffer> = lifetimes(&graph).into_iter().map(rounded).collect();
             let alive = |step| {
-                buffers.iter().filter(|b| b.first <= step && step <= b.last).map(|b| b.size).sum::<u64>()
+                buffers.iter().filter(|b| b.lower <= step && step < b.upper).map(|b| b.size).sum::<u64>()
             };
-            let peak = buffers.iter().map(|buffer| alive(buffer.first)).max().unwrap_or(0);
+            let peak = buffers.iter().map(|buffer| alive(buffer.lower)).max().unwrap_or(0);
             let problem = Problem::new(buffers, alignment).unwrap();
             let placement = place(&problem, &options());
             assert_valid(&problem, &placement);

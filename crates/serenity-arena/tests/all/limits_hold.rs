@@ -60,12 +60,12 @@ fn memory() {
 fn a_capacity_is_met_or_out_of_reach() {
     // Alive at most 12; no placement within 12 or 13 exists, as the exact planner proves.
     let buffers = vec![
-        Buffer::new(5, 0, 2),
-        Buffer::new(2, 0, 1),
-        Buffer::new(5, 1, 3),
-        Buffer::new(4, 2, 4),
-        Buffer::new(3, 3, 5),
-        Buffer::new(5, 4, 6),
+        Buffer::new(5, 0..3),
+        Buffer::new(2, 0..2),
+        Buffer::new(5, 1..4),
+        Buffer::new(4, 2..5),
+        Buffer::new(3, 3..6),
+        Buffer::new(5, 4..7),
     ];
     let problem = Problem::new(buffers, 1).unwrap();
     let least = place(&problem, &Options::default());
@@ -107,14 +107,14 @@ fn the_same_problem_gives_the_same_placement() {
 fn strange_problems_have_placements() {
     for buffers in [
         vec![],
-        vec![Buffer::new(0, 0, 0)],
+        vec![Buffer::new(0, 0..1)],
         vec![
-            Buffer::new(5, i64::MIN, i64::MAX),
-            Buffer::new(5, i64::MAX, i64::MAX),
-            Buffer::new(5, i64::MIN, i64::MIN),
+            Buffer::new(5, i64::MIN..i64::MAX),
+            Buffer::new(5, i64::MAX - 1..i64::MAX),
+            Buffer::new(5, i64::MIN..i64::MIN + 1),
         ],
-        vec![Buffer::new(5, 0, 1).at(7), Buffer::new(5, 0, 1).at(7)],
-        vec![Buffer::new(1 << 58, 0, 1), Buffer::new(1 << 58, 0, 1), Buffer::new(1, 1, 1).aligned(1 << 40)],
+        vec![Buffer::new(5, 0..2).at(7), Buffer::new(5, 0..2).at(7)],
+        vec![Buffer::new(1 << 58, 0..2), Buffer::new(1 << 58, 0..2), Buffer::new(1, 1..2).aligned(1 << 40)],
     ] {
         let problem = Problem::new(buffers, 1).unwrap();
         let placement = place(&problem, &Options::default());

@@ -13,7 +13,7 @@ fn no_two_live_buffers_share_a_byte() {
         let mut buffers = buffers_of(&mut numbers, count, steps, largest);
         for buffer in &mut buffers {
             if numbers.one_in(10) {
-                buffer.last = FOREVER;
+                buffer.upper = FOREVER;
             }
         }
         let alignment = [1, 16, 64, 24][numbers.below(4) as usize];

@@ -99,7 +99,7 @@ fn limits_end_it_with_a_placement_that_holds() {
 
 #[test]
 fn planners_of_runtimes_place_every_buffer_for_itself() {
-    let buffers = vec![Buffer::new(16, 0, 1), Buffer::new(16, 0, 1)];
+    let buffers = vec![Buffer::new(16, 0..2), Buffer::new(16, 0..2)];
     let problem = Problem::new(buffers, 16).unwrap();
     let tied = problem.clone().with_ties(vec![Tie { buffer: 1, to: 0, distance: 0 }]).unwrap();
     for planner in [Planner::Tflm, Planner::LiteRt, Planner::SimpleArena] {

@@ -173,7 +173,7 @@ fn check(job: &Job, placement: &Placement) -> Result<(), Failure> {
         .buffers()
         .iter()
         .zip(&placement.offsets)
-        .map(|(b, &begin)| PlacedBuffer { begin, end: begin + b.size, first: b.first, last: b.last })
+        .map(|(b, &begin)| PlacedBuffer { begin, end: begin + b.size, lower: b.lower, upper: b.upper })
         .collect();
     let overlaps: std::collections::BTreeMap<(usize, usize), _> =
         job.problem.overlaps().iter().map(|overlap| ((overlap.writer, overlap.over), overlap)).collect();
@@ -260,8 +260,8 @@ struct PlacedRow<'a> {
 fn stated<'a>(args: &'a PlaceArgs, job: &'a Job, placement: &'a Placement) -> Placed<'a> {
     let buffers = job.problem.buffers().iter().zip(&job.table.ids).zip(&placement.offsets);
     let row = |((buffer, id), offset): ((&Buffer, &'a String), &u64)| {
-        let upper = buffer.last.saturating_add(1);
-        PlacedRow { id, lower: buffer.first, upper, size: buffer.size, offset: *offset }
+        let &Buffer { lower, upper, size, .. } = buffer;
+        PlacedRow { id, lower, upper, size, offset: *offset }
     };
     Placed {
         graph: job.graph.as_deref(),

@@ -172,6 +172,58 @@ fn a_header_holds_the_arena_and_compiles() {
     assert_eq!(desk.run(&["check", "plan.json", "net.tflite", "--deep"]).code, 0);
 }
 
+/// What builds of TFLM define, and the size that they get; `None`: the plan is not for them.
+const BUILDS: &[(&[&str], Option<&str>)] = &[
+    (&[], Some("REFERENCE")),
+    (&["CMSIS_NN"], Some("CMSIS_NN")),
+    (&["CMSIS_NN", "__ARM_FEATURE_MVE=3"], Some("CMSIS_NN_MVE")),
+    (&["ESP_NN"], Some("ESP_NN")),
+    (&["ESP_PLATFORM"], Some("ESP_NN")),
+    (&["ESP_PLATFORM", "CONFIG_IDF_TARGET_ESP32S3"], Some("ESP_NN")),
+    (&["ESP_PLATFORM", "CONFIG_IDF_TARGET_ESP32S3", "CONFIG_NN_OPTIMIZED"], Some("ESP_NN_S3")),
+    (&["ESP_NN", "CONFIG_IDF_TARGET_ESP32P4", "CONFIG_NN_OPTIMIZED"], None),
+    (&["XTENSA"], None),
+];
+
+#[test]
+fn a_header_has_the_arena_of_each_set_of_kernels() {
+    let desk = Desk::new();
+    desk.run(&["zoo", "export", "swiftnet-b", "--int8", "-o", "net.tflite"]);
+    let object = desk.run(&["optimize", "net.tflite", "-o", "arena.h", "--json"]).json();
+    let header = desk.read("arena.h");
+    for need in object["by_kernels"].as_array().unwrap() {
+        let name = need["kernels"].as_str().unwrap().to_uppercase().replace('-', "_");
+        let line = format!("#define NET_ARENA_BYTES_{name} ");
+        let bytes = header.split_once(&line).unwrap().1.split_once('u').unwrap().0;
+        // The margin comes on top.
+        let margin = bytes.parse::<u64>().unwrap() - need["total"].as_u64().unwrap();
+        assert!((1..10_000).contains(&margin), "{name}: {margin}");
+    }
+    desk.write("sdkconfig.h", "");
+    desk.run(&["optimize", "net.tflite", "--kernels", "reference", "-o", "reference.h"]);
+    for (file, sets) in [("arena.h", None), ("reference.h", Some("REFERENCE"))] {
+        for &(defines, name) in BUILDS {
+            let name = name.filter(|&name| sets.is_none_or(|only| only == name));
+            let size =
+                name.map_or_else(|| "NET_ARENA_BYTES".to_owned(), |name| format!("NET_ARENA_BYTES_{name}"));
+            let text = format!("#include \"{file}\"\nchar right[NET_ARENA_BYTES == {size} ? 1 : -1];\n");
+            for source in ["use.c", "use.cc"] {
+                desk.write(source, &text);
+                let defines = defines.iter().map(|define| format!("-D{define}"));
+                let mut compiler = Command::new(if source == "use.c" { "cc" } else { "g++" });
+                let run =
+                    compiler.args(["-Wall", "-Werror", "-fsyntax-only"]).args(defines).arg(desk.path(source));
+                let Ok(output) = run.output() else {
+                    return skip(Need::Compiler, "there is no `cc` or no `g++`");
+                };
+                let said = String::from_utf8_lossy(&output.stderr);
+                assert_eq!(output.status.success(), name.is_some(), "{run:?}: {said}");
+                assert!(name.is_some() || said.contains("NET_IS_NOT_PLANNED_FOR_"), "{run:?}: {said}");
+            }
+        }
+    }
+}
+
 fn assert_compiles(desk: &Desk, source: &str) {
     let args = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only"];
     match Command::new("cc").args(args).arg(desk.path(source)).output() {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Folders at the top of the repository: what begins with one of these is a path in it.
-const FOLDERS: [&str; 6] = ["benchmarks/", "crates/", "docs/", "fuzz/", "python/", "scripts/"];
+const FOLDERS: [&str; 7] = ["benchmarks/", "crates/", "docs/", "examples/", "fuzz/", "python/", "scripts/"];
 /// What ends like this is a file of ours, wherever it lies; models, graphs and plans are the reader's.
 const ENDINGS: [&str; 5] = [".rs", ".py", ".sh", ".toml", ".md"];
 /// Folders of which nothing is in the repository.

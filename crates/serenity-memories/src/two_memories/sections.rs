@@ -17,12 +17,11 @@ pub(super) struct Sections {
 impl Sections {
     pub(super) fn new(problem: &Problem) -> Self {
         let buffers = problem.buffers();
-        let mut starts: Vec<Step> = buffers.iter().map(|buffer| buffer.first).collect();
+        let mut starts: Vec<Step> = buffers.iter().map(|buffer| buffer.lower).collect();
         starts.sort_unstable();
         starts.dedup();
         let at = |step: Step| starts.partition_point(|&start| start < step);
-        let lives: Vec<Range<usize>> =
-            buffers.iter().map(|b| at(b.first)..starts.partition_point(|&start| start <= b.last)).collect();
+        let lives: Vec<Range<usize>> = buffers.iter().map(|b| at(b.lower)..at(b.upper)).collect();
         let mut changes = vec![0_i128; starts.len() + 1];
         for (buffer, life) in buffers.iter().zip(&lives) {
             changes[life.start] += i128::from(buffer.size);

@@ -7,7 +7,7 @@ fn instance(random: &mut Random) -> (Problem, Vec<Traffic>) {
     let buffers = (0..count)
         .map(|_| {
             let first = random.below(6) as i64;
-            Buffer::new(1 + random.below(20), first, first + random.below(4) as i64)
+            Buffer::new(1 + random.below(20), first..first + 1 + random.below(4) as i64)
         })
         .collect::<Vec<_>>();
     let traffic =
@@ -15,7 +15,7 @@ fn instance(random: &mut Random) -> (Problem, Vec<Traffic>) {
     let mut overlaps = Vec::new();
     for (writer, y) in buffers.iter().enumerate() {
         for (over, x) in buffers.iter().enumerate() {
-            if y.first == x.last && x.first < y.first && random.below(2) == 0 {
+            if y.lower + 1 == x.upper && x.lower < y.lower && random.below(2) == 0 {
                 overlaps.push(Overlap::below(writer, over, random.below(3)));
             }
         }

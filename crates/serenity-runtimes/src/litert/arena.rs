@@ -61,9 +61,9 @@ fn place_round(mut round: Vec<Considered>, placed: &mut Vec<(Content, Buffer)>) 
     ties::sort(&mut round, |a, b| importance(a).cmp(&importance(b)));
     let new: Vec<(Content, Buffer)> =
         round.into_iter().filter(|c| c.gets_a_place).map(|c| (c.content, c.buffer)).collect();
-    let Some(start) = new.iter().map(|(_, buffer)| buffer.first).min() else { return Some(()) };
+    let Some(start) = new.iter().map(|(_, buffer)| buffer.lower).min() else { return Some(()) };
     let mut buffers: Vec<Buffer> =
-        placed.iter().map(|&(_, buffer)| buffer).filter(|b| b.last >= start).collect();
+        placed.iter().map(|&(_, buffer)| buffer).filter(|b| b.upper > start).collect();
     // From low to high, which is how the planner keeps them.
     buffers.sort_by_key(|buffer| buffer.offset);
     let there = buffers.len();
@@ -78,10 +78,10 @@ fn place_round(mut round: Vec<Considered>, placed: &mut Vec<(Content, Buffer)>) 
 
 /// The planner's order: what stays for the whole run by number, then the largest first, then by first step.
 fn importance(candidate: &Considered) -> (bool, u32, Reverse<u64>, Step) {
-    let Buffer { first, last, size, .. } = candidate.buffer;
+    let Buffer { lower, upper, size, .. } = candidate.buffer;
     match candidate.content {
-        Content::Tensor { tensor, .. } if first == 0 && last == FOREVER => (false, tensor.0, Reverse(0), 0),
-        _ => (true, 0, Reverse(size), first),
+        Content::Tensor { tensor, .. } if lower == 0 && upper == FOREVER => (false, tensor.0, Reverse(0), 0),
+        _ => (true, 0, Reverse(size), lower),
     }
 }
 
@@ -123,7 +123,7 @@ impl<'a> Plan<'a> {
         let tensors = tensors.filter_map(|&tensor| self.tensor(tensor, step as Step));
         let temporaries = self.kernels.temporaries(op).iter().map(|temporary| Considered {
             content: Content::Scratch { graph: 0, op },
-            buffer: Buffer::new(temporary.bytes, step as Step, step as Step),
+            buffer: Buffer::new(temporary.bytes, step as Step..step as Step + 1),
             gets_a_place: temporary.place == LitertPlace::Arena,
         });
         tensors.chain(temporaries).collect()
@@ -137,10 +137,10 @@ impl<'a> Plan<'a> {
         }
         let is_host = self.hosts[tensor.index()] == tensor;
         let is_kept = self.graph.is_input(tensor) || self.graph.is_output(tensor);
-        let last = self.last_read[tensor.index()].filter(|_| is_host && !is_kept).unwrap_or(FOREVER);
+        let last_read = self.last_read[tensor.index()].filter(|_| is_host && !is_kept);
         Some(Considered {
             content: Content::Tensor { graph: 0, tensor },
-            buffer: Buffer::new(bytes, first, last),
+            buffer: Buffer::new(bytes, first..last_read.map_or(FOREVER, |last| last + 1)),
             gets_a_place: place == LitertPlace::Arena && !self.shares(tensor),
         })
     }

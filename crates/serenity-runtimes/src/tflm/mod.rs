@@ -162,8 +162,8 @@ pub fn profile_in_places(facts: &Facts, orders: &[&[OpId]], plan: &Offsets) -> O
         let buffers: Vec<Buffer> = demands.iter().map(|demand| demand.buffer).collect();
         let in_use = in_use(&buffers, &laid_out(demands, Some(plan))?.pieces);
         profile.at_start = profile.at_start.max(in_use.get(&0).copied().unwrap_or(0));
-        for (step, &(first, last)) in profile.steps.iter_mut().zip(&spans) {
-            let most = in_use.range(first..=last).map(|(_, &bytes)| bytes).max().unwrap_or(0);
+        for (step, span) in profile.steps.iter_mut().zip(&spans) {
+            let most = in_use.range(span.clone()).map(|(_, &bytes)| bytes).max().unwrap_or(0);
             step.during = step.during.max(most);
             step.after = step.during;
         }
@@ -175,12 +175,12 @@ pub fn profile_in_places(facts: &Facts, orders: &[&[OpId]], plan: &Offsets) -> O
 fn in_use(buffers: &[Buffer], pieces: &[Piece]) -> BTreeMap<serenity_arena::Step, u64> {
     let mut by_offset: Vec<(&Buffer, u64)> =
         buffers.iter().zip(pieces).map(|(buffer, piece)| (buffer, piece.offset)).collect();
-    by_offset.retain(|(buffer, _)| buffer.first >= 0);
+    by_offset.retain(|(buffer, _)| buffer.lower >= 0);
     by_offset.sort_by_key(|&(_, offset)| offset);
     let steps: BTreeSet<serenity_arena::Step> =
-        by_offset.iter().flat_map(|(buffer, _)| buffer.first..=buffer.last).collect();
+        by_offset.iter().flat_map(|(buffer, _)| buffer.lower..buffer.upper).collect();
     let at = |step: serenity_arena::Step| {
-        let alive = by_offset.iter().filter(|(buffer, _)| (buffer.first..=buffer.last).contains(&step));
+        let alive = by_offset.iter().filter(|(buffer, _)| (buffer.lower..buffer.upper).contains(&step));
         let (bytes, _) = alive.fold((0, 0), |(bytes, end), (buffer, offset)| {
             let to = offset + buffer.size;
             (bytes + to.saturating_sub(end.max(*offset)), end.max(to))
@@ -209,7 +209,7 @@ impl ForAPlan {
 /// The problem for a plan in the model: outputs may lie over inputs; tensors that no op touches are left out.
 pub(crate) fn for_a_plan(facts: &Facts, orders: &[&[OpId]]) -> Option<ForAPlan> {
     let run = Run::new(facts, orders)?;
-    let demands: Vec<_> = run.demands().into_iter().filter(|demand| demand.buffer.first >= 0).collect();
+    let demands: Vec<_> = run.demands().into_iter().filter(|demand| demand.buffer.lower >= 0).collect();
     let contents: Vec<Content> = demands.iter().map(|demand| demand.content).collect();
     let index = tensor_buffers(&contents);
     let mut ways: BTreeMap<(usize, usize), Vec<crate::Overlap>> = BTreeMap::new();

@@ -43,10 +43,10 @@ pub(super) fn parts(run: &Run, (index, tensor): GraphTensor, whole: Buffer) -> V
     for cut in cuts.windows(2) {
         let readers = seen.iter().filter(|(from, to, _)| *from < cut[1] && cut[0] < *to);
         // What nobody reads is written all the same.
-        let last = readers.map(|&(.., step)| step).max().unwrap_or(made);
+        let upper = readers.map(|&(.., step)| step).max().unwrap_or(made) + 1;
         match found.last_mut() {
-            Some(part) if part.buffer.last == last => part.buffer.size += cut[1] - cut[0],
-            _ => found.push(Part { from: cut[0], buffer: Buffer { size: cut[1] - cut[0], last, ..whole } }),
+            Some(part) if part.buffer.upper == upper => part.buffer.size += cut[1] - cut[0],
+            _ => found.push(Part { from: cut[0], buffer: Buffer { size: cut[1] - cut[0], upper, ..whole } }),
         }
     }
     found
@@ -61,7 +61,7 @@ mod tests {
     use serenity_ir::{Attributes, ElementType, GraphBuilder, Op, OpKind, Tensor, TensorId};
 
     /// A buffer of 5 rows of `columns` bytes, of which two slices are taken: 4 rows at once, and the two in the middle of them last.
-    fn last_steps(columns: u64) -> Vec<(u64, u64, Step)> {
+    fn wanted_until(columns: u64) -> Vec<(u64, u64, Step)> {
         let rows = |rows: u64| Tensor::shaped("", vec![1, rows, columns, 1], ElementType::Int8).unwrap();
         let mut g = GraphBuilder::new("");
         let x = g.input(rows(5));
@@ -90,19 +90,19 @@ mod tests {
         let (facts, order) = (Facts::new(&[&graph], Kernels::Any), graph.file_order());
         let orders = [order.as_slice()];
         let run = Run::new(&facts, &orders).unwrap();
-        let whole = Buffer::new((5 * columns).next_multiple_of(TFLM_ALIGNMENT), 1, 3);
+        let whole = Buffer::new((5 * columns).next_multiple_of(TFLM_ALIGNMENT), 1..4);
         let parts = parts(&run, (0, buffer), whole);
-        parts.iter().map(|part| (part.from, part.buffer.size, part.buffer.last)).collect()
+        parts.iter().map(|part| (part.from, part.buffer.size, part.buffer.upper)).collect()
     }
 
     #[test]
     fn rows_are_wanted_until_the_last_slice_that_has_them() {
-        assert_eq!(last_steps(32), [(0, 32, 2), (32, 64, 3), (96, 32, 2), (128, 32, 1)]);
+        assert_eq!(wanted_until(32), [(0, 32, 3), (32, 64, 4), (96, 32, 3), (128, 32, 2)]);
     }
 
     #[test]
     fn parts_begin_where_tensors_may() {
         // Rows end at 10, 20 …: what is in a block of 16 with something that is wanted longer stays with it.
-        assert_eq!(last_steps(10), [(0, 32, 3), (32, 16, 2), (48, 16, 1)]);
+        assert_eq!(wanted_until(10), [(0, 32, 4), (32, 16, 3), (48, 16, 2)]);
     }
 }

@@ -14,6 +14,7 @@ use serenity_arena::{Options, Overlap, Placement, Problem, Sharing, Step, Tie, p
 use serenity_ir::OpId;
 use serenity_search::{Limits, StopReason};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// The offsets of all tensors, and the arena that they lead to.
 #[derive(Clone, Debug)]
@@ -195,7 +196,7 @@ pub fn live_by_op(facts: &Facts, orders: &[&[OpId]]) -> Option<Vec<u64>> {
     Some(Run::new(facts, orders)?.live_by_op())
 }
 
-/// The first and the last step at which each op of the main graph runs, in its order; steps are counted from 1, and an op that runs other graphs takes several.
-pub fn steps_by_op(facts: &Facts, orders: &[&[OpId]]) -> Option<Vec<(Step, Step)>> {
+/// The steps at which each op of the main graph runs, in its order; they are counted from 1, and an op that runs other graphs takes several.
+pub fn steps_by_op(facts: &Facts, orders: &[&[OpId]]) -> Option<Vec<Range<Step>>> {
     Some(Run::new(facts, orders)?.steps_by_op())
 }

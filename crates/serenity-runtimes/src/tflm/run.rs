@@ -15,6 +15,7 @@ use crate::{Kernels, Overlap, overlaps};
 use serenity_arena::{Buffer, Step};
 use serenity_ir::{Graph, OpId, TensorId};
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// No real model takes more steps, or nests its sub-graphs deeper.
@@ -189,7 +190,7 @@ impl<'a> Run<'a> {
                 if bytes > 0 {
                     let tensor = TensorId::from_index(tensor);
                     let content = Content::Tensor { graph, tensor };
-                    demands.push(Demand { content, buffer: Buffer::new(bytes, first, last.max(first)) });
+                    demands.push(Demand { content, buffer: Buffer::new(bytes, first..last.max(first) + 1) });
                 }
             }
         }
@@ -198,7 +199,7 @@ impl<'a> Run<'a> {
                 let Life(first, last) = self.walk.ops[graph][op.index()];
                 for &bytes in &scratch[op.index()] {
                     let content = Content::Scratch { graph, op };
-                    demands.push(Demand { content, buffer: Buffer::new(bytes, first, last.max(first)) });
+                    demands.push(Demand { content, buffer: Buffer::new(bytes, first..last.max(first) + 1) });
                 }
             }
         }
@@ -216,10 +217,10 @@ impl<'a> Run<'a> {
             .collect()
     }
 
-    /// The first and the last step of each op of the main graph, in its order.
-    pub(super) fn steps_by_op(&self) -> Vec<(Step, Step)> {
+    /// The steps at which each op of the main graph runs, in its order.
+    pub(super) fn steps_by_op(&self) -> Vec<Range<Step>> {
         let lives = self.walk.orders[0].iter().map(|op| self.walk.ops[0][op.index()]);
-        lives.map(|Life(first, last)| (first, last)).collect()
+        lives.map(|Life(first, last)| first..last + 1).collect()
     }
 
     /// The memory in use at each step, if every op that can save something does.
@@ -258,12 +259,12 @@ impl<'a> Run<'a> {
             return;
         }
         let demands: Vec<Demand> =
-            self.demands().into_iter().filter(|demand| demand.buffer.first >= 0).collect();
+            self.demands().into_iter().filter(|demand| demand.buffer.lower >= 0).collect();
         let contents: Vec<Content> = demands.iter().map(|demand| demand.content).collect();
         let buffers: Vec<Buffer> = demands.iter().map(|demand| demand.buffer).collect();
         for group in ties::groups(self, &buffers, &tensor_buffers(&contents)) {
             let steps: BTreeSet<Step> =
-                group.iter().flat_map(|&(b, _)| buffers[b].first..=buffers[b].last).collect();
+                group.iter().flat_map(|&(b, _)| buffers[b].lower..buffers[b].upper).collect();
             let wanted: Vec<(i64, Buffer)> = group
                 .iter()
                 .flat_map(|&(b, at)| {
@@ -275,7 +276,7 @@ impl<'a> Run<'a> {
                 })
                 .collect();
             for step in steps {
-                let is_alive = |buffer: &Buffer| (buffer.first..=buffer.last).contains(&step);
+                let is_alive = |buffer: &Buffer| (buffer.lower..buffer.upper).contains(&step);
                 let mut alive: Vec<(i64, i64)> = wanted
                     .iter()
                     .filter(|(_, buffer)| is_alive(buffer))

@@ -376,10 +376,7 @@ impl Groups<'_> {
     /// May two tensors lie so many bytes above a common origin?
     fn agree(&self, a: GraphTensor, a_at: i64, b: GraphTensor, b_at: i64) -> bool {
         let [x, y] = [a, b].map(|place| self.buffers[self.index[&place]]);
-        let are_apart = a_at + x.size as i64 <= b_at
-            || b_at + y.size as i64 <= a_at
-            || x.last < y.first
-            || y.last < x.first;
+        let are_apart = a_at + x.size as i64 <= b_at || b_at + y.size as i64 <= a_at || !x.lives_with(&y);
         are_apart
             || self.copies.contains(&(a.min(b), a.max(b)))
             || self.base(a) == self.base(b)

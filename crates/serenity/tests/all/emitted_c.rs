@@ -42,7 +42,7 @@ const SLOW: &[&str] = &[
 ];
 
 /// Is this command here? If not, that is said.
-fn has(command: &str) -> bool {
+pub(crate) fn has(command: &str) -> bool {
     let asked = Command::new(command).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     let is_here = asked.is_ok_and(|status| status.success());
     if !is_here {
@@ -53,7 +53,7 @@ fn has(command: &str) -> bool {
 }
 
 /// The C of a model in a folder beside it.
-fn emitted(model: &Path, loops: bool) -> (PathBuf, Emitted) {
+pub(crate) fn emitted(model: &Path, loops: bool) -> (PathBuf, Emitted) {
     emitted_for(Kernels::Emitted, model, loops)
 }
 

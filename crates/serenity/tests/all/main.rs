@@ -11,6 +11,7 @@ mod common;
 mod constant_channels;
 mod emitted_c;
 mod exact_engine;
+mod example_firmware;
 mod exported_models;
 mod float_io;
 mod formats;

@@ -142,7 +142,7 @@ pub(crate) fn overlaps(numbers: &mut Random, buffers: &[Buffer], unit: u64) -> V
     let mut overlaps = Vec::new();
     for (writer, y) in buffers.iter().enumerate() {
         for (over, x) in buffers.iter().enumerate() {
-            if y.first == x.last && x.first < y.first && !numbers.one_in(4) {
+            if y.lower + 1 == x.upper && x.lower < y.lower && !numbers.one_in(4) {
                 let how = match numbers.below(4) {
                     0 => Sharing::SameOffset,
                     1 => Sharing::Below { distance: 0 },
@@ -164,7 +164,7 @@ pub(crate) fn overlaps(numbers: &mut Random, buffers: &[Buffer], unit: u64) -> V
 pub(crate) fn buffers_of(numbers: &mut Random, count: u64, steps: u64, largest: u64) -> Vec<Buffer> {
     let buffer = |_| {
         let (a, b) = ((numbers.below(steps) as i64), (numbers.below(steps) as i64));
-        Buffer::new(numbers.below(largest + 1), a.min(b), a.max(b))
+        Buffer::new(numbers.below(largest + 1), a.min(b)..a.max(b) + 1)
     };
     (0..count).map(buffer).collect()
 }
