@@ -446,7 +446,7 @@ pub(crate) struct CompletionsArgs {
     pub(crate) shell: clap_complete::Shell,
 }
 
-/// Write the man pages, one a command.
+/// Write the man pages, one per command.
 #[derive(Args)]
 pub(crate) struct ManArgs {
     /// The folder to write them to.

@@ -6,7 +6,7 @@ use serenity::code::{check_covered, emit_c};
 use serenity::pipeline::{Figures, Need, NoPlan};
 use serenity::{Error, Format, Input, Loops, Optimized, Options, Rewrites, optimize};
 use serenity_emit::{Emitted, prefix_of};
-use serenity_runtimes::{Kernels, MemoryModel};
+use serenity_runtimes::{Kernels, MemoryModel, resolver_call};
 
 /// Shares of additional multiplications that loops may take: more only if it does not fit with fewer.
 const MORE_MACS: [f64; 2] = [0.1, 0.5];
@@ -234,7 +234,8 @@ fn asks(way: Way, new_operators: &[String]) -> Vec<String> {
         asks.push("fill inputs and read outputs as integers, by their scale and zero point".to_owned());
     }
     if !new_operators.is_empty() && !way.is_code {
-        asks.push(format!("register {}", new_operators.join(", ")));
+        let calls: Vec<String> = new_operators.iter().map(|kind| resolver_call(kind)).collect();
+        asks.push(format!("register more operators: {}", calls.join(", ")));
     }
     asks
 }

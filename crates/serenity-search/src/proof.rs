@@ -57,9 +57,9 @@ impl fmt::Display for StopReason {
         f.write_str(match self {
             Self::Heuristic => "not everything was tried",
             Self::Unknown => "not all is known of the model",
-            Self::Capacity => "it is settled whether what was asked for can be had",
+            Self::Capacity => "the search ended as soon as the budget was decided",
             Self::Circles => "the budgets repeat, so the search would never end",
-            Self::Work => "the limit on its work was reached",
+            Self::Work => "the work limit was reached",
             Self::Memory => "the memory limit was reached",
             Self::Time => "the time limit was reached",
             Self::Cancelled => "it was cancelled",

@@ -367,7 +367,7 @@ fn print_fit(
         )?,
         bytes if is_impossible(placement, capacity) => writeln!(
             out,
-            "\nimpossible in {capacity}: no placement needs less than {} bytes; this one is {} bytes over",
+            "\nimpossible in {capacity}: the proved minimum is {} bytes; this placement is {} over",
             thousands(placement.bound),
             thousands(bytes)
         )?,

@@ -4,6 +4,7 @@ pub(crate) mod hand_over;
 pub(crate) mod overlap;
 mod parts;
 pub(crate) mod plan;
+pub(crate) mod resolver;
 pub(crate) mod run;
 pub(crate) mod supported;
 pub(crate) mod tail;

@@ -30,7 +30,7 @@ pub(super) fn redo(input: &Input, plan: &PlanFile, verdict: &mut Verdict) -> Opt
     } else {
         let ports = made.changed().count();
         let how = format!(
-            "{ports} inputs and outputs made whole numbers again by the pipeline's own code; with real = scale * (q - zero_point), `serenity verify` runs both models and compares"
+            "{ports} inputs and outputs converted again by the pipeline's own code; with real = scale * (q - zero_point), `serenity verify` runs both models and compares"
         );
         verdict.verified("int8_io", how);
     }

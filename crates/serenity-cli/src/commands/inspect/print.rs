@@ -107,6 +107,8 @@ fn print_arena(
     let needed = tail.needed(arena.bytes).arm32;
     let plans_in_head = needed <= (arena.bytes + tail.arm32).next_multiple_of(TFLM_ALIGNMENT);
     let why = if plans_in_head { "head and tail" } else { "tail, and what TFLM allocates while it plans" };
+    let margin = tail.margin(arena.bytes);
+    row("set the arena to", needed + margin, "the whole arena and the margin")?;
     row("whole arena", needed, &format!("on a 32-bit device: {why}"))?;
     let by = if input.plan().is_some() { "the plan in the model" } else { "TFLM's planner" };
     row("  head", arena.bytes, &format!("activations and scratch, placed by {by}"))?;
@@ -118,7 +120,7 @@ fn print_arena(
         ops => format!(", and for {} of unknown size", count(ops, "kernel")),
     };
     let remark = format!("safety margin for other versions and compilers{unknown}");
-    row("margin", tail.margin(arena.bytes), &remark)
+    row("margin", margin, &remark)
 }
 
 /// What the best order makes of the arena, if there is one.

@@ -82,6 +82,9 @@ impl Report<'_> {
         let verdict = match plan.is_optimal() {
             true if is_rewritten => paint(GOOD, "proved for these rewrites"),
             true => paint(GOOD, "proved optimal"),
+            false if !plan.rewrites.is_empty() && plan.after.needs() <= plan.least() => {
+                "met with these rewrites; others are not excluded, see below".to_owned()
+            }
             false => "not proved, see below".to_owned(),
         };
         let least = match columns {

@@ -11,7 +11,7 @@ use crate::size::Size;
 use serenity::ir::Graph;
 use serenity::loops::{Because, Floor};
 use serenity::pipeline::{AppliedLoop, AppliedLoops, LoopsEstimate};
-use serenity::runtimes::Kernels;
+use serenity::runtimes::{Kernels, resolver_call};
 use serenity::{Format, Input, Loops, Optimized, Options, Plan};
 use std::io::Write;
 
@@ -108,12 +108,12 @@ fn way(one: &AppliedLoop, macs: u64) -> String {
     };
     let shared = match (one.carries, one.extra_macs) {
         (true, extra) if one.peeled => {
-            format!("lines carried, first rows ahead, {} more MACs", share(extra, macs))
+            format!("overlapping rows kept, first rows ahead, {} more MACs", share(extra, macs))
         }
-        (true, 0) => "lines carried".to_owned(),
-        (true, extra) => format!("lines carried, {} more MACs", share(extra, macs)),
+        (true, 0) => "overlapping rows kept".to_owned(),
+        (true, extra) => format!("overlapping rows kept, {} more MACs", share(extra, macs)),
         (false, 0) => "nothing computed twice".to_owned(),
-        (false, extra) => format!("halo computed again, {} more MACs", share(extra, macs)),
+        (false, extra) => format!("overlapping rows computed again, {} more MACs", share(extra, macs)),
     };
     format!("{rows} at a time, {times}; {shared}")
 }
@@ -178,20 +178,7 @@ fn new_operators(came: &Input, planned: &Input) -> Vec<String> {
             kinds.push(kind);
         }
     }
-    kinds.into_iter().map(resolver_name).collect()
-}
-
-/// `DynamicUpdateSlice` for `DYNAMIC_UPDATE_SLICE`, `Conv2D` for `CONV_2D`: as TFLM's op resolver calls it.
-fn resolver_name(kind: &str) -> String {
-    let capitalised = |word: &str| {
-        if word.starts_with(|c: char| c.is_ascii_digit()) {
-            return word.to_owned();
-        }
-        let mut letters = word.chars();
-        let first: String = letters.next().into_iter().collect();
-        first + &letters.as_str().to_lowercase()
-    };
-    kind.split('_').map(capitalised).collect()
+    kinds.into_iter().map(resolver_call).collect()
 }
 
 fn print_operators(came: &Input, planned: &Input, out: &mut impl Write) -> Result<(), Failure> {
@@ -202,7 +189,7 @@ fn print_operators(came: &Input, planned: &Input, out: &mut impl Write) -> Resul
     writeln!(out, "\n  also register these operators:")?;
     let mut line = String::from("   ");
     for operator in &operators {
-        let call = format!(" Add{}();", printable(operator));
+        let call = format!(" {};", printable(operator));
         if line.len() + call.len() > WIDTH {
             writeln!(out, "{line}")?;
             line = String::from("   ");
@@ -210,7 +197,7 @@ fn print_operators(came: &Input, planned: &Input, out: &mut impl Write) -> Resul
         line.push_str(&call);
     }
     writeln!(out, "{line}")?;
-    if operators.iter().any(|operator| operator == "DynamicUpdateSlice") {
+    if operators.iter().any(|operator| operator == "AddDynamicUpdateSlice()") {
         writeln!(out, "  AddDynamicUpdateSlice() needs TFLM of November 2025 or later")?;
     }
     Ok(())
@@ -219,19 +206,6 @@ fn print_operators(came: &Input, planned: &Input, out: &mut impl Write) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn operators_are_called_as_tflm_does() {
-        for (kind, name) in [
-            ("WHILE", "While"),
-            ("DYNAMIC_UPDATE_SLICE", "DynamicUpdateSlice"),
-            ("CONV_2D", "Conv2D"),
-            ("DEPTHWISE_CONV_2D", "DepthwiseConv2D"),
-            ("LESS", "Less"),
-        ] {
-            assert_eq!(resolver_name(kind), name);
-        }
-    }
 
     #[test]
     fn long_names_keep_their_end_and_the_line_its_width() {

@@ -53,7 +53,7 @@ impl Report<'_> {
         if let Some(choice) = &self.plan.choice {
             let [without, with] = [choice.without, choice.with].map(thousands);
             let sets = count(choice.sets as u64, "set");
-            writeln!(out, "  chosen among {sets}: {without} bytes without, {with} with these")?;
+            writeln!(out, "  best of {sets} of rewrites: {without} -> {with} bytes")?;
         }
         Ok(())
     }
