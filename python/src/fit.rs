@@ -45,7 +45,7 @@ impl FoundFit {
     fn summary(&self) -> PyResult<String> {
         let typed = &self.question.budget_typed;
         let refuse = |expected: String| Failure::request(format!("`{typed}` is not a size"), expected);
-        Ok(serenity_cli::table_of_ways(&self.fit, typed).map_err(refuse)?)
+        Ok(serenity_cli::table_of_ways(&self.input, &self.fit, typed).map_err(refuse)?)
     }
 
     #[getter]

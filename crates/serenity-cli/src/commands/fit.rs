@@ -45,20 +45,21 @@ pub(crate) fn run(args: &FitArgs, out: &mut impl Write) -> Result<Outcome, Failu
         let stated = Stated { fit: StatedFit::new(&found, options.model, &question, first), files: &written };
         writeln!(out, "{}", json::object("fit", Some(&args.input), stated))?;
     } else {
-        writeln!(out, "{} in {}\n", paint(TITLE, title(input.graph(), &args.input)), args.budget)?;
         let table = Table { found: &found, budget: args.budget, is_verbose: args.verbose };
-        print(&table, first, &wanted, &written, out)?;
+        print(&title(input.graph(), &args.input), &table, first, &wanted, &written, out)?;
     }
     Ok(if first.is_some() { Outcome::Done } else { Outcome::ConditionNotMet })
 }
 
 fn print(
+    title: &str,
     table: &Table,
     first: Option<&Row>,
     wanted: &Wanted,
     written: &[String],
     out: &mut impl Write,
 ) -> Result<(), Failure> {
+    writeln!(out, "{} in {}\n", paint(TITLE, title), table.budget)?;
     table.print(out)?;
     writeln!(out)?;
     match first {
@@ -67,13 +68,13 @@ fn print(
     }
 }
 
-/// The table without colours, for other front ends.
-pub(crate) fn as_text(found: &Fit, budget: GivenSize) -> String {
+/// What the command prints, without colours, for other front ends.
+pub(crate) fn as_text(input: &Input, found: &Fit, budget: GivenSize) -> String {
     let mut text = Vec::new();
     let table = Table { found, budget, is_verbose: false };
-    let first = found.first(|_| true);
+    let (title, first) = (title(input.graph(), &input.name), found.first(|_| true));
     // Memory can always be written to.
-    let _ = print(&table, first, &Wanted::Nothing, &[], &mut Screen::plain(&mut text));
+    let _ = print(&title, &table, first, &Wanted::Nothing, &[], &mut Screen::plain(&mut text));
     String::from_utf8_lossy(&text).into_owned()
 }
 
