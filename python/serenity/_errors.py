@@ -11,7 +11,12 @@ from typing import Any, Optional
 
 
 class Error(Exception):
-    """What went wrong: ``message``, ``help`` (what to do about it, if that is not plain), ``kind`` (a word for programs) and ``place`` (where in the file)."""
+    """What went wrong: ``message``, ``help`` (what to do about it, if that is not plain), ``kind`` (a word for programs) and ``place`` (where in the file).
+
+    ``source`` names the model, if it was one of many.
+    """
+
+    source: Optional[str] = None
 
     def __init__(self, message: str, kind: str = "request", help: Optional[str] = None, place: Optional[str] = None):
         """Say what went wrong."""

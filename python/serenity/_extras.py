@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, Optional, Union
 
 from . import _options, _serenity
+from ._computed import filled
 from ._errors import InputError
 from ._load import Source, as_graph
 from ._optimize import Progress
@@ -94,7 +95,7 @@ def verify(
 ) -> Verification:
     """Do two model files compute the same? Asked of the runtimes that ``python`` (this interpreter, if nothing is said) has, on random inputs."""
     paths = os.fspath(a), os.fspath(b)
-    return _named(Verification, _serenity.verify(*paths, runs, seed, engine, python or _options.python()))
+    return filled(Verification, json.loads(_serenity.verify(*paths, runs, seed, engine, python or _options.python())))
 
 
 def check(
@@ -122,10 +123,4 @@ def check(
     else:
         raise TypeError(f"a plan is a Result, a mapping or a path, not {type(plan).__name__}")
     limit = _options.size(memory_limit, "memory_limit")
-    return _named(Verdict, _serenity.check(text, as_graph(source)._model, deep, time_limit, limit))
-
-
-def _named(kind: Any, answer: str) -> Any:
-    """The fields of an answer that a named tuple has."""
-    fields = json.loads(answer)
-    return kind(**{name: fields[name] for name in kind._fields})
+    return filled(Verdict, json.loads(_serenity.check(text, as_graph(source)._model, deep, time_limit, limit)))

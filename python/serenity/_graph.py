@@ -6,13 +6,16 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Union
 
-from . import _options, _serenity, _write
-from ._errors import extra
+from . import _html, _options, _serenity, _write
+from ._errors import Error, extra
 
 if TYPE_CHECKING:
     import networkx
 
 Pair = tuple[str, str]
+
+#: Operators and tensors that a notebook shows; the rest is counted.
+_MOST_SHOWN = 8
 
 
 class Tensor(NamedTuple):
@@ -199,7 +202,10 @@ class Graph:
     def peak(
         self, order: Optional[Sequence[int]] = None, *, runtime: Optional[str] = None, kernels: Optional[str] = None
     ) -> int:
-        """The most memory in use if the operators run in this order, or in that of the file."""
+        """The most memory in use if the operators run in this order, or in that of the file.
+
+        In a file with loops that Serenity wrote, what a loop hands on from one round to the next lies in the same bytes and counts once. The plan in the file is for its own order: another ``order`` is counted without it.
+        """
         return self._model.peak(None if order is None else list(order), _options.target(runtime, kernels))
 
     def to_json(self) -> str:
@@ -221,6 +227,23 @@ class Graph:
     def __repr__(self) -> str:
         """One line."""
         return f"<serenity.Graph {self.name!r}: {len(self)} ops, format {self.format}>"
+
+    def _repr_html_(self) -> str:
+        tensors = self.tensors
+
+        def named(positions: Iterable[int]) -> str:
+            listed = [f"{tensors[at].name} ({tensors[at].bytes:,} bytes)" for at in positions]
+            return ", ".join(listed[:_MOST_SHOWN]) + (", …" if len(listed) > _MOST_SHOWN else "")
+
+        try:
+            peak = f"{self.peak():,} bytes in its own order, memory model {self.runtime}"
+        except Error as error:
+            peak = f"unknown: {error.message}"
+        facts = f"{self!r}"[1:-1] + f"\ninputs   {named(self.inputs)}\noutputs  {named(self.outputs)}\npeak     {peak}"
+        shown = [(op.name, op.type, sum(tensors[at].bytes for at in op.outputs)) for op in self.ops[:_MOST_SHOWN]]
+        if len(self) > _MOST_SHOWN:
+            shown.append((f"and {len(self) - _MOST_SHOWN:,} more", "", ""))
+        return _html.card(_html.pre(facts), _html.table(["operator", "type", "bytes it writes"], shown))
 
     def __reduce__(self) -> Any:
         """Pickled as the file it was read from."""

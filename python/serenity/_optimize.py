@@ -141,28 +141,62 @@ def optimize_many(
     workers: Optional[int] = None,
     errors: str = "return",
     progress: Optional[Callable[[int, int], object]] = None,
-    **options: Any,
+    runtime: Optional[str] = None,
+    kernels: Optional[str] = None,
+    budget: Optional[_options.Size] = None,
+    rewrite: Optional[str] = None,
+    loops: bool = False,
+    max_extra_macs: Optional[float] = None,
+    int8_io: bool = False,
+    reorder: bool = True,
+    plan: bool = True,
+    algorithm: Optional[str] = None,
+    threads: int = 1,
+    ort_order: Optional[str] = None,
+    ort_session: Optional[str] = None,
+    time_limit: Optional[float] = 300.0,
+    memory_limit: _options.Size = "4GiB",
+    effort: int = 1,
+    shapes: Optional[Mapping[str, _options.Shape]] = None,
 ) -> list[Union[Result, Error]]:
-    """Optimise many models on all cores: for each a result, in the order given.
+    """Optimise many models on all cores: one result per model, in the order given.
 
-    One that fails does not end the rest: in its place stands the exception, or with ``errors="raise"`` the first of them is raised when all are done. ``progress(done, total)`` is called now and
-    then. ``workers`` is how many run at once (all cores if nothing is said); other options as for :func:`optimize`. The results do not depend on how many workers there are.
+    :param sources: paths, bytes or :class:`Graph`, as for :func:`load`
+    :param workers: how many models are optimised at once; all cores if you give none. The results do not depend on it
+    :param errors: ``return`` puts the exception of a model that fails in the place of its result; ``raise`` raises the first of them when all models are done
+    :param progress: called now and then as ``progress(done, total)``
+
+    All other options are those of :func:`optimize`, and hold for every model. :func:`to_pandas` makes a table of the results.
     """
     if errors not in ("return", "raise"):
         raise ValueError(f"errors must be 'return' or 'raise', not {errors!r}")
     at_once = os.cpu_count() or 1 if workers is None else _options.whole(workers, "workers")
-    wishes, tell = _wishes(**options), _options.callback(progress)
-    runtime = options.get("runtime")
-    read: list[Any] = [_read(source, runtime) for source in _options.several(sources)]
+    wishes = _wishes(
+        runtime=runtime,
+        kernels=kernels,
+        budget=budget,
+        rewrite=rewrite,
+        loops=loops,
+        max_extra_macs=max_extra_macs,
+        int8_io=int8_io,
+        reorder=reorder,
+        plan=plan,
+        algorithm=algorithm,
+        threads=threads,
+        ort_order=ort_order,
+        ort_session=ort_session,
+        time_limit=time_limit,
+        memory_limit=memory_limit,
+        effort=effort,
+    )
+    tell = _options.callback(progress)
+    read: list[Any] = [_read(source, runtime, shapes) for source in _options.several(sources)]
     graphs = [graph for graph in read if not isinstance(graph, Error)]
     total, failed = len(read), len(read) - len(graphs)
     models = [graph._model for graph in graphs]
     heard = None if tell is None else lambda done: tell(done + failed, total)
     found = iter(_serenity.optimize_many(models, wishes, at_once, heard))
-    results: list[Union[Result, Error]] = []
-    for graph in read:
-        one = graph if isinstance(graph, Error) else next(found)
-        results.append(one if isinstance(one, Error) else Result(one, graph.name))
+    results = [graph if isinstance(graph, Error) else _result(next(found), graph.name) for graph in read]
     if errors == "raise":
         for result in results:
             if isinstance(result, Error):
@@ -170,8 +204,18 @@ def optimize_many(
     return results
 
 
-def _read(source: Source, runtime: Optional[str]) -> Union[Graph, Error]:
+def _result(found: Any, name: str) -> Union[Result, Error]:
+    if not isinstance(found, Error):
+        return Result(found, name)
+    found.source = name
+    return found
+
+
+def _read(
+    source: Source, runtime: Optional[str], shapes: Optional[Mapping[str, _options.Shape]]
+) -> Union[Graph, Error]:
     try:
-        return as_graph(source, runtime)
+        return as_graph(source, runtime, shapes)
     except Error as error:
+        error.source = "bytes" if isinstance(source, (bytes, bytearray, memoryview)) else str(source)
         return error

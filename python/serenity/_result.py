@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import html
 import json
 import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
-from . import _options, _serenity, _write
-from ._errors import InputError, extra
+from . import _html, _options, _serenity, _write
+from ._computed import Computed
+from ._errors import Error, InputError, extra
 from ._graph import Graph
 
 if TYPE_CHECKING:
@@ -38,32 +39,11 @@ class Step(NamedTuple):
     after: int
 
 
-class Result:
+class Result(Computed):
     """What became of a model: an order with its proof, and the model to run.
 
     Everything is plain data, computed when it is asked for; a result can be pickled, compared with ``==`` by its plan, and sent to other processes.
     """
-
-    def __init__(self, found: _serenity.Found, name: str):
-        """For the functions of this package: use :func:`serenity.optimize`."""
-        self._found: Optional[_serenity.Found] = found
-        self._state: dict[str, Any] = {"name": name}
-
-    def _get(self, key: str) -> Any:
-        if key not in self._state:
-            assert self._found is not None
-            self._state[key] = _COMPUTE[key](self._found)
-        return self._state[key]
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Everything as plain data."""
-        for key in _COMPUTE:
-            self._get(key)
-        return {"_state": self._state, "_found": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """As it was."""
-        self.__dict__.update(state)
 
     def __eq__(self, other: object) -> bool:
         """The same plan, however long it took to find."""
@@ -72,11 +52,6 @@ class Result:
         return {**self.plan, "seconds": 0} == {**other.plan, "seconds": 0}
 
     __hash__ = None  # type: ignore[assignment]
-
-    @property
-    def name(self) -> str:
-        """What the model was read from, or its name."""
-        return self._get("name")
 
     @property
     def plan(self) -> dict[str, Any]:
@@ -95,7 +70,7 @@ class Result:
 
     @property
     def peak(self) -> int:
-        """The most activation memory in use at any time, in bytes."""
+        """The most activation memory in use at any time, in bytes. What a loop hands on from one round to the next lies in the same bytes and counts once."""
         return self._found.peak if self._found is not None else self.plan["peak"]
 
     @property
@@ -104,9 +79,13 @@ class Result:
         return self.plan["arena"]
 
     @property
-    def bound(self) -> int:
-        """No other decision needs less than this: of the arena where there is one, otherwise at the peak."""
-        return self._found.bound if self._found is not None else self.plan["bound"]
+    def bound(self) -> Optional[int]:
+        """No other decision needs less than this: of the arena where there is one, otherwise at the peak.
+
+        With loops it is a floor: the largest tensor that stays, or all inputs together, whichever is more. ``None`` if not even that is known.
+        """
+        bound = self._found.bound if self._found is not None else self.plan["bound"]
+        return bound if bound or not self.plan["loops"] else None
 
     @property
     def proof(self) -> str:
@@ -190,15 +169,8 @@ class Result:
     def save(self, path: Union[str, os.PathLike[str]]) -> None:
         """Write the model to run. The name ends as that of the input did, or in ``.json`` for the graph alone."""
         target = os.fspath(path)
-        extension = os.path.splitext(target)[1].lower()
-        if extension == ".json":
+        if _write.is_graph_alone(target, self._get("format")):
             content = self._get("graph").encode()
-        elif extension != f".{self._get('format')}":
-            wanted = f".{self._get('format')}"
-            raise InputError(
-                f"cannot write `{target}`: a model is written in the format it came in",
-                help=f"end the name in {wanted}" + ("" if wanted == ".json" else ", or in .json for the graph alone"),
-            )
         else:
             if self._found is not None:
                 self._found.check_side_files(target)
@@ -219,7 +191,7 @@ class Result:
         _write.atomically(path, self._found.page().encode())
 
     def to_pandas(self) -> pandas.DataFrame:
-        """One row an operator, in the order in which they run."""
+        """One row per operator, in the order in which they run."""
         with extra("pandas"):
             import pandas
 
@@ -246,8 +218,7 @@ class Result:
             proved = f"{' and '.join(settled)} proved, {' and '.join(unsettled)} not: {self.stopped}"
         else:
             proved = f"not proved: {self.stopped}"
-        # Of loops that were searched for with no bound, none is known.
-        bound = f"{'bound':<{len(what) + 8}}{self.bound:>14,} bytes   " if self.bound or not plan["loops"] else ""
+        bound = "" if self.bound is None else f"{'bound':<{len(what) + 8}}{self.bound:>14,} bytes   "
         lines.append(f"  {bound}{proved}")
         if plan["budget"] is not None:
             verdict = (
@@ -275,7 +246,7 @@ class Result:
         return _serenity.chart(self.name, self._get("before"), during, self.plan["budget"])
 
     def _repr_html_(self) -> str:
-        return f"<div style='max-width:760px'>{self.chart()}<pre>{html.escape(self.summary())}</pre></div>"
+        return _html.card(_html.picture(self.chart()), _html.pre(self.summary()))
 
 
 def _footprint(fields: dict[str, Any]) -> Footprint:
@@ -289,7 +260,7 @@ def _model(found: _serenity.Found) -> Any:
         return error
 
 
-_COMPUTE: dict[str, Any] = {
+Result._COMPUTE = {
     "plan": lambda found: json.loads(found.to_json()),
     "plan_text": lambda found: found.plan_text(),
     "steps": lambda found: found.steps(),
@@ -298,3 +269,32 @@ _COMPUTE: dict[str, Any] = {
     "format": lambda found: found.format,
     "model": _model,
 }
+
+
+def to_pandas(results: Iterable[Union[Result, Error]]) -> pandas.DataFrame:
+    """The results of :func:`optimize_many` as a table: one row per model.
+
+    ``before``, ``after`` and ``bound`` are bytes, of the arena where there is one and otherwise of the peak. A model that failed has its message in ``error``, and no figures.
+    """
+    with extra("pandas"):
+        import pandas
+
+    return pandas.DataFrame([_row(result) for result in results], columns=_COLUMNS)
+
+
+_COLUMNS = ["name", "ops", "before", "after", "bound", "proof", "fits", "seconds", "error"]
+
+
+def _row(result: Union[Result, Error]) -> dict[str, Any]:
+    if isinstance(result, Error):
+        return {"name": result.source, "error": result.message}
+    return {
+        "name": result.name,
+        "ops": result.before.ops,
+        "before": result.before.needs,
+        "after": result.after.needs,
+        "bound": result.bound,
+        "proof": result.proof,
+        "fits": result.fits,
+        "seconds": result.seconds,
+    }

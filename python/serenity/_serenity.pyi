@@ -5,11 +5,15 @@ from typing import Any, Optional, final
 
 __all__ = [
     "Found",
+    "FoundFit",
     "Model",
     "__version__",
     "build",
     "chart",
     "check",
+    "emit_c",
+    "fit",
+    "inspect",
     "load",
     "optimize",
     "optimize_many",
@@ -18,6 +22,7 @@ __all__ = [
     "place_model",
     "read",
     "run_command",
+    "sample",
     "schedule",
     "traffic",
     "verify",
@@ -57,6 +62,16 @@ class Found:
     def page(self) -> str: ...
     def check_side_files(self, path: str) -> None: ...
 
+@final
+class FoundFit:
+    format: str
+    def to_json(self) -> str: ...
+    def summary(self) -> str: ...
+    def to_bytes(self) -> Optional[bytes]: ...
+    def to_graph(self) -> Optional[str]: ...
+    def code(self) -> Optional[list[tuple[str, str]]]: ...
+    def check_side_files(self, path: str) -> None: ...
+
 def load(source: str, reading: _Options) -> Model: ...
 def read(name: str, bytes: bytes, format: Optional[str], reading: _Options) -> Model: ...
 def build(
@@ -71,6 +86,22 @@ def schedule(model: Model, wishes: _Options, progress: Optional[Callable[..., ob
 def optimize_many(
     models: list[Model], wishes: _Options, workers: int, progress: Optional[Callable[[int], object]]
 ) -> list[Any]: ...
+def fit(
+    model: Model,
+    wishes: _Options,
+    budget_typed: str,
+    reading: _Options,
+    allow: Optional[list[str]],
+    forbid: list[str],
+    progress: Optional[Callable[[int, float], object]],
+) -> FoundFit: ...
+def inspect(model: Model, target: _Options, budget: Optional[int], patience: _Options) -> tuple[str, int]: ...
+def sample(
+    model: Model, count: Optional[int], seed: int, target: _Options, budget: Optional[int], patience: _Options
+) -> str: ...
+def emit_c(
+    model: Model, name: Optional[str], wishes: _Options, progress: Optional[Callable[..., object]]
+) -> tuple[str, list[tuple[str, str]]]: ...
 def place(
     buffers: list[tuple[int, int, int, Optional[int]]],
     overlaps: list[tuple[int, int]],

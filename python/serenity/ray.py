@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Callable, Optional, Union
 
 from . import _options
@@ -28,18 +28,57 @@ def optimize_many(
     retries: int = 5,
     errors: str = "return",
     progress: Optional[Callable[[int, int], object]] = None,
-    **options: Any,
+    runtime: Optional[str] = None,
+    kernels: Optional[str] = None,
+    budget: Optional[_options.Size] = None,
+    rewrite: Optional[str] = None,
+    loops: bool = False,
+    max_extra_macs: Optional[float] = None,
+    int8_io: bool = False,
+    reorder: bool = True,
+    plan: bool = True,
+    algorithm: Optional[str] = None,
+    threads: int = 1,
+    ort_order: Optional[str] = None,
+    ort_session: Optional[str] = None,
+    time_limit: Optional[float] = 300.0,
+    memory_limit: _options.Size = "4GiB",
+    effort: int = 1,
+    shapes: Optional[Mapping[str, _options.Shape]] = None,
 ) -> list[Union[Result, Error]]:
-    """As :func:`serenity.optimize_many`, on all machines of the cluster that this process is connected to (``ray.init``); without one, Ray starts on this machine.
+    """Optimise many models on all machines of the Ray cluster that this process is connected to (``ray.init``); without one, Ray starts on this machine.
 
-    Files are read here, so that the other machines need not have them. A batch whose worker dies is done again elsewhere, up to ``retries`` times; graphs that are lost even so have a
-    :class:`serenity.RuntimeFailure` in their place. ``progress(done, total)`` is called whenever a batch is done; if nothing is said and standard error is a terminal, a line there tells.
+    This process reads the files, so that the other machines need not have them. If the worker of a batch dies, another one does the batch again.
+
+    :param batch: how many models travel together
+    :param retries: how often a batch is done again; models that are lost even so have a :class:`serenity.RuntimeFailure` in their place
+    :param progress: called as ``progress(done, total)`` whenever a batch is done; if you give none and standard error is a terminal, a line there tells
+
+    All other options are those of :func:`serenity.optimize_many`.
     """
     if errors not in ("return", "raise"):
         raise ValueError(f"errors must be 'return' or 'raise', not {errors!r}")
     _options.whole(retries, "retries", least=0)
-    _wishes(**options)  # Wrong options are told here, not once a graph on every machine.
-    results: list[Any] = [_read(source, options.get("runtime")) for source in _options.several(sources)]
+    options = {
+        "runtime": runtime,
+        "kernels": kernels,
+        "budget": budget,
+        "rewrite": rewrite,
+        "loops": loops,
+        "max_extra_macs": max_extra_macs,
+        "int8_io": int8_io,
+        "reorder": reorder,
+        "plan": plan,
+        "algorithm": algorithm,
+        "threads": threads,
+        "ort_order": ort_order,
+        "ort_session": ort_session,
+        "time_limit": time_limit,
+        "memory_limit": memory_limit,
+        "effort": effort,
+    }
+    _wishes(**options)  # Wrong options are told here, not once per graph on every machine.
+    results: list[Any] = [_read(source, runtime, shapes) for source in _options.several(sources)]
     positions = [position for position, one in enumerate(results) if isinstance(one, Graph)]
     total, done = len(results), len(results) - len(positions)
     tell = progress or (_show if sys.stderr.isatty() else None)

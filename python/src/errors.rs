@@ -1,6 +1,7 @@
 //! Errors of the library as exceptions of Python: which class each becomes is decided in `serenity/_errors.py`.
 
 use pyo3::prelude::*;
+use serenity::sample::NoOrders;
 use serenity::{Error, ErrorKind};
 use serenity_verify::VerifyError;
 
@@ -69,6 +70,18 @@ impl From<Error> for Failure {
             place: error.place(),
             system,
         }
+    }
+}
+
+impl From<NoOrders> for Failure {
+    fn from(error: NoOrders) -> Self {
+        let help = match error {
+            NoOrders::NoneDrawn(_) => "give more time",
+            NoOrders::NotCounted(_) => {
+                "leave out exact to draw random orders, or raise memory_limit or time_limit"
+            }
+        };
+        Self { kind: error.kind(), ..Self::request(error.to_string(), help) }
     }
 }
 

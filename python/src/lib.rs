@@ -2,7 +2,9 @@
 
 mod errors;
 mod extras;
+mod fit;
 mod found;
+mod look;
 mod many;
 mod model;
 mod place;
@@ -21,6 +23,7 @@ fn _serenity(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<model::Model>()?;
     module.add_class::<found::Found>()?;
+    module.add_class::<fit::FoundFit>()?;
     for function in [
         wrap_pyfunction!(model::load, module)?,
         wrap_pyfunction!(model::read, module)?,
@@ -28,6 +31,10 @@ fn _serenity(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(found::optimize, module)?,
         wrap_pyfunction!(found::schedule, module)?,
         wrap_pyfunction!(many::optimize_many, module)?,
+        wrap_pyfunction!(fit::fit, module)?,
+        wrap_pyfunction!(look::inspect, module)?,
+        wrap_pyfunction!(look::sample, module)?,
+        wrap_pyfunction!(look::emit_c, module)?,
         wrap_pyfunction!(place::place, module)?,
         wrap_pyfunction!(place::place_model, module)?,
         wrap_pyfunction!(extras::traffic, module)?,

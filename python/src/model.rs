@@ -6,7 +6,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Value, json};
 use serenity::ir::{self, OpId, TensorId};
-use serenity::runtimes::MemoryModelExt;
+use serenity::pipeline::peak;
+use serenity::runtimes::{MemoryModelExt, main_graph};
 use serenity::{Format, Input};
 
 /// A model that was read or made; never changed.
@@ -73,16 +74,22 @@ impl Model {
         ir::json::write(self.0.graph())
     }
 
-    /// The most memory in use if the ops run in this order, or in their own.
+    /// The most memory in use if the ops run in this order, or in their own. What loops hand on from one round to the
+    /// next counts once, if the plan in the file puts it into the same bytes.
     #[pyo3(signature = (order, target))]
     fn peak(&self, order: Option<Vec<u32>>, target: RuntimeNames) -> PyResult<u64> {
-        let model = target.model(&self.0)?;
-        let graph = serenity::runtimes::main_graph(self.0.graphs(), &[], model);
-        let order = match order {
-            Some(order) => checked_order(&graph, &order)?,
-            None => model.execution_order(&graph, &graph.file_order()),
+        let (model, graphs) = (target.model(&self.0)?, self.0.graphs());
+        let own: Vec<Vec<OpId>> = graphs.iter().map(ir::Graph::file_order).collect();
+        let graph = main_graph(graphs, &own[1..], model);
+        let (order, plan) = match order {
+            // The plan in the file is for its own order.
+            Some(order) if order.iter().zip(&own[0]).any(|(asked, own)| *asked != own.0) => {
+                (checked_order(&graph, &order)?, None)
+            }
+            Some(order) => (checked_order(&graph, &order)?, self.0.plan()),
+            None => (model.execution_order(&graph, &own[0]), self.0.plan()),
         };
-        Ok(model.lifetimes(&graph).profile(&order).peak())
+        Ok(peak::profile(graphs, (&order, &own[1..]), model, plan.as_ref()).peak())
     }
 }
 

@@ -113,18 +113,30 @@ pub(crate) fn run<T: Send>(
     cancel: &CancelFlag,
     work: impl Fn(Option<ProgressFn>) -> T + Sync,
 ) -> PyResult<T> {
+    run_with(py, callback, cancel, work, |callback, Progress { best, bound, states, elapsed, .. }| {
+        // Nothing is found yet.
+        if best == u64::MAX {
+            return Ok(());
+        }
+        callback.call1((best, bound, states, elapsed.as_secs_f64())).map(drop)
+    })
+}
+
+/// Runs one search, whose reports `tell` hands to the callback.
+pub(crate) fn run_with<T: Send>(
+    py: Python<'_>,
+    callback: Option<Bound<'_, PyAny>>,
+    cancel: &CancelFlag,
+    work: impl Fn(Option<ProgressFn>) -> T + Sync,
+    tell: impl Fn(&Bound<'_, PyAny>, Progress) -> PyResult<()>,
+) -> PyResult<T> {
     let is_asked = callback.is_some();
     let search = |board: &Arc<Board<Progress>>| {
         let board = Arc::clone(board);
         let progress: ProgressFn = Arc::new(move |progress: &Progress| board.report(*progress));
         work(is_asked.then_some(progress))
     };
-    let tell = |Progress { best, bound, states, elapsed, .. }: Progress| match &callback {
-        // Nothing is found yet.
-        _ if best == u64::MAX => Ok(()),
-        Some(callback) => callback.call1((best, bound, states, elapsed.as_secs_f64())).map(drop),
-        None => Ok(()),
-    };
+    let tell = |progress| callback.as_ref().map_or(Ok(()), |callback| tell(callback, progress));
     let results = run_in(py, 1, cancel, search, tell)?;
     Ok(results.into_iter().next().ok_or_else(|| Failure::bug("the search gave no result"))?)
 }

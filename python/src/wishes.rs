@@ -34,6 +34,16 @@ impl Reading {
         }
         Ok(options)
     }
+
+    /// The shapes as the command takes them.
+    pub(crate) fn typed(&self) -> String {
+        let shape = |(name, dims, dtype): &(String, Vec<u64>, Option<String>)| {
+            let dims: Vec<String> = dims.iter().map(u64::to_string).collect();
+            let dtype = dtype.as_ref().map_or_else(String::new, |dtype| format!(":{dtype}"));
+            format!(" --shape {}", serenity_cli::as_word(&format!("{name}={}{dtype}", dims.join(","))))
+        };
+        self.shapes.iter().map(shape).collect()
+    }
 }
 
 /// How long to search.
@@ -86,6 +96,18 @@ impl RuntimeNames {
         })
     }
 
+    /// The runtime and its kernels as the command takes them.
+    pub(crate) fn typed(&self) -> String {
+        let options = [("runtime", &self.runtime), ("kernels", &self.kernels)];
+        let typed =
+            |(option, value): (&str, &Option<String>)| Some(format!(" --{option} {}", value.as_ref()?));
+        options.into_iter().filter_map(typed).collect()
+    }
+
+    pub(crate) fn names_kernels(&self) -> bool {
+        self.kernels.is_some()
+    }
+
     /// The memory model asked for, or else the one that fits the input.
     pub(crate) fn model(&self, input: &Input) -> Result<MemoryModel, Failure> {
         Ok(self.target()?.model(input)?)
@@ -96,7 +118,7 @@ impl RuntimeNames {
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Wishes {
-    target: RuntimeNames,
+    pub(crate) target: RuntimeNames,
     patience: Patience,
     algorithm: Option<String>,
     threads: usize,
@@ -114,14 +136,35 @@ pub(crate) struct Wishes {
 impl Wishes {
     /// The options for one model, whose time begins now.
     pub(crate) fn options(&self, input: &Input, cancel: &CancelFlag) -> Result<Options, Failure> {
-        let target = Target {
+        let target = self.whole_target()?;
+        self.options_for(input, &target, target.model(input)?, cancel)
+    }
+
+    /// The options for one model that becomes C code.
+    pub(crate) fn options_for_c(&self, input: &Input, cancel: &CancelFlag) -> Result<Options, Failure> {
+        let target = self.whole_target()?;
+        let model = target.with_emitted_kernels(target.model(input)?)?;
+        self.options_for(input, &target, model, cancel)
+    }
+
+    fn whole_target(&self) -> Result<Target, Failure> {
+        Ok(Target {
             python: Some(self.python.clone()),
             budget: self.budget,
             rewrites: self.rewrite.as_deref().map(named).transpose()?,
             loops: self.loops.then(|| self.max_extra_macs.unwrap_or(Loops::default().most_extra_macs)),
             int8_io: self.int8_io,
             ..self.target.target()?
-        };
+        })
+    }
+
+    fn options_for(
+        &self,
+        input: &Input,
+        target: &Target,
+        model: MemoryModel,
+        cancel: &CancelFlag,
+    ) -> Result<Options, Failure> {
         let algorithm: Option<Algorithm> = self.algorithm.as_deref().map(named).transpose()?;
         Ok(Options {
             algorithm: if self.reorder { algorithm.unwrap_or_default() } else { Algorithm::File },
@@ -129,7 +172,7 @@ impl Wishes {
             effort: self.patience.effort(),
             limits: self.patience.limits(cancel)?,
             plan_arena: self.plan,
-            ..target.options(input, target.model(input)?)?
+            ..target.options(input, model)?
         })
     }
 }

@@ -23,8 +23,12 @@ def command(*args: str) -> subprocess.CompletedProcess:
     return subprocess.run([*start, *map(str, args)], capture_output=True, text=True)
 
 
+def answer(*args: str) -> dict:
+    return json.loads(command(*args, "--json").stdout)
+
+
 def told(*args: str) -> dict:
-    return json.loads(command("optimize", *args, "--json").stdout)
+    return answer("optimize", *args)
 
 
 def same(ours: serenity.Result, theirs: dict) -> None:

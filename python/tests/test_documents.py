@@ -14,4 +14,4 @@ def test_the_guide(monkeypatch, tmp_path):
         if not reason:
             exec(compile(block, str(GUIDE), "exec"), names)
             ran += 1
-    assert ran >= 6
+    assert ran >= 11

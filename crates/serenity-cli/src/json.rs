@@ -1,17 +1,14 @@
 //! What every JSON output has in common, and the schema of all of them, which is made of their types.
 
-use crate::commands::{
-    check, emit, fit, inspect, optimize, paper, place, report, sample, traffic, verify, zoo,
-};
+use crate::commands::{check, emit, fit, optimize, paper, place, report, traffic, verify, zoo};
 use crate::failure::StatedFailure;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use serenity::Plan;
-use serenity::ir::Unknown;
+use serenity::inspect::StatedInspection;
 use serenity::pipeline::StatedPlan;
-use serenity::search::Proved;
+use serenity::sample::StatedSample;
 
 /// Raised when a field changes its meaning or goes away; not when one is added.
 const VERSION: u32 = 1;
@@ -43,34 +40,6 @@ fn name(what: &str) -> String {
     format!("serenity.{what}/{VERSION}")
 }
 
-/// What is proved of an answer, and what stands in the way.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct StatedProof<'a> {
-    /// Is it proved that nothing needs less?
-    pub(crate) proof: Proved,
-    /// Why the search ended, if `proof` is `gap`.
-    pub(crate) stopped: Option<String>,
-    /// What is not known of the model. If anything is, nothing is proved, and figures are minimums.
-    pub(crate) unknown: &'a [Unknown],
-}
-
-impl<'a> StatedProof<'a> {
-    pub(crate) fn of(plan: &'a Plan) -> Self {
-        Self { proof: plan.overall().in_a_word(), stopped: plan.stopped(), unknown: &plan.unknown }
-    }
-}
-
-/// Whether a budget is kept.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct StatedFit {
-    /// The budget, as given by --budget.
-    pub(crate) budget: Option<u64>,
-    /// Is the need, with its margin, within the budget? Null without one.
-    pub(crate) fits: Option<bool>,
-    /// Bytes over the budget, 0 if it fits; null without one, and if more bytes would not help.
-    pub(crate) missing: Option<u64>,
-}
-
 /// The JSON schema of all that the command prints for programs, and of plans.
 pub(crate) fn schema() -> Value {
     let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
@@ -78,13 +47,13 @@ pub(crate) fn schema() -> Value {
     let all = [
         described::<optimize::Stated>("optimize", given, &mut generator),
         described::<fit::Stated>("fit", given, &mut generator),
-        described::<inspect::Inspected>("inspect", given, &mut generator),
+        described::<StatedInspection>("inspect", given, &mut generator),
         described::<report::Reported>("report", given, &mut generator),
         described::<emit::Written>("emit", given, &mut generator),
         described::<StatedPlan>("schedule", given, &mut generator),
         described::<place::Placed>("place", given, &mut generator),
         described::<traffic::MovedBytes>("traffic", given, &mut generator),
-        described::<sample::StatedSample>("sample", given, &mut generator),
+        described::<StatedSample>("sample", given, &mut generator),
         described::<check::Checked>("check", given, &mut generator),
         described::<verify::Verified>("verify", given, &mut generator),
         described::<zoo::Listed>("zoo-list", none, &mut generator),

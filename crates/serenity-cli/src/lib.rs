@@ -41,6 +41,18 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     text.parse().map(|size::Size(bytes)| bytes)
 }
 
+/// What `serenity fit` prints for people, for a budget as the user wrote it.
+///
+/// # Errors
+/// If the budget is not a size; the text says what was expected.
+pub fn table_of_ways(
+    input: &serenity::Input,
+    fit: &serenity_fit::Fit,
+    budget: &str,
+) -> Result<String, String> {
+    Ok(commands::fit::as_text(input, fit, budget.parse()?))
+}
+
 /// A word as it must be typed in a shell.
 pub fn as_word(word: &str) -> String {
     commands::for_shell(word)

@@ -7,7 +7,7 @@ pub use kernels::KernelsName;
 
 use crate::{Error, Fast, Input, Loops, Options, Rewrites};
 use serenity_formats::Format;
-use serenity_runtimes::{MemoryModel, OrtOrder, OrtSetup};
+use serenity_runtimes::{Kernels, MemoryModel, OrtOrder, OrtSetup};
 use std::path::PathBuf;
 
 /// What the user said of the device and of changes to the model; `None` where nothing was said.
@@ -97,6 +97,37 @@ impl Target {
     /// If the runtime does not have them.
     pub fn with_kernels(&self, model: MemoryModel, input: &Input) -> Result<MemoryModel, Error> {
         self.kernels.map_or(Ok(model), |kernels| kernels.of(model, input, self.spelling))
+    }
+
+    /// A memory model with the kernels of emitted C that were asked for: our own, or calls into CMSIS-NN.
+    ///
+    /// # Errors
+    /// If other kernels or another runtime were asked for.
+    pub fn with_emitted_kernels(&self, model: MemoryModel) -> Result<MemoryModel, Error> {
+        let said = self.spelling;
+        match model.kernels() {
+            Some(_) if self.kernels.is_none() => Ok(model.with_kernels(Kernels::Emitted)),
+            Some(Kernels::CmsisNn) => Ok(model.with_kernels(Kernels::EmittedCmsisNn)),
+            Some(Kernels::CmsisNnMve) => Ok(model.with_kernels(Kernels::EmittedCmsisNnMve)),
+            Some(kernels) if kernels.are_emitted() || kernels == Kernels::Any => Ok(model),
+            Some(kernels) => Err(Error::Unfit {
+                reason: format!(
+                    "{}: emitted C has kernels of its own, or calls CMSIS-NN",
+                    said.with("kernels", &kernels.to_string())
+                ),
+                remedy: format!(
+                    "leave out {}, or say {}, cmsis-nn or cmsis-nn-mve",
+                    said.option("kernels"),
+                    said.with("kernels", "emitted")
+                ),
+            }),
+            None => Err(Error::Unfit {
+                reason: format!(
+                    "C is written from the places of a plan for TFLM, which `{model}` does not have"
+                ),
+                remedy: format!("leave out {}", said.option("runtime")),
+            }),
+        }
     }
 
     /// The options of `optimize` for an input and its [memory model](Self::model).

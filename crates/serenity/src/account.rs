@@ -5,12 +5,13 @@ use crate::{Format, Input, Plan};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serenity_formats::PlanNote;
-use serenity_ir::{Graph, OpId, Profile};
+use serenity_ir::{Graph, OpId, Profile, Unknown};
 use serenity_pipeline::peak;
 use serenity_pipeline::{Footprint, Need, NeedWithKernels, StatedPlan, kernels_to_avoid, needs_by_kernels};
 use serenity_runtimes::{
     Kernels, MemoryModel, MemoryModelExt, OrtOrder, Tail, TflmArena, Unsupported, main_graph, unsupported,
 };
+use serenity_search::Proved;
 
 /// A model as it came, as it is planned, and its plan.
 #[derive(Clone, Debug)]
@@ -69,8 +70,10 @@ impl<'a> Account<'a> {
     pub fn profile_before(&self) -> Profile {
         let model = self.plan.model;
         let came = if matches!(self.plan.session, Some(Ok(_))) { self.planned } else { self.came };
-        let graph = main_graph(came.graphs(), &[], model);
-        model.lifetimes(&graph).profile(&model.execution_order(&graph, &graph.file_order()))
+        let orders: Vec<Vec<OpId>> = came.graphs().iter().map(Graph::file_order).collect();
+        let graph = main_graph(came.graphs(), &orders[1..], model);
+        let order = model.execution_order(&graph, &orders[0]);
+        peak::profile(came.graphs(), (&order, &orders[1..]), model, came.plan().as_ref())
     }
 
     /// Memory over time of the planned model. Values that a loop hands on lie in the same bytes and count once.
@@ -146,6 +149,35 @@ pub struct StatedAccount<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<String>")]
     pub boards: Option<Vec<&'static str>>,
+}
+
+/// What is proved of an answer, and what stands in the way.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct StatedVerdict<'a> {
+    /// Is it proved that nothing needs less?
+    pub proof: Proved,
+    /// Why the search ended, if `proof` is `gap`.
+    pub stopped: Option<String>,
+    /// What is not known of the model. If anything is, nothing is proved, and figures are minimums.
+    pub unknown: &'a [Unknown],
+}
+
+impl<'a> StatedVerdict<'a> {
+    /// What is proved of a plan.
+    pub fn of(plan: &'a Plan) -> Self {
+        Self { proof: plan.overall().in_a_word(), stopped: plan.stopped(), unknown: &plan.unknown }
+    }
+}
+
+/// Whether a budget is kept.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct StatedBudget {
+    /// The budget, as given by --budget.
+    pub budget: Option<u64>,
+    /// Is the need, with its margin, within the budget? Null without one.
+    pub fits: Option<bool>,
+    /// Bytes over the budget, 0 if it fits; null without one, and if more bytes would not help.
+    pub missing: Option<u64>,
 }
 
 /// What a model needs.

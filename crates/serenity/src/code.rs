@@ -1,6 +1,8 @@
 //! Emits a planned model as C.
 
 use crate::{Error, Format, Input, Plan, ReadOptions, load_bytes};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serenity_emit::{Emitted, Library, Scratch, c_code, not_covered};
 use serenity_ir::{Graph, Op, OpId, Operator};
 use serenity_pipeline::planned_model;
@@ -56,6 +58,48 @@ pub fn check_covered(input: &Input, int8_io: bool, kernels: Kernels) -> Result<(
     match not_covered(&source) {
         Some(source) => Err(Error::Emit { path: input.name.clone(), source }),
         None => Ok(()),
+    }
+}
+
+/// Refuses a model that holds too little to write C from.
+///
+/// # Errors
+/// If it is not a whole `.tflite` model.
+pub fn check_whole(input: &Input) -> Result<(), Error> {
+    if input.file.format() == Format::TfLite && input.file.is_whole() {
+        return Ok(());
+    }
+    let reason =
+        format!("cannot write C from `{}`: only a whole .tflite model holds all that it takes", input.name);
+    let remedy = "give a .tflite model; `serenity zoo export NAME -o net.tflite --int8` makes one of a built-in network";
+    Err(serenity_pipeline::Error::Unfit { reason, remedy: remedy.to_owned() }.into())
+}
+
+/// C code of a model, and what it takes.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct StatedCode<'a> {
+    /// The beginning of all names in the code.
+    pub prefix: &'a str,
+    /// Bytes of static memory: arena and state.
+    pub ram: u64,
+    /// Bytes of the arena, in which all tensors lie.
+    pub arena: u64,
+    /// Bytes that are kept from one run to the next.
+    pub state: u64,
+    /// Bytes of constants, without the code itself.
+    pub flash: u64,
+    /// Steps of the main graph that do something.
+    pub steps: usize,
+    /// The files written.
+    pub files: &'a [String],
+}
+
+impl<'a> StatedCode<'a> {
+    /// What code takes, and the files that it is written to.
+    pub fn of(emitted: &'a Emitted, files: &'a [String]) -> Self {
+        let Emitted { prefix, arena, state, constants, steps, .. } = emitted;
+        let (arena, state, flash, steps) = (*arena, *state, *constants, *steps);
+        Self { prefix, ram: emitted.ram(), arena, state, flash, steps, files }
     }
 }
 

@@ -1,5 +1,9 @@
 //! The memory that a model needs as it is.
 
+mod stated;
+
+pub use stated::{AliveBuffer, Inspected, LargestOp, StatedInspection, StatedStep, scratch_bytes};
+
 use serenity_ir::{BufferId, Graph, Lifetimes, Op, OpId, Profile};
 use serenity_pipeline::peak;
 use serenity_runtimes::{Arena, MemoryModel, MemoryModelExt, Offsets, main_graph};

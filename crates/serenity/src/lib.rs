@@ -30,6 +30,7 @@ pub mod inspect;
 mod load;
 pub mod plan_check;
 mod plan_file;
+pub mod sample;
 pub mod write;
 
 pub use serenity_arena as arena;

@@ -10,18 +10,19 @@ use crate::signals::cancel_on_signal;
 use crate::{Failure, Outcome, json};
 use schemars::JsonSchema;
 use serde::Serialize;
+use serenity::code::StatedCode;
 use serenity::emit::{Emitted, prefix_of};
 use serenity::pipeline::Need;
 use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::write::NewFile;
-use serenity::{Format, Input, Optimized, Options};
+use serenity::{Input, Optimized, Options};
 use std::io::Write;
 use std::path::Path;
 
 pub(crate) fn run(args: &EmitArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
     let EmitCommand::C(args) = &args.command;
     let input = args.read.load(&args.input, args.runtime.runtime)?;
-    check_input(&args.input, &input)?;
+    serenity::code::check_whole(&input)?;
     check_folder(&args.output)?;
     let found = planned(args, &input)?;
     let prefix = prefix_of(args.name.as_deref().unwrap_or(&args.input));
@@ -52,7 +53,7 @@ fn planned(args: &EmitCArgs, input: &Input) -> Result<Optimized, Failure> {
         return Err(Failure::request(message, "leave out --no-plan"));
     }
     let target = args.changes.target(&args.runtime, args.budget);
-    let model = emitted_kernels(target.model(input)?, target.kernels.is_some())?;
+    let model = target.with_emitted_kernels(target.model(input)?)?;
     let options = target.options(input, model)?;
     serenity::code::check_covered(input, args.changes.int8_io, model.kernels().unwrap_or_default())?;
     let cancel = cancel_on_signal();
@@ -61,35 +62,6 @@ fn planned(args: &EmitCArgs, input: &Input) -> Result<Optimized, Failure> {
     let found = serenity::optimize(input, &options)?;
     drop(line);
     Ok(found)
-}
-
-/// The memory model with the kernels of emitted C that were asked for: our own, or calls into CMSIS-NN. Refuses others.
-pub(super) fn emitted_kernels(model: MemoryModel, are_named: bool) -> Result<MemoryModel, Failure> {
-    match model.kernels() {
-        Some(_) if !are_named => Ok(model.with_kernels(Kernels::Emitted)),
-        Some(Kernels::CmsisNn) => Ok(model.with_kernels(Kernels::EmittedCmsisNn)),
-        Some(Kernels::CmsisNnMve) => Ok(model.with_kernels(Kernels::EmittedCmsisNnMve)),
-        Some(kernels) if kernels.are_emitted() || kernels == Kernels::Any => Ok(model),
-        Some(kernels) => Err(Failure::request(
-            format!("--kernels {kernels}: emitted C has kernels of its own, or calls CMSIS-NN"),
-            "leave out --kernels, or say --kernels emitted, cmsis-nn or cmsis-nn-mve",
-        )),
-        None => Err(Failure::request(
-            format!("C is written from the places of a plan for TFLM, which `{model}` does not have"),
-            "leave out --runtime",
-        )),
-    }
-}
-
-/// Refuses what holds too little to write C from.
-pub(super) fn check_input(path: &str, input: &Input) -> Result<(), Failure> {
-    if input.file.format() == Format::TfLite && input.file.is_whole() {
-        return Ok(());
-    }
-    Err(Failure::request(
-        format!("cannot write C from `{path}`: only a whole .tflite model holds all that it takes"),
-        "give a .tflite model; `serenity zoo export NAME -o net.tflite --int8` makes one of a built-in network",
-    ))
 }
 
 /// Refuses a folder that could not be written to in the end.
@@ -112,25 +84,6 @@ pub(crate) struct Written<'a> {
     budget: Option<u64>,
     /// Is the static memory within the budget? Null without one.
     fits: Option<bool>,
-}
-
-/// C code of a model, and what it takes.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct StatedCode<'a> {
-    /// The beginning of all names in the code.
-    prefix: &'a str,
-    /// Bytes of static memory: arena and state.
-    ram: u64,
-    /// Bytes of the arena, in which all tensors lie.
-    arena: u64,
-    /// Bytes that are kept from one run to the next.
-    state: u64,
-    /// Bytes of constants, without the code itself.
-    flash: u64,
-    /// Steps of the main graph that do something.
-    steps: usize,
-    /// The files written.
-    files: &'a [String],
 }
 
 /// The whole arena that TFLM needs for a model as it came, whatever its kernels.
@@ -170,9 +123,7 @@ impl Code {
     }
 
     pub(super) fn stated(&self) -> StatedCode<'_> {
-        let Emitted { prefix, arena, state, constants, steps, .. } = &self.emitted;
-        let (arena, state, flash, steps) = (*arena, *state, *constants, *steps);
-        StatedCode { prefix, ram: self.emitted.ram(), arena, state, flash, steps, files: &self.paths }
+        StatedCode::of(&self.emitted, &self.paths)
     }
 
     /// `came` is the model that the code is made of, and `path` where it was read from.

@@ -6,14 +6,16 @@ use super::{as_typed, title, with_search};
 use crate::args::FitArgs;
 use crate::outputs::OutputFile;
 use crate::progress::ProgressLine;
+use crate::screen::Screen;
 use crate::screen::style::{TITLE, paint};
 use crate::signals::cancel_on_signal;
+use crate::size::GivenSize;
 use crate::{Failure, Outcome, json};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serenity::pipeline::{Target, planned_model, reordered_graph};
 use serenity::{Input, Options};
-use serenity_fit::{Question, Row, StatedFit, Way, fit};
+use serenity_fit::{Fit, Question, Row, StatedFit, Way, fit};
 use std::io::Write;
 use std::path::Path;
 
@@ -43,16 +45,37 @@ pub(crate) fn run(args: &FitArgs, out: &mut impl Write) -> Result<Outcome, Failu
         let stated = Stated { fit: StatedFit::new(&found, options.model, &question, first), files: &written };
         writeln!(out, "{}", json::object("fit", Some(&args.input), stated))?;
     } else {
-        writeln!(out, "{} in {}\n", paint(TITLE, title(input.graph(), &args.input)), args.budget)?;
         let table = Table { found: &found, budget: args.budget, is_verbose: args.verbose };
-        table.print(out)?;
-        writeln!(out)?;
-        match first {
-            Some(row) => print_made(row, args.budget, &written, out)?,
-            None => table.print_why_not(wanted.other_kind(), out)?,
-        }
+        print(&title(input.graph(), &args.input), &table, first, &wanted, &written, out)?;
     }
     Ok(if first.is_some() { Outcome::Done } else { Outcome::ConditionNotMet })
+}
+
+fn print(
+    title: &str,
+    table: &Table,
+    first: Option<&Row>,
+    wanted: &Wanted,
+    written: &[String],
+    out: &mut impl Write,
+) -> Result<(), Failure> {
+    writeln!(out, "{} in {}\n", paint(TITLE, title), table.budget)?;
+    table.print(out)?;
+    writeln!(out)?;
+    match first {
+        Some(row) => print_made(row, table.budget, written, out),
+        None => table.print_why_not(wanted.other_kind(), out),
+    }
+}
+
+/// What the command prints, without colours, for other front ends.
+pub(crate) fn as_text(input: &Input, found: &Fit, budget: GivenSize) -> String {
+    let mut text = Vec::new();
+    let table = Table { found, budget, is_verbose: false };
+    let (title, first) = (title(input.graph(), &input.name), found.first(|_| true));
+    // Memory can always be written to.
+    let _ = print(&title, &table, first, &Wanted::Nothing, &[], &mut Screen::plain(&mut text));
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 /// What is to be written.

@@ -3,7 +3,6 @@
 use super::{count, duration, limits, missing, title, unknown};
 use crate::arena_picture::{arena_over_time, lettered};
 use crate::args::PlaceArgs;
-use crate::json::StatedProof;
 use crate::printable::printable;
 use crate::progress::{ProgressLine, thousands};
 use crate::screen::layout::HANG;
@@ -14,6 +13,7 @@ use crate::{Failure, Outcome, json};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serenity::ErrorKind;
+use serenity::account::StatedVerdict;
 use serenity::arena::csv::{self, Table};
 use serenity::arena::{Buffer, Options, Placement, Planner, Problem, Proof, place};
 use serenity::check::{PlacedBuffer, first_clash};
@@ -218,7 +218,7 @@ pub(crate) struct Placed<'a> {
     /// A lower bound on the arena of every placement.
     bound: u64,
     #[serde(flatten)]
-    proof: StatedProof<'a>,
+    proof: StatedVerdict<'a>,
     /// Partial placements that the search visited.
     states: u64,
     /// Wall-clock time.
@@ -272,7 +272,7 @@ fn stated<'a>(args: &'a PlaceArgs, job: &'a Job, placement: &'a Placement) -> Pl
         arena: placement.height,
         height: placement.height,
         bound: placement.bound,
-        proof: StatedProof {
+        proof: StatedVerdict {
             proof: Proved::if_so(job.is_optimal(placement)),
             stopped: job.stopped(placement),
             unknown: &job.unknown,

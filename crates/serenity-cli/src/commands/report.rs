@@ -3,13 +3,13 @@
 use super::page::{self, PageFiles};
 use super::{as_typed, for_shell, missing, title, with_search};
 use crate::args::ReportArgs;
-use crate::json::{StatedFit, StatedProof};
 use crate::progress::{ProgressLine, thousands};
 use crate::signals::cancel_on_signal;
 use crate::size::GivenSize;
 use crate::{Failure, Outcome, json};
 use schemars::JsonSchema;
 use serde::Serialize;
+use serenity::account::{StatedBudget, StatedVerdict};
 use serenity::pipeline::Need;
 use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::{Optimized, Options};
@@ -67,11 +67,11 @@ pub(crate) struct Reported<'a> {
     /// Bytes that the planned model needs.
     after: u64,
     #[serde(flatten)]
-    proof: StatedProof<'a>,
+    proof: StatedVerdict<'a>,
     /// What sets the need, in sentences, the most important first.
     why: &'a [String],
     #[serde(flatten)]
-    fit: StatedFit,
+    fit: StatedBudget,
     /// The page.
     output: &'a str,
     /// The size of the page.
@@ -98,9 +98,9 @@ fn stated<'a>(
         counts: &drawn.headline.counts,
         before: drawn.headline.before,
         after: drawn.headline.after,
-        proof: StatedProof::of(plan),
+        proof: StatedVerdict::of(plan),
         why: &drawn.headline.why,
-        fit: StatedFit { budget, fits, missing },
+        fit: StatedBudget { budget, fits, missing },
         output: &args.output,
         bytes: files.page_bytes(),
         pictures: files.pictures(),

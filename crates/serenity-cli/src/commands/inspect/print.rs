@@ -1,6 +1,5 @@
 //! What `serenity inspect` prints for people.
 
-use super::{Seen, scratch_bytes};
 use crate::Failure;
 use crate::args::InspectArgs;
 use crate::commands::budget::Question;
@@ -11,6 +10,7 @@ use crate::screen::layout::{COMMAND, HANG};
 use crate::screen::style::{TITLE, paint};
 use crate::screen::width;
 use crate::size::Size;
+use serenity::inspect::{Inspected, scratch_bytes};
 use serenity::ir::{BufferId, OpId};
 use serenity::pipeline::Need;
 use serenity::runtimes::{Arena, TFLM_ALIGNMENT};
@@ -25,10 +25,10 @@ const LONGEST_NAME: usize = 40;
 pub(super) fn print(
     args: &InspectArgs,
     source: &str,
-    seen: &Seen,
+    seen: &Inspected,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let Seen { input, model, found, best } = seen;
+    let Inspected { input, model, found, best } = seen;
     let (model, graph) = (*model, input.graph());
     let room = width().map_or(LONGEST_NAME, |width| (width / 2).clamp(12, LONGEST_NAME));
     let names = Names { seen, labels: ShortLabels::of(graph, room) };
@@ -97,7 +97,7 @@ pub(super) fn print(
 
 /// The sections of a runtime's arena: what must fit comes first.
 fn print_arena(
-    Seen { input, best, .. }: &Seen,
+    Inspected { input, best, .. }: &Inspected,
     arena: &Arena,
     row: &mut dyn FnMut(&str, u64, &str) -> io::Result<()>,
 ) -> io::Result<()> {
@@ -125,7 +125,7 @@ fn print_arena(
 
 /// What the best order makes of the arena, if there is one.
 fn print_best(
-    Seen { input, best, .. }: &Seen,
+    Inspected { input, best, .. }: &Inspected,
     row: &mut dyn FnMut(&str, u64, &str) -> io::Result<()>,
 ) -> io::Result<()> {
     let Some(arena) = best.after.arena else { return Ok(()) };
@@ -142,7 +142,12 @@ fn print_best(
 }
 
 /// Does it fit what the user has?
-fn print_budget(args: &InspectArgs, source: &str, seen: &Seen, out: &mut dyn Write) -> Result<(), Failure> {
+fn print_budget(
+    args: &InspectArgs,
+    source: &str,
+    seen: &Inspected,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     let Some(budget) = args.budget else { return Ok(()) };
     let question = Question {
         budget,
@@ -163,7 +168,7 @@ fn print_budget(args: &InspectArgs, source: &str, seen: &Seen, out: &mut dyn Wri
 
 /// What things are called where there is little room.
 struct Names<'a> {
-    seen: &'a Seen,
+    seen: &'a Inspected,
     labels: ShortLabels,
 }
 

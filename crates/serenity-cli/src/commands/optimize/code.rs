@@ -3,7 +3,7 @@
 use super::Job;
 use crate::Failure;
 pub(super) use crate::commands::emit::Code;
-use crate::commands::emit::{check_folder, check_input, emitted_kernels};
+use crate::commands::emit::check_folder;
 use serenity::emit::prefix_of;
 use serenity::pipeline::Target;
 use serenity::runtimes::MemoryModel;
@@ -13,9 +13,9 @@ use serenity::{Input, Plan};
 pub(super) fn kernels(job: &Job, target: &Target, input: &Input) -> Result<MemoryModel, Failure> {
     let model = target.model(input)?;
     let Some(folder) = &job.emit_c else { return Ok(model) };
-    check_input(job.input, input)?;
+    serenity::code::check_whole(input)?;
     check_folder(folder)?;
-    let model = emitted_kernels(model, target.kernels.is_some())?;
+    let model = target.with_emitted_kernels(model)?;
     target.check(input, model)?;
     serenity::code::check_covered(input, job.changes.int8_io, model.kernels().unwrap_or_default())?;
     Ok(model)

@@ -15,7 +15,6 @@ mod rewrites;
 
 pub(super) use int8_io::changed;
 
-use super::emit::StatedCode;
 use super::page::{self, PageFiles};
 use super::several::{self, Done, Several};
 use super::ways::{Table, print_made};
@@ -33,6 +32,7 @@ use report::Report;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serenity::account::{Account, StatedAccount};
+use serenity::code::StatedCode;
 use serenity::pipeline::{Attempt, StatedAttempt, StatedPlan, Target};
 use serenity::schedule::Algorithm;
 use serenity::search::CancelFlag;

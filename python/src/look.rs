@@ -1,0 +1,88 @@
+//! Models as they are, random orders of them, and their C code.
+
+use crate::errors::Failure;
+use crate::model::Model;
+use crate::search;
+use crate::wishes::{Patience, RuntimeNames, Wishes};
+use pyo3::prelude::*;
+use serde_json::json;
+use serenity::code::{StatedCode, check_covered, check_whole, emit_c as emitted};
+use serenity::emit::prefix_of;
+use serenity::inspect::Inspected;
+use serenity::runtimes::main_graph;
+use serenity::sample::{Draw, Drawn, Sampled};
+use serenity::search::CancelFlag;
+use serenity::{Error, Options};
+
+/// What a model needs as it is: what the command prints for programs, and the bytes that a device must have.
+#[pyfunction]
+#[pyo3(signature = (model, target, budget, patience))]
+pub(crate) fn inspect(
+    py: Python<'_>,
+    model: &Bound<'_, Model>,
+    target: RuntimeNames,
+    budget: Option<u64>,
+    patience: Patience,
+) -> PyResult<(String, u64)> {
+    let (input, cancel) = (&model.get().0, CancelFlag::default());
+    let look = |_| -> Result<(String, u64), Failure> {
+        let limits = patience.limits(&cancel)?;
+        let options = Options { model: target.model(input)?, limits, ..Options::for_input(input) };
+        let seen = Inspected::new(input.clone(), &options)?;
+        Ok((json!(seen.stated(budget)).to_string(), seen.need().bytes))
+    };
+    Ok(search::run(py, None, &cancel, look)??)
+}
+
+/// How the peaks of random orders are distributed, as the command prints it for programs. All orders without a count.
+#[pyfunction]
+#[pyo3(signature = (model, count, seed, target, budget, patience))]
+pub(crate) fn sample(
+    py: Python<'_>,
+    model: &Bound<'_, Model>,
+    count: Option<u64>,
+    seed: u64,
+    target: RuntimeNames,
+    budget: Option<u64>,
+    patience: Patience,
+) -> PyResult<String> {
+    let (input, cancel) = (&model.get().0, CancelFlag::default());
+    let draw = count.map_or(Draw::All, |count| Draw::Some { count, seed });
+    let look = |_| -> Result<String, Failure> {
+        let model = target.model(input)?;
+        let graph = main_graph(input.graphs(), &[], model);
+        let (limits, effort) = (patience.limits(&cancel)?, patience.effort());
+        let options = Options { model, limits, effort, ..Options::default() };
+        let drawn = Drawn::new(&graph, draw, &options)?;
+        let best = serenity::schedule(&graph, &options)?;
+        Ok(json!(Sampled { drawn, best }.stated(budget)).to_string())
+    };
+    Ok(search::run(py, None, &cancel, look)??)
+}
+
+/// Name and content of a file.
+type File = (&'static str, String);
+
+/// A model as C: what the command prints for programs, and the files.
+#[pyfunction]
+#[pyo3(signature = (model, name, wishes, progress))]
+pub(crate) fn emit_c(
+    py: Python<'_>,
+    model: &Bound<'_, Model>,
+    name: Option<&str>,
+    wishes: Wishes,
+    progress: Option<Bound<'_, PyAny>>,
+) -> PyResult<(String, Vec<File>)> {
+    let (input, cancel) = (&model.get().0, CancelFlag::default());
+    let prefix = prefix_of(name.unwrap_or(&input.name));
+    let emit = |progress| -> Result<(String, Vec<File>), Failure> {
+        check_whole(input)?;
+        let options = Options { progress, ..wishes.options_for_c(input, &cancel)? };
+        check_covered(input, options.int8_io, options.model.kernels().unwrap_or_default())?;
+        let found = serenity::optimize(input, &options).map_err(Error::from)?;
+        let code = emitted(&found.model, &found.plan, &prefix)?;
+        let names: Vec<String> = code.files.iter().map(|(name, _)| (*name).to_owned()).collect();
+        Ok((json!(StatedCode::of(&code, &names)).to_string(), code.files))
+    };
+    Ok(search::run(py, progress, &cancel, emit)??)
+}
