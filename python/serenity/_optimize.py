@@ -166,7 +166,7 @@ def optimize_many(
     :param errors: ``return`` puts the exception of a model that fails in the place of its result; ``raise`` raises the first of them when all models are done
     :param progress: called now and then as ``progress(done, total)``
 
-    All other options are those of :func:`optimize`, and hold for every model. :func:`to_pandas` makes a table of the results.
+    All other options are those of :func:`optimize`, and apply to every model. :func:`to_pandas` makes a table of the results.
     """
     if errors not in ("return", "raise"):
         raise ValueError(f"errors must be 'return' or 'raise', not {errors!r}")

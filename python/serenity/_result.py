@@ -82,7 +82,7 @@ class Result(Computed):
     def bound(self) -> Optional[int]:
         """No other decision needs less than this: of the arena where there is one, otherwise at the peak.
 
-        With loops it is a floor: the largest tensor that stays, or all inputs together, whichever is more. ``None`` if not even that is known.
+        With loops it is a floor: the largest tensor or all inputs together, whichever is more. ``None`` if not even that is known.
         """
         bound = self._found.bound if self._found is not None else self.plan["bound"]
         return bound if bound or not self.plan["loops"] else None

@@ -25,7 +25,7 @@ def fit(int8):
 
 
 def test_fit_is_what_the_command_says(int8, fit, monkeypatch):
-    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.setenv("COLUMNS", "1000")  # readline, which pytest loads, sets its own.
     theirs = answer("fit", int8, "--budget", "56KiB")
     assert [way._asdict() for way in fit.ways] == theirs["ways"]
     assert (fit.budget, fit.fits, fit.runtime) == (56 * 1024, theirs["fits"], theirs["runtime"])

@@ -96,7 +96,8 @@ pub fn fit(input: &Input, options: &Options, question: &Question) -> Result<Fit,
     let ways = Way::all().into_iter().filter(|way| is_permitted(way) && case.applies(*way));
     let started = Instant::now();
     let tried = AtomicU64::new(0);
-    let rows = on_all_cores(ways.collect(), |way| {
+    let ways: Vec<Way> = ways.collect();
+    let rows = on_all_cores(&ways, |way| {
         let row = Row { way, outcome: case.made(way) };
         let states = tried.fetch_add(1, Ordering::Relaxed) + 1;
         if let Some(tell) = tell {
@@ -114,7 +115,7 @@ pub fn fit(input: &Input, options: &Options, question: &Question) -> Result<Fit,
 }
 
 /// Makes a row of every way. No way depends on another, so how many run at once changes no row.
-fn on_all_cores(ways: Vec<Way>, make: impl Fn(Way) -> Row + Sync) -> Vec<Row> {
+fn on_all_cores(ways: &[Way], make: impl Fn(Way) -> Row + Sync) -> Vec<Row> {
     let next = AtomicUsize::new(0);
     let rows = Mutex::new(Vec::with_capacity(ways.len()));
     let work = || {

@@ -7,6 +7,7 @@ use serenity::{Input, Loops, Optimized, Options};
 use serenity_fit::{Change, Fit, Made, Question, Row, fit};
 use serenity_formats::Format;
 use serenity_report::page::{Remedy, Unit};
+use std::fmt::Write;
 use std::sync::Arc;
 
 /// Suggestions that are worth a line. Without a budget, only those that take no search.
@@ -21,15 +22,15 @@ pub(super) fn remedies(
     if found.plan.fits(need, budget) {
         return Vec::new();
     }
+    let unit = Unit::of(asked.budget);
     let ways = asked.ways.clone().or_else(|| ways(input, options, asked, budget));
     let Some(ways) = ways else { return Vec::new() };
     let smaller = ways.rows.iter().filter_map(|row| Some((row, row.outcome.as_ref().ok()?)));
     let smaller = smaller.filter(|(_, made)| made.command.is_some() && made.need.bytes < need.bytes);
-    let mut remedies: Vec<Remedy> =
-        smaller.map(|(row, made)| remedy(row, made, ways.macs, Unit::of(asked.budget))).collect();
+    let mut remedies: Vec<Remedy> = smaller.map(|(row, made)| remedy(row, made, ways.macs, unit)).collect();
     remedies.sort_by_key(|remedy| remedy.fits == Some(false));
     remedies.extend(ways.advice.iter().map(|text| Remedy { text: text.clone(), ..Remedy::default() }));
-    remedies.extend(board(found, need));
+    remedies.extend(board(found, need, unit));
     remedies
 }
 
@@ -50,14 +51,14 @@ fn remedy(row: &Row, made: &Made, macs: u64, unit: Unit) -> Remedy {
     let mut text = format!("{}: {}", row.way, unit.size(made.need.to_be_safe()));
     let share = 100.0 * made.extra_macs as f64 / macs.max(1) as f64;
     if share.abs() >= 0.05 {
-        text.push_str(&format!(", {share:+.1} % MACs"));
+        let _ = write!(text, ", {share:+.1} % MACs");
     }
     if made.extra_time > 0.0 {
-        text.push_str(&format!(", about {:+.1} % time", 100.0 * made.extra_time));
+        let _ = write!(text, ", about {:+.1} % time", 100.0 * made.extra_time);
     }
     text.push('.');
     for ask in &made.asks {
-        text.push_str(&format!(" The application must {ask}."));
+        let _ = write!(text, " The application must {ask}.");
     }
     Remedy { text, command: made.command.clone(), needs: Some(made.need.bytes), fits: Some(made.fits) }
 }
@@ -87,15 +88,15 @@ fn hints(input: &Input, found: &Optimized, options: &Options, asked: &PageOption
     loops.into_iter().chain([all]).collect()
 }
 
-fn board(found: &Optimized, need: Need) -> Option<Remedy> {
+fn board(found: &Optimized, need: Need, unit: Unit) -> Option<Remedy> {
     // Only for TFLM is it known what a board must have.
     found.model.tail(found.plan.model)?;
     let board = boards().into_iter().find(|board| board.ram >= need.to_be_safe())?;
     let text = format!(
-        "A larger device: the smallest known board that holds it as it is planned here is {} ({}, {} KiB).",
+        "A larger device: the smallest known board that holds it as it is planned here is {} ({}, {}).",
         board.name,
         board.chip,
-        board.ram >> 10
+        unit.size(board.ram)
     );
     Some(Remedy { text, ..Remedy::default() })
 }

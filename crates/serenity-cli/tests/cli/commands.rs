@@ -12,10 +12,9 @@ fn optimize_shows_before_and_after_with_a_picture() {
         "213.2 KB",
         "150.5 KB",
         "order     no other needs less, for these rewrites",
-        "worth",
+        "saves",
         "█",
         "░",
-        "serenity inspect zoo:swiftnet",
     ] {
         assert!(run.stdout.contains(part), "{part} is not in\n{}", run.stdout);
     }
@@ -275,7 +274,7 @@ fn completions_and_man_pages_come_out() {
         assert!(desk.run(&["completions", shell]).stdout.contains("optimize"), "{shell}");
     }
     assert_eq!(desk.run(&["man", "--out", "man"]).code, 0);
-    assert!(desk.read("man/serenity-optimize.1").contains("least memory"));
+    assert!(desk.read("man/serenity-optimize.1").contains("less memory"));
     assert!(desk.read("man/serenity-zoo-export.1").contains("Write a network to a file"));
     assert!(desk.path("man/serenity-zoo-list.1").exists());
 }

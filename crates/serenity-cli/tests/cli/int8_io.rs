@@ -60,7 +60,6 @@ fn people_are_told_each_change_and_how_to_fill_it() {
         ", zero point ",
         "serenity check plan.json net.tflite --deep",
         "serenity verify net.tflite out.tflite",
-        "serenity optimize net.tflite --int8-io --budget",
     ] {
         assert!(run.stdout.contains(part), "`{part}` is not in {}", run.stdout);
     }

@@ -74,7 +74,7 @@ fn a_plan_for_other_kernels_fits_nothing_and_is_warned_of() {
         let args = ["optimize", "net.tflite", "--kernels", kernels, "-o", "small.tflite"];
         desk.run(&[&args, more].concat())
     };
-    let warning = "this plan is for kernels `reference`: with `cmsis-nn`, ";
+    let warning = "this plan is for `reference` kernels; with `cmsis-nn`, ";
     let written = optimize("reference", &[]);
     assert!(written.stdout.contains(warning), "{written:?}");
     let avoid = optimize("reference", &["--json"]).json()["unsafe_kernels"].clone();

@@ -27,7 +27,7 @@ fn what_the_clock_cuts_is_said_to_differ_from_run_to_run() {
     assert_eq!((&cut["proof"], &cut["reproducible"]), (&json!("gap"), &json!(false)));
     assert!(cut["stopped"].as_str().unwrap().contains("time limit"), "{}", cut["stopped"]);
     let text = desk.run(&["optimize", "zoo:darts-cifar", "--time-limit", "0.01"]).stdout;
-    assert!(text.contains("another run may end with another result"), "{text}");
+    assert!(text.contains("another run may find another result"), "{text}");
     assert!(!text.contains("proved optimal"), "{text}");
 }
 

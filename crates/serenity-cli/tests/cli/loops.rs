@@ -88,13 +88,12 @@ fn people_are_told_what_loops_take_and_what_they_ask_for() {
         " at a time, ",
         "more MACs (10 % allowed)",
         "more instructions with CMSIS-NN (an estimate, calibrated on five int8 models)",
-        "bytes copied a run",
+        "bytes copied per run",
         "floor for loops: 12,288 bytes, the network's input itself",
         "also register these operators:",
         "AddWhile();",
         "AddDynamicUpdateSlice();",
         "needs TFLM of November 2025 or later",
-        "serenity optimize net.tflite --loops --budget",
     ] {
         assert!(said.contains(part), "`{part}` is not in {}", run.stdout);
     }

@@ -78,7 +78,7 @@ fn a_file_for_a_fast_session_says_so_and_every_command_knows() {
     let run = desk.run_with_python(&python, &args);
     assert_eq!(run.code, 0, "{run:?}");
     for part in [
-        "a default session, as measured",
+        "a default session, measured",
         "options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL",
         "options.execution_order = onnxruntime.ExecutionOrder.PRIORITY_BASED",
         "options.enable_mem_reuse = False",

@@ -40,7 +40,7 @@ fn a_capacity_decides_the_exit_code() {
     assert!(run.stdout.contains("fits 50 bytes: 0 bytes to spare"), "{}", run.stdout);
     let run = desk.run(&["place", "chain.csv", "--capacity", "48"]);
     assert_eq!(run.code, 1, "{run:?}");
-    assert!(run.stdout.contains("impossible in 48 B: no placement is below 50 bytes"), "{}", run.stdout);
+    assert!(run.stdout.contains("impossible in 48 bytes: the proved minimum is 50 bytes"), "{}", run.stdout);
     let run = desk.run(&["place", "chain.csv", "--capacity", "50", "--planner", "tflm"]);
     assert_eq!(run.code, 1, "{run:?}");
     assert!(run.stdout.contains("does not fit 50 bytes: 10 bytes over"), "{}", run.stdout);

@@ -186,5 +186,5 @@ fn a_printed_command_can_be_pasted() {
     let desk = Desk::new();
     desk.run(&["zoo", "export", "swiftnet-c", "-o", "it's a net.tflite"]);
     let run = desk.run(&["optimize", "it's a net.tflite"]);
-    assert!(run.stdout.contains(r"serenity inspect 'it'\''s a net.tflite'"), "{run:?}");
+    assert!(run.stdout.contains(r"serenity fit 'it'\''s a net.tflite' --budget"), "{run:?}");
 }
