@@ -187,6 +187,7 @@ impl<'a> Case<'a> {
         let chosen = found.attempts.iter().find(|attempt| attempt.is_chosen);
         let figures: Option<&Figures> = chosen.and_then(|attempt| attempt.outcome.as_ref().ok());
         let loops = found.plan.loops.as_ref();
+        let is_for_tflm = found.plan.model.kernels().is_some();
         let can_run = way.is_code || refused_by_tflm(self.input, found.plan.model).is_empty();
         Made {
             need,
@@ -197,7 +198,7 @@ impl<'a> Case<'a> {
                 .map_or(0.0, |loops| loops.extra_instructions as f64 / loops.instructions.max(1) as f64),
             extra_flash: figures.map_or(0, |figures| figures.extra_flash),
             is_proved: found.plan.is_optimal(),
-            asks: asks(way, figures.map_or(&[], |figures| &figures.new_operators)),
+            asks: asks(way, figures.filter(|_| is_for_tflm).map_or(&[], |figures| &figures.new_operators)),
             command: Some(self.command(way, most)),
             found: Some(Box::new(found)),
             code: None,

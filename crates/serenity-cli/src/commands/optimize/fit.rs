@@ -19,7 +19,7 @@ impl Report<'_> {
             let at_least = if self.plan.counts_everything() { "" } else { "at least " };
             writeln!(
                 out,
-                "\n{}: {HANG}{} activations + {} TFLM bookkeeping + {} margin (32-bit device)",
+                "\n{}: {HANG}{} activations + {} TFLM bookkeeping + {} margin",
                 paint(GOOD, format!("set the arena to {at_least}{} bytes", thousands(need.to_be_safe()))),
                 thousands(head),
                 thousands(bytes - head),
