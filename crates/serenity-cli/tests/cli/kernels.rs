@@ -84,15 +84,15 @@ fn a_plan_for_other_kernels_fits_nothing_and_is_warned_of() {
         desk.run(&[&args, more].concat())
     };
     let right = within("reference", &[]);
-    assert!(right.code == 0 && right.stdout.contains("fits 10.0 MB"), "{right:?}");
+    assert!(right.code == 0 && right.stdout.contains("fits 10 MB"), "{right:?}");
     let wrong = within("cmsis-nn", &[]);
-    assert!(wrong.code == 1 && wrong.stdout.contains("does not fit 10.0 MB as planned: "), "{wrong:?}");
+    assert!(wrong.code == 1 && wrong.stdout.contains("does not fit 10 MB as planned: "), "{wrong:?}");
     let wrong = within("cmsis-nn", &["--json"]).json();
     assert_eq!(wrong["fits"], false);
     assert!(wrong["plan_fault"].as_str().unwrap().contains("was made for kernels `reference`"), "{wrong}");
     // A plan that is safe with all kernels needs no warning.
     assert_eq!(optimize("any", &["--json"]).json()["unsafe_kernels"], json!([]));
-    assert!(!optimize("any", &[]).stdout.contains("this plan is for kernels"));
+    assert!(!optimize("any", &[]).stdout.contains("this plan is for"));
 }
 
 #[test]
