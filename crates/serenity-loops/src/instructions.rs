@@ -43,6 +43,21 @@ fn of_op(graph: &Graph, op: OpId) -> f64 {
     results.map(|result| result.count as f64).sum::<f64>() * of_element(&Call::new(graph, op))
 }
 
+/// The instructions of an op with one result.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Instructions {
+    whole: f64,
+    of_element: f64,
+    of_call: f64,
+}
+
+impl Instructions {
+    pub(crate) fn of(call: &Call, results: i64) -> Self {
+        let of_element = of_element(call);
+        Self { whole: results as f64 * of_element, of_element, of_call: of_call(call) }
+    }
+}
+
 /// The instructions of one element of the result of an op.
 fn of_element(call: &Call) -> f64 {
     let filter = call.described(1).map(|filter| filter.shape);
@@ -81,12 +96,13 @@ fn of_call(call: &Call) -> f64 {
 
 /// The instructions that a loop adds: for what it computes again, what it copies, and every call of an operator.
 pub(crate) fn extra_instructions(window: &Window, program: &Program) -> u64 {
-    let calls: Vec<Call> = window.ops.iter().map(|local| Call::new(window.graph, local.op)).collect();
-    let on_stripes: Vec<(f64, f64)> = calls.iter().map(|call| (of_element(call), of_call(call))).collect();
     let prices = Prices { cut: CUT, found: FOUND, widened: 0.0, carried: CARRIED, step: STEP };
-    let run = |op: usize, elements: f64| elements * on_stripes[op].0 + on_stripes[op].1;
+    let run = |op: usize, elements: f64| {
+        let Instructions { of_element, of_call, .. } = window.ops[op].instructions;
+        elements * of_element + of_call
+    };
     let [iteration, ahead] = program.costs(window, &prices, run);
-    let before: f64 = window.ops.iter().map(|local| of_op(window.graph, local.op)).sum();
+    let before: f64 = window.ops.iter().map(|local| local.instructions.whole).sum();
     let after = program.iterations as f64 * iteration + ahead;
     (after - before).max(0.0) as u64
 }

@@ -17,6 +17,7 @@
 //!
 //! For padding `SAME` a kernel takes `t = max((H' - 1) s + (k - 1) d + 1 - H, 0) / 2`, for `VALID` it is 0.
 
+use crate::instructions::Instructions;
 use serenity_ir::Operator::{self, *};
 use serenity_ir::{Call, ElementType, Graph, OpId, Padding, Slide, Tensor, TensorId, Window};
 
@@ -99,6 +100,8 @@ pub struct RowLocal {
     pub rows: Rows,
     /// Multiplications for the whole result.
     pub macs: u64,
+    /// Estimated instructions.
+    pub(crate) instructions: Instructions,
 }
 
 /// A tensor that can be cut into rows.
@@ -117,14 +120,14 @@ impl Image {
     pub(crate) fn of(graph: &Graph, tensor: TensorId) -> Option<Self> {
         let tensor = graph.tensor(tensor);
         let layout = tensor.layout().filter(|_| zero_point(tensor).is_some())?;
-        let sides: Vec<i64> = layout.shape.iter().map(|&side| side as i64).collect();
-        let (rows, columns, depth, axis) = match sides[..] {
+        let (rows, columns, depth, axis) = match *layout.shape {
             [1, rows, depth] => (rows, 1, depth, 1),
             [1, 1, rows, depth] => (rows, 1, depth, 2),
             [1, rows, columns, depth] => (rows, columns, depth, 1),
             _ => return None,
         };
-        Some(Self { rows, columns, depth, axis, rank: sides.len() })
+        let [rows, columns, depth] = [rows, columns, depth].map(|side| side as i64);
+        Some(Self { rows, columns, depth, axis, rank: layout.shape.len() })
     }
 
     /// Exchanges height and width if columns stand for rows.
@@ -198,7 +201,9 @@ impl RowLocal {
             }
             _ => return None,
         };
-        Some(Self { op, inputs, output, rows, macs: macs(&call, graph.tensor(output).layout()?.count) })
+        let results = graph.tensor(output).layout()?.count;
+        let instructions = Instructions::of(&call, results);
+        Some(Self { op, inputs, output, rows, macs: macs(&call, results), instructions })
     }
 }
 

@@ -117,12 +117,12 @@ impl Effort {
     /// Buffers that the search for offsets may visit for a model with loops, which tie buffers together at fixed
     /// distances.
     pub(crate) fn placement_of_loops(self) -> u64 {
-        self.of(20_000_000)
+        self.of(5_000_000)
     }
 
     /// Buffers that the search for offsets may visit for one of several choices of loops: enough to compare them.
     pub(crate) fn placement_of_some_loops(self) -> u64 {
-        self.of(4_000_000)
+        self.of(1_000_000)
     }
 
     /// Steps of orders that may be visited while one order is improved by moving ops.
