@@ -243,7 +243,7 @@ serenity::search::named! { "baseline": Baseline { "file" => File, "tflite" => Tf
 /// Show how the peaks of random orders, or of all orders, are distributed.
 ///
 /// Without --exact, an order is drawn by picking uniformly among the ops that can run next; that favours some orders over others. With
-/// --exact, every order counts the same.
+/// --exact, every order is equally likely.
 ///
 /// The orders are compared with the best one, which is searched for in whatever is left of the time limit. In the JSON output, a count is
 /// a number if it is below 2^64 and a text of digits if not; `share_optimal` is null if the best order is not proved optimal; `stopped`

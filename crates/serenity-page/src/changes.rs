@@ -58,7 +58,7 @@ pub(super) fn about(plan: &Plan, changes: &[Change]) -> String {
     }
     let choice = plan.choice.filter(|_| !plan.rewrites.is_empty()).map_or_else(String::new, |choice| {
         format!(
-            " The rewrites were chosen among {} sets: {} bytes in the best order without them, {} with them.",
+            " {} sets of rewrites were compared: {} bytes in the best order without rewrites, {} with these.",
             grouped(choice.sets as u128),
             grouped(choice.without.into()),
             grouped(choice.with.into())
@@ -91,7 +91,7 @@ fn fewer_channels(channels: &NarrowedChannels) -> Change {
             "{removed} of {of} channels are the same number everywhere, or nobody reads them: they are left out; the same {exact}"
         ),
         gain: None,
-        gained: format!("{fewer} multiplications, {bytes} bytes of weights"),
+        gained: format!("{fewer} MACs, {bytes} bytes of weights"),
         cost: "nothing".to_owned(),
     }
 }
@@ -146,7 +146,7 @@ fn loops(applied: &AppliedLoops, unit: Unit) -> impl Iterator<Item = Change> + '
             ),
             gain: None,
             gained: "the tensors between them never exist as a whole".to_owned(),
-            cost: format!("{share:.1} % more multiplications, {} copied a run", unit.size(one.copied)),
+            cost: format!("{share:.1} % more MACs, {} copied in each run", unit.size(one.copied)),
         }
     })
 }

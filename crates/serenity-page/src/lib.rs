@@ -40,6 +40,13 @@ pub struct PageOptions {
     pub orders: u64,
 }
 
+impl PageOptions {
+    /// The unit in which the page states sizes.
+    pub(crate) fn unit(&self) -> Unit {
+        Unit::typed(&self.budget_typed)
+    }
+}
+
 impl Default for PageOptions {
     fn default() -> Self {
         Self { budget: None, budget_typed: String::new(), ways: None, typed: String::new(), orders: 2000 }
@@ -65,7 +72,7 @@ pub fn page(input: &Input, found: &Optimized, options: &Options, asked: &PageOpt
     let given = options.given_plan.as_ref();
     let (before, after) = (before(input, found, given), after(found, given));
     let tails = input.tail(plan.model).zip(found.model.tail(plan.model));
-    let changes = changes::changes(found, &after, Unit::of(asked.budget));
+    let changes = changes::changes(found, &after, asked.unit());
     let mut sides = [before.side(), after.side()];
     tell(&mut sides, plan, tails, asked.budget);
     let headline = headline(found, &sides[1], tails, asked);
@@ -195,20 +202,21 @@ fn headline(found: &Optimized, after: &Side, tails: Option<(Tail, Tail)>, asked:
         before,
         after: need.bytes,
         proof: if plan.is_optimal() {
-            "Proved: no rewrites, order and places need less here.".to_owned()
+            "Proved: no combination of rewrites, order and placement needs less.".to_owned()
         } else {
             String::new()
         },
         budget: asked.budget,
+        unit: asked.unit(),
         fit,
         fit_text,
-        why: why::why(found, after, Unit::of(asked.budget)),
+        why: why::why(found, after, asked.unit()),
     }
 }
 
 fn fit(found: &Optimized, need: Need, tails: Option<(Tail, Tail)>, asked: &PageOptions) -> (Fit, String) {
     let (plan, wanted) = (&found.plan, need.to_be_safe());
-    let unit = Unit::of(asked.budget);
+    let unit = asked.unit();
     let with_margin = |word: &str| match need.margin {
         0 => String::new(),
         margin => format!(", {word} a safety margin of {}", grouped(margin.into())),

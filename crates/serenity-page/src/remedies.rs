@@ -22,7 +22,7 @@ pub(super) fn remedies(
     if found.plan.fits(need, budget) {
         return Vec::new();
     }
-    let unit = Unit::of(asked.budget);
+    let unit = asked.unit();
     let ways = asked.ways.clone().or_else(|| ways(input, options, asked, budget));
     let Some(ways) = ways else { return Vec::new() };
     let smaller = ways.rows.iter().filter_map(|row| Some((row, row.outcome.as_ref().ok()?)));
@@ -74,7 +74,7 @@ fn hints(input: &Input, found: &Optimized, options: &Options, asked: &PageOption
     let loops = estimate.map(|estimate| Remedy {
         text: format!(
             "loops: about {} of activations, {:+.1} % MACs, outputs the same bit for bit.",
-            Unit::of(None).size(estimate.arena),
+            Unit::Decimal.size(estimate.arena),
             100.0 * estimate.extra_macs
         ),
         command: Some(format!("serenity optimize {} --loops", asked.typed)),

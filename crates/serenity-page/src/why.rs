@@ -121,10 +121,12 @@ fn in_loops(plan: &Plan, side: &Side, names: &Names, at: &str, unit: Unit) -> St
     let floor = plan.loops.as_ref().map_or_else(String::new, |applied| {
         let bytes = unit.size(applied.floor.bytes);
         match &applied.floor.why {
-            Because::Inputs => format!(" No loops get below {bytes}, which the inputs of the network take."),
+            Because::Inputs => {
+                format!(" No loops get below {bytes}: the inputs of the network take as much.")
+            }
             Because::Op(name) => {
                 let name = quoted(&short_names(&[name.as_str()], ROOM)[0]);
-                format!(" No loops get below {bytes}, the size of a tensor that {name} needs as a whole.")
+                format!(" No loops get below {bytes}: {name} needs a tensor of that size as a whole.")
             }
         }
     });
@@ -195,7 +197,7 @@ fn waiting(side: &Side) -> Vec<Waiting> {
 fn between_peak_and_arena(plan: &Plan, side: &Side, unit: Unit) -> Option<String> {
     let gap = plan.after.needs().checked_sub(side.peak).filter(|&gap| gap > 0 && plan.loops.is_none())?;
     let proved = match plan.places {
-        Some(places) if places.is_optimal() => " Proved: for this order no places leave less.",
+        Some(places) if places.is_optimal() => " Proved: for this order, no placement leaves less.",
         _ => "",
     };
     Some(format!(
@@ -219,17 +221,15 @@ pub(super) fn proof(plan: &Plan, unit: Unit) -> String {
     match (plan.is_optimal(), plan.meets_bound()) {
         (true, _) => {
             format!(
-                "Proved: no set of rewrites, no order and no places need less{with}. Loops are not covered."
+                "Proved: no combination of rewrites, order and placement needs less{with}. Loops are not covered."
             )
         }
         (false, true) => {
             format!(
-                "Proved: no order and no places need less{with}. Other rewrites might, and loops are not covered."
+                "Proved: no order and placement need less{with}. Other rewrites might, and loops are not covered."
             )
         }
-        (false, false) if least == 0 => {
-            "No bound is known for loops: nothing is proved of what others might need.".to_owned()
-        }
+        (false, false) if least == 0 => "No lower bound is known for loops, so nothing is proved.".to_owned(),
         (false, false) => format!(
             "Not proved to be least: no order of these operators needs less than {}, so at most {:.1} % could still be gained.",
             unit.size(least),

@@ -154,7 +154,11 @@ impl Header<'_> {
         let total = tail.needed(arena.bytes).arm32;
         self.define("ARENA_TAIL_BYTES", tail.arm32, "what TFLM keeps on a 32-bit device: an estimate");
         self.define("ARENA_TOTAL_BYTES", total, "head and tail, or more if TFLM needs it while it prepares");
-        self.define("ARENA_MARGIN_BYTES", tail.margin(arena.bytes), "add this to be safe, for other builds");
+        self.define(
+            "ARENA_MARGIN_BYTES",
+            tail.margin(arena.bytes),
+            "add this: other builds of TFLM may need as much more",
+        );
         self.sizes_by_kernels();
     }
 

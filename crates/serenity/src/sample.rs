@@ -32,7 +32,7 @@ impl Draw {
     /// What 'a random order' means.
     pub fn measure(self) -> &'static str {
         match self {
-            Self::All => "every order counts the same",
+            Self::All => "every order is equally likely",
             Self::Some { .. } => "uniform among the ops that can run next",
         }
     }

@@ -13,7 +13,7 @@ use serenity::account::{StatedBudget, StatedVerdict};
 use serenity::pipeline::Need;
 use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::{Optimized, Options};
-use serenity_page::{Page, PageOptions, Unit};
+use serenity_page::{Page, PageOptions};
 use std::io::Write;
 
 pub(crate) fn run(args: &ReportArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
@@ -109,7 +109,7 @@ fn stated<'a>(
 
 fn print(args: &ReportArgs, drawn: &Page, files: &PageFiles, out: &mut impl Write) -> Result<(), Failure> {
     let headline = &drawn.headline;
-    let unit = Unit::of(headline.budget);
+    let unit = headline.unit;
     let known = |bytes: u64| match bytes {
         0 if headline.at_least => "unknown".to_owned(),
         bytes if headline.at_least => format!("at least {}", unit.size(bytes)),

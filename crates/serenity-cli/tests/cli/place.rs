@@ -299,6 +299,6 @@ fn memories_that_are_too_small_name_the_missing_bytes() {
         "plan.json",
     ]);
     assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{run:?}");
-    assert!(run.stderr.contains("2 bytes are missing, whatever lies where"), "{}", run.stderr);
+    assert!(run.stderr.contains("2 bytes too few, whatever lies where"), "{}", run.stderr);
     assert_eq!(desk.files(), Vec::<String>::new());
 }

@@ -12,7 +12,7 @@ pub struct Memory {
 /// The error if no division was found that fits two memories.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the tensors do not fit `{}` ({} bytes) and `{}` ({} bytes): {missing} bytes are missing{}",
+    "the tensors do not fit `{}` ({} bytes) and `{}` ({} bytes): {missing} bytes too few{}",
     .memories[0].name, .memories[0].capacity, .memories[1].name, .memories[1].capacity,
     if *.proved { ", whatever lies where" } else { " for the best division found" }
 )]

@@ -109,9 +109,9 @@ fn what_fits_the_fast_memory_lies_there() {
     assert_eq!(fast.traffic.plus(slow.traffic), whole);
     let listed = serde_json::json!(some.stated(input.graphs()));
     assert_eq!((&listed[0]["name"], &listed[1]["capacity"]), (&"fast".into(), &1_000_000.into()));
-    // Two bytes are missing, whatever lies where.
+    // Two bytes too few, whatever lies where.
     let error = divided(100_000, 100_702).unwrap_err();
-    assert!(error.to_string().contains("2 bytes are missing, whatever lies where"), "{error}");
+    assert!(error.to_string().contains("2 bytes too few, whatever lies where"), "{error}");
 }
 
 #[test]

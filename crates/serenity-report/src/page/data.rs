@@ -58,6 +58,8 @@ pub struct Headline {
     pub proof: String,
     /// The budget that it has to fit, if there is one.
     pub budget: Option<u64>,
+    /// The unit in which the budget was typed, and in which sizes are stated.
+    pub unit: Unit,
     /// Whether it fits the budget.
     pub fit: Fit,
     /// Whether it fits the budget, in a sentence.
@@ -67,11 +69,6 @@ pub struct Headline {
 }
 
 impl Headline {
-    /// Sizes are stated in the unit of the budget.
-    pub(crate) fn unit(&self) -> Unit {
-        Unit::of(self.budget)
-    }
-
     pub(crate) fn gains_nothing(&self) -> bool {
         self.before == self.after
     }

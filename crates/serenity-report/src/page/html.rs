@@ -52,7 +52,7 @@ pub(crate) fn page(page: &Page, pictures: &Pictures) -> String {
 
 /// The headline in a few words, for the title of the window.
 fn in_short(headline: &Headline) -> String {
-    let unit = headline.unit();
+    let unit = headline.unit;
     if headline.at_least {
         return at_least(headline.after, unit);
     }
@@ -66,7 +66,7 @@ fn at_least(bytes: u64, unit: Unit) -> String {
 
 fn first_screen(html: &mut String, page: &Page, title: &str) {
     let headline = &page.headline;
-    let unit = headline.unit();
+    let unit = headline.unit;
     let over = if is_over(page) { " over" } else { "" };
     let _ = writeln!(
         html,
@@ -123,7 +123,7 @@ pub(crate) fn is_over(page: &Page) -> bool {
 
 /// What was and what is, side by side: only where both count everything.
 fn becomes(html: &mut String, headline: &Headline) {
-    let unit = headline.unit();
+    let unit = headline.unit;
     let [before, after] = [headline.before, headline.after].map(|bytes| grouped(bytes.into()));
     html.push_str("<p class=\"big\">");
     if !headline.gains_nothing() {
@@ -174,7 +174,7 @@ fn bars(html: &mut String, headline: &Headline) {
             html,
             "<div class=\"limit{turned}\" style=\"left:{}%\"><span>budget {}</span></div>",
             share(budget),
-            headline.unit().size(budget)
+            headline.unit.size(budget)
         );
     }
     html.push_str("</div>\n");

@@ -59,7 +59,7 @@ pub(crate) struct Pictures {
 
 impl Pictures {
     fn new(page: &Page) -> Self {
-        let unit = page.headline.unit();
+        let unit = page.headline.unit;
         let names = [0, 1].map(|side: usize| Drawn::new(&page.sides[side]));
         let peak = |side: &Side| side.peak;
         let memory_top = top(page, peak);
@@ -116,7 +116,7 @@ impl Page {
         files.extend(
             self.device
                 .as_ref()
-                .map(|device| ("device.svg", others::device(device, self.headline.unit()).to_svg())),
+                .map(|device| ("device.svg", others::device(device, self.headline.unit).to_svg())),
         );
         files.extend(drawn.traffic.as_ref().map(|plot| ("traffic.svg", plot.to_svg())));
         files.extend(drawn.orders.as_ref().map(|plot| ("orders.svg", plot.to_svg())));

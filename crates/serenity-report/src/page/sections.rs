@@ -106,7 +106,7 @@ pub(crate) fn memory(html: &mut String, page: &Page, pictures: &Pictures) {
     html.push_str("<div class=\"pair\">\n");
     for number in page.drawn_sides() {
         let (side, plot) = (&page.sides[number], &pictures.memory[number]);
-        let peak = format!("peak {}", page.headline.unit().size(side.peak));
+        let peak = format!("peak {}", page.headline.unit.size(side.peak));
         figure(html, [name_of(page, number), &peak, &side.caption], number, Some(plot));
         legend(html, page, pictures, number, plot);
         lazy_table(html, "ops", number, "op by op");
@@ -128,7 +128,7 @@ pub(crate) fn arena(html: &mut String, page: &Page, pictures: &Pictures) {
     html.push_str("<div class=\"pair\">\n");
     for number in page.drawn_sides() {
         let (side, plot) = (&page.sides[number], &pictures.arena[number]);
-        let high = page.headline.unit().size(side.arena.unwrap_or_else(|| super::arena::height(side)));
+        let high = page.headline.unit.size(side.arena.unwrap_or_else(|| super::arena::height(side)));
         figure(html, [name_of(page, number), &high, &side.about_places], number, plot.as_ref());
         if let Some(plot) = plot {
             legend(html, page, pictures, number, plot);
@@ -188,7 +188,7 @@ fn legend(html: &mut String, page: &Page, pictures: &Pictures, number: usize, pl
                 swatch(&class),
                 escaped(&pictures.names[number].items[item]),
                 grouped(side.items[item].bytes.into()),
-                page.headline.unit().size(side.items[item].bytes)
+                page.headline.unit.size(side.items[item].bytes)
             );
         }
     }
@@ -251,7 +251,7 @@ pub(crate) fn network(html: &mut String, page: &Page, pictures: &Pictures) {
     let _ = writeln!(
         html,
         "<li class=\"more\">of the {whole}, {}</li></ul>\n</section>",
-        page.headline.unit().size(peaks[0].max(peaks[1]))
+        page.headline.unit.size(peaks[0].max(peaks[1]))
     );
 }
 
@@ -299,7 +299,7 @@ pub(crate) fn device(html: &mut String, page: &Page) {
     let scale =
         device.boards.iter().map(|board| board.ram).find(|&ram| ram >= most).unwrap_or(largest).max(most);
     html.push_str("<div class=\"stacks\">\n");
-    let unit = page.headline.unit();
+    let unit = page.headline.unit;
     let both = if device.before == device.after {
         vec![("", device.after)]
     } else {
@@ -356,7 +356,7 @@ pub(crate) fn traffic(html: &mut String, page: &Page, pictures: &Pictures) {
     let (Some(traffic), Some(plot)) = (&page.traffic, &pictures.traffic) else { return };
     let about = format!(
         "If activations do not fit on chip they move out and in again. Bytes moved in one run, by the best plan found for each order, beyond the {} that move in any case (inputs once in, outputs once out).",
-        page.headline.unit().size(traffic.compulsory)
+        page.headline.unit.size(traffic.compulsory)
     );
     begin(html, "traffic", "Off-chip traffic", &about);
     html.push_str(&plot.to_html());
@@ -383,7 +383,7 @@ pub(crate) fn traffic(html: &mut String, page: &Page, pictures: &Pictures) {
 pub(crate) fn orders(html: &mut String, page: &Page, pictures: &Pictures) {
     let Some(orders) = &page.orders else { return };
     let reach = if let [(only, _)] = orders.peaks[..] {
-        format!("All of them peak at {}: the order does not matter here.", page.headline.unit().size(only))
+        format!("All of them peak at {}: the order does not matter here.", page.headline.unit.size(only))
     } else if orders.share_best > 0.0 {
         format!("{} % of them are as good as the best.", crate::significant(100.0 * orders.share_best, 2))
     } else {

@@ -11,14 +11,9 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// The unit in which somebody typed this budget: KiB if it is a whole number of KiB and not of KB.
-    pub fn of(budget: Option<u64>) -> Self {
-        match budget {
-            Some(bytes) if bytes > 0 && bytes.is_multiple_of(1024) && !bytes.is_multiple_of(1000) => {
-                Self::Binary
-            }
-            _ => Self::Decimal,
-        }
+    /// The unit in which a size was typed: powers of 1024 for `64KiB`, powers of 1000 for `64KB`, `65536` and nothing.
+    pub fn typed(size: &str) -> Self {
+        if size.to_ascii_lowercase().contains('i') { Self::Binary } else { Self::Decimal }
     }
 
     /// The bytes of the smallest unit, and what stands in its name between `K` and `B`.
@@ -82,9 +77,9 @@ mod tests {
             [9_999, 65_536, 70_000, 1 << 24].map(|bytes| Unit::Binary.size(bytes)),
             ["9999 B", "64 KiB", "68.4 KiB", "16 MiB"]
         );
-        let typed = [65_536, 131_072, 128_000, 256_000, 55_000, 0].map(|budget| Unit::of(Some(budget)));
+        let typed = ["64KiB", "250kib", "1MiB", "64KB", "65536", ""].map(Unit::typed);
         let [kib, kb] = [Unit::Binary, Unit::Decimal];
-        assert_eq!((typed, Unit::of(None)), ([kib, kib, kb, kb, kb, kb], kb));
+        assert_eq!(typed, [kib, kib, kib, kb, kb, kb]);
     }
 
     #[test]
