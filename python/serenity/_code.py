@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-from typing import NamedTuple, Optional, Union
+from typing import TYPE_CHECKING, NamedTuple, Optional, Union
 
 from . import _options, _serenity, _write
 from ._computed import filled
 from ._load import Source, as_graph
-from ._optimize import Progress, _wishes
+from ._optimize import Progress
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+#: Options that say which runtime runs the model: C code needs none.
+NOT_OF_CODE = ("runtime", "plan", "ort_order", "ort_session")
 
 
 class Code(NamedTuple):
@@ -38,23 +44,13 @@ class Code(NamedTuple):
         return f"<serenity.Code {self.name!r}: {', '.join(self.files)}; {self.ram:,} bytes of RAM, {self.flash:,} of constants>"
 
 
+@_options.listed(without=NOT_OF_CODE)
 def emit_c(
     source: Source,
     *,
     name: Optional[str] = None,
-    kernels: Optional[str] = None,
-    budget: Optional[_options.Size] = None,
-    rewrite: Optional[str] = None,
-    loops: bool = False,
-    max_extra_macs: Optional[float] = None,
-    int8_io: bool = False,
-    reorder: bool = True,
-    algorithm: Optional[str] = None,
-    threads: int = 1,
-    time_limit: Optional[float] = 300.0,
-    memory_limit: _options.Size = "4GiB",
-    effort: int = 1,
     progress: Optional[Progress] = None,
+    **options: Unpack[_options.Options],
 ) -> Code:
     """Make C code of a ``.tflite`` model, as the command ``serenity emit c`` does.
 
@@ -65,20 +61,7 @@ def emit_c(
 
     All other options are those of :func:`optimize`.
     """
-    wishes = _wishes(
-        kernels=kernels,
-        budget=budget,
-        rewrite=rewrite,
-        loops=loops,
-        max_extra_macs=max_extra_macs,
-        int8_io=int8_io,
-        reorder=reorder,
-        algorithm=algorithm,
-        threads=threads,
-        time_limit=time_limit,
-        memory_limit=memory_limit,
-        effort=effort,
-    )
+    wishes = _options.wishes(**options)
     graph, tell = as_graph(source), _options.callback(progress)
     text, files = _serenity.emit_c(graph._model, _options.text(name, "name"), wishes, tell)
     stated = json.loads(text)

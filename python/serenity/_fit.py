@@ -11,7 +11,6 @@ from . import _html, _options, _serenity, _write
 from ._computed import Computed, filled
 from ._errors import BudgetError, InputError, extra
 from ._load import Source, as_graph
-from ._optimize import _wishes
 
 if TYPE_CHECKING:
     import pandas
@@ -169,7 +168,7 @@ def fit(
     :param shapes: as for :func:`load`
     """
     typed = budget.replace(" ", "") if isinstance(budget, str) else str(_options.size(budget, "budget"))
-    wishes = _wishes(
+    wishes = _options.wishes(
         runtime=runtime,
         kernels=kernels,
         budget=budget,

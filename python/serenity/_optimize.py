@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any, Callable, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, Optional, Union
 
 from . import _options, _serenity
 from ._errors import Error
@@ -12,69 +12,19 @@ from ._graph import Graph
 from ._load import Source, as_graph
 from ._result import Result
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 Progress = Callable[[int, int, int, float], object]
 
 
-def _wishes(
-    *,
-    runtime: Optional[str] = None,
-    kernels: Optional[str] = None,
-    budget: Optional[_options.Size] = None,
-    rewrite: Optional[str] = None,
-    loops: bool = False,
-    max_extra_macs: Optional[float] = None,
-    int8_io: bool = False,
-    reorder: bool = True,
-    plan: bool = True,
-    algorithm: Optional[str] = None,
-    threads: int = 1,
-    ort_order: Optional[str] = None,
-    ort_session: Optional[str] = None,
-    time_limit: Optional[float] = 300.0,
-    memory_limit: _options.Size = "4GiB",
-    effort: int = 1,
-) -> dict[str, Any]:
-    return {
-        "target": _options.target(runtime, kernels, ort_order, ort_session),
-        "patience": _options.patience(time_limit, memory_limit, effort),
-        "algorithm": _options.text(algorithm, "algorithm"),
-        "threads": _options.whole(threads, "threads"),
-        "budget": None if budget is None else _options.size(budget, "budget"),
-        "rewrite": _options.text(rewrite, "rewrite"),
-        "reorder": _options.flag(reorder, "reorder"),
-        "plan": _options.flag(plan, "plan"),
-        "loops": _options.flag(loops, "loops"),
-        "max_extra_macs": _options.number(max_extra_macs, "max_extra_macs"),
-        "int8_io": _options.flag(int8_io, "int8_io"),
-        "python": _options.python(),
-    }
-
-
-# Who gives a wrong option has called the function that has them all by name.
-_wishes.__qualname__ = "optimize"
-
-
+@_options.listed()
 def optimize(
     source: Source,
     *,
-    runtime: Optional[str] = None,
-    kernels: Optional[str] = None,
-    budget: Optional[_options.Size] = None,
-    rewrite: Optional[str] = None,
-    loops: bool = False,
-    max_extra_macs: Optional[float] = None,
-    int8_io: bool = False,
-    reorder: bool = True,
-    plan: bool = True,
-    algorithm: Optional[str] = None,
-    threads: int = 1,
-    ort_order: Optional[str] = None,
-    ort_session: Optional[str] = None,
-    time_limit: Optional[float] = 300.0,
-    memory_limit: _options.Size = "4GiB",
-    effort: int = 1,
     progress: Optional[Progress] = None,
     shapes: Optional[Mapping[str, _options.Shape]] = None,
+    **options: Unpack[_options.Options],
 ) -> Result:
     """Make a model need the least memory, as the command ``serenity optimize`` does.
 
@@ -99,65 +49,35 @@ def optimize(
 
     Other threads run while it searches. Ctrl-C ends the search, and the best so far is returned; it is then not called proved, and ``stopped`` says why.
     """
-    wishes = _wishes(
-        runtime=runtime,
-        kernels=kernels,
-        budget=budget,
-        rewrite=rewrite,
-        loops=loops,
-        max_extra_macs=max_extra_macs,
-        int8_io=int8_io,
-        reorder=reorder,
-        plan=plan,
-        algorithm=algorithm,
-        threads=threads,
-        ort_order=ort_order,
-        ort_session=ort_session,
-        time_limit=time_limit,
-        memory_limit=memory_limit,
-        effort=effort,
-    )
-    graph = as_graph(source, runtime, shapes)
+    wishes = _options.wishes(**options)
+    graph = as_graph(source, options.get("runtime"), shapes)
     return Result(_serenity.optimize(graph._model, wishes, _options.callback(progress)), graph.name)
 
 
+@_options.listed()
 def schedule(
     source: Source,
     *,
     algorithm: str = "exact",
     progress: Optional[Progress] = None,
     shapes: Optional[Mapping[str, _options.Shape]] = None,
-    **options: Any,
+    **options: Unpack[_options.Options],
 ) -> Result:
     """An order and nothing else, found by exactly the algorithm asked for: better or worse than the model's own. Options as for :func:`optimize`."""
-    wishes = _wishes(algorithm=algorithm, **options)
+    wishes = _options.wishes(algorithm=algorithm, **options)
     graph = as_graph(source, options.get("runtime"), shapes)
     return Result(_serenity.schedule(graph._model, wishes, _options.callback(progress)), graph.name)
 
 
+@_options.listed()
 def optimize_many(
     sources: Iterable[Source],
     *,
     workers: Optional[int] = None,
     errors: str = "return",
     progress: Optional[Callable[[int, int], object]] = None,
-    runtime: Optional[str] = None,
-    kernels: Optional[str] = None,
-    budget: Optional[_options.Size] = None,
-    rewrite: Optional[str] = None,
-    loops: bool = False,
-    max_extra_macs: Optional[float] = None,
-    int8_io: bool = False,
-    reorder: bool = True,
-    plan: bool = True,
-    algorithm: Optional[str] = None,
-    threads: int = 1,
-    ort_order: Optional[str] = None,
-    ort_session: Optional[str] = None,
-    time_limit: Optional[float] = 300.0,
-    memory_limit: _options.Size = "4GiB",
-    effort: int = 1,
     shapes: Optional[Mapping[str, _options.Shape]] = None,
+    **options: Unpack[_options.Options],
 ) -> list[Union[Result, Error]]:
     """Optimise many models on all cores: one result per model, in the order given.
 
@@ -171,26 +91,9 @@ def optimize_many(
     if errors not in ("return", "raise"):
         raise ValueError(f"errors must be 'return' or 'raise', not {errors!r}")
     at_once = os.cpu_count() or 1 if workers is None else _options.whole(workers, "workers")
-    wishes = _wishes(
-        runtime=runtime,
-        kernels=kernels,
-        budget=budget,
-        rewrite=rewrite,
-        loops=loops,
-        max_extra_macs=max_extra_macs,
-        int8_io=int8_io,
-        reorder=reorder,
-        plan=plan,
-        algorithm=algorithm,
-        threads=threads,
-        ort_order=ort_order,
-        ort_session=ort_session,
-        time_limit=time_limit,
-        memory_limit=memory_limit,
-        effort=effort,
-    )
+    wishes = _options.wishes(**options)
     tell = _options.callback(progress)
-    read: list[Any] = [_read(source, runtime, shapes) for source in _options.several(sources)]
+    read: list[Any] = [_read(source, options.get("runtime"), shapes) for source in _options.several(sources)]
     graphs = [graph for graph in read if not isinstance(graph, Error)]
     total, failed = len(read), len(read) - len(graphs)
     models = [graph._model for graph in graphs]

@@ -2,15 +2,97 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, Optional, Union
+from typing import Any, Callable, Optional, TypedDict, TypeVar, Union
 
 from . import _serenity
 
 Size = Union[int, str]
 Shape = Union[Sequence[int], tuple[Sequence[int], str]]
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Options(TypedDict, total=False):
+    """The options of :func:`optimize`, for editors and type checkers. :func:`wishes` has their defaults."""
+
+    runtime: Optional[str]
+    kernels: Optional[str]
+    budget: Optional[Size]
+    rewrite: Optional[str]
+    loops: bool
+    max_extra_macs: Optional[float]
+    int8_io: bool
+    reorder: bool
+    plan: bool
+    algorithm: Optional[str]
+    threads: int
+    ort_order: Optional[str]
+    ort_session: Optional[str]
+    time_limit: Optional[float]
+    memory_limit: Size
+    effort: int
+
+
+def wishes(
+    *,
+    runtime: Optional[str] = None,
+    kernels: Optional[str] = None,
+    budget: Optional[Size] = None,
+    rewrite: Optional[str] = None,
+    loops: bool = False,
+    max_extra_macs: Optional[float] = None,
+    int8_io: bool = False,
+    reorder: bool = True,
+    plan: bool = True,
+    algorithm: Optional[str] = None,
+    threads: int = 1,
+    ort_order: Optional[str] = None,
+    ort_session: Optional[str] = None,
+    time_limit: Optional[float] = 300.0,
+    memory_limit: Size = "4GiB",
+    effort: int = 1,
+) -> dict[str, Any]:
+    """The options of :func:`optimize`, checked."""
+    return {
+        "target": target(runtime, kernels, ort_order, ort_session),
+        "patience": patience(time_limit, memory_limit, effort),
+        "algorithm": text(algorithm, "algorithm"),
+        "threads": whole(threads, "threads"),
+        "budget": None if budget is None else size(budget, "budget"),
+        "rewrite": text(rewrite, "rewrite"),
+        "reorder": flag(reorder, "reorder"),
+        "plan": flag(plan, "plan"),
+        "loops": flag(loops, "loops"),
+        "max_extra_macs": number(max_extra_macs, "max_extra_macs"),
+        "int8_io": flag(int8_io, "int8_io"),
+        "python": python(),
+    }
+
+
+def listed(*, without: Sequence[str] = ()) -> Callable[[Function], Function]:
+    """Lists all options by name, with their defaults, in the signature of a function that takes ``**options``; others are refused."""
+
+    def with_options(function: Function) -> Function:
+        own = [one for one in inspect.signature(function).parameters.values() if one.kind is not one.VAR_KEYWORD]
+        taken = {*without, *(one.name for one in own)}
+        options = [one for one in inspect.signature(wishes).parameters.values() if one.name not in taken]
+        all_of_them = sorted([*own, *options], key=lambda one: one.kind)
+        names = {one.name for one in all_of_them}
+
+        @functools.wraps(function)
+        def checked(*args: Any, **given: Any) -> Any:
+            for name in given.keys() - names:
+                raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}")
+            return function(*args, **given)
+
+        checked.__signature__ = inspect.signature(function).replace(parameters=all_of_them)  # type: ignore[attr-defined]
+        return checked  # type: ignore[return-value]
+
+    return with_options
 
 
 def size(value: Size, name: str) -> int:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
-from typing import Any, Callable, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, Optional, Union
 
 from . import _options
 from ._errors import Error, RuntimeFailure, extra
 from ._graph import Graph
 from ._load import Source
-from ._optimize import _read, _wishes
+from ._optimize import _read
 from ._optimize import optimize_many as _optimize_many
 from ._result import Result
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 with extra("ray"):
     import ray
@@ -21,6 +24,7 @@ with extra("ray"):
 LARGEST_BATCH = 64
 
 
+@_options.listed()
 def optimize_many(
     sources: Iterable[Source],
     *,
@@ -28,23 +32,8 @@ def optimize_many(
     retries: int = 5,
     errors: str = "return",
     progress: Optional[Callable[[int, int], object]] = None,
-    runtime: Optional[str] = None,
-    kernels: Optional[str] = None,
-    budget: Optional[_options.Size] = None,
-    rewrite: Optional[str] = None,
-    loops: bool = False,
-    max_extra_macs: Optional[float] = None,
-    int8_io: bool = False,
-    reorder: bool = True,
-    plan: bool = True,
-    algorithm: Optional[str] = None,
-    threads: int = 1,
-    ort_order: Optional[str] = None,
-    ort_session: Optional[str] = None,
-    time_limit: Optional[float] = 300.0,
-    memory_limit: _options.Size = "4GiB",
-    effort: int = 1,
     shapes: Optional[Mapping[str, _options.Shape]] = None,
+    **options: Unpack[_options.Options],
 ) -> list[Union[Result, Error]]:
     """Optimise many models on all machines of the Ray cluster that this process is connected to (``ray.init``); without one, Ray starts on this machine.
 
@@ -59,26 +48,8 @@ def optimize_many(
     if errors not in ("return", "raise"):
         raise ValueError(f"errors must be 'return' or 'raise', not {errors!r}")
     _options.whole(retries, "retries", least=0)
-    options = {
-        "runtime": runtime,
-        "kernels": kernels,
-        "budget": budget,
-        "rewrite": rewrite,
-        "loops": loops,
-        "max_extra_macs": max_extra_macs,
-        "int8_io": int8_io,
-        "reorder": reorder,
-        "plan": plan,
-        "algorithm": algorithm,
-        "threads": threads,
-        "ort_order": ort_order,
-        "ort_session": ort_session,
-        "time_limit": time_limit,
-        "memory_limit": memory_limit,
-        "effort": effort,
-    }
-    _wishes(**options)  # Wrong options are told here, not once per graph on every machine.
-    results: list[Any] = [_read(source, runtime, shapes) for source in _options.several(sources)]
+    _options.wishes(**options)  # Wrong options are told here, not once per graph on every machine.
+    results: list[Any] = [_read(source, options.get("runtime"), shapes) for source in _options.several(sources)]
     positions = [position for position, one in enumerate(results) if isinstance(one, Graph)]
     total, done = len(results), len(results) - len(positions)
     tell = progress or (_show if sys.stderr.isatty() else None)
@@ -111,7 +82,7 @@ def optimize_many(
     return results
 
 
-def _work(graphs: list[Graph], options: dict[str, Any]) -> list[Any]:
+def _work(graphs: list[Graph], options: _options.Options) -> list[Any]:
     return _optimize_many(graphs, workers=1, **options)
 
 

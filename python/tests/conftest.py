@@ -3,6 +3,10 @@
 import os
 import pathlib
 import random
+import signal
+import subprocess
+import sys
+import threading
 
 import pytest
 
@@ -76,9 +80,18 @@ def diamond() -> serenity.Graph:
 
 @pytest.fixture(scope="session")
 def model(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """A small .tflite model with weights, made by the command."""
-    from serenity import _serenity
+    """A small .tflite model with weights."""
+    return exported(tmp_path_factory.mktemp("models") / "model.tflite")
 
-    path = tmp_path_factory.mktemp("models") / "model.tflite"
-    assert _serenity.run_command(["serenity", "zoo", "export", "swiftnet-c", "-o", str(path)]) == 0
+
+def exported(path: pathlib.Path, *options: str) -> pathlib.Path:
+    """A small model as a file, written by the command: in a process of its own, which handles signals in its own way."""
+    asked = ["zoo", "export", "swiftnet-c", *options, "-o", str(path)]
+    subprocess.run([sys.executable, "-m", "serenity", *asked], check=True)
     return path
+
+
+def interrupt_soon() -> None:
+    """Presses Ctrl-C in half a second, also where whoever started the tests ignores it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    threading.Timer(0.5, signal.raise_signal, [signal.SIGINT]).start()

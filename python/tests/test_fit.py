@@ -5,18 +5,16 @@ import inspect
 import pickle
 
 import pytest
+from conftest import exported
 from test_command import answer, command
 
 import serenity
-from serenity import _serenity
 
 
 @pytest.fixture(scope="session")
 def int8(tmp_path_factory):
     """A small int8 model, which C code can be made of."""
-    path = tmp_path_factory.mktemp("int8") / "net.tflite"
-    assert _serenity.run_command(["serenity", "zoo", "export", "swiftnet-c", "--int8", "-o", str(path)]) == 0
-    return path
+    return exported(tmp_path_factory.mktemp("int8") / "net.tflite", "--int8")
 
 
 @pytest.fixture(scope="session")
@@ -132,6 +130,9 @@ def test_options_have_names():
     one, many = (inspect.signature(function).parameters for function in (serenity.optimize, serenity.optimize_many))
     for name in one.keys() - {"source", "progress"}:
         assert many[name].default == one[name].default and many[name].kind is inspect.Parameter.KEYWORD_ONLY, name
+    with pytest.raises(TypeError, match=r"emit_c\(\) got an unexpected keyword argument 'ort_order'"):
+        serenity.emit_c("model.tflite", ort_order="default")
+    assert "memory_limit" in inspect.signature(serenity.emit_c).parameters
     ray = pytest.importorskip("serenity.ray", reason="could not import ray")
     on_ray = inspect.signature(ray.optimize_many).parameters
     assert all(name in on_ray for name in many.keys() - {"workers"})

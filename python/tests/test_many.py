@@ -1,11 +1,9 @@
 """Many graphs on all cores."""
 
 import pickle
-import signal
-import threading
 
 import pytest
-from conftest import random_graph
+from conftest import interrupt_soon, random_graph
 
 import serenity
 
@@ -56,7 +54,7 @@ def test_progress(diamond):
 
 def test_ctrl_c_keeps_what_there_is():
     graphs = [random_graph(seed, ops=220, reach=60) for seed in range(6)]
-    threading.Timer(0.5, signal.raise_signal, [signal.SIGINT]).start()
+    interrupt_soon()
     results = serenity.optimize_many(graphs, effort=1000, time_limit=60)
     assert len(results) == 6 and all(result.peak <= graph.peak() for result, graph in zip(results, graphs))
     assert any(result.proof == "gap" for result in results)

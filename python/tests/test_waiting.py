@@ -1,12 +1,11 @@
 """Callbacks, Ctrl-C, threads, processes: the interpreter stays in charge."""
 
 import multiprocessing
-import signal
 import threading
 import time
 
 import pytest
-from conftest import random_graph
+from conftest import interrupt_soon, random_graph
 
 import serenity
 
@@ -46,7 +45,7 @@ def test_what_a_callback_raises_comes_through(hard):
 
 
 def test_ctrl_c_keeps_the_best(hard):
-    threading.Timer(0.5, signal.raise_signal, [signal.SIGINT]).start()
+    interrupt_soon()
     begin = time.process_time()
     best = search(hard)
     assert time.process_time() - begin < 60
