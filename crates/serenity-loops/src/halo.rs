@@ -20,6 +20,8 @@ struct Halo<'w> {
     enters: TensorId,
     /// How coarse the rows of each tensor are.
     coarseness: BTreeMap<TensorId, i64>,
+    /// The tensors of the window as consecutive numbers: rows are followed through thousands of stripes.
+    dense: Dense<'w>,
     /// The first row of the result in each iteration.
     starts: Vec<i64>,
     step: i64,
@@ -45,6 +47,7 @@ pub(crate) fn program(window: &Window, enters: TensorId, step: i64) -> Option<Pr
     let halo = Halo {
         window,
         enters,
+        dense: Dense::new(window, &coarseness),
         coarseness,
         starts: (0..iterations).map(|i| (i * step).min(height - step)).collect(),
         step,
@@ -52,6 +55,35 @@ pub(crate) fn program(window: &Window, enters: TensorId, step: i64) -> Option<Pr
     let (stripe, begins) = halo.stripes()?;
     let rows = halo.rows(stripe)?;
     Some(halo.emit(&begins, &rows))
+}
+
+/// The tensors of a window by number, with what is asked of each most often.
+struct Dense<'w> {
+    tensors: Vec<TensorId>,
+    heights: Vec<i64>,
+    coarseness: Vec<i64>,
+    /// Each operator with the numbers of its inputs and of its output.
+    ops: Vec<(&'w RowLocal, Vec<usize>, usize)>,
+}
+
+impl<'w> Dense<'w> {
+    fn new(window: &'w Window<'w>, coarseness: &BTreeMap<TensorId, i64>) -> Self {
+        let tensors: Vec<TensorId> = coarseness.keys().copied().collect();
+        let number =
+            |t: &TensorId| tensors.binary_search(t).unwrap_or_else(|_| unreachable!("of the window"));
+        let ops =
+            window.ops.iter().map(|&op| (op, op.inputs.iter().map(number).collect(), number(&op.output)));
+        Self {
+            heights: tensors.iter().map(|&t| window.height(t)).collect(),
+            coarseness: coarseness.values().copied().collect(),
+            ops: ops.collect(),
+            tensors,
+        }
+    }
+
+    fn number(&self, tensor: TensorId) -> usize {
+        self.tensors.binary_search(&tensor).unwrap_or_else(|_| unreachable!("of the window"))
+    }
 }
 
 impl Halo<'_> {
@@ -93,19 +125,22 @@ impl Halo<'_> {
 
     /// The rows of the entering tensor that rows of the result from `start` on depend on.
     fn needed(&self, start: i64) -> (i64, i64) {
-        let mut wanted: BTreeMap<TensorId, (i64, i64)> =
-            self.window.leaving().map(|t| (t, self.wanted_of(t, start))).collect();
-        for op in self.window.ops.iter().rev() {
-            let Some(&range) = wanted.get(&op.output) else { continue };
-            for &input in &op.inputs {
-                let (low, high) = op.rows.needed(range);
-                let height = self.window.height(input);
+        let Dense { heights, ops, .. } = &self.dense;
+        let mut wanted: Vec<Option<(i64, i64)>> = vec![None; heights.len()];
+        for t in self.window.leaving() {
+            wanted[self.dense.number(t)] = Some(self.wanted_of(t, start));
+        }
+        for (op, inputs, output) in ops.iter().rev() {
+            let Some(range) = wanted[*output] else { continue };
+            let (low, high) = op.rows.needed(range);
+            for &input in inputs {
+                let height = heights[input];
                 let (low, high) = (low.clamp(0, height), high.clamp(0, height));
-                let entry = wanted.entry(input).or_insert((low, high));
-                *entry = (entry.0.min(low), entry.1.max(high));
+                let known = wanted[input].unwrap_or((low, high));
+                wanted[input] = Some((known.0.min(low), known.1.max(high)));
             }
         }
-        wanted.get(&self.enters).copied().unwrap_or((0, 0))
+        wanted[self.dense.number(self.enters)].unwrap_or((0, 0))
     }
 
     /// The rows of each stripe if the stripe of the entering tensor has `stripe` rows.
@@ -138,27 +173,33 @@ impl Halo<'_> {
             let height = self.window.height(t);
             begins.iter().all(|&begin| self.begin(t, begin) + rows[&t] <= height)
         });
+        let by_number: Vec<i64> = self.dense.tensors.iter().map(|t| rows[t]).collect();
+        let mut right = vec![(0, 0); by_number.len()];
         is_in_phase
             && is_inside
             && begins.iter().zip(&self.starts).all(|(&begin, &start)| {
-                let right = self.right_rows(&rows, begin);
+                self.right_rows(&by_number, begin, &mut right);
                 self.window.leaving().all(|t| {
-                    let ((low, high), first) = (right[&t], self.begin(t, begin));
+                    let ((low, high), first) = (right[self.dense.number(t)], self.begin(t, begin));
                     let (from, to) = self.wanted_of(t, start);
                     first + low <= from && to <= first + high
                 })
             })
     }
 
-    /// The rows of each stripe that are right if the stripe of the entering tensor begins at `begin`.
-    fn right_rows(&self, rows: &BTreeMap<TensorId, i64>, begin: i64) -> BTreeMap<TensorId, (i64, i64)> {
-        let mut right: BTreeMap<TensorId, (i64, i64)> =
-            self.window.enters.iter().map(|&t| (t, (0, rows[&t]))).collect();
-        for op in &self.window.ops {
-            let first = self.begin(op.output, begin);
-            let (mut low, mut high) = (0, rows[&op.output]);
-            for input in &op.inputs {
-                let (height, before) = (self.window.height(*input), self.begin(*input, begin));
+    /// Finds the rows of each stripe that are right if the stripe of the entering tensor begins at `begin`.
+    fn right_rows(&self, rows: &[i64], begin: i64, right: &mut [(i64, i64)]) {
+        let Dense { heights, coarseness, ops, .. } = &self.dense;
+        let begin = |tensor: usize| begin * self.coarseness[&self.enters] / coarseness[tensor];
+        for t in &self.window.enters {
+            let number = self.dense.number(*t);
+            right[number] = (0, rows[number]);
+        }
+        for (op, inputs, output) in ops {
+            let first = begin(*output);
+            let (mut low, mut high) = (0, rows[*output]);
+            for &input in inputs {
+                let (height, before) = (heights[input], begin(input));
                 let (from, to) = right[input];
                 let (touches_top, touches_end) =
                     (before == 0 && from == 0, before + rows[input] == height && to == rows[input]);
@@ -177,9 +218,8 @@ impl Halo<'_> {
                     high -= 1;
                 }
             }
-            right.insert(op.output, (low, high));
+            right[*output] = (low, high);
         }
-        right
     }
 
     fn emit(&self, begins: &[i64], rows: &BTreeMap<TensorId, i64>) -> Program {

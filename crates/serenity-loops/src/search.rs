@@ -109,13 +109,23 @@ pub struct Choice {
 }
 
 impl<'g> Windows<'g> {
-    /// Finds all windows of the main graph in an order, for kernels of TFLM. `None` if the model cannot run.
-    pub fn new(
+    /// Finds all windows of the main graph in an order, for each of these kernels of TFLM. `None` if the model cannot
+    /// run.
+    pub fn by_kernels(
         graphs: &'g [Graph],
         order: &[OpId],
-        kernels: Kernels,
+        kernels: &[Kernels],
         is_over: impl Fn() -> bool,
-    ) -> Option<Self> {
+    ) -> Option<Vec<Self>> {
+        let mut all: Vec<Self> = kernels
+            .iter()
+            .map(|&kernels| Self::without_any(graphs, order, kernels))
+            .collect::<Option<_>>()?;
+        look(&mut all, kernels, is_over);
+        Some(all)
+    }
+
+    fn without_any(graphs: &'g [Graph], order: &[OpId], kernels: Kernels) -> Option<Self> {
         let main = graphs.first()?;
         // Of several sets of kernels, one with much scratch in few ops must not hide what all others gain.
         let facts = TflmFacts::new(&graphs.iter().collect::<Vec<_>>(), kernels).of_first_set();
@@ -125,45 +135,17 @@ impl<'g> Windows<'g> {
         let locals: Vec<Option<RowLocal>> = order.iter().map(|&op| RowLocal::of(main, op)).collect();
         let inputs = main.inputs().iter().map(|&t| aligned(main.tensor(t).bytes as i64) as u64).sum();
         let macs = locals.iter().flatten().map(|local| local.macs).sum();
-        let mut windows =
-            Self { graphs, order: order.to_vec(), locals, live, inputs, candidates: BTreeMap::new(), macs };
-        windows.look(kernels, is_over);
-        Some(windows)
+        Some(Self { graphs, order: order.to_vec(), locals, live, inputs, candidates: BTreeMap::new(), macs })
+    }
+
+    /// The most memory in use between two positions.
+    fn most(&self, first: usize, last: usize) -> u64 {
+        self.live[first..=last].iter().copied().max().unwrap_or(0)
     }
 
     /// Multiplications of the row-local ops without loops.
     pub fn macs(&self) -> u64 {
         self.macs
-    }
-
-    fn look(&mut self, kernels: Kernels, is_over: impl Fn() -> bool) {
-        let costs = Costs::new(kernels);
-        let peak = self.live.iter().copied().max().unwrap_or(0);
-        let worth = peak / 100 * WORTH_A_LOOK;
-        let mut found = BTreeMap::new();
-        for first in 0..self.order.len() {
-            if is_over() {
-                break;
-            }
-            let alive = self.alive_before(first);
-            let mut ops: Vec<&RowLocal> = Vec::new();
-            for last in first..self.order.len().min(first + LONGEST) {
-                let Some(local) = &self.locals[last] else { break };
-                ops.push(local);
-                let most = self.live[first..=last].iter().copied().max().unwrap_or(0);
-                if most < worth {
-                    continue;
-                }
-                let Some(window) = Window::new(&self.graphs[0], ops.clone()) else { continue };
-                let others =
-                    alive.iter().filter(|(t, _)| !window.enters.contains(t)).map(|(_, bytes)| bytes).sum();
-                let candidates = ways(&window, others, most, &costs);
-                if !candidates.is_empty() {
-                    found.insert((first, last), candidates);
-                }
-            }
-        }
-        self.candidates = found;
     }
 
     /// The tensors that are in use when the op at a position begins, with their bytes.
@@ -287,6 +269,60 @@ impl<'g> Windows<'g> {
     }
 }
 
+/// Finds the windows of one model in one order for several kernels, which share the programs of each window.
+fn look(all: &mut [Windows], kernels: &[Kernels], is_over: impl Fn() -> bool) {
+    let costs: Vec<Costs> = kernels.iter().map(|&kernels| Costs::new(kernels)).collect();
+    let worth: Vec<u64> =
+        all.iter().map(|one| one.live.iter().copied().max().unwrap_or(0) / 100 * WORTH_A_LOOK).collect();
+    let mut found: Vec<_> = all.iter().map(|_| BTreeMap::new()).collect();
+    let Some(any) = all.first() else { return };
+    for first in 0..any.order.len() {
+        if is_over() {
+            break;
+        }
+        let alive = any.alive_before(first);
+        let mut ops: Vec<&RowLocal> = Vec::new();
+        for last in first..any.order.len().min(first + LONGEST) {
+            let Some(local) = &any.locals[last] else { break };
+            ops.push(local);
+            if all.iter().zip(&worth).all(|(one, &worth)| one.most(first, last) < worth) {
+                continue;
+            }
+            let Some(window) = Window::new(&any.graphs[0], ops.clone()) else { continue };
+            let others =
+                alive.iter().filter(|(t, _)| !window.enters.contains(t)).map(|(_, bytes)| bytes).sum();
+            let mut programs = Programs { window: &window, made: BTreeMap::new() };
+            for (at, one) in all.iter().enumerate() {
+                let most = one.most(first, last);
+                let ways =
+                    if most < worth[at] { Vec::new() } else { ways(&mut programs, others, most, &costs[at]) };
+                if !ways.is_empty() {
+                    found[at].insert((first, last), ways);
+                }
+            }
+        }
+    }
+    for (one, found) in all.iter_mut().zip(found) {
+        one.candidates = found;
+    }
+}
+
+/// The programs of one window, each made on demand.
+struct Programs<'w> {
+    window: &'w Window<'w>,
+    made: BTreeMap<Way, Option<Program>>,
+}
+
+impl Programs<'_> {
+    fn of(&mut self, way: Way) -> Option<&Program> {
+        let made = self.made.entry(way).or_insert_with(|| match way {
+            Way::Halo { enters, step } => halo::program(self.window, enters, step),
+            Way::Lines { step, is_peeled } => lines::program(self.window, step, is_peeled),
+        });
+        made.as_ref()
+    }
+}
+
 /// Persistent bytes of a step ahead of a loop: a second copy of an op keeps as much as the first.
 fn tail_ahead(window: &Window, step: &Step) -> u64 {
     match step {
@@ -299,7 +335,8 @@ fn tail_ahead(window: &Window, step: &Step) -> u64 {
 }
 
 /// The ways in which a window needs less than it does now: `others` are the bytes in use that it does not touch.
-fn ways(window: &Window, others: u64, most: u64, costs: &Costs) -> Vec<PricedWay> {
+fn ways(programs: &mut Programs, others: u64, most: u64, costs: &Costs) -> Vec<PricedWay> {
+    let window = programs.window;
     let bytes = |t: TensorId| aligned(window.graph.tensor(t).bytes as i64) as u64;
     let also: u64 = window.also.iter().map(|&t| bytes(t)).sum();
     let room = |enters: TensorId| {
@@ -307,10 +344,10 @@ fn ways(window: &Window, others: u64, most: u64, costs: &Costs) -> Vec<PricedWay
         also + if window.can_share(enters) { read.max(written) } else { read + written }
     };
     let mut found: Vec<PricedWay> = Vec::new();
-    let mut offer = |program: Option<Program>, way: Way| -> bool {
-        let Some(program) = program else { return true };
+    let mut offer = |way: Way| -> bool {
+        let Some(program) = programs.of(way) else { return true };
         let extra_macs = program.extra_macs.max(0) as u64;
-        let bytes = others + peak(window, &program, costs) as u64;
+        let bytes = others + peak(window, program, costs) as u64;
         let wholes = (program.wholes.len() + program.also.len()) as u64 - 1;
         let ahead: u64 = program.ahead.iter().map(|step| tail_ahead(window, step)).sum();
         let tail = TAIL_OF_A_LOOP
@@ -318,7 +355,7 @@ fn ways(window: &Window, others: u64, most: u64, costs: &Costs) -> Vec<PricedWay
             + TAIL_OF_A_CARRY * program.carries.len() as u64
             + ahead;
         if bytes < most {
-            let extra_instructions = extra_instructions(window, &program);
+            let extra_instructions = extra_instructions(window, program);
             found.push(PricedWay { way, bytes, extra_macs, extra_instructions, tail });
         }
         bytes < most
@@ -333,7 +370,7 @@ fn ways(window: &Window, others: u64, most: u64, costs: &Costs) -> Vec<PricedWay
                 continue;
             }
             for &step in STEPS_WITH_HALO.iter().take_while(|&&step| step < height) {
-                if !offer(halo::program(window, enters, step), Way::Halo { enters, step }) {
+                if !offer(Way::Halo { enters, step }) {
                     break;
                 }
             }
@@ -343,10 +380,10 @@ fn ways(window: &Window, others: u64, most: u64, costs: &Costs) -> Vec<PricedWay
         && others + room(enters) < most
     {
         for &step in STEPS_OF_LINES.iter().take_while(|&&step| step < height) {
-            if !offer(lines::program(window, step, false), Way::Lines { step, is_peeled: false }) {
+            if !offer(Way::Lines { step, is_peeled: false }) {
                 break;
             }
-            offer(lines::program(window, step, true), Way::Lines { step, is_peeled: true });
+            offer(Way::Lines { step, is_peeled: true });
         }
     }
     undominated(found)

@@ -173,7 +173,9 @@ impl<'a> Session<'a> {
         }
         let as_it_is = self.as_it_is(channels, model)?;
         let options = self.options(channels, rewrites, model);
-        let found = search_rewrites(&as_it_is, &options, self.options.rewrites)?;
+        let any = targets(self.options)[0];
+        let for_any = if model == any { None } else { self.searched.get(&(channels, rewrites, any)) };
+        let found = search_rewrites(&as_it_is, &options, self.options.rewrites, for_any.as_deref())?;
         Ok(self.searched.keep((channels, rewrites, model), found))
     }
 

@@ -57,7 +57,7 @@ pub use serenity_facts::{
     TFLM_ALIGNMENT, scratch,
 };
 pub use tflm::overlap::{Overlap, overlaps};
-pub use tflm::plan::{Planned, live_by_op, live_peak, plan_arena, plans_of_arena, steps_by_op};
+pub use tflm::plan::{Planned, live_by_op, live_by_step, live_peak, plan_arena, plans_of_arena, steps_by_op};
 pub use tflm::resolver::resolver_call;
 pub use tflm::run::Facts as TflmFacts;
 pub use tflm::supported::{Unsupported, unsupported};

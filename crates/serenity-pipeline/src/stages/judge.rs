@@ -1,11 +1,11 @@
 //! Judges orders by the arena that the runtime will use.
 
 use crate::effort::{MOST_ORDERS, SHARE_OF_A_SET};
-use crate::stages::refine;
+use crate::stages::refine::{self, Cost, Judged};
 use crate::{Options, Plan};
 use serenity_ir::{Graph, Lifetimes, OpId};
 use serenity_runtimes::{
-    MemoryModel, MemoryModelExt, Offsets, Planned, TflmFacts, live_peak, plans_of_arena,
+    MemoryModel, MemoryModelExt, Offsets, Planned, TflmFacts, live_by_step, live_peak, plans_of_arena,
 };
 use serenity_schedule::Algorithm;
 use serenity_search::{Limits, StopReason};
@@ -45,9 +45,11 @@ impl<'a> Judge<'a> {
     /// The order with the smallest arena under the runtime's own planner, with its arena and peak: the best that is
     /// reached from `starts` by moving ops. `bound` is a lower bound on every arena.
     pub(crate) fn best_for_planner(&self, starts: &[Vec<OpId>], bound: u64) -> Option<(Vec<OpId>, u64, u64)> {
-        let evaluate =
-            |order: &[OpId]| refine::cost(&self.lifetimes, order, self.arena(order).unwrap_or(u64::MAX));
-        let refined = starts.iter().map(|start| self.refine(start, bound, evaluate));
+        let judge = |order: &[OpId], _: Option<&Cost>| {
+            let (peak, spread) = refine::spread(&self.lifetimes, order);
+            Some(Judged::of((self.arena(order).unwrap_or(u64::MAX), peak, spread)))
+        };
+        let refined = starts.iter().map(|start| self.refine(start, bound, judge));
         let (order, (arena, peak, _)) = refined.min_by_key(|(_, cost)| *cost)?;
         (arena < u64::MAX).then_some((order, arena, peak))
     }
@@ -66,10 +68,7 @@ impl<'a> Judge<'a> {
         serves_all: &dyn Fn(&[Vec<OpId>], &Offsets) -> bool,
     ) -> Option<BestPlanned> {
         let by_set = &if bounds.of_all_sets.is_some() { facts.by_set() } else { Vec::new() };
-        let evaluate = |order: &[OpId]| {
-            let live = live_peak(facts, &self.orders(order)).unwrap_or(u64::MAX);
-            refine::cost(&self.lifetimes, order, live)
-        };
+        let judge = |order: &[OpId], to_beat: Option<&Cost>| self.live(order, facts, to_beat);
         // If the model's own order is asked for, it is kept and only placed.
         let keeps_order = self.options.algorithm == Algorithm::File;
         let mut best = BestSoFar { found: None, bounds, serves_all };
@@ -88,7 +87,7 @@ impl<'a> Judge<'a> {
                 self.try_order(start, facts, by_set, &mut best);
             }
             if !best.is_settled() && !keeps_order {
-                let refined = self.refine(start, bounds.arena, evaluate).0;
+                let refined = self.refine(start, bounds.arena, judge).0;
                 if tried.insert(refined.clone()) {
                     self.try_order(&refined, facts, by_set, &mut best);
                 }
@@ -151,10 +150,27 @@ impl<'a> Judge<'a> {
         &self,
         start: &[OpId],
         bound: u64,
-        evaluate: impl Fn(&[OpId]) -> refine::Cost,
-    ) -> (Vec<OpId>, refine::Cost) {
+        judge: impl Fn(&[OpId], Option<&Cost>) -> Option<Judged>,
+    ) -> (Vec<OpId>, Cost) {
         let steps = self.options.effort.refined_steps();
-        refine::refine(self.main, start.to_vec(), (bound, steps), evaluate, || self.options.limits.are_over())
+        refine::refine(self.main, start.to_vec(), (bound, steps), judge, || self.options.limits.are_over())
+    }
+
+    /// Judges an order by the memory in use under a plan. `to_beat` is given if that cannot be less: then the order
+    /// must spread better.
+    fn live(&self, order: &[OpId], facts: &TflmFacts, to_beat: Option<&Cost>) -> Option<Judged> {
+        let (peak, spread) = refine::spread(&self.lifetimes, order);
+        if to_beat.is_some_and(|best| (peak, spread) >= (best.1, best.2)) {
+            return None;
+        }
+        let live = live_by_step(facts, &self.orders(order))?;
+        let arena = live.iter().copied().max().unwrap_or(0);
+        let is_highest = |&bytes: &u64| bytes == arena;
+        // Step 0 is before the first op. Ops that run sub-graphs take several steps, and moves may change any of them.
+        let by_op = live.get(1..).filter(|_| self.graphs.len() == 1);
+        let highest =
+            by_op.and_then(|ops| ops.iter().position(is_highest).zip(ops.iter().rposition(is_highest)));
+        Some(Judged { cost: (arena, peak, spread), highest })
     }
 }
 

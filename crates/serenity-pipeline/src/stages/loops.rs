@@ -59,7 +59,7 @@ pub struct LoopsEstimate {
 pub fn estimate_loops(found: &Optimized, loops: Loops, options: &Options) -> Option<LoopsEstimate> {
     let kernels = options.model.kernels().filter(|_| options.plan_arena && found.plan.loops.is_none())?;
     let grounds = grounds(found, std::slice::from_ref(&found.plan.order));
-    let looked = look(&grounds, kernels, loops, options);
+    let looked: Vec<Looked> = look(&grounds, &[kernels], loops, options).into_iter().flatten().collect();
     let trade = Trade::new(loops, found);
     let whole = whole_need(&found.model, &found.plan);
     let tail = whole - found.plan.after.needs();
@@ -111,8 +111,7 @@ pub(crate) fn with_loops(found: &Optimized, asked: &AskedLoops) -> Result<Option
     let options = asked.options;
     let Some(kernels) = options.model.kernels().filter(|_| options.plan_arena) else { return Ok(None) };
     let grounds = grounds(found, &orders_to_try(found, options));
-    let looked: Vec<Vec<Looked>> =
-        views(kernels).into_iter().map(|view| look(&grounds, view, asked.trade.loops, options)).collect();
+    let looked = look(&grounds, &views(kernels), asked.trade.loops, options);
     let mut search = Search { found, asked, tried: Vec::new(), better: Vec::new() };
     for choice in search.ladder(&looked) {
         if let Some(candidate) = search.first_that_fits(choice)? {
@@ -327,16 +326,25 @@ const A_STEP_DOWN: u64 = 100;
 /// A ground, its windows, and what can be chosen among them.
 type Looked<'g> = (&'g Ground, Windows<'g>, Vec<Choice>);
 
-fn look<'g>(grounds: &'g [Ground], kernels: Kernels, loops: Loops, options: &Options) -> Vec<Looked<'g>> {
+/// What can be chosen on these grounds, for each of these kernels.
+fn look<'g>(
+    grounds: &'g [Ground],
+    kernels: &[Kernels],
+    loops: Loops,
+    options: &Options,
+) -> Vec<Vec<Looked<'g>>> {
     let is_over = || options.limits.are_over();
     let are_emitted = options.model.kernels().is_some_and(Kernels::are_emitted);
     let counted = if are_emitted { Counted::Multiplications } else { Counted::InstructionsToo };
-    let looked = grounds.iter().filter_map(|ground| {
-        let windows = Windows::new(&ground.graphs, &ground.order, kernels, is_over)?;
-        let choices = windows.choices((windows.macs() as f64 * loops.most_extra_macs) as u64, counted);
-        Some((ground, windows, choices))
-    });
-    looked.collect()
+    let mut looked: Vec<Vec<Looked>> = kernels.iter().map(|_| Vec::new()).collect();
+    for ground in grounds {
+        let windows = Windows::by_kernels(&ground.graphs, &ground.order, kernels, is_over);
+        for (at, windows) in windows.into_iter().flatten().enumerate() {
+            let choices = windows.choices((windows.macs() as f64 * loops.most_extra_macs) as u64, counted);
+            looked[at].push((ground, windows, choices));
+        }
+    }
+    looked
 }
 
 /// The kernels that windows are searched with. One plan can seldom use all overlaps that kernels allow: windows that

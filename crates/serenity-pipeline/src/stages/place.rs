@@ -102,7 +102,6 @@ fn with_plan(
     below: Option<u64>,
 ) -> Result<Result<Plan, u64>, Error> {
     let started = Instant::now();
-    let as_it_is = options.model.without_plan();
     // A stored plan that is not safe with these kernels must not be kept.
     let given = safe_plan(graphs, options);
     let planned = &Options { model: options.model.with_plan(), ..options.clone() };
@@ -121,11 +120,7 @@ fn with_plan(
     if below.is_some_and(|below| plan.bound >= below) {
         return Ok(Err(plan.bound));
     }
-    plan.before = Footprint {
-        peak: own_peak(graphs, as_it_is, given),
-        arena: judge::own_arena(graphs, as_it_is, given),
-        ops: plan.before.ops,
-    };
+    plan.before = as_it_came(graphs, options);
     let facts = &TflmFacts::new(&graphs.iter().collect::<Vec<_>>(), kernels);
     let mut starts = vec![plan.order.clone()];
     let mut bounds = Bounds { arena: plan.bound, of_all_sets: None };
@@ -134,15 +129,8 @@ fn with_plan(
         starts.push(main.file_order());
     }
     if below.is_none() && facts.sets().count() > 1 {
-        let mut least = 0;
-        for set in facts.sets() {
-            let (order, of_set) = order_for_set(graphs, &settled.orders, set, planned);
-            least += of_set.bound.min(with_loops);
-            if options.algorithm.is_exact() {
-                starts.push(order);
-                starts.extend(of_set.order);
-            }
-        }
+        let (orders, least) = by_sets(graphs, &settled.orders, facts, planned, with_loops);
+        starts.extend(orders.into_iter().filter(|_| options.algorithm.is_exact()));
         bounds.of_all_sets = Some(least);
     }
     let judge = Judge::new(graphs, main, &settled.orders, planned);
@@ -174,6 +162,25 @@ fn take_offsets(plan: &mut Plan, graphs: &[Graph], best: BestPlanned, limit: u64
     plan.offsets = Some(planned.offsets).filter(|offsets| !offsets.is_empty());
     plan.places = plan.offsets.as_ref().map(|_| places);
     plan.take_order(order, after);
+}
+
+/// Good orders for each set of kernels that may run a model, and a lower bound on the sum of what each needs; no more
+/// than `limit` may be claimed for one of them.
+fn by_sets(
+    graphs: &[Graph],
+    bodies: &[Vec<OpId>],
+    facts: &TflmFacts,
+    planned: &Options,
+    limit: u64,
+) -> (Vec<Vec<OpId>>, u64) {
+    let (mut orders, mut least) = (Vec::new(), 0);
+    for set in facts.sets() {
+        let (order, of_set) = order_for_set(graphs, bodies, set, planned);
+        least += of_set.bound.min(limit);
+        orders.push(order);
+        orders.extend(of_set.order);
+    }
+    (orders, least)
 }
 
 /// The best order for one of several sets of kernels, and a lower bound for all orders and placements with them.

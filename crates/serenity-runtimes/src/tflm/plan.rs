@@ -191,6 +191,11 @@ pub fn live_peak(facts: &Facts, orders: &[&[OpId]]) -> Option<u64> {
     Run::new(facts, orders)?.live().into_iter().max()
 }
 
+/// The memory in use under a plan at each step: before the first op, and then while each op runs.
+pub fn live_by_step(facts: &Facts, orders: &[&[OpId]]) -> Option<Vec<u64>> {
+    Some(Run::new(facts, orders)?.live())
+}
+
 /// The memory in use under a plan while each op of the main graph runs, in its order.
 pub fn live_by_op(facts: &Facts, orders: &[&[OpId]]) -> Option<Vec<u64>> {
     Some(Run::new(facts, orders)?.live_by_op())

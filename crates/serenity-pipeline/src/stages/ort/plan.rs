@@ -25,22 +25,21 @@ pub(crate) fn best(graphs: &[Graph], setup: OrtSetup, options: &Options) -> Resu
     if options.algorithm.is_exact() {
         let stop = || options.limits.are_over();
         let steps = options.effort.ort_steps();
-        let evaluate = |file: &[OpId]| {
+        let judge = |file: &[OpId], _: Option<&refine::Cost>| {
             let run = session.run(file);
-            let bytes_times_steps = refine::cost(&lifetimes, &run.order, 0).2;
-            (run.requested, run.in_use, bytes_times_steps)
+            let bytes_times_steps = refine::spread(&lifetimes, &run.order).1;
+            Some(refine::Judged::of((run.requested, run.in_use, bytes_times_steps)))
         };
         let mut starts = vec![file.clone(), own.clone()];
         if setup.order == OrtOrder::Default {
             starts.extend(numberings(graph, &file));
         }
-        let refined =
-            starts.into_iter().map(|s| refine::refine(graph, s, (plan.bound, steps), evaluate, stop));
+        let refined = starts.into_iter().map(|s| refine::refine(graph, s, (plan.bound, steps), judge, stop));
         if let Some((mut found, mut cost)) = refined.min_by_key(|(_, cost)| *cost) {
             // Random moves and single moves may each find what the other has missed.
             for _ in 0..WALKS {
                 let wandered = wander(&session, found.clone(), plan.bound, options.effort, stop);
-                let (again, new) = refine::refine(graph, wandered, (plan.bound, steps), evaluate, stop);
+                let (again, new) = refine::refine(graph, wandered, (plan.bound, steps), judge, stop);
                 if new >= cost {
                     break;
                 }

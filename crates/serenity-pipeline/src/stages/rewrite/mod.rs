@@ -8,15 +8,16 @@ use crate::effort::{MOST_COSTS, MOST_OPS_OF_LATER_ROUNDS, REWRITING_ROUNDS};
 use crate::need::whole_need;
 use crate::{Error, Input, Optimized, Options, Plan, Rewrites, plan_graphs};
 use serenity_formats::{FileError, Problem};
-use serenity_ir::Graph;
+use serenity_ir::{Graph, OpId};
 use serenity_rewrite::{Choice, ErrorBounds, Patch, Settings, Sums, apply};
 use serenity_runtimes::{MemoryModel, MemoryModelExt};
 use serenity_search::StopReason;
+use std::collections::BTreeSet;
 
 pub use applied::{AppliedRewrite, RewriteChoice, RewriteCost};
 pub use search::rewritten_graph;
 
-use search::choose_rewrites;
+use search::{Look, choose_rewrites};
 
 /// A model after some rewrites.
 struct Rewritten {
@@ -90,18 +91,33 @@ pub(crate) struct Searched {
     pub(crate) offers_more: bool,
 }
 
+impl Searched {
+    /// The ops of the original model that the first round replaces.
+    fn first_round(&self) -> Option<BTreeSet<OpId>> {
+        let rewrites = &self.rewritten.as_ref()?.plan.rewrites;
+        Some(
+            rewrites
+                .iter()
+                .filter(|made| made.round == 0)
+                .flat_map(|made| made.ops.iter().copied())
+                .collect(),
+        )
+    }
+}
+
 /// Searches for the rewrites of `options` with which a planned model needs less; `wanted` are all that the caller
-/// permits. A file that cannot be changed without loss is no error: nothing is rewritten then.
+/// permits. `for_any` is what was found for any kernels, if these are others: the search begins with it. A file that cannot be changed without loss is no error: nothing is rewritten then.
 pub(crate) fn search_rewrites(
     as_it_is: &Optimized,
     options: &Options,
     wanted: Rewrites,
+    for_any: Option<&Searched>,
 ) -> Result<Searched, Error> {
     let Optimized { model, plan, .. } = as_it_is;
     let found = if wanted == Rewrites::Paper {
         paper::in_passes(model, plan, options)?
     } else {
-        in_rounds(model, plan, options, wanted)?
+        in_rounds(model, plan, options, wanted, for_any)?
     };
     let Found { rewritten, plan, offers_more } = found;
     let choice = plan.choice;
@@ -124,7 +140,13 @@ impl Found {
 }
 
 /// Searches for rewrites with which a model needs less, and again in the rewritten model, which may offer new places.
-fn in_rounds(input: &Input, as_it_is: &Plan, options: &Options, wanted: Rewrites) -> Result<Found, Error> {
+fn in_rounds(
+    input: &Input,
+    as_it_is: &Plan,
+    options: &Options,
+    wanted: Rewrites,
+    for_any: Option<&Searched>,
+) -> Result<Found, Error> {
     let mut found = Found::as_it_is(as_it_is);
     for round in 0..REWRITING_ROUNDS {
         let current = found.rewritten.as_ref().unwrap_or(input);
@@ -135,8 +157,12 @@ fn in_rounds(input: &Input, as_it_is: &Plan, options: &Options, wanted: Rewrites
         found.offers_more |= possible_rewrites(current, options.model, wanted).len() > candidates.len();
         // A memory plan stored in the model is about tensors that later rounds have replaced.
         let given_plan = options.given_plan.clone().filter(|_| round == 0);
-        let choice =
-            choose_rewrites(current, &candidates, &Options { given_plan, ..options.clone() }, round > 0);
+        let look = match for_any {
+            None if round == 0 => Look::first(),
+            Some(for_any) if round == 0 => Look::again(for_any.first_round().into_iter().collect()),
+            _ => Look::again(Vec::new()),
+        };
+        let choice = choose_rewrites(current, &candidates, &Options { given_plan, ..options.clone() }, look);
         if round == 0 && choice.sets > 0 {
             let needs = found.plan.after.needs();
             found.plan.choice = Some(RewriteChoice::of(&choice, needs, needs));

@@ -18,15 +18,30 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::iter::once;
 
+/// How thoroughly sets of rewrites are searched.
+pub(super) struct Look {
+    /// The work is divided by this.
+    share: usize,
+    /// Sets to begin with, given by the ops of their patches.
+    first: Vec<BTreeSet<OpId>>,
+}
+
+impl Look {
+    /// With all work, from nothing.
+    pub(super) fn first() -> Self {
+        Self { share: 1, first: Vec::new() }
+    }
+
+    /// With less work, from sets that were good in another search.
+    pub(super) fn again(first: Vec<BTreeSet<OpId>>) -> Self {
+        Self { share: SHARE_OF_A_SECOND_LOOK, first }
+    }
+}
+
 /// The rewrites with which the main graph of a model needs the least: in the runtime's arena, if it has one.
-pub(super) fn choose_rewrites(
-    input: &Input,
-    candidates: &[Patch],
-    options: &Options,
-    is_second_look: bool,
-) -> Choice {
-    let share = if is_second_look { SHARE_OF_A_SECOND_LOOK } else { 1 };
-    let by_peak = choose_among(input.graph(), candidates, options, share);
+pub(super) fn choose_rewrites(input: &Input, candidates: &[Patch], options: &Options, look: Look) -> Choice {
+    let Look { share, first } = look;
+    let by_peak = choose_among(input.graph(), candidates, options, Look { share, first });
     // The search for an order for ONNX Runtime is too slow to run for every set.
     if candidates.is_empty() || !options.model.runtime().plans_at_once() {
         return by_peak;
@@ -62,7 +77,7 @@ pub(super) fn choose_rewrites(
 /// If the rules propose a patch that cannot be applied, which would be a bug.
 pub fn rewritten_graph(graph: &Graph, options: &Options) -> Result<(Graph, Choice), Error> {
     let settings = rewrite_settings(options.model, options.rewrites);
-    let choice = choose_among(graph, &find(graph, &settings), options, 1);
+    let choice = choose_among(graph, &find(graph, &settings), options, Look::first());
     let patches: Vec<Patch> = choice.patches.iter().map(|(patch, _)| patch.clone()).collect();
     let wrong = |source| Error::Rewrite { name: graph.name().to_owned(), source };
     Ok((apply(graph, &patches, &settings).map_err(wrong)?.graph, choice))
@@ -83,7 +98,7 @@ pub(super) fn with_orders(
     patches.into_iter().map(|patch| (patch, None)).collect()
 }
 
-fn choose_among(graph: &Graph, candidates: &[Patch], options: &Options, share: usize) -> Choice {
+fn choose_among(graph: &Graph, candidates: &[Patch], options: &Options, look: Look) -> Choice {
     if candidates.is_empty() {
         return Choice {
             before: 0,
@@ -96,10 +111,10 @@ fn choose_among(graph: &Graph, candidates: &[Patch], options: &Options, share: u
         };
     }
     let model = if options.plan_arena { options.model.with_plan() } else { options.model };
-    let sets = options.effort.sets(graph, share);
+    let sets = options.effort.sets(graph, look.share);
     let floor = floor(graph, candidates, model);
     let evaluator = Evaluator::new(graph, model, floor, options);
-    let effort = Effort { sets, first: Vec::new() };
+    let effort = Effort { sets, first: look.first };
     choose(graph, candidates, &effort, floor, |patches, below| {
         evaluator.unless_over(below, || evaluator.worth(patches, below))
     })
