@@ -14,7 +14,7 @@ fn loops_that_fail_their_check_are_an_error() {
     let found = optimize(&input, &options).unwrap();
     let grounds = grounds(&found, std::slice::from_ref(&found.plan.order));
     let loops = Loops::default();
-    let looked = look(&grounds, options.model.kernels().unwrap(), loops, &options);
+    let looked = look(&grounds, &[options.model.kernels().unwrap()], loops, &options).remove(0);
     let (ground, windows, choice) = looked.iter().find_map(|looked| all_of(looked).next()).unwrap();
     let applied = applied(ground, windows.loops(choice), windows.macs()).unwrap();
     let trade = Trade::new(loops, &found);
