@@ -65,7 +65,7 @@ fn what_the_table_allows_is_safe_in_whole_networks() {
 #[test]
 fn plans_of_whole_networks_pass() {
     let (mut planned, mut all) = (0, 0);
-    for (name, input) in sample(built_in().into_iter().chain(real()), 4) {
+    for (name, input) in sample(built_in().into_iter().chain(real()), 9) {
         for (set, kernels) in Kernels::all() {
             let model = MemoryModel::Tflm(kernels);
             let options =
