@@ -1,4 +1,4 @@
-"""What the judges share: inputs, hashes, and one child process a model, because a runtime may crash on a model."""
+"""What the judges share: inputs, hashes, and a child process that may crash on a model."""
 
 import argparse
 import hashlib
@@ -58,48 +58,65 @@ def main(description, judge, add_options=lambda parser: None):
     parser.add_argument("--time-limit", type=float, default=120, help="seconds a model (default 120)")
     add_options(parser)
     options = parser.parse_args()
+    child = None
     for position, model in enumerate(options.models):
-        options.position = position
-        print(json.dumps({"model": model, **_in_a_child(judge, model, options)}), flush=True)
+        child = child or _Child(judge, options)
+        answer = child.ask(position, model)
+        print(json.dumps({"model": model, **answer}), flush=True)
+        if not child.is_alive:
+            child = None
 
 
-def _in_a_child(judge, model, options):
-    # Forked, so that the runtime is imported once and not for every model.
-    context = multiprocessing.get_context("fork")
-    receiver, sender = context.Pipe(duplex=False)
-    with tempfile.TemporaryFile() as log:
-        child = context.Process(target=_child, args=(judge, model, options, log, sender))
-        child.start()
-        sender.close()
+class _Child:
+    """Judges one model after the other until a runtime crashes or does not answer. Forked, so that the runtime is imported once."""
+
+    def __init__(self, judge, options):
+        context = multiprocessing.get_context("fork")
+        self.time_limit = options.time_limit
+        self.log = tempfile.TemporaryFile()
+        self.pipe, end = context.Pipe()
+        self.process = context.Process(target=_answer_all, args=(judge, options, self.log, end), daemon=True)
+        self.process.start()
+        end.close()
+        self.is_alive = True
+
+    def ask(self, position, model):
+        self.log.seek(0)
+        self.log.truncate()
+        self.pipe.send((position, model))
         try:
-            if receiver.poll(options.time_limit):
-                answer = receiver.recv()
-            else:
-                child.kill()
-                answer = {"refused": f"no answer within {options.time_limit:g} s"}
+            answer = self.pipe.recv() if self.pipe.poll(self.time_limit) else self._late()
         except EOFError:
-            child.join()
-            code = child.exitcode
-            how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-            answer = {"refused": f"the runtime crashed: {how}", "crashed": True}
-        child.join()
+            answer = self._crashed()
         for verdict in answer.keys() & {"refused", "failed"}:
-            answer[verdict] += _last_words(log)
+            answer[verdict] += _last_words(self.log)
         return answer
 
+    def _late(self):
+        self.process.kill()
+        self.is_alive = False
+        return {"refused": f"no answer within {self.time_limit:g} s"}
 
-def _child(judge, model, options, log, sender):
+    def _crashed(self):
+        self.process.join()
+        self.is_alive = False
+        code = self.process.exitcode
+        how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        return {"refused": f"the runtime crashed: {how}", "crashed": True}
+
+
+def _answer_all(judge, options, log, pipe):
     # Runtimes write to the file descriptors, past Python.
     os.dup2(log.fileno(), 1)
     os.dup2(log.fileno(), 2)
-    try:
-        answer = judge(model, options, log)
-    except Exception as error:  # Whatever a runtime raises is its refusal.
-        answer = {"refused": f"{type(error).__name__}: {error}"}
-    sender.send(answer)
-    sender.close()
-    # Without the destructors: some runtimes crash there, after all is said.
-    os._exit(0)
+    # Ends when the parent kills it, because some runtimes crash in the destructors at the end of a program.
+    while True:
+        options.position, model = pipe.recv()
+        try:
+            answer = judge(model, options, log)
+        except Exception as error:  # Whatever a runtime raises is its refusal.
+            answer = {"refused": f"{type(error).__name__}: {error}"}
+        pipe.send(answer)
 
 
 def _last_words(log):

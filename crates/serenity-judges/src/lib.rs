@@ -25,7 +25,7 @@ pub use cores::on_all_cores;
 pub use reports::{Across, KnownShapes, LiteRt, Ort, Rewritten, Sessions, Slower, SubGraph, Tflm, Verdict};
 pub use run::{Engine, OrtOrder, network, python};
 pub use shared::{shared, shared_files};
-pub use skip::{Need, is_slow, sample, skip};
+pub use skip::{Need, draws, is_slow, sample, skip};
 pub use spent::spent;
 
 use std::path::Path;

@@ -79,6 +79,11 @@ pub fn is_slow() -> bool {
     std::env::var_os("SERENITY_SLOW").is_some()
 }
 
+/// How many random cases a test draws: a tenth of `all`, or all if there is [time](is_slow).
+pub fn draws(all: u64) -> u64 {
+    if is_slow() { all } else { all / 10 }
+}
+
 /// What a test runs on: the first and every `step`-th further one of a list, or all of it if there is [time](is_slow).
 #[track_caller]
 pub fn sample<T>(all: impl IntoIterator<Item = T>, step: usize) -> Vec<T> {

@@ -39,6 +39,11 @@ fn run(session: &mut Session, document: &str) -> String {
     anew
 }
 
+/// Is the document to be written anew?
+fn is_blessing() -> bool {
+    std::env::var_os("SERENITY_BLESS").is_some_and(|value| !value.is_empty())
+}
+
 #[allow(clippy::print_stderr, reason = "whoever writes files says so")]
 fn check(name: &'static str, at_least: usize) {
     let document = std::fs::read_to_string(path(name)).unwrap();
@@ -47,7 +52,7 @@ fn check(name: &'static str, at_least: usize) {
     // Whatever is skipped counts: without the collection of models little is run.
     let claims = markdown::claims(&document);
     assert!(claims >= at_least, "only {claims} commands and rows were found in {name}");
-    if std::env::var_os("SERENITY_BLESS").is_some_and(|value| !value.is_empty()) && anew != document {
+    if is_blessing() && anew != document {
         std::fs::write(path(name), anew).unwrap();
         eprintln!("{name} is written anew");
         session.stale.clear();

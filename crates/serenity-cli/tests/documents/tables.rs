@@ -6,10 +6,19 @@ use serde_json::Value;
 use serenity_judges::{Need, skip};
 use std::path::PathBuf;
 
+/// One row of so many is computed, unless there is time for all or the document is written anew.
+const STEP: usize = 3;
+
 /// The rows as they should be; a fault for each that differs.
 pub(crate) fn rows(session: &mut Session, table: &Table) -> String {
     let mut text = String::new();
-    for cells in &table.rows {
+    let step = if serenity_judges::is_slow() || crate::is_blessing() { 1 } else { STEP };
+    for (index, cells) in table.rows.iter().enumerate() {
+        if index % step != 0 {
+            skip(Need::Slow, format!("a row of the table `{}` is not computed", table.name));
+            text += &row(cells);
+            continue;
+        }
         let anew = match table.name.as_str() {
             "order" => order(session, cells),
             "random orders" => random_orders(session, cells),

@@ -8,7 +8,6 @@ mod editing;
 mod inference;
 mod loading;
 mod reading;
-mod runtimes;
 mod shared_models;
 mod wire;
 mod writing;

@@ -6,6 +6,7 @@ use serenity::runtimes::MemoryModel;
 use serenity::schedule::Algorithm;
 use serenity::search::Random;
 use serenity::{Options, schedule, zoo};
+use serenity_judges::draws;
 
 fn graph(seed: u64, ops: u32) -> Graph {
     zoo::build(&format!("random-dag?ops={ops}&seed={seed}")).unwrap()
@@ -19,7 +20,7 @@ fn least_peak(graph: &Graph, model: MemoryModel) -> u64 {
 #[test]
 fn every_witness_we_write_proves_the_optimum() {
     let mut found = 0;
-    for seed in 0..3000 {
+    for seed in 0..draws(3000) {
         let graph = graph(seed, 9);
         for (_, model) in MemoryModel::all() {
             let plan = schedule(&graph, &Options { model, ..Options::default() }).unwrap();
@@ -29,7 +30,7 @@ fn every_witness_we_write_proves_the_optimum() {
             }
         }
     }
-    assert!(found > 4000, "only {found} of 6000 plans carry a witness");
+    assert!(found > draws(4000), "only {found} of {} plans carry a witness", draws(6000));
 }
 
 /// Chains made up without any sense: whatever the checker accepts must be true.
@@ -99,7 +100,7 @@ fn a_witness_that_is_changed_is_refused_or_proves_less() {
 
 #[test]
 fn the_checker_s_own_search_agrees_with_the_definition() {
-    for seed in 0..1500 {
+    for seed in 0..draws(1500) {
         let graph = graph(seed, 8);
         for (_, model) in MemoryModel::all() {
             let least = least_peak(&graph, model);

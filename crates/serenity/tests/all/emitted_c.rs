@@ -116,14 +116,14 @@ fn models_compute_the_same_in_c() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let networks = if is_slow() { NETWORKS } else { &["swiftnet-c", "randwire-cifar10?nodes=10"] };
+    let networks = if is_slow() { NETWORKS } else { &["randwire-cifar10?nodes=10"] };
     let precisions: &[Precision] =
         if is_slow() { &[Precision::Int8, Precision::Float32] } else { &[Precision::Int8] };
     let zoo = networks.iter().flat_map(|name| {
         precisions.iter().map(|&precision| exported(name, Format::TfLite, precision, folder.path()))
     });
     let mut models: Vec<PathBuf> = zoo.collect();
-    models.extend(collected(QUICK, folder.path()));
+    models.extend(collected(&sample(QUICK.iter().copied(), 2), folder.path()));
     if is_slow() {
         models.extend(collected(SLOW, folder.path()));
     }
@@ -146,7 +146,7 @@ fn operators_compute_the_same_in_c() {
     let mut models: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
     models.sort();
     assert!(!models.is_empty());
-    let models = sample(models, 3);
+    let models = sample(models, 6);
     let careful = "-g -O1 -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all";
     on_all_cores(&models, |model| {
         let (code, _) = emitted(model, false);
@@ -191,6 +191,8 @@ fn operators_in_other_scales_compute_the_same_in_c_or_are_refused() {
     let is_first =
         |model: &PathBuf| model.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with("_0"));
     models.retain(|model| is_slow() || is_first(model));
+    // All are written, and some are run.
+    let run = sample(models.iter(), 4);
     let emitted: Vec<Option<String>> = on_all_cores(&models, |model| {
         let input = load(model.to_str().unwrap()).unwrap();
         let options = Options { model: MemoryModel::Tflm(Kernels::Emitted), ..Options::for_input(&input) };
@@ -204,7 +206,9 @@ fn operators_in_other_scales_compute_the_same_in_c_or_are_refused() {
         for (name, text) in &code.files {
             std::fs::write(folder.join(name), text).unwrap();
         }
-        assert_same(model, &folder, &with("cc", "-O1"), 2);
+        if run.contains(&model) {
+            assert_same(model, &folder, &with("cc", "-O1"), 2);
+        }
         Some(model.file_stem().unwrap().to_string_lossy().into_owned())
     });
     for kind in COVERED {
@@ -225,8 +229,10 @@ fn layers_go_from_back_to_front_where_their_result_begins_above() {
     assert!(Command::new(&python).arg(&script).arg(folder.path()).status().unwrap().success());
     let files = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path());
     let is_layer = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("layer_");
-    let models: Vec<PathBuf> = files.filter(is_layer).collect();
+    let mut models: Vec<PathBuf> = files.filter(is_layer).collect();
+    models.sort();
     assert_eq!(models.len(), 12);
+    let models = sample(models, 3);
     let careful = "-g -O1 -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all";
     let refused = on_all_cores(&models, |model| {
         let input = load(model.to_str().unwrap()).unwrap();
@@ -258,7 +264,7 @@ fn layers_go_from_back_to_front_where_their_result_begins_above() {
         distance > 16 && !runs_at(distance - 16)
     });
     let refused = refused.iter().filter(|refused| **refused).count();
-    assert!(refused >= 8, "{refused} of {} are refused 16 bytes nearer", models.len());
+    assert!(3 * refused >= 2 * models.len(), "{refused} of {} are refused 16 bytes nearer", models.len());
 }
 
 #[test]
@@ -269,7 +275,7 @@ fn every_tensor_between_is_the_same() {
     // Outside the band that it is told to fill, TFLM leaves a tensor of energies as it was.
     let defined: Vec<&str> =
         QUICK.iter().copied().filter(|name| *name != "tflm_audio_preprocessor_int8").collect();
-    models.extend(collected(&defined, folder.path()));
+    models.extend(collected(&sample(defined, 2), folder.path()));
     if is_slow() {
         models.extend(collected(&SLOW[..6], folder.path()));
     }
@@ -291,7 +297,7 @@ fn compilers_and_sanitisers_agree() {
     let folder = tempfile::tempdir().unwrap();
     let mut models = vec![exported("swiftnet-c", Format::TfLite, Precision::Int8, folder.path())];
     // Keyword spotting has layers that go from back to front.
-    models.extend(collected(&[&QUICK[..1], &QUICK[2..]].concat(), folder.path()));
+    models.extend(collected(&sample([&QUICK[..1], &QUICK[2..]].concat(), 4), folder.path()));
     let strict = "-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror";
     let careful = "-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all";
     for model in &models {
@@ -322,7 +328,7 @@ fn cores_agree() {
     }
     let folder = tempfile::tempdir().unwrap();
     let mut models = vec![exported("swiftnet-c", Format::TfLite, Precision::Int8, folder.path())];
-    models.extend(collected(QUICK, folder.path()));
+    models.extend(collected(&sample(QUICK.iter().copied(), 5), folder.path()));
     for model in &models {
         let (code, _) = emitted(model, true);
         for board in BOARDS {

@@ -7,6 +7,7 @@ use serenity::ir::OpId;
 use serenity::runtimes::{MemoryModel, MemoryModelExt};
 use serenity::schedule::{Algorithm, Buffer, OpIndex, Options, Problem, Proof, Rules, schedule};
 use serenity::zoo;
+use serenity_judges::draws;
 
 /// The zoo lists ops in an order that can run; a problem need not: every other one is numbered backwards.
 fn problem(spec: &str, model: MemoryModel) -> Problem {
@@ -65,9 +66,9 @@ fn configurations() -> Vec<Rules> {
 }
 
 #[test]
-fn twenty_thousand_random_graphs() {
+fn random_graphs_of_every_size() {
     let configurations = configurations();
-    for seed in 0..20_000 {
+    for seed in 0..draws(20_000) {
         let spec = format!("random-dag?ops={}&seed={seed}", 4 + seed % 7);
         let model = if seed % 2 == 0 { MemoryModel::Plain } else { MemoryModel::Paper };
         let problem = problem(&spec, model);
@@ -79,9 +80,9 @@ fn twenty_thousand_random_graphs() {
 }
 
 #[test]
-fn two_thousand_random_graphs_without_each_rule() {
+fn random_graphs_without_each_rule() {
     for name in Rules::names() {
-        for seed in 0..2000_u64 {
+        for seed in 0..draws(2000) {
             let spec = format!("random-dag?ops=10&seed={}", 50_000 + seed);
             let problem = problem(&spec, MemoryModel::Paper);
             let least = optimum(&problem, Algorithm::Exhaustive);
@@ -94,7 +95,7 @@ fn two_thousand_random_graphs_without_each_rule() {
 
 #[test]
 fn larger_graphs_of_every_family_with_and_without_modules() {
-    for seed in 0..40 {
+    for seed in 0..draws(40) {
         for spec in [
             format!("random-sp?ops=16&branches=4&seed={seed}"),
             format!("random-tree?ops=14&seed={seed}"),

@@ -55,10 +55,11 @@ fn looser_kernels_need_no_more_with_loops() {
     let is_quick =
         |path: &PathBuf| quick.iter().any(|name| path.file_stem().is_some_and(|stem| stem == *name));
     let every = vec![Kernels::Reference, Kernels::CmsisNn, Kernels::CmsisNnMve, Kernels::EspNn];
-    let found = shared_files("models", "tflite").into_iter().filter(is_quick);
-    let mut cases: Vec<(PathBuf, Vec<Kernels>)> = found.map(|path| (path, every.clone())).collect();
+    let mut cases = Vec::new();
     cases.push((exported("swiftnet-b", Precision::Float32), vec![Kernels::Reference]));
     cases.push((exported("swiftnet-c", Precision::Int8), vec![Kernels::CmsisNn]));
+    let found = shared_files("models", "tflite").into_iter().filter(is_quick);
+    cases.extend(found.map(|path| (path, every.clone())));
     on_all_cores(&sample(cases, 3), |(path, sets)| {
         let input = load(path.to_str().unwrap()).unwrap();
         let any = with_loops(&input, Kernels::Any);

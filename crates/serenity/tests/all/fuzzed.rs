@@ -9,9 +9,9 @@ use serenity_judges::on_all_cores;
 use std::path::Path;
 
 /// Mutants per seed; a hundred times as many if `SERENITY_SLOW` is set.
-const MUTANTS: u64 = 60;
+const MUTANTS: u64 = 20;
 /// Mutants per seed where each takes a second: choosing loops is many searches.
-const MUTANTS_WITH_LOOPS: u64 = 4;
+const MUTANTS_WITH_LOOPS: u64 = 1;
 
 /// One to four of: a bit flipped, a byte set to what is often a limit, a number overwritten, a piece repeated, a piece left out.
 fn mutant(random: &mut Random, seed: &[u8]) -> Vec<u8> {

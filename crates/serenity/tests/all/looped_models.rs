@@ -69,7 +69,7 @@ fn models(folder: &Path) -> Vec<PathBuf> {
     };
     let mut models: Vec<PathBuf> = NETWORKS.iter().flat_map(both).collect();
     models.extend(collected(COLLECTED));
-    sample(models, 4)
+    sample(models, 6)
 }
 
 /// Those of these models that are there.
@@ -235,7 +235,7 @@ fn loops_compute_the_same_in_the_memory_that_is_predicted() {
 fn heads_of_models_with_all_their_channels_stay_as_small() {
     for path in collected(&MOST_IN_ALL.iter().map(|(name, _)| *name).collect::<Vec<_>>()) {
         let input = load(path.to_str().unwrap()).unwrap();
-        for kernels in [Kernels::Any, Kernels::Reference] {
+        for kernels in sample([Kernels::Reference, Kernels::Any], 2) {
             let options = Options { model: MemoryModel::Tflm(kernels), ..Options::for_input(&input) };
             let loops = Some(Loops::default());
             let best = optimize(&input, &Options { loops, rewrites: Rewrites::None, ..options }).unwrap();
@@ -288,6 +288,7 @@ fn loops_never_enlarge_the_whole_arena() {
     }
     let cases: Vec<_> =
         models.iter().flat_map(|path| KERNELS.iter().map(move |&kernels| (path, kernels))).collect();
+    let cases = sample(cases, 5);
     let faults = on_all_cores(&cases, |&(path, kernels)| {
         let input = load(path.to_str().unwrap()).ok()?;
         let options = Options { model: MemoryModel::Tflm(kernels), ..Options::for_input(&input) };
@@ -366,7 +367,7 @@ fn a_looser_budget_never_multiplies_more() {
     let mut models =
         vec![exported("mobilenet?resolution=64", Format::TfLite, Precision::Int8, folder.path())];
     models.extend(collected(&["mlperf_tiny_vww_96_int8", "mlperf_tiny_resnet8_int8"]));
-    on_all_cores(&models, |path| {
+    on_all_cores(&sample(models, 2), |path| {
         let input = load(path.to_str().unwrap()).unwrap();
         let options = Options::for_input(&input);
         let (_, flat) = whole(&input, &options, None);

@@ -52,7 +52,7 @@ fn closest(name: &str, graph: &Graph, kernels: Kernels) -> (usize, usize) {
 
 #[test]
 fn what_the_table_allows_is_safe_in_whole_networks() {
-    for (name, input) in sample(built_in().into_iter().chain(real()), 3) {
+    for (name, input) in sample(built_in().into_iter().chain(real()), 4) {
         for (set, kernels) in Kernels::all() {
             let found = input.graphs().iter().map(|graph| closest(&name, graph, kernels));
             let (pairs, refused) = found.fold((0, 0), |sum, found| (sum.0 + found.0, sum.1 + found.1));
@@ -65,7 +65,7 @@ fn what_the_table_allows_is_safe_in_whole_networks() {
 #[test]
 fn plans_of_whole_networks_pass() {
     let (mut planned, mut all) = (0, 0);
-    for (name, input) in built_in().into_iter().chain(real()) {
+    for (name, input) in sample(built_in().into_iter().chain(real()), 9) {
         for (set, kernels) in Kernels::all() {
             let model = MemoryModel::Tflm(kernels);
             let options =
@@ -85,5 +85,5 @@ fn plans_of_whole_networks_pass() {
         }
     }
     println!("{planned} plans for {all} networks and sets of kernels");
-    assert!(planned >= NETWORKS.len());
+    assert!(20 * planned >= all);
 }

@@ -52,7 +52,7 @@ fn file_order_and_kahn_are_reproduced_exactly() {
 #[test]
 fn dynamic_programming_reproduces_the_optima_it_reaches() {
     let mut finished = 0;
-    let all = sample(known_graphs(), 3);
+    let all = sample(known_graphs(), 9);
     for known in &all {
         let graph = load(&known.path).unwrap().graph().clone();
         let limits = Limits { memory: Some(24 << 20), ..Limits::default() };
@@ -74,7 +74,7 @@ fn dynamic_programming_reproduces_the_optima_it_reaches() {
 /// Little memory again, for the few that are beyond reach.
 #[test]
 fn the_exact_engine_proves_every_optimum_that_is_known() {
-    for known in sample(known_graphs(), 3) {
+    for known in sample(known_graphs(), 9) {
         let graph = load(&known.path).unwrap().graph().clone();
         let limits = Limits { memory: Some(64 << 20), ..Limits::default() };
         let found = schedule(&graph, &Options { limits, ..Options::default() }).unwrap();

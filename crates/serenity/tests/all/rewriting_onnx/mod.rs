@@ -12,7 +12,7 @@ use serenity::rewrite::Patch;
 use serenity::runtimes::{MemoryModel, OrtSetup};
 use serenity::zoo::Precision;
 use serenity::{Format, Input, Rewrites, load};
-use serenity_judges::{Inputs, Verdict, shared_files};
+use serenity_judges::{Inputs, Verdict, sample, shared_files};
 use std::path::{Path, PathBuf};
 
 const MODEL: MemoryModel = MemoryModel::Ort(OrtSetup::PLAIN);
@@ -113,9 +113,22 @@ fn assert_same_outputs(forced: &[Forced]) {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
+/// The negative control: another network is not the same.
+#[test]
+fn the_judge_tells_networks_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let [one, other] = [1, 2].map(|seed| {
+        let name = format!("randwire-cifar10?nodes=10&seed={seed}");
+        crate::common::exported(&name, Format::Onnx, Precision::Float32, folder.path())
+    });
+    let Some(verdicts) = serenity_judges::rewritten(&[one], &[other], &Inputs::default()) else { return };
+    let found = verdicts[0].accepted();
+    assert!(found.difference > 1e-3 * found.largest, "{found:?}");
+}
+
 #[test]
 fn whatever_is_rewritten_computes_the_same() {
     let folder = tempfile::tempdir().unwrap();
-    let models = [exported(folder.path()), collection()].concat();
+    let models = sample([exported(folder.path()), collection()].concat(), 3);
     assert_same_outputs(&all_forced(&models, folder.path()));
 }

@@ -8,29 +8,10 @@ mod rng;
 pub(crate) use author::{Recipe, random_model};
 pub(crate) use rng::Rng;
 
-use crate::identities::interpreter::{Data, Grid};
-use serenity_ir::{ElementType, Model};
-
-/// Inputs for a model: floats from -2 to 2, or all integers.
-pub(crate) fn random_inputs(model: &Model, seed: u64) -> Vec<Data> {
-    let mut rng = Rng::new(seed);
-    let tensors = model.graph().inputs().iter().map(|&input| model.graph().tensor(input));
-    tensors
-        .map(|tensor| {
-            let shape: Vec<usize> = tensor.shape.iter().flatten().map(|&size| size as usize).collect();
-            if tensor.dtype == Some(ElementType::Int8) {
-                Data::Int8(Grid::from_fn(&shape, |_| rng.between(-128, 127) as i8))
-            } else {
-                Data::Float(Grid::from_fn(&shape, |_| rng.real(-2.0, 2.0)))
-            }
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::identities::interpreter::run;
+    use serenity_ir::Model;
     use std::collections::BTreeMap;
 
     /// How often each kind of op reads what each kind of op writes.
@@ -45,12 +26,11 @@ mod tests {
     }
 
     #[test]
-    fn models_run_and_have_what_rewriting_looks_for() {
+    fn models_have_what_rewriting_looks_for() {
         for is_int8 in [false, true] {
             let mut counts = BTreeMap::new();
             for seed in 0..1000 {
                 let model = random_model(Recipe { seed, is_int8, for_litert: false });
-                run(&model, &random_inputs(&model, seed));
                 pairs(&model, &mut counts);
             }
             let seen = |writer: &str, reader: &str| {
