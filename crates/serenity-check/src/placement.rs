@@ -34,6 +34,7 @@ impl fmt::Display for TensorPlace {
 /// A fault in a plan of the arena.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "each message names its fields")]
 pub enum PlacementFault {
     /// The plan is for other graphs.
     #[error("the plan places the tensors of other graphs: {0}")]
@@ -43,22 +44,10 @@ pub enum PlacementFault {
     Missing(TensorPlace),
     /// The offset of a tensor is not aligned.
     #[error("{place} begins at {offset}, which is no multiple of {ALIGNMENT}")]
-    Unaligned {
-        /// The tensor.
-        place: TensorPlace,
-        /// The offset of the tensor.
-        offset: u64,
-    },
+    Unaligned { place: TensorPlace, offset: u64 },
     /// A tensor ends outside of the arena.
     #[error("{place} ends at {end}, beyond the arena of {arena} bytes")]
-    Outside {
-        /// The tensor.
-        place: TensorPlace,
-        /// The end of the tensor.
-        end: u64,
-        /// The size of the arena.
-        arena: u64,
-    },
+    Outside { place: TensorPlace, end: u64, arena: u64 },
     /// Two tensors that are needed at once lie in the same bytes.
     #[error("{0} and {1} are needed at once and share bytes")]
     Clash(TensorPlace, TensorPlace),
@@ -66,36 +55,12 @@ pub enum PlacementFault {
     #[error(
         "op {op} (`{label}`) writes element {element} of {output} over byte {byte} of {input} before it has read it"
     )]
-    Overwritten {
-        /// The op that writes.
-        op: OpId,
-        /// The name of the op.
-        label: String,
-        /// The tensor that it writes.
-        output: TensorPlace,
-        /// The element that it writes.
-        element: u64,
-        /// The tensor that it reads.
-        input: TensorPlace,
-        /// The byte of the input that is lost.
-        byte: u64,
-    },
+    Overwritten { op: OpId, label: String, output: TensorPlace, element: u64, input: TensorPlace, byte: u64 },
     /// An op writes over one of its inputs, and it is not known in which order it reads and writes.
     #[error(
         "op {op} (`{label}`) writes {output} over {input}, and how `{kind}` reads and writes is not known"
     )]
-    UnknownKernel {
-        /// The op that writes.
-        op: OpId,
-        /// The name of the op.
-        label: String,
-        /// The type of the op.
-        kind: String,
-        /// The tensor that it writes.
-        output: TensorPlace,
-        /// The tensor that it reads.
-        input: TensorPlace,
-    },
+    UnknownKernel { op: OpId, label: String, kind: String, output: TensorPlace, input: TensorPlace },
     /// A loop computes something else in this arena.
     #[error(transparent)]
     Loop(#[from] LoopFault),
