@@ -167,7 +167,6 @@ impl Found {
 
 /// Optimises one model.
 #[pyfunction]
-#[pyo3(signature = (model, wishes, progress))]
 pub(crate) fn optimize(
     py: Python<'_>,
     model: &Bound<'_, Model>,
@@ -182,7 +181,6 @@ pub(crate) fn optimize(
 
 /// Orders one model with exactly the algorithm asked for.
 #[pyfunction]
-#[pyo3(signature = (model, wishes, progress))]
 pub(crate) fn schedule(
     py: Python<'_>,
     model: &Bound<'_, Model>,

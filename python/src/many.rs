@@ -13,7 +13,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Optimises each model for itself: a result or an exception for each, in the order given. `progress(done)` is called now and then.
 #[pyfunction]
-#[pyo3(signature = (models, wishes, workers, progress))]
 pub(crate) fn optimize_many<'py>(
     py: Python<'py>,
     models: Vec<Bound<'py, Model>>,

@@ -66,7 +66,6 @@ fn plain(placement: Placement) -> Placed {
 
 /// Places buffers. `overlaps`: which may be written over which, at the same offset.
 #[pyfunction]
-#[pyo3(signature = (buffers, overlaps, align, planner, capacity, patience))]
 pub(crate) fn place(
     py: Python<'_>,
     buffers: Vec<BufferFields>,
@@ -104,7 +103,6 @@ type Content = (String, Vec<u32>, i64, i64, u64);
 
 /// Places the tensors of a model whose ops run in this order, or in their own.
 #[pyfunction]
-#[pyo3(signature = (model, order, target, align, planner, capacity, patience))]
 pub(crate) fn place_model(
     py: Python<'_>,
     model: &Bound<'_, Model>,

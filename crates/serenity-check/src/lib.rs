@@ -183,18 +183,11 @@ pub(crate) fn at(graph: &Graph, op: Option<OpId>) -> String {
 mod tests {
     use super::*;
     use crate::holdings::{Figure, holdings};
-    use serenity_ir::{GraphBuilder, Tensor};
+    use serenity_ir::sketch;
 
     /// x -> a -> c, x -> b -> c; sizes 1, 10, 20, 5.
     fn diamond() -> Graph {
-        let mut g = GraphBuilder::new("");
-        let x = g.input(Tensor::sized("x", 1));
-        let a = g.op("a", "X", &[x], Tensor::sized("a", 10));
-        let b = g.op("b", "X", &[x], Tensor::sized("b", 20));
-        let c = g.op("c", "CONCAT", &[a, b], Tensor::sized("c", 30));
-        let d = g.op("d", "X", &[c], Tensor::sized("d", 5));
-        g.output(d);
-        g.build().unwrap()
+        sketch("x:1; a:10 = X x; b:20 = X x; c:30 = CONCAT a b; d:5 = X c; -> d")
     }
 
     /// Checks the claim that a graph in this order has this peak, and that no order is below the bound.
@@ -257,18 +250,7 @@ mod tests {
     #[test]
     fn a_forged_claim_of_optimality_is_not_verified() {
         // Two branches of 10 bytes that shrink to 1: one after the other they need 12, side by side 21.
-        let mut g = GraphBuilder::new("");
-        let x = g.input(Tensor::sized("x", 1));
-        let ends: Vec<_> = ["a", "b"]
-            .into_iter()
-            .map(|name| {
-                let wide = g.op(name, "X", &[x], Tensor::sized(name, 10));
-                g.op(format!("{name}2"), "X", &[wide], Tensor::sized("", 1))
-            })
-            .collect();
-        let y = g.op("y", "X", &ends, Tensor::sized("y", 1));
-        g.output(y);
-        let graph = g.build().unwrap();
+        let graph = sketch("x:1; a:10 = X x; a2:1 = X a; b:10 = X x; b2:1 = X b; y:1 = X a2 b2; -> y");
         let forged = check(&graph, MemoryModel::Plain, &[0, 2, 1, 3, 4], 21, 21);
         assert!(forged.faults.is_empty() && !forged.bound_verified);
         let true_but_not_obvious = check(&graph, MemoryModel::Plain, &[0, 1, 2, 3, 4], 12, 12);
@@ -278,13 +260,8 @@ mod tests {
     #[test]
     fn inputs_and_results_can_be_the_witness() {
         let graph = |input: u64, output: u64| {
-            let mut g = GraphBuilder::new("");
-            let inputs = [(); 3].map(|()| g.input(Tensor::sized("", input)));
-            for t in inputs {
-                let y = g.op("", "X", &[t], Tensor::sized("", output));
-                g.output(y);
-            }
-            g.build().unwrap()
+            let chain = |at| format!("x{at}:{input}; y{at}:{output} = X x{at}; -> y{at};");
+            sketch(&(0..3).map(chain).collect::<String>())
         };
         let witness = |graph: Graph| {
             let holdings = holdings(&graph, MemoryModel::Plain, Figure::Peak);

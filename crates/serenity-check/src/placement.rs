@@ -223,18 +223,11 @@ fn written_over(graphs: &[&Graph], output: &Life, input: &Life) -> Option<OpId> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serenity_ir::{ElementType, GraphBuilder, Tensor};
+    use serenity_ir::sketch;
 
     /// `x` (32 bytes) through `RELU` to `a` (32), through `CONV_2D` to `y` (16).
     fn chain() -> Graph {
-        let mut g = GraphBuilder::new("");
-        let tensor =
-            |name: &str, elements| Tensor::shaped(name, vec![1, elements], ElementType::Int8).unwrap();
-        let x = g.input(tensor("x", 32));
-        let a = g.op("a", "RELU", &[x], tensor("a", 32));
-        let y = g.op("y", "CONV_2D", &[a], tensor("y", 16));
-        g.output(y);
-        g.build().unwrap()
+        sketch("x:int8[1,32]; a:int8[1,32] = RELU x; y:int8[1,16] = CONV_2D a; -> y")
     }
 
     fn faults(offsets: [u64; 3], arena: u64) -> Vec<String> {
@@ -268,16 +261,10 @@ mod tests {
     /// A sum over two inputs that both die, and of one input with itself; the first also where one of them is wanted later.
     #[test]
     fn a_sum_may_lie_over_both_its_terms_or_over_one_given_twice() {
-        let tensor = |name: &str| Tensor::shaped(name, vec![1, 64], ElementType::Int8).unwrap();
         let faults = |twice: bool, kept: bool, offsets: [u64; 3]| {
-            let mut g = GraphBuilder::new("");
-            let (a, b) = (g.input(tensor("a")), g.input(tensor("b")));
-            let sum = g.op("sum", "ADD", &[a, if twice { a } else { b }], tensor("sum"));
-            g.output(sum);
-            if kept {
-                g.output(a);
-            }
-            let graph = g.build().unwrap();
+            let (other, also) = (if twice { "a" } else { "b" }, if kept { "a" } else { "" });
+            let graph =
+                sketch(&format!("a:int8[1,64] b:int8[1,64]; sum:int8[1,64] = ADD a {other}; -> sum {also}"));
             let offsets = vec![offsets.map(Some).to_vec()];
             let order = graph.file_order();
             let faults = placement_faults(&[&graph], &[&order], Kernels::Reference, &offsets, 256);

@@ -109,7 +109,6 @@ impl<'a> Document<'a> {
     }
 }
 
-/// The items of a list, one by one.
 fn items<'a>(list: Option<&'a RawValue>, key: &str) -> Result<Vec<&'a RawValue>, JsonError> {
     let text = list.map_or("null", RawValue::get);
     match serde_json::from_str(text) {

@@ -267,14 +267,14 @@ fn is_text(graph: &Graph, tensor: TensorId) -> bool {
 mod tests {
     use super::LitertPlace::{self, Arena, Folded, Heap, Later, Persistent};
     use super::*;
-    use crate::testing::one_op;
+
     use serde_json::json;
     use serenity_ir::ElementType::Float32;
-    use serenity_ir::{GraphBuilder, Tensor};
+    use serenity_ir::{GraphBuilder, Tensor, sketch};
 
     /// The results of an op, written as text, lie here, and the planner stops there or not.
     fn assert_outcome(op: &str, places: &[LitertPlace], pauses: bool) {
-        let graph = one_op(op);
+        let graph = sketch(op);
         let kernels = LitertKernels::of(&graph);
         let found: Vec<_> = graph.op(OpId(0)).outputs.iter().map(|&result| kernels.place(result)).collect();
         assert_eq!((&found[..], kernels.pauses(OpId(0))), (places, pauses), "{op}");
@@ -283,8 +283,8 @@ mod tests {
     #[test]
     fn weights_that_alone_are_quantized_take_more_than_is_known() {
         for (weights, needs_more) in [("int8", true), ("float32", false)] {
-            let op = format!("FULLY_CONNECTED float32[1,8] {weights}#[4,8] > float32[1,4]");
-            assert_eq!(LitertKernels::needs_more(&one_op(&op), OpId(0)), needs_more, "{weights}");
+            let op = format!("float32[1,4] = FULLY_CONNECTED float32[1,8] {weights}#[4,8]");
+            assert_eq!(LitertKernels::needs_more(&sketch(&op), OpId(0)), needs_more, "{weights}");
         }
     }
 
@@ -295,15 +295,15 @@ mod tests {
             ("ADD SUB CAST PACK SLICE FILL PAD TRANSPOSE EXPAND_DIMS MEAN", Arena),
         ] {
             for kind in kinds.split(' ') {
-                assert_outcome(&format!("{kind} int32#[8] int32#[8] > int32[8]"), &[place], false);
+                assert_outcome(&format!("int32[8] = {kind} int32#[8] int32#[8]"), &[place], false);
             }
         }
-        assert_outcome("REDUCE_PROD int32#[3,8] int32#[1] > int32[8]", &[Folded], false);
-        assert_outcome("REDUCE_PROD int32#[3,9] int32#[1] > int32[9]", &[Arena], false);
-        assert_outcome("SHAPE float32[2,3] > int32[2]", &[Folded], false);
+        assert_outcome("int32[8] = REDUCE_PROD int32#[3,8] int32#[1]", &[Folded], false);
+        assert_outcome("int32[9] = REDUCE_PROD int32#[3,9] int32#[1]", &[Arena], false);
+        assert_outcome("int32[2] = SHAPE float32[2,3]", &[Folded], false);
         // Unpacked constants persist.
-        assert_outcome("DEQUANTIZE int8#[8] > float32[8]", &[Persistent], false);
-        assert_outcome("DEQUANTIZE int8[8] > float32[8]", &[Arena], false);
+        assert_outcome("float32[8] = DEQUANTIZE int8#[8]", &[Persistent], false);
+        assert_outcome("float32[8] = DEQUANTIZE int8[8]", &[Arena], false);
     }
 
     #[test]
@@ -315,10 +315,10 @@ mod tests {
             ("RESHAPE", Arena, true),
         ] {
             for kind in kinds.split(' ') {
-                assert_outcome(&format!("{kind} float32[8] int32[1] > float32[8]"), &[place], pauses);
+                assert_outcome(&format!("float32[8] = {kind} float32[8] int32[1]"), &[place], pauses);
             }
         }
-        assert_outcome("UNIQUE int32[8] > int32[8] int64[8]", &[Heap, Arena], true);
+        assert_outcome("int32[8] int64[8] = UNIQUE int32[8]", &[Heap, Arena], true);
     }
 
     /// The size of what is sliced is computed, so that of all that follows is known only in the run, as far as the file leaves it open.
@@ -358,18 +358,12 @@ mod tests {
 
     #[test]
     fn what_is_folded_counts_as_constant() {
-        let mut builder = GraphBuilder::new("");
-        let x = builder.input(Tensor::sized("x", 64));
-        let shape = builder.op("shape", "SHAPE", &[x], Tensor::sized("shape", 8));
-        let twice = builder.op("twice", "MUL", &[shape, shape], Tensor::sized("twice", 8));
-        let sum = builder.op("sum", "ADD", &[twice, shape], Tensor::sized("sum", 8));
-        let known = builder.op("known", "RESHAPE", &[x, twice], Tensor::sized("known", 64));
-        let computed = builder.op("computed", "TILE", &[x, sum], Tensor::sized("computed", 64));
-        let kernels = LitertKernels::of(&builder.build().unwrap());
-        assert_eq!(
-            [shape, twice, sum, known, computed].map(|t| kernels.place(t)),
-            [Folded, Folded, Arena, Arena, Heap]
-        );
+        let kernels = LitertKernels::of(&sketch(
+            "x:64; shape:8 = SHAPE x; twice:8 = MUL shape shape; sum:8 = ADD twice shape; \
+             known:64 = RESHAPE x twice; computed:64 = TILE x sum",
+        ));
+        let places: Vec<_> = (1..6).map(|tensor| kernels.place(TensorId(tensor))).collect();
+        assert_eq!(places, [Folded, Folded, Arena, Arena, Heap]);
         assert_eq!([3, 4].map(|op| kernels.pauses(OpId(op))), [false, true]);
     }
 }

@@ -190,16 +190,16 @@ mod tests {
             [("float32", 40), ("int8", 40), ("int16", 40), ("uint8", 40), ("int32", 80), ("int64", 80)]
         {
             for kind in ["MEAN", "SUM", "REDUCE_PROD"] {
-                let op = format!("{kind} {dtype}[2,3,4,5] int32#[2] > {dtype}[2,5]");
+                let op = format!("{dtype}[2,5] = {kind} {dtype}[2,3,4,5] int32#[2]");
                 assert_temporaries(&[(&op, &[16, 8, sums])]);
             }
         }
         assert_temporaries(&[
-            ("REDUCE_MAX float32[2,3,4,5] int32#[2] > float32[2,5]", &[16, 8]),
-            ("REDUCE_ANY bool[2,3,4,5] int32#[2] > bool[2,5]", &[16, 8]),
-            ("MEAN float32#[2,3,4,5] int32#[2] > float32[2,5]", &[16, 8, 40, 16]),
-            ("MEAN float32[2,3,4,5] int32[2] > float32[2,5]", &[16]),
-            ("REDUCE_PROD int32#[3,8] int32#[1] > int32[8]", &[8]),
+            ("float32[2,5] = REDUCE_MAX float32[2,3,4,5] int32#[2]", &[16, 8]),
+            ("bool[2,5] = REDUCE_ANY bool[2,3,4,5] int32#[2]", &[16, 8]),
+            ("float32[2,5] = MEAN float32#[2,3,4,5] int32#[2]", &[16, 8, 40, 16]),
+            ("float32[2,5] = MEAN float32[2,3,4,5] int32[2]", &[16]),
+            ("int32[8] = REDUCE_PROD int32#[3,8] int32#[1]", &[8]),
         ]);
     }
 
@@ -207,16 +207,16 @@ mod tests {
     #[test]
     fn products_transforms_detections_and_sums_of_many() {
         assert_temporaries(&[
-            ("BATCH_MATMUL int16[2,5,4] int16[2,4,7] > int16[2,5,7]", &[80, 112]),
-            ("BATCH_MATMUL int16[2,5,4] int16#[2,4,7] > int16[2,5,7]", &[80]),
-            ("RFFT2D float32[3,8,8] int32#[2] > float32[3,8,5]", &[16, 48, 64, 640]),
-            ("RFFT2D float32[3,1,512] int32#[2] > float32[3,1,257]", &[72, 2048, 8, 4112]),
-            ("RFFT2D float32[3,16,4] int32#[2] > float32[3,16,3]", &[24, 72, 128, 768]),
+            ("int16[2,5,7] = BATCH_MATMUL int16[2,5,4] int16[2,4,7]", &[80, 112]),
+            ("int16[2,5,7] = BATCH_MATMUL int16[2,5,4] int16#[2,4,7]", &[80]),
+            ("float32[3,8,5] = RFFT2D float32[3,8,8] int32#[2]", &[16, 48, 64, 640]),
+            ("float32[3,1,257] = RFFT2D float32[3,1,512] int32#[2]", &[72, 2048, 8, 4112]),
+            ("float32[3,16,3] = RFFT2D float32[3,16,4] int32#[2]", &[24, 72, 128, 768]),
             (
-                "CUSTOM:TFLite_Detection_PostProcess float32[1,50,4] float32[1,50,8] > float32[1,10,4]",
+                "float32[1,10,4] = CUSTOM:TFLite_Detection_PostProcess float32[1,50,4] float32[1,50,8]",
                 &[800, 1600],
             ),
-            ("ADD_N float32[8] float32[8] > float32[8]", &[32]),
+            ("float32[8] = ADD_N float32[8] float32[8]", &[32]),
         ]);
     }
 
@@ -224,30 +224,30 @@ mod tests {
     fn recurrent_cells_keep_their_gates() {
         let lstm = |kind: &str, input: &str, input_gate: &str, bytes: u64| {
             let op =
-                format!("{kind} float32{input} {input_gate} float32#[4,5] > float32[3,2,4] time_major=true");
+                format!("float32[3,2,4] = {kind} float32{input} {input_gate} float32#[4,5] time_major=true");
             assert_temporaries(&[(&op, &[bytes])]);
         };
         lstm("UNIDIRECTIONAL_SEQUENCE_LSTM", "[3,2,5]", "float32#[4,5]", 288);
         lstm("UNIDIRECTIONAL_SEQUENCE_LSTM", "[3,2,5]", "-", 256);
         lstm("LSTM", "[2,5]", "float32#[4,5]", 160);
         let weights = "float32#[4,5] ".repeat(34);
-        let both = format!("BIDIRECTIONAL_SEQUENCE_LSTM float32[2,3,5] {weights} > float32[2,3,8]");
+        let both = format!("float32[2,3,8] = BIDIRECTIONAL_SEQUENCE_LSTM float32[2,3,5] {weights}");
         let quantized =
-            "UNIDIRECTIONAL_SEQUENCE_LSTM int8[1,28,28] int8#[20,28] int8#[20,28] > int8[1,28,20]";
+            "int8[1,28,20] = UNIDIRECTIONAL_SEQUENCE_LSTM int8[1,28,28] int8#[20,28] int8#[20,28]";
         assert_temporaries(&[
             (&both, &[288, 160]),
             (quantized, &[40, 40, 40, 40, 20, 80]),
-            ("SVDF float32[2,5] float32#[4,5] > float32[2,4]", &[32]),
-            ("SVDF int8[2,5] int8#[4,5] > int8[2,4]", &[32, 32]),
+            ("float32[2,4] = SVDF float32[2,5] float32#[4,5]", &[32]),
+            ("int8[2,4] = SVDF int8[2,5] int8#[4,5]", &[32, 32]),
         ]);
     }
 
     #[test]
     fn nothing_is_guessed() {
-        let huge = format!("BATCH_MATMUL float32[{},1] float32[1,1] > float32[1,1]", 1_u64 << 40);
+        let huge = format!("float32[1,1] = BATCH_MATMUL float32[{},1] float32[1,1]", 1_u64 << 40);
         assert_temporaries(&[
-            ("MEAN > float32[8]", &[]),
-            ("TRANSPOSE_CONV int8[1,4,4,1] > int8[1,8,8,1]", &[]),
+            ("float32[8] = MEAN", &[]),
+            ("int8[1,8,8,1] = TRANSPOSE_CONV int8[1,4,4,1]", &[]),
             (&huge, &[]),
         ]);
     }

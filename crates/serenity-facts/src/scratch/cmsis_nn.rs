@@ -139,15 +139,15 @@ mod tests {
         assert_scratch(
             CmsisNn,
             &[
-                ("CONV_2D int8[1,8,8,3] int8#[16,3,3,3] > int8[1,8,8,16]", &[4 * 28]),
-                ("CONV_2D int8[1,8,8,3] > int8[1,8,8,16] kernel=[3,3]", &[4 * 28]),
-                ("CONV_2D int8[1,8,8,16] int8#[16,3,3,16] > int8[1,8,8,16]", &[4 * 144]),
-                ("CONV_2D int16[1,8,8,3] int8#[16,3,3,3] > int16[1,8,8,16]", &[4 * 27]),
-                ("CONV_2D float32[1,8,8,3] int8#[16,3,3,3] > float32[1,8,8,16]", &[]),
-                ("CONV_2D int8[1,8,8,16] int8#[16,1,1,16] > int8[1,8,8,16]", &[]),
-                ("CONV_2D int8[1,8,8,16] int8#[16,1,1,16] > int8[1,8,8,16] dilation=[1,1]", &[]),
-                ("CONV_2D int8[1,8,8,16] int8#[16,1,1,16] > int8[1,8,8,16] dilation=[2,2]", &[64]),
-                ("CONV_2D int8[1,8,8,16] int8#[16,1,1,4] > int8[1,8,8,16]", &[64]),
+                ("int8[1,8,8,16] = CONV_2D int8[1,8,8,3] int8#[16,3,3,3]", &[4 * 28]),
+                ("int8[1,8,8,16] = CONV_2D int8[1,8,8,3] kernel=[3,3]", &[4 * 28]),
+                ("int8[1,8,8,16] = CONV_2D int8[1,8,8,16] int8#[16,3,3,16]", &[4 * 144]),
+                ("int16[1,8,8,16] = CONV_2D int16[1,8,8,3] int8#[16,3,3,3]", &[4 * 27]),
+                ("float32[1,8,8,16] = CONV_2D float32[1,8,8,3] int8#[16,3,3,3]", &[]),
+                ("int8[1,8,8,16] = CONV_2D int8[1,8,8,16] int8#[16,1,1,16]", &[]),
+                ("int8[1,8,8,16] = CONV_2D int8[1,8,8,16] int8#[16,1,1,16] dilation=[1,1]", &[]),
+                ("int8[1,8,8,16] = CONV_2D int8[1,8,8,16] int8#[16,1,1,16] dilation=[2,2]", &[64]),
+                ("int8[1,8,8,16] = CONV_2D int8[1,8,8,16] int8#[16,1,1,4]", &[64]),
             ],
         );
     }
@@ -157,12 +157,12 @@ mod tests {
         assert_scratch(
             CmsisNn,
             &[
-                ("DEPTHWISE_CONV_2D int8[1,8,8,10] int8#[1,3,3,10] > int8[1,8,8,10]", &[]),
-                ("DEPTHWISE_CONV_2D int8[1,8,8,10] int4#[1,3,3,10] > int8[1,8,8,10]", &[180]),
-                ("DEPTHWISE_CONV_2D int8[1,8,8,10] int8#[1,5,3,10] > int8[1,8,8,10]", &[300]),
-                ("DEPTHWISE_CONV_2D int8[1,8,8,10] int8#[1,5,3,20] > int8[1,8,8,20]", &[]),
-                ("DEPTHWISE_CONV_2D int8[2,8,8,10] int8#[1,5,3,10] > int8[2,8,8,10]", &[]),
-                ("DEPTHWISE_CONV_2D int8[1,8,8,10] int8#[1,5,3,10] > int8[1,8,8,10] dilation=[2,1]", &[]),
+                ("int8[1,8,8,10] = DEPTHWISE_CONV_2D int8[1,8,8,10] int8#[1,3,3,10]", &[]),
+                ("int8[1,8,8,10] = DEPTHWISE_CONV_2D int8[1,8,8,10] int4#[1,3,3,10]", &[180]),
+                ("int8[1,8,8,10] = DEPTHWISE_CONV_2D int8[1,8,8,10] int8#[1,5,3,10]", &[300]),
+                ("int8[1,8,8,20] = DEPTHWISE_CONV_2D int8[1,8,8,10] int8#[1,5,3,20]", &[]),
+                ("int8[2,8,8,10] = DEPTHWISE_CONV_2D int8[2,8,8,10] int8#[1,5,3,10]", &[]),
+                ("int8[1,8,8,10] = DEPTHWISE_CONV_2D int8[1,8,8,10] int8#[1,5,3,10] dilation=[2,1]", &[]),
             ],
         );
     }
@@ -172,10 +172,10 @@ mod tests {
         assert_scratch(
             CmsisNn,
             &[
-                ("FULLY_CONNECTED int8[1,6,12] int8#[5,12] > int8[1,6,5]", &[40]),
-                ("FULLY_CONNECTED int8[1,6,12] int8#[5,12] > int8[6,5]", &[]),
-                ("FULLY_CONNECTED int8[1,6,13] int8#[5,13] > int8[1,6,5]", &[]),
-                ("FULLY_CONNECTED int8[1,6,12] int4#[5,12] > int8[1,6,5]", &[]),
+                ("int8[1,6,5] = FULLY_CONNECTED int8[1,6,12] int8#[5,12]", &[40]),
+                ("int8[6,5] = FULLY_CONNECTED int8[1,6,12] int8#[5,12]", &[]),
+                ("int8[1,6,5] = FULLY_CONNECTED int8[1,6,13] int8#[5,13]", &[]),
+                ("int8[1,6,5] = FULLY_CONNECTED int8[1,6,12] int4#[5,12]", &[]),
             ],
         );
     }
@@ -190,7 +190,7 @@ mod tests {
         ];
         for (dtype, channels, stride, bytes) in rows {
             let op = format!(
-                "TRANSPOSE_CONV int32#[4] int8#[6,3,3,{channels}] {dtype}[1,5,7,{channels}] > {dtype}[1,10,14,6] stride=[{stride},{stride}]"
+                "{dtype}[1,10,14,6] = TRANSPOSE_CONV int32#[4] int8#[6,3,3,{channels}] {dtype}[1,5,7,{channels}] stride=[{stride},{stride}]"
             );
             assert_scratch(CmsisNn, &[(&op, bytes)]);
         }
@@ -202,13 +202,13 @@ mod tests {
         assert_scratch(
             CmsisNn,
             &[
-                ("AVERAGE_POOL_2D int8[1,8,8,24] > int8[1,4,4,24]", &[96]),
-                ("AVERAGE_POOL_2D int16[1,8,8,24] > int16[1,4,4,24]", &[96]),
-                ("AVERAGE_POOL_2D float32[1,8,8,24] > float32[1,4,4,24]", &[]),
-                ("UNIDIRECTIONAL_SEQUENCE_LSTM int8[1,28,28] > int8[1,28,20]", &[40; 3]),
-                ("UNIDIRECTIONAL_SEQUENCE_LSTM float32[1,28,28] > float32[1,28,20]", &[80; 4]),
-                ("MEAN int8[1,5,4,9] int32#[2] > int8[1,5]", &[20, 16, 8]),
-                ("ADD_N int8[1,6] int8[1,6] > int8[1,6]", &[8]),
+                ("int8[1,4,4,24] = AVERAGE_POOL_2D int8[1,8,8,24]", &[96]),
+                ("int16[1,4,4,24] = AVERAGE_POOL_2D int16[1,8,8,24]", &[96]),
+                ("float32[1,4,4,24] = AVERAGE_POOL_2D float32[1,8,8,24]", &[]),
+                ("int8[1,28,20] = UNIDIRECTIONAL_SEQUENCE_LSTM int8[1,28,28]", &[40; 3]),
+                ("float32[1,28,20] = UNIDIRECTIONAL_SEQUENCE_LSTM float32[1,28,28]", &[80; 4]),
+                ("int8[1,5] = MEAN int8[1,5,4,9] int32#[2]", &[20, 16, 8]),
+                ("int8[1,6] = ADD_N int8[1,6] int8[1,6]", &[8]),
             ],
         );
     }

@@ -112,10 +112,10 @@ mod tests {
         assert_scratch(
             CmsisNnMve,
             &[
-                ("CONV_2D int8[1,8,8,3] int8#[16,3,3,3] > int8[1,8,8,16]", &[4 * 32]),
-                ("CONV_2D int16[1,8,8,3] int8#[16,3,3,3] > int16[1,8,8,16]", &[4 * 64]),
-                ("CONV_2D int8[1,8,8,16] int8#[16,1,1,16] > int8[1,8,8,16]", &[]),
-                ("CONV_2D float32[1,8,8,3] int8#[16,3,3,3] > float32[1,8,8,16]", &[]),
+                ("int8[1,8,8,16] = CONV_2D int8[1,8,8,3] int8#[16,3,3,3]", &[4 * 32]),
+                ("int16[1,8,8,16] = CONV_2D int16[1,8,8,3] int8#[16,3,3,3]", &[4 * 64]),
+                ("int8[1,8,8,16] = CONV_2D int8[1,8,8,16] int8#[16,1,1,16]", &[]),
+                ("float32[1,8,8,16] = CONV_2D float32[1,8,8,3] int8#[16,3,3,3]", &[]),
             ],
         );
     }
@@ -132,7 +132,7 @@ mod tests {
         ];
         for (channels, results, dilation, bytes) in rows {
             let op = format!(
-                "DEPTHWISE_CONV_2D int8[1,8,8,{channels}] int8#[1,3,3,{results}] > int8[1,8,8,{results}] dilation=[{dilation},{dilation}]"
+                "int8[1,8,8,{results}] = DEPTHWISE_CONV_2D int8[1,8,8,{channels}] int8#[1,3,3,{results}] dilation=[{dilation},{dilation}]"
             );
             assert_scratch(CmsisNnMve, &[(&op, bytes)]);
         }
@@ -144,12 +144,12 @@ mod tests {
         assert_scratch(
             CmsisNnMve,
             &[
-                ("FULLY_CONNECTED int8[1,6,12] int8#[5,12] > int8[6,5]", &[20]),
-                ("FULLY_CONNECTED int8[1,6,12] int8#[5,12] > int8[1,6,5]", &[40]),
-                ("FULLY_CONNECTED int8[1,6,12] int4#[5,12] > int8[6,5]", &[]),
-                ("BATCH_MATMUL int8[2,3,4] int8[2,4,6] > int8[2,3,6]", &[24]),
+                ("int8[6,5] = FULLY_CONNECTED int8[1,6,12] int8#[5,12]", &[20]),
+                ("int8[1,6,5] = FULLY_CONNECTED int8[1,6,12] int8#[5,12]", &[40]),
+                ("int8[6,5] = FULLY_CONNECTED int8[1,6,12] int4#[5,12]", &[]),
+                ("int8[2,3,6] = BATCH_MATMUL int8[2,3,4] int8[2,4,6]", &[24]),
                 (
-                    "TRANSPOSE_CONV int32#[4] int8#[6,3,3,17] int8[1,5,7,17] > int8[1,10,14,6] stride=[2,2]",
+                    "int8[1,10,14,6] = TRANSPOSE_CONV int32#[4] int8#[6,3,3,17] int8[1,5,7,17] stride=[2,2]",
                     &[4 * 160, 153 * 6],
                 ),
             ],

@@ -37,11 +37,11 @@ mod tests {
     #[test]
     fn only_what_the_library_asks_for() {
         let rows: [(_, &[u64], &[u64]); 5] = [
-            ("CONV_2D int8[1,8,8,3] int8#[16,3,3,3] > int8[1,8,8,16]", &[4 * 28], &[4 * 32]),
-            ("CONV_2D float32[1,8,8,3] int8#[16,3,3,3] > int8[1,8,8,16]", &[], &[]),
-            ("DEPTHWISE_CONV_2D int8[1,8,8,10] int8#[1,3,3,10] > int8[1,8,8,10]", &[], &[4 * 124 * 9]),
-            ("FULLY_CONNECTED int8[1,12] int8#[5,12] > int8[1,5]", &[], &[]),
-            ("MEAN int8[1,5,4,9] int32#[2] > int8[1,5]", &[], &[]),
+            ("int8[1,8,8,16] = CONV_2D int8[1,8,8,3] int8#[16,3,3,3]", &[4 * 28], &[4 * 32]),
+            ("int8[1,8,8,16] = CONV_2D float32[1,8,8,3] int8#[16,3,3,3]", &[], &[]),
+            ("int8[1,8,8,10] = DEPTHWISE_CONV_2D int8[1,8,8,10] int8#[1,3,3,10]", &[], &[4 * 124 * 9]),
+            ("int8[1,5] = FULLY_CONNECTED int8[1,12] int8#[5,12]", &[], &[]),
+            ("int8[1,5] = MEAN int8[1,5,4,9] int32#[2]", &[], &[]),
         ];
         for (op, without_vectors, with_vectors) in rows {
             assert_scratch(EmittedCmsisNn, &[(op, without_vectors)]);

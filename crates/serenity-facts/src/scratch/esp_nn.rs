@@ -166,15 +166,15 @@ mod tests {
             format!("[1,{taps},{taps},{results}]")
         };
         format!(
-            r#"{kind} int8[1,{side},{side},{channels}] int8#{filter} > int8[1,{side},{side},{results}] stride=[1,1] padding="same""#
+            r#"int8[1,{side},{side},{results}] = {kind} int8[1,{side},{side},{channels}] int8#{filter} stride=[1,1] padding="same""#
         )
     }
 
     #[test]
     fn kernels_in_c_ask_for_a_row_of_a_softmax() {
-        let softmax = "SOFTMAX int8[1,12] > int8[1,12]";
+        let softmax = "int8[1,12] = SOFTMAX int8[1,12]";
         let convolution = window("CONV_2D", [3, 8, 16, 16]);
-        let floats = "SOFTMAX int8[1,12] > float32[1,12]";
+        let floats = "float32[1,12] = SOFTMAX int8[1,12]";
         assert_scratch(EspNn, &[(softmax, &[48]), (floats, &[]), (&convolution, &[])]);
         assert_scratch(EspNnS3, &[(softmax, &[48])]);
         assert_scratch(Reference, &[(softmax, &[])]);

@@ -154,10 +154,10 @@ mod tests {
         assert_scratch(
             Reference,
             &[
-                ("CONV_2D int8[1,12,9,3] int4#[14,3,3,3] int32#[14] > int8[1,12,9,14]", &[378]),
-                ("CONV_2D int8[1,12,9,3] int8#[14,3,3,3] int32#[14] > int8[1,12,9,14]", &[]),
-                ("DEPTHWISE_CONV_2D int8[2,10,11,5] int4#[1,4,4,10] > int8[2,5,6,10]", &[160]),
-                ("FULLY_CONNECTED int8[3,10] int4#[17,10] > int8[3,17]", &[170]),
+                ("int8[1,12,9,14] = CONV_2D int8[1,12,9,3] int4#[14,3,3,3] int32#[14]", &[378]),
+                ("int8[1,12,9,14] = CONV_2D int8[1,12,9,3] int8#[14,3,3,3] int32#[14]", &[]),
+                ("int8[2,5,6,10] = DEPTHWISE_CONV_2D int8[2,10,11,5] int4#[1,4,4,10]", &[160]),
+                ("int8[3,17] = FULLY_CONNECTED int8[3,10] int4#[17,10]", &[170]),
             ],
         );
     }
@@ -165,17 +165,17 @@ mod tests {
     #[test]
     fn transposed_convolutions_add_up_in_wide_sums() {
         let narrow_bias =
-            "TRANSPOSE_CONV int32#[4] int8#[5,3,2,8] int16[1,2,7,8] int16#[5] > int16[1,6,21,5]";
+            "int16[1,6,21,5] = TRANSPOSE_CONV int32#[4] int8#[5,3,2,8] int16[1,2,7,8] int16#[5]";
         assert_scratch(
             Reference,
             &[
-                ("TRANSPOSE_CONV int32#[4] int8#[3,1,2,2] int8[1,6,5,2] > int8[1,6,5,3]", &[360]),
+                ("int8[1,6,5,3] = TRANSPOSE_CONV int32#[4] int8#[3,1,2,2] int8[1,6,5,2]", &[360]),
                 (
-                    "TRANSPOSE_CONV int32#[4] int8#[9,4,1,8] int16[1,6,4,8] int64#[9] > int16[1,12,8,9]",
+                    "int16[1,12,8,9] = TRANSPOSE_CONV int32#[4] int8#[9,4,1,8] int16[1,6,4,8] int64#[9]",
                     &[6912],
                 ),
                 (narrow_bias, &[5040, 40]),
-                ("TRANSPOSE_CONV int32#[4] int8#[9,2,1,4] float32[1,6,2,4] > float32[1,18,6,9]", &[]),
+                ("float32[1,18,6,9] = TRANSPOSE_CONV int32#[4] int8#[9,2,1,4] float32[1,6,2,4]", &[]),
             ],
         );
     }
@@ -186,17 +186,17 @@ mod tests {
         assert_scratch(
             Reference,
             &[
-                ("MEAN float32[3,8,7,9] int32#[1] > float32[1,8,7,9]", &[16, 4]),
-                ("MEAN uint8[1,6,9,7] int32#[2] > uint8[9,7]", &[16, 8]),
-                ("MEAN int8[1,5,4,9] int32#[2] > int8[1,5]", &[20, 16, 8]),
-                ("MEAN int16[3,6,8,1] int32#[3] > int16[1,6,1,1]", &[24, 16, 12]),
-                ("SUM int8[9,7,6,1] int32#[1] > int8[1,7,6,1]", &[168, 16, 4]),
-                ("SUM int16[2,5,8,3] int32#[1] > int16[2,5,8,1]", &[320, 16, 4]),
-                ("SUM int32[1,7,4,6] int32#[3] > int32[7]", &[16, 12]),
-                ("REDUCE_MAX int8[4,8,2,9] int32#[] > int8[4,2,9]", &[16, 4]),
-                ("REDUCE_MAX float32[1,5,3,7] int32#[2] > float32[1,5]", &[16, 8]),
-                ("REDUCE_MIN int16[2,8,6,7] int32#[3] > int16[1,1,1,7]", &[16, 12]),
-                ("REDUCE_ALL bool[6,5,7,1] int32#[2] > bool[6,1]", &[16, 8]),
+                ("float32[1,8,7,9] = MEAN float32[3,8,7,9] int32#[1]", &[16, 4]),
+                ("uint8[9,7] = MEAN uint8[1,6,9,7] int32#[2]", &[16, 8]),
+                ("int8[1,5] = MEAN int8[1,5,4,9] int32#[2]", &[20, 16, 8]),
+                ("int16[1,6,1,1] = MEAN int16[3,6,8,1] int32#[3]", &[24, 16, 12]),
+                ("int8[1,7,6,1] = SUM int8[9,7,6,1] int32#[1]", &[168, 16, 4]),
+                ("int16[2,5,8,1] = SUM int16[2,5,8,3] int32#[1]", &[320, 16, 4]),
+                ("int32[7] = SUM int32[1,7,4,6] int32#[3]", &[16, 12]),
+                ("int8[4,2,9] = REDUCE_MAX int8[4,8,2,9] int32#[]", &[16, 4]),
+                ("float32[1,5] = REDUCE_MAX float32[1,5,3,7] int32#[2]", &[16, 8]),
+                ("int16[1,1,1,7] = REDUCE_MIN int16[2,8,6,7] int32#[3]", &[16, 12]),
+                ("bool[6,1] = REDUCE_ALL bool[6,5,7,1] int32#[2]", &[16, 8]),
             ],
         );
     }
@@ -206,9 +206,9 @@ mod tests {
         assert_scratch(
             Reference,
             &[
-                ("SVDF float32[1,2] float32#[5,2] float32#[5,1] > float32[1,5]", &[20]),
-                ("SVDF int8[2,6] int8#[21,6] int8#[21,2] > int8[2,7]", &[168, 56]),
-                ("SVDF int8[1,10] int8#[8,10] int16#[8,4] > int8[1,4]", &[32, 16]),
+                ("float32[1,5] = SVDF float32[1,2] float32#[5,2] float32#[5,1]", &[20]),
+                ("int8[2,7] = SVDF int8[2,6] int8#[21,6] int8#[21,2]", &[168, 56]),
+                ("int8[1,4] = SVDF int8[1,10] int8#[8,10] int16#[8,4]", &[32, 16]),
             ],
         );
     }
@@ -218,12 +218,12 @@ mod tests {
         let time_major = [("float32", 1, 2, 15, 120), ("int8", 1, 3, 15, 90), ("int16", 2, 4, 14, 112)];
         for (dtype, slow, fast, cells, bytes) in time_major {
             let op = format!(
-                "UNIDIRECTIONAL_SEQUENCE_LSTM {dtype}[{slow},{fast},6] > {dtype}[{slow},{fast},{cells}] time_major=true"
+                "{dtype}[{slow},{fast},{cells}] = UNIDIRECTIONAL_SEQUENCE_LSTM {dtype}[{slow},{fast},6] time_major=true"
             );
             assert_scratch(Reference, &[(&op, &[bytes; 4])]);
         }
         // The MNIST example of the runtime's own repository.
-        let mnist = "UNIDIRECTIONAL_SEQUENCE_LSTM int8[1,28,28] > int8[1,28,20]";
+        let mnist = "int8[1,28,20] = UNIDIRECTIONAL_SEQUENCE_LSTM int8[1,28,28]";
         assert_scratch(Reference, &[(mnist, &[40; 4])]);
     }
 
@@ -232,20 +232,20 @@ mod tests {
         assert_scratch(
             Reference,
             &[
-                ("ADD_N float32[1,6] float32[1,6] float32[1,6] > float32[1,6]", &[24]),
-                ("ADD_N float32[1,6] float32[1,6] float32#[1,6] > float32[1,6]", &[24]),
-                ("MIRROR_PAD int8[7,3,5,2,4] int32#[5,2] > int8[8,4,7,2,5]", &[20, 20]),
-                ("CUSTOM:SignalRfft float32[3,125] > float32[3,130]", &[512]),
-                ("CUSTOM:SignalRfft int16[3,13] > int16[3,18]", &[32]),
-                ("CUSTOM:SignalRfft int32[3,512] > int32[3,514]", &[2048]),
-                ("CUSTOM:SignalRfft int16[3,13] > int16[3,18] fft_length=16", &[32]),
+                ("float32[1,6] = ADD_N float32[1,6] float32[1,6] float32[1,6]", &[24]),
+                ("float32[1,6] = ADD_N float32[1,6] float32[1,6] float32#[1,6]", &[24]),
+                ("int8[8,4,7,2,5] = MIRROR_PAD int8[7,3,5,2,4] int32#[5,2]", &[20, 20]),
+                ("float32[3,130] = CUSTOM:SignalRfft float32[3,125]", &[512]),
+                ("int16[3,18] = CUSTOM:SignalRfft int16[3,13]", &[32]),
+                ("int32[3,514] = CUSTOM:SignalRfft int32[3,512]", &[2048]),
+                ("int16[3,18] = CUSTOM:SignalRfft int16[3,13] fft_length=16", &[32]),
             ],
         );
     }
 
     #[test]
     fn detection_keeps_boxes_scores_and_lists() {
-        let op = "CUSTOM:TFLite_Detection_PostProcess float32[1,12,4] float32[1,12,2] float32#[12,4] > float32[1,19,4]";
+        let op = "float32[1,19,4] = CUSTOM:TFLite_Detection_PostProcess float32[1,12,4] float32[1,12,2] float32#[12,4]";
         let bytes = [12, 192, 96, 48, 48, 912, 912, 48, 912, 912, 576];
         let limited = format!("{op} max_detections=19 num_classes=1");
         assert_scratch(Reference, &[(&limited, &bytes), (op, &[])]);
@@ -255,21 +255,21 @@ mod tests {
     fn other_kinds_need_none() {
         for kind in ["BATCH_MATMUL", "SOFTMAX", "AVERAGE_POOL_2D", "L2_NORMALIZATION", "CUSTOM:SignalWindow"]
         {
-            assert_scratch(Reference, &[(&format!("{kind} int8[1,4,4] > int8[1,4,4]"), &[])]);
+            assert_scratch(Reference, &[(&format!("int8[1,4,4] = {kind} int8[1,4,4]"), &[])]);
         }
     }
 
     #[test]
     fn what_is_not_known_is_not_guessed() {
         let odd =
-            r#"MEAN int8[1,4] > int8[1] constants={"1":{"shape":[-2]},"x":3,"99999999999999999999":null}"#;
-        let huge = format!("CONV_2D int8[1,1,1,1] int4#[{},2,2,1] > int8[1]", u64::MAX);
+            r#"int8[1] = MEAN int8[1,4] constants={"1":{"shape":[-2]},"x":3,"99999999999999999999":null}"#;
+        let huge = format!("int8[1] = CONV_2D int8[1,1,1,1] int4#[{},2,2,1]", u64::MAX);
         assert_scratch(
             Reference,
             &[
-                ("MEAN int8[1,4] - > int8[1]", &[]),
+                ("int8[1] = MEAN int8[1,4] -", &[]),
                 (odd, &[]),
-                (r#"MEAN absent=[0,0,7,"x"]"#, &[]),
+                (r#"int8[1] = MEAN absent=[0,0,7,"x"]"#, &[]),
                 (&huge, &[]),
             ],
         );

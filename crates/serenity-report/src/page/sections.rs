@@ -62,7 +62,9 @@ pub(crate) fn remedies(html: &mut String, remedies: &[Remedy]) {
         remedies.iter().partition(|remedy| remedy.command.is_some());
     let (shown, folded) = typed.split_at(typed.len().min(SHOWN_REMEDIES));
     html.push_str("<ol class=\"remedies\">\n");
-    shown.iter().for_each(|remedy| one_remedy(html, remedy));
+    for remedy in shown {
+        one_remedy(html, remedy);
+    }
     html.push_str("</ol>\n");
     if !folded.is_empty() {
         let _ = writeln!(
@@ -71,7 +73,9 @@ pub(crate) fn remedies(html: &mut String, remedies: &[Remedy]) {
             folded.len(),
             shown.len() + 1
         );
-        folded.iter().for_each(|remedy| one_remedy(html, remedy));
+        for remedy in folded {
+            one_remedy(html, remedy);
+        }
         html.push_str("</ol></details>\n");
     }
     for remedy in others {
