@@ -27,7 +27,7 @@ pub(crate) fn optimize_many<'py>(
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(input) = inputs.get(index) else { return results };
-            results.push((index, Found::search(input, &wishes, &cancel, None)));
+            results.push((index, Found::by(serenity::optimize, input, &wishes, &cancel, None)));
             board.report(done.fetch_add(1, Ordering::Relaxed) + 1);
         }
     };

@@ -100,8 +100,8 @@ impl Sketch {
 
 /// What `int8#[4]` and `[0,1]` describe.
 fn constant(word: &str) -> Option<Value> {
-    if let Some(values) = word.strip_prefix('[') {
-        let values = dims(values);
+    if word.starts_with('[') {
+        let values: Vec<i64> = serde_json::from_str(word).expect("values");
         return Some(json!({"name": "", "shape": [values.len()], "dtype": "int32", "values": values}));
     }
     let (dtype, shape) = word.split_once("#[")?;
