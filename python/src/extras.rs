@@ -18,7 +18,6 @@ use std::time::Duration;
 
 /// Off-chip bytes for each on-chip size, as the command prints them for programs.
 #[pyfunction]
-#[pyo3(signature = (model, on_chip, target, grain, objective, patience, progress))]
 pub(crate) fn traffic(
     py: Python<'_>,
     model: &Bound<'_, Model>,
@@ -46,7 +45,6 @@ pub(crate) fn traffic(
 
 /// Do two model files compute the same? As the command prints it for programs.
 #[pyfunction]
-#[pyo3(signature = (a, b, runs, seed, engine, python))]
 pub(crate) fn verify(
     py: Python<'_>,
     a: &str,
@@ -64,7 +62,6 @@ pub(crate) fn verify(
 
 /// Checks what a plan claims of a model.
 #[pyfunction]
-#[pyo3(signature = (plan, model, deep, time_limit, memory_limit))]
 pub(crate) fn check(
     py: Python<'_>,
     plan: &str,
@@ -89,7 +86,6 @@ pub(crate) fn check(
 
 /// A picture of memory over time, before and after, as SVG.
 #[pyfunction]
-#[pyo3(signature = (title, before, after, budget))]
 pub(crate) fn chart(title: &str, before: Vec<u64>, after: Vec<u64>, budget: Option<u64>) -> String {
     let line = |name: &str, colour: Colour, bytes: &[u64]| {
         let last = bytes.last().copied();

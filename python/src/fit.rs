@@ -87,7 +87,6 @@ impl FoundFit {
 
 /// Tries all ways to run a model in the budget of the wishes. `progress(ways, seconds)` is called now and then.
 #[pyfunction]
-#[pyo3(signature = (model, wishes, budget_typed, reading, allow, forbid, progress))]
 pub(crate) fn fit(
     py: Python<'_>,
     model: &Bound<'_, Model>,

@@ -30,17 +30,8 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// Optimises one model.
-    pub(crate) fn search(
-        input: &Input,
-        wishes: &Wishes,
-        cancel: &CancelFlag,
-        progress: Option<ProgressFn>,
-    ) -> Result<Self, Failure> {
-        Self::by(serenity::optimize, input, wishes, cancel, progress)
-    }
-
-    fn by(
+    /// What this work makes of a model.
+    pub(crate) fn by(
         work: impl Fn(&Input, &Options) -> Result<Optimized, serenity::pipeline::Error>,
         input: &Input,
         wishes: &Wishes,
@@ -167,34 +158,38 @@ impl Found {
 
 /// Optimises one model.
 #[pyfunction]
-#[pyo3(signature = (model, wishes, progress))]
 pub(crate) fn optimize(
     py: Python<'_>,
     model: &Bound<'_, Model>,
     wishes: Wishes,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Found> {
-    let (input, cancel) = (&model.get().0, CancelFlag::default());
-    let found =
-        search::run(py, progress, &cancel, |progress| Found::search(input, &wishes, &cancel, progress))?;
-    Ok(found?)
+    found(py, model, &wishes, progress, serenity::optimize)
 }
 
 /// Orders one model with exactly the algorithm asked for.
 #[pyfunction]
-#[pyo3(signature = (model, wishes, progress))]
 pub(crate) fn schedule(
     py: Python<'_>,
     model: &Bound<'_, Model>,
     wishes: Wishes,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Found> {
-    let (input, cancel) = (&model.get().0, CancelFlag::default());
     let order = |input: &Input, options: &Options| {
         let plan = serenity::schedule(&main_graph(input.graphs(), &[], options.model), options)?;
         Ok(Optimized::new(input.clone(), plan))
     };
-    let found =
-        search::run(py, progress, &cancel, |progress| Found::by(order, input, &wishes, &cancel, progress))?;
-    Ok(found?)
+    found(py, model, &wishes, progress, order)
+}
+
+fn found(
+    py: Python<'_>,
+    model: &Bound<'_, Model>,
+    wishes: &Wishes,
+    progress: Option<Bound<'_, PyAny>>,
+    work: impl Fn(&Input, &Options) -> Result<Optimized, serenity::pipeline::Error> + Sync,
+) -> PyResult<Found> {
+    let (input, cancel) = (&model.get().0, CancelFlag::default());
+    let search = |progress| Found::by(&work, input, wishes, &cancel, progress);
+    Ok(search::run(py, progress, &cancel, search)??)
 }

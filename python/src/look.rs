@@ -16,7 +16,6 @@ use serenity::{Error, Options};
 
 /// What a model needs as it is: what the command prints for programs, and the bytes that a device must have.
 #[pyfunction]
-#[pyo3(signature = (model, target, budget, patience))]
 pub(crate) fn inspect(
     py: Python<'_>,
     model: &Bound<'_, Model>,
@@ -36,7 +35,6 @@ pub(crate) fn inspect(
 
 /// How the peaks of random orders are distributed, as the command prints it for programs. All orders without a count.
 #[pyfunction]
-#[pyo3(signature = (model, count, seed, target, budget, patience))]
 pub(crate) fn sample(
     py: Python<'_>,
     model: &Bound<'_, Model>,
@@ -65,7 +63,6 @@ type File = (&'static str, String);
 
 /// A model as C: what the command prints for programs, and the files.
 #[pyfunction]
-#[pyo3(signature = (model, name, wishes, progress))]
 pub(crate) fn emit_c(
     py: Python<'_>,
     model: &Bound<'_, Model>,

@@ -13,7 +13,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Optimises each model for itself: a result or an exception for each, in the order given. `progress(done)` is called now and then.
 #[pyfunction]
-#[pyo3(signature = (models, wishes, workers, progress))]
 pub(crate) fn optimize_many<'py>(
     py: Python<'py>,
     models: Vec<Bound<'py, Model>>,
@@ -28,7 +27,7 @@ pub(crate) fn optimize_many<'py>(
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(input) = inputs.get(index) else { return results };
-            results.push((index, Found::search(input, &wishes, &cancel, None)));
+            results.push((index, Found::by(serenity::optimize, input, &wishes, &cancel, None)));
             board.report(done.fetch_add(1, Ordering::Relaxed) + 1);
         }
     };

@@ -76,7 +76,6 @@ impl Model {
 
     /// The most memory in use if the ops run in this order, or in their own. What loops hand on from one round to the
     /// next counts once, if the plan in the file puts it into the same bytes.
-    #[pyo3(signature = (order, target))]
     fn peak(&self, order: Option<Vec<u32>>, target: RuntimeNames) -> PyResult<u64> {
         let (model, graphs) = (target.model(&self.0)?, self.0.graphs());
         let own: Vec<Vec<OpId>> = graphs.iter().map(ir::Graph::file_order).collect();
@@ -115,7 +114,6 @@ pub(crate) fn load(py: Python<'_>, source: &str, reading: Reading) -> PyResult<M
 
 /// Reads bytes. Without a format they tell by themselves.
 #[pyfunction]
-#[pyo3(signature = (name, bytes, format, reading))]
 pub(crate) fn read(
     py: Python<'_>,
     name: &str,

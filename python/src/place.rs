@@ -6,11 +6,10 @@ use crate::search;
 use crate::wishes::{Patience, RuntimeNames};
 use pyo3::prelude::*;
 use serenity::arena::{self, Buffer, Overlap, Placement, Planner, Problem, ProblemError};
-use serenity::check::{PlacedBuffer, first_clash};
 use serenity::ir::{Graph, OpId};
+use serenity::memories::two_memories::clash;
 use serenity::runtimes::MemoryModelExt;
 use serenity::search::CancelFlag;
-use std::collections::BTreeMap;
 
 /// Size, first step, step after the last, fixed offset.
 type BufferFields = (u64, i64, i64, Option<u64>);
@@ -39,16 +38,8 @@ fn solve(
 
 /// Nothing leaves that the independent checker does not accept.
 fn check(problem: &Problem, placement: &Placement) -> Result<(), Failure> {
-    let buffers = problem.buffers().iter().zip(&placement.offsets);
-    let placed: Vec<PlacedBuffer> = buffers
-        .map(|(b, &begin)| PlacedBuffer { begin, end: begin + b.size, lower: b.lower, upper: b.upper })
-        .collect();
-    let overlaps: BTreeMap<(usize, usize), &Overlap> =
-        problem.overlaps().iter().map(|overlap| ((overlap.writer, overlap.over), overlap)).collect();
-    let may_share = |y: usize, x: usize| {
-        overlaps.get(&(y, x)).is_some_and(|overlap| overlap.permits(placed[y].begin, placed[x].begin))
-    };
-    let Some((x, y)) = first_clash(&placed, may_share) else { return Ok(()) };
+    let placed: Vec<(usize, u64)> = placement.offsets.iter().copied().enumerate().collect();
+    let Some((x, y)) = clash(problem, &placed) else { return Ok(()) };
     let is_fixed = [x, y].iter().any(|&b| problem.buffers()[b].offset.is_some());
     let message = format!("buffers {x} and {y} are in use at once and share bytes");
     Err(if is_fixed {
@@ -66,7 +57,6 @@ fn plain(placement: Placement) -> Placed {
 
 /// Places buffers. `overlaps`: which may be written over which, at the same offset.
 #[pyfunction]
-#[pyo3(signature = (buffers, overlaps, align, planner, capacity, patience))]
 pub(crate) fn place(
     py: Python<'_>,
     buffers: Vec<BufferFields>,
@@ -104,7 +94,6 @@ type Content = (String, Vec<u32>, i64, i64, u64);
 
 /// Places the tensors of a model whose ops run in this order, or in their own.
 #[pyfunction]
-#[pyo3(signature = (model, order, target, align, planner, capacity, patience))]
 pub(crate) fn place_model(
     py: Python<'_>,
     model: &Bound<'_, Model>,

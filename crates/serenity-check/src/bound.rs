@@ -17,34 +17,18 @@ pub struct Shown {
 /// A place that needs a number of bytes in every order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "its text names the fields")]
 pub enum Place {
     /// All inputs are in use before the first op.
     Inputs,
     /// All results are in use after the last op.
     Results,
     /// An op runs with all it reads and writes.
-    Op {
-        /// The op that runs.
-        op: OpId,
-        /// The name of the op.
-        label: String,
-    },
+    Op { op: OpId, label: String },
     /// A tensor needs this much, wherever it lies.
-    Tensor {
-        /// The tensor in its graph.
-        tensor: TensorId,
-        /// The name of the tensor.
-        label: String,
-    },
+    Tensor { tensor: TensorId, label: String },
     /// While an op runs, at least one tensor of each of some chains is in use.
-    Chains {
-        /// The op that runs.
-        op: OpId,
-        /// The name of the op.
-        label: String,
-        /// The number of chains.
-        chains: usize,
-    },
+    Chains { op: OpId, label: String, chains: usize },
 }
 
 impl fmt::Display for Place {

@@ -95,6 +95,7 @@ use serenity_ir::{Graph, OpId};
 /// Something a plan says that is not so.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "each message names its fields")]
 pub enum Fault {
     /// The order cannot run.
     #[error(transparent)]
@@ -104,141 +105,61 @@ pub enum Fault {
     Loop(#[from] loops::LoopFault),
     /// The peak is not what is claimed.
     #[error("the peak is {actual} bytes ({place}), not {claimed}")]
-    Peak {
-        /// The peak that is claimed.
-        claimed: u64,
-        /// The actual peak.
-        actual: u64,
-        /// The place where it is first reached.
-        place: String,
-    },
+    Peak { claimed: u64, actual: u64, place: String },
     /// The orders of a model are not as many as its graphs.
     #[error("`bodies` must hold an order for each of the {wanted} sub-graphs, not {given}")]
-    Bodies {
-        /// The number of orders that the plan has.
-        given: usize,
-        /// The number of sub-graphs.
-        wanted: usize,
-    },
+    Bodies { given: usize, wanted: usize },
     /// The order of a sub-graph cannot run.
     #[error("in graph {graph}: {fault}")]
-    BodyOrder {
-        /// The index of the graph.
-        graph: usize,
-        /// The reason why the order cannot run.
-        fault: OrderFault,
-    },
+    BodyOrder { graph: usize, fault: OrderFault },
     /// LiteRT would read what it has written over.
     #[error("op {op} (`{label}`) would read `{tensor}` after LiteRT has written over it")]
-    Stale {
-        /// The op that reads.
-        op: OpId,
-        /// The name of the op.
-        label: String,
-        /// The name of the tensor.
-        tensor: String,
-    },
+    Stale { op: OpId, label: String, tensor: String },
     /// ONNX Runtime runs the file in another order.
     #[error(
         "ONNX Runtime would not run the file in this order: at position {position} comes op {op} (`{label}`)"
     )]
-    OtherOrder {
-        /// The first position that differs.
-        position: usize,
-        /// The op that runs there.
-        op: OpId,
-        /// The name of the op.
-        label: String,
-    },
+    OtherOrder { position: usize, op: OpId, label: String },
     /// The arena is not what is claimed.
     #[error("the runtime's arena takes {actual} bytes, not {claimed}")]
-    Arena {
-        /// The arena that is claimed.
-        claimed: u64,
-        /// The actual arena.
-        actual: u64,
-    },
+    Arena { claimed: u64, actual: u64 },
     /// An arena is claimed for a memory model that has none.
     #[error("the plan states an arena of {claimed} bytes, but `{model}` stands for no runtime with one")]
-    NoArena {
-        /// The arena that is claimed.
-        claimed: u64,
-        /// The memory model.
-        model: MemoryModel,
-    },
+    NoArena { claimed: u64, model: MemoryModel },
     /// Sub-graphs that run each other without end have no arena.
     #[error("the plan states an arena of {claimed} bytes, but the model does not come to an end")]
-    EndlessArena {
-        /// The arena that is claimed.
-        claimed: u64,
-    },
+    EndlessArena { claimed: u64 },
     /// Offsets without the size of an arena, or for a runtime that takes none.
     #[error("the plan places tensors (`offsets`), {reason}")]
-    Offsets {
-        /// What is wrong with the offsets.
-        reason: String,
-    },
+    Offsets { reason: String },
     /// A claimed lower bound is above the arena that the plan reaches.
     #[error("the bound of {bound} bytes is above the arena of {arena} that this plan reaches")]
-    BoundAboveArena {
-        /// The bound that is claimed.
-        bound: u64,
-        /// The arena of the plan.
-        arena: u64,
-    },
+    BoundAboveArena { bound: u64, arena: u64 },
     /// The plan is called optimal, but its bound does not prove it.
     #[error(
         "the plan is called optimal, but its bound of {bound} bytes leaves a gap below the arena of {arena}"
     )]
-    ArenaNotProved {
-        /// The bound that is claimed.
-        bound: u64,
-        /// The arena of the plan.
-        arena: u64,
-    },
+    ArenaNotProved { bound: u64, arena: u64 },
     /// The bound on the need is below the bound on peaks, or above it although no arena is stated.
     #[error("the bound of {bound} bytes is not that on peaks, {peak_bound}, {reason}")]
-    Bounds {
-        /// The bound claimed on the need.
-        bound: u64,
-        /// The bound claimed on peaks.
-        peak_bound: u64,
-        /// Why both bounds should be equal.
-        reason: String,
-    },
+    Bounds { bound: u64, peak_bound: u64, reason: String },
     /// The offsets of the plan are not safe.
     #[error(transparent)]
     Placement(#[from] PlacementFault),
     /// A claimed lower bound is above the peak that the order reaches.
     #[error("the bound of {bound} bytes is above the peak of {peak} that this order reaches")]
-    BoundAbovePeak {
-        /// The bound that is claimed.
-        bound: u64,
-        /// The peak of the order.
-        peak: u64,
-    },
+    BoundAbovePeak { bound: u64, peak: u64 },
     /// The witness of the bound does not prove it.
     #[error("the proof of the bound does not hold: {reason}")]
-    Witness {
-        /// What is wrong with the witness.
-        reason: String,
-    },
+    Witness { reason: String },
     /// A claimed lower bound is wrong: some order goes below it.
     #[error("the bound of {bound} bytes is wrong: there is an order that needs less")]
-    BoundRefuted {
-        /// The bound that is claimed.
-        bound: u64,
-    },
+    BoundRefuted { bound: u64 },
     /// The plan is called optimal, but its bound does not prove it.
     #[error(
         "the plan is called optimal, but its bound of {bound} bytes leaves a gap below the peak of {peak}"
     )]
-    NotProved {
-        /// The bound claimed.
-        bound: u64,
-        /// The peak of the order.
-        peak: u64,
-    },
+    NotProved { bound: u64, peak: u64 },
 }
 
 /// The largest lower bound that one place shows, or the witness.
@@ -262,18 +183,11 @@ pub(crate) fn at(graph: &Graph, op: Option<OpId>) -> String {
 mod tests {
     use super::*;
     use crate::holdings::{Figure, holdings};
-    use serenity_ir::{GraphBuilder, Tensor};
+    use serenity_ir::sketch;
 
     /// x -> a -> c, x -> b -> c; sizes 1, 10, 20, 5.
     fn diamond() -> Graph {
-        let mut g = GraphBuilder::new("");
-        let x = g.input(Tensor::sized("x", 1));
-        let a = g.op("a", "X", &[x], Tensor::sized("a", 10));
-        let b = g.op("b", "X", &[x], Tensor::sized("b", 20));
-        let c = g.op("c", "CONCAT", &[a, b], Tensor::sized("c", 30));
-        let d = g.op("d", "X", &[c], Tensor::sized("d", 5));
-        g.output(d);
-        g.build().unwrap()
+        sketch("x:1; a:10 = X x; b:20 = X x; c:30 = CONCAT a b; d:5 = X c; -> d")
     }
 
     /// Checks the claim that a graph in this order has this peak, and that no order is below the bound.
@@ -336,18 +250,7 @@ mod tests {
     #[test]
     fn a_forged_claim_of_optimality_is_not_verified() {
         // Two branches of 10 bytes that shrink to 1: one after the other they need 12, side by side 21.
-        let mut g = GraphBuilder::new("");
-        let x = g.input(Tensor::sized("x", 1));
-        let ends: Vec<_> = ["a", "b"]
-            .into_iter()
-            .map(|name| {
-                let wide = g.op(name, "X", &[x], Tensor::sized(name, 10));
-                g.op(format!("{name}2"), "X", &[wide], Tensor::sized("", 1))
-            })
-            .collect();
-        let y = g.op("y", "X", &ends, Tensor::sized("y", 1));
-        g.output(y);
-        let graph = g.build().unwrap();
+        let graph = sketch("x:1; a:10 = X x; a2:1 = X a; b:10 = X x; b2:1 = X b; y:1 = X a2 b2; -> y");
         let forged = check(&graph, MemoryModel::Plain, &[0, 2, 1, 3, 4], 21, 21);
         assert!(forged.faults.is_empty() && !forged.bound_verified);
         let true_but_not_obvious = check(&graph, MemoryModel::Plain, &[0, 1, 2, 3, 4], 12, 12);
@@ -357,13 +260,8 @@ mod tests {
     #[test]
     fn inputs_and_results_can_be_the_witness() {
         let graph = |input: u64, output: u64| {
-            let mut g = GraphBuilder::new("");
-            let inputs = [(); 3].map(|()| g.input(Tensor::sized("", input)));
-            for t in inputs {
-                let y = g.op("", "X", &[t], Tensor::sized("", output));
-                g.output(y);
-            }
-            g.build().unwrap()
+            let chain = |at| format!("x{at}:{input}; y{at}:{output} = X x{at}; -> y{at};");
+            sketch(&(0..3).map(chain).collect::<String>())
         };
         let witness = |graph: Graph| {
             let holdings = holdings(&graph, MemoryModel::Plain, Figure::Peak);

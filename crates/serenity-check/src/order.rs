@@ -5,51 +5,22 @@ use serenity_ir::{Graph, OpId};
 /// Why an order cannot run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "each message names its fields")]
 pub enum OrderFault {
     /// An id names no op.
     #[error("position {position} of the order names op {op}, but the graph has only {ops} ops")]
-    Unknown {
-        /// The position in the order.
-        position: usize,
-        /// The id of the op.
-        op: OpId,
-        /// The number of ops in the graph.
-        ops: usize,
-    },
+    Unknown { position: usize, op: OpId, ops: usize },
     /// An op runs more than once.
     #[error("op {op} (`{label}`) runs {times} times")]
-    Repeated {
-        /// The op that is repeated.
-        op: OpId,
-        /// The name of the op.
-        label: String,
-        /// How often the op runs.
-        times: usize,
-    },
+    Repeated { op: OpId, label: String, times: usize },
     /// An op never runs.
     #[error("op {op} (`{label}`) is missing from the order")]
-    Missing {
-        /// The op that is missing.
-        op: OpId,
-        /// The name of the op.
-        label: String,
-    },
+    Missing { op: OpId, label: String },
     /// An op runs before the writer of one of its inputs.
     #[error(
         "op {reader} (`{reader_label}`) reads `{tensor}` before op {writer} (`{writer_label}`) has written it"
     )]
-    TooEarly {
-        /// The op that reads.
-        reader: OpId,
-        /// The name of the op that reads.
-        reader_label: String,
-        /// The name of the tensor.
-        tensor: String,
-        /// The op that writes the tensor.
-        writer: OpId,
-        /// The name of the op that writes.
-        writer_label: String,
-    },
+    TooEarly { reader: OpId, reader_label: String, tensor: String, writer: OpId, writer_label: String },
 }
 
 /// All faults of an order.

@@ -16,7 +16,6 @@ pub(crate) enum Reuse {
 }
 
 impl Reuse {
-    /// Which operand that is.
     pub(crate) fn operand(self) -> usize {
         match self {
             Self::Reshapes => 0,

@@ -34,6 +34,7 @@ impl fmt::Display for TensorPlace {
 /// A fault in a plan of the arena.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "each message names its fields")]
 pub enum PlacementFault {
     /// The plan is for other graphs.
     #[error("the plan places the tensors of other graphs: {0}")]
@@ -43,22 +44,10 @@ pub enum PlacementFault {
     Missing(TensorPlace),
     /// The offset of a tensor is not aligned.
     #[error("{place} begins at {offset}, which is no multiple of {ALIGNMENT}")]
-    Unaligned {
-        /// The tensor.
-        place: TensorPlace,
-        /// The offset of the tensor.
-        offset: u64,
-    },
+    Unaligned { place: TensorPlace, offset: u64 },
     /// A tensor ends outside of the arena.
     #[error("{place} ends at {end}, beyond the arena of {arena} bytes")]
-    Outside {
-        /// The tensor.
-        place: TensorPlace,
-        /// The end of the tensor.
-        end: u64,
-        /// The size of the arena.
-        arena: u64,
-    },
+    Outside { place: TensorPlace, end: u64, arena: u64 },
     /// Two tensors that are needed at once lie in the same bytes.
     #[error("{0} and {1} are needed at once and share bytes")]
     Clash(TensorPlace, TensorPlace),
@@ -66,36 +55,12 @@ pub enum PlacementFault {
     #[error(
         "op {op} (`{label}`) writes element {element} of {output} over byte {byte} of {input} before it has read it"
     )]
-    Overwritten {
-        /// The op that writes.
-        op: OpId,
-        /// The name of the op.
-        label: String,
-        /// The tensor that it writes.
-        output: TensorPlace,
-        /// The element that it writes.
-        element: u64,
-        /// The tensor that it reads.
-        input: TensorPlace,
-        /// The byte of the input that is lost.
-        byte: u64,
-    },
+    Overwritten { op: OpId, label: String, output: TensorPlace, element: u64, input: TensorPlace, byte: u64 },
     /// An op writes over one of its inputs, and it is not known in which order it reads and writes.
     #[error(
         "op {op} (`{label}`) writes {output} over {input}, and how `{kind}` reads and writes is not known"
     )]
-    UnknownKernel {
-        /// The op that writes.
-        op: OpId,
-        /// The name of the op.
-        label: String,
-        /// The type of the op.
-        kind: String,
-        /// The tensor that it writes.
-        output: TensorPlace,
-        /// The tensor that it reads.
-        input: TensorPlace,
-    },
+    UnknownKernel { op: OpId, label: String, kind: String, output: TensorPlace, input: TensorPlace },
     /// A loop computes something else in this arena.
     #[error(transparent)]
     Loop(#[from] LoopFault),
@@ -258,18 +223,11 @@ fn written_over(graphs: &[&Graph], output: &Life, input: &Life) -> Option<OpId> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serenity_ir::{ElementType, GraphBuilder, Tensor};
+    use serenity_ir::sketch;
 
     /// `x` (32 bytes) through `RELU` to `a` (32), through `CONV_2D` to `y` (16).
     fn chain() -> Graph {
-        let mut g = GraphBuilder::new("");
-        let tensor =
-            |name: &str, elements| Tensor::shaped(name, vec![1, elements], ElementType::Int8).unwrap();
-        let x = g.input(tensor("x", 32));
-        let a = g.op("a", "RELU", &[x], tensor("a", 32));
-        let y = g.op("y", "CONV_2D", &[a], tensor("y", 16));
-        g.output(y);
-        g.build().unwrap()
+        sketch("x:int8[1,32]; a:int8[1,32] = RELU x; y:int8[1,16] = CONV_2D a; -> y")
     }
 
     fn faults(offsets: [u64; 3], arena: u64) -> Vec<String> {
@@ -303,16 +261,10 @@ mod tests {
     /// A sum over two inputs that both die, and of one input with itself; the first also where one of them is wanted later.
     #[test]
     fn a_sum_may_lie_over_both_its_terms_or_over_one_given_twice() {
-        let tensor = |name: &str| Tensor::shaped(name, vec![1, 64], ElementType::Int8).unwrap();
         let faults = |twice: bool, kept: bool, offsets: [u64; 3]| {
-            let mut g = GraphBuilder::new("");
-            let (a, b) = (g.input(tensor("a")), g.input(tensor("b")));
-            let sum = g.op("sum", "ADD", &[a, if twice { a } else { b }], tensor("sum"));
-            g.output(sum);
-            if kept {
-                g.output(a);
-            }
-            let graph = g.build().unwrap();
+            let (other, also) = (if twice { "a" } else { "b" }, if kept { "a" } else { "" });
+            let graph =
+                sketch(&format!("a:int8[1,64] b:int8[1,64]; sum:int8[1,64] = ADD a {other}; -> sum {also}"));
             let offsets = vec![offsets.map(Some).to_vec()];
             let order = graph.file_order();
             let faults = placement_faults(&[&graph], &[&order], Kernels::Reference, &offsets, 256);

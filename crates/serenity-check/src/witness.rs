@@ -106,7 +106,7 @@ pub(crate) fn proved_by(graph: &Graph, holdings: &Holdings, witness: &Witness) -
 mod tests {
     use super::*;
     use crate::peak::peak;
-    use serenity_ir::{GraphBuilder, Tensor};
+    use serenity_ir::{GraphBuilder, Tensor, sketch};
     use serenity_search::Random;
 
     fn graph(random: &mut Random) -> Graph {
@@ -200,13 +200,10 @@ mod tests {
     /// 2^63 bytes are more than any tensor has.
     #[test]
     fn a_chain_of_absurd_size_is_refused() {
-        let mut g = GraphBuilder::new("");
-        let x = g.input(Tensor::sized("x", 8));
-        let y = g.op("y", "X", &[x], Tensor::sized("y", 8));
-        g.output(y);
-        let graph = g.build().unwrap();
+        let graph = sketch("x:8; y:8 = X x; -> y");
         for bytes in [9, i64::MAX as u64, 1 << 63, u64::MAX] {
-            let witness = Witness { op: OpId(0), chains: vec![WitnessChain { bytes, tensors: vec![x] }] };
+            let witness =
+                Witness { op: OpId(0), chains: vec![WitnessChain { bytes, tensors: vec![TensorId(0)] }] };
             let proved = proved_bound(&graph, MemoryModel::Plain, &witness);
             assert_eq!(proved, Err("it counts more bytes of tensor 0 than it has".to_owned()));
         }

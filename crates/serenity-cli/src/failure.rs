@@ -24,6 +24,11 @@ pub(crate) enum Failure {
     Reported,
 }
 
+/// Says that the request makes no sense.
+pub(crate) fn refuse<T>(message: impl Into<String>, help: impl Into<String>) -> Result<T, Failure> {
+    Err(Failure::request(message, help))
+}
+
 impl Failure {
     /// The request makes no sense.
     pub(crate) fn request(message: impl Into<String>, help: impl Into<String>) -> Self {

@@ -1,6 +1,7 @@
 //! Files to be written: refused before the work begins, written together when it is done.
 
 use crate::Failure;
+use crate::failure::refuse;
 use serenity::Format;
 use serenity::ir::{Graph, json, to_dot};
 use serenity::write::NewFile;
@@ -28,10 +29,10 @@ impl<'a> OutputFile<'a> {
             (Some(format), _) => Content::File(format),
             (None, "dot" | "gv") => Content::Dot,
             (None, _) => {
-                return Err(Failure::request(
+                return refuse(
                     format!("`{path}`: cannot tell the format from the name"),
                     "end the name in .tflite, .onnx or .json, or in .dot for Graphviz",
-                ));
+                );
             }
         };
         serenity::write::check_target(path)?;
@@ -44,7 +45,7 @@ impl<'a> OutputFile<'a> {
         if file.content == Content::Dot {
             return Ok(file);
         }
-        Err(Failure::request(format!("`{path}` does not name a Graphviz file"), "end the name in .dot"))
+        refuse(format!("`{path}` does not name a Graphviz file"), "end the name in .dot")
     }
 
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Failure> {

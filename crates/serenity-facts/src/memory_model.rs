@@ -47,22 +47,25 @@ serenity_search::named! {
 }
 
 impl MemoryModel {
-    /// The kernels that matter, if it is one of TFLM's.
-    pub fn kernels(self) -> Option<Kernels> {
+    /// The kernels, and whether the arena is planned, if it is one of TFLM's.
+    fn tflm(self) -> Option<(Kernels, bool)> {
         match self {
-            Self::Tflm(kernels) | Self::TflmPlanned(kernels) => Some(kernels),
+            Self::Tflm(kernels) => Some((kernels, false)),
+            Self::TflmPlanned(kernels) => Some((kernels, true)),
             Self::Plain | Self::Paper | Self::Litert | Self::Ort(_) => None,
         }
+    }
+
+    /// The kernels that matter, if it is one of TFLM's.
+    pub fn kernels(self) -> Option<Kernels> {
+        self.tflm().map(|(kernels, _)| kernels)
     }
 
     /// This memory model for other kernels; unchanged if it is not TFLM's.
     #[must_use]
     pub fn with_kernels(self, kernels: Kernels) -> Self {
-        match self {
-            Self::Tflm(_) => Self::Tflm(kernels),
-            Self::TflmPlanned(_) => Self::TflmPlanned(kernels),
-            Self::Plain | Self::Paper | Self::Litert | Self::Ort(_) => self,
-        }
+        let tflm = if self.is_planned() { Self::TflmPlanned(kernels) } else { Self::Tflm(kernels) };
+        self.tflm().map_or(self, |_| tflm)
     }
 
     /// How the session of ONNX Runtime is set up, if this is its model.
@@ -81,10 +84,7 @@ impl MemoryModel {
     /// This memory model for another session; unchanged if it is not ONNX Runtime's.
     #[must_use]
     pub fn with_ort(self, setup: OrtSetup) -> Self {
-        match self {
-            Self::Ort(_) => Self::Ort(setup),
-            Self::Plain | Self::Paper | Self::Tflm(_) | Self::TflmPlanned(_) | Self::Litert => self,
-        }
+        self.ort().map_or(self, |_| Self::Ort(setup))
     }
 
     /// Does it stand for a runtime, which computes also what depends on constants only?
@@ -98,26 +98,17 @@ impl MemoryModel {
     /// This memory model for a model with a plan of its arena; unchanged if it is not TFLM's.
     #[must_use]
     pub fn with_plan(self) -> Self {
-        match self {
-            Self::Tflm(kernels) => Self::TflmPlanned(kernels),
-            Self::Plain | Self::Paper | Self::TflmPlanned(_) | Self::Litert | Self::Ort(_) => self,
-        }
+        self.kernels().map_or(self, Self::TflmPlanned)
     }
 
     /// This memory model for a model without a plan of its arena.
     #[must_use]
     pub fn without_plan(self) -> Self {
-        match self {
-            Self::TflmPlanned(kernels) => Self::Tflm(kernels),
-            Self::Plain | Self::Paper | Self::Tflm(_) | Self::Litert | Self::Ort(_) => self,
-        }
+        self.kernels().map_or(self, Self::Tflm)
     }
 
     /// Is the model taken to carry a plan of its arena?
     pub fn is_planned(self) -> bool {
-        match self {
-            Self::TflmPlanned(_) => true,
-            Self::Plain | Self::Paper | Self::Tflm(_) | Self::Litert | Self::Ort(_) => false,
-        }
+        self.tflm().is_some_and(|(_, is_planned)| is_planned)
     }
 }

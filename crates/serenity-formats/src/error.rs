@@ -1,10 +1,10 @@
 //! What can be wrong with a file.
 
 use std::error::Error;
-use std::fmt;
 
 /// Why a file cannot be read, or cannot be written as asked. Its message goes on after the name of the file.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{verdict}: {source}")]
 pub struct FileError {
     /// What kind of problem it is.
     pub problem: Problem,
@@ -36,17 +36,5 @@ impl FileError {
     /// What was asked for is not possible with this format.
     pub(crate) fn of_request(verdict: &'static str, source: &'static str) -> Self {
         Self { problem: Problem::Request, place: None, help: None, verdict, source: source.into() }
-    }
-}
-
-impl fmt::Display for FileError {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "{}: {}", self.verdict, self.source)
-    }
-}
-
-impl Error for FileError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        Some(&*self.source)
     }
 }

@@ -3,72 +3,36 @@
 /// A description that is not a graph, with the place and, where there is one, the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "each message names its fields")]
 pub enum GraphError {
     /// No operators at all.
     #[error("the graph has no operators: there is nothing to schedule")]
     Empty,
     /// The graph has more tensors or ops than can be planned in the memory of an ordinary machine.
     #[error("the graph has {count} {what}; at most {max} are supported", max = crate::builder::MOST)]
-    TooLarge {
-        /// `tensors` or `operators`.
-        what: &'static str,
-        /// The number of them.
-        count: usize,
-    },
+    TooLarge { what: &'static str, count: usize },
     /// An id names no tensor.
     #[error("{place} names tensor {id}, but the graph has {}", ids_of(*.tensors))]
-    UnknownTensor {
-        /// The place that names it.
-        place: String,
-        /// The id of the tensor.
-        id: u64,
-        /// The number of tensors.
-        tensors: usize,
-    },
+    UnknownTensor { place: String, id: u64, tensors: usize },
     /// A tensor has two producers.
     #[error("tensor `{tensor}` is written by both {first} and {second}; a tensor has exactly one producer")]
-    TwoProducers {
-        /// The name of the tensor.
-        tensor: String,
-        /// One op that writes it.
-        first: String,
-        /// The other op that writes it.
-        second: String,
-    },
+    TwoProducers { tensor: String, first: String, second: String },
     /// An op lists a tensor twice among its outputs.
     #[error("{op} lists tensor `{tensor}` twice among its outputs; list it once")]
-    RepeatedOutput {
-        /// The name of the tensor.
-        tensor: String,
-        /// The name of the op.
-        op: String,
-    },
+    RepeatedOutput { tensor: String, op: String },
     /// A tensor is read, or is an output of the graph, but has no producer.
     #[error(
         "tensor `{tensor}` is {used} but no operator writes it; list it under the graph's inputs if the caller provides it"
     )]
-    NoProducer {
-        /// The name of the tensor.
-        tensor: String,
-        /// How it is used.
-        used: String,
-    },
+    NoProducer { tensor: String, used: String },
     /// Operators wait for each other.
     #[error("the operators form a cycle: {}", shortened(.path))]
-    Cycle {
-        /// The ops on the cycle, the first repeated at the end.
-        path: Vec<String>,
-    },
+    Cycle { path: Vec<String> },
     /// The sizes add up to more than 2^61 bytes.
     #[error(
         "the tensor sizes, each rounded up to 32 bytes, add up to more than 2^61 bytes at tensor `{tensor}` ({bytes} bytes); correct its size"
     )]
-    SizeOverflow {
-        /// The tensor at which the sum overflows.
-        tensor: String,
-        /// The size of that tensor.
-        bytes: u64,
-    },
+    SizeOverflow { tensor: String, bytes: u64 },
 }
 
 /// The valid tensor ids, in words.

@@ -28,20 +28,14 @@ use std::collections::BTreeMap;
 /// Why a text is not a graph.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "each message names its fields")]
 pub enum JsonError {
     /// Not JSON at all.
     #[error("not valid JSON: {0}")]
     Syntax(#[from] serde_json::Error),
     /// JSON, but a value is not what the format asks for.
     #[error("`{path}`: expected {expected}, found {found}")]
-    Field {
-        /// Where, as a path into the document.
-        path: String,
-        /// What the format asks for.
-        expected: String,
-        /// What is there.
-        found: String,
-    },
+    Field { path: String, expected: String, found: String },
     /// Well-formed, but not a graph.
     #[error(transparent)]
     Graph(#[from] GraphError),
@@ -115,7 +109,6 @@ impl<'a> Document<'a> {
     }
 }
 
-/// The items of a list, one by one.
 fn items<'a>(list: Option<&'a RawValue>, key: &str) -> Result<Vec<&'a RawValue>, JsonError> {
     let text = list.map_or("null", RawValue::get);
     match serde_json::from_str(text) {

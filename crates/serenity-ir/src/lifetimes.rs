@@ -118,18 +118,11 @@ pub(crate) fn most_handed_over(pairs: &[HandOver]) -> Vec<(BufferId, BufferId)> 
 
 #[cfg(test)]
 mod tests {
-    use crate::{GraphBuilder, Lifetimes, Tensor};
+    use crate::{Lifetimes, sketch};
 
     #[test]
     fn an_op_that_reads_a_result_needs_it_too() {
-        let mut g = GraphBuilder::new("");
-        let kept = g.input(Tensor::sized("kept", 100));
-        let a = g.op("a", "X", &[kept], Tensor::sized("a", 10));
-        let b = g.op("b", "X", &[a], Tensor::sized("b", 1));
-        for result in [kept, a, b] {
-            g.output(result);
-        }
-        let graph = g.build().unwrap();
+        let graph = sketch("kept:100; a:10 = X kept; b:1 = X a; -> kept a b");
         let lifetimes = Lifetimes::of(&graph);
         assert_eq!(lifetimes.working_sets(), [110, 111]);
         // Being read does not let a result go.

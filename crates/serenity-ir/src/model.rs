@@ -47,43 +47,22 @@ pub struct Constant {
 /// Why a graph and constants make no model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "each message names its fields")]
 pub enum ModelError {
     /// The graph has another number of ops than there are lists of operands.
     #[error("a graph of {ops} ops came with {found} lists of operands; give one an op")]
-    Length {
-        /// The number of ops.
-        ops: usize,
-        /// The number of lists.
-        found: usize,
-    },
+    Length { ops: usize, found: usize },
     /// The activations among the operands are not the op's inputs.
     #[error(
         "the operands of op `{op}` name other activations than its inputs; list the same, in the same order"
     )]
-    Inputs {
-        /// The name of the op.
-        op: String,
-    },
+    Inputs { op: String },
     /// An operand does not exist.
     #[error("op `{op}` reads constant {index}, but there are {constants}")]
-    UnknownConstant {
-        /// The name of the op.
-        op: String,
-        /// The index of the constant that it reads.
-        index: usize,
-        /// The number of constants.
-        constants: usize,
-    },
+    UnknownConstant { op: String, index: usize, constants: usize },
     /// The size of the data does not match shape and type.
     #[error("constant `{name}` has {found} bytes of data, but its shape and type make {}", bytes_or_nothing(*.expected))]
-    Data {
-        /// The name of the constant.
-        name: String,
-        /// The size by shape and type, if known.
-        expected: Option<u64>,
-        /// The size of the data.
-        found: usize,
-    },
+    Data { name: String, expected: Option<u64>, found: usize },
 }
 
 fn bytes_or_nothing(bytes: Option<u64>) -> String {

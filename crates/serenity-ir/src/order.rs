@@ -7,51 +7,22 @@ use std::collections::BinaryHeap;
 /// Why a list of ops is not an execution order of a graph.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "each message names its fields")]
 pub enum OrderError {
     /// An id names no op.
     #[error("position {position} names op {op}, but the graph has only {ops} ops")]
-    UnknownOp {
-        /// The position in the order.
-        position: usize,
-        /// The id of the op.
-        op: OpId,
-        /// The number of ops in the graph.
-        ops: usize,
-    },
+    UnknownOp { position: usize, op: OpId, ops: usize },
     /// An op is listed twice.
     #[error("op {op} (`{label}`) occurs twice, the second time at position {position}")]
-    Twice {
-        /// The op that is repeated.
-        op: OpId,
-        /// The name of the op.
-        label: String,
-        /// The second position.
-        position: usize,
-    },
+    Twice { op: OpId, label: String, position: usize },
     /// An op is not listed.
     #[error("op {op} (`{label}`) is missing")]
-    Missing {
-        /// The op that is missing.
-        op: OpId,
-        /// The name of the op.
-        label: String,
-    },
+    Missing { op: OpId, label: String },
     /// An op runs before the writer of one of its inputs.
     #[error(
         "op {op} (`{label}`) at position {position} reads `{tensor}` before op {producer} has written it"
     )]
-    TooEarly {
-        /// The op that reads.
-        op: OpId,
-        /// The name of the op.
-        label: String,
-        /// The position of the op.
-        position: usize,
-        /// The name of the tensor.
-        tensor: String,
-        /// The op that writes the tensor.
-        producer: OpId,
-    },
+    TooEarly { op: OpId, label: String, position: usize, tensor: String, producer: OpId },
 }
 
 impl Graph {

@@ -89,39 +89,15 @@ fn outside(graph: &Graph, ops: &[OpId]) -> Option<Op> {
 mod tests {
     use super::*;
     use crate::simulation::network;
-    use serenity_ir::{ElementType, Tensor};
+    use serenity_ir::sketch;
     use serenity_search::Random;
-
-    /// Two branches, concatenated, and what reads that.
-    fn cell() -> Graph {
-        let mut graph = GraphBuilder::new("");
-        let image = |channels: u64| Tensor::shaped("", vec![1, 8, 8, channels], ElementType::Int8).unwrap();
-        let x = graph.input(image(4));
-        let left = graph.op("left", "RELU", &[x], image(4));
-        let right = graph.op("right", "ABS", &[x], image(4));
-        let both = graph.tensor(image(8));
-        let mut concatenation = graph_op("CONCATENATION", &[left, right], both);
-        concatenation.attributes.insert("axis".to_owned(), 3.into());
-        graph.push_op(concatenation);
-        let y = graph.op("y", "RELU", &[both], image(8));
-        graph.output(y);
-        graph.build().unwrap()
-    }
-
-    fn graph_op(kind: &str, inputs: &[TensorId], output: TensorId) -> Op {
-        Op {
-            name: String::new(),
-            kind: serenity_ir::OpKind::new(kind),
-            inputs: inputs.to_vec(),
-            outputs: vec![output],
-            attributes: serenity_ir::Attributes::new(),
-            extra: serenity_ir::Attributes::new(),
-        }
-    }
 
     #[test]
     fn a_concatenation_is_one_with_its_reader() {
-        let graph = cell();
+        let graph = sketch(
+            "x:int8[1,8,8,4]; left:int8[1,8,8,4] = RELU x; right:int8[1,8,8,4] = ABS x; \
+             both:int8[1,8,8,8] = CONCATENATION left right axis=3; y:int8[1,8,8,8] = RELU both; -> y",
+        );
         let clusters = Clusters::new(&graph, Joined::Concatenations).unwrap();
         assert_eq!(clusters.members, [vec![OpId(0)], vec![OpId(1)], vec![OpId(2), OpId(3)]]);
         assert_eq!(

@@ -46,27 +46,17 @@ impl Floor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serenity_ir::{ElementType, GraphBuilder, OpId, Tensor};
+    use serenity_ir::{OpId, sketch};
 
     #[test]
     fn inputs_and_what_has_no_rows_are_whole() {
-        let mut graph = GraphBuilder::new("");
-        let image = |channels: u64| Tensor::shaped("", vec![1, 8, 8, channels], ElementType::Int8).unwrap();
-        let [x, y] = [graph.input(image(1)), graph.input(image(2))];
         // Wide, but row for row.
-        let wide = graph.op("", "RELU", &[x], image(100));
-        let flat = graph.op("", "RELU", &[wide], image(1));
-        let z = graph.op("", "SOFTMAX", &[flat], image(1));
-        graph.output(z);
-        graph.output(y);
-        let narrow = graph.build().unwrap();
+        let narrow = sketch(
+            "x:int8[1,8,8,1] y:int8[1,8,8,2]; wide:int8[1,8,8,100] = RELU x; \
+             flat:int8[1,8,8,1] = RELU wide; z:int8[1,8,8,1] = SOFTMAX flat; -> z y",
+        );
         assert_eq!(Floor::of(&narrow), Floor { bytes: 3 * 64, why: Because::Inputs });
-
-        let mut graph = GraphBuilder::new("");
-        let x = graph.input(image(1));
-        let y = graph.op("", "CUSTOM", &[x], image(5));
-        graph.output(y);
-        let graph = graph.build().unwrap();
+        let graph = sketch("x:int8[1,8,8,1]; y:int8[1,8,8,5] = CUSTOM x; -> y");
         assert_eq!(Floor::of(&graph), Floor { bytes: 5 * 64, why: Because::Op(graph.op_label(OpId(0))) });
     }
 }

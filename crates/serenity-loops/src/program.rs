@@ -91,12 +91,10 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// A stripe as a tensor.
     pub(crate) fn tensor(&self, window: &Window, stripe: StripeId) -> Option<Tensor> {
         self.stripes[stripe].tensor(window)
     }
 
-    /// Bytes of a stripe.
     pub(crate) fn bytes(&self, window: &Window, stripe: StripeId) -> i64 {
         self.stripes[stripe].bytes(window)
     }

@@ -78,40 +78,14 @@ impl Spread {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
-    use serenity_ir::{Attributes, ElementType, Op, OpKind, Tensor};
+    use serenity_ir::sketch;
 
     #[test]
     fn every_reader_gets_a_padding_right_before_it() {
-        let mut graph = GraphBuilder::new("");
-        let image = |rows: u64| Tensor::shaped("", vec![1, rows, 4, 16], ElementType::Int8).unwrap();
-        let op = |graph: &mut GraphBuilder, kind: &str, input, rows| {
-            let output = graph.tensor(image(rows));
-            let values = [0, 0, 1, 1, 0, 0, 0, 0];
-            let paddings = json!({"1": {"shape": [4, 2], "dtype": "int32", "values": values}});
-            let attributes = if kind == "PAD" {
-                Attributes::from_iter([("constants".to_owned(), paddings)])
-            } else {
-                Attributes::new()
-            };
-            let (kind, extra) = (OpKind::new(kind), Attributes::new());
-            graph.push_op(Op {
-                name: String::new(),
-                kind,
-                inputs: vec![input],
-                outputs: vec![output],
-                attributes,
-                extra,
-            });
-            output
-        };
-        let x = graph.input(image(8));
-        let padded = op(&mut graph, "PAD", x, 10);
-        for kind in ["RELU", "ABS"] {
-            let y = op(&mut graph, kind, padded, 10);
-            graph.output(y);
-        }
-        let graph = graph.build().unwrap();
+        let graph = sketch(
+            "x:int8[1,8,4,16]; p:int8[1,10,4,16] = PAD x [0,0,1,1,0,0,0,0]; \
+             a:int8[1,10,4,16] = RELU p; b:int8[1,10,4,16] = ABS p; -> a b",
+        );
         let spread = Spread::new(std::slice::from_ref(&graph), &graph.file_order()).unwrap();
         assert_eq!(spread.origins, [OpId(0), OpId(1), OpId(0), OpId(2)]);
         let [ref main] = spread.graphs[..] else { panic!("one graph") };

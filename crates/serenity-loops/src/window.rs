@@ -109,7 +109,6 @@ impl<'g> Window<'g> {
         Some(Tensor { quantization: like.quantization.clone(), ..tensor })
     }
 
-    /// Bytes of one row.
     pub(crate) fn row_bytes(&self, tensor: TensorId) -> i64 {
         self.graph.tensor(tensor).bytes as i64 / self.height(tensor).max(1)
     }

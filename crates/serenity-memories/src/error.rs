@@ -5,6 +5,7 @@ use serenity_pipeline::ErrorKind;
 
 /// Why traffic cannot be counted, or tensors cannot be divided between memories.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "each message names its fields")]
 pub enum Error {
     /// No order was found to start from, or the plan is not one of the model.
     #[error(transparent)]
@@ -13,21 +14,13 @@ pub enum Error {
     #[error(
         "`{graph}` has no arena: its sub-graphs run each other without end, or its sizes are beyond 2^60 bytes"
     )]
-    NoArena {
-        /// The model.
-        graph: String,
-    },
+    NoArena { graph: String },
     /// Two memories that are too small for a model.
     #[error(transparent)]
     NoRoom(#[from] NoRoom),
     /// Traffic that cannot be counted.
     #[error("the off-chip traffic of `{graph}` cannot be counted: {source}")]
-    Traffic {
-        /// The model.
-        graph: String,
-        /// Why.
-        source: serenity_traffic::TrafficError,
-    },
+    Traffic { graph: String, source: serenity_traffic::TrafficError },
 }
 
 impl Error {

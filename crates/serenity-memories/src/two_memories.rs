@@ -37,7 +37,7 @@ use schemars::JsonSchema;
 use search::Search;
 use sections::Sections;
 use serde::Serialize;
-use serenity_arena::{Limits, Overlap, Problem, Proof, StopReason};
+use serenity_arena::{Buffer, Limits, Overlap, Problem, Proof, StopReason};
 use serenity_check::{PlacedBuffer, first_clash};
 use serenity_ir::{Graph, OpId, TensorId};
 use serenity_pipeline::Plan;
@@ -169,37 +169,40 @@ impl Division {
     /// The fault that the independent checker finds; `None` if the division is right.
     pub fn fault(&self, problem: &Problem) -> Option<String> {
         let buffers = problem.buffers();
-        let permitted: BTreeMap<(usize, usize), &Overlap> =
-            problem.overlaps().iter().map(|overlap| ((overlap.writer, overlap.over), overlap)).collect();
         let mut seen = vec![false; buffers.len()];
         for Filled { memory, buffers: members, .. } in &self.memories {
-            let place = |&(b, begin): &(usize, u64)| PlacedBuffer {
-                begin,
-                end: begin + buffers[b].size,
-                lower: buffers[b].lower,
-                upper: buffers[b].upper,
-            };
-            let placed: Vec<PlacedBuffer> = members.iter().map(place).collect();
             if let Some(&(b, _)) = members.iter().find(|&&(b, _)| std::mem::replace(&mut seen[b], true)) {
                 return Some(format!("buffer {b} lies in two places"));
             }
-            if placed.iter().any(|buffer| buffer.end > memory.capacity) {
+            if members.iter().any(|&(b, begin)| begin + buffers[b].size > memory.capacity) {
                 return Some(format!("`{}` overflows", memory.name));
             }
             if members.iter().any(|(_, offset)| offset % problem.alignment() != 0) {
                 return Some(format!("a buffer in `{}` is not aligned", memory.name));
             }
-            let may_share = |y: usize, x: usize| {
-                let ((y, y_at), (x, x_at)) = (members[y], members[x]);
-                permitted.get(&(y, x)).is_some_and(|overlap| overlap.permits(y_at, x_at))
-            };
-            if let Some((x, y)) = first_clash(&placed, may_share) {
-                let (x, y) = (members[x].0, members[y].0);
+            if let Some((x, y)) = clash(problem, members) {
                 return Some(format!("buffers {x} and {y} clash in `{}`", memory.name));
             }
         }
         seen.iter().position(|&is_placed| !is_placed).map(|b| format!("buffer {b} lies nowhere"))
     }
+}
+
+/// Two buffers of one memory that are in use at once and share bytes although they may not, as the independent checker
+/// finds them. `members` are the buffers in that memory, each with its offset.
+pub fn clash(problem: &Problem, members: &[(usize, u64)]) -> Option<(usize, usize)> {
+    let permitted: BTreeMap<(usize, usize), &Overlap> =
+        problem.overlaps().iter().map(|overlap| ((overlap.writer, overlap.over), overlap)).collect();
+    let place = |&(b, begin): &(usize, u64)| {
+        let Buffer { size, lower, upper, .. } = problem.buffers()[b];
+        PlacedBuffer { begin, end: begin + size, lower, upper }
+    };
+    let placed: Vec<PlacedBuffer> = members.iter().map(place).collect();
+    let may_share = |y: usize, x: usize| {
+        let ((y, y_at), (x, x_at)) = (members[y], members[x]);
+        permitted.get(&(y, x)).is_some_and(|overlap| overlap.permits(y_at, x_at))
+    };
+    first_clash(&placed, may_share).map(|(x, y)| (members[x].0, members[y].0))
 }
 
 /// A memory and what lies in it, as JSON states it.

@@ -5,104 +5,50 @@ use serenity_ir::{GraphError, OrderError};
 /// Why a model cannot be read or written, with the place and, where there is one, the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "each message names its fields")]
 pub enum Error {
     /// Bytes that are no valid protocol buffer.
     #[error("byte {offset} of the file: {what}; the file is damaged or no ONNX model")]
-    Malformed {
-        /// The offset of the record in the file.
-        offset: usize,
-        /// What is wrong with the record.
-        what: &'static str,
-    },
+    Malformed { offset: usize, what: &'static str },
     /// A message that other tools would merge from several pieces.
     #[error(
         "byte {offset} of the file: a second `{field}` in one message; save the model again with the onnx package, which merges them"
     )]
-    Split {
-        /// The offset of the second field in the file.
-        offset: usize,
-        /// The name of the field.
-        field: &'static str,
-    },
+    Split { offset: usize, field: &'static str },
     /// Sub-graphs are nested too deep.
     #[error("byte {offset} of the file: sub-graphs are nested more than {most} deep")]
-    TooDeep {
-        /// The offset of the innermost graph in the file.
-        offset: usize,
-        /// The limit on nesting.
-        most: usize,
-    },
+    TooDeep { offset: usize, most: usize },
     /// The model has no graph.
     #[error("the model has no graph; is this an ONNX file?")]
     NoGraph,
     /// A node has no operator type.
     #[error("node {node} has no operator type; the file is damaged or no ONNX model")]
-    NoOperator {
-        /// The index of the node.
-        node: usize,
-    },
+    NoOperator { node: usize },
     /// A tensor is read before anything writes it.
     #[error(
         "{reader} reads `{tensor}`, which nothing before it writes; ONNX wants nodes in an order that can run, and every name defined"
     )]
-    Undefined {
-        /// The node that reads it.
-        reader: String,
-        /// The name of the tensor.
-        tensor: String,
-    },
+    Undefined { reader: String, tensor: String },
     /// A tensor has two sources.
     #[error("{place} defines `{tensor}`, which exists already; every tensor has exactly one source")]
-    TwoSources {
-        /// The second source.
-        place: String,
-        /// The name of the tensor.
-        tensor: String,
-    },
+    TwoSources { place: String, tensor: String },
     /// The model leaves sizes of its inputs open.
     #[error("the sizes of inputs are left open: {}", listed(.inputs))]
-    OpenInputs {
-        /// All inputs with open sizes.
-        inputs: Vec<OpenInput>,
-    },
+    OpenInputs { inputs: Vec<OpenInput> },
     /// A shape was given for a tensor that does not exist.
     #[error(
         "a shape was given for `{tensor}`, but the model computes no such tensor; its inputs are: {inputs}"
     )]
-    UnknownName {
-        /// The name that was given.
-        tensor: String,
-        /// The names of the inputs.
-        inputs: String,
-    },
+    UnknownName { tensor: String, inputs: String },
     /// A given shape contradicts the model.
     #[error("the shape [{given}] was given for `{tensor}`, but the model says [{declared}]")]
-    ShapeConflict {
-        /// The name of the tensor.
-        tensor: String,
-        /// The shape given.
-        given: String,
-        /// The shape in the file.
-        declared: String,
-    },
+    ShapeConflict { tensor: String, given: String, declared: String },
     /// A given element type does not exist in the format, or has no fixed size.
     #[error("the type `{name}` was given for `{tensor}`, but ONNX has no such type of a fixed size")]
-    UnknownType {
-        /// The name of the tensor.
-        tensor: String,
-        /// The type that was given.
-        name: String,
-    },
+    UnknownType { tensor: String, name: String },
     /// A given element type contradicts the model.
     #[error("the type `{given}` was given for `{tensor}`, but the model says `{declared}`")]
-    TypeConflict {
-        /// The name of the tensor.
-        tensor: String,
-        /// The type given.
-        given: String,
-        /// The type in the file.
-        declared: String,
-    },
+    TypeConflict { tensor: String, given: String, declared: String },
     /// A change that cannot be made.
     #[error("the model cannot be rewritten: {0}")]
     Edit(String),

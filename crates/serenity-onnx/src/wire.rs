@@ -48,7 +48,6 @@ impl<'a> Message<'a> {
         Self { bytes, offset: 0 }
     }
 
-    /// A part of a file.
     pub(crate) fn part(file: &'a [u8], part: Range<usize>) -> Self {
         Self { bytes: file.get(part.clone()).unwrap_or_default(), offset: part.start }
     }

@@ -8,7 +8,7 @@ use crate::statistics::{Spread, geometric_mean};
 use crate::{Options, parallel};
 use serenity::Error;
 use serenity::pipeline::rewritten_graph;
-use serenity_report::{Column, Table};
+use serenity_report::Table;
 
 /// Random networks for which the best set is searched: each takes a few hundred searches for an order.
 const MOST_SEEDS: u64 = 30;
@@ -61,18 +61,10 @@ pub(crate) fn section(options: &Options) -> Result<Section, Error> {
         Ok(Row { cell: *cell, networks })
     });
     let rows: Vec<Row> = rows.collect::<Result<_, Error>>()?;
-    let mut table = Table::new([
-        Column::text("cell"),
-        Column::text("network"),
-        Column::number("best order, KB"),
-        Column::number("the paper's rules, KB"),
-        Column::number("all rules, KB"),
-        Column::number("times less"),
-        Column::number("5 %"),
-        Column::number("95 %"),
-        Column::number("choices proved best"),
-        Column::number("paper: rewriting, times less"),
-    ]);
+    let mut table = Table::titled(
+        "cell | network | #best order, KB | #the paper's rules, KB | #all rules, KB | #times less \
+| #5 % | #95 % | #choices proved best | #paper: rewriting, times less",
+    );
     for row in &rows {
         let Cell { name, origin, published, .. } = row.cell;
         let gain = row.gain(|least| least.by_all_rules);

@@ -11,7 +11,7 @@ use serenity::runtimes::MemoryModelExt;
 use serenity::schedule::within::orders_within;
 use serenity::schedule::{Algorithm, BudgetResult, Limits, SoftBudget, StepLimit};
 use serenity::{Error, schedule};
-use serenity_report::{Axis, Colour, Column, Line, LineChart, Mark, Shape, Table, grouped};
+use serenity_report::{Axis, Colour, Line, LineChart, Mark, Shape, Table, grouped};
 
 /// Budgets between the optimum and Kahn's peak, both included.
 const BUDGETS: u64 = 12;
@@ -75,12 +75,7 @@ fn explored(graph: &Graph) -> Result<Explored, Error> {
 }
 
 fn over_budgets(explored: &Explored) -> Table {
-    let mut table = Table::new([
-        Column::number("budget, bytes"),
-        Column::text("network"),
-        Column::number("states"),
-        Column::text("result"),
-    ]);
+    let mut table = Table::titled("#budget, bytes | network | #states | result");
     for &(budget, states) in &explored.points {
         let result = if budget < explored.optimum {
             "no solution"
@@ -123,18 +118,10 @@ fn chart(explored: &Explored) -> String {
 }
 
 fn over_step_limits(graph: &Graph) -> Result<Table, Error> {
-    let mut table = Table::new([
-        Column::text("algorithm"),
-        Column::text("network"),
-        Column::text("rule"),
-        Column::number("T, states per step"),
-        Column::number("budgets tried"),
-        Column::number("timeouts"),
-        Column::number("T in the end"),
-        Column::number("states"),
-        Column::number("peak, bytes"),
-        Column::text("result"),
-    ]);
+    let mut table = Table::titled(
+        "algorithm | network | rule | #T, states per step | #budgets tried | #timeouts \
+| #T in the end | #states | #peak, bytes | result",
+    );
     let mut add = |algorithm, (rule, soft_budget): (&str, _), limit: u64| -> Result<(), Error> {
         let step_limit = StepLimit::States(limit);
         let usual = serenity::Options::default();
@@ -167,15 +154,10 @@ fn over_step_limits(graph: &Graph) -> Result<Table, Error> {
 }
 
 fn branches() -> Result<Table, Error> {
-    let mut table = Table::new([
-        Column::number("nodes"),
-        Column::text("network"),
-        Column::number("orders"),
-        Column::number("states of `dp`"),
-        Column::number("steps, as derived"),
-        Column::number("the paper's bound"),
-        Column::number("states of `exact`"),
-    ]);
+    let mut table = Table::titled(
+        "#nodes | network | #orders | #states of `dp` | #steps, as derived | #the paper's bound \
+| #states of `exact`",
+    );
     for count in BRANCHES {
         let graph = build(&format!("branches?branches={count}"))?;
         let states = |algorithm| -> Result<u64, Error> {

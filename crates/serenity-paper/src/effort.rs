@@ -7,7 +7,7 @@ use crate::semantics::{VIEWS, build};
 use serenity::ir::Graph;
 use serenity::schedule::{Algorithm, Limits};
 use serenity::{Error, Plan, schedule};
-use serenity_report::{Column, Table, grouped};
+use serenity_report::{Table, grouped};
 use std::time::Duration;
 
 /// The algorithms with what the paper says they take, without and with rewriting.
@@ -29,7 +29,6 @@ const LONG: Duration = Duration::from_secs(1);
 /// The whole of it, with the cell A that has the paper's figures after rewriting too.
 pub(crate) const SWIFTNET: &str = "swiftnet?wiring=fitted";
 
-/// One search.
 pub(crate) struct TimedSearch {
     pub(crate) is_rewritten: bool,
     /// Nodes as the paper counts them.
@@ -86,17 +85,10 @@ pub(crate) fn timed(graph: &Graph, algorithm: Algorithm) -> Result<(Plan, Durati
 }
 
 pub(crate) fn section(efforts: &[TimedSearch]) -> Section {
-    let mut table = Table::new([
-        Column::text("rewriting"),
-        Column::text("algorithm"),
-        Column::text("network"),
-        Column::number("nodes"),
-        Column::text("in the paper"),
-        Column::text("operators and partitions"),
-        Column::number("states"),
-        Column::number("peak, bytes"),
-        Column::text("result"),
-    ]);
+    let mut table = Table::titled(
+        "rewriting | algorithm | network | #nodes | in the paper | operators and partitions \
+| #states | #peak, bytes | result",
+    );
     for effort in efforts {
         let paper = match (effort.algorithm, effort.is_rewritten) {
             (Algorithm::Exact | Algorithm::DpBudget, _) => "",

@@ -14,7 +14,6 @@ pub(crate) struct Memory {
     pub(crate) live: u64,
     /// TensorFlow Lite's arena of 2019.
     pub(crate) old_arena: u64,
-    /// The least arena.
     pub(crate) least_arena: u64,
 }
 

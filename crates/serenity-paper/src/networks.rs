@@ -7,7 +7,7 @@ use crate::statistics::Spread;
 use crate::{Options, parallel};
 use serenity::Error;
 use serenity::zoo::{macs, weights};
-use serenity_report::{Column, Table};
+use serenity_report::Table;
 
 /// Name, network of the zoo and where it comes from; the paper's MACs and weights in millions, and its accuracy.
 const NETWORKS: [([&str; 3], [&str; 3]); 4] = [
@@ -27,16 +27,10 @@ const NETWORKS: [([&str; 3], [&str; 3]); 4] = [
 const RANDOM: &str = "reconstruction: channels fitted, median of the seeds";
 
 pub(crate) fn section(options: &Options) -> Result<Section, Error> {
-    let mut table = Table::new([
-        Column::text("network"),
-        Column::text("origin"),
-        Column::number("operators"),
-        Column::number("MAC, million"),
-        Column::number("paper"),
-        Column::number("weights, million"),
-        Column::number("paper"),
-        Column::number("top-1 in the paper"),
-    ]);
+    let mut table = Table::titled(
+        "network | origin | #operators | #MAC, million | #paper | #weights, million | #paper \
+| #top-1 in the paper",
+    );
     for ([name, spec, origin], [paper_macs, paper_weights, accuracy]) in NETWORKS {
         let specs = if origin == RANDOM { seeds(spec, options) } else { vec![spec.to_owned()] };
         let sizes = parallel::map(&specs, options.threads, |spec| {

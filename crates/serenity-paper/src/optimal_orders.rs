@@ -12,7 +12,7 @@ use serenity::memories;
 use serenity::runtimes::MemoryModelExt;
 use serenity::schedule::Limits;
 use serenity::schedule::within::orders_within;
-use serenity_report::{Column, Table, grouped};
+use serenity_report::{Table, grouped};
 use serenity_traffic::{Demand, Grain};
 
 /// How many orders are drawn of each graph.
@@ -77,20 +77,11 @@ struct Row {
 pub(crate) fn section(options: &Options) -> Result<Section, Error> {
     let by_cell = parallel::map(&CELLS.each_ref(), options.threads, |cell| rows(cell))?;
     let rows: Vec<Row> = by_cell.into_iter().flatten().collect();
-    let mut table = Table::new([
-        Column::text("cell"),
-        Column::text("network"),
-        Column::text("rewritten"),
-        Column::number("optimal orders"),
-        Column::number("arena, KB: least"),
-        Column::number("median"),
-        Column::number("largest"),
-        Column::number("times less than TensorFlow Lite"),
-        Column::number("traffic, KB: least"),
-        Column::number("median"),
-        Column::number("largest"),
-        Column::number("times less"),
-    ]);
+    let mut table = Table::titled(
+        "cell | network | rewritten | #optimal orders | #arena, KB: least | #median | #largest \
+| #times less than TensorFlow Lite | #traffic, KB: least | #median | #largest \
+| #times less",
+    );
     for Row { cell, is_rewritten, tflite, optimal } in &rows {
         let range = |before: f64, [least, _, largest]: [f64; 3]| {
             let [from, to] = [largest, least].map(|after| times_or_gone(before, after));

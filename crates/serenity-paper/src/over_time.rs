@@ -5,7 +5,7 @@ use crate::page::{Part, Section, kb};
 use crate::rewriting::rewritten;
 use crate::semantics::{COPIES, Inputs, Run, VIEWS, build};
 use serenity::Error;
-use serenity_report::{Axis, Colour, Column, Line, LineChart, Mark, Shape, Table};
+use serenity_report::{Axis, Colour, Line, LineChart, Mark, Shape, Table};
 
 /// The peaks in the paper's text, in KB: with the allocator, and without.
 const ARENA: [(f64, &str); 3] = [(551.0, "TensorFlow Lite"), (250.9, "scheduled"), (225.8, "rewritten")];
@@ -19,14 +19,8 @@ pub(crate) fn section() -> Result<Section, Error> {
         ("best order", Colour::Blue, Run::best(&graph, VIEWS)?, Inputs::Freed),
         ("rewritten, best order", Colour::Green, Run::best(&rewritten, VIEWS)?, Inputs::Freed),
     ];
-    let mut table = Table::new([
-        Column::text("run"),
-        Column::text("network"),
-        Column::number("step"),
-        Column::text("operator"),
-        Column::number("live sum, bytes"),
-        Column::number("top of the old arena, bytes"),
-    ]);
+    let mut table =
+        Table::titled("run | network | #step | operator | #live sum, bytes | #top of the old arena, bytes");
     let (mut live_lines, mut arena_lines) = (Vec::new(), Vec::new());
     for (name, colour, run, inputs) in &runs {
         let arena = run.old_arena_over_time(*inputs)?;

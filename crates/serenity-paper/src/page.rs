@@ -1,6 +1,6 @@
 //! Sections become files.
 
-use serenity_report::{Column, Table};
+use serenity_report::Table;
 use std::fmt::Write;
 
 /// A file to be written.
@@ -82,12 +82,7 @@ So the paper's factor compares two different ways to count. [The gains apart](#t
 
 /// The figures of the paper's text beside ours.
 pub(crate) fn at_a_glance(sections: &[Section]) -> Table {
-    let mut headlines = Table::new([
-        Column::text("the paper says"),
-        Column::number("paper"),
-        Column::number("here"),
-        Column::text("network"),
-    ]);
+    let mut headlines = Table::titled("the paper says | #paper | #here | network");
     for headline in sections.iter().flat_map(|section| &section.headlines) {
         headlines.push([headline.what, &headline.paper, &headline.here, headline.network]);
     }

@@ -5,7 +5,7 @@ use crate::cells::{COMPUTED, FITTED};
 use crate::footprints::Footprints;
 use crate::page::{Headline, Part, Section, kb, times_less};
 use crate::statistics::{Spread, geometric_mean};
-use serenity_report::{Axis, Bar, BarChart, BarSeries, Colour, Column, Table};
+use serenity_report::{Axis, Bar, BarChart, BarSeries, Colour, Table};
 
 /// One cell in the paper's sense.
 struct Row<'a> {
@@ -112,16 +112,10 @@ impl<'a> Peaks<'a> {
     }
 
     fn in_kb(&self, options: &Options) -> Table {
-        let mut table = Table::new([
-            Column::text("cell"),
-            Column::text("network"),
-            Column::number("TensorFlow Lite, KB"),
-            Column::number("paper"),
-            Column::number("scheduled, KB"),
-            Column::number("paper"),
-            Column::number("rewritten, KB"),
-            Column::number("paper"),
-        ]);
+        let mut table = Table::titled(
+            "cell | network | #TensorFlow Lite, KB | #paper | #scheduled, KB | #paper \
+| #rewritten, KB | #paper",
+        );
         for Row { measured, .. } in &self.rows {
             let published = measured.cell.published;
             table.push([
@@ -139,18 +133,10 @@ impl<'a> Peaks<'a> {
     }
 
     fn factors(&self, options: &Options) -> Table {
-        let mut table = Table::new([
-            Column::text("cell"),
-            Column::text("network"),
-            Column::number("scheduled, times less"),
-            Column::number("5 %"),
-            Column::number("95 %"),
-            Column::number("paper"),
-            Column::number("rewritten, times less"),
-            Column::number("5 %"),
-            Column::number("95 %"),
-            Column::number("paper"),
-        ]);
+        let mut table = Table::titled(
+            "cell | network | #scheduled, times less | #5 % | #95 % | #paper | #rewritten, times less \
+| #5 % | #95 % | #paper",
+        );
         for Row { measured, scheduled, rewritten } in &self.rows {
             let published = measured.cell.published;
             let mut row = vec![measured.cell.name.to_owned(), measured.cell.origin.in_words(options)];
@@ -182,14 +168,7 @@ impl<'a> Peaks<'a> {
     }
 
     fn live_sums(&self, options: &Options) -> Table {
-        let mut table = Table::new([
-            Column::text("cell"),
-            Column::text("network"),
-            Column::number("scheduled, KB"),
-            Column::number("paper"),
-            Column::number("rewritten, KB"),
-            Column::number("paper"),
-        ]);
+        let mut table = Table::titled("cell | network | #scheduled, KB | #paper | #rewritten, KB | #paper");
         for Row { measured, .. } in &self.rows {
             // The paper gives it for one cell only.
             let paper =

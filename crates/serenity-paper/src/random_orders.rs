@@ -9,7 +9,7 @@ use serenity::Error;
 use serenity::runtimes::MemoryModelExt;
 use serenity::schedule::Limits;
 use serenity::schedule::distribution::{Distribution, count, sample};
-use serenity_report::{Axis, Colour, Column, Line, LineChart, Mark, Shape, Table, grouped};
+use serenity_report::{Axis, Colour, Line, LineChart, Mark, Shape, Table, grouped};
 
 /// What the paper's edge device has for activations.
 const BUDGET: u64 = 250_000;
@@ -22,14 +22,7 @@ pub(crate) fn section(options: &Options) -> Result<Section, Error> {
     let first = Orders::of(FIRST_A, options)?;
     let Orders { optimum, measures } = &fitted;
     let optimum = *optimum;
-    let mut table = Table::new([
-        Column::text("measure"),
-        Column::text("network"),
-        Column::number("orders"),
-        Column::number("within 250 KB"),
-        Column::number("optimal"),
-        Column::number("median, KB"),
-    ]);
+    let mut table = Table::titled("measure | network | #orders | #within 250 KB | #optimal | #median, KB");
     for (network, Orders { optimum, measures }) in
         [(FITTED, &fitted), ("reconstruction, wiring `first`", &first)]
     {

@@ -7,7 +7,7 @@ use crate::semantics::{COPIES, Inputs, Run, VIEWS, build};
 use crate::statistics::{Spread, from_zero};
 use crate::{Options, parallel};
 use serenity::Error;
-use serenity_report::{Axis, Colour, Column, Line, LineChart, Mark, Shape, Table};
+use serenity_report::{Axis, Colour, Line, LineChart, Mark, Shape, Table};
 
 /// What counts as an operator.
 struct Granularity {
@@ -53,15 +53,10 @@ const MOST_ACCUMULATING: u64 = 20;
 const PUBLISHED: (f64, f64) = (1.25, 1.69);
 
 pub(crate) fn section(options: &Options) -> Result<Section, Error> {
-    let mut table = Table::new([
-        Column::text("a node as operators"),
-        Column::text("network"),
-        Column::number("operators, median"),
-        Column::number("Kahn's over best order"),
-        Column::number("5 %"),
-        Column::number("95 %"),
-        Column::number("paper, five cells"),
-    ]);
+    let mut table = Table::titled(
+        "a node as operators | network | #operators, median | #Kahn's over best order | #5 % \
+| #95 % | #paper, five cells",
+    );
     let mut lines = Vec::new();
     let mut headlines = Vec::new();
     for Granularity { in_words, ops, accumulates, colour } in GRANULARITIES {
@@ -125,19 +120,10 @@ pub(crate) fn section(options: &Options) -> Result<Section, Error> {
 const CHANNELS: u64 = 78;
 
 fn by_neighbours(options: &Options) -> Result<Table, Error> {
-    let mut table = Table::new([
-        Column::text("cell"),
-        Column::text("network"),
-        Column::number("K"),
-        Column::number("TensorFlow Lite, KB"),
-        Column::number("paper"),
-        Column::number("scheduled, KB"),
-        Column::number("in u"),
-        Column::number("paper, KB"),
-        Column::number("in u"),
-        Column::number("times less"),
-        Column::number("paper"),
-    ]);
+    let mut table = Table::titled(
+        "cell | network | #K | #TensorFlow Lite, KB | #paper | #scheduled, KB | #in u \
+| #paper, KB | #in u | #times less | #paper",
+    );
     for cell in CELLS.iter().filter(|cell| cell.origin == Origin::UnknownSeed) {
         let Published { tflite, scheduled, .. } = cell.published;
         // Each stage has half the elements of the one before it: A, B, C.

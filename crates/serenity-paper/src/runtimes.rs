@@ -8,7 +8,7 @@ use serenity::pipeline::Need;
 use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::zoo::Precision;
 use serenity::{Error, Format, Input, Loops, Optimized, ReadOptions, Rewrites, export, load_bytes, optimize};
-use serenity_report::{Column, Table, grouped};
+use serenity_report::{Table, grouped};
 
 const TFLM: MemoryModel = MemoryModel::Tflm(Kernels::Any);
 
@@ -73,22 +73,12 @@ pub(crate) fn section(options: &Options) -> Result<Section, Error> {
         .flat_map(|cell| [Precision::Int8, Precision::Float32].map(|precision| (cell, precision)))
         .collect();
     let rows = parallel::map(&cases, options.threads, |&(cell, precision)| Row::measure(cell, precision))?;
-    let mut table = Table::new([
-        Column::text("cell"),
-        Column::text("network"),
-        Column::text("numbers"),
-        Column::number("arena of 2019, simulated"),
-        Column::number("TFLM: as it came"),
-        Column::number("best order"),
-        Column::number("the paper's rules"),
-        Column::number("row windows"),
-        Column::number("times less than by the order"),
-        Column::number("whole arena: as it came"),
-        Column::number("with row windows"),
-        Column::number("LiteRT: as it came"),
-        Column::number("best order"),
-        Column::number("the paper's rules"),
-    ]);
+    let mut table = Table::titled(
+        "cell | network | numbers | #arena of 2019, simulated | #TFLM: as it came | #best order \
+| #the paper's rules | #row windows | #times less than by the order \
+| #whole arena: as it came | #with row windows | #LiteRT: as it came | #best order \
+| #the paper's rules",
+    );
     for row in &rows {
         let mut cells = vec![
             row.cell.name.to_owned(),

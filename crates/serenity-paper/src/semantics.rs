@@ -76,7 +76,6 @@ impl<'a> Run<'a> {
         Ok(self.place(Planner::SimpleArena, ALIGNMENT, inputs)?.1.height)
     }
 
-    /// The least arena of all.
     pub(crate) fn least_arena(&self) -> Result<u64, Error> {
         Ok(self.place(Planner::Exact, 1, Inputs::Freed)?.1.height)
     }

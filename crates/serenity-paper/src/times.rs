@@ -9,7 +9,7 @@ use crate::semantics::build;
 use crate::statistics::Spread;
 use serenity::Error;
 use serenity::schedule::Algorithm;
-use serenity_report::{Axis, Bar, BarChart, BarSeries, Colour, Column, Table, significant};
+use serenity_report::{Axis, Bar, BarChart, BarSeries, Colour, Table, significant};
 use std::time::Duration;
 
 /// Random networks whose times are taken.
@@ -68,16 +68,10 @@ fn milliseconds(time: Duration) -> f64 {
 }
 
 fn by_cell(rows: &[Row], options: &Options) -> Table {
-    let mut table = Table::new([
-        Column::text("cell"),
-        Column::text("network"),
-        Column::number("dp+dc+asb, ms"),
-        Column::number("exact, ms"),
-        Column::number("paper, s"),
-        Column::number("rewritten: dp+dc+asb, ms"),
-        Column::number("rewritten: exact, ms"),
-        Column::number("paper, s"),
-    ]);
+    let mut table = Table::titled(
+        "cell | network | #dp+dc+asb, ms | #exact, ms | #paper, s | #rewritten: dp+dc+asb, ms \
+| #rewritten: exact, ms | #paper, s",
+    );
     for row in rows {
         let by_rewriting = row.milliseconds.iter().zip(row.cell.published.seconds);
         let times = by_rewriting.flat_map(|(times, paper)| {
@@ -90,14 +84,8 @@ fn by_cell(rows: &[Row], options: &Options) -> Table {
 }
 
 fn by_algorithm(efforts: &[TimedSearch]) -> Table {
-    let mut table = Table::new([
-        Column::text("rewriting"),
-        Column::text("algorithm"),
-        Column::text("network"),
-        Column::text("operators and partitions"),
-        Column::number("time, ms"),
-        Column::number("paper"),
-    ]);
+    let mut table =
+        Table::titled("rewriting | algorithm | network | operators and partitions | #time, ms | #paper");
     for effort in efforts {
         table.push([
             if effort.is_rewritten { "yes" } else { "no" },

@@ -152,17 +152,10 @@ fn in_words(factor: Option<f64>) -> String {
 }
 
 fn at_headline(rows: &[Row], options: &Options) -> Table {
-    let mut table = Table::new([
-        Column::text("cell"),
-        Column::text("network"),
-        Column::number("order alone, times less"),
-        Column::number("TensorFlow Lite, KB"),
-        Column::number("scheduled, KB"),
-        Column::number("rewritten, KB"),
-        Column::number("scheduled, times less"),
-        Column::number("rewritten, times less"),
-        Column::number("paper"),
-    ]);
+    let mut table = Table::titled(
+        "cell | network | #order alone, times less | #TensorFlow Lite, KB | #scheduled, KB \
+| #rewritten, KB | #scheduled, times less | #rewritten, times less | #paper",
+    );
     for row in rows {
         table.push([
             row.cell.name.to_owned(),
@@ -204,15 +197,10 @@ fn reductions(rows: &[Row], side: usize, options: &Options) -> Table {
 }
 
 fn all(rows: &[Row], options: &Options) -> Table {
-    let mut table = Table::new([
-        Column::text("cell"),
-        Column::text("network"),
-        Column::number("on chip, KiB"),
-        Column::number("TensorFlow Lite, KB"),
-        Column::number("Kahn's order with views, KB"),
-        Column::number("scheduled, KB"),
-        Column::number("rewritten, KB"),
-    ]);
+    let mut table = Table::titled(
+        "cell | network | #on chip, KiB | #TensorFlow Lite, KB | #Kahn's order with views, KB \
+| #scheduled, KB | #rewritten, KB",
+    );
     for row in rows {
         for (size, kib) in SIZES.iter().enumerate() {
             let moved = (0..SIDES).map(|side| kb(row.kb(side, size)));

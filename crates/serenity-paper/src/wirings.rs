@@ -10,20 +10,14 @@ use serenity::ir::{Graph, Operator, Role};
 use serenity::runtimes::MemoryModelExt;
 use serenity::schedule::Limits;
 use serenity::schedule::distribution::count;
-use serenity_report::{Column, Table};
+use serenity_report::Table;
 
 pub(crate) fn section() -> Result<Section, Error> {
-    let mut table = Table::new([
-        Column::text("wiring"),
-        Column::text("network"),
-        Column::number("nodes"),
-        Column::number("TensorFlow Lite, KB"),
-        Column::number("live sum, KB"),
-        Column::number("with the allocator, KB"),
-        Column::number("orders within 250 KB"),
-        Column::number("optimal"),
-        Column::text("a depthwise convolution of a concatenation"),
-    ]);
+    let mut table = Table::titled(
+        "wiring | network | #nodes | #TensorFlow Lite, KB | #live sum, KB \
+| #with the allocator, KB | #orders within 250 KB | #optimal \
+| a depthwise convolution of a concatenation",
+    );
     table.push([
         "the paper's own",
         "published",

@@ -8,8 +8,8 @@
 //! cannot be drawn (infinite, not a number, not positive on a logarithmic axis) are left out.
 //!
 //! ```
-//! use serenity_report::{Axis, Bar, BarChart, BarSeries, Colour, Column, Table};
-//! let mut table = Table::new([Column::text("cell"), Column::number("peak, KB")]);
+//! use serenity_report::{Axis, Bar, BarChart, BarSeries, Colour, Table};
+//! let mut table = Table::titled("cell | #peak, KB");
 //! table.push(["SwiftNet A", "200.7"]);
 //! assert_eq!(table.to_csv(), "cell,\"peak, KB\"\nSwiftNet A,200.7\n");
 //!

@@ -58,7 +58,6 @@ impl Svg {
         self.close("rect", tip);
     }
 
-    /// A straight line.
     pub(crate) fn line(&mut self, [x1, y1, x2, y2]: [f64; 4], class: &str) {
         let [x1, y1, x2, y2] = [x1, y1, x2, y2].map(coordinate);
         let _ =
@@ -76,7 +75,6 @@ impl Svg {
         self.close("path", tip);
     }
 
-    /// A dot.
     pub(crate) fn dot(&mut self, (x, y): (f64, f64), class: &str, tip: &str) {
         let _ = write!(
             self.text,

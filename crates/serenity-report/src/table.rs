@@ -45,6 +45,14 @@ impl Table {
         Self { columns: columns.into_iter().collect(), rows: Vec::new() }
     }
 
+    /// A table without rows, its columns named in one text: `cell | #peak, KB`. Those with a `#` hold numbers.
+    pub fn titled(names: &str) -> Self {
+        Self::new(names.split(" | ").map(|name| match name.strip_prefix('#') {
+            Some(name) => Column::number(name),
+            None => Column::text(name),
+        }))
+    }
+
     /// Adds a row. Cells that are missing are empty; cells beyond the last column are left out.
     pub fn push(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) {
         let mut row: Vec<String> = cells.into_iter().map(Into::into).collect();
@@ -133,7 +141,7 @@ mod tests {
     use super::*;
 
     fn two_columns() -> Table {
-        Table::new([Column::text("cell"), Column::number("peak, KB")])
+        Table::titled("cell | #peak, KB")
     }
 
     #[test]

@@ -44,38 +44,22 @@ fn root(family: &mut [usize], mut index: usize) -> usize {
 mod tests {
     use super::*;
     use crate::Settings;
-    use serde_json::json;
-    use serenity_ir::{Attributes, ElementType, GraphBuilder, Op, OpKind, Tensor, TensorId};
-
-    fn op(builder: &mut GraphBuilder, kind: &str, inputs: &[TensorId], size: u64) -> TensorId {
-        let written = builder.tensor(Tensor::shaped(kind, vec![1, size], ElementType::Float32).unwrap());
-        builder.push_op(Op {
-            name: String::new(),
-            kind: OpKind::new(kind),
-            inputs: inputs.to_vec(),
-            outputs: vec![written],
-            attributes: Attributes::from_iter([("axis".to_owned(), json!(1))]),
-            extra: Attributes::new(),
-        });
-        written
-    }
+    use serenity_ir::sketch;
 
     /// Two concatenations. The first is read by two ops, one of which is read by a third; and a sum of three belongs to nobody.
     #[test]
     fn readers_of_the_same_pieces_are_a_family() {
-        let mut builder = GraphBuilder::new("families");
-        let mut input =
-            |size: u64| builder.input(Tensor::shaped("x", vec![1, size], ElementType::Float32).unwrap());
-        let (x, y) = (input(1), input(2));
-        let first = op(&mut builder, "CONCATENATION", &[x, x], 2);
-        let second = op(&mut builder, "CONCATENATION", &[x, x], 2);
-        let a = op(&mut builder, "RELU", &[first], 2);
-        let b = op(&mut builder, "RELU", &[second], 2);
-        let c = op(&mut builder, "TANH", &[first], 2);
-        let d = op(&mut builder, "TANH", &[a], 2);
-        let sum = op(&mut builder, "ADD_N", &[b, c, d, y], 2);
-        builder.output(sum);
-        let graph = builder.build().unwrap();
+        let graph = sketch(
+            "x:float32[1,1] y:float32[1,2]
+             first:float32[1,2] = CONCATENATION x x axis=1
+             second:float32[1,2] = CONCATENATION x x axis=1
+             a:float32[1,2] = RELU first axis=1
+             b:float32[1,2] = RELU second axis=1
+             c:float32[1,2] = TANH first axis=1
+             d:float32[1,2] = TANH a axis=1
+             sum:float32[1,2] = ADD_N b c d y axis=1
+             -> sum",
+        );
         let patches = crate::find(&graph, &Settings::default());
         let kinds: Vec<&str> = patches.iter().map(|patch| graph.op(patch.op()).kind.as_str()).collect();
         assert_eq!(kinds, ["RELU", "RELU", "TANH", "TANH", "ADD_N"]);

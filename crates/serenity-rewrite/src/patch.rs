@@ -95,27 +95,17 @@ impl Patch {
 /// Why patches cannot be applied to a graph.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "each message names its fields")]
 pub enum PatchError {
     /// The graph has no such op.
     #[error("a patch names op {op}, but there are {ops}; apply it to the graph in which it was found")]
-    UnknownOp {
-        /// The id of the op.
-        op: OpId,
-        /// The number of ops in the graph.
-        ops: usize,
-    },
+    UnknownOp { op: OpId, ops: usize },
     /// Two patches change the same op in different ways.
     #[error("two patches change op {op} in different ways; apply one, and find again in the result")]
-    Conflict {
-        /// The op that both patches change.
-        op: OpId,
-    },
+    Conflict { op: OpId },
     /// The patch does not fit the op that it names.
     #[error("a patch does not fit op {op}; apply it to the graph in which it was found")]
-    Misfit {
-        /// The op that does not fit.
-        op: OpId,
-    },
+    Misfit { op: OpId },
     /// The patched graph is not valid.
     #[error("the patched graph is not valid: {0}")]
     Graph(#[from] GraphError),

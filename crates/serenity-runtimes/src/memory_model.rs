@@ -85,18 +85,11 @@ impl MemoryModelExt for MemoryModel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serenity_ir::{GraphBuilder, Tensor, TensorId};
+    use serenity_ir::{TensorId, sketch};
 
     /// x -> (a, b) -> concat -> y, sizes 1, 10, 20, 30, 5.
     fn fork_join(join: &str) -> Graph {
-        let mut g = GraphBuilder::new("");
-        let x = g.input(Tensor::sized("x", 1));
-        let a = g.op("a", "CONV_2D", &[x], Tensor::sized("a", 10));
-        let b = g.op("b", "CONV_2D", &[x], Tensor::sized("b", 20));
-        let c = g.op("c", join, &[a, b], Tensor::sized("c", 30));
-        let y = g.op("y", "CONV_2D", &[c], Tensor::sized("y", 5));
-        g.output(y);
-        g.build().unwrap()
+        sketch(&format!("x:1; a:10 = CONV_2D x; b:20 = CONV_2D x; c:30 = {join} a b; y:5 = CONV_2D c; -> y"))
     }
 
     fn peak(model: MemoryModel, graph: &Graph) -> u64 {
@@ -120,22 +113,13 @@ mod tests {
 
     #[test]
     fn a_view_nobody_reads_and_a_view_that_is_a_result() {
-        let build = |is_output: bool| {
-            let mut g = GraphBuilder::new("");
-            let a = g.op("a", "X", &[], Tensor::sized("a", 10));
-            let v = g.op("v", "CONCAT", &[a, a], Tensor::sized("v", 20));
-            g.op("late", "X", &[], Tensor::sized("late", 1));
-            if is_output {
-                g.output(v);
-            }
-            g.build().unwrap()
-        };
-        let after = |graph: &Graph| {
-            let profile = MemoryModel::Paper.lifetimes(graph).profile(&graph.file_order());
+        let after = |outputs: &str| {
+            let graph = sketch(&format!("a:10 = X; v:20 = CONCAT a a; late:1 = X; -> {outputs}"));
+            let profile = MemoryModel::Paper.lifetimes(&graph).profile(&graph.file_order());
             profile.steps.iter().map(|s| s.after).collect::<Vec<_>>()
         };
-        assert_eq!(after(&build(false)), [10, 0, 0]);
-        assert_eq!(after(&build(true)), [10, 10, 10]);
+        assert_eq!(after(""), [10, 0, 0]);
+        assert_eq!(after("v"), [10, 10, 10]);
     }
 
     #[test]
@@ -151,37 +135,20 @@ mod tests {
 
     #[test]
     fn a_partial_result_that_others_read_is_not_accumulated_in_place() {
-        let mut g = GraphBuilder::new("");
-        let a = g.op("a", "X", &[], Tensor::sized("a", 10));
-        let b = g.op("b", "X", &[], Tensor::sized("b", 10));
-        let s = g.op("s", "ACCUMULATE", &[a, b], Tensor::sized("s", 10));
-        g.output(s);
-        g.output(a);
-        assert_eq!(peak(MemoryModel::Paper, &g.build().unwrap()), 30);
+        let graph = sketch("a:10 = X; b:10 = X; s:10 = ACCUMULATE a b; -> s a");
+        assert_eq!(peak(MemoryModel::Paper, &graph), 30);
     }
 
     #[test]
     fn inputs_nobody_reads_cost_nothing_and_inputs_that_are_outputs_stay() {
-        let mut g = GraphBuilder::new("");
-        g.input(Tensor::sized("unread", 1000));
-        let kept = g.input(Tensor::sized("kept", 100));
-        g.output(kept);
-        g.op("f", "X", &[], Tensor::sized("dead", 10));
-        let graph = g.build().unwrap();
+        let graph = sketch("unread:1000 kept:100; dead:10 = X; -> kept");
         let profile = MemoryModel::Plain.lifetimes(&graph).profile(&graph.file_order());
         assert_eq!((profile.at_start, profile.peak(), profile.steps[0].after), (100, 110, 100));
     }
 
     #[test]
     fn who_is_alive_adds_up_to_the_profile_at_every_step() {
-        let mut g = GraphBuilder::new("");
-        let x = g.input(Tensor::sized("x", 7));
-        let a = g.op("a", "X", &[x], Tensor::sized("a", 11));
-        let b = g.op("b", "X", &[x, a], Tensor::sized("b", 13));
-        g.op("dead", "X", &[], Tensor::sized("dead", 17));
-        let c = g.op("c", "CONCAT", &[a, b], Tensor::sized("c", 24));
-        g.output(c);
-        let graph = g.build().unwrap();
+        let graph = sketch("x:7; a:11 = X x; b:13 = X x a; dead:17 = X; c:24 = CONCAT a b; -> c");
         for (_, model) in MemoryModel::all() {
             let lifetimes = model.lifetimes(&graph);
             for order in [graph.file_order(), vec![OpId(2), OpId(0), OpId(1), OpId(3)]] {

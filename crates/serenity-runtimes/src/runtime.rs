@@ -87,7 +87,7 @@ pub trait Runtime {
 mod tests {
     use super::*;
     use crate::Content;
-    use serenity_ir::{GraphBuilder, Tensor, TensorId};
+    use serenity_ir::{TensorId, sketch};
 
     /// Rounds every tensor up to a page, and is a runtime like any other in all else.
     struct Pages;
@@ -102,11 +102,7 @@ mod tests {
 
     #[test]
     fn a_runtime_need_only_say_where_tensors_lie() {
-        let mut g = GraphBuilder::new("");
-        let x = g.input(Tensor::sized("x", 1));
-        let y = g.op("y", "RELU", &[x], Tensor::sized("y", 5000));
-        g.output(y);
-        let graph = g.build().unwrap();
+        let graph = sketch("x:1; y:5000 = RELU x; -> y");
         let order = graph.file_order();
         assert_eq!(Pages.least_lifetimes(&graph).profile(&order).peak(), 3 * 4096);
         assert_eq!(Pages.execution_order(&graph, &order), order);

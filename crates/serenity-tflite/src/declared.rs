@@ -191,15 +191,11 @@ fn dimensions(shape: &[u64]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serenity_ir::json;
+    use serenity_ir::{json, sketch};
 
-    /// What is said of one op on these tensors, the last of which it writes.
-    fn said(kind: &str, shapes: &[&[u64]], attributes: &str) -> Option<(String, String)> {
-        let signatures: Vec<Vec<i64>> =
-            shapes.iter().map(|shape| shape.iter().map(|&extent| extent as i64).collect()).collect();
-        let signed: Vec<(&[u64], &[i64])> =
-            shapes.iter().zip(&signatures).map(|(shape, signature)| (*shape, &signature[..])).collect();
-        said_of_signed(kind, &signed, attributes)
+    /// The shape that the one op of a graph makes, if it contradicts what is declared.
+    fn made(graph: &str) -> Option<String> {
+        contradiction(&sketch(graph)).map(|found| found.made)
     }
 
     /// What is said of one op on these tensors, each with a signature; it writes the last one.
@@ -218,46 +214,44 @@ mod tests {
         contradiction(&graph.unwrap()).map(|found| (found.made, found.declared))
     }
 
-    const CONV: &str = r#""stride": [2, 1], "dilation": [1, 2], "padding": "valid", "constants": {"1": {"shape": [8, 3, 3, 4], "dtype": "int8"}}"#;
+    const CONV: &str = "CONV_2D int8[1,9,9,4] int8#[8,3,3,4] stride=[2,1] dilation=[1,2]";
 
     #[test]
     fn what_is_declared_as_it_is_made_is_fine() {
-        assert_eq!(said("CONV_2D", &[&[1, 9, 9, 4], &[1, 4, 5, 8]], CONV), None);
-        let same = CONV.replace("valid", "same");
-        assert_eq!(said("CONV_2D", &[&[1, 9, 9, 4], &[1, 5, 9, 8]], &same), None);
-        assert_eq!(said("RELU", &[&[2, 3], &[2, 3]], ""), None);
-        assert_eq!(said("ADD", &[&[2, 1], &[3], &[2, 3]], ""), None);
-        assert_eq!(said("CONCATENATION", &[&[2, 1], &[2, 4], &[2, 5]], r#""axis": -1"#), None);
-        let pad = r#""constants": {"1": {"shape": [2, 2], "dtype": "int32", "values": [0, 1, 2, 0]}}"#;
-        assert_eq!(said("PAD", &[&[2, 1], &[3, 3]], pad), None);
-        let order = r#""constants": {"1": {"shape": [3], "dtype": "int32", "values": [2, 0, 1]}}"#;
-        assert_eq!(said("TRANSPOSE", &[&[2, 3, 4], &[4, 2, 3]], order), None);
-        assert_eq!(said("RESHAPE", &[&[2, 6], &[3, 4]], ""), None);
-        assert_eq!(said("PACK", &[&[2, 6], &[2, 6], &[2, 6], &[2, 6, 3]], r#""axis": -1"#), None);
-        let size = r#""constants": {"1": {"shape": [2], "dtype": "int32", "values": [7, 9]}}"#;
-        assert_eq!(said("RESIZE_BILINEAR", &[&[1, 4, 5, 3], &[1, 7, 9, 3]], size), None);
-        let axes = r#""constants": {"1": {"shape": [2], "dtype": "int32", "values": [1, -2]}}"#;
-        assert_eq!(said("MEAN", &[&[1, 4, 5, 3], &[1, 3]], axes), None);
-        let weights = r#""constants": {"1": {"shape": [5, 6], "dtype": "int8"}}"#;
-        assert_eq!(said("FULLY_CONNECTED", &[&[2, 2, 3], &[2, 5]], weights), None);
+        assert_eq!(made(&format!(r#"int8[1,4,5,8] = {CONV} padding="valid""#)), None);
+        assert_eq!(made(&format!(r#"int8[1,5,9,8] = {CONV} padding="same""#)), None);
+        for op in [
+            "int8[2,3] = RELU int8[2,3]",
+            "int8[2,3] = ADD int8[2,1] int8[3]",
+            "int8[2,5] = CONCATENATION int8[2,1] int8[2,4] axis=-1",
+            "int8[3,3] = PAD int8[2,1] [0,1,2,0]",
+            "int8[4,2,3] = TRANSPOSE int8[2,3,4] [2,0,1]",
+            "int8[3,4] = RESHAPE int8[2,6]",
+            "int8[2,6,3] = PACK int8[2,6] int8[2,6] int8[2,6] axis=-1",
+            "int8[1,7,9,3] = RESIZE_BILINEAR int8[1,4,5,3] [7,9]",
+            "int8[1,3] = MEAN int8[1,4,5,3] [1,-2]",
+            "int8[2,5] = FULLY_CONNECTED int8[2,2,3] int8#[5,6]",
+        ] {
+            assert_eq!(made(op), None, "{op}");
+        }
     }
 
     #[test]
     fn what_is_not_is_said_with_both_shapes() {
-        let both = |made: &str, declared: &str| Some((made.to_owned(), declared.to_owned()));
-        let conv = said("CONV_2D", &[&[1, 9, 9, 4], &[1, 4, 4, 8]], CONV);
-        assert_eq!(conv, both("[1x4x5x8]", "[1x4x4x8]"));
-        assert_eq!(said("RELU", &[&[2, 3], &[3, 2]], ""), both("[2x3]", "[3x2]"));
-        assert_eq!(said("ADD", &[&[2, 1], &[3], &[2, 2]], ""), both("[2x3]", "[2x2]"));
-        assert_eq!(said("RESHAPE", &[&[2, 6], &[3, 5]], ""), both("12 elements", "[3x5]"));
-        assert_eq!(said("PACK", &[&[2], &[2], &[2, 3]], r#""axis": 1"#), both("[2x2]", "[2x3]"));
-        let axes = r#""constants": {"1": {"shape": [1], "dtype": "int32", "values": [1]}}"#;
-        assert_eq!(said("SUM", &[&[2, 6], &[6]], axes), both("2 elements", "[6]"));
-        let pool = r#""kernel": [2, 2], "stride": [2, 2], "padding": "same""#;
-        assert_eq!(
-            said("MAX_POOL_2D", &[&[1, 5, 4, 3], &[1, 2, 2, 3]], pool),
-            both("[1x3x2x3]", "[1x2x2x3]")
-        );
+        let conv = format!(r#"int8[1,4,4,8] = {CONV} padding="valid""#);
+        let pool = r#"int8[1,2,2,3] = MAX_POOL_2D int8[1,5,4,3] kernel=[2,2] stride=[2,2] padding="same""#;
+        for (op, expected, declared) in [
+            (conv.as_str(), "[1x4x5x8]", "[1x4x4x8]"),
+            ("int8[3,2] = RELU int8[2,3]", "[2x3]", "[3x2]"),
+            ("int8[2,2] = ADD int8[2,1] int8[3]", "[2x3]", "[2x2]"),
+            ("int8[3,5] = RESHAPE int8[2,6]", "12 elements", "[3x5]"),
+            ("int8[2,3] = PACK int8[2] int8[2] axis=1", "[2x2]", "[2x3]"),
+            ("int8[6] = SUM int8[2,6] [1]", "2 elements", "[6]"),
+            (pool, "[1x3x2x3]", "[1x2x2x3]"),
+        ] {
+            let found = contradiction(&sketch(op)).unwrap();
+            assert_eq!((found.made.as_str(), found.declared.as_str()), (expected, declared), "{op}");
+        }
     }
 
     #[test]
@@ -288,12 +282,17 @@ mod tests {
         assert_eq!(said_of_signed("RELU", &[open, (&[1, 5, 3], &[1, 5, 3])], ""), None);
         let both: (&[u64], &[i64]) = (&[1, 3], &[-1, 3]);
         assert_eq!(said_of_signed("CONCATENATION", &[both, both, both], r#""axis": 0"#), None);
-        // No dimensions: open before the run.
-        assert_eq!(said("RELU", &[&[2, 3], &[]], ""), None);
-        assert_eq!(said("ADD", &[&[], &[3], &[2, 2]], ""), None);
-        // Shapes that do not go together, and options of no kernel.
-        assert_eq!(said("ADD", &[&[2], &[3], &[4]], ""), None);
-        assert_eq!(said("CONV_2D", &[&[1, 9, 9, 4], &[1, 4, 4, 8]], &CONV.replace("[2, 1]", "[0, 1]")), None);
-        assert_eq!(said("CUSTOM:own", &[&[2, 3], &[7]], ""), None);
+        let no_kernel = CONV.replace("[2,1]", "[0,1]");
+        for op in [
+            // No dimensions: open before the run.
+            "int8[] = RELU int8[2,3]",
+            "int8[2,2] = ADD int8[] int8[3]",
+            // Shapes that do not go together, and options of no kernel.
+            "int8[4] = ADD int8[2] int8[3]",
+            &format!(r#"int8[1,4,4,8] = {no_kernel} padding="valid""#),
+            "int8[7] = CUSTOM:own int8[2,3]",
+        ] {
+            assert_eq!(made(op), None, "{op}");
+        }
     }
 }

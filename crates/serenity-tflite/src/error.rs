@@ -6,6 +6,7 @@ use serenity_ir::{GraphError, OrderError};
 /// What is wrong, where, and the remedy where there is one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "each message names its fields")]
 pub enum Error {
     /// The file is too short, or of another kind.
     #[error("not a TensorFlow Lite model: bytes 4 to 7 are not `TFL3`")]
@@ -14,62 +15,25 @@ pub enum Error {
     #[error(
         "schema version {found} is not supported, only version 3; convert the model with a newer converter"
     )]
-    Version {
-        /// The version the file gives.
-        found: u32,
-    },
+    Version { found: u32 },
     /// The bytes do not follow the format.
     #[error("{place}: {fault}; the file is damaged or cut short")]
-    Damaged {
-        /// The place, in the terms of the model.
-        place: String,
-        /// The place and the fault, in bytes.
-        fault: Fault,
-    },
+    Damaged { place: String, fault: Fault },
     /// An index is out of range.
     #[error("{place}: {what} {index} of {count}")]
-    Reference {
-        /// The place of the index.
-        place: String,
-        /// What it names: a tensor, a buffer, …
-        what: &'static str,
-        /// The index.
-        index: i64,
-        /// The number of things that it can name.
-        count: usize,
-    },
+    Reference { place: String, what: &'static str, index: i64, count: usize },
     /// Something that makes no sense in a model.
     #[error("{place}: {problem}")]
-    Invalid {
-        /// The place, in the terms of the model.
-        place: String,
-        /// The problem, and the remedy where there is one.
-        problem: String,
-    },
+    Invalid { place: String, problem: String },
     /// The file refers to its parts so often that the model is far larger than the file.
     #[error("{place}: the file repeats its parts until they exceed {limit} bytes; no real model does")]
-    Repetitive {
-        /// The place where the limit was reached.
-        place: String,
-        /// The limit, which grows with the file.
-        limit: u64,
-    },
+    Repetitive { place: String, limit: u64 },
     /// A sub-graph is not a valid graph.
     #[error("sub-graph {sub_graph}: {source}")]
-    Graph {
-        /// The index of the sub-graph.
-        sub_graph: usize,
-        /// The reason why it is not valid.
-        source: GraphError,
-    },
+    Graph { sub_graph: usize, source: GraphError },
     /// An order in which a sub-graph cannot run.
     #[error("sub-graph {sub_graph}: {source}")]
-    Order {
-        /// The index of the sub-graph.
-        sub_graph: usize,
-        /// The reason why the order cannot run.
-        source: OrderError,
-    },
+    Order { sub_graph: usize, source: OrderError },
     /// A change that cannot be made.
     #[error("the model cannot be rewritten: {0}")]
     Edit(String),

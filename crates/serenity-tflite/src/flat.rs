@@ -9,25 +9,14 @@ use std::ops::Range;
 
 /// Where the bytes are not what they should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "each message names its fields")]
 pub enum Fault {
     /// Something ends, or begins, outside the file.
     #[error("the {what} at byte {at} does not lie within the file's {length} bytes")]
-    Outside {
-        /// A table, a vector, …
-        what: &'static str,
-        /// Where it begins.
-        at: usize,
-        /// How long the file is.
-        length: usize,
-    },
+    Outside { what: &'static str, at: usize, length: usize },
     /// A field that ends outside its table.
     #[error("field {slot} of the table at byte {at} does not lie within the table")]
-    Field {
-        /// The field's number.
-        slot: usize,
-        /// Where the table begins.
-        at: usize,
-    },
+    Field { slot: usize, at: usize },
 }
 
 /// `N` bytes at a place.

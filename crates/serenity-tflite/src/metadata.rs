@@ -141,34 +141,22 @@ impl OfflinePlan {
 /// Why TFLM cannot follow the plan of the arena that a model came with.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "each message names its fields")]
 pub enum RefusedPlan {
     /// Its bytes end before the last offset: TFLM would read what lies behind them.
     #[error("the plan of the arena in this model ends before its last offset")]
     CutShort,
     /// TFLM refuses such a plan.
     #[error("the plan of the arena in this model is for {offsets} tensors, and the model has {tensors}")]
-    Count {
-        /// How many offsets the plan has.
-        offsets: usize,
-        /// How many tensors all sub-graphs have together.
-        tensors: usize,
-    },
+    Count { offsets: usize, tensors: usize },
     /// TFLM would write outside of its arena.
     #[error("the plan of the arena in this model puts tensor `{tensor}` {distance} bytes before the arena")]
-    Outside {
-        /// The name of the tensor.
-        tensor: String,
-        /// How far below the start of the arena.
-        distance: u32,
-    },
+    Outside { tensor: String, distance: u32 },
     /// TFLM would take the variable into the head, where others may overwrite it between two runs.
     #[error(
         "the plan of the arena in this model has a place for the variable `{tensor}`, which must persist"
     )]
-    Variable {
-        /// The name of the tensor.
-        tensor: String,
-    },
+    Variable { tensor: String },
 }
 
 /// The plan that TFLM follows: of several it checks each and takes the last.

@@ -110,17 +110,10 @@ impl Demand {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serenity_ir::{GraphBuilder, Tensor};
+    use serenity_ir::sketch;
 
     fn joined(kind: &str) -> Graph {
-        let mut g = GraphBuilder::new("");
-        let x = g.input(Tensor::sized("x", 1));
-        let a = g.op("a", "CONV_2D", &[x], Tensor::sized("a", 10));
-        let b = g.op("b", "CONV_2D", &[x], Tensor::sized("b", 10));
-        let c = g.op("c", kind, &[a, b], Tensor::sized("c", 10));
-        let y = g.op("y", "CONV_2D", &[c], Tensor::sized("y", 5));
-        g.output(y);
-        g.build().unwrap()
+        sketch(&format!("x:1; a:10 = CONV_2D x; b:10 = CONV_2D x; c:10 = {kind} a b; y:5 = CONV_2D c; -> y"))
     }
 
     fn steps(graph: &Graph, model: MemoryModel) -> Vec<Vec<usize>> {
@@ -149,14 +142,7 @@ mod tests {
 
     #[test]
     fn results_that_are_read_are_stored_once_and_inputs_never() {
-        let mut g = GraphBuilder::new("");
-        let x = g.input(Tensor::sized("x", 7));
-        let a = g.op("a", "CONV_2D", &[x], Tensor::sized("a", 10));
-        let b = g.op("b", "CONV_2D", &[a, x], Tensor::sized("b", 3));
-        for result in [x, a, b] {
-            g.output(result);
-        }
-        let graph = g.build().unwrap();
+        let graph = sketch("x:7; a:10 = CONV_2D x; b:3 = CONV_2D a x; -> x a b");
         let demand = Demand::new(&graph, MemoryModel::Plain, &graph.file_order(), Grain::Tensor).unwrap();
         assert!(demand.versions.iter().all(|v| !v.costs_a_write));
         assert_eq!(demand.compulsory, Bytes { reads: 7, writes: 13 });

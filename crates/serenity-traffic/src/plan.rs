@@ -78,7 +78,6 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Keeps so many units more.
     pub(crate) fn keep(&mut self, gap: usize, units: u64) {
         if units > 0 {
             self.occupancy.add(self.steps(gap), units as i64);

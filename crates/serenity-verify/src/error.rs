@@ -7,85 +7,38 @@ use std::io;
 /// Why two models could not be compared. [`help`](Self::help) names the remedy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "each message names its fields")]
 pub enum VerifyError {
     /// A file cannot be read.
     #[error("cannot read `{path}`: {source}")]
-    Read {
-        /// The path of the file.
-        path: String,
-        /// The error of the operating system.
-        source: io::Error,
-    },
+    Read { path: String, source: io::Error },
     /// A file that no runtime runs.
     #[error("`{path}` cannot be run: it is neither a .tflite nor an .onnx model")]
-    NotRunnable {
-        /// The path of the file.
-        path: String,
-    },
+    NotRunnable { path: String },
     /// The two models have different formats.
     #[error("`{a}` and `{b}` are for different runtimes, which never agree to the last bit")]
-    DifferentFormats {
-        /// The first model.
-        a: String,
-        /// The second model.
-        b: String,
-    },
+    DifferentFormats { a: String, b: String },
     /// The runtime does not run models of this format.
     #[error("{} does not run `{path}`", engine.title())]
-    WrongEngine {
-        /// The runtime asked for.
-        engine: Engine,
-        /// The first model.
-        path: String,
-    },
+    WrongEngine { engine: Engine, path: String },
     /// No runtime is installed, or no installed one takes the first model.
     #[error("no runtime can run the models: {}", list(skipped))]
-    NoEngine {
-        /// Every runtime, and why it was not used.
-        skipped: Vec<Skipped>,
-        /// Every Python that was tried, and its answer.
-        tried: Vec<String>,
-    },
+    NoEngine { skipped: Vec<Skipped>, tried: Vec<String> },
     /// No runtime takes the first model.
     #[error("no runtime can run the first model: {}", list(skipped))]
-    Refused {
-        /// Every runtime, and why it refused the model.
-        skipped: Vec<Skipped>,
-    },
+    Refused { skipped: Vec<Skipped> },
     /// A runtime takes the first model but not the second.
     #[error("{} runs `{a}`, but fails on `{b}`: {reason}", engine.title())]
-    SecondFails {
-        /// The runtime that failed.
-        engine: Engine,
-        /// The first model.
-        a: String,
-        /// The second model.
-        b: String,
-        /// The message of the runtime.
-        reason: String,
-    },
+    SecondFails { engine: Engine, a: String, b: String, reason: String },
     /// A folder has no emitted C.
     #[error("`{path}` holds no C that `serenity emit` wrote")]
-    NotEmitted {
-        /// The path of the folder.
-        path: String,
-    },
+    NotEmitted { path: String },
     /// The code does not compile.
     #[error("`{command}` does not compile it: {reason}")]
-    Compile {
-        /// The command of the compiler.
-        command: String,
-        /// The message of the compiler.
-        reason: String,
-    },
+    Compile { command: String, reason: String },
     /// Our own script gave an answer that we cannot read.
     #[error("cannot make sense of the answer from {}: {answer}", engine.title())]
-    Unreadable {
-        /// The runtime that was asked.
-        engine: Engine,
-        /// The answer of the script.
-        answer: String,
-    },
+    Unreadable { engine: Engine, answer: String },
 }
 
 fn list(skipped: &[Skipped]) -> String {

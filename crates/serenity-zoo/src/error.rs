@@ -5,76 +5,39 @@ use serenity_ir::{GraphError, ModelError};
 /// A spec that names no network we can build, with the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "each message names its fields")]
 pub enum ZooError {
     /// No network of this name.
     #[error("unknown network `{name}`;{} `serenity zoo list` shows all", did_you_mean(*.nearest))]
-    UnknownNetwork {
-        /// The name asked for.
-        name: String,
-        /// A network whose name is close to it.
-        nearest: Option<&'static str>,
-    },
+    UnknownNetwork { name: String, nearest: Option<&'static str> },
     /// The network has no option of this name.
     #[error("`{network}` has no option `{option}`;{} {}", did_you_mean(*.nearest), all_options(.known))]
     UnknownOption {
-        /// The name of the network.
         network: &'static str,
-        /// The option asked for.
         option: String,
-        /// An option whose name is close to it.
         nearest: Option<&'static str>,
-        /// All options of the network.
         known: Vec<&'static str>,
     },
     /// Something after the `?` that is not an option.
     #[error("`{part}` is not of the form OPTION=VALUE; write NAME?OPTION=VALUE&OPTION=VALUE")]
-    NotAnOption {
-        /// The text after the `?`.
-        part: String,
-    },
+    NotAnOption { part: String },
     /// An option that is given twice.
     #[error("option `{option}` is given twice; give it once")]
-    Repeated {
-        /// The name of the option.
-        option: &'static str,
-    },
+    Repeated { option: &'static str },
     /// A value that the option does not allow, alone or together with the others.
     #[error("option `{option}` cannot be `{value}`; it must be {allowed}")]
-    BadValue {
-        /// The name of the option.
-        option: &'static str,
-        /// The value given.
-        value: String,
-        /// What is allowed, in words.
-        allowed: String,
-    },
+    BadValue { option: &'static str, value: String, allowed: String },
     /// The options describe something that is not a graph, such as one too large to count its bytes.
     #[error(transparent)]
     Graph(#[from] GraphError),
     /// A graph that stands for any network: it has no weights to write into a model.
     #[error("`{network}` is no model: `{name}` {why}; all networks but the random-* graphs can be exported")]
-    NoModel {
-        /// The name of the network.
-        network: String,
-        /// The name of an op or a tensor.
-        name: String,
-        /// What it lacks.
-        why: &'static str,
-    },
+    NoModel { network: String, name: String, why: &'static str },
     /// A network is too large to be given weights.
     #[error(
         "`{network}` has {amount} {what}, too many for a model ({limit}); choose a smaller one with its options"
     )]
-    TooLarge {
-        /// The name of the network.
-        network: String,
-        /// What there is too much of.
-        what: &'static str,
-        /// The amount that the network has.
-        amount: u64,
-        /// The limit on that amount.
-        limit: u64,
-    },
+    TooLarge { network: String, what: &'static str, amount: u64, limit: u64 },
     /// A lowered network whose parts do not fit together.
     #[error(transparent)]
     Model(#[from] ModelError),

@@ -9,30 +9,14 @@ use std::fmt::{self, Write};
 /// The values that an option may have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "its text names the fields")]
 pub enum Values {
     /// A whole number, both ends included.
-    Integer {
-        /// The least value.
-        min: u64,
-        /// The largest value.
-        max: u64,
-    },
+    Integer { min: u64, max: u64 },
     /// A number, both ends included.
-    Real {
-        /// The least value.
-        min: f64,
-        /// The largest value.
-        max: f64,
-    },
+    Real { min: f64, max: f64 },
     /// Whole numbers with `-` between them, such as `6-12-24-16`.
-    Integers {
-        /// The longest list.
-        count: usize,
-        /// The smallest number.
-        min: u64,
-        /// The largest number.
-        max: u64,
-    },
+    Integers { count: usize, min: u64, max: u64 },
     /// One of a few words.
     Choice(&'static [&'static str]),
 }

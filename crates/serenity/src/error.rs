@@ -10,85 +10,43 @@ use std::io;
 /// the remedy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "each message names its fields")]
 pub enum Error {
     /// An error of the pipeline, after the model was read.
     #[error(transparent)]
     Pipeline(#[from] serenity_pipeline::Error),
     /// A file cannot be read.
     #[error("cannot read `{path}`: {source}")]
-    Read {
-        /// The path of the file.
-        path: String,
-        /// The error of the operating system.
-        source: io::Error,
-    },
+    Read { path: String, source: io::Error },
     /// A model would not find its constants in the folder that it is written to.
     #[error(
         "`{path}` would not find its constants: the model keeps them in `{file}` beside it, and there is none in that folder"
     )]
-    SideFile {
-        /// The path that the model would be written to.
-        path: String,
-        /// The first file that is missing there.
-        file: String,
-    },
+    SideFile { path: String, file: String },
     /// Bytes that are not text.
     #[error("`{path}` is not a JSON graph: it is not UTF-8 text (byte {position})")]
-    NotText {
-        /// The path of the file.
-        path: String,
-        /// The first byte that is not text.
-        position: usize,
-    },
+    NotText { path: String, position: usize },
     /// A file of an unknown format.
     #[error("`{path}`: cannot tell the format from the name")]
-    UnknownFormat {
-        /// The path of the file.
-        path: String,
-    },
+    UnknownFormat { path: String },
     /// An unknown built-in network, or one without these options.
     #[error("`zoo:{spec}`: {source}")]
-    Zoo {
-        /// The network as it was asked for.
-        spec: String,
-        /// What is wrong with the name or the options.
-        source: ZooError,
-    },
+    Zoo { spec: String, source: ZooError },
     /// A built-in network that cannot be written in this format.
     #[error("`zoo:{spec}` cannot be written as a model: {source}")]
-    Export {
-        /// The network as it was asked for.
-        spec: String,
-        /// The reason why the format cannot hold it.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
+    Export { spec: String, source: Box<dyn std::error::Error + Send + Sync> },
     /// A plan that cannot be read.
     #[error("`{path}` is not a plan: {reason}")]
-    PlanFile {
-        /// The path of the file.
-        path: String,
-        /// What is wrong with the plan.
-        reason: String,
-    },
+    PlanFile { path: String, reason: String },
     /// Traffic that cannot be counted, or tensors that cannot be divided between two memories.
     #[error(transparent)]
     Memories(#[from] serenity_memories::Error),
     /// A model that C is not written from.
     #[error("`{path}`: {source}")]
-    Emit {
-        /// The name of the model.
-        path: String,
-        /// The operator that is not covered.
-        source: serenity_emit::Refused,
-    },
+    Emit { path: String, source: serenity_emit::Refused },
     /// A file cannot be written.
     #[error("cannot write `{path}`: {source}")]
-    Write {
-        /// The path of the file.
-        path: String,
-        /// The error of the operating system.
-        source: io::Error,
-    },
+    Write { path: String, source: io::Error },
 }
 
 impl Error {

@@ -29,72 +29,32 @@ impl fmt::Display for At {
 /// A fault of a model in which windows run as loops, or of the plan of its arena.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "each message names its fields")]
 pub enum LoopFault {
     /// Graphs, orders, origins and offsets do not belong together.
     #[error("graphs and plan do not belong together: {0}")]
     Shape(String),
     /// An op is no copy of the op that it is said to stand for.
     #[error("{at} is no copy of op {origin} of the original: {reason}")]
-    OtherOp {
-        /// The op.
-        at: At,
-        /// The op of the original that it should copy.
-        origin: OpId,
-        /// How they differ.
-        reason: String,
-    },
+    OtherOp { at: At, origin: OpId, reason: String },
     /// A row of an output has changed.
     #[error("row {row} of output `{output}` is wrong: {reader} {found}, where it should be {expected}")]
-    Row {
-        /// The name of the output.
-        output: String,
-        /// The index of the row.
-        row: u64,
-        /// What holds the wrong value, and a verb: an op that `reads` it, or the output itself, which `holds` it.
-        reader: String,
-        /// The expected value.
-        expected: String,
-        /// The actual value.
-        found: String,
-    },
+    Row { output: String, row: u64, reader: String, expected: String, found: String },
     /// An op writes over an operand before it has read all of it.
     #[error("{at} writes its output over its operand {operand}, {reason}")]
-    Overwrites {
-        /// The op that writes.
-        at: At,
-        /// The position of the operand.
-        operand: usize,
-        /// Why that is not safe.
-        reason: String,
-    },
+    Overwrites { at: At, operand: usize, reason: String },
     /// Two results of an op share bytes.
     #[error("{at} writes two of its outputs to the same bytes")]
-    SharedOutputs {
-        /// The op that writes.
-        at: At,
-    },
+    SharedOutputs { at: At },
     /// A loop copies a value to a place that overlaps the one it comes from.
     #[error("{at} copies its value {position} to bytes that overlap those it comes from")]
-    OverlappingCopy {
-        /// The `WHILE`.
-        at: At,
-        /// The position of the value.
-        position: usize,
-    },
+    OverlappingCopy { at: At, position: usize },
     /// The effect of an op is not known before the model runs, or not modelled.
     #[error("{at} cannot be followed: {reason}")]
-    Unfollowed {
-        /// The op.
-        at: At,
-        /// The reason why it cannot be followed.
-        reason: String,
-    },
+    Unfollowed { at: At, reason: String },
     /// The model takes more steps than are followed.
     #[error("the model is too large to replay: it takes more than {most} steps")]
-    TooLarge {
-        /// The limit on steps.
-        most: u64,
-    },
+    TooLarge { most: u64 },
 }
 
 impl LoopFault {

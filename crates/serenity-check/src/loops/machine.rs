@@ -249,7 +249,6 @@ impl<'m, 'a> Machine<'m, 'a> {
         Ok(())
     }
 
-    /// The value of a constant.
     fn constant(&mut self, constant: &Constant, position: usize) -> ValueId {
         match &constant.data {
             Some(data) => self.terms.bytes(data),
@@ -283,7 +282,6 @@ impl<'m, 'a> Machine<'m, 'a> {
         self.memory.read(range.begin, range.bytes, self.terms)
     }
 
-    /// Writes a tensor.
     fn write(&mut self, graph: usize, tensor: TensorId, content: &[Piece]) -> Result<(), LoopFault> {
         self.spend(content.len() as u64)?;
         let range = self.places.range(graph, tensor);

@@ -3,6 +3,7 @@
 use super::values::{TwoSizes, two_memories};
 use super::{ChangeArgs, PageArgs, ReadArgs, RuntimeArg, SearchArgs, TalkArgs};
 use crate::Failure;
+use crate::failure::refuse;
 use crate::size::GivenSize;
 use clap::Args;
 use std::path::Path;
@@ -97,10 +98,10 @@ impl OptimizeArgs {
                 _ => (&mut self.output, "model"),
             };
             if let Some(first) = slot.replace(path.clone()) {
-                return Err(Failure::request(
+                return refuse(
                     format!("-o {path}: the {what} is written to `{first}` already"),
                     "give each kind of file one name",
-                ));
+                );
             }
         }
         self.refuse_unplanned()
@@ -117,10 +118,10 @@ impl OptimizeArgs {
         };
         match self.emit_c.as_ref().or(self.emit_header.as_ref()) {
             None => Ok(()),
-            Some(path) => Err(Failure::request(
+            Some(path) => refuse(
                 format!("-o {path}: it needs the offset of every tensor, and {option} plans none"),
                 format!("leave out {option}"),
-            )),
+            ),
         }
     }
 }

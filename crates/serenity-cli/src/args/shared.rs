@@ -2,6 +2,7 @@
 
 use super::values::{Shape, TimeLimit, named, shape, soft_budget, step_limit, threads};
 use crate::Failure;
+use crate::failure::refuse;
 use crate::size::Size;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -80,10 +81,10 @@ impl ReadArgs {
     pub(crate) fn load(&self, source: &str, runtime: Option<MemoryModel>) -> Result<Input, Failure> {
         let input = self.load_any(source, runtime)?;
         if input.graph().ops().is_empty() {
-            return Err(Failure::request(
+            return refuse(
                 format!("`{source}` has no operators: there is nothing to schedule"),
                 format!("`serenity inspect {source}` tells what a runtime needs for it"),
-            ));
+            );
         }
         Ok(input)
     }
@@ -92,10 +93,10 @@ impl ReadArgs {
     pub(crate) fn load_any(&self, source: &str, runtime: Option<MemoryModel>) -> Result<Input, Failure> {
         let format = Format::of_path(source);
         if let (Some(shape), false) = (self.shapes.first(), format == Some(Format::Onnx)) {
-            return Err(Failure::request(
+            return refuse(
                 format!("--shape {shape}: only .onnx models leave shapes open, and `{source}` is none"),
                 "leave out --shape",
-            ));
+            );
         }
         let mut options = ReadOptions::default();
         options.fold_constants = self.fold_constants;

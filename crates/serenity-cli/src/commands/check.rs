@@ -2,6 +2,7 @@
 
 use super::tflm;
 use crate::args::{Allowance, CheckArgs};
+use crate::failure::refuse;
 use crate::printable::printable;
 use crate::progress::thousands;
 use crate::signals::cancel_on_signal;
@@ -17,10 +18,7 @@ use std::io::Write;
 
 pub(crate) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
     if args.plan == "-" && args.input == "-" {
-        return Err(Failure::request(
-            "both the plan and the model are `-`",
-            "give at least one of them as a file",
-        ));
+        return refuse("both the plan and the model are `-`", "give at least one of them as a file");
     }
     let plan = PlanFile::load(&args.plan)?;
     let input = args.read.load(&args.input, args.runtime.runtime.or(plan.model))?;

@@ -3,6 +3,7 @@
 use super::budget::Question;
 use super::{count, factor, for_shell, title, with_search};
 use crate::args::{EmitArgs, EmitCArgs, EmitCommand};
+use crate::failure::refuse;
 use crate::progress::{ProgressLine, thousands};
 use crate::screen::layout::COMMAND;
 use crate::screen::style::{GOOD, paint};
@@ -50,7 +51,7 @@ pub(crate) fn run(args: &EmitArgs, out: &mut impl Write) -> Result<Outcome, Fail
 fn planned(args: &EmitCArgs, input: &Input) -> Result<Optimized, Failure> {
     if args.changes.no_plan {
         let message = "--no-plan: emitted C needs the places of all tensors";
-        return Err(Failure::request(message, "leave out --no-plan"));
+        return refuse(message, "leave out --no-plan");
     }
     let target = args.changes.target(&args.runtime, args.budget);
     let model = target.with_emitted_kernels(target.model(input)?)?;
@@ -67,10 +68,7 @@ fn planned(args: &EmitCArgs, input: &Input) -> Result<Optimized, Failure> {
 /// Refuses a folder that could not be written to in the end.
 pub(super) fn check_folder(folder: &str) -> Result<(), Failure> {
     if Path::new(folder).exists() && !Path::new(folder).is_dir() {
-        return Err(Failure::request(
-            format!("`{folder}` is no folder"),
-            "name a folder, which need not exist",
-        ));
+        return refuse(format!("`{folder}` is no folder"), "name a folder, which need not exist");
     }
     Ok(())
 }

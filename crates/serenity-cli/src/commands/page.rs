@@ -1,6 +1,7 @@
 //! The page of a model and its pictures, as files.
 
 use crate::Failure;
+use crate::failure::refuse;
 use crate::outputs::make_folder;
 use serenity::write::NewFile;
 use serenity::{Input, Optimized, Options};
@@ -17,24 +18,18 @@ pub(super) fn check_targets(
     if let Some((option, path)) = report {
         let extension = Path::new(path).extension().and_then(|e| e.to_str()).unwrap_or_default();
         if !["html", "htm"].iter().any(|known| extension.eq_ignore_ascii_case(known)) {
-            return Err(Failure::request(
-                format!("`{path}`: a page is an HTML file"),
-                "end the name in .html",
-            ));
+            return refuse(format!("`{path}`: a page is an HTML file"), "end the name in .html");
         }
         serenity::write::check_target(path)?;
         if serenity::write::is_read_from(input, path) {
-            return Err(Failure::request(
-                format!("`{path}` is the model itself, which would be lost"),
-                "give another name",
-            ));
+            return refuse(format!("`{path}` is the model itself, which would be lost"), "give another name");
         }
         for (other, target) in others {
             if target.is_some_and(|target| serenity::write::is_same_file(target, path)) {
-                return Err(Failure::request(
+                return refuse(
                     format!("the page and what {other} asks for would both be written to `{path}`"),
                     format!("give {option} and {other} different names"),
-                ));
+                );
             }
         }
     }

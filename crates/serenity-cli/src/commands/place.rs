@@ -3,6 +3,7 @@
 use super::{count, duration, limits, missing, title, unknown};
 use crate::arena_picture::{arena_over_time, lettered};
 use crate::args::PlaceArgs;
+use crate::failure::refuse;
 use crate::printable::printable;
 use crate::progress::{ProgressLine, thousands};
 use crate::screen::layout::HANG;
@@ -16,8 +17,8 @@ use serenity::ErrorKind;
 use serenity::account::StatedVerdict;
 use serenity::arena::csv::{self, Table};
 use serenity::arena::{Buffer, Options, Placement, Planner, Problem, Proof, place};
-use serenity::check::{PlacedBuffer, first_clash};
 use serenity::ir::{Graph, OpId, Unknown};
+use serenity::memories::two_memories::clash;
 use serenity::runtimes::{Kernels, MemoryModel, MemoryModelExt};
 use serenity::search::Proved;
 use std::io::Write;
@@ -105,20 +106,17 @@ fn has_extension(path: &str, extension: &str) -> bool {
 
 fn check_output(path: &str) -> Result<(), Failure> {
     if !has_extension(path, "csv") {
-        return Err(Failure::request(
-            format!("`{path}`: offsets are written as a table"),
-            "end the name in .csv",
-        ));
+        return refuse(format!("`{path}`: offsets are written as a table"), "end the name in .csv");
     }
     Ok(serenity::write::check_target(path)?)
 }
 
 fn read_table(args: &PlaceArgs) -> Result<Job, Failure> {
     if args.runtime.runtime.is_some() {
-        return Err(Failure::request(
+        return refuse(
             "--runtime does not apply to a table of buffers, which has its own lifetimes",
             "leave out --runtime; --planner and --align may be what you want",
-        ));
+        );
     }
     let unreadable = |reason: String| {
         Failure::of(
@@ -137,10 +135,10 @@ fn read_table(args: &PlaceArgs) -> Result<Job, Failure> {
         .map_err(|error| unreadable(error.to_string()))?;
     if let Some((buffer, alignment)) = problem.misaligned() {
         let offset = problem.buffers()[buffer].offset.unwrap_or(0);
-        return Err(Failure::request(
+        return refuse(
             format!("the offset {offset} of `{}` is no multiple of {alignment}", table.ids[buffer]),
             "change it, leave it empty, or ask for another --align",
-        ));
+        );
     }
     let unknown = Vec::new();
     Ok(Job { name: printable(&args.input).into_owned(), graph: None, model: None, table, problem, unknown })
@@ -168,29 +166,18 @@ fn read_model(args: &PlaceArgs) -> Result<Job, Failure> {
 
 /// Nothing leaves that the independent checker does not accept.
 fn check(job: &Job, placement: &Placement) -> Result<(), Failure> {
-    let placed: Vec<PlacedBuffer> = job
-        .problem
-        .buffers()
-        .iter()
-        .zip(&placement.offsets)
-        .map(|(b, &begin)| PlacedBuffer { begin, end: begin + b.size, lower: b.lower, upper: b.upper })
-        .collect();
-    let overlaps: std::collections::BTreeMap<(usize, usize), _> =
-        job.problem.overlaps().iter().map(|overlap| ((overlap.writer, overlap.over), overlap)).collect();
-    let may_share = |y: usize, x: usize| {
-        overlaps.get(&(y, x)).is_some_and(|overlap| overlap.permits(placed[y].begin, placed[x].begin))
-    };
-    let Some((x, y)) = first_clash(&placed, may_share) else { return Ok(()) };
+    let placed: Vec<(usize, u64)> = placement.offsets.iter().copied().enumerate().collect();
+    let Some((x, y)) = clash(&job.problem, &placed) else { return Ok(()) };
     let fixed = [x, y].iter().all(|&b| job.problem.buffers()[b].offset.is_some());
     let ids = &job.table.ids;
-    Err(Failure::request(
+    refuse(
         format!("`{}` and `{}` are in use at once and share bytes", ids[x], ids[y]),
         if fixed {
             "their offsets are fixed by the table: change one, or leave it empty"
         } else {
             "an offset that the table fixes is in the way, or this is a bug in Serenity: please report it"
         },
-    ))
+    )
 }
 
 fn is_impossible(placement: &Placement, capacity: GivenSize) -> bool {

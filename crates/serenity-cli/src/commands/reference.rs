@@ -1,6 +1,7 @@
 //! `serenity completions` and `serenity man`, from the same definitions as the command line itself; `serenity schema`, from the types of what is printed.
 
 use crate::args::{CompletionsArgs, ManArgs, SchemaArgs};
+use crate::failure::refuse;
 use crate::{Failure, Outcome, json};
 use serde_json::Value;
 use std::io::Write;
@@ -22,10 +23,7 @@ pub(crate) fn schema(args: &SchemaArgs, out: &mut impl Write) -> Result<Outcome,
     };
     let names: Vec<&str> = outputs(&schema).collect();
     if !names.contains(&name.as_str()) {
-        return Err(Failure::request(
-            format!("there is no output `{name}`"),
-            format!("give one of: {}", names.join(", ")),
-        ));
+        return refuse(format!("there is no output `{name}`"), format!("give one of: {}", names.join(", ")));
     }
     schema["anyOf"] = serde_json::json!([{ "$ref": format!("#/$defs/{name}") }]);
     writeln!(out, "{schema:#}")?;

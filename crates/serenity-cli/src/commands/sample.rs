@@ -2,6 +2,7 @@
 
 use super::{limits, title, unknown, verdict};
 use crate::args::SampleArgs;
+use crate::failure::refuse;
 use crate::progress::{ProgressLine, thousands};
 use crate::signals::{cancel_on_signal, end_if_told};
 use crate::size::Size;
@@ -14,10 +15,7 @@ use std::io::Write;
 
 pub(crate) fn run(args: &SampleArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
     if args.count == 0 && !args.exact {
-        return Err(Failure::request(
-            "there is nothing to draw: --count is 0",
-            "give a positive --count, or --exact",
-        ));
+        return refuse("there is nothing to draw: --count is 0", "give a positive --count, or --exact");
     }
     let input = args.read.load(&args.input, args.runtime.runtime)?;
     let title = title(input.graph(), &args.input);

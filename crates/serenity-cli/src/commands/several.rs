@@ -2,6 +2,7 @@
 
 use super::{count, factor, figure};
 use crate::args::TalkArgs;
+use crate::failure::refuse;
 use crate::outputs::{file_name, make_folder};
 use crate::printable::printable;
 use crate::screen::layout::HANG;
@@ -59,10 +60,10 @@ impl Several<'_> {
             // What is not begun would be searched for no time at all.
             if at > 0 && cancel.is_cancelled() {
                 let left = count((self.inputs.len() - at) as u64, "model");
-                return Err(Failure::request(
+                return refuse(
                     format!("interrupted: {left} not done, from `{input}` on"),
                     "the results of the others are complete",
-                ));
+                );
             }
             let says_all = is_one || self.is_verbose || self.talk.json;
             let done = if says_all { work(at, input, out) } else { work(at, input, &mut sink()) };
@@ -151,17 +152,17 @@ pub(super) fn targets(
     for input in inputs {
         let name = ending(&file_name(input));
         if let Some(other) = taken.insert(name.clone(), input) {
-            return Err(Failure::request(
+            return refuse(
                 format!("`{other}` and `{input}` would both be written to `{name}`"),
                 "give one of them another name, or run the command for each",
-            ));
+            );
         }
         let target = Path::new(folder).join(&name).to_string_lossy().into_owned();
         if let Some(input) = inputs.iter().find(|input| serenity::write::is_read_from(input, &target)) {
-            return Err(Failure::request(
+            return refuse(
                 format!("`{input}` would be overwritten: it lies in the folder of --output-dir"),
                 "name another folder",
-            ));
+            );
         }
         serenity::write::check_target(&target)?;
         targets.push(target);

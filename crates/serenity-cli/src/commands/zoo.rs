@@ -2,6 +2,7 @@
 
 use super::count;
 use crate::args::{ZooArgs, ZooCommand};
+use crate::failure::refuse;
 use crate::outputs::OutputFile;
 use crate::{Failure, Outcome, json};
 use schemars::JsonSchema;
@@ -76,7 +77,7 @@ fn export_model<'a>(
     serenity::write::check_target(output)?;
     if int8 && format == Format::Onnx {
         let message = format!("`{output}`: 8-bit models are not offered as .onnx");
-        return Err(Failure::request(message, "end the name in .tflite, or leave out --int8"));
+        return refuse(message, "end the name in .tflite, or leave out --int8");
     }
     let precision = if int8 { Precision::Int8 } else { Precision::Float32 };
     let export = serenity::export(spec, format, precision)?;
@@ -89,7 +90,7 @@ fn export_graph<'a>(spec: &str, output: &'a str, int8: bool) -> Result<Exported<
     let file = OutputFile::new(output)?;
     if int8 {
         let message = format!("`{output}` is for a graph, which has no numbers to quantise");
-        return Err(Failure::request(message, "end the name in .tflite, or leave out --int8"));
+        return refuse(message, "end the name in .tflite, or leave out --int8");
     }
     let input = serenity::load(&format!("zoo:{spec}"))?;
     file.write(file.content.graph_text(input.graph()).unwrap_or_default().as_bytes())?;

@@ -267,77 +267,58 @@ fn is_text(graph: &Graph, tensor: TensorId) -> bool {
 mod tests {
     use super::LitertPlace::{self, Arena, Folded, Heap, Later, Persistent};
     use super::*;
-    use crate::testing::OneOp;
-    use serde_json::json;
-    use serenity_ir::ElementType::{Float32, Int8, Int32, Int64};
-    use serenity_ir::{GraphBuilder, Tensor};
 
-    /// Where the results lie, and whether the planner stops there.
-    fn outcome(op: OneOp) -> (Vec<LitertPlace>, bool) {
-        let graph = op.graph();
+    use serde_json::json;
+    use serenity_ir::ElementType::Float32;
+    use serenity_ir::{GraphBuilder, Tensor, sketch};
+
+    /// The results of an op, written as text, lie here, and the planner stops there or not.
+    fn assert_outcome(op: &str, places: &[LitertPlace], pauses: bool) {
+        let graph = sketch(op);
         let kernels = LitertKernels::of(&graph);
-        let places = graph.op(OpId(0)).outputs.iter().map(|&result| kernels.place(result)).collect();
-        (places, kernels.pauses(OpId(0)))
+        let found: Vec<_> = graph.op(OpId(0)).outputs.iter().map(|&result| kernels.place(result)).collect();
+        assert_eq!((&found[..], kernels.pauses(OpId(0))), (places, pauses), "{op}");
     }
 
     #[test]
     fn weights_that_alone_are_quantized_take_more_than_is_known() {
-        let needs_more = |weights: &ElementType| {
-            let op =
-                OneOp::new("FULLY_CONNECTED").reads(&[1, 8], ElementType::Float32).constant(&[4, 8], weights);
-            LitertKernels::needs_more(&op.gives(&[1, 4], ElementType::Float32).graph(), OpId(0))
-        };
-        assert!(needs_more(&ElementType::Int8) && !needs_more(&ElementType::Float32));
+        for (weights, needs_more) in [("int8", true), ("float32", false)] {
+            let op = format!("float32[1,4] = FULLY_CONNECTED float32[1,8] {weights}#[4,8]");
+            assert_eq!(LitertKernels::needs_more(&sketch(&op), OpId(0)), needs_more, "{weights}");
+        }
     }
 
     #[test]
     fn some_kernels_compute_on_constants_at_once() {
-        let of_constants =
-            |kind| outcome(OneOp::new(kind).constant(&[8], &Int32).constant(&[8], &Int32).gives(&[8], Int32));
-        for kind in
-            ["MUL", "GATHER", "CONCATENATION", "RESHAPE", "STRIDED_SLICE", "TILE", "BROADCAST_ARGS", "RANGE"]
-        {
-            assert_eq!(of_constants(kind), (vec![Folded], false), "{kind}");
+        for (kinds, place) in [
+            ("MUL GATHER CONCATENATION RESHAPE STRIDED_SLICE TILE BROADCAST_ARGS RANGE", Folded),
+            ("ADD SUB CAST PACK SLICE FILL PAD TRANSPOSE EXPAND_DIMS MEAN", Arena),
+        ] {
+            for kind in kinds.split(' ') {
+                assert_outcome(&format!("int32[8] = {kind} int32#[8] int32#[8]"), &[place], false);
+            }
         }
-        for kind in ["ADD", "SUB", "CAST", "PACK", "SLICE", "FILL", "PAD", "TRANSPOSE", "EXPAND_DIMS", "MEAN"]
-        {
-            assert_eq!(of_constants(kind), (vec![Arena], false), "{kind}");
-        }
-        let product = |count: u64| {
-            let op = OneOp::new("REDUCE_PROD").constant(&[3, count], &Int32).constant(&[1], &Int32);
-            outcome(op.gives(&[count], Int32)).0
-        };
-        assert_eq!((product(8), product(9)), (vec![Folded], vec![Arena]));
-        assert_eq!(
-            outcome(OneOp::new("SHAPE").reads(&[2, 3], Float32).gives(&[2], Int32)),
-            (vec![Folded], false)
-        );
-    }
-
-    #[test]
-    fn unpacked_constants_persist() {
-        let unpacked = OneOp::new("DEQUANTIZE").constant(&[8], &Int8).gives(&[8], Float32);
-        assert_eq!(outcome(unpacked), (vec![Persistent], false));
-        let activation = OneOp::new("DEQUANTIZE").reads(&[8], Int8).gives(&[8], Float32);
-        assert_eq!(outcome(activation), (vec![Arena], false));
+        assert_outcome("int32[8] = REDUCE_PROD int32#[3,8] int32#[1]", &[Folded], false);
+        assert_outcome("int32[9] = REDUCE_PROD int32#[3,9] int32#[1]", &[Arena], false);
+        assert_outcome("int32[2] = SHAPE float32[2,3]", &[Folded], false);
+        // Unpacked constants persist.
+        assert_outcome("float32[8] = DEQUANTIZE int8#[8]", &[Persistent], false);
+        assert_outcome("float32[8] = DEQUANTIZE int8[8]", &[Arena], false);
     }
 
     #[test]
     fn results_of_unknown_size_lie_on_the_heap() {
-        let computed =
-            |kind| outcome(OneOp::new(kind).reads(&[8], Float32).reads(&[1], Int32).gives(&[8], Float32));
-        for kind in
-            ["TRANSPOSE", "PAD", "RESIZE_BILINEAR", "TILE", "BROADCAST_TO", "MEAN", "TOPK_V2", "EXPAND_DIMS"]
-        {
-            assert_eq!(computed(kind), (vec![Heap], true), "{kind}");
+        for (kinds, place, pauses) in [
+            ("TRANSPOSE PAD RESIZE_BILINEAR TILE BROADCAST_TO MEAN TOPK_V2 EXPAND_DIMS", Heap, true),
+            ("ADD GATHER CUMSUM REVERSE_V2", Arena, false),
+            // The size of what is reshaped is known, its shape is not.
+            ("RESHAPE", Arena, true),
+        ] {
+            for kind in kinds.split(' ') {
+                assert_outcome(&format!("float32[8] = {kind} float32[8] int32[1]"), &[place], pauses);
+            }
         }
-        for kind in ["ADD", "GATHER", "CUMSUM", "REVERSE_V2"] {
-            assert_eq!(computed(kind), (vec![Arena], false), "{kind}");
-        }
-        // The size of what is reshaped is known, its shape is not.
-        assert_eq!(computed("RESHAPE"), (vec![Arena], true));
-        let unique = OneOp::new("UNIQUE").reads(&[8], Int32).gives(&[8], Int32).gives(&[8], Int64);
-        assert_eq!(outcome(unique), (vec![Heap, Arena], true));
+        assert_outcome("int32[8] int64[8] = UNIQUE int32[8]", &[Heap, Arena], true);
     }
 
     /// The size of what is sliced is computed, so that of all that follows is known only in the run, as far as the file leaves it open.
@@ -377,18 +358,12 @@ mod tests {
 
     #[test]
     fn what_is_folded_counts_as_constant() {
-        let mut builder = GraphBuilder::new("");
-        let x = builder.input(Tensor::sized("x", 64));
-        let shape = builder.op("shape", "SHAPE", &[x], Tensor::sized("shape", 8));
-        let twice = builder.op("twice", "MUL", &[shape, shape], Tensor::sized("twice", 8));
-        let sum = builder.op("sum", "ADD", &[twice, shape], Tensor::sized("sum", 8));
-        let known = builder.op("known", "RESHAPE", &[x, twice], Tensor::sized("known", 64));
-        let computed = builder.op("computed", "TILE", &[x, sum], Tensor::sized("computed", 64));
-        let kernels = LitertKernels::of(&builder.build().unwrap());
-        assert_eq!(
-            [shape, twice, sum, known, computed].map(|t| kernels.place(t)),
-            [Folded, Folded, Arena, Arena, Heap]
-        );
+        let kernels = LitertKernels::of(&sketch(
+            "x:64; shape:8 = SHAPE x; twice:8 = MUL shape shape; sum:8 = ADD twice shape; \
+             known:64 = RESHAPE x twice; computed:64 = TILE x sum",
+        ));
+        let places: Vec<_> = (1..6).map(|tensor| kernels.place(TensorId(tensor))).collect();
+        assert_eq!(places, [Folded, Folded, Arena, Arena, Heap]);
         assert_eq!([3, 4].map(|op| kernels.pauses(OpId(op))), [false, true]);
     }
 }

@@ -182,91 +182,73 @@ fn bytes(tensor: &Described) -> Option<u64> {
 /// Every figure was read off the runtime itself.
 #[cfg(test)]
 mod tests {
-    use crate::testing::OneOp;
-    use serde_json::json;
-    use serenity_ir::ElementType::{Bool, Float32, Int8, Int16, Int32, Int64, UInt8};
+    use crate::testing::assert_temporaries;
 
     #[test]
     fn reductions_keep_an_index_the_axes_and_wide_sums() {
-        let reduce = |kind, dtype: serenity_ir::ElementType| {
-            let op = OneOp::new(kind).reads(&[2, 3, 4, 5], dtype.clone()).constant(&[2], &Int32);
-            op.gives(&[2, 5], dtype).litert()
-        };
-        for kind in ["MEAN", "SUM", "REDUCE_PROD"] {
-            assert_eq!(reduce(kind, Float32), [16, 8, 40]);
-            assert_eq!(reduce(kind, Int8), [16, 8, 40]);
-            assert_eq!(reduce(kind, Int16), [16, 8, 40]);
-            assert_eq!(reduce(kind, Int32), [16, 8, 80]);
-            assert_eq!(reduce(kind, Int64), [16, 8, 80]);
+        for (dtype, sums) in
+            [("float32", 40), ("int8", 40), ("int16", 40), ("uint8", 40), ("int32", 80), ("int64", 80)]
+        {
+            for kind in ["MEAN", "SUM", "REDUCE_PROD"] {
+                let op = format!("{dtype}[2,5] = {kind} {dtype}[2,3,4,5] int32#[2]");
+                assert_temporaries(&[(&op, &[16, 8, sums])]);
+            }
         }
-        assert_eq!(reduce("SUM", UInt8), [16, 8, 40]);
-        assert_eq!(reduce("REDUCE_MAX", Float32), [16, 8]);
-        assert_eq!(reduce("REDUCE_ANY", Bool), [16, 8]);
-        let of_a_constant = OneOp::new("MEAN").constant(&[2, 3, 4, 5], &Float32).constant(&[2], &Int32);
-        assert_eq!(of_a_constant.gives(&[2, 5], Float32).litert(), [16, 8, 40, 16]);
-        let unknown_axes = OneOp::new("MEAN").reads(&[2, 3, 4, 5], Float32).reads(&[2], Int32);
-        assert_eq!(unknown_axes.gives(&[2, 5], Float32).litert(), [16]);
-        let folded = OneOp::new("REDUCE_PROD").constant(&[3, 8], &Int32).constant(&[1], &Int32);
-        assert_eq!(folded.gives(&[8], Int32).litert(), [8]);
+        assert_temporaries(&[
+            ("float32[2,5] = REDUCE_MAX float32[2,3,4,5] int32#[2]", &[16, 8]),
+            ("bool[2,5] = REDUCE_ANY bool[2,3,4,5] int32#[2]", &[16, 8]),
+            ("float32[2,5] = MEAN float32#[2,3,4,5] int32#[2]", &[16, 8, 40, 16]),
+            ("float32[2,5] = MEAN float32[2,3,4,5] int32[2]", &[16]),
+            ("int32[8] = REDUCE_PROD int32#[3,8] int32#[1]", &[8]),
+        ]);
     }
 
+    /// Matrix products transpose both factors, but a constant one elsewhere.
     #[test]
-    fn matrix_products_transpose_both_factors_but_a_constant_one_elsewhere() {
-        let left = || OneOp::new("BATCH_MATMUL").reads(&[2, 5, 4], Int16);
-        assert_eq!(left().reads(&[2, 4, 7], Int16).gives(&[2, 5, 7], Int16).litert(), [80, 112]);
-        assert_eq!(left().constant(&[2, 4, 7], &Int16).gives(&[2, 5, 7], Int16).litert(), [80]);
+    fn products_transforms_detections_and_sums_of_many() {
+        assert_temporaries(&[
+            ("int16[2,5,7] = BATCH_MATMUL int16[2,5,4] int16[2,4,7]", &[80, 112]),
+            ("int16[2,5,7] = BATCH_MATMUL int16[2,5,4] int16#[2,4,7]", &[80]),
+            ("float32[3,8,5] = RFFT2D float32[3,8,8] int32#[2]", &[16, 48, 64, 640]),
+            ("float32[3,1,257] = RFFT2D float32[3,1,512] int32#[2]", &[72, 2048, 8, 4112]),
+            ("float32[3,16,3] = RFFT2D float32[3,16,4] int32#[2]", &[24, 72, 128, 768]),
+            (
+                "float32[1,10,4] = CUSTOM:TFLite_Detection_PostProcess float32[1,50,4] float32[1,50,8]",
+                &[800, 1600],
+            ),
+            ("float32[8] = ADD_N float32[8] float32[8]", &[32]),
+        ]);
     }
 
     #[test]
     fn recurrent_cells_keep_their_gates() {
-        let lstm = |kind, input: &[u64], has_input_gate: bool| {
-            let mut op = OneOp::new(kind).reads(input, Float32).with("time_major", json!(true));
-            op = if has_input_gate { op.constant(&[4, 5], &Float32) } else { op.absent() };
-            op.constant(&[4, 5], &Float32).gives(&[3, 2, 4], Float32).litert()
+        let lstm = |kind: &str, input: &str, input_gate: &str, bytes: u64| {
+            let op =
+                format!("float32[3,2,4] = {kind} float32{input} {input_gate} float32#[4,5] time_major=true");
+            assert_temporaries(&[(&op, &[bytes])]);
         };
-        assert_eq!(lstm("UNIDIRECTIONAL_SEQUENCE_LSTM", &[3, 2, 5], true), [288]);
-        assert_eq!(lstm("UNIDIRECTIONAL_SEQUENCE_LSTM", &[3, 2, 5], false), [256]);
-        assert_eq!(lstm("LSTM", &[2, 5], true), [160]);
-        let mut both = OneOp::new("BIDIRECTIONAL_SEQUENCE_LSTM").reads(&[2, 3, 5], Float32);
-        for _ in 1..=34 {
-            both = both.constant(&[4, 5], &Float32);
-        }
-        assert_eq!(both.gives(&[2, 3, 8], Float32).litert(), [288, 160]);
-        let quantized = OneOp::new("UNIDIRECTIONAL_SEQUENCE_LSTM").reads(&[1, 28, 28], Int8);
-        let quantized = quantized.constant(&[20, 28], &Int8).constant(&[20, 28], &Int8);
-        assert_eq!(quantized.gives(&[1, 28, 20], Int8).litert(), [40, 40, 40, 40, 20, 80]);
-        let svdf = |dtype: serenity_ir::ElementType| {
-            let op = OneOp::new("SVDF").reads(&[2, 5], dtype.clone()).constant(&[4, 5], &dtype);
-            op.gives(&[2, 4], dtype).litert()
-        };
-        assert_eq!((svdf(Float32), svdf(Int8)), (vec![32], vec![32, 32]));
-    }
-
-    #[test]
-    fn transforms_detections_and_sums_of_many() {
-        let transform = |height: u64, width: u64| {
-            let op = OneOp::new("RFFT2D").reads(&[3, height, width], Float32).constant(&[2], &Int32);
-            op.gives(&[3, height, width / 2 + 1], Float32).litert()
-        };
-        assert_eq!(transform(8, 8), [16, 48, 64, 640]);
-        assert_eq!(transform(1, 512), [72, 2048, 8, 4112]);
-        assert_eq!(transform(16, 4), [24, 72, 128, 768]);
-        let detections = OneOp::new("CUSTOM:TFLite_Detection_PostProcess")
-            .reads(&[1, 50, 4], Float32)
-            .reads(&[1, 50, 8], Float32);
-        assert_eq!(detections.gives(&[1, 10, 4], Float32).litert(), [800, 1600]);
-        let sum = OneOp::new("ADD_N").reads(&[8], Float32).reads(&[8], Float32);
-        assert_eq!(sum.gives(&[8], Float32).litert(), [32]);
+        lstm("UNIDIRECTIONAL_SEQUENCE_LSTM", "[3,2,5]", "float32#[4,5]", 288);
+        lstm("UNIDIRECTIONAL_SEQUENCE_LSTM", "[3,2,5]", "-", 256);
+        lstm("LSTM", "[2,5]", "float32#[4,5]", 160);
+        let weights = "float32#[4,5] ".repeat(34);
+        let both = format!("float32[2,3,8] = BIDIRECTIONAL_SEQUENCE_LSTM float32[2,3,5] {weights}");
+        let quantized =
+            "int8[1,28,20] = UNIDIRECTIONAL_SEQUENCE_LSTM int8[1,28,28] int8#[20,28] int8#[20,28]";
+        assert_temporaries(&[
+            (&both, &[288, 160]),
+            (quantized, &[40, 40, 40, 40, 20, 80]),
+            ("float32[2,4] = SVDF float32[2,5] float32#[4,5]", &[32]),
+            ("int8[2,4] = SVDF int8[2,5] int8#[4,5]", &[32, 32]),
+        ]);
     }
 
     #[test]
     fn nothing_is_guessed() {
-        assert_eq!(OneOp::new("MEAN").gives(&[8], Float32).litert(), [0; 0]);
-        assert_eq!(
-            OneOp::new("TRANSPOSE_CONV").reads(&[1, 4, 4, 1], Int8).gives(&[1, 8, 8, 1], Int8).litert(),
-            [0; 0]
-        );
-        let huge = OneOp::new("BATCH_MATMUL").reads(&[1 << 40, 1], Float32).reads(&[1, 1], Float32);
-        assert_eq!(huge.gives(&[1, 1], Float32).litert(), [0; 0]);
+        let huge = format!("float32[1,1] = BATCH_MATMUL float32[{},1] float32[1,1]", 1_u64 << 40);
+        assert_temporaries(&[
+            ("float32[8] = MEAN", &[]),
+            ("int8[1,8,8,1] = TRANSPOSE_CONV int8[1,4,4,1]", &[]),
+            (&huge, &[]),
+        ]);
     }
 }

@@ -130,105 +130,86 @@ fn is_grouped(call: &Call, channels: u64) -> bool {
 /// The figures follow from the sources; the runtime at hand has the portable kernels.
 #[cfg(test)]
 mod tests {
-    use crate::testing::OneOp;
-    use serde_json::json;
-    use serenity_ir::ElementType::{self, Float32, Int4, Int8, Int16, Int32};
+    use crate::Kernels::CmsisNn;
+    use crate::testing::assert_scratch;
 
-    fn conv(dtype: ElementType, channels: u64, kernel: [u64; 2]) -> OneOp {
-        let op = OneOp::new("CONV_2D").reads(&[1, 8, 8, channels], dtype.clone());
-        op.constant(&[16, kernel[0], kernel[1], channels], &Int8).gives(&[1, 8, 8, 16], dtype)
-    }
-
+    /// Two columns are laid out, also if the kernel is known without the filter; a pointwise one is a matrix product.
     #[test]
-    fn a_convolution_lays_out_two_columns() {
-        assert_eq!(conv(Int8, 3, [3, 3]).cmsis_nn(), [4 * 28]);
-        assert_eq!(conv(Int8, 16, [3, 3]).cmsis_nn(), [4 * 144]);
-        assert_eq!(conv(Int16, 3, [3, 3]).cmsis_nn(), [4 * 27]);
-        assert_eq!(conv(Float32, 3, [3, 3]).cmsis_nn(), [0; 0]);
-    }
-
-    #[test]
-    fn a_pointwise_convolution_is_a_matrix_product() {
-        assert_eq!(conv(Int8, 16, [1, 1]).cmsis_nn(), [0; 0]);
-        assert_eq!(conv(Int8, 16, [1, 1]).with("dilation", json!([1, 1])).cmsis_nn(), [0; 0]);
-        assert_eq!(conv(Int8, 16, [1, 1]).with("dilation", json!([2, 2])).cmsis_nn(), [64]);
-        let grouped = OneOp::new("CONV_2D").reads(&[1, 8, 8, 16], Int8).constant(&[16, 1, 1, 4], &Int8);
-        assert_eq!(grouped.gives(&[1, 8, 8, 16], Int8).cmsis_nn(), [64]);
-    }
-
-    #[test]
-    fn the_kernel_may_be_known_without_the_filter() {
-        let op = OneOp::new("CONV_2D").reads(&[1, 8, 8, 3], Int8).gives(&[1, 8, 8, 16], Int8);
-        assert_eq!(op.with("kernel", json!([3, 3])).cmsis_nn(), [4 * 28]);
+    fn convolutions() {
+        assert_scratch(
+            CmsisNn,
+            &[
+                ("int8[1,8,8,16] = CONV_2D int8[1,8,8,3] int8#[16,3,3,3]", &[4 * 28]),
+                ("int8[1,8,8,16] = CONV_2D int8[1,8,8,3] kernel=[3,3]", &[4 * 28]),
+                ("int8[1,8,8,16] = CONV_2D int8[1,8,8,16] int8#[16,3,3,16]", &[4 * 144]),
+                ("int16[1,8,8,16] = CONV_2D int16[1,8,8,3] int8#[16,3,3,3]", &[4 * 27]),
+                ("float32[1,8,8,16] = CONV_2D float32[1,8,8,3] int8#[16,3,3,3]", &[]),
+                ("int8[1,8,8,16] = CONV_2D int8[1,8,8,16] int8#[16,1,1,16]", &[]),
+                ("int8[1,8,8,16] = CONV_2D int8[1,8,8,16] int8#[16,1,1,16] dilation=[1,1]", &[]),
+                ("int8[1,8,8,16] = CONV_2D int8[1,8,8,16] int8#[16,1,1,16] dilation=[2,2]", &[64]),
+                ("int8[1,8,8,16] = CONV_2D int8[1,8,8,16] int8#[16,1,1,4]", &[64]),
+            ],
+        );
     }
 
     #[test]
     fn a_depthwise_convolution_has_special_cases() {
-        let op = |batch, filter, kernel: [u64; 2], outputs| {
-            let op = OneOp::new("DEPTHWISE_CONV_2D").reads(&[batch, 8, 8, 10], Int8);
-            op.constant(&[1, kernel[0], kernel[1], outputs], &filter).gives(&[batch, 8, 8, outputs], Int8)
-        };
-        assert_eq!(op(1, Int8, [3, 3], 10).cmsis_nn(), [0; 0]);
-        assert_eq!(op(1, Int4, [3, 3], 10).cmsis_nn(), [180]);
-        assert_eq!(op(1, Int8, [5, 3], 10).cmsis_nn(), [300]);
-        assert_eq!(op(1, Int8, [5, 3], 20).cmsis_nn(), [0; 0]);
-        assert_eq!(op(2, Int8, [5, 3], 10).cmsis_nn(), [0; 0]);
-        assert_eq!(op(1, Int8, [5, 3], 10).with("dilation", json!([2, 1])).cmsis_nn(), [0; 0]);
+        assert_scratch(
+            CmsisNn,
+            &[
+                ("int8[1,8,8,10] = DEPTHWISE_CONV_2D int8[1,8,8,10] int8#[1,3,3,10]", &[]),
+                ("int8[1,8,8,10] = DEPTHWISE_CONV_2D int8[1,8,8,10] int4#[1,3,3,10]", &[180]),
+                ("int8[1,8,8,10] = DEPTHWISE_CONV_2D int8[1,8,8,10] int8#[1,5,3,10]", &[300]),
+                ("int8[1,8,8,20] = DEPTHWISE_CONV_2D int8[1,8,8,10] int8#[1,5,3,20]", &[]),
+                ("int8[2,8,8,10] = DEPTHWISE_CONV_2D int8[2,8,8,10] int8#[1,5,3,10]", &[]),
+                ("int8[1,8,8,10] = DEPTHWISE_CONV_2D int8[1,8,8,10] int8#[1,5,3,10] dilation=[2,1]", &[]),
+            ],
+        );
     }
 
     #[test]
     fn a_dense_layer_of_many_rows_may_run_as_a_convolution() {
-        let op = |filter, depth, output: &[u64]| {
-            OneOp::new("FULLY_CONNECTED")
-                .reads(&[1, 6, depth], Int8)
-                .constant(&[5, depth], &filter)
-                .gives(output, Int8)
-        };
-        assert_eq!(op(Int8, 12, &[1, 6, 5]).cmsis_nn(), [40]);
-        assert_eq!(op(Int8, 12, &[6, 5]).cmsis_nn(), [0; 0]);
-        assert_eq!(op(Int8, 13, &[1, 6, 5]).cmsis_nn(), [0; 0]);
-        assert_eq!(op(Int4, 12, &[1, 6, 5]).cmsis_nn(), [0; 0]);
+        assert_scratch(
+            CmsisNn,
+            &[
+                ("int8[1,6,5] = FULLY_CONNECTED int8[1,6,12] int8#[5,12]", &[40]),
+                ("int8[6,5] = FULLY_CONNECTED int8[1,6,12] int8#[5,12]", &[]),
+                ("int8[1,6,5] = FULLY_CONNECTED int8[1,6,13] int8#[5,13]", &[]),
+                ("int8[1,6,5] = FULLY_CONNECTED int8[1,6,12] int4#[5,12]", &[]),
+            ],
+        );
     }
 
     #[test]
     fn a_transposed_convolution_runs_one_of_two_ways() {
-        let op = |dtype: ElementType, channels, stride| {
-            let op =
-                OneOp::new("TRANSPOSE_CONV").constant(&[4], &Int32).constant(&[6, 3, 3, channels], &Int8);
-            let op = op.reads(&[1, 5, 7, channels], dtype.clone()).gives(&[1, 10, 14, 6], dtype);
-            op.with("stride", json!([stride, stride])).cmsis_nn()
-        };
-        assert_eq!(op(Int8, 17, 2), [4 * 156, 153 * 6]);
-        assert_eq!(op(Int8, 16, 2), [4 * (6 * 2 + 3) * 6 * 3]);
-        assert_eq!(op(Int8, 17, 4), [4 * (6 * 4 + 4) * 6 * 4]);
-        assert_eq!(op(Int16, 17, 2), [8 * 10 * 14 * 6]);
+        let rows: [(_, _, _, &[u64]); 4] = [
+            ("int8", 17, 2, &[4 * 156, 153 * 6]),
+            ("int8", 16, 2, &[4 * (6 * 2 + 3) * 6 * 3]),
+            ("int8", 17, 4, &[4 * (6 * 4 + 4) * 6 * 4]),
+            ("int16", 17, 2, &[8 * 10 * 14 * 6]),
+        ];
+        for (dtype, channels, stride, bytes) in rows {
+            let op = format!(
+                "{dtype}[1,10,14,6] = TRANSPOSE_CONV int32#[4] int8#[6,3,3,{channels}] {dtype}[1,5,7,{channels}] stride=[{stride},{stride}]"
+            );
+            assert_scratch(CmsisNn, &[(&op, bytes)]);
+        }
     }
 
+    /// An average pool adds up a pixel, and a quantised LSTM keeps three gates; all others are the portable kernels.
     #[test]
-    fn an_average_pool_adds_up_a_pixel() {
-        let op = |dtype: ElementType| {
-            OneOp::new("AVERAGE_POOL_2D").reads(&[1, 8, 8, 24], dtype.clone()).gives(&[1, 4, 4, 24], dtype)
-        };
-        assert_eq!(op(Int8).cmsis_nn(), [96]);
-        assert_eq!(op(Int16).cmsis_nn(), [96]);
-        assert_eq!(op(Float32).cmsis_nn(), [0; 0]);
-    }
-
-    #[test]
-    fn a_quantised_lstm_keeps_three_gates() {
-        let op = |dtype: ElementType| {
-            let op = OneOp::new("UNIDIRECTIONAL_SEQUENCE_LSTM").reads(&[1, 28, 28], dtype.clone());
-            op.gives(&[1, 28, 20], dtype).cmsis_nn()
-        };
-        assert_eq!(op(Int8), [40; 3]);
-        assert_eq!(op(Float32), [80; 4]);
-    }
-
-    #[test]
-    fn all_others_are_the_portable_kernels() {
-        let mean = OneOp::new("MEAN").reads(&[1, 5, 4, 9], Int8).constant(&[2], &Int32).gives(&[1, 5], Int8);
-        assert_eq!(mean.cmsis_nn(), [20, 16, 8]);
-        let sum = OneOp::new("ADD_N").reads(&[1, 6], Int8).reads(&[1, 6], Int8).gives(&[1, 6], Int8);
-        assert_eq!(sum.cmsis_nn(), [8]);
+    fn other_kinds() {
+        assert_scratch(
+            CmsisNn,
+            &[
+                ("int8[1,4,4,24] = AVERAGE_POOL_2D int8[1,8,8,24]", &[96]),
+                ("int16[1,4,4,24] = AVERAGE_POOL_2D int16[1,8,8,24]", &[96]),
+                ("float32[1,4,4,24] = AVERAGE_POOL_2D float32[1,8,8,24]", &[]),
+                ("int8[1,28,20] = UNIDIRECTIONAL_SEQUENCE_LSTM int8[1,28,28]", &[40; 3]),
+                ("float32[1,28,20] = UNIDIRECTIONAL_SEQUENCE_LSTM float32[1,28,28]", &[80; 4]),
+                ("int8[1,5] = MEAN int8[1,5,4,9] int32#[2]", &[20, 16, 8]),
+                ("int8[1,6] = ADD_N int8[1,6] int8[1,6]", &[8]),
+            ],
+        );
     }
 }

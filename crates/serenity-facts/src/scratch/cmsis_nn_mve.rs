@@ -105,51 +105,54 @@ fn columns(factors: &[u64]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use crate::Kernels::CmsisNnMve;
-    use crate::testing::OneOp;
-    use serde_json::json;
-    use serenity_ir::ElementType::{self, Float32, Int4, Int8, Int16, Int32};
-
-    fn conv(dtype: ElementType, channels: u64, kernel: [u64; 2]) -> Vec<u64> {
-        let op = OneOp::new("CONV_2D").reads(&[1, 8, 8, channels], dtype.clone());
-        let op = op.constant(&[16, kernel[0], kernel[1], channels], &Int8).gives(&[1, 8, 8, 16], dtype);
-        op.scratch(CmsisNnMve)
-    }
+    use crate::testing::assert_scratch;
 
     #[test]
     fn a_convolution_lays_out_four_columns_of_whole_vectors() {
-        assert_eq!(conv(Int8, 3, [3, 3]), [4 * 32]);
-        assert_eq!(conv(Int16, 3, [3, 3]), [4 * 64]);
-        assert_eq!((conv(Int8, 16, [1, 1]), conv(Float32, 3, [3, 3])), (vec![], vec![]));
+        assert_scratch(
+            CmsisNnMve,
+            &[
+                ("int8[1,8,8,16] = CONV_2D int8[1,8,8,3] int8#[16,3,3,3]", &[4 * 32]),
+                ("int16[1,8,8,16] = CONV_2D int16[1,8,8,3] int8#[16,3,3,3]", &[4 * 64]),
+                ("int8[1,8,8,16] = CONV_2D int8[1,8,8,16] int8#[16,1,1,16]", &[]),
+                ("float32[1,8,8,16] = CONV_2D float32[1,8,8,3] int8#[16,3,3,3]", &[]),
+            ],
+        );
     }
 
     #[test]
     fn a_depthwise_convolution_asks_for_a_block_of_channels() {
-        let op = |channels: u64, results: u64, dilation: u64| {
-            let op = OneOp::new("DEPTHWISE_CONV_2D").reads(&[1, 8, 8, channels], Int8);
-            let op = op.constant(&[1, 3, 3, results], &Int8).gives(&[1, 8, 8, results], Int8);
-            op.with("dilation", json!([dilation, dilation])).scratch(CmsisNnMve)
-        };
-        assert_eq!((op(8, 8, 1), op(200, 200, 1)), (vec![4 * 124 * 9], vec![4 * 124 * 9]));
-        assert_eq!((op(8, 8, 2), op(8, 16, 1)), (vec![], vec![]));
-        // As a plain convolution: columns of 9 bytes, and the filter.
-        assert_eq!(op(1, 8, 1), [4 * 16 + 72]);
+        // The last is a plain convolution: columns of 9 bytes, and the filter.
+        let rows: [(_, _, _, &[u64]); 5] = [
+            (8, 8, 1, &[4 * 124 * 9]),
+            (200, 200, 1, &[4 * 124 * 9]),
+            (8, 8, 2, &[]),
+            (8, 16, 1, &[]),
+            (1, 8, 1, &[4 * 16 + 72]),
+        ];
+        for (channels, results, dilation, bytes) in rows {
+            let op = format!(
+                "int8[1,8,8,{results}] = DEPTHWISE_CONV_2D int8[1,8,8,{channels}] int8#[1,3,3,{results}] dilation=[{dilation},{dilation}]"
+            );
+            assert_scratch(CmsisNnMve, &[(&op, bytes)]);
+        }
     }
 
+    /// Sums of weights are wanted, and transposed convolutions turn their filter as elsewhere.
     #[test]
-    fn sums_of_weights_are_wanted() {
-        let dense = |filter: ElementType, rank_of_output: usize| {
-            let op = OneOp::new("FULLY_CONNECTED").reads(&[1, 6, 12], Int8).constant(&[5, 12], &filter);
-            op.gives(&[1, 6, 5][3 - rank_of_output..], Int8).scratch(CmsisNnMve)
-        };
-        assert_eq!((dense(Int8, 2), dense(Int8, 3), dense(Int4, 2)), (vec![20], vec![40], vec![]));
-        let product = OneOp::new("BATCH_MATMUL").reads(&[2, 3, 4], Int8).reads(&[2, 4, 6], Int8);
-        assert_eq!(product.gives(&[2, 3, 6], Int8).scratch(CmsisNnMve), [24]);
-    }
-
-    #[test]
-    fn transposed_convolutions_turn_their_filter_as_elsewhere() {
-        let op = OneOp::new("TRANSPOSE_CONV").constant(&[4], &Int32).constant(&[6, 3, 3, 17], &Int8);
-        let op = op.reads(&[1, 5, 7, 17], Int8).gives(&[1, 10, 14, 6], Int8);
-        assert_eq!(op.with("stride", json!([2, 2])).scratch(CmsisNnMve), [4 * 160, 153 * 6]);
+    fn products() {
+        assert_scratch(
+            CmsisNnMve,
+            &[
+                ("int8[6,5] = FULLY_CONNECTED int8[1,6,12] int8#[5,12]", &[20]),
+                ("int8[1,6,5] = FULLY_CONNECTED int8[1,6,12] int8#[5,12]", &[40]),
+                ("int8[6,5] = FULLY_CONNECTED int8[1,6,12] int4#[5,12]", &[]),
+                ("int8[2,3,6] = BATCH_MATMUL int8[2,3,4] int8[2,4,6]", &[24]),
+                (
+                    "int8[1,10,14,6] = TRANSPOSE_CONV int32#[4] int8#[6,3,3,17] int8[1,5,7,17] stride=[2,2]",
+                    &[4 * 160, 153 * 6],
+                ),
+            ],
+        );
     }
 }

@@ -31,32 +31,21 @@ fn asks(call: &Call) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::Kernels::{EmittedCmsisNn, EmittedCmsisNnMve};
-    use crate::testing::OneOp;
-    use serenity_ir::ElementType::{Float32, Int8, Int32};
+    use crate::testing::assert_scratch;
 
+    /// Sums of weights are constants, and the kernel for means is our own.
     #[test]
     fn only_what_the_library_asks_for() {
-        let both = |op: &dyn Fn() -> OneOp| [EmittedCmsisNn, EmittedCmsisNnMve].map(|set| op().scratch(set));
-        let conv = |dtype| {
-            OneOp::new("CONV_2D")
-                .reads(&[1, 8, 8, 3], dtype)
-                .constant(&[16, 3, 3, 3], &Int8)
-                .gives(&[1, 8, 8, 16], Int8)
-        };
-        assert_eq!(both(&|| conv(Int8)), [vec![4 * 28], vec![4 * 32]]);
-        assert_eq!(both(&|| conv(Float32)), [vec![0; 0], vec![]]);
-        let depthwise = || {
-            let op = OneOp::new("DEPTHWISE_CONV_2D").reads(&[1, 8, 8, 10], Int8);
-            op.constant(&[1, 3, 3, 10], &Int8).gives(&[1, 8, 8, 10], Int8)
-        };
-        assert_eq!(both(&depthwise), [vec![], vec![4 * 124 * 9]]);
-        // Sums of weights are constants, and the kernel for means is our own.
-        let dense = || {
-            OneOp::new("FULLY_CONNECTED").reads(&[1, 12], Int8).constant(&[5, 12], &Int8).gives(&[1, 5], Int8)
-        };
-        assert_eq!(both(&dense), [vec![0; 0], vec![]]);
-        let mean =
-            || OneOp::new("MEAN").reads(&[1, 5, 4, 9], Int8).constant(&[2], &Int32).gives(&[1, 5], Int8);
-        assert_eq!(both(&mean), [vec![0; 0], vec![]]);
+        let rows: [(_, &[u64], &[u64]); 5] = [
+            ("int8[1,8,8,16] = CONV_2D int8[1,8,8,3] int8#[16,3,3,3]", &[4 * 28], &[4 * 32]),
+            ("int8[1,8,8,16] = CONV_2D float32[1,8,8,3] int8#[16,3,3,3]", &[], &[]),
+            ("int8[1,8,8,10] = DEPTHWISE_CONV_2D int8[1,8,8,10] int8#[1,3,3,10]", &[], &[4 * 124 * 9]),
+            ("int8[1,5] = FULLY_CONNECTED int8[1,12] int8#[5,12]", &[], &[]),
+            ("int8[1,5] = MEAN int8[1,5,4,9] int32#[2]", &[], &[]),
+        ];
+        for (op, without_vectors, with_vectors) in rows {
+            assert_scratch(EmittedCmsisNn, &[(op, without_vectors)]);
+            assert_scratch(EmittedCmsisNnMve, &[(op, with_vectors)]);
+        }
     }
 }

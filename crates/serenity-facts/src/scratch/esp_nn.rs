@@ -155,54 +155,63 @@ impl Shapes {
 
 #[cfg(test)]
 mod tests {
-    use crate::Kernels::{EspNn, EspNnS3};
-    use crate::testing::OneOp;
-    use serde_json::json;
-    use serenity_ir::ElementType::{Float32, Int4, Int8};
+    use crate::Kernels::{EspNn, EspNnS3, Reference};
+    use crate::testing::assert_scratch;
 
     /// A window of so many taps and results, over so many rows of so many channels.
-    fn window(kind: &'static str, taps: u64, side: u64, channels: u64, results: u64) -> OneOp {
-        let depth = if kind == "CONV_2D" { [results, channels] } else { [1, results] };
-        let op = OneOp::new(kind).reads(&[1, side, side, channels], Int8);
-        let op = op.constant(&[depth[0], taps, taps, depth[1]], &Int8).gives(&[1, side, side, results], Int8);
-        op.with("stride", json!([1, 1])).with("padding", json!("same"))
+    fn window(kind: &str, [taps, side, channels, results]: [u64; 4]) -> String {
+        let filter = if kind == "CONV_2D" {
+            format!("[{results},{taps},{taps},{channels}]")
+        } else {
+            format!("[1,{taps},{taps},{results}]")
+        };
+        format!(
+            r#"int8[1,{side},{side},{results}] = {kind} int8[1,{side},{side},{channels}] int8#{filter} stride=[1,1] padding="same""#
+        )
     }
 
     #[test]
     fn kernels_in_c_ask_for_a_row_of_a_softmax() {
-        let softmax = |dtype| OneOp::new("SOFTMAX").reads(&[1, 12], Int8).gives(&[1, 12], dtype);
-        assert_eq!((softmax(Int8).scratch(EspNn), softmax(Int8).scratch(EspNnS3)), (vec![48], vec![48]));
-        assert_eq!((softmax(Float32).scratch(EspNn), softmax(Int8).reference()), (vec![], vec![]));
-        assert_eq!(window("CONV_2D", 3, 8, 16, 16).scratch(EspNn), [0; 0]);
+        let softmax = "int8[1,12] = SOFTMAX int8[1,12]";
+        let convolution = window("CONV_2D", [3, 8, 16, 16]);
+        let floats = "float32[1,12] = SOFTMAX int8[1,12]";
+        assert_scratch(EspNn, &[(softmax, &[48]), (floats, &[]), (&convolution, &[])]);
+        assert_scratch(EspNnS3, &[(softmax, &[48])]);
+        assert_scratch(Reference, &[(softmax, &[])]);
     }
 
     #[test]
     fn the_s3_copies_what_a_convolution_reads() {
-        // One pixel at a time: the filter, and eight pixels turned round; with another number of channels, the input too.
-        assert_eq!(window("CONV_2D", 1, 8, 16, 32).scratch(EspNnS3), [16 * 32 + 2 * 8 * 16 + 64]);
-        assert_eq!(window("CONV_2D", 1, 2, 12, 32).scratch(EspNnS3), [4 * 16 + 16 * 32 + 64]);
-        // Few channels: windows one by one.
-        assert_eq!(window("CONV_2D", 3, 8, 3, 16).scratch(EspNnS3), [64 + 16 + 16 * 32 + 16 + 32 + 64]);
         // The input with its padding, the filter twice, and the input once more with what windows reach beyond it.
         let copies = 10 * 10 * 16 + 9 * 16 * 8 + 48 * 3 * 8 + 10 * 10 * 16;
-        assert_eq!(window("CONV_2D", 3, 8, 16, 8).scratch(EspNnS3), [copies + 64 + 32]);
-        let packed = OneOp::new("CONV_2D").reads(&[1, 8, 8, 16], Int8).constant(&[32, 1, 1, 16], &Int4);
-        let packed = packed.gives(&[1, 8, 8, 32], Int8).with("stride", json!([1, 1]));
-        assert_eq!(packed.with("padding", json!("same")).scratch(EspNnS3), [512, 512 + 256 + 64]);
+        for (sizes, bytes) in [
+            // One pixel at a time: the filter, and eight pixels turned round; with another number of channels, the input too.
+            ([1, 8, 16, 32], 16 * 32 + 2 * 8 * 16 + 64),
+            ([1, 2, 12, 32], 4 * 16 + 16 * 32 + 64),
+            // Few channels: windows one by one.
+            ([3, 8, 3, 16], 64 + 16 + 16 * 32 + 16 + 32 + 64),
+            ([3, 8, 16, 8], copies + 64 + 32),
+        ] {
+            assert_scratch(EspNnS3, &[(&window("CONV_2D", sizes), &[bytes])]);
+        }
+        let packed = window("CONV_2D", [1, 8, 16, 32]).replace("int8#", "int4#");
+        assert_scratch(EspNnS3, &[(&packed, &[512, 512 + 256 + 64])]);
     }
 
     #[test]
     fn the_s3_copies_what_a_depthwise_convolution_reads() {
-        let op = |taps, side, channels, results| {
-            window("DEPTHWISE_CONV_2D", taps, side, channels, results).scratch(EspNnS3)
-        };
-        assert_eq!(op(3, 8, 16, 16), [144 + 10 * 10 * 16 + 16]);
-        // A large input goes row by row.
-        assert_eq!(op(3, 64, 16, 16), [144 + 66 * 3 * 16 + 16]);
-        assert_eq!(op(3, 8, 8, 8), [2 * (72 + 512) + 32]);
-        assert_eq!(op(3, 8, 24, 24), [9 * 32 + 12 * 12 * 32 + 64 * 32 + 64]);
-        assert_eq!(op(5, 8, 16, 16), [2 * (400 + 1024) + 32]);
-        assert_eq!(op(3, 8, 6, 6), [144 + 1024 + 512 + 96 + 16]);
-        assert_eq!((op(3, 8, 2, 8), op(3, 8, 2, 2)), (vec![2 * (72 + 128) + 32], vec![32]));
+        for (sizes, bytes) in [
+            ([3, 8, 16, 16], 144 + 10 * 10 * 16 + 16),
+            // A large input goes row by row.
+            ([3, 64, 16, 16], 144 + 66 * 3 * 16 + 16),
+            ([3, 8, 8, 8], 2 * (72 + 512) + 32),
+            ([3, 8, 24, 24], 9 * 32 + 12 * 12 * 32 + 64 * 32 + 64),
+            ([5, 8, 16, 16], 2 * (400 + 1024) + 32),
+            ([3, 8, 6, 6], 144 + 1024 + 512 + 96 + 16),
+            ([3, 8, 2, 8], 2 * (72 + 128) + 32),
+            ([3, 8, 2, 2], 32),
+        ] {
+            assert_scratch(EspNnS3, &[(&window("DEPTHWISE_CONV_2D", sizes), &[bytes])]);
+        }
     }
 }

@@ -38,23 +38,19 @@ pub fn scratch(graph: &Graph, op: OpId, kernels: Kernels) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::testing::OneOp;
-    use serenity_ir::ElementType::Int8;
+    use crate::Kernels;
+    use crate::testing::assert_scratch;
 
     #[test]
     fn kernels_that_are_not_known_ask_for_what_any_set_may_ask_for() {
-        let convolution = || {
-            let op = OneOp::new("CONV_2D").reads(&[1, 8, 8, 16], Int8).constant(&[16, 3, 3, 16], &Int8);
-            op.gives(&[1, 8, 8, 16], Int8)
-        };
-        assert_eq!((convolution().reference(), convolution().cmsis_nn()), (vec![], vec![576]));
-        assert_eq!(convolution().scratch(Kernels::Any), [576]);
-        let lstm = || {
-            let op = OneOp::new("UNIDIRECTIONAL_SEQUENCE_LSTM").reads(&[1, 28, 28], Int8);
-            op.gives(&[1, 28, 20], Int8)
-        };
-        assert_eq!((lstm().reference(), lstm().cmsis_nn()), (vec![40; 4], vec![40; 3]));
-        assert_eq!(lstm().scratch(Kernels::Any), [40; 4]);
+        let rows: [(_, &[u64], &[u64], &[u64]); 2] = [
+            ("int8[1,8,8,16] = CONV_2D int8[1,8,8,16] int8#[16,3,3,16]", &[], &[576], &[576]),
+            ("int8[1,28,20] = UNIDIRECTIONAL_SEQUENCE_LSTM int8[1,28,28]", &[40; 4], &[40; 3], &[40; 4]),
+        ];
+        for (op, reference, cmsis_nn, any) in rows {
+            assert_scratch(Kernels::Reference, &[(op, reference)]);
+            assert_scratch(Kernels::CmsisNn, &[(op, cmsis_nn)]);
+            assert_scratch(Kernels::Any, &[(op, any)]);
+        }
     }
 }

@@ -146,148 +146,132 @@ fn detections(call: &Call) -> Option<Vec<u64>> {
 /// Every figure was read off the runtime itself, at the calls with which these very ops ask for scratch.
 #[cfg(test)]
 mod tests {
-    use crate::testing::OneOp;
-    use serde_json::json;
-    use serenity_ir::ElementType::{self, Bool, Float32, Int4, Int8, Int16, Int32, Int64, UInt8};
+    use crate::Kernels::Reference;
+    use crate::testing::assert_scratch;
 
     #[test]
     fn filters_of_4_bits_are_unpacked() {
-        let conv = |filter| {
-            let op = OneOp::new("CONV_2D").reads(&[1, 12, 9, 3], Int8).constant(&[14, 3, 3, 3], &filter);
-            op.constant(&[14], &Int32).gives(&[1, 12, 9, 14], Int8).reference()
-        };
-        assert_eq!(conv(Int4), [378]);
-        assert_eq!(conv(Int8), [0; 0]);
-        let depthwise =
-            OneOp::new("DEPTHWISE_CONV_2D").reads(&[2, 10, 11, 5], Int8).constant(&[1, 4, 4, 10], &Int4);
-        assert_eq!(depthwise.gives(&[2, 5, 6, 10], Int8).reference(), [160]);
-        let dense = OneOp::new("FULLY_CONNECTED").reads(&[3, 10], Int8).constant(&[17, 10], &Int4);
-        assert_eq!(dense.gives(&[3, 17], Int8).reference(), [170]);
+        assert_scratch(
+            Reference,
+            &[
+                ("int8[1,12,9,14] = CONV_2D int8[1,12,9,3] int4#[14,3,3,3] int32#[14]", &[378]),
+                ("int8[1,12,9,14] = CONV_2D int8[1,12,9,3] int8#[14,3,3,3] int32#[14]", &[]),
+                ("int8[2,5,6,10] = DEPTHWISE_CONV_2D int8[2,10,11,5] int4#[1,4,4,10]", &[160]),
+                ("int8[3,17] = FULLY_CONNECTED int8[3,10] int4#[17,10]", &[170]),
+            ],
+        );
     }
 
     #[test]
     fn transposed_convolutions_add_up_in_wide_sums() {
-        let op = |dtype: ElementType, shape: [u64; 4], filter: [u64; 4], output: [u64; 4]| {
-            let op = OneOp::new("TRANSPOSE_CONV").constant(&[4], &Int32).constant(&filter, &Int8);
-            op.reads(&shape, dtype.clone()).gives(&output, dtype)
-        };
-        let bytes = op(Int8, [1, 6, 5, 2], [3, 1, 2, 2], [1, 6, 5, 3]);
-        assert_eq!(bytes.reference(), [360]);
-        let words = op(Int16, [1, 6, 4, 8], [9, 4, 1, 8], [1, 12, 8, 9]).constant(&[9], &Int64);
-        assert_eq!(words.reference(), [6912]);
-        let narrow_bias = op(Int16, [1, 2, 7, 8], [5, 3, 2, 8], [1, 6, 21, 5]).constant(&[5], &Int16);
-        assert_eq!(narrow_bias.reference(), [5040, 40]);
-        let float = op(Float32, [1, 6, 2, 4], [9, 2, 1, 4], [1, 18, 6, 9]);
-        assert_eq!(float.reference(), [0; 0]);
+        let narrow_bias =
+            "int16[1,6,21,5] = TRANSPOSE_CONV int32#[4] int8#[5,3,2,8] int16[1,2,7,8] int16#[5]";
+        assert_scratch(
+            Reference,
+            &[
+                ("int8[1,6,5,3] = TRANSPOSE_CONV int32#[4] int8#[3,1,2,2] int8[1,6,5,2]", &[360]),
+                (
+                    "int16[1,12,8,9] = TRANSPOSE_CONV int32#[4] int8#[9,4,1,8] int16[1,6,4,8] int64#[9]",
+                    &[6912],
+                ),
+                (narrow_bias, &[5040, 40]),
+                ("float32[1,18,6,9] = TRANSPOSE_CONV int32#[4] int8#[9,2,1,4] float32[1,6,2,4]", &[]),
+            ],
+        );
     }
 
-    fn reduction(
-        kind: &'static str,
-        dtype: ElementType,
-        shape: &[u64],
-        axes: &[u64],
-        output: &[u64],
-    ) -> Vec<u64> {
-        let op = OneOp::new(kind).reads(shape, dtype.clone()).constant(axes, &Int32);
-        op.gives(output, dtype).reference()
-    }
-
+    /// Means and sums of integers add up in wide sums; all keep an index and their axes.
     #[test]
-    fn means_and_sums_of_integers_add_up_in_wide_sums() {
-        assert_eq!(reduction("MEAN", Float32, &[3, 8, 7, 9], &[1], &[1, 8, 7, 9]), [16, 4]);
-        assert_eq!(reduction("MEAN", UInt8, &[1, 6, 9, 7], &[2], &[9, 7]), [16, 8]);
-        assert_eq!(reduction("MEAN", Int8, &[1, 5, 4, 9], &[2], &[1, 5]), [20, 16, 8]);
-        assert_eq!(reduction("MEAN", Int16, &[3, 6, 8, 1], &[3], &[1, 6, 1, 1]), [24, 16, 12]);
-        assert_eq!(reduction("SUM", Int8, &[9, 7, 6, 1], &[1], &[1, 7, 6, 1]), [168, 16, 4]);
-        assert_eq!(reduction("SUM", Int16, &[2, 5, 8, 3], &[1], &[2, 5, 8, 1]), [320, 16, 4]);
-        assert_eq!(reduction("SUM", Int32, &[1, 7, 4, 6], &[3], &[7]), [16, 12]);
-    }
-
-    #[test]
-    fn reductions_keep_an_index_and_their_axes() {
-        assert_eq!(reduction("REDUCE_MAX", Int8, &[4, 8, 2, 9], &[], &[4, 2, 9]), [16, 4]);
-        assert_eq!(reduction("REDUCE_MAX", Float32, &[1, 5, 3, 7], &[2], &[1, 5]), [16, 8]);
-        assert_eq!(reduction("REDUCE_MIN", Int16, &[2, 8, 6, 7], &[3], &[1, 1, 1, 7]), [16, 12]);
-        assert_eq!(reduction("REDUCE_ALL", Bool, &[6, 5, 7, 1], &[2], &[6, 1]), [16, 8]);
+    fn reductions() {
+        assert_scratch(
+            Reference,
+            &[
+                ("float32[1,8,7,9] = MEAN float32[3,8,7,9] int32#[1]", &[16, 4]),
+                ("uint8[9,7] = MEAN uint8[1,6,9,7] int32#[2]", &[16, 8]),
+                ("int8[1,5] = MEAN int8[1,5,4,9] int32#[2]", &[20, 16, 8]),
+                ("int16[1,6,1,1] = MEAN int16[3,6,8,1] int32#[3]", &[24, 16, 12]),
+                ("int8[1,7,6,1] = SUM int8[9,7,6,1] int32#[1]", &[168, 16, 4]),
+                ("int16[2,5,8,1] = SUM int16[2,5,8,3] int32#[1]", &[320, 16, 4]),
+                ("int32[7] = SUM int32[1,7,4,6] int32#[3]", &[16, 12]),
+                ("int8[4,2,9] = REDUCE_MAX int8[4,8,2,9] int32#[]", &[16, 4]),
+                ("float32[1,5] = REDUCE_MAX float32[1,5,3,7] int32#[2]", &[16, 8]),
+                ("int16[1,1,1,7] = REDUCE_MIN int16[2,8,6,7] int32#[3]", &[16, 12]),
+                ("bool[6,1] = REDUCE_ALL bool[6,5,7,1] int32#[2]", &[16, 8]),
+            ],
+        );
     }
 
     #[test]
     fn svdf_keeps_features_and_quantised_also_outputs() {
-        let float = OneOp::new("SVDF").reads(&[1, 2], Float32).constant(&[5, 2], &Float32);
-        assert_eq!(float.constant(&[5, 1], &Float32).gives(&[1, 5], Float32).reference(), [20]);
-        let bytes = OneOp::new("SVDF").reads(&[2, 6], Int8).constant(&[21, 6], &Int8);
-        assert_eq!(bytes.constant(&[21, 2], &Int8).gives(&[2, 7], Int8).reference(), [168, 56]);
-        let wide_state = OneOp::new("SVDF").reads(&[1, 10], Int8).constant(&[8, 10], &Int8);
-        assert_eq!(wide_state.constant(&[8, 4], &Int16).gives(&[1, 4], Int8).reference(), [32, 16]);
+        assert_scratch(
+            Reference,
+            &[
+                ("float32[1,5] = SVDF float32[1,2] float32#[5,2] float32#[5,1]", &[20]),
+                ("int8[2,7] = SVDF int8[2,6] int8#[21,6] int8#[21,2]", &[168, 56]),
+                ("int8[1,4] = SVDF int8[1,10] int8#[8,10] int16#[8,4]", &[32, 16]),
+            ],
+        );
     }
 
     #[test]
     fn an_lstm_keeps_four_gates() {
-        let op = |dtype: ElementType, shape: [u64; 3], output: [u64; 3]| {
-            OneOp::new("UNIDIRECTIONAL_SEQUENCE_LSTM").reads(&shape, dtype.clone()).gives(&output, dtype)
-        };
-        let time_major = |op: OneOp| op.with("time_major", json!(true)).reference();
-        assert_eq!(time_major(op(Float32, [1, 2, 8], [1, 2, 15])), [120; 4]);
-        assert_eq!(time_major(op(Int8, [1, 3, 6], [1, 3, 15])), [90; 4]);
-        assert_eq!(time_major(op(Int16, [2, 4, 1], [2, 4, 14])), [112; 4]);
+        let time_major = [("float32", 1, 2, 15, 120), ("int8", 1, 3, 15, 90), ("int16", 2, 4, 14, 112)];
+        for (dtype, slow, fast, cells, bytes) in time_major {
+            let op = format!(
+                "{dtype}[{slow},{fast},{cells}] = UNIDIRECTIONAL_SEQUENCE_LSTM {dtype}[{slow},{fast},6] time_major=true"
+            );
+            assert_scratch(Reference, &[(&op, &[bytes; 4])]);
+        }
         // The MNIST example of the runtime's own repository.
-        assert_eq!(op(Int8, [1, 28, 28], [1, 28, 20]).reference(), [40; 4]);
+        let mnist = "int8[1,28,20] = UNIDIRECTIONAL_SEQUENCE_LSTM int8[1,28,28]";
+        assert_scratch(Reference, &[(mnist, &[40; 4])]);
     }
 
     #[test]
-    fn add_n_keeps_a_pointer_to_each_operand() {
-        let pieces = |count| (0..count).fold(OneOp::new("ADD_N"), |op, _| op.reads(&[1, 6], Float32));
-        assert_eq!(pieces(3).gives(&[1, 6], Float32).reference(), [24]);
-        assert_eq!(pieces(2).constant(&[1, 6], &Float32).gives(&[1, 6], Float32).reference(), [24]);
-    }
-
-    #[test]
-    fn mirror_padding_keeps_strides_of_both_sides() {
-        let op = OneOp::new("MIRROR_PAD").reads(&[7, 3, 5, 2, 4], Int8).constant(&[5, 2], &Int32);
-        assert_eq!(op.gives(&[8, 4, 7, 2, 5], Int8).reference(), [20, 20]);
-    }
-
-    #[test]
-    fn a_fourier_transform_pads_its_input() {
-        let op = |dtype: ElementType, length, output| {
-            OneOp::new("CUSTOM:SignalRfft").reads(&[3, length], dtype.clone()).gives(&[3, output], dtype)
-        };
-        assert_eq!(op(Float32, 125, 130).reference(), [512]);
-        assert_eq!(op(Int16, 13, 18).reference(), [32]);
-        assert_eq!(op(Int32, 512, 514).reference(), [2048]);
-        assert_eq!(op(Int16, 13, 18).with("fft_length", json!(16)).reference(), [32]);
+    fn pointers_strides_and_padded_signals() {
+        assert_scratch(
+            Reference,
+            &[
+                ("float32[1,6] = ADD_N float32[1,6] float32[1,6] float32[1,6]", &[24]),
+                ("float32[1,6] = ADD_N float32[1,6] float32[1,6] float32#[1,6]", &[24]),
+                ("int8[8,4,7,2,5] = MIRROR_PAD int8[7,3,5,2,4] int32#[5,2]", &[20, 20]),
+                ("float32[3,130] = CUSTOM:SignalRfft float32[3,125]", &[512]),
+                ("int16[3,18] = CUSTOM:SignalRfft int16[3,13]", &[32]),
+                ("int32[3,514] = CUSTOM:SignalRfft int32[3,512]", &[2048]),
+                ("int16[3,18] = CUSTOM:SignalRfft int16[3,13] fft_length=16", &[32]),
+            ],
+        );
     }
 
     #[test]
     fn detection_keeps_boxes_scores_and_lists() {
-        let op = || {
-            let op = OneOp::new("CUSTOM:TFLite_Detection_PostProcess").reads(&[1, 12, 4], Float32);
-            op.reads(&[1, 12, 2], Float32).constant(&[12, 4], &Float32).gives(&[1, 19, 4], Float32)
-        };
-        assert_eq!(
-            op().with("max_detections", json!(19)).with("num_classes", json!(1)).reference(),
-            [12, 192, 96, 48, 48, 912, 912, 48, 912, 912, 576]
-        );
-        assert_eq!(op().reference(), [0; 0]);
+        let op = "float32[1,19,4] = CUSTOM:TFLite_Detection_PostProcess float32[1,12,4] float32[1,12,2] float32#[12,4]";
+        let bytes = [12, 192, 96, 48, 48, 912, 912, 48, 912, 912, 576];
+        let limited = format!("{op} max_detections=19 num_classes=1");
+        assert_scratch(Reference, &[(&limited, &bytes), (op, &[])]);
     }
 
     #[test]
     fn other_kinds_need_none() {
         for kind in ["BATCH_MATMUL", "SOFTMAX", "AVERAGE_POOL_2D", "L2_NORMALIZATION", "CUSTOM:SignalWindow"]
         {
-            assert_eq!(OneOp::new(kind).reads(&[1, 4, 4], Int8).gives(&[1, 4, 4], Int8).reference(), [0; 0]);
+            assert_scratch(Reference, &[(&format!("int8[1,4,4] = {kind} int8[1,4,4]"), &[])]);
         }
     }
 
     #[test]
     fn what_is_not_known_is_not_guessed() {
-        let absent_axes = OneOp::new("MEAN").reads(&[1, 4], Int8).absent().gives(&[1], Int8);
-        assert_eq!(absent_axes.reference(), [0; 0]);
-        let odd = json!({"1": {"shape": [-2]}, "x": 3, "99999999999999999999": null});
-        let odd_constants = OneOp::new("MEAN").reads(&[1, 4], Int8).with("constants", odd);
-        assert_eq!(odd_constants.gives(&[1], Int8).reference(), [0; 0]);
-        assert_eq!(OneOp::new("MEAN").with("absent", json!([0, 0, 7, "x"])).reference(), [0; 0]);
-        let huge = OneOp::new("CONV_2D").reads(&[1, 1, 1, 1], Int8).constant(&[u64::MAX, 2, 2, 1], &Int4);
-        assert_eq!(huge.gives(&[1], Int8).reference(), [0; 0]);
+        let odd =
+            r#"int8[1] = MEAN int8[1,4] constants={"1":{"shape":[-2]},"x":3,"99999999999999999999":null}"#;
+        let huge = format!("int8[1] = CONV_2D int8[1,1,1,1] int4#[{},2,2,1]", u64::MAX);
+        assert_scratch(
+            Reference,
+            &[
+                ("int8[1] = MEAN int8[1,4] -", &[]),
+                (odd, &[]),
+                (r#"int8[1] = MEAN absent=[0,0,7,"x"]"#, &[]),
+                (&huge, &[]),
+            ],
+        );
     }
 }

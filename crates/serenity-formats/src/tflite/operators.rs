@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 /// The main graph: it alone is changed.
 pub(super) const MAIN: usize = 0;
 
-/// A new activation.
 pub(super) fn activation(tensor: &Tensor) -> Result<NewTensor, Error> {
     let refused = || Error::Edit(format!("tensor `{}` has no shape or type", tensor.name));
     Ok(NewTensor {

@@ -48,15 +48,12 @@ impl Body<'_> {
         match step {
             Step::Cut { whole, begins, out } => {
                 let like = program.wholes[*whole];
-                let (row, item) = (self.on.of.window().row_bytes(like), self.on.of.window().item(like));
                 let (from, at) = match (*whole, program.shares) {
                     (0, true) => (self.state.result, program.distance),
                     (whole, shares) => (self.state.wholes[whole - usize::from(shares)], 0),
                 };
-                let begins: Vec<i64> = begins.iter().map(|begin| (at + begin * row) / item).collect();
-                let begin = self.one_number(&begins)?;
-                let rows = program.stripes[*out].rows;
-                let flat = self.on.writer.graph.tensor(self.on.of.flat(like, rows * row)?);
+                let begin = self.element_of(like, begins, at)?;
+                let flat = self.flat(like, program.stripes[*out].rows)?;
                 self.on.writer.slice(from, begin, flat)?;
                 let out = self.on.stripe(*out)?;
                 self.on.writer.reshape(flat, out)
@@ -113,15 +110,25 @@ impl Body<'_> {
     /// Writes rows of a leaving tensor into its state, from this iteration's row on; returns the state.
     fn put(&mut self, of: StripeId, begins: &[i64], state: TensorId) -> Option<TensorId> {
         let Stripe { like, rows, .. } = self.on.of.program().stripes[of];
-        let (row, item) = (self.on.of.window().row_bytes(like), self.on.of.window().item(like));
-        let flat = self.on.writer.graph.tensor(self.on.of.flat(like, rows * row)?);
+        let flat = self.flat(like, rows)?;
         self.on.writer.reshape(self.on.made[&of], flat)?;
-        let begins: Vec<i64> = begins.iter().map(|begin| begin * row / item).collect();
-        let begin = self.one_number(&begins)?;
+        let begin = self.element_of(like, begins, 0)?;
         let out = self.on.writer.graph.get(state).clone();
         let out = self.on.writer.graph.tensor(out);
         self.on.writer.op("DYNAMIC_UPDATE_SLICE", vec![Given(state), Given(flat), begin], vec![out], &[]);
         Some(out)
+    }
+
+    /// A new tensor for so many rows, without their shape.
+    fn flat(&mut self, like: TensorId, rows: i64) -> Option<TensorId> {
+        let flat = self.on.of.flat(like, rows * self.on.of.window().row_bytes(like))?;
+        Some(self.on.writer.graph.tensor(flat))
+    }
+
+    /// The element with which this iteration's row begins, in bytes that begin at `at`.
+    fn element_of(&mut self, like: TensorId, rows: &[i64], at: i64) -> Option<Operand> {
+        let (row, item) = (self.on.of.window().row_bytes(like), self.on.of.window().item(like));
+        self.one_number(&rows.iter().map(|begin| (at + begin * row) / item).collect::<Vec<_>>())
     }
 
     /// Rows of zero points.

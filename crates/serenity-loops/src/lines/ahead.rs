@@ -90,7 +90,6 @@ impl<'b, 'l> Ahead<'b, 'l> {
         Some(self.padded(stripe, above, sides))
     }
 
-    /// Some of the first rows of a tensor.
     fn first(&mut self, tensor: TensorId, begin: i64, rows: i64) -> StripeId {
         let of = self.held[&tensor];
         if begin == 0 && self.body.stripes[of].rows == rows {

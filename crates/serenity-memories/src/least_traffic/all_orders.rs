@@ -65,18 +65,12 @@ fn successors(graph: &Graph, op: OpId) -> Vec<OpId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serenity_ir::{GraphBuilder, Tensor};
+    use serenity_ir::sketch;
 
     /// `wide` ops beside each other, each behind the same source.
     fn fan(wide: usize) -> Graph {
-        let mut g = GraphBuilder::new("");
-        let x = g.input(Tensor::sized("x", 1));
-        let s = g.op("s", "X", &[x], Tensor::sized("s", 1));
-        for _ in 0..wide {
-            let y = g.op("y", "X", &[s, s], Tensor::sized("y", 1));
-            g.output(y);
-        }
-        g.build().unwrap()
+        let ops: Vec<String> = (0..wide).map(|op| format!("y{op}:1 = X s s; -> y{op};")).collect();
+        sketch(&format!("x:1; s:1 = X x; {}", ops.concat()))
     }
 
     #[test]

@@ -67,7 +67,6 @@ impl NodeSource {
         given.chain(captured).collect()
     }
 
-    /// What it writes.
     pub(super) fn writes<'n>(&'n self, graph: &Graph<'n>) -> Vec<&'n str> {
         let mut written: Vec<&str> = match self {
             Self::Kept(node) => graph.nodes[*node].outputs.clone(),

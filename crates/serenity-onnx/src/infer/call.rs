@@ -28,7 +28,6 @@ impl<'n, 'a> Call<'n, 'a> {
         self.node.inputs.get(position).is_some_and(|name| !name.is_empty())
     }
 
-    /// All inputs that are given.
     pub(crate) fn given_inputs(&self) -> impl Iterator<Item = &'n Fact> {
         self.inputs.iter().copied().flatten()
     }

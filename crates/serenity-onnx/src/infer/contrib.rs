@@ -3,91 +3,58 @@
 
 use super::call::one;
 use super::elementwise::{broadcast_shapes, like_first, skip_normalization};
-use super::{Call, attention, product, window};
+use super::{Call, Rule, attention, product, window};
 use crate::fact::Fact;
 
 /// The domain of these operators.
 const DOMAIN: &str = "com.microsoft";
 
-/// Is this one of them?
-pub(super) fn knows(domain: &str, op_type: &str) -> bool {
-    const KNOWN: [&str; 33] = [
-        "Attention",
-        "BiasGelu",
-        "DequantizeLinear",
-        "DynamicQuantizeMatMul",
-        "EmbedLayerNormalization",
-        "FastGelu",
-        "FusedConv",
-        "FusedGemm",
-        "FusedMatMul",
-        "Gelu",
-        "MatMulIntegerToFloat",
-        "MatMulNBits",
-        "MultiHeadAttention",
-        "NhwcMaxPool",
-        "QAttention",
-        "QGemm",
-        "QLinearAdd",
-        "QLinearAveragePool",
-        "QLinearConcat",
-        "QLinearConv",
-        "QLinearGlobalAveragePool",
-        "QLinearLeakyRelu",
-        "QLinearMul",
-        "QLinearSigmoid",
-        "QLinearSoftmax",
-        "QLinearWhere",
-        "QuantizeLinear",
-        "QuickGelu",
-        "RotaryEmbedding",
-        "SkipLayerNormalization",
-        "SkipSimplifiedLayerNormalization",
-        "TransposeMatMul",
-        "Trilu",
-    ];
-    domain == DOMAIN && KNOWN.contains(&op_type)
+/// The facts of the outputs of a node; `None` if it runs none of these operators.
+pub(super) fn rule(domain: &str, op_type: &str) -> Option<Rule> {
+    (domain == DOMAIN).then(|| rule_of(op_type))?
 }
 
-/// The facts of the outputs of an operator that is [known](knows).
-pub(super) fn infer(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
-    let data_type = call.data_type(0);
-    match call.node.op_type {
+fn rule_of(op_type: &str) -> Option<Rule> {
+    Some(match op_type {
         // Each tensor is followed by its scale and zero point.
-        "QLinearAdd" | "QLinearMul" => one(data_type, broadcast_shapes(call.shape(0)?, call.shape(3)?)?),
-        "QLinearWhere" => {
+        "QLinearAdd" | "QLinearMul" => {
+            |call| one(call.data_type(0), broadcast_shapes(call.shape(0)?, call.shape(3)?)?)
+        }
+        "QLinearWhere" => |call| {
             let choices = broadcast_shapes(call.shape(1)?, call.shape(4)?)?;
             one(call.data_type(1), broadcast_shapes(call.shape(0)?, &choices)?)
+        },
+        "QLinearConcat" => concat,
+        "QLinearAveragePool" | "NhwcMaxPool" => {
+            |call| Some(window::pool(call)?.into_iter().take(1).collect())
         }
-        "QLinearConcat" => concat(call),
-        "QLinearAveragePool" | "NhwcMaxPool" => Some(window::pool(call)?.into_iter().take(1).collect()),
-        "QLinearGlobalAveragePool" => window::global_pool(call),
-        "FusedConv" | "QLinearConv" => window::convolution(call),
-        "FusedGemm" => product::gemm(call),
-        "FusedMatMul" | "TransposeMatMul" => product::turned_matmul(call),
-        "DynamicQuantizeMatMul" => product::matmul(call, 0, 1, data_type),
-        "MatMulIntegerToFloat" => product::matmul(call, 0, 1, call.data_type(2)),
-        "MatMulNBits" => {
+        "QLinearGlobalAveragePool" => window::global_pool,
+        "FusedConv" | "QLinearConv" => window::convolution,
+        "FusedGemm" => product::gemm,
+        "FusedMatMul" | "TransposeMatMul" => product::turned_matmul,
+        "DynamicQuantizeMatMul" => |call| product::matmul(call, 0, 1, call.data_type(0)),
+        "MatMulIntegerToFloat" => |call| product::matmul(call, 0, 1, call.data_type(2)),
+        "MatMulNBits" => |call| {
             let mut shape = call.shape(0)?.to_vec();
             *shape.last_mut()? = u64::try_from(call.int_attribute("N")?).ok()?;
-            one(data_type, shape)
-        }
-        "QGemm" => {
-            let (&[a0, a1], &[b0, b1]) = (call.shape(0)?, call.shape(3)?) else { return None };
-            let rows = if call.is_set("transA") { a1 } else { a0 };
-            let columns = if call.is_set("transB") { b0 } else { b1 };
-            // Without a zero point for the result, the result is not quantized.
-            one(if call.has_input(8) { call.data_type(8) } else { call.data_type(1) }, vec![rows, columns])
-        }
-        "Attention" => attention::packed(call, 4, data_type),
-        "QAttention" => attention::packed(call, 8, call.data_type(3)),
-        "MultiHeadAttention" => attention::separate(call),
-        "EmbedLayerNormalization" => attention::embedding(call),
-        "SkipLayerNormalization" | "SkipSimplifiedLayerNormalization" => skip_normalization(call),
-        "QuantizeLinear" => like_first(call, Some(call.data_type(2)?)),
-        "DequantizeLinear" => like_first(call, Some(call.data_type(1)?)),
-        _ => like_first(call, None),
-    }
+            one(call.data_type(0), shape)
+        },
+        // Without a zero point for the result, the result is not quantized.
+        "QGemm" => |call| {
+            let data_type = if call.has_input(8) { call.data_type(8) } else { call.data_type(1) };
+            product::product_of(call, 3, data_type)
+        },
+        "Attention" => |call| attention::packed(call, 4, call.data_type(0)),
+        "QAttention" => |call| attention::packed(call, 8, call.data_type(3)),
+        "MultiHeadAttention" => attention::separate,
+        "EmbedLayerNormalization" => attention::embedding,
+        "SkipLayerNormalization" | "SkipSimplifiedLayerNormalization" => skip_normalization,
+        "QuantizeLinear" => |call| like_first(call, Some(call.data_type(2)?)),
+        "DequantizeLinear" => |call| like_first(call, Some(call.data_type(1)?)),
+        "BiasGelu" | "FastGelu" | "Gelu" | "QLinearLeakyRelu" | "QLinearSigmoid" | "QLinearSoftmax"
+        | "QuickGelu" | "RotaryEmbedding" | "Trilu" => |call| like_first(call, None),
+        _ => return None,
+    })
 }
 
 /// Scale and zero point of the result, then for each piece its tensor, scale and zero point.

@@ -52,7 +52,6 @@ impl<'a> Open<'a> {
         self.constants.contains(name)
     }
 
-    /// The number of a dimension.
     fn number(&self, dim: Dim<'a>) -> u64 {
         match dim {
             Dim::Known(size) => size.min(NOTHING),

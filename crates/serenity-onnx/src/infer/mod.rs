@@ -33,6 +33,9 @@ use crate::proto::{Graph, Node, ValueInfo, is_standard};
 use nchwc::Blocks;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+/// What an operator says of its outputs.
+type Rule = fn(&Call<'_, '_>) -> Option<Vec<Fact>>;
+
 /// What holds for the whole model.
 pub(crate) struct Settings<'a, 's> {
     /// Version of the standard operators.
@@ -142,7 +145,7 @@ impl<'a, 'p> Scope<'a, 'p> {
 
 /// Is this one of the operators of ONNX Runtime's own that are known here?
 pub(crate) fn is_of_runtime(node: &Node<'_>) -> bool {
-    contrib::knows(node.domain, node.op_type) || nchwc::knows(node.domain, node.op_type)
+    contrib::rule(node.domain, node.op_type).is_some() || nchwc::knows(node.domain, node.op_type)
 }
 
 fn infer_node<'a>(node: &Node<'a>, scope: &Scope<'a, '_>, settings: &Settings<'a, '_>) -> Vec<Fact> {
@@ -157,8 +160,8 @@ fn infer_node<'a>(node: &Node<'a>, scope: &Scope<'a, '_>, settings: &Settings<'a
     if node.domain == nchwc::DOMAIN {
         return nchwc::infer(&call, &scope.blocks).unwrap_or_default();
     }
-    if !is_standard(node.domain) {
-        return contrib::infer(&call).unwrap_or_default();
+    if let Some(rule) = contrib::rule(node.domain, node.op_type) {
+        return rule(&call).unwrap_or_default();
     }
     if let Some(open) = settings.open {
         return open.infer(&call);

@@ -3,6 +3,7 @@
 //! A tensor of theirs has as many channels as whole blocks hold. How many that are is a matter of the machine that the file was optimised on: 8 or 16.
 
 use super::call::one;
+use super::table::is_among;
 use super::window::Channels;
 use super::{Call, window};
 use crate::fact::Fact;
@@ -52,18 +53,10 @@ impl<'a> Blocks<'a> {
 }
 
 /// Is this one of them?
-pub(crate) fn knows(domain: &str, op_type: &str) -> bool {
-    const KNOWN: [&str; 8] = [
-        "AveragePool",
-        "Conv",
-        "GlobalAveragePool",
-        "GlobalMaxPool",
-        "MaxPool",
-        "ReorderInput",
-        "ReorderOutput",
-        "Upsample",
-    ];
-    domain == DOMAIN && KNOWN.contains(&op_type)
+pub(super) fn knows(domain: &str, op_type: &str) -> bool {
+    const KNOWN: &str =
+        "AveragePool Conv GlobalAveragePool GlobalMaxPool MaxPool ReorderInput ReorderOutput Upsample";
+    domain == DOMAIN && is_among(op_type, KNOWN)
 }
 
 /// The facts of the outputs of an operator that is [known](knows).

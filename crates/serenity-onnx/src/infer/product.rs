@@ -7,10 +7,19 @@ use crate::data_type::DataType;
 use crate::fact::Fact;
 
 pub(super) fn gemm(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
-    let (&[a0, a1], &[b0, b1]) = (call.shape(0)?, call.shape(1)?) else { return None };
+    product_of(call, 1, call.data_type(0))
+}
+
+/// The product of the first operand and the one at `right`, either of which may be turned.
+pub(super) fn product_of(
+    call: &Call<'_, '_>,
+    right: usize,
+    data_type: Option<DataType>,
+) -> Option<Vec<Fact>> {
+    let (&[a0, a1], &[b0, b1]) = (call.shape(0)?, call.shape(right)?) else { return None };
     let rows = if call.is_set("transA") { a1 } else { a0 };
     let columns = if call.is_set("transB") { b0 } else { b1 };
-    one(call.data_type(0), vec![rows, columns])
+    one(data_type, vec![rows, columns])
 }
 
 /// As numpy: vectors become matrices for the product, the axes before the last two broadcast.

@@ -4,76 +4,26 @@ use super::{Call, elementwise, indexing, layout, product, recurrent, reduce, res
 use crate::data_type::DataType;
 use crate::fact::Fact;
 
+/// Operators whose first output is like their first input. Of the first versions, never standardised: `Affine`, `ImageScaler`,
+/// `ParametricSoftplus`, `ScaledTanh`.
+const LIKE_FIRST: &str = "\
+    Abs Acos Acosh Affine Asin Asinh Atan Atanh BitwiseNot Ceil Celu Clip Cos Cosh CumProd CumSum Elu \
+    Erf Exp Floor Gelu GroupNormalization HardSigmoid HardSwish Hardmax Identity ImageScaler \
+    InstanceNormalization LRN LeakyRelu Log LogSoftmax LpNormalization MeanVarianceNormalization Mish \
+    Neg Not PRelu ParametricSoftplus RMSNormalization Reciprocal Relu ReverseSequence RotaryEmbedding \
+    Round ScaledTanh Scatter ScatterElements ScatterND Selu Shrink Sigmoid Sign Sin Sinh Softmax \
+    Softplus Softsign Sqrt Swish Tan Tanh TensorScatter ThresholdedRelu Trilu";
+
+/// Is it one of these words?
+pub(super) fn is_among(name: &str, words: &str) -> bool {
+    words.split(' ').any(|word| word == name)
+}
+
 /// The facts of the outputs, as far as the rules go.
 #[allow(clippy::too_many_lines, reason = "one line an operator")]
 pub(super) fn infer(call: &Call<'_, '_>) -> Option<Vec<Fact>> {
     match call.node.op_type {
-        "Abs"
-        | "Acos"
-        | "Acosh"
-        // Of the first versions, never standardised: `Affine`, `ImageScaler`, `ParametricSoftplus`, `ScaledTanh`.
-        | "Affine"
-        | "Asin"
-        | "Asinh"
-        | "Atan"
-        | "Atanh"
-        | "BitwiseNot"
-        | "Ceil"
-        | "Celu"
-        | "Clip"
-        | "Cos"
-        | "Cosh"
-        | "CumProd"
-        | "CumSum"
-        | "Elu"
-        | "Erf"
-        | "Exp"
-        | "Floor"
-        | "Gelu"
-        | "GroupNormalization"
-        | "HardSigmoid"
-        | "HardSwish"
-        | "Hardmax"
-        | "Identity"
-        | "ImageScaler"
-        | "InstanceNormalization"
-        | "LRN"
-        | "LeakyRelu"
-        | "Log"
-        | "LogSoftmax"
-        | "LpNormalization"
-        | "MeanVarianceNormalization"
-        | "Mish"
-        | "Neg"
-        | "Not"
-        | "PRelu"
-        | "ParametricSoftplus"
-        | "RMSNormalization"
-        | "Reciprocal"
-        | "Relu"
-        | "ReverseSequence"
-        | "RotaryEmbedding"
-        | "Round"
-        | "ScaledTanh"
-        | "Scatter"
-        | "ScatterElements"
-        | "ScatterND"
-        | "Selu"
-        | "Shrink"
-        | "Sigmoid"
-        | "Sign"
-        | "Sin"
-        | "Sinh"
-        | "Softmax"
-        | "Softplus"
-        | "Softsign"
-        | "Sqrt"
-        | "Swish"
-        | "Tan"
-        | "Tanh"
-        | "TensorScatter"
-        | "ThresholdedRelu"
-        | "Trilu" => elementwise::like_first(call, None),
+        name if is_among(name, LIKE_FIRST) => elementwise::like_first(call, None),
         "IsInf" | "IsNaN" => elementwise::like_first(call, Some(DataType::BOOL)),
         "BitCast" | "Cast" => elementwise::like_first(call, Some(call.type_attribute("to")?)),
         "CastLike" => elementwise::like_first(call, Some(call.data_type(1)?)),

@@ -11,7 +11,6 @@ pub(crate) struct Attribute<'a> {
     pub(crate) value: AttributeValue<'a>,
 }
 
-/// The value of an attribute.
 #[derive(Debug)]
 pub(crate) enum AttributeValue<'a> {
     Float(f32),

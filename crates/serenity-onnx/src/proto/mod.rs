@@ -253,7 +253,6 @@ impl<'a> Node<'a> {
         if self.name.is_empty() { self.outputs.first().copied().unwrap_or(self.op_type) } else { self.name }
     }
 
-    /// One attribute's value.
     pub(crate) fn attribute(&self, name: &str) -> Option<&AttributeValue<'a>> {
         self.attributes.iter().find(|a| a.name == name).map(|a| &a.value)
     }

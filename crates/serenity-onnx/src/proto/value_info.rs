@@ -19,7 +19,6 @@ pub(crate) struct ValueInfo<'a> {
     pub(crate) record: Range<usize>,
 }
 
-/// One dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dim<'a> {
     Known(u64),

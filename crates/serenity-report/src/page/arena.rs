@@ -1,7 +1,7 @@
 //! The arena: lifetimes to the right, addresses upwards, a rectangle each.
 
 use super::colours::class;
-use super::plot::{HEIGHT, Level, Plot, bottom_label, op_ticks, y};
+use super::plot::{HEIGHT, Plot, bottom_label, levels, op_ticks, y};
 use super::size::Unit;
 use super::{ItemPlace, Side};
 use crate::number::coordinate;
@@ -26,7 +26,7 @@ pub(crate) fn arena(side: &Side, number: usize, top: u64, unit: Unit) -> Option<
         value_ticks: unit.ticks(top),
         bottom_ticks: op_ticks(length),
         bottom_label: bottom_label(side),
-        levels: levels(side, height, unit),
+        levels: levels("arena", height, side.arena_bound, side.room, unit),
         marks: Vec::new(),
         body: body(side, top),
         kind: "arena",
@@ -38,24 +38,6 @@ pub(crate) fn arena(side: &Side, number: usize, top: u64, unit: Unit) -> Option<
 pub(crate) fn height(side: &Side) -> u64 {
     let used = side.places.iter().map(|place| place.offset.saturating_add(place.bytes)).max().unwrap_or(0);
     side.arena.unwrap_or(0).max(used)
-}
-
-fn levels(side: &Side, height: u64, unit: Unit) -> Vec<Level> {
-    let is_proved = side.arena_bound == Some(height);
-    let proved = if is_proved { ", the proved bound" } else { "" };
-    let mut levels =
-        vec![Level { class: "peak", value: height, text: format!("arena {}{proved}", unit.size(height)) }];
-    if let Some(bound) = side.arena_bound.filter(|&bound| !is_proved && bound > 0) {
-        levels.push(Level { class: "bound", value: bound, text: format!("bound {}", unit.size(bound)) });
-    }
-    if let Some(room) = side.room {
-        levels.push(Level {
-            class: "budget",
-            value: room,
-            text: format!("budget leaves {}", unit.size(room)),
-        });
-    }
-    levels
 }
 
 fn body(side: &Side, top: u64) -> String {

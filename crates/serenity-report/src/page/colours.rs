@@ -10,79 +10,42 @@ pub(crate) const OWN_COLOURS: usize = 8;
 /// So many shades tell how much memory is in use.
 pub(crate) const SHADES: usize = 6;
 
-struct Palette {
-    variables: &'static [(&'static str, &'static str)],
-}
+/// The name of each colour, and what it is on light paper and on dark.
+const COLOURS: [(&str, [&str; 2]); 25] = [
+    ("paper", ["#ffffff", "#0f1318"]),
+    ("raised", ["#f6f8fa", "#171c23"]),
+    ("ink", ["#1b2026", "#e8edf2"]),
+    ("soft", ["#57606a", "#9aa5b1"]),
+    ("line", ["#d8dee4", "#2d353f"]),
+    ("accent", ["#0b5cad", "#6cb0ff"]),
+    ("good", ["#1a7f4b", "#4cc38a"]),
+    ("bad", ["#c2410c", "#ff9b6a"]),
+    ("t0", ["#0072b2", "#3a9be0"]),
+    ("t1", ["#e69f00", "#f0b429"]),
+    ("t2", ["#009e73", "#22b58c"]),
+    ("t3", ["#cc79a7", "#e08fbd"]),
+    ("t4", ["#56b4e9", "#8fd0fa"]),
+    ("t5", ["#d55e00", "#f07a33"]),
+    ("t6", ["#8a7a00", "#c9b93a"]),
+    ("t7", ["#6f4fa0", "#a48bd8"]),
+    ("n0", ["#ccd3db", "#39434f"]),
+    ("n1", ["#b9c2cc", "#485361"]),
+    ("m0", ["#f2f6fa", "#1c232b"]),
+    ("m1", ["#d3e3f2", "#1d3550"]),
+    ("m2", ["#a6c9e6", "#1f4d78"]),
+    ("m3", ["#6ba3d2", "#2f74b0"]),
+    ("m4", ["#2f74b0", "#5fa5dd"]),
+    ("m5", ["#0b4a80", "#a9d6fa"]),
+    ("over", ["#1b2026", "#e8edf2"]),
+];
 
-const LIGHT: Palette = Palette {
-    variables: &[
-        ("paper", "#ffffff"),
-        ("raised", "#f6f8fa"),
-        ("ink", "#1b2026"),
-        ("soft", "#57606a"),
-        ("line", "#d8dee4"),
-        ("accent", "#0b5cad"),
-        ("good", "#1a7f4b"),
-        ("bad", "#c2410c"),
-        ("t0", "#0072b2"),
-        ("t1", "#e69f00"),
-        ("t2", "#009e73"),
-        ("t3", "#cc79a7"),
-        ("t4", "#56b4e9"),
-        ("t5", "#d55e00"),
-        ("t6", "#8a7a00"),
-        ("t7", "#6f4fa0"),
-        ("n0", "#ccd3db"),
-        ("n1", "#b9c2cc"),
-        ("m0", "#f2f6fa"),
-        ("m1", "#d3e3f2"),
-        ("m2", "#a6c9e6"),
-        ("m3", "#6ba3d2"),
-        ("m4", "#2f74b0"),
-        ("m5", "#0b4a80"),
-        ("over", "#1b2026"),
-    ],
-};
-
-const DARK: Palette = Palette {
-    variables: &[
-        ("paper", "#0f1318"),
-        ("raised", "#171c23"),
-        ("ink", "#e8edf2"),
-        ("soft", "#9aa5b1"),
-        ("line", "#2d353f"),
-        ("accent", "#6cb0ff"),
-        ("good", "#4cc38a"),
-        ("bad", "#ff9b6a"),
-        ("t0", "#3a9be0"),
-        ("t1", "#f0b429"),
-        ("t2", "#22b58c"),
-        ("t3", "#e08fbd"),
-        ("t4", "#8fd0fa"),
-        ("t5", "#f07a33"),
-        ("t6", "#c9b93a"),
-        ("t7", "#a48bd8"),
-        ("n0", "#39434f"),
-        ("n1", "#485361"),
-        ("m0", "#1c232b"),
-        ("m1", "#1d3550"),
-        ("m2", "#1f4d78"),
-        ("m3", "#2f74b0"),
-        ("m4", "#5fa5dd"),
-        ("m5", "#a9d6fa"),
-        ("over", "#e8edf2"),
-    ],
-};
+const LIGHT: usize = 0;
+const DARK: usize = 1;
 
 /// The variables of the page's style sheet. Who says nothing gets what the system prefers.
 pub(crate) fn variables() -> String {
-    let list = |palette: &Palette| {
-        palette.variables.iter().fold(String::new(), |mut text, (name, colour)| {
-            let _ = write!(text, "--{name}:{colour};");
-            text
-        })
-    };
-    let (light, dark) = (list(&LIGHT), list(&DARK));
+    let list = |on: usize| COLOURS.map(|(name, colours)| format!("--{name}:{};", colours[on])).concat();
+    let (light, dark) = (list(LIGHT), list(DARK));
     // Paper is light, whatever the screen prefers.
     format!(
         ":root{{color-scheme:light;{light}}}\
@@ -94,10 +57,11 @@ pub(crate) fn variables() -> String {
 /// The colours for a picture that stands alone. Plain properties only: not every program that shows SVG knows
 /// variables.
 pub(crate) fn for_a_picture() -> String {
-    let rules = |palette: &Palette| {
+    let rules = |on: usize| {
         let mut text = String::new();
-        for (name, colour) in palette.variables {
-            let _ = match *name {
+        for (name, colours) in COLOURS {
+            let colour = colours[on];
+            let _ = match name {
                 "paper" => write!(text, ".paper{{fill:{colour}}}.cut{{stroke:{colour}}}"),
                 "ink" => write!(text, "text{{fill:{colour}}}.edge,.atpeak{{stroke:{colour}}}"),
                 "soft" => write!(text, ".soft{{fill:{colour}}}.bound,.mark{{stroke:{colour}}}"),
@@ -105,7 +69,7 @@ pub(crate) fn for_a_picture() -> String {
                 "bad" => write!(text, ".peak{{stroke:{colour}}}"),
                 "accent" => write!(text, ".budget{{stroke:{colour}}}"),
                 "m5" => {
-                    write!(text, ".m4 text,.m5 text{{fill:{}}}.m5{{fill:{colour}}}", palette.variables[0].1)
+                    write!(text, ".m4 text,.m5 text{{fill:{}}}.m5{{fill:{colour}}}", COLOURS[0].1[on])
                 }
                 name => write!(text, ".{name}{{fill:{colour}}}"),
             };
@@ -117,8 +81,8 @@ pub(crate) fn for_a_picture() -> String {
          .title{{font-size:16px;font-weight:600}}.small{{font-size:10px}}.level{{stroke-width:1.5}}.budget,.mark{{stroke-dasharray:6 4}}\
          .bound{{stroke-dasharray:2 3}}.edge{{fill:none;stroke-opacity:.35}}.cut{{stroke-width:.6}}.cut *{{vector-effect:non-scaling-stroke}}\
          .atpeak{{stroke-width:2.5}}text{{stroke:none}}{}@media(prefers-color-scheme:dark){{{}}}",
-        rules(&LIGHT),
-        rules(&DARK)
+        rules(LIGHT),
+        rules(DARK)
     )
 }
 
@@ -141,10 +105,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn light_and_dark_have_the_same_colours_and_enough() {
-        let names = |palette: &Palette| palette.variables.iter().map(|(name, _)| *name).collect::<Vec<_>>();
-        assert_eq!(names(&LIGHT), names(&DARK));
-        let has = |name: String| names(&LIGHT).contains(&name.as_str());
+    fn there_are_enough_colours() {
+        let has = |name: String| COLOURS.iter().any(|(known, _)| *known == name);
         assert!((0..OWN_COLOURS).all(|i| has(format!("t{i}"))) && (0..SHADES).all(|i| has(format!("m{i}"))));
         assert_eq!((shade(0, 10), shade(10, 10), shade(0, 0)), ("m0".into(), "m5".into(), "m0".into()));
     }

@@ -1,7 +1,7 @@
 //! Memory over time, stacked by tensor.
 
 use super::colours::class;
-use super::plot::{Level, Plot, bottom_label, op_ticks, y};
+use super::plot::{Plot, bottom_label, levels, op_ticks, y};
 use super::size::Unit;
 use super::{Live, Side};
 use crate::number::coordinate;
@@ -26,34 +26,12 @@ pub(crate) fn memory(side: &Side, number: usize, top: u64, unit: Unit) -> Plot {
         value_ticks: unit.ticks(top),
         bottom_ticks: op_ticks(length),
         bottom_label: bottom_label(side),
-        levels: levels(side, unit),
+        levels: levels("peak", side.peak, side.bound, side.room, unit),
         marks: Vec::new(),
         body: body(side, length, top),
         kind: "memory",
         side: Some(number),
     }
-}
-
-fn levels(side: &Side, unit: Unit) -> Vec<Level> {
-    let mut levels = Vec::new();
-    let is_proved = side.bound == Some(side.peak);
-    let text = if is_proved {
-        format!("peak {}, the proved bound", unit.size(side.peak))
-    } else {
-        format!("peak {}", unit.size(side.peak))
-    };
-    levels.push(Level { class: "peak", value: side.peak, text });
-    if let Some(bound) = side.bound.filter(|&bound| !is_proved && bound > 0) {
-        levels.push(Level { class: "bound", value: bound, text: format!("bound {}", unit.size(bound)) });
-    }
-    if let Some(room) = side.room {
-        levels.push(Level {
-            class: "budget",
-            value: room,
-            text: format!("budget leaves {}", unit.size(room)),
-        });
-    }
-    levels
 }
 
 fn body(side: &Side, length: usize, top: u64) -> String {

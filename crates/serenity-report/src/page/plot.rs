@@ -5,6 +5,7 @@
 
 use super::Side;
 use super::colours::for_a_picture;
+use super::size::Unit;
 use crate::number::coordinate;
 use crate::svg::escaped;
 use std::fmt::Write;
@@ -48,6 +49,24 @@ pub(crate) struct Plot {
     pub(crate) kind: &'static str,
     /// 0 before, 1 after, if it belongs to one.
     pub(crate) side: Option<usize>,
+}
+
+/// The lines of one side: what is reached, the bound that it may meet, and what a budget leaves.
+pub(crate) fn levels(
+    what: &str,
+    reached: u64,
+    bound: Option<u64>,
+    room: Option<u64>,
+    unit: Unit,
+) -> Vec<Level> {
+    let is_proved = bound == Some(reached);
+    let proved = if is_proved { ", the proved bound" } else { "" };
+    let text = |value: u64, text: &str| format!("{text} {}", unit.size(value));
+    let peak = Level { class: "peak", value: reached, text: text(reached, what) + proved };
+    let bound = bound.filter(|&bound| !is_proved && bound > 0);
+    let bound = bound.map(|value| Level { class: "bound", value, text: text(value, "bound") });
+    let room = room.map(|value| Level { class: "budget", value, text: text(value, "budget leaves") });
+    [Some(peak), bound, room].into_iter().flatten().collect()
 }
 
 impl Plot {

@@ -64,7 +64,6 @@ impl Sum {
         self.most <= MOST_OF_A_SUM
     }
 
-    /// What is written for it.
     fn written(&self, sums: &Sums, channel: usize, numbers: Numbers) -> Range {
         let found = match (numbers, &sums.scales) {
             (Numbers::Real, _) => Some(self.range),

@@ -26,17 +26,26 @@ fn sum() -> Transfer {
     Transfer::Sum { signs: vec![1.0, 1.0], slack: 0.01, clamp: Clamp::NONE }
 }
 
-fn narrowed(tensors: Vec<Channels>, steps: Vec<Step>) -> Narrowing {
-    narrow(&Network { tensors, steps }, &|| false)
+/// Tensors with so many channels each, all zero at this number; the first and the last keep theirs.
+fn network(counts: &[usize], zero_point: i64, steps: Vec<Step>) -> Network {
+    let last = counts.len() - 1;
+    let tensor = |(at, &count)| bytes(count, zero_point * i64::from(at % last != 0), at % last == 0);
+    Network { tensors: counts.iter().enumerate().map(tensor).collect(), steps }
+}
+
+fn narrowed(counts: &[usize], steps: Vec<Step>) -> Narrowing {
+    narrow(&network(counts, 0, steps), &|| false)
+}
+
+/// One channel becomes two by these weights and biases, and these one.
+fn between(first: &[&[i32]], first_bias: &[f64], second: &[i32], sees_border: bool) -> Vec<Step> {
+    vec![mix(0, 1, first, first_bias, false), mix(1, 2, &[second], &[0.0], sees_border)]
 }
 
 /// Asked at every step, whoever says stop gets the network as it is.
 #[test]
 fn whoever_says_stop_leaves_everything_in_place() {
-    let tensors = vec![bytes(1, 0, true), bytes(2, 0, false), bytes(1, 0, true)];
-    let steps =
-        vec![mix(0, 1, &[&[1], &[1]], &[-500.0, -150.0], false), mix(1, 2, &[&[1, 1]], &[0.0], false)];
-    let network = Network { tensors, steps };
+    let network = network(&[1, 2, 1], 0, between(&[&[1], &[1]], &[-500.0, -150.0], &[1, 1], false));
     let asked = std::cell::Cell::new(0_u32);
     let count = || {
         asked.set(asked.get() + 1);
@@ -58,10 +67,7 @@ fn whoever_says_stop_leaves_everything_in_place() {
 #[test]
 fn a_clamped_sum_is_constant_whatever_comes_in() {
     // One channel in, at most 127: 127 - 500 and -128 - 500 are both below -100.
-    let tensors = vec![bytes(1, 0, true), bytes(2, 0, false), bytes(1, 0, true)];
-    let steps =
-        vec![mix(0, 1, &[&[1], &[1]], &[-500.0, -150.0], false), mix(1, 2, &[&[1, 1]], &[0.0], false)];
-    let found = narrowed(tensors, steps);
+    let found = narrowed(&[1, 2, 1], between(&[&[1], &[1]], &[-500.0, -150.0], &[1, 1], false));
     assert_eq!(found.kept[1], Some(vec![1]));
     assert_eq!(found.folded[&1], [-100]);
 }
@@ -71,12 +77,10 @@ fn a_constant_that_is_not_zero_stays_where_a_border_is_seen() {
     for (zero_point, sees_border, goes) in
         [(0, true, false), (0, false, true), (7, true, true), (7, false, true)]
     {
-        let tensors = vec![bytes(1, 0, true), bytes(2, zero_point, false), bytes(1, 0, true)];
         // A sum of 7 above a zero point of 0, of 0 above one of 7: 7 is stored.
         let bias = if zero_point == 0 { 7.0 } else { 0.0 };
-        let steps =
-            vec![mix(0, 1, &[&[3], &[0]], &[0.0, bias], false), mix(1, 2, &[&[1, 2]], &[0.0], sees_border)];
-        let found = narrowed(tensors, steps);
+        let steps = between(&[&[3], &[0]], &[0.0, bias], &[1, 2], sees_border);
+        let found = narrow(&network(&[1, 2, 1], zero_point, steps), &|| false);
         assert_eq!(found.kept[1].is_some(), goes, "{zero_point} {sees_border}");
         assert_eq!(found.folded.contains_key(&1), goes && zero_point == 0);
     }
@@ -86,22 +90,14 @@ fn a_constant_that_is_not_zero_stays_where_a_border_is_seen() {
 fn what_would_overflow_is_not_folded() {
     let huge = f64::from(i32::MAX - 3);
     for (bias, goes) in [(0.0, true), (huge, false)] {
-        let tensors = vec![bytes(1, 0, true), bytes(2, 0, false), bytes(1, 0, true)];
         let steps = vec![mix(0, 1, &[&[3], &[0]], &[0.0, 7.0], false), mix(1, 2, &[&[1, 2]], &[bias], false)];
-        assert_eq!(narrowed(tensors, steps).kept[1].is_some(), goes);
+        assert_eq!(narrowed(&[1, 2, 1], steps).kept[1].is_some(), goes);
     }
 }
 
 #[test]
 fn terms_of_a_sum_go_together_or_not_at_all() {
     for (second, goes) in [([[1], [0]], true), ([[1], [1]], false)] {
-        let tensors = vec![
-            bytes(1, 0, true),
-            bytes(2, 0, false),
-            bytes(2, 0, false),
-            bytes(2, 0, false),
-            bytes(1, 0, true),
-        ];
         let second: Vec<&[i32]> = second.iter().map(<[i32; 1]>::as_slice).collect();
         let steps = vec![
             mix(0, 1, &[&[1], &[0]], &[0.0, 3.0], false),
@@ -109,7 +105,7 @@ fn terms_of_a_sum_go_together_or_not_at_all() {
             apart(&[1, 2], 3, sum()),
             mix(3, 4, &[&[1, 5]], &[0.0], false),
         ];
-        let found = narrowed(tensors, steps);
+        let found = narrowed(&[1, 2, 2, 2, 1], steps);
         for tensor in 1..4 {
             assert_eq!(found.kept[tensor], goes.then(|| vec![0]));
         }
@@ -120,38 +116,31 @@ fn terms_of_a_sum_go_together_or_not_at_all() {
 #[test]
 fn what_nobody_reads_goes_and_takes_along_what_only_it_read() {
     // Backwards: the last reader ignores channel 1 of tensor 2, which alone reads channel 1 of tensor 1.
-    let tensors = vec![bytes(2, 0, true), bytes(2, 0, false), bytes(2, 0, false), bytes(1, 0, true)];
     let steps = vec![
         mix(0, 1, &[&[1, 2], &[3, 4]], &[0.0, 0.0], true),
         mix(1, 2, &[&[1, 0], &[5, 6]], &[0.0, 0.0], true),
         mix(2, 3, &[&[1, 0]], &[0.0], true),
     ];
-    let found = narrowed(tensors, steps);
+    let found = narrowed(&[2, 2, 2, 1], steps);
     assert_eq!(found.kept, [None, Some(vec![0]), Some(vec![0]), None]);
     assert!(found.folded.is_empty());
 }
 
 #[test]
 fn one_channel_stays() {
-    let tensors = vec![bytes(1, 0, true), bytes(2, 0, false), bytes(1, 0, true)];
-    let steps = vec![mix(0, 1, &[&[0], &[0]], &[0.0, 0.0], false), mix(1, 2, &[&[1, 1]], &[0.0], false)];
-    assert_eq!(narrowed(tensors, steps).kept[1], Some(vec![0]));
+    let steps = between(&[&[0], &[0]], &[0.0, 0.0], &[1, 1], false);
+    assert_eq!(narrowed(&[1, 2, 1], steps).kept[1], Some(vec![0]));
 }
 
 #[test]
 fn what_is_touched_by_the_unknown_stays() {
-    let tensors = vec![bytes(1, 0, true), bytes(2, 0, false), bytes(1, 0, true)];
-    let steps = vec![
-        mix(0, 1, &[&[1], &[0]], &[0.0, 0.0], false),
-        mix(1, 2, &[&[1, 1]], &[0.0], false),
-        Step::Opaque(vec![1]),
-    ];
-    assert!(narrowed(tensors, steps).is_empty());
+    let mut steps = between(&[&[1], &[0]], &[0.0, 0.0], &[1, 1], false);
+    steps.push(Step::Opaque(vec![1]));
+    assert!(narrowed(&[1, 2, 1], steps).is_empty());
 }
 
 #[test]
 fn networks_that_contradict_themselves_stay() {
-    let tensors = || vec![bytes(1, 0, true), bytes(2, 0, false), bytes(1, 0, true)];
     let wrong: [Step; 5] = [
         mix(0, 9, &[&[1], &[0]], &[0.0, 0.0], false),
         mix(0, 1, &[&[1]], &[0.0, 0.0], false),
@@ -164,6 +153,6 @@ fn networks_that_contradict_themselves_stay() {
         }),
     ];
     for step in wrong {
-        assert!(narrowed(tensors(), vec![step]).is_empty());
+        assert!(narrowed(&[1, 2, 1], vec![step]).is_empty());
     }
 }

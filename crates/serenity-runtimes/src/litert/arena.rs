@@ -165,113 +165,61 @@ impl<'a> Plan<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serenity_ir::{GraphBuilder, Op, OpKind, Tensor};
+    use serenity_ir::sketch;
 
-    fn split(builder: &mut GraphBuilder, whole: TensorId, parts: &[TensorId]) {
-        builder.push_op(Op {
-            name: String::new(),
-            kind: OpKind::new("SPLIT"),
-            inputs: vec![whole],
-            outputs: parts.to_vec(),
-            // The first operand of the kernel is the axis.
-            attributes: [("constants".to_owned(), serde_json::json!({"0": {"shape": []}}))]
-                .into_iter()
-                .collect(),
-            extra: serde_json::Map::new(),
-        });
-    }
-
-    fn offsets(builder: GraphBuilder, tensors: &[TensorId]) -> (u64, Vec<Option<u64>>) {
-        let graph = builder.build().unwrap();
+    /// The arena, and where these tensors lie in it.
+    fn offsets(graph: &str, tensors: impl IntoIterator<Item = u32>) -> (u64, Vec<Option<u64>>) {
+        let graph = sketch(graph);
         let arena = arena(&graph, &graph.file_order()).unwrap();
-        let offset = |&tensor: &TensorId| {
-            let is_it = |piece: &&Piece| piece.content == Content::Tensor { graph: 0, tensor };
-            arena.pieces.iter().find(is_it).map(|piece| piece.offset)
+        let offset = |tensor: u32| {
+            let content = Content::Tensor { graph: 0, tensor: TensorId(tensor) };
+            arena.pieces.iter().find(|piece| piece.content == content).map(|piece| piece.offset)
         };
-        (arena.bytes, tensors.iter().map(offset).collect())
-    }
-
-    fn chain(builder: &mut GraphBuilder, from: TensorId, kinds: &[&str]) -> Vec<TensorId> {
-        let mut last = from;
-        let mut tensors = Vec::new();
-        for &kind in kinds {
-            last = builder.op(kind, kind, &[last], Tensor::sized(kind, 64));
-            tensors.push(last);
-        }
-        builder.output(last);
-        tensors
+        (arena.bytes, tensors.into_iter().map(offset).collect())
     }
 
     #[test]
     fn what_nobody_reads_stays() {
-        let mut g = GraphBuilder::new("");
-        let x = g.input(Tensor::sized("x", 128));
-        let parts = [(); 4].map(|()| g.tensor(Tensor::sized("part", 32)));
-        split(&mut g, x, &parts);
-        let z = g.op("z", "ABS", &[parts[1]], Tensor::sized("z", 32));
-        let w = g.op("w", "NEG", &[z], Tensor::sized("w", 32));
-        let v = g.op("v", "ABS", &[w], Tensor::sized("v", 32));
-        g.output(v);
-        let (bytes, offsets) = offsets(g, &[parts[0], parts[1], parts[2], parts[3], z, w, v]);
-        assert_eq!((bytes, offsets), (416, [128, 320, 192, 256, 384, 320, 384].map(Some).to_vec()));
+        // The first operand of the kernel is the axis.
+        let graph = "x:128; a:32 b:32 c:32 d:32 = SPLIT int32#[] x; \
+                     z:32 = ABS b; w:32 = NEG z; v:32 = ABS w; -> v";
+        let expected = [128, 320, 192, 256, 384, 320, 384].map(Some).to_vec();
+        assert_eq!(offsets(graph, 1..8), (416, expected));
     }
 
     #[test]
     fn of_many_equals_the_library_decides() {
-        let mut g = GraphBuilder::new("");
-        let input = g.input(Tensor::sized("input", 1280));
-        let x = g.op("x", "ABS", &[input], Tensor::sized("x", 1280));
-        let parts: Vec<TensorId> = (0..20).map(|_| g.tensor(Tensor::sized("part", 64))).collect();
-        split(&mut g, x, &parts);
-        let mut last = parts[0];
-        for &part in &parts[1..] {
-            last = g.op("", "MAXIMUM", &[last, part], Tensor::sized("", 64));
-        }
-        g.output(last);
+        let parts: Vec<String> = (0..20).map(|part| format!("p{part}:64")).collect();
+        let sum = |at| format!("s{at}:64 = MAXIMUM s{} p{at}", at - 1);
+        let sums = (1..20).map(sum).collect::<Vec<_>>().join("; ").replace("s0 ", "p0 ");
+        let parts = parts.join(" ");
+        let graph = format!("input:1280; x:1280 = ABS input; {parts} = SPLIT int32#[] x; {sums}; -> s19");
         let expected = [
             3264, 3200, 3776, 3136, 3072, 3008, 2944, 2880, 2816, 2752, 2688, 2560, 2624, 3328, 3392, 3456,
             3520, 3584, 3648, 3712,
         ];
-        assert_eq!(offsets(g, &parts), (3840, expected.map(Some).to_vec()));
+        assert_eq!(offsets(&graph, 2..22), (3840, expected.map(Some).to_vec()));
     }
 
     #[test]
     fn after_a_result_of_unknown_size_the_rest_is_placed_around_what_is_there() {
-        let mut g = GraphBuilder::new("");
-        let x = g.input(Tensor::sized("x", 64));
-        let order = g.input(Tensor::sized("order", 8));
-        let y = g.op("y", "TRANSPOSE", &[x, order], Tensor::sized("y", 64));
-        let tensors = chain(&mut g, y, &["RESHAPE", "ABS", "NEG", "ABS"]);
-        assert_eq!(offsets(g, &tensors), (256, [128, 192, 128, 192].map(Some).to_vec()));
+        let graph = "x:64 order:8; y:64 = TRANSPOSE x order; \
+                     a:64 = RESHAPE y; b:64 = ABS a; c:64 = NEG b; d:64 = ABS c; -> d";
+        assert_eq!(offsets(graph, 3..7), (256, [128, 192, 128, 192].map(Some).to_vec()));
     }
 
     #[test]
     fn sharing_that_was_planned_in_vain_is_never_given_back() {
-        let mut g = GraphBuilder::new("");
-        let x = g.input(Tensor::sized("x", 64));
-        let order = g.input(Tensor::sized("order", 8));
-        let y = g.op("y", "TRANSPOSE", &[x, order], Tensor::sized("y", 64));
-        let z = g.op("z", "TRANSPOSE", &[y, order], Tensor::sized("z", 64));
-        let tensors = chain(&mut g, z, &["RESHAPE", "ABS", "NEG", "ABS", "NEG"]);
-        assert_eq!(offsets(g, &tensors), (320, [128, 192, 256, 192, 256].map(Some).to_vec()));
+        let graph = "x:64 order:8; y:64 = TRANSPOSE x order; z:64 = TRANSPOSE y order; \
+                     a:64 = RESHAPE z; b:64 = ABS a; c:64 = NEG b; d:64 = ABS c; e:64 = NEG d; -> e";
+        assert_eq!(offsets(graph, 4..9), (320, [128, 192, 256, 192, 256].map(Some).to_vec()));
     }
 
     #[test]
     fn a_reshaping_to_a_computed_shape_shares_or_keeps_an_empty_place() {
-        let mut g = GraphBuilder::new("");
-        let x = g.input(Tensor::sized("x", 64));
-        let shape = g.input(Tensor::sized("shape", 8));
-        let a = g.op("a", "ABS", &[x], Tensor::sized("a", 64));
-        let y = g.op("y", "RESHAPE", &[a, shape], Tensor::sized("y", 64));
-        let tensors = chain(&mut g, y, &["ABS", "NEG"]);
-        let all = [&[a, y][..], &tensors].concat();
-        assert_eq!(offsets(g, &all), (256, vec![Some(128), None, Some(192), Some(128)]));
-
-        let mut g = GraphBuilder::new("");
-        let x = g.input(Tensor::sized("x", 64));
-        let shape = g.input(Tensor::sized("shape", 8));
-        let y = g.op("y", "RESHAPE", &[x, shape], Tensor::sized("y", 64));
-        let tensors = chain(&mut g, y, &["ABS", "NEG", "ABS"]);
-        assert_eq!(offsets(g, &tensors), (256, [192, 128, 192].map(Some).to_vec()));
+        let graph = "x:64 shape:8; a:64 = ABS x; y:64 = RESHAPE a shape; b:64 = ABS y; c:64 = NEG b; -> c";
+        assert_eq!(offsets(graph, 2..6), (256, vec![Some(128), None, Some(192), Some(128)]));
+        let graph = "x:64 shape:8; y:64 = RESHAPE x shape; a:64 = ABS y; b:64 = NEG a; c:64 = ABS b; -> c";
+        assert_eq!(offsets(graph, 3..6), (256, [192, 128, 192].map(Some).to_vec()));
     }
 }

@@ -201,10 +201,10 @@ fn in_place(graph: &Graph) -> Storage {
 #[cfg(test)]
 mod tests {
     use crate::{MemoryModel, MemoryModelExt};
-    use serenity_ir::{GraphBuilder, OpId, Tensor, TensorId};
+    use serenity_ir::{OpId, TensorId, sketch};
 
-    fn peak_and_buffers(g: GraphBuilder) -> (u64, Vec<Vec<TensorId>>) {
-        let graph = g.build().unwrap();
+    fn peak_and_buffers(graph: &str) -> (u64, Vec<Vec<TensorId>>) {
+        let graph = sketch(graph);
         let lifetimes = MemoryModel::Litert.lifetimes(&graph);
         let tensors = lifetimes.buffers().iter().map(|b| b.tensors.clone()).collect();
         (lifetimes.profile(&graph.file_order()).peak(), tensors)
@@ -212,40 +212,25 @@ mod tests {
 
     #[test]
     fn a_sum_is_written_over_an_operand_that_nobody_else_reads() {
-        let mut g = GraphBuilder::new("");
-        let x = g.input(Tensor::sized("x", 10));
-        let a = g.op("a", "CONV_2D", &[x], Tensor::sized("a", 10));
-        let b = g.op("b", "CONV_2D", &[x], Tensor::sized("b", 10));
-        let s = g.op("s", "ADD", &[a, b], Tensor::sized("s", 10));
-        let y = g.op("y", "CONV_2D", &[s], Tensor::sized("y", 10));
-        g.output(y);
-        let (peak, buffers) = peak_and_buffers(g);
+        let [a, s] = [1, 3].map(TensorId);
+        let (peak, buffers) = peak_and_buffers(
+            "x:10; a:10 = CONV_2D x; b:10 = CONV_2D x; s:10 = ADD a b; y:10 = CONV_2D s; -> y",
+        );
         // x stays; s lies in a; b goes before y comes.
         assert_eq!((peak, &buffers[1]), (30, &vec![a, s]));
     }
 
     #[test]
     fn inputs_outputs_repeated_and_shared_operands_are_not_written_over() {
-        let mut g = GraphBuilder::new("");
-        let x = g.input(Tensor::sized("x", 10));
-        let a = g.op("a", "ADD", &[x], Tensor::sized("a", 10));
-        let b = g.op("b", "MUL", &[a, a], Tensor::sized("b", 10));
-        let c = g.op("c", "SUB", &[b], Tensor::sized("c", 10));
-        let d = g.op("d", "DIV", &[b, c], Tensor::sized("d", 10));
-        g.output(d);
+        let g = "x:10; a:10 = ADD x; b:10 = MUL a a; c:10 = SUB b; d:10 = DIV b c; -> d";
         assert!(peak_and_buffers(g).1.iter().all(|tensors| tensors.len() == 1));
     }
 
     #[test]
     fn a_view_shares_also_what_others_read_and_protects_it() {
-        let mut g = GraphBuilder::new("");
-        let x = g.input(Tensor::sized("x", 1));
-        let a = g.op("a", "CONV_2D", &[x], Tensor::sized("a", 10));
-        let v = g.op("v", "RESHAPE", &[a], Tensor::sized("v", 10));
-        let s = g.op("s", "SOFTMAX", &[v], Tensor::sized("s", 10));
-        let y = g.op("y", "CONV_2D", &[s, a], Tensor::sized("y", 1));
-        g.output(y);
-        let graph = g.build().unwrap();
+        let graph =
+            sketch("x:1; a:10 = CONV_2D x; v:10 = RESHAPE a; s:10 = SOFTMAX v; y:1 = CONV_2D s a; -> y");
+        let [a, v] = [1, 2].map(TensorId);
         let lifetimes = MemoryModel::Litert.lifetimes(&graph);
         let buffer = lifetimes.buffers().iter().find(|b| b.tensors == [a, v]).unwrap();
         assert_eq!(
@@ -256,42 +241,26 @@ mod tests {
 
     #[test]
     fn once_an_operand_is_chosen_the_other_is_not_tried() {
-        let mut g = GraphBuilder::new("");
-        let x = g.input(Tensor::sized("x", 1));
-        let a = g.op("a", "CONV_2D", &[x], Tensor::sized("a", 10));
-        let v = g.op("v", "RESHAPE", &[a], Tensor::sized("v", 10));
-        let b = g.op("b", "CONV_2D", &[x], Tensor::sized("b", 10));
-        let s = g.op("s", "ADD", &[v, b], Tensor::sized("s", 10));
-        let y = g.op("y", "CONV_2D", &[s, a], Tensor::sized("y", 1));
-        g.output(y);
+        let s = TensorId(4);
+        let g = "x:1; a:10 = CONV_2D x; v:10 = RESHAPE a; b:10 = CONV_2D x; s:10 = ADD v b; y:1 = CONV_2D s a; -> y";
         // v is read once, but a, whose memory it is, is not.
         assert!(peak_and_buffers(g).1.contains(&vec![s]));
     }
 
     #[test]
     fn small_tensors_are_reshaped_in_place_but_not_written_over() {
-        let mut g = GraphBuilder::new("");
-        let x = g.input(Tensor::sized("x", 1));
-        let a = g.op("a", "CONV_2D", &[x], Tensor::sized("a", 4));
-        let v = g.op("v", "SQUEEZE", &[a], Tensor::sized("v", 4));
-        let s = g.op("s", "SOFTMAX", &[v], Tensor::sized("s", 4));
-        let y = g.op("y", "CONV_2D", &[s], Tensor::sized("y", 1));
-        g.output(y);
+        let g = "x:1; a:4 = CONV_2D x; v:4 = SQUEEZE a; s:4 = SOFTMAX v; y:1 = CONV_2D s; -> y";
+        let [a, v, s] = [1, 2, 3].map(TensorId);
         let buffers = peak_and_buffers(g).1;
         assert!(buffers.contains(&vec![a, v]) && buffers.contains(&vec![s]));
     }
 
     #[test]
     fn what_lies_elsewhere_costs_nothing_and_what_nobody_reads_stays() {
-        let mut g = GraphBuilder::new("");
-        let x = g.input(Tensor::sized("x", 100));
-        let shape = g.op("shape", "SHAPE", &[x], Tensor::sized("shape", 8));
-        let sizes = g.op("sizes", "CONV_2D", &[shape], Tensor::sized("sizes", 8));
-        let heap = g.op("heap", "TILE", &[x, sizes], Tensor::sized("heap", 1000));
-        g.op("unread", "CONV_2D", &[heap], Tensor::sized("unread", 20));
-        let y = g.op("y", "CONV_2D", &[heap], Tensor::sized("y", 3));
-        g.output(y);
-        let graph = g.build().unwrap();
+        let graph = sketch(
+            "x:100; shape:8 = SHAPE x; sizes:8 = CONV_2D shape; heap:1000 = TILE x sizes; \
+             unread:20 = CONV_2D heap; y:3 = CONV_2D heap; -> y",
+        );
         let profile = MemoryModel::Litert.lifetimes(&graph).profile(&graph.file_order());
         let after: Vec<u64> = profile.steps.iter().map(|s| s.after).collect();
         assert_eq!(after, [100, 108, 100, 120, 123]);
@@ -299,16 +268,10 @@ mod tests {
 
     #[test]
     fn who_reads_another_name_of_what_is_written_over_must_stay_ahead() {
-        let mut g = GraphBuilder::new("");
-        let x = g.input(Tensor::sized("x", 64));
-        let a = g.op("a", "CONV_2D", &[x], Tensor::sized("a", 64));
-        let v1 = g.op("v1", "RESHAPE", &[a], Tensor::sized("v1", 64));
-        let v2 = g.op("v2", "RESHAPE", &[v1], Tensor::sized("v2", 64));
-        let r = g.op("r", "CONV_2D", &[v1], Tensor::sized("r", 64));
-        let s = g.op("s", "SOFTMAX", &[v2], Tensor::sized("s", 64));
-        let y = g.op("y", "CONV_2D", &[s, r], Tensor::sized("y", 64));
-        g.output(y);
-        let graph = g.build().unwrap();
+        let graph = sketch(
+            "x:64; a:64 = CONV_2D x; v1:64 = RESHAPE a; v2:64 = RESHAPE v1; r:64 = CONV_2D v1; \
+             s:64 = SOFTMAX v2; y:64 = CONV_2D s r; -> y",
+        );
         assert_eq!(super::litert_hazards(&graph), [(OpId(3), OpId(4))]);
         let bound = graph.with_precedence(&[(OpId(3), OpId(4))]);
         assert_eq!(bound.predecessors(OpId(4)), [OpId(2), OpId(3)]);

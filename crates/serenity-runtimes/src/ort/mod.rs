@@ -106,7 +106,7 @@ impl Runtime for Ort {
 mod tests {
     use super::steer::numberings;
     use super::*;
-    use serenity_ir::{ElementType, GraphBuilder, KnownDim, KnownShape, Tensor};
+    use serenity_ir::{ElementType, GraphBuilder, KnownDim, KnownShape, Tensor, sketch};
 
     pub(super) fn floats(name: &str, count: u64) -> Tensor {
         Tensor {
@@ -126,13 +126,10 @@ mod tests {
 
     #[test]
     fn of_two_branches_the_default_walk_takes_the_later_one_first() {
-        let mut g = GraphBuilder::new("");
-        let x = g.input(floats("x", 1));
-        let a = g.op("a", "Conv", &[x], floats("a", 10));
-        let b = g.op("b", "Conv", &[x], floats("b", 20));
-        let s = g.op("s", "Concat", &[a, b], floats("s", 30));
-        g.output(s);
-        let graph = g.build().unwrap();
+        let graph = sketch(
+            "x:float32[1,1]; a:float32[1,10] = Conv x; b:float32[1,20] = Conv x; \
+             s:float32[1,30] = Concat a b; -> s",
+        );
         let file = graph.file_order();
         assert_eq!(ids(&run(&graph, &file, OrtOrder::Default).order), [1, 0, 2]);
         assert_eq!(ids(&run(&graph, &file, OrtOrder::Priority).order), [0, 1, 2]);
@@ -142,14 +139,10 @@ mod tests {
 
     #[test]
     fn shapes_run_as_soon_as_they_can() {
-        let mut g = GraphBuilder::new("");
-        let x = g.input(floats("x", 1));
-        let a = g.op("a", "Conv", &[x], floats("a", 10));
-        let b = g.op("b", "Conv", &[a], floats("b", 10));
-        let n = g.op("n", "Shape", &[a], floats("n", 2));
-        let y = g.op("y", "Expand", &[b, n], floats("y", 10));
-        g.output(y);
-        let graph = g.build().unwrap();
+        let graph = sketch(
+            "x:float32[1,1]; a:float32[1,10] = Conv x; b:float32[1,10] = Conv a; \
+             n:float32[1,2] = Shape a; y:float32[1,10] = Expand b n; -> y",
+        );
         let found = run(&graph, &graph.file_order(), OrtOrder::Priority);
         assert_eq!(ids(&found.order), [0, 2, 1, 3]);
     }
@@ -192,29 +185,20 @@ mod tests {
     /// The second reader of a `DequantizeLinear` gets one of its own, which runs when nothing else can.
     #[test]
     fn every_dequantize_has_one_reader() {
-        let mut g = GraphBuilder::new("");
-        let x = g.input(floats("x", 1));
-        let q = g.op("q", "DequantizeLinear", &[x], floats("q", 10));
-        let a = g.op("a", "Conv", &[q], floats("a", 1));
-        let b = g.op("b", "Conv", &[q], floats("b", 1));
-        let c = g.op("c", "Conv", &[a], floats("c", 1));
-        let y = g.op("y", "Concat", &[c, b], floats("y", 2));
-        g.output(y);
-        let graph = g.build().unwrap();
+        let graph = sketch(
+            "x:float32[1,1]; q:float32[1,10] = DequantizeLinear x; a:float32[1,1] = Conv q; \
+             b:float32[1,1] = Conv q; c:float32[1,1] = Conv a; y:float32[1,2] = Concat c b; -> y",
+        );
         let found = run(&graph, &graph.file_order(), OrtOrder::Priority);
         assert_eq!(ids(&found.order), [0, 1, 3, 2, 4]);
     }
 
     #[test]
     fn steered_numberings_can_run() {
-        let mut g = GraphBuilder::new("");
-        let x = g.input(floats("x", 1));
-        let a = g.op("a", "Conv", &[x], floats("a", 10));
-        let b = g.op("b", "Conv", &[x], floats("b", 20));
-        let c = g.op("c", "Conv", &[a], floats("c", 5));
-        let s = g.op("s", "Concat", &[c, b], floats("s", 30));
-        g.output(s);
-        let graph = g.build().unwrap();
+        let graph = sketch(
+            "x:float32[1,1]; a:float32[1,10] = Conv x; b:float32[1,20] = Conv x; \
+             c:float32[1,5] = Conv a; s:float32[1,30] = Concat c b; -> s",
+        );
         let wanted = [0, 2, 1, 3].map(OpId);
         let found = numberings(&graph, &wanted);
         assert!(found.iter().all(|order| graph.check_order(order).is_ok()));

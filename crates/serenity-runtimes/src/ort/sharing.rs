@@ -187,7 +187,7 @@ fn can_overwrite(graph: &Graph, setup: OrtSetup, op: &Op, input: TensorId, outpu
 mod tests {
     use super::super::tests::floats;
     use crate::{MemoryModel, MemoryModelExt, OrtSetup};
-    use serenity_ir::{ElementType, Graph, GraphBuilder, KnownDim, KnownShape, Tensor, TensorId};
+    use serenity_ir::{Graph, GraphBuilder, KnownDim, KnownShape, Tensor, TensorId, sketch};
 
     const ORT: MemoryModel = MemoryModel::Ort(OrtSetup::PLAIN);
 
@@ -198,28 +198,20 @@ mod tests {
 
     #[test]
     fn inputs_are_the_callers_and_a_last_reader_writes_over_its_input() {
-        let mut g = GraphBuilder::new("");
-        let x = g.input(floats("x", 100));
-        let a = g.op("a", "Relu", &[x], floats("a", 100));
-        let b = g.op("b", "Relu", &[a], floats("b", 100));
-        let c = g.op("c", "Add", &[b, b], floats("c", 100));
-        let d = g.op("d", "Sigmoid", &[c], floats("d", 100));
-        g.output(d);
+        let graph = sketch(
+            "x:float32[1,100]; a:float32[1,100] = Relu x; b:float32[1,100] = Relu a; \
+             c:float32[1,100] = Add b b; d:float32[1,100] = Sigmoid c; -> d",
+        );
         // Not over the input, not into the output, and Add never.
-        assert_eq!(profile(&g.build().unwrap()), [400, 400, 800, 800]);
+        assert_eq!(profile(&graph), [400, 400, 800, 800]);
     }
 
     #[test]
     fn what_others_read_or_reads_twice_or_has_another_layout_is_not_written_over() {
-        let mut g = GraphBuilder::new("");
-        let x = g.input(floats("x", 1));
-        let a = g.op("a", "Conv", &[x], floats("a", 10));
-        let b = g.op("b", "Relu", &[a], floats("b", 10));
-        let c = g.op("c", "Clip", &[b, b], floats("c", 10));
-        let d = g.op("d", "Cast", &[c], Tensor { dtype: Some(ElementType::Int8), ..floats("d", 10) });
-        let e = g.op("e", "Concat", &[a, d], floats("e", 20));
-        g.output(e);
-        let graph = g.build().unwrap();
+        let graph = sketch(
+            "x:float32[1,1]; a:float32[1,10] = Conv x; b:float32[1,10] = Relu a; c:float32[1,10] = Clip b b; \
+             d:int8[1,10] = Cast c; e:float32[1,20] = Concat a d; -> e",
+        );
         assert!(ORT.lifetimes(&graph).buffers().iter().all(|b| b.tensors.len() == 1));
     }
 
@@ -250,15 +242,12 @@ mod tests {
 
     #[test]
     fn a_view_shares_with_other_readers_and_is_free_on_what_is_not_the_runtimes() {
-        let mut g = GraphBuilder::new("");
-        let x = g.input(floats("x", 10));
-        let v = g.op("v", "Reshape", &[x], floats("v", 10));
-        let w = g.op("w", "Relu", &[v], floats("w", 10));
-        let a = g.op("a", "Flatten", &[w], floats("a", 10));
-        let b = g.op("b", "Relu", &[a], floats("b", 10));
-        let c = g.op("c", "Add", &[b, w], floats("c", 10));
-        g.output(c);
-        let graph = g.build().unwrap();
+        let graph = sketch(
+            "x:float32[1,10]; v:float32[1,10] = Reshape x; w:float32[1,10] = Relu v; \
+             a:float32[1,10] = Flatten w; b:float32[1,10] = Relu a; c:float32[1,10] = Add b w; \
+             -> c",
+        );
+        let [w, a, b, c] = [2, 3, 4, 5].map(TensorId);
         let tensors: Vec<Vec<TensorId>> =
             ORT.lifetimes(&graph).buffers().iter().map(|b| b.tensors.clone()).collect();
         assert_eq!(tensors, [vec![w, a], vec![b], vec![c]]);
@@ -266,11 +255,7 @@ mod tests {
 
     #[test]
     fn what_nobody_reads_stays() {
-        let mut g = GraphBuilder::new("");
-        let x = g.input(floats("x", 1));
-        g.op("dead", "Conv", &[x], floats("dead", 10));
-        let y = g.op("y", "Conv", &[x], floats("y", 1));
-        g.output(y);
-        assert_eq!(profile(&g.build().unwrap()), [40, 44]);
+        let graph = sketch("x:float32[1,1]; dead:float32[1,10] = Conv x; y:float32[1,1] = Conv x; -> y");
+        assert_eq!(profile(&graph), [40, 44]);
     }
 }

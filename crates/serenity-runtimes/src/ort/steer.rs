@@ -15,42 +15,32 @@ pub fn numberings(graph: &Graph, wanted: &[OpId]) -> [Vec<OpId>; 2] {
     for (position, op) in wanted.iter().enumerate() {
         early[op.index()] = position;
     }
-    [highest_first(graph, &early), lowest_first(graph, &early)]
+    let before = |op| graph.predecessors(op);
+    let after = |op| readers(graph, op);
+    // From the last number to the first: of all ops whose readers have theirs, the one that should run first.
+    let mut backwards = listed(graph, after, before, |op| Reverse(early[op.index()]));
+    backwards.reverse();
+    // From the first number to the last: of all ops that can run, the one that should run last.
+    [backwards, listed(graph, before, after, |op| early[op.index()])]
 }
 
-/// From the last number to the first: of all ops whose readers have theirs, the one that should run first.
-fn highest_first(graph: &Graph, early: &[usize]) -> Vec<OpId> {
-    let mut missing: Vec<usize> = graph.op_ids().map(|op| readers(graph, op).len()).collect();
-    let mut ready: BinaryHeap<Reverse<(usize, OpId)>> = BinaryHeap::new();
-    ready.extend(
-        graph.op_ids().filter(|op| missing[op.index()] == 0).map(|op| Reverse((early[op.index()], op))),
-    );
-    let mut order = Vec::with_capacity(early.len());
-    while let Some(Reverse((_, op))) = ready.pop() {
-        order.push(op);
-        for before in graph.predecessors(op) {
-            missing[before.index()] -= 1;
-            if missing[before.index()] == 0 {
-                ready.push(Reverse((early[before.index()], before)));
-            }
-        }
-    }
-    order.reverse();
-    order
-}
-
-/// From the first number to the last: of all ops that can run, the one that should run last.
-fn lowest_first(graph: &Graph, early: &[usize]) -> Vec<OpId> {
-    let mut missing: Vec<usize> = graph.op_ids().map(|op| graph.predecessors(op).len()).collect();
-    let mut ready: BinaryHeap<(usize, OpId)> = BinaryHeap::new();
-    ready.extend(graph.op_ids().filter(|op| missing[op.index()] == 0).map(|op| (early[op.index()], op)));
-    let mut order = Vec::with_capacity(early.len());
+/// All ops, each behind those that it needs; of several that can come next, the one of the highest rank.
+fn listed<R: Ord>(
+    graph: &Graph,
+    needs: impl Fn(OpId) -> Vec<OpId>,
+    needed_by: impl Fn(OpId) -> Vec<OpId>,
+    rank: impl Fn(OpId) -> R,
+) -> Vec<OpId> {
+    let mut missing: Vec<usize> = graph.op_ids().map(|op| needs(op).len()).collect();
+    let is_ready = |op: &OpId| missing[op.index()] == 0;
+    let mut ready: BinaryHeap<(R, OpId)> = graph.op_ids().filter(is_ready).map(|op| (rank(op), op)).collect();
+    let mut order = Vec::with_capacity(missing.len());
     while let Some((_, op)) = ready.pop() {
         order.push(op);
-        for after in readers(graph, op) {
-            missing[after.index()] -= 1;
-            if missing[after.index()] == 0 {
-                ready.push((early[after.index()], after));
+        for next in needed_by(op) {
+            missing[next.index()] -= 1;
+            if missing[next.index()] == 0 {
+                ready.push((rank(next), next));
             }
         }
     }

@@ -57,41 +57,20 @@ mod tests {
     use super::*;
     use crate::Kernels;
     use crate::tflm::run::Facts;
-    use serde_json::json;
-    use serenity_ir::{Attributes, ElementType, GraphBuilder, Op, OpKind, Tensor, TensorId};
+    use serenity_ir::{TensorId, sketch};
 
     /// A buffer of 5 rows of `columns` bytes, of which two slices are taken: 4 rows at once, and the two in the middle of them last.
     fn wanted_until(columns: u64) -> Vec<(u64, u64, Step)> {
-        let rows = |rows: u64| Tensor::shaped("", vec![1, rows, columns, 1], ElementType::Int8).unwrap();
-        let mut g = GraphBuilder::new("");
-        let x = g.input(rows(5));
-        let buffer = g.op("", "RELU", &[x], rows(5));
-        let mut slice = |begin: u64, taken: u64| -> TensorId {
-            let constants = json!({
-                "1": {"shape": [4], "dtype": "int32", "values": [0, begin, 0, 0]},
-                "2": {"shape": [4], "dtype": "int32", "values": [1, taken, columns, 1]},
-            });
-            let output = g.tensor(rows(taken));
-            g.push_op(Op {
-                name: String::new(),
-                kind: OpKind::new("SLICE"),
-                inputs: vec![buffer],
-                outputs: vec![output],
-                attributes: Attributes::from_iter([("constants".to_owned(), constants)]),
-                extra: Attributes::new(),
-            });
-            output
-        };
-        let outputs = [slice(0, 4), slice(1, 2)];
-        for output in outputs {
-            g.output(output);
-        }
-        let graph = g.build().unwrap();
+        let graph = sketch(&format!(
+            "x:int8[1,5,{columns},1]; buffer:int8[1,5,{columns},1] = RELU x; \
+             a:int8[1,4,{columns},1] = SLICE buffer [0,0,0,0] [1,4,{columns},1]; \
+             b:int8[1,2,{columns},1] = SLICE buffer [0,1,0,0] [1,2,{columns},1]; -> a b"
+        ));
         let (facts, order) = (Facts::new(&[&graph], Kernels::Any), graph.file_order());
         let orders = [order.as_slice()];
         let run = Run::new(&facts, &orders).unwrap();
         let whole = Buffer::new((5 * columns).next_multiple_of(TFLM_ALIGNMENT), 1..4);
-        let parts = parts(&run, (0, buffer), whole);
+        let parts = parts(&run, (0, TensorId(1)), whole);
         parts.iter().map(|part| (part.from, part.buffer.size, part.buffer.upper)).collect()
     }
 

@@ -55,36 +55,27 @@ fn reason(call: &Call) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Map, json};
-    use serenity_ir::ElementType::{Float16, Float32, Int8, UInt8};
-    use serenity_ir::{Attributes, GraphBuilder, Op, OpKind, Tensor};
+    use serenity_ir::sketch;
 
-    /// Why an op is refused that reads an activation, or a constant, or both.
-    fn reasons(kind: &str, activation: Option<ElementType>, constant: Option<&ElementType>) -> Vec<String> {
-        let tensor = |dtype| Tensor::shaped("", vec![4], dtype).unwrap();
-        let mut builder = GraphBuilder::new("");
-        let inputs: Vec<_> = activation.into_iter().map(|dtype| builder.input(tensor(dtype))).collect();
-        let outputs = vec![builder.tensor(tensor(Float32))];
-        let mut attributes = Attributes::new();
-        if let Some(dtype) = constant {
-            let description = json!({"name": "", "shape": [4], "dtype": dtype.name()});
-            attributes.insert("constants".to_owned(), json!({inputs.len().to_string(): description}));
-        }
-        let (name, kind) = (String::new(), OpKind::new(kind));
-        builder.push_op(Op { name, kind, inputs, outputs, attributes, extra: Map::new() });
-        unsupported(&builder.build().unwrap()).into_iter().map(|refused| refused.reason).collect()
+    /// Why an op with these operands is refused.
+    fn reasons(op: &str) -> Vec<String> {
+        let graph = sketch(&format!("float32[4] = {op}"));
+        unsupported(&graph).into_iter().map(|refused| refused.reason).collect()
     }
 
     #[test]
     fn types_that_kernels_refuse_are_told() {
-        let conv = |input, weights| reasons("CONV_2D", Some(input), Some(&weights));
-        assert_eq!((conv(Int8, Int8), conv(Float32, Float32)), (vec![], vec![]));
-        assert!(
-            conv(Float32, Int8)[0].contains("a hybrid model") && conv(UInt8, UInt8)[0].contains("not uint8")
-        );
-        assert!(reasons("DEQUANTIZE", None, Some(&Float16))[0].contains("does not take float16"));
-        assert_eq!(reasons("TILE", Some(Int8), None), ["TFLM has no `TILE`"]);
-        // Whoever has such an operator brings its kernel.
-        assert!(reasons("CUSTOM:mine", Some(Int8), None).is_empty());
+        for op in ["CONV_2D int8[4] int8#[4]", "CONV_2D float32[4] float32#[4]", "CUSTOM:mine int8[4]"] {
+            // Whoever has an operator of their own brings its kernel.
+            assert!(reasons(op).is_empty(), "{op}");
+        }
+        for (op, reason) in [
+            ("CONV_2D float32[4] int8#[4]", "a hybrid model"),
+            ("CONV_2D uint8[4] uint8#[4]", "not uint8"),
+            ("DEQUANTIZE float16#[4]", "does not take float16"),
+        ] {
+            assert!(reasons(op)[0].contains(reason), "{op}");
+        }
+        assert_eq!(reasons("TILE int8[4]"), ["TFLM has no `TILE`"]);
     }
 }

@@ -19,7 +19,6 @@ use serenity_arena::{Buffer, Tie};
 use serenity_ir::{Call, ElementType, Graph, OpId, Operator, TensorId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A tensor of one of the graphs.
 pub(super) type GraphTensor = (usize, TensorId);
 
 /// One end of a copy lies `distance` bytes above the other.

@@ -159,6 +159,14 @@ impl Draft {
 }
 
 impl DraftConstant {
+    /// The elements that quantisation makes small integers.
+    pub(super) fn reals(&self) -> &[f32] {
+        match &self.values {
+            Values::Real(values) => values,
+            Values::Integer(_) => &[],
+        }
+    }
+
     /// The constant as it is: 32-bit floats or integers.
     pub(super) fn into_constant(self) -> Constant {
         let (dtype, data) = match &self.values {

@@ -122,10 +122,7 @@ fn filter_axis(op: &DraftOp) -> Option<usize> {
 }
 
 fn quantize_weights(constant: &DraftConstant, axis: Option<usize>) -> Constant {
-    let values = match &constant.values {
-        Values::Real(values) => &values[..],
-        Values::Integer(_) => &[],
-    };
+    let values = constant.reals();
     // The slice of an element: how many slices there are, and how many elements of one lie side by side.
     let slices = axis.map_or(1, |axis| constant.shape[axis] as usize);
     let inner = axis.map_or(values.len(), |axis| constant.shape[axis + 1..].iter().product::<u64>() as usize);
@@ -141,14 +138,7 @@ fn quantize_weights(constant: &DraftConstant, axis: Option<usize>) -> Constant {
         .enumerate()
         .map(|(index, value)| (value / scales[slice(index)]).round().clamp(-127.0, 127.0) as i8 as u8)
         .collect();
-    let quantization = Quantization { zero_points: vec![0; slices], scales, axis: axis.unwrap_or(0) as u32 };
-    Constant {
-        name: constant.name.clone(),
-        shape: constant.shape.clone(),
-        dtype: ElementType::Int8,
-        quantization: Some(quantization),
-        data,
-    }
+    quantized(constant, ElementType::Int8, scales, axis, data)
 }
 
 /// The scale of input times weight, for each filter.
@@ -163,22 +153,26 @@ fn product_scales(input: &Quantization, weights: &Constant) -> Vec<f32> {
 }
 
 fn quantize_bias(constant: &DraftConstant, scales: Vec<f32>) -> Constant {
-    let values = match &constant.values {
-        Values::Real(values) => &values[..],
-        Values::Integer(_) => &[],
-    };
+    let values = constant.reals();
     let data = values
         .iter()
         .enumerate()
         .map(|(index, value)| (value / scales[index % scales.len()]).round() as i32)
         .flat_map(i32::to_le_bytes)
         .collect();
-    let quantization = Quantization { zero_points: vec![0; scales.len()], scales, axis: 0 };
-    Constant {
-        name: constant.name.clone(),
-        shape: constant.shape.clone(),
-        dtype: ElementType::Int32,
-        quantization: Some(quantization),
-        data,
-    }
+    quantized(constant, ElementType::Int32, scales, None, data)
+}
+
+/// The constant with these data, symmetric around 0.
+fn quantized(
+    constant: &DraftConstant,
+    dtype: ElementType,
+    scales: Vec<f32>,
+    axis: Option<usize>,
+    data: Vec<u8>,
+) -> Constant {
+    let axis = axis.unwrap_or(0) as u32;
+    let quantization = Some(Quantization { zero_points: vec![0; scales.len()], scales, axis });
+    let (name, shape) = (constant.name.clone(), constant.shape.clone());
+    Constant { name, shape, dtype, quantization, data }
 }

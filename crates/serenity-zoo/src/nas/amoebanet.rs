@@ -6,6 +6,7 @@
 
 use super::nasnet::{cells, cifar, filters, imagenet};
 use super::operation::Operation::{AveragePool, MaxPool, Separable, Skip, Split7x7};
+use super::stack::stages;
 use super::{CellTable, Genotype};
 use crate::catalog::Network;
 use crate::net::dtype_option;
@@ -17,7 +18,7 @@ pub(crate) const AMOEBANET_CIFAR: Network = Network {
     reference: "Real et al., AAAI 2019, arXiv:1802.01548",
     reconstruction: false,
     options: &[cells("6"), filters("36"), dtype_option("float32")],
-    make: |options| cifar(options, &AMOEBANET_A),
+    make: |options| cifar(options, &AMOEBANET_A, stages),
 };
 
 /// For `ImageNet`.
@@ -25,7 +26,7 @@ pub(crate) const AMOEBANET_IMAGENET: Network = Network {
     name: "amoebanet-imagenet",
     summary: "AmoebaNet-A for ImageNet (mobile), 224x224",
     options: &[cells("4"), filters("50"), dtype_option("float32")],
-    make: |options| imagenet(options, &AMOEBANET_A),
+    make: |options| imagenet(options, &AMOEBANET_A, stages),
     ..AMOEBANET_CIFAR
 };
 

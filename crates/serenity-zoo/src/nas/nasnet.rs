@@ -7,7 +7,7 @@
 //! convolutions.
 
 use super::operation::Operation::{AveragePool, MaxPool, Separable, Skip};
-use super::stack::{self, three_stages, with_stem_cells};
+use super::stack::{self, Plan, stages, with_stem_cells};
 use super::{CellTable, Genotype};
 use crate::catalog::Network;
 use crate::net::{Conv, Net, Window, dtype_option};
@@ -32,7 +32,7 @@ pub(crate) const NASNET_CIFAR: Network = Network {
     reference: "Zoph et al., CVPR 2018, arXiv:1707.07012",
     reconstruction: false,
     options: &[cells("6"), filters("32"), dtype_option("float32")],
-    make: |options| cifar(options, &NASNET_A),
+    make: |options| cifar(options, &NASNET_A, stages),
 };
 
 /// For `ImageNet`.
@@ -40,7 +40,7 @@ pub(crate) const NASNET_IMAGENET: Network = Network {
     name: "nasnet-imagenet",
     summary: "NASNet-A for ImageNet (mobile), 224x224",
     options: &[cells("4"), filters("44"), dtype_option("float32")],
-    make: |options| imagenet(options, &NASNET_A),
+    make: |options| imagenet(options, &NASNET_A, stages),
     ..NASNET_CIFAR
 };
 
@@ -67,26 +67,30 @@ const NASNET_A: Genotype = Genotype {
     },
 };
 
-/// A genotype on the CIFAR stack of `NASNet`.
-pub(super) fn cifar(options: &Options, genotype: &Genotype) -> Result<Graph, ZooError> {
+/// A genotype on the CIFAR stem of `NASNet`.
+pub(super) fn cifar(
+    options: &Options,
+    genotype: &Genotype,
+    plan: fn(&Options) -> Plan,
+) -> Result<Graph, ZooError> {
     let mut net = Net::with_dtype_option(options);
-    let filters = options.integer("filters");
-    let states = stack::stem(&mut net, 32, 3 * filters, Conv::square(3));
-    let x = stack::add(&mut net, genotype, states, &three_stages(options.integer("cells"), filters));
+    let states = stack::stem(&mut net, 32, 3 * options.integer("filters"), Conv::square(3));
+    let x = stack::add(&mut net, genotype, states, &plan(options));
     let x = stack::head(&mut net, x, 10);
     net.finish(x)
 }
 
-/// A genotype on the `ImageNet` stack of `NASNet`.
-pub(super) fn imagenet(options: &Options, genotype: &Genotype) -> Result<Graph, ZooError> {
+/// A genotype on the `ImageNet` stem of `NASNet`, from 224 to 111.
+pub(super) fn imagenet(
+    options: &Options,
+    genotype: &Genotype,
+    plan: fn(&Options) -> Plan,
+) -> Result<Graph, ZooError> {
     let mut net = Net::with_dtype_option(options);
-    let filters = options.integer("filters");
-    let states = stack::stem(&mut net, 224, 32, IMAGENET_STEM);
-    let plan = with_stem_cells(filters, three_stages(options.integer("cells"), filters));
+    let halve = Conv::with(Window::square(3).stride(2).valid());
+    let states = stack::stem(&mut net, 224, 32, halve);
+    let plan = with_stem_cells(options.integer("filters"), plan(options));
     let x = stack::add(&mut net, genotype, states, &plan);
     let x = stack::head(&mut net, x, 1000);
     net.finish(x)
 }
-
-/// The stem convolution of all `ImageNet` stacks: 224 to 111.
-pub(super) const IMAGENET_STEM: Conv = Conv::with(Window::square(3).stride(2).valid());

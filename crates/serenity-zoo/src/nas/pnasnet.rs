@@ -3,15 +3,13 @@
 //! There is only one cell; with stride 2 it is the reduction cell. Instead of standing between the stages, a
 //! reduction cell is the first cell of the second and of the third stage.
 
-use super::nasnet::{IMAGENET_STEM, cells, filters};
+use super::nasnet::{cells, cifar, filters, imagenet};
 use super::operation::Operation::{MaxPool, Separable, Skip};
-use super::stack::{self, Kind, Plan, with_stem_cells};
+use super::stack::{Kind, Plan};
 use super::{CellTable, Genotype};
-use crate::ZooError;
 use crate::catalog::Network;
-use crate::net::{Conv, Net, dtype_option};
+use crate::net::dtype_option;
 use crate::options::Options;
-use serenity_ir::Graph;
 
 /// For CIFAR-10.
 pub(crate) const PNASNET_CIFAR: Network = Network {
@@ -20,7 +18,7 @@ pub(crate) const PNASNET_CIFAR: Network = Network {
     reference: "Liu et al., ECCV 2018, arXiv:1712.00559",
     reconstruction: false,
     options: &[cells("3"), filters("48"), dtype_option("float32")],
-    make: cifar,
+    make: |options| cifar(options, &PNASNET_5, plan),
 };
 
 /// For `ImageNet`.
@@ -28,7 +26,7 @@ pub(crate) const PNASNET_IMAGENET: Network = Network {
     name: "pnasnet-imagenet",
     summary: "PNASNet-5 for ImageNet (mobile), 224x224",
     options: &[cells("3"), filters("54"), dtype_option("float32")],
-    make: imagenet,
+    make: |options| imagenet(options, &PNASNET_5, plan),
     ..PNASNET_CIFAR
 };
 
@@ -54,21 +52,4 @@ fn plan(options: &Options) -> Plan {
         }
     }
     plan
-}
-
-fn cifar(options: &Options) -> Result<Graph, ZooError> {
-    let mut net = Net::with_dtype_option(options);
-    let states = stack::stem(&mut net, 32, 3 * options.integer("filters"), Conv::square(3));
-    let x = stack::add(&mut net, &PNASNET_5, states, &plan(options));
-    let x = stack::head(&mut net, x, 10);
-    net.finish(x)
-}
-
-fn imagenet(options: &Options) -> Result<Graph, ZooError> {
-    let mut net = Net::with_dtype_option(options);
-    let states = stack::stem(&mut net, 224, 32, IMAGENET_STEM);
-    let plan = with_stem_cells(options.integer("filters"), plan(options));
-    let x = stack::add(&mut net, &PNASNET_5, states, &plan);
-    let x = stack::head(&mut net, x, 1000);
-    net.finish(x)
 }

@@ -3,6 +3,7 @@
 use super::operation::Granularity;
 use super::{Genotype, cell};
 use crate::net::{Conv, Feature, Net};
+use crate::options::Options;
 
 /// Which cell to add.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +32,8 @@ pub(super) fn add(net: &mut Net, genotype: &Genotype, mut states: [Feature; 2], 
 
 /// `NASNet`'s plan, which `AmoebaNet` shares: three runs of `cells` normal cells with a reduction cell between them,
 /// each with twice the filters of the one before.
-pub(super) fn three_stages(cells: u64, filters: u64) -> Plan {
+pub(super) fn stages(options: &Options) -> Plan {
+    let (cells, filters) = (options.integer("cells"), options.integer("filters"));
     let mut plan = Plan::new();
     for stage in 0..3 {
         let filters = filters << stage;

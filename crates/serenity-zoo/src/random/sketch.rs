@@ -50,7 +50,6 @@ impl Sketch {
         self.sized_op("COMPUTE", inputs, bytes)
     }
 
-    /// A concatenation.
     pub(super) fn concat(&mut self, inputs: &[TensorId]) -> TensorId {
         let bytes = inputs.iter().map(|&t| self.bytes(t)).sum();
         self.sized_op("CONCATENATION", inputs, bytes)

@@ -75,7 +75,6 @@ pub(crate) const RANDWIRE_CIFAR10: Network = Network {
     make: |options| make(options, &Regime { stages: 2, classes: 10, stem: Stem::Cifar }),
 };
 
-/// For CIFAR-100.
 pub(crate) const RANDWIRE_CIFAR100: Network = Network {
     name: "randwire-cifar100",
     summary: "randomly wired network for CIFAR-100, three stages",

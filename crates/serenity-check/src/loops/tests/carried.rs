@@ -21,18 +21,18 @@ pub(super) fn original() -> Made {
     let mut net = Net::default();
     let [x, t, y] =
         [("x", 0), ("t", 64), ("y", 128)].map(|(name, place)| net.tensor(name, &[1, 6, 4, 2], place));
-    net.input(x);
+    net.inputs(&[x]);
     net.depthwise(x, t, "same", None);
     net.depthwise(t, y, "same", None);
-    net.output(y);
+    net.outputs(&[y]);
     Made::of(vec![net])
 }
 
 pub(super) fn looped(carried: &Carried) -> Made {
     let mut main = Net::default();
     let (x, y) = (main.tensor("x", &[1, 6, 4, 2], 16), main.tensor("y", &[1, 6, 4, 2], 0));
-    main.input(x);
-    main.output(y);
+    main.inputs(&[x]);
+    main.outputs(&[y]);
     let xf = main.tensor("xf", &[48], 16);
     main.reshape(x, xf);
     let [above, below] = [("above", 0), ("below", 64)].map(|(name, place)| {
@@ -56,9 +56,7 @@ pub(super) fn looped(carried: &Carried) -> Made {
 fn body(carried: &Carried) -> Net {
     let mut net = Net::default();
     let (i, z, c) = (net.numbers("i", 1, 400), net.tensor("z", &[80], 0), net.tensor("c", &[1, 2, 4, 2], 80));
-    for input in [i, z, c] {
-        net.input(input);
-    }
+    net.inputs(&[i, z, c]);
     // Three rows of the picture, the first of which is the one above it.
     let begin = net.numbers("begin", 1, 416);
     net.look_up(&[8, 16, 24, 32, 40, 48, 56], i, begin, 1);
@@ -94,9 +92,7 @@ fn body(carried: &Carried) -> Net {
     net.op("DYNAMIC_UPDATE_SLICE", &[z, row_flat, to], &[written], &[]);
     let next = net.numbers("i'", 1, 400);
     net.look_up(&[1, 2, 3, 4, 5, 6, 7], i, next, 1);
-    for output in [next, written, kept] {
-        net.output(output);
-    }
+    net.outputs(&[next, written, kept]);
     net
 }
 

@@ -45,12 +45,16 @@ impl Net {
         self.builder.tensor(tensor)
     }
 
-    pub(super) fn input(&mut self, tensor: TensorId) {
-        self.builder.mark_input(tensor);
+    pub(super) fn inputs(&mut self, tensors: &[TensorId]) {
+        for &tensor in tensors {
+            self.builder.mark_input(tensor);
+        }
     }
 
-    pub(super) fn output(&mut self, tensor: TensorId) {
-        self.builder.output(tensor);
+    pub(super) fn outputs(&mut self, tensors: &[TensorId]) {
+        for &tensor in tensors {
+            self.builder.output(tensor);
+        }
     }
 
     /// An op of the loop itself, with these constants by position.
@@ -139,14 +143,14 @@ pub(super) fn filled(shape: &[u64], value: i64) -> Value {
 pub(super) fn condition(values: &[(&[u64], u64)], count: i64, answer: u64) -> Net {
     let mut net = Net::default();
     let counter = net.numbers("i", 1, 400);
-    net.input(counter);
+    net.inputs(&[counter]);
     for (shape, place) in values {
         let value = net.tensor("", shape, *place);
-        net.input(value);
+        net.inputs(&[value]);
     }
     let answer = net.answer(answer);
     net.op("LESS", &[counter], &[answer], &[(1, ints(&[count]))]);
-    net.output(answer);
+    net.outputs(&[answer]);
     net
 }
 
@@ -160,6 +164,12 @@ impl Made {
             made.places.push(places);
         }
         made
+    }
+
+    /// Replaces something in the text of a graph.
+    pub(super) fn edit(&mut self, graph: usize, old: &str, new: &str) {
+        let text = serenity_ir::json::write(&self.graphs[graph]).replace(old, new);
+        self.graphs[graph] = serenity_ir::json::parse(&text).unwrap();
     }
 
     /// Where the tensor of this name lies.

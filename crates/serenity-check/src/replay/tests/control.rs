@@ -2,28 +2,31 @@
 
 #![allow(clippy::print_stdout, reason = "how tight the table is")]
 
-use super::samples::{KINDS, sample};
+use super::samples::{kinds, sample};
 use super::{Chance, Verdict, nearest, replayed};
-use serenity_ir::OpId;
+use serenity_ir::{Graph, OpId};
 use serenity_runtimes::{Kernels, Overlap, overlaps};
 
 /// How often each rule is tried.
-const SAMPLES: u64 = 1000;
+const SAMPLES: usize = 1000;
+
+/// Ops of a kind, in words and as graphs.
+fn samples(kind: &'static str, chance: &mut Chance) -> impl Iterator<Item = (String, Graph)> {
+    let ops = std::iter::repeat_with(move || sample(kind, chance)).take(SAMPLES);
+    ops.map(|op| (op.to_string(), op.graph()))
+}
 
 /// Kernels that read everything before they write anything: no place is too close for them.
 const NEVER_TOO_CLOSE: &[&str] = &["TRANSPOSE_CONV"];
 
 #[test]
 fn what_the_table_allows_is_safe_and_sixteen_bytes_less_is_refused() {
-    for (seed, &kind) in (0..).zip(KINDS) {
+    for (seed, kind) in (0..).zip(kinds()) {
         for (name, kernels) in Kernels::all() {
             let mut chance = Chance(seed);
             let (mut tried, mut refused) = (0, 0);
             let (mut apart, mut tight) = (0, 0);
-            for _ in 0..SAMPLES {
-                let op = sample(kind, &mut chance);
-                let told = op.to_string();
-                let graph = op.graph();
+            for (told, graph) in samples(kind, &mut chance) {
                 for overlap in overlaps(&graph, OpId(0), kernels) {
                     let pair = [overlap.input, overlap.output];
                     let side = if overlap.is_backward { -1 } else { 1 };
@@ -62,12 +65,9 @@ fn what_the_table_allows_is_safe_and_sixteen_bytes_less_is_refused() {
 /// A plan for kernels of any kind is tried for each set, and is told to be safe with each.
 #[test]
 fn what_any_kernels_allow_each_set_allows() {
-    for (seed, &kind) in (0..).zip(KINDS) {
+    for (seed, kind) in (0..).zip(kinds()) {
         let mut chance = Chance(2000 + seed);
-        for _ in 0..SAMPLES {
-            let op = sample(kind, &mut chance);
-            let told = op.to_string();
-            let graph = op.graph();
+        for (told, graph) in samples(kind, &mut chance) {
             for allowed in overlaps(&graph, OpId(0), Kernels::Any) {
                 let distance = allowed.distance;
                 for (name, kernels) in Kernels::all() {
@@ -86,12 +86,9 @@ fn what_any_kernels_allow_each_set_allows() {
 /// What is saved while an op runs is counted with the least distances of the replay; the planner counts with its table.
 #[test]
 fn the_nearest_places_are_those_of_the_table() {
-    for (seed, &kind) in (0..).zip(KINDS) {
+    for (seed, kind) in (0..).zip(kinds()) {
         let mut chance = Chance(1000 + seed);
-        for _ in 0..SAMPLES {
-            let op = sample(kind, &mut chance);
-            let told = op.to_string();
-            let graph = op.graph();
+        for (told, graph) in samples(kind, &mut chance) {
             let (inputs, outputs) = (&graph.op(OpId(0)).inputs, &graph.op(OpId(0)).outputs);
             for (name, kernels) in Kernels::all() {
                 let table = overlaps(&graph, OpId(0), kernels);

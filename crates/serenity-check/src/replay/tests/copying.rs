@@ -124,8 +124,7 @@ fn concatenation() {
 fn a_tensor_given_twice_must_be_safe_both_times() {
     let shape = [4, 2];
     let op = OneOp::new("CONCATENATION").with("axis", 1).reads(&shape, &Int8).gives(&[4, 4], &Int8);
-    let graph = op.first_again().graph();
-    let pair = [graph.op(OpId(0)).inputs[0], graph.op(OpId(0)).outputs[0]];
+    let (graph, pair) = op.first_again().with_ends();
     // The second block of the last row ends at 16, and lies at 6 in the operand.
     let found = overlaps(&graph, OpId(0), Reference);
     assert_eq!(found.iter().map(|overlap| overlap.distance).collect::<Vec<_>>(), [10]);
@@ -135,14 +134,12 @@ fn a_tensor_given_twice_must_be_safe_both_times() {
     // Once as the picture, once as the filter: the latter was not looked at.
     let op = OneOp::new("FULLY_CONNECTED").reads(&[2, 4], &Int8).gives(&[2, 2], &Int8);
     assert_eq!(asked(op.clone(), Reference, 0, 0), Some(1));
-    let graph = op.first_again().graph();
-    let pair = [graph.op(OpId(0)).inputs[0], graph.op(OpId(0)).outputs[0]];
+    let (graph, pair) = op.first_again().with_ends();
     assert_eq!(overlaps(&graph, OpId(0), Reference), []);
     assert_eq!(replayed(&graph, Reference, pair, 3), Verdict::Unknown { kind: "FULLY_CONNECTED".to_owned() });
     // Both operands of a sum.
     let op = OneOp::new("ADD").reads(&[9], &Int8).gives(&[9], &Int8).first_again();
-    let graph = op.graph();
-    let pair = [graph.op(OpId(0)).inputs[0], graph.op(OpId(0)).outputs[0]];
+    let (graph, pair) = op.with_ends();
     for kernels in [Any, Reference, CmsisNn] {
         assert_eq!(overlaps(&graph, OpId(0), kernels).len(), 1);
         assert_eq!(replayed(&graph, kernels, pair, 0), Verdict::Safe);
@@ -231,8 +228,7 @@ fn reshaping_copies_everything_onto_itself_or_elsewhere() {
         let op = OneOp::new("RESHAPE").reads(&[2, 6], &Float32).gives(&[3, 4], &Float32);
         let [overlap] = overlaps(&op.clone().graph(), OpId(0), kernels)[..] else { panic!() };
         assert!(overlap.allows(16, 16) && !overlap.allows(20, 16) && !overlap.allows(12, 16));
-        let graph = op.graph();
-        let pair = [graph.op(OpId(0)).inputs[0], graph.op(OpId(0)).outputs[0]];
+        let (graph, pair) = op.with_ends();
         let safe = [-48, 0, 48].map(|distance| replayed(&graph, kernels, pair, distance));
         assert_eq!(safe, [Verdict::Safe, Verdict::Safe, Verdict::Safe]);
         assert_eq!(replayed(&graph, kernels, pair, 4), Verdict::Overwrites { byte: 0, element: 1 });

@@ -49,8 +49,7 @@ fn vector_libraries_compute_some_functions_in_several_passes() {
         let op = |dtype| OneOp::new(kind).reads(&[9], dtype).gives(&[9], dtype);
         assert_eq!((found(&op(&Float32), Any), found(&op(&Int8), Any)), (vec![], vec![(0, true)]));
         assert_eq!(found(&op(&Float32), Reference), [(0, false)]);
-        let graph = op(&Float32).graph();
-        let pair = [graph.op(OpId(0)).inputs[0], graph.op(OpId(0)).outputs[0]];
+        let (graph, pair) = op(&Float32).with_ends();
         assert!(matches!(replayed(&graph, Any, pair, 0), Verdict::Unknown { .. }));
     }
 }
@@ -63,8 +62,7 @@ fn esp_nn_in_assembly_is_trusted_with_what_any_kernels_are() {
         (vec![(0, true); 2], vec![(0, false); 2])
     );
     assert_eq!(found(&sum(&Float32), EspNnS3), [(0, false); 2]);
-    let graph = sum(&Int8).graph();
-    let pair = [graph.op(OpId(0)).inputs[0], graph.op(OpId(0)).outputs[0]];
+    let (graph, pair) = sum(&Int8).with_ends();
     assert_eq!(replayed(&graph, EspNnS3, pair, 0), Verdict::Safe);
     assert_ne!(replayed(&graph, EspNnS3, pair, 1), Verdict::Safe);
     assert_eq!(replayed(&graph, EspNn, pair, 1), Verdict::Safe);
@@ -120,13 +118,11 @@ fn other_kinds_and_types_overlap_nothing() {
     let unpacked = OneOp::new("RELU").reads_unpacked(&[9], &Int8, 10).gives(&[9], &Int8);
     assert_eq!(found(&unpacked, Reference), []);
     for op in [unpacked, OneOp::new("RELU").reads(&[9], &Int4).gives(&[9], &Int4)] {
-        let graph = op.graph();
-        let pair = [graph.op(OpId(0)).inputs[0], graph.op(OpId(0)).outputs[0]];
+        let (graph, pair) = op.with_ends();
         assert!(matches!(replayed(&graph, Reference, pair, 0), Verdict::Unknown { .. }));
     }
     for kind in ["MEAN", "SUM", "TRANSPOSE", "PACK", "UNPACK", "GATHER", "CUSTOM:RELU", "Relu"] {
-        let graph = OneOp::new(kind).reads(&[9], &Int8).gives(&[9], &Int8).graph();
-        let pair = [graph.op(OpId(0)).inputs[0], graph.op(OpId(0)).outputs[0]];
+        let (graph, pair) = OneOp::new(kind).reads(&[9], &Int8).gives(&[9], &Int8).with_ends();
         for kernels in [Any, Reference, CmsisNn] {
             assert_eq!(replayed(&graph, kernels, pair, 0), Verdict::Unknown { kind: kind.to_owned() });
         }

@@ -1,7 +1,7 @@
 //! Graphs of one op.
 
 use serde_json::{Map, Value, json};
-use serenity_ir::{Attributes, ElementType, Graph, GraphBuilder, Op, OpKind, Tensor, TensorId};
+use serenity_ir::{Attributes, ElementType, Graph, GraphBuilder, Op, OpId, OpKind, Tensor, TensorId};
 use std::fmt;
 
 /// One op in the making; operands are added in the order of its signature.
@@ -64,6 +64,13 @@ impl OneOp {
     pub(super) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.attributes.insert(name.to_owned(), value.into());
         self
+    }
+
+    /// The graph, its first input and its first output.
+    pub(super) fn with_ends(self) -> (Graph, [TensorId; 2]) {
+        let graph = self.graph();
+        let ends = [graph.op(OpId(0)).inputs[0], graph.op(OpId(0)).outputs[0]];
+        (graph, ends)
     }
 
     pub(super) fn graph(self) -> Graph {

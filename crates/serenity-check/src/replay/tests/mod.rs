@@ -104,8 +104,7 @@ fn assert_enough(op: OneOp, kernels: Kernels, naive: &Naive) {
     let distance = asked(op.clone(), kernels, 0, 0);
     let told = op.to_string();
     assert!(distance.is_none_or(|distance| distance >= naive.least_distance), "{told}");
-    let graph = op.graph();
-    let pair = [graph.op(OpId(0)).inputs[0], graph.op(OpId(0)).outputs[0]];
+    let (graph, pair) = op.with_ends();
     let found = nearest(&graph, OpId(0), kernels, pair[0], pair[1]).at_least;
     assert_eq!(found.map(|found| found as i64), distance, "{told}");
     for distance in distance.into_iter().chain([naive.least_distance - 1, 2, 1, 0, -1, -5]) {

@@ -8,71 +8,17 @@ use serenity_ir::ElementType::{self, Float32, Int8, Int16, Int32, UInt8};
 use serenity_ir::Operator;
 
 /// Every kind that the table knows.
-pub(super) const KINDS: &[&str] = &[
-    "CONV_2D",
-    "DEPTHWISE_CONV_2D",
-    "AVERAGE_POOL_2D",
-    "MAX_POOL_2D",
-    "L2_POOL_2D",
-    "TRANSPOSE_CONV",
-    "FULLY_CONNECTED",
-    "PAD",
-    "PADV2",
-    "CONCATENATION",
-    "SLICE",
-    "STRIDED_SLICE",
-    "SPLIT",
-    "SPLIT_V",
-    "RESHAPE",
-    "SQUEEZE",
-    "EXPAND_DIMS",
-    "RESIZE_BILINEAR",
-    "RESIZE_NEAREST_NEIGHBOR",
-    "SOFTMAX",
-    "RELU",
-    "RELU6",
-    "RELU_N1_TO_1",
-    "RELU_0_TO_1",
-    "LEAKY_RELU",
-    "ELU",
-    "HARD_SWISH",
-    "LOGISTIC",
-    "TANH",
-    "ABS",
-    "NEG",
-    "SQUARE",
-    "FLOOR",
-    "CEIL",
-    "ROUND",
-    "QUANTIZE",
-    "DEQUANTIZE",
-    "CAST",
-    "EXP",
-    "LOG",
-    "SQRT",
-    "RSQRT",
-    "SIN",
-    "COS",
-    "LOGICAL_NOT",
-    "ADD",
-    "SUB",
-    "MUL",
-    "DIV",
-    "MAXIMUM",
-    "MINIMUM",
-    "SQUARED_DIFFERENCE",
-    "FLOOR_DIV",
-    "FLOOR_MOD",
-    "PRELU",
-    "LOGICAL_AND",
-    "LOGICAL_OR",
-    "EQUAL",
-    "NOT_EQUAL",
-    "LESS",
-    "LESS_EQUAL",
-    "GREATER",
-    "GREATER_EQUAL",
-];
+const KINDS: &str = "\
+    CONV_2D DEPTHWISE_CONV_2D AVERAGE_POOL_2D MAX_POOL_2D L2_POOL_2D TRANSPOSE_CONV FULLY_CONNECTED PAD \
+    PADV2 CONCATENATION SLICE STRIDED_SLICE SPLIT SPLIT_V RESHAPE SQUEEZE EXPAND_DIMS RESIZE_BILINEAR \
+    RESIZE_NEAREST_NEIGHBOR SOFTMAX RELU RELU6 RELU_N1_TO_1 RELU_0_TO_1 LEAKY_RELU ELU HARD_SWISH \
+    LOGISTIC TANH ABS NEG SQUARE FLOOR CEIL ROUND QUANTIZE DEQUANTIZE CAST EXP LOG SQRT RSQRT SIN COS \
+    LOGICAL_NOT ADD SUB MUL DIV MAXIMUM MINIMUM SQUARED_DIFFERENCE FLOOR_DIV FLOOR_MOD PRELU LOGICAL_AND \
+    LOGICAL_OR EQUAL NOT_EQUAL LESS LESS_EQUAL GREATER GREATER_EQUAL";
+
+pub(super) fn kinds() -> impl Iterator<Item = &'static str> {
+    KINDS.split(' ')
+}
 
 pub(super) fn sample(kind: &'static str, chance: &mut Chance) -> OneOp {
     let op = OneOp::new(kind);

@@ -242,8 +242,7 @@ fn depthwise_convolutions_in_blocks_of_channels() {
         let filter = [1, window.kernel[0], window.kernel[1], channels];
         let op = OneOp::new("DEPTHWISE_CONV_2D").reads(&input, &Int8).constant(&filter, &Int8);
         let op = window.describe(op).gives(&output, &Int8);
-        let graph = op.clone().graph();
-        let pair = [graph.op(OpId(0)).inputs[0], graph.op(OpId(0)).outputs[0]];
+        let (graph, pair) = op.clone().with_ends();
         let steps = blocks_trace(&window, channels, 124);
         let is_safe = |distance: i64| {
             let mut written = std::collections::BTreeSet::new();
@@ -423,8 +422,7 @@ fn large_pictures_are_replayed_by_rows() {
     let op = op.constant(&[1, 3, 3, 4], &Int8).gives(&[1, 4096, 4096, 4], &Int8);
     let op = op.with("kernel", json!([3, 3])).with("stride", json!([1, 1])).with("padding", "same");
     let distance = asked(op.clone(), Reference, 0, 0).unwrap();
-    let graph = op.graph();
-    let pair = [graph.op(OpId(0)).inputs[0], graph.op(OpId(0)).outputs[0]];
+    let (graph, pair) = op.with_ends();
     let started = std::time::Instant::now();
     for _ in 0..20 {
         assert_eq!(replayed(&graph, Reference, pair, distance), Verdict::Safe);

@@ -5,6 +5,7 @@ mod print;
 use super::several::{self, Done, Several};
 use super::title;
 use crate::args::InspectArgs;
+use crate::failure::refuse;
 use crate::outputs::OutputFile;
 use crate::progress::ProgressLine;
 use crate::signals::cancel_on_signal;
@@ -24,7 +25,7 @@ pub(crate) fn run(args: &InspectArgs, out: &mut impl Write) -> Result<Outcome, F
     };
     if let (Some(_), 2..) = (&args.dot, args.inputs.len()) {
         let message = format!("--dot names one file for {} models", args.inputs.len());
-        return Err(Failure::request(message, "run the command for each"));
+        return refuse(message, "run the command for each");
     }
     let dot = args.dot.as_deref().map(OutputFile::dot).transpose()?;
     let cancel = cancel_on_signal();

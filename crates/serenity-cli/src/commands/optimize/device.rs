@@ -3,6 +3,7 @@
 use super::Job;
 use crate::Failure;
 use crate::args::TwoSizes;
+use crate::failure::refuse;
 use crate::progress::thousands;
 use crate::size::Size;
 use schemars::JsonSchema;
@@ -21,10 +22,10 @@ pub(super) fn check_target(job: &Job) -> Result<(), Failure> {
     super::refuse_input(job, header)?;
     for (option, other) in [("-o", job.output), ("--plan", job.plan.as_deref())] {
         if other.is_some_and(|other| serenity::write::is_same_file(other, header)) {
-            return Err(Failure::request(
+            return refuse(
                 format!("the header and what {option} asks for would both be written to `{header}`"),
                 "give them different names",
-            ));
+            );
         }
     }
     Ok(())
@@ -34,10 +35,10 @@ pub(super) fn check_target(job: &Job) -> Result<(), Failure> {
 pub(super) fn check_runtime(job: &Job, model: MemoryModel) -> Result<(), Failure> {
     match (&job.emit_header, model.kernels()) {
         (None, _) | (Some(_), Some(_)) => Ok(()),
-        (Some(header), None) => Err(Failure::request(
+        (Some(header), None) => refuse(
             format!("cannot write `{header}`: the places of tensors are planned for TFLM, not for `{model}`"),
             "add --runtime tflm, and the kernels that it is built with",
-        )),
+        ),
     }
 }
 

@@ -20,6 +20,7 @@ use super::several::{self, Done, Several};
 use super::ways::{Table, print_made};
 use super::{as_typed, for_shell, title, with_search};
 use crate::args::OptimizeArgs;
+use crate::failure::refuse;
 use crate::outputs::{Content, OutputFile};
 use crate::progress::ProgressLine;
 use crate::screen::style::{TITLE, paint};
@@ -135,14 +136,14 @@ fn check_names_of_one(args: &OptimizeArgs) -> Result<(), Failure> {
     ];
     match asked.iter().find(|(_, path)| path.is_some()) {
         None => Ok(()),
-        Some((option @ "-o", _)) => Err(Failure::request(
+        Some((option @ "-o", _)) => refuse(
             format!("{option} names one file for {} models", args.inputs.len()),
             "write all of them into a folder: --output-dir DIR",
-        )),
-        Some((option, _)) => Err(Failure::request(
+        ),
+        Some((option, _)) => refuse(
             format!("{option} is for one model, and there are {}", args.inputs.len()),
             "run the command for each",
-        )),
+        ),
     }
 }
 
@@ -271,10 +272,10 @@ fn check_plan_target(job: &Job) -> Result<(), Failure> {
     serenity::write::check_target(plan)?;
     refuse_input(job, plan)?;
     match job.output {
-        Some(output) if serenity::write::is_same_file(output, plan) => Err(Failure::request(
+        Some(output) if serenity::write::is_same_file(output, plan) => refuse(
             format!("the model and the plan would both be written to `{plan}`"),
             "give -o and --plan different names",
-        )),
+        ),
         _ => Ok(()),
     }
 }
@@ -283,7 +284,7 @@ fn check_plan_target(job: &Job) -> Result<(), Failure> {
 fn refuse_input(job: &Job, target: &str) -> Result<(), Failure> {
     if serenity::write::is_read_from(job.input, target) {
         let message = format!("`{target}` is the model itself, which would be lost");
-        return Err(Failure::request(message, "give another name"));
+        return refuse(message, "give another name");
     }
     Ok(())
 }
@@ -295,20 +296,20 @@ fn check_format(input: &Input, output: Option<&OutputFile>) -> Result<(), Failur
     if !format.has_weights() {
         Ok(())
     } else if !own.has_weights() {
-        Err(Failure::request(
+        refuse(
             format!("cannot write `{path}`: the input is a graph, without the weights that a model needs"),
             "give a .tflite or .onnx file as input; `serenity zoo export NAME -o net.tflite` makes one of a built-in network",
-        ))
+        )
     } else if *format != own {
-        Err(Failure::request(
+        refuse(
             format!("cannot write `{path}`: a model is written in the format it came in"),
             "end the name as that of the input, or write the graph alone as .json",
-        ))
+        )
     } else if !input.file.is_whole() {
-        Err(Failure::request(
+        refuse(
             format!("cannot write `{path}`: with --fold-constants some operators of the model are left out"),
             "leave out --fold-constants, or write the graph alone as .json",
-        ))
+        )
     } else {
         Ok(serenity::write::check_side_files(input, path)?)
     }

@@ -6,12 +6,12 @@
 mod constants;
 mod steps;
 
-use crate::channels::part;
-use crate::{BeforeAfter, NarrowedChannels, NarrowedTensor};
+use crate::channels::{is_same, part, weighing};
+use crate::{BeforeAfter, NarrowedChannels};
 use constants::Constants;
 use serenity_ir::{Graph, OpId, TensorId};
 use serenity_onnx::{Attribute, Edit, Error, Model, NodeSource};
-use serenity_rewrite::constant_channels::{Apart, Narrowing, Network, Numbers, Step, Transfer, narrow};
+use serenity_rewrite::constant_channels::{Apart, Narrowing, Network, Step, Transfer, narrow};
 use std::collections::BTreeMap;
 use steps::{Operand, Reader, Reading};
 
@@ -156,17 +156,14 @@ fn new_shape(
 
 /// Is the new graph the old one, but for the shapes of its tensors?
 fn check(old: &Graph, new: &Graph, shapes: &[Option<Vec<u64>>]) -> Result<(), Error> {
-    let is_as_wide = |(id, shape): (TensorId, &Option<Vec<u64>>)| {
-        new.tensor(id).shape == *shape && new.tensor(id).name == old.tensor(id).name
+    let is_as_wide = |id: TensorId| {
+        new.tensor(id).shape == shapes[id.index()] && new.tensor(id).name == old.tensor(id).name
     };
-    let is_same = old.ops().len() == new.ops().len()
-        && old.ops().iter().zip(new.ops()).all(|(old, new)| {
-            old.kind == new.kind && (&old.inputs, &old.outputs) == (&new.inputs, &new.outputs)
-        })
-        && (old.inputs(), old.outputs()) == (new.inputs(), new.outputs())
-        && old.tensors().len() == new.tensors().len()
-        && old.tensor_ids().zip(shapes).all(is_as_wide);
-    if is_same { Ok(()) } else { Err(Error::Unfaithful("the model without constant channels".to_owned())) }
+    if is_same(old, new, is_as_wide) {
+        Ok(())
+    } else {
+        Err(Error::Unfaithful("the model without constant channels".to_owned()))
+    }
 }
 
 /// What was saved.
@@ -176,50 +173,15 @@ fn counted(
     narrowing: &Narrowing,
     is_quantised: bool,
 ) -> NarrowedChannels {
-    let weighing: Vec<(usize, usize)> = network
-        .steps
-        .iter()
-        .enumerate()
-        .filter_map(|(index, step)| match step {
-            Step::Mix(mix) => Some((index, mix.output)),
-            Step::Apart(apart) if matches!(apart.transfer, Transfer::Window { .. }) => {
-                Some((index, apart.output))
-            }
-            _ => None,
-        })
-        .collect();
-    let kept =
-        |tensor: usize| narrowing.kept[tensor].as_ref().map_or(network.tensors[tensor].count, Vec::len);
-    let sum = |count: &dyn Fn(usize) -> usize| weighing.iter().map(|&(_, output)| count(output) as u64).sum();
-    let of = |model: &Model| {
+    let [(macs, bytes), (fewer_macs, fewer_bytes)] = [old, new].map(|model| {
         let constants = Constants::of(model);
-        let macs = weighing.iter().filter_map(|&(step, _)| constants.macs(OpId::from_index(step))).sum();
-        (macs, constants.bytes())
-    };
-    let ((macs, bytes), (fewer_macs, fewer_bytes)) = (of(old), of(new));
-    let tensors = narrowing.kept.iter().enumerate().filter_map(|(number, kept)| {
-        let before = network.tensors[number].count as u64;
-        let kept = kept.as_ref()?;
-        let gone = (0..before).filter(|&channel| kept.binary_search(&(channel as usize)).is_err());
-        Some(NarrowedTensor { tensor: TensorId::from_index(number), before, gone: gone.collect() })
+        let macs = weighing(network).filter_map(|(step, _)| constants.macs(OpId::from_index(step)));
+        (macs.sum(), constants.bytes())
     });
-    let mixes_reals = |step: &Step| match step {
-        // Short sums of a model that quantises are added up one by one.
-        Step::Mix(mix) => {
-            !is_quantised
-                && network.tensors[mix.input].numbers == Numbers::Real
-                && narrowing.kept[mix.input].is_some()
-        }
-        _ => false,
-    };
-    let channels = BeforeAfter { before: sum(&|tensor| network.tensors[tensor].count), after: sum(&kept) };
-    NarrowedChannels {
-        removed: channels.saved(),
-        channels,
-        macs: BeforeAfter { before: macs, after: fewer_macs },
-        weight_bytes: BeforeAfter { before: bytes, after: fewer_bytes },
-        folded: narrowing.folded.values().flatten().filter(|&&added| added != 0).count() as u64,
-        rounds_reals: network.steps.iter().any(mixes_reals),
-        tensors: tensors.collect(),
-    }
+    let macs = BeforeAfter { before: macs, after: fewer_macs };
+    let weight_bytes = BeforeAfter { before: bytes, after: fewer_bytes };
+    let graph_tensor = |number| Some(TensorId::from_index(number));
+    let channels = NarrowedChannels::of(network, narrowing, graph_tensor, macs, weight_bytes);
+    // Short sums of a model that quantises are added up one by one.
+    NarrowedChannels { rounds_reals: channels.rounds_reals && !is_quantised, ..channels }
 }

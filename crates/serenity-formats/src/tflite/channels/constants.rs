@@ -105,7 +105,6 @@ pub(super) fn scales(tensor: &FileTensor, channels: usize, axis: u32) -> Option<
     }
 }
 
-/// The numbers of a bias.
 pub(super) fn bias(model: &Model, sub_graph: usize, number: usize, channels: usize) -> Option<Vec<f64>> {
     let tensor = model.sub_graphs().get(sub_graph)?.tensors().get(number)?;
     let data = model.constant(sub_graph, number).filter(|_| tensor.is_plain)?;

@@ -8,10 +8,11 @@ mod cut;
 mod steps;
 
 use super::operators::MAIN;
-use crate::{BeforeAfter, NarrowedChannels, NarrowedTensor};
+use crate::channels::{is_same, weighing};
+use crate::{BeforeAfter, NarrowedChannels};
 use cut::Cuts;
 use serenity_ir::TensorId;
-use serenity_rewrite::constant_channels::{Narrowing, Network, Numbers, Step, Transfer, narrow};
+use serenity_rewrite::constant_channels::{Narrowing, Network, narrow};
 use serenity_tflite::{Error, FileTensor, Model, NewTensor, OFFLINE_PLAN, PLAN_NOTE, SubGraph};
 use steps::Reader;
 
@@ -65,66 +66,30 @@ fn resized(old: &FileTensor, channels: usize) -> NewTensor {
 
 /// Is the new model the old one, but for channels? That it was written as asked for was seen to when it was; this asks for the graph that was read from it.
 fn check(old: &Model, new: &Model, narrowing: &Narrowing) -> Result<(), Error> {
-    let unfaithful = || Error::Unfaithful("the model without constant channels".to_owned());
     let (old_main, new_main) = (&old.sub_graphs()[MAIN], &new.sub_graphs()[MAIN]);
     let (old, new) = (&old.graphs()[MAIN], &new.graphs()[MAIN]);
-    let is_same_op = old.ops().len() == new.ops().len()
-        && old.ops().iter().zip(new.ops()).all(|(old, new)| {
-            old.kind == new.kind && (&old.inputs, &old.outputs) == (&new.inputs, &new.outputs)
-        });
     let is_as_wide = |id: TensorId| {
         let kept = old_main.file_tensor(id).and_then(|number| narrowing.kept[number].as_ref());
         let mut expected = old.tensor(id).shape.clone();
         if let (Some(kept), Some(last)) = (kept, expected.as_mut().and_then(|shape| shape.last_mut())) {
             *last = kept.len() as u64;
         }
-        new.tensor(id).shape == expected
+        old_main.file_tensor(id) == new_main.file_tensor(id) && new.tensor(id).shape == expected
     };
-    let is_same = is_same_op
-        && (old.inputs(), old.outputs()) == (new.inputs(), new.outputs())
-        && old.tensors().len() == new.tensors().len()
-        && old.tensor_ids().all(|id| old_main.file_tensor(id) == new_main.file_tensor(id) && is_as_wide(id));
-    if is_same { Ok(()) } else { Err(unfaithful()) }
+    if is_same(old, new, is_as_wide) {
+        Ok(())
+    } else {
+        Err(Error::Unfaithful("the model without constant channels".to_owned()))
+    }
 }
 
 /// What was saved.
 fn counted((old, new): (&Model, &Model), network: &Network, narrowing: &Narrowing) -> NarrowedChannels {
-    let weighing = || {
-        network.steps.iter().enumerate().filter_map(|(index, step)| match step {
-            Step::Mix(mix) => Some((index, mix.output)),
-            Step::Apart(apart) if matches!(apart.transfer, Transfer::Window { .. }) => {
-                Some((index, apart.output))
-            }
-            _ => None,
-        })
-    };
-    let kept =
-        |tensor: usize| narrowing.kept[tensor].as_ref().map_or(network.tensors[tensor].count, Vec::len);
-    let sum = |count: &dyn Fn(usize) -> usize| weighing().map(|(_, output)| count(output) as u64).sum();
-    let macs = |main: &SubGraph| weighing().filter_map(|(index, _)| macs(main, index)).sum();
-    let (old_main, new_main) = (&old.sub_graphs()[MAIN], &new.sub_graphs()[MAIN]);
-    let tensors = narrowing.kept.iter().enumerate().filter_map(|(number, kept)| {
-        let before = network.tensors[number].count as u64;
-        let kept = kept.as_ref()?;
-        let gone = (0..before).filter(|&channel| kept.binary_search(&(channel as usize)).is_err());
-        Some(NarrowedTensor { tensor: old_main.graph_tensor(number)?, before, gone: gone.collect() })
-    });
-    let folded = narrowing.folded.values().flatten().filter(|&&added| added != 0).count() as u64;
-    let is_real = |tensor: usize| network.tensors[tensor].numbers == Numbers::Real;
-    let mixes_reals = |step: &Step| match step {
-        Step::Mix(mix) => is_real(mix.input) && narrowing.kept[mix.input].is_some(),
-        _ => false,
-    };
-    let channels = BeforeAfter { before: sum(&|tensor| network.tensors[tensor].count), after: sum(&kept) };
-    NarrowedChannels {
-        removed: channels.saved(),
-        channels,
-        macs: BeforeAfter { before: macs(old_main), after: macs(new_main) },
-        weight_bytes: BeforeAfter { before: constant_bytes(old_main), after: constant_bytes(new_main) },
-        folded,
-        rounds_reals: network.steps.iter().any(mixes_reals),
-        tensors: tensors.collect(),
-    }
+    let [old, new] = [old, new].map(|model| &model.sub_graphs()[MAIN]);
+    let all_macs = |main: &SubGraph| weighing(network).filter_map(|(step, _)| macs(main, step)).sum();
+    let macs = BeforeAfter { before: all_macs(old), after: all_macs(new) };
+    let weight_bytes = BeforeAfter { before: constant_bytes(old), after: constant_bytes(new) };
+    NarrowedChannels::of(network, narrowing, |number| old.graph_tensor(number), macs, weight_bytes)
 }
 
 /// Every weight is used once at every position of the result.
