@@ -11,6 +11,7 @@
 //! underscores, and comments only as plain characters.
 
 mod activation;
+mod checked;
 mod curves;
 mod emitter;
 mod fixed_point;
@@ -18,8 +19,10 @@ mod fragments;
 mod lower;
 mod names;
 mod number;
+mod packing;
 mod pool;
 mod refused;
+mod rounding;
 mod source;
 mod write;
 

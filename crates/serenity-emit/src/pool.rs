@@ -4,6 +4,12 @@ use crate::names::identifier;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+/// Aligns a constant as words are. [`WORDS`] says how.
+const IN_WORDS: &str = "IN_WORDS ";
+/// What stands before constants.
+pub(crate) const WORDS: &str =
+    "#ifdef __cplusplus\n#define IN_WORDS alignas(4)\n#else\n#define IN_WORDS _Alignas(4)\n#endif\n\n";
+
 /// The type of a constant's elements in C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Ctype {
@@ -39,23 +45,33 @@ impl Ctype {
 /// All constants, each with its name.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
-    names: BTreeMap<(Ctype, Vec<u8>), String>,
+    names: BTreeMap<(&'static str, Ctype, Vec<u8>), String>,
     pub(crate) text: String,
-    pub(crate) bytes: u64,
+    bytes: u64,
+    /// By zero point: how many are needed at most.
+    zeros: BTreeMap<i32, usize>,
 }
 
 impl Pool {
     /// The name of a constant with these elements, packed as the file has them: little-endian.
     pub(crate) fn named(&mut self, ctype: Ctype, bytes: &[u8], wish: &str, why: &str) -> String {
-        if let Some(name) = self.names.get(&(ctype, bytes.to_vec())) {
+        self.placed("", ctype, bytes, wish, why)
+    }
+
+    fn placed(&mut self, how: &'static str, ctype: Ctype, bytes: &[u8], wish: &str, why: &str) -> String {
+        if let Some(name) = self.names.get(&(how, ctype, bytes.to_vec())) {
             return name.clone();
         }
         let name = format!("c{}_{}", self.names.len(), identifier(wish));
-        self.names.insert((ctype, bytes.to_vec()), name.clone());
+        self.names.insert((how, ctype, bytes.to_vec()), name.clone());
         self.bytes += bytes.len() as u64;
         let count = bytes.len() / ctype.item();
-        let _ =
-            writeln!(self.text, "/* {why} */\nstatic const {} {name}[{}] = {{", ctype.name(), count.max(1));
+        let _ = writeln!(
+            self.text,
+            "/* {why} */\n{how}static const {} {name}[{}] = {{",
+            ctype.name(),
+            count.max(1)
+        );
         write_elements(&mut self.text, ctype, bytes);
         self.text.push_str("};\n\n");
         name
@@ -64,6 +80,39 @@ impl Pool {
     pub(crate) fn i8s(&mut self, values: &[i8], wish: &str, why: &str) -> String {
         let bytes: Vec<u8> = values.iter().map(|value| value.cast_unsigned()).collect();
         self.named(Ctype::I8, &bytes, wish, why)
+    }
+
+    /// The name of a constant that is read in words as well.
+    pub(crate) fn words(&mut self, ctype: Ctype, values: &[u32], wish: &str, why: &str) -> String {
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        self.placed(IN_WORDS, ctype, &bytes, wish, why)
+    }
+
+    /// The name of a constant of so many zero points, of which all layers share the longest.
+    pub(crate) fn zeros(&mut self, zero: i32, count: usize) -> String {
+        let longest = self.zeros.entry(zero).or_default();
+        *longest = count.max(*longest);
+        format!("zeros_{}", zero as u8)
+    }
+
+    /// The constants that layers share.
+    pub(crate) fn zeros_text(&self) -> String {
+        let mut text = String::new();
+        for (zero, &count) in &self.zeros {
+            let name = format!("zeros_{}", *zero as u8);
+            let _ = writeln!(
+                text,
+                "/* zero points in place of pixels outside */\nstatic const int8_t {name}[{count}] = {{"
+            );
+            write_elements(&mut text, Ctype::I8, &vec![*zero as u8; count]);
+            text.push_str("};\n\n");
+        }
+        text
+    }
+
+    /// Bytes of all constants.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes + self.zeros.values().sum::<usize>() as u64
     }
 
     pub(crate) fn i32s(&mut self, values: &[i32], wish: &str, why: &str) -> String {

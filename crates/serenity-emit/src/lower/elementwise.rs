@@ -6,6 +6,7 @@ use crate::emitter::At;
 use crate::fixed_point::Factor;
 use crate::fragments::Fragment;
 use crate::refused::Refused;
+use crate::rounding;
 use serenity_ir::ElementType::Int8;
 
 /// Two operands along at most four sides, sides that go on as one made one.
@@ -102,6 +103,9 @@ impl Sum {
 pub(super) fn sum(at: &mut At) -> Result<String, Refused> {
     let Sum { ends: [a, b, out], factors: [of_a, of_b, of_sum], bounds: (least, most) } = Sum::of(at)?;
     let sign = if at.op.kind == "SUB" { -1 } else { 1 };
+    if let Some(code) = affine(at, sign)? {
+        return Ok(code);
+    }
     let parameters = format!(
         "/* operands */ {}, {}, {}, {}, {}, {}, {sign},\n    /* result */ {}, {}, {}, {least}, {most},",
         a.zero,
@@ -115,6 +119,28 @@ pub(super) fn sum(at: &mut At) -> Result<String, Refused> {
         out.zero
     );
     called(at, Fragment::AddS8, "add_s8", &parameters)
+}
+
+/// A sum of operands as large as the result, or a difference, if one rounding gives the same for each pair of operands.
+fn affine(at: &mut At, sign: i32) -> Result<Option<String>, Refused> {
+    let Sum { ends: [a, b, out], factors: [of_a, of_b, of_sum], bounds: (least, most) } = Sum::of(at)?;
+    let brought = |value: i32, read: Affine, factor: Factor| factor.apply((value - read.zero) << 20);
+    let result = |one: i32, other: i32| {
+        let sum = brought(one, a, of_a) + sign * brought(other, b, of_b);
+        (of_sum.apply(sum) + out.zero).clamp(least, most)
+    };
+    let reals = [a.scale() / out.scale(), f64::from(sign) * b.scale() / out.scale()];
+    let shape = &at.output(0)?.shape;
+    let are_alike = at.input(0)?.shape == *shape && at.input(1)?.shape == *shape;
+    let found = if are_alike { rounding::affine(reals, result) } else { None };
+    let Some([times_a, times_b, constant]) = found else { return Ok(None) };
+    at.uses(Fragment::AffineS8);
+    let (from_a, from_b, to, kernel) = (at.read(0)?, at.read(1)?, at.write(0)?, at.k("affine_s8"));
+    Ok(Some(format!(
+        "static const struct {kernel} how = {{{}, {times_a}, {times_b}, {constant}}};\n\
+         {kernel}(&how, (const int8_t *)({from_a}), (const int8_t *)({from_b}), (int8_t *)({to}));\n",
+        at.output(0)?.count()
+    )))
 }
 
 /// A product, whoever makes it.

@@ -9,6 +9,7 @@ mod loops;
 mod moves;
 mod numbers;
 mod options;
+mod packed;
 mod products;
 mod quantized;
 mod recurrent;
@@ -20,6 +21,12 @@ mod state;
 mod tables;
 mod whole;
 mod windows;
+
+#[cfg(test)]
+pub(crate) use options::Affine;
+#[cfg(test)]
+pub(crate) use quantized::Layer;
+pub(crate) use windows::Weighted;
 
 use crate::emitter::At;
 use crate::refused::Refused;

@@ -1,5 +1,6 @@
 //! Dense layers.
 
+use super::packed;
 use super::quantized::Layer;
 use super::windows::{Weighted, geometry, single, wish};
 use crate::emitter::At;
@@ -46,6 +47,9 @@ pub(super) fn named_matrix(made: &Weighted, at: &mut At, wish: &str) -> String {
 
 pub(super) fn fully_connected(at: &mut At) -> Result<String, Refused> {
     let made = dense(at)?;
+    if let Some(packed) = packed::convolution(at, &made)? {
+        return Ok(packed);
+    }
     let wish = wish(at);
     let [bias, multiplier, shift] = made.layer.named(at, &wish);
     let weights = named_matrix(&made, at, &wish);

@@ -1,6 +1,7 @@
 //! Convolutions and pools.
 
 use super::options::Affine;
+use super::packed;
 use super::quantized::Layer;
 use crate::emitter::At;
 use crate::fragments::Fragment;
@@ -75,7 +76,7 @@ fn ends(at: &At, read: Affine, written: Affine) -> Result<String, Refused> {
 }
 
 /// Must a layer go from its last pixel to its first? It must where its result lies over what it reads and begins above it, which is planned for single pictures only.
-fn is_backward(at: &At, made: &Weighted) -> Result<bool, Refused> {
+pub(super) fn is_backward(at: &At, made: &Weighted) -> Result<bool, Refused> {
     let bytes = at.input(0)?.bytes;
     let places = at.offset(at.input_id(0)).zip(at.offset(at.output_id(0)));
     let is_above = places.is_some_and(|(from, to)| from < to && to < from.saturating_add(bytes));
@@ -83,17 +84,17 @@ fn is_backward(at: &At, made: &Weighted) -> Result<bool, Refused> {
 }
 
 /// A layer with weights, whoever makes it.
-pub(super) struct Weighted {
-    pub(super) batches: i64,
-    pub(super) slides: [Slide; 2],
+pub(crate) struct Weighted {
+    pub(crate) batches: i64,
+    pub(crate) slides: [Slide; 2],
     /// Channels of the input, and of the output.
-    pub(super) channels: [i64; 2],
+    pub(crate) channels: [i64; 2],
     /// Groups of channels that know nothing of each other.
-    pub(super) groups: i64,
-    pub(super) read: Affine,
-    pub(super) written: Affine,
-    pub(super) weights: Vec<i8>,
-    pub(super) layer: Layer,
+    pub(crate) groups: i64,
+    pub(crate) read: Affine,
+    pub(crate) written: Affine,
+    pub(crate) weights: Vec<i8>,
+    pub(crate) layer: Layer,
 }
 
 impl Weighted {
@@ -167,6 +168,9 @@ impl Weighted {
 
 pub(super) fn convolution(at: &mut At) -> Result<String, Refused> {
     let made = Weighted::convolution(at)?;
+    if let Some(packed) = packed::convolution(at, &made)? {
+        return Ok(packed);
+    }
     let wish = wish(at);
     let [bias, multiplier, shift] = made.layer.named(at, &wish);
     let weights = made.named_weights(at, &wish);
@@ -193,6 +197,9 @@ pub(super) fn convolution(at: &mut At) -> Result<String, Refused> {
 
 pub(super) fn depthwise(at: &mut At) -> Result<String, Refused> {
     let made = Weighted::depthwise(at)?;
+    if let Some(packed) = packed::depthwise(at, &made)? {
+        return Ok(packed);
+    }
     let wish = wish(at);
     let [bias, multiplier, shift] = made.layer.named(at, &wish);
     let weights = made.named_weights(at, &wish);

@@ -28,7 +28,7 @@ pub(crate) fn files(emitter: Emitter) -> Emitted {
         ],
         arena: emitter.arena,
         state,
-        constants: emitter.pool.bytes,
+        constants: emitter.pool.bytes(),
         steps: emitter.calls.len(),
         prefix: emitter.prefix,
     }

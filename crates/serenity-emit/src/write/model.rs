@@ -2,7 +2,9 @@
 
 use super::top;
 use crate::emitter::Emitter;
+use crate::fragments::Fragment;
 use crate::names::in_comment;
+use crate::pool::WORDS;
 use crate::source::Library;
 use std::fmt::Write;
 
@@ -22,6 +24,10 @@ pub(super) fn text(emitter: &Emitter) -> String {
             emitter.state.bytes
         );
     }
+    if emitter.fragments.contains(&Fragment::PackedS8) {
+        text.push_str(WORDS);
+    }
+    text.push_str(&emitter.pool.zeros_text());
     text.push_str(&emitter.pool.text);
     text.push_str(&emitter.functions);
     if emitter.state.bytes > 0 {

@@ -10,6 +10,7 @@ mod checked_arenas;
 mod common;
 mod constant_channels;
 mod emitted_c;
+mod emitted_layers;
 mod exact_engine;
 mod example_firmware;
 mod exported_models;

@@ -1,0 +1,226 @@
+//! Layers whose weights are packed for cores that multiply two pairs of numbers at a time; `None` where something that the packed kernels need is not so.
+
+use super::windows::{Weighted, is_backward, wish};
+use crate::checked::Words;
+use crate::emitter::At;
+use crate::fixed_point::Factor;
+use crate::fragments::Fragment;
+use crate::packing;
+use crate::pool::Ctype;
+use crate::refused::Refused;
+use crate::rounding::Channel;
+use crate::source::DataPlace;
+
+/// Most inputs of a result that are gathered, as the kernel has room for.
+const MOST_GATHERED: i64 = 64;
+/// Most taps of windows, as the kernels have room for.
+const MOST_TAPS: i64 = 16;
+const MOST_DEPTHWISE_TAPS: i64 = 27;
+/// Sums of every second channel are computed times 256.
+const MOST_DOUBLED: i64 = 1 << 23;
+
+/// The kernel of a layer, and how its weights lie.
+#[derive(Clone, Copy, PartialEq)]
+enum Kernel {
+    Pointwise,
+    Windows,
+    Patches,
+    Depthwise,
+}
+
+impl Kernel {
+    fn of_convolution(made: &Weighted) -> Option<Self> {
+        let single = made.slides.iter().all(|slide| {
+            let window = slide.window;
+            (window.taps, window.stride, slide.before) == (1, 1, 0) && slide.output == slide.input
+        });
+        let taps: i64 = made.slides.iter().map(|slide| slide.window.taps).product();
+        let is_dense = made.slides.iter().all(|slide| slide.window.dilation == 1);
+        let depth = made.channels[0];
+        match () {
+            () if single => Some(Self::Pointwise),
+            () if is_dense && depth % 4 != 0 && taps * depth <= MOST_GATHERED => Some(Self::Patches),
+            () if taps <= MOST_TAPS => Some(Self::Windows),
+            () => None,
+        }
+    }
+
+    fn of_depthwise(made: &Weighted) -> Option<Self> {
+        let taps: i64 = made.slides.iter().map(|slide| slide.window.taps).product();
+        let is_single = made.channels[0] == made.channels[1];
+        (is_single && taps <= MOST_DEPTHWISE_TAPS).then_some(Self::Depthwise)
+    }
+
+    fn fragment(self) -> (Fragment, &'static str) {
+        match self {
+            Self::Pointwise => (Fragment::PackedPointwiseS8, "packed_pointwise_s8"),
+            Self::Windows => (Fragment::PackedWindowsS8, "packed_windows_s8"),
+            Self::Patches => (Fragment::PackedPatchesS8, "packed_patches_s8"),
+            Self::Depthwise => (Fragment::PackedDepthwiseS8, "packed_depthwise_s8"),
+        }
+    }
+
+    /// How many weights of a filter lie in a row.
+    fn run(self, made: &Weighted) -> usize {
+        match self {
+            Self::Pointwise | Self::Windows => made.channels[0] as usize,
+            Self::Patches | Self::Depthwise => made.weights.len() / made.channels[1] as usize,
+        }
+    }
+
+    /// The weights in words; `None` if they do not fit.
+    fn packed(self, made: &Weighted) -> Option<Vec<u32>> {
+        let results = made.channels[1] as usize;
+        match self {
+            Self::Depthwise => Some(packing::depthwise(&made.weights, results)),
+            _ => packing::channels(&made.weights, results, self.run(made)),
+        }
+    }
+}
+
+pub(super) fn convolution(at: &mut At, made: &Weighted) -> Result<Option<String>, Refused> {
+    match Kernel::of_convolution(made) {
+        Some(kernel) if made.groups == 1 => lowered(at, made, kernel),
+        _ => Ok(None),
+    }
+}
+
+pub(super) fn depthwise(at: &mut At, made: &Weighted) -> Result<Option<String>, Refused> {
+    Kernel::of_depthwise(made).map_or(Ok(None), |kernel| lowered(at, made, kernel))
+}
+
+fn lowered(at: &mut At, made: &Weighted, kernel: Kernel) -> Result<Option<String>, Refused> {
+    if made.batches != 1 || !reads_what_is_there(at, made, kernel)? {
+        return Ok(None);
+    }
+    let channels = channels(at, made, kernel)?;
+    let Some(words) = kernel.packed(made) else { return Ok(None) };
+    let Some(scales) = Scales::of(&channels, kernel) else { return Ok(None) };
+    let is_depthwise = kernel == Kernel::Depthwise;
+    let run = kernel.run(made);
+    let to_check =
+        Words { weights: &words, scales: &scales.words, is_double: scales.is_double, is_depthwise, run };
+    if !to_check.are_right(made, at.bounds(made.written)?) {
+        return Err(at.refused("packed weights do not compute the same: please report this"));
+    }
+    written(at, made, kernel, &words, &scales).map(Some)
+}
+
+/// Are the up to three bytes that the kernel reads after the last channels of a pixel in the arena?
+fn reads_what_is_there(at: &At, made: &Weighted, kernel: Kernel) -> Result<bool, Refused> {
+    let after = match kernel {
+        Kernel::Patches => 0,
+        _ => (-made.channels[0]).rem_euclid(4) as u64,
+    };
+    let input = at.input(0)?;
+    Ok(match input.place {
+        DataPlace::Arena(offset) => offset.saturating_add(input.bytes + after) <= at.emitter.arena,
+        _ => after == 0,
+    })
+}
+
+/// What the runtime computes, channel by channel.
+fn channels(at: &At, made: &Weighted, kernel: Kernel) -> Result<Vec<Channel>, Refused> {
+    let (layer, results, bounds) = (&made.layer, made.channels[1] as usize, at.bounds(made.written)?);
+    let filter = made.weights.len() / results;
+    Ok((0..results)
+        .map(|channel| {
+            let sums = if kernel == Kernel::Depthwise {
+                Channel::sums(made.weights[channel..].iter().step_by(results).copied())
+            } else {
+                Channel::sums(made.weights[channel * filter..][..filter].iter().copied())
+            };
+            let factor: Factor = layer.factors[channel.min(layer.factors.len() - 1)];
+            Channel { bias: layer.bias[channel], factor, zero: made.written.zero, bounds, sums }
+        })
+        .collect())
+}
+
+/// The constants that sums are scaled with.
+struct Scales {
+    words: Vec<i32>,
+    is_double: bool,
+}
+
+impl Scales {
+    /// One rounding if that is enough for each channel, two if not; `None` if they are not proved to be right either.
+    fn of(channels: &[Channel], kernel: Kernel) -> Option<Self> {
+        let is_odd = |channel: usize| kernel != Kernel::Depthwise && channel % 2 == 1;
+        let is_small = |(channel, one): (usize, &Channel)| {
+            !is_odd(channel) || one.sums.0.abs().max(one.sums.1.abs()) < MOST_DOUBLED
+        };
+        if !channels.iter().enumerate().all(is_small) {
+            return None;
+        }
+        let together = if kernel == Kernel::Depthwise { 4 } else { 2 };
+        let singles: Option<Vec<_>> = channels.iter().map(Channel::single).collect();
+        let (mut words, width) = if let Some(singles) = singles {
+            let all = singles.iter().enumerate().flat_map(|(channel, &(constant, multiplier))| {
+                let constant = if is_odd(channel) { constant << 8 } else { constant };
+                [constant as i32, (constant >> 32) as i32, multiplier]
+            });
+            (all.collect::<Vec<i32>>(), 3)
+        } else {
+            let doubles: Option<Vec<_>> = channels.iter().map(Channel::double).collect();
+            (doubles?.concat(), 4)
+        };
+        words.resize(channels.len().next_multiple_of(together) * width, 0);
+        Some(Self { words, is_double: width == 4 })
+    }
+}
+
+fn written(
+    at: &mut At,
+    made: &Weighted,
+    kernel: Kernel,
+    words: &[u32],
+    scales: &Scales,
+) -> Result<String, Refused> {
+    let wish = wish(at);
+    let depth = made.channels[0];
+    let needs_zeros = matches!(kernel, Kernel::Windows | Kernel::Depthwise);
+    let zeros = if needs_zeros {
+        at.emitter.pool.zeros(made.read.zero, (depth as usize).next_multiple_of(4))
+    } else {
+        "0".to_owned()
+    };
+    let (ctype, why) = if kernel == Kernel::Depthwise {
+        (Ctype::I8, "weights of four channels, tap by tap")
+    } else {
+        (Ctype::I16, "pairs of channels, 256 times the second and the first")
+    };
+    let weights = at.emitter.pool.words(ctype, words, &format!("{wish}_weights"), why);
+    let why = if scales.is_double {
+        "twice the bias, multiplier, half and zero point, shift: by output channel"
+    } else {
+        "constant of 64 bits, multiplier: by output channel"
+    };
+    let constants = at.emitter.pool.i32s(&scales.words, &format!("{wish}_scales"), why);
+    let (fragment, name) = kernel.fragment();
+    at.uses(fragment);
+    at.uses(Fragment::PackedS8);
+    let (from, to, layer, name) = (at.read(0)?, at.write(0)?, at.k("packed_s8"), at.k(name));
+    let [rows, columns] = made.slides;
+    Ok(format!(
+        "static const struct {layer} layer = {{\n    /* input, output */ {}, {}, {depth}, {}, {}, {},\n    \
+         /* window */ {}, {}, {}, {}, {}, {}, {}, {},\n    /* zero point */ {}, /* from the last pixel to the first */ {}, /* two roundings */ {},\n    \
+         {weights}, {constants}, {zeros},\n}};\n\
+         {name}(&layer, (const int8_t *)({from}), (int8_t *)({to}));\n",
+        rows.input,
+        columns.input,
+        rows.output,
+        columns.output,
+        made.channels[1],
+        rows.window.taps,
+        columns.window.taps,
+        rows.window.stride,
+        columns.window.stride,
+        rows.window.dilation,
+        columns.window.dilation,
+        rows.before,
+        columns.before,
+        made.read.zero,
+        i32::from(is_backward(at, made)?),
+        i32::from(scales.is_double),
+    ))
+}
