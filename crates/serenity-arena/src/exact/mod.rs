@@ -17,6 +17,7 @@
 //! ([`memo`]), and where nothing holds a refused buffer ([`support`]). A buffer that is in nobody's way is placed without branching
 //! ([`questions`]), and parts of time that no open buffer connects are solved one after the other.
 
+mod beam;
 mod choose;
 mod lean;
 mod lists;
@@ -118,11 +119,18 @@ impl Fronts {
                 return end.err();
             }
         }
+        let mut beams = BEAMS.iter();
         loop {
             let target = self.capacity.unwrap_or(self.bound);
             let end = self
                 .attempt(portfolio, None, target, Thoroughness::Full, watch)
-                .or_else(|| self.approach(portfolio, lean, watch));
+                .or_else(|| self.approach(portfolio, lean, watch))
+                .or_else(|| {
+                    let &(width, raises) = beams.next()?;
+                    let target = self.capacity.unwrap_or(self.bound);
+                    let found = portfolio.beam(target, beam::Size { width, raises }, watch);
+                    self.learn(found, watch)
+                });
             if let Some(end) = end {
                 return end.err();
             }
@@ -170,6 +178,10 @@ impl Fronts {
                 }
             }
         };
+        self.learn(attempt, watch)
+    }
+
+    fn learn(&mut self, attempt: Attempt, watch: &mut Watch) -> End {
         match attempt {
             Attempt::Found { offsets, height } => self.found(offsets, height, watch),
             Attempt::Refuted { at_least } => self.proved(at_least, watch),
@@ -184,3 +196,7 @@ impl Fronts {
 type End = Option<Result<(), StopReason>>;
 
 const BRIEF_ATTEMPTS: usize = 5;
+
+/// The width of the beam after each round of attempts, and how often it may raise a section.
+const BEAMS: &[(usize, usize)] =
+    &[(30, 2), (100, 2), (300, 2), (300, 6), (1000, 2), (1000, 6), (3000, 2), (3000, 6)];
