@@ -16,6 +16,8 @@
 //! ([`sharing`] takes off what they could share, [`obstacles`] adds what is taken), where a part that looks the same has failed before
 //! ([`memo`]), and where nothing holds a refused buffer ([`support`]). A buffer that is in nobody's way is placed without branching
 //! ([`questions`]), and parts of time that no open buffer connects are solved one after the other.
+//!
+//! Where all of that stalls, a [`beam`] follows many partial placements at once. It proves nothing, but finds placements without slack.
 
 mod beam;
 mod choose;
@@ -28,11 +30,13 @@ mod portfolio;
 mod questions;
 mod search;
 mod sharing;
+mod skyline;
 mod state;
 mod support;
 
 use crate::first_fit::FirstFit;
 use crate::{Problem, StopReason};
+use beam::{Guide, Shape};
 use lean::Lean;
 use portfolio::{Attempt, Portfolio, Thoroughness};
 use serenity_search::Watch;
@@ -125,17 +129,21 @@ impl Fronts {
             let end = self
                 .attempt(portfolio, None, target, Thoroughness::Full, watch)
                 .or_else(|| self.approach(portfolio, lean, watch))
-                .or_else(|| {
-                    let &(width, raises) = beams.next()?;
-                    let target = self.capacity.unwrap_or(self.bound);
-                    let found = portfolio.beam(target, beam::Size { width, raises }, watch);
-                    self.learn(found, watch)
-                });
+                .or_else(|| self.beams(portfolio, beams.next()?, watch));
             if let Some(end) = end {
                 return end.err();
             }
             portfolio.try_harder();
         }
+    }
+
+    /// Beams at the lowest height that is not refuted.
+    fn beams(&mut self, portfolio: &mut Portfolio, shapes: &[Shape], watch: &mut Watch) -> End {
+        let target = self.capacity.unwrap_or(self.bound);
+        shapes.iter().find_map(|&shape| {
+            let found = portfolio.beam(target, shape, watch);
+            self.learn(found, watch)
+        })
     }
 
     /// Brief attempts, each halfway between what seems out of reach and the best height.
@@ -197,6 +205,13 @@ type End = Option<Result<(), StopReason>>;
 
 const BRIEF_ATTEMPTS: usize = 5;
 
-/// The width of the beam after each round of attempts, and how often it may raise a section.
-const BEAMS: &[(usize, usize)] =
-    &[(30, 2), (100, 2), (300, 2), (300, 6), (1000, 2), (1000, 6), (3000, 2), (3000, 6)];
+/// The beams after each round of attempts. They grow as the rounds do.
+const BEAMS: &[&[Shape]] = &[
+    &[Shape::new(100, 2, Guide::Far), Shape::new(300, 2, Guide::Far)],
+    &[Shape::new(200, 6, Guide::Far)],
+    &[Shape::new(600, 2, Guide::Worst)],
+    &[Shape::new(1000, 2, Guide::Even)],
+    &[Shape::new(1000, 6, Guide::Worst)],
+    &[Shape::new(3000, 2, Guide::Far)],
+    &[Shape::new(3000, 6, Guide::Worst)],
+];

@@ -3,7 +3,7 @@
 //! It is not known in advance which strategy suits a problem, but some strategy nearly always succeeds at once. So all
 //! take turns with few nodes each, and then with twice as many. What one refutes, all know.
 
-use super::beam::{self, Beam};
+use super::beam::{Beam, Shape};
 use super::choose::{Key, Rule, Strategy};
 use super::memo::Memo;
 use super::model::{Direction, Model};
@@ -140,19 +140,12 @@ impl<'a> Portfolio<'a> {
         }
     }
 
-    /// Looks for a placement within the target with a beam of this size, in both directions of time.
-    pub(super) fn beam(&mut self, target: u64, size: beam::Size, watch: &mut Watch) -> Attempt {
+    /// Looks for a placement within the target with a beam, in both directions of time.
+    pub(super) fn beam(&mut self, target: u64, shape: Shape, watch: &mut Watch) -> Attempt {
         for side in [0, 1] {
             let memory = self.memory / 4;
-            let model = self.side(side);
-            let found = match Beam::<i16>::new(model, target, size, memory) {
-                Some(beam) => beam.run(watch),
-                None => match Beam::<i32>::new(model, target, size, memory) {
-                    Some(beam) => beam.run(watch),
-                    None => return Attempt::Unknown,
-                },
-            };
-            match found {
+            let Some(beam) = Beam::new(self.side(side), target, shape, memory) else { break };
+            match beam.run(watch) {
                 Ok(None) => {}
                 Ok(Some(offsets)) => return self.found(&self.sides[side], &offsets),
                 Err(reason) => return Attempt::Stopped(reason),
