@@ -51,6 +51,10 @@ const LEAST_SLACK: i32 = 200;
 /// Children that are looked at for each one that is kept: others may have the same items.
 const CHILDREN_PER_PLACE: usize = 4;
 
+/// So many sections looked at to branch, or to compare a child, take as long as a buffer that the search depth first looks at.
+const SECTIONS_BRANCHED_ON: u64 = 4;
+const SECTIONS_COMPARED: u64 = 32;
+
 /// A problem, and how to search it.
 pub(super) struct Beam {
     ground: Ground,
@@ -157,7 +161,7 @@ impl Beam {
         let mut sky = node.sky.clone();
         let mut work = 0;
         for raise in 0..=self.shape.raises {
-            work += self.shares.len() as u64;
+            work += self.shares.len() as u64 / SECTIONS_BRANCHED_ON;
             let Some(section) = ground.choose(&sky, &node.load, desk) else { break };
             let floor = sky.floor[section];
             let waste = self.waste_of(&sky, &node.load);
@@ -167,7 +171,7 @@ impl Beam {
                 if sky.lowest[item as usize] != floor || is_second() {
                     continue;
                 }
-                work += self.shares.len() as u64 / 4;
+                work += self.shares.len() as u64 / SECTIONS_COMPARED + 1;
                 if let Some(guide) = self.guide(item as usize, &sky, node, waste) {
                     let hash = node.hash ^ mix(u64::from(item) + 1);
                     let sky = litter.skies.len() as u32;

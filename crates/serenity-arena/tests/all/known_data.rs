@@ -51,7 +51,10 @@ fn the_tightest_instances_of_minimalloc_reach_their_bound() {
         let buffers = csv::read(&std::fs::read_to_string(&path).unwrap()).unwrap().buffers;
         for buffers in [mirrored_and_shuffled(&buffers), buffers] {
             let problem = Problem::new(buffers, 1).unwrap();
-            let placement = place(&problem, &options());
+            let options = options();
+            // The effort of `serenity place`.
+            let limits = options.limits.working(100_000_000);
+            let placement = place(&problem, &Options { limits, ..options });
             assert_valid(&problem, &placement);
             assert_eq!((placement.height, placement.proof), (least, Proof::Optimal), "{}", path.display());
         }
