@@ -16,7 +16,10 @@
 //! ([`sharing`] takes off what they could share, [`obstacles`] adds what is taken), where a part that looks the same has failed before
 //! ([`memo`]), and where nothing holds a refused buffer ([`support`]). A buffer that is in nobody's way is placed without branching
 //! ([`questions`]), and parts of time that no open buffer connects are solved one after the other.
+//!
+//! Where all of that stalls, a [`beam`] follows many partial placements at once. It proves nothing, but finds placements without slack.
 
+mod beam;
 mod choose;
 mod lean;
 mod lists;
@@ -27,11 +30,13 @@ mod portfolio;
 mod questions;
 mod search;
 mod sharing;
+mod skyline;
 mod state;
 mod support;
 
 use crate::first_fit::FirstFit;
 use crate::{Problem, StopReason};
+use beam::{Guide, Shape};
 use lean::Lean;
 use portfolio::{Attempt, Portfolio, Thoroughness};
 use serenity_search::Watch;
@@ -118,16 +123,27 @@ impl Fronts {
                 return end.err();
             }
         }
+        let mut beams = BEAMS.iter();
         loop {
             let target = self.capacity.unwrap_or(self.bound);
             let end = self
                 .attempt(portfolio, None, target, Thoroughness::Full, watch)
-                .or_else(|| self.approach(portfolio, lean, watch));
+                .or_else(|| self.approach(portfolio, lean, watch))
+                .or_else(|| self.beams(portfolio, beams.next()?, watch));
             if let Some(end) = end {
                 return end.err();
             }
             portfolio.try_harder();
         }
+    }
+
+    /// Beams at the lowest height that is not refuted.
+    fn beams(&mut self, portfolio: &mut Portfolio, shapes: &[Shape], watch: &mut Watch) -> End {
+        let target = self.capacity.unwrap_or(self.bound);
+        shapes.iter().find_map(|&shape| {
+            let found = portfolio.beam(target, shape, watch);
+            self.learn(found, watch)
+        })
     }
 
     /// Brief attempts, each halfway between what seems out of reach and the best height.
@@ -170,6 +186,10 @@ impl Fronts {
                 }
             }
         };
+        self.learn(attempt, watch)
+    }
+
+    fn learn(&mut self, attempt: Attempt, watch: &mut Watch) -> End {
         match attempt {
             Attempt::Found { offsets, height } => self.found(offsets, height, watch),
             Attempt::Refuted { at_least } => self.proved(at_least, watch),
@@ -184,3 +204,14 @@ impl Fronts {
 type End = Option<Result<(), StopReason>>;
 
 const BRIEF_ATTEMPTS: usize = 5;
+
+/// The beams after each round of attempts. They grow as the rounds do.
+const BEAMS: &[&[Shape]] = &[
+    &[Shape::new(100, 2, Guide::Far), Shape::new(300, 2, Guide::Far)],
+    &[Shape::new(200, 6, Guide::Far)],
+    &[Shape::new(600, 2, Guide::Worst)],
+    &[Shape::new(1000, 2, Guide::Even)],
+    &[Shape::new(1000, 6, Guide::Worst)],
+    &[Shape::new(3000, 2, Guide::Far)],
+    &[Shape::new(3000, 6, Guide::Worst)],
+];

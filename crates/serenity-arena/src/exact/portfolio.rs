@@ -3,6 +3,7 @@
 //! It is not known in advance which strategy suits a problem, but some strategy nearly always succeeds at once. So all
 //! take turns with few nodes each, and then with twice as many. What one refutes, all know.
 
+use super::beam::{Beam, Shape};
 use super::choose::{Key, Rule, Strategy};
 use super::memo::Memo;
 use super::model::{Direction, Model};
@@ -139,6 +140,29 @@ impl<'a> Portfolio<'a> {
         }
     }
 
+    /// Looks for a placement within the target with a beam, in both directions of time.
+    pub(super) fn beam(&mut self, target: u64, shape: Shape, watch: &mut Watch) -> Attempt {
+        for side in [0, 1] {
+            let memory = self.memory / 4;
+            let Some(beam) = Beam::new(self.side(side), target, shape, memory) else { break };
+            match beam.run(watch) {
+                Ok(None) => {}
+                Ok(Some(offsets)) => return self.found(&self.sides[side], &offsets),
+                Err(reason) => return Attempt::Stopped(reason),
+            }
+        }
+        Attempt::Unknown
+    }
+
+    /// The problem forwards (0) or backwards (1) in time.
+    fn side(&mut self, side: usize) -> &Model {
+        if side == self.sides.len() {
+            // As large as the other, so there is memory for it.
+            self.sides.extend(Model::new(self.problem, Direction::Backwards, u64::MAX));
+        }
+        &self.sides[side]
+    }
+
     /// Every strategy plain, then with shaken keys; each in both directions.
     fn rotate(&mut self, known: &mut Known, strategies: &[(Rule, &[Key])], watch: &mut Watch) -> Attempt {
         for is_shaken in [false, true] {
@@ -146,11 +170,7 @@ impl<'a> Portfolio<'a> {
                 for side in [0, 1] {
                     self.seed += u64::from(is_shaken);
                     let seed = if is_shaken { self.seed } else { 0 };
-                    if side == self.sides.len() {
-                        // As large as the other, so there is memory for it.
-                        self.sides.extend(Model::new(self.problem, Direction::Backwards, u64::MAX));
-                    }
-                    let strategy = Strategy::new(&self.sides[side], rule, keys, seed);
+                    let strategy = Strategy::new(self.side(side), rule, keys, seed);
                     match self.try_one(side, &strategy, known, watch) {
                         Attempt::Unknown => {}
                         settled => return settled,

@@ -42,6 +42,25 @@ fn the_instances_of_minimalloc_fit_their_capacity() {
     }
 }
 
+/// The optimum of each instance is the most that is alive at once; for these two, only a beam finds it.
+#[test]
+fn the_tightest_instances_of_minimalloc_reach_their_bound() {
+    let least = [("D.1048576.csv", 986_112), ("J.1048576.csv", 989_184)];
+    for path in shared_files("arena", "csv") {
+        let Some(&(_, least)) = least.iter().find(|(name, _)| path.ends_with(name)) else { continue };
+        let buffers = csv::read(&std::fs::read_to_string(&path).unwrap()).unwrap().buffers;
+        for buffers in [mirrored_and_shuffled(&buffers), buffers] {
+            let problem = Problem::new(buffers, 1).unwrap();
+            let options = options();
+            // The effort of `serenity place`.
+            let limits = options.limits.working(100_000_000);
+            let placement = place(&problem, &Options { limits, ..options });
+            assert_valid(&problem, &placement);
+            assert_eq!((placement.height, placement.proof), (least, Proof::Optimal), "{}", path.display());
+        }
+    }
+}
+
 /// In the order of the file: from the op that writes a tensor to the last one that reads it.
 fn lifetimes(graph: &Value) -> Vec<Buffer> {
     let ids = |value: &Value, field: &str| -> Vec<usize> {
