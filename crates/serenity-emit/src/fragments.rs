@@ -49,11 +49,14 @@ fragments! {
     PackedDepthwiseS8: "packed_depthwise_s8.c" needs [PackedPlace, PackedTaps];
     AffineS8: "affine_s8.c" needs [Clamped, Dsp];
     ResizeS8: "resize_s8.c" needs [];
+    ResizeF32: "resize_f32.c" needs [Wide];
     PoolS8: "pool_s8.c" needs [Clamped, Span];
     AddS8: "add_s8.c" needs [Arithmetic, Pairs];
     MulS8: "mul_s8.c" needs [Arithmetic, Pairs];
+    SquaredDifferenceS8: "squared_difference_s8.c" needs [Arithmetic, Pairs];
     ExtremeS8: "extreme_s8.c" needs [Pairs];
     RescaleS8: "rescale_s8.c" needs [Arithmetic];
+    RescaleS16: "rescale_s16.c" needs [Arithmetic, LoadS16];
     Table8: "table_8.c" needs [];
     QuantizeS8: "quantize_s8.c" needs [Clamped, Wide];
     SoftmaxS8: "softmax_s8.c" needs [Clamped];
@@ -76,6 +79,7 @@ fragments! {
     SoftmaxF32: "softmax_f32.c" needs [Wide];
     ReduceF32: "reduce_f32.c" needs [Wide];
     Gather: "gather.c" needs [];
+    Take: "take.c" needs [Clamped, LoadU32];
     Choose: "choose.c" needs [Pairs, Wide];
     Copy: "copy.c" needs [];
     Pad: "pad.c" needs [];

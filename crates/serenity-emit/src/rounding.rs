@@ -197,7 +197,7 @@ mod tests {
         let channel = Channel { bias: 0, factor, zero: 0, bounds: (-128, 127), sums: (-9000, 9000) };
         assert_eq!(channel.single(), None);
         assert!(channel.double().is_some());
-        assert_eq!(affine([0.5, 0.5], |a, b| a.max(b)), None);
+        assert_eq!(affine([0.5, 0.5], Ord::max), None);
         assert!(affine([0.7, 0.2], |a, b| (7 * a + 2 * b).div_euclid(10).clamp(-128, 127)).is_some());
     }
 }

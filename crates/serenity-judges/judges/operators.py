@@ -157,6 +157,33 @@ def whole_numbers(folder):
     small.save(folder, *results[:5], *last)
 
 
+def gathers(folder):
+    for number, (axis, shape) in enumerate([(0, [4]), (1, [2, 3]), (-1, [7])]):
+        small = Small(f"gather_{number}")
+        x, sides = small.tensor([5, 6, 8], scale=0.1), [5, 6, 8]
+        indices = small.tensor(shape, "int32", data=small.generator.integers(0, sides[axis], shape))
+        y = small.tensor(sides[:axis % 3] + shape + sides[axis % 3 + 1:], scale=0.1)
+        small.op("GATHER", [x, indices], [y], of="GatherOptions", axis=axis)
+        small.save(folder, y)
+
+
+def narrowed(folder):
+    for number, (read, given, zero) in enumerate([(0.0004, 0.09, -5), (0.003, 0.25, 100), (0.0001, 0.02, 0)]):
+        small = Small(f"narrowed_{number}")
+        x, y = small.tensor([7, 11], "int16", scale=read), small.tensor([7, 11], scale=given, zero=zero)
+        small.op("QUANTIZE", [x], [y])
+        small.save(folder, y)
+
+
+def resize_floats(folder):
+    for number, (small_sides, sides, aligned, centred) in enumerate([((5, 7), (10, 14), False, True), ((5, 7), (11, 9), True, False), ((9, 6), (4, 13), False, False)]):
+        small = Small(f"resize_floats_{number}")
+        x, size = small.tensor([2, *small_sides, 3], "float32"), small.tensor([2], "int32", data=sides)
+        y = small.tensor([2, *sides, 3], "float32")
+        small.op("RESIZE_BILINEAR", [x, size], [y], of="ResizeBilinearOptions", alignCorners=aligned, halfPixelCenters=centred)
+        small.save(folder, y)
+
+
 def signals(folder):
     for number, (length, size) in enumerate([(64, 64), (100, 128), (200, 256), (3, 4), (480, 1024)]):
         small = Small(f"signal_{number}")
@@ -249,5 +276,5 @@ def quantized(folder):
                     small.save(folder, *outputs)
 
 
-for make in (quantized,) if "quantized" in sys.argv[2:] else (hard_swish, resize, grouped, layers, lstm, whole_numbers, signals):
+for make in (quantized,) if "quantized" in sys.argv[2:] else (hard_swish, resize, grouped, layers, lstm, whole_numbers, gathers, narrowed, resize_floats, signals):
     make(sys.argv[1])

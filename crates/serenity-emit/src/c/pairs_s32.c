@@ -5,6 +5,7 @@ void kn_mul_s32(const struct kn_pairs *each, const void *a, const void *b, void 
 void kn_div_s32(const struct kn_pairs *each, const void *a, const void *b, void *out);
 void kn_maximum_s32(const struct kn_pairs *each, const void *a, const void *b, void *out);
 void kn_minimum_s32(const struct kn_pairs *each, const void *a, const void *b, void *out);
+void kn_squared_difference_s32(const struct kn_pairs *each, const void *a, const void *b, void *out);
 /* -- */
 #define KN_PAIRS_S32(NAME, RESULT)                                                        \
     void NAME(const struct kn_pairs *each, const void *a, const void *b, void *out)       \
@@ -22,9 +23,11 @@ void kn_minimum_s32(const struct kn_pairs *each, const void *a, const void *b, v
 #define KN_S32_DIV(at, at_a, at_b) KN_S32(at, at_a, at_b, (uint32_t)((int32_t)x / (int32_t)y))
 #define KN_S32_MAX(at, at_a, at_b) KN_S32(at, at_a, at_b, (int32_t)x > (int32_t)y ? x : y)
 #define KN_S32_MIN(at, at_a, at_b) KN_S32(at, at_a, at_b, (int32_t)x < (int32_t)y ? x : y)
+#define KN_S32_SQUARE(at, at_a, at_b) KN_S32(at, at_a, at_b, (x - y) * (x - y))
 KN_PAIRS_S32(kn_add_s32, ADD)
 KN_PAIRS_S32(kn_sub_s32, SUB)
 KN_PAIRS_S32(kn_mul_s32, MUL)
 KN_PAIRS_S32(kn_div_s32, DIV)
 KN_PAIRS_S32(kn_maximum_s32, MAX)
 KN_PAIRS_S32(kn_minimum_s32, MIN)
+KN_PAIRS_S32(kn_squared_difference_s32, SQUARE)

@@ -170,6 +170,29 @@ pub(super) fn product(at: &mut At) -> Result<String, Refused> {
     called(at, Fragment::MulS8, "mul_s8", &parameters)
 }
 
+pub(super) fn squared_difference(at: &mut At) -> Result<String, Refused> {
+    let [a, b, out] = affines(at)?;
+    let twice = 2.0 * a.scale().max(b.scale());
+    let [of_a, of_b] = [a, b].map(|one| Factor::of(one.scale() / twice));
+    let factor = Factor::of(twice * twice / (f64::from(1 << 14) * out.scale()));
+    if !factor.holds(1 << 30) {
+        return Err(at.refused("its result has too fine a scale"));
+    }
+    let parameters = format!(
+        "/* operands */ {}, {}, {}, {}, {}, {},\n    /* result */ {}, {}, {},",
+        a.zero,
+        of_a.multiplier,
+        of_a.shift,
+        b.zero,
+        of_b.multiplier,
+        of_b.shift,
+        factor.multiplier,
+        factor.shift,
+        out.zero
+    );
+    called(at, Fragment::SquaredDifferenceS8, "squared_difference_s8", &parameters)
+}
+
 pub(super) fn extreme(at: &mut At) -> Result<String, Refused> {
     // Compared as stored, which the runtime does as well; other scales would be nonsense there, too.
     affines(at)?;

@@ -2,6 +2,7 @@
 
 use super::elementwise::pairs;
 use super::reduce::three_sides;
+use super::resize;
 use super::windows::{dilation, geometry, sees_something, single, slides, wish};
 use crate::emitter::At;
 use crate::fragments::Fragment;
@@ -29,6 +30,8 @@ pub(super) fn lowered(at: &mut At) -> Result<Option<String>, Refused> {
         "DIV" => two(at, "div_f32"),
         "MAXIMUM" => two(at, "maximum_f32"),
         "MINIMUM" => two(at, "minimum_f32"),
+        "SQUARED_DIFFERENCE" => two(at, "squared_difference_f32"),
+        "RESIZE_BILINEAR" => resize::floats(at),
         "PRELU" => two(at, "prelu_f32"),
         "RELU" | "RELU6" => cut(at),
         "LOGISTIC" => each(at, "logistic_f32"),

@@ -4,7 +4,7 @@ use crate::emitter::At;
 use crate::fragments::Fragment;
 use crate::refused::Refused;
 use crate::source::SourceTensor;
-use serenity_ir::ElementType::{Float32, Int8};
+use serenity_ir::ElementType::{Float32, Int8, Int32};
 
 use super::moves::strides;
 
@@ -65,6 +65,34 @@ pub(super) fn nearest(at: &mut At) -> Result<String, Refused> {
     };
     let lists = [None, list(from[1], to[1]), list(from[2], to[2]), None];
     gathered(at, input, output, &lists)
+}
+
+/// `GATHER`: blocks along one side, by indices.
+pub(super) fn taken(at: &mut At) -> Result<String, Refused> {
+    let (input, indices, output) = (at.input(0)?, at.input(1)?, at.output(0)?);
+    at.must_be(indices, &Int32)?;
+    if input.dtype != output.dtype || input.dtype.bytes_of(&input.shape) != Some(input.bytes) {
+        return Err(at.refused("its types do not fit together"));
+    }
+    let axis = at.axis(input.shape.len())?;
+    if at.int("batch_dims").unwrap_or(0) != 0 {
+        return Err(at.refused("its indices are in batches"));
+    }
+    let (outer, inner): (u64, u64) =
+        (input.shape[..axis].iter().product(), input.shape[axis + 1..].iter().product());
+    let (side, bytes) = (input.shape[axis], inner * input.item());
+    at.refuse_misfit(output.bytes != outer * indices.count() * bytes)?;
+    if let Some(numbers) = at.fixed_numbers(1)
+        && !numbers.iter().all(|index| (0..side as i64).contains(index))
+    {
+        return Err(at.refused("an index is out of range"));
+    }
+    at.uses(Fragment::Take);
+    let (kernel, from, by, to) = (at.k("take"), at.read(0)?, at.read(1)?, at.write(0)?);
+    Ok(format!(
+        "static const struct {kernel} how = {{{outer}, {side}, {}, {bytes}}};\n{kernel}(&how, {from}, {by}, {to});\n",
+        indices.count()
+    ))
 }
 
 fn gathered(

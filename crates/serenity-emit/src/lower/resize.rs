@@ -2,6 +2,7 @@
 
 use crate::emitter::At;
 use crate::fragments::Fragment;
+use crate::pool::float;
 use crate::refused::Refused;
 use serenity_ir::ElementType::Int8;
 
@@ -39,5 +40,33 @@ pub(super) fn bilinear(at: &mut At) -> Result<String, Refused> {
         "static const struct {type_name} how = {{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}}};\n\
          {kernel}(&how, (const int8_t *)({source}), (int8_t *)({target}));\n",
         from[0], from[1], from[2], from[3], to[1], to[2], rows[0], rows[1], columns[0], columns[1],
+    ))
+}
+
+/// `RESIZE_BILINEAR` of floats.
+pub(super) fn floats(at: &mut At) -> Result<String, Refused> {
+    let (input, output) = (at.input(0)?, at.output(0)?);
+    let (from, to) = (at.sides(input)?, at.sides(output)?);
+    at.refuse_misfit(
+        from[0] != to[0] || from[3] != to[3] || [from, to].concat().iter().any(|&side| side > LARGEST),
+    )?;
+    let (aligned, centred) = (at.flag("align_corners"), at.flag("half_pixel_centers"));
+    let [rows, columns] = [1, 2].map(|side| {
+        let less = i64::from(aligned && to[side] > 1);
+        float((from[side] - less) as f32 / (to[side] - less) as f32)
+    });
+    at.uses(Fragment::ResizeF32);
+    let (kernel, type_name, source, target) =
+        (at.k("resize_bilinear_f32"), at.k("resize_f32"), at.read(0)?, at.write(0)?);
+    Ok(format!(
+        "static const struct {type_name} how = {{{}, {}, {}, {}, {}, {}, {rows}, {columns}, {}}};\n\
+         {kernel}(&how, {source}, {target});\n",
+        from[0],
+        from[1],
+        from[2],
+        from[3],
+        to[1],
+        to[2],
+        i32::from(centred),
     ))
 }

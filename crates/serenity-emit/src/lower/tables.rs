@@ -8,7 +8,7 @@ use crate::fixed_point::{Factor, halves, rounding_shift};
 use crate::fragments::Fragment;
 use crate::pool::{Ctype, float};
 use crate::refused::Refused;
-use serenity_ir::ElementType::{Float32, Int8, UInt8};
+use serenity_ir::ElementType::{Float32, Int8, Int16, UInt8};
 
 /// `LOGISTIC` and `TANH` of 8-bit integers, with four bits before the point.
 pub(super) fn curve(at: &mut At) -> Result<String, Refused> {
@@ -107,6 +107,20 @@ pub(super) fn quantize(at: &mut At) -> Result<String, Refused> {
     let factor = Factor::of(read.scale() / written.scale());
     match (&input.dtype, &output.dtype) {
         (Int8, Int8) => rescaled(at, factor, read, written, (-128, 127)),
+        (Int16, Int8) => {
+            at.refuse_misfit(input.count() != output.count())?;
+            if !factor.holds(1 << 16) {
+                return Err(at.refused("its result has too fine a scale"));
+            }
+            at.uses(Fragment::RescaleS16);
+            let (kernel, from, to) = (at.k("rescale_s16"), at.read(0)?, at.write(0)?);
+            let Factor { multiplier, shift } = factor;
+            let numbers =
+                format!("{}, {}, {multiplier}, {shift}, {}", input.count(), read.zero, written.zero);
+            Ok(format!(
+                "static const struct {kernel} how = {{{numbers}}};\n{kernel}(&how, {from}, (int8_t *)({to}));\n"
+            ))
+        }
         (Int8 | UInt8, Int8 | UInt8) => {
             if !factor.holds(256) {
                 return Err(at.refused("its result has too fine a scale"));

@@ -16,6 +16,7 @@ pub(super) fn lowered(at: &mut At) -> Result<Option<String>, Refused> {
         "SUB" => "sub_s32",
         "MUL" => "mul_s32",
         "DIV" => "div_s32",
+        "SQUARED_DIFFERENCE" => "squared_difference_s32",
         "MAXIMUM" => "maximum_s32",
         "MINIMUM" => "minimum_s32",
         _ => return Ok(None),
