@@ -15,6 +15,7 @@ use super::model::Model;
 use super::skyline::{Desk, Ground, Skyline};
 use crate::StopReason;
 use serenity_search::{Watch, mix};
+use std::cmp::Ordering;
 use std::collections::HashSet;
 
 /// How much a beam may do, and what it takes for promising.
@@ -96,10 +97,40 @@ struct Child {
 }
 
 /// The children of a level, and the skylines that they are made from.
-#[derive(Default)]
 struct Litter {
     skies: Vec<Skyline>,
     children: Vec<Child>,
+    /// So many of the best are looked at. Children that are less promising than the last of them are not kept.
+    most: usize,
+    last: f64,
+}
+
+impl Litter {
+    fn new(shape: Shape) -> Self {
+        let most = CHILDREN_PER_PLACE * shape.width;
+        Self { skies: Vec::new(), children: Vec::new(), most, last: f64::INFINITY }
+    }
+
+    fn add(&mut self, child: Child) {
+        self.children.push(child);
+        if self.children.len() >= 2 * self.most {
+            self.keep_best();
+        }
+    }
+
+    fn keep_best(&mut self) {
+        if self.children.len() > self.most {
+            let (_, last, _) = self.children.select_nth_unstable_by(self.most - 1, by_promise);
+            self.last = last.guide;
+            self.children.truncate(self.most);
+        }
+    }
+}
+
+/// The most promising first; no two are equal.
+fn by_promise(one: &Child, other: &Child) -> Ordering {
+    let rest = |child: &Child| (child.parent, child.sky, child.item);
+    one.guide.total_cmp(&other.guide).then_with(|| rest(one).cmp(&rest(other)))
 }
 
 impl Beam {
@@ -133,7 +164,7 @@ impl Beam {
         }];
         let mut steps: Vec<Step> = Vec::new();
         for _ in 0..items {
-            let mut litter = Litter::default();
+            let mut litter = Litter::new(self.shape);
             for (parent, node) in level.iter().enumerate() {
                 let work = self.expand(node, parent as u32, &mut desk, &mut litter);
                 watch.states += 1;
@@ -165,20 +196,21 @@ impl Beam {
             let Some(section) = ground.choose(&sky, &node.load, desk) else { break };
             let floor = sky.floor[section];
             let waste = self.waste_of(&sky, &node.load);
-            let first = litter.children.len();
+            let mut is_used = false;
             for &item in ground.members(section) {
                 let is_second = || self.twins[item as usize].is_some_and(|twin| sky.is_open(twin));
                 if sky.lowest[item as usize] != floor || is_second() {
                     continue;
                 }
                 work += self.shares.len() as u64 / SECTIONS_COMPARED + 1;
-                if let Some(guide) = self.guide(item as usize, &sky, node, waste) {
+                if let Some(guide) = self.guide(item as usize, &sky, node, (waste, litter.last)) {
                     let hash = node.hash ^ mix(u64::from(item) + 1);
                     let sky = litter.skies.len() as u32;
-                    litter.children.push(Child { guide, parent, sky, item, hash });
+                    litter.add(Child { guide, parent, sky, item, hash });
+                    is_used = true;
                 }
             }
-            if litter.children.len() > first {
+            if is_used {
                 litter.skies.push(sky.clone());
             }
             if raise == self.shape.raises || !ground.raise(&mut sky, section, &node.load, desk) {
@@ -200,9 +232,15 @@ impl Beam {
         if self.shape.guide == Guide::Worst { (one >> 16) * (one >> 16) } else { one }
     }
 
-    /// How promising a node is after one more item, the least first; `None` if what is open does not fit any more.
-    fn guide(&self, item: usize, sky: &Skyline, node: &Node, waste: i64) -> Option<f64> {
+    /// How promising a node is after one more item, the least first; `None` if what is open does not fit any more, or if
+    /// it is less promising than `last`.
+    fn guide(&self, item: usize, sky: &Skyline, node: &Node, (waste, last): (i64, f64)) -> Option<f64> {
         let mut waste = waste;
+        let share = self.area as f64 / (node.area + self.ground.area(item)) as f64;
+        let share = if self.shape.guide == Guide::Far { share * share } else { share };
+        // Waste only grows from section to section; one more makes up for rounding.
+        let most = (last / share - (ONE / 2) as f64) as i64;
+        let most = most.saturating_add(1);
         let fits = self.ground.floors_after(item, sky, |section, is_lived, floor| {
             let load = node.load[section];
             waste -= self.waste(section, sky.floor[section], load);
@@ -210,25 +248,15 @@ impl Beam {
             if load > 0 {
                 waste += self.waste(section, floor, load);
             }
-            load == 0 || floor + load <= self.ground.target
+            waste <= most && (load == 0 || floor + load <= self.ground.target)
         });
-        let share = self.area as f64 / (node.area + self.ground.area(item)) as f64;
-        let share = if self.shape.guide == Guide::Far { share * share } else { share };
         fits.then(|| (waste + ONE / 2) as f64 * share)
     }
 
     /// The best of the children, each with other items placed.
-    fn best(&self, level: &[Node], litter: Litter, steps: &mut Vec<Step>, desk: &mut Desk) -> Vec<Node> {
-        let Litter { skies, mut children } = litter;
-        let by_promise = |one: &Child, other: &Child| {
-            let rest = |child: &Child| (child.parent, child.sky, child.item);
-            one.guide.total_cmp(&other.guide).then_with(|| rest(one).cmp(&rest(other)))
-        };
-        let most = CHILDREN_PER_PLACE * self.shape.width;
-        if children.len() > most {
-            children.select_nth_unstable_by(most - 1, by_promise);
-            children.truncate(most);
-        }
+    fn best(&self, level: &[Node], mut litter: Litter, steps: &mut Vec<Step>, desk: &mut Desk) -> Vec<Node> {
+        litter.keep_best();
+        let Litter { skies, mut children, .. } = litter;
         children.sort_unstable_by(by_promise);
         let mut seen = HashSet::new();
         let mut best = Vec::with_capacity(self.shape.width);

@@ -128,8 +128,8 @@ impl Fronts {
             let target = self.capacity.unwrap_or(self.bound);
             let end = self
                 .attempt(portfolio, None, target, Thoroughness::Full, watch)
-                .or_else(|| self.approach(portfolio, lean, watch))
-                .or_else(|| self.beams(portfolio, beams.next()?, watch));
+                .or_else(|| self.beam(portfolio, *beams.next()?, watch))
+                .or_else(|| self.approach(portfolio, lean, watch));
             if let Some(end) = end {
                 return end.err();
             }
@@ -137,13 +137,10 @@ impl Fronts {
         }
     }
 
-    /// Beams at the lowest height that is not refuted.
-    fn beams(&mut self, portfolio: &mut Portfolio, shapes: &[Shape], watch: &mut Watch) -> End {
-        let target = self.capacity.unwrap_or(self.bound);
-        shapes.iter().find_map(|&shape| {
-            let found = portfolio.beam(target, shape, watch);
-            self.learn(found, watch)
-        })
+    /// A beam at the lowest height that is not refuted.
+    fn beam(&mut self, portfolio: &mut Portfolio, shape: Shape, watch: &mut Watch) -> End {
+        let found = portfolio.beam(self.capacity.unwrap_or(self.bound), shape, watch);
+        self.learn(found, watch)
     }
 
     /// Brief attempts, each halfway between what seems out of reach and the best height.
@@ -205,13 +202,13 @@ type End = Option<Result<(), StopReason>>;
 
 const BRIEF_ATTEMPTS: usize = 5;
 
-/// The beams after each round of attempts. They grow as the rounds do.
-const BEAMS: &[&[Shape]] = &[
-    &[Shape::new(100, 2, Guide::Far), Shape::new(300, 2, Guide::Far)],
-    &[Shape::new(200, 6, Guide::Far)],
-    &[Shape::new(600, 2, Guide::Worst)],
-    &[Shape::new(1000, 2, Guide::Even)],
-    &[Shape::new(1000, 6, Guide::Worst)],
-    &[Shape::new(3000, 2, Guide::Far)],
-    &[Shape::new(3000, 6, Guide::Worst)],
+/// The beam after each round of attempts. They grow as the rounds do.
+const BEAMS: &[Shape] = &[
+    Shape::new(300, 2, Guide::Far),
+    Shape::new(200, 6, Guide::Far),
+    Shape::new(600, 2, Guide::Worst),
+    Shape::new(1000, 2, Guide::Even),
+    Shape::new(1000, 6, Guide::Worst),
+    Shape::new(3000, 2, Guide::Far),
+    Shape::new(3000, 6, Guide::Worst),
 ];
