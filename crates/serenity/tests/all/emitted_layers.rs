@@ -18,6 +18,9 @@ const SLOW_PROGRAMS: u64 = 60;
 /// Runs with other inputs, one of extremes only.
 const RUNS: usize = 3;
 
+/// Inputs, and what they give.
+type Run = (Vec<i8>, Vec<i8>);
+
 /// Numbers by chance, the same each time.
 struct Chance(u64);
 
@@ -409,7 +412,7 @@ impl Program {
     }
 
     /// Inputs of a run, and what they give, layer by layer.
-    fn expected(&self, chance: &mut Chance, is_extreme: bool) -> (Vec<i8>, Vec<i8>) {
+    fn expected(&self, chance: &mut Chance, is_extreme: bool) -> Run {
         let (mut all, mut results) = (vec![], vec![]);
         for layer in &self.layers {
             let count = layer.input.iter().product::<i64>();
@@ -438,8 +441,8 @@ impl Program {
             std::fs::write(folder.join(name), text).unwrap();
         }
         let mut chance = Chance(seed);
-        let runs: Vec<_> = (0..RUNS).map(|run| self.expected(&mut chance, run == 1)).collect();
-        let list = |name: &str, of: &dyn Fn(&(Vec<i8>, Vec<i8>)) -> Vec<i8>| {
+        let runs: Vec<Run> = (0..RUNS).map(|run| self.expected(&mut chance, run == 1)).collect();
+        let list = |name: &str, of: fn(&Run) -> Vec<i8>| {
             let mut text = String::new();
             let all: Vec<Vec<i8>> = runs.iter().map(of).collect();
             let _ = writeln!(text, "static const signed char {name}[{RUNS}][{}] = {{", all[0].len());
@@ -458,8 +461,8 @@ impl Program {
              #define COMPARE(AT, BYTES) if (memcmp(AT, y, BYTES) != 0) printf(\"run %d, layer %d\\n\", run, layer), is_wrong = 1; y += BYTES, ++layer;\n\
              int main(void)\n{{\n    int is_wrong = 0;\n    for (int run = 0; run < {RUNS}; ++run) {{\n        const signed char *x = inputs[run], *y = outputs[run];\n        int layer = 0;\n        \
              NET_EACH_INPUT(FILL)\n        net_invoke();\n        NET_EACH_OUTPUT(COMPARE)\n    }}\n    printf(\"done\\n\");\n    return is_wrong;\n}}\n",
-            list("inputs", &|(x, _)| x.clone()),
-            list("outputs", &|(_, y)| y.clone()),
+            list("inputs", |(x, _)| x.clone()),
+            list("outputs", |(_, y)| y.clone()),
         );
         std::fs::write(folder.join("main.c"), main).unwrap();
     }
