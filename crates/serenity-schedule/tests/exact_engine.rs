@@ -45,6 +45,30 @@ fn long_networks_fold_up_to_the_same_optimum() {
     }
 }
 
+/// With so little patience that precedence is looked for on small problems too.
+#[test]
+fn precedence_by_cuts_changes_no_optimum() {
+    let mut random = Random(3);
+    let mut differ = 0;
+    for round in 0..300 {
+        let problem = network(14 + random.below(10) as u32, 14, &mut random);
+        let dynamic = schedule(&problem, &Options { algorithm: Algorithm::Dp, ..Options::default() });
+        let states = [&["modules"][..], &["modules", "probing"], &["modules", "precedence"]].map(|off| {
+            let mut options = Options::default();
+            options.rules.patience = 1;
+            for rule in off {
+                assert!(options.rules.turn_off(rule));
+            }
+            let found = schedule(&problem, &options);
+            assert_eq!((found.peak, found.proof), (dynamic.peak, Proof::Optimal), "{round} without {off:?}");
+            assert_eq!(problem.peak(&found.order), found.peak, "{round} without {off:?}");
+            found.stats.states
+        });
+        differ += usize::from(states[0] != states[2]);
+    }
+    assert!(differ > 20, "{differ}");
+}
+
 #[test]
 fn what_is_remembered_changes_nothing() {
     let memo = Memo::default();

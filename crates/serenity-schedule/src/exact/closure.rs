@@ -3,6 +3,7 @@
 use crate::{Problem, bits};
 
 /// One set of ops per op, in one allocation.
+#[derive(Clone)]
 pub(super) struct Rows {
     words: usize,
     bits: Vec<u64>,

@@ -1,6 +1,7 @@
 //! The search proper: works on the worst part until no part matters any more.
 
 use super::decide::{Decision, DecisionWork, decide};
+use super::inference::Inference;
 use super::part::{self, Part};
 use super::sides::{Directions, Round, Sides};
 use super::{Rules, beam};
@@ -130,34 +131,78 @@ impl<'a, 'w> Engine<'a, 'w> {
     /// Works on one part, until `last` states have been visited in all: by floods from both ends, in rounds that grow, and between them by whatever else might
     /// settle it sooner.
     fn work_on(&mut self, index: usize, last: u64) -> Progressed {
-        let directions = Directions::of(&self.parts[index].problem, self.rules);
-        let mut sides = Sides::new(&directions, self.rules, self.parts[index].lower.max(self.floor));
         let mut pace = Pace::new(self.rules);
+        let mut inference = Inference::new(self.rules, &self.parts[index]);
+        let mut problem = self.parts[index].problem.clone();
+        loop {
+            match self.flood_all(index, &problem, &mut inference, &mut pace, last) {
+                Some(end) => return end,
+                None => problem = inference.constrained().unwrap_or(problem),
+            }
+        }
+    }
+
+    /// Floods `problem`: a part, or the part with the precedence that all its better orders have in common. `None` to go on with more precedence.
+    fn flood_all(
+        &mut self,
+        index: usize,
+        problem: &Problem,
+        inference: &mut Inference,
+        pace: &mut Pace,
+        last: u64,
+    ) -> Option<Progressed> {
+        let directions = Directions::of(problem, self.rules);
+        let mut sides = Sides::new(&directions, self.rules, self.parts[index].lower.max(self.floor));
+        let before = pace.expanded;
         loop {
             self.flood(index, &mut sides, pace.round);
+            pace.expanded = before + sides.expanded();
             if self.is_settled(index) {
-                return Progressed::Settled;
+                return Some(Progressed::Settled);
             }
-            if let Some(end) = self.end(&sides, last) {
-                return end;
+            if let Some(end) = self.end(&sides, last.saturating_add(inference.states())) {
+                return Some(end);
             }
-            let expanded = sides.expanded();
-            if pace.is_time_to_reroot(expanded)
+            // The best order known need not keep to the precedence, so nothing can be split along it.
+            if !inference.is_given
+                && pace.is_time_to_reroot()
                 && let Some(parts) = self.reroot(index, sides.commitments())
             {
-                return Progressed::Split(parts);
+                return Some(Progressed::Split(parts));
             }
-            if pace.is_time_to_ask(expanded) {
-                self.ask(index, &sides, &mut pace);
+            if pace.is_time_to_ask() {
+                self.ask(index, problem, &sides, pace);
                 if self.is_settled(index) {
-                    return Progressed::Settled;
+                    return Some(Progressed::Settled);
                 }
             }
-            if let Some(width) = pace.beam(expanded) {
+            if let Some(cuts) = inference.cuts_after(pace.expanded) {
+                let has_more = self.infer(index, inference, cuts);
+                if self.is_settled(index) {
+                    return Some(Progressed::Settled);
+                }
+                if has_more {
+                    return None;
+                }
+            }
+            if let Some(width) = pace.beam() {
                 self.parts[index].improve(&[width], self.floor, self.rules, &self.watch.stopper());
             }
             pace.lengthen();
         }
+    }
+
+    /// Looks for precedence. Has it come to an end, with something for the floods?
+    fn infer(&mut self, index: usize, inference: &mut Inference, cuts: u64) -> bool {
+        let part = &mut self.parts[index];
+        let before = inference.states();
+        inference.run(part, cuts);
+        if inference.is_refuted() {
+            part.lower = part.upper;
+        }
+        self.floor = self.floor.max(part.lower);
+        self.watch.visit(inference.states() - before);
+        inference.give()
     }
 
     fn is_settled(&self, index: usize) -> bool {
@@ -194,13 +239,13 @@ impl<'a, 'w> Engine<'a, 'w> {
     }
 
     /// Asks the decision procedure for something better than the best, until it says no or has had enough.
-    fn ask(&mut self, index: usize, sides: &Sides, pace: &mut Pace) {
+    fn ask(&mut self, index: usize, problem: &Problem, sides: &Sides, pace: &mut Pace) {
         let stop = self.watch.stopper();
         let memory = self.memory.saturating_sub(sides.memory());
         let mut effort = DecisionWork { budget: pace.next_question, memory, spent: 0, stop: &stop };
         let part = &mut self.parts[index];
         while part.upper > part.lower {
-            match decide(&part.problem, part.upper - 1, self.rules, &mut effort) {
+            match decide(problem, part.upper - 1, self.rules, &mut effort) {
                 Decision::Feasible(order) => part.offer(order),
                 Decision::Infeasible => part.lower = part.upper,
                 Decision::Unknown => break,
@@ -266,6 +311,8 @@ impl<'a, 'w> Engine<'a, 'w> {
 struct Pace<'a> {
     rules: &'a Rules,
     patience: u64,
+    /// States that the floods have visited.
+    expanded: u64,
     /// States of the next round.
     round: u64,
     /// States that questions have taken, and those of the next.
@@ -278,24 +325,25 @@ impl<'a> Pace<'a> {
     fn new(rules: &'a Rules) -> Self {
         let patience = rules.patience.max(1);
         let next_question = DECIDE_AFTER.saturating_mul(patience);
-        Self { rules, patience, round: patience, asked: 0, next_question, wide_beams: WIDE_BEAMS.iter() }
+        let wide_beams = WIDE_BEAMS.iter();
+        Self { rules, patience, expanded: 0, round: patience, asked: 0, next_question, wide_beams }
     }
 
-    fn is_time_to_reroot(&self, expanded: u64) -> bool {
-        self.rules.reroot && expanded >= REROOT_AFTER.saturating_mul(self.patience)
+    fn is_time_to_reroot(&self) -> bool {
+        self.rules.reroot && self.expanded >= REROOT_AFTER.saturating_mul(self.patience)
     }
 
     /// Questions take an eighth of what floods do, or the last one more.
-    fn is_time_to_ask(&self, expanded: u64) -> bool {
+    fn is_time_to_ask(&self) -> bool {
         self.rules.descent
-            && expanded >= DECIDE_AFTER.saturating_mul(self.patience)
-            && self.asked.saturating_mul(8) <= expanded
+            && self.expanded >= DECIDE_AFTER.saturating_mul(self.patience)
+            && self.asked.saturating_mul(8) <= self.expanded
     }
 
     /// The width of the next beam, if it is time for it.
-    fn beam(&mut self, expanded: u64) -> Option<usize> {
+    fn beam(&mut self) -> Option<usize> {
         let width = *self.wide_beams.as_slice().first()?;
-        (expanded > 100 * width as u64).then(|| self.wide_beams.next().copied())?
+        (self.expanded > 100 * width as u64).then(|| self.wide_beams.next().copied())?
     }
 
     fn lengthen(&mut self) {

@@ -17,16 +17,18 @@
 //! | R8, R9 | [`descent`] | valleys within valleys, component by component |
 //! | R10 | [`modules`] | what has one entry and one exit is a chain |
 //! | L1 | [`cut_bound`] | what is in use while one op runs, at least |
+//! | L2 | [`precedence`] | what all orders within a limit have in common |
 //!
 //! # The search
-//! 0. Replace modules by chains (R10).
+//! 0. Replace trees by chains ([`trees`]), then other modules (R10).
 //! 1. A good order by heuristics and a narrow beam.
 //! 2. Split at waypoints. The optimum of the whole is the largest of the parts'; parts whose best order does not exceed what is proved
 //!    for another need no search at all.
 //! 3. Bound L1 and wider beams on the parts that matter.
 //! 4. The part with the largest upper bound: two bottleneck searches ([`flood`]), from the start and from the end, in rounds of
 //!    growing budget. They share what they prove. Commitments on either side shrink the part, which is then split again.
-//! 5. If that takes long, the decision procedure ([`decide`]) asks for an order one byte better; and wider beams.
+//! 5. If that takes long, the decision procedure ([`decide`]) asks for an order one byte better; precedence that all better orders
+//!    have in common is looked for ([`inference`]), and given to the searches; and wider beams.
 //!
 //! Problems of thousands of ops are cut into such problems first ([`large`]).
 //!
@@ -44,6 +46,8 @@ mod eager;
 mod engine;
 mod flood;
 mod flow;
+mod forced;
+mod inference;
 mod instance;
 mod large;
 pub(crate) mod memo;
@@ -51,12 +55,14 @@ mod modules;
 mod nearby;
 mod part;
 mod peaks;
+mod precedence;
 mod profile;
 mod rules;
 mod sides;
 mod sliding;
 #[cfg(test)]
 pub(crate) mod testing;
+mod trees;
 mod waypoints;
 mod witness;
 
@@ -85,12 +91,24 @@ pub(crate) fn search(problem: &Problem, options: &Options, watch: &mut Watch) ->
         return savings::search(problem, options, watch);
     }
     options.memo.order_of(problem, options, watch, |watch| {
-        if problem.len() > LARGEST_WHOLE {
-            large::search(problem, options, watch)
-        } else {
-            search_from(problem, (heuristic::best(problem).0, bounds::simple(problem)), options, watch)
+        if !options.rules.trees {
+            return search_without_trees(problem, options, watch);
         }
+        let reduced = trees::reduced(problem);
+        let found = search_without_trees(&reduced.problem, options, watch);
+        let order = reduced.expand(&found.order);
+        // A derived problem does not know how much one op touches at once.
+        let at_least = found.at_least.max(bounds::simple(problem));
+        Answer { order, at_least, ..found }
     })
+}
+
+fn search_without_trees(problem: &Problem, options: &Options, watch: &mut Watch) -> Answer {
+    if problem.len() > LARGEST_WHOLE {
+        large::search(problem, options, watch)
+    } else {
+        search_from(problem, (heuristic::best(problem).0, bounds::simple(problem)), options, watch)
+    }
 }
 
 /// Finds the order of least peak of a problem as a whole, from the best known order. `floor` is a lower bound on the

@@ -46,7 +46,7 @@ type Name = (Option<u32>, Option<u32>, usize);
 pub(super) struct Reduced {
     pub(super) problem: Problem,
     /// The ops of the original that each op stands for, in order.
-    sequences: Vec<Vec<u32>>,
+    pub(super) sequences: Vec<Vec<u32>>,
 }
 
 impl Reduced {

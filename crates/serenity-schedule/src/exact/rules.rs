@@ -25,8 +25,14 @@ pub struct Rules {
     pub components: bool,
     /// R10: replace modules by chains before anything else.
     pub modules: bool,
+    /// Replace trees by chains before everything else, modules included.
+    pub trees: bool,
     /// L1: bound by a minimum cut for each op.
     pub cut_bound: bool,
+    /// L2: precedence that all orders better than the best have in common, by cuts, for parts that take long.
+    pub precedence: bool,
+    /// Look for more precedence by trying both orders of a pair.
+    pub probing: bool,
     /// Search from the end as well as from the start.
     pub backward: bool,
     /// After commitments, split what is left again.
@@ -51,7 +57,10 @@ impl Default for Rules {
             descent: true,
             components: true,
             modules: true,
+            trees: true,
             cut_bound: true,
+            precedence: true,
+            probing: true,
             backward: true,
             reroot: true,
             beam: true,
@@ -74,7 +83,10 @@ const SWITCHES: &[Switch] = &[
     ("descent", |r| &mut r.descent),
     ("components", |r| &mut r.components),
     ("modules", |r| &mut r.modules),
+    ("trees", |r| &mut r.trees),
     ("cut-bound", |r| &mut r.cut_bound),
+    ("precedence", |r| &mut r.precedence),
+    ("probing", |r| &mut r.probing),
     ("backward", |r| &mut r.backward),
     ("reroot", |r| &mut r.reroot),
     ("beam", |r| &mut r.beam),
