@@ -49,6 +49,8 @@ impl Shape {
 const ONE: i64 = 1 << 32;
 /// A section without slack counts as if it had one part in so many of the target.
 const LEAST_SLACK: i32 = 200;
+/// A beam leaves one part in so many of the work to what comes after it.
+const SHARE_FOR_OTHERS: u64 = 4;
 /// Children that are looked at for each one that is kept: others may have the same items.
 const CHILDREN_PER_PLACE: usize = 4;
 
@@ -145,13 +147,15 @@ impl Beam {
         let least = ground.target / LEAST_SLACK + 1;
         let slack = |load: i32| i64::from(ground.target - load + least);
         let shares = ground.loads.iter().map(|&load| ONE / slack(load)).collect();
-        let twins = (0..items).map(|item| (0..item).rev().find(|&other| are_twins(model, item, other)));
+        // Items are sorted by what they are, so twins stand side by side.
+        let twins = (0..items).map(|item| item.checked_sub(1).filter(|&other| are_twins(model, item, other)));
         let twins = twins.collect();
         let area = (0..items).map(|item| ground.area(item)).sum();
         Some(Self { ground, twins, shares, area, shape })
     }
 
-    /// An offset for each item; `None` if no placement within the target was found.
+    /// An offset for each item; `None` if no placement within the target was found. Takes no more than a share of the work
+    /// that is left, for there are other ways to go on.
     pub(super) fn run(&self, watch: &mut Watch) -> Result<Option<Vec<i64>>, StopReason> {
         let items = self.ground.sizes.len();
         let mut desk = Desk::default();
@@ -163,11 +167,17 @@ impl Beam {
             step: u32::MAX,
         }];
         let mut steps: Vec<Step> = Vec::new();
+        let most = watch.left().work.map_or(u64::MAX, |left| left - left / SHARE_FOR_OTHERS);
+        let mut spent = 0;
         for _ in 0..items {
             let mut litter = Litter::new(self.shape);
             for (parent, node) in level.iter().enumerate() {
                 let work = self.expand(node, parent as u32, &mut desk, &mut litter);
                 watch.states += 1;
+                spent += work;
+                if spent > most {
+                    return Ok(None);
+                }
                 if let Some(reason) = watch.after(work) {
                     return Err(reason);
                 }
