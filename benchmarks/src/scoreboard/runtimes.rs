@@ -3,10 +3,10 @@
 use super::board::{Answer, Board, Column};
 use super::inputs::File;
 use super::orders::Vela;
+use serenity::pipeline::Fast;
 use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::search::Limits;
 use serenity::{Loops, Options, Rewrites, load, optimize};
-use serenity::pipeline::Fast;
 use serenity_judges::{Inputs, Tflm, Verdict};
 use std::error::Error;
 use std::path::{Path, PathBuf};

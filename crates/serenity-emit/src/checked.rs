@@ -169,7 +169,8 @@ impl Kernel {
     }
 }
 
-/// The same result at the least and the most sum, and the same first sum with each result between? Nothing happens between these, since both never fall.
+/// Do both functions agree on every sum? Neither ever falls. So they agree if their results at the least and at the most
+/// sum are equal, and if each result in between begins at the same sum.
 fn scales_right(scale: &[i32], doubled: bool, runtime: &Runtime, weights: &[i8]) -> bool {
     let most: i64 = weights
         .iter()
