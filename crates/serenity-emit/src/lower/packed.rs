@@ -1,6 +1,6 @@
 //! Layers whose weights are packed for cores that multiply two pairs of numbers at a time; `None` where something that the packed kernels need is not so.
 
-use super::windows::{Weighted, is_backward, wish};
+use super::windows::{Weighted, image, is_backward, wish};
 use crate::checked::Words;
 use crate::emitter::At;
 use crate::fixed_point::Factor;
@@ -200,25 +200,12 @@ fn written(
     at.uses(fragment);
     at.uses(Fragment::PackedS8);
     let (from, to, layer, name) = (at.read(0)?, at.write(0)?, at.k("packed_s8"), at.k(name));
-    let [rows, columns] = made.slides;
+    let image = image(made.slides, depth, made.channels[1]);
     Ok(format!(
-        "static const struct {layer} layer = {{\n    /* input, output */ {}, {}, {depth}, {}, {}, {},\n    \
-         /* window */ {}, {}, {}, {}, {}, {}, {}, {},\n    /* zero point */ {}, /* from the last pixel to the first */ {}, /* two roundings */ {},\n    \
+        "static const struct {layer} layer = {{\n    /* input, output */ {image}\n    \
+         /* zero point */ {}, /* from the last pixel to the first */ {}, /* two roundings */ {},\n    \
          {weights}, {constants}, {zeros},\n}};\n\
          {name}(&layer, (const int8_t *)({from}), (int8_t *)({to}));\n",
-        rows.input,
-        columns.input,
-        rows.output,
-        columns.output,
-        made.channels[1],
-        rows.window.taps,
-        columns.window.taps,
-        rows.window.stride,
-        columns.window.stride,
-        rows.window.dilation,
-        columns.window.dilation,
-        rows.before,
-        columns.before,
         made.read.zero,
         i32::from(is_backward(at, made)?),
         i32::from(scales.is_double),

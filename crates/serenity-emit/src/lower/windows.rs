@@ -47,9 +47,14 @@ pub(super) fn dilation(at: &At) -> Result<[i64; 2], Refused> {
 }
 
 /// What all layers begin with, as the members of a structure.
-pub(super) fn geometry(batches: i64, [rows, columns]: [Slide; 2], channels: i64, last: i64) -> String {
+pub(super) fn geometry(batches: i64, slides: [Slide; 2], channels: i64, last: i64) -> String {
+    format!("{batches}, {}", image(slides, channels, last))
+}
+
+/// One image, its result and the window between them, as members of a structure.
+pub(super) fn image([rows, columns]: [Slide; 2], channels: i64, last: i64) -> String {
     format!(
-        "{batches}, {}, {}, {channels}, {}, {}, {last},\n    /* window */ {}, {}, {}, {}, {}, {}, {}, {},",
+        "{}, {}, {channels}, {}, {}, {last},\n    /* window */ {}, {}, {}, {}, {}, {}, {}, {},",
         rows.input,
         columns.input,
         rows.output,
