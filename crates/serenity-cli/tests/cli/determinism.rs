@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::thread;
 
 /// With each number of threads; `SERENITY_SLOW` asks for a hundred.
-const RUNS: usize = 1;
+const RUNS: usize = 3;
 const RUNS_IF_SLOW: usize = 100;
 /// So many run at once, on however few cores: each is stopped and starved by the others.
 const AT_ONCE: usize = 8;

@@ -121,7 +121,7 @@ fn no_order_gets_an_arena_below_the_bound_and_the_best_is_found() {
         }
     }
     println!("the best of all orders on {best_found:?} of {seeds} each, proved on {proved}");
-    assert!(best_found.into_iter().all(|found| u64::from(found) >= seeds * 95 / 100));
+    assert!(best_found.into_iter().all(|found| u64::from(found) >= seeds * 98 / 100));
 }
 
 /// Cells in which a dozen ops read what comes in: who of them may write over it is open until the order is known.

@@ -5,9 +5,16 @@ use crate::identities::random_models::Rng;
 use crate::identities::sketch::{Sketch, affine};
 use serde_json::json;
 use serenity_ir::{Model, OpId, Operand, Quantization};
+use serenity_judges::is_slow;
 use serenity_rewrite::{Settings, apply, can_widen, described, find, rewritten_model, widen};
 
+/// Models that are drawn; `SERENITY_SLOW` asks for more of them.
 const MODELS: u64 = 200;
+const MODELS_IF_SLOW: u64 = 400;
+
+fn models() -> u64 {
+    if is_slow() { MODELS_IF_SLOW } else { MODELS }
+}
 
 /// A concatenation of up to five inputs, and a convolution of it.
 fn model(rng: &mut Rng) -> Model {
@@ -63,7 +70,7 @@ fn widened(seed: u64, model: &Model, rng: &mut Rng) -> (Model, f64) {
 #[test]
 fn partial_convolutions_of_integers_are_off_by_no_more_than_is_said() {
     let (mut pairs, mut bounds) = (Vec::new(), Vec::new());
-    for seed in 0..MODELS {
+    for seed in 0..models() {
         let rng = &mut Rng::new(seed);
         let model = model(rng);
         let (rewritten, bound) = widened(seed, &model, rng);
@@ -76,7 +83,7 @@ fn partial_convolutions_of_integers_are_off_by_no_more_than_is_said() {
         assert!(off <= bound, "model {seed} is off by {off} steps, {bound} were said");
     }
     let differing = off.iter().filter(|off| **off > 0.0).count();
-    assert!(differing as u64 > MODELS / 2, "they do differ: {differing}");
+    assert!(differing as u64 > models() / 2, "they do differ: {differing}");
     let nearest = off.iter().zip(&bounds).map(|(off, bound)| bound - off).fold(f64::INFINITY, f64::min);
     assert!(nearest < 4.0, "the bound is not far away: {nearest}");
 }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Models that are drawn; `SERENITY_SLOW` asks for more of them.
 const MODELS: u64 = 250;
-const MODELS_IF_SLOW: u64 = 2_500;
+const MODELS_IF_SLOW: u64 = 5_000;
 
 fn models() -> u64 {
     if is_slow() { MODELS_IF_SLOW } else { MODELS }
