@@ -1,15 +1,16 @@
 //! Makes a model in one of the ways.
 
-use crate::{Question, Way};
+use crate::{Change, Question, Way};
 use serenity::account::{Account, refused_by_tflm};
 use serenity::code::{check_covered, emit_c};
-use serenity::pipeline::{Figures, Need, NoPlan};
+use serenity::pipeline::{Figures, Need, NoPlan, optimize_without_and_with_loops};
 use serenity::{Error, Format, Input, Loops, Optimized, Options, Rewrites, optimize};
 use serenity_emit::{Emitted, prefix_of};
 use serenity_runtimes::{Kernels, MemoryModel, resolver_call};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Shares of additional multiplications that loops may take: more only if it does not fit with fewer.
-const MORE_MACS: [f64; 2] = [0.1, 0.5];
+/// The share of additional multiplications that loops may take. Within a budget, loops with the fewest are taken.
+const MOST_EXTRA_MACS: f64 = 0.5;
 
 /// A model that was made in one of the ways.
 #[derive(Debug)]
@@ -63,7 +64,11 @@ pub(crate) struct Case<'a> {
     /// The model, ordered and placed, and not changed otherwise.
     planned: Optimized,
     takes_floats: bool,
+    /// What was searched for ways without loops, together with the ways that differ in their loops alone.
+    searches: Mutex<Vec<(Way, Arc<Search>)>>,
 }
+
+type Search = OnceLock<Result<[Optimized; 2], NotPossible>>;
 
 impl<'a> Case<'a> {
     pub(crate) fn new(input: &'a Input, options: &'a Options, question: &'a Question) -> Result<Self, Error> {
@@ -71,7 +76,7 @@ impl<'a> Case<'a> {
         let is_tflite = input.file.format() == Format::TfLite;
         let takes_floats =
             is_tflite && input.with_quantized_io().is_ok_and(|(_, changed)| !changed.is_unchanged());
-        Ok(Self { input, options, question, planned, takes_floats })
+        Ok(Self { input, options, question, planned, takes_floats, searches: Mutex::default() })
     }
 
     /// Is this a way for such a model?
@@ -91,40 +96,48 @@ impl<'a> Case<'a> {
             return Ok(self.as_it_came());
         }
         if !way.rewrites {
-            return Ok(self.told(way, self.planned.clone(), None));
+            return Ok(self.told(way, self.planned.clone()));
         }
         if way.is_code {
             let kernels = self.emitted().unwrap_or_default();
             check_covered(self.input, way.int8_io, kernels).map_err(|error| failed(&error))?;
         }
-        let options = self.options(way);
+        let [without, with] = self.searched(way)?;
         if !way.loops {
-            let found = optimize(self.input, &options).map_err(|error| failed(&error.into()))?;
             let is_plain = way == Way { is_planned: true, rewrites: true, ..Way::default() };
-            if is_plain && found.plan.keeps_operators() {
+            if is_plain && without.plan.keeps_operators() {
                 return Err(NotPossible::NoRewrite);
             }
-            return self.finished(way, found, None);
+            return self.finished(way, without);
         }
-        let (mut best, mut none): (Option<Made>, _) = (None, NotPossible::NoLoops);
-        for most_extra_macs in MORE_MACS {
-            let loops = Loops { most_extra_macs, enough: Some(self.question.budget) };
-            let options = Options { loops: Some(loops), ..options.clone() };
-            let found = optimize(self.input, &options).map_err(|error| failed(&error.into()))?;
-            if found.plan.loops.is_none() {
-                let fits = found.attempts.iter().any(|one| one.outcome == Err(NoPlan::FitsAlready));
-                none = if fits { NotPossible::FitsWithoutLoops } else { none };
-                continue;
-            }
-            let made = self.finished(way, found, Some(most_extra_macs))?;
-            if best.as_ref().is_none_or(|best| made.need.bytes < best.need.bytes) {
-                best = Some(made);
-            }
-            if best.as_ref().is_some_and(|best| best.fits) {
-                break;
-            }
+        if with.plan.loops.is_none() {
+            let fits = with.attempts.iter().any(|one| one.outcome == Err(NoPlan::FitsAlready));
+            return Err(if fits { NotPossible::FitsWithoutLoops } else { NotPossible::NoLoops });
         }
-        best.ok_or(none)
+        self.finished(way, with)
+    }
+
+    /// The best without loops and the best of all. Ways that differ in their loops alone share one search; whoever asks
+    /// first makes it.
+    fn searched(&self, way: Way) -> Result<[Optimized; 2], NotPossible> {
+        let search = self.search(Way { loops: false, ..way });
+        let loops = Loops { most_extra_macs: MOST_EXTRA_MACS, enough: Some(self.question.budget) };
+        let loops = Some(loops).filter(|_| self.question.allowed.contains(&Change::Loops));
+        let make = || {
+            let found = optimize_without_and_with_loops(self.input, &Options { loops, ..self.options(way) });
+            found.map_err(|error| failed(&error.into()))
+        };
+        search.get_or_init(make).clone()
+    }
+
+    fn search(&self, without_loops: Way) -> Arc<Search> {
+        let mut searches = self.searches.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, search)) = searches.iter().find(|(way, _)| *way == without_loops) {
+            return Arc::clone(search);
+        }
+        let search = Arc::<Search>::default();
+        searches.push((without_loops, Arc::clone(&search)));
+        search
     }
 
     fn options(&self, way: Way) -> Options {
@@ -149,8 +162,8 @@ impl<'a> Case<'a> {
         }
     }
 
-    fn finished(&self, way: Way, found: Optimized, most: Option<f64>) -> Result<Made, NotPossible> {
-        let mut made = self.told(way, found, most);
+    fn finished(&self, way: Way, found: Optimized) -> Result<Made, NotPossible> {
+        let mut made = self.told(way, found);
         if let (true, Some(found)) = (way.is_code, &made.found) {
             let code = emit_c(&found.model, &found.plan, &prefix_of(&self.input.name));
             let code = code.map_err(|error| failed(&error))?;
@@ -182,7 +195,7 @@ impl<'a> Case<'a> {
     }
 
     /// The figures of a planned model.
-    fn told(&self, way: Way, found: Optimized, most: Option<f64>) -> Made {
+    fn told(&self, way: Way, found: Optimized) -> Made {
         let need = Need::of(&found.model, &found.plan);
         let chosen = found.attempts.iter().find(|attempt| attempt.is_chosen);
         let figures: Option<&Figures> = chosen.and_then(|attempt| attempt.outcome.as_ref().ok());
@@ -199,23 +212,20 @@ impl<'a> Case<'a> {
             extra_flash: figures.map_or(0, |figures| figures.extra_flash),
             is_proved: found.plan.is_optimal(),
             asks: asks(way, figures.filter(|_| is_for_tflm).map_or(&[], |figures| &figures.new_operators)),
-            command: Some(self.command(way, most)),
+            command: Some(self.command(way)),
             found: Some(Box::new(found)),
             code: None,
         }
     }
 
-    fn command(&self, way: Way, most: Option<f64>) -> String {
+    fn command(&self, way: Way) -> String {
         let Question { budget_typed, typed, .. } = self.question;
         let verb = if way.is_code { "emit c" } else { "optimize" };
         let rewrite = if way.rewrites { "" } else { " --rewrite none" };
         let kernels = way.kernels.map_or_else(String::new, |kernels| format!(" --kernels {kernels}"));
         let io = if way.int8_io { " --int8-io" } else { "" };
-        let loops = match most {
-            None => String::new(),
-            Some(most) if most > MORE_MACS[0] => format!(" --loops={:.0}%", 100.0 * most),
-            Some(_) => " --loops".to_owned(),
-        };
+        let most =
+            if way.loops { format!(" --loops={:.0}%", 100.0 * MOST_EXTRA_MACS) } else { String::new() };
         let output = match (way.is_code, self.input.file.format()) {
             (true, _) => "code".to_owned(),
             (false, Format::TfLite) => "smaller.tflite".to_owned(),
@@ -223,7 +233,7 @@ impl<'a> Case<'a> {
             (false, _) => "smaller.json".to_owned(),
         };
         let budget = if way.loops { format!(" --budget {budget_typed}") } else { String::new() };
-        format!("serenity {verb} {typed}{rewrite}{kernels}{io}{loops}{budget} -o {output}")
+        format!("serenity {verb} {typed}{rewrite}{kernels}{io}{most}{budget} -o {output}")
     }
 }
 

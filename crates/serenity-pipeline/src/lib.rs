@@ -36,7 +36,7 @@ pub use error::Error;
 pub use error_kind::ErrorKind;
 pub use input::Input;
 pub use need::{Need, whole_need};
-pub use optimize::{Optimized, best_rewritten, optimize};
+pub use optimize::{Optimized, best_rewritten, optimize, optimize_without_and_with_loops};
 pub use options::{Options, Rewrites};
 pub use output::{planned_model, reordered_graph};
 pub use plan::{Decision, Footprint, Plan};

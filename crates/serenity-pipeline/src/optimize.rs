@@ -89,24 +89,49 @@ pub fn optimize(input: &Input, options: &Options) -> Result<Optimized, Error> {
     }
 }
 
+/// The best without loops and the best of all, as two calls of [`optimize`] give them, in little more than the time of
+/// the second. The first does not know the budget of the loops.
+///
+/// # Errors
+/// As for [`optimize`].
+pub fn optimize_without_and_with_loops(input: &Input, options: &Options) -> Result<[Optimized; 2], Error> {
+    input.can_be_counted(options.model)?;
+    best_variants(input, options, |session| [session.best_without_loops(), session.best_of_all()])
+}
+
 /// Plans a model without asking ONNX Runtime to optimise it first.
 fn as_it_stands(input: &Input, options: &Options) -> Result<Optimized, Error> {
+    best_variants(input, options, |session| [session.best_of_all()]).map(|[best]| best)
+}
+
+/// Tries every variant of a model, with the inputs and outputs that are asked for, and chooses among them.
+fn best_variants<const N: usize>(
+    input: &Input,
+    options: &Options,
+    choose: impl Fn(&Session) -> [Optimized; N],
+) -> Result<[Optimized; N], Error> {
     if !options.int8_io {
-        return best_variant(input, options);
+        return with_these_inputs(input, options, choose);
     }
     let (model, io) = input.with_quantized_io()?;
     // The memory plan stored in the model is for its original inputs and outputs.
     let given_plan = options.given_plan.clone().filter(|_| io.is_unchanged());
-    let mut found = best_variant(&model, &Options { given_plan, ..options.clone() })?;
-    if !io.is_unchanged() {
-        found.plan.before = as_it_came(input.graphs(), options);
-    }
-    found.plan.int8_io = Some(io);
-    Ok(found)
+    let all = with_these_inputs(&model, &Options { given_plan, ..options.clone() }, choose)?;
+    Ok(all.map(|mut found| {
+        if !io.is_unchanged() {
+            found.plan.before = as_it_came(input.graphs(), options);
+        }
+        found.plan.int8_io = Some(io.clone());
+        found
+    }))
 }
 
-/// Tries every variant of a model and returns the best.
-pub(crate) fn best_variant(input: &Input, options: &Options) -> Result<Optimized, Error> {
+/// Tries every variant of a model with its inputs and outputs as they are, and chooses among them.
+fn with_these_inputs<T>(
+    input: &Input,
+    options: &Options,
+    choose: impl Fn(&Session) -> T,
+) -> Result<T, Error> {
     let stage = Stage::default();
     let options = &Options { progress: stage.named(options), ..from_nothing(options) };
     let mut session = Session::new(input, options);
@@ -114,7 +139,7 @@ pub(crate) fn best_variant(input: &Input, options: &Options) -> Result<Optimized
         stage.begin(variant);
         session.attempt(variant)?;
     }
-    Ok(session.choose())
+    Ok(choose(&session))
 }
 
 /// The stage that is going on, for progress.
@@ -151,5 +176,5 @@ pub fn best_rewritten(input: &Input, options: &Options) -> Result<Optimized, Err
     for variant in variants(input, options).into_iter().filter(|one| one.channels == Channels::All) {
         session.attempt(variant)?;
     }
-    Ok(session.choose())
+    Ok(session.best_of_all())
 }

@@ -62,8 +62,18 @@ impl<'a> Session<'a> {
     }
 
     /// The best of all variants that were tried.
-    pub(crate) fn choose(self) -> Optimized {
-        let chosen = self.best(|_| true).unwrap_or_default();
+    pub(crate) fn best_of_all(&self) -> Optimized {
+        self.chosen(|_| true, self.budget())
+    }
+
+    /// The best of the variants without loops that were tried, whatever the budget of the loops.
+    pub(crate) fn best_without_loops(&self) -> Optimized {
+        self.chosen(|variant| !variant.loops, None)
+    }
+
+    /// The best of the variants that are wanted, with the attempts at them.
+    fn chosen(&self, is_wanted: impl Fn(&Variant) -> bool, budget: Option<u64>) -> Optimized {
+        let chosen = self.best(&is_wanted, budget).unwrap_or_default();
         let (variant, tried) = &self.log[chosen];
         let mut best = match tried {
             Ok(best) => Optimized::clone(best),
@@ -74,7 +84,8 @@ impl<'a> Session<'a> {
         }
         best.plan.stats.elapsed = self.started.elapsed();
         best.plan.interrupted = best.plan.interrupted.or(self.options.limits.interrupted());
-        let attempts = self.log.iter().enumerate().map(|(at, (variant, tried))| Attempt {
+        let wanted = self.log.iter().enumerate().filter(|(_, (variant, _))| is_wanted(variant));
+        let attempts = wanted.map(|(at, (variant, tried))| Attempt {
             variant: *variant,
             outcome: tried.as_ref().map(|found| Figures::of(found, self.came)).map_err(|why| *why),
             is_chosen: at == chosen,
@@ -100,17 +111,21 @@ impl<'a> Session<'a> {
     }
 
     /// The index in the log of the best variant that is wanted.
-    fn best(&self, is_wanted: impl Fn(&Variant) -> bool) -> Option<usize> {
+    fn best(&self, is_wanted: impl Fn(&Variant) -> bool, budget: Option<u64>) -> Option<usize> {
         let score = |at: usize| {
             let (variant, tried) = &self.log[at];
             let found = tried.as_ref().ok().filter(|_| is_wanted(variant))?;
-            Some((self.cost(found).score(variant.changes(self.options.model)), at))
+            Some((Cost::of(found, budget).score(variant.changes(self.options.model)), at))
         };
         (0..self.log.len()).filter_map(score).min().map(|(_, at)| at)
     }
 
     fn cost(&self, found: &Optimized) -> Cost {
-        Cost::of(found, self.options.loops.and_then(|loops| loops.enough))
+        Cost::of(found, self.budget())
+    }
+
+    fn budget(&self) -> Option<u64> {
+        self.options.loops.and_then(|loops| loops.enough)
     }
 
     /// Rejects a plan with which some kernels that may run the model need more than for the model as it came.
@@ -241,7 +256,7 @@ impl<'a> Session<'a> {
             return Ok(Some(known));
         }
         let best = if model == self.options.model {
-            let best = self.best(|variant| !variant.loops && variant.channels == channels);
+            let best = self.best(|variant| !variant.loops && variant.channels == channels, self.budget());
             best.and_then(|at| Some((self.log[at].0, Rc::clone(self.log[at].1.as_ref().ok()?))))
         } else {
             Some(self.best_for_any(channels, model)?)
@@ -291,7 +306,7 @@ impl<'a> Session<'a> {
         let of_start = if planned_for == target { trade } else { Trade::new(loops, &base) };
         let options = self.options(channels, self.options.rewrites, planned_for);
         let for_target = Options { model: target, ..options.clone() };
-        let need_so_far = self.best(|_| true).and_then(|at| self.log[at].1.as_ref().ok());
+        let need_so_far = self.best(|_| true, self.budget()).and_then(|at| self.log[at].1.as_ref().ok());
         let need_so_far = need_so_far.map_or(u64::MAX, |best| whole_need(&best.model, &best.plan));
         let asked = AskedLoops {
             came: self.came,
