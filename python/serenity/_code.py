@@ -23,6 +23,7 @@ class Code(NamedTuple):
 
     ``ram`` is all static memory: ``arena``, in which the tensors lie, and ``state``, which is kept from one run to the next.
     ``flash`` counts constants, without the code itself. All names in the code begin with ``prefix``. ``fits`` is ``None`` without a budget.
+    ``instructions`` of a run on a Cortex-M4 are an estimate, and ``None`` where there is none.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Code(NamedTuple):
     state: int
     flash: int
     steps: int
+    instructions: Optional[int]
     fits: Optional[bool]
     files: dict[str, str]
 

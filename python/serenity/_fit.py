@@ -20,7 +20,8 @@ class Way(NamedTuple):
     """One way to run a model. If it is not possible, ``not_possible`` says why, and all figures are ``None``.
 
     ``need`` is the memory in bytes that the device must have, and ``margin`` what to add because builds of TFLM differ.
-    ``extra_macs``, ``extra_time`` (a share, estimated) and ``extra_flash`` (bytes) compare with the model as it came.
+    ``extra_macs``, ``extra_time`` (a share, estimated) and ``extra_flash`` (bytes) compare with the model as it came;
+    ``instructions`` of a run on a Cortex-M4 are an estimate too, and ``None`` where the kernels were not measured.
     ``asks`` lists what the application must do, and ``command`` makes the model in a shell.
     """
 
@@ -31,6 +32,7 @@ class Way(NamedTuple):
     margin: Optional[int]
     fits: Optional[bool]
     extra_macs: Optional[int]
+    instructions: Optional[int]
     extra_time: Optional[float]
     extra_flash: Optional[int]
     proved: Optional[bool]

@@ -40,6 +40,15 @@ impl GivenSize {
             _ => self.to_string().replace(' ', ""),
         }
     }
+
+    /// Another size, in units of 1024 if this one was typed so.
+    pub(crate) fn like(self, bytes: u64) -> String {
+        if !self.unit.0.contains('i') || bytes < 10_000 {
+            return Size(bytes).to_string();
+        }
+        let scale = if bytes < 10 << 20 { ("KiB", 10) } else { ("MiB", 20) };
+        format!("{:.1} {}", bytes as f64 / f64::from(1 << scale.1), scale.0)
+    }
 }
 
 impl FromStr for Size {
@@ -159,6 +168,16 @@ mod tests {
         assert_eq!(message, "say 64KB for units of 1000, or 64KiB for units of 1024");
         assert!("1.5m".parse::<Size>().unwrap_err().contains("1.5MiB"));
         assert!("K".parse::<Size>().unwrap_err().contains("expected a size"));
+    }
+
+    #[test]
+    fn other_sizes_follow_the_units_that_were_typed() {
+        let like = |typed: &str, bytes| typed.parse::<GivenSize>().unwrap().like(bytes);
+        assert_eq!(like("64KiB", 185_942), "181.6 KiB");
+        assert_eq!(like("1MiB", 30 << 20), "30.0 MiB");
+        assert_eq!(like("1MiB", 812), "812 B");
+        assert_eq!(like("64KB", 185_942), "185.9 KB");
+        assert_eq!(like("65536", 185_942), "185.9 KB");
     }
 
     #[test]

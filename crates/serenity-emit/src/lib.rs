@@ -45,6 +45,8 @@ pub struct Emitted {
     pub constants: u64,
     /// Steps of the main graph that do something.
     pub steps: usize,
+    /// The instructions of a run, if who planned the network can estimate them.
+    pub instructions: Option<u64>,
 }
 
 impl Emitted {

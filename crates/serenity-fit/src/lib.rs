@@ -3,7 +3,8 @@
 //! Takes a model, the options of a search and the memory of the device. Returns a [table](Fit): what each [way](Way)
 //! needs, costs, and asks of the application, from the one that asks least to the one that asks most.
 //!
-//! Guarantees: no figure is an estimate; each is that of a plan that was made and checked, or of code that was written.
+//! Guarantees: no figure but the time of a run is an estimate; each is that of a plan that was made and checked, or of
+//! code that was written.
 //! Equal inputs give equal tables.
 
 mod floor;
@@ -38,6 +39,9 @@ pub struct Question {
     pub names_kernels: bool,
 }
 
+/// A way that takes less than this share of the time of another one is much faster.
+const MUCH_FASTER: f64 = 0.8;
+
 /// All ways to run a model.
 #[derive(Debug)]
 pub struct Fit {
@@ -69,6 +73,15 @@ impl Fit {
     /// The first way that fits and is wanted.
     pub fn first(&self, is_wanted: impl Fn(&Way) -> bool) -> Option<&Row> {
         self.rows.iter().find(|row| row.fits() && is_wanted(&row.way))
+    }
+
+    /// The fastest way that fits, if it is much faster than `chosen` by estimate.
+    pub fn faster_than(&self, chosen: &Made) -> Option<(&Row, f64)> {
+        let takes = |row: &'_ Row| row.outcome.as_ref().ok().and_then(|made| made.extra_time);
+        let fitting = self.rows.iter().filter(|row| row.fits());
+        let timed = fitting.filter_map(|row| Some((row, takes(row)?)));
+        let fastest = timed.min_by(|(_, one), (_, other)| one.total_cmp(other))?;
+        ((1.0 + fastest.1) < MUCH_FASTER * (1.0 + chosen.extra_time?)).then_some(fastest)
     }
 }
 

@@ -4,6 +4,7 @@ use crate::{Change, Question, Way};
 use serenity::account::{Account, refused_by_tflm};
 use serenity::code::{check_covered, emit_c};
 use serenity::pipeline::{Figures, Need, NoPlan, optimize_without_and_with_loops};
+use serenity::run::Run;
 use serenity::{Error, Format, Input, Loops, Optimized, Options, Rewrites, optimize};
 use serenity_emit::{Emitted, prefix_of};
 use serenity_runtimes::{Kernels, MemoryModel, resolver_call};
@@ -23,8 +24,10 @@ pub struct Made {
     pub fits: bool,
     /// Multiplications added to the model as it came; negative if there are fewer.
     pub extra_macs: i64,
-    /// The share of instructions that loops add, by estimate.
-    pub extra_time: f64,
+    /// The estimated instructions of a run on a Cortex-M4, if the kernels were measured there.
+    pub instructions: Option<u64>,
+    /// The share of time that a run takes more than one of the model as it came, by estimate; negative if it takes less.
+    pub extra_time: Option<f64>,
     /// Bytes of constants added to the model as it came; negative if there are fewer.
     pub extra_flash: i64,
     /// Is it proved that nothing made this way needs less?
@@ -64,6 +67,8 @@ pub(crate) struct Case<'a> {
     /// The model, ordered and placed, and not changed otherwise.
     planned: Optimized,
     takes_floats: bool,
+    /// A run of the model as it came.
+    run: Run,
     /// What was searched for ways without loops, together with the ways that differ in their loops alone.
     searches: Mutex<Vec<(Way, Arc<Search>)>>,
 }
@@ -76,7 +81,8 @@ impl<'a> Case<'a> {
         let is_tflite = input.file.format() == Format::TfLite;
         let takes_floats =
             is_tflite && input.with_quantized_io().is_ok_and(|(_, changed)| !changed.is_unchanged());
-        Ok(Self { input, options, question, planned, takes_floats, searches: Mutex::default() })
+        let run = Run::of(input.graph(), options.model);
+        Ok(Self { input, options, question, planned, takes_floats, run, searches: Mutex::default() })
     }
 
     /// Is this a way for such a model?
@@ -184,7 +190,8 @@ impl<'a> Case<'a> {
             can_run,
             fits: can_run && plan.fits(need, self.question.budget),
             extra_macs: 0,
-            extra_time: 0.0,
+            instructions: self.run.instructions,
+            extra_time: Some(0.0),
             extra_flash: 0,
             is_proved: false,
             asks: Vec::new(),
@@ -199,7 +206,7 @@ impl<'a> Case<'a> {
         let need = Need::of(&found.model, &found.plan);
         let chosen = found.attempts.iter().find(|attempt| attempt.is_chosen);
         let figures: Option<&Figures> = chosen.and_then(|attempt| attempt.outcome.as_ref().ok());
-        let loops = found.plan.loops.as_ref();
+        let run = Run::of_planned(&found.model, &found.plan);
         let is_for_tflm = found.plan.model.kernels().is_some();
         let can_run = way.is_code || refused_by_tflm(self.input, found.plan.model).is_empty();
         Made {
@@ -207,8 +214,8 @@ impl<'a> Case<'a> {
             can_run,
             fits: can_run && found.plan.fits(need, self.question.budget),
             extra_macs: figures.map_or(0, |figures| figures.extra_macs),
-            extra_time: loops
-                .map_or(0.0, |loops| loops.extra_instructions as f64 / loops.instructions.max(1) as f64),
+            instructions: run.instructions,
+            extra_time: run.compared_with(self.run),
             extra_flash: figures.map_or(0, |figures| figures.extra_flash),
             is_proved: found.plan.is_optimal(),
             asks: asks(way, figures.filter(|_| is_for_tflm).map_or(&[], |figures| &figures.new_operators)),

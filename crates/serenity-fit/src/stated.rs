@@ -41,7 +41,10 @@ pub struct StatedWay<'a> {
     pub fits: Option<bool>,
     /// Multiplications added to the model as it came; negative if there are fewer.
     pub extra_macs: Option<i64>,
-    /// The share of instructions that loops add, by estimate.
+    /// The estimated instructions of a run on a Cortex-M4; null where the kernels were not measured.
+    pub instructions: Option<u64>,
+    /// The share of time that a run takes more than one of the model as it came, by estimate; negative if it takes less,
+    /// null if it is not known.
     pub extra_time: Option<f64>,
     /// Bytes of constants added to the model as it came; negative if there are fewer.
     pub extra_flash: Option<i64>,
@@ -81,7 +84,8 @@ impl<'a> StatedWay<'a> {
             margin: made.map(|made| made.need.margin),
             fits: made.map(|made| made.fits),
             extra_macs: made.map(|made| made.extra_macs),
-            extra_time: made.map(|made| made.extra_time),
+            instructions: made.and_then(|made| made.instructions),
+            extra_time: made.and_then(|made| made.extra_time),
             extra_flash: made.map(|made| made.extra_flash),
             proved: made.map(|made| made.is_proved),
             asks: made.map_or(&[], |made| &made.asks),

@@ -15,7 +15,7 @@
 //! | `search` | which windows become loops, and in which way |
 //! | `floor` | a lower bound for all loops |
 //! | `time` | how much time loops add with portable kernels |
-//! | `instructions` | how many instructions loops add with CMSIS-NN |
+//! | `speed`, `instructions` | how many instructions a model takes with measured kernels, and how many loops add |
 //! | `clusters` | orders that keep windows together |
 //! | `spread` | a separate padding per reader, so that windows can contain it |
 //! | `emit` | writes the graphs |
@@ -35,15 +35,17 @@ mod rows;
 mod search;
 #[cfg(test)]
 mod simulation;
+mod speed;
 mod spread;
 mod time;
 mod window;
 
 pub use clusters::{Clusters, Joined};
 pub use floor::{Because, Floor};
-pub use instructions::instructions_of;
+pub use instructions::{instructions_of, instructions_on};
 pub use looped::{Loop, LoopCost, Looped};
 pub use rows::{RowLocal, Rows, Sliding};
 pub use search::{Choice, Counted, Windows};
+pub use speed::Library;
 pub use spread::Spread;
 pub use time::time_of;

@@ -4,6 +4,7 @@ use crate::emit::{Chosen, emit};
 use crate::instructions::extra_instructions;
 use crate::program::Program;
 use crate::rows::RowLocal;
+use crate::speed::Library;
 use crate::time::extra_time;
 use crate::window::Window;
 use crate::{halo, lines};
@@ -92,12 +93,11 @@ impl Loop {
         })
     }
 
-    /// Estimated instructions that the loop adds with CMSIS-NN, as for [`instructions_of`](crate::instructions_of).
-    /// `None` if the ops cannot become such a loop.
-    pub fn extra_instructions(&self, graph: &Graph) -> Option<u64> {
+    /// Estimated instructions that the loop adds. `None` if the ops cannot become such a loop.
+    pub fn extra_instructions(&self, graph: &Graph, on: Library) -> Option<u64> {
         let locals = self.locals(graph)?;
         let window = Window::new(graph, locals.iter().collect())?;
-        Some(extra_instructions(&window, &self.program(&window)?))
+        Some(extra_instructions(&window, &self.program(&window)?, on.speed()))
     }
 }
 

@@ -17,7 +17,7 @@
 //!
 //! For padding `SAME` a kernel takes `t = max((H' - 1) s + (k - 1) d + 1 - H, 0) / 2`, for `VALID` it is 0.
 
-use crate::instructions::Instructions;
+use crate::speed::Layer;
 use serenity_ir::Operator::{self, *};
 use serenity_ir::{Call, ElementType, Graph, OpId, Padding, Slide, Tensor, TensorId, Window};
 
@@ -100,8 +100,9 @@ pub struct RowLocal {
     pub rows: Rows,
     /// Multiplications for the whole result.
     pub macs: u64,
-    /// Estimated instructions.
-    pub(crate) instructions: Instructions,
+    /// What its instructions depend on: how it computes an element, and how many there are.
+    pub(crate) layer: Layer,
+    pub(crate) results: i64,
 }
 
 /// A tensor that can be cut into rows.
@@ -202,8 +203,7 @@ impl RowLocal {
             _ => return None,
         };
         let results = graph.tensor(output).layout()?.count;
-        let instructions = Instructions::of(&call, results);
-        Some(Self { op, inputs, output, rows, macs: macs(&call, results), instructions })
+        Some(Self { op, inputs, output, rows, macs: macs(&call, results), layer: Layer::of(&call), results })
     }
 }
 

@@ -53,8 +53,8 @@ fn remedy(row: &Row, made: &Made, macs: u64, unit: Unit) -> Remedy {
     if share.abs() >= 0.05 {
         let _ = write!(text, ", {share:+.1} % MACs");
     }
-    if made.extra_time > 0.0 {
-        let _ = write!(text, ", about {:+.1} % time", 100.0 * made.extra_time);
+    if let Some(more) = made.extra_time.filter(|more| more.abs() >= 0.005) {
+        let _ = write!(text, ", about {:+.0} % time", 100.0 * more);
     }
     text.push('.');
     for ask in &made.asks {

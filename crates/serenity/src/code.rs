@@ -1,5 +1,6 @@
 //! Emits a planned model as C.
 
+use crate::run::Run;
 use crate::{Error, Format, Input, Plan, ReadOptions, load_bytes};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -35,7 +36,8 @@ pub fn emit_c(input: &Input, plan: &Plan, prefix: &str) -> Result<Emitted, Error
         .map_err(|source| Error::file(&input.name, source))?;
     source.library = library(kernels);
     crate::write::file_name(&input.name).clone_into(&mut source.about);
-    c_code(&source, prefix).map_err(|source| Error::Emit { path: input.name.clone(), source })
+    let code = c_code(&source, prefix).map_err(|source| Error::Emit { path: input.name.clone(), source })?;
+    Ok(Emitted { instructions: Run::of_planned(input, plan).instructions, ..code })
 }
 
 /// Refuses a model with an operator that cannot be emitted as C, before a long search. `int8_io` says whether inputs
@@ -90,6 +92,8 @@ pub struct StatedCode<'a> {
     pub flash: u64,
     /// Steps of the main graph that do something.
     pub steps: usize,
+    /// The estimated instructions of a run on a Cortex-M4; null where the kernels were not measured.
+    pub instructions: Option<u64>,
     /// The files written.
     pub files: &'a [String],
 }
@@ -97,9 +101,8 @@ pub struct StatedCode<'a> {
 impl<'a> StatedCode<'a> {
     /// What code takes, and the files that it is written to.
     pub fn of(emitted: &'a Emitted, files: &'a [String]) -> Self {
-        let Emitted { prefix, arena, state, constants, steps, .. } = emitted;
-        let (arena, state, flash, steps) = (*arena, *state, *constants, *steps);
-        Self { prefix, ram: emitted.ram(), arena, state, flash, steps, files }
+        let Emitted { ref prefix, arena, state, constants: flash, steps, instructions, .. } = *emitted;
+        Self { prefix, ram: emitted.ram(), arena, state, flash, steps, instructions, files }
     }
 }
 

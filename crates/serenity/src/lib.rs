@@ -30,6 +30,7 @@ pub mod inspect;
 mod load;
 pub mod plan_check;
 mod plan_file;
+pub mod run;
 pub mod sample;
 pub mod write;
 

@@ -126,7 +126,7 @@ impl Code {
 
     /// `came` is the model that the code is made of, and `path` where it was read from.
     pub(super) fn print(&self, path: &str, came: &Input, out: &mut impl Write) -> Result<(), Failure> {
-        let Emitted { prefix, state, constants, steps, .. } = &self.emitted;
+        let Emitted { prefix, state, constants, steps, instructions, .. } = &self.emitted;
         let state = match state {
             0 => String::new(),
             bytes => format!(", {} of them state", thousands(*bytes)),
@@ -148,7 +148,15 @@ impl Code {
             thousands(after),
             paint(GOOD, less)
         )?;
-        writeln!(out, "  constants    {:>10} bytes of flash, and the code\n", thousands(*constants))?;
+        writeln!(out, "  constants    {:>10} bytes of flash, and the code", thousands(*constants))?;
+        if let Some(number) = instructions {
+            let millions = *number as f64 / 1e6;
+            writeln!(
+                out,
+                "  time         {millions:>10.1} million instructions on a Cortex-M4, by estimate"
+            )?;
+        }
+        writeln!(out)?;
         let names: Vec<&str> = self.emitted.files.iter().map(|(name, _)| *name).collect();
         let folder = for_shell(&self.folder);
         writeln!(out, "written to {folder}: {}", names.join(", "))?;

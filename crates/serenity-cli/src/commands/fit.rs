@@ -63,7 +63,7 @@ fn print(
     table.print(out)?;
     writeln!(out)?;
     match first {
-        Some(row) => print_made(row, table.budget, written, out),
+        Some(row) => print_made(table.found, row, table.budget, written, out),
         None => table.print_why_not(wanted.other_kind(), out),
     }
 }

@@ -5,7 +5,7 @@ use crate::Failure;
 use crate::progress::thousands;
 use crate::screen::layout::{COMMAND, HANG};
 use crate::screen::style::{BAD, GOOD, TITLE, paint};
-use crate::size::{GivenSize, Size};
+use crate::size::GivenSize;
 use serenity_fit::{Fit, Made, Row};
 use std::io::Write;
 
@@ -21,7 +21,7 @@ impl Table<'_> {
         let rows = &self.found.rows;
         let room = rows.iter().map(|row| row.way.to_string().len()).max().unwrap_or(0);
         let heading = format!(
-            "{:<room$}  {:>10}  {:>10}  {:>7}  {:>7}  {:>9}",
+            "{:<room$}  {:>10}  {:>10}  {:>7}  {:>8}  {:>10}",
             "way", "RAM, bytes", "over by", "MACs", "time", "flash"
         );
         writeln!(out, "{}", paint(TITLE, heading))?;
@@ -31,9 +31,11 @@ impl Table<'_> {
                 Ok(made) => {
                     let (bytes, over) = (thousands(made.need.to_be_safe()), self.over(made));
                     let [macs, time] =
-                        [made.extra_macs as f64 / self.found.macs.max(1) as f64, made.extra_time].map(share);
-                    let flash = flash(made.extra_flash);
-                    let line = format!("{way:<room$}  {bytes:>10}  {over}  {macs:>7}  {time:>7}  {flash:>9}");
+                        [Some(made.extra_macs as f64 / self.found.macs.max(1) as f64), made.extra_time]
+                            .map(share);
+                    let flash = flash(made.extra_flash, self.budget);
+                    let line =
+                        format!("{way:<room$}  {bytes:>10}  {over}  {macs:>7}  {time:>8}  {flash:>10}");
                     writeln!(out, "{}", line.trim_end())?;
                     if self.is_verbose {
                         print_asks(made, "    ", out)?;
@@ -73,6 +75,7 @@ impl Table<'_> {
 
 /// The way that is taken: the size to set first, then what it asks and costs.
 pub(super) fn print_made(
+    found: &Fit,
     row: &Row,
     budget: GivenSize,
     written: &[String],
@@ -84,6 +87,14 @@ pub(super) fn print_made(
     writeln!(out, "{}: {}", paint(GOOD, format!("fits {budget}")), row.way)?;
     writeln!(out, "  {set} {needs} bytes")?;
     print_asks(made, "  ", out)?;
+    if let Some((faster, time)) = found.faster_than(made) {
+        writeln!(
+            out,
+            "  faster: {HANG}{} fits too and takes about {} than the original",
+            faster.way,
+            time_of(time)
+        )?;
+    }
     if written.is_empty() {
         return print_command(made, "  ", out);
     }
@@ -101,8 +112,8 @@ fn print_asks(made: &Made, indent: &str, out: &mut impl Write) -> Result<(), Fai
     if made.extra_macs != 0 {
         costs.push(change(made.extra_macs, "MACs"));
     }
-    if made.extra_time > 0.0 {
-        costs.push(format!("about {:.1} % more instructions", 100.0 * made.extra_time));
+    if let Some(more) = made.extra_time.filter(|more| more.abs() >= LEAST) {
+        costs.push(format!("about {}", time_of(more)));
     }
     if made.extra_flash != 0 {
         costs.push(change(made.extra_flash, "bytes of flash"));
@@ -120,15 +131,23 @@ fn print_command(made: &Made, indent: &str, out: &mut impl Write) -> Result<(), 
     Ok(())
 }
 
-/// `+10.7 %`; nothing for no change.
-fn share(share: f64) -> String {
-    if share.abs() < 0.0005 { String::new() } else { format!("{:+.1} %", 100.0 * share) }
+/// Smaller changes are none.
+const LEAST: f64 = 0.0005;
+
+/// `+10.7 %`; nothing for no change, and if it is not known.
+fn share(share: Option<f64>) -> String {
+    let share = share.filter(|share| share.abs() >= LEAST);
+    share.map_or_else(String::new, |share| format!("{:+.1} %", 100.0 * share))
 }
 
-fn flash(bytes: i64) -> String {
+fn time_of(more: f64) -> String {
+    format!("{:.0} % {} time", 100.0 * more.abs(), if more > 0.0 { "more" } else { "less" })
+}
+
+fn flash(bytes: i64, budget: GivenSize) -> String {
     match bytes {
         0 => String::new(),
-        bytes => format!("{}{}", if bytes < 0 { '-' } else { '+' }, Size(bytes.unsigned_abs())),
+        bytes => format!("{}{}", if bytes < 0 { '-' } else { '+' }, budget.like(bytes.unsigned_abs())),
     }
 }
 

@@ -7,6 +7,7 @@ use crate::refused::Refused;
 use crate::source::SourceTensor;
 
 /// The constants of a layer of 8-bit integers, by output channel.
+#[derive(Clone)]
 pub(crate) struct Layer {
     /// As the model has them.
     pub(crate) given: Vec<i32>,

@@ -159,6 +159,15 @@ impl Weighted {
         })
     }
 
+    /// A depthwise convolution that makes several channels of one: as a convolution, the weights of a filter one after
+    /// the other.
+    fn as_convolution(&self) -> Option<Self> {
+        let [1, results @ 2..=i64::MAX] = self.channels else { return None };
+        let results = results as usize;
+        let of = |channel: usize| self.weights[channel..].iter().step_by(results).copied();
+        Some(Self { weights: (0..results).flat_map(of).collect(), layer: self.layer.clone(), ..*self })
+    }
+
     /// The weights as a constant: its name.
     pub(super) fn named_weights(&self, at: &mut At, wish: &str) -> String {
         let [height, width] = self.slides.map(|slide| slide.window.taps);
@@ -202,7 +211,11 @@ pub(super) fn convolution(at: &mut At) -> Result<String, Refused> {
 
 pub(super) fn depthwise(at: &mut At) -> Result<String, Refused> {
     let made = Weighted::depthwise(at)?;
-    if let Some(packed) = packed::depthwise(at, &made)? {
+    let packed = match made.as_convolution() {
+        Some(convolution) => packed::convolution(at, &convolution)?,
+        None => packed::depthwise(at, &made)?,
+    };
+    if let Some(packed) = packed {
         return Ok(packed);
     }
     let wish = wish(at);

@@ -31,5 +31,6 @@ pub(crate) fn files(emitter: Emitter) -> Emitted {
         constants: emitter.pool.bytes(),
         steps: emitter.calls.len(),
         prefix: emitter.prefix,
+        instructions: None,
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::common::{exported, portable_head};
 use serenity::ir::{Graph, OpId};
-use serenity::loops::{Loop, RowLocal, instructions_of};
+use serenity::loops::{Library, Loop, RowLocal, instructions_of, instructions_on};
 use serenity::pipeline::Need;
 use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::zoo::Precision;
@@ -353,9 +353,39 @@ fn the_estimate_of_instructions_is_what_was_measured() {
                 let enters = graph.op(ops[0]).inputs[0];
                 Loop { ops, enters, carries, peeled, step: 1 }
             });
-            let extra: u64 = loops.map(|one| one.extra_instructions(graph).unwrap()).sum();
+            let extra: u64 = loops.map(|one| one.extra_instructions(graph, Library::CmsisNn).unwrap()).sum();
             let estimated = 1.0 + extra as f64 / instructions_of(graph) as f64;
             assert!((estimated - ratio).abs() < 0.02, "{name}: {estimated}, not {ratio}");
+        }
+    }
+}
+
+/// Millions of instructions of emitted C, as `benchmarks/cortex-m4/run` measures them, and of TFLM with portable kernels
+/// and ESP-NN as multiples of CMSIS-NN's.
+#[test]
+fn the_estimates_of_other_kernels_are_what_was_measured() {
+    let measured = [
+        ("mlperf_tiny_kws_int8", 4.14, 5.80, 3.40),
+        ("mlperf_tiny_resnet8_int8", 15.2, 3.71, 3.00),
+        ("mlperf_tiny_vww_96_int8", 7.77, 4.25, 2.58),
+        ("mobilenet_v2_035_96_int8", 20.2, 4.36, 2.59),
+        ("../more-models/person_detect", 12.0, 4.30, 2.46),
+    ];
+    for (name, emitted, portable, esp_nn) in measured {
+        for path in collected(&[name]) {
+            let input = load(path.to_str().unwrap()).unwrap();
+            let model = MemoryModel::Tflm(Kernels::Emitted);
+            let found = optimize(&input, &Options { model, ..Options::for_input(&input) }).unwrap();
+            let on = |library| instructions_on(library, input.graph()).unwrap() as f64;
+            let estimates = [
+                (instructions_on(Library::Emitted, found.model.graph()).unwrap() as f64 / 1e6, emitted),
+                (on(Library::Reference) / on(Library::CmsisNn), portable),
+                (on(Library::EspNn) / on(Library::CmsisNn), esp_nn),
+            ];
+            for (estimated, measured) in estimates {
+                let off: f64 = estimated / measured - 1.0;
+                assert!(off.abs() < 0.17, "{name}: {estimated}, not {measured}");
+            }
         }
     }
 }

@@ -242,7 +242,7 @@ fn print_ways(found: &Fit, budget: GivenSize, out: &mut Vec<u8>) -> Result<(), F
     table.print(out)?;
     writeln!(out)?;
     match found.first(|_| true) {
-        Some(row) => print_made(row, budget, &[], out),
+        Some(row) => print_made(found, row, budget, &[], out),
         None => table.print_why_not("", out),
     }
 }
