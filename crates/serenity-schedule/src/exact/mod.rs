@@ -57,6 +57,7 @@ mod part;
 mod peaks;
 mod precedence;
 mod profile;
+mod refutation;
 mod rules;
 mod sides;
 mod sliding;
@@ -67,6 +68,7 @@ mod waypoints;
 mod witness;
 
 pub use memo::Memo;
+pub use refutation::{CutStep, cut_steps};
 pub use rules::Rules;
 pub use witness::{Chain, Witness, witness};
 
