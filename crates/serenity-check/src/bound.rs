@@ -44,9 +44,7 @@ impl fmt::Display for Place {
                 f,
                 "while op {op} (`{label}`) runs, at least one tensor of each of {chains} chains is in use, whatever the order"
             ),
-            Self::Cuts { steps } => {
-                write!(f, "{steps} steps say what every such order runs before what, until none is left")
-            }
+            Self::Cuts { steps } => write!(f, "a chain of {steps} cuts rules out all orders that would"),
         }
     }
 }
