@@ -4,7 +4,7 @@ use super::decide::{Decision, DecisionWork, decide};
 use super::inference::Inference;
 use super::part::{self, Part};
 use super::sides::{Directions, Round, Sides};
-use super::{Rules, beam};
+use super::{Rules, beam, local};
 use crate::{Problem, bits, bounds, heuristic, walk};
 use serenity_search::{StopReason, Watch};
 
@@ -62,9 +62,11 @@ impl<'a, 'w> Engine<'a, 'w> {
     ) -> Self {
         let names: Vec<u32> = (0..problem.ops).collect();
         let mut order = heuristic::best(problem).0;
-        if rules.beam {
-            let floor = bounds::simple(problem);
-            order = beam::better_order(problem, order, &[1, 8], (floor, rules.lazy), &watch.stopper());
+        let simple = bounds::simple(problem);
+        if rules.local_search && local::is_wide(problem) {
+            order = local::better_order(problem, order, simple, &watch.stopper());
+        } else if rules.beam {
+            order = beam::better_order(problem, order, &[1, 8], (simple, rules.lazy), &watch.stopper());
         }
         let parts = part::split(problem, &order, &names, rules, &watch.stopper());
         let sizes = parts.iter().map(|part| part.problem.len()).collect();

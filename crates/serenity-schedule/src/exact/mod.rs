@@ -50,6 +50,7 @@ mod forced;
 mod inference;
 mod instance;
 mod large;
+mod local;
 pub(crate) mod memo;
 mod modules;
 mod nearby;
