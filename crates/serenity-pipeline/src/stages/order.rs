@@ -143,17 +143,15 @@ fn op_witness(
     Some(OpWitness { op, chains })
 }
 
-/// Looking for a proof may take as long as a search takes for so many states, however short the one that found the order was.
+/// Looking for a proof may take as long as a search takes for so many states, if the search itself has none.
 const FEW_STATES: u64 = 8192;
 
-/// A proof of the bound by cuts, if they give it and take no longer than half the search did.
+/// A proof of the bound by cuts, if they give it.
 fn cut_witness(problem: &Problem, options: &Options, found: &Schedule) -> Option<CutWitness> {
     if !options.algorithm.is_exact() || !options.rules.precedence {
         return None;
     }
-    let states = FEW_STATES.max(found.stats.states / 2);
-    let stop = || options.limits.are_over();
-    let steps = scheduling::cut_steps(problem, &found.order, found.bound, states, &stop)?;
+    let steps = scheduling::cut_steps(problem, found, FEW_STATES, &|| options.limits.are_over())?;
     Some(CutWitness { bound: found.bound, steps: steps.into_iter().map(stated).collect() })
 }
 

@@ -7,6 +7,7 @@
 use super::Rules;
 use super::part::Part;
 use super::precedence::{Ended, Precedence};
+use super::refutation::Found;
 use crate::Problem;
 use crate::walk::steps_of;
 
@@ -113,6 +114,11 @@ impl Inference {
     /// Is there no order within the limit?
     pub(super) fn is_refuted(&self) -> bool {
         self.stage == Stage::Refuted
+    }
+
+    /// How all that is known was found.
+    pub(super) fn found(&self) -> &[Found] {
+        self.search.as_ref().map_or(&[], |search| &search.found)
     }
 
     /// Is it time to give the floods what was found? From then on they are taken to know it.

@@ -15,11 +15,11 @@ use super::inference::{MOST_OPS, states_per_cut};
 use super::precedence::{Ended, Precedence};
 use super::{LARGEST_WHOLE, Rules, part, waypoints};
 use crate::walk::steps_of;
-use crate::{OpIndex, Problem};
+use crate::{OpIndex, Problem, Schedule};
 
 /// One step of the search for precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(crate) enum Found {
     /// `first` runs before `second`: otherwise too much is in use while `running` runs, one of the two.
     Edge { first: u32, second: u32, running: u32 },
     /// From here on `first` is taken to run before `second`.
@@ -58,29 +58,62 @@ pub enum CutStep {
     },
 }
 
-/// Looks for a chain of cuts that proves that no order of `problem` peaks below `bound`, for about as long as the search
-/// takes to visit so many `states`. `order` is an optimal one.
+impl Found {
+    /// The op that has no room, or the two of which one runs first.
+    fn ops(&mut self) -> Vec<&mut u32> {
+        match self {
+            Self::Edge { first, second, running } => vec![first, second, running],
+            Self::Assumption { first, second } | Self::Conclusion { first, second } => vec![first, second],
+            Self::Contradiction { op } => vec![op],
+        }
+    }
+}
+
+/// The steps in terms of the ops that each op stands for; none if one stands for several.
+pub(super) fn renamed(found: &[Found], stands_for: impl Fn(u32) -> Vec<u32>) -> Vec<Found> {
+    let mut renamed = found.to_vec();
+    for op in renamed.iter_mut().flat_map(Found::ops) {
+        let [name] = stands_for(*op)[..] else { return Vec::new() };
+        *op = name;
+    }
+    renamed
+}
+
+/// Looks for a chain of cuts that proves that no order of `problem` peaks below the bound of `schedule`, an optimal one. If
+/// the search was not settled by one, it may take about as long as a search takes to visit so many `states`.
 ///
 /// There may be none: then the bound rests on the search.
 ///
 /// # Panics
-/// If `order` names ops that the problem does not have.
+/// If the schedule is for another problem.
 pub fn cut_steps(
     problem: &Problem,
-    order: &[OpIndex],
-    bound: u64,
+    schedule: &Schedule,
     states: u64,
     stop: &dyn Fn() -> bool,
 ) -> Option<Vec<CutStep>> {
-    let limit = bound.checked_sub(1)?;
+    let limit = schedule.bound.checked_sub(1)?;
     if !problem.hand_overs.is_empty() || problem.len() > LARGEST_WHOLE {
         return None;
     }
-    let order: Vec<u32> = order.iter().map(|op| op.0).collect();
+    explained(problem, limit, &schedule.refutation, OpIndex).or_else(|| {
+        let order: Vec<u32> = schedule.order.iter().map(|op| op.0).collect();
+        looked_for(problem, limit, &order, states, stop)
+    })
+}
+
+/// A chain of cuts in the shortest part that may decide.
+fn looked_for(
+    problem: &Problem,
+    limit: u64,
+    order: &[u32],
+    states: u64,
+    stop: &dyn Fn() -> bool,
+) -> Option<Vec<CutStep>> {
     let names: Vec<u32> = (0..problem.ops).collect();
-    let groups = waypoints::split(problem, &order, &Rules::default(), stop);
+    let groups = waypoints::split(problem, order, &Rules::default(), stop);
     let mut parts = part::of_groups(problem, &groups, &names);
-    parts.retain(|part| part.upper >= bound && part.problem.len() <= MOST_OPS);
+    parts.retain(|part| part.upper > limit && part.problem.len() <= MOST_OPS);
     parts.sort_by_key(|part| part.problem.len());
     let mut left = states;
     parts.iter().find_map(|part| {
@@ -99,13 +132,26 @@ pub fn cut_steps(
         if ended != Ended::Refuted || stop() {
             return None;
         }
-        let needed = needed(&part.problem, limit, &search.found);
-        Some(steps(&search.found, &needed, &mut 0, &|op| OpIndex(part.names[op as usize])))
+        explained(&part.problem, limit, &search.found, |op| OpIndex(part.names[op as usize]))
     })
 }
 
-/// Which of the steps found the last one rests on.
-fn needed(problem: &Problem, limit: u64, found: &[Found]) -> Vec<bool> {
+/// The steps that the last one needs; `None` if they do not hold in this problem.
+fn explained(
+    problem: &Problem,
+    limit: u64,
+    found: &[Found],
+    name: impl Fn(u32) -> OpIndex,
+) -> Option<Vec<CutStep>> {
+    if !matches!(found.last(), Some(Found::Contradiction { .. })) {
+        return None;
+    }
+    let needed = needed(problem, limit, found)?;
+    Some(steps(found, &needed, &mut 0, &name))
+}
+
+/// Which of the steps found the last one rests on; `None` if one of them does not hold.
+fn needed(problem: &Problem, limit: u64, found: &[Found]) -> Option<Vec<bool>> {
     let mut needed = vec![false; found.len()];
     if let Some(last) = needed.last_mut() {
         *last = true;
@@ -124,12 +170,14 @@ fn needed(problem: &Problem, limit: u64, found: &[Found]) -> Vec<bool> {
             }
             Found::Edge { .. } | Found::Contradiction { .. } if needed[at] => {
                 let visible = visible(found, at, assumption);
-                rests_on(problem, limit, found, at, &visible, &mut needed);
+                if !rests_on(problem, limit, found, at, &visible, &mut needed) {
+                    return None;
+                }
             }
             _ => {}
         }
     }
-    needed
+    Some(needed)
 }
 
 /// Is the conclusion of an assumption needed?
@@ -160,7 +208,7 @@ fn visible(found: &[Found], at: usize, assumption: Option<usize>) -> Vec<usize> 
     visible
 }
 
-/// Marks the visible steps that a cut needs: as few new ones as one maximum flow can tell.
+/// Marks the visible steps that a cut needs: as few new ones as one maximum flow can tell. Does the cut hold?
 fn rests_on(
     problem: &Problem,
     limit: u64,
@@ -168,12 +216,12 @@ fn rests_on(
     at: usize,
     visible: &[usize],
     needed: &mut [bool],
-) {
+) -> bool {
     let (running, assumed) = match found[at] {
         Found::Edge { first, second, running } if running == first => (running, Some((second, true))),
         Found::Edge { first, running, .. } => (running, Some((first, false))),
         Found::Contradiction { op } => (op, None),
-        Found::Assumption { .. } | Found::Conclusion { .. } => return,
+        Found::Assumption { .. } | Found::Conclusion { .. } => return true,
     };
     let mut cut = Cut { network: Network::new(problem.len() + 2), running };
     cut.add_problem(problem);
@@ -182,7 +230,7 @@ fn rests_on(
         Some((op, false)) => _ = cut.network.add_edge(cut.start(op), SINK, UNLIMITED),
         None => {}
     }
-    let Some(room) = limit.checked_sub(problem.base) else { return };
+    let Some(room) = limit.checked_sub(problem.base) else { return true };
     let mut new = Vec::new();
     for &step in visible {
         let (Found::Edge { first, second, .. }
@@ -208,7 +256,7 @@ fn rests_on(
             needed[step] |= cut.network.is_used(edge);
         }
     }
-    debug_assert!(flow > room, "step {at} does not hold");
+    flow > room
 }
 
 /// The steps that are needed, from `at` to the end of what follows from one assumption.
