@@ -29,6 +29,8 @@ pub enum Place {
     Tensor { tensor: TensorId, label: String },
     /// While an op runs, at least one tensor of each of some chains is in use.
     Chains { op: OpId, label: String, chains: usize },
+    /// A chain of cuts leaves no order.
+    Cuts { steps: usize },
 }
 
 impl fmt::Display for Place {
@@ -42,6 +44,7 @@ impl fmt::Display for Place {
                 f,
                 "while op {op} (`{label}`) runs, at least one tensor of each of {chains} chains is in use, whatever the order"
             ),
+            Self::Cuts { steps } => write!(f, "a chain of {steps} cuts rules out all orders that would"),
         }
     }
 }

@@ -62,6 +62,7 @@
 mod arena;
 mod bound;
 mod buffers;
+mod cuts;
 mod deep;
 mod holdings;
 pub mod loops;
@@ -80,13 +81,14 @@ mod witness;
 pub use arena::arena;
 pub use bound::{Place, Shown};
 pub use buffers::{PlacedBuffer, first_clash};
+pub use cuts::{CutStep, CutWitness};
 pub use deep::{Reproved, reprove};
 pub use model::{ModelClaim, ModelReport, Offsets, check_model, model_peak, ort_order, reprove_model};
 pub use order::{OrderFault, faults as order_faults};
 pub use peak::peak;
 pub use placement::{PlacementFault, TensorPlace, placement_faults, placement_faults_with};
 pub use replay::{Verdict, replay};
-pub use witness::{Witness, WitnessChain, proved_bound};
+pub use witness::{OpWitness, Witness, WitnessChain, proved_bound};
 
 use holdings::Holdings;
 use serenity_facts::MemoryModel;
@@ -167,8 +169,13 @@ pub(crate) fn best_shown(graph: &Graph, holdings: &Holdings, witness: Option<&Wi
     let shown = bound::shown(graph, holdings);
     match witness.map(|witness| (witness, witness::proved_by(graph, holdings, witness))) {
         Some((witness, Ok(bytes))) if bytes > shown.bytes => {
-            let (op, chains) = (witness.op, witness.chains.len());
-            Shown { bytes, place: Place::Chains { op, label: graph.op_label(op), chains } }
+            let place = match witness {
+                Witness::Op(OpWitness { op, chains }) => {
+                    Place::Chains { op: *op, label: graph.op_label(*op), chains: chains.len() }
+                }
+                Witness::Cuts(witness) => Place::Cuts { steps: witness.steps.len() },
+            };
+            Shown { bytes, place }
         }
         _ => shown,
     }

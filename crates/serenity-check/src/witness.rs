@@ -1,6 +1,6 @@
 //! Checking the proof of a lower bound.
 //!
-//! A witness names an op and chains of tensors. While the op runs, at least one tensor of each chain is in use, whatever the order:
+//! A witness is a chain of cuts ([`cuts`](crate::cuts)), or names an op and chains of tensors. While the op runs, at least one tensor of each chain is in use, whatever the order:
 //!
 //! 1. the first has been written by then: it is an input, or the op or one before it writes it;
 //! 2. if one is gone, all its readers have run, among them one that depends on a writer of the next: so that has been written;
@@ -9,6 +9,7 @@
 //! A tensor lends no more than its size to all chains together. So the bytes of the chains, and the op's own scratch, are a lower bound for every
 //! order.
 
+use crate::cuts::{CutWitness, proved_by_cuts};
 use crate::holdings::{Figure, Holding, Holdings, holdings};
 use crate::reach::{Reach, all_after, all_before};
 use schemars::JsonSchema;
@@ -19,9 +20,21 @@ use serenity_ir::{Graph, OpId, TensorId};
 /// How many inputs of ops are looked at to find who depends on whom. What our searches prove takes thousands; this takes about a second.
 const MOST_STEPS: u64 = 1 << 27;
 
+pub(crate) const TOO_LONG: &str = "checking it takes too long";
+
 /// The proof of a lower bound.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Witness {
+#[serde(untagged)]
+pub enum Witness {
+    /// One op proves it alone.
+    Op(OpWitness),
+    /// It takes many steps.
+    Cuts(CutWitness),
+}
+
+/// The proof of a lower bound by one op.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OpWitness {
     /// While this op runs, so much is in use.
     pub op: OpId,
     /// At least one tensor of each is in use then.
@@ -47,6 +60,13 @@ pub fn proved_bound(graph: &Graph, model: MemoryModel, witness: &Witness) -> Res
 
 /// The lower bound that a witness proves for these holdings.
 pub(crate) fn proved_by(graph: &Graph, holdings: &Holdings, witness: &Witness) -> Result<u64, String> {
+    match witness {
+        Witness::Op(witness) => proved_by_op(graph, holdings, witness),
+        Witness::Cuts(witness) => proved_by_cuts(graph, holdings, witness),
+    }
+}
+
+fn proved_by_op(graph: &Graph, holdings: &Holdings, witness: &OpWitness) -> Result<u64, String> {
     let op = witness.op;
     if op.index() >= graph.ops().len() {
         return Err(format!("it names op {op}, but the graph has only {} ops", graph.ops().len()));
@@ -80,7 +100,7 @@ pub(crate) fn proved_by(graph: &Graph, holdings: &Holdings, witness: &Witness) -
             let follows = pair[1].writers.is_empty()
                 || pair[0].readers.iter().any(|&r| pair[1].writers.iter().any(|&w| reach.precedes(w, r)));
             if reach.is_exhausted() {
-                return Err("checking it takes too long".to_owned());
+                return Err(TOO_LONG.to_owned());
             }
             if !follows && !pair[0].kept {
                 return Err(format!(
@@ -163,7 +183,7 @@ mod tests {
                         };
                         WitnessChain { bytes, tensors }
                     });
-                    let witness = Witness { op, chains: chains.collect() };
+                    let witness = Witness::Op(OpWitness { op, chains: chains.collect() });
                     if let Ok(bound) = proved_bound(&graph, model, &witness) {
                         assert!(bound <= least, "{bound} > {least}: {witness:?} {graph:?}");
                         accepted += 1;
@@ -189,7 +209,8 @@ mod tests {
         let graph = g.build().unwrap();
         let proved = |pair: &dyn Fn(usize) -> [usize; 2]| {
             let chain = |i| WitnessChain { bytes: 0, tensors: pair(i % OPS).map(|t| tensors[t]).to_vec() };
-            let witness = Witness { op: OpId(OPS as u32 - 1), chains: (0..100_000).map(chain).collect() };
+            let op = OpId(OPS as u32 - 1);
+            let witness = Witness::Op(OpWitness { op, chains: (0..100_000).map(chain).collect() });
             proved_bound(&graph, MemoryModel::Plain, &witness)
         };
         assert_eq!(proved(&|i| [i, i + 1]), Ok(0));
@@ -202,8 +223,8 @@ mod tests {
     fn a_chain_of_absurd_size_is_refused() {
         let graph = sketch("x:8; y:8 = X x; -> y");
         for bytes in [9, i64::MAX as u64, 1 << 63, u64::MAX] {
-            let witness =
-                Witness { op: OpId(0), chains: vec![WitnessChain { bytes, tensors: vec![TensorId(0)] }] };
+            let chains = vec![WitnessChain { bytes, tensors: vec![TensorId(0)] }];
+            let witness = Witness::Op(OpWitness { op: OpId(0), chains });
             let proved = proved_bound(&graph, MemoryModel::Plain, &witness);
             assert_eq!(proved, Err("it counts more bytes of tensor 0 than it has".to_owned()));
         }

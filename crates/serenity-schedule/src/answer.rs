@@ -1,6 +1,7 @@
 //! The result of an algorithm.
 
 use crate::StopReason;
+use crate::exact::Found;
 
 /// An order, what is proved, and why the search ended if that leaves a gap.
 #[derive(Clone)]
@@ -12,4 +13,6 @@ pub(crate) struct Answer {
     pub(crate) stopped: Option<StopReason>,
     /// Ops in each piece that was scheduled on its own.
     pub(crate) sizes: Vec<usize>,
+    /// How rule L2 proved it, if it did.
+    pub(crate) refutation: Vec<Found>,
 }

@@ -67,6 +67,7 @@ pub(crate) fn conquer(
         at_least: bounds::simple(problem),
         stopped: None,
         sizes: pieces.iter().map(Vec::len).collect(),
+        refutation: Vec::new(),
     };
     let peaks_from = peaks_from(problem, incumbent);
     let mut peak = problem.at_start();

@@ -50,7 +50,7 @@ mod walk;
 pub mod distribution;
 pub mod within;
 
-pub use exact::{Chain, Memo, Rules, Witness, witness};
+pub use exact::{Chain, CutStep, Memo, Rules, Witness, cut_steps, witness};
 pub use hand_over::HandOver;
 pub use lifetimes::lifetimes;
 pub use options::{Algorithm, Options, SoftBudget, StepLimit};

@@ -121,13 +121,19 @@ pub(crate) fn search(problem: &Problem, options: &Options, watch: &mut Watch) ->
     let (at_least, sizes) = (found.at_least, vec![problem.len()]);
     watch.raise_bound(at_least);
     if let Some(order) = found.order {
-        return Answer { order: order.iter().map(|op| op.0).collect(), at_least, stopped: None, sizes };
+        return Answer {
+            order: order.iter().map(|op| op.0).collect(),
+            at_least,
+            stopped: None,
+            sizes,
+            refutation: Vec::new(),
+        };
     }
     let stopped = watch.limit_reached(0).or(Some(StopReason::Work));
     let without = exact::search(&problem.without_hand_overs(), options, watch).order;
     let orders = [heuristic::best(problem).0, without];
     let order = orders.into_iter().min_by_key(|order| walk::peak_of(problem, order)).unwrap_or_default();
-    Answer { order, at_least, stopped, sizes }
+    Answer { order, at_least, stopped, sizes, refutation: Vec::new() }
 }
 
 /// Where a search has come to.

@@ -3,6 +3,7 @@
 use crate::answer::Answer;
 use crate::divide::{self, Solved};
 use crate::dp::{self, Outcome};
+use crate::exact::Found;
 use crate::walk::peak_of;
 use crate::{
     Algorithm, OpIndex, Options, Problem, SoftBudget, TriedBudget, bounds, dfs, exact, exhaustive, greedy,
@@ -24,6 +25,8 @@ pub struct Schedule {
     pub proof: Proof,
     /// The work of the search.
     pub stats: Stats,
+    /// How rule L2 proved it, if it did.
+    pub(crate) refutation: Vec<Found>,
 }
 
 /// The work of a search.
@@ -57,7 +60,7 @@ pub fn schedule(problem: &Problem, options: &Options) -> Schedule {
         Algorithm::Exhaustive => with_incumbent(problem, &mut watch, |incumbent, watch| {
             let (order, stopped) = exhaustive::search(problem, incumbent, watch);
             let at_least = if stopped.is_none() { peak_of(problem, &order) } else { bounds::simple(problem) };
-            Answer { order, at_least, stopped, sizes: vec![problem.len()] }
+            Answer { order, at_least, stopped, sizes: vec![problem.len()], refutation: Vec::new() }
         }),
         Algorithm::Greedy => unproved(problem, greedy::order(problem)),
         Algorithm::Dfs => unproved(problem, dfs::order(problem)),
@@ -111,7 +114,13 @@ fn plain_dp(problem: &Problem, watch: &mut Watch) -> Solved {
 
 fn unproved(problem: &Problem, order: Vec<u32>) -> Answer {
     let sizes = vec![problem.len()];
-    Answer { order, at_least: bounds::simple(problem), stopped: Some(StopReason::Heuristic), sizes }
+    Answer {
+        order,
+        at_least: bounds::simple(problem),
+        stopped: Some(StopReason::Heuristic),
+        sizes,
+        refutation: Vec::new(),
+    }
 }
 
 fn conclude(problem: &Problem, found: Answer, watch: &Watch) -> Schedule {
@@ -122,6 +131,7 @@ fn conclude(problem: &Problem, found: Answer, watch: &Watch) -> Schedule {
         peak,
         bound: found.at_least,
         proof,
+        refutation: found.refutation,
         stats: Stats {
             states: watch.states,
             pieces: found.sizes,

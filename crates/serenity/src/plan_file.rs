@@ -165,7 +165,7 @@ impl PlanFile {
                 derived,
             ),
             unknown: reader.list("unknown", |value| Ok(value.clone())),
-            witness: reader.optional("witness", "must be an op and its chains of tensors", derived),
+            witness: reader.optional("witness", "must be an op and its chains of tensors, or a bound and steps", derived),
             before: reader.optional("before", FOOTPRINT, derived),
             after: reader.optional("after", FOOTPRINT, derived),
             fields: plan

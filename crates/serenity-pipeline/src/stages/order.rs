@@ -3,7 +3,7 @@
 use crate::checked::plan_faults;
 use crate::stages::problem::{buffers, problem};
 use crate::{Error, Footprint, Options, Plan};
-use serenity_check::{Witness, WitnessChain};
+use serenity_check::{CutStep, CutWitness, OpWitness, Witness, WitnessChain};
 use serenity_ir::{Graph, Lifetimes, OpId, TensorId};
 use serenity_runtimes::{MemoryModel, MemoryModelExt, Offsets};
 use serenity_schedule::{self as scheduling, Problem, Schedule};
@@ -38,7 +38,9 @@ pub fn unchecked(graph: &Graph, options: &Options) -> Plan {
     let found = scheduling::schedule(&asked, &search_for(graph, options));
     // If the search ended early, nothing is proved, and there is no time to prove it.
     let witness = match found.proof {
-        Proof::Optimal => witness(graph, options.model, &lifetimes, &asked, &found),
+        Proof::Optimal => op_witness(graph, options.model, &lifetimes, &asked, &found)
+            .map(Witness::Op)
+            .or_else(|| cut_witness(&asked, options, &found).map(Witness::Cuts)),
         Proof::Gap { .. } => None,
     };
     let ops = graph.ops().len();
@@ -97,13 +99,13 @@ pub(crate) fn search(options: &Options) -> scheduling::Options {
 }
 
 /// A proof of the bound in terms of the graph, if one op alone gives it.
-fn witness(
+fn op_witness(
     graph: &Graph,
     model: MemoryModel,
     lifetimes: &Lifetimes,
     problem: &Problem,
     found: &Schedule,
-) -> Option<Witness> {
+) -> Option<OpWitness> {
     let proof = scheduling::witness(problem, &buffers(lifetimes), &found.order, found.bound)?;
     let op = OpId(proof.op.0);
     let buffer = |b: usize| &lifetimes.buffers()[b];
@@ -138,7 +140,33 @@ fn witness(
             }
         }
     }
-    Some(Witness { op, chains })
+    Some(OpWitness { op, chains })
+}
+
+/// Looking for a proof may take as long as a search takes for so many states, if the search itself has none.
+const FEW_STATES: u64 = 8192;
+
+/// A proof of the bound by cuts, if they give it.
+fn cut_witness(problem: &Problem, options: &Options, found: &Schedule) -> Option<CutWitness> {
+    if !options.algorithm.is_exact() || !options.rules.precedence {
+        return None;
+    }
+    let steps = scheduling::cut_steps(problem, found, FEW_STATES, &|| options.limits.are_over())?;
+    Some(CutWitness { bound: found.bound, steps: steps.into_iter().map(stated).collect() })
+}
+
+fn stated(step: scheduling::CutStep) -> CutStep {
+    let op = |op: scheduling::OpIndex| OpId(op.0);
+    match step {
+        scheduling::CutStep::Edge { first, second, running } => {
+            CutStep::Edge { first: op(first), second: op(second), running: op(running) }
+        }
+        scheduling::CutStep::Probe { first, second, otherwise } => {
+            let otherwise = otherwise.into_iter().map(stated).collect();
+            CutStep::Probe { first: op(first), second: op(second), otherwise }
+        }
+        scheduling::CutStep::Contradiction { running } => CutStep::Contradiction { running: op(running) },
+    }
 }
 
 /// The tensors of a buffer that take over from each other; only the one that names the buffer if the others merely

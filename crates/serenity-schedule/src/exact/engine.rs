@@ -3,8 +3,9 @@
 use super::decide::{Decision, DecisionWork, decide};
 use super::inference::Inference;
 use super::part::{self, Part};
+use super::refutation::{self, Found};
 use super::sides::{Directions, Round, Sides};
-use super::{Rules, beam};
+use super::{Rules, beam, local};
 use crate::{Problem, bits, bounds, heuristic, walk};
 use serenity_search::{StopReason, Watch};
 
@@ -39,6 +40,8 @@ pub(super) struct Engine<'a, 'w> {
     parts: Vec<Part>,
     /// Ops in each part, as first split.
     pub(super) sizes: Vec<usize>,
+    /// How rule L2 settled the last part that it did.
+    pub(super) refutation: Vec<Found>,
     watch: &'a mut Watch<'w>,
 }
 
@@ -62,15 +65,26 @@ impl<'a, 'w> Engine<'a, 'w> {
     ) -> Self {
         let names: Vec<u32> = (0..problem.ops).collect();
         let mut order = heuristic::best(problem).0;
-        if rules.beam {
-            let floor = bounds::simple(problem);
-            order = beam::better_order(problem, order, &[1, 8], (floor, rules.lazy), &watch.stopper());
+        let simple = bounds::simple(problem);
+        if rules.local_search && local::is_wide(problem) {
+            order = local::better_order(problem, order, simple, &watch.stopper());
+        } else if rules.beam {
+            order = beam::better_order(problem, order, &[1, 8], (simple, rules.lazy), &watch.stopper());
         }
         let parts = part::split(problem, &order, &names, rules, &watch.stopper());
         let sizes = parts.iter().map(|part| part.problem.len()).collect();
         let floor = floor.max(bounds::simple(problem));
-        let mut engine =
-            Self { rules, threads, memory, wanted_below, floor, parts: Vec::new(), sizes, watch };
+        let mut engine = Self {
+            rules,
+            threads,
+            memory,
+            wanted_below,
+            floor,
+            parts: Vec::new(),
+            sizes,
+            refutation: Vec::new(),
+            watch,
+        };
         engine.parts = engine.prepared(parts);
         engine
     }
@@ -199,6 +213,7 @@ impl<'a, 'w> Engine<'a, 'w> {
         inference.run(part, cuts);
         if inference.is_refuted() {
             part.lower = part.upper;
+            self.refutation = refutation::renamed(inference.found(), |op| vec![part.names[op as usize]]);
         }
         self.floor = self.floor.max(part.lower);
         self.watch.visit(inference.states() - before);

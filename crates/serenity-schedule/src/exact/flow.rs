@@ -48,16 +48,36 @@ impl Network {
 
     /// Pushes as much as possible from `source` to `sink`. The network must not have an unlimited path between them.
     pub(super) fn maximise(&mut self, source: u32, sink: u32) -> u64 {
+        self.maximise_beyond(source, sink, u64::MAX)
+    }
+
+    /// Pushes as much as possible, or until it is more than `enough`.
+    pub(super) fn maximise_beyond(&mut self, source: u32, sink: u32, enough: u64) -> u64 {
         let mut total = 0;
         let mut level = vec![NONE; self.first.len()];
         let mut current = Vec::new();
         while self.set_levels(source, sink, &mut level) {
             current.clone_from(&self.first);
-            while let Some(pushed) = self.augment(source, sink, &mut level, &mut current) {
+            while total <= enough
+                && let Some(pushed) = self.augment(source, sink, &mut level, &mut current)
+            {
                 total += pushed;
+            }
+            if total > enough {
+                break;
             }
         }
         total
+    }
+
+    /// Gives an edge without room all the room there is.
+    pub(super) fn open(&mut self, edge: u32) {
+        self.residual[edge as usize] = UNLIMITED;
+    }
+
+    /// Does anything flow along an edge?
+    pub(super) fn is_used(&self, edge: u32) -> bool {
+        self.residual[edge as usize + 1] > 0
     }
 
     /// Distances from the source over edges with room; false if the sink is out of reach.

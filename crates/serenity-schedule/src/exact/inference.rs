@@ -7,6 +7,7 @@
 use super::Rules;
 use super::part::Part;
 use super::precedence::{Ended, Precedence};
+use super::refutation::Found;
 use crate::Problem;
 use crate::walk::steps_of;
 
@@ -19,10 +20,16 @@ const MOST_OPS_OF_USUAL_CUTS: u64 = 224;
 const INFER_AFTER: u64 = 32;
 
 /// The fixed point of a larger part is out of reach.
-const MOST_OPS: usize = 512;
+pub(super) const MOST_OPS: usize = 512;
 
 /// Floods begin anew if one pair in so many that could run in either order has been settled.
 const WORTH_A_RESTART: u32 = 16;
+
+/// How many states a flood visits while one cut is made in a part of so many ops.
+pub(super) fn states_per_cut(ops: u32) -> u64 {
+    let usual = MOST_OPS_OF_USUAL_CUTS;
+    STATES_PER_CUT * u64::from(ops).max(usual).pow(3) / usual.pow(3)
+}
 
 pub(super) struct Inference {
     search: Option<Precedence>,
@@ -51,12 +58,11 @@ enum Stage {
 impl Inference {
     pub(super) fn new(rules: &Rules, part: &Part) -> Self {
         let is_on = rules.precedence && part.problem.len() <= MOST_OPS;
-        let (ops, usual) = (u64::from(part.problem.ops), MOST_OPS_OF_USUAL_CUTS);
         Self {
             search: None,
             stage: if is_on { Stage::Inferring } else { Stage::Over },
             probing: rules.probing,
-            states_per_cut: STATES_PER_CUT * ops.max(usual).pow(3) / usual.pow(3),
+            states_per_cut: states_per_cut(part.problem.ops),
             begins_after: INFER_AFTER.saturating_mul(rules.patience.max(1)),
             spent: 0,
             pairs: 0,
@@ -108,6 +114,11 @@ impl Inference {
     /// Is there no order within the limit?
     pub(super) fn is_refuted(&self) -> bool {
         self.stage == Stage::Refuted
+    }
+
+    /// How all that is known was found.
+    pub(super) fn found(&self) -> &[Found] {
+        self.search.as_ref().map_or(&[], |search| &search.found)
     }
 
     /// Is it time to give the floods what was found? From then on they are taken to know it.

@@ -76,7 +76,7 @@ pub(super) fn search(problem: &Problem, options: &Options, watch: &mut Watch) ->
     let mut large = Large { parts, floor, options, watch };
     let stopped = large.settle();
     let order = large.parts.iter().flat_map(Part::named_order).collect();
-    Answer { order, at_least: large.floor, stopped, sizes }
+    Answer { order, at_least: large.floor, stopped, sizes, refutation: Vec::new() }
 }
 
 /// The ops of `order` between waypoints.

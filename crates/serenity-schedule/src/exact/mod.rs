@@ -50,6 +50,7 @@ mod forced;
 mod inference;
 mod instance;
 mod large;
+mod local;
 pub(crate) mod memo;
 mod modules;
 mod nearby;
@@ -57,6 +58,7 @@ mod part;
 mod peaks;
 mod precedence;
 mod profile;
+mod refutation;
 mod rules;
 mod sides;
 mod sliding;
@@ -67,6 +69,8 @@ mod waypoints;
 mod witness;
 
 pub use memo::Memo;
+pub(crate) use refutation::Found;
+pub use refutation::{CutStep, cut_steps};
 pub use rules::Rules;
 pub use witness::{Chain, Witness, witness};
 
@@ -99,7 +103,8 @@ pub(crate) fn search(problem: &Problem, options: &Options, watch: &mut Watch) ->
         let order = reduced.expand(&found.order);
         // A derived problem does not know how much one op touches at once.
         let at_least = found.at_least.max(bounds::simple(problem));
-        Answer { order, at_least, ..found }
+        let refutation = refutation::renamed(&found.refutation, |op| reduced.expand(&[op]));
+        Answer { order, at_least, refutation, ..found }
     })
 }
 
@@ -121,7 +126,8 @@ fn search_from(
 ) -> Answer {
     let rules = &options.rules;
     let wanted_below = options.wanted_below.unwrap_or(u64::MAX);
-    let mut best = Answer { order, at_least: floor, stopped: None, sizes: vec![problem.len()] };
+    let mut best =
+        Answer { order, at_least: floor, stopped: None, sizes: vec![problem.len()], refutation: Vec::new() };
     let mut least = walk::peak_of(problem, &best.order);
     // A quarter is for what grows beside the tables, and for tables while they grow.
     let limit = watch.memory_limit() - watch.memory_limit() / 4;
@@ -164,6 +170,7 @@ fn search_from(
         let ended = engine.settle(states);
         best.at_least = engine.floor;
         best.sizes.clone_from(&engine.sizes);
+        best.refutation = refutation::renamed(&engine.refutation, |op| reduced.expand(&[op]));
         let order = reduced.expand(&engine.order());
         let peak = walk::peak_of(problem, &order);
         if peak < least {

@@ -42,7 +42,7 @@ pub(super) fn lower(
         let Some((from, found)) = lowered else { break Some(StopReason::Heuristic) };
         order[from..from + found.len()].copy_from_slice(&found);
     };
-    Answer { order, at_least: floor, stopped, sizes: vec![problem.len()] }
+    Answer { order, at_least: floor, stopped, sizes: vec![problem.len()], refutation: Vec::new() }
 }
 
 /// An order of `order[from..to]` that peaks below `peak`, if a search finds one; `before` is in use when it begins.

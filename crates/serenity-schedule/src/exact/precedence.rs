@@ -12,6 +12,7 @@
 
 use super::closure::{Closure, Rows};
 use super::forced::{Flow, Network};
+use super::refutation::Found;
 use crate::{Problem, bits};
 use std::cmp::Reverse;
 
@@ -133,6 +134,8 @@ pub(super) struct Precedence {
     /// Pairs to be probed, the first one to be tried before the other; the next is the last. None before they are chosen.
     probes: Option<Vec<(u32, u32)>>,
     trial: Option<Trial>,
+    /// How all that is known was found, one step after the other.
+    pub(super) found: Vec<Found>,
     /// Cuts made so far, and when to end.
     pub(super) cuts: u64,
     last_cut: u64,
@@ -142,8 +145,9 @@ pub(super) struct Precedence {
 struct Trial {
     first: u32,
     second: u32,
-    /// What is known without it.
+    /// What is known without it, and in how many steps that was found.
     known: Known,
+    steps: usize,
 }
 
 /// The end of a step: refuted, or out of cuts.
@@ -177,6 +181,7 @@ impl Precedence {
             is_fresh: true,
             probes: None,
             trial: None,
+            found: Vec::new(),
             cuts: 0,
             last_cut: 0,
             problem,
@@ -187,7 +192,9 @@ impl Precedence {
     pub(super) fn lower_limit(&mut self, limit: u64) {
         if limit < self.limit {
             self.limit = limit;
-            self.end_trial();
+            if let Some(trial) = self.end_trial() {
+                self.found.truncate(trial.steps);
+            }
             (self.probes, self.unchanged) = (None, 0);
             self.shown.iter_mut().for_each(|shown| shown.retain(|shown| shown.in_use <= limit));
         }
@@ -253,9 +260,14 @@ impl Precedence {
     }
 
     /// Bytes left for a cut while `op` runs.
-    fn room(&self, op: u32) -> Result<u64, Refuted> {
+    fn room(&mut self, op: u32) -> Result<u64, Refuted> {
         let needed = self.problem.base + self.written[op as usize];
-        self.limit.checked_sub(needed).ok_or(Refuted)
+        self.limit.checked_sub(needed).ok_or_else(|| self.refuted_by(op))
+    }
+
+    fn refuted_by(&mut self, op: u32) -> Refuted {
+        self.found.push(Found::Contradiction { op });
+        Refuted
     }
 
     /// What flows while `op` runs, with what is known about it.
@@ -268,7 +280,7 @@ impl Precedence {
         bits::iter(self.known.descendants.row(op)).for_each(|s| self.network.assume_open(&mut flow, s));
         self.network.assume_open(&mut flow, op);
         self.maximise(&mut flow, room)?;
-        if flow.value > room { Err(Stop::Refuted) } else { Ok(flow) }
+        if flow.value > room { Err(self.refuted_by(op).into()) } else { Ok(flow) }
     }
 
     fn maximise(&mut self, flow: &mut Flow, room: u64) -> Result<(), Stop> {
@@ -331,12 +343,13 @@ impl Precedence {
                     continue;
                 }
                 found = true;
+                let (first, second) = if has_run { (op, other) } else { (other, op) };
+                self.found.push(Found::Edge { first, second, running: op });
+                self.put(first, second)?;
                 if has_run {
-                    self.put(op, other)?;
                     let after = self.known.descendants.row(op);
                     bits::iter(after).for_each(|s| self.network.assume_open(&mut flow, s));
                 } else {
-                    self.put(other, op)?;
                     let before = self.known.ancestors.row(op);
                     bits::iter(before).for_each(|p| self.network.assume_run(&mut flow, p));
                 }
@@ -362,11 +375,14 @@ impl Precedence {
             if matches!(closed, Err(Stop::Tired)) {
                 return Err(Stop::Tired);
             }
-            if let Some(Trial { first, second, .. }) = self.end_trial()
-                && closed.is_err()
-            {
-                self.put(second, first)?;
-                (self.probes, self.unchanged) = (None, 0);
+            if let Some(Trial { first, second, steps, .. }) = self.end_trial() {
+                if closed.is_err() {
+                    self.found.push(Found::Conclusion { first: second, second: first });
+                    self.put(second, first)?;
+                    (self.probes, self.unchanged) = (None, 0);
+                } else {
+                    self.found.truncate(steps);
+                }
             }
             return Ok(true);
         }
@@ -379,7 +395,9 @@ impl Precedence {
         if let Some((first, second)) = next
             && !self.known.are_comparable(first, second)
         {
-            self.trial = Some(Trial { first, second, known: self.known.clone() });
+            let steps = self.found.len();
+            self.trial = Some(Trial { first, second, known: self.known.clone(), steps });
+            self.found.push(Found::Assumption { first, second });
             self.put(first, second)?;
             (self.unchanged, self.next) = (0, 0);
         }

@@ -39,6 +39,8 @@ pub struct Rules {
     pub reroot: bool,
     /// Look for good orders by beam search before proving anything.
     pub beam: bool,
+    /// Look for good orders of wide problems by local search.
+    pub local_search: bool,
     /// How many states the first round of each direction explores. The heavier machinery starts after a multiple of it, so a small value makes
     /// tests reach it on small problems.
     pub patience: u64,
@@ -64,6 +66,7 @@ impl Default for Rules {
             backward: true,
             reroot: true,
             beam: true,
+            local_search: true,
             patience: 64,
         }
     }
@@ -90,6 +93,7 @@ const SWITCHES: &[Switch] = &[
     ("backward", |r| &mut r.backward),
     ("reroot", |r| &mut r.reroot),
     ("beam", |r| &mut r.beam),
+    ("local-search", |r| &mut r.local_search),
 ];
 
 impl Rules {

@@ -235,7 +235,9 @@ fn check_bounds(
     deep: Option<&Limits>,
     verdict: &mut Verdict,
 ) {
-    let is_plain_to_see = |verified: bool, place: &Place| verified && !matches!(place, Place::Chains { .. });
+    let is_plain_to_see = |verified: bool, place: &Place| {
+        verified && !matches!(place, Place::Chains { .. } | Place::Cuts { .. })
+    };
     let is_settled = is_plain_to_see(report.peak_bound_verified, &report.shown.place)
         && is_plain_to_see(report.bound_verified, &report.shown_need.place);
     if let Some(limits) = deep.filter(|_| !is_settled) {

@@ -1,6 +1,8 @@
 //! Proofs of lower bounds: those we write hold, and none that holds says too much.
 
-use serenity::check::{Reproved, Witness, WitnessChain, proved_bound, reprove};
+use serenity::check::{
+    CutStep, CutWitness, OpWitness, Reproved, Witness, WitnessChain, proved_bound, reprove,
+};
 use serenity::ir::{Graph, OpId, TensorId};
 use serenity::runtimes::MemoryModel;
 use serenity::schedule::Algorithm;
@@ -47,7 +49,7 @@ fn made_up(graph: &Graph, numbers: &mut Random) -> Witness {
             WitnessChain { bytes, tensors }
         })
         .collect();
-    Witness { op: OpId::from_index(numbers.index(graph.ops().len())), chains }
+    Witness::Op(OpWitness { op: OpId::from_index(numbers.index(graph.ops().len())), chains })
 }
 
 #[test]
@@ -78,8 +80,8 @@ fn a_witness_that_is_changed_is_refused_or_proves_less() {
     let graph = zoo::build("swiftnet-a").unwrap();
     let model = MemoryModel::Paper;
     let plan = schedule(&graph, &Options { model, ..Options::default() }).unwrap();
-    let witness = plan.witness.unwrap();
-    let bound = |witness: &Witness| proved_bound(&graph, model, witness).unwrap_or(0);
+    let Some(Witness::Op(witness)) = plan.witness else { panic!("no witness") };
+    let bound = |witness: &OpWitness| proved_bound(&graph, model, &Witness::Op(witness.clone())).unwrap_or(0);
     assert_eq!(bound(&witness), 200_704);
     for i in 0..witness.chains.len() {
         let mut more = witness.clone();
@@ -94,8 +96,70 @@ fn a_witness_that_is_changed_is_refused_or_proves_less() {
     }
     for (op, tensor) in [(u32::MAX, 0), (0, u32::MAX)] {
         let chains = vec![WitnessChain { bytes: 1, tensors: vec![TensorId(tensor)] }];
-        assert!(proved_bound(&graph, model, &Witness { op: OpId(op), chains }).is_err());
+        let witness = Witness::Op(OpWitness { op: OpId(op), chains });
+        assert!(proved_bound(&graph, model, &witness).is_err());
     }
+}
+
+/// All chains of cuts that are one small change away.
+fn changed(steps: &[CutStep], ops: usize, numbers: &mut Random) -> Vec<Vec<CutStep>> {
+    let mut changed = Vec::new();
+    for (i, step) in steps.iter().enumerate() {
+        let mut without = steps.to_vec();
+        without.remove(i);
+        changed.push(without);
+        let other = OpId::from_index(numbers.index(ops + 1));
+        let variants = match step.clone() {
+            CutStep::Edge { first, second, running } => vec![
+                CutStep::Edge { first: second, second: first, running },
+                CutStep::Edge { first, second, running: if running == first { second } else { first } },
+                CutStep::Edge { first: other, second, running },
+                CutStep::Edge { first: other, second, running: other },
+                CutStep::Edge { first, second: other, running: other },
+                CutStep::Contradiction { running },
+            ],
+            CutStep::Contradiction { .. } => vec![CutStep::Contradiction { running: other }],
+            CutStep::Probe { first, second, otherwise } => {
+                let inner = self::changed(&otherwise, ops, numbers);
+                let probe = |otherwise| CutStep::Probe { first, second, otherwise };
+                let swapped = CutStep::Probe { first: second, second: first, otherwise: otherwise.clone() };
+                inner.into_iter().map(probe).chain([swapped]).collect()
+            }
+        };
+        for variant in variants {
+            let mut steps = steps.to_vec();
+            steps[i] = variant;
+            changed.push(steps);
+        }
+    }
+    changed
+}
+
+/// The steps we write are those that the proof needs: hardly any change leaves a proof, and none proves more.
+#[test]
+fn chains_of_cuts_that_are_changed_are_refused() {
+    let mut numbers = Random(3);
+    let (mut chains, mut tried, mut accepted) = (0, 0, 0);
+    for seed in 0..draws(1200) {
+        let ops = 12 + (seed % 12) as u32;
+        let graph = graph(seed, ops);
+        let model = MemoryModel::Plain;
+        let plan = schedule(&graph, &Options { model, ..Options::default() }).unwrap();
+        let Some(Witness::Cuts(CutWitness { bound, steps })) = plan.witness else { continue };
+        chains += 1;
+        let proves = |bound, steps: Vec<CutStep>| {
+            proved_bound(&graph, model, &Witness::Cuts(CutWitness { bound, steps })).is_ok()
+        };
+        assert_eq!(bound, plan.after.peak);
+        assert!(proves(bound, steps.clone()) && !proves(bound + 1, steps.clone()));
+        for forged in changed(&steps, graph.ops().len(), &mut numbers) {
+            tried += 1;
+            accepted += u64::from(proves(bound, forged.clone()));
+            assert!(!proves(bound + 1, forged), "seed {seed}");
+        }
+    }
+    assert!(chains > draws(100) && tried > draws(2000), "{tried} changes of {chains} chains");
+    assert!(accepted * 4 < tried, "{accepted} of {tried}");
 }
 
 #[test]
