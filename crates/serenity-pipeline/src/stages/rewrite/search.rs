@@ -1,5 +1,6 @@
 //! Values sets of rewrites by the least peak of the rewritten graph.
 
+use super::pieces::settled;
 use super::rewrite_settings;
 use crate::effort::{FIRST_SETS, SHARE_OF_A_SECOND_LOOK};
 use crate::stages::order::search;
@@ -44,7 +45,7 @@ pub(super) fn choose_rewrites(input: &Input, candidates: &[Patch], options: &Opt
     let by_peak = choose_among(input.graph(), candidates, options, Look { share, first });
     // The search for an order for ONNX Runtime is too slow to run for every set.
     if candidates.is_empty() || !options.model.runtime().plans_at_once() {
-        return by_peak;
+        return settled(input, candidates, options, by_peak);
     }
     let graph = input.graph();
     let evaluator = Evaluator::new(graph, options.model, by_peak.floor, options);
@@ -65,9 +66,10 @@ pub(super) fn choose_rewrites(input: &Input, candidates: &[Patch], options: &Opt
     let chosen = by_peak.patches.iter().map(|(patch, _)| patch.op()).collect();
     let first = std::iter::once(chosen).chain(by_peak.others.iter().cloned()).collect();
     let effort = Effort { sets, first };
-    choose(graph, candidates, &effort, by_peak.floor, |patches, below| {
+    let choice = choose(graph, candidates, &effort, by_peak.floor, |patches, below| {
         evaluator.unless_over(below, || worth(patches, below))
-    })
+    });
+    settled(input, candidates, options, choice)
 }
 
 /// The graph with the rewrites that give it the least peak under the memory model of `options`, and how they were
@@ -111,7 +113,7 @@ fn choose_among(graph: &Graph, candidates: &[Patch], options: &Options, look: Lo
         };
     }
     let model = if options.plan_arena { options.model.with_plan() } else { options.model };
-    let sets = options.effort.sets(graph, look.share);
+    let sets = options.effort.sets(graph.ops().len(), look.share);
     let all_sets = AllSets::new(graph, candidates, options, model);
     let found = all_sets.as_ref().map(|sets| sets.schedule(options.effort.states_of_a_first_set(), None));
     let floor = floor(graph, candidates, model).max(found.as_ref().map_or(0, |found| found.bound));
