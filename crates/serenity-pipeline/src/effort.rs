@@ -97,9 +97,9 @@ impl Effort {
         self.of(if self.is_draft { 1 << 15 } else { 1 << 20 })
     }
 
-    /// How many sets of rewrites of a graph are scheduled, with `1 / share` of the usual work: fewer for a large graph.
-    pub(crate) fn sets(self, graph: &Graph, share: usize) -> usize {
-        (self.of(30_000) as usize / share / graph.ops().len().max(1)).clamp(12, 2048)
+    /// How many sets of rewrites of so many ops are scheduled, with `1 / share` of the usual work: fewer for more ops.
+    pub(crate) fn sets(self, ops: usize, share: usize) -> usize {
+        (self.of(30_000) as usize / share / ops.max(1)).clamp(12, 2048)
     }
 
     /// How many sets of rewrites are planned to the end, including the arena, with `1 / share` of the usual work. The

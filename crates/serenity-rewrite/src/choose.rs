@@ -1,8 +1,8 @@
 //! Chooses which patches to apply.
 //!
 //! The paper asks for the set of rewrites whose best schedule needs the least (its equation 2). The caller says what a
-//! set needs. Where there are few sets, all of them are tried, and that settles it if their bounds do. Where there are
-//! many, the search starts from no patch, from all patches and from what single rules propose, the best of these first.
+//! set needs, and what no set goes below. A good set that meets this floor settles it. Where there are few sets, all of
+//! them are tried, and that settles it if their bounds do. Where there are many, the search starts from no patch, from all patches and from what single rules propose, the best of these first.
 //! It switches whole families on and off while that helps (patches that work on pieces of the same concatenation gain
 //! little alone), removes patches that make no difference, and then does the same with single patches.
 
@@ -80,16 +80,25 @@ pub fn choose(
     let is_small = sets.is_some_and(|sets| sets <= effort.sets);
     let mut best = none.clone();
     let mut ends = Vec::new();
-    if is_small {
+    let families = families(graph, candidates);
+    let singles: Vec<Vec<usize>> = (0..candidates.len()).map(|index| vec![index]).collect();
+    let starts = starts(candidates, effort);
+    let at_floor = if before <= floor {
+        Some(none.clone())
+    } else {
+        starts.iter().take(effort.first.len() + 1).find(|start| search.needs(start, before) <= floor).cloned()
+    };
+    if let Some(start) = at_floor {
+        best = search.without_superfluous(start, &families);
+        best = search.without_superfluous(best, &singles);
+    } else if is_small {
         for bits in 1..sets.unwrap_or(0) {
             let set: Vec<bool> = (0..candidates.len()).map(|index| bits >> index & 1 == 1).collect();
             best = search.better(best, set);
         }
     } else {
-        let families = families(graph, candidates);
-        let singles: Vec<Vec<usize>> = (0..candidates.len()).map(|index| vec![index]).collect();
         // From the best start first: there may be no time for the others.
-        let mut starts = starts(candidates, effort);
+        let mut starts = starts;
         starts.push(none);
         let mut least = u64::MAX;
         starts.sort_by_cached_key(|start| {
@@ -111,7 +120,8 @@ pub fn choose(
         }
     }
     let after = search.needs(&best, 0);
-    let floor = if is_small && search.ran_out.is_none() { floor.max(search.least_bound()) } else { floor };
+    let tried_all = is_small && after > floor && search.ran_out.is_none();
+    let floor = if tried_all { floor.max(search.least_bound()) } else { floor };
     let chosen = search.known.get(&best).and_then(Option::as_ref).filter(|_| after < before);
     let patches = chosen.map_or_else(Vec::new, |known| known.worth.patches.clone());
     let chosen: Vec<usize> = (0..candidates.len()).filter(|&index| best[index]).collect();

@@ -30,6 +30,7 @@ mod choose;
 pub mod constant_channels;
 mod constants;
 mod families;
+mod least;
 mod pad_folding;
 mod partial_results;
 mod patch;
@@ -41,6 +42,7 @@ mod treatment;
 pub use apply::{NewConstant, Origin, Rewriting, apply};
 pub use choose::{Choice, Effort, Evaluation, Worth, choose};
 pub use constants::{ConstantError, apply_to_model, described, rewritten_model, slice};
+pub use least::{Least, least};
 pub use pad_folding::PadFolding;
 pub use partial_results::{Constants, ErrorBounds, can_widen, widen};
 pub use patch::{Action, Change, Patch, PatchError};
@@ -72,6 +74,9 @@ pub enum Sums {
     /// By ops that add into one accumulator, counted as if a runtime added each result into a place of its own: the
     /// best order of such a graph shows in which order a chain should add.
     Draft,
+    /// As [`Accumulator`](Self::Accumulator), but an op that begins with a sum adds into its own result, unless a sum
+    /// before it never needs more. No more memory can be needed by either: see [`least`].
+    Least,
 }
 
 impl Settings {

@@ -21,6 +21,8 @@ pub(super) struct Decisions<'a> {
     /// By tensor: the axis along which it exists in pieces, if it does.
     in_pieces: Vec<Option<usize>>,
     is_whole: Vec<bool>,
+    /// Were there too many pieces, so that some ops with a patch work on the whole?
+    pub(super) is_cut_short: bool,
 }
 
 impl<'a> Decisions<'a> {
@@ -34,6 +36,7 @@ impl<'a> Decisions<'a> {
             instead: BTreeMap::new(),
             in_pieces: vec![None; tensors],
             is_whole: vec![false; tensors],
+            is_cut_short: false,
         };
         let mut splits: BTreeMap<OpId, &'a [usize]> = BTreeMap::new();
         for patch in patches {
@@ -112,6 +115,7 @@ impl<'a> Decisions<'a> {
                 Some((_, input, _)) => counts[input.index()],
                 None => 0,
             };
+            self.is_cut_short |= count > left;
             let found = found.filter(|_| count <= left);
             let axis = match (&found, op.kind.role()) {
                 (_, Role::Concat) => concat_axis(graph, id),

@@ -71,6 +71,11 @@ struct Pieces {
     parts: Vec<TensorId>,
 }
 
+/// Would some ops stay whole, because there would be too many pieces? So would they if the patches cannot be applied.
+pub(crate) fn is_cut_short(graph: &Graph, patches: &[Patch]) -> bool {
+    Decisions::new(graph, patches).map_or(true, |decisions| decisions.is_cut_short)
+}
+
 /// Applies all patches to a graph.
 ///
 /// # Errors

@@ -5,6 +5,7 @@ use super::decisions::Decisions;
 use super::describe::{joined, rename, set_constant};
 use super::{NewConstant, Origin, Pieces, Rewriting};
 use crate::constants::part_of_quantization;
+use crate::least::never_needs_more;
 use crate::sum::Sum;
 use crate::treatment::{Apart, Slice, Sums, computed_from_constants, is_onnx};
 use crate::{PatchError, Settings};
@@ -159,7 +160,9 @@ impl<'a> Writer<'a> {
         let old = self.graph.op(id);
         let terms: Vec<TensorId> = sum.terms.iter().map(|term| decisions.resolve(term.tensor)).collect();
         let order = order_or_as_it_is(order, terms.len());
-        let (output, activation) = match sum.feeds {
+        let is_real = self.settings.sums != crate::Sums::Least || never_needs_more(self.graph, id, sum);
+        let feeds = sum.feeds.filter(|_| is_real);
+        let (output, activation) = match feeds {
             None => (old.outputs[0], old.attributes.get("activation").cloned()),
             Some(_) => (self.add_like(terms[0], &format!("sum of {}", self.graph.op_label(id))), None),
         };
@@ -188,7 +191,7 @@ impl<'a> Writer<'a> {
             }
         }
         adder.finish(self);
-        if sum.feeds.is_some() {
+        if feeds.is_some() {
             let mut op = self.changed(id, decisions);
             op.attributes.remove("input_weights");
             op.inputs = vec![output];

@@ -2,6 +2,7 @@
 
 mod applied;
 mod paper;
+mod pieces;
 mod search;
 
 use crate::effort::{MOST_COSTS, MOST_OPS_OF_LATER_ROUNDS, REWRITING_ROUNDS};

@@ -2,7 +2,7 @@
 
 mod approximate;
 mod judged;
-mod random_models;
+pub(crate) mod random_models;
 mod rewritten;
 mod sketch;
 mod spelling;

@@ -162,9 +162,9 @@ fn nothing_is_proved_by_sets_that_nobody_looked_at() {
     };
     let whole = choose_until(4);
     assert_eq!((whole.after, whole.stopped, whole.is_proved()), (80, None, true));
-    // The best of what was seen is kept, and what ended it is told.
+    // The best of what was seen is kept, here all patches, and what ended it is told.
     let cut = choose_until(2);
-    assert_eq!((cut.after, cut.stopped, cut.is_proved()), (90, Some(StopReason::Time), false));
+    assert_eq!((cut.after, cut.stopped, cut.is_proved()), (80, Some(StopReason::Time), false));
     // Not even the network as it is could be looked at.
     let nothing = choose_until(0);
     assert_eq!((nothing.patches.len(), nothing.stopped), (0, Some(StopReason::Time)));

@@ -7,6 +7,7 @@ mod choice;
 mod concatenations;
 mod crafted;
 mod drawing;
+mod least;
 mod onnx;
 mod sums;
 mod tflite;
