@@ -112,6 +112,7 @@ pub(crate) fn fit(
         typed,
         allowed,
         names_kernels: wishes.target.names_kernels(),
+        name: None,
     };
     let search = |progress| -> Result<(Fit, MemoryModel), Failure> {
         let options = Options { progress, ..wishes.options(input, &cancel)? };

@@ -37,6 +37,8 @@ pub struct Question {
     pub allowed: Vec<Change>,
     /// Did the user name the kernels? Then no others are tried.
     pub names_kernels: bool,
+    /// What all names in C code begin with, if the user says so.
+    pub name: Option<String>,
 }
 
 /// A way that takes less than this share of the time of another one is much faster.
@@ -93,7 +95,7 @@ impl Fit {
 /// # fn main() -> Result<(), serenity::Error> {
 /// let input = load("zoo:swiftnet-a")?;
 /// let allowed = Change::all().map(|(_, change)| change).collect();
-/// let question = Question { budget: 205_000, budget_typed: "205KB".to_owned(), typed: input.name.clone(), allowed, names_kernels: false };
+/// let question = Question { budget: 205_000, budget_typed: "205KB".to_owned(), typed: input.name.clone(), allowed, names_kernels: false, name: None };
 /// let fit = fit(&input, &Options::for_input(&input), &question)?;
 /// let first = fit.first(|_| true).map(|row| row.way.to_string());
 /// assert_eq!(first.as_deref(), Some("order and plan"));

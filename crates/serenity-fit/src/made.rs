@@ -171,7 +171,8 @@ impl<'a> Case<'a> {
     fn finished(&self, way: Way, found: Optimized) -> Result<Made, NotPossible> {
         let mut made = self.told(way, found);
         if let (true, Some(found)) = (way.is_code, &made.found) {
-            let code = emit_c(&found.model, &found.plan, &prefix_of(&self.input.name));
+            let name = self.question.name.as_ref().unwrap_or(&self.input.name);
+            let code = emit_c(&found.model, &found.plan, &prefix_of(name));
             let code = code.map_err(|error| failed(&error))?;
             made.need = Need { bytes: code.ram(), margin: 0 };
             made.fits = code.ram() <= self.question.budget;
@@ -226,11 +227,13 @@ impl<'a> Case<'a> {
     }
 
     fn command(&self, way: Way) -> String {
-        let Question { budget_typed, typed, .. } = self.question;
+        let Question { budget_typed, typed, name, .. } = self.question;
         let verb = if way.is_code { "emit c" } else { "optimize" };
         let rewrite = if way.rewrites { "" } else { " --rewrite none" };
         let kernels = way.kernels.map_or_else(String::new, |kernels| format!(" --kernels {kernels}"));
         let io = if way.int8_io { " --int8-io" } else { "" };
+        let name = name.as_ref().filter(|_| way.is_code);
+        let name = name.map_or_else(String::new, |name| format!(" --name {name}"));
         let most =
             if way.loops { format!(" --loops={:.0}%", 100.0 * MOST_EXTRA_MACS) } else { String::new() };
         let output = match (way.is_code, self.input.file.format()) {
@@ -240,7 +243,7 @@ impl<'a> Case<'a> {
             (false, _) => "smaller.json".to_owned(),
         };
         let budget = if way.loops { format!(" --budget {budget_typed}") } else { String::new() };
-        format!("serenity {verb} {typed}{rewrite}{kernels}{io}{most}{budget} -o {output}")
+        format!("serenity {verb} {typed}{rewrite}{kernels}{io}{most}{budget}{name} -o {output}")
     }
 }
 

@@ -42,6 +42,7 @@ fn ways(input: &Input, options: &Options, asked: &PageOptions, budget: u64) -> O
         typed: asked.typed.clone(),
         allowed: Change::all().map(|(_, change)| change).collect(),
         names_kernels: false,
+        name: None,
     };
     let options = Options { int8_io: false, plan_arena: true, ..options.clone() };
     fit(input, &options, &question).ok().map(Arc::new)

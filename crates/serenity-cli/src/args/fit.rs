@@ -34,6 +34,9 @@ pub(crate) struct FitArgs {
     /// Do not make these changes.
     #[arg(long, value_name = "CHANGE,...", value_delimiter = ',', value_parser = named::<Change>(Change::all().map(|(name, _)| name)))]
     pub(crate) forbid: Vec<Change>,
+    /// The prefix of all names in C code [default: the name of the file].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
     /// For every way, print what it asks of the application, and its command.
     #[arg(short, long)]
     pub(crate) verbose: bool,

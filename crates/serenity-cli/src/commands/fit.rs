@@ -33,6 +33,7 @@ pub(crate) fn run(args: &FitArgs, out: &mut impl Write) -> Result<Outcome, Failu
         typed: as_typed(&args.input, &args.read, &args.runtime),
         allowed: args.allowed(),
         names_kernels: args.runtime.kernels.is_some(),
+        name: args.name.clone(),
     };
     let found = fit(&input, &options, &question)?;
     drop(line);

@@ -60,8 +60,11 @@ fn the_first_that_fits_is_written() {
         desk.run(&["inspect", "small.tflite", "--kernels", kernels, "--budget", &budget, "--json"]);
     assert_eq!(inspected.code, 0, "{inspected:?}");
     // As code, and into a folder.
-    let run = fit(&budget, &["-o", "code/"]);
+    let run = fit(&budget, &["-o", "code/", "--name", "kws", "--verbose"]);
     assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.stdout.contains("--name kws -o code"), "{run:?}");
+    let header = std::fs::read_to_string(desk.path("code/model.h")).unwrap();
+    assert!(header.contains("void kws_invoke(void)"), "{header}");
     assert!(run.stdout.contains("C code") && desk.path("code").is_dir(), "{run:?}");
 }
 

@@ -232,6 +232,7 @@ fn ways(
         typed: as_typed(job.input, &job.read, &job.runtime),
         allowed: Change::all().map(|(_, change)| change).collect(),
         names_kernels: job.runtime.kernels.is_some(),
+        name: None,
     };
     Ok(Some(Arc::new(serenity_fit::fit(input, &options, &question)?)))
 }
