@@ -68,6 +68,9 @@ impl Validator {
     }
 
     fn validate(&mut self, schema: &'static Value, value: &Value, path: &str) {
+        if schema == &Value::Bool(false) {
+            return self.fault(path, "is not in the schema");
+        }
         let parts = Self::parts(schema, value);
         for part in &parts {
             self.validate_simple(part, value, path);
