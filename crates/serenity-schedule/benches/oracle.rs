@@ -16,7 +16,7 @@ const QUESTIONS: usize = 2000;
 /// By op of a cell, the ops whose results it reads, and the bytes of its own.
 type Cell = Vec<(Vec<usize>, u64)>;
 
-/// SplitMix64.
+/// `SplitMix64`.
 struct Random(u64);
 
 impl Random {

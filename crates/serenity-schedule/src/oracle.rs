@@ -7,7 +7,7 @@
 use crate::segment::Stretch;
 use crate::{Buffer, Options, Problem, bits, bounds, divide, exact, heuristic, schedule, walk};
 use hashbrown::HashTable;
-use serenity_search::{Proof, StopReason, Watch, mix};
+use serenity_search::{Limits, Proof, StopReason, Watch, mix};
 use std::cmp::Reverse;
 
 /// Ops of all pieces that are remembered, at most. Then it forgets them all.
@@ -74,9 +74,15 @@ impl Piece {
 }
 
 impl Oracle {
-    /// One that searches as the options say, always by the exact engine. Limits hold for all questions together.
+    /// One that searches as the options say, always by the exact engine. Their limits hold for all questions together, until
+    /// [`Self::limit`] sets others.
     pub fn new(options: Options) -> Self {
         Self { options, ..Self::default() }
+    }
+
+    /// Sets the limits of the questions that follow.
+    pub fn limit(&mut self, limits: Limits) {
+        self.options.limits = limits;
     }
 
     /// The least peak of all orders of a problem.
@@ -193,6 +199,15 @@ mod tests {
             assert_eq!((told.bytes, told.proof), (found.peak, Proof::Optimal));
             assert!(turn < 6 || oracle.pieces.len() <= before + 12);
         }
+        // What a limit cut short is searched when there is time.
+        let problem = chained((0..4).map(|cell| layers(12, 4, 200 + cell)));
+        let found = schedule(&problem, &Options::default());
+        oracle.limit(Limits::default().working(0));
+        let cut = oracle.peak(&problem);
+        assert!(cut.bound <= found.peak && found.peak <= cut.bytes);
+        oracle.limit(Limits::default());
+        let whole = LeastPeak { bytes: found.peak, bound: found.peak, proof: Proof::Optimal };
+        assert_eq!(oracle.peak(&problem), whole);
     }
 
     /// One problem behind the other: the first op of the next waits for the last of the one before.
