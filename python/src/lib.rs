@@ -7,6 +7,7 @@ mod found;
 mod look;
 mod many;
 mod model;
+mod oracle;
 mod place;
 mod search;
 mod wishes;
@@ -24,6 +25,7 @@ fn _serenity(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<model::Model>()?;
     module.add_class::<found::Found>()?;
     module.add_class::<fit::FoundFit>()?;
+    module.add_class::<oracle::Oracle>()?;
     for function in [
         wrap_pyfunction!(model::load, module)?,
         wrap_pyfunction!(model::read, module)?,

@@ -42,6 +42,17 @@ def test_sample_is_what_the_command_says():
         serenity.sample("zoo:darts-cell", 0)
 
 
+def test_an_oracle_tells_what_a_search_finds():
+    oracle = serenity.Oracle(runtime="plain")
+    for seed in (1, 2, 1, 3):
+        graph = random_graph(seed)
+        found = serenity.schedule(graph, runtime="plain")
+        told = oracle.peak(graph)
+        assert told == (found.peak, found.bound, True)
+    with pytest.raises(serenity.InputError, match="unknown memory model `fast`"):
+        serenity.Oracle(runtime="fast").peak(graph)
+
+
 def test_a_sweep_as_a_table(diamond):
     pytest.importorskip("pandas")
     results = serenity.optimize_many([diamond, "no/such.json", random_graph(3), b"nonsense"], budget="12KB")

@@ -84,7 +84,7 @@ fn wait(id: u32, limits: &Limits) -> Result<ExitStatus, NoOutput> {
         let Some(at) = running.iter().position(|child| child.id() == id) else {
             return Err(NoOutput::Failed(io::ErrorKind::NotFound.into()));
         };
-        let stopped = limits.interrupted();
+        let stopped = limits.interrupted_while_waiting();
         if stopped.is_some() {
             // It may have ended by itself.
             let _ = running[at].kill();

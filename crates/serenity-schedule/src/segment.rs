@@ -9,6 +9,21 @@ pub(crate) struct Segment {
     pub(crate) ops: Vec<u32>,
 }
 
+/// What a segment consists of, before anything is derived from it.
+pub(crate) struct Stretch {
+    pub(crate) predecessors: Vec<Vec<u32>>,
+    pub(crate) buffers: Vec<Buffer>,
+    pub(crate) base: u64,
+    ops: Vec<u32>,
+}
+
+impl Stretch {
+    /// What is in use after it.
+    pub(crate) fn at_end(&self) -> u64 {
+        self.base + self.buffers.iter().filter(|b| b.to_end).map(|b| b.bytes).sum::<u64>()
+    }
+}
+
 impl Segment {
     /// An order of the segment in the numbering of the whole.
     pub(crate) fn lift(&self, order: &[u32]) -> impl Iterator<Item = u32> {
@@ -20,6 +35,14 @@ impl Problem {
     /// The problem of running `ops` after `done` (with `in_use` = f of `done`). Buffers that the segment brings to life or lets go
     /// keep their roles; those in use before it and not let go in it are always in use; all others do not exist.
     pub(crate) fn segment(&self, done: &[u64], in_use: u64, ops: &[u32]) -> Segment {
+        let Stretch { predecessors, buffers, base, ops } = self.stretch(done, in_use, ops);
+        let mut problem = Self::assemble(predecessors, buffers, base);
+        problem.hand_overs = self.hand_overs.of_segment(done, &ops);
+        Segment { problem, ops }
+    }
+
+    /// What a segment consists of.
+    pub(crate) fn stretch(&self, done: &[u64], in_use: u64, ops: &[u32]) -> Stretch {
         let mut ops = ops.to_vec();
         ops.sort_unstable();
         let local = |op: u32| ops.binary_search(&op).ok().map(|i| i as u32);
@@ -60,10 +83,7 @@ impl Problem {
                 to_end: buffer.to_end || stays,
             });
         }
-        let hand_overs = self.hand_overs.of_segment(done, &ops);
-        let mut problem = Self::assemble(predecessors, buffers, base);
-        problem.hand_overs = hand_overs;
-        Segment { problem, ops }
+        Stretch { predecessors, buffers, base, ops }
     }
 
     /// The segments of groups of ops that run one after the other, from the start.

@@ -25,6 +25,7 @@
 //! assert!(!Proof::Gap { stopped: StopReason::Work }.is_by_the_clock());
 //! ```
 
+mod deadline;
 mod limits;
 mod matching;
 mod named;
@@ -32,6 +33,7 @@ mod proof;
 mod random;
 mod watch;
 
+pub use deadline::Deadline;
 pub use limits::{CancelFlag, Limits};
 pub use matching::most_pairs;
 pub use named::UnknownName;

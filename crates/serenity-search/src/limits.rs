@@ -1,9 +1,9 @@
 //! The limits of a search, and how to cancel it.
 
-use crate::StopReason;
+use crate::{Deadline, StopReason};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Cancels a search from outside: from a signal handler, or another thread.
 #[derive(Clone, Debug, Default)]
@@ -24,9 +24,8 @@ impl CancelFlag {
 /// The limits of a search. By default there are none.
 #[derive(Clone, Debug, Default)]
 pub struct Limits {
-    /// The search ends when it first checks the clock after this time. A safety net: runs that it cuts short may
-    /// differ.
-    pub deadline: Option<Instant>,
+    /// The search ends when it first checks the clocks after this. A safety net: runs that it cuts short may differ.
+    pub deadline: Option<Deadline>,
     /// Bytes for the tables of the search.
     pub memory: Option<u64>,
     /// Work, counted in the search's own unit. Unlike time, this ends the same search at the same point on every machine.
@@ -36,7 +35,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Limits that end after `time` from now.
+    /// Limits that end after `time` from now, in processor time where the platform tells it ([`Deadline`]).
     pub fn lasting(time: Duration) -> Self {
         Self::default().within(time)
     }
@@ -44,10 +43,8 @@ impl Limits {
     /// These limits, ending after `time` from now unless they end sooner.
     #[must_use]
     pub fn within(&self, time: Duration) -> Self {
-        // A time that no clock can hold is no limit.
-        let end = Instant::now().checked_add(time);
-        let deadline = match (self.deadline, end) {
-            (Some(deadline), Some(end)) => Some(deadline.min(end)),
+        let deadline = match (self.deadline, Deadline::after(time)) {
+            (Some(deadline), Some(end)) => Some(deadline.earlier(end)),
             (deadline, end) => deadline.or(end),
         };
         Self { deadline, ..self.clone() }
@@ -67,12 +64,20 @@ impl Limits {
 
     /// The reason to end at once: the search was cancelled, or its deadline has passed.
     pub fn interrupted(&self) -> Option<StopReason> {
+        self.interrupted_by(Deadline::has_passed)
+    }
+
+    /// The reason to wait no longer for another program. While we wait, our own processor time stands still, so the clock
+    /// on the wall decides.
+    pub fn interrupted_while_waiting(&self) -> Option<StopReason> {
+        self.interrupted_by(Deadline::has_passed_on_the_wall)
+    }
+
+    fn interrupted_by(&self, has_passed: impl Fn(&Deadline) -> bool) -> Option<StopReason> {
         if self.cancel.is_cancelled() {
             Some(StopReason::Cancelled)
-        } else if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            Some(StopReason::Time)
         } else {
-            None
+            self.deadline.as_ref().is_some_and(has_passed).then_some(StopReason::Time)
         }
     }
 

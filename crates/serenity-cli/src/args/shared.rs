@@ -155,8 +155,9 @@ impl SearchArgs {
 
 #[derive(Args)]
 pub(crate) struct LimitArgs {
-    /// Return the best so far, with its bound, after this many seconds; `none` for no limit. A safety net: searches end by counted work, and
-    /// results cut short by the clock may differ from run to run.
+    /// Return the best so far, with its bound, after this many seconds; `none` for no limit. The seconds must have gone by, and on Linux and
+    /// macOS also have been spent on a processor, so that a busy machine gives the same result. A safety net: searches end by counted
+    /// work, and results cut short by the clock may differ from run to run.
     #[arg(long, value_name = "SECONDS", default_value = "300")]
     pub(crate) time_limit: TimeLimit,
     /// Multiply the counted work of every search by this.

@@ -109,7 +109,7 @@ fn moves(problem: &Problem, set: u64) -> impl Iterator<Item = (u64, u64)> {
 }
 
 /// The least peak of all orders.
-pub(super) fn least_peak(problem: &Problem) -> u64 {
+pub(crate) fn least_peak(problem: &Problem) -> u64 {
     let mut least = BTreeMap::from([(0, problem.at_start())]);
     let mut last = problem.at_start();
     for set in sets(problem) {
