@@ -140,7 +140,8 @@ impl Validator {
         for (name, value) in fields {
             let path = format!("{path}.{name}");
             let described = |part: &&'static Value| {
-                part["properties"].get(name).or_else(|| part.get("additionalProperties"))
+                let others = || part.get("additionalProperties").filter(|schema| **schema != false);
+                part["properties"].get(name).or_else(others)
             };
             let described: Vec<&Value> = parts.iter().filter_map(described).collect();
             if described.is_empty() {

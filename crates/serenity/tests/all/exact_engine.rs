@@ -5,7 +5,7 @@
 
 use serenity::ir::OpId;
 use serenity::runtimes::{MemoryModel, MemoryModelExt};
-use serenity::schedule::{Algorithm, Buffer, OpIndex, Options, Problem, Proof, Rules, schedule};
+use serenity::schedule::{Algorithm, Buffer, Limits, OpIndex, Options, Problem, Proof, Rules, schedule};
 use serenity::zoo;
 use serenity_judges::draws;
 
@@ -135,5 +135,17 @@ fn two_threads_give_the_answer_of_one() {
             };
             assert_eq!(answer(1), answer(2), "{spec}");
         }
+    }
+}
+
+/// Local search finds the orders, cuts prove them: no flood has to go far.
+#[test]
+fn wide_layers_are_proved() {
+    for (width, least) in [(100, 226_272), (200, 402_976)] {
+        let problem = problem(&format!("random-layered?ops=1000&width={width}"), MemoryModel::Paper);
+        let options = Options { limits: Limits::default().working(5000), ..Options::default() };
+        let found = schedule(&problem, &options);
+        assert_eq!((found.peak, found.bound, found.proof), (least, least, Proof::Optimal), "{width}");
+        assert_eq!(problem.peak(&found.order), least);
     }
 }
