@@ -92,6 +92,13 @@ impl NewConstant {
                     old.quantization.as_ref().map(|old| part_of_quantization(old, *axis, *from, *to));
                 Constant { name, shape, dtype: old.dtype.clone(), quantization, data }
             }
+            Self::Rows(rows) => {
+                let row =
+                    |&row: &usize| slice(&old.data, &old.shape, &old.dtype, 0, row as u64, row as u64 + 1);
+                let data: Option<Vec<Vec<u8>>> = rows.iter().map(row).collect();
+                let data = data.ok_or_else(|| ConstantError::NoPart(old.name.clone()))?.concat();
+                Constant { name, data, ..old.clone() }
+            }
             Self::Dimensions(dims) => Constant {
                 name,
                 shape: vec![dims.len() as u64],

@@ -40,7 +40,7 @@ pub fn least(graph: &Graph, patches: &[Patch]) -> Option<Least> {
                     return None;
                 }
             }
-            Action::Split { .. } | Action::Bypass { .. } => return None,
+            Action::Split { .. } | Action::Bypass { .. } | Action::Relayout(_) => return None,
         }
     }
     let settings = Settings { sums: Sums::Least, rounds_integers: true };

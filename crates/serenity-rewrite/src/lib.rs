@@ -37,6 +37,7 @@ mod patch;
 mod same_padding;
 mod split;
 mod sum;
+mod transposes;
 mod treatment;
 
 pub use apply::{NewConstant, Origin, Rewriting, apply};
@@ -48,6 +49,7 @@ pub use partial_results::{Constants, ErrorBounds, can_widen, widen};
 pub use patch::{Action, Change, Patch, PatchError};
 pub use split::{ChannelPartitioning, ConcatSinking, KernelPartitioning};
 pub use sum::SumReassociation;
+pub use transposes::{CANCELLED_TRANSPOSES, Relayout, cancelled_transposes};
 
 use serenity_ir::{ElementType, Graph, OpId, Tensor};
 use std::collections::BTreeMap;

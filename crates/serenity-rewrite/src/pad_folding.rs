@@ -88,7 +88,7 @@ impl Zeros {
 }
 
 /// Does the model leave open how large its images are? Amounts that match one size may not match another.
-fn has_open_size(tensor: &Tensor) -> bool {
+pub(crate) fn has_open_size(tensor: &Tensor) -> bool {
     let signature = tensor.extra.get("shape_signature").and_then(Value::as_array);
     signature.is_some_and(|dims| dims.iter().skip(1).any(|dim| dim.as_i64().is_none_or(|dim| dim < 0)))
 }

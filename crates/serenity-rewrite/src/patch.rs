@@ -1,5 +1,6 @@
 //! A change to a graph: a rule proposes it as data, and `apply` makes it.
 
+use crate::Relayout;
 use serenity_ir::{Attributes, GraphError, OpId};
 
 /// A change that keeps what a graph computes. It names ops of the graph in which it was found; what becomes of them is up to
@@ -44,6 +45,9 @@ pub enum Action {
         /// The changes to its readers.
         changes: Vec<Change>,
     },
+    /// Removes transpositions around a region, which is computed in another layout. All patches of a set must be of
+    /// this kind, or none.
+    Relayout(Relayout),
 }
 
 /// A change to one op.
@@ -60,14 +64,17 @@ impl Patch {
     pub fn op(&self) -> OpId {
         match &self.action {
             Action::Split { op, .. } | Action::Accumulate { op, .. } | Action::Bypass { op, .. } => *op,
+            Action::Relayout(region) => region.transposes[0],
         }
     }
 
     /// All ops that the patch names, in the order of the file.
     pub fn ops(&self) -> Vec<OpId> {
         let mut ops = vec![self.op()];
-        if let Action::Bypass { changes, .. } = &self.action {
-            ops.extend(changes.iter().map(|change| change.op));
+        match &self.action {
+            Action::Bypass { changes, .. } => ops.extend(changes.iter().map(|change| change.op)),
+            Action::Relayout(region) => ops.extend(region.transposes.iter().chain(&region.ops)),
+            Action::Split { .. } | Action::Accumulate { .. } => {}
         }
         ops.sort_unstable();
         ops.dedup();
@@ -78,7 +85,7 @@ impl Patch {
     pub fn order(&self) -> &[usize] {
         match &self.action {
             Action::Split { order, .. } | Action::Accumulate { order, .. } => order,
-            Action::Bypass { .. } => &[],
+            Action::Bypass { .. } | Action::Relayout(_) => &[],
         }
     }
 

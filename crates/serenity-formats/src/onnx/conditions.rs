@@ -27,7 +27,7 @@ impl<'m> Conditions<'m> {
             && match &patch.action {
                 Action::Split { op, .. } => self.can_divide_constants(*op),
                 Action::Accumulate { .. } => true,
-                Action::Bypass { .. } => false,
+                Action::Bypass { .. } | Action::Relayout(_) => false,
             }
     }
 

@@ -21,6 +21,14 @@ pub(super) fn hold(model: &Model, graph: &Graph, patch: &Patch) -> bool {
                 && (patch.exact || has_room_for_parts(model, graph, *op))
         }
         Action::Accumulate { op, .. } => has_plain_results(model, *op) && !has_whole_numbers(graph, *op),
+        Action::Relayout(region) => {
+            let is_plain = |&op: &OpId| {
+                has_a_fixed_size(model, op)
+                    && has_plain_results(model, op)
+                    && has_plain_constants(model, graph, op)
+            };
+            region.transposes.iter().chain(&region.ops).all(is_plain)
+        }
     }
 }
 

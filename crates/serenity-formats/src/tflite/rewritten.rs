@@ -21,6 +21,15 @@ pub(super) fn rewritten(model: &Model, rewriting: &Rewriting) -> Result<Model, E
     for id in rewriting.graph.tensor_ids().skip(old) {
         writer.add_activation(id, rewriting)?;
     }
+    // A tensor may have got another layout.
+    for id in model.graphs()[MAIN].tensor_ids().filter(|&id| rewriting.graph.producer(id).is_some()) {
+        let new = rewriting.graph.tensor(id);
+        if new.shape != model.graphs()[MAIN].tensor(id).shape
+            && let Some(number) = writer.sub_graph.file_tensor(id)
+        {
+            writer.edit.replace_tensor(MAIN, number, operators::activation(new)?)?;
+        }
+    }
     let mut operators = Vec::new();
     for (op, origin) in rewriting.graph.ops().iter().zip(&rewriting.origins) {
         operators.push(writer.operator(&rewriting.graph, op, origin)?);

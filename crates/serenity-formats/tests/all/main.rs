@@ -6,3 +6,4 @@
 mod constant_channels;
 mod looped;
 mod quantized_io;
+mod relayout;

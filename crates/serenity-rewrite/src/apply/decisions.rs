@@ -54,6 +54,7 @@ impl<'a> Decisions<'a> {
                 Action::Split { op, order } => drop(splits.insert(*op, order)),
                 Action::Accumulate { op, order } => decisions.accumulate(graph, *op, order)?,
                 Action::Bypass { op, changes } => decisions.bypass(graph, *op, changes)?,
+                Action::Relayout(_) => return Err(PatchError::Conflict { op }),
             }
         }
         decisions.go_forwards(graph, &splits);

@@ -40,6 +40,6 @@ pub(super) fn set_constant(
             }
         }
         NewConstant::Dimensions(dims) => drop(described.insert("values".to_owned(), json!(dims))),
-        NewConstant::Zeros | NewConstant::Absent => {}
+        NewConstant::Zeros | NewConstant::Absent | NewConstant::Rows(_) => {}
     }
 }

@@ -8,10 +8,11 @@
 mod adder;
 mod decisions;
 mod describe;
+mod relayout;
 mod writer;
 
 use crate::treatment::Treatment;
-use crate::{Patch, PatchError, Settings};
+use crate::{Action, Patch, PatchError, Settings};
 use decisions::Decisions;
 use serenity_ir::{Graph, OpId, Role, TensorId};
 use std::collections::BTreeMap;
@@ -56,6 +57,8 @@ pub enum NewConstant {
     Absent,
     /// A shape, as integers.
     Dimensions(Vec<u64>),
+    /// The rows of the old constant, in this order.
+    Rows(Vec<usize>),
 }
 
 impl Origin {
@@ -81,6 +84,9 @@ pub(crate) fn is_cut_short(graph: &Graph, patches: &[Patch]) -> bool {
 /// # Errors
 /// If the patches do not belong to this graph, or contradict each other.
 pub fn apply(graph: &Graph, patches: &[Patch], settings: &Settings) -> Result<Rewriting, PatchError> {
+    if patches.iter().any(|patch| matches!(patch.action, Action::Relayout(_))) {
+        return relayout::relaid(graph, patches, *settings);
+    }
     let decisions = Decisions::new(graph, patches)?;
     let mut writer = Writer::new(graph, settings);
     let mut pieces: BTreeMap<TensorId, Pieces> = BTreeMap::new();

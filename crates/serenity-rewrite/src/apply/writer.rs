@@ -337,6 +337,18 @@ impl<'a> Writer<'a> {
         is_onnx(self.graph.op(id))
     }
 
+    /// Gives a tensor another layout: dimension `i` is then what dimension `permutation[i]` was.
+    pub(super) fn permute(&mut self, tensor: TensorId, permutation: &[usize]) {
+        let tensor = &mut self.tensors[tensor.index()];
+        let dimension = |&axis: &usize| tensor.shape.as_ref().and_then(|shape| shape.get(axis)).copied();
+        tensor.shape = permutation.iter().map(dimension).collect();
+        tensor.extra.remove("shape_signature");
+    }
+
+    pub(super) fn push(&mut self, op: Op, origin: Origin) {
+        self.ops.push(Written::new(op, origin));
+    }
+
     fn add_tensor(&mut self, tensor: Tensor) -> TensorId {
         self.tensors.push(tensor);
         TensorId::from_index(self.tensors.len() - 1)

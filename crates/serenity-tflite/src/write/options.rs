@@ -80,9 +80,13 @@ fn kept(read: &Read, table: &Table) -> Result<Fields, Fault> {
     Ok(fields)
 }
 
-/// The field that stands for one of several words.
+/// The field that stands for a whole number, or for one of several words.
 fn choice(read: &Read, value: &Value) -> Option<(usize, Field)> {
     let (slot, words) = match read {
+        Read::Int(slot) => {
+            let number = i32::try_from(value.as_i64()?).ok()?;
+            return Some((*slot, Field::U32(number.cast_unsigned())));
+        }
         Read::Padding(slot) => (*slot, PADDINGS),
         Read::Activation(slot) => (*slot, ACTIVATIONS),
         Read::Word(slot, words) => (*slot, *words),

@@ -4,6 +4,7 @@ use super::verdict::{Status, Verdict};
 use crate::{Input, Optimized, Options, PlanFile, Rewrites};
 use serenity_formats::QuantizedIo;
 use serenity_pipeline::{RewriteChoice, StatedChoice, best_rewritten};
+use serenity_rewrite::CANCELLED_TRANSPOSES;
 use serenity_runtimes::{MemoryModel, MemoryModelExt};
 use serenity_search::Limits;
 
@@ -79,7 +80,8 @@ fn faults(plan: &PlanFile, choice: RewriteChoice, proved: bool) -> Vec<String> {
     if choice.with != needs && plan.loops.is_none() {
         faults.push(format!("`rewrite_choice.with` is {needs} bytes, not {}", choice.with));
     }
-    if choice.with >= choice.without && !plan.rewrites.is_empty() {
+    let are_chosen = plan.rewrites.iter().any(|rewrite| rewrite.rule != CANCELLED_TRANSPOSES);
+    if choice.with > choice.without || (choice.with == choice.without && are_chosen) {
         faults.push(format!("`rewrite_choice.without` must be above {} bytes", choice.with));
     }
     if choice.floor > choice.with {

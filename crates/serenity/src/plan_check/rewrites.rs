@@ -5,7 +5,9 @@ use super::verdict::Verdict;
 use crate::{Input, PlanFile, Rewrites};
 use serenity_ir::Graph;
 use serenity_pipeline::AppliedRewrite;
-use serenity_pipeline::stages::rewrite::{costs, possible_rewrites, rewrite_settings, rewrite_with_bounds};
+use serenity_pipeline::stages::rewrite::{
+    cancelled_transposes, costs, possible_rewrites, rewrite_settings, rewrite_with_bounds,
+};
 use serenity_rewrite::{ErrorBounds, Patch, Settings, Sums, apply};
 use serenity_runtimes::MemoryModel;
 
@@ -67,7 +69,8 @@ fn refusal(plan: &PlanFile, fault: &str) -> String {
 
 fn find_again(input: &Input, claimed: &[&AppliedRewrite], model: MemoryModel) -> Result<Vec<Patch>, String> {
     // This set includes all rewrites that may have been asked for.
-    let possible = possible_rewrites(input, model, Rewrites::Approximate);
+    let mut possible = possible_rewrites(input, model, Rewrites::Approximate);
+    possible.extend(cancelled_transposes(input, model));
     let find = |claimed: &&AppliedRewrite| {
         let found = possible.iter().find(|patch| claimed.rule == patch.rule && claimed.ops == patch.ops());
         let found = found.ok_or_else(|| {

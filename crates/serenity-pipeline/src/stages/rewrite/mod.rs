@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 pub use applied::{AppliedRewrite, RewriteChoice, RewriteCost};
 pub use search::rewritten_graph;
 
-use search::{Look, choose_rewrites};
+use search::{Look, choose_rewrites, floor};
 
 /// A model after some rewrites.
 struct Rewritten {
@@ -49,6 +49,13 @@ pub fn possible_rewrites(input: &Input, model: MemoryModel, rewrites: Rewrites) 
         Rewrites::All | Rewrites::Approximate => true,
     });
     input.file.retain_possible(&settings, &mut patches);
+    patches
+}
+
+/// The patches that remove transpositions from the main graph of a model, as far as its file allows.
+pub fn cancelled_transposes(input: &Input, model: MemoryModel) -> Vec<Patch> {
+    let mut patches = serenity_rewrite::cancelled_transposes(input.graph());
+    input.file.retain_possible(&rewrite_settings(model, Rewrites::default()), &mut patches);
     patches
 }
 
@@ -149,9 +156,10 @@ fn in_rounds(
     for_any: Option<&Searched>,
 ) -> Result<Found, Error> {
     let mut found = Found::as_it_is(as_it_is);
-    for round in 0..REWRITING_ROUNDS {
+    let first = found.without_transposes(input, options)?;
+    for round in first..first + REWRITING_ROUNDS {
         let current = found.rewritten.as_ref().unwrap_or(input);
-        if round > 0 && current.graph().ops().len() > MOST_OPS_OF_LATER_ROUNDS {
+        if round > first && current.graph().ops().len() > MOST_OPS_OF_LATER_ROUNDS {
             break;
         }
         let candidates = possible_rewrites(current, options.model, options.rewrites);
@@ -159,7 +167,7 @@ fn in_rounds(
         // A memory plan stored in the model is about tensors that later rounds have replaced.
         let given_plan = options.given_plan.clone().filter(|_| round == 0);
         let look = match for_any {
-            None if round == 0 => Look::first(),
+            None if round == first => Look::first(),
             Some(for_any) if round == 0 => Look::again(for_any.first_round().into_iter().collect()),
             _ => Look::again(Vec::new()),
         };
@@ -185,6 +193,38 @@ fn in_rounds(
 }
 
 impl Found {
+    /// Removes transpositions that undo each other, round by round, while the model needs no more; returns how many rounds
+    /// there were. Nothing is chosen: this only makes ops fewer, and needs no search.
+    fn without_transposes(&mut self, input: &Input, options: &Options) -> Result<usize, Error> {
+        for round in 0..REWRITING_ROUNDS {
+            let current = self.rewritten.as_ref().unwrap_or(input);
+            let patches = cancelled_transposes(current, options.model);
+            if patches.is_empty() {
+                return Ok(round);
+            }
+            let patches: Vec<(Patch, Option<u64>)> = patches.into_iter().map(|patch| (patch, None)).collect();
+            let next = match rewrite_by(current, &patches, round, options.model) {
+                Err(Error::File { source: FileError { problem: Problem::CannotKeep, .. }, .. }) => {
+                    return Ok(round);
+                }
+                other => other?,
+            };
+            let plan = plan_graphs(next.input.graphs(), &Options { given_plan: None, ..options.clone() })?;
+            if whole_need(&next.input, &plan) > whole_need(current, &self.plan) {
+                return Ok(round);
+            }
+            let model = if options.plan_arena { options.model.with_plan() } else { options.model };
+            let mut all = possible_rewrites(current, options.model, options.rewrites);
+            all.extend(patches.iter().map(|(patch, _)| patch.clone()));
+            let (before, after) = (self.plan.after.needs(), plan.after.needs());
+            let floor = floor(current.graph(), &all, model).min(after);
+            let stopped = Some(StopReason::Heuristic).filter(|_| floor < after);
+            let choice = Choice { before, after, patches, others: Vec::new(), floor, stopped, sets: 1 };
+            self.take(next, plan, &choice, round);
+        }
+        Ok(REWRITING_ROUNDS)
+    }
+
     /// Takes the result of a round of rewriting.
     fn take(&mut self, next: Rewritten, smaller: Plan, choice: &Choice, round: usize) {
         let mut rewrites = std::mem::take(&mut self.plan.rewrites);

@@ -174,7 +174,7 @@ impl<'a> AllSets<'a> {
 
 /// A lower bound for every rewritten graph: an op that no patch changes still reads its inputs before it begins, and
 /// has written its outputs when it ends. Both must be there at once only if nothing is done in place.
-fn floor(graph: &Graph, candidates: &[Patch], model: MemoryModel) -> u64 {
+pub(super) fn floor(graph: &Graph, candidates: &[Patch], model: MemoryModel) -> u64 {
     let is_touched: BTreeSet<OpId> = candidates.iter().flat_map(Patch::ops).collect();
     let (lifetimes, in_place) = (model.lifetimes(graph), model.runtime().works_in_place());
     let mut buffers_of = vec![Vec::new(); graph.tensors().len()];

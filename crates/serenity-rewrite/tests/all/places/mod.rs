@@ -11,3 +11,4 @@ mod least;
 mod onnx;
 mod sums;
 mod tflite;
+mod transposes;
