@@ -11,7 +11,7 @@ fn optimize_shows_before_and_after_with_a_picture() {
         "62 ops, 73 after rewriting",
         "213.2 KB",
         "150.5 KB",
-        "order     no other needs less, for these rewrites",
+        "proved: no combination of rewrites and order needs less",
         "saves",
         "█",
         "░",
