@@ -37,6 +37,7 @@ pub(super) const BUILTINS: &[Builtin] = &[
     builtin("SOFTMAX", 25, 9, 2),
     builtin("TANH", 28, 0, 2),
     builtin("PAD", 34, 22, 2),
+    builtin("TRANSPOSE", 39, 26, 2),
     builtin("MEAN", 40, 27, 2),
     builtin("SUB", 41, 28, 2),
     builtin("STRIDED_SLICE", 45, 32, 2),

@@ -2,9 +2,7 @@
 //!
 //! Whether a loop is worth it is not asked here. Every file must compute what the network did, bit for bit, in the arena that its plan says.
 
-mod network;
-
-use network::{Random, network};
+use crate::random_networks::{Random, network};
 use serde_json::json;
 use serenity::check::loops::{Model, Plan, replay_loops};
 use serenity::formats::ModelFile;

@@ -5,6 +5,7 @@
 
 mod asked_rewrites;
 mod attempts;
+mod cancelled_transposes;
 mod certificates;
 mod checked_arenas;
 mod common;
@@ -31,6 +32,7 @@ mod optimality;
 mod paper_cells;
 mod placement_problems;
 mod planned_arenas;
+mod random_networks;
 mod replayed_plans;
 mod rewriting;
 mod rewriting_onnx;

@@ -1,4 +1,4 @@
-//! Small random networks of row-local operators, as files.
+//! Small random networks, as files.
 
 use serde_json::{Map, Value, json};
 use serenity::Format;
@@ -9,24 +9,24 @@ use serenity::search::mix;
 use std::collections::BTreeSet;
 
 /// Random numbers that are the same everywhere: `SplitMix64`.
-pub(super) struct Random(pub(super) u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    pub(super) fn below(&mut self, limit: usize) -> usize {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
         let drawn = mix(self.0);
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         (drawn >> 11) as usize % limit
     }
 
-    pub(super) fn of<T: Clone>(&mut self, list: &[T]) -> T {
+    pub(crate) fn of<T: Clone>(&mut self, list: &[T]) -> T {
         list[self.below(list.len())].clone()
     }
 
-    fn one_in(&mut self, n: usize) -> bool {
+    pub(crate) fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }
 
-    fn between(&mut self, low: i64, high: i64) -> i64 {
+    pub(crate) fn between(&mut self, low: i64, high: i64) -> i64 {
         low + self.below((high - low + 1) as usize) as i64
     }
 
@@ -36,13 +36,13 @@ impl Random {
 }
 
 /// A network in the making.
-struct Author<'r> {
-    random: &'r mut Random,
+pub(crate) struct Author<'r> {
+    pub(crate) random: &'r mut Random,
     graph: GraphBuilder,
     operands: Vec<Vec<Operand>>,
     constants: Vec<Constant>,
-    /// The inputs come first.
-    images: Vec<TensorId>,
+    /// What further ops may read. The inputs come first.
+    pub(crate) images: Vec<TensorId>,
     inputs: usize,
     read: BTreeSet<TensorId>,
     /// Of the images.
@@ -73,26 +73,9 @@ impl Window {
     }
 }
 
-/// The bytes of a `.tflite` file.
-pub(super) fn network(random: &mut Random, dtype: ElementType) -> Vec<u8> {
-    let quantizations = match dtype {
-        ElementType::Int8 => {
-            (0..2).map(|_| Some(affine(random.real(0.03, 0.09), random.between(-60, 60)))).collect()
-        }
-        ElementType::Int16 => (0..2).map(|_| Some(affine(random.real(1e-4, 3e-4), 0))).collect(),
-        _ => vec![None],
-    };
-    let mut author = Author {
-        random,
-        graph: GraphBuilder::new("random"),
-        operands: Vec::new(),
-        constants: Vec::new(),
-        images: Vec::new(),
-        inputs: 0,
-        read: BTreeSet::new(),
-        dtype,
-        quantizations,
-    };
+/// The bytes of a `.tflite` file with row-local operators.
+pub(crate) fn network(random: &mut Random, dtype: ElementType) -> Vec<u8> {
+    let mut author = Author::new(random, dtype);
     // Now and then a line, along which time goes.
     let (long, short) = (author.random.between(6, 24) as u64, author.random.between(3, 9) as u64);
     let size = author.random.of(&[[long, short], [long, short], [long, short], [1, long], [long, 1]]);
@@ -104,15 +87,37 @@ pub(super) fn network(random: &mut Random, dtype: ElementType) -> Vec<u8> {
     while author.operands.len() < ops {
         author.layer();
     }
-    author.finish()
+    author.finish(12)
 }
 
 fn affine(scale: f32, zero: i64) -> Quantization {
     Quantization { scales: vec![scale], zero_points: vec![zero], axis: 0 }
 }
 
-impl Author<'_> {
-    fn input(&mut self, [height, width]: [u64; 2]) {
+impl<'r> Author<'r> {
+    /// A network of images of this type; integers have one of two scales.
+    pub(crate) fn new(random: &'r mut Random, dtype: ElementType) -> Self {
+        let quantizations = match dtype {
+            ElementType::Int8 => {
+                (0..2).map(|_| Some(affine(random.real(0.03, 0.09), random.between(-60, 60)))).collect()
+            }
+            ElementType::Int16 => (0..2).map(|_| Some(affine(random.real(1e-4, 3e-4), 0))).collect(),
+            _ => vec![None],
+        };
+        Author {
+            random,
+            graph: GraphBuilder::new("random"),
+            operands: Vec::new(),
+            constants: Vec::new(),
+            images: Vec::new(),
+            inputs: 0,
+            read: BTreeSet::new(),
+            dtype,
+            quantizations,
+        }
+    }
+
+    pub(crate) fn input(&mut self, [height, width]: [u64; 2]) {
         let shape = [1, height, width, self.random.between(1, 6) as u64];
         let to = self.any_quantization();
         let tensor = self.tensor(&format!("input{}", self.images.len()), &shape, to);
@@ -121,10 +126,10 @@ impl Author<'_> {
         self.inputs += 1;
     }
 
-    /// All that nobody reads is a result, and now and then something else.
-    fn finish(mut self) -> Vec<u8> {
+    /// All images that nobody reads are results, and one in `n` of the others.
+    pub(crate) fn finish(mut self, n: usize) -> Vec<u8> {
         for &image in &self.images[self.inputs..] {
-            if !self.read.contains(&image) || self.random.one_in(12) {
+            if !self.read.contains(&image) || self.random.one_in(n) {
                 self.graph.output(image);
             }
         }
@@ -136,15 +141,25 @@ impl Author<'_> {
         Tensor { quantization, ..Tensor::shaped(name, shape.to_vec(), self.dtype.clone()).unwrap() }
     }
 
-    fn any_quantization(&mut self) -> Option<Quantization> {
+    /// The images that nobody reads, without the inputs.
+    pub(crate) fn unread(&self) -> Vec<TensorId> {
+        let images = self.images[self.inputs..].iter().copied();
+        images.filter(|image| !self.read.contains(image)).collect()
+    }
+
+    pub(crate) fn last(&self) -> TensorId {
+        self.images[self.images.len() - 1]
+    }
+
+    pub(crate) fn any_quantization(&mut self) -> Option<Quantization> {
         self.random.of(&self.quantizations)
     }
 
-    fn shape(&self, image: TensorId) -> [u64; 4] {
+    pub(crate) fn shape(&self, image: TensorId) -> [u64; 4] {
         self.graph.get(image).shape.as_deref().unwrap().try_into().unwrap()
     }
 
-    fn quantization(&self, image: TensorId) -> Option<Quantization> {
+    pub(crate) fn quantization(&self, image: TensorId) -> Option<Quantization> {
         self.graph.get(image).quantization.clone()
     }
 
@@ -160,12 +175,12 @@ impl Author<'_> {
         Operand::Constant(self.constants.len() - 1)
     }
 
-    fn int32(&mut self, shape: &[u64], values: &[i64]) -> Operand {
+    pub(crate) fn int32(&mut self, shape: &[u64], values: &[i64]) -> Operand {
         let data = values.iter().flat_map(|&value| (value as i32).to_le_bytes()).collect();
         self.constant(shape, ElementType::Int32, None, data)
     }
 
-    fn op(
+    pub(crate) fn op(
         &mut self,
         kind: &str,
         operands: Vec<Operand>,
@@ -191,8 +206,7 @@ impl Author<'_> {
 
     /// One more op, over the last image or an older one; nothing if what was drawn does not fit.
     fn layer(&mut self) {
-        let last = self.images[self.images.len() - 1];
-        let x = if self.random.one_in(5) { self.random.of(&self.images) } else { last };
+        let x = if self.random.one_in(5) { self.random.of(&self.images) } else { self.last() };
         let shape = self.shape(x);
         let drawn = self.random.below(15);
         // Few kernels know images of 16 bits.
@@ -237,7 +251,7 @@ impl Author<'_> {
         self.random.of(&["none", "none", "relu", "relu6"])
     }
 
-    fn convolution(&mut self, x: TensorId, is_depthwise: bool) {
+    pub(crate) fn convolution(&mut self, x: TensorId, is_depthwise: bool) {
         let window = self.window();
         let Some([rows, columns]) = self.made(x, &window) else { return };
         let [_, _, _, channels] = self.shape(x);
@@ -298,7 +312,7 @@ impl Author<'_> {
         self.constant(shape, ElementType::Float32, None, data)
     }
 
-    fn pool(&mut self, x: TensorId) {
+    pub(crate) fn pool(&mut self, x: TensorId) {
         let window = Window { dilation: [1, 1], ..self.window() };
         let Some([rows, columns]) = self.made(x, &window) else { return };
         let channels = self.shape(x)[3];
@@ -310,7 +324,7 @@ impl Author<'_> {
     }
 
     /// A sum with, or a concatenation beside, another image of the same size.
-    fn together(&mut self, x: TensorId) {
+    pub(crate) fn together(&mut self, x: TensorId) {
         let shape = self.shape(x);
         let is_sum = self.random.one_in(2);
         let fits = |other: [u64; 4]| other[..3] == shape[..3] && (!is_sum || other[3] == shape[3]);
@@ -338,7 +352,7 @@ impl Author<'_> {
         }
     }
 
-    fn pad(&mut self, x: TensorId) {
+    pub(crate) fn pad(&mut self, x: TensorId) {
         let [_, height, width, channels] = self.shape(x);
         let mut amount = || self.random.below(3) as u64;
         let (left, right) = (amount(), amount());
@@ -390,9 +404,9 @@ impl Author<'_> {
         let [_, height, width, channels] = self.shape(x);
         let (long, to) = (height.max(width), self.quantization(x));
         self.moved("RESHAPE", x, &[1, long, channels], 0);
-        let line = self.images[self.images.len() - 1];
+        let line = self.last();
         self.op("RELU", vec![Operand::Activation(line)], json!({}), &[1, long, channels], to);
-        let line = self.images[self.images.len() - 1];
+        let line = self.last();
         if self.random.one_in(2) {
             self.moved("EXPAND_DIMS", line, &[1, 1, long, channels], 1);
         } else {
@@ -415,24 +429,30 @@ impl Author<'_> {
     }
 
     /// A constant for each channel, to multiply by or to add.
-    fn scale(&mut self, x: TensorId) {
+    pub(crate) fn scale(&mut self, x: TensorId) {
         let shape = self.shape(x);
         let kind = self.random.of(&["MUL", "ADD", "PRELU"]);
-        let to = self.any_quantization();
         let of = if kind == "PRELU" { vec![1, 1, shape[3]] } else { vec![shape[3]] };
+        self.with_constant(x, kind, &of);
+    }
+
+    /// Multiplied by or added to random numbers of this shape.
+    pub(crate) fn with_constant(&mut self, x: TensorId, kind: &str, of: &[u64]) {
+        let to = self.any_quantization();
         let constant = if let (Some(from), Some(to)) = (self.quantization(x), &to) {
-            let data = (0..shape[3]).map(|_| self.random.between(-128, 127) as i8 as u8).collect();
+            let data = (0..of.iter().product()).map(|_| self.random.between(-128, 127) as i8 as u8).collect();
             let scale = if kind == "ADD" { from.scales[0] } else { to.scales[0] / (from.scales[0] * 60.0) };
             let zero = self.random.between(-5, 5);
-            self.constant(&of, ElementType::Int8, Some(affine(scale, zero)), data)
+            self.constant(of, ElementType::Int8, Some(affine(scale, zero)), data)
         } else {
-            self.floats(&of)
+            self.floats(of)
         };
         let attributes = if kind == "PRELU" { json!({}) } else { json!({"activation": self.activation()}) };
+        let shape = self.shape(x);
         self.op(kind, vec![Operand::Activation(x), constant], attributes, &shape, to);
     }
 
-    fn unary(&mut self, x: TensorId) {
+    pub(crate) fn unary(&mut self, x: TensorId) {
         let kind = self.random.of(&["RELU", "RELU6", "LEAKY_RELU", "LOGISTIC"]);
         let attributes = if kind == "LEAKY_RELU" { json!({"alpha": 0.25}) } else { json!({}) };
         let to = self.any_quantization();
