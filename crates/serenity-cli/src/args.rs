@@ -295,7 +295,7 @@ pub(crate) struct CheckArgs {
     /// Exit with 0 although these claims were not verified: fields of the plan, or all that are not verified if none are named.
     #[arg(long, value_name = "CLAIM,…", num_args = 0..=1, default_missing_value = "", value_parser = allowance)]
     pub(crate) allow_unverified: Option<Allowance>,
-    /// Give up proving after this many seconds.
+    /// Give up proving after this many seconds; on Linux and macOS, they must also have been spent on a processor.
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds, requires = "deep")]
     pub(crate) time_limit: Duration,
     /// Give up proving when the search takes about this much memory.

@@ -32,7 +32,7 @@ pub(crate) struct InspectArgs {
     /// Write the graph for Graphviz here.
     #[arg(long, value_name = "FILE.dot")]
     pub(crate) dot: Option<String>,
-    /// Give up proving the least possible peak after this many seconds.
+    /// Give up proving the least possible peak after this many seconds; on Linux and macOS, they must also have been spent on a processor.
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     pub(crate) time_limit: Duration,
     /// Give up proving it when the tables of the search reach this size.
