@@ -55,12 +55,18 @@ struct Scratch {
     trail: Vec<u32>,
 }
 
-/// All states since the last commitment, as columns.
+/// All states since the last commitment, as columns. Where many moves are open, most states are never explored, so sets of
+/// ops are kept only of those that are: the sets of another state follow from its parent, which has been explored, and the
+/// moves from there.
 #[derive(Default)]
 struct Table {
     words: usize,
-    done: Vec<u64>,
-    ready: Vec<u64>,
+    /// What has run and what is ready in each explored state.
+    sets: Vec<u64>,
+    /// Which of `sets` belong to a state; `NONE` if it has not been explored.
+    row: Vec<u32>,
+    /// How many ops have run.
+    size: Vec<u32>,
     in_use: Vec<u64>,
     hash: Vec<u64>,
     /// The state before, and the moves that led from there to here (a slice of `moves`).
@@ -75,39 +81,78 @@ impl Table {
         *self = Self { words: self.words, ..Self::default() };
     }
 
-    fn state(&self, id: u32) -> State {
-        let nothing = vec![0; self.words];
-        let mut state = State { done: nothing.clone(), ready: nothing, in_use: 0 };
-        self.load(id, &mut state);
-        state
+    /// The state that the table began with.
+    fn root(&self) -> State {
+        let (done, ready) = self.sets[..2 * self.words].split_at(self.words);
+        State { done: done.to_vec(), ready: ready.to_vec(), in_use: self.in_use[0] }
     }
 
-    fn load(&self, id: u32, state: &mut State) {
-        let span = id as usize * self.words..(id as usize + 1) * self.words;
-        state.done.copy_from_slice(&self.done[span.clone()]);
-        state.ready.copy_from_slice(&self.ready[span]);
+    /// The nearest explored state, which is the state itself or its parent, and the moves from there.
+    fn origin(&self, id: u32) -> (&[u64], &[u64], &[u32]) {
+        let (row, moves) = match self.row[id as usize] {
+            NONE => (self.row[self.parent[id as usize] as usize], self.moves_into(id)),
+            row => (row, [].as_slice()),
+        };
+        let (done, ready) = self.sets[row as usize * 2 * self.words..][..2 * self.words].split_at(self.words);
+        (done, ready, moves)
+    }
+
+    fn load(&self, instance: &Instance, id: u32, state: &mut State) {
+        let (done, ready, moves) = self.origin(id);
+        state.done.copy_from_slice(done);
+        state.ready.copy_from_slice(ready);
+        for &head in moves {
+            instance.apply(&mut state.done, &mut state.ready, head);
+        }
         state.in_use = self.in_use[id as usize];
     }
 
+    /// Keeps the sets of a state, because it is explored.
+    fn keep(&mut self, id: u32, state: &State) {
+        if self.row[id as usize] == NONE {
+            self.row[id as usize] = (self.sets.len() / (2 * self.words).max(1)) as u32;
+            self.sets.extend_from_slice(&state.done);
+            self.sets.extend_from_slice(&state.ready);
+        }
+    }
+
+    /// Have these `size` ops run in the state, and no others?
+    fn has_run(&self, instance: &Instance, id: u32, done: &[u64], size: u32) -> bool {
+        let (before, _, moves) = self.origin(id);
+        // Sets of one size are equal if one holds the other.
+        self.size[id as usize] == size
+            && before.iter().zip(done).all(|(before, done)| before & !done == 0)
+            && moves.iter().all(|&head| instance.has_run(done, head))
+    }
+
     /// Adds a state unless it is known.
-    fn insert(&mut self, state: &State, hash: u64, parent: u32, moves: &[u32]) -> Option<u32> {
-        let words = self.words;
+    fn insert(
+        &mut self,
+        instance: &Instance,
+        state: &State,
+        hash: u64,
+        parent: u32,
+        moves: &[u32],
+    ) -> Option<u32> {
+        let size = state.done.iter().map(|word| word.count_ones()).sum();
         let same = |&other: &u32| {
-            self.hash[other as usize] == hash
-                && self.done[other as usize * words..][..words] == state.done[..]
+            self.hash[other as usize] == hash && self.has_run(instance, other, &state.done, size)
         };
         if self.index.find(hash, same).is_some() {
             return None;
         }
         let id = self.in_use.len() as u32;
         self.index.insert_unique(hash, id, |&other| self.hash[other as usize]);
-        self.done.extend_from_slice(&state.done);
-        self.ready.extend_from_slice(&state.ready);
+        self.row.push(NONE);
+        self.size.push(size);
         self.in_use.push(state.in_use);
         self.hash.push(hash);
         self.parent.push(parent);
         self.moves.extend_from_slice(moves);
         self.moves_end.push(self.moves.len() as u32);
+        if parent == NONE {
+            self.keep(id, state);
+        }
         Some(id)
     }
 
@@ -128,10 +173,13 @@ impl Table {
     }
 
     fn memory(&self) -> u64 {
-        8 * (self.done.capacity() + self.ready.capacity() + self.in_use.capacity() + self.hash.capacity())
-            as u64
-            + 4 * (self.parent.capacity() + self.moves_end.capacity() + self.moves.capacity()) as u64
-            + 6 * self.index.capacity() as u64
+        let wide = self.sets.capacity() + self.in_use.capacity() + self.hash.capacity();
+        let narrow = self.row.capacity()
+            + self.size.capacity()
+            + self.parent.capacity()
+            + self.moves_end.capacity()
+            + self.moves.capacity();
+        8 * wide as u64 + 4 * narrow as u64 + 6 * self.index.capacity() as u64
     }
 }
 
@@ -175,7 +223,7 @@ impl<'a> Flood<'a> {
     /// `memory`, or if told to.
     pub(super) fn run(&mut self, budget: u64, ceiling: u64, memory: u64, stop: &dyn Fn() -> bool) -> Event {
         let last = self.expanded.saturating_add(budget);
-        let start = self.table.state(0);
+        let start = self.table.root();
         let mut scratch = Scratch {
             child: start.clone(),
             candidates: start.done.clone(),
@@ -202,7 +250,8 @@ impl<'a> Flood<'a> {
             }
             self.open.pop();
             self.expanded += 1;
-            self.table.load(id, &mut scratch.state);
+            self.table.load(self.instance, id, &mut scratch.state);
+            self.table.keep(id, &scratch.state);
             if scratch.state.is_complete() {
                 let mut heads = self.committed.clone();
                 heads.extend(self.table.path_to(id));
@@ -265,9 +314,8 @@ impl<'a> Flood<'a> {
         {
             return true;
         }
-        if let Some(id) = self.table.insert(state, hash, parent, moves) {
-            let size = state.done.iter().map(|word| word.count_ones()).sum();
-            self.open.push(Reverse((state.in_use, Reverse(size), id)));
+        if let Some(id) = self.table.insert(self.instance, state, hash, parent, moves) {
+            self.enqueue(id);
         }
         false
     }
@@ -276,7 +324,7 @@ impl<'a> Flood<'a> {
     fn commit(&mut self, parent: u32, moves: &[u32]) -> bool {
         let mut path = self.table.path_to(parent);
         path.extend_from_slice(moves);
-        let mut root = self.table.state(0);
+        let mut root = self.table.root();
         let kept = commit::minimised(self.instance, &root, &path);
         if kept.is_empty() || (!self.rules.minimise_valleys && kept.len() < path.len()) {
             return false;
@@ -300,11 +348,13 @@ impl<'a> Flood<'a> {
                 break;
             }
             self.waiting.pop();
-            let words = self.table.words;
-            let done = &self.table.done[id as usize * words..][..words];
-            let size = done.iter().map(|word| word.count_ones()).sum();
-            self.open.push(Reverse((self.table.in_use[id as usize], Reverse(size), id)));
+            self.enqueue(id);
         }
+    }
+
+    fn enqueue(&mut self, id: u32) {
+        let (in_use, size) = (self.table.in_use[id as usize], self.table.size[id as usize]);
+        self.open.push(Reverse((in_use, Reverse(size), id)));
     }
 }
 

@@ -195,6 +195,12 @@ impl Instance {
         }
     }
 
+    /// Have `head` and its block run?
+    pub(super) fn has_run(&self, done: &[u64], head: u32) -> bool {
+        let block = &self.block[head as usize];
+        bits::contains(done, head) && block.iter().all(|&op| bits::contains(done, op))
+    }
+
     /// The state after running `head`, which costs `after`.
     pub(super) fn advance(&self, state: &mut State, head: u32, after: u64) {
         self.apply(&mut state.done, &mut state.ready, head);
