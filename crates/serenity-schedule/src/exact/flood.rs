@@ -363,6 +363,7 @@ mod tests {
     use super::super::testing::{NEVER, is_order, least_peak, problems};
     use super::*;
     use crate::walk::peak_of;
+    use std::collections::BTreeMap;
 
     /// Runs to the end, in small pieces.
     fn solve(instance: &Instance, rules: &Rules, ceiling: u64) -> (Option<Vec<u32>>, u64) {
@@ -392,6 +393,33 @@ mod tests {
                     assert_eq!(solve(&instance, &rules, least).0, None, "{rule}");
                 }
             }
+        }
+    }
+
+    /// States are told apart by what has run, also where their hashes are equal, explored or not.
+    #[test]
+    fn a_state_is_known_by_its_set() {
+        for (problem, lazy) in problems().step_by(7).zip([false, true].into_iter().cycle()) {
+            let instance = Instance::new(problem, lazy);
+            let start = instance.start();
+            let mut table = Table { words: instance.problem.words(), ..Table::default() };
+            table.insert(&instance, &start, 0, NONE, &[]);
+            let mut known = BTreeMap::from([(start.done.clone(), start.ready.clone())]);
+            let mut state = start;
+            let mut id = 0;
+            while (id as usize) < table.in_use.len() {
+                table.load(&instance, id, &mut state);
+                assert_eq!(known.get(&state.done), Some(&state.ready));
+                table.keep(id, &state);
+                for head in bits::iter(&state.ready) {
+                    let mut child = state.clone();
+                    instance.advance(&mut child, head, 0);
+                    let is_new = known.insert(child.done.clone(), child.ready.clone()).is_none();
+                    assert_eq!(table.insert(&instance, &child, 0, id, &[head]).is_some(), is_new);
+                }
+                id += 1;
+            }
+            assert_eq!(known.len(), id as usize);
         }
     }
 }
