@@ -24,7 +24,7 @@ def load(
 
     ``format`` (``tflite``, ``onnx`` or ``json``) says what bytes are; without it they tell by themselves. ``shapes`` gives the shapes of inputs that an ``.onnx`` model leaves open, by name, as ``(1, 3,
     224, 224)`` or with a type as ``((1, 64), "float32")``. ``runtime`` matters to ``.onnx`` models only: the memory models ``plain`` and ``paper`` leave out operators on constants.
-    ``fold_constants`` leaves them out in any case.
+    ``fold_constants`` leaves them out in any case; in a ``.tflite`` model, 16-bit weights become 32-bit ones.
 
     :raises FileNotFoundError: if there is no such file
     :raises ValueError: if it is not a model

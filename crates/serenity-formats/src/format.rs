@@ -25,7 +25,7 @@ pub enum Format {
 #[non_exhaustive]
 pub struct ReadOptions {
     /// Leave out operators that read constants only, and take what they write for constants: fewer activations than the runtimes really hold.
-    /// A `.tflite` model read this way cannot be written back.
+    /// 16-bit floats behind `DEQUANTIZE` become 32-bit floats of the file; a `.tflite` model of which more is left out cannot be written back.
     pub fold_constants: bool,
     /// The memory model that figures will speak of, if that is settled. `plain` and `paper` stand for no runtime, which would run operators
     /// on constants: for them, those of an `.onnx` model are left out in any case.

@@ -20,7 +20,7 @@ pub(crate) struct ChangeArgs {
     /// changes the interface of the model, so it is never done unasked: the application must fill the input with `q = round(real / scale) + zero_point`,
     /// clamped to the type, and read the output as `real = scale * (q - zero_point)`. The report, the plan and the header (-o FILE.h) list scale and zero
     /// point of each. For equal integers the model computes equal outputs, bit for bit.
-    #[arg(long, conflicts_with = "fold_constants")]
+    #[arg(long)]
     pub(crate) int8_io: bool,
     /// For TFLM: leave the placement of tensors to the runtime. With --rewrite none, operators are reordered and nothing else changes.
     ///
@@ -92,7 +92,7 @@ pub(crate) struct LoopArgs {
     /// since November 2025.
     ///
     /// PERCENT limits the extra multiply-accumulates (MACs): 0% allows only loops that compute nothing twice. Default: 10%.
-    #[arg(long, value_name = "PERCENT", num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT_PERCENT, value_parser = percent, conflicts_with_all = ["no_plan", "fold_constants"])]
+    #[arg(long, value_name = "PERCENT", num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT_PERCENT, value_parser = percent, conflicts_with = "no_plan")]
     pub(crate) loops: Option<Percent>,
     /// As --loops=PERCENT.
     #[arg(long, hide = true, value_name = "PERCENT", value_parser = percent, requires = "loops", allow_negative_numbers = true)]

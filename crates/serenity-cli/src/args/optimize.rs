@@ -54,7 +54,7 @@ pub(crate) struct OptimizeArgs {
     #[arg(long, hide = true, value_name = "FILE.h", conflicts_with = "no_plan")]
     pub(crate) emit_header: Option<String>,
     /// As -o DIR/.
-    #[arg(long, hide = true, value_name = "DIR", conflicts_with_all = ["no_plan", "fold_constants", "memory"])]
+    #[arg(long, hide = true, value_name = "DIR", conflicts_with_all = ["no_plan", "memory"])]
     pub(crate) emit_c: Option<String>,
     /// The device has two memories, the preferred one first: put the most used tensors into that one.
     ///
@@ -112,7 +112,6 @@ impl OptimizeArgs {
         let is_code = self.emit_c.is_some();
         let option = match () {
             () if self.changes.no_plan => "--no-plan",
-            () if is_code && self.read.fold_constants => "--fold-constants",
             () if is_code && self.memory.is_some() => "--memory",
             () => return Ok(()),
         };

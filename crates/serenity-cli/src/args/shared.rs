@@ -61,11 +61,11 @@ impl RuntimeArg {
 
 #[derive(Args)]
 pub(crate) struct ReadArgs {
-    /// Treat the outputs of operators that read only constants as constants (16-bit weights behind DEQUANTIZE, sparse weights behind
-    /// DENSIFY).
+    /// Turn outputs of operators that read only constants into constants.
     ///
-    /// Runtimes compute and hold these outputs, so the figures are lower than what a device needs, and a .tflite cannot be
-    /// written back. The memory models plain and paper never count them in an .onnx.
+    /// In a .tflite, weights of 16-bit floats behind DEQUANTIZE become 32-bit floats: the same outputs, twice the flash, no RAM, and TFLM can run the
+    /// model. Where more is left out (sparse weights behind DENSIFY, or in an .onnx), runtimes still compute and hold it: figures are then lower than what
+    /// a device needs, and a .tflite cannot be written back. The memory models plain and paper never count them in an .onnx.
     #[arg(long)]
     pub(crate) fold_constants: bool,
     /// The shape of an input that an .onnx model leaves open, or of another tensor whose shape cannot be inferred, as in

@@ -121,7 +121,6 @@ fn requests_that_make_no_sense_name_the_remedy() {
         (&["zoo:swiftnet-c"][..], &["--int8-io is for .tflite models", "serenity zoo export swiftnet-c"][..]),
         (&["net.onnx"], &["for .tflite models", "`net.onnx`", "help: leave out --int8-io"]),
         (&["net.json", "--runtime", "tflm"], &["for .tflite models", "help: give the model"]),
-        (&["net.tflite", "--fold-constants"], &["--fold-constants"]),
     ] {
         let run = desk.run(&[&["optimize"], args, &["--int8-io", "-o", "out.tflite"]].concat());
         assert!(run.code == 2 && run.stdout.is_empty(), "{args:?} {run:?}");

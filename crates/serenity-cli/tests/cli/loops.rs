@@ -216,7 +216,6 @@ fn requests_that_make_no_sense_name_the_remedy() {
         (&["net.tflite", "--loops", "--runtime", "litert"], &["not for `litert`", "--runtime tflm"]),
         (&["net.tflite", "--loops", "--no-plan"], &["--no-plan"]),
         (&["net.tflite", "--loops", "--memory", "a=1KB,b=1MB"], &["--memory"]),
-        (&["net.tflite", "--loops", "--fold-constants"], &["--fold-constants"]),
         (&["net.tflite", "--max-extra-macs", "5%"], &["--loops"]),
         (&["net.tflite", "--loops", "--max-extra-macs", "lots"], &["expected a percentage, as in 10%"]),
         (&["net.tflite", "--loops", "--max-extra-macs", "-5"], &["not negative"]),

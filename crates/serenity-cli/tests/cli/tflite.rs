@@ -135,8 +135,6 @@ fn bad_files_and_requests_name_the_file_and_the_remedy() {
     }
     let graph = desk.run(&["optimize", "zoo:swiftnet-a", "-o", "out.tflite"]);
     assert!(graph.code == 2 && graph.stderr.contains("zoo export"), "{graph:?}");
-    let folded = desk.run(&["optimize", "net.tflite", "-o", "out.tflite", "--fold-constants"]);
-    assert!(folded.code == 2 && folded.stderr.contains("--fold-constants"), "{folded:?}");
     assert!(!desk.files().contains(&"out.tflite".to_owned()));
 }
 

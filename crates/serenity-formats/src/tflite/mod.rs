@@ -3,6 +3,7 @@
 mod channels;
 mod conditions;
 mod constants;
+mod half_weights;
 mod looped;
 mod operators;
 mod quantized_io;
@@ -19,8 +20,16 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 pub(crate) fn read(bytes: Vec<u8>, options: &ReadOptions) -> Result<impl ModelFile + use<>, FileError> {
-    let how = serenity_tflite::ReadOptions { fold_constants: options.fold_constants };
-    Ok(Tflite(Model::parse_with(bytes, how)?))
+    let model = Model::parse(bytes)?;
+    if !options.fold_constants {
+        return Ok(Tflite(model));
+    }
+    // What then is still made of constants alone cannot be written as such.
+    let model = half_weights::as_floats(&model)?.unwrap_or(model);
+    let folded =
+        Model::parse_with(model.bytes().to_vec(), serenity_tflite::ReadOptions { fold_constants: true })?;
+    let is_same = folded.graphs()[0].ops().len() == model.graphs()[0].ops().len();
+    Ok(Tflite(if is_same { model } else { folded }))
 }
 
 #[derive(Debug)]

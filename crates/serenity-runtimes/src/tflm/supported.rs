@@ -42,7 +42,7 @@ fn reason(call: &Call) -> Option<String> {
             _ => None,
         },
         DEQUANTIZE if dtype(0)? == ElementType::Float16 => Some(
-            "TFLM's `DEQUANTIZE` does not take float16: convert the model with weights of float32 or int8"
+            "TFLM's `DEQUANTIZE` does not take float16: give --fold-constants, or convert the model with weights of float32 or int8"
                 .to_owned(),
         ),
         CAST if dtype(0)? == ElementType::UInt8 => {

@@ -20,6 +20,7 @@ mod formats;
 mod freedom;
 mod fuzzed;
 mod given_plans;
+mod half_weights;
 mod int8_io;
 mod looped_again;
 mod looped_models;
