@@ -9,7 +9,7 @@ use serenity_fit::Change;
 /// Make a model fit the memory of a device: try all ways, and write the first that fits.
 ///
 /// Prints one row per way, from the one that asks least of the application to the one that asks most: the RAM that a device must have including a safety margin, and what the way costs. The RAM
-/// is never an estimate: each plan is made and checked, and each C code is generated. Large models take about a minute.
+/// is never an estimate: each plan is made and checked, and each C code is generated. Large models take minutes.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     serenity fit model.tflite --budget 64KiB\n  \
