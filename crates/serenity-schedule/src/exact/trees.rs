@@ -146,7 +146,13 @@ impl<'a> Trees<'a> {
         let awaited_alone = |&p: &u32| {
             self.profiles[p as usize].is_some() && problem.successors[p as usize].iter().all(|&s| s == op)
         };
-        let touched = problem.writes[op as usize].iter().chain(&problem.reads[op as usize]);
+        let (writes, reads) = (&problem.writes[op as usize], &problem.reads[op as usize]);
+        // Backwards in time a buffer of several writers has readers that no edge puts right before each other.
+        let mut read = reads.iter().filter(|&buffer| !writes.contains(buffer));
+        if !read.all(|&buffer| self.is_last_reader(op, buffer)) {
+            return false;
+        }
+        let touched = writes.iter().chain(reads);
         let mut touched = touched.map(|&buffer| &problem.buffers[buffer as usize]);
         problem.predecessors[op as usize].iter().all(awaited_alone)
             && touched.all(|buffer| {
@@ -155,18 +161,19 @@ impl<'a> Trees<'a> {
             })
     }
 
+    /// Who reads along with the last reader has run before it.
+    fn is_last_reader(&self, op: u32, buffer: u32) -> bool {
+        let before = &self.problem.predecessors[op as usize];
+        let readers = &self.problem.buffers[buffer as usize].readers;
+        readers.iter().all(|reader| reader.0 == op || before.binary_search(&reader.0).is_ok())
+    }
+
     fn segment(&self, op: u32) -> Segment {
         let bytes = |list: &[u32]| -> i64 {
             list.iter().map(|&buffer| self.problem.buffers[buffer as usize].bytes as i64).sum()
         };
         let rise = bytes(&self.problem.writes[op as usize]);
-        // Who reads along with the last reader has run before it.
-        let is_last = |&&buffer: &&u32| {
-            let readers = &self.problem.buffers[buffer as usize].readers;
-            readers.iter().all(|reader| {
-                reader.0 == op || self.problem.predecessors[op as usize].binary_search(&reader.0).is_ok()
-            })
-        };
+        let is_last = |&&buffer: &&u32| self.is_last_reader(op, buffer);
         let freed: Vec<u32> = self.problem.reads[op as usize].iter().filter(is_last).copied().collect();
         Segment { rise, net: rise - bytes(&freed), head: op, tail: op }
     }
@@ -320,6 +327,19 @@ mod tests {
             saved += assert_same_optimum(&if round % 2 == 0 { problem } else { problem.reversed() });
         }
         assert!(saved > 8000, "{saved}");
+    }
+
+    #[test]
+    fn what_ops_of_a_chain_write_together_goes_with_the_last_that_reads_it() {
+        let op = OpIndex;
+        let together = Buffer { writers: vec![op(1), op(2), op(3)], ..Buffer::produced(60, op(1), [op(3)]) };
+        let buffers = vec![
+            Buffer::given(873, [op(0)]),
+            Buffer::produced(247, op(0), [op(1)]),
+            Buffer::produced(360, op(2), [op(3)]),
+            together,
+        ];
+        assert_same_optimum(&Problem::new(4, buffers, [(op(1), op(2))]).unwrap());
     }
 
     #[test]

@@ -116,14 +116,16 @@ impl Pieces<'_> {
         })
     }
 
-    /// A lower bound on the piece with these rewrites, for all orders and all plans of the arena; `None` if they cannot be
-    /// applied.
+    /// A lower bound on the piece with these rewrites, for all orders and all plans of the arena; 0 if nothing is known,
+    /// `None` if they cannot be applied.
     fn bound(&self, piece: &Piece, set: &[Patch]) -> Option<u64> {
         let settings: Settings = rewrite_settings(self.model, self.options.rewrites);
         let rewritten = apply(self.graph, set, &settings).ok()?;
         // Ops are written in the order of the file, and what is new comes right after what it is made of.
         let at = |wanted: OpId| rewritten.origins.iter().position(|origin| origin.op == Some(wanted));
-        let begin = piece.before.map_or(Some(0), |before| Some(at(before)? + 1))?;
+        let Some(begin) = piece.before.map_or(Some(0), |before| Some(at(before)? + 1)) else {
+            return Some(0);
+        };
         let is_later = |op: Option<OpId>| op.is_some_and(|op| !piece.ops.contains(&op));
         let behind = rewritten.origins[begin..].iter().position(|origin| is_later(origin.op));
         let ops = begin..behind.map_or(rewritten.origins.len(), |behind| begin + behind);
@@ -131,7 +133,7 @@ impl Pieces<'_> {
         let limits = self.options.limits.working(states);
         let graph = &rewritten.graph;
         let lifetimes = self.model.least_lifetimes(graph);
-        let problem = restricted(graph, &lifetimes, &ops)?;
+        let Some(problem) = restricted(graph, &lifetimes, &ops) else { return Some(0) };
         let search = scheduling::Options {
             limits,
             wanted_below: Some(self.wanted),
@@ -142,7 +144,7 @@ impl Pieces<'_> {
         let Some(best) = self.model.at_best(graph).filter(|_| bound < self.wanted) else {
             return Some(bound);
         };
-        let problem = restricted(graph, &best.lifetimes, &ops)?;
+        let Some(problem) = restricted(graph, &best.lifetimes, &ops) else { return Some(bound) };
         let inside = best.savings.iter().filter(|(op, _)| ops.contains(&op.index()));
         let savings: Vec<(OpIndex, u64)> =
             inside.map(|&(op, bytes)| (OpIndex((op.index() - ops.start) as u32), bytes)).collect();

@@ -60,6 +60,7 @@ pub(super) fn choose_rewrites(input: &Input, candidates: &[Patch], options: &Opt
             Ok(plan) => (plan.after.needs(), plan.least()),
             Err(bound) => (bound, bound),
         };
+        let bound = if evaluator.is_one_of_many_orders(&patches) { 0 } else { bound };
         Some(Worth { needs, bound, patches })
     };
     let sets = options.effort.planned_sets(graph, share);
@@ -244,8 +245,17 @@ impl<'a> Evaluator<'a> {
             };
         let found = self.schedule(&graph, &self.model.lifetimes(&graph), Some(below));
         // Where the order decides which tensors share memory, other orders may need less than this bound.
-        let bound = if self.model.runtime().shares_by_order() { 0 } else { found.bound };
+        let is_for_one = self.model.runtime().shares_by_order() || self.is_one_of_many_orders(&patches);
+        let bound = if is_for_one { 0 } else { found.bound };
         Some(Worth { needs: found.peak, bound, patches })
+    }
+
+    /// Do these patches sum in an order that was chosen among others, which may need less?
+    fn is_one_of_many_orders(&self, patches: &[Patch]) -> bool {
+        // Which of two terms comes first matters only if a sum is written over one of them.
+        let model = if self.options.plan_arena { self.model.with_plan() } else { self.model };
+        let same = if model.runtime().works_in_place() { 1 } else { 2 };
+        patches.iter().any(|patch| patch.order().len() > same)
     }
 
     /// The graph with these patches. They sum in the order in which the terms appear in the best order of a graph that
@@ -299,3 +309,6 @@ impl<'a> Evaluator<'a> {
         scheduling::schedule(&problem(graph, lifetimes), &search)
     }
 }
+
+#[cfg(test)]
+mod tests;
