@@ -583,4 +583,13 @@ mod tests {
         );
         assert_eq!(crate::bounds::simple(&problem.unwrap()), 18);
     }
+
+    #[test]
+    fn who_reads_what_is_kept_of_several_writers_may_run_first() {
+        let op = OpIndex;
+        let kept = Buffer { writers: vec![op(0), op(1)], ..Buffer::produced(10, op(0), [op(2)]).kept() };
+        let problem = Problem::new(4, vec![kept, Buffer::produced(20, op(2), [op(3)])], []).unwrap();
+        let found = crate::schedule(&problem, &crate::Options::default());
+        assert_eq!((found.peak, found.bound), (20, 20));
+    }
 }

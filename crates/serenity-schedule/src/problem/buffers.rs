@@ -15,7 +15,11 @@ pub(super) fn largest_working_set(ops: u32, buffers: &[Buffer], hand_overs: &Han
             always += buffer.bytes;
             continue;
         }
-        for op in buffer.writers.iter().chain(&buffer.readers) {
+        // Where any of several may write it first, a reader need not come behind the others; and what is kept goes with
+        // no reader, so that nothing else puts one behind a writer.
+        let is_read_late = !buffer.to_end || buffer.writers.len() < 2;
+        let readers = buffer.readers.iter().filter(|_| is_read_late);
+        for op in buffer.writers.iter().chain(readers) {
             if std::mem::replace(&mut counted[op.index()], number) != number {
                 bytes[op.index()] += buffer.bytes;
             }
