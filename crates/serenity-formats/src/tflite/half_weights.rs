@@ -99,8 +99,10 @@ mod tests {
                 _ => sign * (1.0 + fraction) * 2_f64.powi(exponent - 15),
             };
             let made = f64::from(float(half));
-            let is_same = made == wanted && made.is_sign_negative() == wanted.is_sign_negative();
-            assert!(is_same || (made.is_nan() && wanted.is_nan()), "{half:#06x}: {made}, not {wanted}");
+            assert!(
+                made.to_bits() == wanted.to_bits() || (made.is_nan() && wanted.is_nan()),
+                "{half:#06x}: {made}, not {wanted}"
+            );
         }
     }
 }
