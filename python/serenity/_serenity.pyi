@@ -95,6 +95,7 @@ def fit(
     forbid: list[str],
     progress: Optional[Callable[[int, float], object]],
 ) -> FoundFit: ...
+
 @final
 class Oracle:
     def __init__(self) -> None: ...
