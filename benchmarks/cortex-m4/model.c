@@ -1,4 +1,4 @@
-/* Instructions of one run of a model on an emulated Cortex-M4, and a hash of what it computes. The emulator's clock goes on by one nanosecond an instruction, and SysTick counts 40 of them at a time. */
+/* Instructions of one run of a model on an emulated Cortex-M4, and a hash of what it computes. The emulator's clock goes on by one nanosecond an instruction, and SysTick counts PER_TICK thousandths of them at a time. */
 #include "model.h"
 
 #include <stdio.h>
@@ -30,6 +30,6 @@ int main(void)
     net_invoke();
     from = ticks() - from;
     NET_EACH_OUTPUT(HASH)
-    printf("%lu %08lx\n", (unsigned long)from * 40, (unsigned long)hash);
+    printf("%lu %08lx\n", (unsigned long)((uint64_t)from * PER_TICK / 1000), (unsigned long)hash);
     return 0;
 }

@@ -56,11 +56,27 @@ static void print_bytes(const void *from, size_t bytes)
 #define FILL(address, bytes) fill((address), (bytes));
 #define PRINT(address, bytes) print_bytes((address), (bytes));
 
+#ifdef NET_ROWS
+/* Rows as a camera would deliver them: one at a time is in memory. */
+static void run(void)
+{
+    static uint8_t row[NET_ROW_BYTES];
+    do {
+        fill(row, sizeof row);
+    } while (!net_push(row));
+}
+#else
+static void run(void)
+{
+    NET_EACH_INPUT(FILL)
+    net_invoke();
+}
+#endif
+
 int main(void)
 {
     struct board_ram ram;
-    NET_EACH_INPUT(FILL)
-    net_invoke();
+    run();
     NET_EACH_OUTPUT(PRINT)
 
     ram = board_ram();

@@ -8,7 +8,7 @@ needs less memory, and a proof of how good it is.
 >>> best.before.peak, best.peak, best.proof
 (213248, 150528, 'optimal')
 
-:func:`fit` lists all ways to run a model in the memory of a device, and :func:`emit_c` makes C code of it. :func:`inspect` shows what a model needs as it is, and :func:`sample` what random orders need.
+:func:`fit` lists all ways to run a model in the memory of a device, and :func:`emit_c` makes C code of it. :func:`inspect` shows what a model needs as it is, :func:`diff` what changed between two models, and :func:`sample` what random orders need.
 
 :func:`optimize_many` optimises thousands of graphs on all cores, ``serenity.ray`` on a cluster; :func:`to_pandas` makes a table of the results. :func:`schedule` orders and :func:`place` places, each alone.
 An :class:`Oracle` tells an architecture search the least peaks of graphs that resemble each other.
@@ -21,7 +21,7 @@ from ._extras import Traffic, Verdict, Verification, check, traffic, verify
 from ._fit import Fit, Way, fit
 from ._graph import Graph, NewOp, Op, Tensor
 from ._load import load
-from ._look import AliveBuffer, Inspection, LargestOp, Sample, inspect, sample
+from ._look import AliveBuffer, Inspection, LargestOp, Sample, diff, inspect, sample
 from ._optimize import optimize, optimize_many, schedule
 from ._oracle import LeastPeak, Oracle
 from ._place import Buffer, PlacedBuffer, Placement, place
@@ -60,6 +60,7 @@ __all__ = [
     "Way",
     "__version__",
     "check",
+    "diff",
     "emit_c",
     "fit",
     "inspect",

@@ -23,6 +23,7 @@ class Code(NamedTuple):
 
     ``ram`` is all static memory: ``arena``, in which the tensors lie, and ``state``, which is kept from one run to the next.
     ``flash`` counts constants, without the code itself. All names in the code begin with ``prefix``. ``fits`` is ``None`` without a budget.
+    ``pushes`` has ``rows``, ``row_bytes``, and the multiplications of a push (``mean_macs``, ``most_macs``, ``rest_macs``) if the application pushes rows, and else ``None``.
     ``instructions`` of a run on a Cortex-M4 are an estimate, and ``None`` where there is none.
     """
 
@@ -34,6 +35,7 @@ class Code(NamedTuple):
     flash: int
     steps: int
     instructions: Optional[int]
+    pushes: Optional[dict[str, int]]
     fits: Optional[bool]
     files: dict[str, str]
 
@@ -51,6 +53,7 @@ def emit_c(
     source: Source,
     *,
     name: Optional[str] = None,
+    stream: Optional[str] = None,
     progress: Optional[Progress] = None,
     **options: Unpack[_options.Options],
 ) -> Code:
@@ -58,6 +61,7 @@ def emit_c(
 
     :param source: a path, bytes or a :class:`Graph`, as for :func:`load`
     :param name: what all names in the code begin with; if you give none, the name of the file
+    :param stream: ``"rows"`` if the application pushes the rows of the input as they come
     :param kernels: ``emitted`` for kernels of our own, ``cmsis-nn`` or ``cmsis-nn-mve`` for calls into that library
     :param budget: bytes, or text such as ``"64KiB"``; the answer says whether the static memory is within it, and loops are made only if they are needed
 
@@ -65,7 +69,9 @@ def emit_c(
     """
     wishes = _options.wishes(**options)
     graph, tell = as_graph(source), _options.callback(progress)
-    text, files = _serenity.emit_c(graph._model, _options.text(name, "name"), wishes, tell)
+    if stream not in (None, "rows"):
+        raise ValueError(f"stream must be 'rows' or None, not {stream!r}")
+    text, files = _serenity.emit_c(graph._model, _options.text(name, "name"), stream is not None, wishes, tell)
     stated = json.loads(text)
     fits = None if wishes["budget"] is None else stated["ram"] <= wishes["budget"]
     return filled(Code, stated, name=graph.name, files=dict(files), fits=fits)

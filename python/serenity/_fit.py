@@ -161,7 +161,7 @@ def fit(
     :param budget: the memory of the device: bytes, or text such as ``"256KiB"``
     :param runtime: as for :func:`optimize`
     :param kernels: the kernels that TFLM is built with; if you name them, no others are tried
-    :param allow: the only changes to make, of ``plan``, ``rewrites``, ``kernels``, ``loops``, ``int8-io`` and ``c``; all if you name none
+    :param allow: the only changes to make, of ``plan``, ``rewrites``, ``kernels``, ``loops``, ``int8-io``, ``c`` and ``stream``; all if you name none
     :param forbid: changes not to make
     :param time_limit: seconds after which each search returns its best so far; ``None`` for no limit
     :param memory_limit: bytes for the tables of the search

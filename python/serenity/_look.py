@@ -140,6 +140,39 @@ def inspect(
     )
 
 
+def diff(
+    old: Source,
+    new: Source,
+    *,
+    runtime: Optional[str] = None,
+    kernels: Optional[str] = None,
+    budget: Optional[_options.Size] = None,
+    max_growth: Optional[_options.Size] = None,
+    shapes: Optional[Mapping[str, _options.Shape]] = None,
+) -> dict[str, Any]:
+    """What changed between two models, with the fields of ``serenity diff --json``.
+
+    ``passed`` says whether the second model keeps both limits.
+
+    :param old: the first model, a path, bytes or a :class:`Graph`, as for :func:`load`
+    :param new: the second model
+    :param runtime: as for :func:`optimize`
+    :param kernels: as for :func:`optimize`
+    :param budget: bytes, or text such as ``"250KB"``, that the second model may need
+    :param max_growth: bytes, or text such as ``"2KiB"`` or ``"5%"``, that the second model may need more than the first
+    :param shapes: as for :func:`load`
+    """
+    graphs = [as_graph(source, runtime, shapes)._model for source in (old, new)]
+    limit = None if budget is None else _options.size(budget, "budget")
+    growth: tuple[Optional[int], Optional[float]] = (None, None)
+    if isinstance(max_growth, str) and max_growth.rstrip().endswith("%"):
+        growth = (None, _options.share(max_growth, "max_growth"))
+    elif max_growth is not None:
+        growth = (_options.size(max_growth, "max_growth"), None)
+    fields: dict[str, Any] = json.loads(_serenity.diff(*graphs, _options.target(runtime, kernels), limit, growth))
+    return fields
+
+
 def sample(
     source: Source,
     count: int = 10_000,

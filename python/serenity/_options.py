@@ -138,6 +138,17 @@ def number(value: Any, name: str) -> Optional[float]:
     return None if value is None else float(value)
 
 
+def share(value: str, name: str) -> float:
+    """A share from text such as ``"5%"``."""
+    try:
+        percent = float(value.strip().removesuffix("%"))
+    except ValueError:
+        percent = -1.0
+    if not 0 <= percent <= 10_000:
+        raise ValueError(f"{name} must be bytes or a percentage such as '5%', not {value!r}")
+    return percent / 100
+
+
 def several(sources: Any) -> Any:
     """What many models come from: not a single one, which may be iterable too."""
     if isinstance(sources, (str, bytes)) or hasattr(sources, "__fspath__") or not hasattr(sources, "__iter__"):

@@ -11,6 +11,7 @@ __all__ = [
     "build",
     "chart",
     "check",
+    "diff",
     "emit_c",
     "fit",
     "inspect",
@@ -102,11 +103,14 @@ class Oracle:
     def peak(self, model: Model, target: _Options, patience: _Options) -> tuple[int, int, bool]: ...
 
 def inspect(model: Model, target: _Options, budget: Optional[int], patience: _Options) -> tuple[str, int]: ...
+def diff(
+    old: Model, new: Model, target: _Options, budget: Optional[int], max_growth: tuple[Optional[int], Optional[float]]
+) -> str: ...
 def sample(
     model: Model, count: Optional[int], seed: int, target: _Options, budget: Optional[int], patience: _Options
 ) -> str: ...
 def emit_c(
-    model: Model, name: Optional[str], wishes: _Options, progress: Optional[Callable[..., object]]
+    model: Model, name: Optional[str], pushes_rows: bool, wishes: _Options, progress: Optional[Callable[..., object]]
 ) -> tuple[str, list[tuple[str, str]]]: ...
 def place(
     buffers: list[tuple[int, int, int, Optional[int]]],

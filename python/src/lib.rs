@@ -35,6 +35,7 @@ fn _serenity(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(many::optimize_many, module)?,
         wrap_pyfunction!(fit::fit, module)?,
         wrap_pyfunction!(look::inspect, module)?,
+        wrap_pyfunction!(look::diff, module)?,
         wrap_pyfunction!(look::sample, module)?,
         wrap_pyfunction!(look::emit_c, module)?,
         wrap_pyfunction!(place::place, module)?,

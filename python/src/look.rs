@@ -6,12 +6,15 @@ use crate::search;
 use crate::wishes::{Patience, RuntimeNames, Wishes};
 use pyo3::prelude::*;
 use serde_json::json;
-use serenity::code::{StatedCode, check_covered, check_whole, emit_c as emitted};
+use serenity::code::{StatedCode, check_covered, check_whole};
+use serenity::diff::{Growth, Limits, diff as compared};
 use serenity::emit::prefix_of;
 use serenity::inspect::Inspected;
+use serenity::loops::streams::Rows;
 use serenity::runtimes::main_graph;
 use serenity::sample::{Draw, Drawn, Sampled};
 use serenity::search::CancelFlag;
+use serenity::stream::{best_code, stream};
 use serenity::{Error, Options};
 
 /// What a model needs as it is: what the command prints for programs, and the bytes that a device must have.
@@ -31,6 +34,26 @@ pub(crate) fn inspect(
         Ok((json!(seen.stated(budget)).to_string(), seen.need().bytes))
     };
     Ok(search::run(py, None, &cancel, look)??)
+}
+
+/// What changed between two models: what the command prints for programs. The second may need so many bytes more than
+/// the first, or such a share.
+#[pyfunction]
+pub(crate) fn diff(
+    py: Python<'_>,
+    old: &Bound<'_, Model>,
+    new: &Bound<'_, Model>,
+    target: RuntimeNames,
+    budget: Option<u64>,
+    max_growth: (Option<u64>, Option<f64>),
+) -> PyResult<String> {
+    let (old, new) = (&old.get().0, &new.get().0);
+    let (bytes, share) = max_growth;
+    let max_growth = bytes.map(Growth::Bytes).or(share.map(Growth::Share));
+    let compare = |_| -> Result<String, Failure> {
+        Ok(json!(compared(old, new, &target.target()?, &Limits { budget, max_growth })?).to_string())
+    };
+    Ok(search::run(py, None, &CancelFlag::default(), compare)??)
 }
 
 /// How the peaks of random orders are distributed, as the command prints it for programs. All orders without a count.
@@ -67,6 +90,7 @@ pub(crate) fn emit_c(
     py: Python<'_>,
     model: &Bound<'_, Model>,
     name: Option<&str>,
+    pushes_rows: bool,
     wishes: Wishes,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<(String, Vec<File>)> {
@@ -76,8 +100,12 @@ pub(crate) fn emit_c(
         check_whole(input)?;
         let options = Options { progress, ..wishes.options_for_c(input, &cancel)? };
         check_covered(input, options.int8_io, options.model.kernels().unwrap_or_default())?;
-        let found = serenity::optimize(input, &options).map_err(Error::from)?;
-        let code = emitted(&found.model, &found.plan, &prefix)?;
+        let code = if pushes_rows {
+            stream(input, &options, Rows::Pushed, &prefix)?.code
+        } else {
+            let found = serenity::optimize(input, &options).map_err(Error::from)?;
+            best_code(input, &found, &options, &prefix)?.0
+        };
         let names: Vec<String> = code.files.iter().map(|(name, _)| (*name).to_owned()).collect();
         Ok((json!(StatedCode::of(&code, &names)).to_string(), code.files))
     };

@@ -85,7 +85,7 @@ pub(crate) struct RuntimeNames {
 }
 
 impl RuntimeNames {
-    fn target(&self) -> Result<Target, Failure> {
+    pub(crate) fn target(&self) -> Result<Target, Failure> {
         Ok(Target {
             spelling: Spelling::Keywords,
             runtime: self.runtime.as_deref().map(named).transpose()?,

@@ -28,6 +28,23 @@ def test_inspect_is_what_the_command_says(model):
     assert ours.peak == serenity.load("zoo:darts-cell").peak()
 
 
+def test_diff_is_what_the_command_says(model):
+    pairs = [(model, model), ("zoo:swiftnet-b", "zoo:swiftnet-a")]
+    limits = [{}, {"budget": "100KB", "max_growth": "5%"}, {"max_growth": 1000}]
+    for old, new in pairs:
+        for options in limits:
+            flags = [word for name, value in options.items() for word in (f"--{name.replace('_', '-')}", value)]
+            theirs = answer("diff", old, new, *flags)
+            assert (theirs.pop("schema"), theirs.pop("input")) == ("serenity.diff/1", str(old))
+            assert theirs.pop("other") == str(new)
+            assert serenity.diff(old, new, **options) == theirs
+    assert not serenity.diff(*pairs[1], max_growth="150%")["passed"]
+    with pytest.raises(ValueError, match="max_growth must be"):
+        serenity.diff(model, model, max_growth="much%")
+    with pytest.raises(serenity.InputError, match="is for memory model"):
+        serenity.diff(model, "zoo:swiftnet-a")
+
+
 def test_sample_is_what_the_command_says():
     ours = serenity.sample("zoo:darts-cell", 300, seed=7, budget="950KB")
     theirs = answer("sample", "zoo:darts-cell", "--count", 300, "--seed", 7, "--budget", "950KB")

@@ -327,38 +327,10 @@ impl<'a> Cuts<'a> {
 mod tests {
     use super::*;
     use crate::holdings::{Figure, holdings};
-    use crate::peak::peak;
+    use crate::testing::{least_peak, small_graph};
     use serenity_facts::MemoryModel;
-    use serenity_ir::{GraphBuilder, Tensor, sketch};
+    use serenity_ir::sketch;
     use serenity_search::Random;
-
-    fn graph(random: &mut Random) -> Graph {
-        let mut g = GraphBuilder::new("");
-        let mut tensors = vec![g.input(Tensor::sized("", 1 + random.below(9)))];
-        for _ in 0..4 + random.below(3) {
-            let mut pick = || tensors[random.index(tensors.len())];
-            let inputs = [pick(), pick()];
-            let kind = ["X", "X", "CONCAT", "ACCUMULATE"][random.index(4)];
-            tensors.push(g.op("", kind, &inputs, Tensor::sized("", random.below(40))));
-        }
-        g.output(tensors[tensors.len() - 1]);
-        g.build().unwrap()
-    }
-
-    fn least_peak(graph: &Graph, model: MemoryModel, order: &mut Vec<OpId>) -> u64 {
-        if order.len() == graph.ops().len() {
-            return peak(graph, model, order).0;
-        }
-        let mut least = u64::MAX;
-        for op in graph.op_ids() {
-            if !order.contains(&op) && graph.predecessors(op).iter().all(|p| order.contains(p)) {
-                order.push(op);
-                least = least.min(least_peak(graph, model, order));
-                order.pop();
-            }
-        }
-        least
-    }
 
     fn proved(graph: &Graph, holdings: &Holdings, bound: u64, steps: &[CutStep]) -> bool {
         let witness = CutWitness { bound, steps: steps.to_vec() };
@@ -415,15 +387,15 @@ mod tests {
         }
     }
 
-    /// Whatever is let pass in thousands of graphs, together it proves no more than the least peak, and mostly that.
+    /// Whatever is let pass, together it proves no more than the least peak, and mostly that.
     #[test]
     fn all_steps_that_pass_prove_the_least_peak_at_most() {
         let mut random = Random(11);
         let (mut asked, mut reached) = (0, 0);
         for _ in 0..60 {
-            let graph = graph(&mut random);
+            let graph = small_graph(&mut random, 4..7);
             for model in [MemoryModel::Plain, MemoryModel::Paper] {
-                let least = least_peak(&graph, model, &mut Vec::new());
+                let least = least_peak(&graph, model);
                 let holdings = holdings(&graph, model, Figure::Peak);
                 let proves = |bound| prove(&mut Cuts::new(&graph, &holdings, bound), true);
                 assert!(!proves(least + 1), "more than {least} of {graph:?}");
@@ -439,8 +411,8 @@ mod tests {
     fn no_forgery_passes() {
         let mut random = Random(5);
         for _ in 0..400 {
-            let graph = graph(&mut random);
-            let least = least_peak(&graph, MemoryModel::Plain, &mut Vec::new());
+            let graph = small_graph(&mut random, 4..7);
+            let least = least_peak(&graph, MemoryModel::Plain);
             let holdings = holdings(&graph, MemoryModel::Plain, Figure::Peak);
             for _ in 0..20 {
                 let steps: Vec<CutStep> =

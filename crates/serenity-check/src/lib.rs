@@ -25,6 +25,7 @@
 //! | the [`arena()`] that each runtime's planner makes | `serenity-arena`, `serenity-runtimes` |
 //! | whether an output may lie over an input: the kernel is [replayed](replay()) | a table of distances in `serenity-runtimes` |
 //! | windows of convolutions and pools, and what [`loops`] compute | `Window` of `serenity-ir`, `serenity-loops` |
+//! | where the rows of a [stream](check_stream) lie at every step | `serenity-loops` |
 //! | lower bounds: from one place, from a [`Witness`], or from a search ([`reprove`]) | `serenity-schedule` |
 //!
 //! Not checked here, but by the pipeline's own code (`check_plan` of `serenity`, whose verdict says so): the changes
@@ -75,6 +76,9 @@ mod placement;
 mod reach;
 mod replay;
 mod stated;
+mod streams;
+#[cfg(test)]
+mod testing;
 mod timeline;
 mod witness;
 
@@ -88,6 +92,7 @@ pub use order::{OrderFault, faults as order_faults};
 pub use peak::peak;
 pub use placement::{PlacementFault, TensorPlace, placement_faults, placement_faults_with};
 pub use replay::{Verdict, replay};
+pub use streams::{ClaimedLine, ClaimedStep, StreamClaim, StreamFault, check_stream};
 pub use witness::{OpWitness, Witness, WitnessChain, proved_bound};
 
 use holdings::Holdings;

@@ -125,37 +125,9 @@ fn proved_by_op(graph: &Graph, holdings: &Holdings, witness: &OpWitness) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::peak::peak;
+    use crate::testing::{least_peak, small_graph};
     use serenity_ir::{GraphBuilder, Tensor, sketch};
     use serenity_search::Random;
-
-    fn graph(random: &mut Random) -> Graph {
-        let mut g = GraphBuilder::new("");
-        let mut tensors = vec![g.input(Tensor::sized("", 1 + random.below(40)))];
-        for _ in 0..2 + random.below(4) {
-            let mut pick = || tensors[random.index(tensors.len())];
-            let inputs = [pick(), pick()];
-            let kind = ["X", "CONCAT", "ACCUMULATE"][random.index(3)];
-            tensors.push(g.op("", kind, &inputs, Tensor::sized("", random.below(40))));
-        }
-        g.output(tensors[tensors.len() - 1]);
-        g.build().unwrap()
-    }
-
-    fn least_peak(graph: &Graph, model: MemoryModel, order: &mut Vec<OpId>) -> u64 {
-        if order.len() == graph.ops().len() {
-            return peak(graph, model, order).0;
-        }
-        let mut least = u64::MAX;
-        for op in graph.op_ids() {
-            if !order.contains(&op) && graph.predecessors(op).iter().all(|p| order.contains(p)) {
-                order.push(op);
-                least = least.min(least_peak(graph, model, order));
-                order.pop();
-            }
-        }
-        least
-    }
 
     /// Thousands of witnesses that nobody derived from a flow: whatever is accepted is true.
     #[test]
@@ -163,9 +135,9 @@ mod tests {
         let mut random = Random(7);
         let (mut accepted, mut tight) = (0, 0);
         for _ in 0..400 {
-            let graph = graph(&mut random);
+            let graph = small_graph(&mut random, 2..6);
             for model in [MemoryModel::Plain, MemoryModel::Paper] {
-                let least = least_peak(&graph, model, &mut Vec::new());
+                let least = least_peak(&graph, model);
                 for _ in 0..60 {
                     let op = OpId(random.below(graph.ops().len() as u64 + 1) as u32);
                     let chains = (0..random.below(4)).map(|_| {

@@ -1,6 +1,7 @@
 //! The command line: names, defaults and the help that teaches them. Completions and man pages come from the same definitions.
 
 mod changes;
+mod diff;
 mod emit;
 mod fit;
 mod groups;
@@ -11,7 +12,8 @@ mod shared;
 mod values;
 
 pub(crate) use changes::ChangeArgs;
-pub(crate) use emit::{EmitArgs, EmitCArgs, EmitCommand};
+pub(crate) use diff::DiffArgs;
+pub(crate) use emit::{EmitArgs, EmitCArgs, EmitCommand, Streaming};
 pub(crate) use fit::FitArgs;
 pub(crate) use groups::command;
 pub(crate) use inspect::{InspectArgs, ScheduleArgs};
@@ -46,6 +48,7 @@ use values::{allowance, named, seconds, threads, tolerance};
         serenity optimize zoo:swiftnet            the same for a built-in network\n  \
         serenity inspect model.tflite             what the model needs now, and what fills it\n  \
         serenity report model.tflite -o page.html before and after as a page with pictures\n  \
+        serenity diff old.tflite new.tflite       what changed between two models\n  \
         serenity emit c model.tflite -o DIR       the model as C, without an interpreter\n  \
         serenity place model.tflite               an offset for every tensor, proved optimal\n  \
         serenity zoo list                         all built-in networks\n\n\
@@ -62,6 +65,7 @@ pub(crate) enum Command {
     Fit(FitArgs),
     Optimize(OptimizeArgs),
     Inspect(InspectArgs),
+    Diff(DiffArgs),
     Schedule(ScheduleArgs),
     Place(PlaceArgs),
     Traffic(TrafficArgs),
@@ -84,6 +88,7 @@ impl Command {
             Self::Fit(args) => args.talk,
             Self::Optimize(args) => args.talk,
             Self::Inspect(args) => args.talk,
+            Self::Diff(args) => args.talk,
             Self::Schedule(args) => args.talk,
             Self::Place(args) => args.talk,
             Self::Traffic(args) => args.talk,
@@ -104,6 +109,7 @@ impl Command {
     pub(crate) fn input(&self) -> Option<&str> {
         match self {
             Self::Fit(args) => Some(&args.input),
+            Self::Diff(args) => Some(&args.old),
             Self::Place(args) => Some(&args.input),
             Self::Traffic(args) => Some(&args.input),
             Self::Sample(args) => Some(&args.input),

@@ -108,6 +108,7 @@ fn carry_out(cli: &mut Cli, out: &mut impl Write) -> Result<Outcome, Failure> {
             commands::optimize::run(args, out)
         }
         Command::Inspect(args) => commands::inspect::run(args, out),
+        Command::Diff(args) => commands::diff::run(args, out),
         Command::Schedule(args) => commands::schedule::run(args, out),
         Command::Place(args) => commands::place::run(args, out),
         Command::Traffic(args) => commands::traffic::run(args, out),

@@ -26,6 +26,8 @@ pub(crate) struct Emitter<'s> {
     pub(crate) functions: String,
     /// What is called, one after the other.
     pub(crate) calls: Vec<String>,
+    /// What makes a row of each operator of the stream.
+    pub(crate) row_calls: Vec<String>,
     /// The end of the highest tensor, or scratch.
     pub(crate) arena: u64,
     pub(crate) state: State,
@@ -71,11 +73,13 @@ pub(crate) struct Scope {
     pub(crate) numbers: BTreeMap<usize, Numbers>,
     /// Tensors that stand for shared state, by its name.
     pub(crate) handles: BTreeMap<usize, String>,
+    /// Which row of its inputs an operator of a stream reads, as an expression.
+    pub(crate) row: String,
 }
 
 impl Scope {
     pub(crate) fn new(graph: usize, iterations: usize) -> Self {
-        Self { graph, iterations, numbers: BTreeMap::new(), handles: BTreeMap::new() }
+        Self { graph, iterations, numbers: BTreeMap::new(), handles: BTreeMap::new(), row: String::new() }
     }
 }
 
@@ -96,6 +100,7 @@ impl<'s> Emitter<'s> {
             fragments: BTreeSet::new(),
             functions: String::new(),
             calls: Vec::new(),
+            row_calls: Vec::new(),
             arena: 0,
             state: State::default(),
             steps: 0,
@@ -113,6 +118,7 @@ impl<'s> Emitter<'s> {
                 self.arena = self.arena.max(scratch.offset.saturating_add(scratch.bytes));
             }
         }
+        self.arena = self.arena.max(self.source.stream.as_ref().map_or(0, |stream| stream.bytes));
         if self.arena > i32::MAX as u64 {
             return Err(self.model("the arena is larger than 2 GiB"));
         }
@@ -202,7 +208,7 @@ fn has_c_type(tensor: &SourceTensor) -> bool {
 
 impl<'s> At<'_, 's> {
     /// Its name, and what it reads and writes.
-    fn about(&self) -> About {
+    pub(crate) fn about(&self) -> About {
         let first = self.op.outputs.first().copied().flatten();
         let name = first.map_or("", |tensor| self.graph.tensors[tensor].name.as_str());
         let mut comment = self.op.kind.replace(|c: char| !c.is_ascii_alphanumeric() && c != '_', "_");
@@ -346,6 +352,9 @@ impl<'s> At<'_, 's> {
                 let place = self.emitter.state.place(key, tensor.bytes, begins_with);
                 Ok(format!("{prefix}_state + {place}"))
             }
+            DataPlace::Row(line) if self.output_id(0) == Some(id) => Ok(format!("{prefix}_next({line})")),
+            DataPlace::Row(line) => Ok(format!("{prefix}_row({line}, {})", self.scope.row)),
+            DataPlace::Rows(_) => Err(self.refused("it cannot read rows that lie apart")),
             DataPlace::Nowhere => Err(self.refused(format!("\"{}\" has no place", in_comment(&tensor.name)))),
         }
     }

@@ -24,11 +24,16 @@ mod pool;
 mod refused;
 mod rounding;
 mod source;
+mod stream;
 mod write;
 
 pub use names::prefix_of;
 pub use refused::Refused;
-pub use source::{DataPlace, Library, Scratch, Source, SourceGraph, SourceOp, SourceTensor};
+pub use source::{
+    DataPlace, Library, Scratch, Source, SourceGraph, SourceOp, SourceStream, SourceTensor, StreamLine,
+    StreamRule, StreamStep,
+};
+pub use stream::Pushes;
 
 /// The files of a network, and what they take.
 #[derive(Clone, Debug)]
@@ -45,8 +50,12 @@ pub struct Emitted {
     pub constants: u64,
     /// Steps of the main graph that do something.
     pub steps: usize,
+    /// Whose functions it calls, and whether it is for cores with vectors.
+    pub library: Library,
     /// The instructions of a run, if who planned the network can estimate them.
     pub instructions: Option<u64>,
+    /// What the caller pushes, if the input comes row by row.
+    pub pushes: Option<Pushes>,
 }
 
 impl Emitted {
@@ -73,7 +82,7 @@ pub fn not_covered(source: &Source) -> Option<Refused> {
 /// attributes.insert("new_shape".into(), serde_json::json!([1, 4]));
 /// let reshape = SourceOp { kind: "RESHAPE".into(), inputs: vec![Some(0)], outputs: vec![Some(1)], attributes, bodies: vec![], scratch: None };
 /// let graph = SourceGraph { tensors: vec![tensor("x", 0), tensor("y", 16)], ops: vec![reshape], inputs: vec![0], outputs: vec![1] };
-/// let emitted = c_code(&Source { graphs: vec![graph], about: "tiny".into(), library: Library::None }, "tiny").unwrap();
+/// let emitted = c_code(&Source { graphs: vec![graph], about: "tiny".into(), library: Library::None, stream: None }, "tiny").unwrap();
 /// assert_eq!(emitted.arena, 20);
 /// assert!(emitted.files[1].1.contains("memmove(tiny_arena + 16, tiny_arena + 0, 4);"));
 /// ```
@@ -81,7 +90,11 @@ pub fn not_covered(source: &Source) -> Option<Refused> {
 /// # Errors
 /// If an operator is not covered, or something cannot be proved of it. See [`Refused`].
 pub fn c_code(source: &Source, prefix: &str) -> Result<Emitted, Refused> {
+    let rows = source.stream.as_ref().map(stream::row_graph);
     let mut emitter = emitter::Emitter::new(source, &names::identifier(prefix));
     emitter.run()?;
+    if let Some(rows) = &rows {
+        stream::lower(&mut emitter, rows)?;
+    }
     Ok(write::files(emitter))
 }

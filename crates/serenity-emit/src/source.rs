@@ -11,6 +11,82 @@ pub struct Source {
     pub about: String,
     /// Whose functions may be called besides our own.
     pub library: Library,
+    /// What runs row by row ahead of the graphs, whose inputs it makes.
+    pub stream: Option<SourceStream>,
+}
+
+/// The beginning of a network, row by row.
+#[derive(Clone, Debug)]
+pub struct SourceStream {
+    /// Its operators, with tensors as a whole: their places are those of the lines.
+    pub graph: SourceGraph,
+    /// How each operator reads rows.
+    pub rules: Vec<StreamRule>,
+    /// The rows of its tensors: of the input, then of what each operator makes.
+    pub lines: Vec<StreamLine>,
+    /// What happens, one after the other.
+    pub steps: Vec<StreamStep>,
+    /// Does the caller push rows? If not, the input lies in the arena as a whole.
+    pub is_pushed: bool,
+    /// Where the last operator's result lies, which the rest reads.
+    pub leaves: u64,
+    /// Multiplications after each push.
+    pub macs: Vec<u64>,
+    /// Multiplications of the rest of the network.
+    pub rest_macs: u64,
+    /// Bytes of the arena that it takes.
+    pub bytes: u64,
+}
+
+/// How an operator reads rows for its row `i`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamRule {
+    /// One row of each input: `(i * stride + offset) / times`.
+    Row {
+        /// Rows of the input for one of the result.
+        stride: u64,
+        /// Rows left out above.
+        offset: u64,
+        /// How often a row is read.
+        times: u64,
+    },
+    /// The rows of a window.
+    Window,
+    /// Row `i - top`, with columns around it, or a row of padding.
+    Padded {
+        /// Rows of padding above.
+        top: u64,
+    },
+    /// Each row is added to sums, from which the result is made at the end.
+    Sum,
+}
+
+/// The rows of one tensor of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamLine {
+    /// The tensor of the graph.
+    pub tensor: usize,
+    /// All its rows.
+    pub rows: u64,
+    /// Bytes of a row, or of sums.
+    pub row_bytes: u64,
+    /// Rows that the ring has room for.
+    pub held: u64,
+    /// Where the ring begins.
+    pub place: u64,
+    /// Where a new row lies until it is kept, if not in the ring.
+    pub newest: Option<u64>,
+}
+
+/// One step of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamStep {
+    /// The caller pushes a row.
+    Push,
+    /// An operator makes its next row.
+    Run(usize),
+    /// The newest row of a line is copied to its ring.
+    Keep(usize),
 }
 
 /// A library of kernels that the user has.
@@ -19,6 +95,8 @@ pub enum Library {
     /// None: all kernels come with the code.
     #[default]
     None,
+    /// None, and weights lie as cores with vectors multiply them.
+    Helium,
     /// Arm's CMSIS-NN, on cores without vectors.
     CmsisNn,
     /// Arm's CMSIS-NN, on cores with vectors.
@@ -69,12 +147,26 @@ pub struct SourceTensor {
 pub enum DataPlace {
     /// In the arena, at this offset.
     Arena(u64),
+    /// The row of a stream's line that its operator reads or makes.
+    Row(usize),
+    /// The rows of a stream's line under a window.
+    Rows(usize),
     /// In the model.
     Constant(Vec<u8>),
     /// Kept from one run to the next.
     Variable,
     /// Nowhere: nothing needs it, or it is a handle.
     Nowhere,
+}
+
+impl DataPlace {
+    /// The offset in the arena.
+    pub fn offset(&self) -> Option<u64> {
+        match *self {
+            Self::Arena(offset) => Some(offset),
+            _ => None,
+        }
+    }
 }
 
 /// One operator, its operands by position.

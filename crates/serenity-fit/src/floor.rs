@@ -30,7 +30,9 @@ pub(crate) fn advice(input: &Input, model: MemoryModel, rows: &[Row], question: 
         advice.push("Some tensors have unknown sizes, so all figures are minimums.".to_owned());
     }
     advice.extend(least.found.as_ref().and_then(|found| what_sets_it(input, found)));
-    let inputs = bytes_of_inputs(input);
+    // Rows that are pushed need no input in memory.
+    let is_pushed = rows.iter().any(|row| row.way.is_pushed && row.outcome.is_ok());
+    let inputs = if is_pushed { 0 } else { bytes_of_inputs(input) };
     if inputs > question.budget {
         advice.push(format!(
             "The network's input itself takes {} bytes, so no way can fit {} bytes.",

@@ -2,9 +2,11 @@
 
 use crate::{Change, Question, Way};
 use serenity::account::{Account, refused_by_tflm};
-use serenity::code::{check_covered, emit_c};
-use serenity::pipeline::{Figures, Need, NoPlan, optimize_without_and_with_loops};
+use serenity::code::check_covered;
+use serenity::loops::streams::Rows;
+use serenity::pipeline::{Figures, Need, NoPlan, macs_of, optimize_without_and_with_loops};
 use serenity::run::Run;
+use serenity::stream::{best_code, stream};
 use serenity::{Error, Format, Input, Loops, Optimized, Options, Rewrites, optimize};
 use serenity_emit::{Emitted, prefix_of};
 use serenity_runtimes::{Kernels, MemoryModel, resolver_call};
@@ -36,7 +38,7 @@ pub struct Made {
     pub asks: Vec<String>,
     /// The command that makes it; `None` for the model as it came.
     pub command: Option<String>,
-    /// The model and its plan; `None` for the model as it came.
+    /// The model and its plan; `None` for the model as it came, and for one whose input comes row by row.
     pub found: Option<Box<Optimized>>,
     /// The code, if there is any.
     pub code: Option<Emitted>,
@@ -94,6 +96,7 @@ impl<'a> Case<'a> {
             && ((self.takes_floats && !self.options.int8_io) || !way.int8_io)
             && (way.kernels.is_none() || (any && !self.question.names_kernels))
             && (!way.is_code || self.emitted().is_some())
+            && (!way.is_pushed || self.emitted() == Some(Kernels::Emitted))
     }
 
     /// Makes the model.
@@ -107,6 +110,9 @@ impl<'a> Case<'a> {
         if way.is_code {
             let kernels = self.emitted().unwrap_or_default();
             check_covered(self.input, way.int8_io, kernels).map_err(|error| failed(&error))?;
+        }
+        if way.is_pushed {
+            return self.pushed(way);
         }
         let [without, with] = self.searched(way)?;
         if !way.loops {
@@ -127,13 +133,44 @@ impl<'a> Case<'a> {
     /// first makes it.
     fn searched(&self, way: Way) -> Result<[Optimized; 2], NotPossible> {
         let search = self.search(Way { loops: false, ..way });
-        let loops = Loops { most_extra_macs: MOST_EXTRA_MACS, enough: Some(self.question.budget) };
-        let loops = Some(loops).filter(|_| self.question.allowed.contains(&Change::Loops));
         let make = || {
-            let found = optimize_without_and_with_loops(self.input, &Options { loops, ..self.options(way) });
+            let options = Options { loops: self.loops(), ..self.options(way) };
+            let found = optimize_without_and_with_loops(self.input, &options);
             found.map_err(|error| failed(&error.into()))
         };
         search.get_or_init(make).clone()
+    }
+
+    fn loops(&self) -> Option<Loops> {
+        let loops = Loops { most_extra_macs: MOST_EXTRA_MACS, enough: Some(self.question.budget) };
+        Some(loops).filter(|_| self.question.allowed.contains(&Change::Loops))
+    }
+
+    /// C code that takes the rows of the input as they come.
+    fn pushed(&self, way: Way) -> Result<Made, NotPossible> {
+        let options = Options { loops: self.loops(), ..self.options(way) };
+        let name = prefix_of(self.question.name.as_ref().unwrap_or(&self.input.name));
+        let streamed = stream(self.input, &options, Rows::Pushed, &name).map_err(|error| failed(&error))?;
+        let (code, macs) = (streamed.code, macs_of(self.input.graph()));
+        let mut asks = asks(way, streamed.is_exact, &[]);
+        asks.insert(
+            0,
+            format!("hand over a row of the input at a time to `{name}_push` instead of the interpreter"),
+        );
+        Ok(Made {
+            need: Need { bytes: code.ram(), margin: 0 },
+            can_run: true,
+            fits: code.ram() <= self.question.budget,
+            extra_macs: streamed.macs as i64 - macs as i64,
+            instructions: streamed.run.instructions,
+            extra_time: streamed.run.compared_with(self.run),
+            extra_flash: 0,
+            is_proved: false,
+            asks,
+            command: Some(self.command(way)),
+            found: None,
+            code: Some(code),
+        })
     }
 
     fn search(&self, without_loops: Way) -> Arc<Search> {
@@ -172,8 +209,12 @@ impl<'a> Case<'a> {
         let mut made = self.told(way, found);
         if let (true, Some(found)) = (way.is_code, &made.found) {
             let name = self.question.name.as_ref().unwrap_or(&self.input.name);
-            let code = emit_c(&found.model, &found.plan, &prefix_of(name));
-            let code = code.map_err(|error| failed(&error))?;
+            let options = Options { loops: self.loops().filter(|_| way.loops), ..self.options(way) };
+            let code = best_code(self.input, found, &options, &prefix_of(name));
+            let (code, macs, run) = code.map_err(|error| failed(&error))?;
+            made.instructions = run.instructions;
+            made.extra_time = run.compared_with(self.run);
+            made.extra_macs = macs as i64 - macs_of(self.input.graph()) as i64;
             made.need = Need { bytes: code.ram(), margin: 0 };
             made.fits = code.ram() <= self.question.budget;
             made.asks.insert(0, format!("call `{}_invoke` instead of the interpreter", code.prefix));
@@ -219,7 +260,11 @@ impl<'a> Case<'a> {
             extra_time: run.compared_with(self.run),
             extra_flash: figures.map_or(0, |figures| figures.extra_flash),
             is_proved: found.plan.is_optimal(),
-            asks: asks(way, figures.filter(|_| is_for_tflm).map_or(&[], |figures| &figures.new_operators)),
+            asks: asks(
+                way,
+                found.plan.rewrites.iter().all(|rewrite| rewrite.exact),
+                figures.filter(|_| is_for_tflm).map_or(&[], |figures| &figures.new_operators),
+            ),
             command: Some(self.command(way)),
             found: Some(Box::new(found)),
             code: None,
@@ -242,14 +287,19 @@ impl<'a> Case<'a> {
             (false, Format::Onnx) => "smaller.onnx".to_owned(),
             (false, _) => "smaller.json".to_owned(),
         };
+        let rows = if way.is_pushed { " --stream rows" } else { "" };
         let budget = if way.loops { format!(" --budget {budget_typed}") } else { String::new() };
-        format!("serenity {verb} {typed}{rewrite}{kernels}{io}{most}{budget}{name} -o {output}")
+        format!("serenity {verb} {typed}{rewrite}{kernels}{io}{most}{rows}{budget}{name} -o {output}")
     }
 }
 
 /// What the application must do.
-fn asks(way: Way, new_operators: &[String]) -> Vec<String> {
+fn asks(way: Way, is_exact: bool, new_operators: &[String]) -> Vec<String> {
     let mut asks = Vec::new();
+    if !is_exact {
+        let exact = "accept outputs that are the same up to rounding (with `--rewrite exact`, bit for bit)";
+        asks.push(exact.to_owned());
+    }
     asks.extend(way.kernels.map(|kernels| format!("build TFLM with the `{kernels}` kernels")));
     if way.int8_io {
         asks.push("fill inputs and read outputs as integers, by their scale and zero point".to_owned());

@@ -18,9 +18,11 @@ pub enum Change {
     Int8Io,
     /// C code takes the place of the interpreter.
     Code,
+    /// The application pushes the rows of the input as they come.
+    Stream,
 }
 
-serenity_search::named! { "change": Change { "plan" => Plan, "rewrites" => Rewrites, "kernels" => Kernels, "loops" => Loops, "int8-io" => Int8Io, "c" => Code } }
+serenity_search::named! { "change": Change { "plan" => Plan, "rewrites" => Rewrites, "kernels" => Kernels, "loops" => Loops, "int8-io" => Int8Io, "c" => Code, "stream" => Stream } }
 
 /// One way to run a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,6 +40,8 @@ pub struct Way {
     pub int8_io: bool,
     /// Does C code take the place of the interpreter?
     pub is_code: bool,
+    /// Do rows of the input come one by one?
+    pub is_pushed: bool,
 }
 
 /// Kernels that may be named where none were. Others gain nothing that one of these does not.
@@ -62,6 +66,9 @@ impl Way {
         all.extend(with_kernels(Self { loops: true, ..int8_io }));
         all.extend([code, Self { loops: true, ..code }]);
         all.extend([Self { int8_io: true, ..code }, Self { int8_io: true, loops: true, ..code }]);
+        // With loops in what is behind the stream: they are only there where they help.
+        let pushed = Self { is_pushed: true, loops: true, ..code };
+        all.extend([pushed, Self { int8_io: true, ..pushed }]);
         all
     }
 
@@ -74,6 +81,7 @@ impl Way {
             (self.loops, Change::Loops),
             (self.int8_io, Change::Int8Io),
             (self.is_code, Change::Code),
+            (self.is_pushed, Change::Stream),
         ];
         all.into_iter().filter(|(is_made, _)| *is_made).map(|(_, change)| change).collect()
     }
@@ -87,6 +95,9 @@ impl fmt::Display for Way {
         let mut parts = Vec::new();
         if self.is_code {
             parts.push("C code".to_owned());
+        }
+        if self.is_pushed {
+            parts.push("rows pushed".to_owned());
         }
         if self.int8_io {
             parts.push("int8 io".to_owned());
@@ -126,6 +137,7 @@ mod tests {
                 Way { int8_io: false, ..*way },
                 Way { kernels: None, ..*way },
                 Way { is_code: false, ..*way },
+                Way { is_pushed: false, ..*way },
             ];
             for less in others.iter().filter(|less| *less != way && all.contains(less)) {
                 assert!(position(less) < position(way), "{less} before {way}");

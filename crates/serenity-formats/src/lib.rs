@@ -28,7 +28,7 @@ pub use graph::GraphFile;
 pub use plan_note::PlanNote;
 pub use quantized_io::{KeptPort, Port, QuantizedIo, QuantizedPort};
 
-use serenity_ir::{Graph, OpId};
+use serenity_ir::{Graph, OpId, TensorId};
 use serenity_loops::Looped;
 use serenity_rewrite::{ErrorBounds, Patch, Rewriting, Settings};
 use serenity_runtimes::{Kernels, Offsets, OrtSetup, Tail};
@@ -77,6 +77,15 @@ pub trait ModelFile: fmt::Debug + Send + Sync {
     /// If it has no room for loops, or holds what cannot be carried over.
     fn looped(&self, _looped: &Looped) -> Result<Arc<dyn ModelFile>, FileError> {
         Err(FileError::of_request("cannot hold loops", ONLY_TFLITE))
+    }
+
+    /// The file without the first `count` ops of its main graph, whose inputs are then these tensors, and without
+    /// signatures. It was read again.
+    ///
+    /// # Errors
+    /// If it holds what cannot be carried over.
+    fn behind(&self, _count: usize, _inputs: &[TensorId]) -> Result<Arc<dyn ModelFile>, FileError> {
+        Err(FileError::of_request("cannot be cut in two", ONLY_TFLITE))
     }
 
     /// The file with whole numbers for inputs and outputs that it would only convert: a float input that goes into `QUANTIZE`, a float output that comes out of

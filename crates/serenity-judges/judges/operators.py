@@ -138,6 +138,20 @@ def lstm(folder):
         small.save(folder, y)
 
 
+def lstm_floats(folder):
+    for number, (by_time, batches, clip) in enumerate([(True, 3, 0.0), (False, 2, 0.4)]):
+        small = Small(f"lstm_floats_{number}")
+        sides, cells, inputs = ([6, batches] if by_time else [batches, 6]), 10, 7
+        constant = lambda shape: small.tensor(shape, "float32", data=small.generator.standard_normal(shape))
+        x = small.tensor([*sides, inputs], "float32")
+        of_input, of_cells, bias = ([constant(shape) for _ in range(4)] for shape in ([cells, inputs], [cells, cells], [cells]))
+        last, memory = (small.tensor([batches, cells], "float32", is_variable=True) for _ in range(2))
+        y = small.tensor([*sides, cells], "float32")
+        operands = [x, *of_input, *of_cells, -1, -1, -1, *bias, -1, -1, last, memory, -1, -1, -1, -1]
+        small.op("UNIDIRECTIONAL_SEQUENCE_LSTM", operands, [y], of="UnidirectionalSequenceLSTMOptions", fusedActivationFunction=schema.ActivationFunctionType.TANH, cellClip=clip, timeMajor=by_time)
+        small.save(folder, y)
+
+
 def whole_numbers(folder):
     small = Small("whole_numbers")
     number = lambda value: small.tensor([], "int32", data=value)
@@ -182,6 +196,94 @@ def resize_floats(folder):
         y = small.tensor([2, *sides, 3], "float32")
         small.op("RESIZE_BILINEAR", [x, size], [y], of="ResizeBilinearOptions", alignCorners=aligned, halfPixelCenters=centred)
         small.save(folder, y)
+
+
+def space(folder):
+    for number, (kind, shape, block, around) in enumerate([("int8", [2, 6, 9, 3], [2, 3], [[1, 0], [0, 2]]), ("float32", [1, 6, 4, 5], [3, 2], [[0, 0], [0, 2]]), ("int8", [2, 10, 4], [2], [[2, 1]])]):
+        small = Small(f"space_{number}")
+        scale, zero = (0.1, -7) if kind == "int8" else (None, 0)
+        x = small.tensor(shape, kind, scale, zero)
+        # What is put around is a number that the runtime never sets, so there is nothing around, and something is cut off.
+        blocks, none, cuts = (small.tensor(shape, "int32", data=data) for shape, data in [([len(block)], block), ([len(block), 2], numpy.zeros([len(block), 2])), ([len(block), 2], around)])
+        pictures = [shape[0] * int(numpy.prod(block)), *[side // own for side, own in zip(shape[1:], block)], shape[-1]]
+        left = [shape[0], *[side - sum(pair) for side, pair in zip(shape[1:], around)], shape[-1]]
+        y, back = small.tensor(pictures, kind, scale, zero), small.tensor(left, kind, scale, zero)
+        small.op("SPACE_TO_BATCH_ND", [x, blocks, none], [y])
+        small.op("BATCH_TO_SPACE_ND", [y, blocks, cuts], [back])
+        small.save(folder, y, back)
+    for number, (kind, block) in enumerate([("int8", 2), ("float32", 3)]):
+        small = Small(f"depth_{number}")
+        scale = 0.1 if kind == "int8" else None
+        x, y = small.tensor([2, 2 * block, 3 * block, 5], kind, scale), small.tensor([2, 2, 3, 5 * block * block], kind, scale)
+        back = small.tensor([2, 2 * block, 3 * block, 5], kind, scale)
+        small.op("SPACE_TO_DEPTH", [x], [y], of="SpaceToDepthOptions", blockSize=block)
+        small.op("DEPTH_TO_SPACE", [y], [back], of="DepthToSpaceOptions", blockSize=block)
+        small.save(folder, y, back)
+
+
+def transposed(folder):
+    same, valid = schema.Padding.SAME, schema.Padding.VALID
+    cases = [("int8", 3, 2, same, 6, 9, True), ("int8", 2, 2, valid, 5, 4, False), ("float32", 4, 2, same, 3, 7, True), ("float32", 3, 3, valid, 6, 2, False), ("int8", 2, 3, valid, 4, 5, True)]
+    for number, (kind, taps, stride, padding, channels, results, has_bias) in enumerate(cases):
+        small = Small(f"transposed_{number}")
+        shape = [1 + number % 2, 5, 4, channels]
+        sides = [side * stride if padding == same else (side - 1) * stride + taps for side in shape[1:3]]
+        is_float = kind == "float32"
+        x = small.tensor(shape, kind, None if is_float else 0.02, 0 if is_float else -5)
+        filters = [results, taps, taps, channels]
+        if is_float:
+            w = small.tensor(filters, kind, data=small.generator.standard_normal(filters))
+            bias = small.tensor([results], kind, data=small.generator.standard_normal(results))
+        else:
+            w, bias = small.weights(filters, numpy.linspace(0.001, 0.01, results)), small.bias(results)
+        y = small.tensor([shape[0], *sides, results], kind, None if is_float else 0.05, 0 if is_float else 9)
+        whole = small.tensor([4], "int32", data=[shape[0], *sides, results])
+        small.op("TRANSPOSE_CONV", [whole, w, x] + [bias] * has_bias, [y], of="TransposeConvOptions", padding=padding, strideH=stride, strideW=stride)
+        small.save(folder, y)
+
+
+def matrices(folder):
+    cases = [("int8", [2, 3, 5], [2, 5, 4], False, False), ("int8", [5, 6], [3, 6], False, True), ("float32", [2, 3, 7, 4], [2, 3, 4, 6], False, False), ("float32", [3, 2, 5], [3, 5, 4], False, False), ("int8", [1, 4, 3, 5], [1, 4, 2, 5], False, True)]
+    for number, (kind, left, right, turns_left, turns_right) in enumerate(cases):
+        small = Small(f"matrices_{number}")
+        is_float = kind == "float32"
+        ends = [(None, 0)] * 3 if is_float else [(0.02, -5), (0.013, 7), (0.04, -9)]
+        x, y = small.tensor(left, kind, *ends[0]), small.tensor(right, kind, *ends[1])
+        rows, columns = left[-1] if turns_left else left[-2], right[-2] if turns_right else right[-1]
+        batches = left[:-2] if len(left) >= len(right) else right[:-2]
+        small.graph.inputs = [x, y]
+        z = small.tensor([*batches, rows, columns], kind, *ends[2])
+        small.op("BATCH_MATMUL", [x, y], [z], of="BatchMatMulOptions", adjX=turns_left, adjY=turns_right)
+        small.save(folder, z)
+
+
+def filters(folder):
+    for number, (inputs, units, rank, memory) in enumerate([(7, 6, 1, 4), (10, 4, 2, 9)]):
+        small, filters = Small(f"filters_{number}"), units * rank
+        x, w = small.tensor([1, inputs], scale=0.03, zero=-11), small.weights([filters, inputs], 0.004)
+        time = small.tensor([filters, memory], "int16", scale=0.0003, data=small.generator.integers(-3000, 3000, [filters, memory]))
+        state = small.tensor([1, memory * filters], "int16", scale=0.0005, is_variable=True)
+        y = small.tensor([1, units], scale=0.02, zero=-128)
+        small.op("SVDF", [x, w, time, small.bias(units, 20000), state], [y], of="SVDFOptions", rank=rank, fusedActivationFunction=schema.ActivationFunctionType.RELU)
+        small.save(folder, y)
+
+
+def places(folder):
+    for number, (kind, name, axis) in enumerate([("int8", "ARG_MAX", 2), ("float32", "ARG_MIN", 1), ("float32", "ARG_MAX", -1)]):
+        small = Small(f"places_{number}")
+        x, along = small.tensor([3, 5, 4], kind, 0.1 if kind == "int8" else None), small.tensor([], "int32", data=axis)
+        y = small.tensor([3, 5] if axis != 1 else [3, 4], "int32")
+        small.op(name, [x, along], [y], of="ArgMaxOptions" if name == "ARG_MAX" else "ArgMinOptions", outputType=TYPES["int32"])
+        small.save(folder, y)
+
+
+def casts(folder):
+    for number, kind in enumerate(["int8", "int16", "int32"]):
+        small = Small(f"casts_{number}")
+        x, y, back = small.tensor([5, 7], kind), small.tensor([5, 7], "float32"), small.tensor([5, 7], kind)
+        small.op("CAST", [x], [y])
+        small.op("CAST", [y], [back])
+        small.save(folder, y, back)
 
 
 def signals(folder):
@@ -262,7 +364,7 @@ def quantized(folder):
         can_fuse = is_pool or kind in ("ADD", "SUB", "MUL", "DIV", "CONCATENATION")
         for dtype, ends in ENDS.items():
             # What the runtime may refuse with one set of scales stands alone, so that it takes the others.
-            groups = [[one] for one in ends] if is_pool or kind == "CONCATENATION" else [ends]
+            groups = [[one] for one in ends] if is_pool or kind in ("CONCATENATION", "REDUCE_MAX", "REDUCE_MIN") else [ends]
             for number, group in enumerate(groups):
                 for fused in FUSED if can_fuse else [""]:
                     small, outputs = Small(f"{kind.lower()}{fused}_{dtype}_{number}"), []
@@ -276,5 +378,5 @@ def quantized(folder):
                     small.save(folder, *outputs)
 
 
-for make in (quantized,) if "quantized" in sys.argv[2:] else (hard_swish, resize, grouped, layers, lstm, whole_numbers, gathers, narrowed, resize_floats, signals):
+for make in (quantized,) if "quantized" in sys.argv[2:] else (hard_swish, resize, grouped, layers, lstm, lstm_floats, whole_numbers, gathers, narrowed, resize_floats, space, transposed, matrices, filters, places, casts, signals):
     make(sys.argv[1])

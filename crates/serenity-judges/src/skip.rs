@@ -22,6 +22,10 @@ pub enum Need {
     Cross,
     /// A checkout of CMSIS-NN (`SERENITY_CMSIS_NN`).
     CmsisNn,
+    /// `CMake`, which builds emitted code as a library.
+    Cmake,
+    /// git, for what runs in repositories of others.
+    Git,
     /// Chromium.
     Browser,
     /// Pages of the manual (`man`).
@@ -42,6 +46,8 @@ impl Need {
             Self::Compiler => "compiler",
             Self::Cross => "cross",
             Self::CmsisNn => "cmsis-nn",
+            Self::Cmake => "cmake",
+            Self::Git => "git",
             Self::Browser => "browser",
             Self::Manual => "manual",
             Self::Hangups => "hangups",

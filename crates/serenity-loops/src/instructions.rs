@@ -8,29 +8,29 @@
 //! |---|---|---|---|---|---|
 //! | `MLPerf` Tiny keyword spotting | 1.39 (1.39) | 5.80 (4.89) | 3.40 (2.96) | 4.14 M (4.48 M) | |
 //! | `MLPerf` Tiny visual wake words | 1.15 (1.15) | 4.25 (4.26) | 2.58 (2.63) | 7.77 M (7.38 M) | 8.08 M (7.71 M) |
-//! | `MLPerf` Tiny ResNet-8 | 1.13 (1.13) | 3.71 (3.91) | 3.00 (2.97) | 15.2 M (15.0 M) | 16.8 M (16.7 M) |
+//! | `MLPerf` Tiny ResNet-8 | 1.13 (1.13) | 3.71 (3.87) | 3.00 (2.97) | 15.2 M (15.0 M) | 16.8 M (16.7 M) |
 //! | person detection of TFLM | 1.17 (1.16) | 4.30 (4.31) | 2.46 (2.57) | 12.0 M (11.5 M) | |
-//! | `MobileNetV2` 0.35, 96x96 | 1.13 (1.13) | 4.36 (4.18) | 2.59 (2.46) | 20.2 M (20.9 M) | 22.4 M (22.7 M) |
+//! | `MobileNetV2` 0.35, 96x96 | 1.13 (1.13) | 4.36 (4.17) | 2.59 (2.46) | 20.2 M (20.9 M) | 22.4 M (22.7 M) |
 //!
 //! Estimates are in brackets. `benchmarks/cortex-m4/run` measures emitted C.
 
 use crate::program::{Prices, Program};
 use crate::rows::RowLocal;
-use crate::speed::{Layer, Library, Speed};
+use crate::speed::{Layer, Measured, Speed};
 use crate::window::Window;
 use serenity_ir::{Call, Graph};
 
 /// The estimated instructions of a graph without loops, on CMSIS-NN.
 pub fn instructions_of(graph: &Graph) -> u64 {
-    run_on(Library::CmsisNn.speed(), graph)
+    run_on(Measured::CmsisNn.speed(), graph)
 }
 
 /// The estimated instructions of a graph without loops; `None` if it multiplies numbers of a type for which nothing was
 /// measured.
-pub fn instructions_on(library: Library, graph: &Graph) -> Option<u64> {
+pub fn instructions_on(on: Measured, graph: &Graph) -> Option<u64> {
     let calls = || graph.op_ids().map(|op| Call::new(graph, op));
     let is_measured = calls().all(|call| Layer::of(&call).is_measured(&call));
-    is_measured.then(|| run_on(library.speed(), graph))
+    is_measured.then(|| run_on(on.speed(), graph))
 }
 
 fn run_on(speed: &Speed, graph: &Graph) -> u64 {

@@ -19,6 +19,7 @@
 //! | `clusters` | orders that keep windows together |
 //! | `spread` | a separate padding per reader, so that windows can contain it |
 //! | `emit` | writes the graphs |
+//! | [`streams`] | the beginning of a network row by row, for code without an interpreter |
 
 mod clusters;
 mod emit;
@@ -37,6 +38,7 @@ mod search;
 mod simulation;
 mod speed;
 mod spread;
+pub mod streams;
 mod time;
 mod window;
 
@@ -46,6 +48,6 @@ pub use instructions::{instructions_of, instructions_on};
 pub use looped::{Loop, LoopCost, Looped};
 pub use rows::{RowLocal, Rows, Sliding};
 pub use search::{Choice, Counted, Windows};
-pub use speed::Library;
+pub use speed::Measured;
 pub use spread::Spread;
 pub use time::time_of;

@@ -4,7 +4,7 @@ use crate::emit::{Chosen, emit};
 use crate::instructions::extra_instructions;
 use crate::program::Program;
 use crate::rows::RowLocal;
-use crate::speed::Library;
+use crate::speed::Measured;
 use crate::time::extra_time;
 use crate::window::Window;
 use crate::{halo, lines};
@@ -94,7 +94,7 @@ impl Loop {
     }
 
     /// Estimated instructions that the loop adds. `None` if the ops cannot become such a loop.
-    pub fn extra_instructions(&self, graph: &Graph, on: Library) -> Option<u64> {
+    pub fn extra_instructions(&self, graph: &Graph, on: Measured) -> Option<u64> {
         let locals = self.locals(graph)?;
         let window = Window::new(graph, locals.iter().collect())?;
         Some(extra_instructions(&window, &self.program(&window)?, on.speed()))

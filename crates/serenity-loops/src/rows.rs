@@ -359,7 +359,7 @@ impl Rows {
     }
 
     /// The rows of an input that rows `a..b` of the result need, some of which may not exist.
-    pub(crate) fn needed(self, (a, b): (i64, i64)) -> (i64, i64) {
+    pub fn needed(self, (a, b): (i64, i64)) -> (i64, i64) {
         match self {
             Self::Alike => (a, b),
             Self::Sliding(Sliding { extent, stride, top, .. }) => {

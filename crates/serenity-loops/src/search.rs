@@ -10,7 +10,7 @@ use crate::estimate::{Costs, peak};
 use crate::instructions::extra_instructions;
 use crate::program::{Program, Step, aligned};
 use crate::rows::RowLocal;
-use crate::speed::Library;
+use crate::speed::Measured;
 use crate::window::Window;
 use crate::{Loop, halo, lines};
 use serenity_ir::{Graph, OpId, TensorId};
@@ -356,7 +356,7 @@ fn ways(programs: &mut Programs, others: u64, most: u64, costs: &Costs) -> Vec<P
             + TAIL_OF_A_CARRY * program.carries.len() as u64
             + ahead;
         if bytes < most {
-            let extra_instructions = extra_instructions(window, program, Library::CmsisNn.speed());
+            let extra_instructions = extra_instructions(window, program, Measured::CmsisNn.speed());
             found.push(PricedWay { way, bytes, extra_macs, extra_instructions, tail });
         }
         bytes < most

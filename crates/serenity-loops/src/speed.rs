@@ -8,7 +8,7 @@ use serenity_runtimes::Kernels;
 
 /// Kernels whose cost was measured on an emulated Cortex-M4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Library {
+pub enum Measured {
     /// TFLM with Arm's CMSIS-NN.
     CmsisNn,
     /// TFLM's portable kernels.
@@ -19,11 +19,11 @@ pub enum Library {
     Emitted,
 }
 
-impl Library {
+impl Measured {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::CmsisNn, Self::Reference, Self::EspNn, Self::Emitted];
 
-    /// The library that a set of kernels stands for; `None` if none of it was measured. A TFLM whose kernels nobody knows
+    /// The kernels that a set stands for; `None` if none of it was measured. A TFLM whose kernels nobody knows
     /// is taken for one with CMSIS-NN.
     pub fn of(kernels: Kernels) -> Option<Self> {
         match kernels {
@@ -99,7 +99,6 @@ const REFERENCE: Speed = Speed {
     dense: 6.5,
     tap: 36.0,
     result: 120.0,
-    element_of_two: 120.0,
     weight: 0.0,
     ..CMSIS_NN
 };

@@ -30,9 +30,29 @@ pub fn needs_by_kernels(model: &Input, plan: &Plan) -> Vec<NeedWithKernels> {
     // An order that is kept is kept with the plan that the model came with.
     let own = model.plan().filter(|_| plan.offsets.is_none() && !plan.reorders());
     let offsets = plan.offsets.as_ref().or(own.as_ref());
-    let sets = plan.model.kernels().map_or(&[][..], Kernels::sets);
-    let others: &[Kernels] = if sets.len() > 1 { &[Kernels::EspNnS3] } else { &[] };
+    let (sets, others) = sets_and_others(plan.model);
     by_kernels(model, plan.model, sets, others, |model| Some(model.arena(&graphs, &orders, offsets)?.bytes))
+}
+
+/// What a model needs as it came, in its own order and with its own memory plan, with each set of kernels that may run
+/// it. For any kernels, also with the sets that need too much to be counted. Empty if the memory model is not TFLM's.
+pub fn own_needs_by_kernels(came: &Input, model: MemoryModel) -> Vec<NeedWithKernels> {
+    let plan = came.plan();
+    let (sets, others) = sets_and_others(model);
+    by_kernels(came, model, sets, others, |model| judge::own_arena(came.graphs(), model, plan.as_ref()))
+}
+
+/// What a model needs as it came with each of these sets of kernels.
+pub fn own_needs_with(came: &Input, sets: &[Kernels]) -> Vec<NeedWithKernels> {
+    let plan = came.plan();
+    let arena = |model| judge::own_arena(came.graphs(), model, plan.as_ref());
+    by_kernels(came, MemoryModel::Tflm(Kernels::Any), sets, &[], arena)
+}
+
+/// The sets of kernels whose needs count, and others of which the need is told.
+fn sets_and_others(model: MemoryModel) -> (&'static [Kernels], &'static [Kernels]) {
+    let sets = model.kernels().map_or(&[][..], Kernels::sets);
+    (sets, if sets.len() > 1 { &[Kernels::EspNnS3] } else { &[] })
 }
 
 /// The sets of TFLM kernels with which a planned model may compute wrong results, because its tensors overlap where
@@ -46,8 +66,10 @@ pub fn kernels_to_avoid(model: &Input, plan: &Plan) -> Vec<Kernels> {
     let graphs: Vec<&Graph> = model.graphs().iter().collect();
     let orders = plan.orders();
     let is_unsafe = |set: &Kernels| !placement_faults(&graphs, &orders, *set, offsets, u64::MAX).is_empty();
-    let others = Kernels::all().map(|(_, set)| set).filter(|set| set.sets() == [*set] && !set.are_emitted());
-    others.filter(|set| !kernels.sets().contains(set)).filter(is_unsafe).collect()
+    // Versions of a library differ in scratch, not in what may overlap.
+    let is_newest = |set: &Kernels| set.sets() == [*set] && set.newest() == *set;
+    let others = Kernels::all().map(|(_, set)| set).filter(|set| is_newest(set) && !set.are_emitted());
+    others.filter(|set| !kernels.newest().sets().contains(set)).filter(is_unsafe).collect()
 }
 
 /// Does a planned model need no more than the model as it came, with every set of kernels that may run it?
@@ -100,7 +122,8 @@ pub(crate) fn are_no_larger(heads: &[Option<u64>], own: &[Option<u64>]) -> bool 
 }
 
 impl NeedWithKernels {
-    fn whole(&self) -> u64 {
+    /// The whole arena where it is known, otherwise its head.
+    pub fn whole(&self) -> u64 {
         self.total.unwrap_or(self.arena)
     }
 }

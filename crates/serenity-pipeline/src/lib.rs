@@ -30,7 +30,9 @@ pub mod target;
 mod variant;
 
 pub use attempt::{Attempt, Figures, NoPlan, StatedAttempt};
-pub use by_kernels::{NeedWithKernels, kernels_to_avoid, needs_by_kernels};
+pub use by_kernels::{
+    NeedWithKernels, kernels_to_avoid, needs_by_kernels, own_needs_by_kernels, own_needs_with,
+};
 pub use effort::{Effort, InvalidEffort};
 pub use error::Error;
 pub use error_kind::ErrorKind;

@@ -66,7 +66,7 @@ impl Spelling {
     }
 
     /// An option with a value.
-    fn with(self, name: &str, value: &str) -> String {
+    pub fn with(self, name: &str, value: &str) -> String {
         match self {
             Self::Flags => format!("{} {value}", self.option(name)),
             Self::Keywords => format!("{name}=\"{value}\""),

@@ -20,16 +20,15 @@
 //! into parts. Its least peak is a bound for the one in which some are not; if an order of it saves all that this one has, it is the answer. An op that reads but one tensor saves nothing by a saving that it should
 //! not have: what it does not let go is in use after it, and that counts as well.
 
+mod reached;
+
+use self::reached::{Reached, ReachedSet, Set};
 use crate::answer::Answer;
 use crate::exact::memo::PeakKey;
 use crate::exact::{self, LARGEST_WHOLE, Memo, commit};
 use crate::rng::hash_keys;
 use crate::{OpIndex, Options, Problem, bits, bounds, heuristic, walk};
-use hashbrown::HashTable;
 use serenity_search::{Limits, StopReason, Watch};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::ops::Range;
 
 /// What is proved about all orders.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,48 +38,6 @@ pub struct WithSavings {
     /// An order with that peak, unless a limit ended the search.
     pub order: Option<Vec<OpIndex>>,
 }
-
-/// A set of executed ops.
-#[derive(Clone)]
-struct Set {
-    done: Vec<u64>,
-    ready: Vec<u64>,
-    /// The XOR of the keys of its ops.
-    hash: u64,
-    in_use: u64,
-    /// The peak at which it was reached.
-    peak: u64,
-    /// The ops that ran last.
-    ops: Vec<u32>,
-}
-
-/// The sets of executed ops that were reached, each at the least peak, as columns.
-struct Reached {
-    words: usize,
-    done: Vec<u64>,
-    ready: Vec<u64>,
-    sets: Vec<ReachedSet>,
-    /// The ops that led from each set to another.
-    ops: Vec<u32>,
-    by_hash: HashTable<u32>,
-    /// Sets whose turn has not come, and of those reached again at no higher peak also where they stood before.
-    open: BinaryHeap<Turn>,
-    turns: u64,
-}
-
-struct ReachedSet {
-    hash: u64,
-    in_use: u64,
-    peak: u64,
-    /// Where it was reached from, and by which of the ops.
-    before: u32,
-    ops: Range<u32>,
-    had_its_turn: bool,
-}
-
-/// When it is the turn of a set, as a heap takes the largest: the one with the least peak, the least memory in use, the
-/// most ops, the one reached last.
-type Turn = (Reverse<u64>, Reverse<u64>, u32, u64, u32);
 
 /// Finds the least peak of all orders, with what ops save: by hand-overs, and `sure` bytes each. `floor` is a known
 /// lower bound. It returns what it has proved when it has proved `enough`, or when between two waypoints it has visited
@@ -144,97 +101,6 @@ enum Valley {
     At { set: Set, ops: Vec<u32> },
     /// The end, at this peak.
     End { peak: u64, ops: Vec<u32> },
-}
-
-impl Reached {
-    fn new(root: &Set) -> Self {
-        let mut reached = Self {
-            words: root.done.len(),
-            done: Vec::new(),
-            ready: Vec::new(),
-            sets: Vec::new(),
-            ops: Vec::new(),
-            by_hash: HashTable::new(),
-            open: BinaryHeap::new(),
-            turns: 0,
-        };
-        reached.offer(0, root);
-        reached
-    }
-
-    fn done(&self, at: usize) -> &[u64] {
-        &self.done[at * self.words..][..self.words]
-    }
-
-    fn ready(&self, at: usize) -> &[u64] {
-        &self.ready[at * self.words..][..self.words]
-    }
-
-    /// Takes a set that is reached from the one at `before`, unless that is known at a lower peak.
-    fn offer(&mut self, before: usize, set: &Set) {
-        let is_this =
-            |&at: &u32| self.sets[at as usize].hash == set.hash && self.done(at as usize) == set.done;
-        let known = self.by_hash.find(set.hash, is_this).copied();
-        let is_beaten = |known: &ReachedSet| known.had_its_turn || known.peak < set.peak;
-        if known.is_some_and(|at| is_beaten(&self.sets[at as usize])) {
-            return;
-        }
-        let first = self.ops.len() as u32;
-        self.ops.extend_from_slice(&set.ops);
-        let reached = ReachedSet {
-            hash: set.hash,
-            in_use: set.in_use,
-            peak: set.peak,
-            before: before as u32,
-            ops: first..self.ops.len() as u32,
-            had_its_turn: false,
-        };
-        let at = if let Some(at) = known {
-            self.sets[at as usize] = reached;
-            at
-        } else {
-            let at = self.sets.len() as u32;
-            self.done.extend_from_slice(&set.done);
-            self.ready.extend_from_slice(&set.ready);
-            self.sets.push(reached);
-            self.by_hash.insert_unique(set.hash, at, |&other| self.sets[other as usize].hash);
-            at
-        };
-        let size = set.done.iter().map(|word| word.count_ones()).sum();
-        self.turns += 1;
-        self.open.push((Reverse(set.peak), Reverse(set.in_use), size, self.turns, at));
-    }
-
-    /// The next set whose turn it is.
-    fn next(&mut self) -> Option<usize> {
-        loop {
-            let (.., at) = self.open.pop()?;
-            let at = at as usize;
-            if !std::mem::replace(&mut self.sets[at].had_its_turn, true) {
-                return Some(at);
-            }
-        }
-    }
-
-    /// The ops from the first of the sets to the one at `at`.
-    fn way_to(&self, mut at: usize) -> Vec<u32> {
-        let mut ops = Vec::new();
-        while at > 0 {
-            let ReachedSet { before, ops: last, .. } = &self.sets[at];
-            ops.extend(self.ops[last.start as usize..last.end as usize].iter().rev());
-            at = *before as usize;
-        }
-        ops.reverse();
-        ops
-    }
-
-    /// Bytes taken.
-    fn memory(&self) -> u64 {
-        let words = self.done.capacity() + self.ready.capacity();
-        let sets = size_of::<ReachedSet>() * self.sets.capacity() + size_of::<Turn>() * self.open.capacity();
-        // A slot of the table is an index and a control byte, and a table is at most 7/8 full.
-        (8 * words + sets + 4 * self.ops.capacity() + 6 * self.by_hash.capacity()) as u64
-    }
 }
 
 /// What ops cost, by what has run.

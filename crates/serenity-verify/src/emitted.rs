@@ -100,7 +100,7 @@ fn compiled(folder: &str, compiler: &Compiler, build: &Path) -> Result<PathBuf, 
     let mut command = Command::new(&compiler.command);
     command
         .args(&compiler.flags)
-        .args([format!("-DINVOKE={prefix}_invoke"), format!("-DEACH_INPUT={upper}_EACH_INPUT")])
+        .args(input(&header, &prefix, &upper))
         .arg(format!("-DEACH_OUTPUT={upper}_EACH_OUTPUT"))
         .arg("-I")
         .arg(folder)
@@ -123,11 +123,30 @@ fn compiled(folder: &str, compiler: &Compiler, build: &Path) -> Result<PathBuf, 
     Ok(program)
 }
 
+/// How the input is handed over: whole, or row by row.
+fn input(header: &str, prefix: &str, upper: &str) -> Vec<String> {
+    let rows = format!("#define {upper}_ROWS ");
+    let has_rows = header.lines().any(|line| line.starts_with(&rows));
+    if has_rows {
+        let names = [
+            ("PUSH", format!("{prefix}_push")),
+            ("ROWS", format!("{upper}_ROWS")),
+            ("ROW_BYTES", format!("{upper}_ROW_BYTES")),
+        ];
+        return names.map(|(name, value)| format!("-D{name}={value}")).to_vec();
+    }
+    vec![format!("-DINVOKE={prefix}_invoke"), format!("-DEACH_INPUT={upper}_EACH_INPUT")]
+}
+
 /// The prefix of all names in the emitted code.
 fn prefix(header: &str) -> Option<String> {
-    let line = header.lines().find_map(|line| line.strip_prefix("void ")?.strip_suffix("_invoke(void);"))?;
+    let named = |line: &str| {
+        let line = line.strip_prefix("void ")?;
+        line.strip_suffix("_invoke(void);").or_else(|| line.strip_suffix("_begin(void);")).map(str::to_owned)
+    };
+    let line = header.lines().find_map(named)?;
     let is_name = !line.is_empty() && line.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    is_name.then(|| line.to_owned())
+    is_name.then_some(line)
 }
 
 #[cfg(test)]

@@ -13,15 +13,41 @@
         return 3;                                                     \
     }
 
+#ifdef ROWS
+/* Each row as the application would push it. */
+static int run(void)
+{
+    static uint8_t row[ROW_BYTES];
+    for (int32_t left = ROWS; left > 0; --left) {
+        if (fread(row, 1, ROW_BYTES, stdin) != ROW_BYTES) {
+            return left == ROWS ? 0 : 2;
+        }
+        if (PUSH(row) != (left == 1)) {
+            return 5;
+        }
+    }
+    return -1;
+}
+#else
+static int run(void)
+{
+    int is_first = 1;
+    EACH_INPUT(READ)
+    if (is_first) {
+        return 4;
+    }
+    INVOKE();
+    return -1;
+}
+#endif
+
 int main(void)
 {
     for (;;) {
-        int is_first = 1;
-        EACH_INPUT(READ)
-        if (is_first) {
-            return 4;
+        const int ended = run();
+        if (ended >= 0) {
+            return ended;
         }
-        INVOKE();
         EACH_OUTPUT(WRITE)
     }
 }

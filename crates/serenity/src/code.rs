@@ -4,7 +4,7 @@ use crate::run::Run;
 use crate::{Error, Format, Input, Plan, ReadOptions, load_bytes};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serenity_emit::{Emitted, Library, Scratch, c_code, not_covered};
+use serenity_emit::{Emitted, Library, Pushes, Scratch, Source, c_code, not_covered};
 use serenity_ir::{Graph, Op, OpId, Operator};
 use serenity_pipeline::planned_model;
 use serenity_pipeline::stages::place::is_safe;
@@ -21,8 +21,14 @@ const WORK: u64 = 100_000;
 /// # Errors
 /// If the model has no offsets, or has an operator that is not covered.
 pub fn emit_c(input: &Input, plan: &Plan, prefix: &str) -> Result<Emitted, Error> {
+    let source = source_of(input, plan)?;
+    let code = c_code(&source, prefix).map_err(|source| Error::Emit { path: input.name.clone(), source })?;
+    Ok(Emitted { instructions: Run::of_planned(input, plan).instructions, ..code })
+}
+
+/// What C is written from: what a file with this plan says.
+pub(crate) fn source_of(input: &Input, plan: &Plan) -> Result<Source, Error> {
     let kernels = plan.model.kernels().filter(|kernels| kernels.are_emitted()).unwrap_or(Kernels::Emitted);
-    // Emits what a file with this plan says.
     let bytes = planned_model(input, &placed(input, plan, kernels))?;
     let planned = load_bytes(&input.name, bytes, Format::TfLite, &ReadOptions::default())?;
     if !is_right(&planned, kernels) {
@@ -36,8 +42,7 @@ pub fn emit_c(input: &Input, plan: &Plan, prefix: &str) -> Result<Emitted, Error
         .map_err(|source| Error::file(&input.name, source))?;
     source.library = library(kernels);
     crate::write::file_name(&input.name).clone_into(&mut source.about);
-    let code = c_code(&source, prefix).map_err(|source| Error::Emit { path: input.name.clone(), source })?;
-    Ok(Emitted { instructions: Run::of_planned(input, plan).instructions, ..code })
+    Ok(source)
 }
 
 /// Refuses a model with an operator that cannot be emitted as C, before a long search. `int8_io` says whether inputs
@@ -48,19 +53,23 @@ pub fn emit_c(input: &Input, plan: &Plan, prefix: &str) -> Result<Emitted, Error
 pub fn check_covered(input: &Input, int8_io: bool, kernels: Kernels) -> Result<(), Error> {
     let converted = if int8_io { Some(input.with_quantized_io()?.0) } else { None };
     let input = converted.as_ref().unwrap_or(input);
-    // Any offsets will do.
+    let mut source = anywhere(input)?;
+    source.library = library(kernels);
+    match not_covered(&source) {
+        Some(source) => Err(Error::Emit { path: input.name.clone(), source }),
+        None => Ok(()),
+    }
+}
+
+/// What C would be written from if places did not matter.
+pub(crate) fn anywhere(input: &Input) -> Result<Source, Error> {
     let places = input.graphs().iter().map(|graph| vec![Some(0); graph.tensors().len()]).collect();
     let own: Vec<Vec<OpId>> = input.graphs().iter().map(Graph::file_order).collect();
     let orders: Vec<&[OpId]> = own.iter().map(Vec::as_slice).collect();
     let in_file = |source| Error::file(&input.name, source);
     let bytes = input.file.planned(&orders, Some(&places), None).map_err(in_file)?;
     let placed = load_bytes(&input.name, bytes, Format::TfLite, &ReadOptions::default())?;
-    let mut source = placed.file.source(&|_, _| None).map_err(in_file)?;
-    source.library = library(kernels);
-    match not_covered(&source) {
-        Some(source) => Err(Error::Emit { path: input.name.clone(), source }),
-        None => Ok(()),
-    }
+    placed.file.source(&|_, _| None).map_err(in_file)
 }
 
 /// Refuses a model that holds too little to write C from.
@@ -94,21 +103,43 @@ pub struct StatedCode<'a> {
     pub steps: usize,
     /// The estimated instructions of a run on a Cortex-M4; null where the kernels were not measured.
     pub instructions: Option<u64>,
+    /// What the application pushes; null if it fills the whole input.
+    pub pushes: Option<StatedPushes>,
     /// The files written.
     pub files: &'a [String],
+}
+
+/// An input that comes row by row.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct StatedPushes {
+    /// Rows of the input.
+    pub rows: u64,
+    /// Bytes of a row.
+    pub row_bytes: u64,
+    /// Multiplications of a push on average, without the rest of the network.
+    pub mean_macs: u64,
+    /// The most multiplications of a push, without the rest of the network.
+    pub most_macs: u64,
+    /// Multiplications of the rest of the network, which the last push runs as well.
+    pub rest_macs: u64,
 }
 
 impl<'a> StatedCode<'a> {
     /// What code takes, and the files that it is written to.
     pub fn of(emitted: &'a Emitted, files: &'a [String]) -> Self {
         let Emitted { ref prefix, arena, state, constants: flash, steps, instructions, .. } = *emitted;
-        Self { prefix, ram: emitted.ram(), arena, state, flash, steps, instructions, files }
+        let pushes = emitted.pushes.map(|pushes| {
+            let Pushes { rows, row_bytes, mean_macs, most_macs, rest_macs } = pushes;
+            StatedPushes { rows, row_bytes, mean_macs, most_macs, rest_macs }
+        });
+        Self { prefix, ram: emitted.ram(), arena, state, flash, steps, instructions, pushes, files }
     }
 }
 
 /// The library that emitted C calls with these kernels.
 fn library(kernels: Kernels) -> Library {
     match kernels {
+        Kernels::EmittedHelium => Library::Helium,
         Kernels::EmittedCmsisNn => Library::CmsisNn,
         Kernels::EmittedCmsisNnMve => Library::CmsisNnMve,
         _ => Library::None,

@@ -44,6 +44,9 @@ pub enum Error {
     /// A model that C is not written from.
     #[error("`{path}`: {source}")]
     Emit { path: String, source: serenity_emit::Refused },
+    /// A stream that the independent checker refuses.
+    #[error("`{path}`: the stream failed its own check: {source}")]
+    Stream { path: String, source: serenity_check::StreamFault },
     /// A file cannot be written.
     #[error("cannot write `{path}`: {source}")]
     Write { path: String, source: io::Error },
@@ -71,6 +74,7 @@ impl Error {
             Self::Zoo { .. } => ErrorKind::Network,
             Self::PlanFile { .. } => ErrorKind::Plan,
             Self::Export { .. } | Self::Emit { .. } => ErrorKind::Model,
+            Self::Stream { .. } => ErrorKind::Bug,
             Self::Memories(error) => error.kind(),
             Self::SideFile { .. } | Self::Write { .. } => ErrorKind::Write,
         }
@@ -110,8 +114,9 @@ impl Error {
             Self::SideFile { .. } => Some(
                 "write the model into the folder it came from, or copy the file beside the new model first",
             ),
+            Self::Stream { .. } => Some("this is a bug in Serenity; please report it with the model"),
             Self::Emit { .. } => Some(
-                "run the model with TensorFlow Lite for Microcontrollers: `serenity optimize` makes it need less there",
+                "if TensorFlow Lite for Microcontrollers or LiteRT runs the model, `serenity optimize` makes it need less there",
             ),
             Self::Memories(serenity_memories::Error::NoRoom(_)) => {
                 Some("give a larger memory; the last one may be as large as you like")

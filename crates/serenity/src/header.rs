@@ -189,9 +189,10 @@ impl Header<'_> {
         for (condition, kernels, other) in BUILDS {
             let name =
                 kernels.map_or_else(|| (*other).to_owned(), |kernels| identifier(&kernels.to_string()));
-            let is_planned = sizes.iter().any(|(set, _)| Some(*set) == *kernels);
+            let planned = sizes.iter().find(|(set, _)| Some(set.newest()) == *kernels);
+            let name = planned.map_or(name, |(set, _)| identifier(&set.to_string()));
             // Not an error by itself: who does not use the size may include the header.
-            let size = if is_planned { "ARENA_BYTES" } else { "IS_NOT_PLANNED_FOR" };
+            let size = if planned.is_some() { "ARENA_BYTES" } else { "IS_NOT_PLANNED_FOR" };
             self.line(&if condition.is_empty() {
                 "#else".to_owned()
             } else {

@@ -1,7 +1,10 @@
 //! The memory that a model needs as it is.
 
+mod by_kernels;
 mod stated;
 
+pub use by_kernels::NeedOfKernels;
+pub(crate) use stated::buffer_label;
 pub use stated::{AliveBuffer, Inspected, LargestOp, StatedInspection, StatedStep, scratch_bytes};
 
 use serenity_ir::{BufferId, Graph, Lifetimes, Op, OpId, Profile};

@@ -23,15 +23,18 @@
 pub mod account;
 pub mod boards;
 pub mod code;
+pub mod diff;
 mod error;
 pub mod export;
 mod header;
 pub mod inspect;
+pub mod layout;
 mod load;
 pub mod plan_check;
 mod plan_file;
 pub mod run;
 pub mod sample;
+pub mod stream;
 pub mod write;
 
 pub use serenity_arena as arena;

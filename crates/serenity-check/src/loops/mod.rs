@@ -32,7 +32,7 @@ mod terms;
 #[cfg(test)]
 mod tests;
 mod whiles;
-mod windows;
+pub(crate) mod windows;
 
 pub use fault::{At, LoopFault};
 

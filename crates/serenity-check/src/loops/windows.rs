@@ -34,7 +34,7 @@ pub(super) enum Filler {
 
 /// A window along rows, or along columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Axis {
+pub(crate) struct Axis {
     pub(super) input: u64,
     pub(super) output: u64,
     pub(super) taps: u64,
@@ -131,7 +131,14 @@ pub(super) fn zero_point(dtype: &ElementType, quantization: Option<&Quantization
 }
 
 impl Axis {
-    fn new(input: u64, output: u64, taps: u64, stride: u64, dilation: u64, is_same: bool) -> Option<Self> {
+    pub(crate) fn new(
+        input: u64,
+        output: u64,
+        taps: u64,
+        stride: u64,
+        dilation: u64,
+        is_same: bool,
+    ) -> Option<Self> {
         let is_counted = [input, output, taps, stride, dilation].iter().all(|n| (1..=MOST).contains(n));
         if !is_counted {
             return None;
@@ -154,7 +161,7 @@ impl Axis {
     }
 
     /// The places under the window at `place`; `None` for those outside.
-    pub(super) fn places(&self, place: u64) -> impl Iterator<Item = Option<u64>> + '_ {
+    pub(crate) fn places(&self, place: u64) -> impl Iterator<Item = Option<u64>> + '_ {
         (0..self.taps).map(move |tap| {
             let place = (place * self.stride + tap * self.dilation).checked_sub(self.before);
             place.filter(|&place| place < self.input)

@@ -28,7 +28,10 @@ impl Backwards {
             _ => false,
         };
         let is_int8 = [0, 1].iter().all(|&operand| call.dtype(operand) == Some(ElementType::Int8));
-        let is_there = kernels == Kernels::Emitted && is_whole && is_int8 && batches == 1;
+        let is_there = matches!(kernels, Kernels::Emitted | Kernels::EmittedHelium)
+            && is_whole
+            && is_int8
+            && batches == 1;
         is_there.then(|| {
             Some(Self {
                 from_behind: Window::of(call, &input, &output)?.seen_from_behind(),

@@ -7,12 +7,12 @@
 use super::call::Call;
 use super::reference;
 use super::trace::Trace;
-use serenity_ir::Operator::{RESIZE_BILINEAR, RESIZE_NEAREST_NEIGHBOR};
+use serenity_ir::Operator::{RESIZE_BILINEAR, RESIZE_NEAREST_NEIGHBOR, TRANSPOSE_CONV};
 
 pub(super) fn play(call: &Call, trace: &mut Trace) -> Option<()> {
     match call.operator() {
         // Gathered in an order of their own.
-        RESIZE_BILINEAR | RESIZE_NEAREST_NEIGHBOR => None,
+        RESIZE_BILINEAR | RESIZE_NEAREST_NEIGHBOR | TRANSPOSE_CONV => None,
         _ => reference::play(call, trace),
     }
 }

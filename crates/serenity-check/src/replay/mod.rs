@@ -142,7 +142,7 @@ pub(crate) fn nearest(
     });
     let at_least = leads.collect::<Option<Vec<i64>>>().and_then(|leads| leads.into_iter().max());
     // A block that is copied onto itself stays what it was; elsewhere the same bytes, or the same channels, may be all that is sure.
-    let onto_itself = calls.iter().filter_map(|call| match kernels {
+    let onto_itself = calls.iter().filter_map(|call| match kernels.newest() {
         Kernels::Any => Some(0),
         Kernels::EspNnS3 if esp_nn_s3::calls_library(call) == Some(true) => Some(0),
         Kernels::CmsisNnMve | Kernels::EmittedCmsisNnMve => {
@@ -153,7 +153,11 @@ pub(crate) fn nearest(
         Kernels::Reference
         | Kernels::EspNn
         | Kernels::EspNnS3
+        | Kernels::EspNnS3V1_1
+        | Kernels::EspNnS3V1_2_0
+        | Kernels::EspNnS3V1_2_1
         | Kernels::Emitted
+        | Kernels::EmittedHelium
         | Kernels::EmittedCmsisNn => copies::own_place(call),
     });
     let is_safe =
@@ -174,8 +178,10 @@ fn play(call: &Call, kernels: Kernels, trace: &mut Trace) -> Option<()> {
         Kernels::Reference | Kernels::EspNn => reference::play(call, trace),
         Kernels::CmsisNn => cmsis_nn::play(call, trace),
         Kernels::CmsisNnMve => cmsis_nn_mve::play(call, trace),
-        Kernels::EspNnS3 => esp_nn_s3::play(call, trace),
-        Kernels::Emitted => emitted::play(call, trace),
+        Kernels::EspNnS3 | Kernels::EspNnS3V1_1 | Kernels::EspNnS3V1_2_0 | Kernels::EspNnS3V1_2_1 => {
+            esp_nn_s3::play(call, trace)
+        }
+        Kernels::Emitted | Kernels::EmittedHelium => emitted::play(call, trace),
         Kernels::EmittedCmsisNn => emitted_cmsis_nn::play(call, trace),
         Kernels::EmittedCmsisNnMve => emitted_cmsis_nn::play_mve(call, trace),
     }

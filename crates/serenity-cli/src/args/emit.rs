@@ -1,8 +1,10 @@
 //! The arguments of `emit`.
 
+use super::values::named;
 use super::{ChangeArgs, ReadArgs, RuntimeArg, SearchArgs, TalkArgs};
 use crate::size::GivenSize;
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
+use serenity::layout::Layout;
 
 /// Write a model as code that needs no interpreter.
 #[derive(Args)]
@@ -29,7 +31,9 @@ pub(crate) enum EmitCommand {
 #[command(after_help = "Examples:\n  \
     serenity emit c model.tflite -o firmware/model\n  \
     serenity emit c model.tflite -o firmware/model --loops --name kws\n  \
+    serenity emit c model.tflite -o firmware/model --loops --stream rows\n  \
     serenity emit c model.tflite -o firmware/model --loops --budget 64KB || echo 'does not fit'\n  \
+    serenity emit c model.tflite -o components/kws --layout esp-idf\n  \
     serenity verify model.tflite firmware/model\n\n\
     To run it:\n  \
     #include \"model.h\"\n  \
@@ -46,6 +50,15 @@ pub(crate) struct EmitCArgs {
     /// The prefix of all names in the code [default: the name of the file].
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
+    /// Take the input row by row: the application hands rows over as they come, to a function `push`, and the whole input
+    /// is never in memory.
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) stream: Option<Streaming>,
+    /// The build that the code is for: what it expects is written beside the code.
+    ///
+    /// plain: the code alone. cmake: a library for `add_subdirectory`. esp-idf: a component. zephyr: a module. arduino, platformio: a library.
+    #[arg(long, value_name = "BUILD", default_value_t, value_parser = named::<Layout>(Layout::all().map(|(name, _)| name)))]
+    pub(crate) layout: Layout,
     /// Exit with 1 if the static memory (arena and state) is larger than this.
     #[arg(long, value_name = "SIZE")]
     pub(crate) budget: Option<GivenSize>,
@@ -59,4 +72,11 @@ pub(crate) struct EmitCArgs {
     pub(crate) search: SearchArgs,
     #[command(flatten)]
     pub(crate) talk: TalkArgs,
+}
+
+/// How the input comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Streaming {
+    /// Row by row, from the top.
+    Rows,
 }

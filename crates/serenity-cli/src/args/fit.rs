@@ -28,7 +28,7 @@ pub(crate) struct FitArgs {
     /// Make these changes only [default: all].
     ///
     /// plan: another order, and an offset for every tensor. rewrites: operators replaced by equivalent ones. kernels: TFLM is built with known kernels.
-    /// loops: a few rows at a time. int8-io: integer inputs and outputs. c: C code instead of the interpreter.
+    /// loops: a few rows at a time. int8-io: integer inputs and outputs. c: C code instead of the interpreter. stream: the application hands over a row of the input at a time.
     #[arg(long, value_name = "CHANGE,...", value_delimiter = ',', value_parser = named::<Change>(Change::all().map(|(name, _)| name)))]
     pub(crate) allow: Vec<Change>,
     /// Do not make these changes.

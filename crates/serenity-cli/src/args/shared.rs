@@ -1,6 +1,6 @@
 //! Arguments that several commands share.
 
-use super::values::{Shape, TimeLimit, named, shape, soft_budget, step_limit, threads};
+use super::values::{Shape, TimeLimit, kernels, named, shape, soft_budget, step_limit, threads};
 use crate::Failure;
 use crate::failure::refuse;
 use crate::size::Size;
@@ -24,12 +24,12 @@ pub(crate) struct RuntimeArg {
     /// The kernels that TFLM is built with [default: any]. Kernel sets differ in scratch memory, and in how far an output may overwrite an
     /// input.
     ///
-    /// any: safe with all of these except esp-nn-s3; only element-wise operators work in place. reference: TFLM's portable kernels. cmsis-nn: Arm's, for
+    /// any: safe with all of these except esp-nn-s3, and as large as the largest of TFLM's portable kernels and CMSIS-NN of 2026 and ESP-NN 1.0.0 to 1.2.3 in C; only element-wise operators work in place. reference: TFLM's portable kernels. cmsis-nn: Arm's, for
     /// cores with DSP instructions (Cortex-M4, M7, M33). cmsis-nn-mve: Arm's, for cores with vectors (Cortex-M55, M85). esp-nn: Espressif's in C (ESP32, C3). esp-nn-s3:
-    /// Espressif's for the ESP32-S3, which need several times as much scratch. emitted: those of the C that `serenity emit` writes; emitted-cmsis-nn and emitted-cmsis-nn-mve: those with calls into CMSIS-NN. A plan for one set may compute wrong results with another; a plan for any is right with all of them.
+    /// Espressif's for the ESP32-S3, which need several times as much scratch; how much depends on the release of ESP-NN, which may follow, as in esp-nn-s3@1.1.2 [default: 1.2.3]. emitted: those of the C that `serenity emit` writes; emitted-cmsis-nn and emitted-cmsis-nn-mve: those with calls into CMSIS-NN. A plan for one set may compute wrong results with another; a plan for any is right with all of them.
     ///
     /// For LiteRT, only `reference` is modelled. builtin (its optimised kernels) and xnnpack need memory that cannot be predicted, and are refused.
-    #[arg(long, value_name = "KERNELS", value_parser = named::<KernelsName>(KernelsName::names()))]
+    #[arg(long, value_name = "KERNELS", value_parser = kernels())]
     pub(crate) kernels: Option<KernelsName>,
     /// The order in which ONNX Runtime will run the model; the session decides [default: priority].
     ///

@@ -3,8 +3,10 @@
 use crate::size::Size;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Command};
+use serenity::diff::Growth;
 use serenity::ir::ElementType;
 use serenity::memories::two_memories::Memory;
+use serenity::pipeline::target::KernelsName;
 use serenity::schedule::{SoftBudget, StepLimit};
 use std::ffi::OsStr;
 use std::fmt;
@@ -17,6 +19,13 @@ where
     T::Err: std::error::Error + Send + Sync + 'static,
 {
     AnyCase(PossibleValuesParser::new(names)).try_map(|name| name.parse::<T>())
+}
+
+/// A parser for kernels, of which releases of libraries are names too.
+pub(super) fn kernels() -> impl TypedValueParser<Value = KernelsName> {
+    let names = KernelsName::names_and_aliases();
+    let names = names.map(|(name, aliases)| PossibleValue::new(name).aliases(aliases));
+    AnyCase(PossibleValuesParser::new(names)).try_map(|name| name.parse::<KernelsName>())
 }
 
 /// Names as people write them: `CMSIS-NN` and `cmsis_nn` are `cmsis-nn`.
@@ -162,6 +171,15 @@ pub(super) fn percent(text: &str) -> Result<Percent, String> {
     }
 }
 
+/// How much more a model may need, in bytes or in percent.
+pub(super) fn growth(text: &str) -> Result<Growth, String> {
+    if text.trim_end().ends_with('%') {
+        return percent(text).map(|Percent(share)| Growth::Share(share));
+    }
+    let bytes = text.parse().map(|Size(bytes)| Growth::Bytes(bytes));
+    bytes.map_err(|expected| format!("{expected}, or a percentage as in 5%"))
+}
+
 /// A hundred times as much; nobody means more.
 const MOST_PERCENT: f64 = 10_000.0;
 
@@ -246,6 +264,14 @@ mod tests {
         for text in ["", "%", "-1%", "nan", "inf", "1e9", "ten", "10%%", "10 per cent", "-0.1"] {
             assert!(percent(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_growth_is_bytes_or_a_share() {
+        assert_eq!(growth("5%"), Ok(Growth::Share(0.05)));
+        assert_eq!(growth("2KiB"), Ok(Growth::Bytes(2048)));
+        assert_eq!(growth("0"), Ok(Growth::Bytes(0)));
+        assert!(growth("5 percent").is_err() && growth("-1").is_err() && growth("").is_err());
     }
 
     #[test]

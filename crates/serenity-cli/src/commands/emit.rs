@@ -2,7 +2,7 @@
 
 use super::budget::Question;
 use super::{count, factor, for_shell, title, with_search};
-use crate::args::{EmitArgs, EmitCArgs, EmitCommand};
+use crate::args::{EmitArgs, EmitCArgs, EmitCommand, Streaming};
 use crate::failure::refuse;
 use crate::progress::{ProgressLine, thousands};
 use crate::screen::layout::COMMAND;
@@ -12,11 +12,15 @@ use crate::{Failure, Outcome, json};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serenity::code::StatedCode;
-use serenity::emit::{Emitted, prefix_of};
+use serenity::emit::{Emitted, Library, Pushes, prefix_of};
+use serenity::layout::Layout;
+use serenity::loops::streams::Rows;
 use serenity::pipeline::Need;
+use serenity::pipeline::target::KernelsName;
 use serenity::runtimes::{Kernels, MemoryModel};
+use serenity::stream::{best_code, stream};
 use serenity::write::NewFile;
-use serenity::{Input, Optimized, Options};
+use serenity::{Input, Options};
 use std::io::Write;
 use std::path::Path;
 
@@ -25,9 +29,8 @@ pub(crate) fn run(args: &EmitArgs, out: &mut impl Write) -> Result<Outcome, Fail
     let input = args.read.load(&args.input, args.runtime.runtime)?;
     serenity::code::check_whole(&input)?;
     check_folder(&args.output)?;
-    let found = planned(args, &input)?;
-    let prefix = prefix_of(args.name.as_deref().unwrap_or(&args.input));
-    let code = Code::new(&args.output, serenity::code::emit_c(&found.model, &found.plan, &prefix)?);
+    check_layout(args)?;
+    let code = Code::new(&args.output, emitted(args, &input)?).laid_out(args.layout);
     code.make_folder()?;
     serenity::write::write_together(&code.files().collect::<Vec<_>>())?;
     let fits = args.budget.map(|budget| code.emitted.ram() <= budget.bytes);
@@ -47,22 +50,42 @@ pub(crate) fn run(args: &EmitArgs, out: &mut impl Write) -> Result<Outcome, Fail
     Ok(if fits == Some(false) { Outcome::ConditionNotMet } else { Outcome::Done })
 }
 
-/// The model with a plan for emitted kernels.
-fn planned(args: &EmitCArgs, input: &Input) -> Result<Optimized, Failure> {
+/// Refuses a build that would not find the library that the code calls.
+fn check_layout(args: &EmitCArgs) -> Result<(), Failure> {
+    if args.runtime.kernels.is_some_and(KernelsName::are_of_cmsis_nn) && !args.layout.finds_cmsis_nn() {
+        let message = format!("--layout {}: it does not say where your CMSIS-NN is", args.layout);
+        return refuse(message, "say --layout plain, or leave out --kernels");
+    }
+    Ok(())
+}
+
+/// The code of the model, planned for emitted kernels.
+fn emitted(args: &EmitCArgs, input: &Input) -> Result<Emitted, Failure> {
     if args.changes.no_plan {
         let message = "--no-plan: emitted C needs the places of all tensors";
         return refuse(message, "leave out --no-plan");
     }
     let target = args.changes.target(&args.runtime, args.budget);
     let model = target.with_emitted_kernels(target.model(input)?)?;
+    if args.stream.is_some() && model.kernels() != Some(Kernels::Emitted) {
+        let message = "--stream: the functions of CMSIS-NN want whole images, not rows that lie apart";
+        return refuse(message, "leave out --kernels");
+    }
     let options = target.options(input, model)?;
     serenity::code::check_covered(input, args.changes.int8_io, model.kernels().unwrap_or_default())?;
     let cancel = cancel_on_signal();
     let (line, progress) = ProgressLine::new(&title(input.graph(), &args.input), args.talk.quiet);
     let options = Options { progress, ..with_search(options, &args.search, &cancel)? };
-    let found = serenity::optimize(input, &options)?;
+    let prefix = prefix_of(args.name.as_deref().unwrap_or(&args.input));
+    let emitted = match args.stream {
+        Some(Streaming::Rows) => stream(input, &options, Rows::Pushed, &prefix)?.code,
+        None => {
+            let found = serenity::optimize(input, &options)?;
+            best_code(input, &found, &options, &prefix)?.0
+        }
+    };
     drop(line);
-    Ok(found)
+    Ok(emitted)
 }
 
 /// Refuses a folder that could not be written to in the end.
@@ -84,6 +107,14 @@ pub(crate) struct Written<'a> {
     fits: Option<bool>,
 }
 
+/// The core to compile for, where there are several.
+fn core(library: Library) -> &'static str {
+    match library {
+        Library::Helium | Library::CmsisNnMve => "cortex-m55 -mfloat-abi=hard",
+        Library::None | Library::CmsisNn => "cortex-m4",
+    }
+}
+
 /// The whole arena that TFLM needs for a model as it came, whatever its kernels.
 fn with_interpreter(came: &Input) -> u64 {
     let model = MemoryModel::Tflm(Kernels::Any);
@@ -97,26 +128,81 @@ fn with_interpreter(came: &Input) -> u64 {
 pub(super) struct Code {
     folder: String,
     emitted: Emitted,
+    layout: Layout,
+    /// Names in the folder, and texts.
+    contents: Vec<(String, String)>,
     paths: Vec<String>,
 }
 
 impl Code {
     pub(super) fn new(folder: &str, emitted: Emitted) -> Self {
-        let path = |name: &str| Path::new(folder).join(name).to_string_lossy().into_owned();
-        let paths = emitted.files.iter().map(|(name, _)| path(name)).collect();
-        Self { folder: folder.to_owned(), emitted, paths }
+        let (folder, layout) = (folder.to_owned(), Layout::Plain);
+        Self { folder, emitted, layout, contents: Vec::new(), paths: Vec::new() }.laid_out(layout)
     }
 
-    /// The folder, if there is none yet: nothing is left then but to write.
+    /// The code with what a build expects beside it.
+    pub(super) fn laid_out(self, layout: Layout) -> Self {
+        let path = |name: &str| Path::new(&self.folder).join(name).to_string_lossy().into_owned();
+        let contents = layout.files(&self.emitted);
+        let paths = contents.iter().map(|(name, _)| path(name)).collect();
+        Self { layout, contents, paths, ..self }
+    }
+
+    /// The folder and those in it, if there are none yet: nothing is left then but to write.
     pub(super) fn make_folder(&self) -> Result<(), Failure> {
-        let made = std::fs::create_dir_all(&self.folder);
-        Ok(made.map_err(|source| serenity::Error::Write { path: self.folder.clone(), source })?)
+        let folders = self.paths.iter().filter_map(|path| Path::new(path).parent());
+        for folder in folders {
+            let path = || folder.to_string_lossy().into_owned();
+            std::fs::create_dir_all(folder)
+                .map_err(|source| serenity::Error::Write { path: path(), source })?;
+        }
+        Ok(())
+    }
+
+    /// The folder of the code.
+    fn folder_of_code(&self) -> String {
+        let folder = self.folder.trim_end_matches('/');
+        match self.layout.folder_of_code() {
+            "" => self.folder.clone(),
+            inner => format!("{folder}/{inner}"),
+        }
+    }
+
+    /// How the build takes the code.
+    fn print_use(&self, out: &mut impl Write) -> Result<(), Failure> {
+        let (folder, prefix) = (for_shell(self.folder.trim_end_matches('/')), &self.emitted.prefix);
+        match self.layout {
+            Layout::Plain => writeln!(
+                out,
+                "compile:     {COMMAND}arm-none-eabi-gcc -mcpu={} -mthumb -O2 -c {folder}/*.c",
+                core(self.emitted.library)
+            )?,
+            Layout::Cmake => writeln!(
+                out,
+                "CMake:       add_subdirectory({folder}), then target_link_libraries(YOURS PRIVATE {prefix}_model)"
+            )?,
+            Layout::EspIdf => writeln!(
+                out,
+                "ESP-IDF:     a component: move {folder} into components/, or name it in EXTRA_COMPONENT_DIRS"
+            )?,
+            Layout::Zephyr => {
+                writeln!(
+                    out,
+                    "Zephyr:      a module: name {folder}, as an absolute path, in ZEPHYR_EXTRA_MODULES"
+                )?;
+            }
+            Layout::Arduino => {
+                writeln!(out, "Arduino:     {COMMAND}arduino-cli compile --library {folder} SKETCH")?;
+            }
+            Layout::Platformio => writeln!(out, "PlatformIO:  move {folder} into lib/")?,
+        }
+        Ok(())
     }
 
     pub(super) fn files(&self) -> impl Iterator<Item = NewFile<'_>> {
         self.paths
             .iter()
-            .zip(&self.emitted.files)
+            .zip(&self.contents)
             .map(|(path, (_, text))| NewFile { path, bytes: text.as_bytes() })
     }
 
@@ -149,6 +235,14 @@ impl Code {
             paint(GOOD, less)
         )?;
         writeln!(out, "  constants    {:>10} bytes of flash, and the code", thousands(*constants))?;
+        if let Some(Pushes { rows, row_bytes, mean_macs, most_macs, rest_macs }) = self.emitted.pushes {
+            let [mean, most, rest] = [mean_macs, most_macs, rest_macs].map(thousands);
+            writeln!(
+                out,
+                "  pushes       {:>10} rows of {row_bytes} bytes; {mean} MACs each, {most} at most; the rest {rest}",
+                thousands(rows)
+            )?;
+        }
         if let Some(number) = instructions {
             let millions = *number as f64 / 1e6;
             writeln!(
@@ -157,16 +251,17 @@ impl Code {
             )?;
         }
         writeln!(out)?;
-        let names: Vec<&str> = self.emitted.files.iter().map(|(name, _)| *name).collect();
-        let folder = for_shell(&self.folder);
-        writeln!(out, "written to {folder}: {}", names.join(", "))?;
+        let names: Vec<&str> = self.contents.iter().map(|(name, _)| name.as_str()).collect();
+        writeln!(out, "written to {}: {}", for_shell(&self.folder), names.join(", "))?;
+        self.print_use(out)?;
+        let call = if self.emitted.pushes.is_some() { "push(row)" } else { "invoke()" };
+        writeln!(out, "call:        {prefix}_{call}; see model.h")?;
         writeln!(
             out,
-            "compile:     {COMMAND}arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -O2 -c {}/*.c",
-            folder.trim_end_matches('/')
+            "run both:    {COMMAND}serenity verify {} {}",
+            for_shell(path),
+            for_shell(&self.folder_of_code())
         )?;
-        writeln!(out, "call:        {prefix}_invoke(); see model.h")?;
-        writeln!(out, "run both:    {COMMAND}serenity verify {} {folder}", for_shell(path))?;
         Ok(())
     }
 }

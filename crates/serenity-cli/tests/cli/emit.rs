@@ -67,6 +67,22 @@ fn loops_take_less_and_a_budget_decides() {
 }
 
 #[test]
+fn rows_are_pushed() {
+    let desk = Desk::new();
+    desk.run(&["zoo", "export", "mobilenet?resolution=64", "-o", "net.tflite", "--int8"]);
+    let whole = desk.run(&["emit", "c", "net.tflite", "-o", "whole", "--json"]).json();
+    assert_eq!(whole["pushes"], json!(null));
+    let rows = desk.run(&["emit", "c", "net.tflite", "-o", "rows", "--stream", "rows", "--json"]).json();
+    let pushes = &rows["pushes"];
+    assert_eq!((&pushes["rows"], &pushes["row_bytes"]), (&json!(64), &json!(192)));
+    assert!(pushes["mean_macs"].as_u64() < pushes["most_macs"].as_u64(), "{rows}");
+    assert!(rows["ram"].as_u64() < whole["ram"].as_u64(), "{rows} {whole}");
+    let header = desk.read("rows/model.h");
+    let declared = ["#define NET_ROWS 64\n", "int32_t net_push(const void *row);", "void net_begin(void);"];
+    assert!(declared.iter().all(|line| header.contains(line)) && !header.contains("INPUT"), "{header}");
+}
+
+#[test]
 fn what_makes_no_sense_is_refused_and_nothing_is_written() {
     let desk = desk();
     desk.write("file", "");
@@ -75,10 +91,18 @@ fn what_makes_no_sense_is_refused_and_nothing_is_written() {
         (&["emit", "c", "net.tflite", "-o", "file"], "`file` is no folder"),
         (&["emit", "c", "net.tflite", "-o", "dir", "--kernels", "reference"], "kernels of its own"),
         (&["emit", "c", "net.tflite", "-o", "dir", "--no-plan"], "needs the places"),
+        (
+            &["emit", "c", "net.tflite", "-o", "dir", "--stream", "rows", "--kernels", "cmsis-nn"],
+            "rows that lie apart",
+        ),
         (&["emit", "c", "net.tflite", "-o", "dir", "--runtime", "litert"], "plan for TFLM"),
         (&["optimize", "net.tflite", "--emit-c", "dir", "--kernels", "esp-nn"], "kernels of its own"),
         (&["optimize", "net.tflite", "net.tflite", "--emit-c", "dir"], "is for one model"),
         (&["verify", "net.tflite", "."], "holds no C"),
+        (
+            &["emit", "c", "net.tflite", "-o", "dir", "--layout", "arduino", "--kernels", "cmsis-nn"],
+            "where your CMSIS-NN is",
+        ),
     ];
     desk.write("model.h", "int x;\n");
     for (args, message) in cases {
@@ -95,7 +119,7 @@ fn what_is_not_covered_is_refused_by_name_and_nothing_is_written() {
     let desk = desk();
     for (model, message) in [
         ("mobilenet_v1_0.25_128_quant", "for CONV_2D `MobilenetV1/MobilenetV1/Conv2d_0/Relu6"),
-        ("face_detection_short_range", "it is covered for int8 only, and this is float16"),
+        ("face_detection_short_range", "of 16-bit floats is not covered; `--fold-constants`"),
     ] {
         let path = models.join(format!("{model}.tflite"));
         let run = desk.run(&["emit", "c", path.to_str().unwrap(), "-o", "dir"]);

@@ -39,6 +39,39 @@ fn what_is_said_of_any_kernels_is_enough_for_each() {
     }
 }
 
+/// `ESPHome` gives this model an arena of 37,000 bytes. On an ESP32-S3 it ran until ESP-NN 1.2.1 came, and then TFLM said `Failed to resize buffer. Requested: 33488`.
+#[test]
+fn the_release_that_broke_a_wake_word_is_named() {
+    let Some(models) = serenity_judges::shared("models") else { return };
+    let model = models.join("microwakeword_okay_nabu.tflite").to_str().unwrap().to_owned();
+    let inspect = |more: &[&str]| {
+        Desk::new().run(&[&["inspect", &model, "--budget", "37000", "--time-limit", "1"], more].concat())
+    };
+    let object = inspect(&["--kernels", "esp-nn-s3", "--json"]).json();
+    let needs: Vec<Value> = object["by_kernels"].as_array().unwrap().clone();
+    let told: Vec<_> = needs.iter().map(|need| (&need["kernels"], &need["arena"], &need["fits"])).collect();
+    let expected = [
+        (json!("esp-nn-s3@1.1"), json!(17_840), json!(true)),
+        (json!("esp-nn-s3@1.2.0"), json!(17_840), json!(true)),
+        (json!("esp-nn-s3@1.2.1"), json!(33_488), json!(false)),
+        (json!("esp-nn-s3"), json!(33_520), json!(false)),
+    ];
+    assert_eq!(told, expected.iter().map(|(name, head, fits)| (name, head, fits)).collect::<Vec<_>>());
+    // Each release is a name of its set, and the figures are those of the set by itself.
+    for need in &needs {
+        for release in need["releases"].as_array().unwrap() {
+            let alone = inspect(&["--kernels", release.as_str().unwrap(), "--json"]).json();
+            assert_eq!((&alone["arena"], &alone["fits"]), (&need["arena"], &need["fits"]), "{release}");
+            assert_eq!(alone["total"]["arm32"], need["needs"], "{release}");
+        }
+    }
+    let text = inspect(&[]).stdout;
+    assert!(text.contains("esp-nn-s3@1.2.0         36,288   fits, releases 1.0.0 to 1.2.0"), "{text}");
+    assert!(text.contains("esp-nn-s3@1.2.1         51,936   14,936 over, releases 1.2.1 to 1.2.2"), "{text}");
+    let unknown = inspect(&["--kernels", "esp-nn-s3@9.9"]);
+    assert!(unknown.code == 2 && unknown.stderr.contains("esp-nn-s3@1.2.1"), "{unknown:?}");
+}
+
 #[test]
 fn a_model_says_for_which_kernels_its_plan_is() {
     let desk = desk_with("mobilenet?resolution=32", &["--int8"]);

@@ -238,6 +238,7 @@ fn every_field_in_the_schema_is_printed_by_some_command() {
         &["emit", "c", "c.tflite", "-o", "code", "--budget", "1MB", "--json"],
         &["inspect", "c.tflite", "--json"],
         &["inspect", "zoo:swiftnet-b", "--json"],
+        &["diff", "c.tflite", "c.tflite", "--budget", "1MB", "--max-growth", "0", "--json"],
         &["schedule", "zoo:swiftnet-a", "--json"],
         &["schedule", "zoo:swiftnet-a", "--algorithm", "kahn", "--runtime", "plain", "--json"],
         &["place", "table.csv", "--capacity", "40", "--json"],

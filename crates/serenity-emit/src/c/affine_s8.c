@@ -21,6 +21,13 @@ void kn_affine_s8(const struct kn_affine_s8 *p, const int8_t *a, const int8_t *b
 {
     const int32_t times_a = p->times_a, times_b = p->times_b, constant = p->constant;
     int32_t left = p->count;
+#ifdef KN_MVE
+    for (; left >= 4; left -= 4, a += 4, b += 4, out += 4) {
+        int32x4_t values = vmlaq_n_s32(vdupq_n_s32(constant), vldrbq_s32(a), times_a);
+        values = vshrq_n_s32(vmlaq_n_s32(values, vldrbq_s32(b), times_b), 21);
+        vstrbq_s32(out, kn_clamped4(values, -128, 127));
+    }
+#endif
     for (; left >= 4; left -= 4, a += 4, b += 4, out += 4) {
         out[0] = kn_without_fraction(constant + a[0] * times_a + b[0] * times_b);
         out[1] = kn_without_fraction(constant + a[1] * times_a + b[1] * times_b);

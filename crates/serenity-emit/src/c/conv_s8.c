@@ -160,6 +160,11 @@ static void kn_conv_border(const struct kn_conv_s8 *p, const struct kn_cover *co
 static void kn_conv_pixel(const struct kn_conv_s8 *p, const int8_t *in, int8_t *out, struct kn_span rows, struct kn_span columns)
 {
     struct kn_cover cover;
+#ifdef KN_MVE
+    if (kn_conv_by_vectors(p, in, out, rows, columns)) {
+        return;
+    }
+#endif
     cover.rows = rows.end - rows.first;
     cover.run = (columns.end - columns.first) * p->in_c;
     if (p->dilation_w != 1 || cover.rows <= 0 || cover.run <= 0) {
@@ -180,6 +185,11 @@ static void kn_conv_pixel(const struct kn_conv_s8 *p, const int8_t *in, int8_t *
 
 void kn_conv_s8(const struct kn_conv_s8 *p, const int8_t *in, int8_t *out)
 {
+#ifdef KN_MVE
+    if (kn_conv_points(p, in, out)) {
+        return;
+    }
+#endif
     for (int32_t batch = 0; batch < p->batches; ++batch, in += p->in_h * p->in_w * p->in_c) {
         for (int32_t y = 0; y < p->out_h; ++y) {
             const struct kn_span rows = kn_span_at(y, p->stride_h, p->pad_top, p->kernel_h, p->dilation_h, p->in_h);

@@ -141,6 +141,11 @@ static void kn_depthwise_pixel(const struct kn_depthwise_s8 *p, const int8_t *in
 {
     const int32_t channels = p->in_c, out_c = channels * p->multiplicity;
     int32_t channel = 0;
+#ifdef KN_MVE
+    if (kn_depthwise_by_vectors(p, in, out, rows, columns)) {
+        return;
+    }
+#endif
     if (p->multiplicity == 1 && rows.end > rows.first && columns.end > columns.first) {
         struct kn_depthwise_cover cover;
         cover.rows = rows.end - rows.first;

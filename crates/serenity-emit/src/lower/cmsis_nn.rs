@@ -13,7 +13,7 @@ use serenity_ir::Slide;
 /// The code of an operator, if a function of the library makes it.
 pub(super) fn lowered(at: &mut At) -> Result<Option<String>, Refused> {
     let is_of_bytes = at.input(0).is_ok_and(|input| input.dtype == Int8);
-    if at.emitter.source.library == Library::None || !is_of_bytes {
+    if !matches!(at.emitter.source.library, Library::CmsisNn | Library::CmsisNnMve) || !is_of_bytes {
         return Ok(None);
     }
     match at.op.kind.as_str() {

@@ -3,13 +3,16 @@
 use super::elementwise::pairs;
 use super::reduce::three_sides;
 use super::resize;
+use super::transposed::Transposed;
 use super::windows::{dilation, geometry, sees_something, single, slides, wish};
 use crate::emitter::At;
 use crate::fragments::Fragment;
 use crate::names::in_comment;
 use crate::pool::{Ctype, float};
 use crate::refused::Refused;
+use crate::stream::Over;
 use serenity_ir::ElementType::Float32;
+use serenity_ir::Slide;
 
 /// The code of an operator on floats; `None` if it is another, or none of these.
 pub(super) fn lowered(at: &mut At) -> Result<Option<String>, Refused> {
@@ -37,6 +40,8 @@ pub(super) fn lowered(at: &mut At) -> Result<Option<String>, Refused> {
         "LOGISTIC" => each(at, "logistic_f32"),
         "TANH" => each(at, "tanh_f32"),
         "HARD_SWISH" => each(at, "hard_swish_f32"),
+        "LEAKY_RELU" => leaky_relu(at),
+        "ELU" => each(at, "elu_f32"),
         "LOG" => each(at, "log_f32"),
         "EXP" => each(at, "exp_f32"),
         "SQRT" => each(at, "sqrt_f32"),
@@ -66,7 +71,8 @@ fn bounds(at: &At, activation: &str) -> Result<[&'static str; 2], Refused> {
     })
 }
 
-fn fused(at: &At) -> Result<[&'static str; 2], Refused> {
+/// Where a fused activation cuts results off; nowhere if there is none.
+pub(crate) fn fused(at: &At) -> Result<[&'static str; 2], Refused> {
     bounds(at, at.word("activation").unwrap_or("none"))
 }
 
@@ -84,12 +90,18 @@ fn floats(at: &mut At, position: usize, count: u64, what: &str) -> Result<String
     Ok(at.emitter.pool.named(Ctype::F32, bytes, &wish, what))
 }
 
-fn window(at: &mut At, name: &str, geometry: &str, [weights, bias]: [&str; 2]) -> Result<String, Refused> {
-    at.uses(Fragment::WindowF32);
+fn window(
+    at: &mut At,
+    name: &str,
+    (batches, slides, channels): (i64, [Slide; 2], [i64; 2]),
+    [weights, bias]: [&str; 2],
+) -> Result<String, Refused> {
     let [least, most] = fused(at)?;
-    let (kernel, type_name, from, to) = (at.k(name), at.k("window_f32"), at.read(0)?, at.write(0)?);
+    let geometry = geometry(batches, slides, channels[0], channels[1]);
+    let Over { before, kernel, from } = at.over(name, Fragment::WindowF32, slides[0])?;
+    let (type_name, to) = (at.k("window_f32"), at.write(0)?);
     Ok(format!(
-        "static const struct {type_name} layer = {{\n    /* batches, input, output */ {geometry}\n    /* bounds */ {least}, {most},\n    {weights}, {bias},\n}};\n\
+        "{before}static const struct {type_name} layer = {{\n    /* batches, input, output */ {geometry}\n    /* bounds */ {least}, {most},\n    {weights}, {bias},\n}};\n\
          {kernel}(&layer, {from}, {to});\n"
     ))
 }
@@ -108,14 +120,31 @@ fn convolution(at: &mut At, name: &str) -> Result<String, Refused> {
     let slides = slides(at, from, to, [height, width], dilation(at)?)?;
     let weights = floats(at, 1, filter.count(), "weights")?;
     let bias = floats(at, 2, to[3] as u64, "bias")?;
-    window(at, name, &geometry(from[0], slides, from[3], to[3]), [&weights, &bias])
+    window(at, name, (from[0], slides, [from[3], to[3]]), [&weights, &bias])
+}
+
+/// A transposed convolution of floats, whose first operand is the shape of its result.
+pub(super) fn transposed(at: &mut At) -> Result<String, Refused> {
+    at.must_be(at.input(2)?, &Float32)?;
+    let made = Transposed::of(at)?;
+    let weights = floats(at, 1, at.input(1)?.count(), "weights")?;
+    let bias = floats(at, 3, made.to[3] as u64, "bias")?;
+    at.uses(Fragment::TransposedF32);
+    let [least, most] = fused(at)?;
+    let (kernel, type_name, from, to) =
+        (at.k("transposed_f32"), at.k("window_f32"), at.read(2)?, at.write(0)?);
+    Ok(format!(
+        "static const struct {type_name} layer = {{\n    /* batches, input, output */ {}\n    /* bounds */ {least}, {most},\n    {weights}, {bias},\n}};\n\
+         {kernel}(&layer, {from}, {to});\n",
+        made.geometry()
+    ))
 }
 
 fn pool(at: &mut At, name: &str) -> Result<String, Refused> {
     let (from, to) = (at.sides(at.input(0)?)?, at.sides(at.output(0)?)?);
     let slides = slides(at, from, to, at.pair("kernel")?, [1, 1])?;
     at.refuse_misfit(from[3] != to[3] || !slides.iter().all(sees_something))?;
-    window(at, name, &geometry(from[0], slides, from[3], to[3]), ["0", "0"])
+    window(at, name, (from[0], slides, [from[3], to[3]]), ["0", "0"])
 }
 
 fn fully_connected(at: &mut At) -> Result<String, Refused> {
@@ -126,7 +155,7 @@ fn fully_connected(at: &mut At) -> Result<String, Refused> {
     let weights = floats(at, 1, outputs * depth, "weights")?;
     let bias = floats(at, 2, outputs, "bias")?;
     let slides = [1, (input.count() / depth) as i64].map(single);
-    window(at, "conv_f32", &geometry(1, slides, depth as i64, outputs as i64), [&weights, &bias])
+    window(at, "conv_f32", (1, slides, [depth as i64, outputs as i64]), [&weights, &bias])
 }
 
 fn two(at: &mut At, name: &str) -> Result<String, Refused> {
@@ -152,6 +181,14 @@ fn cut(at: &mut At) -> Result<String, Refused> {
     at.uses(Fragment::EachF32);
     let (kernel, from, to) = (at.k("cut_each_f32"), at.read(0)?, at.write(0)?);
     Ok(format!("{kernel}({count}, {least}, {most}, {from}, {to});\n"))
+}
+
+fn leaky_relu(at: &mut At) -> Result<String, Refused> {
+    let alpha = at.real("alpha").ok_or_else(|| at.refused("its slope is missing"))?;
+    let count = same_count(at)?;
+    at.uses(Fragment::EachF32);
+    let (kernel, from, to) = (at.k("leaky_relu_f32"), at.read(0)?, at.write(0)?);
+    Ok(format!("{kernel}({count}, {}, {from}, {to});\n", float(alpha)))
 }
 
 fn each(at: &mut At, name: &str) -> Result<String, Refused> {

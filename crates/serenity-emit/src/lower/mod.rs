@@ -3,9 +3,11 @@
 mod choices;
 mod cmsis_nn;
 mod elementwise;
+mod filters;
 mod floats;
 mod gathers;
 mod loops;
+mod matrices;
 mod moves;
 mod numbers;
 mod options;
@@ -17,20 +19,26 @@ mod reduce;
 mod resize;
 mod signal;
 mod softmax;
+mod space;
 mod state;
 mod tables;
+mod transposed;
 mod whole;
 mod windows;
 
+pub(crate) use floats::fused as float_cut;
+pub(crate) use moves::padding;
 #[cfg(test)]
 pub(crate) use options::Affine;
 #[cfg(test)]
 pub(crate) use quantized::Layer;
-pub(crate) use windows::Weighted;
+pub(crate) use reduce::Mean;
+pub(crate) use windows::{Pool, Weighted};
 
 use crate::emitter::At;
 use crate::refused::Refused;
 use crate::source::{DataPlace, SourceTensor};
+use serenity_ir::ElementType::Float32;
 
 /// Nothing is gained by tensors without elements, and much could go wrong.
 fn refuse_empty(at: &At) -> Result<(), Refused> {
@@ -60,6 +68,9 @@ pub(crate) fn lowered(at: &mut At) -> Result<Option<String>, Refused> {
         "CONV_2D" => windows::convolution(at).map(Some),
         "DEPTHWISE_CONV_2D" => windows::depthwise(at).map(Some),
         "AVERAGE_POOL_2D" | "MAX_POOL_2D" => windows::pool(at).map(Some),
+        "TRANSPOSE_CONV" if at.output(0)?.dtype == Float32 => floats::transposed(at).map(Some),
+        "TRANSPOSE_CONV" => transposed::convolution(at).map(Some),
+        "BATCH_MATMUL" => matrices::products(at).map(Some),
         "FULLY_CONNECTED" => products::fully_connected(at).map(Some),
         "ADD" | "SUB" => elementwise::sum(at).map(Some),
         "SQUARED_DIFFERENCE" => elementwise::squared_difference(at).map(Some),
@@ -67,12 +78,20 @@ pub(crate) fn lowered(at: &mut At) -> Result<Option<String>, Refused> {
         "MAXIMUM" | "MINIMUM" => elementwise::extreme(at).map(Some),
         "RELU" | "RELU6" => elementwise::relu(at).map(Some),
         "LOGISTIC" | "TANH" => tables::curve(at).map(Some),
+        "LEAKY_RELU" => tables::leaky_relu(at).map(Some),
+        "ELU" => tables::elu(at).map(Some),
         "HARD_SWISH" => tables::hard_swish(at).map(Some),
         "QUANTIZE" => tables::quantize(at).map(Some),
         "DEQUANTIZE" => tables::dequantize(at).map(Some),
         "CAST" => whole::cast(at).map(Some),
         "SOFTMAX" => softmax::softmax(at).map(Some),
         "MEAN" => reduce::mean(at).map(Some),
+        "REDUCE_MAX" | "REDUCE_MIN" => reduce::extreme(at).map(Some),
+        "ARG_MAX" | "ARG_MIN" => reduce::place(at).map(Some),
+        "SVDF" => filters::svdf(at).map(Some),
+        "UNIDIRECTIONAL_SEQUENCE_LSTM" if at.input(0)?.dtype == Float32 => {
+            recurrent::lstm_of_floats(at).map(Some)
+        }
         "UNIDIRECTIONAL_SEQUENCE_LSTM" => recurrent::lstm(at).map(Some),
         "RESHAPE" | "SQUEEZE" | "EXPAND_DIMS" => moves::reshape(at),
         "PAD" | "PADV2" => moves::pad(at).map(Some),
@@ -82,6 +101,8 @@ pub(crate) fn lowered(at: &mut At) -> Result<Option<String>, Refused> {
         "SLICE" => moves::slice(at),
         "STRIDED_SLICE" => moves::strided_slice(at),
         "TRANSPOSE" => moves::transpose(at).map(Some),
+        "SPACE_TO_BATCH_ND" | "BATCH_TO_SPACE_ND" => space::batches(at).map(Some),
+        "SPACE_TO_DEPTH" | "DEPTH_TO_SPACE" => space::depth(at).map(Some),
         "GATHER" => gathers::taken(at).map(Some),
         "MIRROR_PAD" => gathers::mirror_pad(at).map(Some),
         "RESIZE_NEAREST_NEIGHBOR" => gathers::nearest(at).map(Some),

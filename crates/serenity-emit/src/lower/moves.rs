@@ -35,7 +35,7 @@ impl Nest {
     }
 
     /// The code that moves them.
-    fn code(&self, at: &mut At, from: &str, to: &str) -> Result<String, Refused> {
+    pub(super) fn code(&self, at: &mut At, from: &str, to: &str) -> Result<String, Refused> {
         if self.is_block() {
             return Ok(format!("memmove({to}, {from}, {});\n", self.bytes));
         }
@@ -133,7 +133,7 @@ pub(super) fn pad(at: &mut At) -> Result<String, Refused> {
 }
 
 /// The bytes of the element that is put around.
-fn padding(at: &At, output: &SourceTensor) -> Result<Vec<u8>, Refused> {
+pub(crate) fn padding(at: &At, output: &SourceTensor) -> Result<Vec<u8>, Refused> {
     if at.op.kind == "PADV2" {
         let value = at.constant(2).filter(|bytes| bytes.len() as u64 == output.item());
         return value.map(<[u8]>::to_vec).ok_or_else(|| at.refused("its value is no constant"));
@@ -196,6 +196,8 @@ fn joined(at: &mut At, blocks: u64) -> Result<Option<String>, Refused> {
         return Ok((!code.is_empty()).then_some(code));
     }
     at.uses(Fragment::Concat);
+    // Where the rows of a stream lie is known when they are there.
+    let storage = if at.scope.row.is_empty() { "static " } else { "" };
     let mut parts = Vec::new();
     for position in 0..count {
         let bytes = at.input(position)?.bytes / blocks;
@@ -203,7 +205,7 @@ fn joined(at: &mut At, blocks: u64) -> Result<Option<String>, Refused> {
     }
     let (kernel, type_name) = (at.k("concat"), at.k("part"));
     Ok(Some(format!(
-        "static const struct {type_name} parts[{count}] = {{\n    {},\n}};\n{kernel}(parts, {count}, {blocks}, {to});\n",
+        "{storage}const struct {type_name} parts[{count}] = {{\n    {},\n}};\n{kernel}(parts, {count}, {blocks}, {to});\n",
         parts.join(",\n    ")
     )))
 }

@@ -115,6 +115,9 @@ fn reads_what_is_there(at: &At, made: &Weighted, kernel: Kernel) -> Result<bool,
     let input = at.input(0)?;
     Ok(match input.place {
         DataPlace::Arena(offset) => offset.saturating_add(input.bytes + after) <= at.emitter.arena,
+        DataPlace::Row(line) | DataPlace::Rows(line) => {
+            at.emitter.end_of_line(line) + after <= at.emitter.arena
+        }
         _ => after == 0,
     })
 }
@@ -197,17 +200,20 @@ fn written(
     };
     let constants = at.emitter.pool.i32s(&scales.words, &format!("{wish}_scales"), why);
     let (fragment, name) = kernel.fragment();
-    at.uses(fragment);
     at.uses(Fragment::PackedS8);
-    let (from, to, layer, name) = (at.read(0)?, at.write(0)?, at.k("packed_s8"), at.k(name));
+    let over = at.over(name, fragment, made.slides[0])?;
+    let (to, layer) = (at.write(0)?, at.k("packed_s8"));
     let image = image(made.slides, depth, made.channels[1]);
     Ok(format!(
-        "static const struct {layer} layer = {{\n    /* input, output */ {image}\n    \
+        "{}static const struct {layer} layer = {{\n    /* input, output */ {image}\n    \
          /* zero point */ {}, /* from the last pixel to the first */ {}, /* two roundings */ {},\n    \
          {weights}, {constants}, {zeros},\n}};\n\
-         {name}(&layer, (const int8_t *)({from}), (int8_t *)({to}));\n",
+         {}(&layer, {}, (int8_t *)({to}));\n",
+        over.before,
         made.read.zero,
         i32::from(is_backward(at, made)?),
         i32::from(scales.is_double),
+        over.kernel,
+        over.from,
     ))
 }

@@ -46,8 +46,10 @@ pub(super) fn named_matrix(made: &Weighted, at: &mut At, wish: &str) -> String {
 }
 
 pub(super) fn fully_connected(at: &mut At) -> Result<String, Refused> {
-    let made = dense(at)?;
-    if let Some(packed) = packed::convolution(at, &made)? {
+    let mut made = dense(at)?;
+    if at.has_vectors(Fragment::ConvVectorsS8) {
+        made.layer.for_vectors();
+    } else if let Some(packed) = packed::convolution(at, &made)? {
         return Ok(packed);
     }
     let wish = wish(at);

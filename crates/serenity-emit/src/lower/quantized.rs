@@ -63,6 +63,13 @@ impl Layer {
         Ok(Self { given: given_biases, bias: folded, holds_differences, factors })
     }
 
+    /// Kernels of vectors load multipliers for several channels at once.
+    pub(crate) fn for_vectors(&mut self) {
+        if let [factor] = self.factors[..] {
+            self.factors = vec![factor; self.bias.len()];
+        }
+    }
+
     /// As constants: the names of the biases, of the multipliers and of the shifts.
     pub(crate) fn named(&self, at: &mut At, name: &str) -> [String; 3] {
         let multipliers: Vec<i32> = self.factors.iter().map(|factor| factor.multiplier).collect();

@@ -7,10 +7,10 @@ use crate::curves::logistic_places;
 use crate::emitter::At;
 use crate::fixed_point::Factor;
 use crate::fragments::Fragment;
-use crate::pool::Ctype;
+use crate::pool::{Ctype, float};
 use crate::refused::Refused;
 use crate::source::DataPlace;
-use serenity_ir::ElementType::{Int8, Int16};
+use serenity_ir::ElementType::{self, Float32, Int8, Int16};
 
 /// The order of the operands: weights of what is read, weights of what the cells gave, biases; each for the gates in the order of [`GATES`].
 const WEIGHTS: usize = 1;
@@ -29,33 +29,94 @@ const ORDER: [usize; 4] = [1, 0, 2, 3];
 const GATE: f64 = 1.0 / 32_768.0;
 const ARGUMENT: f64 = 1.0 / 4096.0;
 
+/// What an `UNIDIRECTIONAL_SEQUENCE_LSTM` is made of, whatever its numbers are.
+struct Lstm {
+    batches: u64,
+    steps: u64,
+    inputs: u64,
+    cells: u64,
+    /// Places from one batch, and from one step, to the next.
+    apart: [u64; 2],
+}
+
+impl Lstm {
+    /// Refused if an operand is there that no cell here has, or if its shapes or types do not fit together.
+    fn of(at: &At, [dtype, memory_dtype]: [&ElementType; 2]) -> Result<Self, Refused> {
+        let (input, output, last, memory) = (at.input(0)?, at.output(0)?, at.input(LAST)?, at.input(MEMORY)?);
+        for tensor in [input, output, last] {
+            at.must_be(tensor, dtype)?;
+        }
+        at.must_be(memory, memory_dtype)?;
+        let left_out = (9..12).chain(16..18).chain(20..OPERANDS);
+        if at.op.inputs.len() != OPERANDS || { left_out }.any(|position| at.input_id(position).is_some()) {
+            return Err(at.refused("it has peepholes, a projection or a normalisation, or too few operands"));
+        }
+        if at.word("activation") != Some("tanh") {
+            return Err(at.refused("its activation is another than `tanh`"));
+        }
+        if !matches!((&last.place, &memory.place), (DataPlace::Variable, DataPlace::Variable)) {
+            return Err(at.refused("its state is no variable"));
+        }
+        let (&[slow, fast, inputs], &[_, _, cells]) = (&input.shape[..], &output.shape[..]) else {
+            return Err(at.refused("it is covered for tensors of three sides only"));
+        };
+        let by_time = at.flag("time_major");
+        let (batches, steps) = if by_time { (fast, slow) } else { (slow, fast) };
+        let kept = batches.checked_mul(cells);
+        at.refuse_misfit(
+            output.shape[..2] != input.shape[..2]
+                || [last, memory].map(|state| Some(state.count())) != [kept; 2],
+        )?;
+        let apart = if by_time { [1, batches] } else { [steps, 1] };
+        Ok(Self { batches, steps, inputs, cells, apart })
+    }
+
+    /// As the members of a structure that all cells begin with.
+    fn members(&self) -> String {
+        let Self { batches, steps, inputs, cells, apart } = self;
+        format!("{batches}, {steps}, {inputs}, {cells}, {}, {}", apart[0], apart[1])
+    }
+}
+
+/// `UNIDIRECTIONAL_SEQUENCE_LSTM` of floats.
+pub(super) fn lstm_of_floats(at: &mut At) -> Result<String, Refused> {
+    let made = Lstm::of(at, [&Float32, &Float32])?;
+    let wish = wish(at);
+    let mut gates = Vec::new();
+    for number in ORDER {
+        let mut members = Vec::new();
+        let operands = [
+            ("weights", WEIGHTS + number, vec![made.cells, made.inputs]),
+            ("cell_weights", CELL_WEIGHTS + number, vec![made.cells, made.cells]),
+            ("bias", BIAS + number, vec![made.cells]),
+        ];
+        for (what, position, shape) in operands {
+            let tensor = at.input(position)?;
+            at.must_be(tensor, &Float32)?;
+            at.refuse_misfit(tensor.shape != shape)?;
+            let bytes = at.constant(position).filter(|bytes| bytes.len() as u64 == tensor.bytes);
+            let bytes = bytes.ok_or_else(|| at.refused("its weights are no constant"))?;
+            let name = format!("{wish}_{}_{what}", GATES[number]);
+            members.push(at.emitter.pool.named(Ctype::F32, bytes, &name, what));
+        }
+        gates.push(format!("/* {} */ {{{}}}", GATES[number], members.join(", ")));
+    }
+    at.uses(Fragment::LstmF32);
+    let most = at.real("cell_clip").filter(|&clip| clip > 0.0).map_or_else(|| "FLT_MAX".to_owned(), float);
+    let (kernel, from, to) = (at.k("lstm_f32"), at.read(0)?, at.write(0)?);
+    let (last, memory) = (at.read(LAST)?, at.read(MEMORY)?);
+    Ok(format!(
+        "static const struct {kernel} layer = {{\n    {}, {most},\n    {},\n}};\n{kernel}(&layer, {from}, {last}, {memory}, {to});\n",
+        made.members(),
+        gates.join(",\n    ")
+    ))
+}
+
 /// `UNIDIRECTIONAL_SEQUENCE_LSTM` of 8-bit integers with a memory of 16-bit ones.
 pub(super) fn lstm(at: &mut At) -> Result<String, Refused> {
-    let (input, output, last, memory) = (at.input(0)?, at.output(0)?, at.input(LAST)?, at.input(MEMORY)?);
-    at.must_be(input, &Int8)?;
-    at.must_be(output, &Int8)?;
-    at.must_be(last, &Int8)?;
-    at.must_be(memory, &Int16)?;
-    let left_out = (9..12).chain(16..18).chain(20..OPERANDS);
-    if at.op.inputs.len() != OPERANDS || { left_out }.any(|position| at.input_id(position).is_some()) {
-        return Err(at.refused("it has peepholes, a projection or a normalisation, or too few operands"));
-    }
-    if at.word("activation") != Some("tanh") {
-        return Err(at.refused("its activation is another than `tanh`"));
-    }
-    if !matches!((&last.place, &memory.place), (DataPlace::Variable, DataPlace::Variable)) {
-        return Err(at.refused("its state is no variable"));
-    }
-    let (&[slow, fast, inputs], &[_, _, cells]) = (&input.shape[..], &output.shape[..]) else {
-        return Err(at.refused("it is covered for tensors of three sides only"));
-    };
-    let by_time = at.flag("time_major");
-    let (batches, steps) = if by_time { (fast, slow) } else { (slow, fast) };
-    let kept = batches.checked_mul(cells);
-    at.refuse_misfit(
-        output.shape[..2] != input.shape[..2] || [last, memory].map(|state| Some(state.count())) != [kept; 2],
-    )?;
-    let (read, given) = (at.affine(input)?, at.affine(last)?);
+    let made = Lstm::of(at, [&Int8, &Int16])?;
+    let Lstm { inputs, cells, .. } = made;
+    let (read, given) = (at.affine(at.input(0)?)?, at.affine(at.input(LAST)?)?);
     let mut gates = Vec::new();
     for number in ORDER {
         gates.push(gate(at, number, [read, given], [cells, inputs])?);
@@ -74,15 +135,13 @@ pub(super) fn lstm(at: &mut At) -> Result<String, Refused> {
     let curve =
         at.emitter.pool.named(Ctype::U16, &curve, "logistic", "the logistic function, places 1/24 apart");
     at.uses(Fragment::LstmS8);
-    let apart = if by_time { [1, batches] } else { [steps, 1] };
     let (kernel, from, to) = (at.k("lstm_s8"), at.read(0)?, at.write(0)?);
     let (last, memory) = (at.read(LAST)?, at.read(MEMORY)?);
     let factors: Vec<String> = products.iter().map(|f| format!("{}, {}, ", f.multiplier, f.shift)).collect();
     Ok(format!(
-        "static const struct {kernel} layer = {{\n    {batches}, {steps}, {inputs}, {cells}, {}, {},\n    /* products, zero point */ {}{},\n    /* curve */ {curve_multiplier}, {curve_shift}, {most}, {curve},\n    {},\n}};\n\
+        "static const struct {kernel} layer = {{\n    {},\n    /* products, zero point */ {}{},\n    /* curve */ {curve_multiplier}, {curve_shift}, {most}, {curve},\n    {},\n}};\n\
          {kernel}(&layer, (const int8_t *)({from}), (int8_t *)({last}), {memory}, (int8_t *)({to}));\n",
-        apart[0],
-        apart[1],
+        made.members(),
         factors.concat(),
         given.zero,
         gates.join(",\n    ")

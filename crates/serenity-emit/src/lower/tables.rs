@@ -8,7 +8,7 @@ use crate::fixed_point::{Factor, halves, rounding_shift};
 use crate::fragments::Fragment;
 use crate::pool::{Ctype, float};
 use crate::refused::Refused;
-use serenity_ir::ElementType::{Float32, Int8, Int16, UInt8};
+use serenity_ir::ElementType::{Float16, Float32, Int8, Int16, UInt8};
 
 /// `LOGISTIC` and `TANH` of 8-bit integers, with four bits before the point.
 pub(super) fn curve(at: &mut At) -> Result<String, Refused> {
@@ -95,6 +95,37 @@ fn saturated(value: i64) -> i16 {
     value.clamp(i16::MIN.into(), i16::MAX.into()) as i16
 }
 
+/// `LEAKY_RELU` of 8-bit integers: one factor above the zero point, and one below.
+pub(super) fn leaky_relu(at: &mut At) -> Result<String, Refused> {
+    let (input, output) = at.ends([&Int8, &Int8])?;
+    let (read, written) = (at.affine(input)?, at.affine(output)?);
+    let alpha = at.real("alpha").ok_or_else(|| at.refused("its slope is missing"))?;
+    // In floats, as the runtime does.
+    let factors =
+        [read.scale / written.scale, read.scale * alpha / written.scale].map(|f| Factor::of(f64::from(f)));
+    if alpha < 0.0 || !factors.iter().all(|factor| factor.holds(256)) {
+        return Err(at.refused("its slope is negative, or its result has too fine a scale"));
+    }
+    let value = |stored: i32| {
+        let centred = stored - read.zero;
+        let factor = factors[usize::from(centred < 0)];
+        (factor.apply(centred) + written.zero).clamp(-128, 127)
+    };
+    looked_up(at, |byte| value(i32::from(byte.cast_signed())) as u8, "leaky_relu")
+}
+
+/// `ELU` of 8-bit integers, which the runtime looks up as well.
+pub(super) fn elu(at: &mut At) -> Result<String, Refused> {
+    let (input, output) = at.ends([&Int8, &Int8])?;
+    let (read, written) = (at.affine(input)?, at.affine(output)?);
+    let value = |stored: i32| {
+        let x = read.scale * (stored - read.zero) as f32;
+        let y = if x < 0.0 { x.exp_m1() } else { x };
+        ((y * (1.0 / written.scale)).round() as i32).saturating_add(written.zero).clamp(-128, 127)
+    };
+    looked_up(at, |byte| value(i32::from(byte.cast_signed())) as u8, "elu")
+}
+
 /// Of bytes to bytes, or of floats to bytes.
 pub(super) fn quantize(at: &mut At) -> Result<String, Refused> {
     let (input, output) = (at.input(0)?, at.output(0)?);
@@ -138,6 +169,11 @@ pub(super) fn quantize(at: &mut At) -> Result<String, Refused> {
 }
 
 pub(super) fn dequantize(at: &mut At) -> Result<String, Refused> {
+    if at.input(0)?.dtype == Float16 {
+        return Err(
+            at.not_covered("of 16-bit floats is not covered; `--fold-constants` makes them 32-bit constants")
+        );
+    }
     let (input, _) = at.ends([&Int8, &Float32])?;
     let read = at.affine(input)?;
     converted(at, "dequantize_s8", read, ["const int8_t *", "void *"])

@@ -4,7 +4,7 @@ use super::elementwise::pairs;
 use crate::emitter::At;
 use crate::fragments::Fragment;
 use crate::refused::Refused;
-use serenity_ir::ElementType::{self, Bool, Int8, Int16, Int32, UInt32};
+use serenity_ir::ElementType::{self, Bool, Float32, Int8, Int16, Int32, UInt32};
 
 /// The code of an operator on two tensors of 32-bit integers; `None` if it is another.
 pub(super) fn lowered(at: &mut At) -> Result<Option<String>, Refused> {
@@ -40,15 +40,37 @@ pub(super) fn lowered(at: &mut At) -> Result<Option<String>, Refused> {
 /// `CAST` between whole numbers.
 pub(super) fn cast(at: &mut At) -> Result<String, Refused> {
     let (input, output) = (at.input(0)?, at.output(0)?);
+    let (from_float, to_float) = (input.dtype == Float32, output.dtype == Float32);
     let sources = [Bool, Int8, Int16, Int32, UInt32];
     let is_covered = |known: &[ElementType], dtype: &ElementType| known.contains(dtype);
-    if !is_covered(&sources, &input.dtype) || !is_covered(&sources[1..], &output.dtype) {
+    if from_float && to_float
+        || !(from_float || is_covered(&sources, &input.dtype))
+        || !(to_float || is_covered(&sources[1..], &output.dtype))
+    {
         return Err(at.not_covered(format!("from {} to {} is not covered", input.dtype, output.dtype)));
     }
     let count = input.count();
     at.refuse_misfit(count != output.count())?;
-    at.uses(Fragment::Cast);
-    let (kernel, from, to) = (at.k("cast"), at.read(0)?, at.write(0)?);
-    let has_sign = i32::from(input.dtype != Bool);
-    Ok(format!("{kernel}({count}, {}, {has_sign}, {from}, {}, {to});\n", input.item(), output.item()))
+    let (from, to) = (at.read(0)?, at.write(0)?);
+    let (item, wider) = (input.item(), output.item());
+    let has_sign = i32::from(!matches!(input.dtype, Bool | UInt32));
+    at.uses(if from_float || to_float { Fragment::CastF32 } else { Fragment::Cast });
+    if from_float {
+        let (least, most) = range(&output.dtype);
+        return Ok(format!("{}({count}, {least}, {most}, {from}, {wider}, {to});\n", at.k("cast_from_f32")));
+    }
+    if to_float {
+        return Ok(format!("{}({count}, {item}, {has_sign}, {from}, {to});\n", at.k("cast_to_f32")));
+    }
+    Ok(format!("{}({count}, {item}, {has_sign}, {from}, {wider}, {to});\n", at.k("cast")))
+}
+
+/// The least and the most of a type of whole numbers, in C.
+fn range(dtype: &ElementType) -> (&'static str, &'static str) {
+    match dtype {
+        Int8 => ("-128", "127"),
+        Int16 => ("-32768", "32767"),
+        UInt32 => ("0", "4294967295"),
+        _ => ("-2147483647 - 1", "2147483647"),
+    }
 }

@@ -7,6 +7,8 @@ use crate::emitter::At;
 use crate::fragments::Fragment;
 use crate::names::short;
 use crate::refused::Refused;
+use crate::source::Library;
+use crate::stream::Over;
 use serenity_ir::ElementType::Int8;
 use serenity_ir::{Padding, Slide, Window};
 
@@ -68,6 +70,17 @@ pub(super) fn image([rows, columns]: [Slide; 2], channels: i64, last: i64) -> St
         rows.before,
         columns.before
     )
+}
+
+impl At<'_, '_> {
+    /// Is the code for cores with vectors? Then it has pieces for them, and weights are not packed.
+    pub(super) fn has_vectors(&mut self, fragment: Fragment) -> bool {
+        let has_vectors = self.emitter.source.library == Library::Helium;
+        if has_vectors {
+            self.uses(fragment);
+        }
+        has_vectors
+    }
 }
 
 /// The name of what an operator makes, for its constants.
@@ -182,7 +195,14 @@ impl Weighted {
 
 pub(super) fn convolution(at: &mut At) -> Result<String, Refused> {
     let made = Weighted::convolution(at)?;
-    if let Some(packed) = packed::convolution(at, &made)? {
+    filtered(at, made)
+}
+
+/// A layer that is a convolution.
+fn filtered(at: &mut At, mut made: Weighted) -> Result<String, Refused> {
+    if at.has_vectors(Fragment::ConvVectorsS8) {
+        made.layer.for_vectors();
+    } else if let Some(packed) = packed::convolution(at, &made)? {
         return Ok(packed);
     }
     let wish = wish(at);
@@ -199,11 +219,11 @@ pub(super) fn convolution(at: &mut At) -> Result<String, Refused> {
     } else {
         (Fragment::ConvS8, "conv_s8", "conv_s8")
     };
-    at.uses(fragment);
-    let (from, to, layer, kernel) = (at.read(0)?, at.write(0)?, at.k(layer), at.k(kernel));
+    let Over { before, kernel, from } = at.over(kernel, fragment, made.slides[0])?;
+    let (to, layer) = (at.write(0)?, at.k(layer));
     Ok(format!(
-        "static const struct {layer} layer = {{\n    /* batches, input, output */ {}\n    {}\n    {grouped}{step}, {weights}, {bias}, {multiplier}, {shift},\n}};\n\
-         {kernel}(&layer, (const int8_t *)({from}), (int8_t *)({to}));\n",
+        "{before}static const struct {layer} layer = {{\n    /* batches, input, output */ {}\n    {}\n    {grouped}{step}, {weights}, {bias}, {multiplier}, {shift},\n}};\n\
+         {kernel}(&layer, {from}, (int8_t *)({to}));\n",
         geometry(made.batches, made.slides, depth, filters),
         ends(at, made.read, made.written)?,
     ))
@@ -211,11 +231,12 @@ pub(super) fn convolution(at: &mut At) -> Result<String, Refused> {
 
 pub(super) fn depthwise(at: &mut At) -> Result<String, Refused> {
     let made = Weighted::depthwise(at)?;
-    let packed = match made.as_convolution() {
-        Some(convolution) => packed::convolution(at, &convolution)?,
-        None => packed::depthwise(at, &made)?,
-    };
-    if let Some(packed) = packed {
+    if let Some(convolution) = made.as_convolution() {
+        return filtered(at, convolution);
+    }
+    if !at.has_vectors(Fragment::DepthwiseVectorsS8)
+        && let Some(packed) = packed::depthwise(at, &made)?
+    {
         return Ok(packed);
     }
     let wish = wish(at);
@@ -226,12 +247,12 @@ pub(super) fn depthwise(at: &mut At) -> Result<String, Refused> {
     } else {
         (Fragment::DepthwiseS8, "depthwise_s8")
     };
-    at.uses(fragment);
-    let (source, target, layer, kernel) = (at.read(0)?, at.write(0)?, at.k("depthwise_s8"), at.k(kernel));
+    let Over { before, kernel, from } = at.over(kernel, fragment, made.slides[0])?;
+    let (target, layer) = (at.write(0)?, at.k("depthwise_s8"));
     let [channels, results] = made.channels;
     Ok(format!(
-        "static const struct {layer} layer = {{\n    /* batches, input, output, multiplicity */ {}\n    {}\n    {weights}, {bias}, {multiplier}, {shift},\n}};\n\
-         {kernel}(&layer, (const int8_t *)({source}), (int8_t *)({target}));\n",
+        "{before}static const struct {layer} layer = {{\n    /* batches, input, output, multiplicity */ {}\n    {}\n    {weights}, {bias}, {multiplier}, {shift},\n}};\n\
+         {kernel}(&layer, {from}, (int8_t *)({target}));\n",
         geometry(made.batches, made.slides, channels, results / channels),
         ends(at, made.read, made.written)?,
     ))
@@ -241,14 +262,14 @@ pub(super) fn depthwise(at: &mut At) -> Result<String, Refused> {
 const POOLS_APART: f64 = 1e-6;
 
 /// A pool, whoever makes it.
-pub(super) struct Pool {
-    pub(super) from: [i64; 4],
-    pub(super) slides: [Slide; 2],
-    pub(super) bounds: (i32, i32),
+pub(crate) struct Pool {
+    pub(crate) from: [i64; 4],
+    pub(crate) slides: [Slide; 2],
+    pub(crate) bounds: (i32, i32),
 }
 
 impl Pool {
-    pub(super) fn of(at: &At) -> Result<Self, Refused> {
+    pub(crate) fn of(at: &At) -> Result<Self, Refused> {
         let (input, output) = at.ends([&Int8, &Int8])?;
         at.must_be_alike([input, output], POOLS_APART)?;
         let (from, to, taps) = (at.sides(input)?, at.sides(output)?, at.pair("kernel")?);
@@ -262,12 +283,12 @@ impl Pool {
 
 pub(super) fn pool(at: &mut At) -> Result<String, Refused> {
     let Pool { from, slides: [rows, columns], bounds: (least, most) } = Pool::of(at)?;
-    at.uses(Fragment::PoolS8);
-    let kernel = at.k(if at.op.kind == "MAX_POOL_2D" { "max_pool_s8" } else { "average_pool_s8" });
-    let (source, target, type_name) = (at.read(0)?, at.write(0)?, at.k("pool_s8"));
+    let kernel = if at.op.kind == "MAX_POOL_2D" { "max_pool_s8" } else { "average_pool_s8" };
+    let Over { before, kernel, from: source } = at.over(kernel, Fragment::PoolS8, rows)?;
+    let (target, type_name) = (at.write(0)?, at.k("pool_s8"));
     Ok(format!(
-        "static const struct {type_name} layer = {{\n    /* batches, input, output */ {}, {}, {}, {}, {}, {},\n    /* window */ {}, {}, {}, {}, {}, {},\n    /* bounds */ {least}, {most},\n}};\n\
-         {kernel}(&layer, (const int8_t *)({source}), (int8_t *)({target}));\n",
+        "{before}static const struct {type_name} layer = {{\n    /* batches, input, output */ {}, {}, {}, {}, {}, {},\n    /* window */ {}, {}, {}, {}, {}, {},\n    /* bounds */ {least}, {most},\n}};\n\
+         {kernel}(&layer, {source}, (int8_t *)({target}));\n",
         from[0],
         from[1],
         from[2],

@@ -4,7 +4,8 @@ use super::top;
 use crate::emitter::Emitter;
 use crate::names::in_comment;
 use crate::pool::float;
-use crate::source::{DataPlace, SourceTensor};
+use crate::source::{DataPlace, SourceStream, SourceTensor};
+use crate::stream::Pushes;
 use serenity_ir::ElementType;
 use std::fmt::Write;
 
@@ -12,8 +13,14 @@ pub(super) fn text(emitter: &Emitter) -> String {
     let (prefix, upper) = (&emitter.prefix, emitter.prefix.to_uppercase());
     let main = &emitter.source.graphs[0];
     let about = in_comment(&emitter.source.about);
-    let mut text =
-        top(&format!("{about}: how it is run. Fill the inputs, call {prefix}_invoke(), read the outputs."));
+    let stream = emitter.source.stream.as_ref();
+    let pushes = stream.and_then(SourceStream::pushes);
+    let how = if pushes.is_some() {
+        format!("Push the rows of the input into {prefix}_push(), read the outputs when it says so.")
+    } else {
+        format!("Fill the inputs, call {prefix}_invoke(), read the outputs.")
+    };
+    let mut text = top(&format!("{about}: how it is run. {how}"));
     let _ = write!(
         text,
         "#ifndef {upper}_MODEL_H\n#define {upper}_MODEL_H\n\n#include <stdint.h>\n\n#ifdef __cplusplus\n#define {upper}_ALIGNED alignas(16)\nextern \"C\" {{\n#else\n#define {upper}_ALIGNED _Alignas(16)\n#endif\n\n\
@@ -27,13 +34,35 @@ pub(super) fn text(emitter: &Emitter) -> String {
             "/* State is kept from run to run; this begins anew. */\n#define {upper}_HAS_STATE 1\nvoid {prefix}_reset(void);\n\n"
         );
     }
-    let _ = writeln!(text, "void {prefix}_invoke(void);");
-    for (what, list) in [("input", &main.inputs), ("output", &main.outputs)] {
-        for (number, &tensor) in list.iter().enumerate() {
-            port(&mut text, prefix, what, number, &main.tensors[tensor]);
+    match pushes {
+        Some(pushes) => pushed(&mut text, prefix, pushes),
+        None => {
+            let _ = writeln!(text, "void {prefix}_invoke(void);");
         }
     }
-    for (what, list) in [("input", &main.inputs), ("output", &main.outputs)] {
+    let input = stream.map(|stream| {
+        let place = DataPlace::Arena(stream.lines[0].place);
+        SourceTensor { place, ..stream.graph.tensors[stream.lines[0].tensor].clone() }
+    });
+    let inputs: Vec<&SourceTensor> = match &input {
+        Some(input) => vec![input],
+        None => main.inputs.iter().map(|&tensor| &main.tensors[tensor]).collect(),
+    };
+    let outputs: Vec<&SourceTensor> = main.outputs.iter().map(|&tensor| &main.tensors[tensor]).collect();
+    for (number, tensor) in inputs.iter().enumerate() {
+        if pushes.is_none() {
+            port(&mut text, prefix, "input", number, tensor);
+        } else {
+            scale(&mut text, &format!("{upper}_ROW"), tensor);
+        }
+    }
+    for (number, tensor) in outputs.iter().enumerate() {
+        port(&mut text, prefix, "output", number, tensor);
+    }
+    for (what, list) in [("input", &inputs), ("output", &outputs)] {
+        if what == "input" && pushes.is_some() {
+            continue;
+        }
         let _ = write!(
             text,
             "\n/* All {what}s: DO(address, bytes) for each. */\n#define {upper}_EACH_{}(DO)",
@@ -47,6 +76,21 @@ pub(super) fn text(emitter: &Emitter) -> String {
     }
     text.push_str("\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
     text
+}
+
+/// The functions of a network whose input comes row by row.
+fn pushed(text: &mut String, prefix: &str, pushes: Pushes) {
+    let upper = prefix.to_uppercase();
+    let Pushes { rows, row_bytes, mean_macs, most_macs, rest_macs } = pushes;
+    let _ = write!(
+        text,
+        "/* The input comes row by row, from the top. {prefix}_push() copies a row of {row_bytes} bytes and computes what can be\n \
+         * computed with it: {mean_macs} multiplications on average, {most_macs} at most, and after the last row {rest_macs}\n \
+         * of the rest of the network. It returns 1 when that was the last row and the outputs are there, until the next push; otherwise 0.\n \
+         * {prefix}_begin() drops the rows so far; it need not be called before the first row, or after the last. */\n\
+         #define {upper}_ROWS {rows}\n#define {upper}_ROW_BYTES {row_bytes}\n\
+         void {prefix}_begin(void);\nint32_t {prefix}_push(const void *row);\n"
+    );
 }
 
 /// One input or output.
@@ -65,6 +109,11 @@ fn port(text: &mut String, prefix: &str, what: &str, number: usize, tensor: &Sou
         tensor.bytes,
         tensor.count()
     );
+    scale(text, &name, tensor);
+}
+
+/// What the whole numbers of a tensor stand for.
+fn scale(text: &mut String, name: &str, tensor: &SourceTensor) {
     if let Some(quantization) =
         tensor.quantization.as_ref().filter(|q| q.scales.len() == 1 && q.scales[0].is_finite())
     {

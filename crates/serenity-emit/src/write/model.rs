@@ -29,6 +29,7 @@ pub(super) fn text(emitter: &Emitter) -> String {
     }
     text.push_str(&emitter.pool.zeros_text());
     text.push_str(&emitter.pool.text);
+    text.push_str(&super::stream::places(emitter));
     text.push_str(&emitter.functions);
     if emitter.state.bytes > 0 {
         let _ = writeln!(text, "void {prefix}_reset(void)\n{{");
@@ -40,7 +41,10 @@ pub(super) fn text(emitter: &Emitter) -> String {
         }
         let _ = writeln!(text, "    {prefix}_is_ready = 1;\n}}\n");
     }
-    let _ = writeln!(text, "void {prefix}_invoke(void)\n{{");
+    let is_streamed = emitter.source.stream.is_some();
+    let run =
+        if is_streamed { format!("static void {prefix}_rest") } else { format!("void {prefix}_invoke") };
+    let _ = writeln!(text, "{run}(void)\n{{");
     if emitter.state.bytes > 0 {
         let _ = writeln!(text, "    if (!{prefix}_is_ready) {{\n        {prefix}_reset();\n    }}");
     }
@@ -48,13 +52,17 @@ pub(super) fn text(emitter: &Emitter) -> String {
         let _ = writeln!(text, "    {call}");
     }
     text.push_str("}\n");
+    if is_streamed {
+        text.push('\n');
+        text.push_str(&super::stream::run(emitter));
+    }
     text
 }
 
 /// What the code takes from a library, and where it would be wrong.
 fn library(library: Library) -> String {
     let (is_wrong, remedy) = match library {
-        Library::None => return String::new(),
+        Library::None | Library::Helium => return String::new(),
         Library::CmsisNn => (
             "defined(ARM_MATH_MVEI)",
             "scratch was planned for cores without vectors: write this again with --kernels cmsis-nn-mve",

@@ -6,6 +6,7 @@ use crate::scratch;
 pub(super) const SET: KernelSet = KernelSet {
     cores: "Arm cores with the DSP extension and without vectors: Cortex-M4, M7, M33, M35P; built by GCC or clang",
     library: "CMSIS-NN of 2026 (4ab83cc3) as TensorFlow Lite for Microcontrollers of 2026 (90b983c2b) calls it",
+    releases: &[],
     derived_from: &[
         "tensorflow/lite/micro/kernels/cmsis_nn/*.cc",
         "arm_convolve_wrapper_s8_get_buffer_size_dsp, arm_convolve_s8, arm_convolve_1x1_s8_fast, arm_convolve_s16",

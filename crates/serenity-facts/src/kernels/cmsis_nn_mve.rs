@@ -6,6 +6,7 @@ use crate::scratch;
 pub(super) const SET: KernelSet = KernelSet {
     cores: "Arm cores with vectors (MVE, called Helium): Cortex-M52, M55, M85",
     library: "CMSIS-NN of 2026 (4ab83cc3) as TensorFlow Lite for Microcontrollers of 2026 (90b983c2b) calls it",
+    releases: &[],
     derived_from: &[
         "tensorflow/lite/micro/kernels/cmsis_nn/*.cc",
         "arm_convolve_wrapper_s8_get_buffer_size_mve, arm_convolve_s8, arm_convolve_s16_get_buffer_size_mve",

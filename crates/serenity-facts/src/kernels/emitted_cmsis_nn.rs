@@ -10,6 +10,7 @@ const DERIVED_FROM: &[&str] =
 pub(super) const SET: KernelSet = KernelSet {
     cores: "all that have a C11 compiler and no vectors (MVE); built by GCC or clang; no interpreter, and nothing kept beside the arena",
     library: "CMSIS-NN of 2026 (99f736a6), and the C that this version of Serenity writes",
+    releases: &[],
     derived_from: DERIVED_FROM,
     sets: &[Kernels::EmittedCmsisNn],
     scratch: scratch::emitted_cmsis_nn::scratch,
@@ -18,6 +19,7 @@ pub(super) const SET: KernelSet = KernelSet {
 pub(super) const SET_MVE: KernelSet = KernelSet {
     cores: "Arm cores with vectors (MVE, called Helium): Cortex-M52, M55, M85; no interpreter, and nothing kept beside the arena",
     library: "CMSIS-NN of 2026 (99f736a6), and the C that this version of Serenity writes",
+    releases: &[],
     derived_from: DERIVED_FROM,
     sets: &[Kernels::EmittedCmsisNnMve],
     scratch: scratch::emitted_cmsis_nn::scratch_mve,

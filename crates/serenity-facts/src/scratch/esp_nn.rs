@@ -14,12 +14,45 @@ pub(crate) fn scratch(call: &Call) -> Option<Vec<u64>> {
     }
 }
 
-/// The requests of the kernels for the ESP32-S3, in order; `None` if there are none, or if the graph does not tell.
+/// The releases that differ in what the kernels for the ESP32-S3 ask for, each by its first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Release {
+    V1_0_0,
+    V1_2_0,
+    V1_2_1,
+    V1_2_3,
+}
+
+/// The requests of the kernels for the ESP32-S3 in ESP-NN 1.2.3.
 pub(crate) fn scratch_s3(call: &Call) -> Option<Vec<u64>> {
+    of_release(call, Release::V1_2_3)
+}
+
+/// The requests of the kernels for the ESP32-S3 in ESP-NN 1.0.0 to 1.1.2.
+pub(crate) fn scratch_s3_1_1(call: &Call) -> Option<Vec<u64>> {
+    of_release(call, Release::V1_0_0)
+}
+
+/// The requests of the kernels for the ESP32-S3 in ESP-NN 1.2.0.
+pub(crate) fn scratch_s3_1_2_0(call: &Call) -> Option<Vec<u64>> {
+    of_release(call, Release::V1_2_0)
+}
+
+/// The requests of the kernels for the ESP32-S3 in ESP-NN 1.2.1 and 1.2.2.
+pub(crate) fn scratch_s3_1_2_1(call: &Call) -> Option<Vec<u64>> {
+    of_release(call, Release::V1_2_1)
+}
+
+/// The requests of the kernels for the ESP32-S3, in order; `None` if there are none, or if the graph does not tell.
+fn of_release(call: &Call, release: Release) -> Option<Vec<u64>> {
     let is_int8 = || call.described(0).is_some_and(|input| input.is(&ElementType::Int8));
     let copied = match call.operator() {
-        CONV_2D if is_int8() => Shapes::of(call)?.convolution()?,
-        DEPTHWISE_CONV_2D if is_int8() => Shapes::of(call)?.depthwise_convolution()?,
+        CONV_2D if is_int8() => Shapes::of(call)?.convolution(release)?,
+        DEPTHWISE_CONV_2D if is_int8() => match release {
+            Release::V1_0_0 => Shapes::of(call)?.depthwise_convolution_before_1_2_1(16)?,
+            Release::V1_2_0 => Shapes::of(call)?.depthwise_convolution_before_1_2_1(32)?,
+            Release::V1_2_1 | Release::V1_2_3 => Shapes::of(call)?.depthwise_convolution()?,
+        },
         _ => return scratch(call),
     };
     let mut requests = reference::scratch(call).unwrap_or_default();
@@ -81,8 +114,9 @@ impl Shapes {
         Some([beyond(0)?, beyond(1)?])
     }
 
-    fn convolution(&self) -> Option<u64> {
+    fn convolution(&self, release: Release) -> Option<u64> {
         let Self { channels, results, kernel: [height, width], .. } = *self;
+        let to_align = if release < Release::V1_2_3 { 32 } else { 64 };
         let is_padded = self.padding != [0, 0];
         if self.kernel == [1, 1] && !is_padded && self.stride == [1, 1] {
             let padded = channels.next_multiple_of(8);
@@ -90,21 +124,24 @@ impl Shapes {
             let pixels = counted_product(&self.input)?;
             let copy = if is_copied { counted_product(&[pixels, padded])? } else { 0 };
             let turned = if pixels < 8 { 0 } else { 2 * 8 * padded };
-            return Some(copy + counted_product(&[padded, results])? + turned + 64);
+            return Some(copy + counted_product(&[padded, results])? + turned + to_align);
         }
         let row = counted_product(&[width, channels])?;
         let window = counted_product(&[row, height])?;
-        if row < 16 && window >= 16 {
+        if release >= Release::V1_2_1 && row < 16 && window >= 16 {
             let window = window.next_multiple_of(16);
-            return Some(4 * results + 16 + counted_product(&[results, window])? + 16 + window + 64);
+            return Some(4 * results + 16 + counted_product(&[results, window])? + 16 + window + to_align);
         }
         let [down, across] = self.padding;
         let padded = if is_padded { self.picture([2 * down, 2 * across], channels)? } else { 0 };
         let filter = counted_product(&[width, height, channels.next_multiple_of(16), results])?;
+        if release < Release::V1_2_1 {
+            return Some(padded + filter + to_align + 4 * results);
+        }
         let aligned = counted_product(&[row.next_multiple_of(16), height, results])?;
         let beyond = self.beyond()?;
         let bounded = if beyond == [0, 0] { 0 } else { self.picture(beyond, channels)? };
-        Some(padded + filter + aligned + bounded + 64 + 4 * results)
+        Some(padded + filter + aligned + bounded + to_align + 4 * results)
     }
 
     fn depthwise_convolution(&self) -> Option<u64> {
@@ -128,6 +165,24 @@ impl Shapes {
             return Some((input + output).next_multiple_of(16) + 12 * padded + 16);
         }
         Some(if multiplier % 4 == 0 { 2 * (filter + picture) + 32 } else { 32 })
+    }
+
+    /// Until 1.2.0, other kernels than those of 3 x 3 were not in assembly.
+    fn depthwise_convolution_before_1_2_1(&self, to_align: u64) -> Option<u64> {
+        let Self { channels, results, padding: [down, across], .. } = *self;
+        let multiplier = results.checked_div(channels)?;
+        let filter = counted_product(&[self.kernel[0], self.kernel[1], results])?;
+        if multiplier == 1 && channels % 8 == 0 && self.kernel == [3, 3] {
+            if channels % 16 != 0 {
+                return Some(2 * (filter + self.picture([0, 0], channels)?) + to_align);
+            }
+            let is_padded = self.padding != [0, 0];
+            let more = if is_padded { [2 * down, 2 * across] } else { self.beyond()? };
+            let copied = if more == [0, 0] { 0 } else { self.picture(more, channels)? };
+            return Some(filter + copied + 16);
+        }
+        let is_copied = multiplier % 4 == 0;
+        Some(if is_copied { 2 * (filter + self.picture([0, 0], channels)?) + to_align } else { 32 })
     }
 
     fn three_by_three(&self, filter: u64, picture: u64) -> Option<u64> {
@@ -155,7 +210,7 @@ impl Shapes {
 
 #[cfg(test)]
 mod tests {
-    use crate::Kernels::{EspNn, EspNnS3, Reference};
+    use crate::Kernels::{EspNn, EspNnS3, EspNnS3V1_1, EspNnS3V1_2_0, EspNnS3V1_2_1, Reference};
     use crate::testing::assert_scratch;
 
     /// A window of so many taps and results, over so many rows of so many channels.
@@ -196,6 +251,40 @@ mod tests {
         }
         let packed = window("CONV_2D", [1, 8, 16, 32]).replace("int8#", "int4#");
         assert_scratch(EspNnS3, &[(&packed, &[512, 512 + 256 + 64])]);
+    }
+
+    #[test]
+    fn older_releases_copy_less_for_a_convolution() {
+        for (sizes, [old, new]) in [
+            // From 1.2.1 on, few channels go window by window, and the filter is copied a second time, as is the input with what windows reach
+            // beyond it.
+            ([3, 8, 3, 16], [10 * 10 * 3 + 9 * 16 * 16 + 32 + 64, 64 + 16 + 16 * 32 + 16 + 32 + 32]),
+            ([3, 8, 16, 8], [1600 + 9 * 16 * 8 + 32 + 32, 1600 + 9 * 16 * 8 + 48 * 3 * 8 + 1600 + 32 + 32]),
+            ([1, 8, 16, 32], [16 * 32 + 2 * 8 * 16 + 32; 2]),
+        ] {
+            let convolution = window("CONV_2D", sizes);
+            for (kernels, bytes) in [(EspNnS3V1_1, old), (EspNnS3V1_2_0, old), (EspNnS3V1_2_1, new)] {
+                assert_scratch(kernels, &[(&convolution, &[bytes])]);
+            }
+        }
+    }
+
+    #[test]
+    fn older_releases_copy_less_for_a_depthwise_convolution() {
+        for (sizes, [first, next, newer]) in [
+            ([3, 8, 16, 16], [144 + 10 * 10 * 16 + 16; 3]),
+            // All of a large input.
+            ([3, 64, 16, 16], [144 + 66 * 66 * 16 + 16, 144 + 66 * 66 * 16 + 16, 144 + 66 * 3 * 16 + 16]),
+            ([3, 8, 8, 8], [2 * (72 + 512) + 16, 2 * (72 + 512) + 32, 2 * (72 + 512) + 32]),
+            ([5, 8, 16, 16], [32, 32, 2 * (400 + 1024) + 32]),
+            ([3, 8, 6, 6], [32, 32, 144 + 1024 + 512 + 96 + 16]),
+            ([3, 8, 2, 8], [2 * (72 + 128) + 16, 2 * (72 + 128) + 32, 2 * (72 + 128) + 32]),
+        ] {
+            let convolution = window("DEPTHWISE_CONV_2D", sizes);
+            for (kernels, bytes) in [(EspNnS3V1_1, first), (EspNnS3V1_2_0, next), (EspNnS3V1_2_1, newer)] {
+                assert_scratch(kernels, &[(&convolution, &[bytes])]);
+            }
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! TensorFlow Lite.
 
+mod behind;
 mod channels;
 mod conditions;
 mod constants;
@@ -11,7 +12,7 @@ mod rewritten;
 mod source;
 
 use crate::{FileError, Format, ModelFile, Narrowed, PlanNote, Problem, QuantizedIo, ReadOptions};
-use serenity_ir::{Graph, OpId};
+use serenity_ir::{Graph, OpId, TensorId};
 use serenity_loops::Looped;
 use serenity_rewrite::{ErrorBounds, Patch, Rewriting, Settings, widen};
 use serenity_runtimes::{Kernels, Offsets, Tail};
@@ -66,6 +67,10 @@ impl ModelFile for Tflite {
 
     fn looped(&self, looped: &Looped) -> Result<Arc<dyn ModelFile>, FileError> {
         Ok(Arc::new(Self(looped::looped(&self.0, looped)?)))
+    }
+
+    fn behind(&self, count: usize, inputs: &[TensorId]) -> Result<Arc<dyn ModelFile>, FileError> {
+        Ok(Arc::new(Self(behind::behind(&self.0, count, inputs)?)))
     }
 
     fn with_quantized_io(&self) -> Result<(Arc<dyn ModelFile>, QuantizedIo), FileError> {

@@ -61,5 +61,5 @@ pub(super) fn source(
             tensors,
         });
     }
-    Ok(Source { graphs, about: String::new(), library: Library::None })
+    Ok(Source { graphs, about: String::new(), library: Library::None, stream: None })
 }

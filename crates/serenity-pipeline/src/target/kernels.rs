@@ -26,6 +26,12 @@ impl KernelsName {
         Kernels::all().map(|(name, _)| name).chain([BUILTIN, XNNPACK])
     }
 
+    /// Each name, and other names for the same kernels: those with a release of the library.
+    pub fn names_and_aliases() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
+        let aliases = |name: &str| name.parse().map_or(&[][..], |set: Kernels| set.about().releases);
+        Self::names().map(move |name| (name, aliases(name)))
+    }
+
     /// The memory model with these kernels.
     pub(super) fn of(self, model: MemoryModel, input: &Input, said: Spelling) -> Result<MemoryModel, Error> {
         let (option, asked) = (said.option("kernels"), said.with("kernels", &self.to_string()));
@@ -61,6 +67,15 @@ impl KernelsName {
         }
     }
 
+    /// Are these kernels of CMSIS-NN, or do they call it?
+    pub fn are_of_cmsis_nn(self) -> bool {
+        let Self::Known(kernels) = self else { return false };
+        matches!(
+            kernels,
+            Kernels::CmsisNn | Kernels::CmsisNnMve | Kernels::EmittedCmsisNn | Kernels::EmittedCmsisNnMve
+        )
+    }
+
     /// Why nothing can be said of kernels on LiteRT.
     fn not_modelled(self) -> String {
         match self {
@@ -82,7 +97,7 @@ impl FromStr for KernelsName {
         match name {
             BUILTIN => Ok(Self::Builtin),
             XNNPACK => Ok(Self::Xnnpack),
-            name => name.parse().map(Self::Known),
+            name => Kernels::named(name).map_or_else(|| name.parse(), Ok).map(Self::Known),
         }
     }
 }

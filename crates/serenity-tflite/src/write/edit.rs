@@ -27,6 +27,8 @@ pub struct Edit<'a> {
     pub(crate) metadata: BTreeMap<String, Option<Vec<u8>>>,
     /// Does the file shrink by what is not needed any more?
     pub(crate) shrinks: bool,
+    /// Do signatures go?
+    pub(crate) drops_signatures: bool,
 }
 
 /// Changes to one sub-graph.
@@ -173,6 +175,7 @@ impl Model {
             new_sub_graphs: Vec::new(),
             metadata: BTreeMap::new(),
             shrinks: false,
+            drops_signatures: false,
         }
     }
 }
@@ -261,6 +264,12 @@ impl Edit<'_> {
             }
             None => Err(self.no_sub_graph(sub_graph)),
         }
+    }
+
+    /// Removes all signatures, for a model that is part of another one: its sub-graphs may take and give more or fewer
+    /// tensors.
+    pub fn remove_signatures(&mut self) {
+        self.drops_signatures = true;
     }
 
     /// Adds metadata, or puts new bytes in the place of what has this name.

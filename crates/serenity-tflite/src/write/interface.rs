@@ -36,6 +36,7 @@ impl Edit<'_> {
         outputs: Vec<usize>,
     ) -> Result<(), Error> {
         if let Some(old) = self.model.sub_graphs.get(sub_graph)
+            && !self.drops_signatures
             && (old.inputs.len(), old.outputs.len()) != (inputs.len(), outputs.len())
         {
             let (inputs, outputs) = (old.inputs.len(), old.outputs.len());
@@ -54,6 +55,9 @@ impl Edit<'_> {
 
     /// The signatures with the tensors that they name now.
     pub(crate) fn signatures(&self) -> Vec<Signature> {
+        if self.drops_signatures {
+            return Vec::new();
+        }
         let moved = |old: &Signature| {
             let Some(new) = &self.sub_graphs[old.sub_graph].interface else { return old.clone() };
             let before = &self.model.sub_graphs[old.sub_graph];

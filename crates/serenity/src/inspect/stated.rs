@@ -1,5 +1,6 @@
 //! A model that was inspected, and how JSON states it.
 
+use super::by_kernels::{NeedOfKernels, needs_of_kernels};
 use super::{Inspection, inspect};
 use crate::account::{
     Refused, StatedBudget, StatedNote, StatedVerdict, WholeArena, plan_fault, refused_by_tflm,
@@ -9,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serenity_ir::{Buffer, BufferId, ElementType, Graph, Op, OpId, Step, TensorId};
 use serenity_pipeline::{Error, Need, plan_graphs};
-use serenity_runtimes::{Arena, Content, MemoryModel, Tail};
+use serenity_runtimes::{Arena, Content, Kernels, MemoryModel, Tail};
 
 /// A model, the memory that it needs as it is, and the best plan that keeps its operators.
 #[derive(Clone, Debug)]
@@ -57,6 +58,17 @@ impl Inspected {
         self.best.fits(self.need(), budget) && self.plan_fault().is_none()
     }
 
+    /// What TFLM needs with each set of kernels in question, in all versions of their libraries that are known. Empty
+    /// for other runtimes.
+    pub fn by_kernels(&self, budget: Option<u64>) -> Vec<NeedOfKernels> {
+        let can_run = self.counts_everything() && refused_by_tflm(&self.input, self.model).is_empty();
+        let fits = |kernels: Kernels, need: Need| {
+            let is_right = || self.input.plan_fault(kernels.newest()).is_none();
+            budget.map(|budget| can_run && need.to_be_safe() <= budget && is_right())
+        };
+        needs_of_kernels(&self.input, self.model, fits)
+    }
+
     /// The inspection as JSON states it.
     pub fn stated(&self, budget: Option<u64>) -> StatedInspection<'_> {
         let Self { input, model, found, best } = self;
@@ -88,6 +100,7 @@ impl Inspected {
             scratch: found.arena.as_ref().map(scratch_bytes),
             tail,
             total: found.arena.as_ref().zip(tail).map(|(arena, tail)| WholeArena::of(&tail, arena.bytes)),
+            by_kernels: self.by_kernels(budget),
             unsupported: refused_by_tflm(input, model),
             plan_fault: self.plan_fault(),
             plan_note: StatedNote::of(input, model),
@@ -129,6 +142,9 @@ pub struct StatedInspection<'a> {
     pub tail: Option<Tail>,
     /// For a .tflite on TFLM: the whole arena, head and tail.
     pub total: Option<WholeArena>,
+    /// For TFLM: the need with the kernels in every version of their library that is known; for any kernels, with every
+    /// set. Empty for other runtimes.
+    pub by_kernels: Vec<NeedOfKernels>,
     /// For a .tflite on TFLM: operators that it cannot run, whatever memory it gets.
     pub unsupported: Vec<Refused>,
     /// Why TFLM with these kernels cannot run the model with the memory plan that it came with, or may compute wrong
@@ -212,7 +228,7 @@ pub fn scratch_bytes(arena: &Arena) -> u64 {
 }
 
 /// What to call a buffer: the tensor that names it, or whose scratch it is.
-fn buffer_label(graph: &Graph, buffer: &Buffer) -> String {
+pub(crate) fn buffer_label(graph: &Graph, buffer: &Buffer) -> String {
     match (buffer.tensors.first(), buffer.writers.first()) {
         (Some(&tensor), _) => graph.tensor_label(tensor),
         (None, Some(&op)) => format!("scratch of {}", graph.op_label(op)),

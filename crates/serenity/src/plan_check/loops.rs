@@ -4,7 +4,7 @@ use super::verdict::Verdict;
 use crate::{Input, PlanFile};
 use serenity_check::loops::Plan;
 use serenity_ir::{Graph, OpId};
-use serenity_loops::{Library, Loop, Looped, RowLocal, instructions_of, time_of};
+use serenity_loops::{Loop, Looped, Measured, RowLocal, instructions_of, time_of};
 use serenity_pipeline::stages::loops::{Ground, LoopedModel};
 use serenity_pipeline::{AppliedLoop, AppliedLoops};
 
@@ -96,7 +96,7 @@ fn wrong_costs(graph: &Graph, claimed: &AppliedLoops) -> Vec<String> {
         extra_macs += is.extra_macs;
         copied += is.copied;
         extra_time += is.extra_time;
-        extra_instructions += one.extra_instructions(graph, Library::CmsisNn).unwrap_or(0);
+        extra_instructions += one.extra_instructions(graph, Measured::CmsisNn).unwrap_or(0);
         for (what, is, said) in [
             ("leaves", u64::from(is.leaves.0), u64::from(said.leaves.0)),
             ("iterations", is.iterations, said.iterations),

@@ -307,6 +307,7 @@ impl Program {
         let mut program = Self {
             layers: vec![],
             source: Source {
+                stream: None,
                 graphs: vec![SourceGraph { tensors: vec![], ops: vec![], inputs: vec![], outputs: vec![] }],
                 about: "layers".to_owned(),
                 library: Library::None,
@@ -319,6 +320,7 @@ impl Program {
             let mut alone = Self {
                 layers: vec![],
                 source: Source {
+                    stream: None,
                     graphs: vec![SourceGraph {
                         tensors: vec![],
                         ops: vec![],
@@ -495,19 +497,26 @@ fn layers_by_chance_compute_the_same() {
     let careful = "-g -O1 -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all";
     let packed = on_all_cores(&programs, |&seed| {
         let program = Program::by_chance(seed);
-        let emitted = c_code(&program.source, "net").unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        program.written(&emitted, seed, folder.path());
-        let mut compilers = vec![(with("cc", careful), "careful")];
-        if has_board {
-            compilers.push((on(&BOARDS[0], "-O2 -w", folder.path()), "board"));
+        let mut emitted = None;
+        let boards = [(Library::Helium, 1, "-O3 -flto -mfloat-abi=hard -w"), (Library::None, 0, "-O2 -w")];
+        for (library, board, flags) in boards {
+            let code = c_code(&Source { library, ..program.source.clone() }, "net").unwrap();
+            let folder = tempfile::tempdir().unwrap();
+            program.written(&code, seed, folder.path());
+            let mut compilers = vec![(with("cc", careful), "careful")];
+            if has_board {
+                compilers.push((on(&BOARDS[board], flags, folder.path()), "board"));
+            }
+            for (compiler, name) in compilers {
+                let said = said(folder.path(), &compiler, name);
+                let wrong =
+                    said.lines().next().and_then(|line| line.rsplit(' ').next()?.parse::<usize>().ok());
+                let wrong = wrong.map(|layer| &program.layers[layer]);
+                assert_eq!(said.trim(), "done", "program {seed}, {library:?}, {name}: {wrong:?}");
+            }
+            emitted = Some(code);
         }
-        for (compiler, name) in compilers {
-            let said = said(folder.path(), &compiler, name);
-            let wrong = said.lines().next().and_then(|line| line.rsplit(' ').next()?.parse::<usize>().ok());
-            let wrong = wrong.map(|layer| &program.layers[layer]);
-            assert_eq!(said.trim(), "done", "program {seed}, {name}: {wrong:?}");
-        }
+        let emitted = emitted.unwrap();
         let model = &emitted.files[1].1;
         ["packed_pointwise", "packed_windows", "packed_patches", "packed_depthwise", "affine"]
             .map(|kernel| model.matches(&format!("net_{kernel}_s8(&")).count())

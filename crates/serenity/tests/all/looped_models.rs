@@ -2,7 +2,7 @@
 
 use crate::common::{exported, portable_head};
 use serenity::ir::{Graph, OpId};
-use serenity::loops::{Library, Loop, RowLocal, instructions_of, instructions_on};
+use serenity::loops::{Loop, Measured, RowLocal, instructions_of, instructions_on};
 use serenity::pipeline::Need;
 use serenity::runtimes::{Kernels, MemoryModel};
 use serenity::zoo::Precision;
@@ -353,7 +353,7 @@ fn the_estimate_of_instructions_is_what_was_measured() {
                 let enters = graph.op(ops[0]).inputs[0];
                 Loop { ops, enters, carries, peeled, step: 1 }
             });
-            let extra: u64 = loops.map(|one| one.extra_instructions(graph, Library::CmsisNn).unwrap()).sum();
+            let extra: u64 = loops.map(|one| one.extra_instructions(graph, Measured::CmsisNn).unwrap()).sum();
             let estimated = 1.0 + extra as f64 / instructions_of(graph) as f64;
             assert!((estimated - ratio).abs() < 0.02, "{name}: {estimated}, not {ratio}");
         }
@@ -378,9 +378,9 @@ fn the_estimates_of_other_kernels_are_what_was_measured() {
             let found = optimize(&input, &Options { model, ..Options::for_input(&input) }).unwrap();
             let on = |library| instructions_on(library, input.graph()).unwrap() as f64;
             let estimates = [
-                (instructions_on(Library::Emitted, found.model.graph()).unwrap() as f64 / 1e6, emitted),
-                (on(Library::Reference) / on(Library::CmsisNn), portable),
-                (on(Library::EspNn) / on(Library::CmsisNn), esp_nn),
+                (instructions_on(Measured::Emitted, found.model.graph()).unwrap() as f64 / 1e6, emitted),
+                (on(Measured::Reference) / on(Measured::CmsisNn), portable),
+                (on(Measured::EspNn) / on(Measured::CmsisNn), esp_nn),
             ];
             for (estimated, measured) in estimates {
                 let off: f64 = estimated / measured - 1.0;

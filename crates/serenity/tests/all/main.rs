@@ -12,6 +12,7 @@ mod common;
 mod constant_channels;
 mod emitted_c;
 mod emitted_layers;
+mod emitted_streams;
 mod exact_engine;
 mod example_firmware;
 mod exported_models;

@@ -7,10 +7,10 @@ use crate::commands::{as_typed, count, figure, tflm, title, unknown, verdict};
 use crate::printable::printable;
 use crate::progress::thousands;
 use crate::screen::layout::{COMMAND, HANG};
-use crate::screen::style::{TITLE, paint};
+use crate::screen::style::{GOOD, TITLE, paint};
 use crate::screen::width;
-use crate::size::Size;
-use serenity::inspect::{Inspected, scratch_bytes};
+use crate::size::{GivenSize, Size};
+use serenity::inspect::{Inspected, NeedOfKernels, scratch_bytes};
 use serenity::ir::{BufferId, OpId};
 use serenity::pipeline::Need;
 use serenity::runtimes::{Arena, TFLM_ALIGNMENT};
@@ -158,12 +158,53 @@ fn print_budget(
         source,
         manner: " as it is",
     };
-    if !question.answer(out)? {
+    let fits = question.answer(out)?;
+    print_kernels(seen, budget, out)?;
+    if !fits {
         let typed = as_typed(source, &args.read, &args.runtime);
         let next = format!("serenity fit {typed} --budget {}", budget.as_argument());
         writeln!(out, "all ways to make it fit: {COMMAND}{next}")?;
     }
     Ok(())
+}
+
+/// With which kernels, and with which releases of their library, does it fit?
+fn print_kernels(seen: &Inspected, budget: GivenSize, out: &mut dyn Write) -> Result<(), Failure> {
+    let needs = seen.by_kernels(Some(budget.bytes));
+    if needs.len() < 2 || seen.input.tail(seen.model).is_none() {
+        return Ok(());
+    }
+    writeln!(out, "with margin, by the kernels that TFLM is built with:")?;
+    let is_alike = |one: &NeedOfKernels, other: &NeedOfKernels| {
+        let told = |need: &NeedOfKernels| (need.kernels.newest(), need.needs, need.margin, need.fits);
+        told(one) == told(other)
+    };
+    for alike in needs.chunk_by(is_alike) {
+        let need = &alike[0];
+        let wanted = need.needs.saturating_add(need.margin);
+        let verdict = match need.fits {
+            Some(true) => paint(GOOD, "fits".to_owned()),
+            _ if wanted > budget.bytes => format!("{} over", thousands(wanted - budget.bytes)),
+            _ => "cannot run as it is".to_owned(),
+        };
+        let name = alike[alike.len() - 1].kernels.to_string();
+        writeln!(out, "  {name:<16} {:>13}   {HANG}{verdict}{}", thousands(wanted), releases(alike))?;
+    }
+    Ok(())
+}
+
+/// `, releases 1.0.0 to 1.1.2`, if releases of the library may differ.
+fn releases(needs: &[NeedOfKernels]) -> String {
+    let mut releases = needs
+        .iter()
+        .filter(|need| need.kernels.versions().len() > 1)
+        .flat_map(|need| need.releases)
+        .filter_map(|name| Some(name.split_once('@')?.1));
+    match (releases.next(), releases.next_back()) {
+        (Some(first), Some(last)) => format!(", releases {first} to {last}"),
+        (Some(only), None) => format!(", release {only}"),
+        (None, _) => String::new(),
+    }
 }
 
 /// What things are called where there is little room.

@@ -4,7 +4,7 @@ use super::Ground;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serenity_ir::{OpId, TensorId};
-use serenity_loops::{Floor, Library, Loop, LoopCost, instructions_of, instructions_on, time_of};
+use serenity_loops::{Floor, Loop, LoopCost, Measured, instructions_of, instructions_on, time_of};
 
 /// The loops that a model got: windows of ops that run over stripes of rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -33,7 +33,7 @@ pub struct AppliedLoops {
     pub windows: Vec<AppliedLoop>,
     /// The estimated instructions of a run with loops, where they are known; JSON does not state them.
     #[serde(skip)]
-    pub runs: Vec<(Library, u64)>,
+    pub runs: Vec<(Measured, u64)>,
     /// A lower bound on the memory of this model with any loops; JSON does not state it.
     #[serde(skip)]
     pub floor: Floor,
@@ -84,9 +84,9 @@ pub(super) fn applied(ground: &Ground, loops: Vec<Loop>, macs: u64) -> Option<Ap
     let main = &ground.graphs[0];
     let name = |op: Option<&OpId>| op.map_or_else(String::new, |&op| main.op_label(op));
     let extra = |on| loops.iter().map(|one| one.extra_instructions(main, on)).sum::<Option<u64>>();
-    let extra_instructions = extra(Library::CmsisNn)?;
+    let extra_instructions = extra(Measured::CmsisNn)?;
     let run = |on| Some((on, instructions_on(on, main)? + extra(on)?));
-    let runs = Library::ALL.into_iter().filter_map(run).collect();
+    let runs = Measured::ALL.into_iter().filter_map(run).collect();
     let window = |Loop { ops, enters, carries, peeled, step }: Loop, cost: LoopCost| {
         let LoopCost { iterations, extra_macs, copied, extra_time, leaves } = cost;
         let ends = [name(ops.first()), name(ops.last())];

@@ -7,13 +7,15 @@
 
 use super::safe::{Pair, Safe};
 use super::{reference, windows};
-use serenity_ir::Operator::{CONV_2D, DEPTHWISE_CONV_2D, RESIZE_BILINEAR, RESIZE_NEAREST_NEIGHBOR};
+use serenity_ir::Operator::{
+    CONV_2D, DEPTHWISE_CONV_2D, RESIZE_BILINEAR, RESIZE_NEAREST_NEIGHBOR, TRANSPOSE_CONV,
+};
 use serenity_ir::{Call, ElementType};
 
 pub(super) fn overlaps(call: &Call) -> Option<Vec<Pair>> {
     match call.operator() {
         // Gathered in an order of their own.
-        RESIZE_BILINEAR | RESIZE_NEAREST_NEIGHBOR => None,
+        RESIZE_BILINEAR | RESIZE_NEAREST_NEIGHBOR | TRANSPOSE_CONV => None,
         CONV_2D | DEPTHWISE_CONV_2D if has_second_form(call) => {
             let either_way =
                 |pair: Pair| Pair { safe: Safe { backwards: windows::backwards(call), ..pair.safe }, ..pair };

@@ -83,7 +83,7 @@ impl Overlap {
 /// - [`Kernels::Reference`]: by the order in which the portable kernels read and write. Convolutions, pools, padding, concatenation,
 ///   resizing, slices and splits, dense layers, and everything element by element.
 /// - [`Kernels::CmsisNn`], [`Kernels::CmsisNnMve`]: what is left of that where CMSIS-NN works in another order.
-/// - [`Kernels::Emitted`]: all of it too, as far as operators are emitted, and convolutions of 8-bit integers also backwards. [`Kernels::EmittedCmsisNn`], [`Kernels::EmittedCmsisNnMve`]: what is left where these call
+/// - [`Kernels::Emitted`], [`Kernels::EmittedHelium`]: all of it too, as far as operators are emitted, and convolutions of 8-bit integers also backwards. [`Kernels::EmittedCmsisNn`], [`Kernels::EmittedCmsisNnMve`]: what is left where these call
 ///   CMSIS-NN.
 /// - [`Kernels::EspNn`]: all of it, since ESP-NN works in the same order. [`Kernels::EspNnS3`]: what is left where nobody knows.
 ///
@@ -147,8 +147,10 @@ fn rules(kernels: Kernels) -> fn(&Call) -> Option<Vec<Pair>> {
         Kernels::Reference | Kernels::EspNn => reference::overlaps,
         Kernels::CmsisNn => cmsis_nn::overlaps,
         Kernels::CmsisNnMve => cmsis_nn_mve::overlaps,
-        Kernels::EspNnS3 => esp_nn_s3::overlaps,
-        Kernels::Emitted => emitted::overlaps,
+        Kernels::EspNnS3 | Kernels::EspNnS3V1_1 | Kernels::EspNnS3V1_2_0 | Kernels::EspNnS3V1_2_1 => {
+            esp_nn_s3::overlaps
+        }
+        Kernels::Emitted | Kernels::EmittedHelium => emitted::overlaps,
         Kernels::EmittedCmsisNn => emitted_cmsis_nn::overlaps,
         Kernels::EmittedCmsisNnMve => emitted_cmsis_nn::overlaps_mve,
     }

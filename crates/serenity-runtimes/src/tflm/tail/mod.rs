@@ -60,13 +60,17 @@ impl Keeps {
             Kernels::Any => None,
             Kernels::CmsisNn => Some(with_cmsis_nn(false)),
             Kernels::CmsisNnMve => Some(with_cmsis_nn(true)),
-            Kernels::EspNn | Kernels::EspNnS3 => {
-                Some(portably(&layout::ARM32_ESP_NN, &layout::ARM32_ESP_NN_LARGEST))
-            }
+            Kernels::EspNn
+            | Kernels::EspNnS3
+            | Kernels::EspNnS3V1_1
+            | Kernels::EspNnS3V1_2_0
+            | Kernels::EspNnS3V1_2_1 => Some(portably(&layout::ARM32_ESP_NN, &layout::ARM32_ESP_NN_LARGEST)),
             // Of emitted C nobody asks: a tail is that of an interpreter.
-            Kernels::Reference | Kernels::Emitted | Kernels::EmittedCmsisNn | Kernels::EmittedCmsisNnMve => {
-                Some(portably(&layout::ARM32, &layout::ARM32_LARGEST))
-            }
+            Kernels::Reference
+            | Kernels::Emitted
+            | Kernels::EmittedHelium
+            | Kernels::EmittedCmsisNn
+            | Kernels::EmittedCmsisNnMve => Some(portably(&layout::ARM32, &layout::ARM32_LARGEST)),
         }
     }
 }
