@@ -4,9 +4,9 @@ void initialise_monitor_handles(void);
 int main(void);
 void exit(int);
 
-/* The library calls these. */
-void _init(void);
-void _fini(void);
+/* The library calls these: a linker that optimises must not take them away. */
+__attribute__((used, externally_visible)) void _init(void);
+__attribute__((used, externally_visible)) void _fini(void);
 void _init(void) {}
 void _fini(void) {}
 
