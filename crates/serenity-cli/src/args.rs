@@ -1,6 +1,7 @@
 //! The command line: names, defaults and the help that teaches them. Completions and man pages come from the same definitions.
 
 mod changes;
+mod device;
 mod diff;
 mod emit;
 mod fit;
@@ -12,6 +13,7 @@ mod shared;
 mod values;
 
 pub(crate) use changes::ChangeArgs;
+pub(crate) use device::DeviceArgs;
 pub(crate) use diff::DiffArgs;
 pub(crate) use emit::{EmitArgs, EmitCArgs, EmitCommand, Streaming};
 pub(crate) use fit::FitArgs;
@@ -50,6 +52,7 @@ use values::{allowance, named, seconds, threads, tolerance};
         serenity report model.tflite -o page.html before and after as a page with pictures\n  \
         serenity diff old.tflite new.tflite       what changed between two models\n  \
         serenity emit c model.tflite -o DIR       the model as C, without an interpreter\n  \
+        serenity device app.toml -o DIR           several models in the memories of one device\n  \
         serenity place model.tflite               an offset for every tensor, proved optimal\n  \
         serenity zoo list                         all built-in networks\n\n\
         Exit codes: 0 done, 1 a condition you asked for is not met (a budget, a check), 2 error."
@@ -74,6 +77,7 @@ pub(crate) enum Command {
     Verify(VerifyArgs),
     Report(ReportArgs),
     Emit(EmitArgs),
+    Device(DeviceArgs),
     Zoo(ZooArgs),
     Paper(PaperArgs),
     Schema(SchemaArgs),
@@ -97,6 +101,7 @@ impl Command {
             Self::Verify(args) => args.talk,
             Self::Report(args) => args.talk,
             Self::Emit(EmitArgs { command: EmitCommand::C(args) }) => args.talk,
+            Self::Device(args) => args.talk,
             Self::Zoo(args) => match &args.command {
                 ZooCommand::List { talk } | ZooCommand::Export { talk, .. } => *talk,
             },
@@ -117,6 +122,7 @@ impl Command {
             Self::Verify(args) => Some(&args.a),
             Self::Report(args) => Some(&args.input),
             Self::Emit(EmitArgs { command: EmitCommand::C(args) }) => Some(&args.input),
+            Self::Device(args) => Some(&args.input),
             Self::Zoo(args) => match &args.command {
                 ZooCommand::List { .. } => None,
                 ZooCommand::Export { name, .. } => Some(name),

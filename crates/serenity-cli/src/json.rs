@@ -1,6 +1,6 @@
 //! What every JSON output has in common, and the schema of all of them, which is made of their types.
 
-use crate::commands::{check, diff, emit, fit, optimize, paper, place, report, traffic, verify, zoo};
+use crate::commands::{check, device, diff, emit, fit, optimize, paper, place, report, traffic, verify, zoo};
 use crate::failure::StatedFailure;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -48,6 +48,7 @@ pub(crate) fn schema() -> Value {
         described::<optimize::Stated>("optimize", given, &mut generator),
         described::<fit::Stated>("fit", given, &mut generator),
         described::<StatedInspection>("inspect", given, &mut generator),
+        described::<device::Stated>("device", given, &mut generator),
         described::<diff::Stated>("diff", given, &mut generator),
         described::<report::Reported>("report", given, &mut generator),
         described::<emit::Written>("emit", given, &mut generator),

@@ -118,6 +118,7 @@ fn carry_out(cli: &mut Cli, out: &mut impl Write) -> Result<Outcome, Failure> {
         Command::Fit(args) => commands::fit::run(args, out),
         Command::Report(args) => commands::report::run(args, out),
         Command::Emit(args) => commands::emit::run(args, out),
+        Command::Device(args) => commands::device::run(args, out),
         Command::Zoo(args) => commands::zoo::run(args, out),
         Command::Paper(args) => commands::paper::run(args, out),
         Command::Schema(args) => commands::reference::schema(args, out),

@@ -30,6 +30,8 @@ pub(crate) struct Emitter<'s> {
     pub(crate) row_calls: Vec<String>,
     /// The end of the highest tensor, or scratch.
     pub(crate) arena: u64,
+    /// Where the arena goes on in a further array.
+    pub(crate) cuts: Vec<u64>,
     pub(crate) state: State,
     /// Functions so far.
     steps: usize,
@@ -102,9 +104,41 @@ impl<'s> Emitter<'s> {
             calls: Vec::new(),
             row_calls: Vec::new(),
             arena: 0,
+            cuts: Vec::new(),
             state: State::default(),
             steps: 0,
         }
+    }
+
+    /// An offset in the arena as an address in C.
+    pub(crate) fn address(&self, offset: u64) -> String {
+        let array = self.cuts.partition_point(|&cut| cut <= offset);
+        let begin = self.begin_of(array);
+        format!("{} + {}", self.array(array), offset - begin)
+    }
+
+    /// The name of an array of the arena.
+    pub(crate) fn array(&self, array: usize) -> String {
+        match array {
+            0 => format!("{}_arena", self.prefix),
+            _ => format!("{}_arena_{}", self.prefix, array + 1),
+        }
+    }
+
+    /// Where each array of the arena begins and ends.
+    pub(crate) fn arrays(&self) -> impl Iterator<Item = (u64, u64)> {
+        let ends = self.cuts.iter().copied().chain([self.arena]);
+        ends.enumerate().map(|(array, end)| (self.begin_of(array), end))
+    }
+
+    fn begin_of(&self, array: usize) -> u64 {
+        array.checked_sub(1).map_or(0, |before| self.cuts[before])
+    }
+
+    /// Do so many bytes lie in one array of the arena?
+    pub(crate) fn holds(&self, offset: u64, bytes: u64) -> bool {
+        let end = offset.saturating_add(bytes);
+        self.arrays().any(|(begin, last)| begin <= offset && end <= last)
     }
 
     pub(crate) fn run(&mut self) -> Result<(), Refused> {
@@ -121,6 +155,16 @@ impl<'s> Emitter<'s> {
         self.arena = self.arena.max(self.source.stream.as_ref().map_or(0, |stream| stream.bytes));
         if self.arena > i32::MAX as u64 {
             return Err(self.model("the arena is larger than 2 GiB"));
+        }
+        let across = |offset: u64, bytes: u64| !self.cuts.is_empty() && !self.holds(offset, bytes);
+        let graphs = || self.source.graphs.iter();
+        let tensors = graphs().flat_map(|graph| &graph.tensors);
+        let scratch = graphs().flat_map(|graph| &graph.ops).filter_map(|op| op.scratch);
+        if tensors.filter_map(|t| Some((t.place.offset()?, t.bytes))).any(|(at, bytes)| across(at, bytes))
+            || scratch.map(|scratch| (scratch.offset, scratch.bytes)).any(|(at, bytes)| across(at, bytes))
+            || !self.cuts.is_empty() && self.source.stream.is_some()
+        {
+            return Err(self.model("its tensors lie across two arrays"));
         }
         let Some(main) = self.source.graphs.first() else { return Err(self.model("there is no graph")) };
         let is_there = |&tensor: &usize| {
@@ -331,7 +375,7 @@ impl<'s> At<'_, 's> {
         }
         let prefix = &self.emitter.prefix;
         match &tensor.place {
-            DataPlace::Arena(offset) => Ok(format!("{prefix}_arena + {offset}")),
+            DataPlace::Arena(offset) => Ok(self.emitter.address(*offset)),
             DataPlace::Constant(bytes) => {
                 let ctype = match tensor.dtype {
                     ElementType::Int8 => Ctype::I8,

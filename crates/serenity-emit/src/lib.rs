@@ -90,8 +90,18 @@ pub fn not_covered(source: &Source) -> Option<Refused> {
 /// # Errors
 /// If an operator is not covered, or something cannot be proved of it. See [`Refused`].
 pub fn c_code(source: &Source, prefix: &str) -> Result<Emitted, Refused> {
+    c_code_in_arrays(source, prefix, Vec::new())
+}
+
+/// Like [`c_code`], with the arena cut into several arrays, which may lie in different memories: from each of `cuts` on,
+/// offsets count in a further one. No tensor may lie across a cut.
+///
+/// # Errors
+/// If an operator is not covered, or something cannot be proved of it. See [`Refused`].
+pub fn c_code_in_arrays(source: &Source, prefix: &str, cuts: Vec<u64>) -> Result<Emitted, Refused> {
     let rows = source.stream.as_ref().map(stream::row_graph);
     let mut emitter = emitter::Emitter::new(source, &names::identifier(prefix));
+    emitter.cuts = cuts;
     emitter.run()?;
     if let Some(rows) = &rows {
         stream::lower(&mut emitter, rows)?;

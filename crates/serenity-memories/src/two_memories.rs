@@ -105,10 +105,11 @@ pub fn divide(
     }
     let mut search = Search::new(problem, &sections, traffic, capacities, limits);
     let cheapest = frontier::cheapest(problem, &sections, traffic, capacities[0], &search);
-    let choice = search.best_choice(&cheapest.in_fast, cheapest.bound.unwrap_or(0));
+    let mut choice = search.best_choice(&cheapest.in_fast, cheapest.bound.unwrap_or(0));
     if choice.overflow > 0 {
         return Err(NoRoom { memories, missing: choice.overflow, proved: false });
     }
+    search.lower(&mut choice);
     let simple_bound = || bound::least_slow_traffic(problem, &sections, traffic, capacities[0], &search);
     let bound = cheapest.bound.unwrap_or_else(simple_bound);
     let proof = if choice.slow_bytes <= bound {

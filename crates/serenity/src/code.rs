@@ -4,7 +4,7 @@ use crate::run::Run;
 use crate::{Error, Format, Input, Plan, ReadOptions, load_bytes};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serenity_emit::{Emitted, Library, Pushes, Scratch, Source, c_code, not_covered};
+use serenity_emit::{Emitted, Library, Pushes, Scratch, Source, c_code_in_arrays, not_covered};
 use serenity_ir::{Graph, Op, OpId, Operator};
 use serenity_pipeline::planned_model;
 use serenity_pipeline::stages::place::is_safe;
@@ -21,8 +21,18 @@ const WORK: u64 = 100_000;
 /// # Errors
 /// If the model has no offsets, or has an operator that is not covered.
 pub fn emit_c(input: &Input, plan: &Plan, prefix: &str) -> Result<Emitted, Error> {
+    emit_c_in_arrays(input, plan, prefix, Vec::new())
+}
+
+/// Like [`emit_c`], with the arena cut into several arrays: from each of `cuts` on, offsets of the plan count in a
+/// further one.
+///
+/// # Errors
+/// As [`emit_c`], or if a tensor lies across a cut.
+pub fn emit_c_in_arrays(input: &Input, plan: &Plan, prefix: &str, cuts: Vec<u64>) -> Result<Emitted, Error> {
     let source = source_of(input, plan)?;
-    let code = c_code(&source, prefix).map_err(|source| Error::Emit { path: input.name.clone(), source })?;
+    let code = c_code_in_arrays(&source, prefix, cuts)
+        .map_err(|source| Error::Emit { path: input.name.clone(), source })?;
     Ok(Emitted { instructions: Run::of_planned(input, plan).instructions, ..code })
 }
 

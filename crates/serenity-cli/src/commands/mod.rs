@@ -2,6 +2,7 @@
 
 pub(crate) mod budget;
 pub(crate) mod check;
+pub(crate) mod device;
 pub(crate) mod diff;
 pub(crate) mod emit;
 pub(crate) mod fit;

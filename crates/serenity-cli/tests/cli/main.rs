@@ -7,6 +7,7 @@ mod check;
 mod check_fields;
 mod commands;
 mod determinism;
+mod device;
 mod diff;
 mod emit;
 mod errors;

@@ -219,6 +219,9 @@ fn every_field_in_the_schema_is_printed_by_some_command() {
     let desk = Desk::new();
     desk.run(&["zoo", "export", "swiftnet-c", "-o", "c.onnx"]);
     desk.write("table.csv", "id,lower,upper,size\na,0,2,30\nb,1,3,20\n");
+    let app =
+        "[[memory]]\nname = \"sram\"\nsize = \"256KiB\"\n[[model]]\nname = \"c\"\nfile = \"c.tflite\"\n";
+    desk.write("app.toml", app);
     let mut seen = BTreeSet::new();
     let mut note = |object: &Value| {
         assert_documented(object);
@@ -238,6 +241,7 @@ fn every_field_in_the_schema_is_printed_by_some_command() {
         &["emit", "c", "c.tflite", "-o", "code", "--budget", "1MB", "--json"],
         &["inspect", "c.tflite", "--json"],
         &["inspect", "zoo:swiftnet-b", "--json"],
+        &["device", "app.toml", "--json"],
         &["diff", "c.tflite", "c.tflite", "--budget", "1MB", "--max-growth", "0", "--json"],
         &["schedule", "zoo:swiftnet-a", "--json"],
         &["schedule", "zoo:swiftnet-a", "--algorithm", "kahn", "--runtime", "plain", "--json"],

@@ -49,7 +49,7 @@ impl Context {
     fn scratch(at: &At) -> Self {
         match at.op.scratch {
             Some(scratch) => Self {
-                code: format!("{{{}_arena + {}, {}}}", at.emitter.prefix, scratch.offset, scratch.bytes),
+                code: format!("{{{}, {}}}", at.emitter.address(scratch.offset), scratch.bytes),
                 bytes: scratch.bytes,
             },
             None => Self { code: "{NULL, 0}".to_owned(), bytes: 0 },

@@ -53,12 +53,12 @@ pub(super) fn counted(at: &mut At) -> Result<String, Refused> {
         let ([Some(inside), Some(result)], Some(outside)) = (places, offset) else {
             return Err(at.refused("a state of it has no place"));
         };
-        let arena = format!("{}_arena", at.emitter.prefix);
+        let [into, out_of, around] = [inside, result, outside].map(|offset| at.emitter.address(offset));
         if inside != outside {
-            let _ = writeln!(enter, "    memmove({arena} + {inside}, {arena} + {outside}, {bytes});");
+            let _ = writeln!(enter, "    memmove({into}, {around}, {bytes});");
         }
         if result != outside {
-            let _ = writeln!(leave, "    memmove({arena} + {outside}, {arena} + {result}, {bytes});");
+            let _ = writeln!(leave, "    memmove({around}, {out_of}, {bytes});");
         }
     }
     let calls = calls.join("\n    ");

@@ -114,7 +114,7 @@ fn reads_what_is_there(at: &At, made: &Weighted, kernel: Kernel) -> Result<bool,
     };
     let input = at.input(0)?;
     Ok(match input.place {
-        DataPlace::Arena(offset) => offset.saturating_add(input.bytes + after) <= at.emitter.arena,
+        DataPlace::Arena(offset) => at.emitter.holds(offset, input.bytes + after),
         DataPlace::Row(line) | DataPlace::Rows(line) => {
             at.emitter.end_of_line(line) + after <= at.emitter.arena
         }

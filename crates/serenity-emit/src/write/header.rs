@@ -24,10 +24,18 @@ pub(super) fn text(emitter: &Emitter) -> String {
     let _ = write!(
         text,
         "#ifndef {upper}_MODEL_H\n#define {upper}_MODEL_H\n\n#include <stdint.h>\n\n#ifdef __cplusplus\n#define {upper}_ALIGNED alignas(16)\nextern \"C\" {{\n#else\n#define {upper}_ALIGNED _Alignas(16)\n#endif\n\n\
-         /* All tensors lie here. It is defined in model.c; with {upper}_ARENA_BY_CALLER it is yours to define,\n * aligned to 16 bytes. What it holds is of no use between runs: inputs must be filled before each. */\n\
-         #define {upper}_ARENA_BYTES {}\nextern uint8_t {prefix}_arena[{upper}_ARENA_BYTES];\n\n",
-        emitter.arena.max(1)
+         /* All tensors lie here. It is defined in model.c; with {upper}_ARENA_BY_CALLER it is yours to define,\n * aligned to 16 bytes, and a macro of this name is an address of yours. What it holds is of no use between runs:\n * inputs must be filled before each. */\n"
     );
+    for (array, (begin, end)) in emitter.arrays().enumerate() {
+        let name = emitter.array(array);
+        let bytes = format!("{}_BYTES", name.to_uppercase());
+        let _ = write!(
+            text,
+            "#define {bytes} {}\n#ifndef {name}\nextern uint8_t {name}[{bytes}];\n#endif\n",
+            (end - begin).max(1)
+        );
+    }
+    text.push('\n');
     if emitter.state.bytes > 0 {
         let _ = write!(
             text,
@@ -51,13 +59,13 @@ pub(super) fn text(emitter: &Emitter) -> String {
     let outputs: Vec<&SourceTensor> = main.outputs.iter().map(|&tensor| &main.tensors[tensor]).collect();
     for (number, tensor) in inputs.iter().enumerate() {
         if pushes.is_none() {
-            port(&mut text, prefix, "input", number, tensor);
+            port(&mut text, emitter, "input", number, tensor);
         } else {
             scale(&mut text, &format!("{upper}_ROW"), tensor);
         }
     }
     for (number, tensor) in outputs.iter().enumerate() {
-        port(&mut text, prefix, "output", number, tensor);
+        port(&mut text, emitter, "output", number, tensor);
     }
     for (what, list) in [("input", &inputs), ("output", &outputs)] {
         if what == "input" && pushes.is_some() {
@@ -94,13 +102,14 @@ fn pushed(text: &mut String, prefix: &str, pushes: Pushes) {
 }
 
 /// One input or output.
-fn port(text: &mut String, prefix: &str, what: &str, number: usize, tensor: &SourceTensor) {
+fn port(text: &mut String, emitter: &Emitter, what: &str, number: usize, tensor: &SourceTensor) {
     let DataPlace::Arena(offset) = tensor.place else { return };
+    let (prefix, address) = (&emitter.prefix, emitter.address(offset));
     let name = format!("{}_{}_{number}", prefix.to_uppercase(), what.to_uppercase());
     let shape: Vec<String> = tensor.shape.iter().map(u64::to_string).collect();
     let _ = write!(
         text,
-        "\n/* The {what} \"{}\", {} [{}]. */\n#define {prefix}_{what}_{number} (({} *)({prefix}_arena + {offset}))\n\
+        "\n/* The {what} \"{}\", {} [{}]. */\n#define {prefix}_{what}_{number} (({} *)({address}))\n\
          #define {name}_BYTES {}\n#define {name}_COUNT {}\n",
         in_comment(&tensor.name),
         in_comment(tensor.dtype.name()),

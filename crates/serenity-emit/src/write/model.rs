@@ -14,13 +14,20 @@ pub(super) fn text(emitter: &Emitter) -> String {
     let _ = write!(
         text,
         "#include \"model.h\"\n\n#include \"kernels.h\"\n{}\n#include <float.h>\n#include <math.h>\n#include <string.h>\n\n\
-         #ifndef {upper}_ARENA_BY_CALLER\n{upper}_ALIGNED uint8_t {prefix}_arena[{upper}_ARENA_BYTES];\n#endif\n\n",
+         #ifndef {upper}_ARENA_BY_CALLER\n",
         library(emitter.source.library)
     );
+    for array in 0..emitter.arrays().count() {
+        let name = emitter.array(array);
+        let bytes = format!("{}_BYTES", name.to_uppercase());
+        let _ = write!(text, "#ifndef {name}\n{upper}_ALIGNED uint8_t {name}[{bytes}];\n#endif\n");
+    }
+    text.push_str("#endif\n\n");
     if emitter.state.bytes > 0 {
         let _ = write!(
             text,
-            "/* Kept from one run to the next. */\n{upper}_ALIGNED static uint8_t {prefix}_state[{}];\nstatic int32_t {prefix}_is_ready;\n\n",
+            "/* Kept from one run to the next. {upper}_STATE_IN may name a section for it. */\n#ifndef {upper}_STATE_IN\n#define {upper}_STATE_IN\n#endif\n\
+             {upper}_ALIGNED static uint8_t {prefix}_state[{}] {upper}_STATE_IN;\nstatic int32_t {prefix}_is_ready {upper}_STATE_IN;\n\n",
             emitter.state.bytes
         );
     }

@@ -216,11 +216,29 @@ impl<'a> Search<'a> {
         Choice { in_fast, fast_offsets, slow_offsets, overflow, slow_bytes }
     }
 
+    /// Places the buffers of each memory as low as possible: so far they had to fit, no more.
+    pub(super) fn lower(&mut self, choice: &mut Choice) {
+        for is_fast in [true, false] {
+            let lower = self.offsets_within(&choice.in_fast, is_fast, None);
+            let offsets = if is_fast { &mut choice.fast_offsets } else { &mut choice.slow_offsets };
+            let end = |offsets: &[u64]| {
+                let of_memory = (0..offsets.len()).filter(|&b| choice.in_fast[b] == is_fast);
+                of_memory.map(|b| offsets[b] + self.problem.buffers()[b].size).max()
+            };
+            if end(&lower) < end(offsets) {
+                *offsets = lower;
+            }
+        }
+    }
+
     /// The offsets of the buffers of one memory, by index in the problem.
     fn offsets(&mut self, in_fast: &[bool], is_fast: bool) -> Vec<u64> {
+        self.offsets_within(in_fast, is_fast, Some(self.capacities[usize::from(!is_fast)]))
+    }
+
+    fn offsets_within(&mut self, in_fast: &[bool], is_fast: bool, capacity: Option<u64>) -> Vec<u64> {
         let members: Vec<usize> = (0..in_fast.len()).filter(|&b| in_fast[b] == is_fast).collect();
         let limits = self.limits.working(MOST_WORK);
-        let capacity = self.capacities[usize::from(!is_fast)];
         let (offsets, stopped) = place_some(self.problem, &members, capacity, limits);
         self.stopped = self.stopped.or(stopped);
         let mut by_buffer = vec![0; in_fast.len()];
@@ -240,7 +258,7 @@ impl<'a> Search<'a> {
 fn place_some(
     problem: &Problem,
     members: &[usize],
-    capacity: u64,
+    capacity: Option<u64>,
     limits: Limits,
 ) -> (Vec<u64>, Option<StopReason>) {
     let mut position = vec![None; problem.buffers().len()];
@@ -254,7 +272,7 @@ fn place_some(
     let part = Problem::new(buffers, problem.alignment())
         .and_then(|part| part.with_overlaps(overlaps.collect()))
         .expect("a part of a valid problem is valid");
-    let placement = place(&part, &Options { capacity: Some(capacity), limits, ..Options::default() });
+    let placement = place(&part, &Options { capacity, limits, ..Options::default() });
     let stopped = match placement.proof {
         serenity_arena::Proof::Gap { stopped } if stopped != StopReason::Capacity => Some(stopped),
         _ => None,

@@ -10,6 +10,7 @@ mod certificates;
 mod checked_arenas;
 mod common;
 mod constant_channels;
+mod devices;
 mod emitted_c;
 mod emitted_layers;
 mod emitted_streams;

@@ -1,0 +1,184 @@
+//! `serenity device`: several models in the memories of one device.
+
+use super::emit::check_folder;
+use super::{count, factor, for_shell, limits};
+use crate::args::DeviceArgs;
+use crate::progress::{ProgressLine, thousands};
+use crate::screen::style::{GOOD, TITLE, paint};
+use crate::signals::cancel_on_signal;
+use crate::size::Size;
+use crate::{Failure, Outcome, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serenity::search::Proof;
+use serenity::write::NewFile;
+use serenity_device::{App, Device, DeviceError, Handed, Search, StatedDevice, plan};
+use std::io::Write;
+use std::path::Path;
+
+pub(crate) fn run(args: &DeviceArgs, out: &mut impl Write) -> Result<Outcome, Failure> {
+    if let Some(folder) = &args.output {
+        check_folder(folder)?;
+    }
+    let app = App::load(&args.input, &|text: &str| text.parse().map(|Size(bytes)| bytes))?;
+    let cancel = cancel_on_signal();
+    let (line, progress) = ProgressLine::new(&args.input, args.talk.quiet);
+    let search = Search { effort: args.limits.effort, limits: limits(&args.limits, &cancel), progress };
+    let device = plan(&args.input, app, &search)?;
+    drop(line);
+    let files = match &args.output {
+        Some(folder) => write(folder, &device)?,
+        None => Vec::new(),
+    };
+    if args.talk.json {
+        let stated = Stated { device: device.stated(), files: &files };
+        writeln!(out, "{}", json::object("device", Some(&args.input), stated))?;
+    } else {
+        print(&device, out)?;
+        print_next(args, &device, out)?;
+    }
+    Ok(Outcome::Done)
+}
+
+impl From<DeviceError> for Failure {
+    fn from(error: DeviceError) -> Self {
+        match error {
+            DeviceError::Model(error) => error.into(),
+            error => Self::Other { kind: error.kind(), message: error.to_string(), help: error.help() },
+        }
+    }
+}
+
+/// Writes the code; returns the names of the files.
+fn write(folder: &str, device: &Device) -> Result<Vec<String>, Failure> {
+    let path = |name: &str| Path::new(folder).join(name).to_string_lossy().into_owned();
+    let files: Vec<(String, String)> =
+        device.files()?.into_iter().map(|(name, text)| (path(&name), text)).collect();
+    for parent in files.iter().filter_map(|(path, _)| Path::new(path).parent()) {
+        std::fs::create_dir_all(parent).map_err(|source| serenity::Error::Write {
+            path: parent.to_string_lossy().into_owned(),
+            source,
+        })?;
+    }
+    let news: Vec<NewFile> =
+        files.iter().map(|(path, text)| NewFile { path, bytes: text.as_bytes() }).collect();
+    serenity::write::write_together(&news)?;
+    Ok(files.into_iter().map(|(path, _)| path).collect())
+}
+
+fn print(device: &Device, out: &mut impl Write) -> Result<(), Failure> {
+    let Device { app, models, plan } = device;
+    let title = format!(
+        "{}: {} in {}",
+        app.name,
+        count(models.len() as u64, "model"),
+        count(app.memories.len() as u64, "memory").replace("memorys", "memories")
+    );
+    writeln!(out, "{}\n", paint(TITLE, title))?;
+    writeln!(out, "  {:<14} {:>12} {:>11} {:>11} {:>11}", "memory", "size", "used", "shared", "state")?;
+    for (memory, filled) in app.memories.iter().zip(&plan.memories) {
+        writeln!(
+            out,
+            "  {:<14} {:>12} {:>11} {:>11} {:>11}",
+            memory.name,
+            memory.typed,
+            thousands(filled.shared + filled.state),
+            thousands(filled.shared),
+            thousands(filled.state)
+        )?;
+    }
+    writeln!(out, "\n  {:<14} {:>12} {:>11}   lies in", "model", "arena", "state")?;
+    for ((said, model), parts) in app.models.iter().zip(models).zip(&plan.parts) {
+        let places: Vec<String> = parts
+            .iter()
+            .map(|part| format!("{} at {}", app.memories[part.memory].name, thousands(part.offset)))
+            .collect();
+        writeln!(
+            out,
+            "  {:<14} {:>12} {:>11}   {}",
+            said.name,
+            thousands(parts.iter().map(|part| part.bytes).sum()),
+            thousands(model.code.state),
+            places.join(" and ")
+        )?;
+    }
+    for Handed { from, output, memory, offset, bytes, .. } in &plan.handed {
+        let what = format!("{}'s {output}", app.models[*from].name);
+        let memory = &app.memories[*memory].name;
+        writeln!(
+            out,
+            "  {what:<14} {:>12} {:>11}   {memory} at {}: an output that others take",
+            thousands(*bytes),
+            "",
+            thousands(*offset)
+        )?;
+    }
+    print_sums(device, out)
+}
+
+fn print_sums(device: &Device, out: &mut impl Write) -> Result<(), Failure> {
+    let Device { app, plan, .. } = device;
+    let (apart, ram) = (device.apart(), plan.ram());
+    let less = match factor(apart, ram) {
+        factor if factor > 1.0 => format!("   {factor:.1}x less"),
+        _ => String::new(),
+    };
+    writeln!(out, "\n  RAM apart    {:>12} bytes, each model with memory of its own", thousands(apart))?;
+    writeln!(out, "  RAM          {:>12} bytes, all static{}", thousands(ram), paint(GOOD, less))?;
+    if app.memories.len() > 1 {
+        let verdict = match plan.proof {
+            Proof::Optimal => "proved least for these plans".to_owned(),
+            Proof::Gap { .. } => format!("at least {}", thousands(plan.bound)),
+        };
+        writeln!(
+            out,
+            "  cost         {:>12} of all bytes touched; {verdict}",
+            thousands(plan.cost)
+        )?;
+        for (memory, said) in app.memories.iter().enumerate() {
+            let parts = plan.parts.iter().flatten().filter(|part| part.memory == memory);
+            let [read, written] = parts.fold([0, 0], |[read, written], part| {
+                [read + part.traffic.read, written + part.traffic.written]
+            });
+            writeln!(
+                out,
+                "    {:<11}{:>12} bytes read, {} written",
+                said.name,
+                thousands(read),
+                thousands(written)
+            )?;
+        }
+    } else {
+        let Some(filled) = plan.memories.first() else { return Ok(()) };
+        let verdict = if filled.shared <= filled.shared_bound {
+            "proved least for these plans".to_owned()
+        } else {
+            format!("no placement of these plans shares less than {} bytes", thousands(filled.shared_bound))
+        };
+        writeln!(out, "  places       {verdict}")?;
+    }
+    Ok(())
+}
+
+fn print_next(args: &DeviceArgs, device: &Device, out: &mut impl Write) -> Result<(), Failure> {
+    let name = &device.app.name;
+    writeln!(out)?;
+    let Some(folder) = &args.output else {
+        writeln!(out, "write the C of all: serenity device {} -o DIR/", for_shell(&args.input))?;
+        return Ok(());
+    };
+    let folder = for_shell(folder.trim_end_matches('/'));
+    writeln!(out, "written to {folder}: device.h, device.c, memories.h, and a folder for each model")?;
+    writeln!(out, "compile:     {folder}/device.c {folder}/*/*.c")?;
+    writeln!(out, "call:        {name}_run_{}() …; see device.h", device.app.models[0].name)?;
+    Ok(())
+}
+
+/// `serenity device`: the plan of a device.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Stated<'a> {
+    #[serde(flatten)]
+    device: StatedDevice<'a>,
+    /// The files written.
+    files: &'a [String],
+}

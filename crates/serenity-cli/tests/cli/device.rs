@@ -1,0 +1,78 @@
+//! `serenity device`: what it says of a device, and what it refuses.
+
+use crate::harness::Desk;
+use serde_json::json;
+
+/// A device with `size` bytes and two networks; `more` is said of the second.
+fn app(size: &str, more: &str) -> String {
+    format!(
+        "[[memory]]\nname = \"sram\"\nsize = \"{size}\"\n\n[[model]]\nname = \"one\"\nfile = \"a.tflite\"\n\n\
+         [[model]]\nname = \"two\"\nfile = \"b.tflite\"\n{more}"
+    )
+}
+
+fn desk_with_models() -> Desk {
+    let desk = Desk::new();
+    for (spec, file) in [("swiftnet-a", "a.tflite"), ("swiftnet-c", "b.tflite")] {
+        desk.run(&["zoo", "export", spec, "--int8", "-o", file]);
+    }
+    desk
+}
+
+#[test]
+fn models_that_run_one_after_the_other_share_memory() {
+    let desk = desk_with_models();
+    desk.write("app.toml", &app("256 KiB", ""));
+    let run = desk.run(&["device", "app.toml", "-o", "code", "--json"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let device = run.json();
+    let of = |field: &str| -> Vec<u64> {
+        device["models"].as_array().unwrap().iter().map(|model| model[field].as_u64().unwrap()).collect()
+    };
+    let (arenas, states) = (of("arena"), of("state"));
+    let shared = *arenas.iter().max().unwrap();
+    let state: u64 = states.iter().map(|bytes| bytes.next_multiple_of(16)).sum();
+    assert_eq!(device["memories"][0]["shared"], shared);
+    assert_eq!((&device["ram"], &device["moments"]), (&json!(shared + state), &json!([["one"], ["two"]])));
+    assert!(device["apart"].as_u64().unwrap() > shared);
+    for file in ["device.h", "device.c", "memories.h", "one/model.c", "two/kernels.h"] {
+        assert!(desk.path(&format!("code/{file}")).exists(), "{file}");
+    }
+    let text = desk.run(&["device", "app.toml"]).stdout;
+    for line in ["app: 2 models in 1 memory", "sram", "256 KiB", "proved least for these plans"] {
+        assert!(text.contains(line), "{text}");
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+
+    desk.write("both.toml", &format!("together = [[\"one\", \"two\"]]\n{}", app("256 KiB", "")));
+    let both = desk.run(&["device", "both.toml", "--json"]).json();
+    assert_eq!(both["moments"], json!([["one", "two"]]));
+    assert!(both["ram"].as_u64().unwrap() > device["ram"].as_u64().unwrap());
+}
+
+#[test]
+fn what_does_not_fit_is_named_and_nothing_is_written() {
+    let desk = desk_with_models();
+    let feed = "[[model.feed]]\nfrom = \"one\"\n";
+    let cases = [
+        (app("16 KiB", ""), "`one` needs for its tensors", "give it a second memory"),
+        (app("256 KiB", feed), "output 0 of `one` has", ""),
+        (
+            app("256 KiB", "memories = [\"psram\"]\n"),
+            "there is no memory `psram`; there are `sram`",
+            "--help",
+        ),
+        (app("256K", ""), "memory `sram`: size: say 256KB", "--help"),
+        (app("256 KiB", "loop = true\n"), "line 12: unknown field `loop`", "--help"),
+        (app("256 KiB", "").replace("b.tflite", "nowhere.tflite"), "nowhere.tflite", ""),
+    ];
+    for (text, message, help) in cases {
+        desk.write("app.toml", &text);
+        let run = desk.run(&["device", "app.toml", "-o", "code"]);
+        assert_eq!(run.code, 2, "{text}");
+        assert!(run.stderr.contains(message) && run.stderr.contains(help), "{}", run.stderr);
+        assert!(!desk.path("code").exists());
+    }
+    let none = desk.run(&["device", "nowhere.toml"]);
+    assert!(none.code == 2 && none.stderr.contains("cannot read `nowhere.toml`"), "{}", none.stderr);
+}

@@ -1,0 +1,412 @@
+//! What the user says of a device: its memories, its models, and how they run.
+
+use crate::DeviceError;
+use serde::Deserialize;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// A device and the models that it runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct App {
+    /// What all names in C begin with.
+    pub name: String,
+    /// The memories, in the order of the file.
+    pub memories: Vec<Memory>,
+    /// The models, in the order in which they run.
+    pub models: Vec<Model>,
+    /// Models of which any may be running while another one is; all others run one after the other.
+    pub together: Vec<Vec<usize>>,
+}
+
+/// A memory of the device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// Its name.
+    pub name: String,
+    /// Its size in bytes.
+    pub size: u64,
+    /// The size as the user wrote it.
+    pub typed: String,
+    /// The section in which a linker puts what lies in it.
+    pub section: Option<String>,
+    /// The cost of a byte that is read.
+    pub read: u64,
+    /// The cost of a byte that is written.
+    pub write: u64,
+}
+
+/// A model, and how it becomes C.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Model {
+    /// What its names in C begin with.
+    pub name: String,
+    /// Its file.
+    pub file: String,
+    /// The memories that its tensors may lie in, the cheapest first.
+    pub memories: Vec<usize>,
+    /// The memory of what it keeps from one run to the next.
+    pub state: usize,
+    /// Whether loops may be made, and how many times as many multiplications they may add.
+    pub loops: Option<f64>,
+    /// Whether integers replace float inputs and outputs.
+    pub int8_io: bool,
+    /// Inputs that another model computes.
+    pub feeds: Vec<Feed>,
+}
+
+/// An input that is the output of another model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Feed {
+    /// The model that computes it; it stands earlier in the file.
+    pub from: usize,
+    /// Which of its outputs.
+    pub output: usize,
+    /// Which input.
+    pub input: usize,
+}
+
+/// The file as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    name: Option<String>,
+    #[serde(default)]
+    memory: Vec<WrittenMemory>,
+    #[serde(default)]
+    model: Vec<WrittenModel>,
+    #[serde(default)]
+    together: Vec<Vec<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenMemory {
+    name: String,
+    size: WrittenSize,
+    section: Option<String>,
+    read: Option<u64>,
+    write: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum WrittenSize {
+    Bytes(u64),
+    Text(String),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenModel {
+    name: String,
+    file: String,
+    memories: Option<Vec<String>>,
+    state: Option<String>,
+    #[serde(default)]
+    loops: WrittenLoops,
+    #[serde(default)]
+    int8_io: bool,
+    #[serde(default)]
+    feed: Vec<WrittenFeed>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(untagged)]
+enum WrittenLoops {
+    #[default]
+    None,
+    Wanted(bool),
+    Percent(f64),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenFeed {
+    from: String,
+    #[serde(default)]
+    output: usize,
+    #[serde(default)]
+    input: usize,
+}
+
+/// The share of additional multiplications if the user names none, as that of the command.
+const SHARE: f64 = 0.1;
+
+/// More models or memories are a mistake.
+const MOST: usize = 64;
+
+/// How sizes are read: by whoever knows the units that people type.
+pub type ReadSize<'a> = &'a dyn Fn(&str) -> Result<u64, String>;
+
+impl App {
+    /// Reads a file; names of models are relative to its folder.
+    ///
+    /// # Errors
+    /// If it cannot be read, is no TOML, or contradicts itself.
+    pub fn load(path: &str, size: ReadSize) -> Result<Self, DeviceError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| DeviceError::Read { path: path.to_owned(), source })?;
+        Self::read(path, &text, size)
+    }
+
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// If it is no TOML, or contradicts itself.
+    pub fn read(path: &str, text: &str, size: ReadSize) -> Result<Self, DeviceError> {
+        let wrong = |reason: String| DeviceError::App { path: path.to_owned(), reason };
+        let written: Written = toml::from_str(text).map_err(|error| {
+            let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
+            wrong(format!("line {line}: {}", error.message()))
+        })?;
+        let name = written.name.unwrap_or_else(|| serenity_emit::prefix_of(path));
+        let app = Reader { folder: Path::new(path).parent().unwrap_or(Path::new("")), size }
+            .app(name, written.memory, written.model, &written.together)
+            .map_err(wrong)?;
+        Ok(app)
+    }
+}
+
+struct Reader<'a> {
+    folder: &'a Path,
+    size: ReadSize<'a>,
+}
+
+impl Reader<'_> {
+    fn app(
+        &self,
+        name: String,
+        memories: Vec<WrittenMemory>,
+        models: Vec<WrittenModel>,
+        together: &[Vec<String>],
+    ) -> Result<App, String> {
+        if memories.is_empty() || models.is_empty() {
+            return Err("a device has at least one [[memory]] and one [[model]]".to_owned());
+        }
+        if memories.len().max(models.len()) > MOST {
+            return Err(format!("more than {MOST} memories or models"));
+        }
+        let in_c = |what, name: &str| check_name(what, name);
+        in_c("device", &name)?;
+        memories.iter().try_for_each(|memory| in_c("memory", &memory.name))?;
+        models.iter().try_for_each(|model| in_c("model", &model.name))?;
+        all_differ(memories.iter().map(|memory| memory.name.as_str()))?;
+        all_differ(models.iter().map(|model| model.name.as_str()).chain([name.as_str()]))?;
+        let memories: Vec<Memory> = memories
+            .into_iter()
+            .enumerate()
+            .map(|(rank, memory)| self.memory(rank, memory))
+            .collect::<Result<_, _>>()?;
+        let names: Vec<String> = models.iter().map(|model| model.name.clone()).collect();
+        let models: Vec<Model> = models
+            .into_iter()
+            .enumerate()
+            .map(|(index, model)| self.model(index, model, &memories, &names))
+            .collect::<Result<_, _>>()?;
+        let together = together
+            .iter()
+            .map(|set| set.iter().map(|name| find("together", "model", &names, name)).collect())
+            .collect::<Result<Vec<Vec<usize>>, _>>()?;
+        let app = App { name, memories, models, together };
+        app.check_sets()?;
+        Ok(app)
+    }
+
+    fn memory(&self, rank: usize, memory: WrittenMemory) -> Result<Memory, String> {
+        let WrittenMemory { name, size, section, read, write } = memory;
+        let typed = match size {
+            WrittenSize::Bytes(bytes) => bytes.to_string(),
+            WrittenSize::Text(text) => text,
+        };
+        let size = (self.size)(&typed).map_err(|expected| format!("memory `{name}`: size: {expected}"))?;
+        if section.as_ref().is_some_and(|section| !section.chars().all(is_plain)) {
+            return Err(format!("memory `{name}`: `section` holds signs that no section has"));
+        }
+        let cost = 1 + rank as u64;
+        Ok(Memory { name, size, typed, section, read: read.unwrap_or(cost), write: write.unwrap_or(cost) })
+    }
+
+    fn model(
+        &self,
+        index: usize,
+        model: WrittenModel,
+        memories: &[Memory],
+        models: &[String],
+    ) -> Result<Model, String> {
+        let WrittenModel { name, file, memories: allowed, state, loops, int8_io, feed } = model;
+        let place = format!("model `{name}`");
+        let names: Vec<String> = memories.iter().map(|memory| memory.name.clone()).collect();
+        let find_memory = |wanted: &String| find(&place, "memory", &names, wanted);
+        let mut allowed: Vec<usize> = match allowed {
+            Some(allowed) => allowed.iter().map(find_memory).collect::<Result<_, _>>()?,
+            None => (0..memories.len()).collect(),
+        };
+        if allowed.is_empty() {
+            return Err(format!("{place}: `memories` names none"));
+        }
+        allowed.sort_by_key(|&memory| (memories[memory].read + memories[memory].write, memory));
+        allowed.dedup();
+        // State is touched once or twice a run: the fast memory is for tensors.
+        let largest = allowed.iter().copied().rev().max_by_key(|&memory| memories[memory].size);
+        let state = state.as_ref().map(find_memory).transpose()?.or(largest).unwrap_or_default();
+        let feeds = feed
+            .into_iter()
+            .map(|WrittenFeed { from, output, input }| {
+                let from = find(&place, "model", models, &from)?;
+                if from >= index {
+                    return Err(format!("{place}: `{}` feeds it, so it must stand before it", models[from]));
+                }
+                Ok(Feed { from, output, input })
+            })
+            .collect::<Result<Vec<Feed>, String>>()?;
+        all_differ(feeds.iter().map(|feed| feed.input)).map_err(|input| format!("{place}: input {input}"))?;
+        let loops = match loops {
+            WrittenLoops::None | WrittenLoops::Wanted(false) => None,
+            WrittenLoops::Wanted(true) => Some(SHARE),
+            WrittenLoops::Percent(percent) if (0.0..=10_000.0).contains(&percent) => Some(percent / 100.0),
+            WrittenLoops::Percent(_) => {
+                return Err(format!("{place}: `loops` is true, or a percentage of extra multiplications"));
+            }
+        };
+        let file = if file.starts_with("zoo:") {
+            file
+        } else {
+            self.folder.join(file).to_string_lossy().into_owned()
+        };
+        Ok(Model { name, file, memories: allowed, state, loops, int8_io, feeds })
+    }
+}
+
+impl App {
+    /// Each model is in one set at most, and is not fed by one that runs at the same time.
+    fn check_sets(&self) -> Result<(), String> {
+        let mut seen = BTreeSet::new();
+        for &model in self.together.iter().flatten() {
+            if !seen.insert(model) {
+                return Err(format!("together: `{}` is there twice", self.models[model].name));
+            }
+        }
+        for (index, model) in self.models.iter().enumerate() {
+            if let Some(feed) = model.feeds.iter().find(|feed| self.moment(feed.from) == self.moment(index)) {
+                let (fed, from) = (&model.name, &self.models[feed.from].name);
+                return Err(format!("`{from}` feeds `{fed}`, so they cannot run together"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The moments of a round: sets of models that may run at the same time, in the order of the file.
+    pub fn moments(&self) -> Vec<Vec<usize>> {
+        let set_of = |model: usize| self.together.iter().find(|set| set.contains(&model));
+        let mut moments: Vec<Vec<usize>> = Vec::new();
+        for model in 0..self.models.len() {
+            if moments.iter().any(|moment| moment.contains(&model)) {
+                continue;
+            }
+            let mut moment = set_of(model).cloned().unwrap_or_else(|| vec![model]);
+            moment.sort_unstable();
+            moments.push(moment);
+        }
+        moments
+    }
+
+    /// Does a model get its only input that is fed straight from where it was computed? Nothing else runs in between.
+    pub(crate) fn takes_directly(&self, fed: usize) -> bool {
+        let [feed] = self.models[fed].feeds[..] else { return false };
+        let is_alone = self.moments().iter().any(|running| *running == [fed]);
+        is_alone && self.moment(feed.from) + 1 == self.moment(fed)
+    }
+
+    /// The outputs of a model that others take.
+    pub(crate) fn outputs_taken(&self, from: usize) -> BTreeSet<usize> {
+        let feeds = self.models.iter().flat_map(|model| &model.feeds);
+        feeds.filter(|feed| feed.from == from).map(|feed| feed.output).collect()
+    }
+
+    /// The moment in which a model runs.
+    pub(crate) fn moment(&self, model: usize) -> usize {
+        self.moments().iter().position(|moment| moment.contains(&model)).unwrap_or_default()
+    }
+}
+
+/// A name in C: our own names are made of it.
+fn check_name(what: &str, name: &str) -> Result<(), String> {
+    let is_name = name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    if is_name {
+        return Ok(());
+    }
+    Err(format!(
+        "{what} `{name}`: a name begins with a small letter and goes on with small letters, digits or _"
+    ))
+}
+
+/// A sign that the name of a section may have.
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '$')
+}
+
+/// Refuses what is there twice.
+fn all_differ<T: Ord + std::fmt::Display + Copy>(names: impl Iterator<Item = T>) -> Result<(), String> {
+    let mut seen = BTreeSet::new();
+    for name in names {
+        if !seen.insert(name) {
+            return Err(format!("`{name}` is there twice"));
+        }
+    }
+    Ok(())
+}
+
+fn find(place: &str, what: &str, names: &[String], wanted: &str) -> Result<usize, String> {
+    names
+        .iter()
+        .position(|name| name == wanted)
+        .ok_or_else(|| format!("{place}: there is no {what} `{wanted}`; there are `{}`", names.join("`, `")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn app(text: &str) -> Result<App, String> {
+        let size = |text: &str| text.parse().map_err(|_| "a size".to_owned());
+        App::read("dir/app.toml", text, &size).map_err(|error| error.to_string())
+    }
+
+    const TWO: &str =
+        "[[memory]]\nname = \"fast\"\nsize = \"100\"\n[[memory]]\nname = \"slow\"\nsize = 1000\n";
+
+    #[test]
+    fn what_is_not_said_has_a_default() {
+        let app =
+            app(&format!("{TWO}[[model]]\nname = \"kws\"\nfile = \"kws.tflite\"\nloops = true\n")).unwrap();
+        assert_eq!((app.name.as_str(), app.memories[1].read, app.memories[1].size), ("app", 2, 1000));
+        let model = &app.models[0];
+        assert_eq!(
+            (model.file.as_str(), &model.memories[..], model.state),
+            ("dir/kws.tflite", &[0, 1][..], 1)
+        );
+        assert_eq!((model.loops, app.moments()), (Some(0.1), vec![vec![0]]));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_where_it_stands() {
+        let model = |name: &str, rest: &str| format!("[[model]]\nname = \"{name}\"\nfile = \"f\"\n{rest}\n");
+        let (a, b) = (model("a", ""), model("b", "[[model.feed]]\nfrom = \"a\""));
+        let cases = [
+            ("x = 1".to_owned(), "line 1: unknown field `x`"),
+            (TWO.to_owned(), "at least one [[memory]] and one [[model]]"),
+            (format!("{TWO}{}", model("A b", "")), "model `A b`: a name begins with"),
+            (format!("{TWO}{a}{a}"), "`a` is there twice"),
+            (format!("{TWO}{b}{a}"), "`a` feeds it, so it must stand before it"),
+            (format!("together = [[\"a\", \"b\"]]\n{TWO}{a}{b}"), "cannot run together"),
+            (format!("together = [[\"a\", \"c\"]]\n{TWO}{a}{b}"), "there is no model `c`"),
+            (format!("{TWO}{}", model("a", "memories = [\"psram\"]")), "there is no memory `psram`"),
+            (format!("{TWO}{}", model("a", "loops = -1.0")), "`loops` is true, or a percentage"),
+        ];
+        for (text, expected) in cases {
+            let message = app(&text).unwrap_err();
+            assert!(message.contains(expected), "{message}");
+        }
+    }
+}

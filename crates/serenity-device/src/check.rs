@@ -1,0 +1,181 @@
+//! Checks a plan of a device by code of its own: it knows moments and bytes, and not how they were planned.
+
+use crate::app::App;
+use crate::plan::DevicePlan;
+
+/// Bytes of a memory that something holds, from its first moment to its last; between moments counts as well.
+struct Held {
+    what: String,
+    memory: usize,
+    bytes: std::ops::Range<u64>,
+    moments: std::ops::RangeInclusive<usize>,
+}
+
+/// The first fault of a plan: bytes that two things hold at once, or that are not there. `arenas` and `states` are what
+/// the code of each model says.
+pub(crate) fn fault(app: &App, plan: &DevicePlan, arenas: &[u64], states: &[u64]) -> Option<String> {
+    let mut held: Vec<Held> = Vec::new();
+    for (model, parts) in plan.parts.iter().enumerate() {
+        let name = &app.models[model].name;
+        if parts.iter().map(|part| part.bytes).sum::<u64>() < arenas[model] {
+            return Some(format!("`{name}` has less than its arena"));
+        }
+        // Moments at odd numbers are between two others.
+        let moment = 2 * app.moments().iter().position(|running| running.contains(&model))?;
+        held.extend(parts.iter().map(|part| Held {
+            what: format!("`{name}`"),
+            memory: part.memory,
+            bytes: part.offset..part.offset + part.bytes,
+            moments: moment..=moment,
+        }));
+        if let Some(part) = parts.iter().find(|part| !app.models[model].memories.contains(&part.memory)) {
+            return Some(format!("`{name}` may not lie in `{}`", app.memories[part.memory].name));
+        }
+    }
+    for kept in &plan.handed {
+        let from = 2 * app.moments().iter().position(|running| running.contains(&kept.from))?;
+        // It may lie over what the model itself is done with, and over what the last one that takes it has not begun,
+        // if a single copy is made there and nobody else runs.
+        let moments = app.moments();
+        let fed = |model: &usize| app.models[*model].feeds.len();
+        let is_single = |moment: usize, copies: usize| moments[moment / 2].len() == 1 && copies == 1;
+        let copies_out =
+            app.models.iter().flat_map(|model| &model.feeds).filter(|feed| feed.from == kept.from);
+        let mut outputs: Vec<usize> = copies_out.map(|feed| feed.output).collect();
+        outputs.dedup();
+        let copies_in = moments.get(kept.until)?.iter().map(fed).max().unwrap_or_default();
+        let begin = if is_single(from, outputs.len()) { from + 1 } else { from };
+        let end = if is_single(2 * kept.until, copies_in) { 2 * kept.until - 1 } else { 2 * kept.until };
+        held.push(Held {
+            what: format!("output {} of `{}`", kept.output, app.models[kept.from].name),
+            memory: kept.memory,
+            bytes: kept.offset..kept.offset + kept.bytes,
+            moments: begin..=end,
+        });
+    }
+    for (fed, model) in app.models.iter().enumerate() {
+        for feed in &model.feeds {
+            let [from, to] = [feed.from, fed].map(|model| app.moment(model));
+            let is_kept = |kept: &&crate::Handed| {
+                (kept.from, kept.output) == (feed.from, feed.output) && kept.until >= to
+            };
+            let runs_alone = app.moments().get(to).is_some_and(|running| running.len() == 1);
+            let is_direct = from + 1 == to && runs_alone && model.feeds.len() == 1;
+            if from >= to || !is_direct && !plan.handed.iter().any(|kept| is_kept(&kept)) {
+                return Some(format!("`{}` loses its input {}", model.name, feed.input));
+            }
+        }
+    }
+    let mut states_of = vec![0; app.memories.len()];
+    for (model, bytes) in app.models.iter().zip(states) {
+        states_of[model.state] += bytes;
+    }
+    for (memory, filled) in plan.memories.iter().enumerate() {
+        let name = &app.memories[memory].name;
+        let here = || held.iter().filter(|held| held.memory == memory);
+        if filled.state < states_of[memory] || filled.shared + filled.state > app.memories[memory].size {
+            return Some(format!("`{name}` overflows"));
+        }
+        if let Some(outside) =
+            here().find(|held| held.bytes.end > filled.shared || held.bytes.start % 16 != 0)
+        {
+            return Some(format!("{} lies outside of `{name}`, or is not aligned", outside.what));
+        }
+        for (index, one) in here().enumerate() {
+            if let Some(other) = here().skip(index + 1).find(|other| clash(one, other)) {
+                return Some(format!("{} and {} share bytes of `{name}` at once", one.what, other.what));
+            }
+        }
+    }
+    None
+}
+
+fn clash(one: &Held, other: &Held) -> bool {
+    one.bytes.start < other.bytes.end
+        && other.bytes.start < one.bytes.end
+        && one.moments.start() <= other.moments.end()
+        && other.moments.start() <= one.moments.end()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::{App, Feed, Memory, Model};
+    use crate::plan::{Filled, Handed, Part};
+    use serenity::memories::two_memories::Traffic;
+    use serenity_search::Proof;
+
+    const SIZE: u64 = 64;
+
+    fn model(name: &str, feeds: &[usize]) -> Model {
+        let feeds = feeds.iter().enumerate().map(|(input, &from)| Feed { from, output: 0, input }).collect();
+        let (file, memories) = (String::new(), vec![0]);
+        Model { name: name.to_owned(), file, memories, state: 0, loops: None, int8_io: false, feeds }
+    }
+
+    /// Three models of 32 bytes in 64, of which the last takes an output of the first; at most one is kept.
+    fn app(together: Vec<Vec<usize>>) -> App {
+        let (name, typed) = ("ram".to_owned(), SIZE.to_string());
+        let memory = Memory { name, size: SIZE, typed, section: None, read: 1, write: 1 };
+        let models = vec![model("a", &[]), model("b", &[]), model("c", &[0])];
+        App { name: "app".to_owned(), memories: vec![memory], models, together }
+    }
+
+    fn plan(offsets: [u64; 3], kept: Option<u64>, shared: u64) -> DevicePlan {
+        let part = |offset| vec![Part { memory: 0, offset, bytes: 32, traffic: Traffic::default() }];
+        let handed = kept.map(|offset| Handed { from: 0, output: 0, until: 2, memory: 0, offset, bytes: 16 });
+        DevicePlan {
+            memories: vec![Filled { shared, state: 0, shared_bound: shared }],
+            parts: offsets.map(part).into(),
+            handed: handed.into_iter().collect(),
+            cost: 0,
+            bound: 0,
+            proof: Proof::Optimal,
+            divided: vec![None; 3],
+        }
+    }
+
+    #[track_caller]
+    fn assert_fault(
+        app: &App,
+        plan: &DevicePlan,
+        arenas: [u64; 3],
+        states: [u64; 3],
+        expected: Option<&str>,
+    ) {
+        assert_eq!(fault(app, plan, &arenas, &states).as_deref(), expected);
+    }
+
+    #[test]
+    fn forged_plans_are_refused() {
+        let (app, none) = (app(Vec::new()), [0; 3]);
+        let right = plan([0, 0, 0], Some(32), 64);
+        assert_fault(&app, &right, [32; 3], none, None);
+        assert_fault(&app, &right, [33, 32, 32], none, Some("`a` has less than its arena"));
+        assert_fault(&app, &right, [32; 3], [0, 16, 0], Some("`ram` overflows"));
+        let lost = plan([0, 0, 0], None, 64);
+        assert_fault(&app, &lost, [32; 3], none, Some("`c` loses its input 0"));
+        let over = plan([0, 32, 0], Some(32), 64);
+        let expected = "`b` and output 0 of `a` share bytes of `ram` at once";
+        assert_fault(&app, &over, [32; 3], none, Some(expected));
+        let outside = plan([0, 0, 48], Some(32), 64);
+        let expected = "`c` lies outside of `ram`, or is not aligned";
+        assert_fault(&app, &outside, [32; 3], none, Some(expected));
+        let crooked = plan([0, 0, 8], Some(32), 64);
+        assert_fault(&app, &crooked, [32; 3], none, Some(expected));
+        assert_fault(&app, &plan([0, 0, 0], Some(32), 96), [32; 3], none, Some("`ram` overflows"));
+    }
+
+    #[test]
+    fn what_runs_at_the_same_time_shares_nothing() {
+        // The output is kept while `c`, which takes it, may be beside `b`.
+        let app = app(vec![vec![1, 2]]);
+        let (mut apart, none) = (plan([0, 0, 32], Some(0), 64), [0; 3]);
+        apart.handed[0].until = 1;
+        let expected = "`b` and output 0 of `a` share bytes of `ram` at once";
+        assert_fault(&app, &apart, [32; 3], none, Some(expected));
+        let mut same = plan([0, 0, 0], Some(32), 64);
+        same.handed[0].until = 1;
+        assert_fault(&app, &same, [32; 3], none, Some("`b` and `c` share bytes of `ram` at once"));
+    }
+}

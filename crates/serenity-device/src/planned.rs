@@ -1,0 +1,195 @@
+//! One model of a device: what it takes, and how its tensors are divided between two memories.
+
+use crate::app::{App, Model};
+use crate::{DeviceError, Search};
+use serenity::code::{check_covered, check_whole, emit_c, emit_c_in_arrays};
+use serenity::memories::two_memories::{Division, Filled, Memory, Traffic, divide, traffic};
+use serenity::pipeline::Target;
+use serenity::stream::best_code;
+use serenity::{Optimized, Options};
+use serenity_emit::Emitted;
+use serenity_ir::{Graph, TensorId};
+use serenity_runtimes::{ArenaProblem, Content, MemoryModelExt, Offsets};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+/// All that lies in an array of its own begins at a multiple of this.
+pub(crate) const ALIGNMENT: u64 = 16;
+
+/// A model that is planned by itself.
+pub struct PlannedModel {
+    /// Its code, with one arena.
+    pub code: Emitted,
+    /// Static memory of the best code, if the model were alone.
+    pub alone: u64,
+    /// Its code without a stream of rows, if it has one: a larger arena, and nothing counts rows between runs.
+    plain: Option<Emitted>,
+    /// Bytes that a run reads and writes in its arena.
+    pub traffic: Traffic,
+    /// Multiplications of a run.
+    pub macs: u64,
+    found: Optimized,
+    /// Its tensors as buffers, and what a run reads and writes in each.
+    arena: Option<ArenaProblem>,
+    of_buffers: Vec<Traffic>,
+    search: Search,
+    divisions: RefCell<BTreeMap<Question, Option<Divided>>>,
+}
+
+/// The sizes of two memories, and how much more a byte costs in the second that is read, and written.
+type Question = ([u64; 2], [u64; 2]);
+
+/// A model whose tensors lie in two memories.
+#[derive(Clone, Debug)]
+pub(crate) struct Divided {
+    /// Do both memories hold some, and is it right by the checker?
+    pub(crate) is_right: bool,
+    /// Bytes of each part.
+    pub(crate) bytes: [u64; 2],
+    /// What a run reads and writes in each.
+    pub(crate) traffic: [Traffic; 2],
+    /// A lower bound on how much more the bytes in the second cost, in any division.
+    pub(crate) bound: u64,
+    offsets: Offsets,
+}
+
+impl PlannedModel {
+    pub(crate) fn new(app: &App, model: &Model, search: &Search) -> Result<Self, DeviceError> {
+        let input = serenity::load(&model.file)?;
+        check_whole(&input)?;
+        let target = Target { loops: model.loops, int8_io: model.int8_io, ..Target::default() };
+        let runtime = target.model(&input).and_then(|model| target.with_emitted_kernels(model));
+        let runtime = runtime.map_err(serenity::Error::from)?;
+        let options = target.options(&input, runtime).map_err(serenity::Error::from)?;
+        let options = Options {
+            effort: search.effort,
+            limits: search.limits.clone(),
+            progress: search.progress.clone(),
+            ..options
+        };
+        check_covered(&input, model.int8_io, runtime.kernels().unwrap_or_default())?;
+        let found = serenity::optimize(&input, &options).map_err(serenity::Error::from)?;
+        let (code, macs, _) = best_code(&input, &found, &options, &model.name)?;
+        let alone = code.ram();
+        let plain = emit_c(&found.model, &found.plan, &model.name)?;
+        let plain = Some(plain).filter(|plain| plain.arena != code.arena);
+        check_feeds(app, model, &found)?;
+        let graphs: Vec<&Graph> = found.model.graphs().iter().collect();
+        let arena = found.plan.model.placement_problem(&graphs, &found.plan.orders());
+        let of_buffers = arena.as_ref().map(|arena| traffic(&graphs, arena)).unwrap_or_default();
+        let traffic = of_buffers.iter().copied().fold(Traffic::default(), Traffic::plus);
+        Ok(Self {
+            code,
+            alone,
+            plain,
+            traffic,
+            arena,
+            of_buffers,
+            macs,
+            found,
+            search: search.clone(),
+            divisions: RefCell::default(),
+        })
+    }
+
+    /// Takes the other code, if there is one.
+    pub(crate) fn swap(&mut self) -> bool {
+        match &mut self.plain {
+            Some(plain) => {
+                std::mem::swap(plain, &mut self.code);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The bytes of an input or output.
+    pub(crate) fn port(&self, is_input: bool, index: usize) -> Option<u64> {
+        let graph = self.found.model.graph();
+        let list = if is_input { graph.inputs() } else { graph.outputs() };
+        Some(graph.tensor(*list.get(index)?).bytes)
+    }
+
+    /// The tensors divided between two memories of these sizes, so that the second costs little; `None` if they do not fit.
+    pub(crate) fn divided(&self, question: Question) -> Option<Divided> {
+        let known = self.divisions.borrow().get(&question).cloned();
+        known.unwrap_or_else(|| {
+            let divided = self.divide(question);
+            self.divisions.borrow_mut().insert(question, divided.clone());
+            divided
+        })
+    }
+
+    fn divide(&self, (sizes, dearer): Question) -> Option<Divided> {
+        let memories = [("first", 0), ("second", 1)]
+            .map(|(name, index): (&str, usize)| Memory::new(name, sizes[index] / ALIGNMENT * ALIGNMENT));
+        let arena = self.arena.as_ref()?;
+        let weighted: Vec<Traffic> = self
+            .of_buffers
+            .iter()
+            .map(|traffic| Traffic {
+                read: traffic.read.saturating_mul(dearer[0]),
+                written: traffic.written.saturating_mul(dearer[1]),
+            })
+            .collect();
+        let division = divide(&arena.problem, &weighted, memories, &self.search.limits).ok()?;
+        let used = division.memories.each_ref().map(|filled| filled.used.next_multiple_of(ALIGNMENT));
+        let has_scratch = arena.contents.iter().any(|content| matches!(content, Content::Scratch { .. }));
+        let in_memory = |filled: &Filled| {
+            let traffic = filled.buffers.iter().map(|&(buffer, _)| self.of_buffers[buffer]);
+            traffic.fold(Traffic::default(), Traffic::plus)
+        };
+        let mut divided = Divided {
+            is_right: false,
+            bytes: used,
+            traffic: division.memories.each_ref().map(in_memory),
+            bound: division.bound,
+            offsets: offsets(self.found.model.graphs(), arena, &division, used[0]),
+        };
+        // Emitting it checks the places, as those of any plan.
+        divided.is_right = used.iter().all(|&bytes| bytes > 0)
+            && !has_scratch
+            && division.fault(&arena.problem).is_none()
+            && self.code_in(&divided, "net").is_ok();
+        Some(divided)
+    }
+
+    /// The code of a divided model.
+    pub(crate) fn code_in(&self, divided: &Divided, prefix: &str) -> Result<Emitted, serenity::Error> {
+        let mut plan = self.found.plan.clone();
+        plan.offsets = Some(divided.offsets.clone());
+        emit_c_in_arrays(&self.found.model, &plan, prefix, vec![divided.bytes[0]])
+    }
+}
+
+/// The offsets of all tensors in one arena, of which the second memory holds what is behind `cut`.
+fn offsets(graphs: &[Graph], arena: &ArenaProblem, division: &Division, cut: u64) -> Offsets {
+    let mut offsets: Offsets = graphs.iter().map(|graph| vec![None; graph.tensors().len()]).collect();
+    for (filled, begin) in division.memories.iter().zip([0, cut]) {
+        for &(buffer, offset) in &filled.buffers {
+            if let Content::Tensor { graph, .. } = arena.contents[buffer] {
+                for &tensor in &arena.tensors[buffer] {
+                    offsets[graph][tensor.index()] = Some(begin + offset);
+                }
+            }
+        }
+    }
+    offsets
+}
+
+/// Refuses to feed an input that is not there.
+fn check_feeds(app: &App, model: &Model, found: &Optimized) -> Result<(), DeviceError> {
+    let inputs: &[TensorId] = found.model.graph().inputs();
+    match model.feeds.iter().find(|feed| feed.input >= inputs.len()) {
+        None => Ok(()),
+        Some(feed) => Err(DeviceError::Feed {
+            path: model.file.clone(),
+            reason: format!(
+                "it has {} inputs, so `{}` cannot feed input {}: inputs count from 0",
+                inputs.len(),
+                app.models[feed.from].name,
+                feed.input
+            ),
+        }),
+    }
+}

@@ -1,0 +1,159 @@
+//! The plan of a device as JSON states it.
+
+use crate::Device;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serenity_search::Proved;
+
+/// Several models and several memories of one device.
+#[derive(Serialize, JsonSchema)]
+pub struct StatedDevice<'a> {
+    /// What all names in C begin with.
+    name: &'a str,
+    /// The memories, in the order of the file.
+    memories: Vec<StatedMemory<'a>>,
+    /// The models, in the order in which they run.
+    models: Vec<StatedModel<'a>>,
+    /// Sets of models that may run at the same time, one after the other.
+    moments: Vec<Vec<&'a str>>,
+    /// Outputs that are copied aside until they have become inputs.
+    handed: Vec<StatedHanded<'a>>,
+    /// Static memory in all.
+    ram: u64,
+    /// The static memory of all models if each were alone.
+    apart: u64,
+    /// What the bytes cost that one run of each model reads and writes.
+    cost: u64,
+    /// A lower bound on that cost, for these plans of the models and these memories.
+    cost_bound: u64,
+    /// Does the cost meet the bound?
+    cost_proof: Proved,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct StatedMemory<'a> {
+    /// Its name.
+    name: &'a str,
+    /// Its size in bytes.
+    size: u64,
+    /// Bytes that are used.
+    used: u64,
+    /// Of these: shared by models that never run at the same time.
+    shared: u64,
+    /// A lower bound on the shared bytes, with the same things in this memory.
+    shared_bound: u64,
+    /// Of these: kept from one run to the next.
+    state: u64,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct StatedModel<'a> {
+    /// Its name.
+    name: &'a str,
+    /// Its file.
+    file: &'a str,
+    /// Bytes of its arena.
+    arena: u64,
+    /// Bytes that it keeps from one run to the next.
+    state: u64,
+    /// The memory of these bytes.
+    state_in: &'a str,
+    /// Multiplications of a run.
+    macs: u64,
+    /// The estimated instructions of a run on a Cortex-M4; null where the kernels were not measured.
+    instructions: Option<u64>,
+    /// Where the arena lies.
+    parts: Vec<StatedPart<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct StatedPart<'a> {
+    /// The memory.
+    memory: &'a str,
+    /// The offset in what is shared there.
+    offset: u64,
+    /// Its size.
+    bytes: u64,
+    /// Bytes that a run reads there.
+    read: u64,
+    /// Bytes that a run writes there.
+    written: u64,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct StatedHanded<'a> {
+    /// The model that computes it.
+    from: &'a str,
+    /// Which of its outputs.
+    output: usize,
+    /// The memory.
+    memory: &'a str,
+    /// The offset in what is shared there.
+    offset: u64,
+    /// Its size.
+    bytes: u64,
+}
+
+impl Device {
+    /// The static memory of all models if each were alone.
+    pub fn apart(&self) -> u64 {
+        self.models.iter().map(|model| model.alone).sum()
+    }
+
+    /// The plan as JSON states it.
+    pub fn stated(&self) -> StatedDevice<'_> {
+        let Self { app, models, plan } = self;
+        let memory = |memory: usize| app.memories[memory].name.as_str();
+        StatedDevice {
+            name: &app.name,
+            memories: (app.memories.iter().zip(&plan.memories))
+                .map(|(said, filled)| StatedMemory {
+                    name: &said.name,
+                    size: said.size,
+                    used: filled.shared + filled.state,
+                    shared: filled.shared,
+                    shared_bound: filled.shared_bound,
+                    state: filled.state,
+                })
+                .collect(),
+            models: (app.models.iter().zip(models).zip(&plan.parts))
+                .map(|((said, model), parts)| StatedModel {
+                    name: &said.name,
+                    file: &said.file,
+                    arena: parts.iter().map(|part| part.bytes).sum(),
+                    state: model.code.state,
+                    state_in: memory(said.state),
+                    macs: model.macs,
+                    instructions: model.code.instructions,
+                    parts: parts
+                        .iter()
+                        .map(|part| StatedPart {
+                            memory: memory(part.memory),
+                            offset: part.offset,
+                            bytes: part.bytes,
+                            read: part.traffic.read,
+                            written: part.traffic.written,
+                        })
+                        .collect(),
+                })
+                .collect(),
+            moments: (app.moments().iter())
+                .map(|moment| moment.iter().map(|&model| app.models[model].name.as_str()).collect())
+                .collect(),
+            handed: (plan.handed.iter())
+                .map(|kept| StatedHanded {
+                    from: &app.models[kept.from].name,
+                    output: kept.output,
+                    memory: memory(kept.memory),
+                    offset: kept.offset,
+                    bytes: kept.bytes,
+                })
+                .collect(),
+            ram: plan.ram(),
+            apart: self.apart(),
+            cost: plan.cost,
+            cost_bound: plan.bound,
+            cost_proof: Proved::if_so(plan.proof.is_optimal()),
+        }
+    }
+}

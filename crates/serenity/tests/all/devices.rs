@@ -1,0 +1,265 @@
+//! Several models on one device, judged by the outside: compilers make one program of them, which runs them in random order beside the same models alone.
+
+use crate::common::exported;
+use crate::emitted_c::{has, with};
+use serenity::zoo::Precision;
+use serenity::{Format, Options, load, optimize};
+use serenity_device::{App, Device, Search, plan};
+use serenity_judges::{python, shared};
+use serenity_verify::{VerifyOptions, verify_emitted};
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Command;
+
+const FLAGS: &[&str] = &[
+    "-std=gnu11",
+    "-O1",
+    "-g",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+    "-fsanitize=address,undefined",
+    "-fno-sanitize-recover",
+];
+
+/// A model, and what more the file says of it.
+struct Said<'a> {
+    name: &'a str,
+    file: String,
+    more: &'a str,
+}
+
+fn said<'a>(name: &'a str, file: &Path, more: &'a str) -> Said<'a> {
+    Said { name, file: file.to_string_lossy().into_owned(), more }
+}
+
+fn planned(folder: &Path, head: &str, memories: &str, models: &[Said]) -> Device {
+    let mut text = format!("{head}\n{memories}\n");
+    for Said { name, file, more } in models {
+        let _ = writeln!(text, "[[model]]\nname = \"{name}\"\nfile = '{file}'\n{more}");
+    }
+    let path = folder.join("app.toml");
+    std::fs::write(&path, &text).unwrap();
+    let path = path.to_str().unwrap();
+    let app = App::load(path, &|size| size.parse().map_err(|_| "a number".to_owned())).unwrap();
+    plan(path, app, &Search::default()).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// Writes the code of the device, and of each model alone with the prefix `alone_`; returns all sources.
+fn written(folder: &Path, device: &Device) -> Vec<String> {
+    let mut sources = Vec::new();
+    let mut write = |name: &str, text: &str| {
+        let path = folder.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        if name.ends_with(".c") {
+            sources.push(path.to_string_lossy().into_owned());
+        }
+    };
+    for (name, text) in device.files().unwrap() {
+        write(&format!("device/{name}"), &text);
+    }
+    for model in &device.app.models {
+        let input = load(&model.file).unwrap();
+        let options = Options {
+            model: input.default_model.with_kernels(serenity::runtimes::Kernels::Emitted),
+            ..Options::for_input(&input)
+        };
+        let found = optimize(&input, &options).unwrap();
+        let alone = format!("alone_{}", model.name);
+        for (name, text) in serenity::code::emit_c(&found.model, &found.plan, &alone).unwrap().files {
+            write(&format!("{alone}/{name}"), &text);
+        }
+    }
+    sources
+}
+
+/// A program that runs all models in rounds, each model in a round or not, and compares with the same models alone.
+fn program(device: &Device, rounds: u32) -> String {
+    let names: Vec<&str> = device.app.models.iter().map(|model| model.name.as_str()).collect();
+    let mut text =
+        "#include \"device/device.h\"\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
+            .to_owned();
+    for name in &names {
+        let _ = writeln!(text, "#include \"alone_{name}/model.h\"");
+    }
+    text.push_str(
+        "static unsigned state = 1;\nstatic unsigned draw(void) { return (state = state * 1664525u + 1013904223u) >> 16; }\n\
+         static void fill(void *a, void *b, unsigned bytes) {\n  unsigned char *x = a, *y = b;\n  while (bytes--) *x++ = *y++ = (unsigned char)(draw() % 5 ? draw() : draw() % 2 ? 127 : 128);\n}\n\
+         static void same(const char *model, int round, const void *a, const void *b, unsigned bytes) {\n  \
+         if (memcmp(a, b, bytes)) { printf(\"%s differs in round %d\\n\", model, round); exit(1); }\n}\n",
+    );
+    let _ = writeln!(
+        text,
+        "int main(void) {{\n  int ran[{}];\n  for (int round = 0; round < {rounds}; ++round) {{\n  memset(ran, 0, sizeof ran);",
+        names.len()
+    );
+    for (index, model) in device.app.models.iter().enumerate() {
+        let (name, upper) = (&model.name, model.name.to_uppercase());
+        let needs: Vec<String> = model.feeds.iter().map(|feed| format!(" && ran[{}]", feed.from)).collect();
+        let _ = writeln!(text, "  if (draw() % 4{}) {{", needs.concat());
+        let graph = load(&model.file).unwrap();
+        for input in 0..graph.graph().inputs().len() {
+            let alone = format!("alone_{name}_input_{input}");
+            match model.feeds.iter().find(|feed| feed.input == input) {
+                Some(feed) => {
+                    let from = format!("alone_{}_output_{}", names[feed.from], feed.output);
+                    let _ = writeln!(text, "    memcpy({alone}, {from}, {upper}_INPUT_{input}_BYTES);");
+                }
+                None => {
+                    let _ = writeln!(
+                        text,
+                        "    fill({name}_input_{input}, {alone}, {upper}_INPUT_{input}_BYTES);"
+                    );
+                }
+            }
+        }
+        let _ = writeln!(
+            text,
+            "    {}_run_{name}();\n    alone_{name}_invoke();\n    ran[{index}] = 1;",
+            device.app.name
+        );
+        for output in 0..graph.graph().outputs().len() {
+            let _ = writeln!(
+                text,
+                "    same(\"{name}\", round, {name}_output_{output}, alone_{name}_output_{output}, {upper}_OUTPUT_{output}_BYTES);"
+            );
+        }
+        text.push_str("  }\n");
+    }
+    text.push_str("  }\n  return 0;\n}\n");
+    text
+}
+
+fn run(folder: &Path, sources: &[String], main: &str, flags: &[&str]) {
+    std::fs::write(folder.join("main.c"), main).unwrap();
+    let binary = folder.join("main");
+    let built = Command::new("cc")
+        .args(FLAGS)
+        .args(sources)
+        .arg(folder.join("main.c"))
+        .args(["-o", binary.to_str().unwrap(), "-lm"])
+        .args(flags)
+        .output()
+        .unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let ran = Command::new(&binary).output().unwrap();
+    let said = format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    assert!(ran.status.success(), "{said}");
+}
+
+const ONE: &str = "[[memory]]\nname = \"sram\"\nsize = 4000000";
+
+#[test]
+fn models_that_share_memory_compute_the_same() {
+    if !has("cc") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let net = |name| exported(name, Format::TfLite, Precision::Int8, folder.path());
+    let (swiftnet, randwire) = (net("swiftnet-a"), net("randwire-cifar10?nodes=10"));
+    let models =
+        [said("one", &swiftnet, ""), said("two", &randwire, ""), said("three", &swiftnet, "loops = true")];
+    let device = planned(folder.path(), "", ONE, &models);
+    let arenas: Vec<u64> = device.models.iter().map(|model| model.code.arena.next_multiple_of(16)).collect();
+    let state = |device: &Device| device.plan.memories[0].state;
+    assert_eq!(device.plan.ram() - state(&device), *arenas.iter().max().unwrap());
+    let sources = written(folder.path(), &device);
+    run(folder.path(), &sources, &program(&device, 20), &[]);
+
+    // Side by side at the same time: nothing is shared by these two.
+    let device = planned(folder.path(), "together = [[\"one\", \"two\"]]", ONE, &models);
+    let arenas: Vec<u64> = device.models.iter().map(|model| model.code.arena.next_multiple_of(16)).collect();
+    assert_eq!(device.plan.ram() - state(&device), (arenas[0] + arenas[1]).max(arenas[2]));
+    let sources = written(folder.path(), &device);
+    run(folder.path(), &sources, &program(&device, 5), &[]);
+    run(folder.path(), &sources, &at_once(&device, ["one", "two"]), &["-pthread"]);
+}
+
+/// A program in which two models run in a thread each.
+fn at_once(device: &Device, pair: [&str; 2]) -> String {
+    let mut text =
+        "#include \"device/device.h\"\n#include <pthread.h>\n#include <stdlib.h>\n#include <string.h>\n"
+            .to_owned();
+    for name in pair {
+        let (app, upper) = (&device.app.name, name.to_uppercase());
+        let _ = write!(
+            text,
+            "#include \"alone_{name}/model.h\"\nstatic void *go_{name}(void *none) {{\n  for (int round = 0; round < 30; ++round) {{\n    \
+             memset({name}_input_0, round * 7, {upper}_INPUT_0_BYTES);\n    memset(alone_{name}_input_0, round * 7, {upper}_INPUT_0_BYTES);\n    \
+             {app}_run_{name}();\n    alone_{name}_invoke();\n    \
+             if (memcmp({name}_output_0, alone_{name}_output_0, {upper}_OUTPUT_0_BYTES)) abort();\n  }}\n  return none;\n}}\n"
+        );
+    }
+    let [a, b] = pair;
+    let _ = write!(
+        text,
+        "int main(void) {{\n  pthread_t one, two;\n  pthread_create(&one, 0, go_{a}, 0);\n  pthread_create(&two, 0, go_{b}, 0);\n  pthread_join(one, 0);\n  pthread_join(two, 0);\n  return 0;\n}}\n"
+    );
+    text
+}
+
+#[test]
+fn a_model_in_two_memories_computes_the_same() {
+    if !has("cc") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let model = exported("swiftnet-a", Format::TfLite, Precision::Int8, folder.path());
+    let two = "[[memory]]\nname = \"fast\"\nsize = 40000\nsection = \".fast\"\n[[memory]]\nname = \"slow\"\nsize = 400000\nread = 5\nwrite = 4";
+    let device = planned(
+        folder.path(),
+        "",
+        two,
+        &[said("net", &model, ""), said("other", &model, "memories = [\"slow\"]")],
+    );
+    assert_eq!(device.plan.parts.iter().map(Vec::len).collect::<Vec<_>>(), [2, 1]);
+    let [fast, slow] = &device.plan.memories[..] else { panic!("two memories") };
+    assert!(fast.shared > 0 && fast.shared <= 40_000 && slow.shared > 0);
+    // All in the slow memory would cost more, and nothing costs less than what is said.
+    let all = device.models[0].traffic;
+    assert!(device.plan.cost < 2 * (5 * all.read + 4 * all.written));
+    assert!(device.plan.bound <= device.plan.cost && device.plan.bound >= 5 * all.read + 4 * all.written);
+    let sources = written(folder.path(), &device);
+    run(folder.path(), &sources, &program(&device, 10), &[]);
+}
+
+/// Models of the collection: streams and state among them, one that feeds another, and TFLM as the judge of each.
+#[test]
+fn a_device_of_real_models_computes_what_tflm_computes() {
+    let (Some(models), Some(more)) = (shared("models"), shared("more-models")) else { return };
+    if python().is_none() || !has("cc") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| models.join(format!("{name}.tflite"));
+    let toy = more.join("model_ToyCar_quant.tflite");
+    let feed = "[[model.feed]]\nfrom = \"toy\"";
+    let all = [
+        said("toy", &toy, ""),
+        said("kws", &file("mlperf_tiny_kws_int8"), "loops = true"),
+        said("nabu", &file("microwakeword_okay_nabu"), ""),
+        said("again", &toy, feed),
+        said("resnet8", &file("mlperf_tiny_resnet8_int8"), "loops = true"),
+        said("vww", &file("mlperf_tiny_vww_96_int8"), "loops = true"),
+        said("sww", &more.join("str_ww_ref_model.tflite"), ""),
+    ];
+    let device = planned(folder.path(), "together = [[\"sww\", \"nabu\"]]", ONE, &all);
+    // The largest alone, and what a wake word keeps from run to run.
+    let state: u64 = device.plan.memories.iter().map(|filled| filled.state).sum();
+    assert_eq!(device.plan.ram() - state, 27_760);
+    assert_eq!(device.plan.handed.len(), 1, "another model runs between the two");
+    let sources = written(folder.path(), &device);
+    run(folder.path(), &sources, &program(&device, 12), &[]);
+    for model in &device.app.models {
+        let of_others = |source: &&String| {
+            !source.contains("/alone_") && !source.contains(&format!("/device/{}/", model.name))
+        };
+        let others: Vec<&str> = sources.iter().filter(of_others).map(String::as_str).collect();
+        let compiler = with("cc", &format!("-O1 {}", others.join(" ")));
+        let options = VerifyOptions { runs: 4, python: python(), ..VerifyOptions::default() };
+        let code = folder.path().join("device").join(&model.name);
+        let found = verify_emitted(&model.file, code.to_str().unwrap(), &compiler, &options).unwrap();
+        assert!(found.equal, "{}: {:?}", model.name, found.max_abs_difference);
+    }
+}
