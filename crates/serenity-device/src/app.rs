@@ -287,9 +287,16 @@ impl App {
             }
         }
         for (index, model) in self.models.iter().enumerate() {
-            if let Some(feed) = model.feeds.iter().find(|feed| self.moment(feed.from) == self.moment(index)) {
+            let is_late = |feed: &&Feed| self.moment(feed.from) >= self.moment(index);
+            if let Some(feed) = model.feeds.iter().find(is_late) {
                 let (fed, from) = (&model.name, &self.models[feed.from].name);
-                return Err(format!("`{from}` feeds `{fed}`, so they cannot run together"));
+                return Err(if self.moment(feed.from) == self.moment(index) {
+                    format!("`{from}` feeds `{fed}`, so they cannot run together")
+                } else {
+                    format!(
+                        "`{from}` feeds `{fed}`, which runs together with a model that stands before `{from}`"
+                    )
+                });
             }
         }
         Ok(())

@@ -130,11 +130,7 @@ fn print_sums(device: &Device, out: &mut impl Write) -> Result<(), Failure> {
             Proof::Optimal => "proved least for these plans".to_owned(),
             Proof::Gap { .. } => format!("at least {}", thousands(plan.bound)),
         };
-        writeln!(
-            out,
-            "  cost         {:>12} of all bytes touched; {verdict}",
-            thousands(plan.cost)
-        )?;
+        writeln!(out, "  cost         {:>12} of all bytes touched; {verdict}", thousands(plan.cost))?;
         for (memory, said) in app.memories.iter().enumerate() {
             let parts = plan.parts.iter().flatten().filter(|part| part.memory == memory);
             let [read, written] = parts.fold([0, 0], |[read, written], part| {
