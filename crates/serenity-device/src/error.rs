@@ -43,7 +43,7 @@ impl DeviceError {
     /// The remedy.
     pub fn help(&self) -> Option<String> {
         match self {
-            Self::Model(error) => error.help().map(|help| help.into_owned()),
+            Self::Model(error) => error.help().map(std::borrow::Cow::into_owned),
             Self::NoRoom { .. } => Some(
                 "allow `loops` or `int8_io` for this model, give it a second memory, or run fewer models together"
                     .to_owned(),

@@ -53,7 +53,7 @@ fn written(folder: &Path, device: &Device) -> Vec<String> {
         let path = folder.join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, text).unwrap();
-        if name.ends_with(".c") {
+        if path.extension().is_some_and(|extension| extension == "c") {
             sources.push(path.to_string_lossy().into_owned());
         }
     };
