@@ -2,7 +2,7 @@
 //!
 //! Takes rows of text and series of numbers. Returns Markdown and CSV ([`Table`]) and self-contained SVG ([`BarChart`],
 //! [`LineChart`]) without scripts, fonts or links, in colours that the colour-blind can tell apart on light and dark
-//! pages. [`page`] shows everything about one model in one HTML file.
+//! pages. [`page`] shows everything about one model in one HTML file, [`DevicePage`] the memories of a device.
 //!
 //! Guarantees: equal inputs give equal bytes on every machine; the result is well-formed for any text; numbers that
 //! cannot be drawn (infinite, not a number, not positive on a logarithmic axis) are left out.
@@ -29,6 +29,7 @@ mod bars;
 mod frame;
 mod labels;
 mod lines;
+mod memories;
 mod names;
 mod number;
 pub mod page;
@@ -42,6 +43,7 @@ pub use axis::{Axis, Scale};
 pub use bars::{Bar, BarChart, BarSeries};
 pub use labels::ShortLabels;
 pub use lines::{Line, LineChart, Mark, Shape};
+pub use memories::{Block, BlockKind, DevicePage, MemoryPicture};
 pub use names::short_names;
 pub use number::{grouped, significant};
 pub use table::{Align, Column, Table};

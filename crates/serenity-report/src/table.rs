@@ -33,7 +33,7 @@ impl Column {
 }
 
 /// A table. Every row has as many cells as there are columns.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
     columns: Vec<Column>,
     rows: Vec<Vec<String>>,
@@ -58,6 +58,11 @@ impl Table {
         let mut row: Vec<String> = cells.into_iter().map(Into::into).collect();
         row.resize(self.columns.len(), String::new());
         self.rows.push(row);
+    }
+
+    /// The names of all columns.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter().map(|column| column.name.as_str())
     }
 
     /// All rows.

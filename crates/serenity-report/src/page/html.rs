@@ -15,16 +15,24 @@ const SCRIPT: &str = include_str!("page.js");
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 
+/// The style sheet of a page, with its colours for light and dark.
+pub fn style_sheet() -> String {
+    format!("{}{STYLE}", variables())
+}
+
+/// The beginning of a page, up to its body. `title` is escaped already.
+pub(crate) fn head(title: &str, style: &str) -> String {
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n<meta name=\"generator\" content=\"serenity {}\">\n<link rel=\"icon\" href=\"data:,\">\n<title>{title}</title>\n\
+         <style>\n{style}</style>\n</head>\n<body>\n",
+        env!("CARGO_PKG_VERSION"),
+    )
+}
+
 pub(crate) fn page(page: &Page, pictures: &Pictures) -> String {
     let title = escaped(&crate::names::full_name(&page.title));
-    let mut html = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n<meta name=\"generator\" content=\"serenity {}\">\n<link rel=\"icon\" href=\"data:,\">\n<title>{title}: {}</title>\n\
-         <style>\n{}{STYLE}</style>\n</head>\n<body>\n",
-        env!("CARGO_PKG_VERSION"),
-        escaped(&in_short(&page.headline)),
-        variables()
-    );
+    let mut html = head(&format!("{title}: {}", escaped(&in_short(&page.headline))), &style_sheet());
     html.push_str("<a class=\"skip\" href=\"#memory\">Skip to the pictures</a>\n");
     html.push_str("<header><p class=\"brand\">Serenity <span>report</span></p><button id=\"theme\" type=\"button\" hidden>Dark</button></header>\n<main>\n");
     first_screen(&mut html, page, &title);

@@ -21,6 +21,8 @@ mod sections;
 mod size;
 
 pub use data::*;
+pub(crate) use html::head;
+pub use html::style_sheet;
 pub use size::Unit;
 
 use crate::names::short_names;
