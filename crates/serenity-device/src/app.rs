@@ -2,6 +2,7 @@
 
 use crate::DeviceError;
 use serde::Deserialize;
+use serenity_runtimes::Kernels;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -42,6 +43,8 @@ pub struct Model {
     pub name: String,
     /// Its file.
     pub file: String,
+    /// What runs it.
+    pub form: Form,
     /// The memories that its tensors may lie in, the cheapest first.
     pub memories: Vec<usize>,
     /// The memory of what it keeps from one run to the next.
@@ -52,6 +55,15 @@ pub struct Model {
     pub int8_io: bool,
     /// Inputs that another model computes.
     pub feeds: Vec<Feed>,
+}
+
+/// What runs a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// C without an interpreter.
+    Code,
+    /// TFLM, built with these kernels.
+    Tflm(Kernels),
 }
 
 /// An input that is the output of another model.
@@ -100,6 +112,9 @@ enum WrittenSize {
 struct WrittenModel {
     name: String,
     file: String,
+    #[serde(rename = "as", default)]
+    form: WrittenForm,
+    kernels: Option<String>,
     memories: Option<Vec<String>>,
     state: Option<String>,
     #[serde(default)]
@@ -108,6 +123,14 @@ struct WrittenModel {
     int8_io: bool,
     #[serde(default)]
     feed: Vec<WrittenFeed>,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum WrittenForm {
+    #[default]
+    C,
+    Tflm,
 }
 
 #[derive(Default, Deserialize)]
@@ -233,8 +256,10 @@ impl Reader<'_> {
         memories: &[Memory],
         models: &[String],
     ) -> Result<Model, String> {
-        let WrittenModel { name, file, memories: allowed, state, loops, int8_io, feed } = model;
+        let WrittenModel { name, file, form, kernels, memories: allowed, state, loops, int8_io, feed } =
+            model;
         let place = format!("model `{name}`");
+        let form = form_of(form, kernels.as_deref()).map_err(|reason| format!("{place}: {reason}"))?;
         let names: Vec<String> = memories.iter().map(|memory| memory.name.clone()).collect();
         let find_memory = |wanted: &String| find(&place, "memory", &names, wanted);
         let mut allowed: Vec<usize> = match allowed {
@@ -273,7 +298,7 @@ impl Reader<'_> {
         } else {
             self.folder.join(file).to_string_lossy().into_owned()
         };
-        Ok(Model { name, file, memories: allowed, state, loops, int8_io, feeds })
+        Ok(Model { name, file, form, memories: allowed, state, loops, int8_io, feeds })
     }
 }
 
@@ -287,6 +312,13 @@ impl App {
             }
         }
         for (index, model) in self.models.iter().enumerate() {
+            let is_code = |model: usize| self.models[model].form == Form::Code;
+            if let Some(feed) = model.feeds.iter().find(|feed| !is_code(feed.from) || !is_code(index)) {
+                let (fed, from) = (&model.name, &self.models[feed.from].name);
+                return Err(format!(
+                    "`{from}` feeds `{fed}`: both must be C; copy it yourself between interpreters"
+                ));
+            }
             let is_late = |feed: &&Feed| self.moment(feed.from) >= self.moment(index);
             if let Some(feed) = model.feeds.iter().find(is_late) {
                 let (fed, from) = (&model.name, &self.models[feed.from].name);
@@ -333,6 +365,24 @@ impl App {
     /// The moment in which a model runs.
     pub(crate) fn moment(&self, model: usize) -> usize {
         self.moments().iter().position(|moment| moment.contains(&model)).unwrap_or_default()
+    }
+}
+
+/// What runs a model. TFLM asks for other buffers with other kernels, so these must be named.
+fn form_of(form: WrittenForm, kernels: Option<&str>) -> Result<Form, String> {
+    let all = || Kernels::all().filter(|(_, set)| !set.are_emitted() && *set != Kernels::Any);
+    match (form, kernels) {
+        (WrittenForm::C, None) => Ok(Form::Code),
+        (WrittenForm::C, Some(_)) => {
+            Err("`kernels` is for TFLM: say as = \"tflm\", or leave it out".to_owned())
+        }
+        (WrittenForm::Tflm, kernels) => {
+            let found = all().find(|(name, _)| Some(*name) == kernels);
+            found.map(|(_, set)| Form::Tflm(set)).ok_or_else(|| {
+                let names: Vec<&str> = all().map(|(name, _)| name).collect();
+                format!("`kernels` says which kernels your TFLM is built with: {}", names.join(", "))
+            })
+        }
     }
 }
 

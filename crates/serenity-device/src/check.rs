@@ -100,7 +100,7 @@ fn clash(one: &Held, other: &Held) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::{App, Feed, Memory, Model};
+    use crate::app::{App, Feed, Form, Memory, Model};
     use crate::plan::{Filled, Handed, Part};
     use serenity::memories::two_memories::Traffic;
     use serenity_search::Proof;
@@ -110,7 +110,16 @@ mod tests {
     fn model(name: &str, feeds: &[usize]) -> Model {
         let feeds = feeds.iter().enumerate().map(|(input, &from)| Feed { from, output: 0, input }).collect();
         let (file, memories) = (String::new(), vec![0]);
-        Model { name: name.to_owned(), file, memories, state: 0, loops: None, int8_io: false, feeds }
+        Model {
+            name: name.to_owned(),
+            file,
+            form: Form::Code,
+            memories,
+            state: 0,
+            loops: None,
+            int8_io: false,
+            feeds,
+        }
     }
 
     /// Three models of 32 bytes in 64, of which the last takes an output of the first; at most one is kept.

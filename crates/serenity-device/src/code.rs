@@ -1,7 +1,8 @@
 //! The C of a device: a folder for each model, one array for each memory, and the calls in between.
 
-use crate::app::{App, Feed};
+use crate::app::{App, Feed, Form};
 use crate::plan::Handed;
+use crate::planned::Made;
 use crate::{Device, DeviceError};
 use serenity_emit::Emitted;
 use std::fmt::Write;
@@ -9,32 +10,45 @@ use std::fmt::Write;
 /// What goes on top of every file.
 const TOP: &str = "Written by serenity; do not edit, write it again. This code is yours: use it under whatever licence you like.";
 
+/// Before an array that any tensor may lie in.
+const ALIGNED: &str = "#ifdef __cplusplus\nalignas(16)\n#else\n_Alignas(16)\n#endif\n";
+
 impl Device {
-    /// The files: names in the folder, and texts.
+    /// The files: names in the folder, and contents.
     ///
     /// # Errors
     /// If a model cannot be made C of.
-    pub fn files(&self) -> Result<Vec<(String, String)>, DeviceError> {
+    pub fn files(&self) -> Result<Vec<(String, Vec<u8>)>, DeviceError> {
         let mut files = vec![
-            ("device.h".to_owned(), self.header()),
-            ("device.c".to_owned(), self.source()),
-            ("memories.h".to_owned(), self.places()),
+            ("device.h".to_owned(), self.header().into_bytes()),
+            ("device.c".to_owned(), self.source().into_bytes()),
+            ("memories.h".to_owned(), self.places().into_bytes()),
+            ("device.html".to_owned(), self.page().to_html().into_bytes()),
         ];
+        if self.tflm().next().is_some() {
+            files.push(("tflm.h".to_owned(), self.tflm_header(TOP).into_bytes()));
+        }
         for (model, said) in self.app.models.iter().enumerate() {
-            for (name, text) in self.code(model)?.files {
-                let includes = if name == "model.h" { "#include \"../memories.h\"\n" } else { "" };
-                files.push((format!("{}/{name}", said.name), format!("{includes}{text}")));
+            let in_folder = |(name, bytes): (&str, Vec<u8>)| (format!("{}/{name}", said.name), bytes);
+            match &self.models[model].made {
+                Made::Tflm(tflm) => files.push(in_folder(("model.tflite", tflm.file.clone()))),
+                Made::Code { code, .. } => {
+                    let with_places = |(name, text): &(&'static str, String)| {
+                        let includes = if *name == "model.h" { "#include \"../memories.h\"\n" } else { "" };
+                        in_folder((name, format!("{includes}{text}").into_bytes()))
+                    };
+                    files.extend(self.code(model, code)?.files.iter().map(with_places));
+                }
             }
         }
         Ok(files)
     }
 
-    /// The code of one model.
-    fn code(&self, model: usize) -> Result<Emitted, DeviceError> {
-        let planned = &self.models[model];
+    /// The code of one model, where it lies.
+    fn code(&self, model: usize, code: &Emitted) -> Result<Emitted, DeviceError> {
         Ok(match &self.plan.divided[model] {
-            Some(divided) => planned.code_in(divided, &self.app.models[model].name)?,
-            None => planned.code.clone(),
+            Some(divided) => self.models[model].code_in(divided, &self.app.models[model].name)?,
+            None => code.clone(),
         })
     }
 
@@ -67,6 +81,16 @@ impl Device {
             let memory = self.app.memories[said.state].name.to_uppercase();
             let _ = writeln!(text, "#define {}_STATE_IN {upper}_{memory}_IN", said.name.to_uppercase());
         }
+        for (model, tflm, _) in self.tflm() {
+            let (name, upper) = (&self.app.models[model].name, self.app.models[model].name.to_uppercase());
+            // TFLM keeps pointers.
+            let (arm32, x86_64) = (tflm.persistent.arm32 + tflm.margin, tflm.persistent.x86_64 + tflm.margin);
+            let _ = write!(
+                text,
+                "\n/* What TFLM keeps for `{name}`. */\n#if UINTPTR_MAX > 0xffffffffu\n#define {upper}_KEPT_BYTES {x86_64}\n#else\n\
+                 #define {upper}_KEPT_BYTES {arm32}\n#endif\nextern uint8_t {app}_{name}_kept[{upper}_KEPT_BYTES];\n"
+            );
+        }
         text.push_str("\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
         text
     }
@@ -77,7 +101,7 @@ impl Device {
         let mut text = format!(
             "/* {app}: its models.\n * {TOP}\n */\n#ifndef {upper}_DEVICE_H\n#define {upper}_DEVICE_H\n\n#include \"memories.h\"\n"
         );
-        for model in &self.app.models {
+        for model in self.app.models.iter().filter(|model| model.form == Form::Code) {
             let _ = writeln!(text, "#include \"{}/model.h\"", model.name);
         }
         let _ = write!(
@@ -92,7 +116,8 @@ impl Device {
                 [] => "no other model".to_owned(),
                 _ => self.names(&beside),
             };
-            let _ = write!(text, "\n/* Runs {}. At the same time may run: {beside}.", said.name);
+            let calls = if said.form == Form::Code { "Runs" } else { "Go around each run of" };
+            let _ = write!(text, "\n/* {calls} {}. At the same time may run: {beside}.", said.name);
             for feed in &said.feeds {
                 let from = &self.app.models[feed.from].name;
                 let _ = write!(
@@ -101,7 +126,11 @@ impl Device {
                     feed.input, feed.output
                 );
             }
-            let _ = writeln!(text, " */\nvoid {app}_run_{}(void);", said.name);
+            text.push_str(" */\n");
+            let verbs: &[&str] = if said.form == Form::Code { &["run"] } else { &["begin", "end"] };
+            for verb in verbs {
+                let _ = writeln!(text, "void {app}_{verb}_{}(void);", said.name);
+            }
         }
         text.push_str("\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
         text
@@ -116,11 +145,12 @@ impl Device {
         );
         for memory in &app.memories {
             let array = format!("{}_{}", name.to_uppercase(), memory.name.to_uppercase());
-            let _ = write!(
-                text,
-                "\n#ifdef __cplusplus\nalignas(16)\n#else\n_Alignas(16)\n#endif\nuint8_t {name}_{}[{array}_BYTES] {array}_IN;\n",
-                memory.name
-            );
+            let _ = write!(text, "\n{ALIGNED}uint8_t {name}_{}[{array}_BYTES] {array}_IN;\n", memory.name);
+        }
+        for (model, _, _) in self.tflm() {
+            let (said, upper) = (&app.models[model].name, app.models[model].name.to_uppercase());
+            let _ =
+                write!(text, "\n{ALIGNED}uint8_t {name}_{said}_kept[{upper}_KEPT_BYTES] {upper}_STATE_IN;\n");
         }
         let count = app.models.len();
         let _ = write!(
@@ -139,7 +169,9 @@ impl Device {
     /// The function that runs a model.
     fn call(&self, model: usize, text: &mut String) {
         let (app, said) = (&self.app, &self.app.models[model]);
-        let _ = writeln!(text, "\nvoid {}_run_{}(void)\n{{", app.name, said.name);
+        let is_code = said.form == Form::Code;
+        let verb = if is_code { "run" } else { "begin" };
+        let _ = writeln!(text, "\nvoid {}_{verb}_{}(void)\n{{", app.name, said.name);
         let beside = self.beside(model);
         for other in (0..app.models.len()).filter(|other| !beside.contains(other)) {
             let why = if other == model {
@@ -163,7 +195,11 @@ impl Device {
         for other in self.overwritten(model) {
             let _ = writeln!(text, "    GONE({other});");
         }
-        let _ = writeln!(text, "    {}_invoke();", said.name);
+        let _ = if is_code {
+            writeln!(text, "    {}_invoke();", said.name)
+        } else {
+            writeln!(text, "}}\n\nvoid {}_end_{}(void)\n{{", app.name, said.name)
+        };
         for Handed { output, memory, offset, .. } in self.plan.handed.iter().filter(|kept| kept.from == model)
         {
             let (name, upper) = (&said.name, said.name.to_uppercase());

@@ -19,6 +19,9 @@ pub enum DeviceError {
     /// A memory is too small.
     #[error("`{path}`: {what} {needs}: {bytes} bytes, and {free} of the {size} bytes of `{memory}` are free")]
     NoRoom { path: String, what: String, needs: String, bytes: u64, memory: String, free: u64, size: u64 },
+    /// A model of which not enough is known.
+    #[error("`{path}`: what TFLM keeps for it is not known, so no places can be told")]
+    Unknown { path: String },
     /// An output cannot become an input.
     #[error("`{path}`: {reason}")]
     Feed { path: String, reason: String },
@@ -35,7 +38,7 @@ impl DeviceError {
             Self::App { .. } => ErrorKind::Format,
             Self::Model(error) => error.kind(),
             Self::NoRoom { .. } => ErrorKind::Room,
-            Self::Feed { .. } => ErrorKind::Model,
+            Self::Feed { .. } | Self::Unknown { .. } => ErrorKind::Model,
             Self::CheckFailed { .. } => ErrorKind::Bug,
         }
     }

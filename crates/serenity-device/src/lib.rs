@@ -10,15 +10,19 @@ mod app;
 mod check;
 mod code;
 mod error;
+mod page;
 mod plan;
 mod planned;
 mod stated;
+mod tflm;
+mod tflm_code;
 
-pub use app::{App, Feed, Memory, Model, ReadSize};
+pub use app::{App, Feed, Form, Memory, Model, ReadSize};
 pub use error::DeviceError;
 pub use plan::{DevicePlan, Filled, Handed, Part};
-pub use planned::PlannedModel;
+pub use planned::{Made, PlannedModel};
 pub use stated::StatedDevice;
+pub use tflm::{Request, TflmModel};
 
 use serenity::Effort;
 use serenity_search::{Limits, ProgressFn};
@@ -65,7 +69,7 @@ pub fn plan(path: &str, app: App, search: &Search) -> Result<Device, DeviceError
         }
     }
     let (arenas, states): (Vec<u64>, Vec<u64>) =
-        models.iter().map(|model| (model.code.arena, model.code.state)).unzip();
+        models.iter().map(|model| (model.arena(), model.state())).unzip();
     match check::fault(&app, &plan, &arenas, &states) {
         None => Ok(Device { app, models, plan }),
         Some(reason) => Err(DeviceError::CheckFailed { path: path.to_owned(), reason }),

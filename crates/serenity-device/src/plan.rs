@@ -134,7 +134,7 @@ impl Planner<'_> {
         let mut state = vec![0; self.app.memories.len()];
         self.free = self.app.memories.iter().map(|memory| memory.size / ALIGNMENT * ALIGNMENT).collect();
         for (model, planned) in self.app.models.iter().zip(self.models) {
-            let bytes = planned.code.state.next_multiple_of(ALIGNMENT);
+            let bytes = planned.state().next_multiple_of(ALIGNMENT);
             let free = self.free[model.state];
             if bytes > free {
                 let needs = "keeps from run to run";
@@ -218,20 +218,7 @@ impl Planner<'_> {
 
     /// Is an output in the way of the models of a moment?
     fn is_kept(&self, handed: &Handed, moment: usize) -> bool {
-        self.life(handed).contains(&(2 * moment as Step))
-    }
-
-    /// While an output is kept, in steps of two a moment: from the gap behind its model to the gap before the last one
-    /// that takes it. Where others may run beside these, or copies might meet, the moments themselves as well.
-    fn life(&self, handed: &Handed) -> Range<Step> {
-        let (first, last) = (self.app.moment(handed.from), handed.until);
-        let is_alone = |moment: usize| self.moments[moment].len() == 1;
-        let outputs = self.app.outputs_taken(handed.from).len();
-        let takes_one = |&model: &usize| self.app.models[model].feeds.len() == 1;
-        let begins_behind = is_alone(first) && outputs == 1;
-        let ends_before = is_alone(last) && self.moments[last].iter().all(takes_one);
-        let begin = 2 * first as Step + Step::from(begins_behind);
-        begin..2 * last as Step + Step::from(!ends_before)
+        life_of(self.app, handed).contains(&(2 * moment as Step))
     }
 
     /// Each model in turn takes the cheapest way that is left.
@@ -332,7 +319,7 @@ impl Planner<'_> {
             }
         }
         for kept in handed.iter_mut().filter(|kept| kept.memory == memory) {
-            buffers.push(Buffer::new(kept.bytes, self.life(kept)));
+            buffers.push(Buffer::new(kept.bytes, life_of(self.app, kept)));
             offsets.push(&mut kept.offset);
         }
         let Ok(problem) = Problem::new(buffers, ALIGNMENT) else {
@@ -351,9 +338,23 @@ impl Planner<'_> {
     }
 }
 
+/// While an output is kept, in steps of two a moment: from the gap behind its model to the gap before the last one that
+/// takes it. Where others may run beside these, or copies might meet, the moments themselves as well.
+pub(crate) fn life_of(app: &App, handed: &Handed) -> Range<Step> {
+    let moments = app.moments();
+    let (first, last) = (app.moment(handed.from), handed.until);
+    let is_alone = |moment: usize| moments[moment].len() == 1;
+    let outputs = app.outputs_taken(handed.from).len();
+    let takes_one = |&model: &usize| app.models[model].feeds.len() == 1;
+    let begins_behind = is_alone(first) && outputs == 1;
+    let ends_before = is_alone(last) && moments[last].iter().all(takes_one);
+    let begin = 2 * first as Step + Step::from(begins_behind);
+    begin..2 * last as Step + Step::from(!ends_before)
+}
+
 /// The bytes of an arena.
 pub(crate) fn arena(model: &PlannedModel) -> u64 {
-    model.code.arena.max(1).next_multiple_of(ALIGNMENT)
+    model.arena().max(1).next_multiple_of(ALIGNMENT)
 }
 
 /// The orders in which models of a moment are given their places.

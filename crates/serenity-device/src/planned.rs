@@ -1,12 +1,16 @@
 //! One model of a device: what it takes, and how its tensors are divided between two memories.
 
-use crate::app::{App, Model};
+use crate::app::{App, Form, Model};
+use crate::tflm::TflmModel;
 use crate::{DeviceError, Search};
+use serenity::check::placement_faults;
 use serenity::code::{check_covered, check_whole, emit_c, emit_c_in_arrays};
 use serenity::memories::two_memories::{Division, Filled, Memory, Traffic, divide, traffic};
-use serenity::pipeline::Target;
+use serenity::pipeline::target::KernelsName;
+use serenity::pipeline::{Target, macs_of};
+use serenity::run::Run;
 use serenity::stream::best_code;
-use serenity::{Optimized, Options};
+use serenity::{Input, Optimized, Options};
 use serenity_emit::Emitted;
 use serenity_ir::{Graph, TensorId};
 use serenity_runtimes::{ArenaProblem, Content, MemoryModelExt, Offsets};
@@ -18,12 +22,10 @@ pub(crate) const ALIGNMENT: u64 = 16;
 
 /// A model that is planned by itself.
 pub struct PlannedModel {
-    /// Its code, with one arena.
-    pub code: Emitted,
-    /// Static memory of the best code, if the model were alone.
+    /// What runs, with one arena.
+    pub made: Made,
+    /// Static memory, if the model were alone.
     pub alone: u64,
-    /// Its code without a stream of rows, if it has one: a larger arena, and nothing counts rows between runs.
-    plain: Option<Emitted>,
     /// Bytes that a run reads and writes in its arena.
     pub traffic: Traffic,
     /// Multiplications of a run.
@@ -34,6 +36,19 @@ pub struct PlannedModel {
     of_buffers: Vec<Traffic>,
     search: Search,
     divisions: RefCell<BTreeMap<Question, Option<Divided>>>,
+}
+
+/// What runs a model.
+pub enum Made {
+    /// C without an interpreter.
+    Code {
+        /// The code.
+        code: Box<Emitted>,
+        /// The code without a stream of rows, if there is one: a larger arena, and nothing counts rows between runs.
+        plain: Option<Box<Emitted>>,
+    },
+    /// A model for TFLM.
+    Tflm(TflmModel),
 }
 
 /// The sizes of two memories, and how much more a byte costs in the second that is read, and written.
@@ -51,55 +66,72 @@ pub(crate) struct Divided {
     /// A lower bound on how much more the bytes in the second cost, in any division.
     pub(crate) bound: u64,
     offsets: Offsets,
+    /// The memory and the offset of all tensors and scratch.
+    pub(crate) of_contents: Vec<(Content, (usize, u64))>,
 }
 
 impl PlannedModel {
     pub(crate) fn new(app: &App, model: &Model, search: &Search) -> Result<Self, DeviceError> {
         let input = serenity::load(&model.file)?;
         check_whole(&input)?;
-        let target = Target { loops: model.loops, int8_io: model.int8_io, ..Target::default() };
-        let runtime = target.model(&input).and_then(|model| target.with_emitted_kernels(model));
-        let runtime = runtime.map_err(serenity::Error::from)?;
-        let options = target.options(&input, runtime).map_err(serenity::Error::from)?;
-        let options = Options {
-            effort: search.effort,
-            limits: search.limits.clone(),
-            progress: search.progress.clone(),
-            ..options
-        };
-        check_covered(&input, model.int8_io, runtime.kernels().unwrap_or_default())?;
+        let options = options(model, &input, search)?;
         let found = serenity::optimize(&input, &options).map_err(serenity::Error::from)?;
-        let (code, macs, _) = best_code(&input, &found, &options, &model.name)?;
-        let alone = code.ram();
-        let plain = emit_c(&found.model, &found.plan, &model.name)?;
-        let plain = Some(plain).filter(|plain| plain.arena != code.arena);
+        let (made, macs, alone) = match model.form {
+            Form::Code => {
+                let (code, macs, _) = best_code(&input, &found, &options, &model.name)?;
+                let plain = emit_c(&found.model, &found.plan, &model.name)?;
+                let plain = Some(Box::new(plain)).filter(|plain| plain.arena != code.arena);
+                let alone = code.ram();
+                (Made::Code { code: Box::new(code), plain }, macs, alone)
+            }
+            Form::Tflm(kernels) => {
+                let tflm = TflmModel::new(&found, kernels)?;
+                let tflm = tflm.ok_or_else(|| DeviceError::Unknown { path: model.file.clone() })?;
+                let alone = serenity::pipeline::Need::of(&found.model, &found.plan).to_be_safe();
+                (Made::Tflm(tflm), macs_of(found.model.graph()), alone)
+            }
+        };
         check_feeds(app, model, &found)?;
         let graphs: Vec<&Graph> = found.model.graphs().iter().collect();
         let arena = found.plan.model.placement_problem(&graphs, &found.plan.orders());
         let of_buffers = arena.as_ref().map(|arena| traffic(&graphs, arena)).unwrap_or_default();
         let traffic = of_buffers.iter().copied().fold(Traffic::default(), Traffic::plus);
-        Ok(Self {
-            code,
-            alone,
-            plain,
-            traffic,
-            arena,
-            of_buffers,
-            macs,
-            found,
-            search: search.clone(),
-            divisions: RefCell::default(),
-        })
+        let (search, divisions) = (search.clone(), RefCell::default());
+        Ok(Self { made, alone, traffic, macs, found, arena, of_buffers, search, divisions })
+    }
+
+    /// Bytes of the arena, if all lies in one memory.
+    pub fn arena(&self) -> u64 {
+        match &self.made {
+            Made::Code { code, .. } => code.arena,
+            Made::Tflm(tflm) => tflm.head,
+        }
+    }
+
+    /// Bytes that persist from one run to the next.
+    pub fn state(&self) -> u64 {
+        match &self.made {
+            Made::Code { code, .. } => code.state,
+            Made::Tflm(tflm) => tflm.persistent.arm32 + tflm.margin,
+        }
+    }
+
+    /// The estimated instructions of a run on a Cortex-M4.
+    pub fn instructions(&self) -> Option<u64> {
+        match &self.made {
+            Made::Code { code, .. } => code.instructions,
+            Made::Tflm(_) => Run::of_planned(&self.found.model, &self.found.plan).instructions,
+        }
     }
 
     /// Takes the other code, if there is one.
     pub(crate) fn swap(&mut self) -> bool {
-        match &mut self.plain {
-            Some(plain) => {
-                std::mem::swap(plain, &mut self.code);
+        match &mut self.made {
+            Made::Code { code, plain: Some(plain) } => {
+                std::mem::swap(plain, code);
                 true
             }
-            None => false,
+            _ => false,
         }
     }
 
@@ -144,13 +176,23 @@ impl PlannedModel {
             bytes: used,
             traffic: division.memories.each_ref().map(in_memory),
             bound: division.bound,
+            of_contents: Vec::new(),
             offsets: offsets(self.found.model.graphs(), arena, &division, used[0]),
         };
-        // Emitting it checks the places, as those of any plan.
-        divided.is_right = used.iter().all(|&bytes| bytes > 0)
-            && !has_scratch
-            && division.fault(&arena.problem).is_none()
-            && self.code_in(&divided, "net").is_ok();
+        let is_placed = || match &self.made {
+            // Emitting it checks the places, as those of any plan.
+            Made::Code { .. } => !has_scratch && self.code_in(&divided, "net").is_ok(),
+            Made::Tflm(_) => {
+                let kernels = self.found.plan.model.kernels().unwrap_or_default();
+                let graphs: Vec<&Graph> = self.found.model.graphs().iter().collect();
+                placement_faults(&graphs, &self.found.plan.orders(), kernels, &divided.offsets, u64::MAX)
+                    .is_empty()
+            }
+        };
+        let is_right =
+            used.iter().all(|&bytes| bytes > 0) && division.fault(&arena.problem).is_none() && is_placed();
+        divided.is_right = is_right;
+        divided.of_contents = of_contents(arena, &division);
         Some(divided)
     }
 
@@ -160,6 +202,47 @@ impl PlannedModel {
         plan.offsets = Some(divided.offsets.clone());
         emit_c_in_arrays(&self.found.model, &plan, prefix, vec![divided.bytes[0]])
     }
+}
+
+/// How the model is to be changed and planned.
+fn options(model: &Model, input: &Input, search: &Search) -> Result<Options, DeviceError> {
+    let kernels = match model.form {
+        Form::Code => None,
+        Form::Tflm(kernels) => Some(KernelsName::Known(kernels)),
+    };
+    let target = Target { kernels, loops: model.loops, int8_io: model.int8_io, ..Target::default() };
+    let runtime = target.model(input).and_then(|runtime| match model.form {
+        Form::Code => target.with_emitted_kernels(runtime),
+        Form::Tflm(_) => Ok(runtime),
+    });
+    let runtime = runtime.map_err(serenity::Error::from)?;
+    let options = target.options(input, runtime).map_err(serenity::Error::from)?;
+    if model.form == Form::Code {
+        check_covered(input, model.int8_io, runtime.kernels().unwrap_or_default())?;
+    }
+    let Search { effort, limits, progress } = search.clone();
+    Ok(Options { effort, limits, progress, ..options })
+}
+
+/// The memory and the offset of all tensors and scratch.
+fn of_contents(arena: &ArenaProblem, division: &Division) -> Vec<(Content, (usize, u64))> {
+    let mut places = Vec::new();
+    for (memory, filled) in division.memories.iter().enumerate() {
+        // By index in the problem, so that several pieces of scratch of an operator stay in order.
+        let mut buffers = filled.buffers.clone();
+        buffers.sort_unstable();
+        for (buffer, offset) in buffers {
+            match arena.contents[buffer] {
+                Content::Tensor { graph, .. } => places.extend(
+                    arena.tensors[buffer]
+                        .iter()
+                        .map(|&tensor| (Content::Tensor { graph, tensor }, (memory, offset))),
+                ),
+                scratch @ Content::Scratch { .. } => places.push((scratch, (memory, offset))),
+            }
+        }
+    }
+    places
 }
 
 /// The offsets of all tensors in one arena, of which the second memory holds what is behind `cut`.

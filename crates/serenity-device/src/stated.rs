@@ -1,6 +1,6 @@
 //! The plan of a device as JSON states it.
 
-use crate::Device;
+use crate::{Device, Form};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serenity_search::Proved;
@@ -30,6 +30,7 @@ pub struct StatedDevice<'a> {
     cost_proof: Proved,
 }
 
+/// A memory of a device.
 #[derive(Serialize, JsonSchema)]
 struct StatedMemory<'a> {
     /// Its name.
@@ -46,12 +47,17 @@ struct StatedMemory<'a> {
     state: u64,
 }
 
+/// A model of a device, and where it lies.
 #[derive(Serialize, JsonSchema)]
 struct StatedModel<'a> {
     /// Its name.
     name: &'a str,
     /// Its file.
     file: &'a str,
+    /// What runs it: `c` or `tflm`.
+    r#as: &'static str,
+    /// The kernels that TFLM is built with; null for C.
+    kernels: Option<String>,
     /// Bytes of its arena.
     arena: u64,
     /// Bytes that it keeps from one run to the next.
@@ -66,6 +72,7 @@ struct StatedModel<'a> {
     parts: Vec<StatedPart<'a>>,
 }
 
+/// A part of an arena.
 #[derive(Serialize, JsonSchema)]
 struct StatedPart<'a> {
     /// The memory.
@@ -80,6 +87,7 @@ struct StatedPart<'a> {
     written: u64,
 }
 
+/// An output that is copied aside until it has become an input.
 #[derive(Serialize, JsonSchema)]
 struct StatedHanded<'a> {
     /// The model that computes it.
@@ -120,11 +128,16 @@ impl Device {
                 .map(|((said, model), parts)| StatedModel {
                     name: &said.name,
                     file: &said.file,
+                    r#as: if said.form == Form::Code { "c" } else { "tflm" },
+                    kernels: match said.form {
+                        Form::Code => None,
+                        Form::Tflm(kernels) => Some(kernels.to_string()),
+                    },
                     arena: parts.iter().map(|part| part.bytes).sum(),
-                    state: model.code.state,
+                    state: model.state(),
                     state_in: memory(said.state),
                     macs: model.macs,
-                    instructions: model.code.instructions,
+                    instructions: model.instructions(),
                     parts: parts
                         .iter()
                         .map(|part| StatedPart {

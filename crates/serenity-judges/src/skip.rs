@@ -22,6 +22,8 @@ pub enum Need {
     Cross,
     /// A checkout of CMSIS-NN (`SERENITY_CMSIS_NN`).
     CmsisNn,
+    /// A build of TFLM to link with (`SERENITY_TFLM`).
+    Tflm,
     /// `CMake`, which builds emitted code as a library.
     Cmake,
     /// git, for what runs in repositories of others.
@@ -46,6 +48,7 @@ impl Need {
             Self::Compiler => "compiler",
             Self::Cross => "cross",
             Self::CmsisNn => "cmsis-nn",
+            Self::Tflm => "tflm",
             Self::Cmake => "cmake",
             Self::Git => "git",
             Self::Browser => "browser",

@@ -6,7 +6,7 @@ use serenity_arena::Buffer;
 use serenity_ir::{Graph, OpId, TensorId};
 
 /// What a piece of a runtime's arena holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Content {
     /// A tensor of one of the model's graphs, and all that shares its memory.
     Tensor {

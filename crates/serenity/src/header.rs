@@ -76,6 +76,28 @@ pub fn c_header(input: &Input, plan: &Plan, memories: Option<&TwoMemories>) -> R
     Ok(header.text)
 }
 
+/// Lines for the preprocessor that refuse a build of TFLM with other kernels than these, unless `{name}_ANY_KERNELS` is defined.
+pub fn refuse_other_kernels(kernels: Kernels, name: &str) -> String {
+    let mut text = format!(
+        "\n#if defined(ESP_PLATFORM)\n#include \"sdkconfig.h\"\n#endif\n#if defined({name}_ANY_KERNELS)\n"
+    );
+    for (condition, set, other) in BUILDS {
+        let line = if condition.is_empty() { "#else".to_owned() } else { format!("#elif {condition}") };
+        text.push_str(&line);
+        text.push('\n');
+        if *set != Some(kernels.newest()) {
+            let built = set.map_or_else(|| (*other).to_owned(), |set| set.to_string());
+            // Writing to a string does not fail.
+            let _ = writeln!(
+                text,
+                "#error \"planned for the kernels {kernels}, and TFLM seems to be built with {built}; if not, define {name}_ANY_KERNELS\""
+            );
+        }
+    }
+    text.push_str("#endif\n");
+    text
+}
+
 struct Header<'a> {
     input: &'a Input,
     plan: &'a Plan,

@@ -26,7 +26,7 @@ pub mod code;
 pub mod diff;
 mod error;
 pub mod export;
-mod header;
+pub mod header;
 pub mod inspect;
 pub mod layout;
 mod load;

@@ -3,10 +3,10 @@
 use super::{LimitArgs, TalkArgs};
 use clap::Args;
 
-/// Plan several models in the memories of one device, and write them as C that shares its memory.
+/// Plan several models in the memories of one device, and write what runs them there.
 ///
-/// The file names memories and models, and how the models run. Each model becomes C without an interpreter, as by `emit c`. Models run one after the other, in the
-/// order of the file, so their tensors share memory; those named in one set of `together` may run at the same time and share nothing. What a model keeps
+/// The file names memories and models, and how the models run. Each model becomes C without an interpreter, as by `emit c`, or a file for TFLM with a header
+/// that tells TFLM where its tensors lie. Models run one after the other, in the order of the file, so their tensors share memory; those named in one set of `together` may run at the same time and share nothing. What a model keeps
 /// from run to run is never shared. A model that does not fit the cheapest of its memories is divided between two, so that its cheap bytes are touched most.
 #[derive(Args)]
 #[command(after_help = "A whole file:\n  \
@@ -33,6 +33,11 @@ use clap::Args;
     loops = true                    # or a percentage of extra MACs\n  \
     int8_io = true                  # integers as inputs and outputs\n\n  \
     [[model]]\n  \
+    name = \"nabu\"\n  \
+    file = \"nabu.tflite\"\n  \
+    as = \"tflm\"                     # run by TFLM, built with these kernels\n  \
+    kernels = \"cmsis-nn\"\n\n  \
+    [[model]]\n  \
     name = \"crop\"\n  \
     file = \"crop.tflite\"\n\n  \
     [[model.feed]]                  # its input is an output of a model before it\n  \
@@ -46,7 +51,7 @@ pub(crate) struct DeviceArgs {
     /// The file that describes the device.
     #[arg(value_name = "FILE.toml")]
     pub(crate) input: String,
-    /// Write the C of all models to this folder; created if needed.
+    /// Write the code and the files of all models to this folder; created if needed.
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<String>,
     #[command(flatten)]

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serenity::search::Proof;
 use serenity::write::NewFile;
-use serenity_device::{App, Device, DeviceError, Handed, Search, StatedDevice, plan};
+use serenity_device::{App, Device, DeviceError, Form, Handed, Search, StatedDevice, plan};
 use std::io::Write;
 use std::path::Path;
 
@@ -52,16 +52,15 @@ impl From<DeviceError> for Failure {
 /// Writes the code; returns the names of the files.
 fn write(folder: &str, device: &Device) -> Result<Vec<String>, Failure> {
     let path = |name: &str| Path::new(folder).join(name).to_string_lossy().into_owned();
-    let files: Vec<(String, String)> =
-        device.files()?.into_iter().map(|(name, text)| (path(&name), text)).collect();
+    let files: Vec<(String, Vec<u8>)> =
+        device.files()?.into_iter().map(|(name, bytes)| (path(&name), bytes)).collect();
     for parent in files.iter().filter_map(|(path, _)| Path::new(path).parent()) {
         std::fs::create_dir_all(parent).map_err(|source| serenity::Error::Write {
             path: parent.to_string_lossy().into_owned(),
             source,
         })?;
     }
-    let news: Vec<NewFile> =
-        files.iter().map(|(path, text)| NewFile { path, bytes: text.as_bytes() }).collect();
+    let news: Vec<NewFile> = files.iter().map(|(path, bytes)| NewFile { path, bytes }).collect();
     serenity::write::write_together(&news)?;
     Ok(files.into_iter().map(|(path, _)| path).collect())
 }
@@ -98,7 +97,7 @@ fn print(device: &Device, out: &mut impl Write) -> Result<(), Failure> {
             "  {:<14} {:>12} {:>11}   {}",
             said.name,
             thousands(parts.iter().map(|part| part.bytes).sum()),
-            thousands(model.code.state),
+            thousands(model.state()),
             places.join(" and ")
         )?;
     }
@@ -157,16 +156,30 @@ fn print_sums(device: &Device, out: &mut impl Write) -> Result<(), Failure> {
 }
 
 fn print_next(args: &DeviceArgs, device: &Device, out: &mut impl Write) -> Result<(), Failure> {
-    let name = &device.app.name;
+    let Device { app, .. } = device;
     writeln!(out)?;
     let Some(folder) = &args.output else {
-        writeln!(out, "write the C of all: serenity device {} -o DIR/", for_shell(&args.input))?;
+        writeln!(out, "write the files: serenity device {} -o DIR/", for_shell(&args.input))?;
         return Ok(());
     };
     let folder = for_shell(folder.trim_end_matches('/'));
-    writeln!(out, "written to {folder}: device.h, device.c, memories.h, and a folder for each model")?;
-    writeln!(out, "compile:     {folder}/device.c {folder}/*/*.c")?;
-    writeln!(out, "call:        {name}_run_{}() …; see device.h", device.app.models[0].name)?;
+    let first = |is_code: bool| app.models.iter().find(|model| (model.form == Form::Code) == is_code);
+    let (code, tflm) = (first(true), first(false));
+    let header = if tflm.is_some() { ", tflm.h" } else { "" };
+    writeln!(
+        out,
+        "written to {folder}: device.html, device.h, device.c, memories.h{header},\n             and a folder for each model"
+    )?;
+    let models = code.map_or_else(String::new, |_| format!(" {folder}/*/*.c"));
+    writeln!(out, "compile:     {folder}/device.c{models}")?;
+    if let Some(model) = code {
+        writeln!(out, "call:        {}_run_{}() …; see device.h", app.name, model.name)?;
+    }
+    if let Some(model) = tflm {
+        let (app, name) = (&app.name, &model.name);
+        writeln!(out, "with TFLM:   give {app}::{name}_allocator() to the interpreter of")?;
+        writeln!(out, "               {name}/model.tflite; see tflm.h")?;
+    }
     Ok(())
 }
 

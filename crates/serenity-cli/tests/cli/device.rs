@@ -35,7 +35,7 @@ fn models_that_run_one_after_the_other_share_memory() {
     assert_eq!(device["memories"][0]["shared"], shared);
     assert_eq!((&device["ram"], &device["moments"]), (&json!(shared + state), &json!([["one"], ["two"]])));
     assert!(device["apart"].as_u64().unwrap() > shared);
-    for file in ["device.h", "device.c", "memories.h", "one/model.c", "two/kernels.h"] {
+    for file in ["device.html", "device.h", "device.c", "memories.h", "one/model.c", "two/kernels.h"] {
         assert!(desk.path(&format!("code/{file}")).exists(), "{file}");
     }
     let text = desk.run(&["device", "app.toml"]).stdout;
@@ -48,6 +48,30 @@ fn models_that_run_one_after_the_other_share_memory() {
     let both = desk.run(&["device", "both.toml", "--json"]).json();
     assert_eq!(both["moments"], json!([["one", "two"]]));
     assert!(both["ram"].as_u64().unwrap() > device["ram"].as_u64().unwrap());
+}
+
+#[test]
+fn models_for_tflm_come_with_a_planner() {
+    let desk = desk_with_models();
+    desk.write("app.toml", &app("256 KiB", "as = \"tflm\"\nkernels = \"cmsis-nn\"\n"));
+    let run = desk.run(&["device", "app.toml", "-o", "code"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.stdout.contains("give app::two_allocator() to the interpreter of"), "{}", run.stdout);
+    assert!(run.stdout.lines().all(|line| line.chars().count() <= 80), "{}", run.stdout);
+    let header = desk.read("code/tflm.h");
+    assert!(
+        header.contains("planned for the kernels cmsis-nn, and TFLM seems to be built with esp-nn"),
+        "{header}"
+    );
+    // The file runs anywhere: it holds no plan.
+    let model = desk.run(&["inspect", "code/two/model.tflite", "--json"]).json();
+    assert_eq!(model["runtime"], "tflm");
+    let device = desk.run(&["device", "app.toml", "--json"]).json();
+    assert_eq!(
+        (&device["models"][1]["as"], &device["models"][1]["kernels"]),
+        (&json!("tflm"), &json!("cmsis-nn"))
+    );
+    assert!(device["models"][1]["state"].as_u64().unwrap() > 0, "what TFLM keeps");
 }
 
 #[test]
@@ -64,6 +88,13 @@ fn what_does_not_fit_is_named_and_nothing_is_written() {
         ),
         (app("256K", ""), "memory `sram`: size: say 256KB", "--help"),
         (app("256 KiB", "loop = true\n"), "line 12: unknown field `loop`", "--help"),
+        (app("256 KiB", "as = \"tflm\"\n"), "`kernels` says which kernels your TFLM is built with", "--help"),
+        (app("256 KiB", "kernels = \"cmsis-nn\"\n"), "`kernels` is for TFLM", "--help"),
+        (
+            app("256 KiB", &format!("as = \"tflm\"\nkernels = \"cmsis-nn\"\n{feed}")),
+            "`one` feeds `two`: both must be C",
+            "--help",
+        ),
         (app("256 KiB", "").replace("b.tflite", "nowhere.tflite"), "nowhere.tflite", ""),
     ];
     for (text, message, help) in cases {

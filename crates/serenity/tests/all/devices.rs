@@ -24,17 +24,17 @@ const FLAGS: &[&str] = &[
 ];
 
 /// A model, and what more the file says of it.
-struct Said<'a> {
+pub(crate) struct Said<'a> {
     name: &'a str,
     file: String,
     more: &'a str,
 }
 
-fn said<'a>(name: &'a str, file: &Path, more: &'a str) -> Said<'a> {
+pub(crate) fn said<'a>(name: &'a str, file: &Path, more: &'a str) -> Said<'a> {
     Said { name, file: file.to_string_lossy().into_owned(), more }
 }
 
-fn planned(folder: &Path, head: &str, memories: &str, models: &[Said]) -> Device {
+pub(crate) fn planned(folder: &Path, head: &str, memories: &str, models: &[Said]) -> Device {
     let mut text = format!("{head}\n{memories}\n");
     for Said { name, file, more } in models {
         let _ = writeln!(text, "[[model]]\nname = \"{name}\"\nfile = '{file}'\n{more}");
@@ -49,16 +49,16 @@ fn planned(folder: &Path, head: &str, memories: &str, models: &[Said]) -> Device
 /// Writes the code of the device, and of each model alone with the prefix `alone_`; returns all sources.
 fn written(folder: &Path, device: &Device) -> Vec<String> {
     let mut sources = Vec::new();
-    let mut write = |name: &str, text: &str| {
+    let mut write = |name: &str, bytes: &[u8]| {
         let path = folder.join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, text).unwrap();
+        std::fs::write(&path, bytes).unwrap();
         if path.extension().is_some_and(|extension| extension == "c") {
             sources.push(path.to_string_lossy().into_owned());
         }
     };
-    for (name, text) in device.files().unwrap() {
-        write(&format!("device/{name}"), &text);
+    for (name, bytes) in device.files().unwrap() {
+        write(&format!("device/{name}"), &bytes);
     }
     for model in &device.app.models {
         let input = load(&model.file).unwrap();
@@ -69,7 +69,7 @@ fn written(folder: &Path, device: &Device) -> Vec<String> {
         let found = optimize(&input, &options).unwrap();
         let alone = format!("alone_{}", model.name);
         for (name, text) in serenity::code::emit_c(&found.model, &found.plan, &alone).unwrap().files {
-            write(&format!("{alone}/{name}"), &text);
+            write(&format!("{alone}/{name}"), text.as_bytes());
         }
     }
     sources
@@ -162,7 +162,7 @@ fn models_that_share_memory_compute_the_same() {
     let models =
         [said("one", &swiftnet, ""), said("two", &branches, ""), said("three", &swiftnet, "loops = true")];
     let device = planned(folder.path(), "", ONE, &models);
-    let arenas: Vec<u64> = device.models.iter().map(|model| model.code.arena.next_multiple_of(16)).collect();
+    let arenas: Vec<u64> = device.models.iter().map(|model| model.arena().next_multiple_of(16)).collect();
     let state = |device: &Device| device.plan.memories[0].state;
     assert_eq!(device.plan.ram() - state(&device), *arenas.iter().max().unwrap());
     let sources = written(folder.path(), &device);
@@ -170,7 +170,7 @@ fn models_that_share_memory_compute_the_same() {
 
     // Side by side at the same time: nothing is shared by these two.
     let device = planned(folder.path(), "together = [[\"one\", \"two\"]]", ONE, &models);
-    let arenas: Vec<u64> = device.models.iter().map(|model| model.code.arena.next_multiple_of(16)).collect();
+    let arenas: Vec<u64> = device.models.iter().map(|model| model.arena().next_multiple_of(16)).collect();
     assert_eq!(device.plan.ram() - state(&device), (arenas[0] + arenas[1]).max(arenas[2]));
     let sources = written(folder.path(), &device);
     run(folder.path(), &sources, &program(&device, 5), &[]);

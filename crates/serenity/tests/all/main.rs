@@ -11,6 +11,7 @@ mod checked_arenas;
 mod common;
 mod constant_channels;
 mod devices;
+mod devices_tflm;
 mod emitted_c;
 mod emitted_layers;
 mod emitted_streams;

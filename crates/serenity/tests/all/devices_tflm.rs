@@ -1,0 +1,324 @@
+//! Models that TFLM itself runs in the memories of a device, beside the same models in arenas of their own.
+//!
+//! This needs a build of TFLM: `SERENITY_TFLM` holds the flags with which a C++ program is compiled against it and linked with it. Without
+//! one, a compiler still reads the header, and a program asks the planner in it what TFLM would ask.
+
+use crate::common::exported;
+use crate::devices::{planned, said};
+use crate::emitted_c::has;
+use serenity::zoo::Precision;
+use serenity::{Format, Options, load, optimize};
+use serenity_device::{Device, Form, Made, Request};
+use serenity_judges::{Need, shared, skip};
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Command;
+
+/// The kernels of the models used here.
+const OPERATORS: &[&str] = &[
+    "Add",
+    "AveragePool2D",
+    "AssignVariable",
+    "CallOnce",
+    "Concatenation",
+    "Conv2D",
+    "DepthwiseConv2D",
+    "Dequantize",
+    "FullyConnected",
+    "Logistic",
+    "MaxPool2D",
+    "Mean",
+    "Mul",
+    "Pad",
+    "Quantize",
+    "ReadVariable",
+    "Relu",
+    "Relu6",
+    "Reshape",
+    "Softmax",
+    "SplitV",
+    "StridedSlice",
+    "VarHandle",
+];
+
+/// Models by name: one from its file, one as it came, and what compares them.
+const PROGRAM: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <vector>
+
+#include "tensorflow/lite/micro/micro_mutable_op_resolver.h"
+#include "tensorflow/lite/micro/micro_resource_variable.h"
+#include "tensorflow/lite/schema/schema_generated.h"
+
+static unsigned state = 1;
+static unsigned draw() { return (state = state * 1664525u + 1013904223u) >> 16; }
+
+static std::vector<char> bytes_of(const char* path) {
+  FILE* file = fopen(path, "rb");
+  if (!file) abort();
+  fseek(file, 0, SEEK_END);
+  std::vector<char> bytes(static_cast<size_t>(ftell(file)) + 16);
+  rewind(file);
+  if (!fread(bytes.data(), 1, bytes.size(), file)) abort();
+  fclose(file);
+  return bytes;
+}
+
+struct Net {
+  Net(const char* path, const tflite::MicroOpResolver& resolver, tflite::MicroAllocator* allocator)
+      : bytes(bytes_of(path)),
+        interpreter(tflite::GetModel(bytes.data()), resolver, allocator,
+                    tflite::MicroResourceVariables::Create(allocator, VARIABLES)),
+        status(interpreter.AllocateTensors()) {}
+  std::vector<char> bytes;
+  tflite::MicroInterpreter interpreter;
+  TfLiteStatus status;
+};
+
+static void same(const char* name, int round, Net& alone, Net& placed, TfLiteStatus (*run)(tflite::MicroInterpreter&)) {
+  for (size_t input = 0; input < alone.interpreter.inputs_size(); ++input) {
+    TfLiteTensor *a = alone.interpreter.input(input), *b = placed.interpreter.input(input);
+    for (size_t byte = 0; byte < a->bytes; ++byte) a->data.uint8[byte] = b->data.uint8[byte] = draw() & 0xff;
+  }
+  if (alone.interpreter.Invoke() != kTfLiteOk || run(placed.interpreter) != kTfLiteOk) abort();
+  for (size_t output = 0; output < alone.interpreter.outputs_size(); ++output) {
+    TfLiteTensor *a = alone.interpreter.output(output), *b = placed.interpreter.output(output);
+    if (memcmp(a->data.raw, b->data.raw, a->bytes)) {
+      printf("%s differs in round %d\n", name, round);
+      exit(1);
+    }
+  }
+}
+"#;
+
+/// The flags of `SERENITY_TFLM`.
+fn tflm() -> Option<Vec<String>> {
+    let flags = std::env::var("SERENITY_TFLM").ok().filter(|_| has("c++"));
+    if flags.is_none() {
+        skip(Need::Tflm, "SERENITY_TFLM does not hold the flags for a program with TFLM, or there is no c++");
+    }
+    Some(flags?.split_whitespace().map(str::to_owned).collect())
+}
+
+/// A program that runs the models of a device in random order, each beside itself in an arena of its own.
+fn program(device: &Device, rounds: u32) -> String {
+    let app = &device.app.name;
+    let mut text = format!(
+        "#include \"device/tflm.h\"\n#define VARIABLES 16\n{PROGRAM}\nint main() {{\n  static tflite::MicroMutableOpResolver<{}> ops;\n",
+        OPERATORS.len()
+    );
+    for operator in OPERATORS {
+        let _ = writeln!(text, "  if (ops.Add{operator}() != kTfLiteOk) abort();");
+    }
+    for (index, model) in device.app.models.iter().enumerate().filter(|(_, model)| model.form != Form::Code) {
+        let (name, file) = (&model.name, &model.file);
+        let _ = write!(
+            text,
+            "  static uint8_t arena_{name}[1 << 22];\n  \
+             static Net alone_{name}(\"{file}\", ops, tflite::MicroAllocator::Create(arena_{name}, sizeof arena_{name}));\n  \
+             static Net net_{name}(\"device/{name}/model.tflite\", ops, {app}::{name}_allocator());\n  \
+             if (alone_{name}.status != kTfLiteOk) return 20 + {index};\n  if (net_{name}.status != kTfLiteOk) return 40 + {index};\n"
+        );
+    }
+    let _ = writeln!(
+        text,
+        "  for (int round = 0; round < {rounds}; ++round) switch (draw() % {}) {{",
+        device.app.models.len()
+    );
+    for (index, model) in device.app.models.iter().enumerate() {
+        let name = &model.name;
+        let _ = match model.form {
+            Form::Tflm(_) => writeln!(
+                text,
+                "    case {index}: same(\"{name}\", round, alone_{name}, net_{name}, {app}::run_{name}); break;"
+            ),
+            // It writes over what the others are done with.
+            Form::Code => writeln!(
+                text,
+                "    case {index}: memset({name}_input_0, round, sizeof {name}_input_0[0]); {app}_run_{name}(); break;"
+            ),
+        };
+    }
+    text.push_str("  }\n  return 0;\n}\n");
+    text
+}
+
+/// Builds and runs a program in a folder; returns its exit code and what it said.
+fn run(folder: &Path, flags: &[String], device: &Device, main: &str) -> (Option<i32>, String) {
+    let files = device.files().unwrap();
+    for (name, bytes) in &files {
+        let path = folder.join("device").join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, bytes).unwrap();
+    }
+    let mut sources = vec!["main.cc".to_owned()];
+    let is_c = |name: &&str| Path::new(name).extension().is_some_and(|extension| extension == "c");
+    for name in files.iter().map(|(name, _)| name.as_str()).filter(is_c) {
+        let (source, object) = (format!("device/{name}"), format!("{}.o", name.replace('/', "_")));
+        compile(folder, "cc", &["-std=gnu11", "-O1", "-fsanitize=address", "-c", &source, "-o", &object]);
+        sources.push(object);
+    }
+    std::fs::write(folder.join("main.cc"), main).unwrap();
+    let mut arguments = vec!["-std=c++17", "-O1", "-g", "-fsanitize=address", "-o", "main"];
+    arguments.extend(sources.iter().chain(flags).map(String::as_str));
+    compile(folder, "c++", &arguments);
+    let ran = Command::new(folder.join("main")).current_dir(folder).output().unwrap();
+    let said = format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    (ran.status.code(), said)
+}
+
+fn compile(folder: &Path, compiler: &str, arguments: &[&str]) {
+    let built = Command::new(compiler).args(arguments).current_dir(folder).output().unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+}
+
+const TFLM: &str = "as = \"tflm\"\nkernels = \"reference\"";
+
+const TWO: &str = "[[memory]]\nname = \"fast\"\nsize = 20000\n[[memory]]\nname = \"slow\"\nsize = 1000000\nread = 4\nwrite = 3";
+
+#[test]
+fn tflm_computes_the_same_in_two_memories() {
+    let Some(flags) = tflm() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let net = |name| exported(name, Format::TfLite, Precision::Int8, folder.path());
+    let (swiftnet, branches) = (net("swiftnet-c"), net("branches"));
+    let mut models =
+        vec![said("one", &swiftnet, TFLM), said("two", &branches, TFLM), said("code", &swiftnet, "")];
+    if let Some(shared) = shared("models") {
+        for (name, file) in [
+            ("kws", "mlperf_tiny_kws_int8"),
+            ("resnet8", "mlperf_tiny_resnet8_int8"),
+            ("nabu", "microwakeword_okay_nabu"),
+        ] {
+            models.push(said(name, &shared.join(format!("{file}.tflite")), TFLM));
+        }
+    }
+    let device = planned(folder.path(), "", TWO, &models);
+    assert!(device.plan.parts.iter().any(|parts| parts.len() == 2));
+    let (code, said) = run(folder.path(), &flags, &device, &program(&device, 60));
+    assert_eq!(code, Some(0), "{said}");
+}
+
+/// What TFLM asks for is not what the table says: another model, or a file with a plan of its own.
+#[test]
+fn tflm_is_refused_what_was_not_planned() {
+    let Some(flags) = tflm() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let net = |name| exported(name, Format::TfLite, Precision::Int8, folder.path());
+    let (swiftnet, branches) = (net("swiftnet-c"), net("branches"));
+    let models = [said("one", &swiftnet, TFLM)];
+    let device = planned(folder.path(), "", TWO, &models);
+    let planned_file = folder.path().join("planned.tflite");
+    let input = load(swiftnet.to_str().unwrap()).unwrap();
+    let found = optimize(&input, &Options::for_input(&input)).unwrap();
+    std::fs::write(&planned_file, found.to_bytes().unwrap()).unwrap();
+    for (file, expected) in
+        [(&branches, "plan for this model and these kernels"), (&planned_file, "a plan of its own")]
+    {
+        let main = program(&device, 0).replace("device/one/model.tflite", file.to_str().unwrap());
+        let (code, said) = run(folder.path(), &flags, &device, &main);
+        assert!(code == Some(40) && said.contains(expected), "{code:?}: {said}");
+    }
+}
+
+/// The least of TFLM's interface that the header needs.
+const INTERFACE: &str = r#"
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+enum TfLiteStatus { kTfLiteOk, kTfLiteError };
+#define MicroPrintf(...) (void)(printf(__VA_ARGS__), printf("\n"))
+namespace tflite {
+struct MicroMemoryPlanner {
+  virtual ~MicroMemoryPlanner() {}
+  virtual TfLiteStatus AddBuffer(int, int, int) = 0;
+  virtual TfLiteStatus AddBuffer(int, int, int, int) { return kTfLiteError; }
+  virtual size_t GetMaximumMemorySize() = 0;
+  virtual int GetBufferCount() = 0;
+  virtual TfLiteStatus GetOffsetForBuffer(int, int*) = 0;
+  virtual TfLiteStatus Init(unsigned char*, int) { return kTfLiteOk; }
+  virtual bool preserves_all_tensors() const = 0;
+};
+struct MicroAllocator {
+  static MicroAllocator* Create(uint8_t* arena, size_t size, MicroMemoryPlanner* planner) {
+    static MicroAllocator only;
+    only = {arena, size, planner};
+    return &only;
+  }
+  uint8_t* arena;
+  size_t size;
+  MicroMemoryPlanner* planner;
+};
+struct MicroInterpreter {
+  TfLiteStatus Invoke() { return kTfLiteOk; }
+};
+}  // namespace tflite
+"#;
+
+/// Asks the planner of `one` for these buffers; returns the exit code: 0, or 1 + the number of the question that was refused.
+fn asked(device: &Device, folder: &Path, flags: &[String], requests: &[Request]) -> (Option<i32>, String) {
+    let mut main = "#include \"device/tflm.h\"\nint main() {\n  tflite::MicroAllocator* allocator = app::one_allocator();\n  \
+                    tflite::MicroMemoryPlanner& planner = *allocator->planner;\n  planner.Init(nullptr, 0);\n  int offset;\n"
+        .to_owned();
+    for (index, Request { bytes, first, last, .. }) in requests.iter().enumerate() {
+        let code = index + 1;
+        let _ =
+            writeln!(main, "  if (planner.AddBuffer({bytes}, {first}, {last}) != kTfLiteOk) return {code};");
+    }
+    // Every byte of every buffer lies in an array, which the sanitiser knows.
+    let _ = write!(
+        main,
+        "  const int sizes[] = {{{}}};\n  for (int buffer = 0; buffer < planner.GetBufferCount(); ++buffer) {{\n    \
+         if (planner.GetOffsetForBuffer(buffer, &offset) != kTfLiteOk) return 100;\n    \
+         for (int byte = 0; byte < sizes[buffer]; ++byte) *reinterpret_cast<volatile uint8_t*>(reinterpret_cast<intptr_t>(allocator->arena) + offset + byte) = 1;\n  \
+         }}\n  return 0;\n}}\n",
+        requests.iter().map(|request| request.bytes.to_string()).collect::<Vec<_>>().join(", ")
+    );
+    run(folder, flags, device, &main)
+}
+
+#[test]
+fn the_planner_answers_what_it_knows_and_nothing_else() {
+    if !has("c++") || !has("cc") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for header in ["memory_planner/micro_memory_planner", "micro_allocator", "micro_interpreter", "micro_log"]
+    {
+        let path = folder.path().join(format!("tensorflow/lite/micro/{header}.h"));
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let text = if header == "micro_log" {
+            INTERFACE
+        } else {
+            "#include \"tensorflow/lite/micro/micro_log.h\"\n"
+        };
+        std::fs::write(path, text).unwrap();
+    }
+    let flags = ["-I.", "-Wall", "-Wextra", "-Werror"].map(str::to_owned);
+    let swiftnet = exported("swiftnet-c", Format::TfLite, Precision::Int8, folder.path());
+    let device = planned(folder.path(), "", TWO, &[said("one", &swiftnet, TFLM), said("two", &swiftnet, "")]);
+    let Made::Tflm(tflm) = &device.models[0].made else { panic!("for TFLM") };
+    assert_eq!(device.plan.parts[0].len(), 2, "it lies in two memories");
+    let right = tflm.requests.clone();
+    let ask = |requests: &[Request]| asked(&device, folder.path(), &flags, requests);
+    assert_eq!(ask(&right), (Some(0), String::new()));
+    let changed = |change: fn(&mut Request)| {
+        let mut requests = right.clone();
+        change(&mut requests[2]);
+        requests
+    };
+    let others: [fn(&mut Request); 3] =
+        [|request| request.bytes += 16, |request| request.first += 1, |request| request.last -= 1];
+    for change in others {
+        let (code, said) = ask(&changed(change));
+        assert!(code == Some(3) && said.starts_with("one: buffer 2 is "), "{code:?}: {said}");
+    }
+    let (code, said) = ask(&right[..right.len() - 1]);
+    assert!(code == Some(100) && said.contains("plan for this model"), "{code:?}: {said}");
+    let longer: Vec<Request> = right.iter().chain(&right[..1]).copied().collect();
+    assert_eq!(ask(&longer).0, Some(right.len() as i32 + 1));
+}
