@@ -10,7 +10,7 @@ needs less memory, and a proof of how good it is.
 
 :func:`fit` lists all ways to run a model in the memory of a device, and :func:`emit_c` makes C code of it. :func:`inspect` shows what a model needs as it is, :func:`diff` what changed between two models, and :func:`sample` what random orders need.
 
-:func:`optimize_many` optimises thousands of graphs on all cores, ``serenity.ray`` on a cluster; :func:`to_pandas` makes a table of the results. :func:`schedule` orders and :func:`place` places, each alone.
+:func:`optimize_many` optimises thousands of graphs on all cores, ``serenity.ray`` on a cluster; :func:`to_pandas` makes a table of the results. :func:`schedule` orders and :func:`place` places, each alone; :func:`divide` divides among two memories.
 An :class:`Oracle` tells an architecture search the least peaks of graphs that resemble each other.
 ``serenity.executorch`` plans the memory of ExecuTorch programs, ``serenity.fx`` orders graphs of PyTorch; both are imported by name only, because they need PyTorch.
 """
@@ -24,7 +24,7 @@ from ._load import load
 from ._look import AliveBuffer, Inspection, LargestOp, Sample, diff, inspect, sample
 from ._optimize import optimize, optimize_many, schedule
 from ._oracle import LeastPeak, Oracle
-from ._place import Buffer, PlacedBuffer, Placement, place
+from ._place import Buffer, Division, PlacedBuffer, Placement, divide, place
 from ._result import Footprint, Result, Step, to_pandas
 from ._serenity import __version__
 
@@ -33,6 +33,7 @@ __all__ = [
     "BudgetError",
     "Buffer",
     "Code",
+    "Division",
     "Error",
     "FileError",
     "Fit",
@@ -61,6 +62,7 @@ __all__ = [
     "__version__",
     "check",
     "diff",
+    "divide",
     "emit_c",
     "fit",
     "inspect",

@@ -95,6 +95,64 @@ def place(
     return Placement(offsets, height, bound, stopped, seconds, named)
 
 
+class Division(NamedTuple):
+    """Which of two memories each buffer lies in, and where.
+
+    ``memories`` holds the name of a memory for each buffer, ``offsets`` where it begins there, ``used`` the bytes used of each memory. ``moved`` are the bytes read and written in the second
+    memory, ``bound`` the least that any division moves there.
+    """
+
+    memories: list[str]
+    offsets: list[int]
+    used: dict[str, int]
+    moved: int
+    bound: int
+    stopped: Optional[str]
+
+    @property
+    def proof(self) -> str:
+        """``optimal`` if no division moves fewer bytes in the second memory, otherwise ``gap``."""
+        return "optimal" if self.stopped is None else "gap"
+
+
+def divide(
+    buffers: Iterable[Union[Buffer, Sequence[Any], Mapping[str, Any]]],
+    memories: Mapping[str, _options.Size],
+    *,
+    traffic: Optional[Iterable[tuple[int, int]]] = None,
+    align: int = 1,
+    time_limit: Optional[float] = 300.0,
+    memory_limit: _options.Size = "4GiB",
+    effort: int = 1,
+) -> Division:
+    """Divide buffers among a fast and a slow memory, so that few bytes are moved in the slow one.
+
+    ``buffers`` as for :func:`place`, without fixed offsets. ``memories`` are two names with their sizes, the fast one first. ``traffic`` holds the bytes read and the bytes written in each buffer; by default each
+    is written once and read once. Raises :class:`BudgetError` if no division is found that fits.
+
+    >>> import serenity
+    >>> division = serenity.divide([(60, 0, 2), (50, 1, 4), (60, 3, 5)], {"fast": 100, "slow": 1000})
+    >>> division.memories, division.moved, division.proof
+    (['fast', 'slow', 'fast'], 100, 'optimal')
+    """
+    listed = [_buffer(buffer) for buffer in buffers]
+    if any(buffer.offset is not None for buffer in listed):
+        raise ValueError("buffers that are divided among memories have no fixed offsets: leave them out")
+    rows = [(_options.size(size, "size"), lower, upper, None) for size, lower, upper, _ in listed]
+    moved = [(row[0], row[0]) for row in rows] if traffic is None else [(int(r), int(w)) for r, w in traffic]
+    named = [(str(name), _options.size(size, name)) for name, size in memories.items()]
+    if len(named) != 2:
+        raise ValueError(f"memories are two, the fast one first, such as {{'sram': '64KB', 'psram': '8MB'}}, not {len(named)}")
+    patience = _options.patience(time_limit, memory_limit, effort)
+    placed, used, slow, bound, stopped = _serenity.divide(
+        rows, moved, (named[0], named[1]), _options.whole(align, "align"), patience
+    )
+    names = [name for name, _ in named]
+    return Division(
+        [names[memory] for memory, _ in placed], [at for _, at in placed], dict(zip(names, used)), slow, bound, stopped
+    )
+
+
 def _buffer(fields: Any) -> Buffer:
     """A buffer, in whatever form it is given."""
     try:

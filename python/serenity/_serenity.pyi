@@ -12,6 +12,7 @@ __all__ = [
     "chart",
     "check",
     "diff",
+    "divide",
     "emit_c",
     "fit",
     "inspect",
@@ -129,6 +130,13 @@ def place_model(
     capacity: Optional[int],
     patience: _Options,
 ) -> tuple[list[tuple[str, list[int], int, int, int]], _Placed]: ...
+def divide(
+    buffers: list[tuple[int, int, int, Optional[int]]],
+    traffic: list[tuple[int, int]],
+    memories: tuple[tuple[str, int], tuple[str, int]],
+    align: int,
+    patience: _Options,
+) -> tuple[list[tuple[int, int]], list[int], int, int, Optional[str]]: ...
 def traffic(
     model: Model,
     on_chip: list[int],

@@ -40,6 +40,7 @@ fn _serenity(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(look::emit_c, module)?,
         wrap_pyfunction!(place::place, module)?,
         wrap_pyfunction!(place::place_model, module)?,
+        wrap_pyfunction!(place::divide, module)?,
         wrap_pyfunction!(extras::traffic, module)?,
         wrap_pyfunction!(extras::verify, module)?,
         wrap_pyfunction!(extras::check, module)?,

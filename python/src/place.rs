@@ -7,7 +7,7 @@ use crate::wishes::{Patience, RuntimeNames};
 use pyo3::prelude::*;
 use serenity::arena::{self, Buffer, Overlap, Placement, Planner, Problem, ProblemError};
 use serenity::ir::{Graph, OpId};
-use serenity::memories::two_memories::clash;
+use serenity::memories::two_memories::{Memory, NoRoom, Traffic, clash, divide as divide_buffers};
 use serenity::runtimes::MemoryModelExt;
 use serenity::search::CancelFlag;
 
@@ -55,6 +55,29 @@ fn plain(placement: Placement) -> Placed {
     (placement.offsets, placement.height, placement.bound, stopped, seconds)
 }
 
+/// The problem that these buffers are.
+fn problem(buffers: &[BufferFields], overlaps: &[(usize, usize)], align: u64) -> Result<Problem, Failure> {
+    let mut all = Vec::with_capacity(buffers.len());
+    for (index, &(size, lower, upper, offset)) in buffers.iter().enumerate() {
+        if upper <= lower {
+            return Err(Failure::request(
+                format!("buffer {index} is in use from {lower} until before {upper}, which is never"),
+                "give an upper that is above lower",
+            ));
+        }
+        all.push(Buffer { offset, ..Buffer::new(size, lower..upper) });
+    }
+    let overlaps = overlaps.iter().map(|&(writer, over)| Overlap::same_offset(writer, over)).collect();
+    let problem = Problem::new(all, align).and_then(|p| p.with_overlaps(overlaps)).map_err(refused)?;
+    match problem.misaligned() {
+        None => Ok(problem),
+        Some((buffer, alignment)) => Err(Failure::request(
+            format!("the fixed offset of buffer {buffer} is no multiple of {alignment}"),
+            "change it, leave it out, or give another align",
+        )),
+    }
+}
+
 /// Places buffers. `overlaps`: which may be written over which, at the same offset.
 #[pyfunction]
 pub(crate) fn place(
@@ -66,27 +89,48 @@ pub(crate) fn place(
     capacity: Option<u64>,
     patience: Patience,
 ) -> PyResult<Placed> {
-    let mut all = Vec::with_capacity(buffers.len());
-    for (index, &(size, lower, upper, offset)) in buffers.iter().enumerate() {
-        if upper <= lower {
-            return Err(Failure::request(
-                format!("buffer {index} is in use from {lower} until before {upper}, which is never"),
-                "give an upper that is above lower",
-            )
-            .into());
-        }
-        all.push(Buffer { offset, ..Buffer::new(size, lower..upper) });
-    }
-    let overlaps = overlaps.iter().map(|&(writer, over)| Overlap::same_offset(writer, over)).collect();
-    let problem = Problem::new(all, align).and_then(|p| p.with_overlaps(overlaps)).map_err(refused)?;
-    if let Some((buffer, alignment)) = problem.misaligned() {
-        return Err(Failure::request(
-            format!("the fixed offset of buffer {buffer} is no multiple of {alignment}"),
-            "change it, leave it out, or give another align",
-        )
-        .into());
-    }
+    let problem = problem(&buffers, &overlaps, align)?;
     Ok(plain(solve(py, &problem, planner, capacity, &patience)?))
+}
+
+/// The memory of each buffer and its offset there, the bytes used of each memory, the bytes moved in the second one, the bound on
+/// them, and why they are not proved.
+type Divided = (Vec<(usize, u64)>, Vec<u64>, u64, u64, Option<String>);
+
+/// Divides buffers, each with the bytes read and written in it, among two memories, so that few bytes are moved in the second.
+#[pyfunction]
+pub(crate) fn divide(
+    py: Python<'_>,
+    buffers: Vec<BufferFields>,
+    traffic: Vec<(u64, u64)>,
+    memories: ((String, u64), (String, u64)),
+    align: u64,
+    patience: Patience,
+) -> PyResult<Divided> {
+    let problem = problem(&buffers, &[], align)?;
+    if traffic.len() != buffers.len() {
+        let message = format!("{} figures of traffic for {} buffers", traffic.len(), buffers.len());
+        return Err(Failure::request(message, "give one pair (read, written) for each buffer").into());
+    }
+    let traffic: Vec<Traffic> = traffic.iter().map(|&(read, written)| Traffic { read, written }).collect();
+    let memories = <[_; 2]>::from(memories).map(|(name, capacity)| Memory::new(name, capacity));
+    let cancel = CancelFlag::default();
+    let limits = patience.limits(&cancel)?.working(patience.effort().placement_alone());
+    let no_room = |error: NoRoom| serenity::Error::from(serenity::memories::Error::from(error));
+    let work = |_| divide_buffers(&problem, &traffic, memories.clone(), &limits);
+    let division = search::run(py, None, &cancel, work)?.map_err(|error| Failure::from(no_room(error)))?;
+    if let Some(fault) = division.fault(&problem) {
+        return Err(Failure::bug(fault).into());
+    }
+    let mut places = vec![(0, 0); buffers.len()];
+    for (index, filled) in division.memories.iter().enumerate() {
+        for &(buffer, offset) in &filled.buffers {
+            places[buffer] = (index, offset);
+        }
+    }
+    let used = division.memories.iter().map(|filled| filled.used).collect();
+    let stopped = division.proof.stopped().map(|stopped| stopped.to_string());
+    Ok((places, used, division.memories[1].traffic.bytes(), division.bound, stopped))
 }
 
 /// What is placed for a model: a label, its tensors, when it is in use, its size.
