@@ -16,15 +16,15 @@ from __future__ import annotations
 
 import operator
 import time
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Optional, Union
 
 from . import _options
 from ._errors import BudgetError, extra
 from ._graph import Graph
 from ._optimize import optimize
-from ._place import Placement, place
+from ._place import Division, Placement, divide, place
 from ._result import Result
 from ._steps import Steps
 
@@ -75,6 +75,12 @@ class Plan:
     moved: bool
     in_place: int
     seconds: float
+    #: With two memories: the bytes used of each, by name.
+    used: dict[str, int] = field(default_factory=dict)
+    #: With two memories: bytes that a run reads and writes in the slow one, the least that any division moves there for this order, and as much as it would be if all lay there.
+    moved: int = 0
+    moved_bound: int = 0
+    moved_if_slow: int = 0
 
     @property
     def is_optimal(self) -> bool:
@@ -95,6 +101,8 @@ class MemoryPlanning(MemoryPlanningPass):
 
     :param inplace: ``True`` for the operators of :data:`ELEMENT_WISE`, a collection of names such as ``{"relu", "add"}`` for others, ``False`` for none
     :param budget: bytes or text such as ``"256KB"``: an export that needs more fails with :class:`serenity.BudgetError`, which says what is missing
+    :param memories: two memories with their sizes, the fast one first, as in ``{"sram": "256KB", "psram": "8MB"}``: tensors are divided so that few bytes are moved in the slow one. The fast one is
+        ExecuTorch's buffer 1 (``mem_id``), the slow one buffer 2
     :param reorder: ``False`` keeps the order of the nodes
     :param time_limit: seconds after which a search returns the best so far
     :param options: as for ExecuTorch's ``MemoryPlanningPass``
@@ -107,21 +115,28 @@ class MemoryPlanning(MemoryPlanningPass):
         inplace: Union[bool, Collection[str]] = True,
         budget: Optional[_options.Size] = None,
         *,
+        memories: Optional[Mapping[str, _options.Size]] = None,
         reorder: bool = True,
         time_limit: float = 60.0,
         **options: Any,
     ):
         """Say what may be done."""
+        if memories is not None and len(memories) != 2:
+            raise ValueError(f"memories are two, the fast one first, not {len(memories)}")
         if "memory_planning_algo" in options:
             raise TypeError(
                 "memory_planning_algo is what MemoryPlanning replaces; use MemoryPlanningPass for another one"
             )
-        super().__init__(memory_planning_algo=MemoryPlanningAlgorithmSuite([self._place, greedy]), **options)
+        algorithms = [self._place, greedy] if memories is None else [self._divide]
+        super().__init__(memory_planning_algo=MemoryPlanningAlgorithmSuite(algorithms), **options)
         self.inplace = frozenset(inplace) if not isinstance(inplace, bool) else ELEMENT_WISE if inplace else frozenset()
         self.budget = None if budget is None else _options.size(budget, "budget")
+        self.memories = memories and {name: _options.size(size, name) for name, size in memories.items()}
         self.reorder = reorder
         self.time_limit = time_limit
         self.plans: list[Plan] = []
+        self._division: Optional[Division] = None
+        self._moved_if_slow = 0
         self._seconds = 0.0
         self._has_specs: Optional[GraphModule] = None
 
@@ -135,11 +150,16 @@ class MemoryPlanning(MemoryPlanningPass):
             lines.append(
                 f"{plan.ops} ops: {plan.planned:,} bytes, greedy {plan.greedy:,}; {plan.in_place} in place; {proof}"
             )
+            if plan.used:
+                slow = list(plan.used)[1]
+                each = ", ".join(f"{name} {used:,}" for name, used in plan.used.items())
+                known = "no division moves fewer" if plan.moved <= plan.moved_bound else f"at least {plan.moved_bound:,}"
+                lines.append(f"  {each}; moved in {slow}: {plan.moved:,} of {plan.moved_if_slow:,} bytes, {known}")
         return "\n".join(lines)
 
     def run(self, graph_module: GraphModule, graph_signature: Optional[ExportGraphSignature] = None) -> Any:
         """Plan a method; called by ExecuTorch."""
-        self._seconds = 0.0
+        self._seconds, self._division = 0.0, None
         self._set_alloc_node_spec(graph_module)
         self._has_specs = graph_module
         specs = self._planned(graph_module, graph_signature)
@@ -171,6 +191,10 @@ class MemoryPlanning(MemoryPlanningPass):
                 moved=best is not None and best.moved,
                 in_place=0 if best is None else len(best.in_place),
                 seconds=self._seconds,
+                used=dict(self._division.used) if self._division else {},
+                moved=self._division.moved if self._division else 0,
+                moved_bound=self._division.bound if self._division else 0,
+                moved_if_slow=self._moved_if_slow,
             )
         )
         if self.budget is not None and planned > self.budget:
@@ -228,15 +252,77 @@ class MemoryPlanning(MemoryPlanningPass):
             start = reserved[mem_id] if mem_id < len(reserved) else 0
             offsets = {spec: start + offset for spec, offset in zip(roots, placed.offsets)}
             for spec in pool:
-                base, inside = spec, 0
-                while base.storage_base is not None:
-                    base, inside = base.storage_base, inside + base.storage_base_offset
+                base, inside = _root(spec)
                 result.spec_dict[spec] = SpecAllocResult(mem_id, 0, offsets[base] + inside)
             sizes += [0] * (mem_id + 1 - len(sizes))
             sizes[mem_id] = start + placed.height + extra_padding
         result.bufsizes = sizes
         self._seconds += time.monotonic() - begin
         return result
+
+    def _divide(
+        self,
+        alignment: int,
+        specs: Collection[TensorSpec],
+        graph_module: GraphModule,
+        graph_signature: Optional[ExportGraphSignature],
+        extra_padding: int = 0,
+    ) -> MemoryAlgoResult:
+        """Place the tensors in two memories, so that few bytes are moved in the second."""
+        begin = time.monotonic()
+        if any((spec.mem_id or 1) != 1 for spec in specs):
+            raise ValueError("the program says for some tensors where they lie (mem_id): leave out memories, or that")
+        for spec in specs:
+            spec.realign(alignment)
+        roots = {spec: index for index, spec in enumerate(spec for spec in specs if spec.storage_base is None)}
+        traffic = [(0, 0) for _ in roots]
+        for spec, read, written in _touched(graph_module):
+            index = roots.get(_root(spec)[0])
+            if index is not None:
+                traffic[index] = (traffic[index][0] + read, traffic[index][1] + written)
+        assert self.memories is not None
+        reserved = getattr(graph_module, "input_mem_buffer_sizes", None) or []
+        starts = {name: reserved[i] if i < len(reserved) else 0 for i, name in enumerate(self.memories, 1)}
+        sizes = {name: max(size - extra_padding - starts[name], 0) for name, size in self.memories.items()}
+        self._division = division = divide(
+            [(spec.allocated_memory, spec.lifetime[0], spec.lifetime[1] + 1) for spec in roots],
+            sizes,
+            traffic=traffic,
+            align=alignment,
+            time_limit=self.time_limit,
+        )
+        self._moved_if_slow = sum(read + written for read, written in traffic)
+        ids = {name: index for index, name in enumerate(self.memories, 1)}
+        ends = [starts[name] + used + extra_padding for name, used in division.used.items()]
+        result = MemoryAlgoResult({}, [0, *ends])
+        for spec in specs:
+            base, inside = _root(spec)
+            index = roots[base]
+            name = division.memories[index]
+            offset = starts[name] + division.offsets[index] + inside
+            result.spec_dict[spec] = SpecAllocResult(ids[name], 0, offset)
+        self._seconds += time.monotonic() - begin
+        return result
+
+
+def _root(spec: TensorSpec) -> tuple[TensorSpec, int]:
+    """The tensor whose memory this one lies in, and where in it."""
+    inside = 0
+    while spec.storage_base is not None:
+        spec, inside = spec.storage_base, inside + spec.storage_base_offset
+    return spec, inside
+
+
+def _touched(module: GraphModule) -> Iterator[tuple[TensorSpec, int, int]]:
+    """Each tensor that a node reads or writes, with the bytes read and written there. Views and allocations touch nothing."""
+    for node in module.graph.nodes:
+        if node.op != "call_function" or node.target in (memory.alloc, memory.view, operator.getitem):
+            continue
+        sources = [other for other in dependencies(node) if other.target is not memory.alloc]
+        for spec in dict.fromkeys(spec for other in sources for spec in get_node_tensor_specs(other)):
+            yield spec, spec.allocated_memory, 0
+        for spec in get_node_tensor_specs(node):
+            yield spec, 0, spec.allocated_memory
 
 
 def _over_budget(plan: Plan, budget: int) -> BudgetError:

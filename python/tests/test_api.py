@@ -118,6 +118,24 @@ def test_place_alone():
         serenity.place([(8, 0, 1), (2**61, 0, 1)])
 
 
+def test_divide_among_two_memories():
+    chain = [(60, 0, 2), (50, 1, 4), (60, 3, 5)]
+    best = serenity.divide(chain, {"fast": 100, "slow": 1000}, traffic=[(60, 0), (100, 50), (0, 60)])
+    assert best.memories == ["slow", "fast", "slow"] and best.offsets[1] == 0
+    assert (best.moved, best.bound, best.proof) == (120, 120, "optimal")
+    assert best.used == {"fast": 50, "slow": 60}
+    assert serenity.divide(chain, {"fast": "1KB", "slow": 0}).moved == 0
+    with pytest.raises(serenity.BudgetError, match="`fast` \\(60 bytes\\) and `slow`"):
+        serenity.divide(chain, {"fast": 60, "slow": 40})
+    for wrong in ({"fast": 100}, {"a": 1, "b": 2, "c": 3}):
+        with pytest.raises(ValueError, match="memories are two"):
+            serenity.divide(chain, wrong)
+    with pytest.raises(ValueError, match="fixed offsets"):
+        serenity.divide([(8, 0, 1, 0)], {"fast": 8, "slow": 8})
+    with pytest.raises(ValueError, match="2 figures of traffic for 3 buffers"):
+        serenity.divide(chain, {"fast": 100, "slow": 1000}, traffic=[(1, 1), (2, 2)])
+
+
 def test_place_a_model_in_an_order(diamond):
     own = serenity.place(diamond)
     best = serenity.place(diamond, order=serenity.optimize(diamond).order)

@@ -110,6 +110,41 @@ def test_over_budget_fails_with_what_is_missing(branches):
     )
 
 
+def sizes_of(program):
+    return list(program.executorch_program.execution_plan[0].non_const_buffer_sizes)
+
+
+def test_two_memories(branches):
+    x = torch.randn(1, 4, 16, 16)
+    expected = outputs(planned(branches, MemoryPlanningPass()), [x])
+    moved = []
+    for fast in (8_192, 40_000, 100_000, 1_000_000):
+        planning = MemoryPlanning(memories={"sram": fast, "psram": "1MB"})
+        program = planned(branches, planning)
+        [plan] = planning.plans
+        assert sizes_of(program) == [0, *plan.used.values()] and plan.used["sram"] <= fast
+        assert plan.moved_bound <= plan.moved <= plan.moved_if_slow and "moved in psram" in planning.summary()
+        assert_same(outputs(program, [x]), expected)
+        moved.append(plan.moved)
+    # A larger fast memory never means more in the slow one, and at last nothing lies there.
+    assert moved == sorted(moved, reverse=True) and moved[0] > moved[1] and moved[-1] == 0
+    with pytest.raises(serenity.BudgetError, match="`sram` \\(1000 bytes\\) and `psram`"):
+        planned(branches, MemoryPlanning(memories={"sram": 1000, "psram": 1000}))
+    with pytest.raises(ValueError, match="memories are two"):
+        MemoryPlanning(memories={"sram": 1000})
+
+
+def test_two_memories_of_a_network(networks):
+    module, example = networks("mobilenet_v2_0.35_96")
+    edge = edge_of(fuse(module.eval()), example)
+    planning = MemoryPlanning(memories={"sram": "256KB", "psram": "8MB"})
+    program = planned(edge, planning)
+    [plan] = planning.plans
+    print(planning.summary())
+    assert 0 < plan.moved_bound <= plan.moved < plan.moved_if_slow / 2
+    assert_same(outputs(program, [example]), outputs(planned(edge, MemoryPlanningPass()), [example]))
+
+
 class Counter(nn.Module):
     """Reads a buffer, changes it, and reads it again, through a view too."""
 

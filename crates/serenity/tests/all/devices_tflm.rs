@@ -2,6 +2,9 @@
 //!
 //! This needs a build of TFLM: `SERENITY_TFLM` holds the flags with which a C++ program is compiled against it and linked with it. Without
 //! one, a compiler still reads the header, and a program asks the planner in it what TFLM would ask.
+//!
+//! For another processor, `SERENITY_TFLM_PREFIX` is what the names of its compilers begin with (`arm-linux-gnueabihf-`), and
+//! `SERENITY_TFLM_RUN` the emulator of its programs (`qemu-arm`).
 
 use crate::common::exported;
 use crate::devices::{planned, said};
@@ -94,13 +97,51 @@ static void same(const char* name, int round, Net& alone, Net& placed, TfLiteSta
 }
 "#;
 
-/// The flags of `SERENITY_TFLM`.
-fn tflm() -> Option<Vec<String>> {
-    let flags = std::env::var("SERENITY_TFLM").ok().filter(|_| has("c++"));
-    if flags.is_none() {
-        skip(Need::Tflm, "SERENITY_TFLM does not hold the flags for a program with TFLM, or there is no c++");
+/// How programs with TFLM are made and run.
+struct Tools {
+    c: String,
+    cpp: String,
+    flags: Vec<String>,
+    /// Of both languages.
+    common: &'static [&'static str],
+    emulator: Option<String>,
+}
+
+impl Tools {
+    /// Those of this machine, with the address sanitiser.
+    fn native(flags: &[&str]) -> Self {
+        let flags = flags.iter().map(|&flag| flag.to_owned()).collect();
+        let common = &["-O1", "-g", "-fsanitize=address"];
+        Self { c: "cc".to_owned(), cpp: "c++".to_owned(), flags, common, emulator: None }
     }
-    Some(flags?.split_whitespace().map(str::to_owned).collect())
+
+    /// Those for the TFLM that the environment names.
+    fn with_tflm() -> Option<Self> {
+        let flags = std::env::var("SERENITY_TFLM").ok();
+        let mut tools =
+            Self::native(&flags.iter().flat_map(|flags| flags.split_whitespace()).collect::<Vec<_>>());
+        if let Ok(prefix) = std::env::var("SERENITY_TFLM_PREFIX") {
+            (tools.c, tools.cpp) = (format!("{prefix}gcc"), format!("{prefix}g++"));
+            // Emulators of programs have no room for the sanitiser's shadow.
+            tools.common = &["-O1", "-g", "-static"];
+            tools.emulator = std::env::var("SERENITY_TFLM_RUN").ok();
+        }
+        if flags.is_none() || !has(&tools.cpp) {
+            let reason =
+                "SERENITY_TFLM does not hold the flags for a program with TFLM, or there is no compiler";
+            skip(Need::Tflm, reason);
+            return None;
+        }
+        Some(tools)
+    }
+
+    /// The command that runs a program.
+    fn running(&self, program: &Path) -> Command {
+        let Some(emulator) = &self.emulator else { return Command::new(program) };
+        let mut command = Command::new(emulator);
+        command.arg(program);
+        command
+    }
 }
 
 /// A program that runs the models of a device in random order, each beside itself in an arena of its own.
@@ -147,7 +188,7 @@ fn program(device: &Device, rounds: u32) -> String {
 }
 
 /// Builds and runs a program in a folder; returns its exit code and what it said.
-fn run(folder: &Path, flags: &[String], device: &Device, main: &str) -> (Option<i32>, String) {
+fn run(folder: &Path, tools: &Tools, device: &Device, main: &str) -> (Option<i32>, String) {
     let files = device.files().unwrap();
     for (name, bytes) in &files {
         let path = folder.join("device").join(name);
@@ -158,14 +199,14 @@ fn run(folder: &Path, flags: &[String], device: &Device, main: &str) -> (Option<
     let is_c = |name: &&str| Path::new(name).extension().is_some_and(|extension| extension == "c");
     for name in files.iter().map(|(name, _)| name.as_str()).filter(is_c) {
         let (source, object) = (format!("device/{name}"), format!("{}.o", name.replace('/', "_")));
-        compile(folder, "cc", &["-std=gnu11", "-O1", "-fsanitize=address", "-c", &source, "-o", &object]);
+        compile(folder, &tools.c, &[tools.common, &["-std=gnu11", "-c", &source, "-o", &object]].concat());
         sources.push(object);
     }
     std::fs::write(folder.join("main.cc"), main).unwrap();
-    let mut arguments = vec!["-std=c++17", "-O1", "-g", "-fsanitize=address", "-o", "main"];
-    arguments.extend(sources.iter().chain(flags).map(String::as_str));
-    compile(folder, "c++", &arguments);
-    let ran = Command::new(folder.join("main")).current_dir(folder).output().unwrap();
+    let mut arguments = [tools.common, &["-std=c++17", "-o", "main"]].concat();
+    arguments.extend(sources.iter().chain(&tools.flags).map(String::as_str));
+    compile(folder, &tools.cpp, &arguments);
+    let ran = tools.running(&folder.join("main")).current_dir(folder).output().unwrap();
     let said = format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
     (ran.status.code(), said)
 }
@@ -181,7 +222,7 @@ const TWO: &str = "[[memory]]\nname = \"fast\"\nsize = 20000\n[[memory]]\nname =
 
 #[test]
 fn tflm_computes_the_same_in_two_memories() {
-    let Some(flags) = tflm() else { return };
+    let Some(tools) = Tools::with_tflm() else { return };
     let folder = tempfile::tempdir().unwrap();
     let net = |name| exported(name, Format::TfLite, Precision::Int8, folder.path());
     let (swiftnet, branches) = (net("swiftnet-c"), net("branches"));
@@ -198,14 +239,14 @@ fn tflm_computes_the_same_in_two_memories() {
     }
     let device = planned(folder.path(), "", TWO, &models);
     assert!(device.plan.parts.iter().any(|parts| parts.len() == 2));
-    let (code, said) = run(folder.path(), &flags, &device, &program(&device, 60));
+    let (code, said) = run(folder.path(), &tools, &device, &program(&device, 60));
     assert_eq!(code, Some(0), "{said}");
 }
 
 /// What TFLM asks for is not what the table says: another model, or a file with a plan of its own.
 #[test]
 fn tflm_is_refused_what_was_not_planned() {
-    let Some(flags) = tflm() else { return };
+    let Some(tools) = Tools::with_tflm() else { return };
     let folder = tempfile::tempdir().unwrap();
     let net = |name| exported(name, Format::TfLite, Precision::Int8, folder.path());
     let (swiftnet, branches) = (net("swiftnet-c"), net("branches"));
@@ -219,7 +260,7 @@ fn tflm_is_refused_what_was_not_planned() {
         [(&branches, "plan for this model and these kernels"), (&planned_file, "a plan of its own")]
     {
         let main = program(&device, 0).replace("device/one/model.tflite", file.to_str().unwrap());
-        let (code, said) = run(folder.path(), &flags, &device, &main);
+        let (code, said) = run(folder.path(), &tools, &device, &main);
         assert!(code == Some(40) && said.contains(expected), "{code:?}: {said}");
     }
 }
@@ -260,7 +301,7 @@ struct MicroInterpreter {
 "#;
 
 /// Asks the planner of `one` for these buffers; returns the exit code: 0, or 1 + the number of the question that was refused.
-fn asked(device: &Device, folder: &Path, flags: &[String], requests: &[Request]) -> (Option<i32>, String) {
+fn asked(device: &Device, folder: &Path, tools: &Tools, requests: &[Request]) -> (Option<i32>, String) {
     let mut main = "#include \"device/tflm.h\"\nint main() {\n  tflite::MicroAllocator* allocator = app::one_allocator();\n  \
                     tflite::MicroMemoryPlanner& planner = *allocator->planner;\n  planner.Init(nullptr, 0);\n  int offset;\n"
         .to_owned();
@@ -278,7 +319,7 @@ fn asked(device: &Device, folder: &Path, flags: &[String], requests: &[Request])
          }}\n  return 0;\n}}\n",
         requests.iter().map(|request| request.bytes.to_string()).collect::<Vec<_>>().join(", ")
     );
-    run(folder, flags, device, &main)
+    run(folder, tools, device, &main)
 }
 
 #[test]
@@ -298,13 +339,13 @@ fn the_planner_answers_what_it_knows_and_nothing_else() {
         };
         std::fs::write(path, text).unwrap();
     }
-    let flags = ["-I.", "-Wall", "-Wextra", "-Werror"].map(str::to_owned);
+    let tools = Tools::native(&["-I.", "-Wall", "-Wextra", "-Werror"]);
     let swiftnet = exported("swiftnet-c", Format::TfLite, Precision::Int8, folder.path());
     let device = planned(folder.path(), "", TWO, &[said("one", &swiftnet, TFLM), said("two", &swiftnet, "")]);
     let Made::Tflm(tflm) = &device.models[0].made else { panic!("for TFLM") };
     assert_eq!(device.plan.parts[0].len(), 2, "it lies in two memories");
     let right = tflm.requests.clone();
-    let ask = |requests: &[Request]| asked(&device, folder.path(), &flags, requests);
+    let ask = |requests: &[Request]| asked(&device, folder.path(), &tools, requests);
     assert_eq!(ask(&right), (Some(0), String::new()));
     let changed = |change: fn(&mut Request)| {
         let mut requests = right.clone();
