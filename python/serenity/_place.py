@@ -142,7 +142,9 @@ def divide(
     moved = [(row[0], row[0]) for row in rows] if traffic is None else [(int(r), int(w)) for r, w in traffic]
     named = [(str(name), _options.size(size, name)) for name, size in memories.items()]
     if len(named) != 2:
-        raise ValueError(f"memories are two, the fast one first, such as {{'sram': '64KB', 'psram': '8MB'}}, not {len(named)}")
+        raise ValueError(
+            f"memories are two, the fast one first, such as {{'sram': '64KB', 'psram': '8MB'}}, not {len(named)}"
+        )
     patience = _options.patience(time_limit, memory_limit, effort)
     placed, used, slow, bound, stopped = _serenity.divide(
         rows, moved, (named[0], named[1]), _options.whole(align, "align"), patience

@@ -78,9 +78,9 @@ class Plan:
     #: With two memories: the bytes used of each, by name.
     used: dict[str, int] = field(default_factory=dict)
     #: With two memories: bytes that a run reads and writes in the slow one, the least that any division moves there for this order, and as much as it would be if all lay there.
-    moved: int = 0
-    moved_bound: int = 0
-    moved_if_slow: int = 0
+    slow_bytes: int = 0
+    slow_bound: int = 0
+    all_slow: int = 0
 
     @property
     def is_optimal(self) -> bool:
@@ -136,7 +136,7 @@ class MemoryPlanning(MemoryPlanningPass):
         self.time_limit = time_limit
         self.plans: list[Plan] = []
         self._division: Optional[Division] = None
-        self._moved_if_slow = 0
+        self._all_slow = 0
         self._seconds = 0.0
         self._has_specs: Optional[GraphModule] = None
 
@@ -153,8 +153,10 @@ class MemoryPlanning(MemoryPlanningPass):
             if plan.used:
                 slow = list(plan.used)[1]
                 each = ", ".join(f"{name} {used:,}" for name, used in plan.used.items())
-                known = "no division moves fewer" if plan.moved <= plan.moved_bound else f"at least {plan.moved_bound:,}"
-                lines.append(f"  {each}; moved in {slow}: {plan.moved:,} of {plan.moved_if_slow:,} bytes, {known}")
+                least = (
+                    "no division moves fewer" if plan.slow_bytes <= plan.slow_bound else f"at least {plan.slow_bound:,}"
+                )
+                lines.append(f"  {each}; moved in {slow}: {plan.slow_bytes:,} of {plan.all_slow:,} bytes, {least}")
         return "\n".join(lines)
 
     def run(self, graph_module: GraphModule, graph_signature: Optional[ExportGraphSignature] = None) -> Any:
@@ -192,9 +194,9 @@ class MemoryPlanning(MemoryPlanningPass):
                 in_place=0 if best is None else len(best.in_place),
                 seconds=self._seconds,
                 used=dict(self._division.used) if self._division else {},
-                moved=self._division.moved if self._division else 0,
-                moved_bound=self._division.bound if self._division else 0,
-                moved_if_slow=self._moved_if_slow,
+                slow_bytes=self._division.moved if self._division else 0,
+                slow_bound=self._division.bound if self._division else 0,
+                all_slow=self._all_slow,
             )
         )
         if self.budget is not None and planned > self.budget:
@@ -291,7 +293,7 @@ class MemoryPlanning(MemoryPlanningPass):
             align=alignment,
             time_limit=self.time_limit,
         )
-        self._moved_if_slow = sum(read + written for read, written in traffic)
+        self._all_slow = sum(read + written for read, written in traffic)
         ids = {name: index for index, name in enumerate(self.memories, 1)}
         ends = [starts[name] + used + extra_padding for name, used in division.used.items()]
         result = MemoryAlgoResult({}, [0, *ends])

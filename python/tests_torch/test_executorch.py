@@ -123,9 +123,9 @@ def test_two_memories(branches):
         program = planned(branches, planning)
         [plan] = planning.plans
         assert sizes_of(program) == [0, *plan.used.values()] and plan.used["sram"] <= fast
-        assert plan.moved_bound <= plan.moved <= plan.moved_if_slow and "moved in psram" in planning.summary()
+        assert plan.slow_bound <= plan.slow_bytes <= plan.all_slow and "moved in psram" in planning.summary()
         assert_same(outputs(program, [x]), expected)
-        moved.append(plan.moved)
+        moved.append(plan.slow_bytes)
     # A larger fast memory never means more in the slow one, and at last nothing lies there.
     assert moved == sorted(moved, reverse=True) and moved[0] > moved[1] and moved[-1] == 0
     with pytest.raises(serenity.BudgetError, match="`sram` \\(1000 bytes\\) and `psram`"):
@@ -141,7 +141,7 @@ def test_two_memories_of_a_network(networks):
     program = planned(edge, planning)
     [plan] = planning.plans
     print(planning.summary())
-    assert 0 < plan.moved_bound <= plan.moved < plan.moved_if_slow / 2
+    assert 0 < plan.slow_bound <= plan.slow_bytes < plan.all_slow / 2
     assert_same(outputs(program, [example]), outputs(planned(edge, MemoryPlanningPass()), [example]))
 
 
