@@ -190,6 +190,53 @@ impl App {
     }
 }
 
+/// What the names of a device begin with that has no file of its own.
+const OWN_NAME: &str = "device";
+
+/// A memory that is told in a few words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedMemory {
+    /// Its name.
+    pub name: String,
+    /// The size as the user wrote it.
+    pub size: String,
+}
+
+impl App {
+    /// A device that runs one model: as C, or by TFLM if the kernels that it is built with are named. The first memory is the fast one.
+    ///
+    /// # Errors
+    /// If what is said contradicts itself.
+    pub fn of_model(
+        file: &str,
+        memories: Vec<NamedMemory>,
+        kernels: Option<&str>,
+        size: ReadSize,
+    ) -> Result<Self, DeviceError> {
+        let memory = |NamedMemory { name, size }| {
+            let size = WrittenSize::Text(size);
+            WrittenMemory { name, size, section: None, read: None, write: None }
+        };
+        let name = serenity_emit::prefix_of(file).to_ascii_lowercase();
+        let is_free = name != OWN_NAME && check_name("model", &name).is_ok();
+        let model = WrittenModel {
+            name: if is_free { name } else { "net".to_owned() },
+            file: file.to_owned(),
+            form: if kernels.is_some() { WrittenForm::Tflm } else { WrittenForm::C },
+            kernels: kernels.map(str::to_owned),
+            memories: None,
+            state: None,
+            loops: WrittenLoops::None,
+            int8_io: false,
+            feed: Vec::new(),
+        };
+        let reader = Reader { folder: Path::new(""), size };
+        let memories = memories.into_iter().map(memory).collect();
+        let app = reader.app(OWN_NAME.to_owned(), memories, vec![model], &[]);
+        app.map_err(|reason| DeviceError::App { path: file.to_owned(), reason })
+    }
+}
+
 struct Reader<'a> {
     folder: &'a Path,
     size: ReadSize<'a>,
@@ -444,6 +491,27 @@ mod tests {
             ("dir/kws.tflite", &[0, 1][..], 1)
         );
         assert_eq!((model.loops, app.moments()), (Some(0.1), vec![vec![0]]));
+    }
+
+    #[test]
+    fn one_model_needs_no_file() {
+        let size = |text: &str| text.parse().map_err(|_| "a size".to_owned());
+        let memory = |name: &str| NamedMemory { name: name.to_owned(), size: "100".to_owned() };
+        let of = |file, memories: &[&str], kernels| {
+            App::of_model(file, memories.iter().map(|name| memory(name)).collect(), kernels, &size)
+        };
+        let app = of("dir/KWS.tflite", &["fast", "slow"], None).unwrap();
+        let written = format!(
+            "name = \"device\"\n{}[[model]]\nname = \"kws\"\nfile = \"dir/KWS.tflite\"",
+            TWO.replace("1000", "\"100\"")
+        );
+        assert_eq!(app, App::read("app.toml", &written, &size).unwrap());
+        for file in ["device.tflite", "8.tflite"] {
+            assert_eq!(of(file, &["fast"], Some("reference")).unwrap().models[0].name, "net");
+        }
+        let refused = |memories: &[&str], kernels| of("m.tflite", memories, kernels).unwrap_err().to_string();
+        assert!(refused(&["fast", "fast"], None).contains("`fast` is there twice"));
+        assert!(refused(&["fast"], Some("any")).contains("says which kernels your TFLM is built with"));
     }
 
     #[test]

@@ -17,7 +17,7 @@ mod stated;
 mod tflm;
 mod tflm_code;
 
-pub use app::{App, Feed, Form, Memory, Model, ReadSize};
+pub use app::{App, Feed, Form, Memory, Model, NamedMemory, ReadSize};
 pub use error::DeviceError;
 pub use plan::{DevicePlan, Filled, Handed, Part};
 pub use planned::{Made, PlannedModel};

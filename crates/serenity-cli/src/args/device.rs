@@ -1,7 +1,8 @@
 //! The arguments of `device`.
 
-use super::{LimitArgs, TalkArgs};
+use super::{LimitArgs, TalkArgs, values};
 use clap::Args;
+use serenity_device::NamedMemory;
 
 /// Plan several models in the memories of one device, and write what runs them there.
 ///
@@ -46,11 +47,18 @@ use clap::Args;
     input = 0\n\n\
     Examples:\n  \
     serenity device app.toml\n  \
-    serenity device app.toml -o firmware/models/")]
+    serenity device app.toml -o firmware/models/\n  \
+    serenity device kws.tflite --memory dtcm=16KiB,sram=256KiB --kernels cmsis-nn -o kws/")]
 pub(crate) struct DeviceArgs {
-    /// The file that describes the device.
+    /// The file that describes the device; or a model, with --memory.
     #[arg(value_name = "FILE.toml")]
     pub(crate) input: String,
+    /// The memories for one model, the fast one first: FILE is this model. A byte in the second costs twice as much as one in the first.
+    #[arg(long, value_name = "NAME=SIZE,…", value_delimiter = ',', value_parser = values::named_memory)]
+    pub(crate) memory: Vec<NamedMemory>,
+    /// With --memory: TFLM runs the model, built with these kernels. By default it becomes C.
+    #[arg(long, value_name = "NAME", requires = "memory")]
+    pub(crate) kernels: Option<String>,
     /// Write the code and the files of all models to this folder; created if needed.
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<String>,

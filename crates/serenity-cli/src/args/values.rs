@@ -8,6 +8,7 @@ use serenity::ir::ElementType;
 use serenity::memories::two_memories::Memory;
 use serenity::pipeline::target::KernelsName;
 use serenity::schedule::{SoftBudget, StepLimit};
+use serenity_device::NamedMemory;
 use std::ffi::OsStr;
 use std::fmt;
 use std::time::Duration;
@@ -119,6 +120,14 @@ pub(super) fn two_memories(text: &str) -> Result<TwoSizes, String> {
         return Err(format!("both memories are called `{}`; give them different names", first.name));
     }
     Ok(TwoSizes([first, second]))
+}
+
+/// A memory of a device.
+pub(super) fn named_memory(text: &str) -> Result<NamedMemory, String> {
+    let named = text.split_once('=');
+    let (name, size) = named.ok_or("expected a name and a size, as in sram=256KiB")?;
+    let (name, size) = (name.trim().to_owned(), size.trim().to_owned());
+    size.parse::<Size>().map(|_| NamedMemory { name, size })
 }
 
 /// Claims of a plan that may stay unverified: these, or all if none are named.

@@ -20,7 +20,7 @@ pub(crate) fn run(args: &DeviceArgs, out: &mut impl Write) -> Result<Outcome, Fa
     if let Some(folder) = &args.output {
         check_folder(folder)?;
     }
-    let app = App::load(&args.input, &|text: &str| text.parse().map(|Size(bytes)| bytes))?;
+    let app = app(args)?;
     let cancel = cancel_on_signal();
     let (line, progress) = ProgressLine::new(&args.input, args.talk.quiet);
     let search = Search { effort: args.limits.effort, limits: limits(&args.limits, &cancel), progress };
@@ -38,6 +38,28 @@ pub(crate) fn run(args: &DeviceArgs, out: &mut impl Write) -> Result<Outcome, Fa
         print_next(args, &device, out)?;
     }
     Ok(Outcome::Done)
+}
+
+/// The device of a file, or the one that the command line tells.
+fn app(args: &DeviceArgs) -> Result<App, Failure> {
+    let size = &|text: &str| text.parse().map(|Size(bytes)| bytes);
+    let has_end = |end: &str| Path::new(&args.input).extension().is_some_and(|e| e.eq_ignore_ascii_case(end));
+    if args.memory.is_empty() {
+        if ["tflite", "onnx"].into_iter().any(has_end) {
+            return Err(Failure::request(
+                format!("`{}` is a model, and no file that describes a device", args.input),
+                "name the memories: --memory dtcm=16KiB,sram=256KiB",
+            ));
+        }
+        return Ok(App::load(&args.input, size)?);
+    }
+    if has_end("toml") {
+        return Err(Failure::request(
+            format!("--memory is for one model, and `{}` names its own memories", args.input),
+            "leave out --memory, or give a model",
+        ));
+    }
+    Ok(App::of_model(&args.input, args.memory.clone(), args.kernels.as_deref(), size)?)
 }
 
 impl From<DeviceError> for Failure {
@@ -159,7 +181,16 @@ fn print_next(args: &DeviceArgs, device: &Device, out: &mut impl Write) -> Resul
     let Device { app, .. } = device;
     writeln!(out)?;
     let Some(folder) = &args.output else {
-        writeln!(out, "write the files: serenity device {} -o DIR/", for_shell(&args.input))?;
+        let memories: Vec<String> = args.memory.iter().map(|m| format!("{}={}", m.name, m.size)).collect();
+        let memory =
+            if memories.is_empty() { String::new() } else { format!(" --memory {}", memories.join(",")) };
+        let kernels =
+            args.kernels.as_ref().map_or_else(String::new, |kernels| format!(" --kernels {kernels}"));
+        writeln!(
+            out,
+            "write the files: serenity device {}{memory}{kernels} -o DIR/",
+            for_shell(&args.input)
+        )?;
         return Ok(());
     };
     let folder = for_shell(folder.trim_end_matches('/'));

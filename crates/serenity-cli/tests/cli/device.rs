@@ -51,6 +51,43 @@ fn models_that_run_one_after_the_other_share_memory() {
 }
 
 #[test]
+fn one_model_needs_no_file() {
+    let desk = desk_with_models();
+    let memory = ["--memory", "dtcm=16KiB,sram=256KiB"];
+    let run = desk.run(&[&["device", "b.tflite"], &memory[..]].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let next = "serenity device b.tflite --memory dtcm=16KiB,sram=256KiB -o DIR/";
+    assert!(
+        run.stdout.contains("device: 1 model in 2 memories") && run.stdout.contains(next),
+        "{}",
+        run.stdout
+    );
+    let toml = "name = \"device\"\n[[memory]]\nname = \"dtcm\"\nsize = \"16KiB\"\n[[memory]]\nname = \"sram\"\nsize = \"256KiB\"\n\
+                [[model]]\nname = \"b\"\nfile = \"b.tflite\"\nas = \"tflm\"\nkernels = \"cmsis-nn\"\n";
+    desk.write("device.toml", toml);
+    let short = [&["device", "b.tflite", "--kernels", "cmsis-nn", "-o", "short"], &memory[..]].concat();
+    assert_eq!((desk.run(&short).code, desk.run(&["device", "device.toml", "-o", "long"]).code), (0, 0));
+    for file in ["tflm.h", "memories.h", "b/model.tflite"] {
+        let bytes = |folder: &str| std::fs::read(desk.path(&format!("{folder}/{file}"))).unwrap();
+        assert_eq!(bytes("short"), bytes("long"), "{file}");
+    }
+    for (arguments, expected) in [
+        (&["device", "b.tflite"][..], "name the memories: --memory dtcm=16KiB"),
+        (&["device", "device.toml", "--memory", "a=1KiB"], "names its own memories"),
+        (&["device", "b.tflite", "--memory", "16KiB"], "as in sram=256KiB"),
+        (&["device", "b.tflite", "--memory", "a=many"], "a=many"),
+        (&["device", "b.tflite", "--memory", "a=8KiB,a=8KiB"], "`a` is there twice"),
+        (&["device", "b.tflite", "--memory", "a=8KiB"], "bytes of `a` are free"),
+    ] {
+        let run = desk.run(arguments);
+        assert!(run.code != 0 && run.stderr.contains(expected), "{arguments:?}: {}", run.stderr);
+    }
+    let optimized = desk.run(&["optimize", "b.tflite", "--memory", "dtcm=16KiB,sram=256KiB"]);
+    let next = "serenity device b.tflite --memory dtcm=16384,sram=262144 -o DIR/";
+    assert!(optimized.stdout.contains(next), "{}", optimized.stdout);
+}
+
+#[test]
 fn models_for_tflm_come_with_a_planner() {
     let desk = desk_with_models();
     desk.write("app.toml", &app("256 KiB", "as = \"tflm\"\nkernels = \"cmsis-nn\"\n"));

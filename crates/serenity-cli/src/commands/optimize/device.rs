@@ -3,6 +3,7 @@
 use super::Job;
 use crate::Failure;
 use crate::args::TwoSizes;
+use crate::commands::for_shell;
 use crate::failure::refuse;
 use crate::progress::thousands;
 use crate::size::Size;
@@ -104,6 +105,13 @@ impl DevicePlan {
                     "told by --plan, --json and -o FILE.h"
                 }
             )?;
+            if job.input.ends_with(".tflite") {
+                let memories = memories.division.memories.each_ref();
+                let [fast, slow] =
+                    memories.map(|filled| format!("{}={}", filled.memory.name, filled.memory.capacity));
+                let input = for_shell(job.input);
+                writeln!(out, "  for TFLM or as C: serenity device {input} --memory {fast},{slow} -o DIR/")?;
+            }
         }
         if let Some(header) = &job.emit_header {
             writeln!(out, "\nheader written to `{header}`")?;
